@@ -1,0 +1,184 @@
+//! Features (rights), grants and what a principal holds.
+//!
+//! A *feature* is a right with an id of the form `module.verb` or `module.entity.verb`. A *grant* is a feature, `prefix.*` (the prefix
+//! and everything below it) or `*`. A feature is *held* when the catalogue of the enabled modules contains it and a grant matches it.
+
+use std::collections::BTreeSet;
+
+use uuid::Uuid;
+
+/// A right that a module declares.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Feature {
+    /// Id of the form `module.verb` or `module.entity.verb`.
+    pub id: &'static str,
+    /// English title for administrators.
+    pub title: &'static str,
+}
+
+impl Feature {
+    /// A feature, for `const` declarations.
+    #[must_use]
+    pub const fn new(id: &'static str, title: &'static str) -> Self {
+        Self { id, title }
+    }
+}
+
+/// Grants that a seeded role receives by default.
+#[derive(Debug, Clone, Copy)]
+pub struct DefaultGrant {
+    /// Name of the seeded role (`admin`, `employee`).
+    pub role: &'static str,
+    /// The grants.
+    pub grants: &'static [&'static str],
+}
+
+/// Longest grant that is accepted, in characters.
+pub const MAX_GRANT_LENGTH: usize = 128;
+
+/// Whether `grant` has the form of a feature, `prefix.*` or `*`.
+#[must_use]
+pub fn is_grant(grant: &str) -> bool {
+    if grant == "*" {
+        return true;
+    }
+    let stem = grant.strip_suffix(".*").unwrap_or(grant);
+    grant.len() <= MAX_GRANT_LENGTH
+        && stem.split('.').all(|part| {
+            !part.is_empty() && part.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
+        })
+}
+
+/// Whether `grant` matches the exact feature `feature`.
+#[must_use]
+pub fn matches(grant: &str, feature: &str) -> bool {
+    match grant.strip_suffix('*') {
+        None => grant == feature,
+        Some("") => true,
+        // "p." against "p" itself or anything that starts with "p."
+        Some(prefix) => feature.starts_with(prefix) || prefix.strip_suffix('.') == Some(feature),
+    }
+}
+
+/// Whether `held` covers `wanted`, which may itself be a wildcard. `*` is covered by `*` only.
+#[must_use]
+pub fn covers(held: &str, wanted: &str) -> bool {
+    if held == wanted || held == "*" {
+        return true;
+    }
+    match (wanted.strip_suffix(".*"), held.strip_suffix(".*")) {
+        (None, _) => wanted != "*" && matches(held, wanted),
+        (Some(wanted), Some(held)) => wanted == held || wanted.strip_prefix(held).is_some_and(|rest| rest.starts_with('.')),
+        (Some(_), None) => false,
+    }
+}
+
+/// The features of the enabled modules, sorted.
+#[derive(Debug, Clone, Default)]
+pub struct Catalogue {
+    ids: BTreeSet<&'static str>,
+}
+
+impl Catalogue {
+    /// The catalogue of these features.
+    pub fn new(features: impl IntoIterator<Item = Feature>) -> Self {
+        Self { ids: features.into_iter().map(|feature| feature.id).collect() }
+    }
+
+    /// Whether a module declares exactly this feature.
+    #[must_use]
+    pub fn contains(&self, feature: &str) -> bool {
+        self.ids.contains(feature)
+    }
+
+    /// Whether the grant matches at least one feature.
+    #[must_use]
+    pub fn knows(&self, grant: &str) -> bool {
+        self.contains(grant) || self.ids.iter().any(|id| matches(grant, id))
+    }
+
+    /// Ids of all features, sorted.
+    pub fn ids(&self) -> impl Iterator<Item = &'static str> {
+        self.ids.iter().copied()
+    }
+}
+
+/// What a principal may do and where: the merged ACLs that count for it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Rights {
+    /// Holds every feature of the enabled modules, in every tenant.
+    pub is_super_admin: bool,
+    /// The grants, as stored.
+    pub grants: BTreeSet<String>,
+    /// Organizations that the principal is limited to (descendants are added by the scope); `None` = the whole tenant.
+    pub organizations: Option<BTreeSet<Uuid>>,
+}
+
+impl Rights {
+    /// Rights of a principal without any ACL: nothing, nowhere.
+    #[must_use]
+    pub fn none() -> Self {
+        Self { organizations: Some(BTreeSet::new()), ..Self::default() }
+    }
+
+    /// Every right.
+    #[must_use]
+    pub fn super_admin() -> Self {
+        Self { is_super_admin: true, grants: BTreeSet::from(["*".to_owned()]), organizations: None }
+    }
+
+    /// Whether the exact feature is held.
+    #[must_use]
+    pub fn holds(&self, feature: &str, catalogue: &Catalogue) -> bool {
+        catalogue.contains(feature) && (self.is_super_admin || self.grants.iter().any(|grant| matches(grant, feature)))
+    }
+
+    /// Whether the feature or wildcard may be handed on by this principal: some grant covers it.
+    #[must_use]
+    pub fn covers(&self, wanted: &str) -> bool {
+        self.is_super_admin || self.grants.iter().any(|grant| covers(grant, wanted))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wildcards_match_at_any_depth_but_not_a_longer_word() {
+        for (grant, feature, expected) in [
+            ("*", "auth.users.list", true),
+            ("auth.users.*", "auth.users.list", true),
+            ("auth.users.*", "auth.users", true),
+            ("auth.users.*", "auth.usersx", false),
+            ("auth.*", "auth.users.list", true),
+            ("auth.users", "auth.users.list", false),
+        ] {
+            assert_eq!(matches(grant, feature), expected, "{grant} {feature}");
+        }
+    }
+
+    #[test]
+    fn a_wildcard_is_covered_only_by_an_equal_or_wider_one() {
+        for (held, wanted, expected) in [
+            ("a.b.*", "a.b.c.*", true),
+            ("a.b.*", "a.*", false),
+            ("a.b.*", "a.bc.*", false),
+            ("*", "*", true),
+            ("a.*", "*", false),
+            ("a.*", "a", true),
+            ("a", "a.*", false),
+        ] {
+            assert_eq!(covers(held, wanted), expected, "{held} {wanted}");
+        }
+    }
+
+    #[test]
+    fn the_form_of_a_grant_is_checked() {
+        for (grant, expected) in
+            [("*", true), ("a.b", true), ("a.b.*", true), ("A.b", false), ("a..b", false), ("", false), (".*", false), ("a*", false)]
+        {
+            assert_eq!(is_grant(grant), expected, "{grant}");
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! The difference of two images.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+
+use super::entity::{Field, FieldKind};
+use super::snapshot::{CHILDREN, LINKS, Snapshot};
+
+/// `{field: {from, to}}` of the tracked fields that differ, without the ones that never count as a change.
+pub(super) fn between(fields: &[Field], before: Option<&Snapshot>, after: Option<&Snapshot>) -> BTreeMap<String, Value> {
+    let value = |snapshot: Option<&Snapshot>, name: &str| snapshot.and_then(|one| one.get(name)).cloned().unwrap_or_default();
+    fields
+        .iter()
+        .filter(|field| field.kind == FieldKind::Tracked && !matches!(field.name, "id" | "tenantId" | "createdAt"))
+        .filter_map(|field| {
+            let (from, to) = (value(before, field.name), value(after, field.name));
+            (from != to).then(|| (field.name.to_owned(), json!({"from": from, "to": to})))
+        })
+        .collect()
+}
+
+/// Names of the tracked fields and child kinds in which two images differ: what stands between an entry and its undo.
+pub(super) fn differing(fields: &[Field], expected: Option<&Snapshot>, present: Option<&Snapshot>) -> Vec<String> {
+    let empty = Map::new();
+    let members = |snapshot: Option<&Snapshot>| snapshot.map_or_else(|| empty.clone(), |one| one.members().clone());
+    let (expected, present) = (members(expected), members(present));
+    let volatile = |name: &str| {
+        name == CHILDREN || name == LINKS || fields.iter().any(|field| field.name == name && field.kind != FieldKind::Tracked)
+    };
+    let mut names: Vec<String> = expected
+        .iter()
+        .chain(present.iter())
+        .filter(|(name, _)| !volatile(name) && expected.get(*name) != present.get(*name))
+        .map(|(name, _)| name.clone())
+        .collect();
+    let children = |members: &Map<String, Value>| members.get(CHILDREN).and_then(Value::as_object).cloned().unwrap_or_default();
+    let (expected, present) = (children(&expected), children(&present));
+    names.extend(
+        expected
+            .iter()
+            .chain(present.iter())
+            .filter(|(kind, _)| stripped(expected.get(*kind)) != stripped(present.get(*kind)))
+            .map(|(kind, _)| kind.clone()),
+    );
+    names.sort();
+    names.dedup();
+    names
+}
+
+/// Child rows without their `updatedAt`, which moves whenever they are restored.
+fn stripped(rows: Option<&Value>) -> Vec<Value> {
+    let mut rows = rows.and_then(Value::as_array).cloned().unwrap_or_default();
+    for row in &mut rows {
+        if let Some(row) = row.as_object_mut() {
+            row.remove("updatedAt");
+        }
+    }
+    rows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FIELDS: &[Field] = &[
+        Field::tracked("id"),
+        Field::tracked("name"),
+        Field::tracked("roleIds"),
+        Field::volatile("updatedAt"),
+        Field::secret("passwordHash"),
+    ];
+
+    fn image(value: Value) -> Snapshot {
+        Snapshot::from_value(value).expect("an object")
+    }
+
+    #[test]
+    fn only_tracked_fields_that_differ_are_changes() {
+        let before = image(json!({"id": "1", "name": "a", "roleIds": [], "updatedAt": "x"}));
+        let after = image(json!({"id": "1", "name": "b", "roleIds": [], "updatedAt": "y"}));
+
+        assert_eq!(
+            between(FIELDS, Some(&before), Some(&after)),
+            BTreeMap::from([("name".to_owned(), json!({"from": "a", "to": "b"}))])
+        );
+        assert_eq!(between(FIELDS, None, Some(&after)).keys().collect::<Vec<_>>(), ["name", "roleIds"]);
+    }
+
+    #[test]
+    fn a_changed_child_is_named_by_its_kind() {
+        let expected = image(json!({"id": "1", "_children": {"a.b": [{"id": "2", "updatedAt": "x"}]}}));
+        let same = image(json!({"id": "1", "_children": {"a.b": [{"id": "2", "updatedAt": "y"}]}}));
+        let other = image(json!({"id": "1", "_children": {"a.b": []}}));
+
+        assert!(differing(FIELDS, Some(&expected), Some(&same)).is_empty());
+        assert_eq!(differing(FIELDS, Some(&expected), Some(&other)), ["a.b"]);
+    }
+}

@@ -1,0 +1,230 @@
+//! One execution of a command (audit specification, section 2).
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::entity::{AnyEntity, Transition};
+use super::interceptor::{self, Attempt, Hook};
+use super::log::{self, History, NewEntry, Versions};
+use super::snapshot::Snapshot;
+use super::token::UndoToken;
+use super::{Class, Command, CommandInfo, Depth, Entity, Operation, Target, changes, idempotency, moved_forward};
+use crate::context::RequestContext;
+use crate::db::Tx;
+use crate::error::{Error, Refusal, Result};
+use crate::http::Answer;
+
+/// Times that a transaction is repeated when it collides with another one.
+const REPEATS: u32 = 3;
+
+pub(crate) async fn execute<C: Command, A: Answer>(
+    context: &RequestContext,
+    command: &C,
+    answer: impl Fn(C::Output) -> A + Send + Sync,
+) -> Result<A> {
+    context.require(C::FEATURES)?;
+    let entity = entity(context, <C::Entity as Entity>::KIND)?;
+    let info = CommandInfo::of::<C>();
+    let mut repeats = 0;
+    loop {
+        let mut tx = Tx::begin(context, first_tenant(context, command.target())).await?;
+        let outcome = Execution { command, info, entity: &*entity }.run(&mut tx, &answer).await;
+        match outcome {
+            Ok(Done { answer, operation, changed: true }) => {
+                tx.commit().await?;
+                if let Some(operation) = operation {
+                    context.set_operation(operation);
+                }
+                return Ok(answer);
+            }
+            Ok(Done { answer, .. }) => {
+                // Nothing differs: even `updatedAt` stays.
+                tx.roll_back().await;
+                return Ok(answer);
+            }
+            Err(Error::Collision(_)) if repeats < REPEATS => {
+                tx.roll_back().await;
+                repeats += 1;
+                pause(context, repeats).await;
+            }
+            Err(error) => {
+                let tenant = tx.tenant();
+                tx.roll_back().await;
+                if error.to_refusal().status.is_server_error() && !matches!(error, Error::Unavailable(_)) {
+                    let resource = resource(command.target());
+                    record_failure(context, &info, tenant, resource, History::None).await;
+                }
+                return Err(error);
+            }
+        }
+    }
+}
+
+pub(super) fn entity(context: &RequestContext, kind: &str) -> Result<Arc<dyn AnyEntity>> {
+    context
+        .platform()
+        .registry()
+        .find_entity(kind)
+        .cloned()
+        .ok_or_else(|| Error::internal(format!("entity kind {kind} is not registered")))
+}
+
+pub(super) async fn record_failure(
+    context: &RequestContext,
+    command: &CommandInfo,
+    tenant: Uuid,
+    resource: Uuid,
+    history: History,
+) {
+    if let Err(error) = log::write_failure(context, command, tenant, resource, history).await {
+        tracing::warn!(%error, command.id = command.id, "a failed execution could not be recorded");
+    }
+}
+
+pub(super) async fn pause(context: &RequestContext, repeats: u32) {
+    let [jitter] = context.ids().random::<1>();
+    tokio::time::sleep(Duration::from_millis(u64::from(repeats) * 5 + u64::from(jitter) / 10)).await;
+}
+
+fn resource(target: Target) -> Uuid {
+    match target {
+        Target::New { id, .. } | Target::Existing(id) => id,
+    }
+}
+
+/// The tenant as far as it is known before the resource is locked.
+fn first_tenant(context: &RequestContext, target: Target) -> Uuid {
+    match target {
+        Target::New { tenant, .. } => tenant,
+        Target::Existing(_) => context.scope().tenant.unwrap_or(context.identity().tenant),
+    }
+}
+
+struct Done<A> {
+    answer: A,
+    operation: Option<Operation>,
+    changed: bool,
+}
+
+struct Execution<'a, C> {
+    command: &'a C,
+    info: CommandInfo,
+    entity: &'a dyn AnyEntity,
+}
+
+impl<C: Command> Execution<'_, C> {
+    async fn run<A: Answer>(&self, tx: &mut Tx<'_>, answer: impl Fn(C::Output) -> A) -> Result<Done<A>> {
+        idempotency::begin(tx).await?;
+        let id = resource(self.command.target());
+        let before = self.lock_and_load(tx, id).await?;
+        self.intercept(tx, Hook::BeforeExecute, id, before.as_ref(), None).await?;
+        let output = self.command.apply(tx).await?;
+        let after = self.entity.images(tx, &[id], self.info.depth()).await?.remove(&id);
+        let step = Transition { id, from: before.as_ref(), to: after.as_ref(), restoring: false };
+        self.entity.guard(tx, &step).await?;
+        self.intercept(tx, Hook::AfterExecute, id, before.as_ref(), after.as_ref()).await?;
+        let answer = answer(output);
+        let mut changes = changes::between(self.entity.fields(), before.as_ref(), after.as_ref());
+        for field in tx.secrets_written() {
+            changes.insert((*field).to_owned(), json!({"from": Value::Null, "to": Value::Null, "redacted": true}));
+        }
+        let differs = before.is_some() != after.is_some() || !changes.is_empty();
+        if !differs && matches!(self.info.class, Class::Edit | Class::Assign) {
+            return Ok(Done { answer, operation: None, changed: false });
+        }
+        let operation = self.record(tx, id, before, after, changes).await?;
+        idempotency::finish(tx, &answer, operation.as_ref()).await?;
+        Ok(Done { answer, operation, changed: true })
+    }
+
+    async fn lock_and_load(&self, tx: &mut Tx<'_>, id: Uuid) -> Result<Option<Snapshot>> {
+        if let Target::New { .. } = self.command.target() {
+            return Ok(None);
+        }
+        let Some(located) = self.entity.lock(tx, &[id]).await?.into_iter().next() else {
+            return Err(Refusal::not_found(self.entity.not_found()).into());
+        };
+        tx.set_tenant(located.tenant);
+        let mut snapshots = self.entity.images(tx, &[id], self.info.depth()).await?;
+        tx.set_now(moved_forward(tx.now(), &snapshots));
+        let before = snapshots.remove(&id);
+        check_expected(tx.context(), before.as_ref())?;
+        Ok(before)
+    }
+
+    async fn intercept(
+        &self,
+        tx: &mut Tx<'_>,
+        hook: Hook,
+        id: Uuid,
+        before: Option<&Snapshot>,
+        after: Option<&Snapshot>,
+    ) -> Result<()> {
+        interceptor::run(tx, &Attempt { hook, command: self.info.id, kind: self.info.kind, id, before, after }).await
+    }
+
+    async fn record(
+        &self,
+        tx: &mut Tx<'_>,
+        id: Uuid,
+        before: Option<Snapshot>,
+        after: Option<Snapshot>,
+        changes: std::collections::BTreeMap<String, Value>,
+    ) -> Result<Option<Operation>> {
+        let overwrote_secret = !tx.secrets_written().is_empty() && self.info.class != Class::Create;
+        let limit = tx.context().platform().audit().snapshot.max_bytes;
+        let truncated = self.info.depth() == Depth::Tree
+            && [&before, &after].into_iter().flatten().any(|image| image.to_value().to_string().len() > limit);
+        let (before, after) = if truncated {
+            (before.map(Snapshot::without_children), after.map(Snapshot::without_children))
+        } else {
+            (before, after)
+        };
+        let log_id = tx.new_id();
+        let token = (self.info.undoable && !overwrote_secret && !truncated)
+            .then(|| UndoToken::new(log_id, tx.context().ids().random()));
+        let entry = NewEntry {
+            id: log_id,
+            resource: id,
+            before: before.as_ref(),
+            after: after.as_ref(),
+            changes,
+            versions: Versions::Next,
+            token: token.as_ref(),
+            history: History::None,
+            dropped: Vec::new(),
+            truncated,
+            events: tx.take_events(),
+        };
+        log::write(tx, &self.info, self.entity, entry).await?;
+        Ok(token.map(|token| operation(&self.info, &token, id, tx)))
+    }
+}
+
+pub(super) fn operation(info: &CommandInfo, token: &UndoToken, resource: Uuid, tx: &Tx<'_>) -> Operation {
+    Operation {
+        id: token.log_id,
+        undo_token: token.to_string(),
+        command_id: info.id,
+        action_label: info.label.to_owned(),
+        resource_kind: info.kind,
+        resource_id: resource.to_string(),
+        executed_at: tx.now(),
+    }
+}
+
+fn check_expected(context: &RequestContext, before: Option<&Snapshot>) -> Result<()> {
+    let Some(expected) = context.expected_updated_at() else { return Ok(()) };
+    let current = before.and_then(Snapshot::updated_at);
+    if current == Some(expected) {
+        return Ok(());
+    }
+    Err(Refusal::conflict("record_modified")
+        .code("optimistic_lock_conflict")
+        .with("currentUpdatedAt", json!(current))
+        .with("expectedUpdatedAt", json!(expected))
+        .into())
+}

@@ -1,0 +1,124 @@
+//! `Idempotency-Key`: the answer is stored in the transaction of the effect and given again for 24 hours.
+
+use diesel::sql_types::{BigInt, Bool};
+use diesel::{ExpressionMethods, OptionalExtension, QueryDsl, QueryableByName, insert_into, sql_query};
+use diesel_async::RunQueryDsl;
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+use time::Duration;
+use uuid::Uuid;
+
+use super::Operation;
+use crate::context::{IdempotencyKey, RequestContext};
+use crate::db::{Tx, core_idempotency_keys as keys};
+use crate::error::{Error, Refusal, Result, StoredAnswer};
+use crate::http::Answer;
+
+#[derive(QueryableByName)]
+struct Lock {
+    #[diesel(sql_type = Bool)]
+    granted: bool,
+}
+
+fn owner(context: &RequestContext) -> (Uuid, &'static str, Uuid) {
+    let identity = context.identity();
+    (identity.tenant, identity.kind.as_str(), identity.id.unwrap_or_default())
+}
+
+/// Takes the key. A request that was answered before ends here with that answer.
+pub(super) async fn begin(tx: &mut Tx<'_>) -> Result<()> {
+    let context = tx.context();
+    let Some(key) = context.idempotency() else { return Ok(()) };
+    let lock: Lock = sql_query("select pg_try_advisory_xact_lock($1) as granted")
+        .bind::<BigInt, _>(lock_number(context, key))
+        .get_result(tx.conn())
+        .await?;
+    if !lock.granted {
+        return Err(Refusal::conflict("A request with this Idempotency-Key is in progress")
+            .code("idempotency_in_progress")
+            .into());
+    }
+    let (tenant, kind, actor) = owner(context);
+    let now = tx.now();
+    let stored: Option<(Vec<u8>, i16, Value, Value, crate::time::Timestamp)> = keys::table
+        .filter(keys::tenant_id.eq(tenant))
+        .filter(keys::actor_kind.eq(kind))
+        .filter(keys::actor_id.eq(actor))
+        .filter(keys::route.eq(&key.route))
+        .filter(keys::key.eq(&key.key))
+        .select((keys::body_hash, keys::status, keys::headers, keys::body, keys::expires_at))
+        .first(tx.conn())
+        .await
+        .optional()?;
+    match stored {
+        Some((.., expires_at)) if expires_at <= now => {
+            diesel::delete(
+                keys::table
+                    .filter(keys::tenant_id.eq(tenant))
+                    .filter(keys::actor_kind.eq(kind))
+                    .filter(keys::actor_id.eq(actor))
+                    .filter(keys::route.eq(&key.route))
+                    .filter(keys::key.eq(&key.key)),
+            )
+            .execute(tx.conn())
+            .await?;
+            Ok(())
+        }
+        Some((hash, ..)) if hash != key.body_hash => Err(Refusal::new(
+            actix_web::http::StatusCode::UNPROCESSABLE_ENTITY,
+            "This Idempotency-Key was used with another body",
+        )
+        .code("idempotency_mismatch")
+        .into()),
+        Some((_, status, headers, body, _)) => Err(Error::Replayed(Box::new(StoredAnswer {
+            status: u16::try_from(status).unwrap_or(200),
+            operation: headers.get("x-operation").and_then(Value::as_str).map(str::to_owned),
+            body,
+        }))),
+        None => Ok(()),
+    }
+}
+
+/// Stores the answer with the effect, members that are shown once as null.
+pub(super) async fn finish(tx: &mut Tx<'_>, answer: &impl Answer, operation: Option<&Operation>) -> Result<()> {
+    let context = tx.context();
+    let Some(key) = context.idempotency() else { return Ok(()) };
+    let (tenant, kind, actor) = owner(context);
+    let mut body = answer.to_value()?;
+    for member in key.one_time {
+        if let Some(value) = body.get_mut(*member) {
+            *value = Value::Null;
+        }
+    }
+    let headers = operation.map_or_else(|| json!({}), |operation| json!({"x-operation": operation.to_header()}));
+    insert_into(keys::table)
+        .values((
+            keys::tenant_id.eq(tenant),
+            keys::id.eq(tx.new_id()),
+            keys::actor_kind.eq(kind),
+            keys::actor_id.eq(actor),
+            keys::route.eq(&key.route),
+            keys::key.eq(&key.key),
+            keys::body_hash.eq(key.body_hash.to_vec()),
+            keys::status.eq(i16::try_from(answer.status().as_u16()).unwrap_or(200)),
+            keys::headers.eq(headers),
+            keys::body.eq(body),
+            keys::expires_at.eq(tx.now().after(Duration::hours(24))),
+        ))
+        .execute(tx.conn())
+        .await?;
+    Ok(())
+}
+
+fn lock_number(context: &RequestContext, key: &IdempotencyKey) -> i64 {
+    let (tenant, kind, actor) = owner(context);
+    let mut hash = Sha256::new();
+    for part in [tenant.as_bytes().as_slice(), kind.as_bytes(), actor.as_bytes(), key.route.as_bytes(), key.key.as_bytes()] {
+        hash.update(part);
+        hash.update([0]);
+    }
+    let digest: [u8; 32] = hash.finalize().into();
+    let mut first = [0_u8; 8];
+    first.copy_from_slice(&digest[..8]);
+    i64::from_be_bytes(first)
+}

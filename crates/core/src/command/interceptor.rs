@@ -1,0 +1,103 @@
+//! Interceptors: what modules check or forbid before other modules' commands, in the same transaction.
+
+use std::panic::AssertUnwindSafe;
+
+use actix_web::http::StatusCode;
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use serde_json::{Map, Value};
+
+use super::snapshot::Snapshot;
+use crate::db::Tx;
+use crate::error::{Error, Refusal, Result};
+
+/// When a hook runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Hook {
+    /// Before the change; sees the image before.
+    BeforeExecute,
+    /// After the change; sees both images, may still refuse.
+    AfterExecute,
+    /// Before an undo restores the image before.
+    BeforeUndo,
+    /// Before a redo restores the image after.
+    BeforeRedo,
+}
+
+/// What a hook sees. The principal and scope are in the transaction's context.
+#[derive(Debug)]
+pub struct Attempt<'a> {
+    /// Which hook.
+    pub hook: Hook,
+    /// The command, also on undo and redo.
+    pub command: &'static str,
+    /// Kind of the resource.
+    pub kind: &'static str,
+    /// Its id.
+    pub id: uuid::Uuid,
+    /// The present image; on undo and redo what is there before the restore.
+    pub before: Option<&'a Snapshot>,
+    /// The image that the change made, or that the restore will make.
+    pub after: Option<&'a Snapshot>,
+}
+
+/// What a hook decides.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub enum Verdict {
+    /// Nothing against it.
+    #[default]
+    Continue,
+    /// The transaction is rolled back.
+    Refuse {
+        /// English text.
+        message: String,
+        /// Word for programs.
+        code: Option<String>,
+        /// 400 to 599; anything else, or none: 422.
+        status: Option<u16>,
+        /// Replaces the body.
+        body: Option<Map<String, Value>>,
+    },
+}
+
+type HookFn = for<'a> fn(&'a mut Tx<'_>, &'a Attempt<'a>) -> BoxFuture<'a, Result<Verdict>>;
+
+/// A registered interceptor.
+#[derive(Debug, Clone, Copy)]
+pub struct Interceptor {
+    /// Its id.
+    pub id: &'static str,
+    /// A command id, `prefix.*` or `*`.
+    pub target: &'static str,
+    /// Lower runs first; 100 is usual.
+    pub priority: i32,
+    /// Called for every hook of a matching command; no network, no change of the input.
+    pub run: HookFn,
+}
+
+/// Runs the interceptors of a command. A hook that fails or panics ends the execution with 500: closed, not open.
+pub(super) async fn run(tx: &mut Tx<'_>, attempt: &Attempt<'_>) -> Result<()> {
+    let interceptors = tx.context().call().runtime.platform.registry().interceptors().to_vec();
+    for one in interceptors.iter().filter(|one| crate::acl::matches(one.target, attempt.command)) {
+        let verdict = AssertUnwindSafe((one.run)(tx, attempt))
+            .catch_unwind()
+            .await
+            .unwrap_or_else(|_panic| Err(Error::internal(format!("interceptor {} panicked", one.id))));
+        match verdict {
+            Ok(Verdict::Continue) => {}
+            Ok(Verdict::Refuse { message, code, status, body }) => return Err(refusal(message, code, status, body).into()),
+            Err(error) => {
+                return Err(Error::internal(format!("interceptor {} failed: {error}", one.id)));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn refusal(message: String, code: Option<String>, status: Option<u16>, body: Option<Map<String, Value>>) -> Refusal {
+    let status = status
+        .filter(|status| (400..600).contains(status))
+        .and_then(|status| StatusCode::from_u16(status).ok())
+        .unwrap_or(StatusCode::UNPROCESSABLE_ENTITY);
+    Refusal { code: code.map(Into::into), body, ..Refusal::new(status, message) }
+}

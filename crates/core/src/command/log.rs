@@ -1,0 +1,291 @@
+//! Writes the log entry, the resource's version and the events: one statement, after which nothing else is locked.
+
+use std::collections::BTreeMap;
+
+use diesel::sql_types::{Array, BigInt, Bytea, Jsonb, Nullable, Text, Timestamptz, Uuid as SqlUuid};
+use diesel::{QueryableByName, sql_query};
+use diesel_async::RunQueryDsl;
+use serde_json::{Map, Value, json};
+use uuid::Uuid;
+
+use super::entity::{AnyEntity, EntityRef};
+use super::snapshot::Snapshot;
+use super::token::UndoToken;
+use super::{Class, CommandInfo};
+use crate::context::RequestContext;
+use crate::db::Tx;
+use crate::error::Result;
+use crate::events::Event;
+use crate::http::wire_tenant;
+use crate::identity::ActorKind;
+
+/// What the entry says about versions (audit specification, section 6.1).
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Versions {
+    /// A change: the next number.
+    Next,
+    /// An undo: back to the number before the entry; the undo entry has none of its own.
+    Back(i64),
+    /// A redo: the same two numbers again.
+    Again { before: i64, after: i64 },
+}
+
+/// How an execution came about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum History {
+    None,
+    Undo { source: Uuid },
+    Redo { source: Uuid },
+}
+
+impl History {
+    fn word(self) -> Option<&'static str> {
+        match self {
+            Self::None => None,
+            Self::Undo { .. } => Some("undo"),
+            Self::Redo { .. } => Some("redo"),
+        }
+    }
+
+    fn source(self) -> Option<Uuid> {
+        match self {
+            Self::None => None,
+            Self::Undo { source } | Self::Redo { source } => Some(source),
+        }
+    }
+}
+
+/// One entry to write.
+pub(super) struct NewEntry<'a> {
+    pub(super) id: Uuid,
+    pub(super) resource: Uuid,
+    pub(super) before: Option<&'a Snapshot>,
+    pub(super) after: Option<&'a Snapshot>,
+    pub(super) changes: BTreeMap<String, Value>,
+    pub(super) versions: Versions,
+    pub(super) token: Option<&'a UndoToken>,
+    pub(super) history: History,
+    pub(super) dropped: Vec<String>,
+    pub(super) truncated: bool,
+    pub(super) events: Vec<Event>,
+}
+
+#[derive(QueryableByName)]
+struct Numbered {
+    #[diesel(sql_type = BigInt)]
+    seq: i64,
+}
+
+const WRITE: &str = "\
+with known as (
+    select version from audit_resource_versions where tenant_id = $1 and resource_kind = $2 and resource_id = $3
+), moved as (
+    insert into audit_resource_versions as v
+        (tenant_id, id, resource_kind, resource_id, version, max_version, last_log_id, created_at, updated_at)
+    values ($1, $4, $2, $3, 1, 1, $4, $5, $5)
+    on conflict (tenant_id, resource_kind, resource_id) do update set
+        version = coalesce($6, v.max_version + 1),
+        max_version = case when $6 is null then v.max_version + 1 else v.max_version end,
+        last_log_id = $4, updated_at = $5
+    returning version
+), stream as (
+    insert into core_event_streams as s (tenant_id, id, name, last_seq, created_at, updated_at)
+    values ($1, $4, 'log', $7, $5, $5)
+    on conflict (tenant_id, name) do update set last_seq = s.last_seq + $7, updated_at = $5
+    returning last_seq - $7 + 1 as seq
+), entry as (
+    insert into audit_action_logs
+        (tenant_id, id, seq, organization_id, actor_kind, actor_id, actor_name, command_id, action_type, action_label, source,
+         resource_kind, resource_id, parent_resource_kind, parent_resource_id, related, execution_state,
+         version_before, version_after, undo_secret, undo_expires_at, source_log_id, history_action,
+         snapshot_before, snapshot_after, changes, context, changed_fields, request_id, created_at, updated_at)
+    select $1, $4, stream.seq, $8, $9, $10, $11, $12, $13, $14, $15,
+         $2, $3, $16, $17, $18, 'done',
+         case $19 when 'next' then coalesce((select version from known), 0) when 'again' then $20 end,
+         case $19 when 'next' then moved.version when 'again' then $6 end,
+         $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $5, $5
+    from stream, moved
+), announced as (
+    insert into core_outbox_events
+        (tenant_id, id, seq, organization_id, name, payload, browser, log_id, request_id, occurred_at, created_at, updated_at)
+    select $1, e.id, stream.seq + e.number, $8, e.name, e.payload, true, $4, $30, $5, $5, $5
+    from stream, unnest($31, $32, $33) with ordinality as e (id, name, payload, number)
+)
+select seq from stream";
+
+/// Writes the entry and returns its commit number in the tenant.
+pub(super) async fn write(
+    tx: &mut Tx<'_>,
+    command: &CommandInfo,
+    entity: &dyn AnyEntity,
+    entry: NewEntry<'_>,
+) -> Result<i64> {
+    let context = tx.context();
+    let identity = context.identity();
+    let shown = entry.after.or(entry.before);
+    let organization = shown.and_then(Snapshot::organization);
+    let parent = shown.and_then(|snapshot| entity.parent(snapshot));
+    let related = shown.map(|snapshot| entity.related(snapshot)).unwrap_or_default();
+    let events = events(tx, command, &entry, organization);
+    let label = match entry.history {
+        History::None => command.label.to_owned(),
+        History::Undo { .. } => format!("Undo: {}", command.label),
+        History::Redo { .. } => format!("Redo: {}", command.label),
+    };
+    let (version, mode, copied_before) = match entry.versions {
+        Versions::Next => (None, "next", None),
+        Versions::Back(version) => (Some(version), "back", None),
+        Versions::Again { before, after } => (Some(after), "again", Some(before)),
+    };
+    let expires_at = entry.token.and_then(|_| context.platform().audit().undo.ttl_seconds).map(|seconds| {
+        tx.now().after(time::Duration::seconds(i64::try_from(seconds).unwrap_or(i64::MAX)))
+    });
+    let numbers = i64::try_from(events.names.len()).unwrap_or(0) + 1;
+    let (tenant, now) = (tx.tenant(), tx.now());
+    let numbered: Numbered = sql_query(WRITE)
+        .bind::<SqlUuid, _>(tenant)
+        .bind::<Text, _>(command.kind)
+        .bind::<Text, _>(entry.resource.to_string())
+        .bind::<SqlUuid, _>(entry.id)
+        .bind::<Timestamptz, _>(now)
+        .bind::<Nullable<BigInt>, _>(version)
+        .bind::<BigInt, _>(numbers)
+        .bind::<Nullable<SqlUuid>, _>(organization)
+        .bind::<Text, _>(identity.kind.as_str())
+        .bind::<Nullable<SqlUuid>, _>(identity.id)
+        .bind::<Nullable<Text>, _>(identity.name.as_deref())
+        .bind::<Text, _>(command.id)
+        .bind::<Text, _>(command.class.as_str())
+        .bind::<Text, _>(label)
+        .bind::<Text, _>(source(context, entry.history))
+        .bind::<Nullable<Text>, _>(parent.as_ref().map(|parent| parent.kind))
+        .bind::<Nullable<Text>, _>(parent.as_ref().map(|parent| parent.id.to_string()))
+        .bind::<Array<Text>, _>(related.iter().take(100).map(tagged).collect::<Vec<_>>())
+        .bind::<Text, _>(mode)
+        .bind::<Nullable<BigInt>, _>(copied_before)
+        .bind::<Nullable<Bytea>, _>(entry.token.map(UndoToken::secret))
+        .bind::<Nullable<Timestamptz>, _>(expires_at)
+        .bind::<Nullable<SqlUuid>, _>(entry.history.source())
+        .bind::<Nullable<Text>, _>(entry.history.word())
+        .bind::<Nullable<Jsonb>, _>(entry.before.map(Snapshot::to_value))
+        .bind::<Nullable<Jsonb>, _>(entry.after.map(Snapshot::to_value))
+        .bind::<Nullable<Jsonb>, _>((!entry.changes.is_empty()).then(|| json!(entry.changes)))
+        .bind::<Nullable<Jsonb>, _>(Some(entry_context(context, command, &entry)))
+        .bind::<Array<Text>, _>(entry.changes.keys().cloned().collect::<Vec<_>>())
+        .bind::<Nullable<Text>, _>(Some(&context.call().request_id))
+        .bind::<Array<SqlUuid>, _>(events.ids)
+        .bind::<Array<Text>, _>(events.names)
+        .bind::<Array<Jsonb>, _>(events.payloads)
+        .get_result(tx.conn())
+        .await?;
+    Ok(numbered.seq)
+}
+
+/// Records an execution that ended in a server error: after its rollback, in a transaction of its own, as well as possible.
+pub(super) async fn write_failure(
+    context: &RequestContext,
+    command: &CommandInfo,
+    tenant: Uuid,
+    resource: Uuid,
+    history: History,
+) -> Result<()> {
+    let identity = context.identity();
+    let id = context.new_id();
+    let mut connection = context.database().bookkeeping(context.scope()).await?;
+    sql_query(
+        "with stream as (
+            insert into core_event_streams as s (tenant_id, id, name, last_seq, created_at, updated_at)
+            values ($1, $2, 'log', 1, $3, $3)
+            on conflict (tenant_id, name) do update set last_seq = s.last_seq + 1, updated_at = $3
+            returning last_seq as seq
+        )
+        insert into audit_action_logs
+            (tenant_id, id, seq, actor_kind, actor_id, actor_name, command_id, action_type, action_label, source,
+             resource_kind, resource_id, related, execution_state, source_log_id, history_action, context, changed_fields,
+             request_id, created_at, updated_at)
+        select $1, $2, stream.seq, $4, $5, $6, $7, $8, $9, $10, $11, $12, '{}', 'failed', $13, $14, $15, '{}', $16, $3, $3
+        from stream",
+    )
+    .bind::<SqlUuid, _>(tenant)
+    .bind::<SqlUuid, _>(id)
+    .bind::<Timestamptz, _>(context.now())
+    .bind::<Text, _>(identity.kind.as_str())
+    .bind::<Nullable<SqlUuid>, _>(identity.id)
+    .bind::<Nullable<Text>, _>(identity.name.as_deref())
+    .bind::<Text, _>(command.id)
+    .bind::<Text, _>(command.class.as_str())
+    .bind::<Text, _>(command.label)
+    .bind::<Text, _>(source(context, history))
+    .bind::<Text, _>(command.kind)
+    .bind::<Text, _>(resource.to_string())
+    .bind::<Nullable<SqlUuid>, _>(history.source())
+    .bind::<Nullable<Text>, _>(history.word())
+    .bind::<Jsonb, _>(json!({"requestId": context.call().request_id, "errorCode": "internal_error"}))
+    .bind::<Text, _>(&context.call().request_id)
+    .execute(&mut *connection)
+    .await?;
+    Ok(())
+}
+
+#[derive(Default)]
+struct EventRows {
+    ids: Vec<Uuid>,
+    names: Vec<String>,
+    payloads: Vec<Value>,
+}
+
+/// What the bus announces by itself, and what the command added.
+fn events(tx: &Tx<'_>, command: &CommandInfo, entry: &NewEntry<'_>, organization: Option<Uuid>) -> EventRows {
+    let verb = match (command.class, entry.before.is_some(), entry.after.is_some()) {
+        (Class::Create | Class::Delete, false, _) => "created",
+        (Class::Create | Class::Delete, true, false) => "deleted",
+        _ => "updated",
+    };
+    let mut own = Event::new(format!("{}.{verb}", command.kind), entry.resource);
+    if let Some(word) = entry.history.word() {
+        own = own.with(word, true);
+    }
+    let mut rows = EventRows::default();
+    for event in std::iter::once(&own).chain(&entry.events) {
+        let mut payload = Map::from_iter([
+            ("id".to_owned(), json!(event.id)),
+            ("tenantId".to_owned(), json!(wire_tenant(tx.tenant()))),
+            ("organizationId".to_owned(), json!(organization)),
+        ]);
+        payload.extend(event.payload.clone());
+        rows.ids.push(tx.new_id());
+        rows.names.push(event.name.clone());
+        rows.payloads.push(Value::Object(payload));
+    }
+    rows
+}
+
+fn source(context: &RequestContext, history: History) -> &'static str {
+    match (history, context.identity().kind) {
+        (History::Undo { .. }, _) => "undo",
+        (History::Redo { .. }, _) => "redo",
+        (History::None, ActorKind::User) => "ui",
+        (History::None, ActorKind::ApiKey) => "api_key",
+        (History::None, ActorKind::System) => "system",
+    }
+}
+
+fn entry_context(context: &RequestContext, command: &CommandInfo, entry: &NewEntry<'_>) -> Value {
+    let mut members = Map::from_iter([("requestId".to_owned(), json!(context.call().request_id))]);
+    if let (Some(word), Some(source)) = (entry.history.word(), entry.history.source()) {
+        members.insert("historyAction".to_owned(), json!(word));
+        members.insert("sourceLogId".to_owned(), json!(source));
+        members.insert("sourceCommandId".to_owned(), json!(command.id));
+    }
+    if !entry.dropped.is_empty() {
+        members.insert("dropped".to_owned(), json!(entry.dropped));
+    }
+    if entry.truncated {
+        members.insert("snapshotTruncated".to_owned(), json!(true));
+    }
+    Value::Object(members)
+}
+
+fn tagged(entity: &EntityRef) -> String {
+    format!("{}:{}", entity.kind, entity.id)
+}

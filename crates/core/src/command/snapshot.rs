@@ -1,0 +1,107 @@
+//! Images of resources.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+use uuid::Uuid;
+
+use crate::error::{Error, Result};
+use crate::time::Timestamp;
+
+/// Reserved member: rows that come and go with the resource, by kind.
+pub const CHILDREN: &str = "_children";
+/// Reserved member: references of other rows that the removal clears.
+pub const LINKS: &str = "_links";
+
+/// Images by id; an absent resource has none.
+pub type Snapshots = BTreeMap<Uuid, Snapshot>;
+
+/// A flat JSON object with one member per tracked column, named and formatted as in the API.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Snapshot(Map<String, Value>);
+
+impl Snapshot {
+    /// The image of a row.
+    ///
+    /// # Errors
+    /// When the row does not serialize to an object.
+    pub fn of(row: &impl Serialize) -> Result<Self> {
+        Self::from_value(serde_json::to_value(row)?)
+    }
+
+    /// The image that this value is.
+    ///
+    /// # Errors
+    /// When the value is no object.
+    pub fn from_value(value: Value) -> Result<Self> {
+        match value {
+            Value::Object(members) => Ok(Self(members)),
+            _ => Err(Error::internal("a snapshot must be an object")),
+        }
+    }
+
+    /// The row of this image.
+    ///
+    /// # Errors
+    /// When members are missing.
+    pub fn row<T: DeserializeOwned>(&self) -> Result<T> {
+        Ok(serde_json::from_value(Value::Object(self.0.clone()))?)
+    }
+
+    /// Adds the rows of one kind that come and go with the resource, ordered by id.
+    ///
+    /// # Errors
+    /// When a row can't be put into JSON.
+    pub fn with_children(mut self, kind: &str, rows: &impl Serialize) -> Result<Self> {
+        let rows = serde_json::to_value(rows)?;
+        let children = self.0.entry(CHILDREN).or_insert_with(|| Value::Object(Map::new()));
+        if let Value::Object(children) = children {
+            children.insert(kind.to_owned(), rows);
+        }
+        Ok(self)
+    }
+
+    /// The rows of this kind; none when the image does not cover them.
+    ///
+    /// # Errors
+    /// When members are missing.
+    pub fn children<T: DeserializeOwned>(&self, kind: &str) -> Result<Option<Vec<T>>> {
+        match self.0.get(CHILDREN).and_then(|children| children.get(kind)) {
+            Some(rows) => Ok(Some(serde_json::from_value(rows.clone())?)),
+            None => Ok(None),
+        }
+    }
+
+    /// A member.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&Value> {
+        self.0.get(name)
+    }
+
+    /// The members.
+    #[must_use]
+    pub fn members(&self) -> &Map<String, Value> {
+        &self.0
+    }
+
+    /// The whole image as a value.
+    #[must_use]
+    pub fn to_value(&self) -> Value {
+        Value::Object(self.0.clone())
+    }
+
+    pub(crate) fn without_children(mut self) -> Self {
+        self.0.remove(CHILDREN);
+        self
+    }
+
+    pub(crate) fn updated_at(&self) -> Option<Timestamp> {
+        self.get("updatedAt").and_then(Value::as_str).and_then(|text| Timestamp::parse(text).ok())
+    }
+
+    pub(crate) fn organization(&self) -> Option<Uuid> {
+        self.get("organizationId").and_then(Value::as_str).and_then(|text| text.parse().ok())
+    }
+}

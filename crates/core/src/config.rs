@@ -1,0 +1,251 @@
+//! Configuration: one section per crate, read from defaults < `backoffice.toml` < `BACKOFFICE__SECTION__KEY` < flags.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer};
+
+/// A value of the configuration that can't be used; names the key.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("{key}: {message}")]
+pub struct ConfigError {
+    /// The key, `section.name`.
+    pub key: String,
+    /// What is wrong and what to do.
+    pub message: String,
+}
+
+impl ConfigError {
+    /// An error about a key.
+    pub fn new(key: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { key: key.into(), message: message.into() }
+    }
+}
+
+/// The configuration as it was read, section by section.
+#[derive(Debug, Clone, Default)]
+pub struct Config {
+    raw: config::Config,
+    development: bool,
+}
+
+/// Names of the sections that core and the host own.
+pub const CORE_SECTIONS: &[&str] =
+    &["http", "admin", "database", "data_dir", "modules", "app", "i18n", "rate_limits", "log", "audit"];
+
+impl Config {
+    /// Wraps what was read. `development` = no database is configured: a private one is used, and cookies work without TLS.
+    #[must_use]
+    pub fn new(raw: config::Config, development: bool) -> Self {
+        Self { raw, development }
+    }
+
+    /// Configuration from TOML text, for tests and embedders.
+    ///
+    /// # Errors
+    /// When the text is no TOML.
+    pub fn from_toml(text: &str) -> Result<Self, ConfigError> {
+        config::Config::builder()
+            .add_source(config::File::from_str(text, config::FileFormat::Toml))
+            .build()
+            .map(|raw| Self::new(raw, true))
+            .map_err(|error| ConfigError::new("configuration", error.to_string()))
+    }
+
+    /// Whether this is a development set-up.
+    #[must_use]
+    pub fn is_development(&self) -> bool {
+        self.development
+    }
+
+    /// A section, or its defaults when nothing of it is set. Unknown keys are errors when the type says `deny_unknown_fields`.
+    ///
+    /// # Errors
+    /// When a value has the wrong type or is unknown.
+    pub fn section<T: DeserializeOwned + Default>(&self, name: &str) -> Result<T, ConfigError> {
+        match self.raw.get::<T>(name) {
+            Ok(section) => Ok(section),
+            Err(config::ConfigError::NotFound(_)) => Ok(T::default()),
+            Err(error) => Err(ConfigError::new(name, error.to_string())),
+        }
+    }
+
+    /// Refuses sections that nobody owns.
+    ///
+    /// # Errors
+    /// Names the first unknown section.
+    pub fn check_sections<'a>(&self, known: impl Iterator<Item = &'a str> + Clone) -> Result<(), ConfigError> {
+        let Ok(table) = self.raw.cache.clone().into_table() else { return Ok(()) };
+        let mut names: Vec<&String> = table.keys().collect();
+        names.sort();
+        for name in names {
+            if !CORE_SECTIONS.contains(&name.as_str()) && !known.clone().any(|section| section == name) {
+                return Err(ConfigError::new(name, "unknown section; `backoffice config` lists the known ones"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A duration written as `30s`, `5m`, `8h`, `30d`, `250ms` or a number of seconds.
+///
+/// # Errors
+/// When the text has another form.
+pub fn duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Written {
+        Seconds(u64),
+        Text(String),
+    }
+    match Written::deserialize(deserializer)? {
+        Written::Seconds(seconds) => Ok(Duration::from_secs(seconds)),
+        Written::Text(text) => parse_duration(&text)
+            .ok_or_else(|| serde::de::Error::custom(format!("`{text}` is no duration such as 250ms, 30s, 5m, 8h or 30d"))),
+    }
+}
+
+fn parse_duration(text: &str) -> Option<Duration> {
+    let text = text.trim();
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let number: u64 = text.get(..digits)?.parse().ok()?;
+    let seconds = match text.get(digits..)?.trim() {
+        "ms" => return Some(Duration::from_millis(number)),
+        "" | "s" => 1,
+        "m" => 60,
+        "h" => 3600,
+        "d" => 86_400,
+        _ => return None,
+    };
+    number.checked_mul(seconds).map(Duration::from_secs)
+}
+
+/// Section `http`: the listener of the API.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct HttpConfig {
+    /// Address of the API. Default `127.0.0.1:8080`.
+    pub listen: SocketAddr,
+    /// How many proxies in front append to `X-Forwarded-For`. Default 0: the client is the socket's peer.
+    pub proxy_depth: usize,
+    /// Cookies without `Secure`. Default: false, in development true.
+    pub insecure_cookies: Option<bool>,
+    /// Longest body of a JSON or form request in bytes. Default 1 MiB.
+    pub body_limit: usize,
+    /// Worker threads. Default: as many as cores.
+    pub workers: Option<usize>,
+}
+
+impl Default for HttpConfig {
+    fn default() -> Self {
+        Self {
+            listen: SocketAddr::from(([127, 0, 0, 1], 8080)),
+            proxy_depth: 0,
+            insecure_cookies: None,
+            body_limit: 1024 * 1024,
+            workers: None,
+        }
+    }
+}
+
+/// Section `app`: where people find the application.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct AppConfig {
+    /// Public origin, without path: `https://office.example`. Default: none (development: the listener).
+    pub public_url: Option<String>,
+    /// Further origins that may start mail-sending requests.
+    pub allowed_origins: Vec<String>,
+    /// Path of the login page. Default `/login`.
+    pub login_path: String,
+    /// Path of the console. Default `/backend`.
+    pub console_path: String,
+}
+
+impl Default for AppConfig {
+    fn default() -> Self {
+        Self {
+            public_url: None,
+            allowed_origins: Vec::new(),
+            login_path: "/login".to_owned(),
+            console_path: "/backend".to_owned(),
+        }
+    }
+}
+
+/// Section `rate_limits`.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct RateLimitConfig {
+    /// Whether limits are enforced. Default true.
+    pub enabled: bool,
+    /// Other points per window by the limit's name (`auth.login.ip = "50/60"`).
+    pub limits: std::collections::BTreeMap<String, String>,
+}
+
+impl Default for RateLimitConfig {
+    fn default() -> Self {
+        Self { enabled: true, limits: std::collections::BTreeMap::new() }
+    }
+}
+
+/// Section `audit`: the part that the command bus needs.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(default)]
+pub struct AuditConfig {
+    /// Settings of undo and redo.
+    pub undo: UndoConfig,
+    /// Settings of snapshots.
+    pub snapshot: SnapshotConfig,
+}
+
+/// Section `audit.undo`.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct UndoConfig {
+    /// Seconds after which an action can no longer be undone. Default: none.
+    pub ttl_seconds: Option<u64>,
+}
+
+/// Section `audit.snapshot`.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SnapshotConfig {
+    /// Largest snapshot that can be undone, in bytes. Default 4 MiB.
+    pub max_bytes: usize,
+}
+
+impl Default for SnapshotConfig {
+    fn default() -> Self {
+        Self { max_bytes: 4 * 1024 * 1024 }
+    }
+}
+
+impl Default for AuditConfig {
+    fn default() -> Self {
+        Self { undo: UndoConfig::default(), snapshot: SnapshotConfig::default() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_are_read_in_their_units() {
+        for (text, expected) in [("250ms", 250), ("30s", 30_000), ("5", 5000), ("5m", 300_000), ("8h", 28_800_000)] {
+            assert_eq!(parse_duration(text), Some(Duration::from_millis(expected)), "{text}");
+        }
+        assert_eq!(parse_duration("soon"), None);
+    }
+
+    #[test]
+    fn an_unknown_key_is_an_error_that_names_it() {
+        let config = Config::from_toml("[http]\nlisten_on = 'x'").expect("toml");
+
+        let error = config.section::<HttpConfig>("http").expect_err("unknown key");
+
+        assert!(error.to_string().contains("listen_on"), "{error}");
+    }
+}

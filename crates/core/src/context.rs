@@ -1,0 +1,295 @@
+//! Who calls, for which scope, at which instant: the first argument of everything.
+
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use uuid::Uuid;
+
+use crate::acl::{Feature, Rights};
+use crate::command::{self, Answer, Command, HistoryOutcome, Operation};
+use crate::db::{Connection, Database};
+use crate::error::{Error, Refusal, Result};
+use crate::identity::{ActorKind, Identity};
+use crate::ids::Ids;
+use crate::platform::{Platform, Runtime};
+use crate::scope::Scope;
+use crate::time::Timestamp;
+
+/// What every request has, signed in or not.
+#[derive(Debug, Clone)]
+pub struct Call {
+    /// The platform and this thread's pool.
+    pub runtime: Runtime,
+    /// The instant at which the request was read.
+    pub now: Timestamp,
+    /// `X-Request-Id`.
+    pub request_id: String,
+    /// The client's address.
+    pub ip: Option<IpAddr>,
+    /// `User-Agent`, cut to 512 bytes.
+    pub user_agent: Option<String>,
+    /// Whether the request came from this site, or says nothing about where it comes from.
+    pub same_origin: bool,
+}
+
+impl Call {
+    /// A call that no HTTP request stands behind: the command line, a test, a worker.
+    #[must_use]
+    pub fn internal(runtime: &Runtime) -> Self {
+        Self {
+            now: runtime.platform.clock().now(),
+            request_id: format!("internal-{}", runtime.platform.ids().at(runtime.platform.clock().now())),
+            runtime: runtime.clone(),
+            ip: None,
+            user_agent: None,
+            same_origin: true,
+        }
+    }
+
+    /// The composed platform.
+    #[must_use]
+    pub fn platform(&self) -> &Platform {
+        &self.runtime.platform
+    }
+
+    /// This thread's pool.
+    #[must_use]
+    pub fn database(&self) -> &Database {
+        &self.runtime.database
+    }
+
+    /// What a module provided under this type.
+    ///
+    /// # Errors
+    /// When no module did: the module that asks lacks a requirement.
+    pub fn provided<T: Send + Sync + 'static>(&self) -> Result<Arc<T>> {
+        self.platform()
+            .provided()
+            .get::<T>()
+            .ok_or_else(|| Error::internal(format!("nobody provides {}", std::any::type_name::<T>())))
+    }
+}
+
+/// An `Idempotency-Key` with what makes it unique.
+#[derive(Debug, Clone)]
+pub struct IdempotencyKey {
+    /// The header's value.
+    pub key: String,
+    /// Method and path of the endpoint.
+    pub route: String,
+    /// SHA-256 of the body.
+    pub body_hash: [u8; 32],
+    /// Members of the answer that are shown once.
+    pub one_time: &'static [&'static str],
+}
+
+/// The context of a signed-in request. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct RequestContext(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    call: Call,
+    identity: Arc<Identity>,
+    scope: Scope,
+    expected_updated_at: Option<Timestamp>,
+    idempotency: Option<IdempotencyKey>,
+    operation: Mutex<Option<Operation>>,
+}
+
+impl RequestContext {
+    /// A context for this principal and scope.
+    #[must_use]
+    pub fn new(call: Call, identity: Arc<Identity>, scope: Scope) -> Self {
+        Self::with_conditions(call, identity, scope, None, None)
+    }
+
+    pub(crate) fn with_conditions(
+        call: Call,
+        identity: Arc<Identity>,
+        scope: Scope,
+        expected_updated_at: Option<Timestamp>,
+        idempotency: Option<IdempotencyKey>,
+    ) -> Self {
+        let scope = if call.database().writes_predicates() { scope } else { scope.without_predicates() };
+        Self(Arc::new(Inner { call, identity, scope, expected_updated_at, idempotency, operation: Mutex::default() }))
+    }
+
+    /// The platform itself as the actor, in all tenants: the command line and workers.
+    #[must_use]
+    pub fn system(runtime: &Runtime) -> Self {
+        Self::new(Call::internal(runtime), Arc::new(Identity::system()), Scope::system())
+    }
+
+    /// The call.
+    #[must_use]
+    pub fn call(&self) -> &Call {
+        &self.0.call
+    }
+
+    /// The composed platform.
+    #[must_use]
+    pub fn platform(&self) -> &Platform {
+        self.0.call.platform()
+    }
+
+    /// This thread's pool.
+    #[must_use]
+    pub fn database(&self) -> &Database {
+        self.0.call.database()
+    }
+
+    /// The principal.
+    #[must_use]
+    pub fn identity(&self) -> &Identity {
+        &self.0.identity
+    }
+
+    /// What the principal may do.
+    #[must_use]
+    pub fn rights(&self) -> &Rights {
+        &self.0.identity.rights
+    }
+
+    /// Which rows the request may touch.
+    #[must_use]
+    pub fn scope(&self) -> &Scope {
+        &self.0.scope
+    }
+
+    /// The instant of the request.
+    #[must_use]
+    pub fn now(&self) -> Timestamp {
+        self.0.call.now
+    }
+
+    /// The source of ids and tokens.
+    #[must_use]
+    pub fn ids(&self) -> &Ids {
+        self.platform().ids()
+    }
+
+    /// A fresh id.
+    #[must_use]
+    pub fn new_id(&self) -> Uuid {
+        self.ids().at(self.now())
+    }
+
+    /// Whether the principal holds the feature.
+    #[must_use]
+    pub fn holds(&self, feature: Feature) -> bool {
+        self.rights().holds(feature.id, self.platform().catalogue())
+    }
+
+    /// Refuses when one of the features is missing.
+    ///
+    /// # Errors
+    /// 403 that names the required features.
+    pub fn require(&self, features: &[Feature]) -> Result<()> {
+        let ids: Vec<&str> = features.iter().map(|feature| feature.id).collect();
+        self.require_ids(&ids)
+    }
+
+    pub(crate) fn require_ids(&self, features: &[&str]) -> Result<()> {
+        let catalogue = self.platform().catalogue();
+        if features.iter().all(|feature| self.rights().holds(feature, catalogue)) {
+            return Ok(());
+        }
+        Err(Refusal::missing_features(features).into())
+    }
+
+    /// The id of the user that calls.
+    ///
+    /// # Errors
+    /// 403 when an API key or the system calls.
+    pub fn user_id(&self) -> Result<Uuid> {
+        match (self.identity().kind, self.identity().id) {
+            (ActorKind::User, Some(id)) => Ok(id),
+            _ => Err(Refusal::forbidden("No user context").code("user_required").into()),
+        }
+    }
+
+    /// The one tenant of the request.
+    ///
+    /// # Errors
+    /// 400 when a super administrator selected all tenants.
+    pub fn tenant(&self) -> Result<Uuid> {
+        self.scope()
+            .tenant
+            .ok_or_else(|| Refusal::bad_request("Tenant context required").code("tenant_required").into())
+    }
+
+    /// A connection for reads.
+    ///
+    /// # Errors
+    /// 503 when the database can't be reached.
+    pub async fn read(&self) -> Result<Connection> {
+        self.database().read(self.scope()).await
+    }
+
+    /// Runs a command on the bus and answers with what `answer` makes of its output.
+    ///
+    /// # Errors
+    /// The refusals of the bus and of the command.
+    pub async fn execute<C: Command, A: Answer>(
+        &self,
+        command: &C,
+        answer: impl Fn(C::Output) -> A + Send + Sync,
+    ) -> Result<A> {
+        command::execute(self, command, answer).await
+    }
+
+    /// Undoes an action by its token. `others` = the caller may undo other people's actions.
+    ///
+    /// # Errors
+    /// The refusals of section 6.3 of the audit specification.
+    pub async fn undo<A: Answer>(
+        &self,
+        token: &str,
+        others: bool,
+        answer: impl Fn(HistoryOutcome) -> A + Send + Sync,
+    ) -> Result<A> {
+        command::undo(self, token, others, answer).await
+    }
+
+    /// Redoes an undone action by its log id. `others` = the caller may redo other people's actions.
+    ///
+    /// # Errors
+    /// The refusals of section 7 of the audit specification.
+    pub async fn redo<A: Answer>(
+        &self,
+        log_id: Uuid,
+        others: bool,
+        answer: impl Fn(HistoryOutcome) -> A + Send + Sync,
+    ) -> Result<A> {
+        command::redo(self, log_id, others, answer).await
+    }
+
+    pub(crate) fn expected_updated_at(&self) -> Option<Timestamp> {
+        self.0.expected_updated_at
+    }
+
+    pub(crate) fn idempotency(&self) -> Option<&IdempotencyKey> {
+        self.0.idempotency.as_ref()
+    }
+
+    pub(crate) fn set_operation(&self, operation: Operation) {
+        *self.0.operation.lock().unwrap_or_else(PoisonError::into_inner) = Some(operation);
+    }
+
+    pub(crate) fn take_operation(&self) -> Option<Operation> {
+        self.0.operation.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+/// The context of a public endpoint: nobody is signed in.
+#[derive(Debug, Clone)]
+pub struct Visitor(pub Call);
+
+impl std::ops::Deref for Visitor {
+    type Target = Call;
+
+    fn deref(&self) -> &Call {
+        &self.0
+    }
+}

@@ -1,0 +1,165 @@
+//! Brings the schema up: core first, then the modules by dependency, each one's migrations by version.
+
+use std::str::FromStr;
+
+use diesel::QueryableByName;
+use diesel::migration::{Migration, MigrationSource};
+use diesel::pg::Pg;
+use diesel::sql_types::{Bool, Text};
+use diesel_async::{AsyncMigrationHarness, AsyncPgConnection, RunQueryDsl, SimpleAsyncConnection};
+use diesel_migrations::{EmbeddedMigrations, MigrationHarness, embed_migrations};
+use secrecy::{ExposeSecret, SecretString};
+
+use crate::error::{Error, Result};
+use crate::module::Module;
+
+const CORE: EmbeddedMigrations = embed_migrations!("migrations");
+
+/// Migrations of one module, embedded in its crate.
+pub type Migrations = EmbeddedMigrations;
+
+/// How the database's schema relates to the enabled modules.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum MigrationState {
+    /// Every migration of the enabled modules is applied.
+    Current,
+    /// Some are missing.
+    Pending(Vec<String>),
+    /// Migrations are applied that this build does not know: the schema is newer.
+    Unknown(Vec<String>),
+}
+
+#[derive(QueryableByName)]
+struct Version {
+    #[diesel(sql_type = Text)]
+    version: String,
+}
+
+#[derive(QueryableByName)]
+struct Exists {
+    #[diesel(sql_type = Bool)]
+    it_exists: bool,
+}
+
+fn all(modules: &[&'static Module]) -> Result<Vec<Box<dyn Migration<Pg>>>> {
+    let mut migrations = Vec::new();
+    for source in std::iter::once(&CORE).chain(modules.iter().filter_map(|module| module.migrations.as_ref())) {
+        let mut own = MigrationSource::<Pg>::migrations(source).map_err(Error::Internal)?;
+        own.sort_by_key(|migration| migration.name().version().as_owned().to_string());
+        migrations.extend(own);
+    }
+    Ok(migrations)
+}
+
+/// Last four digits of a version: the number of the module that it belongs to.
+fn module_number(version: &str) -> &str {
+    version.get(version.len().saturating_sub(4)..).unwrap_or(version)
+}
+
+/// Applies what is missing, as the schema's owner, under an advisory lock, and gives `application_role` its grants. Returns the number
+/// of migrations applied. Needs a multi-threaded runtime.
+///
+/// # Errors
+/// When the database can't be reached or a migration fails; what was applied before it stays.
+pub async fn migrate(owner_url: &SecretString, application_role: &str, modules: &[&'static Module]) -> Result<usize> {
+    let mut connection = connect(owner_url).await?;
+    connection.batch_execute("select pg_advisory_lock(hashtext('backoffice.migrate'))").await?;
+    let mut harness = AsyncMigrationHarness::new(connection);
+    let applied: Vec<String> =
+        harness.applied_migrations().map_err(Error::Internal)?.iter().map(ToString::to_string).collect();
+    let mut count = 0;
+    for migration in all(modules)? {
+        if !applied.contains(&migration.name().version().to_string()) {
+            harness.run_migration(&*migration).map_err(Error::Internal)?;
+            count += 1;
+        }
+    }
+    let mut connection = harness.into_inner();
+    connection.batch_execute(&grants(application_role)).await?;
+    connection.batch_execute("select audit_make_partitions(3)").await?;
+    Ok(count)
+}
+
+/// Takes every migration back, last module first. For the check that each `down.sql` works.
+///
+/// # Errors
+/// When the database can't be reached or a migration fails.
+pub async fn revert_all(owner_url: &SecretString, modules: &[&'static Module]) -> Result<usize> {
+    let mut harness = AsyncMigrationHarness::new(connect(owner_url).await?);
+    let mut count = 0;
+    for migration in all(modules)?.iter().rev() {
+        harness.revert_migration(&**migration).map_err(Error::Internal)?;
+        count += 1;
+    }
+    Ok(count)
+}
+
+/// Compares the applied migrations with those of the enabled modules. Versions of modules that are not enabled don't count.
+///
+/// # Errors
+/// When the database can't be reached.
+pub async fn migration_state(connection: &mut AsyncPgConnection, modules: &[&'static Module]) -> Result<MigrationState> {
+    let wanted: Vec<String> = all(modules)?.iter().map(|migration| migration.name().version().to_string()).collect();
+    let ledger: Exists =
+        diesel::sql_query("select to_regclass('__diesel_schema_migrations') is not null as it_exists")
+            .get_result(connection)
+            .await?;
+    if !ledger.it_exists {
+        return Ok(MigrationState::Pending(wanted));
+    }
+    let applied: Vec<Version> =
+        diesel::sql_query("select version::text from __diesel_schema_migrations").load(connection).await?;
+    let applied: Vec<String> = applied.into_iter().map(|row| row.version).collect();
+    let unknown: Vec<String> = applied
+        .iter()
+        .filter(|version| !wanted.contains(version))
+        .filter(|version| wanted.iter().any(|known| module_number(known) == module_number(version)))
+        .cloned()
+        .collect();
+    if !unknown.is_empty() {
+        return Ok(MigrationState::Unknown(unknown));
+    }
+    let pending: Vec<String> = wanted.into_iter().filter(|version| !applied.contains(version)).collect();
+    Ok(if pending.is_empty() { MigrationState::Current } else { MigrationState::Pending(pending) })
+}
+
+async fn connect(url: &SecretString) -> Result<AsyncPgConnection> {
+    let config = tokio_postgres::Config::from_str(url.expose_secret())
+        .map_err(|_| Error::internal("the database URL is no valid postgres:// URL"))?;
+    let (client, connection) =
+        config.connect(tokio_postgres::NoTls).await.map_err(|error| Error::Unavailable(Box::new(error)))?;
+    tokio::spawn(connection);
+    AsyncPgConnection::try_from(client).await.map_err(|error| Error::Unavailable(Box::new(error)))
+}
+
+/// The application may read and write rows, owns nothing, and of the action log changes only what undo and redo change.
+fn grants(role: &str) -> String {
+    let role = format!("\"{}\"", role.replace('"', "\"\""));
+    format!(
+        r"
+do $$
+declare
+    one record;
+begin
+    execute format('grant usage on schema %I to {role}', current_schema());
+    for one in
+        select c.oid::regclass as name, c.relname
+        from pg_class c
+        where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
+    loop
+        if one.relname = '__diesel_schema_migrations' then
+            execute format('grant select on %s to {role}', one.name);
+        elsif one.relname = 'audit_action_logs' then
+            execute format('grant select, insert on %s to {role}', one.name);
+            execute format(
+                'grant update (execution_state, undo_secret, undone_seq, updated_at) on %s to {role}', one.name);
+        else
+            execute format('grant select, insert, update, delete on %s to {role}', one.name);
+        end if;
+    end loop;
+    grant execute on function audit_make_partitions(integer) to {role};
+end
+$$;
+"
+    )
+}

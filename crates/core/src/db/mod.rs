@@ -1,0 +1,171 @@
+//! The only ways to a database connection. Every connection carries the tenant for row-level security.
+
+mod migrate;
+mod pool;
+mod schema;
+mod tx;
+
+use std::str::FromStr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use secrecy::{ExposeSecret, SecretString};
+use uuid::Uuid;
+
+use crate::error::{Error, Result};
+use crate::ids::PLATFORM_TENANT;
+use crate::scope::{Reach, Scope};
+
+pub use migrate::{MigrationState, Migrations, migrate, migration_state, revert_all};
+pub use pool::Connection;
+pub(crate) use schema::{audit_action_logs, core_idempotency_keys};
+pub use tx::Tx;
+
+/// How to reach the database.
+#[derive(Clone)]
+pub struct DatabaseOptions {
+    /// `postgres://` URL of the application role.
+    pub url: SecretString,
+    /// Connections of one pool at most.
+    pub pool_size: usize,
+    /// Longest wait for a connection of the pool, and for a new one to be made.
+    pub timeout: Duration,
+    /// Whether scopes write their tenant predicates; switched off by the test that shows row-level security alone.
+    pub predicates: bool,
+}
+
+impl DatabaseOptions {
+    /// Options with a pool of 16 and a wait of 1.5 s.
+    #[must_use]
+    pub fn new(url: SecretString) -> Self {
+        Self { url, pool_size: 16, timeout: Duration::from_millis(1500), predicates: true }
+    }
+}
+
+/// What row-level security lets a connection see.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Visibility {
+    tenant: Uuid,
+    system: bool,
+}
+
+impl Visibility {
+    pub(crate) fn of(scope: &Scope) -> Self {
+        match scope.reach {
+            Reach::All => Self { tenant: scope.tenant.unwrap_or(PLATFORM_TENANT), system: true },
+            Reach::Tenant(tenant) => Self { tenant, system: false },
+        }
+    }
+
+    /// SQL that sets it. Both values are of types whose text needs no quoting.
+    pub(crate) fn sql(self, local: bool) -> String {
+        let (scope, word) = (if local { "local " } else { "" }, if self.system { "system" } else { "" });
+        format!("set {scope}app.tenant_id = '{}'; set {scope}app.scope = '{word}'", self.tenant)
+    }
+}
+
+/// A pool of connections. Clones share it; [`Database::for_worker`] makes another one with the same options.
+#[derive(Clone)]
+pub struct Database {
+    pool: Arc<pool::Pool>,
+    options: Arc<DatabaseOptions>,
+    config: Arc<tokio_postgres::Config>,
+}
+
+impl std::fmt::Debug for Database {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Database").field("pool_size", &self.options.pool_size).finish_non_exhaustive()
+    }
+}
+
+impl Database {
+    /// A pool that connects when the first connection is needed.
+    ///
+    /// # Errors
+    /// When the URL can't be read.
+    pub fn new(options: DatabaseOptions) -> Result<Self> {
+        let mut config = tokio_postgres::Config::from_str(options.url.expose_secret())
+            .map_err(|_| Error::internal("database.url is no valid postgres:// URL"))?;
+        config.connect_timeout(options.timeout);
+        if config.get_application_name().is_none() {
+            config.application_name("backoffice");
+        }
+        let session = "-c lock_timeout=5s -c idle_in_transaction_session_timeout=60s";
+        let session = config.get_options().map_or_else(|| session.to_owned(), |given| format!("{given} {session}"));
+        config.options(session);
+        let config = Arc::new(config);
+        Ok(Self { pool: Arc::new(pool::Pool::new(Arc::clone(&config), &options)), options: Arc::new(options), config })
+    }
+
+    /// Another pool of `size` connections, for a worker thread of its own: its connections are driven by that thread's runtime.
+    #[must_use]
+    pub fn for_worker(&self, size: usize) -> Self {
+        let options = DatabaseOptions { pool_size: size.max(1), ..(*self.options).clone() };
+        Self {
+            pool: Arc::new(pool::Pool::new(Arc::clone(&self.config), &options)),
+            options: Arc::new(options),
+            config: Arc::clone(&self.config),
+        }
+    }
+
+    /// A connection for reads of this scope.
+    ///
+    /// # Errors
+    /// 503 when the database can't be reached or the pool stays exhausted.
+    pub async fn read(&self, scope: &Scope) -> Result<Connection> {
+        let visibility = Visibility::of(scope);
+        let mut connection = self.pool.acquire(visibility).await?;
+        connection.show(visibility).await?;
+        Ok(connection)
+    }
+
+    /// A connection for bookkeeping that is no command: sessions, counters, leases.
+    ///
+    /// # Errors
+    /// As [`Database::read`].
+    pub async fn bookkeeping(&self, scope: &Scope) -> Result<Connection> {
+        self.read(scope).await
+    }
+
+    pub(crate) async fn begin(&self, scope: &Scope) -> Result<Connection> {
+        let visibility = Visibility::of(scope);
+        let mut connection = self.pool.acquire(visibility).await?;
+        connection.begin(visibility).await?;
+        Ok(connection)
+    }
+
+    /// A transaction for bookkeeping over several statements that is no command (signing in).
+    ///
+    /// # Errors
+    /// As [`Database::read`].
+    pub async fn transaction(&self, scope: &Scope) -> Result<BookkeepingTransaction> {
+        Ok(BookkeepingTransaction { connection: self.begin(scope).await? })
+    }
+
+    /// Whether scopes of this database write their tenant predicates.
+    #[must_use]
+    pub fn writes_predicates(&self) -> bool {
+        self.options.predicates
+    }
+}
+
+/// A transaction outside the bus; rolled back when dropped.
+#[derive(Debug)]
+pub struct BookkeepingTransaction {
+    connection: Connection,
+}
+
+impl BookkeepingTransaction {
+    /// The connection.
+    pub fn connection(&mut self) -> &mut Connection {
+        &mut self.connection
+    }
+
+    /// Commits.
+    ///
+    /// # Errors
+    /// When the database refuses or is gone.
+    pub async fn commit(mut self) -> Result<()> {
+        self.connection.end(true).await
+    }
+}

@@ -1,0 +1,151 @@
+//! Connections that remember what row-level security lets them see. A free connection that already shows the wanted tenant is handed
+//! out first, so most requests send no setting at all.
+
+use std::ops::{Deref, DerefMut};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use diesel_async::pooled_connection::PoolableConnection;
+use diesel_async::{AsyncPgConnection, SimpleAsyncConnection};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::timeout;
+
+use super::{DatabaseOptions, Visibility};
+use crate::error::{Error, Result};
+
+pub(crate) struct Pool {
+    config: Arc<tokio_postgres::Config>,
+    permits: Arc<Semaphore>,
+    idle: Mutex<Vec<Idle>>,
+    timeout: Duration,
+}
+
+struct Idle {
+    pg: AsyncPgConnection,
+    shows: Option<Visibility>,
+}
+
+impl Pool {
+    pub(super) fn new(config: Arc<tokio_postgres::Config>, options: &DatabaseOptions) -> Self {
+        Self {
+            config,
+            permits: Arc::new(Semaphore::new(options.pool_size)),
+            idle: Mutex::default(),
+            timeout: options.timeout,
+        }
+    }
+
+    pub(super) async fn acquire(self: &Arc<Self>, wanted: Visibility) -> Result<Connection> {
+        let permit = timeout(self.timeout, Arc::clone(&self.permits).acquire_owned())
+            .await
+            .map_err(|_| Error::Unavailable("no free database connection".into()))?
+            .map_err(|closed| Error::Unavailable(closed.into()))?;
+        let idle = match self.take_idle(wanted) {
+            Some(idle) => idle,
+            None => Idle { pg: self.connect().await?, shows: None },
+        };
+        Ok(Connection { idle: Some(idle), in_transaction: false, pool: Arc::clone(self), _permit: permit })
+    }
+
+    fn take_idle(&self, wanted: Visibility) -> Option<Idle> {
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            let same = idle.iter().rposition(|one| one.shows == Some(wanted));
+            let mut found = match same {
+                Some(index) => idle.remove(index),
+                None => idle.pop()?,
+            };
+            if !found.pg.is_broken() {
+                return Some(found);
+            }
+        }
+    }
+
+    async fn connect(&self) -> Result<AsyncPgConnection> {
+        let connecting = async {
+            let (client, connection) = self
+                .config
+                .connect(tokio_postgres::NoTls)
+                .await
+                .map_err(|error| Error::Unavailable(Box::new(error)))?;
+            tokio::spawn(async move {
+                if let Err(error) = connection.await {
+                    tracing::debug!(%error, "a database connection ended");
+                }
+            });
+            AsyncPgConnection::try_from(client).await.map_err(|error| Error::Unavailable(Box::new(error)))
+        };
+        timeout(self.timeout, connecting).await.map_err(|_| Error::Unavailable("connecting took too long".into()))?
+    }
+}
+
+/// A pooled connection. Dropped inside a transaction it is closed, which rolls back.
+pub struct Connection {
+    idle: Option<Idle>,
+    in_transaction: bool,
+    pool: Arc<Pool>,
+    _permit: OwnedSemaphorePermit,
+}
+
+impl std::fmt::Debug for Connection {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Connection").field("in_transaction", &self.in_transaction).finish_non_exhaustive()
+    }
+}
+
+impl Connection {
+    fn idle(&mut self) -> &mut Idle {
+        self.idle.as_mut().expect("a connection is given back only when it is dropped")
+    }
+
+    pub(super) async fn show(&mut self, wanted: Visibility) -> Result<()> {
+        let idle = self.idle();
+        if idle.shows != Some(wanted) {
+            // Unknown until the database has confirmed it: this future may be dropped in between.
+            idle.shows = None;
+            idle.pg.batch_execute(&wanted.sql(false)).await?;
+            idle.shows = Some(wanted);
+        }
+        Ok(())
+    }
+
+    pub(super) async fn begin(&mut self, wanted: Visibility) -> Result<()> {
+        self.in_transaction = true;
+        let idle = self.idle();
+        let sql = if idle.shows == Some(wanted) { "begin".to_owned() } else { format!("begin; {}", wanted.sql(true)) };
+        idle.pg.batch_execute(&sql).await?;
+        Ok(())
+    }
+
+    pub(super) async fn end(&mut self, commit: bool) -> Result<()> {
+        let sql = if commit { "commit" } else { "rollback" };
+        self.idle().pg.batch_execute(sql).await?;
+        self.in_transaction = false;
+        Ok(())
+    }
+}
+
+impl Deref for Connection {
+    type Target = AsyncPgConnection;
+
+    fn deref(&self) -> &AsyncPgConnection {
+        &self.idle.as_ref().expect("a connection is given back only when it is dropped").pg
+    }
+}
+
+impl DerefMut for Connection {
+    fn deref_mut(&mut self) -> &mut AsyncPgConnection {
+        &mut self.idle().pg
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        if let Some(mut idle) = self.idle.take()
+            && !self.in_transaction
+            && !idle.pg.is_broken()
+        {
+            self.pool.idle.lock().unwrap_or_else(PoisonError::into_inner).push(idle);
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! The one transaction of a command.
+
+use diesel_async::AsyncPgConnection;
+use uuid::Uuid;
+
+use super::Connection;
+use crate::context::RequestContext;
+use crate::error::Result;
+use crate::events::Event;
+use crate::scope::Scope;
+use crate::time::Timestamp;
+
+type AfterCommit = Box<dyn FnOnce() + Send>;
+
+/// The transaction in which a command, its log entry and its events become true together.
+pub struct Tx<'a> {
+    connection: Connection,
+    context: &'a RequestContext,
+    tenant: Uuid,
+    now: Timestamp,
+    events: Vec<Event>,
+    after_commit: Vec<AfterCommit>,
+    wrote_secret: Vec<&'static str>,
+}
+
+impl std::fmt::Debug for Tx<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Tx").field("tenant", &self.tenant).field("now", &self.now).finish_non_exhaustive()
+    }
+}
+
+impl<'a> Tx<'a> {
+    pub(crate) async fn begin(context: &'a RequestContext, tenant: Uuid) -> Result<Self> {
+        Ok(Self {
+            connection: context.database().begin(context.scope()).await?,
+            context,
+            tenant,
+            now: context.now(),
+            events: Vec::new(),
+            after_commit: Vec::new(),
+            wrote_secret: Vec::new(),
+        })
+    }
+
+    /// The connection, inside the transaction.
+    pub fn conn(&mut self) -> &mut AsyncPgConnection {
+        &mut self.connection
+    }
+
+    /// The same, for statements that are sent together.
+    #[must_use]
+    pub fn shared(&self) -> &AsyncPgConnection {
+        &self.connection
+    }
+
+    /// Who acts, and where.
+    #[must_use]
+    pub fn context(&self) -> &'a RequestContext {
+        self.context
+    }
+
+    /// The caller's scope.
+    #[must_use]
+    pub fn scope(&self) -> &'a Scope {
+        self.context.scope()
+    }
+
+    /// The tenant of the resource that the command changes.
+    #[must_use]
+    pub fn tenant(&self) -> Uuid {
+        self.tenant
+    }
+
+    /// The instant to write as `updated_at`: the request's, moved behind what the resource already has.
+    #[must_use]
+    pub fn now(&self) -> Timestamp {
+        self.now
+    }
+
+    /// A fresh id.
+    #[must_use]
+    pub fn new_id(&self) -> Uuid {
+        self.context.ids().at(self.now)
+    }
+
+    /// Announces something besides what the bus announces by itself.
+    pub fn emit(&mut self, event: Event) {
+        self.events.push(event);
+    }
+
+    /// Runs a hint (dropping a cache) once the transaction is committed. Nothing that must happen belongs here.
+    pub fn after_commit(&mut self, hint: impl FnOnce() + Send + 'static) {
+        self.after_commit.push(Box::new(hint));
+    }
+
+    /// Tells the bus that the command overwrote a secret field: the entry names it redacted and carries no undo token.
+    pub fn wrote_secret(&mut self, field: &'static str) {
+        self.wrote_secret.push(field);
+    }
+
+    pub(crate) fn set_tenant(&mut self, tenant: Uuid) {
+        self.tenant = tenant;
+    }
+
+    pub(crate) fn set_now(&mut self, now: Timestamp) {
+        self.now = now;
+    }
+
+    pub(crate) fn secrets_written(&self) -> &[&'static str] {
+        &self.wrote_secret
+    }
+
+    pub(crate) fn take_events(&mut self) -> Vec<Event> {
+        std::mem::take(&mut self.events)
+    }
+
+    pub(crate) async fn commit(mut self) -> Result<()> {
+        self.connection.end(true).await?;
+        for hint in std::mem::take(&mut self.after_commit) {
+            hint();
+        }
+        Ok(())
+    }
+
+    pub(crate) async fn roll_back(mut self) {
+        // A connection that can't even roll back is closed by being dropped, which rolls back too.
+        let _closed = self.connection.end(false).await;
+    }
+}

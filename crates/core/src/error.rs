@@ -1,0 +1,324 @@
+//! What can go wrong, and the three shapes in which the contract says it.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use actix_web::http::StatusCode;
+use diesel::result::{DatabaseErrorKind, Error as DieselError};
+use serde_json::{Map, Value, json};
+
+/// The result of everything that a request does.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// The error body of an endpoint (section 7 of the contract).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ErrorShape {
+    /// `{"error": text}`
+    #[default]
+    Error,
+    /// `{"ok": false, "error": text}`
+    OkFalse,
+    /// `{"code": word, "error": text}`
+    Code,
+}
+
+/// One violated rule of an input.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct Detail {
+    /// Where: member names joined by dots.
+    pub path: String,
+    /// What is expected, in English.
+    pub message: String,
+    /// The same for programs.
+    pub code: Cow<'static, str>,
+}
+
+impl Detail {
+    /// A violated rule.
+    pub fn new(path: impl Into<String>, message: impl Into<String>, code: &'static str) -> Self {
+        Self { path: path.into(), message: message.into(), code: Cow::Borrowed(code) }
+    }
+}
+
+/// A refused request: status, text, and what a client can act on.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Refusal {
+    /// The status, 400 to 599.
+    pub status: StatusCode,
+    /// English text.
+    pub message: Cow<'static, str>,
+    /// Word for programs.
+    pub code: Option<Cow<'static, str>>,
+    /// Violated rules of the input.
+    pub details: Vec<Detail>,
+    /// Further members of the body.
+    pub members: Map<String, Value>,
+    /// Replaces the body altogether (an interceptor's).
+    pub body: Option<Map<String, Value>>,
+    /// Seconds after which a repeat makes sense.
+    pub retry_after: Option<u64>,
+    /// Headers of the rate limit that refused.
+    pub rate_limit: Option<(String, String)>,
+    /// The presented credential is invalid: the answer clears the cookies.
+    pub clears_cookies: bool,
+}
+
+impl Refusal {
+    /// A refusal with a status and a text.
+    pub fn new(status: StatusCode, message: impl Into<Cow<'static, str>>) -> Self {
+        Self {
+            status,
+            message: message.into(),
+            code: None,
+            details: Vec::new(),
+            members: Map::new(),
+            body: None,
+            retry_after: None,
+            rate_limit: None,
+            clears_cookies: false,
+        }
+    }
+
+    /// 400 with a text.
+    pub fn bad_request(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, message)
+    }
+
+    /// 400 `Invalid input` with details.
+    #[must_use]
+    pub fn invalid(details: Vec<Detail>) -> Self {
+        Self { details, ..Self::bad_request("Invalid input") }
+    }
+
+    /// 401 `Unauthorized`.
+    #[must_use]
+    pub fn unauthorized() -> Self {
+        Self::new(StatusCode::UNAUTHORIZED, "Unauthorized")
+    }
+
+    /// 403 with a text.
+    pub fn forbidden(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(StatusCode::FORBIDDEN, message)
+    }
+
+    /// 403 `Forbidden` that names the missing features.
+    #[must_use]
+    pub fn missing_features(features: &[&str]) -> Self {
+        Self::forbidden("Forbidden").with("requiredFeatures", json!(features))
+    }
+
+    /// 404 with a text.
+    pub fn not_found(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(StatusCode::NOT_FOUND, message)
+    }
+
+    /// 409 with a text.
+    pub fn conflict(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(StatusCode::CONFLICT, message)
+    }
+
+    /// 503 of the conventions.
+    #[must_use]
+    pub fn unavailable() -> Self {
+        Self {
+            retry_after: Some(1),
+            ..Self::new(StatusCode::SERVICE_UNAVAILABLE, "Service temporarily unavailable")
+        }
+    }
+
+    /// Adds the word for programs.
+    #[must_use]
+    pub fn code(mut self, code: &'static str) -> Self {
+        self.code = Some(Cow::Borrowed(code));
+        self
+    }
+
+    /// Adds a member to the body.
+    #[must_use]
+    pub fn with(mut self, name: &str, value: Value) -> Self {
+        self.members.insert(name.to_owned(), value);
+        self
+    }
+
+    /// Adds a violated rule.
+    #[must_use]
+    pub fn detail(mut self, detail: Detail) -> Self {
+        self.details.push(detail);
+        self
+    }
+
+    /// The body in the endpoint's shape.
+    #[must_use]
+    pub fn to_body(&self, shape: ErrorShape, request_id: &str) -> Value {
+        let mut body = match &self.body {
+            Some(body) => body.clone(),
+            None => self.own_body(shape),
+        };
+        if self.status.is_server_error() {
+            body.insert("requestId".to_owned(), json!(request_id));
+        }
+        Value::Object(body)
+    }
+
+    fn own_body(&self, shape: ErrorShape) -> Map<String, Value> {
+        let mut body = Map::new();
+        if shape == ErrorShape::OkFalse {
+            body.insert("ok".to_owned(), json!(false));
+        }
+        body.insert("error".to_owned(), json!(self.message));
+        match (&self.code, shape) {
+            (Some(code), _) => {
+                body.insert("code".to_owned(), json!(code));
+            }
+            (None, ErrorShape::Code) => {
+                body.insert("code".to_owned(), json!(default_code(self.status)));
+            }
+            (None, _) => {}
+        }
+        if !self.details.is_empty() {
+            body.insert("details".to_owned(), json!(self.details));
+        }
+        body.extend(self.members.clone());
+        body
+    }
+}
+
+fn default_code(status: StatusCode) -> &'static str {
+    match status.as_u16() {
+        400 => "invalid_input",
+        401 => "unauthorized",
+        403 => "forbidden",
+        404 => "not_found",
+        409 => "conflict",
+        422 => "blocked",
+        429 => "rate_limited",
+        503 => "unavailable",
+        _ => "internal_error",
+    }
+}
+
+/// An answer that was stored with an `Idempotency-Key` and is given again.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StoredAnswer {
+    /// Its status.
+    pub status: u16,
+    /// Its `X-Operation` header, if the command was undoable.
+    pub operation: Option<String>,
+    /// Its body, one-time secrets nulled.
+    pub body: Value,
+}
+
+/// Why a request ends without the handler's own answer.
+#[derive(Debug)]
+pub enum Error {
+    /// The client can act on it.
+    Refused(Box<Refusal>),
+    /// The request was answered before; here is that answer again.
+    Replayed(Box<StoredAnswer>),
+    /// The database can't be reached, or a lock was not granted in time: 503.
+    Unavailable(Box<dyn std::error::Error + Send + Sync>),
+    /// The transaction collided with another one and may be repeated.
+    Collision(Box<dyn std::error::Error + Send + Sync>),
+    /// Everything else: 500 with a fixed text, the cause logged once.
+    Internal(Box<dyn std::error::Error + Send + Sync>),
+}
+
+impl Error {
+    /// An internal error with a text for the log.
+    pub fn internal(message: impl Into<String>) -> Self {
+        Self::Internal(message.into().into())
+    }
+
+    /// The refusal that a client sees.
+    #[must_use]
+    pub fn to_refusal(&self) -> Refusal {
+        match self {
+            Self::Refused(refusal) => (**refusal).clone(),
+            Self::Unavailable(_) | Self::Collision(_) => Refusal::unavailable(),
+            Self::Replayed(_) | Self::Internal(_) => {
+                Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "Internal server error")
+            }
+        }
+    }
+
+    /// The name of the unique or foreign key that a write violated, if that is what happened.
+    #[must_use]
+    pub fn violated_constraint(&self) -> Option<&str> {
+        let Self::Internal(cause) = self else { return None };
+        match cause.downcast_ref::<DieselError>()? {
+            DieselError::DatabaseError(_, information) => information.constraint_name(),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Refused(refusal) => write!(f, "{}: {}", refusal.status, refusal.message),
+            Self::Replayed(_) => f.write_str("answered before"),
+            Self::Unavailable(cause) => write!(f, "unavailable: {cause}"),
+            Self::Collision(cause) => write!(f, "collision: {cause}"),
+            Self::Internal(cause) => write!(f, "internal: {cause}"),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<Refusal> for Error {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(Box::new(refusal))
+    }
+}
+
+impl From<DieselError> for Error {
+    fn from(error: DieselError) -> Self {
+        let DieselError::DatabaseError(kind, information) = &error else { return Self::Internal(Box::new(error)) };
+        match kind {
+            DatabaseErrorKind::SerializationFailure => Self::Collision(Box::new(error)),
+            DatabaseErrorKind::ClosedConnection | DatabaseErrorKind::UnableToSendCommand => {
+                Self::Unavailable(Box::new(error))
+            }
+            _ => match information.message() {
+                "deadlock detected" => Self::Collision(Box::new(error)),
+                // 55P03 and the 57P0x family have no kind of their own in diesel.
+                "canceling statement due to lock timeout"
+                | "canceling statement due to statement timeout"
+                | "connection closed"
+                | "terminating connection due to administrator command"
+                | "terminating connection due to unexpected postmaster exit"
+                | "the database system is shutting down"
+                | "the database system is starting up" => Self::Unavailable(Box::new(error)),
+                _ => Self::Internal(Box::new(error)),
+            },
+        }
+    }
+}
+
+impl From<serde_json::Error> for Error {
+    fn from(error: serde_json::Error) -> Self {
+        Self::Internal(Box::new(error))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_shape_says_the_same_in_its_own_form() {
+        let refusal = Refusal::not_found("Role not found");
+
+        assert_eq!(refusal.to_body(ErrorShape::Error, "r"), json!({"error": "Role not found"}));
+        assert_eq!(refusal.to_body(ErrorShape::OkFalse, "r"), json!({"ok": false, "error": "Role not found"}));
+        assert_eq!(refusal.to_body(ErrorShape::Code, "r"), json!({"code": "not_found", "error": "Role not found"}));
+    }
+
+    #[test]
+    fn a_server_error_carries_the_request_id_and_hides_its_cause() {
+        let body = Error::internal("password=hunter2").to_refusal().to_body(ErrorShape::Error, "r-1");
+
+        assert_eq!(body, json!({"error": "Internal server error", "requestId": "r-1"}));
+    }
+}

@@ -1,0 +1,173 @@
+//! What handlers answer with.
+
+use actix_web::HttpResponse;
+use actix_web::cookie::{Cookie, SameSite, time::Duration};
+use actix_web::http::StatusCode;
+use actix_web::http::header::{CACHE_CONTROL, HeaderValue, LOCATION};
+use serde::Serialize;
+use serde_json::Value;
+use utoipa::ToSchema;
+use utoipa::openapi::path::OperationBuilder;
+use utoipa::openapi::{ContentBuilder, ResponseBuilder};
+
+use super::openapi::Schemas;
+use crate::error::Result;
+
+/// Cookie with the access token.
+pub const AUTH_COOKIE: &str = "auth_token";
+/// Cookie with the session token.
+pub const SESSION_COOKIE: &str = "session_token";
+
+/// A successful answer: what is sent, what an `Idempotency-Key` stores, and how the API document describes it.
+pub trait Answer: Send {
+    /// The status.
+    fn status(&self) -> StatusCode;
+
+    /// The body, for storing.
+    ///
+    /// # Errors
+    /// When it can't be put into JSON.
+    fn to_value(&self) -> Result<Value>;
+
+    /// The response.
+    fn into_response(self) -> HttpResponse;
+
+    /// Adds the response to the API document.
+    fn describe(operation: OperationBuilder, schemas: &mut Schemas) -> OperationBuilder;
+}
+
+/// JSON body: extracted from a request, or 200 as an answer.
+#[derive(Debug, Clone)]
+pub struct Json<T>(pub T);
+
+/// 201 with a JSON body.
+#[derive(Debug, Clone)]
+pub struct Created<T>(pub T);
+
+/// A redirect to a relative reference.
+#[derive(Debug, Clone)]
+pub struct Redirect {
+    /// 302 or 307.
+    pub status: StatusCode,
+    /// Path, query and fragment on this site.
+    pub location: String,
+}
+
+/// An answer with cookies; never stored by caches.
+#[derive(Debug, Clone)]
+pub struct Cookies<A> {
+    /// The answer.
+    pub answer: A,
+    /// The cookies to set.
+    pub cookies: Vec<Cookie<'static>>,
+}
+
+pub(crate) fn json_response<T: Serialize>(status: StatusCode, body: &T) -> HttpResponse {
+    match serde_json::to_vec(body) {
+        Ok(bytes) => HttpResponse::build(status).content_type("application/json").body(bytes),
+        Err(error) => {
+            tracing::error!(%error, "an answer can't be put into JSON");
+            HttpResponse::InternalServerError().finish()
+        }
+    }
+}
+
+fn describe_json<T: ToSchema>(
+    operation: OperationBuilder,
+    schemas: &mut Schemas,
+    status: &str,
+    description: &str,
+) -> OperationBuilder {
+    let content = ContentBuilder::new().schema(Some(schemas.reference::<T>())).build();
+    let response = ResponseBuilder::new().description(description).content("application/json", content).build();
+    operation.response(status, response)
+}
+
+impl<T: Serialize + ToSchema + Send> Answer for Json<T> {
+    fn status(&self) -> StatusCode {
+        StatusCode::OK
+    }
+
+    fn to_value(&self) -> Result<Value> {
+        Ok(serde_json::to_value(&self.0)?)
+    }
+
+    fn into_response(self) -> HttpResponse {
+        json_response(StatusCode::OK, &self.0)
+    }
+
+    fn describe(operation: OperationBuilder, schemas: &mut Schemas) -> OperationBuilder {
+        describe_json::<T>(operation, schemas, "200", "Success")
+    }
+}
+
+impl<T: Serialize + ToSchema + Send> Answer for Created<T> {
+    fn status(&self) -> StatusCode {
+        StatusCode::CREATED
+    }
+
+    fn to_value(&self) -> Result<Value> {
+        Ok(serde_json::to_value(&self.0)?)
+    }
+
+    fn into_response(self) -> HttpResponse {
+        json_response(StatusCode::CREATED, &self.0)
+    }
+
+    fn describe(operation: OperationBuilder, schemas: &mut Schemas) -> OperationBuilder {
+        describe_json::<T>(operation, schemas, "201", "Created")
+    }
+}
+
+impl Answer for Redirect {
+    fn status(&self) -> StatusCode {
+        self.status
+    }
+
+    fn to_value(&self) -> Result<Value> {
+        Ok(Value::Null)
+    }
+
+    fn into_response(self) -> HttpResponse {
+        HttpResponse::build(self.status).insert_header((LOCATION, self.location)).finish()
+    }
+
+    fn describe(operation: OperationBuilder, _schemas: &mut Schemas) -> OperationBuilder {
+        operation.response("302", ResponseBuilder::new().description("Redirect within the site").build())
+    }
+}
+
+impl<A: Answer> Answer for Cookies<A> {
+    fn status(&self) -> StatusCode {
+        self.answer.status()
+    }
+
+    fn to_value(&self) -> Result<Value> {
+        self.answer.to_value()
+    }
+
+    fn into_response(self) -> HttpResponse {
+        let mut response = self.answer.into_response();
+        response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        for cookie in &self.cookies {
+            // A cookie whose text is no header value can't be set; ours are tokens.
+            let _refused = response.add_cookie(cookie);
+        }
+        response
+    }
+
+    fn describe(operation: OperationBuilder, schemas: &mut Schemas) -> OperationBuilder {
+        A::describe(operation, schemas)
+    }
+}
+
+/// Cookies that remove the credentials and the selection of tenant and organization.
+#[must_use]
+pub fn clear_cookies(insecure: bool) -> Vec<Cookie<'static>> {
+    let credentials = [AUTH_COOKIE, SESSION_COOKIE].map(|name| {
+        Cookie::build(name, "").path("/").http_only(true).secure(!insecure).same_site(SameSite::Lax).max_age(Duration::ZERO)
+    });
+    let selection = ["selected_tenant", "selected_org"]
+        .map(|name| Cookie::build(name, "").path("/").same_site(SameSite::Lax).max_age(Duration::ZERO));
+    credentials.into_iter().chain(selection).map(actix_web::cookie::CookieBuilder::finish).collect()
+}

@@ -1,0 +1,316 @@
+//! The checks before a handler, in the order of the conventions, and the answer after it.
+
+use std::marker::PhantomData;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Instant;
+
+use actix_web::http::header::{HeaderName, HeaderValue, RETRY_AFTER, USER_AGENT};
+use actix_web::http::{Method, StatusCode};
+use actix_web::web::{self, Bytes};
+use actix_web::{Handler, HttpRequest, HttpResponse};
+use futures_util::{FutureExt, StreamExt};
+use sha2::{Digest, Sha256};
+
+use super::answer::{Answer, clear_cookies, json_response};
+use super::extract::{Extract, Incoming};
+use super::routes::{Access, EndpointInfo};
+use super::{credential, origin, selection, tenant_parameter};
+use crate::context::{Call, IdempotencyKey, RequestContext};
+use crate::error::{Detail, Error, ErrorShape, Refusal, Result, StoredAnswer};
+use crate::platform::Runtime;
+use crate::time::Timestamp;
+
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+const OPERATION: HeaderName = HeaderName::from_static("x-operation");
+
+pub(crate) struct Endpoint<F, Args> {
+    info: Arc<EndpointInfo>,
+    handler: F,
+    seconds: metrics::Histogram,
+    arguments: PhantomData<fn() -> Args>,
+}
+
+impl<F: Clone, Args> Clone for Endpoint<F, Args> {
+    fn clone(&self) -> Self {
+        Self {
+            info: Arc::clone(&self.info),
+            handler: self.handler.clone(),
+            seconds: self.seconds.clone(),
+            arguments: PhantomData,
+        }
+    }
+}
+
+impl<F, Args> Endpoint<F, Args> {
+    pub(crate) fn new(info: Arc<EndpointInfo>, handler: F) -> Self {
+        let seconds = metrics::histogram!(
+            "http_request_duration_seconds",
+            "method" => info.method.as_str().to_owned(),
+            "path" => info.path
+        );
+        Self { info, handler, seconds, arguments: PhantomData }
+    }
+}
+
+/// Answers what no route matches.
+pub async fn not_found(request: HttpRequest) -> HttpResponse {
+    let id = request_id(&request, request.app_data::<web::Data<Runtime>>().map(|runtime| &***runtime));
+    finish(json_response(StatusCode::NOT_FOUND, &serde_json::json!({"error": "Not Found"})), &id)
+}
+
+pub(crate) async fn run<F, Args, T>(endpoint: Endpoint<F, Args>, request: HttpRequest, payload: web::Payload) -> HttpResponse
+where
+    F: Handler<Args, Output = Result<T>>,
+    Args: Extract,
+    T: Answer,
+{
+    let started = started();
+    let Some(runtime) = request.app_data::<web::Data<Runtime>>() else {
+        return HttpResponse::InternalServerError().finish();
+    };
+    let call = make_call(runtime, &request);
+    let info = Arc::clone(&endpoint.info);
+    let work = AssertUnwindSafe(handle(&endpoint, &request, payload, &call)).catch_unwind();
+    let outcome = work.await.unwrap_or_else(|_panic| Err(Error::internal("a handler panicked")));
+    let response = match outcome {
+        Ok(response) => response,
+        Err(Error::Replayed(stored)) => replay(&stored),
+        Err(error) => refuse(&error, &info, &call),
+    };
+    let response = finish(response, &call.request_id);
+    let elapsed = started.elapsed();
+    endpoint.seconds.record(elapsed.as_secs_f64());
+    let millis = elapsed.as_secs_f64() * 1000.0;
+    if info.method == Method::GET {
+        tracing::debug!(http.method = %info.method, http.path = info.path, http.status = response.status().as_u16(),
+            duration_ms = millis, request.id = %call.request_id, "request");
+    } else {
+        tracing::info!(http.method = %info.method, http.path = info.path, http.status = response.status().as_u16(),
+            duration_ms = millis, request.id = %call.request_id, "request");
+    }
+    response
+}
+
+#[expect(clippy::disallowed_methods, reason = "measures a duration; no business code sees it")]
+fn started() -> Instant {
+    Instant::now()
+}
+
+async fn handle<F, Args, T>(
+    endpoint: &Endpoint<F, Args>,
+    request: &HttpRequest,
+    payload: web::Payload,
+    call: &Call,
+) -> Result<HttpResponse>
+where
+    F: Handler<Args, Output = Result<T>>,
+    Args: Extract,
+    T: Answer,
+{
+    let info = &*endpoint.info;
+    for limit in &info.limits {
+        let ip = call.ip.map(|ip| ip.to_string()).unwrap_or_default();
+        call.platform().rate_limits().count(call, *limit, &ip).await?;
+    }
+    let identity = match info.access {
+        Access::Public => None,
+        Access::Authenticated | Access::Features(_) => Some(credential::authenticate(call, request).await?),
+    };
+    let body = read_body(payload, request, call.platform().http().body_limit).await;
+    let context = match &identity {
+        None => None,
+        Some(identity) => {
+            let named = tenant_parameter::check(request, body.as_ref().ok(), identity);
+            let forbidden = matches!(&named, Err(Error::Refused(refusal)) if refusal.status == StatusCode::FORBIDDEN);
+            if forbidden {
+                named?;
+                return Err(Error::internal("unreachable: the refusal was returned"));
+            }
+            let scope = selection::scope(call, identity, request).await?;
+            let context = RequestContext::with_conditions(
+                call.clone(),
+                Arc::clone(identity),
+                scope,
+                None,
+                None,
+            );
+            if let Access::Features(features) = info.access {
+                context.require(features)?;
+            }
+            named?;
+            Some(context)
+        }
+    };
+    let body = body.map_err(|error| error.worded(info.invalid))?;
+    let context = match context {
+        None => None,
+        Some(context) => Some(RequestContext::with_conditions(
+            call.clone(),
+            identity.unwrap_or_else(|| Arc::new(crate::identity::Identity::system())),
+            context.scope().clone(),
+            expected_updated_at(request)?,
+            idempotency(request, info, &body)?,
+        )),
+    };
+    let incoming = Incoming { request, body: &body, call, context: context.as_ref(), invalid: info.invalid };
+    let arguments = Args::extract(&incoming)?;
+    let answer = endpoint.handler.call(arguments).await?;
+    let mut response = answer.into_response();
+    if let Some(operation) = context.as_ref().and_then(RequestContext::take_operation)
+        && let Ok(value) = HeaderValue::from_str(&operation.to_header())
+    {
+        response.headers_mut().insert(OPERATION, value);
+    }
+    Ok(response)
+}
+
+fn make_call(runtime: &Runtime, request: &HttpRequest) -> Call {
+    let depth = runtime.platform.http().proxy_depth;
+    Call {
+        now: runtime.platform.clock().now(),
+        request_id: request_id(request, Some(runtime)),
+        runtime: runtime.clone(),
+        ip: origin::client_ip(request, depth),
+        user_agent: request
+            .headers()
+            .get(USER_AGENT)
+            .and_then(|value| value.to_str().ok())
+            .map(|value| value.chars().take(512).collect()),
+        same_origin: origin::is_same_origin(request, runtime.platform.app().public_url.as_deref()),
+    }
+}
+
+/// The caller's request id if it is a sane token, else a new one.
+fn request_id(request: &HttpRequest, runtime: Option<&Runtime>) -> String {
+    let given = request.headers().get(REQUEST_ID).and_then(|value| value.to_str().ok());
+    match (given, runtime) {
+        (Some(id), _) if is_token(id) => id.to_owned(),
+        (_, Some(runtime)) => runtime.platform.ids().at(runtime.platform.clock().now()).to_string(),
+        (_, None) => String::from("unknown"),
+    }
+}
+
+fn is_token(text: &str) -> bool {
+    (1..=128).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'))
+}
+
+struct Unreadable(&'static str);
+
+impl Unreadable {
+    fn worded(self, text: &'static str) -> Error {
+        Refusal::bad_request(text).detail(Detail::new("", self.0, "invalid_body")).into()
+    }
+}
+
+async fn read_body(mut payload: web::Payload, request: &HttpRequest, limit: usize) -> Result<Bytes, Unreadable> {
+    if request.method() == Method::GET {
+        return Ok(Bytes::new());
+    }
+    let mut body = web::BytesMut::new();
+    let mut read = 0_usize;
+    while let Some(chunk) = payload.next().await {
+        let chunk = chunk.map_err(|_| Unreadable("the body could not be read"))?;
+        read += chunk.len();
+        // Reads on for a while past the limit, so that the client sees the answer and not a closed connection.
+        if read > limit.saturating_mul(8) {
+            break;
+        }
+        if read <= limit {
+            body.extend_from_slice(&chunk);
+        }
+    }
+    if read > limit { Err(Unreadable("the body is too large")) } else { Ok(body.freeze()) }
+}
+
+fn expected_updated_at(request: &HttpRequest) -> Result<Option<Timestamp>> {
+    if matches!(*request.method(), Method::GET | Method::POST) {
+        return Ok(None);
+    }
+    let header = |name: &str| request.headers().get(name).map(|value| value.to_str().unwrap_or("?"));
+    let given = match header("if-match") {
+        Some("*") | None => header("x-expected-updated-at"),
+        Some(tag) => Some(tag.trim_matches('"')),
+    };
+    given
+        .map(|text| {
+            Timestamp::parse(text).map_err(|_| {
+                Refusal::invalid(vec![Detail::new("If-Match", "must be the updatedAt that was read", "invalid_value")]).into()
+            })
+        })
+        .transpose()
+}
+
+fn idempotency(request: &HttpRequest, info: &EndpointInfo, body: &Bytes) -> Result<Option<IdempotencyKey>> {
+    if !info.idempotent {
+        return Ok(None);
+    }
+    let Some(key) = request.headers().get("idempotency-key") else { return Ok(None) };
+    let key = key.to_str().ok().filter(|key| (1..=255).contains(&key.len()) && key.bytes().all(|b| b.is_ascii_graphic()));
+    let Some(key) = key else {
+        let detail = Detail::new("Idempotency-Key", "must be 1 to 255 visible characters", "invalid_value");
+        return Err(Refusal::invalid(vec![detail]).into());
+    };
+    Ok(Some(IdempotencyKey {
+        key: key.to_owned(),
+        route: format!("{} {}", info.method, info.path),
+        body_hash: Sha256::digest(body).into(),
+        one_time: info.one_time,
+    }))
+}
+
+fn replay(stored: &StoredAnswer) -> HttpResponse {
+    let status = StatusCode::from_u16(stored.status).unwrap_or(StatusCode::OK);
+    let mut response = json_response(status, &stored.body);
+    let headers = response.headers_mut();
+    headers.insert(HeaderName::from_static("idempotency-replayed"), HeaderValue::from_static("true"));
+    if let Some(operation) = stored.operation.as_deref().and_then(|text| HeaderValue::from_str(text).ok()) {
+        headers.insert(OPERATION, operation);
+    }
+    response
+}
+
+fn refuse(error: &Error, info: &EndpointInfo, call: &Call) -> HttpResponse {
+    match error {
+        Error::Internal(cause) => {
+            tracing::error!(%cause, http.path = info.path, request.id = %call.request_id, "request failed");
+        }
+        Error::Unavailable(cause) | Error::Collision(cause) => {
+            tracing::warn!(%cause, http.path = info.path, request.id = %call.request_id, "request refused for now");
+        }
+        Error::Refused(_) | Error::Replayed(_) => {}
+    }
+    let refusal = error.to_refusal();
+    // The cross-cutting refusals have one form for all endpoints of a module, whatever their own steps say.
+    let shape = if refusal.status == StatusCode::SERVICE_UNAVAILABLE && info.shape == ErrorShape::OkFalse {
+        ErrorShape::Error
+    } else {
+        info.shape
+    };
+    let mut response = json_response(refusal.status, &refusal.to_body(shape, &call.request_id));
+    let headers = response.headers_mut();
+    if let Some(seconds) = refusal.retry_after {
+        headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
+    }
+    if let Some((policy, state)) = &refusal.rate_limit {
+        for (name, value) in [("ratelimit-policy", policy), ("ratelimit", state)] {
+            if let Ok(value) = HeaderValue::from_str(value) {
+                headers.insert(HeaderName::from_static(name), value);
+            }
+        }
+    }
+    if refusal.clears_cookies {
+        for cookie in clear_cookies(call.platform().insecure_cookies()) {
+            // Constant cookies are valid header values.
+            let _refused = response.add_cookie(&cookie);
+        }
+    }
+    response
+}
+
+fn finish(mut response: HttpResponse, request_id: &str) -> HttpResponse {
+    if let Ok(value) = HeaderValue::from_str(request_id) {
+        response.headers_mut().insert(REQUEST_ID, value);
+    }
+    response
+}

@@ -1,0 +1,20 @@
+//! The way of a request: one declaration per endpoint feeds the router, the access check, the rate limits, the API document and the
+//! generated tests.
+
+mod answer;
+mod credential;
+mod dispatch;
+mod extract;
+mod openapi;
+mod origin;
+mod routes;
+mod selection;
+mod tenant_parameter;
+
+pub use answer::{AUTH_COOKIE, Answer, Cookies, Created, Json, Redirect, SESSION_COOKIE, clear_cookies};
+pub use dispatch::not_found;
+pub use extract::{Describe, Extract, Form, Incoming, Query, present};
+pub use openapi::{Schemas, document};
+pub use origin::safe_local_path;
+pub use routes::{Access, Declaration, EndpointInfo, Routes, requires};
+pub(crate) use selection::wire_tenant;

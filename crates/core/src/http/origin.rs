@@ -1,0 +1,135 @@
+//! Where a request comes from, and where a redirect may lead.
+
+use std::net::IpAddr;
+
+use actix_web::HttpRequest;
+use actix_web::http::header::{HOST, ORIGIN};
+
+/// The client's address: the socket's peer, or what the proxy at the configured depth wrote.
+pub(super) fn client_ip(request: &HttpRequest, proxy_depth: usize) -> Option<IpAddr> {
+    let peer = request.peer_addr().map(|address| address.ip());
+    if proxy_depth == 0 {
+        return peer;
+    }
+    let forwarded: Vec<IpAddr> = request
+        .headers()
+        .get_all("x-forwarded-for")
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .filter_map(|part| part.trim().parse().ok())
+        .collect();
+    forwarded.len().checked_sub(proxy_depth).and_then(|index| forwarded.get(index).copied()).or(peer)
+}
+
+/// Whether the request comes from this site or says nothing about its origin.
+pub(super) fn is_same_origin(request: &HttpRequest, public_url: Option<&str>) -> bool {
+    let header = |name: &str| request.headers().get(name).and_then(|value| value.to_str().ok());
+    if let Some(site) = header("sec-fetch-site") {
+        return matches!(site, "same-origin" | "none");
+    }
+    let Some(origin) = header(ORIGIN.as_str()) else { return !request.headers().contains_key(ORIGIN) };
+    match public_url {
+        Some(public) => origin.eq_ignore_ascii_case(public.trim_end_matches('/')),
+        None => header(HOST.as_str()).is_some_and(|host| {
+            origin.split_once("://").is_some_and(|(_, authority)| authority.eq_ignore_ascii_case(host))
+        }),
+    }
+}
+
+/// A target of a redirect that stays on this site: path, query and fragment (accounts specification, section 3.5). Without a public URL
+/// only targets that start with `/` pass.
+#[must_use]
+pub fn safe_local_path(target: &str, public_url: Option<&str>) -> Option<String> {
+    if target.chars().count() > 2048
+        || target.trim() != target
+        || target.chars().any(|c| c.is_control() || c == '\\')
+    {
+        return None;
+    }
+    if public_url.is_none() && !target.starts_with('/') {
+        return None;
+    }
+    let base = url::Url::parse(public_url.unwrap_or("http://localhost")).ok()?;
+    let resolved = base.join(target).ok()?;
+    let same = resolved.scheme() == base.scheme()
+        && resolved.host() == base.host()
+        && resolved.port_or_known_default() == base.port_or_known_default()
+        && resolved.username().is_empty()
+        && resolved.password().is_none();
+    let path = resolved.path();
+    let decoded = percent_decoded(path);
+    let refused = path.contains("//")
+        || decoded.starts_with("//")
+        || decoded.starts_with("/\\")
+        || ["/api/auth/logout", "/api/auth/autologin", "/api/auth/session/refresh"].contains(&path);
+    if !same || refused {
+        return None;
+    }
+    let mut local = path.to_owned();
+    for (mark, part) in [('?', resolved.query()), ('#', resolved.fragment())] {
+        if let Some(part) = part {
+            local.push(mark);
+            local.push_str(part);
+        }
+    }
+    Some(local)
+}
+
+fn percent_decoded(path: &str) -> String {
+    let mut bytes = Vec::with_capacity(path.len());
+    let mut rest = path.as_bytes();
+    while let Some((&first, tail)) = rest.split_first() {
+        let escape = (first == b'%').then(|| tail.get(..2)).flatten().and_then(|hex| {
+            u8::from_str_radix(std::str::from_utf8(hex).ok()?, 16).ok()
+        });
+        match escape {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = &tail[2..];
+            }
+            None => {
+                bytes.push(first);
+                rest = tail;
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_target_outside_the_site_is_refused() {
+        let public = Some("https://office.example");
+        for target in [
+            "//evil.test",
+            "/\\evil.test",
+            "https://evil.test",
+            "https:evil.test",
+            "/%2F/evil.test",
+            "/a//b",
+            "/\t/evil.test",
+            "javascript:alert(1)",
+            "https://user@office.example/",
+            "https://office.example:444/",
+            "http://office.example/",
+            " /a",
+            "/api/auth/logout",
+            "/%5Cevil.test",
+            "/%2f%2fevil.test",
+        ] {
+            assert_eq!(safe_local_path(target, public), None, "{target}");
+        }
+    }
+
+    #[test]
+    fn a_target_on_the_site_keeps_path_query_and_fragment() {
+        assert_eq!(
+            safe_local_path("https://office.example/a/b?c=d#e", Some("https://office.example")),
+            Some("/a/b?c=d#e".to_owned())
+        );
+        assert_eq!(safe_local_path("/deals", None), Some("/deals".to_owned()));
+    }
+}

@@ -1,0 +1,249 @@
+//! Declarations of endpoints.
+
+use std::sync::Arc;
+
+use actix_web::http::Method;
+use actix_web::{Handler, web};
+use utoipa::openapi::path::OperationBuilder;
+
+use super::answer::Answer;
+use super::dispatch::{self, Endpoint};
+use super::extract::{Describe, Extract};
+use super::openapi::Schemas;
+use crate::acl::Feature;
+use crate::error::{ErrorShape, Result};
+use crate::module::Module;
+use crate::platform::Runtime;
+use crate::rate_limit::RateLimit;
+
+/// Who may call an endpoint. There is no endpoint without one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// Everybody.
+    Public,
+    /// Whoever is signed in.
+    Authenticated,
+    /// Whoever is signed in and holds all these features.
+    Features(&'static [Feature]),
+}
+
+/// Access for those who hold all these features.
+#[must_use]
+pub const fn requires(features: &'static [Feature]) -> Access {
+    Access::Features(features)
+}
+
+/// What is declared of an endpoint, as data.
+#[derive(Debug, Clone)]
+pub struct EndpointInfo {
+    /// The module that declares it.
+    pub module: &'static str,
+    /// The module's title.
+    pub tag: &'static str,
+    /// Its method.
+    pub method: Method,
+    /// Its path below the API prefix.
+    pub path: &'static str,
+    /// Who may call it.
+    pub access: Access,
+    /// Shape of its error bodies.
+    pub shape: ErrorShape,
+    /// One line of documentation.
+    pub summary: &'static str,
+    /// Name of the handler, unique in the document.
+    pub operation: &'static str,
+    /// Limits keyed by the client's address.
+    pub limits: Vec<RateLimit>,
+    /// Text of the 400 for an input that can't be read.
+    pub invalid: &'static str,
+    /// Members of the answer that are shown once: stored as null with an `Idempotency-Key`.
+    pub one_time: &'static [&'static str],
+    /// Whether an `Idempotency-Key` is honoured.
+    pub idempotent: bool,
+    /// Statuses of refusals beyond those that follow from the access.
+    pub refusals: &'static [u16],
+}
+
+type Service = Arc<dyn Fn(Arc<EndpointInfo>) -> actix_web::Route + Send + Sync>;
+type Describer = fn(OperationBuilder, &mut Schemas) -> OperationBuilder;
+
+#[derive(Clone)]
+pub(crate) struct Declared {
+    pub(crate) info: EndpointInfo,
+    pub(crate) describe: Describer,
+    service: Service,
+}
+
+/// The endpoints of the enabled modules.
+pub struct Routes {
+    module: &'static Module,
+    declared: Vec<Declared>,
+}
+
+impl std::fmt::Debug for Routes {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.declared.iter().map(|one| &one.info)).finish()
+    }
+}
+
+/// The endpoint that was just declared, for what else is to be said of it.
+#[derive(Debug)]
+pub struct Declaration<'a> {
+    routes: &'a mut Routes,
+}
+
+impl Routes {
+    /// The endpoints of these modules.
+    #[must_use]
+    pub fn of(modules: &[&'static Module]) -> Self {
+        static NOBODY: Module = Module::EMPTY;
+        let mut routes = Self { module: &NOBODY, declared: Vec::new() };
+        for module in modules {
+            routes.module = module;
+            (module.routes)(&mut routes);
+        }
+        routes
+    }
+
+    /// Declares `GET path`.
+    pub fn get<F, Args, T>(&mut self, path: &'static str, access: Access, handler: F) -> Declaration<'_>
+    where
+        F: Handler<Args, Output = Result<T>> + Send + Sync,
+        Args: Extract + Describe + 'static,
+        T: Answer + 'static,
+    {
+        self.declare(Method::GET, path, access, handler)
+    }
+
+    /// Declares `POST path`.
+    pub fn post<F, Args, T>(&mut self, path: &'static str, access: Access, handler: F) -> Declaration<'_>
+    where
+        F: Handler<Args, Output = Result<T>> + Send + Sync,
+        Args: Extract + Describe + 'static,
+        T: Answer + 'static,
+    {
+        self.declare(Method::POST, path, access, handler)
+    }
+
+    /// Declares `PUT path`.
+    pub fn put<F, Args, T>(&mut self, path: &'static str, access: Access, handler: F) -> Declaration<'_>
+    where
+        F: Handler<Args, Output = Result<T>> + Send + Sync,
+        Args: Extract + Describe + 'static,
+        T: Answer + 'static,
+    {
+        self.declare(Method::PUT, path, access, handler)
+    }
+
+    /// Declares `DELETE path`.
+    pub fn delete<F, Args, T>(&mut self, path: &'static str, access: Access, handler: F) -> Declaration<'_>
+    where
+        F: Handler<Args, Output = Result<T>> + Send + Sync,
+        Args: Extract + Describe + 'static,
+        T: Answer + 'static,
+    {
+        self.declare(Method::DELETE, path, access, handler)
+    }
+
+    fn declare<F, Args, T>(&mut self, method: Method, path: &'static str, access: Access, handler: F) -> Declaration<'_>
+    where
+        F: Handler<Args, Output = Result<T>> + Send + Sync,
+        Args: Extract + Describe + 'static,
+        T: Answer + 'static,
+    {
+        let name = std::any::type_name::<F>();
+        let info = EndpointInfo {
+            module: self.module.name,
+            tag: self.module.title,
+            idempotent: method == Method::POST && access != Access::Public,
+            method: method.clone(),
+            path,
+            access,
+            shape: self.module.errors,
+            summary: "",
+            operation: name.rsplit("::").next().unwrap_or(name),
+            limits: Vec::new(),
+            invalid: "Invalid input",
+            one_time: &[],
+            refusals: &[],
+        };
+        self.declared.push(Declared {
+            info,
+            describe: |operation, schemas| T::describe(Args::describe(operation, schemas), schemas),
+            service: Arc::new(move |info| {
+                let endpoint = Endpoint::new(info, handler.clone());
+                web::method(method.clone()).to(move |request, payload| dispatch::run(endpoint.clone(), request, payload))
+            }),
+        });
+        Declaration { routes: self }
+    }
+
+    /// The declarations as data.
+    #[must_use]
+    pub fn into_infos(self) -> Vec<EndpointInfo> {
+        self.declared.into_iter().map(|one| one.info).collect()
+    }
+
+    pub(crate) fn declared(&self) -> &[Declared] {
+        &self.declared
+    }
+
+    /// Serves the declared endpoints on this runtime. A known path with another method is not found, like an unknown path.
+    pub fn configure(&self, runtime: &Runtime, service: &mut web::ServiceConfig) {
+        service.app_data(web::Data::new(runtime.clone()));
+        let mut paths: Vec<&'static str> = self.declared.iter().map(|one| one.info.path).collect();
+        paths.sort_unstable();
+        paths.dedup();
+        for path in paths {
+            let mut resource = web::resource(path).default_service(web::to(dispatch::not_found));
+            for one in self.declared.iter().filter(|one| one.info.path == path) {
+                resource = resource.route((one.service)(Arc::new(one.info.clone())));
+            }
+            service.service(resource);
+        }
+    }
+}
+
+impl Declaration<'_> {
+    fn change(self, change: impl FnOnce(&mut EndpointInfo)) -> Self {
+        if let Some(last) = self.routes.declared.last_mut() {
+            change(&mut last.info);
+        }
+        self
+    }
+
+    /// One line of documentation.
+    pub fn about(self, summary: &'static str) -> Self {
+        self.change(|info| info.summary = summary)
+    }
+
+    /// Error bodies of another shape than the module's.
+    pub fn errors(self, shape: ErrorShape) -> Self {
+        self.change(|info| info.shape = shape)
+    }
+
+    /// A limit per client address.
+    pub fn limit(self, limit: RateLimit) -> Self {
+        self.change(|info| info.limits.push(limit))
+    }
+
+    /// Text of the 400 for an input that can't be read.
+    pub fn invalid(self, text: &'static str) -> Self {
+        self.change(|info| info.invalid = text)
+    }
+
+    /// Members of the answer that are shown once.
+    pub fn one_time(self, members: &'static [&'static str]) -> Self {
+        self.change(|info| info.one_time = members)
+    }
+
+    /// `Idempotency-Key` is ignored.
+    pub fn not_idempotent(self) -> Self {
+        self.change(|info| info.idempotent = false)
+    }
+
+    /// Statuses of refusals, for the API document.
+    pub fn refuses(self, statuses: &'static [u16]) -> Self {
+        self.change(|info| info.refusals = statuses)
+    }
+}

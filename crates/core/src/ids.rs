@@ -1,0 +1,78 @@
+//! Ids: UUIDv7 made from the context's instant, and random bytes for tokens.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rand::TryRng;
+use rand::rngs::SysRng;
+use uuid::Uuid;
+
+use crate::time::Timestamp;
+
+/// The tenant of global rows and of the platform's own users; `null` on the wire.
+pub const PLATFORM_TENANT: Uuid = Uuid::nil();
+
+/// A source of random bytes: the operating system's, or a seeded one in tests.
+pub trait Randomness: Send + Sync + 'static {
+    /// Fills the buffer.
+    fn fill(&self, bytes: &mut [u8]);
+}
+
+/// The operating system's generator.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SystemRandomness;
+
+impl Randomness for SystemRandomness {
+    fn fill(&self, bytes: &mut [u8]) {
+        if SysRng.try_fill_bytes(bytes).is_err() {
+            // Going on with predictable ids and tokens would be worse than ending.
+            std::process::abort();
+        }
+    }
+}
+
+/// Mints ids and tokens.
+#[derive(Clone)]
+pub struct Ids {
+    randomness: Arc<dyn Randomness>,
+    counter: Arc<AtomicU64>,
+}
+
+impl std::fmt::Debug for Ids {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Ids").finish_non_exhaustive()
+    }
+}
+
+impl Ids {
+    /// Ids from this source.
+    #[must_use]
+    pub fn new(randomness: Arc<dyn Randomness>) -> Self {
+        Self { randomness, counter: Arc::default() }
+    }
+
+    /// A UUIDv7 of this instant; ids of one process and one millisecond ascend (12 bits of counter before the random ones).
+    #[must_use]
+    pub fn at(&self, now: Timestamp) -> Uuid {
+        let mut bytes = [0_u8; 10];
+        self.randomness.fill(&mut bytes);
+        let count = self.counter.fetch_add(1, Ordering::Relaxed) & 0x0fff;
+        bytes[0] = (count >> 8) as u8;
+        bytes[1] = (count & 0xff) as u8;
+        uuid::Builder::from_unix_timestamp_millis(now.unix_millis().unsigned_abs(), &bytes).into_uuid()
+    }
+
+    /// This many random bytes.
+    #[must_use]
+    pub fn random<const N: usize>(&self) -> [u8; N] {
+        let mut bytes = [0_u8; N];
+        self.randomness.fill(&mut bytes);
+        bytes
+    }
+}
+
+impl Default for Ids {
+    fn default() -> Self {
+        Self::new(Arc::new(SystemRandomness))
+    }
+}

@@ -1,0 +1,27 @@
+#![doc = include_str!("../README.md")]
+
+pub mod acl;
+pub mod command;
+pub mod config;
+pub mod context;
+pub mod db;
+pub mod error;
+pub mod events;
+pub mod http;
+pub mod identity;
+pub mod ids;
+pub mod list;
+pub mod module;
+pub mod platform;
+pub mod rate_limit;
+pub mod registry;
+pub mod scope;
+pub mod time;
+
+pub use acl::{DefaultGrant, Feature};
+pub use context::{Call, RequestContext, Visitor};
+pub use error::{Detail, Error, ErrorShape, Refusal, Result};
+pub use module::Module;
+pub use platform::{API_PREFIX, INTERFACE_VERSION, Platform, PlatformOptions, Runtime};
+pub use scope::{Reach, Scope};
+pub use time::Timestamp;

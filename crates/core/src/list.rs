@@ -1,0 +1,138 @@
+//! Bounded pages (section 7 of the conventions).
+
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+use crate::error::{Detail, Refusal, Result};
+
+/// Most rows of a page.
+pub const MAX_PAGE_SIZE: u32 = 100;
+/// Rows of a page when nothing else is asked for.
+pub const DEFAULT_PAGE_SIZE: u32 = 50;
+/// Longest `search`, in characters.
+pub const MAX_SEARCH_LENGTH: usize = 200;
+
+/// `page` and `pageSize` as they come in.
+#[derive(Debug, Clone, Copy, Default, Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase")]
+#[into_params(parameter_in = Query)]
+pub struct PageQuery {
+    /// Page number from 1.
+    #[param(minimum = 1, default = 1)]
+    pub page: Option<u32>,
+    /// Rows of a page.
+    #[param(minimum = 1, maximum = 100, default = 50)]
+    pub page_size: Option<u32>,
+}
+
+impl PageQuery {
+    /// The window of rows.
+    ///
+    /// # Errors
+    /// 400 when a value is out of range.
+    pub fn window(self) -> Result<Window> {
+        let (page, size) = (self.page.unwrap_or(1), self.page_size.unwrap_or(DEFAULT_PAGE_SIZE));
+        let mut details = Vec::new();
+        if page == 0 {
+            details.push(Detail::new("page", "must be at least 1", "out_of_range"));
+        }
+        if size == 0 || size > MAX_PAGE_SIZE {
+            details.push(Detail::new("pageSize", "must be between 1 and 100", "out_of_range"));
+        }
+        if !details.is_empty() {
+            return Err(Refusal::invalid(details).into());
+        }
+        Ok(Window { page, size })
+    }
+}
+
+/// A checked page number and size.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Window {
+    /// Page number from 1.
+    pub page: u32,
+    /// Rows of a page.
+    pub size: u32,
+}
+
+impl Window {
+    /// Rows to skip.
+    #[must_use]
+    pub fn offset(self) -> i64 {
+        i64::from(self.page - 1) * i64::from(self.size)
+    }
+
+    /// Rows to take.
+    #[must_use]
+    pub fn limit(self) -> i64 {
+        i64::from(self.size)
+    }
+
+    /// The page of these items.
+    #[must_use]
+    pub fn page<T>(self, items: Vec<T>, total: i64) -> Page<T> {
+        let size = i64::from(self.size);
+        Page { items, total, page: self.page, page_size: self.size, total_pages: ((total + size - 1) / size).max(1) }
+    }
+}
+
+/// One page of a list.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Page<T> {
+    /// The rows.
+    pub items: Vec<T>,
+    /// Rows of all pages.
+    pub total: i64,
+    /// Page number from 1.
+    pub page: u32,
+    /// Rows of a page at most.
+    pub page_size: u32,
+    /// Number of pages, at least 1.
+    pub total_pages: i64,
+}
+
+/// The pattern for `ilike` that finds `search` as a substring, its wildcards taken literally; `None` for an absent or blank search.
+///
+/// # Errors
+/// 400 when the search is too long.
+pub fn search_pattern(search: Option<&str>) -> Result<Option<String>> {
+    let Some(search) = search.map(str::trim).filter(|search| !search.is_empty()) else { return Ok(None) };
+    if search.chars().count() > MAX_SEARCH_LENGTH {
+        return Err(Refusal::invalid(vec![Detail::new("search", "must be at most 200 characters", "too_long")]).into());
+    }
+    let mut pattern = String::with_capacity(search.len() + 2);
+    pattern.push('%');
+    for c in search.chars() {
+        if matches!(c, '%' | '_' | '\\') {
+            pattern.push('\\');
+        }
+        pattern.push(c);
+    }
+    pattern.push('%');
+    Ok(Some(pattern))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_empty_list_has_one_page() {
+        let page = PageQuery::default().window().expect("defaults").page::<()>(Vec::new(), 0);
+
+        assert_eq!((page.total_pages, page.page_size), (1, 50));
+    }
+
+    #[test]
+    fn values_out_of_range_are_refused() {
+        for (page, page_size) in [(Some(0), None), (None, Some(0)), (None, Some(101))] {
+            assert!(PageQuery { page, page_size }.window().is_err());
+        }
+    }
+
+    #[test]
+    fn wildcards_in_a_search_are_literal() {
+        assert_eq!(search_pattern(Some(" 5%_\\ ")).expect("short"), Some("%5\\%\\_\\\\%".to_owned()));
+    }
+}

@@ -1,0 +1,119 @@
+//! What a module is to the host: inert data in a `static`.
+
+use futures_util::future::BoxFuture;
+use uuid::Uuid;
+
+use crate::acl::{DefaultGrant, Feature};
+use crate::config::ConfigError;
+use crate::db::{Migrations, Tx};
+use crate::error::{ErrorShape, Result as CoreResult};
+use crate::http::Routes;
+use crate::platform::Runtime;
+use crate::registry::{Registry, Startup};
+
+/// What a module adds to a tenant that is being made, in that transaction.
+pub type SeedHook = for<'a> fn(&'a mut Tx<'_>, Uuid) -> BoxFuture<'a, CoreResult<()>>;
+
+/// Descriptor of a module.
+pub struct Module {
+    /// Name of its crate without the prefix: `audit-logs`.
+    pub name: &'static str,
+    /// Title in the API document and the feature catalogue.
+    pub title: &'static str,
+    /// Names of the modules that must be enabled with it; equal to the dependencies of its manifest.
+    pub requires: &'static [&'static str],
+    /// The rights that it declares.
+    pub features: &'static [Feature],
+    /// What the seeded roles are granted by default.
+    pub default_grants: &'static [DefaultGrant],
+    /// Sections of the configuration that it owns.
+    pub config_sections: &'static [&'static str],
+    /// Shape of its error bodies.
+    pub errors: ErrorShape,
+    /// Its migrations.
+    pub migrations: Option<Migrations>,
+    /// Declares its endpoints.
+    pub routes: fn(&mut Routes),
+    /// Registers its commands, entities and interceptors.
+    pub register: fn(&mut Registry),
+    /// Reads its configuration and provides what it offers to others at run time.
+    pub start: fn(&mut Startup<'_>) -> Result<(), ConfigError>,
+    /// Fills a new tenant; called in the order of the requirements.
+    pub seed: SeedHook,
+    /// Work beside the requests (watching for revocations); runs until the process ends and recovers by itself from errors.
+    pub background: fn(Runtime) -> Option<BoxFuture<'static, ()>>,
+}
+
+impl std::fmt::Debug for Module {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Module").field("name", &self.name).field("requires", &self.requires).finish_non_exhaustive()
+    }
+}
+
+impl Module {
+    /// A module without anything, to fill in with struct update syntax.
+    pub const EMPTY: Self = Self {
+        name: "",
+        title: "",
+        requires: &[],
+        features: &[],
+        default_grants: &[],
+        config_sections: &[],
+        errors: ErrorShape::Error,
+        migrations: None,
+        routes: |_| {},
+        register: |_| {},
+        start: |_| Ok(()),
+        seed: |_, _| Box::pin(async { Ok(()) }),
+        background: |_| None,
+    };
+}
+
+/// Puts modules into the order of their requirements, and refuses a set that lacks one.
+///
+/// # Errors
+/// When a required module is not among them, or modules require each other in a circle.
+pub fn in_order(modules: &[&'static Module]) -> Result<Vec<&'static Module>, ConfigError> {
+    let mut ordered: Vec<&'static Module> = Vec::with_capacity(modules.len());
+    let mut waiting: Vec<&'static Module> = modules.to_vec();
+    while !waiting.is_empty() {
+        let ready = waiting.iter().position(|module| {
+            module.requires.iter().all(|required| ordered.iter().any(|done| done.name == *required))
+        });
+        let Some(index) = ready else {
+            let module = waiting[0];
+            let missing = module.requires.iter().find(|required| !modules.iter().any(|other| other.name == **required));
+            return Err(ConfigError::new(
+                "modules",
+                match missing {
+                    Some(missing) => format!("module `{}` requires `{missing}`, which is not enabled", module.name),
+                    None => format!("module `{}` is part of a circle of requirements", module.name),
+                },
+            ));
+        };
+        ordered.push(waiting.remove(index));
+    }
+    Ok(ordered)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    static A: Module = Module { name: "a", ..Module::EMPTY };
+    static B: Module = Module { name: "b", requires: &["a"], ..Module::EMPTY };
+
+    #[test]
+    fn modules_come_after_what_they_require() {
+        let order = in_order(&[&B, &A]).expect("complete");
+
+        assert_eq!(order.iter().map(|module| module.name).collect::<Vec<_>>(), ["a", "b"]);
+    }
+
+    #[test]
+    fn a_missing_requirement_is_named() {
+        let error = in_order(&[&B]).expect_err("a is missing");
+
+        assert!(error.to_string().contains("`a`"), "{error}");
+    }
+}

@@ -1,0 +1,204 @@
+//! The composed platform: what was registered, configured and provided. Immutable after the start.
+
+use std::sync::Arc;
+
+use crate::acl::Catalogue;
+use crate::config::{AppConfig, AuditConfig, Config, ConfigError, HttpConfig, RateLimitConfig};
+use crate::db::Database;
+use crate::http::{EndpointInfo, Routes};
+use crate::ids::Ids;
+use crate::module::{Module, in_order};
+use crate::rate_limit::RateLimits;
+use crate::registry::{Provided, Registry, Startup};
+use crate::time::{Clock, SystemClock};
+
+/// Version of the interface (section 9 of the contract).
+pub const INTERFACE_VERSION: &str = "0.6.5";
+/// Prefix of every path.
+pub const API_PREFIX: &str = "/api";
+
+/// What a platform is made of.
+#[derive(Clone)]
+pub struct PlatformOptions {
+    /// The enabled modules.
+    pub enabled: Vec<&'static Module>,
+    /// The modules that are compiled in; their features are known, though not held, when they are not enabled.
+    pub compiled: Vec<&'static Module>,
+    /// The configuration.
+    pub config: Config,
+    /// The clock.
+    pub clock: Arc<dyn Clock>,
+    /// Source of ids and tokens.
+    pub ids: Ids,
+}
+
+impl PlatformOptions {
+    /// These modules, with the system's clock and randomness.
+    #[must_use]
+    pub fn new(enabled: &[&'static Module], config: Config) -> Self {
+        Self {
+            enabled: enabled.to_vec(),
+            compiled: enabled.to_vec(),
+            config,
+            clock: Arc::new(SystemClock),
+            ids: Ids::default(),
+        }
+    }
+}
+
+/// The composed platform.
+pub struct Platform {
+    modules: Vec<&'static Module>,
+    catalogue: Catalogue,
+    compiled: Catalogue,
+    registry: Registry,
+    provided: Provided,
+    config: Config,
+    http: HttpConfig,
+    app: AppConfig,
+    audit: AuditConfig,
+    rate_limits: RateLimits,
+    clock: Arc<dyn Clock>,
+    ids: Ids,
+}
+
+impl std::fmt::Debug for Platform {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Platform")
+            .field("modules", &self.modules.iter().map(|module| module.name).collect::<Vec<_>>())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Platform {
+    /// Composes the enabled modules.
+    ///
+    /// # Errors
+    /// When a requirement is missing, a name is registered twice, or a module refuses its configuration.
+    pub fn new(options: PlatformOptions) -> Result<Arc<Self>, ConfigError> {
+        let modules = in_order(&options.enabled)?;
+        let mut registry = Registry::default();
+        for module in &modules {
+            (module.register)(&mut registry);
+        }
+        registry.check()?;
+        let config = options.config;
+        config.check_sections(options.compiled.iter().flat_map(|module| module.config_sections.iter().copied()))?;
+        let mut startup = Startup::new(&config);
+        for module in &modules {
+            (module.start)(&mut startup)?;
+        }
+        let provided = startup.finish();
+        Ok(Arc::new(Self {
+            catalogue: catalogue(&modules),
+            compiled: catalogue(&options.compiled),
+            registry,
+            provided,
+            http: config.section("http")?,
+            app: config.section("app")?,
+            audit: config.section("audit")?,
+            rate_limits: RateLimits::new(&config.section::<RateLimitConfig>("rate_limits")?)?,
+            config,
+            clock: options.clock,
+            ids: options.ids,
+            modules,
+        }))
+    }
+
+    /// The enabled modules, each after what it requires.
+    #[must_use]
+    pub fn modules(&self) -> &[&'static Module] {
+        &self.modules
+    }
+
+    /// The features of the enabled modules.
+    #[must_use]
+    pub fn catalogue(&self) -> &Catalogue {
+        &self.catalogue
+    }
+
+    /// The features of all modules that are compiled in.
+    #[must_use]
+    pub fn compiled_catalogue(&self) -> &Catalogue {
+        &self.compiled
+    }
+
+    /// The registered commands, entities and interceptors.
+    #[must_use]
+    pub fn registry(&self) -> &Registry {
+        &self.registry
+    }
+
+    /// What the modules provide.
+    #[must_use]
+    pub fn provided(&self) -> &Provided {
+        &self.provided
+    }
+
+    /// The configuration.
+    #[must_use]
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// Section `http`.
+    #[must_use]
+    pub fn http(&self) -> &HttpConfig {
+        &self.http
+    }
+
+    /// Section `app`.
+    #[must_use]
+    pub fn app(&self) -> &AppConfig {
+        &self.app
+    }
+
+    /// Section `audit`.
+    #[must_use]
+    pub fn audit(&self) -> &AuditConfig {
+        &self.audit
+    }
+
+    /// The limits in force.
+    #[must_use]
+    pub fn rate_limits(&self) -> &RateLimits {
+        &self.rate_limits
+    }
+
+    /// The clock.
+    #[must_use]
+    pub fn clock(&self) -> &dyn Clock {
+        &*self.clock
+    }
+
+    /// The source of ids and tokens.
+    #[must_use]
+    pub fn ids(&self) -> &Ids {
+        &self.ids
+    }
+
+    /// Whether cookies are set without `Secure`.
+    #[must_use]
+    pub fn insecure_cookies(&self) -> bool {
+        self.http.insecure_cookies.unwrap_or(self.config.is_development())
+    }
+
+    /// Every endpoint of the enabled modules, in the order of declaration.
+    #[must_use]
+    pub fn endpoints(&self) -> Vec<EndpointInfo> {
+        Routes::of(&self.modules).into_infos()
+    }
+}
+
+fn catalogue(modules: &[&'static Module]) -> Catalogue {
+    Catalogue::new(modules.iter().flat_map(|module| module.features.iter().copied()))
+}
+
+/// The platform with a database: what a request runs on. Each worker thread has one with a pool of its own.
+#[derive(Debug, Clone)]
+pub struct Runtime {
+    /// The composed platform.
+    pub platform: Arc<Platform>,
+    /// This thread's pool.
+    pub database: Database,
+}

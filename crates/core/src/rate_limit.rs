@@ -1,0 +1,174 @@
+//! Limits of requests per window, counted in the database so that all replicas share them.
+
+use std::collections::BTreeMap;
+
+use diesel::sql_types::{Binary, Bool, Integer, Timestamptz};
+use diesel::{QueryableByName, sql_query};
+use diesel_async::RunQueryDsl;
+use sha2::{Digest, Sha256};
+
+use crate::config::{ConfigError, RateLimitConfig};
+use crate::context::Call;
+use crate::error::{Error, Refusal, Result};
+use crate::scope::Scope;
+use crate::time::Timestamp;
+
+/// A declared limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RateLimit {
+    /// Its name in the configuration: `auth.login.ip`.
+    pub name: &'static str,
+    /// Requests that a window allows.
+    pub points: i32,
+    /// Length of a window in seconds.
+    pub seconds: i32,
+    /// Seconds for which a key stays blocked once it went over; 0 = until the window ends.
+    pub block_seconds: i32,
+}
+
+impl RateLimit {
+    /// `points` requests in `seconds`.
+    #[must_use]
+    pub const fn new(name: &'static str, points: i32, seconds: i32) -> Self {
+        Self { name, points, seconds, block_seconds: 0 }
+    }
+
+    /// Blocks the key for this long once it went over.
+    #[must_use]
+    pub const fn blocking(mut self, seconds: i32) -> Self {
+        self.block_seconds = seconds;
+        self
+    }
+}
+
+/// The limits in force.
+#[derive(Debug)]
+pub struct RateLimits {
+    enabled: bool,
+    changed: BTreeMap<String, (i32, i32)>,
+}
+
+#[derive(QueryableByName)]
+struct Counted {
+    #[diesel(sql_type = Integer)]
+    points: i32,
+    #[diesel(sql_type = Timestamptz)]
+    window_ends_at: Timestamp,
+}
+
+impl RateLimits {
+    /// Reads the section of the configuration.
+    ///
+    /// # Errors
+    /// When a limit is not of the form `points/seconds`.
+    pub fn new(config: &RateLimitConfig) -> Result<Self, ConfigError> {
+        let mut changed = BTreeMap::new();
+        for (name, value) in &config.limits {
+            let parsed = value.split_once('/').and_then(|(points, seconds)| {
+                let (points, seconds) = (points.trim().parse::<i32>().ok()?, seconds.trim().parse::<i32>().ok()?);
+                (points > 0 && seconds > 0).then_some((points, seconds))
+            });
+            let Some(parsed) = parsed else {
+                let key = format!("rate_limits.limits.{name}");
+                return Err(ConfigError::new(key, "must be `points/seconds`, for example `20/60`"));
+            };
+            changed.insert(name.clone(), parsed);
+        }
+        Ok(Self { enabled: config.enabled, changed })
+    }
+
+    fn in_force(&self, limit: RateLimit) -> RateLimit {
+        match self.changed.get(limit.name) {
+            Some(&(points, seconds)) => RateLimit { points, seconds, ..limit },
+            None => limit,
+        }
+    }
+
+    fn key(limit: RateLimit, subject: &str) -> Vec<u8> {
+        let mut hash = Sha256::new();
+        hash.update(limit.name.as_bytes());
+        hash.update([0]);
+        hash.update(subject.as_bytes());
+        hash.finalize().to_vec()
+    }
+
+    /// Counts one request of this subject against the limit.
+    ///
+    /// # Errors
+    /// 429 with `Retry-After`, `RateLimit-Policy` and `RateLimit` when the limit is exceeded.
+    pub async fn count(&self, call: &Call, limit: RateLimit, subject: &str) -> Result<()> {
+        if !self.enabled {
+            return Ok(());
+        }
+        let limit = self.in_force(limit);
+        let mut connection = call.database().bookkeeping(&Scope::system()).await?;
+        let counted: Counted = sql_query(
+            "insert into core_rate_limits as l (key, points, window_ends_at) \
+             values ($1, 1, $2 + make_interval(secs => $3)) \
+             on conflict (key) do update set \
+               points = case when l.window_ends_at <= $2 then 1 else least(l.points, 1000000) + 1 end, \
+               window_ends_at = case \
+                 when l.window_ends_at <= $2 then $2 + make_interval(secs => $3) \
+                 when $6 and l.points = $4 then $2 + make_interval(secs => $5) \
+                 else l.window_ends_at end \
+             returning points, window_ends_at",
+        )
+        .bind::<Binary, _>(Self::key(limit, subject))
+        .bind::<Timestamptz, _>(call.now)
+        .bind::<Integer, _>(limit.seconds)
+        .bind::<Integer, _>(limit.points)
+        .bind::<Integer, _>(limit.block_seconds)
+        .bind::<Bool, _>(limit.block_seconds > 0)
+        .get_result(&mut *connection)
+        .await?;
+        if counted.points <= limit.points {
+            return Ok(());
+        }
+        let wait_ms = (counted.window_ends_at.unix_millis() - call.now.unix_millis()).max(0);
+        Err(too_many(limit, u64::try_from(wait_ms).unwrap_or(0).div_ceil(1000).max(1)))
+    }
+
+    /// Forgets what this subject used up (a successful sign-in).
+    ///
+    /// # Errors
+    /// When the database can't be reached.
+    pub async fn reset(&self, call: &Call, limit: RateLimit, subject: &str) -> Result<()> {
+        if !self.enabled {
+            return Ok(());
+        }
+        let mut connection = call.database().bookkeeping(&Scope::system()).await?;
+        sql_query("delete from core_rate_limits where key = $1")
+            .bind::<Binary, _>(Self::key(limit, subject))
+            .execute(&mut *connection)
+            .await?;
+        Ok(())
+    }
+}
+
+/// Removes windows that have ended; called by the host from time to time.
+///
+/// # Errors
+/// When the database can't be reached.
+pub async fn sweep(call: &Call) -> Result<()> {
+    let mut connection = call.database().bookkeeping(&Scope::system()).await?;
+    sql_query("delete from core_rate_limits where window_ends_at < $1")
+        .bind::<Timestamptz, _>(call.now)
+        .execute(&mut *connection)
+        .await?;
+    sql_query("delete from core_idempotency_keys where expires_at < $1")
+        .bind::<Timestamptz, _>(call.now)
+        .execute(&mut *connection)
+        .await?;
+    Ok(())
+}
+
+fn too_many(limit: RateLimit, wait: u64) -> Error {
+    let mut refusal =
+        Refusal::new(actix_web::http::StatusCode::TOO_MANY_REQUESTS, "Too many requests");
+    refusal.retry_after = Some(wait);
+    refusal.rate_limit = Some((
+        format!("\"{}\";q={};w={}", limit.name, limit.points, limit.seconds),
+        format!("\"{}\";r=0;t={wait}", limit.name),
+    ));
+    refusal.into()
+}

@@ -1,0 +1,154 @@
+//! What the enabled modules registered: commands, entities, interceptors, and what they provide at run time.
+
+use std::any::{Any, TypeId};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use crate::command::{AnyEntity, Command, CommandInfo, Entity, EntityOf, Interceptor};
+use crate::config::{Config, ConfigError};
+use crate::identity::{Authenticator, OrganizationTree};
+
+/// Inert registrations of the enabled modules.
+#[derive(Default)]
+pub struct Registry {
+    commands: BTreeMap<&'static str, CommandInfo>,
+    entities: BTreeMap<&'static str, Arc<dyn AnyEntity>>,
+    interceptors: Vec<Interceptor>,
+    twice: Vec<&'static str>,
+}
+
+impl std::fmt::Debug for Registry {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Registry").field("commands", &self.commands.keys()).finish_non_exhaustive()
+    }
+}
+
+impl Registry {
+    /// Registers an entity kind.
+    pub fn entity<E: Entity>(&mut self) -> &mut Self {
+        if self.entities.insert(E::KIND, Arc::new(EntityOf::<E>::new())).is_some() {
+            self.twice.push(E::KIND);
+        }
+        self
+    }
+
+    /// Registers a command.
+    pub fn command<C: Command>(&mut self) -> &mut Self {
+        if self.commands.insert(C::ID, CommandInfo::of::<C>()).is_some() {
+            self.twice.push(C::ID);
+        }
+        self
+    }
+
+    /// Registers an interceptor; they run by priority, then id.
+    pub fn interceptor(&mut self, interceptor: Interceptor) -> &mut Self {
+        self.interceptors.push(interceptor);
+        self.interceptors.sort_by_key(|one| (one.priority, one.id));
+        self
+    }
+
+    /// All commands, by id.
+    pub fn commands(&self) -> impl Iterator<Item = &CommandInfo> {
+        self.commands.values()
+    }
+
+    /// The command with this id.
+    #[must_use]
+    pub fn find_command(&self, id: &str) -> Option<&CommandInfo> {
+        self.commands.get(id)
+    }
+
+    /// The entity registered under this kind.
+    #[must_use]
+    pub fn find_entity(&self, kind: &str) -> Option<&Arc<dyn AnyEntity>> {
+        self.entities.get(kind)
+    }
+
+    pub(crate) fn interceptors(&self) -> &[Interceptor] {
+        &self.interceptors
+    }
+
+    /// Refuses names that are taken twice and commands on kinds that nobody registered.
+    ///
+    /// # Errors
+    /// Names the command or kind.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        if let Some(name) = self.twice.first() {
+            return Err(ConfigError::new(*name, "registered twice"));
+        }
+        for command in self.commands.values() {
+            if !self.entities.contains_key(command.kind) {
+                return Err(ConfigError::new(command.id, format!("entity kind `{}` is not registered", command.kind)));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What modules provide at run time, by type.
+#[derive(Default)]
+pub struct Provided {
+    by_type: HashMap<TypeId, Arc<dyn Any + Send + Sync>>,
+    pub(crate) authenticators: Vec<Arc<dyn Authenticator>>,
+    pub(crate) organizations: Option<Arc<dyn OrganizationTree>>,
+}
+
+impl Provided {
+    /// What a module provided under this type.
+    #[must_use]
+    pub fn get<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
+        self.by_type.get(&TypeId::of::<T>()).and_then(|value| Arc::clone(value).downcast::<T>().ok())
+    }
+}
+
+/// The start of the platform, seen by a module.
+pub struct Startup<'a> {
+    config: &'a Config,
+    provided: Provided,
+}
+
+impl std::fmt::Debug for Startup<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Startup").finish_non_exhaustive()
+    }
+}
+
+impl<'a> Startup<'a> {
+    pub(crate) fn new(config: &'a Config) -> Self {
+        Self { config, provided: Provided::default() }
+    }
+
+    pub(crate) fn finish(self) -> Provided {
+        self.provided
+    }
+
+    /// The configuration.
+    #[must_use]
+    pub fn config(&self) -> &'a Config {
+        self.config
+    }
+
+    /// What a required module provided under this type.
+    #[must_use]
+    pub fn get<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
+        self.provided.get::<T>()
+    }
+
+    /// Offers a value to handlers and to the modules that come later.
+    pub fn provide<T: Send + Sync + 'static>(&mut self, value: Arc<T>) -> &mut Self {
+        self.provided.by_type.insert(TypeId::of::<T>(), value);
+        self
+    }
+
+    /// Adds an authenticator.
+    pub fn authenticator(&mut self, authenticator: Arc<dyn Authenticator>) -> &mut Self {
+        self.provided.authenticators.push(authenticator);
+        self
+    }
+
+    /// Sets the tree of organizations.
+    pub fn organizations(&mut self, tree: Arc<dyn OrganizationTree>) -> &mut Self {
+        self.provided.organizations = Some(tree);
+        self
+    }
+}

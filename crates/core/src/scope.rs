@@ -1,0 +1,198 @@
+//! Which rows a request may touch. A statement on a tenant table starts from a [`Scope`]; there is no other way to write its tenant
+//! predicate, and row-level security enforces the same in the database.
+
+use diesel::expression::{AppearsOnTable, Expression, SelectableExpression, ValidGrouping, is_aggregate};
+use diesel::pg::Pg;
+use diesel::query_builder::{AstPass, QueryFragment, QueryId};
+use diesel::result::QueryResult;
+use diesel::sql_types::{Array, Bool, Uuid as SqlUuid};
+use uuid::Uuid;
+
+use crate::ids::PLATFORM_TENANT;
+
+/// The tenants whose rows are reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reach {
+    /// One tenant.
+    Tenant(Uuid),
+    /// Every tenant: super administrators without a selected tenant, sign-in, workers.
+    All,
+}
+
+/// The tenant and organization scope of a request (accounts specification, section 4.2).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Scope {
+    /// Tenants that lists and targets reach.
+    pub reach: Reach,
+    /// The selected tenant, or the caller's own; `None` when a super administrator selected all of them.
+    pub tenant: Option<Uuid>,
+    /// Organizations that the caller is allowed; `None` = all of the tenant.
+    pub allowed: Option<Vec<Uuid>>,
+    /// Organizations whose rows are read: the selected one with descendants, else the allowed ones; `None` = no filter.
+    pub organizations: Option<Vec<Uuid>>,
+    /// The organization that was selected by header or cookie.
+    pub selected: Option<Uuid>,
+    /// Where a write lands that names no organization.
+    pub write_organization: Option<Uuid>,
+    predicates: bool,
+}
+
+impl Scope {
+    /// All rows of one tenant.
+    #[must_use]
+    pub fn tenant(tenant: Uuid) -> Self {
+        Self::new(Reach::Tenant(tenant), Some(tenant))
+    }
+
+    /// All rows of all tenants.
+    #[must_use]
+    pub fn system() -> Self {
+        Self::new(Reach::All, None)
+    }
+
+    /// A scope without organization limits.
+    #[must_use]
+    pub fn new(reach: Reach, tenant: Option<Uuid>) -> Self {
+        Self {
+            reach,
+            tenant,
+            allowed: None,
+            organizations: None,
+            selected: None,
+            write_organization: None,
+            predicates: true,
+        }
+    }
+
+    /// Leaves out the tenant predicates, so that tests can show that row-level security alone holds.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn without_predicates(mut self) -> Self {
+        self.predicates = false;
+        self
+    }
+
+    /// Rows of the reached tenants.
+    pub fn owns<C>(&self, column: C) -> Owned<C> {
+        self.owned(column, false)
+    }
+
+    /// Rows of the reached tenants, and global ones.
+    pub fn owns_or_global<C>(&self, column: C) -> Owned<C> {
+        self.owned(column, true)
+    }
+
+    fn owned<C>(&self, column: C, or_global: bool) -> Owned<C> {
+        let tenants = match self.reach {
+            Reach::Tenant(tenant) if self.predicates => Some(tenant),
+            _ => None,
+        };
+        Owned { column, tenant: tenants, or_global }
+    }
+
+    /// Rows of the organizations that are read. Rows without organization are visible only to callers without organization limits.
+    pub fn within<C>(&self, column: C) -> Within<C> {
+        Within { column, organizations: self.organizations.clone() }
+    }
+
+    /// Whether a row of this organization is read.
+    #[must_use]
+    pub fn reads_organization(&self, organization: Option<Uuid>) -> bool {
+        match (&self.organizations, organization) {
+            (None, _) => true,
+            (Some(list), Some(organization)) => list.contains(&organization),
+            (Some(_), None) => false,
+        }
+    }
+
+    /// Whether rows of this tenant are reached.
+    #[must_use]
+    pub fn reaches(&self, tenant: Uuid) -> bool {
+        match self.reach {
+            Reach::All => true,
+            Reach::Tenant(own) => own == tenant,
+        }
+    }
+}
+
+/// Predicate "the row belongs to a reached tenant"; made by [`Scope::owns`].
+#[derive(Debug, Clone, Copy)]
+pub struct Owned<C> {
+    column: C,
+    tenant: Option<Uuid>,
+    or_global: bool,
+}
+
+/// Predicate "the row belongs to an organization that is read"; made by [`Scope::within`].
+#[derive(Debug, Clone)]
+pub struct Within<C> {
+    column: C,
+    organizations: Option<Vec<Uuid>>,
+}
+
+impl<C: QueryFragment<Pg>> QueryFragment<Pg> for Owned<C> {
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Pg>) -> QueryResult<()> {
+        let Some(tenant) = &self.tenant else {
+            out.push_sql("true");
+            return Ok(());
+        };
+        self.column.walk_ast(out.reborrow())?;
+        if self.or_global {
+            out.push_sql(" in (");
+            out.push_bind_param::<SqlUuid, Uuid>(&PLATFORM_TENANT)?;
+            out.push_sql(", ");
+            out.push_bind_param::<SqlUuid, Uuid>(tenant)?;
+            out.push_sql(")");
+        } else {
+            out.push_sql(" = ");
+            out.push_bind_param::<SqlUuid, Uuid>(tenant)?;
+        }
+        Ok(())
+    }
+}
+
+impl<C: QueryFragment<Pg>> QueryFragment<Pg> for Within<C> {
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Pg>) -> QueryResult<()> {
+        let Some(organizations) = &self.organizations else {
+            out.push_sql("true");
+            return Ok(());
+        };
+        self.column.walk_ast(out.reborrow())?;
+        out.push_sql(" = any(");
+        out.push_bind_param::<Array<SqlUuid>, Vec<Uuid>>(organizations)?;
+        out.push_sql(")");
+        Ok(())
+    }
+}
+
+macro_rules! predicate {
+    ($name:ident) => {
+        impl<C: Expression> Expression for $name<C> {
+            type SqlType = Bool;
+        }
+        impl<C, Source> AppearsOnTable<Source> for $name<C>
+        where
+            C: AppearsOnTable<Source>,
+            Self: Expression,
+        {
+        }
+        impl<C, Source> SelectableExpression<Source> for $name<C>
+        where
+            C: SelectableExpression<Source>,
+            Self: AppearsOnTable<Source>,
+        {
+        }
+        impl<C, GroupBy> ValidGrouping<GroupBy> for $name<C> {
+            type IsAggregate = is_aggregate::No;
+        }
+        impl<C> QueryId for $name<C> {
+            type QueryId = ();
+            // The text depends on the scope, so the statement cache must look at the text.
+            const HAS_STATIC_QUERY_ID: bool = false;
+        }
+    };
+}
+
+predicate!(Owned);
+predicate!(Within);
+

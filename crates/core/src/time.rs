@@ -1,0 +1,137 @@
+//! Instants as the API and the database know them: UTC, milliseconds.
+
+use std::fmt;
+
+use ::time::format_description::well_known::Rfc3339;
+use ::time::{Duration, OffsetDateTime, UtcOffset};
+use diesel::deserialize::{self, FromSql, FromSqlRow};
+use diesel::expression::AsExpression;
+use diesel::pg::{Pg, PgValue};
+use diesel::serialize::{self, Output, ToSql};
+use diesel::sql_types::Timestamptz;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use utoipa::openapi::{KnownFormat, ObjectBuilder, RefOr, Schema, SchemaFormat, schema::Type};
+
+/// An instant in UTC with millisecond precision; on the wire `2026-11-20T08:15:30.123Z`. Inputs may carry any RFC 3339 offset.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, AsExpression, FromSqlRow)]
+#[diesel(sql_type = Timestamptz)]
+pub struct Timestamp(OffsetDateTime);
+
+impl Timestamp {
+    /// Cuts an instant to milliseconds and moves it to UTC.
+    #[must_use]
+    pub fn new(instant: OffsetDateTime) -> Self {
+        let instant = instant.to_offset(UtcOffset::UTC);
+        Self(instant.replace_millisecond(instant.millisecond()).unwrap_or(instant))
+    }
+
+    /// Reads an RFC 3339 instant.
+    ///
+    /// # Errors
+    /// When the text is no RFC 3339 instant.
+    pub fn parse(text: &str) -> Result<Self, ::time::error::Parse> {
+        OffsetDateTime::parse(text, &Rfc3339).map(Self::new)
+    }
+
+    /// The instant itself.
+    #[must_use]
+    pub fn get(self) -> OffsetDateTime {
+        self.0
+    }
+
+    /// Milliseconds since 1970.
+    #[must_use]
+    pub fn unix_millis(self) -> i64 {
+        self.0.unix_timestamp() * 1000 + i64::from(self.0.millisecond())
+    }
+
+    /// The instant this long after.
+    #[must_use]
+    pub fn after(self, duration: Duration) -> Self {
+        Self(self.0.saturating_add(duration))
+    }
+}
+
+impl fmt::Display for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let t = self.0;
+        write!(
+            f,
+            "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z",
+            t.year(),
+            u8::from(t.month()),
+            t.day(),
+            t.hour(),
+            t.minute(),
+            t.second(),
+            t.millisecond()
+        )
+    }
+}
+
+impl Serialize for Timestamp {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Timestamp {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
+        Self::parse(&text).map_err(|_| serde::de::Error::custom("must be an ISO-8601 timestamp"))
+    }
+}
+
+impl FromSql<Timestamptz, Pg> for Timestamp {
+    fn from_sql(value: PgValue<'_>) -> deserialize::Result<Self> {
+        <OffsetDateTime as FromSql<Timestamptz, Pg>>::from_sql(value).map(Self::new)
+    }
+}
+
+impl ToSql<Timestamptz, Pg> for Timestamp {
+    fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, Pg>) -> serialize::Result {
+        <OffsetDateTime as ToSql<Timestamptz, Pg>>::to_sql(&self.0, out)
+    }
+}
+
+impl utoipa::PartialSchema for Timestamp {
+    fn schema() -> RefOr<Schema> {
+        ObjectBuilder::new()
+            .schema_type(Type::String)
+            .format(Some(SchemaFormat::KnownFormat(KnownFormat::DateTime)))
+            .examples([serde_json::json!("2026-11-20T08:15:30.123Z")])
+            .build()
+            .into()
+    }
+}
+
+impl utoipa::ToSchema for Timestamp {}
+
+/// Where the present comes from; business code takes it from its context, never from the system.
+pub trait Clock: Send + Sync + 'static {
+    /// The present instant.
+    fn now(&self) -> Timestamp;
+}
+
+/// The system's clock.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SystemClock;
+
+impl Clock for SystemClock {
+    #[expect(clippy::disallowed_methods, reason = "the one place that reads the system's clock")]
+    fn now(&self) -> Timestamp {
+        Timestamp::new(OffsetDateTime::now_utc())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_offset_is_moved_to_utc_and_cut_to_milliseconds() {
+        let at = Timestamp::parse("2026-11-20T09:15:30.1239+01:00").expect("an instant");
+
+        assert_eq!(at.to_string(), "2026-11-20T08:15:30.123Z");
+    }
+}

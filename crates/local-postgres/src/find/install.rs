@@ -1,0 +1,48 @@
+//! The one command that installs PostgreSQL on this system.
+
+use std::{fs, path::Path};
+
+/// Names of `ID` and `ID_LIKE` in os-release, and the command of that family.
+const COMMANDS: &[(&str, &str)] = &[
+    ("debian", "apt-get install -y postgresql"),
+    ("ubuntu", "apt-get install -y postgresql"),
+    ("fedora", "dnf install -y postgresql-server"),
+    ("rhel", "dnf install -y postgresql-server"),
+    ("arch", "pacman -S --noconfirm postgresql"),
+    ("alpine", "apk add postgresql"),
+    ("suse", "zypper install -y postgresql-server"),
+    ("opensuse", "zypper install -y postgresql-server"),
+    ("gentoo", "emerge dev-db/postgresql"),
+    ("void", "xbps-install -y postgresql"),
+    ("nixos", "nix-shell -p postgresql"),
+];
+
+/// By the system's own name first, then by what it says that it is like.
+pub(super) fn command(root: &Path) -> String {
+    if cfg!(target_os = "macos") {
+        return "brew install postgresql@17".to_owned();
+    }
+    let release = fs::read_to_string(root.join("etc/os-release")).unwrap_or_default();
+    let names = ["ID", "ID_LIKE"]
+        .iter()
+        .filter_map(|key| value(&release, key))
+        .flat_map(str::split_whitespace);
+    let known = |name: &str| {
+        COMMANDS
+            .iter()
+            .find(|(known, _)| *known == name)
+            .map(|(_, command)| *command)
+    };
+    names
+        .filter_map(known)
+        .next()
+        .unwrap_or("your package manager (the package is called postgresql)")
+        .to_owned()
+}
+
+fn value<'a>(release: &'a str, key: &str) -> Option<&'a str> {
+    let line = release
+        .lines()
+        .find_map(|line| line.strip_prefix(key)?.strip_prefix('='))?;
+    Some(line.trim_matches(['"', '\'']))
+}

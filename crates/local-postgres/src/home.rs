@@ -1,0 +1,252 @@
+//! The folder of a cluster: where its parts lie, who owns them, and where it goes when root's server cannot get there.
+
+use std::{
+    fs::{self, DirBuilder, File, OpenOptions},
+    io,
+    os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, chown},
+    path::{Path, PathBuf},
+};
+
+use crate::{
+    Error,
+    error::failed,
+    owner::{Owner, current_uid},
+};
+
+pub(crate) const START_LOCK: &str = "start.lock";
+pub(crate) const USERS_LOCK: &str = "users.lock";
+pub(crate) const LOG: &str = "server.log";
+
+const ROOT: u32 = 0;
+
+/// The folder of a cluster and the user who runs it.
+#[derive(Debug, Clone)]
+pub(crate) struct Home {
+    dir: PathBuf,
+    owner: Owner,
+}
+
+impl Home {
+    /// Finds or makes the folder.
+    pub(crate) fn open_or_create(dir: &Path) -> Result<Self, Error> {
+        let dir = std::path::absolute(dir).map_err(failed("resolve", dir))?;
+        match current_uid()? {
+            ROOT => Self::for_root(&dir),
+            uid => Self::for_user(&dir, uid),
+        }
+    }
+
+    fn for_user(dir: &Path, uid: u32) -> Result<Self, Error> {
+        let builder = &mut DirBuilder::new();
+        builder
+            .recursive(true)
+            .mode(0o700)
+            .create(dir)
+            .map_err(failed("create", dir))?;
+        let home = Self {
+            dir: canonical(dir)?,
+            owner: Owner::myself(uid),
+        };
+        match fs::metadata(home.data()) {
+            Ok(meta) if meta.uid() != uid => Err(Error::OtherOwner {
+                dir: home.data(),
+                uid: meta.uid(),
+            }),
+            _ => Ok(home),
+        }
+    }
+
+    fn for_root(dir: &Path) -> Result<Self, Error> {
+        let owner = match fs::metadata(dir.join("data")) {
+            Ok(meta) if meta.uid() != ROOT => Owner::other(meta.uid(), meta.gid()),
+            _ => Owner::for_root()?,
+        };
+        let elsewhere = Path::new("/var/lib/backoffice").join(short_name(dir, ROOT));
+        let was_moved = !dir.join("data").exists() && elsewhere.join("data").exists();
+        if !was_moved && owner.can_reach(dir) {
+            create_open(dir)?;
+            let dir = canonical(dir)?;
+            return Ok(Self { dir, owner });
+        }
+        Self::moved(dir, &elsewhere, owner)
+    }
+
+    fn moved(wanted: &Path, elsewhere: &Path, owner: Owner) -> Result<Self, Error> {
+        let in_temp = temp_dir(&owner).join(format!("backoffice-cluster-{}", short_name(wanted, ROOT)));
+        let prepared = elsewhere.parent().map_or(Ok(()), create_open);
+        let dir = match prepared.is_ok() && owner.can_reach(elsewhere) {
+            true => elsewhere,
+            false => &in_temp,
+        };
+        private_dir(dir, 0o755, &Owner::myself(ROOT))?;
+        tracing::info!(
+            wanted = %wanted.display(), dir = %dir.display(),
+            "the user that runs PostgreSQL for root cannot reach the wanted folder; the cluster lies elsewhere"
+        );
+        Ok(Self {
+            dir: canonical(dir)?,
+            owner,
+        })
+    }
+
+    pub(crate) fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    pub(crate) fn owner(&self) -> &Owner {
+        &self.owner
+    }
+
+    pub(crate) fn data(&self) -> PathBuf {
+        self.dir.join("data")
+    }
+
+    pub(crate) fn log(&self) -> PathBuf {
+        self.dir.join(LOG)
+    }
+
+    pub(crate) fn packages(&self) -> PathBuf {
+        self.dir.join("packages")
+    }
+
+    /// Opens a file of this folder for reading and writing, and makes it when missing.
+    pub(crate) fn open(&self, name: &str) -> Result<File, Error> {
+        let path = self.dir.join(name);
+        let options = &mut OpenOptions::new();
+        let file = options
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .mode(0o600)
+            .open(&path);
+        let file = file.map_err(failed("open", &path))?;
+        self.keep_owner(&path)?;
+        Ok(file)
+    }
+
+    /// Replaces a file of this folder; readers see the old or the new text, never half of it.
+    pub(crate) fn write(&self, name: &str, text: &str) -> Result<(), Error> {
+        let (path, draft) = (self.dir.join(name), self.dir.join(format!("{name}.new")));
+        fs::write(&draft, text).map_err(failed("write", &draft))?;
+        fs::set_permissions(&draft, std::os::unix::fs::PermissionsExt::from_mode(0o644))
+            .map_err(failed("open up", &draft))?;
+        self.keep_owner(&draft)?;
+        fs::rename(&draft, &path).map_err(failed("replace", &path))
+    }
+
+    /// What root makes in a user's folder belongs to that user, who may start without root the next time.
+    fn keep_owner(&self, path: &Path) -> Result<(), Error> {
+        let folder = fs::metadata(&self.dir).map_err(failed("look at", &self.dir))?;
+        let file = fs::metadata(path).map_err(failed("look at", path))?;
+        if file.uid() != ROOT || folder.uid() == ROOT {
+            return Ok(());
+        }
+        chown(path, Some(folder.uid()), Some(folder.gid())).map_err(failed("hand over", path))
+    }
+}
+
+/// Makes the missing folders of a path so that everybody may pass, whatever the umask.
+fn create_open(path: &Path) -> Result<(), Error> {
+    use std::os::unix::fs::PermissionsExt;
+    if path.is_dir() {
+        return Ok(());
+    }
+    path.parent().map_or(Ok(()), create_open)?;
+    fs::create_dir(path).map_err(failed("create", path))?;
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).map_err(failed("open up", path))
+}
+
+/// Makes a folder for `owner` with exactly these permissions, or accepts an earlier one if nobody else made it.
+pub(crate) fn private_dir(path: &Path, mode: u32, owner: &Owner) -> Result<(), Error> {
+    use std::os::unix::fs::PermissionsExt;
+    match DirBuilder::new().mode(0o700).create(path) {
+        Ok(()) => {
+            fs::set_permissions(path, fs::Permissions::from_mode(mode)).map_err(failed("open up", path))?;
+            owner.take(path)?;
+        }
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+        Err(error) => return Err(failed("create", path)(error)),
+    }
+    let meta = fs::symlink_metadata(path).map_err(failed("look at", path))?;
+    let reason = match () {
+        () if !meta.is_dir() => "it is not a folder",
+        () if meta.uid() != owner.uid => "it belongs to another user",
+        () if meta.mode() & 0o777 & !mode != 0 => "its permissions are too wide",
+        () => return Ok(()),
+    };
+    Err(Error::Untrusted {
+        dir: path.to_owned(),
+        reason,
+    })
+}
+
+/// The system's folder for temporary files, unless the server's user cannot go there.
+pub(crate) fn temp_dir(owner: &Owner) -> PathBuf {
+    let dir = std::env::temp_dir();
+    if owner.can_reach(&dir) {
+        dir
+    } else {
+        PathBuf::from("/tmp")
+    }
+}
+
+/// A short name that stays the same for the same path and user: FNV-1a, because it must not change with the compiler.
+pub(crate) fn short_name(path: &Path, uid: u32) -> String {
+    let bytes = path
+        .as_os_str()
+        .as_encoded_bytes()
+        .iter()
+        .copied()
+        .chain(uid.to_le_bytes());
+    let hash = bytes.fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    });
+    format!("{hash:016x}")
+}
+
+fn canonical(dir: &Path) -> Result<PathBuf, Error> {
+    dir.canonicalize().map_err(failed("resolve", dir))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn short_names_differ_by_path_and_user_and_stay() {
+        assert_eq!(short_name(Path::new("/a"), 0), short_name(Path::new("/a"), 0));
+        assert_ne!(short_name(Path::new("/a"), 0), short_name(Path::new("/b"), 0));
+        assert_ne!(short_name(Path::new("/a"), 0), short_name(Path::new("/a"), 1));
+        assert_eq!(short_name(Path::new("/a"), 0), "df221ed690a50e7d");
+    }
+
+    #[test]
+    fn a_folder_that_others_can_enter_is_not_trusted() {
+        use std::os::unix::fs::PermissionsExt;
+        let dir = std::env::temp_dir().join(format!("backoffice-trust-{}", std::process::id()));
+        let me = Owner::myself(current_uid().expect("it is there"));
+
+        private_dir(&dir, 0o700, &me).expect("it is there");
+        private_dir(&dir, 0o700, &me).expect("it is there");
+        fs::set_permissions(&dir, fs::Permissions::from_mode(0o755)).expect("files can be made and read");
+        let wide = private_dir(&dir, 0o700, &me);
+        let foreign = private_dir(&dir, 0o755, &Owner::myself(4_000_000));
+
+        fs::remove_dir(&dir).expect("files can be made and read");
+        assert!(matches!(
+            wide,
+            Err(Error::Untrusted {
+                reason: "its permissions are too wide",
+                ..
+            })
+        ));
+        assert!(matches!(
+            foreign,
+            Err(Error::Untrusted {
+                reason: "it belongs to another user",
+                ..
+            })
+        ));
+    }
+}

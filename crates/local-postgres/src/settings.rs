@@ -1,0 +1,136 @@
+//! What a caller chooses, and the server configuration that follows from it.
+
+use std::{fmt::Write as _, path::PathBuf};
+
+use crate::Error;
+
+/// Small enough for a laptop that runs a few of them, large enough for a test suite's connections.
+const DEFAULTS: &[(&str, &str)] = &[
+    ("shared_buffers", "64MB"),
+    ("max_connections", "200"),
+    ("timezone", "UTC"),
+    ("log_timezone", "UTC"),
+    ("logging_collector", "off"),
+    ("log_destination", "stderr"),
+];
+
+/// Without these a crash of the machine may cost the data, and writing it is several times faster.
+const NOT_DURABLE: &[(&str, &str)] = &[
+    ("fsync", "off"),
+    ("synchronous_commit", "off"),
+    ("full_page_writes", "off"),
+    ("wal_level", "minimal"),
+    ("max_wal_senders", "0"),
+];
+
+/// Where a private cluster lies and how it runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
+    /// The folder of the cluster; made when missing.
+    pub dir: PathBuf,
+    /// Whether committed data must survive a crash of the machine. `false` is for tests.
+    pub durable: bool,
+    /// Further settings of postgresql.conf. They win over this crate's defaults.
+    pub extra: Vec<(String, String)>,
+}
+
+impl Settings {
+    /// A durable cluster in `dir` with the default settings.
+    pub fn new(dir: impl Into<PathBuf>) -> Self {
+        Self {
+            dir: dir.into(),
+            durable: true,
+            extra: Vec::new(),
+        }
+    }
+
+    /// The text of the configuration file. PostgreSQL takes the last of equal names.
+    pub(crate) fn render(&self) -> Result<String, Error> {
+        let mut text = String::from("# Written at every start. Own settings go into data/postgresql.conf.\n");
+        text.push_str("include 'data/postgresql.conf'\n");
+        let durability = if self.durable { &[] } else { NOT_DURABLE };
+        for (name, value) in DEFAULTS.iter().chain(durability) {
+            push(&mut text, name, value);
+        }
+        for (name, value) in &self.extra {
+            check_name(name)?;
+            push(&mut text, name, value);
+        }
+        Ok(text)
+    }
+}
+
+fn push(text: &mut String, name: &str, value: &str) {
+    let value = value
+        .replace('\\', "\\\\")
+        .replace('\'', "''")
+        .replace(['\n', '\r', '\0'], " ");
+    // Writing to a String does not fail.
+    let _ = writeln!(text, "{name} = '{value}'");
+}
+
+fn check_name(name: &str) -> Result<(), Error> {
+    let starts_well = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+    let is_include = name.starts_with("include");
+    let is_plain = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '.');
+    if starts_well && is_plain && !is_include {
+        Ok(())
+    } else {
+        Err(Error::SettingName { name: name.to_owned() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rendered(durable: bool, extra: &[(&str, &str)]) -> Result<String, Error> {
+        let extra = extra
+            .iter()
+            .map(|(name, value)| (name.to_string(), value.to_string()))
+            .collect();
+        Settings {
+            dir: PathBuf::from("x"),
+            durable,
+            extra,
+        }
+        .render()
+    }
+
+    #[test]
+    fn extra_settings_come_after_the_defaults() {
+        let text = rendered(true, &[("shared_buffers", "16MB")]).expect("settings are valid");
+
+        assert!(
+            text.find("shared_buffers = '64MB'").expect("it is there")
+                < text.find("shared_buffers = '16MB'").expect("it is there")
+        );
+        assert!(!text.contains("fsync"));
+    }
+
+    #[test]
+    fn only_a_cluster_that_may_be_lost_skips_fsync() {
+        assert!(
+            rendered(false, &[])
+                .expect("settings are valid")
+                .contains("fsync = 'off'\n")
+        );
+    }
+
+    #[test]
+    fn values_cannot_leave_their_quotes() {
+        let text = rendered(true, &[("search_path", "a'\n#b\\")]).expect("settings are valid");
+
+        assert!(text.ends_with("search_path = 'a'' #b\\\\'\n"), "{text}");
+    }
+
+    #[test]
+    fn a_name_that_is_no_setting_is_refused() {
+        for name in ["", "a b", "a=1", "1a", "include", "a\nb"] {
+            assert!(
+                matches!(rendered(true, &[(name, "x")]), Err(Error::SettingName { .. })),
+                "{name:?}"
+            );
+        }
+    }
+}

@@ -1,0 +1,10 @@
+drop function audit_make_partitions(integer);
+drop table audit_resource_versions;
+drop table audit_action_logs;
+drop table core_rate_limits;
+drop table core_idempotency_keys;
+drop table core_outbox_events;
+drop table core_event_streams;
+drop procedure app_secure_table(regclass);
+drop function app_is_system();
+drop function app_tenant_id();
