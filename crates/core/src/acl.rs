@@ -45,7 +45,10 @@ pub fn is_grant(grant: &str) -> bool {
     let stem = grant.strip_suffix(".*").unwrap_or(grant);
     grant.len() <= MAX_GRANT_LENGTH
         && stem.split('.').all(|part| {
-            !part.is_empty() && part.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
+            !part.is_empty()
+                && part
+                    .bytes()
+                    .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
         })
 }
 
@@ -68,7 +71,9 @@ pub fn covers(held: &str, wanted: &str) -> bool {
     }
     match (wanted.strip_suffix(".*"), held.strip_suffix(".*")) {
         (None, _) => wanted != "*" && matches(held, wanted),
-        (Some(wanted), Some(held)) => wanted == held || wanted.strip_prefix(held).is_some_and(|rest| rest.starts_with('.')),
+        (Some(wanted), Some(held)) => {
+            wanted == held || wanted.strip_prefix(held).is_some_and(|rest| rest.starts_with('.'))
+        }
         (Some(_), None) => false,
     }
 }
@@ -82,7 +87,9 @@ pub struct Catalogue {
 impl Catalogue {
     /// The catalogue of these features.
     pub fn new(features: impl IntoIterator<Item = Feature>) -> Self {
-        Self { ids: features.into_iter().map(|feature| feature.id).collect() }
+        Self {
+            ids: features.into_iter().map(|feature| feature.id).collect(),
+        }
     }
 
     /// Whether a module declares exactly this feature.
@@ -118,13 +125,20 @@ impl Rights {
     /// Rights of a principal without any ACL: nothing, nowhere.
     #[must_use]
     pub fn none() -> Self {
-        Self { organizations: Some(BTreeSet::new()), ..Self::default() }
+        Self {
+            organizations: Some(BTreeSet::new()),
+            ..Self::default()
+        }
     }
 
     /// Every right.
     #[must_use]
     pub fn super_admin() -> Self {
-        Self { is_super_admin: true, grants: BTreeSet::from(["*".to_owned()]), organizations: None }
+        Self {
+            is_super_admin: true,
+            grants: BTreeSet::from(["*".to_owned()]),
+            organizations: None,
+        }
     }
 
     /// Whether the exact feature is held.
@@ -175,9 +189,16 @@ mod tests {
 
     #[test]
     fn the_form_of_a_grant_is_checked() {
-        for (grant, expected) in
-            [("*", true), ("a.b", true), ("a.b.*", true), ("A.b", false), ("a..b", false), ("", false), (".*", false), ("a*", false)]
-        {
+        for (grant, expected) in [
+            ("*", true),
+            ("a.b", true),
+            ("a.b.*", true),
+            ("A.b", false),
+            ("a..b", false),
+            ("", false),
+            (".*", false),
+            ("a*", false),
+        ] {
             assert_eq!(is_grant(grant), expected, "{grant}");
         }
     }

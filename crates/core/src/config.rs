@@ -19,7 +19,10 @@ pub struct ConfigError {
 impl ConfigError {
     /// An error about a key.
     pub fn new(key: impl Into<String>, message: impl Into<String>) -> Self {
-        Self { key: key.into(), message: message.into() }
+        Self {
+            key: key.into(),
+            message: message.into(),
+        }
     }
 }
 
@@ -31,8 +34,18 @@ pub struct Config {
 }
 
 /// Names of the sections that core and the host own.
-pub const CORE_SECTIONS: &[&str] =
-    &["http", "admin", "database", "data_dir", "modules", "app", "i18n", "rate_limits", "log", "audit"];
+pub const CORE_SECTIONS: &[&str] = &[
+    "http",
+    "admin",
+    "database",
+    "data_dir",
+    "modules",
+    "app",
+    "i18n",
+    "rate_limits",
+    "log",
+    "audit",
+];
 
 impl Config {
     /// Wraps what was read. `development` = no database is configured: a private one is used, and cookies work without TLS.
@@ -76,12 +89,17 @@ impl Config {
     /// # Errors
     /// Names the first unknown section.
     pub fn check_sections<'a>(&self, known: impl Iterator<Item = &'a str> + Clone) -> Result<(), ConfigError> {
-        let Ok(table) = self.raw.cache.clone().into_table() else { return Ok(()) };
+        let Ok(table) = self.raw.cache.clone().into_table() else {
+            return Ok(());
+        };
         let mut names: Vec<&String> = table.keys().collect();
         names.sort();
         for name in names {
             if !CORE_SECTIONS.contains(&name.as_str()) && !known.clone().any(|section| section == name) {
-                return Err(ConfigError::new(name, "unknown section; `backoffice config` lists the known ones"));
+                return Err(ConfigError::new(
+                    name,
+                    "unknown section; `backoffice config` lists the known ones",
+                ));
             }
         }
         Ok(())
@@ -101,8 +119,9 @@ pub fn duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, 
     }
     match Written::deserialize(deserializer)? {
         Written::Seconds(seconds) => Ok(Duration::from_secs(seconds)),
-        Written::Text(text) => parse_duration(&text)
-            .ok_or_else(|| serde::de::Error::custom(format!("`{text}` is no duration such as 250ms, 30s, 5m, 8h or 30d"))),
+        Written::Text(text) => parse_duration(&text).ok_or_else(|| {
+            serde::de::Error::custom(format!("`{text}` is no duration such as 250ms, 30s, 5m, 8h or 30d"))
+        }),
     }
 }
 
@@ -186,12 +205,15 @@ pub struct RateLimitConfig {
 
 impl Default for RateLimitConfig {
     fn default() -> Self {
-        Self { enabled: true, limits: std::collections::BTreeMap::new() }
+        Self {
+            enabled: true,
+            limits: std::collections::BTreeMap::new(),
+        }
     }
 }
 
 /// Section `audit`: the part that the command bus needs.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 pub struct AuditConfig {
     /// Settings of undo and redo.
@@ -218,13 +240,9 @@ pub struct SnapshotConfig {
 
 impl Default for SnapshotConfig {
     fn default() -> Self {
-        Self { max_bytes: 4 * 1024 * 1024 }
-    }
-}
-
-impl Default for AuditConfig {
-    fn default() -> Self {
-        Self { undo: UndoConfig::default(), snapshot: SnapshotConfig::default() }
+        Self {
+            max_bytes: 4 * 1024 * 1024,
+        }
     }
 }
 
@@ -234,7 +252,13 @@ mod tests {
 
     #[test]
     fn durations_are_read_in_their_units() {
-        for (text, expected) in [("250ms", 250), ("30s", 30_000), ("5", 5000), ("5m", 300_000), ("8h", 28_800_000)] {
+        for (text, expected) in [
+            ("250ms", 250),
+            ("30s", 30_000),
+            ("5", 5000),
+            ("5m", 300_000),
+            ("8h", 28_800_000),
+        ] {
             assert_eq!(parse_duration(text), Some(Duration::from_millis(expected)), "{text}");
         }
         assert_eq!(parse_duration("soon"), None);

@@ -94,7 +94,7 @@ struct Inner {
     scope: Scope,
     expected_updated_at: Option<Timestamp>,
     idempotency: Option<IdempotencyKey>,
-    operation: Mutex<Option<Operation>>,
+    operation: Arc<Mutex<Option<Operation>>>,
 }
 
 impl RequestContext {
@@ -111,14 +111,41 @@ impl RequestContext {
         expected_updated_at: Option<Timestamp>,
         idempotency: Option<IdempotencyKey>,
     ) -> Self {
-        let scope = if call.database().writes_predicates() { scope } else { scope.without_predicates() };
-        Self(Arc::new(Inner { call, identity, scope, expected_updated_at, idempotency, operation: Mutex::default() }))
+        let scope = if call.database().writes_predicates() {
+            scope
+        } else {
+            scope.without_predicates()
+        };
+        Self(Arc::new(Inner {
+            call,
+            identity,
+            scope,
+            expected_updated_at,
+            idempotency,
+            operation: Arc::default(),
+        }))
     }
 
     /// The platform itself as the actor, in all tenants: the command line and workers.
     #[must_use]
     pub fn system(runtime: &Runtime) -> Self {
         Self::new(Call::internal(runtime), Arc::new(Identity::system()), Scope::system())
+    }
+
+    /// The same request in another scope, for the few writes that reach beyond the selected tenant. The caller of this has checked
+    /// that the principal may do so.
+    #[must_use]
+    pub fn with_scope(&self, scope: Scope) -> Self {
+        let inner = &self.0;
+        let scope = if inner.call.database().writes_predicates() { scope } else { scope.without_predicates() };
+        Self(Arc::new(Inner {
+            call: inner.call.clone(),
+            identity: Arc::clone(&inner.identity),
+            scope,
+            expected_updated_at: inner.expected_updated_at,
+            idempotency: inner.idempotency.clone(),
+            operation: Arc::clone(&inner.operation),
+        }))
     }
 
     /// The call.
@@ -214,9 +241,11 @@ impl RequestContext {
     /// # Errors
     /// 400 when a super administrator selected all tenants.
     pub fn tenant(&self) -> Result<Uuid> {
-        self.scope()
-            .tenant
-            .ok_or_else(|| Refusal::bad_request("Tenant context required").code("tenant_required").into())
+        self.scope().tenant.ok_or_else(|| {
+            Refusal::bad_request("Tenant context required")
+                .code("tenant_required")
+                .into()
+        })
     }
 
     /// A connection for reads.

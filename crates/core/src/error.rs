@@ -36,7 +36,11 @@ pub struct Detail {
 impl Detail {
     /// A violated rule.
     pub fn new(path: impl Into<String>, message: impl Into<String>, code: &'static str) -> Self {
-        Self { path: path.into(), message: message.into(), code: Cow::Borrowed(code) }
+        Self {
+            path: path.into(),
+            message: message.into(),
+            code: Cow::Borrowed(code),
+        }
     }
 }
 
@@ -87,7 +91,10 @@ impl Refusal {
     /// 400 `Invalid input` with details.
     #[must_use]
     pub fn invalid(details: Vec<Detail>) -> Self {
-        Self { details, ..Self::bad_request("Invalid input") }
+        Self {
+            details,
+            ..Self::bad_request("Invalid input")
+        }
     }
 
     /// 401 `Unauthorized`.
@@ -274,7 +281,9 @@ impl From<Refusal> for Error {
 
 impl From<DieselError> for Error {
     fn from(error: DieselError) -> Self {
-        let DieselError::DatabaseError(kind, information) = &error else { return Self::Internal(Box::new(error)) };
+        let DieselError::DatabaseError(kind, information) = &error else {
+            return Self::Internal(Box::new(error));
+        };
         match kind {
             DatabaseErrorKind::SerializationFailure => Self::Collision(Box::new(error)),
             DatabaseErrorKind::ClosedConnection | DatabaseErrorKind::UnableToSendCommand => {
@@ -310,14 +319,25 @@ mod tests {
     fn each_shape_says_the_same_in_its_own_form() {
         let refusal = Refusal::not_found("Role not found");
 
-        assert_eq!(refusal.to_body(ErrorShape::Error, "r"), json!({"error": "Role not found"}));
-        assert_eq!(refusal.to_body(ErrorShape::OkFalse, "r"), json!({"ok": false, "error": "Role not found"}));
-        assert_eq!(refusal.to_body(ErrorShape::Code, "r"), json!({"code": "not_found", "error": "Role not found"}));
+        assert_eq!(
+            refusal.to_body(ErrorShape::Error, "r"),
+            json!({"error": "Role not found"})
+        );
+        assert_eq!(
+            refusal.to_body(ErrorShape::OkFalse, "r"),
+            json!({"ok": false, "error": "Role not found"})
+        );
+        assert_eq!(
+            refusal.to_body(ErrorShape::Code, "r"),
+            json!({"code": "not_found", "error": "Role not found"})
+        );
     }
 
     #[test]
     fn a_server_error_carries_the_request_id_and_hides_its_cause() {
-        let body = Error::internal("password=hunter2").to_refusal().to_body(ErrorShape::Error, "r-1");
+        let body = Error::internal("password=hunter2")
+            .to_refusal()
+            .to_body(ErrorShape::Error, "r-1");
 
         assert_eq!(body, json!({"error": "Internal server error", "requestId": "r-1"}));
     }

@@ -1,7 +1,14 @@
 //! What commands announce. Events are rows of the outbox, written in the command's transaction.
 
-use serde_json::{Map, Value};
+use diesel::sql_query;
+use diesel::sql_types::{Array, BigInt, Jsonb, Nullable, Text, Timestamptz, Uuid as SqlUuid};
+use diesel_async::{AsyncPgConnection, RunQueryDsl};
+use serde_json::{Map, Value, json};
 use uuid::Uuid;
+
+use crate::context::Call;
+use crate::error::Result;
+use crate::http::wire_tenant;
 
 /// One event: `<module>.<entity>.<past verb>` and its payload (without secrets).
 #[derive(Debug, Clone, PartialEq)]
@@ -18,7 +25,11 @@ impl Event {
     /// An event about a resource.
     #[must_use]
     pub fn new(name: impl Into<String>, id: Uuid) -> Self {
-        Self { name: name.into(), payload: Map::new(), id: id.to_string() }
+        Self {
+            name: name.into(),
+            payload: Map::new(),
+            id: id.to_string(),
+        }
     }
 
     /// Adds a member.
@@ -27,4 +38,56 @@ impl Event {
         self.payload.insert(name.to_owned(), value.into());
         self
     }
+}
+
+impl Event {
+    /// The payload with the members that every event has.
+    pub(crate) fn full_payload(&self, tenant: Uuid, organization: Option<Uuid>) -> Value {
+        let mut payload = Map::from_iter([
+            ("id".to_owned(), json!(self.id)),
+            ("tenantId".to_owned(), json!(wire_tenant(tenant))),
+            ("organizationId".to_owned(), json!(organization)),
+        ]);
+        payload.extend(self.payload.clone());
+        Value::Object(payload)
+    }
+}
+
+/// Writes events of bookkeeping that is no command (a session started) into the outbox, in the caller's transaction. The tenant's
+/// stream stays locked until its end, so this comes last.
+///
+/// # Errors
+/// When the database can't be reached.
+pub async fn announce(
+    connection: &mut AsyncPgConnection,
+    call: &Call,
+    tenant: Uuid,
+    organization: Option<Uuid>,
+    events: &[Event],
+) -> Result<()> {
+    let ids = call.platform().ids();
+    sql_query(
+        "with stream as (
+            insert into core_event_streams as s (tenant_id, id, name, last_seq, created_at, updated_at)
+            values ($1, $2, 'log', $3, $4, $4)
+            on conflict (tenant_id, name) do update set last_seq = s.last_seq + $3, updated_at = $4
+            returning last_seq - $3 as seq
+        )
+        insert into core_outbox_events
+            (tenant_id, id, seq, organization_id, name, payload, browser, request_id, occurred_at, created_at, updated_at)
+        select $1, e.id, stream.seq + e.number, $5, e.name, e.payload, true, $6, $4, $4, $4
+        from stream, unnest($7, $8, $9) with ordinality as e (id, name, payload, number)",
+    )
+    .bind::<SqlUuid, _>(tenant)
+    .bind::<SqlUuid, _>(ids.at(call.now))
+    .bind::<BigInt, _>(i64::try_from(events.len()).unwrap_or(0))
+    .bind::<Timestamptz, _>(call.now)
+    .bind::<Nullable<SqlUuid>, _>(organization)
+    .bind::<Text, _>(&call.request_id)
+    .bind::<Array<SqlUuid>, _>(events.iter().map(|_| ids.at(call.now)).collect::<Vec<_>>())
+    .bind::<Array<Text>, _>(events.iter().map(|event| event.name.clone()).collect::<Vec<_>>())
+    .bind::<Array<Jsonb>, _>(events.iter().map(|event| event.full_payload(tenant, organization)).collect::<Vec<_>>())
+    .execute(connection)
+    .await?;
+    Ok(())
 }

@@ -48,7 +48,10 @@ impl Ids {
     /// Ids from this source.
     #[must_use]
     pub fn new(randomness: Arc<dyn Randomness>) -> Self {
-        Self { randomness, counter: Arc::default() }
+        Self {
+            randomness,
+            counter: Arc::default(),
+        }
     }
 
     /// A UUIDv7 of this instant; ids of one process and one millisecond ascend (12 bits of counter before the random ones).

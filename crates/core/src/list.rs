@@ -26,6 +26,12 @@ pub struct PageQuery {
 }
 
 impl PageQuery {
+    /// From the members of a query.
+    #[must_use]
+    pub fn new(page: Option<u32>, page_size: Option<u32>) -> Self {
+        Self { page, page_size }
+    }
+
     /// The window of rows.
     ///
     /// # Errors
@@ -72,7 +78,13 @@ impl Window {
     #[must_use]
     pub fn page<T>(self, items: Vec<T>, total: i64) -> Page<T> {
         let size = i64::from(self.size);
-        Page { items, total, page: self.page, page_size: self.size, total_pages: ((total + size - 1) / size).max(1) }
+        Page {
+            items,
+            total,
+            page: self.page,
+            page_size: self.size,
+            total_pages: ((total + size - 1) / size).max(1),
+        }
     }
 }
 
@@ -92,14 +104,48 @@ pub struct Page<T> {
     pub total_pages: i64,
 }
 
+impl<T> Page<T> {
+    /// The same page of other items.
+    pub fn map<U>(self, change: impl FnMut(T) -> U) -> Page<U> {
+        Page {
+            items: self.items.into_iter().map(change).collect(),
+            total: self.total,
+            page: self.page,
+            page_size: self.page_size,
+            total_pages: self.total_pages,
+        }
+    }
+
+    /// The same page of other items, unless one of them fails.
+    ///
+    /// # Errors
+    /// The first failure.
+    pub fn try_map<U>(self, change: impl FnMut(T) -> Result<U>) -> Result<Page<U>> {
+        Ok(Page {
+            items: self.items.into_iter().map(change).collect::<Result<_>>()?,
+            total: self.total,
+            page: self.page,
+            page_size: self.page_size,
+            total_pages: self.total_pages,
+        })
+    }
+}
+
 /// The pattern for `ilike` that finds `search` as a substring, its wildcards taken literally; `None` for an absent or blank search.
 ///
 /// # Errors
 /// 400 when the search is too long.
 pub fn search_pattern(search: Option<&str>) -> Result<Option<String>> {
-    let Some(search) = search.map(str::trim).filter(|search| !search.is_empty()) else { return Ok(None) };
+    let Some(search) = search.map(str::trim).filter(|search| !search.is_empty()) else {
+        return Ok(None);
+    };
     if search.chars().count() > MAX_SEARCH_LENGTH {
-        return Err(Refusal::invalid(vec![Detail::new("search", "must be at most 200 characters", "too_long")]).into());
+        return Err(Refusal::invalid(vec![Detail::new(
+            "search",
+            "must be at most 200 characters",
+            "too_long",
+        )])
+        .into());
     }
     let mut pattern = String::with_capacity(search.len() + 2);
     pattern.push('%');
@@ -119,7 +165,10 @@ mod tests {
 
     #[test]
     fn an_empty_list_has_one_page() {
-        let page = PageQuery::default().window().expect("defaults").page::<()>(Vec::new(), 0);
+        let page = PageQuery::default()
+            .window()
+            .expect("defaults")
+            .page::<()>(Vec::new(), 0);
 
         assert_eq!((page.total_pages, page.page_size), (1, 50));
     }
@@ -133,6 +182,9 @@ mod tests {
 
     #[test]
     fn wildcards_in_a_search_are_literal() {
-        assert_eq!(search_pattern(Some(" 5%_\\ ")).expect("short"), Some("%5\\%\\_\\\\%".to_owned()));
+        assert_eq!(
+            search_pattern(Some(" 5%_\\ ")).expect("short"),
+            Some("%5\\%\\_\\\\%".to_owned())
+        );
     }
 }

@@ -46,7 +46,10 @@ pub struct Module {
 
 impl std::fmt::Debug for Module {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Module").field("name", &self.name).field("requires", &self.requires).finish_non_exhaustive()
+        f.debug_struct("Module")
+            .field("name", &self.name)
+            .field("requires", &self.requires)
+            .finish_non_exhaustive()
     }
 }
 
@@ -78,11 +81,17 @@ pub fn in_order(modules: &[&'static Module]) -> Result<Vec<&'static Module>, Con
     let mut waiting: Vec<&'static Module> = modules.to_vec();
     while !waiting.is_empty() {
         let ready = waiting.iter().position(|module| {
-            module.requires.iter().all(|required| ordered.iter().any(|done| done.name == *required))
+            module
+                .requires
+                .iter()
+                .all(|required| ordered.iter().any(|done| done.name == *required))
         });
         let Some(index) = ready else {
             let module = waiting[0];
-            let missing = module.requires.iter().find(|required| !modules.iter().any(|other| other.name == **required));
+            let missing = module
+                .requires
+                .iter()
+                .find(|required| !modules.iter().any(|other| other.name == **required));
             return Err(ConfigError::new(
                 "modules",
                 match missing {
@@ -100,8 +109,15 @@ pub fn in_order(modules: &[&'static Module]) -> Result<Vec<&'static Module>, Con
 mod tests {
     use super::*;
 
-    static A: Module = Module { name: "a", ..Module::EMPTY };
-    static B: Module = Module { name: "b", requires: &["a"], ..Module::EMPTY };
+    static A: Module = Module {
+        name: "a",
+        ..Module::EMPTY
+    };
+    static B: Module = Module {
+        name: "b",
+        requires: &["a"],
+        ..Module::EMPTY
+    };
 
     #[test]
     fn modules_come_after_what_they_require() {

@@ -65,7 +65,10 @@ pub struct Platform {
 impl std::fmt::Debug for Platform {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Platform")
-            .field("modules", &self.modules.iter().map(|module| module.name).collect::<Vec<_>>())
+            .field(
+                "modules",
+                &self.modules.iter().map(|module| module.name).collect::<Vec<_>>(),
+            )
             .finish_non_exhaustive()
     }
 }
@@ -83,7 +86,12 @@ impl Platform {
         }
         registry.check()?;
         let config = options.config;
-        config.check_sections(options.compiled.iter().flat_map(|module| module.config_sections.iter().copied()))?;
+        config.check_sections(
+            options
+                .compiled
+                .iter()
+                .flat_map(|module| module.config_sections.iter().copied()),
+        )?;
         let mut startup = Startup::new(&config);
         for module in &modules {
             (module.start)(&mut startup)?;

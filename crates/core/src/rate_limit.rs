@@ -30,7 +30,12 @@ impl RateLimit {
     /// `points` requests in `seconds`.
     #[must_use]
     pub const fn new(name: &'static str, points: i32, seconds: i32) -> Self {
-        Self { name, points, seconds, block_seconds: 0 }
+        Self {
+            name,
+            points,
+            seconds,
+            block_seconds: 0,
+        }
     }
 
     /// Blocks the key for this long once it went over.
@@ -74,12 +79,19 @@ impl RateLimits {
             };
             changed.insert(name.clone(), parsed);
         }
-        Ok(Self { enabled: config.enabled, changed })
+        Ok(Self {
+            enabled: config.enabled,
+            changed,
+        })
     }
 
     fn in_force(&self, limit: RateLimit) -> RateLimit {
         match self.changed.get(limit.name) {
-            Some(&(points, seconds)) => RateLimit { points, seconds, ..limit },
+            Some(&(points, seconds)) => RateLimit {
+                points,
+                seconds,
+                ..limit
+            },
             None => limit,
         }
     }
@@ -125,7 +137,10 @@ impl RateLimits {
             return Ok(());
         }
         let wait_ms = (counted.window_ends_at.unix_millis() - call.now.unix_millis()).max(0);
-        Err(too_many(limit, u64::try_from(wait_ms).unwrap_or(0).div_ceil(1000).max(1)))
+        Err(too_many(
+            limit,
+            u64::try_from(wait_ms).unwrap_or(0).div_ceil(1000).max(1),
+        ))
     }
 
     /// Forgets what this subject used up (a successful sign-in).
@@ -163,8 +178,7 @@ pub async fn sweep(call: &Call) -> Result<()> {
 }
 
 fn too_many(limit: RateLimit, wait: u64) -> Error {
-    let mut refusal =
-        Refusal::new(actix_web::http::StatusCode::TOO_MANY_REQUESTS, "Too many requests");
+    let mut refusal = Refusal::new(actix_web::http::StatusCode::TOO_MANY_REQUESTS, "Too many requests");
     refusal.retry_after = Some(wait);
     refusal.rate_limit = Some((
         format!("\"{}\";q={};w={}", limit.name, limit.points, limit.seconds),

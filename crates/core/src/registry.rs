@@ -19,7 +19,9 @@ pub struct Registry {
 
 impl std::fmt::Debug for Registry {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Registry").field("commands", &self.commands.keys()).finish_non_exhaustive()
+        f.debug_struct("Registry")
+            .field("commands", &self.commands.keys())
+            .finish_non_exhaustive()
     }
 }
 
@@ -78,7 +80,10 @@ impl Registry {
         }
         for command in self.commands.values() {
             if !self.entities.contains_key(command.kind) {
-                return Err(ConfigError::new(command.id, format!("entity kind `{}` is not registered", command.kind)));
+                return Err(ConfigError::new(
+                    command.id,
+                    format!("entity kind `{}` is not registered", command.kind),
+                ));
             }
         }
         Ok(())
@@ -94,10 +99,18 @@ pub struct Provided {
 }
 
 impl Provided {
+    /// The tree of organizations, when the directory is enabled.
+    #[must_use]
+    pub fn organizations(&self) -> Option<Arc<dyn OrganizationTree>> {
+        self.organizations.clone()
+    }
+
     /// What a module provided under this type.
     #[must_use]
     pub fn get<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
-        self.by_type.get(&TypeId::of::<T>()).and_then(|value| Arc::clone(value).downcast::<T>().ok())
+        self.by_type
+            .get(&TypeId::of::<T>())
+            .and_then(|value| Arc::clone(value).downcast::<T>().ok())
     }
 }
 
@@ -115,7 +128,10 @@ impl std::fmt::Debug for Startup<'_> {
 
 impl<'a> Startup<'a> {
     pub(crate) fn new(config: &'a Config) -> Self {
-        Self { config, provided: Provided::default() }
+        Self {
+            config,
+            provided: Provided::default(),
+        }
     }
 
     pub(crate) fn finish(self) -> Provided {

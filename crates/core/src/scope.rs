@@ -87,12 +87,19 @@ impl Scope {
             Reach::Tenant(tenant) if self.predicates => Some(tenant),
             _ => None,
         };
-        Owned { column, tenant: tenants, or_global }
+        Owned {
+            column,
+            tenant: tenants,
+            or_global,
+        }
     }
 
     /// Rows of the organizations that are read. Rows without organization are visible only to callers without organization limits.
     pub fn within<C>(&self, column: C) -> Within<C> {
-        Within { column, organizations: self.organizations.clone() }
+        Within {
+            column,
+            organizations: self.organizations.clone(),
+        }
     }
 
     /// Whether a row of this organization is read.
@@ -195,4 +202,3 @@ macro_rules! predicate {
 
 predicate!(Owned);
 predicate!(Within);
-

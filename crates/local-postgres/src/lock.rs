@@ -88,6 +88,13 @@ impl Users {
     }
 }
 
+impl Drop for Users {
+    fn drop(&mut self) {
+        // Closing releases it as well, but only when no child being spawned holds a copy.
+        let _ = self.file.unlock();
+    }
+}
+
 fn try_exclusive(file: &File) -> bool {
     file.try_lock().is_ok()
 }

@@ -1,1 +1,23 @@
 #![doc = include_str!("../README.md")]
+
+mod app;
+mod builder;
+mod clock;
+mod database;
+mod image;
+mod proxy;
+mod randomness;
+mod request;
+mod server;
+mod template;
+
+pub use app::TestApp;
+pub use builder::TestAppBuilder;
+pub use clock::MockClock;
+pub use database::TestDatabase;
+pub use image::Image;
+pub use proxy::{FaultMode, FaultProxy};
+pub use randomness::SeededRandomness;
+pub use request::{TestRequest, TestResponse};
+pub use server::{APPLICATION_ROLE, cluster_settings};
+pub use time::Duration;

@@ -8,8 +8,13 @@ use super::entity::{Field, FieldKind};
 use super::snapshot::{CHILDREN, LINKS, Snapshot};
 
 /// `{field: {from, to}}` of the tracked fields that differ, without the ones that never count as a change.
-pub(super) fn between(fields: &[Field], before: Option<&Snapshot>, after: Option<&Snapshot>) -> BTreeMap<String, Value> {
-    let value = |snapshot: Option<&Snapshot>, name: &str| snapshot.and_then(|one| one.get(name)).cloned().unwrap_or_default();
+pub(super) fn between(
+    fields: &[Field],
+    before: Option<&Snapshot>,
+    after: Option<&Snapshot>,
+) -> BTreeMap<String, Value> {
+    let value =
+        |snapshot: Option<&Snapshot>, name: &str| snapshot.and_then(|one| one.get(name)).cloned().unwrap_or_default();
     fields
         .iter()
         .filter(|field| field.kind == FieldKind::Tracked && !matches!(field.name, "id" | "tenantId" | "createdAt"))
@@ -26,7 +31,11 @@ pub(super) fn differing(fields: &[Field], expected: Option<&Snapshot>, present: 
     let members = |snapshot: Option<&Snapshot>| snapshot.map_or_else(|| empty.clone(), |one| one.members().clone());
     let (expected, present) = (members(expected), members(present));
     let volatile = |name: &str| {
-        name == CHILDREN || name == LINKS || fields.iter().any(|field| field.name == name && field.kind != FieldKind::Tracked)
+        name == CHILDREN
+            || name == LINKS
+            || fields
+                .iter()
+                .any(|field| field.name == name && field.kind != FieldKind::Tracked)
     };
     let mut names: Vec<String> = expected
         .iter()
@@ -34,7 +43,13 @@ pub(super) fn differing(fields: &[Field], expected: Option<&Snapshot>, present: 
         .filter(|(name, _)| !volatile(name) && expected.get(*name) != present.get(*name))
         .map(|(name, _)| name.clone())
         .collect();
-    let children = |members: &Map<String, Value>| members.get(CHILDREN).and_then(Value::as_object).cloned().unwrap_or_default();
+    let children = |members: &Map<String, Value>| {
+        members
+            .get(CHILDREN)
+            .and_then(Value::as_object)
+            .cloned()
+            .unwrap_or_default()
+    };
     let (expected, present) = (children(&expected), children(&present));
     names.extend(
         expected
@@ -84,7 +99,10 @@ mod tests {
             between(FIELDS, Some(&before), Some(&after)),
             BTreeMap::from([("name".to_owned(), json!({"from": "a", "to": "b"}))])
         );
-        assert_eq!(between(FIELDS, None, Some(&after)).keys().collect::<Vec<_>>(), ["name", "roleIds"]);
+        assert_eq!(
+            between(FIELDS, None, Some(&after)).keys().collect::<Vec<_>>(),
+            ["name", "roleIds"]
+        );
     }
 
     #[test]

@@ -34,19 +34,28 @@ impl Field {
     /// A tracked field.
     #[must_use]
     pub const fn tracked(name: &'static str) -> Self {
-        Self { name, kind: FieldKind::Tracked }
+        Self {
+            name,
+            kind: FieldKind::Tracked,
+        }
     }
 
     /// A volatile field.
     #[must_use]
     pub const fn volatile(name: &'static str) -> Self {
-        Self { name, kind: FieldKind::Volatile }
+        Self {
+            name,
+            kind: FieldKind::Volatile,
+        }
     }
 
     /// A secret field.
     #[must_use]
     pub const fn secret(name: &'static str) -> Self {
-        Self { name, kind: FieldKind::Secret }
+        Self {
+            name,
+            kind: FieldKind::Secret,
+        }
     }
 }
 
@@ -118,8 +127,8 @@ pub trait Entity: Send + Sync + 'static {
         async { Ok(()) }
     }
 
-    /// What must happen beside the rows when undo or redo restores them: revocations.
-    fn restored(_tx: &mut Tx<'_>, _step: &Transition<'_>) -> impl Future<Output = Result<()>> + Send {
+    /// What follows from every step, once its guard has let it pass: revocations, ended sessions.
+    fn settled(_tx: &mut Tx<'_>, _step: &Transition<'_>) -> impl Future<Output = Result<()>> + Send {
         async { Ok(()) }
     }
 
@@ -154,8 +163,8 @@ pub trait AnyEntity: Send + Sync {
     fn remove<'a>(&self, tx: &'a mut Tx<'_>, ids: &'a [Uuid]) -> BoxFuture<'a, Result<()>>;
     /// See [`Entity::guard`].
     fn guard<'a>(&self, tx: &'a mut Tx<'_>, step: &'a Transition<'a>) -> BoxFuture<'a, Result<()>>;
-    /// See [`Entity::restored`].
-    fn restored<'a>(&self, tx: &'a mut Tx<'_>, step: &'a Transition<'a>) -> BoxFuture<'a, Result<()>>;
+    /// See [`Entity::settled`].
+    fn settled<'a>(&self, tx: &'a mut Tx<'_>, step: &'a Transition<'a>) -> BoxFuture<'a, Result<()>>;
     /// See [`Entity::parent`].
     fn parent(&self, snapshot: &Snapshot) -> Option<EntityRef>;
     /// See [`Entity::related`].
@@ -205,8 +214,8 @@ impl<E: Entity> AnyEntity for EntityOf<E> {
         Box::pin(E::guard(tx, step))
     }
 
-    fn restored<'a>(&self, tx: &'a mut Tx<'_>, step: &'a Transition<'a>) -> BoxFuture<'a, Result<()>> {
-        Box::pin(E::restored(tx, step))
+    fn settled<'a>(&self, tx: &'a mut Tx<'_>, step: &'a Transition<'a>) -> BoxFuture<'a, Result<()>> {
+        Box::pin(E::settled(tx, step))
     }
 
     fn parent(&self, snapshot: &Snapshot) -> Option<EntityRef> {

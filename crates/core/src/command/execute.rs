@@ -31,9 +31,19 @@ pub(crate) async fn execute<C: Command, A: Answer>(
     let mut repeats = 0;
     loop {
         let mut tx = Tx::begin(context, first_tenant(context, command.target())).await?;
-        let outcome = Execution { command, info, entity: &*entity }.run(&mut tx, &answer).await;
+        let outcome = Execution {
+            command,
+            info,
+            entity: &*entity,
+        }
+        .run(&mut tx, &answer)
+        .await;
         match outcome {
-            Ok(Done { answer, operation, changed: true }) => {
+            Ok(Done {
+                answer,
+                operation,
+                changed: true,
+            }) => {
                 tx.commit().await?;
                 if let Some(operation) = operation {
                     context.set_operation(operation);
@@ -120,24 +130,43 @@ impl<C: Command> Execution<'_, C> {
         idempotency::begin(tx).await?;
         let id = resource(self.command.target());
         let before = self.lock_and_load(tx, id).await?;
-        self.intercept(tx, Hook::BeforeExecute, id, before.as_ref(), None).await?;
+        self.intercept(tx, Hook::BeforeExecute, id, before.as_ref(), None)
+            .await?;
         let output = self.command.apply(tx).await?;
         let after = self.entity.images(tx, &[id], self.info.depth()).await?.remove(&id);
-        let step = Transition { id, from: before.as_ref(), to: after.as_ref(), restoring: false };
+        let step = Transition {
+            id,
+            from: before.as_ref(),
+            to: after.as_ref(),
+            restoring: false,
+        };
         self.entity.guard(tx, &step).await?;
-        self.intercept(tx, Hook::AfterExecute, id, before.as_ref(), after.as_ref()).await?;
+        self.entity.settled(tx, &step).await?;
+        self.intercept(tx, Hook::AfterExecute, id, before.as_ref(), after.as_ref())
+            .await?;
         let answer = answer(output);
         let mut changes = changes::between(self.entity.fields(), before.as_ref(), after.as_ref());
         for field in tx.secrets_written() {
-            changes.insert((*field).to_owned(), json!({"from": Value::Null, "to": Value::Null, "redacted": true}));
+            changes.insert(
+                (*field).to_owned(),
+                json!({"from": Value::Null, "to": Value::Null, "redacted": true}),
+            );
         }
         let differs = before.is_some() != after.is_some() || !changes.is_empty();
         if !differs && matches!(self.info.class, Class::Edit | Class::Assign) {
-            return Ok(Done { answer, operation: None, changed: false });
+            return Ok(Done {
+                answer,
+                operation: None,
+                changed: false,
+            });
         }
         let operation = self.record(tx, id, before, after, changes).await?;
         idempotency::finish(tx, &answer, operation.as_ref()).await?;
-        Ok(Done { answer, operation, changed: true })
+        Ok(Done {
+            answer,
+            operation,
+            changed: true,
+        })
     }
 
     async fn lock_and_load(&self, tx: &mut Tx<'_>, id: Uuid) -> Result<Option<Snapshot>> {
@@ -163,7 +192,18 @@ impl<C: Command> Execution<'_, C> {
         before: Option<&Snapshot>,
         after: Option<&Snapshot>,
     ) -> Result<()> {
-        interceptor::run(tx, &Attempt { hook, command: self.info.id, kind: self.info.kind, id, before, after }).await
+        interceptor::run(
+            tx,
+            &Attempt {
+                hook,
+                command: self.info.id,
+                kind: self.info.kind,
+                id,
+                before,
+                after,
+            },
+        )
+        .await
     }
 
     async fn record(
@@ -177,9 +217,15 @@ impl<C: Command> Execution<'_, C> {
         let overwrote_secret = !tx.secrets_written().is_empty() && self.info.class != Class::Create;
         let limit = tx.context().platform().audit().snapshot.max_bytes;
         let truncated = self.info.depth() == Depth::Tree
-            && [&before, &after].into_iter().flatten().any(|image| image.to_value().to_string().len() > limit);
+            && [&before, &after]
+                .into_iter()
+                .flatten()
+                .any(|image| image.to_value().to_string().len() > limit);
         let (before, after) = if truncated {
-            (before.map(Snapshot::without_children), after.map(Snapshot::without_children))
+            (
+                before.map(Snapshot::without_children),
+                after.map(Snapshot::without_children),
+            )
         } else {
             (before, after)
         };
@@ -217,7 +263,9 @@ pub(super) fn operation(info: &CommandInfo, token: &UndoToken, resource: Uuid, t
 }
 
 fn check_expected(context: &RequestContext, before: Option<&Snapshot>) -> Result<()> {
-    let Some(expected) = context.expected_updated_at() else { return Ok(()) };
+    let Some(expected) = context.expected_updated_at() else {
+        return Ok(());
+    };
     let current = before.and_then(Snapshot::updated_at);
     if current == Some(expected) {
         return Ok(());

@@ -93,8 +93,20 @@ pub(crate) async fn undo<A: Answer>(
     others: bool,
     answer: impl Fn(HistoryOutcome) -> A + Send + Sync,
 ) -> Result<A> {
-    let Some(token) = UndoToken::parse(token) else { return Err(Refusal::bad_request("Invalid undo token").into()) };
-    run(context, Request { direction: Direction::Undo, log_id: token.log_id, token: Some(token), others }, answer).await
+    let Some(token) = UndoToken::parse(token) else {
+        return Err(Refusal::bad_request("Invalid undo token").into());
+    };
+    run(
+        context,
+        Request {
+            direction: Direction::Undo,
+            log_id: token.log_id,
+            token: Some(token),
+            others,
+        },
+        answer,
+    )
+    .await
 }
 
 pub(crate) async fn redo<A: Answer>(
@@ -103,7 +115,17 @@ pub(crate) async fn redo<A: Answer>(
     others: bool,
     answer: impl Fn(HistoryOutcome) -> A + Send + Sync,
 ) -> Result<A> {
-    run(context, Request { direction: Direction::Redo, log_id, token: None, others }, answer).await
+    run(
+        context,
+        Request {
+            direction: Direction::Redo,
+            log_id,
+            token: None,
+            others,
+        },
+        answer,
+    )
+    .await
 }
 
 struct Request {
@@ -176,7 +198,11 @@ impl Request {
         let claimed = self.claim(tx, entry, info, &*entity).await?;
         *found = Some((info, claimed.resource));
         let present = self.present(tx, &claimed).await?;
-        let hook = if self.direction == Direction::Undo { Hook::BeforeUndo } else { Hook::BeforeRedo };
+        let hook = if self.direction == Direction::Undo {
+            Hook::BeforeUndo
+        } else {
+            Hook::BeforeRedo
+        };
         let attempt = Attempt {
             hook,
             command: info.id,
@@ -212,7 +238,12 @@ impl Request {
             }
             _ => entry.execution_state == "undone",
         };
-        let info = tx.context().platform().registry().find_command(&entry.command_id).copied();
+        let info = tx
+            .context()
+            .platform()
+            .registry()
+            .find_command(&entry.command_id)
+            .copied();
         match info {
             Some(info) if info.undoable && open && !self.expired(tx, &entry) => Ok((entry, info)),
             _ => Err(unavailable()),
@@ -223,7 +254,9 @@ impl Request {
         let until = match self.direction {
             Direction::Undo => entry.undo_expires_at,
             Direction::Redo => tx.context().platform().audit().undo.ttl_seconds.map(|seconds| {
-                entry.updated_at.after(Duration::seconds(i64::try_from(seconds).unwrap_or(i64::MAX)))
+                entry
+                    .updated_at
+                    .after(Duration::seconds(i64::try_from(seconds).unwrap_or(i64::MAX)))
             }),
         };
         until.is_some_and(|until| until <= tx.now())
@@ -265,18 +298,35 @@ impl Request {
                 .filter(logs::id.eq(entry.id))
                 .filter(logs::execution_state.eq(from)),
         )
-        .set((logs::execution_state.eq(to), logs::undo_secret.eq(None::<Vec<u8>>), logs::updated_at.eq(now)))
+        .set((
+            logs::execution_state.eq(to),
+            logs::undo_secret.eq(None::<Vec<u8>>),
+            logs::updated_at.eq(now),
+        ))
         .execute(tx.conn())
         .await?;
         let resource = entry.resource_id.as_deref().and_then(|id| id.parse().ok());
-        let (Some(resource), Some(before), Some(after), 1) = (resource, entry.version_before, entry.version_after, gate)
+        let (Some(resource), Some(before), Some(after), 1) =
+            (resource, entry.version_before, entry.version_after, gate)
         else {
             return Err(self.direction.unavailable());
         };
         let image = |value: &Option<Value>| value.clone().map(Snapshot::from_value).transpose();
         let (older, newer) = (image(&entry.snapshot_before)?, image(&entry.snapshot_after)?);
-        let (expected, wanted) = if self.direction == Direction::Undo { (newer, older) } else { (older, newer) };
-        Ok(Claimed { entry, info, resource, entity, expected, wanted, versions: (before, after) })
+        let (expected, wanted) = if self.direction == Direction::Undo {
+            (newer, older)
+        } else {
+            (older, newer)
+        };
+        Ok(Claimed {
+            entry,
+            info,
+            resource,
+            entity,
+            expected,
+            wanted,
+            versions: (before, after),
+        })
     }
 
     /// Checks 8 and 9: the entry is the latest of its resource, and the resource is as the entry left it.
@@ -289,7 +339,10 @@ impl Request {
         if lock_version(tx, claimed.info.kind, claimed.resource).await? != expected_version {
             return Err(self.direction.unavailable());
         }
-        let mut snapshots = claimed.entity.images(tx, &[claimed.resource], claimed.info.depth()).await?;
+        let mut snapshots = claimed
+            .entity
+            .images(tx, &[claimed.resource], claimed.info.depth())
+            .await?;
         tx.set_now(moved_forward(tx.now(), &snapshots));
         let present = snapshots.remove(&claimed.resource);
         if present.is_some() && located.is_empty() {
@@ -312,7 +365,9 @@ impl Request {
     /// Only the owner's latest eligible undone entry may be redone.
     async fn check_top(&self, tx: &mut Tx<'_>, claimed: &Claimed<'_>) -> Result<()> {
         let entry = &claimed.entry;
-        let Some(undone_seq) = entry.undone_seq else { return Err(self.direction.unavailable()) };
+        let Some(undone_seq) = entry.undone_seq else {
+            return Err(self.direction.unavailable());
+        };
         let mut query = logs::table
             .filter(logs::tenant_id.eq(entry.tenant_id))
             .filter(logs::actor_kind.eq(&entry.actor_kind))
@@ -336,9 +391,16 @@ impl Request {
     }
 
     async fn is_eligible(&self, tx: &mut Tx<'_>, entry: &Entry) -> Result<bool> {
-        let info = tx.context().platform().registry().find_command(&entry.command_id).copied();
+        let info = tx
+            .context()
+            .platform()
+            .registry()
+            .find_command(&entry.command_id)
+            .copied();
         let resource = entry.resource_id.as_deref().and_then(|id| id.parse::<Uuid>().ok());
-        let (Some(info), Some(resource), Some(version)) = (info, resource, entry.version_before) else { return Ok(false) };
+        let (Some(info), Some(resource), Some(version)) = (info, resource, entry.version_before) else {
+            return Ok(false);
+        };
         if !info.undoable || self.expired(tx, entry) || lock_version(tx, info.kind, resource).await? != version {
             return Ok(false);
         }
@@ -363,7 +425,11 @@ impl Request {
             Direction::Undo => (Versions::Back(before), None, "audit_logs.action.undone"),
             Direction::Redo => {
                 let token = UndoToken::new(log_id, tx.context().ids().random());
-                (Versions::Again { before, after }, Some(token), "audit_logs.action.redone")
+                (
+                    Versions::Again { before, after },
+                    Some(token),
+                    "audit_logs.action.redone",
+                )
             }
         };
         let mut events = tx.take_events();
@@ -389,13 +455,17 @@ impl Request {
         let seq = log::write(tx, &claimed.info, claimed.entity, entry).await?;
         if self.direction == Direction::Undo {
             diesel::update(
-                logs::table.filter(logs::tenant_id.eq(claimed.entry.tenant_id)).filter(logs::id.eq(claimed.entry.id)),
+                logs::table
+                    .filter(logs::tenant_id.eq(claimed.entry.tenant_id))
+                    .filter(logs::id.eq(claimed.entry.id)),
             )
             .set(logs::undone_seq.eq(seq))
             .execute(tx.conn())
             .await?;
         }
-        let operation = token.as_ref().map(|token| operation(&claimed.info, token, claimed.resource, tx));
+        let operation = token
+            .as_ref()
+            .map(|token| operation(&claimed.info, token, claimed.resource, tx));
         let outcome = HistoryOutcome {
             source_log_id: claimed.entry.id,
             log_id,
@@ -428,9 +498,14 @@ async fn restore(
     if !fields.is_empty() || claimed.wanted.is_some() != restored.is_some() {
         return Err(conflict(fields));
     }
-    let step = Transition { id, from: present, to: restored.as_ref(), restoring: true };
+    let step = Transition {
+        id,
+        from: present,
+        to: restored.as_ref(),
+        restoring: true,
+    };
     entity.guard(tx, &step).await?;
-    entity.restored(tx, &step).await?;
+    entity.settled(tx, &step).await?;
     Ok((restored, dropped))
 }
 

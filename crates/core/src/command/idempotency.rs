@@ -28,7 +28,9 @@ fn owner(context: &RequestContext) -> (Uuid, &'static str, Uuid) {
 /// Takes the key. A request that was answered before ends here with that answer.
 pub(super) async fn begin(tx: &mut Tx<'_>) -> Result<()> {
     let context = tx.context();
-    let Some(key) = context.idempotency() else { return Ok(()) };
+    let Some(key) = context.idempotency() else {
+        return Ok(());
+    };
     let lock: Lock = sql_query("select pg_try_advisory_xact_lock($1) as granted")
         .bind::<BigInt, _>(lock_number(context, key))
         .get_result(tx.conn())
@@ -46,7 +48,13 @@ pub(super) async fn begin(tx: &mut Tx<'_>) -> Result<()> {
         .filter(keys::actor_id.eq(actor))
         .filter(keys::route.eq(&key.route))
         .filter(keys::key.eq(&key.key))
-        .select((keys::body_hash, keys::status, keys::headers, keys::body, keys::expires_at))
+        .select((
+            keys::body_hash,
+            keys::status,
+            keys::headers,
+            keys::body,
+            keys::expires_at,
+        ))
         .first(tx.conn())
         .await
         .optional()?;
@@ -82,7 +90,9 @@ pub(super) async fn begin(tx: &mut Tx<'_>) -> Result<()> {
 /// Stores the answer with the effect, members that are shown once as null.
 pub(super) async fn finish(tx: &mut Tx<'_>, answer: &impl Answer, operation: Option<&Operation>) -> Result<()> {
     let context = tx.context();
-    let Some(key) = context.idempotency() else { return Ok(()) };
+    let Some(key) = context.idempotency() else {
+        return Ok(());
+    };
     let (tenant, kind, actor) = owner(context);
     let mut body = answer.to_value()?;
     for member in key.one_time {
@@ -113,7 +123,13 @@ pub(super) async fn finish(tx: &mut Tx<'_>, answer: &impl Answer, operation: Opt
 fn lock_number(context: &RequestContext, key: &IdempotencyKey) -> i64 {
     let (tenant, kind, actor) = owner(context);
     let mut hash = Sha256::new();
-    for part in [tenant.as_bytes().as_slice(), kind.as_bytes(), actor.as_bytes(), key.route.as_bytes(), key.key.as_bytes()] {
+    for part in [
+        tenant.as_bytes().as_slice(),
+        kind.as_bytes(),
+        actor.as_bytes(),
+        key.route.as_bytes(),
+        key.key.as_bytes(),
+    ] {
         hash.update(part);
         hash.update([0]);
     }

@@ -78,14 +78,22 @@ pub struct Interceptor {
 /// Runs the interceptors of a command. A hook that fails or panics ends the execution with 500: closed, not open.
 pub(super) async fn run(tx: &mut Tx<'_>, attempt: &Attempt<'_>) -> Result<()> {
     let interceptors = tx.context().call().runtime.platform.registry().interceptors().to_vec();
-    for one in interceptors.iter().filter(|one| crate::acl::matches(one.target, attempt.command)) {
+    for one in interceptors
+        .iter()
+        .filter(|one| crate::acl::matches(one.target, attempt.command))
+    {
         let verdict = AssertUnwindSafe((one.run)(tx, attempt))
             .catch_unwind()
             .await
             .unwrap_or_else(|_panic| Err(Error::internal(format!("interceptor {} panicked", one.id))));
         match verdict {
             Ok(Verdict::Continue) => {}
-            Ok(Verdict::Refuse { message, code, status, body }) => return Err(refusal(message, code, status, body).into()),
+            Ok(Verdict::Refuse {
+                message,
+                code,
+                status,
+                body,
+            }) => return Err(refusal(message, code, status, body).into()),
             Err(error) => {
                 return Err(Error::internal(format!("interceptor {} failed: {error}", one.id)));
             }
@@ -99,5 +107,9 @@ fn refusal(message: String, code: Option<String>, status: Option<u16>, body: Opt
         .filter(|status| (400..600).contains(status))
         .and_then(|status| StatusCode::from_u16(status).ok())
         .unwrap_or(StatusCode::UNPROCESSABLE_ENTITY);
-    Refusal { code: code.map(Into::into), body, ..Refusal::new(status, message) }
+    Refusal {
+        code: code.map(Into::into),
+        body,
+        ..Refusal::new(status, message)
+    }
 }

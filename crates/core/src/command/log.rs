@@ -16,7 +16,6 @@ use crate::context::RequestContext;
 use crate::db::Tx;
 use crate::error::Result;
 use crate::events::Event;
-use crate::http::wire_tenant;
 use crate::identity::ActorKind;
 
 /// What the entry says about versions (audit specification, section 6.1).
@@ -137,9 +136,13 @@ pub(super) async fn write(
         Versions::Back(version) => (Some(version), "back", None),
         Versions::Again { before, after } => (Some(after), "again", Some(before)),
     };
-    let expires_at = entry.token.and_then(|_| context.platform().audit().undo.ttl_seconds).map(|seconds| {
-        tx.now().after(time::Duration::seconds(i64::try_from(seconds).unwrap_or(i64::MAX)))
-    });
+    let expires_at = entry
+        .token
+        .and_then(|_| context.platform().audit().undo.ttl_seconds)
+        .map(|seconds| {
+            tx.now()
+                .after(time::Duration::seconds(i64::try_from(seconds).unwrap_or(i64::MAX)))
+        });
     let numbers = i64::try_from(events.names.len()).unwrap_or(0) + 1;
     let (tenant, now) = (tx.tenant(), tx.now());
     let numbered: Numbered = sql_query(WRITE)
@@ -247,15 +250,9 @@ fn events(tx: &Tx<'_>, command: &CommandInfo, entry: &NewEntry<'_>, organization
     }
     let mut rows = EventRows::default();
     for event in std::iter::once(&own).chain(&entry.events) {
-        let mut payload = Map::from_iter([
-            ("id".to_owned(), json!(event.id)),
-            ("tenantId".to_owned(), json!(wire_tenant(tx.tenant()))),
-            ("organizationId".to_owned(), json!(organization)),
-        ]);
-        payload.extend(event.payload.clone());
         rows.ids.push(tx.new_id());
         rows.names.push(event.name.clone());
-        rows.payloads.push(Value::Object(payload));
+        rows.payloads.push(event.full_payload(tx.tenant(), organization));
     }
     rows
 }

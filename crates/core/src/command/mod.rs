@@ -25,8 +25,8 @@ use crate::time::Timestamp;
 pub use crate::http::Answer;
 pub use entity::{AnyEntity, Depth, Entity, EntityOf, EntityRef, Field, FieldKind, Located, Transition};
 pub(crate) use execute::execute;
-pub(crate) use history::{redo, undo};
 pub use history::HistoryOutcome;
+pub(crate) use history::{redo, undo};
 pub use interceptor::{Attempt, Hook, Interceptor, Verdict};
 pub use snapshot::{CHILDREN, LINKS, Snapshot, Snapshots};
 pub use token::UndoToken;
@@ -59,7 +59,9 @@ impl Class {
     /// The class of this word.
     #[must_use]
     pub fn parse(word: &str) -> Option<Self> {
-        [Self::Create, Self::Edit, Self::Delete, Self::Assign].into_iter().find(|class| class.as_str() == word)
+        [Self::Create, Self::Edit, Self::Delete, Self::Assign]
+            .into_iter()
+            .find(|class| class.as_str() == word)
     }
 }
 
@@ -168,11 +170,17 @@ impl Operation {
     #[must_use]
     pub fn to_header(&self) -> String {
         let json = serde_json::to_string(self).unwrap_or_default();
-        url::form_urlencoded::byte_serialize(json.as_bytes()).collect::<String>().replace('+', "%20")
+        url::form_urlencoded::byte_serialize(json.as_bytes())
+            .collect::<String>()
+            .replace('+', "%20")
     }
 }
 
 /// An instant that lies behind what the resource already has, so that `updatedAt` always moves forward.
 fn moved_forward(now: Timestamp, snapshots: &Snapshots) -> Timestamp {
-    snapshots.values().filter_map(Snapshot::updated_at).map(|at| at.after(Duration::MILLISECOND)).fold(now, Timestamp::max)
+    snapshots
+        .values()
+        .filter_map(Snapshot::updated_at)
+        .map(|at| at.after(Duration::MILLISECOND))
+        .fold(now, Timestamp::max)
 }

@@ -42,6 +42,19 @@ impl Snapshot {
         }
     }
 
+    /// Sets a member.
+    #[must_use]
+    pub fn with_member(mut self, name: &str, value: Value) -> Self {
+        self.0.insert(name.to_owned(), value);
+        self
+    }
+
+    /// Sets `organizationId`, which every image has.
+    #[must_use]
+    pub fn with_organization(self, organization: Option<Uuid>) -> Self {
+        self.with_member("organizationId", serde_json::json!(organization))
+    }
+
     /// The row of this image.
     ///
     /// # Errors
@@ -98,10 +111,14 @@ impl Snapshot {
     }
 
     pub(crate) fn updated_at(&self) -> Option<Timestamp> {
-        self.get("updatedAt").and_then(Value::as_str).and_then(|text| Timestamp::parse(text).ok())
+        self.get("updatedAt")
+            .and_then(Value::as_str)
+            .and_then(|text| Timestamp::parse(text).ok())
     }
 
     pub(crate) fn organization(&self) -> Option<Uuid> {
-        self.get("organizationId").and_then(Value::as_str).and_then(|text| text.parse().ok())
+        self.get("organizationId")
+            .and_then(Value::as_str)
+            .and_then(|text| text.parse().ok())
     }
 }

@@ -15,7 +15,9 @@ pub struct UndoToken {
 
 impl std::fmt::Debug for UndoToken {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("UndoToken").field("log_id", &self.log_id).finish_non_exhaustive()
+        f.debug_struct("UndoToken")
+            .field("log_id", &self.log_id)
+            .finish_non_exhaustive()
     }
 }
 
@@ -29,7 +31,10 @@ impl UndoToken {
     /// The token of an entry whose secret was read from the database; `None` when the stored bytes are no secret.
     #[must_use]
     pub fn stored(log_id: Uuid, secret: &[u8]) -> Option<Self> {
-        Some(Self { log_id, secret: secret.try_into().ok()? })
+        Some(Self {
+            log_id,
+            secret: secret.try_into().ok()?,
+        })
     }
 
     /// Reads a token; `None` when it has another form.
@@ -38,7 +43,10 @@ impl UndoToken {
         let (id, secret) = text.trim().split_once('.')?;
         let id: [u8; 16] = URL_SAFE_NO_PAD.decode(id).ok()?.try_into().ok()?;
         let secret: [u8; 32] = URL_SAFE_NO_PAD.decode(secret).ok()?.try_into().ok()?;
-        Some(Self { log_id: Uuid::from_bytes(id), secret })
+        Some(Self {
+            log_id: Uuid::from_bytes(id),
+            secret,
+        })
     }
 
     /// The secret half, to be stored.
@@ -56,7 +64,12 @@ impl UndoToken {
 
 impl std::fmt::Display for UndoToken {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}.{}", URL_SAFE_NO_PAD.encode(self.log_id.as_bytes()), URL_SAFE_NO_PAD.encode(self.secret))
+        write!(
+            f,
+            "{}.{}",
+            URL_SAFE_NO_PAD.encode(self.log_id.as_bytes()),
+            URL_SAFE_NO_PAD.encode(self.secret)
+        )
     }
 }
 

@@ -63,10 +63,16 @@ fn module_number(version: &str) -> &str {
 /// When the database can't be reached or a migration fails; what was applied before it stays.
 pub async fn migrate(owner_url: &SecretString, application_role: &str, modules: &[&'static Module]) -> Result<usize> {
     let mut connection = connect(owner_url).await?;
-    connection.batch_execute("select pg_advisory_lock(hashtext('backoffice.migrate'))").await?;
+    connection
+        .batch_execute("select pg_advisory_lock(hashtext('backoffice.migrate'))")
+        .await?;
     let mut harness = AsyncMigrationHarness::new(connection);
-    let applied: Vec<String> =
-        harness.applied_migrations().map_err(Error::Internal)?.iter().map(ToString::to_string).collect();
+    let applied: Vec<String> = harness
+        .applied_migrations()
+        .map_err(Error::Internal)?
+        .iter()
+        .map(ToString::to_string)
+        .collect();
     let mut count = 0;
     for migration in all(modules)? {
         if !applied.contains(&migration.name().version().to_string()) {
@@ -98,38 +104,59 @@ pub async fn revert_all(owner_url: &SecretString, modules: &[&'static Module]) -
 ///
 /// # Errors
 /// When the database can't be reached.
-pub async fn migration_state(connection: &mut AsyncPgConnection, modules: &[&'static Module]) -> Result<MigrationState> {
-    let wanted: Vec<String> = all(modules)?.iter().map(|migration| migration.name().version().to_string()).collect();
-    let ledger: Exists =
-        diesel::sql_query("select to_regclass('__diesel_schema_migrations') is not null as it_exists")
-            .get_result(connection)
-            .await?;
+pub async fn migration_state(
+    connection: &mut AsyncPgConnection,
+    modules: &[&'static Module],
+) -> Result<MigrationState> {
+    let wanted: Vec<String> = all(modules)?
+        .iter()
+        .map(|migration| migration.name().version().to_string())
+        .collect();
+    let ledger: Exists = diesel::sql_query("select to_regclass('__diesel_schema_migrations') is not null as it_exists")
+        .get_result(connection)
+        .await?;
     if !ledger.it_exists {
         return Ok(MigrationState::Pending(wanted));
     }
-    let applied: Vec<Version> =
-        diesel::sql_query("select version::text from __diesel_schema_migrations").load(connection).await?;
+    let applied: Vec<Version> = diesel::sql_query("select version::text from __diesel_schema_migrations")
+        .load(connection)
+        .await?;
     let applied: Vec<String> = applied.into_iter().map(|row| row.version).collect();
     let unknown: Vec<String> = applied
         .iter()
         .filter(|version| !wanted.contains(version))
-        .filter(|version| wanted.iter().any(|known| module_number(known) == module_number(version)))
+        .filter(|version| {
+            wanted
+                .iter()
+                .any(|known| module_number(known) == module_number(version))
+        })
         .cloned()
         .collect();
     if !unknown.is_empty() {
         return Ok(MigrationState::Unknown(unknown));
     }
-    let pending: Vec<String> = wanted.into_iter().filter(|version| !applied.contains(version)).collect();
-    Ok(if pending.is_empty() { MigrationState::Current } else { MigrationState::Pending(pending) })
+    let pending: Vec<String> = wanted
+        .into_iter()
+        .filter(|version| !applied.contains(version))
+        .collect();
+    Ok(if pending.is_empty() {
+        MigrationState::Current
+    } else {
+        MigrationState::Pending(pending)
+    })
 }
 
 async fn connect(url: &SecretString) -> Result<AsyncPgConnection> {
     let config = tokio_postgres::Config::from_str(url.expose_secret())
         .map_err(|_| Error::internal("the database URL is no valid postgres:// URL"))?;
-    let (client, connection) =
-        config.connect(tokio_postgres::NoTls).await.map_err(|error| Error::Unavailable(Box::new(error)))?;
+    let (client, connection) = config
+        .connect(tokio_postgres::NoTls)
+        .await
+        .map_err(|error| Error::Unavailable(Box::new(error)))?;
     tokio::spawn(connection);
-    AsyncPgConnection::try_from(client).await.map_err(|error| Error::Unavailable(Box::new(error)))
+    AsyncPgConnection::try_from(client)
+        .await
+        .map_err(|error| Error::Unavailable(Box::new(error)))
 }
 
 /// The application may read and write rows, owns nothing, and of the action log changes only what undo and redo change.

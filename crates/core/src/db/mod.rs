@@ -38,7 +38,12 @@ impl DatabaseOptions {
     /// Options with a pool of 16 and a wait of 1.5 s.
     #[must_use]
     pub fn new(url: SecretString) -> Self {
-        Self { url, pool_size: 16, timeout: Duration::from_millis(1500), predicates: true }
+        Self {
+            url,
+            pool_size: 16,
+            timeout: Duration::from_millis(1500),
+            predicates: true,
+        }
     }
 }
 
@@ -52,15 +57,24 @@ pub(crate) struct Visibility {
 impl Visibility {
     pub(crate) fn of(scope: &Scope) -> Self {
         match scope.reach {
-            Reach::All => Self { tenant: scope.tenant.unwrap_or(PLATFORM_TENANT), system: true },
+            Reach::All => Self {
+                tenant: scope.tenant.unwrap_or(PLATFORM_TENANT),
+                system: true,
+            },
             Reach::Tenant(tenant) => Self { tenant, system: false },
         }
     }
 
     /// SQL that sets it. Both values are of types whose text needs no quoting.
     pub(crate) fn sql(self, local: bool) -> String {
-        let (scope, word) = (if local { "local " } else { "" }, if self.system { "system" } else { "" });
-        format!("set {scope}app.tenant_id = '{}'; set {scope}app.scope = '{word}'", self.tenant)
+        let (scope, word) = (
+            if local { "local " } else { "" },
+            if self.system { "system" } else { "" },
+        );
+        format!(
+            "set {scope}app.tenant_id = '{}'; set {scope}app.scope = '{word}'",
+            self.tenant
+        )
     }
 }
 
@@ -74,7 +88,9 @@ pub struct Database {
 
 impl std::fmt::Debug for Database {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Database").field("pool_size", &self.options.pool_size).finish_non_exhaustive()
+        f.debug_struct("Database")
+            .field("pool_size", &self.options.pool_size)
+            .finish_non_exhaustive()
     }
 }
 
@@ -91,16 +107,25 @@ impl Database {
             config.application_name("backoffice");
         }
         let session = "-c lock_timeout=5s -c idle_in_transaction_session_timeout=60s";
-        let session = config.get_options().map_or_else(|| session.to_owned(), |given| format!("{given} {session}"));
+        let session = config
+            .get_options()
+            .map_or_else(|| session.to_owned(), |given| format!("{given} {session}"));
         config.options(session);
         let config = Arc::new(config);
-        Ok(Self { pool: Arc::new(pool::Pool::new(Arc::clone(&config), &options)), options: Arc::new(options), config })
+        Ok(Self {
+            pool: Arc::new(pool::Pool::new(Arc::clone(&config), &options)),
+            options: Arc::new(options),
+            config,
+        })
     }
 
     /// Another pool of `size` connections, for a worker thread of its own: its connections are driven by that thread's runtime.
     #[must_use]
     pub fn for_worker(&self, size: usize) -> Self {
-        let options = DatabaseOptions { pool_size: size.max(1), ..(*self.options).clone() };
+        let options = DatabaseOptions {
+            pool_size: size.max(1),
+            ..(*self.options).clone()
+        };
         Self {
             pool: Arc::new(pool::Pool::new(Arc::clone(&self.config), &options)),
             options: Arc::new(options),
@@ -139,7 +164,9 @@ impl Database {
     /// # Errors
     /// As [`Database::read`].
     pub async fn transaction(&self, scope: &Scope) -> Result<BookkeepingTransaction> {
-        Ok(BookkeepingTransaction { connection: self.begin(scope).await? })
+        Ok(BookkeepingTransaction {
+            connection: self.begin(scope).await?,
+        })
     }
 
     /// Whether scopes of this database write their tenant predicates.

@@ -42,9 +42,17 @@ impl Pool {
             .map_err(|closed| Error::Unavailable(closed.into()))?;
         let idle = match self.take_idle(wanted) {
             Some(idle) => idle,
-            None => Idle { pg: self.connect().await?, shows: None },
+            None => Idle {
+                pg: self.connect().await?,
+                shows: None,
+            },
         };
-        Ok(Connection { idle: Some(idle), in_transaction: false, pool: Arc::clone(self), _permit: permit })
+        Ok(Connection {
+            idle: Some(idle),
+            in_transaction: false,
+            pool: Arc::clone(self),
+            _permit: permit,
+        })
     }
 
     fn take_idle(&self, wanted: Visibility) -> Option<Idle> {
@@ -73,9 +81,13 @@ impl Pool {
                     tracing::debug!(%error, "a database connection ended");
                 }
             });
-            AsyncPgConnection::try_from(client).await.map_err(|error| Error::Unavailable(Box::new(error)))
+            AsyncPgConnection::try_from(client)
+                .await
+                .map_err(|error| Error::Unavailable(Box::new(error)))
         };
-        timeout(self.timeout, connecting).await.map_err(|_| Error::Unavailable("connecting took too long".into()))?
+        timeout(self.timeout, connecting)
+            .await
+            .map_err(|_| Error::Unavailable("connecting took too long".into()))?
     }
 }
 
@@ -89,13 +101,17 @@ pub struct Connection {
 
 impl std::fmt::Debug for Connection {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Connection").field("in_transaction", &self.in_transaction).finish_non_exhaustive()
+        f.debug_struct("Connection")
+            .field("in_transaction", &self.in_transaction)
+            .finish_non_exhaustive()
     }
 }
 
 impl Connection {
     fn idle(&mut self) -> &mut Idle {
-        self.idle.as_mut().expect("a connection is given back only when it is dropped")
+        self.idle
+            .as_mut()
+            .expect("a connection is given back only when it is dropped")
     }
 
     pub(super) async fn show(&mut self, wanted: Visibility) -> Result<()> {
@@ -112,7 +128,11 @@ impl Connection {
     pub(super) async fn begin(&mut self, wanted: Visibility) -> Result<()> {
         self.in_transaction = true;
         let idle = self.idle();
-        let sql = if idle.shows == Some(wanted) { "begin".to_owned() } else { format!("begin; {}", wanted.sql(true)) };
+        let sql = if idle.shows == Some(wanted) {
+            "begin".to_owned()
+        } else {
+            format!("begin; {}", wanted.sql(true))
+        };
         idle.pg.batch_execute(&sql).await?;
         Ok(())
     }
@@ -129,7 +149,11 @@ impl Deref for Connection {
     type Target = AsyncPgConnection;
 
     fn deref(&self) -> &AsyncPgConnection {
-        &self.idle.as_ref().expect("a connection is given back only when it is dropped").pg
+        &self
+            .idle
+            .as_ref()
+            .expect("a connection is given back only when it is dropped")
+            .pg
     }
 }
 

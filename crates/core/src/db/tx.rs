@@ -25,7 +25,10 @@ pub struct Tx<'a> {
 
 impl std::fmt::Debug for Tx<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Tx").field("tenant", &self.tenant).field("now", &self.now).finish_non_exhaustive()
+        f.debug_struct("Tx")
+            .field("tenant", &self.tenant)
+            .field("now", &self.now)
+            .finish_non_exhaustive()
     }
 }
 
@@ -81,6 +84,17 @@ impl<'a> Tx<'a> {
     #[must_use]
     pub fn new_id(&self) -> Uuid {
         self.context.ids().at(self.now)
+    }
+
+    /// These organizations of the transaction's tenant with their live descendants.
+    ///
+    /// # Errors
+    /// When the database can't be reached.
+    pub async fn expand_organizations(&mut self, roots: &[Uuid]) -> Result<Vec<Uuid>> {
+        match self.context.platform().provided().organizations.clone() {
+            Some(tree) => tree.expand(&mut self.connection, Some(self.tenant), roots).await,
+            None => Ok(roots.to_vec()),
+        }
     }
 
     /// Announces something besides what the bus announces by itself.

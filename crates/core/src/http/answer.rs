@@ -3,7 +3,8 @@
 use actix_web::HttpResponse;
 use actix_web::cookie::{Cookie, SameSite, time::Duration};
 use actix_web::http::StatusCode;
-use actix_web::http::header::{CACHE_CONTROL, HeaderValue, LOCATION};
+use actix_web::http::header::{CACHE_CONTROL, HeaderName, HeaderValue, LOCATION};
+use actix_web::web::Bytes;
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -53,6 +54,19 @@ pub struct Redirect {
     pub location: String,
 }
 
+/// A body that is no JSON value: files, texts, documents made beforehand. Not for commands: an `Idempotency-Key` can't store it.
+#[derive(Debug, Clone)]
+pub struct Raw {
+    /// The status.
+    pub status: StatusCode,
+    /// Value of `Content-Type`.
+    pub content_type: &'static str,
+    /// The body.
+    pub bytes: Bytes,
+    /// Further headers.
+    pub headers: Vec<(HeaderName, HeaderValue)>,
+}
+
 /// An answer with cookies; never stored by caches.
 #[derive(Debug, Clone)]
 pub struct Cookies<A> {
@@ -79,7 +93,10 @@ fn describe_json<T: ToSchema>(
     description: &str,
 ) -> OperationBuilder {
     let content = ContentBuilder::new().schema(Some(schemas.reference::<T>())).build();
-    let response = ResponseBuilder::new().description(description).content("application/json", content).build();
+    let response = ResponseBuilder::new()
+        .description(description)
+        .content("application/json", content)
+        .build();
     operation.response(status, response)
 }
 
@@ -129,11 +146,38 @@ impl Answer for Redirect {
     }
 
     fn into_response(self) -> HttpResponse {
-        HttpResponse::build(self.status).insert_header((LOCATION, self.location)).finish()
+        HttpResponse::build(self.status)
+            .insert_header((LOCATION, self.location))
+            .finish()
     }
 
     fn describe(operation: OperationBuilder, _schemas: &mut Schemas) -> OperationBuilder {
-        operation.response("302", ResponseBuilder::new().description("Redirect within the site").build())
+        operation.response(
+            "302",
+            ResponseBuilder::new().description("Redirect within the site").build(),
+        )
+    }
+}
+
+impl Answer for Raw {
+    fn status(&self) -> StatusCode {
+        self.status
+    }
+
+    fn to_value(&self) -> Result<Value> {
+        Ok(Value::Null)
+    }
+
+    fn into_response(self) -> HttpResponse {
+        let mut response = HttpResponse::build(self.status).content_type(self.content_type).body(self.bytes);
+        for (name, value) in self.headers {
+            response.headers_mut().insert(name, value);
+        }
+        response
+    }
+
+    fn describe(operation: OperationBuilder, _schemas: &mut Schemas) -> OperationBuilder {
+        operation.response("200", ResponseBuilder::new().description("Success").build())
     }
 }
 
@@ -148,7 +192,9 @@ impl<A: Answer> Answer for Cookies<A> {
 
     fn into_response(self) -> HttpResponse {
         let mut response = self.answer.into_response();
-        response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        response
+            .headers_mut()
+            .insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
         for cookie in &self.cookies {
             // A cookie whose text is no header value can't be set; ours are tokens.
             let _refused = response.add_cookie(cookie);
@@ -165,9 +211,22 @@ impl<A: Answer> Answer for Cookies<A> {
 #[must_use]
 pub fn clear_cookies(insecure: bool) -> Vec<Cookie<'static>> {
     let credentials = [AUTH_COOKIE, SESSION_COOKIE].map(|name| {
-        Cookie::build(name, "").path("/").http_only(true).secure(!insecure).same_site(SameSite::Lax).max_age(Duration::ZERO)
+        Cookie::build(name, "")
+            .path("/")
+            .http_only(true)
+            .secure(!insecure)
+            .same_site(SameSite::Lax)
+            .max_age(Duration::ZERO)
     });
-    let selection = ["selected_tenant", "selected_org"]
-        .map(|name| Cookie::build(name, "").path("/").same_site(SameSite::Lax).max_age(Duration::ZERO));
-    credentials.into_iter().chain(selection).map(actix_web::cookie::CookieBuilder::finish).collect()
+    let selection = ["selected_tenant", "selected_org"].map(|name| {
+        Cookie::build(name, "")
+            .path("/")
+            .same_site(SameSite::Lax)
+            .max_age(Duration::ZERO)
+    });
+    credentials
+        .into_iter()
+        .chain(selection)
+        .map(actix_web::cookie::CookieBuilder::finish)
+        .collect()
 }

@@ -26,7 +26,9 @@ pub(super) async fn authenticate(call: &Call, request: &HttpRequest) -> Result<A
         Presented::Credential(credential) => credential,
     };
     let authenticators = &call.platform().provided().authenticators;
-    let Some(authenticator) = authenticators.iter().find(|one| one.accepts(credential)) else { return Err(invalid()) };
+    let Some(authenticator) = authenticators.iter().find(|one| one.accepts(credential)) else {
+        return Err(invalid());
+    };
     let Some(identity) = authenticator.authenticate(&call.runtime, credential, call.now).await? else {
         return Err(invalid());
     };
@@ -44,7 +46,9 @@ enum Presented<'a> {
 }
 
 fn header_credential(request: &HttpRequest) -> Presented<'_> {
-    let Some(header) = request.headers().get(AUTHORIZATION) else { return Presented::Nothing };
+    let Some(header) = request.headers().get(AUTHORIZATION) else {
+        return Presented::Nothing;
+    };
     let Some((scheme, value)) = header.to_str().ok().and_then(|text| text.trim().split_once(' ')) else {
         return Presented::Unreadable;
     };
@@ -59,5 +63,9 @@ fn header_credential(request: &HttpRequest) -> Presented<'_> {
 }
 
 fn invalid() -> crate::error::Error {
-    Refusal { clears_cookies: true, ..Refusal::unauthorized() }.into()
+    Refusal {
+        clears_cookies: true,
+        ..Refusal::unauthorized()
+    }
+    .into()
 }

@@ -49,17 +49,32 @@ impl<F, Args> Endpoint<F, Args> {
             "method" => info.method.as_str().to_owned(),
             "path" => info.path
         );
-        Self { info, handler, seconds, arguments: PhantomData }
+        Self {
+            info,
+            handler,
+            seconds,
+            arguments: PhantomData,
+        }
     }
 }
 
 /// Answers what no route matches.
 pub async fn not_found(request: HttpRequest) -> HttpResponse {
-    let id = request_id(&request, request.app_data::<web::Data<Runtime>>().map(|runtime| &***runtime));
-    finish(json_response(StatusCode::NOT_FOUND, &serde_json::json!({"error": "Not Found"})), &id)
+    let id = request_id(
+        &request,
+        request.app_data::<web::Data<Runtime>>().map(|runtime| &***runtime),
+    );
+    finish(
+        json_response(StatusCode::NOT_FOUND, &serde_json::json!({"error": "Not Found"})),
+        &id,
+    )
 }
 
-pub(crate) async fn run<F, Args, T>(endpoint: Endpoint<F, Args>, request: HttpRequest, payload: web::Payload) -> HttpResponse
+pub(crate) async fn run<F, Args, T>(
+    endpoint: Endpoint<F, Args>,
+    request: HttpRequest,
+    payload: web::Payload,
+) -> HttpResponse
 where
     F: Handler<Args, Output = Result<T>>,
     Args: Extract,
@@ -72,7 +87,9 @@ where
     let call = make_call(runtime, &request);
     let info = Arc::clone(&endpoint.info);
     let work = AssertUnwindSafe(handle(&endpoint, &request, payload, &call)).catch_unwind();
-    let outcome = work.await.unwrap_or_else(|_panic| Err(Error::internal("a handler panicked")));
+    let outcome = work
+        .await
+        .unwrap_or_else(|_panic| Err(Error::internal("a handler panicked")));
     let response = match outcome {
         Ok(response) => response,
         Err(Error::Replayed(stored)) => replay(&stored),
@@ -128,13 +145,7 @@ where
                 return Err(Error::internal("unreachable: the refusal was returned"));
             }
             let scope = selection::scope(call, identity, request).await?;
-            let context = RequestContext::with_conditions(
-                call.clone(),
-                Arc::clone(identity),
-                scope,
-                None,
-                None,
-            );
+            let context = RequestContext::with_conditions(call.clone(), Arc::clone(identity), scope, None, None);
             if let Access::Features(features) = info.access {
                 context.require(features)?;
             }
@@ -153,7 +164,13 @@ where
             idempotency(request, info, &body)?,
         )),
     };
-    let incoming = Incoming { request, body: &body, call, context: context.as_ref(), invalid: info.invalid };
+    let incoming = Incoming {
+        request,
+        body: &body,
+        call,
+        context: context.as_ref(),
+        invalid: info.invalid,
+    };
     let arguments = Args::extract(&incoming)?;
     let answer = endpoint.handler.call(arguments).await?;
     let mut response = answer.into_response();
@@ -192,14 +209,19 @@ fn request_id(request: &HttpRequest, runtime: Option<&Runtime>) -> String {
 }
 
 fn is_token(text: &str) -> bool {
-    (1..=128).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'))
+    (1..=128).contains(&text.len())
+        && text
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'))
 }
 
 struct Unreadable(&'static str);
 
 impl Unreadable {
     fn worded(self, text: &'static str) -> Error {
-        Refusal::bad_request(text).detail(Detail::new("", self.0, "invalid_body")).into()
+        Refusal::bad_request(text)
+            .detail(Detail::new("", self.0, "invalid_body"))
+            .into()
     }
 }
 
@@ -220,7 +242,11 @@ async fn read_body(mut payload: web::Payload, request: &HttpRequest, limit: usiz
             body.extend_from_slice(&chunk);
         }
     }
-    if read > limit { Err(Unreadable("the body is too large")) } else { Ok(body.freeze()) }
+    if read > limit {
+        Err(Unreadable("the body is too large"))
+    } else {
+        Ok(body.freeze())
+    }
 }
 
 fn expected_updated_at(request: &HttpRequest) -> Result<Option<Timestamp>> {
@@ -235,7 +261,12 @@ fn expected_updated_at(request: &HttpRequest) -> Result<Option<Timestamp>> {
     given
         .map(|text| {
             Timestamp::parse(text).map_err(|_| {
-                Refusal::invalid(vec![Detail::new("If-Match", "must be the updatedAt that was read", "invalid_value")]).into()
+                Refusal::invalid(vec![Detail::new(
+                    "If-Match",
+                    "must be the updatedAt that was read",
+                    "invalid_value",
+                )])
+                .into()
             })
         })
         .transpose()
@@ -245,10 +276,19 @@ fn idempotency(request: &HttpRequest, info: &EndpointInfo, body: &Bytes) -> Resu
     if !info.idempotent {
         return Ok(None);
     }
-    let Some(key) = request.headers().get("idempotency-key") else { return Ok(None) };
-    let key = key.to_str().ok().filter(|key| (1..=255).contains(&key.len()) && key.bytes().all(|b| b.is_ascii_graphic()));
+    let Some(key) = request.headers().get("idempotency-key") else {
+        return Ok(None);
+    };
+    let key = key
+        .to_str()
+        .ok()
+        .filter(|key| (1..=255).contains(&key.len()) && key.bytes().all(|b| b.is_ascii_graphic()));
     let Some(key) = key else {
-        let detail = Detail::new("Idempotency-Key", "must be 1 to 255 visible characters", "invalid_value");
+        let detail = Detail::new(
+            "Idempotency-Key",
+            "must be 1 to 255 visible characters",
+            "invalid_value",
+        );
         return Err(Refusal::invalid(vec![detail]).into());
     };
     Ok(Some(IdempotencyKey {
@@ -263,8 +303,15 @@ fn replay(stored: &StoredAnswer) -> HttpResponse {
     let status = StatusCode::from_u16(stored.status).unwrap_or(StatusCode::OK);
     let mut response = json_response(status, &stored.body);
     let headers = response.headers_mut();
-    headers.insert(HeaderName::from_static("idempotency-replayed"), HeaderValue::from_static("true"));
-    if let Some(operation) = stored.operation.as_deref().and_then(|text| HeaderValue::from_str(text).ok()) {
+    headers.insert(
+        HeaderName::from_static("idempotency-replayed"),
+        HeaderValue::from_static("true"),
+    );
+    if let Some(operation) = stored
+        .operation
+        .as_deref()
+        .and_then(|text| HeaderValue::from_str(text).ok())
+    {
         headers.insert(OPERATION, operation);
     }
     response

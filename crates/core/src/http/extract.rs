@@ -32,7 +32,11 @@ pub struct Incoming<'a> {
 
 impl Incoming<'_> {
     fn refuse(&self, details: Vec<Detail>) -> Error {
-        Refusal { details, ..Refusal::bad_request(self.invalid) }.into()
+        Refusal {
+            details,
+            ..Refusal::bad_request(self.invalid)
+        }
+        .into()
     }
 }
 
@@ -53,7 +57,10 @@ pub trait Describe {
 
 impl Extract for RequestContext {
     fn extract(incoming: &Incoming<'_>) -> Result<Self> {
-        incoming.context.cloned().ok_or_else(|| Error::internal("a public endpoint asks for a signed-in caller"))
+        incoming
+            .context
+            .cloned()
+            .ok_or_else(|| Error::internal("a public endpoint asks for a signed-in caller"))
     }
 }
 
@@ -95,6 +102,10 @@ pub struct Query<T>(pub T);
 #[derive(Debug, Clone)]
 pub struct Form<T>(pub T);
 
+/// Parameters of the path (`/docs/{file}`), by name.
+#[derive(Debug, Clone)]
+pub struct Path<T>(pub T);
+
 /// For members where absent and `null` differ: `#[serde(default, deserialize_with = "present")] name: Option<Option<T>>`.
 ///
 /// # Errors
@@ -117,6 +128,26 @@ impl<T: DeserializeOwned + garde::Validate<Context = ()>> Extract for Query<T> {
 impl<T: IntoParams> Describe for Query<T> {
     fn describe(operation: OperationBuilder, _schemas: &mut Schemas) -> OperationBuilder {
         operation.parameters(Some(T::into_params(|| Some(ParameterIn::Query))))
+    }
+}
+
+impl<T: DeserializeOwned + garde::Validate<Context = ()>> Extract for Path<T> {
+    fn extract(incoming: &Incoming<'_>) -> Result<Self> {
+        if incoming.request.path().contains("%00") {
+            return Err(incoming.refuse(vec![nul_detail()]));
+        }
+        let value = incoming
+            .request
+            .match_info()
+            .load::<T>()
+            .map_err(|error| incoming.refuse(vec![Detail::new("path", error.to_string(), "invalid_value")]))?;
+        validated(value, incoming).map(Self)
+    }
+}
+
+impl<T: IntoParams> Describe for Path<T> {
+    fn describe(operation: OperationBuilder, _schemas: &mut Schemas) -> OperationBuilder {
+        operation.parameters(Some(T::into_params(|| Some(ParameterIn::Path))))
     }
 }
 
@@ -148,14 +179,21 @@ impl<T: DeserializeOwned + garde::Validate<Context = ()>> Extract for Form<T> {
 
 impl<T: ToSchema> Describe for Form<T> {
     fn describe(operation: OperationBuilder, schemas: &mut Schemas) -> OperationBuilder {
-        describe_body::<T>(operation, schemas, &["application/x-www-form-urlencoded", "application/json"])
+        describe_body::<T>(
+            operation,
+            schemas,
+            &["application/x-www-form-urlencoded", "application/json"],
+        )
     }
 }
 
 fn describe_body<T: ToSchema>(operation: OperationBuilder, schemas: &mut Schemas, types: &[&str]) -> OperationBuilder {
     let mut body = RequestBodyBuilder::new().required(Some(Required::True));
     for content_type in types {
-        body = body.content(*content_type, ContentBuilder::new().schema(Some(schemas.reference::<T>())).build());
+        body = body.content(
+            *content_type,
+            ContentBuilder::new().schema(Some(schemas.reference::<T>())).build(),
+        );
     }
     operation.request_body(Some(body.build()))
 }
@@ -165,7 +203,12 @@ pub(super) fn is_json(request: &HttpRequest) -> bool {
         .headers()
         .get(CONTENT_TYPE)
         .and_then(|value| value.to_str().ok())
-        .is_some_and(|value| value.split(';').next().is_some_and(|kind| kind.trim().eq_ignore_ascii_case("application/json")))
+        .is_some_and(|value| {
+            value
+                .split(';')
+                .next()
+                .is_some_and(|kind| kind.trim().eq_ignore_ascii_case("application/json"))
+        })
 }
 
 fn read_json<T: DeserializeOwned>(incoming: &Incoming<'_>) -> Result<T> {
@@ -178,7 +221,13 @@ fn read_json<T: DeserializeOwned>(incoming: &Incoming<'_>) -> Result<T> {
     }
     let mut deserializer = serde_json::Deserializer::from_slice(body);
     let value = read(&mut deserializer, incoming)?;
-    deserializer.end().map_err(|_| incoming.refuse(vec![Detail::new("", "the body must be one JSON object", "invalid_body")]))?;
+    deserializer.end().map_err(|_| {
+        incoming.refuse(vec![Detail::new(
+            "",
+            "the body must be one JSON object",
+            "invalid_body",
+        )])
+    })?;
     Ok(value)
 }
 
@@ -199,7 +248,10 @@ fn validated<T: garde::Validate<Context = ()>>(value: T, incoming: &Incoming<'_>
     match value.validate() {
         Ok(()) => Ok(value),
         Err(report) => Err(incoming.refuse(
-            report.iter().map(|(path, error)| Detail::new(path.to_string(), error.to_string(), "invalid_value")).collect(),
+            report
+                .iter()
+                .map(|(path, error)| Detail::new(path.to_string(), error.to_string(), "invalid_value"))
+                .collect(),
         )),
     }
 }

@@ -11,10 +11,10 @@ mod routes;
 mod selection;
 mod tenant_parameter;
 
-pub use answer::{AUTH_COOKIE, Answer, Cookies, Created, Json, Redirect, SESSION_COOKIE, clear_cookies};
+pub use answer::{AUTH_COOKIE, Answer, Cookies, Created, Json, Raw, Redirect, SESSION_COOKIE, clear_cookies};
 pub use dispatch::not_found;
-pub use extract::{Describe, Extract, Form, Incoming, Query, present};
+pub use extract::{Describe, Extract, Form, Incoming, Path, Query, present};
 pub use openapi::{Schemas, document};
 pub use origin::safe_local_path;
 pub use routes::{Access, Declaration, EndpointInfo, Routes, requires};
-pub(crate) use selection::wire_tenant;
+pub use selection::wire_tenant;

@@ -6,7 +6,9 @@ use actix_web::http::Method;
 use utoipa::ToSchema;
 use utoipa::openapi::path::{HttpMethod, OperationBuilder, PathItem, PathsBuilder};
 use utoipa::openapi::schema::{ComponentsBuilder, ObjectBuilder, Schema, Type};
-use utoipa::openapi::security::{ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme};
+use utoipa::openapi::security::{
+    ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme,
+};
 use utoipa::openapi::server::ServerBuilder;
 use utoipa::openapi::tag::TagBuilder;
 use utoipa::openapi::{ContentBuilder, InfoBuilder, OpenApi, OpenApiBuilder, Ref, RefOr, ResponseBuilder};
@@ -44,24 +46,42 @@ pub fn document(modules: &[&'static Module]) -> OpenApi {
     let mut paths = PathsBuilder::new();
     for one in routes.declared() {
         let operation = (one.describe)(operation(&one.info), &mut schemas);
-        paths = paths.path(one.info.path, PathItem::new(method(&one.info.method), operation.build()));
+        paths = paths.path(
+            one.info.path,
+            PathItem::new(method(&one.info.method), operation.build()),
+        );
     }
     let mut components = ComponentsBuilder::new()
-        .security_scheme("bearer", SecurityScheme::Http(HttpBuilder::new().scheme(HttpAuthScheme::Bearer).bearer_format("JWT").build()))
-        .security_scheme("cookie", SecurityScheme::ApiKey(ApiKey::Cookie(ApiKeyValue::new("auth_token"))))
+        .security_scheme(
+            "bearer",
+            SecurityScheme::Http(
+                HttpBuilder::new()
+                    .scheme(HttpAuthScheme::Bearer)
+                    .bearer_format("JWT")
+                    .build(),
+            ),
+        )
+        .security_scheme(
+            "cookie",
+            SecurityScheme::ApiKey(ApiKey::Cookie(ApiKeyValue::new("auth_token"))),
+        )
         .schema("Error", error_schema(&["error"]))
         .schema("NotOk", error_schema(&["ok", "error"]))
         .schema("Code", error_schema(&["code", "error"]));
     for (name, schema) in schemas.known {
         components = components.schema(name, schema);
     }
-    let tags = modules.iter().map(|module| TagBuilder::new().name(module.title).build());
+    let tags = modules
+        .iter()
+        .map(|module| TagBuilder::new().name(module.title).build());
     OpenApiBuilder::new()
         .info(
             InfoBuilder::new()
                 .title("Backoffice")
                 .version(INTERFACE_VERSION)
-                .description(Some("Multi-tenant back-office platform. The document covers exactly the enabled modules."))
+                .description(Some(
+                    "Multi-tenant back-office platform. The document covers exactly the enabled modules.",
+                ))
                 .build(),
         )
         .servers(Some([ServerBuilder::new().url(API_PREFIX).build()]))
@@ -72,8 +92,10 @@ pub fn document(modules: &[&'static Module]) -> OpenApi {
 }
 
 fn operation(info: &EndpointInfo) -> OperationBuilder {
-    let mut operation =
-        OperationBuilder::new().operation_id(Some(info.operation)).summary(Some(info.summary)).tag(info.tag);
+    let mut operation = OperationBuilder::new()
+        .operation_id(Some(info.operation))
+        .summary(Some(info.summary))
+        .tag(info.tag);
     let mut statuses = vec![400];
     if let Access::Authenticated | Access::Features(_) = info.access {
         operation = operation
@@ -103,16 +125,25 @@ fn refusal(status: u16, shape: ErrorShape) -> utoipa::openapi::Response {
         ErrorShape::OkFalse => "NotOk",
         ErrorShape::Code => "Code",
     };
-    let reason = actix_web::http::StatusCode::from_u16(status).ok().and_then(|status| status.canonical_reason());
-    let content = ContentBuilder::new().schema(Some(Ref::from_schema_name(schema))).build();
-    ResponseBuilder::new().description(reason.unwrap_or("Refused")).content("application/json", content).build()
+    let reason = actix_web::http::StatusCode::from_u16(status)
+        .ok()
+        .and_then(|status| status.canonical_reason());
+    let content = ContentBuilder::new()
+        .schema(Some(Ref::from_schema_name(schema)))
+        .build();
+    ResponseBuilder::new()
+        .description(reason.unwrap_or("Refused"))
+        .content("application/json", content)
+        .build()
 }
 
 fn error_schema(members: &[&str]) -> Schema {
     let mut object = ObjectBuilder::new();
     for member in members {
         let kind = if *member == "ok" { Type::Boolean } else { Type::String };
-        object = object.property(*member, ObjectBuilder::new().schema_type(kind).build()).required(*member);
+        object = object
+            .property(*member, ObjectBuilder::new().schema_type(kind).build())
+            .required(*member);
     }
     Schema::Object(object.build())
 }

@@ -18,7 +18,11 @@ pub(super) fn client_ip(request: &HttpRequest, proxy_depth: usize) -> Option<IpA
         .flat_map(|value| value.split(','))
         .filter_map(|part| part.trim().parse().ok())
         .collect();
-    forwarded.len().checked_sub(proxy_depth).and_then(|index| forwarded.get(index).copied()).or(peer)
+    forwarded
+        .len()
+        .checked_sub(proxy_depth)
+        .and_then(|index| forwarded.get(index).copied())
+        .or(peer)
 }
 
 /// Whether the request comes from this site or says nothing about its origin.
@@ -27,11 +31,15 @@ pub(super) fn is_same_origin(request: &HttpRequest, public_url: Option<&str>) ->
     if let Some(site) = header("sec-fetch-site") {
         return matches!(site, "same-origin" | "none");
     }
-    let Some(origin) = header(ORIGIN.as_str()) else { return !request.headers().contains_key(ORIGIN) };
+    let Some(origin) = header(ORIGIN.as_str()) else {
+        return !request.headers().contains_key(ORIGIN);
+    };
     match public_url {
         Some(public) => origin.eq_ignore_ascii_case(public.trim_end_matches('/')),
         None => header(HOST.as_str()).is_some_and(|host| {
-            origin.split_once("://").is_some_and(|(_, authority)| authority.eq_ignore_ascii_case(host))
+            origin
+                .split_once("://")
+                .is_some_and(|(_, authority)| authority.eq_ignore_ascii_case(host))
         }),
     }
 }
@@ -40,10 +48,7 @@ pub(super) fn is_same_origin(request: &HttpRequest, public_url: Option<&str>) ->
 /// only targets that start with `/` pass.
 #[must_use]
 pub fn safe_local_path(target: &str, public_url: Option<&str>) -> Option<String> {
-    if target.chars().count() > 2048
-        || target.trim() != target
-        || target.chars().any(|c| c.is_control() || c == '\\')
-    {
+    if target.chars().count() > 2048 || target.trim() != target || target.chars().any(|c| c.is_control() || c == '\\') {
         return None;
     }
     if public_url.is_none() && !target.starts_with('/') {
@@ -79,9 +84,10 @@ fn percent_decoded(path: &str) -> String {
     let mut bytes = Vec::with_capacity(path.len());
     let mut rest = path.as_bytes();
     while let Some((&first, tail)) = rest.split_first() {
-        let escape = (first == b'%').then(|| tail.get(..2)).flatten().and_then(|hex| {
-            u8::from_str_radix(std::str::from_utf8(hex).ok()?, 16).ok()
-        });
+        let escape = (first == b'%')
+            .then(|| tail.get(..2))
+            .flatten()
+            .and_then(|hex| u8::from_str_radix(std::str::from_utf8(hex).ok()?, 16).ok());
         match escape {
             Some(byte) => {
                 bytes.push(byte);

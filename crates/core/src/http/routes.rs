@@ -82,7 +82,9 @@ pub struct Routes {
 
 impl std::fmt::Debug for Routes {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_list().entries(self.declared.iter().map(|one| &one.info)).finish()
+        f.debug_list()
+            .entries(self.declared.iter().map(|one| &one.info))
+            .finish()
     }
 }
 
@@ -97,7 +99,10 @@ impl Routes {
     #[must_use]
     pub fn of(modules: &[&'static Module]) -> Self {
         static NOBODY: Module = Module::EMPTY;
-        let mut routes = Self { module: &NOBODY, declared: Vec::new() };
+        let mut routes = Self {
+            module: &NOBODY,
+            declared: Vec::new(),
+        };
         for module in modules {
             routes.module = module;
             (module.routes)(&mut routes);
@@ -172,7 +177,8 @@ impl Routes {
             describe: |operation, schemas| T::describe(Args::describe(operation, schemas), schemas),
             service: Arc::new(move |info| {
                 let endpoint = Endpoint::new(info, handler.clone());
-                web::method(method.clone()).to(move |request, payload| dispatch::run(endpoint.clone(), request, payload))
+                web::method(method.clone())
+                    .to(move |request, payload| dispatch::run(endpoint.clone(), request, payload))
             }),
         });
         Declaration { routes: self }

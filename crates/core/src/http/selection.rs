@@ -41,7 +41,9 @@ impl Selected {
         match self {
             Self::Header(_) => Err(in_header),
             Self::Cookie(_) if *request.method() != Method::GET => {
-                Err(Refusal::forbidden("Selection is not available").code("selection_rejected").into())
+                Err(Refusal::forbidden("Selection is not available")
+                    .code("selection_rejected")
+                    .into())
             }
             Self::Cookie(_) | Self::Nothing => Ok(()),
         }
@@ -55,18 +57,35 @@ pub(super) async fn scope(call: &Call, identity: &Identity, request: &HttpReques
     if nothing_selected && identity.rights.organizations.is_none() {
         return Ok(whole_tenant(identity));
     }
-    let Some(tree) = call.platform().provided().organizations.clone() else { return Ok(whole_tenant(identity)) };
+    let Some(tree) = call.platform().provided().organizations.clone() else {
+        return Ok(whole_tenant(identity));
+    };
     let mut connection = call.database().read(&own_or_all(identity)).await?;
-    Resolver { identity, request, tree: &*tree, connection: &mut connection }.resolve(&tenant, &organization).await
+    Resolver {
+        identity,
+        request,
+        tree: &*tree,
+        connection: &mut connection,
+    }
+    .resolve(&tenant, &organization)
+    .await
 }
 
 fn own_or_all(identity: &Identity) -> Scope {
-    if identity.rights.is_super_admin { Scope::system() } else { Scope::tenant(identity.tenant) }
+    if identity.rights.is_super_admin {
+        Scope::system()
+    } else {
+        Scope::tenant(identity.tenant)
+    }
 }
 
 /// The scope of a caller that selects nothing and is limited to no organizations.
 fn whole_tenant(identity: &Identity) -> Scope {
-    let reach = if identity.rights.is_super_admin { Reach::All } else { Reach::Tenant(identity.tenant) };
+    let reach = if identity.rights.is_super_admin {
+        Reach::All
+    } else {
+        Reach::Tenant(identity.tenant)
+    };
     let mut scope = Scope::new(reach, Some(identity.tenant));
     scope.write_organization = identity.organization;
     scope
@@ -131,9 +150,13 @@ impl Resolver<'_> {
     }
 
     async fn select_organization(&mut self, scope: &mut Scope, selected: &Selected) -> Result<()> {
-        let Some(value) = selected.value().filter(|value| *value != "all") else { return Ok(()) };
+        let Some(value) = selected.value().filter(|value| *value != "all") else {
+            return Ok(());
+        };
         let out_of_scope = || Error::from(Refusal::forbidden("Organization out of scope"));
-        let Ok(wanted) = value.parse::<Uuid>() else { return selected.reject(self.request, out_of_scope()) };
+        let Ok(wanted) = value.parse::<Uuid>() else {
+            return selected.reject(self.request, out_of_scope());
+        };
         let allowed = scope.allowed.as_ref().is_none_or(|list| list.contains(&wanted));
         let tenant = self.tree.tenant_of(self.connection, wanted).await?.filter(|_| allowed);
         let Some(tenant) = tenant.filter(|tenant| scope.tenant.is_none_or(|own| own == *tenant)) else {
@@ -150,6 +173,7 @@ impl Resolver<'_> {
 }
 
 /// The nil UUID is `null` on the wire.
-pub(crate) fn wire_tenant(tenant: Uuid) -> Option<Uuid> {
+#[must_use]
+pub fn wire_tenant(tenant: Uuid) -> Option<Uuid> {
     (tenant != PLATFORM_TENANT).then_some(tenant)
 }

@@ -19,7 +19,11 @@ const NAME: &str = "tenantId";
 pub(super) fn check(request: &HttpRequest, body: Option<&Bytes>, identity: &Identity) -> Result<()> {
     let mut values = in_form(request.query_string().as_bytes());
     if let Some(body) = body.filter(|body| !body.is_empty()) {
-        values.extend(if is_json(request) || body.trim_ascii_start().starts_with(b"{") { in_json(body) } else { in_form(body) });
+        values.extend(if is_json(request) || body.trim_ascii_start().starts_with(b"{") {
+            in_json(body)
+        } else {
+            in_form(body)
+        });
     }
     let mut malformed = false;
     for value in values {
@@ -79,7 +83,9 @@ fn in_json(body: &[u8]) -> Vec<String> {
         }
     }
 
-    serde_json::Deserializer::from_slice(body).deserialize_map(Members).unwrap_or_default()
+    serde_json::Deserializer::from_slice(body)
+        .deserialize_map(Members)
+        .unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -88,7 +94,10 @@ mod tests {
 
     #[test]
     fn every_repeated_value_is_seen() {
-        assert_eq!(in_json(br#"{"tenantId":"a","x":{"tenantId":"z"},"tenantId":"b"}"#), ["a", "b"]);
+        assert_eq!(
+            in_json(br#"{"tenantId":"a","x":{"tenantId":"z"},"tenantId":"b"}"#),
+            ["a", "b"]
+        );
         assert_eq!(in_form(b"tenantId=a&x=1&tenantId=b&tenant%49d=c"), ["a", "b", "c"]);
     }
 }

@@ -1,0 +1,76 @@
+//! What this module keeps at run time, and the authenticator of sessions.
+
+use std::sync::Arc;
+
+use backoffice_core::config::{Config, ConfigError};
+use backoffice_core::identity::{Authenticator, Credential, Identity};
+use backoffice_core::{Result, Runtime, Scope, Timestamp};
+use futures_util::future::BoxFuture;
+
+use crate::cache::IdentityCache;
+use crate::config::AuthConfig;
+use crate::password::{Hasher, Policy};
+use crate::query;
+use crate::token::Tokens;
+
+/// Configuration, keys, the hashing pool and the identity cache.
+pub struct Accounts {
+    pub(crate) config: AuthConfig,
+    pub(crate) tokens: Tokens,
+    pub(crate) hasher: Hasher,
+    pub(crate) policy: Policy,
+    pub(crate) cache: IdentityCache,
+}
+
+impl std::fmt::Debug for Accounts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Accounts").finish_non_exhaustive()
+    }
+}
+
+impl Accounts {
+    pub(crate) fn new(config: &Config) -> Result<Arc<Self>, ConfigError> {
+        let config: AuthConfig = config.section("auth")?;
+        Ok(Arc::new(Self {
+            tokens: Tokens::new(&config.jwt)?,
+            hasher: Hasher::new(&config.argon2)?,
+            policy: Policy::new(&config.password)?,
+            cache: IdentityCache::new(config.identity_cache_ttl),
+            config,
+        }))
+    }
+}
+
+/// Knows bearer tokens and the cookie that carries one.
+pub(crate) struct Sessions(pub(crate) Arc<Accounts>);
+
+impl Authenticator for Sessions {
+    fn accepts(&self, credential: Credential<'_>) -> bool {
+        matches!(credential, Credential::Bearer(_) | Credential::Cookie(_))
+    }
+
+    fn authenticate<'a>(
+        &'a self,
+        runtime: &'a Runtime,
+        credential: Credential<'a>,
+        now: Timestamp,
+    ) -> BoxFuture<'a, Result<Option<Arc<Identity>>>> {
+        Box::pin(async move {
+            let (Credential::Bearer(token) | Credential::Cookie(token)) = credential else { return Ok(None) };
+            let Some(bearer) = self.0.tokens.read(token, now) else { return Ok(None) };
+            let cache = &self.0.cache;
+            if let Some(identity) = cache.find(bearer.session, now) {
+                return Ok((identity.id == Some(bearer.user)).then_some(identity));
+            }
+            let reading = cache.start_reading();
+            let mut connection = runtime.database.read(&Scope::tenant(bearer.tenant)).await?;
+            let found =
+                query::identity::of_session(&mut connection, bearer.tenant, bearer.session, bearer.user, now).await?;
+            Ok(found.map(|(identity, expires_at)| {
+                let identity = Arc::new(identity);
+                cache.remember(reading, bearer.session, &identity, expires_at);
+                identity
+            }))
+        })
+    }
+}

@@ -1,0 +1,210 @@
+//! What the command line does with accounts. Everything runs on the bus, as the platform itself.
+
+use backoffice_core::http::Json;
+use backoffice_core::ids::{Ids, PLATFORM_TENANT};
+use backoffice_core::{Refusal, RequestContext, Result};
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use diesel::{ExpressionMethods, OptionalExtension, QueryDsl, Queryable};
+use diesel_async::RunQueryDsl;
+use secrecy::SecretString;
+use serde_json::Value;
+use std::sync::Arc;
+use uuid::Uuid;
+
+use crate::accounts::Accounts;
+use crate::commands::{CreateRole, CreateUser, GrantDefaults, UpdateRoleAcl, UpdateUser, UserChanges};
+use crate::grants::AclInput;
+use crate::schema::{auth_roles as roles, auth_users as users};
+use crate::{email, query, seed};
+
+/// An account to be made.
+#[derive(Debug, Clone)]
+pub struct NewAccount {
+    /// Its tenant; `None` makes a user of the platform.
+    pub tenant: Option<Uuid>,
+    /// Its organization; needed with a tenant.
+    pub organization: Option<Uuid>,
+    /// E-mail address.
+    pub email: String,
+    /// Name.
+    pub name: Option<String>,
+    /// Password; without one the account can't sign in yet.
+    pub password: Option<SecretString>,
+    /// Roles by id or name.
+    pub roles: Vec<String>,
+    /// Also gives the role `superadmin`, which is made when it is missing.
+    pub super_admin: bool,
+}
+
+/// An account of a list.
+#[derive(Debug, Clone, Queryable, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AccountLine {
+    /// Its id.
+    pub id: Uuid,
+    /// Its tenant.
+    pub tenant_id: Uuid,
+    /// E-mail address.
+    pub email: String,
+    /// Name.
+    pub name: Option<String>,
+    /// Whether it may sign in.
+    pub is_active: bool,
+}
+
+/// Makes an account; returns its id.
+///
+/// # Errors
+/// The refusals of `POST /auth/users`.
+pub async fn create_account(context: &RequestContext, account: NewAccount) -> Result<Uuid> {
+    if !email::is_valid(&account.email) {
+        return Err(Refusal::bad_request("The e-mail address is not valid").into());
+    }
+    let mut named = account.roles.clone();
+    if account.super_admin {
+        named.push(ensure_super_admin_role(context).await?.to_string());
+    }
+    let password_hash = match &account.password {
+        Some(password) => Some(hashed(context, password, &account.email).await?),
+        None => None,
+    };
+    let command = CreateUser {
+        id: context.new_id(),
+        tenant: account.tenant.unwrap_or(PLATFORM_TENANT),
+        organization: account.organization,
+        email: account.email.trim().to_owned(),
+        name: account.name,
+        roles: named,
+        password_hash,
+        is_active: true,
+    };
+    context.execute(&command, |_| Json(Value::Null)).await?;
+    Ok(command.id)
+}
+
+/// Sets a password; every session of the account ends.
+///
+/// # Errors
+/// 404 when there is no such account, 400 when several tenants have it and none is named, or the password breaks a rule.
+pub async fn set_password(
+    context: &RequestContext,
+    address: &str,
+    tenant: Option<Uuid>,
+    password: SecretString,
+) -> Result<()> {
+    let id = find_account(context, address, tenant).await?;
+    let password_hash = Some(hashed(context, &password, address).await?);
+    let changes = UserChanges { password_hash, ..UserChanges::default() };
+    context.execute(&UpdateUser { id, changes }, |()| Json(Value::Null)).await?;
+    Ok(())
+}
+
+/// Lets an account sign in, or no longer.
+///
+/// # Errors
+/// As [`set_password`].
+pub async fn set_active(context: &RequestContext, address: &str, tenant: Option<Uuid>, is_active: bool) -> Result<()> {
+    let id = find_account(context, address, tenant).await?;
+    let changes = UserChanges { is_active: Some(is_active), ..UserChanges::default() };
+    context.execute(&UpdateUser { id, changes }, |()| Json(Value::Null)).await?;
+    Ok(())
+}
+
+async fn find_account(context: &RequestContext, address: &str, tenant: Option<Uuid>) -> Result<Uuid> {
+    let mut connection = context.read().await?;
+    let mut query = query::users::in_scope(context.scope())
+        .filter(users::email_norm.eq(email::normalized(address)))
+        .select(users::id)
+        .limit(2)
+        .into_boxed();
+    if let Some(tenant) = tenant {
+        query = query.filter(users::tenant_id.eq(tenant));
+    }
+    let found: Vec<Uuid> = query.load(&mut *connection).await?;
+    match found.as_slice() {
+        [] => Err(Refusal::not_found("User not found").into()),
+        [id] => Ok(*id),
+        _ => Err(Refusal::bad_request("Several tenants have this address; name one with --tenant").into()),
+    }
+}
+
+/// All accounts, by tenant and address; at most 1000.
+///
+/// # Errors
+/// When the database can't be reached.
+pub async fn list_accounts(context: &RequestContext) -> Result<Vec<AccountLine>> {
+    let mut connection = context.read().await?;
+    Ok(query::users::in_scope(context.scope())
+        .order((users::tenant_id, users::email_norm))
+        .limit(1000)
+        .select((users::id, users::tenant_id, users::email, users::name, users::is_active))
+        .load(&mut *connection)
+        .await?)
+}
+
+/// A password of 132 random bits.
+#[must_use]
+pub fn generate_password(ids: &Ids) -> String {
+    let mut text = URL_SAFE_NO_PAD.encode(ids.random::<17>());
+    text.truncate(22);
+    text
+}
+
+/// Gives the seeded roles of all tenants, or of one, the default grants that they never had. Returns how many.
+///
+/// # Errors
+/// When the database can't be reached.
+pub async fn sync_roles(context: &RequestContext, tenant: Option<Uuid>) -> Result<usize> {
+    let mut connection = context.read().await?;
+    let mut query = query::roles::in_scope(context.scope())
+        .filter(roles::name_norm.eq_any(seed::TENANT_ROLES))
+        .filter(roles::tenant_id.ne(PLATFORM_TENANT))
+        .select((roles::id, roles::name_norm))
+        .order((roles::tenant_id, roles::id))
+        .into_boxed();
+    if let Some(tenant) = tenant {
+        query = query.filter(roles::tenant_id.eq(tenant));
+    }
+    let seeded: Vec<(Uuid, String)> = query.load(&mut *connection).await?;
+    drop(connection);
+    let count = std::sync::atomic::AtomicUsize::new(0);
+    for (role, name) in seeded {
+        let command = GrantDefaults { role, name };
+        context
+            .execute(&command, |added| {
+                count.fetch_add(added, std::sync::atomic::Ordering::Relaxed);
+                Json(Value::Null)
+            })
+            .await?;
+    }
+    Ok(count.into_inner())
+}
+
+/// The role `superadmin`, made when it is missing.
+async fn ensure_super_admin_role(context: &RequestContext) -> Result<Uuid> {
+    let mut connection = context.read().await?;
+    let found: Option<Uuid> = query::roles::in_scope(context.scope())
+        .filter(roles::tenant_id.eq(PLATFORM_TENANT))
+        .filter(roles::name_norm.eq(seed::SUPER_ADMIN_ROLE))
+        .select(roles::id)
+        .first(&mut *connection)
+        .await
+        .optional()?;
+    drop(connection);
+    if let Some(id) = found {
+        return Ok(id);
+    }
+    let id = context.new_id();
+    let command = CreateRole { id, tenant: PLATFORM_TENANT, name: seed::SUPER_ADMIN_ROLE.to_owned() };
+    context.execute(&command, |_| Json(Value::Null)).await?;
+    let input = AclInput { is_super_admin: Some(true), features: Some(Vec::new()), organizations: Some(None) };
+    context.execute(&UpdateRoleAcl { role: id, input }, |_| Json(Value::Null)).await?;
+    Ok(id)
+}
+
+async fn hashed(context: &RequestContext, password: &SecretString, address: &str) -> Result<SecretString> {
+    let accounts: Arc<Accounts> = context.call().provided()?;
+    accounts.policy.check(password, address)?;
+    Ok(accounts.hasher.hash(context.ids(), password).await?.into())
+}

@@ -1,0 +1,134 @@
+//! Identities of sessions, remembered for a short while. Used only while this node hears of revocations.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use backoffice_core::Timestamp;
+use backoffice_core::identity::Identity;
+use moka::sync::Cache;
+use tokio::time::Instant;
+use uuid::Uuid;
+
+use crate::revocation::Subject;
+
+/// Longest time without word of revocations for which the cache is used.
+const PATIENCE: Duration = Duration::from_millis(950);
+const CAPACITY: u64 = 20_000;
+
+#[derive(Clone)]
+struct Remembered {
+    identity: Arc<Identity>,
+    expires_at: Timestamp,
+}
+
+/// The cache of one node.
+pub(crate) struct IdentityCache {
+    sessions: Cache<Uuid, Remembered>,
+    forgotten: AtomicU64,
+    confirmed: Mutex<Option<Instant>>,
+}
+
+/// Taken before an identity is read from the database: what was forgotten since then must not be remembered.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Reading(u64);
+
+impl IdentityCache {
+    pub(crate) fn new(ttl: Duration) -> Self {
+        Self {
+            sessions: Cache::builder().max_capacity(CAPACITY).time_to_live(ttl).build(),
+            forgotten: AtomicU64::new(0),
+            confirmed: Mutex::new(None),
+        }
+    }
+
+    fn is_trusted(&self) -> bool {
+        let confirmed = *self.confirmed.lock().unwrap_or_else(PoisonError::into_inner);
+        confirmed.is_some_and(|at| at.elapsed() < PATIENCE)
+    }
+
+    /// Revocations were read just now.
+    pub(crate) fn confirm(&self) {
+        *self.confirmed.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+    }
+
+    pub(crate) fn find(&self, session: Uuid, now: Timestamp) -> Option<Arc<Identity>> {
+        let found = self.sessions.get(&session).filter(|_| self.is_trusted())?;
+        (found.expires_at > now).then_some(found.identity)
+    }
+
+    pub(crate) fn start_reading(&self) -> Reading {
+        Reading(self.forgotten.load(Ordering::Acquire))
+    }
+
+    pub(crate) fn remember(&self, reading: Reading, session: Uuid, identity: &Arc<Identity>, expires_at: Timestamp) {
+        self.sessions.insert(session, Remembered { identity: Arc::clone(identity), expires_at });
+        if self.forgotten.load(Ordering::Acquire) != reading.0 {
+            self.sessions.invalidate(&session);
+        }
+    }
+
+    pub(crate) fn forget(&self, subject: Subject) {
+        self.forgotten.fetch_add(1, Ordering::AcqRel);
+        let affected = |session: &Uuid, identity: &Identity| match subject {
+            Subject::Session(id) => *session == id,
+            Subject::User(id) => identity.id == Some(id),
+            Subject::Role(id) => identity.roles.iter().any(|role| role.id == id),
+            Subject::Tenant(id) => identity.tenant == id,
+        };
+        for (session, remembered) in &self.sessions {
+            if affected(&session, &remembered.identity) {
+                self.sessions.invalidate(&*session);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn identity(user: u128) -> Arc<Identity> {
+        Arc::new(Identity { id: Some(Uuid::from_u128(user)), ..Identity::system() })
+    }
+
+    fn at(text: &str) -> Timestamp {
+        Timestamp::parse(text).expect("an instant")
+    }
+
+    #[tokio::test]
+    async fn an_identity_that_was_revoked_while_it_was_read_is_not_remembered() {
+        let cache = IdentityCache::new(Duration::from_secs(30));
+        cache.confirm();
+        let reading = cache.start_reading();
+
+        cache.forget(Subject::User(Uuid::from_u128(7)));
+        cache.remember(reading, Uuid::from_u128(1), &identity(7), at("2030-01-01T00:00:00Z"));
+
+        assert!(cache.find(Uuid::from_u128(1), at("2026-01-01T00:00:00Z")).is_none());
+    }
+
+    #[tokio::test]
+    async fn only_the_revoked_user_is_forgotten() {
+        let cache = IdentityCache::new(Duration::from_secs(30));
+        cache.confirm();
+        for user in [7, 8] {
+            cache.remember(cache.start_reading(), Uuid::from_u128(user), &identity(user), at("2030-01-01T00:00:00Z"));
+        }
+
+        cache.forget(Subject::User(Uuid::from_u128(7)));
+
+        let now = at("2026-01-01T00:00:00Z");
+        assert!(cache.find(Uuid::from_u128(7), now).is_none());
+        assert!(cache.find(Uuid::from_u128(8), now).is_some());
+    }
+
+    #[tokio::test]
+    async fn without_word_of_revocations_nothing_is_taken_from_the_cache() {
+        let cache = IdentityCache::new(Duration::from_secs(30));
+
+        cache.remember(cache.start_reading(), Uuid::from_u128(1), &identity(7), at("2030-01-01T00:00:00Z"));
+
+        assert!(cache.find(Uuid::from_u128(1), at("2026-01-01T00:00:00Z")).is_none());
+    }
+}

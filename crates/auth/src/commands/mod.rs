@@ -1,0 +1,21 @@
+//! The changes that can be made to roles, their ACLs and users.
+
+mod create_role;
+mod create_user;
+mod delete_role;
+mod delete_user;
+mod grant_defaults;
+mod update_profile;
+mod update_role;
+mod update_role_acl;
+mod update_user;
+
+pub use create_role::CreateRole;
+pub use create_user::CreateUser;
+pub use delete_role::DeleteRole;
+pub use delete_user::DeleteUser;
+pub(crate) use grant_defaults::GrantDefaults;
+pub use update_profile::UpdateProfile;
+pub use update_role::UpdateRole;
+pub use update_role_acl::{AclWritten, UpdateRoleAcl};
+pub use update_user::{UpdateUser, UserChanges};

@@ -1,0 +1,34 @@
+use backoffice_core::command::{Class, Command, Target};
+use backoffice_core::db::Tx;
+use backoffice_core::{Feature, Result};
+use uuid::Uuid;
+
+use super::update_user::{UserChanges, change};
+use crate::model::User;
+
+/// Changes the caller itself: address, name, password. The session that makes the change goes on.
+#[derive(Debug, Clone)]
+pub struct UpdateProfile {
+    /// The caller.
+    pub id: Uuid,
+    /// What changes.
+    pub changes: UserChanges,
+}
+
+impl Command for UpdateProfile {
+    const ID: &'static str = "auth.profile.update";
+    const CLASS: Class = Class::Edit;
+    const LABEL: &'static str = "Update profile";
+    const FEATURES: &'static [Feature] = &[];
+    type Entity = User;
+    type Output = ();
+
+    fn target(&self) -> Target {
+        Target::Existing(self.id)
+    }
+
+    async fn apply(&self, tx: &mut Tx<'_>) -> Result<()> {
+        let session = tx.context().identity().session;
+        change(tx, self.id, &self.changes, session).await
+    }
+}

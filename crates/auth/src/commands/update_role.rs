@@ -1,0 +1,45 @@
+use backoffice_core::command::{Class, Command, Target};
+use backoffice_core::db::Tx;
+use backoffice_core::{Feature, Result};
+use diesel::{ExpressionMethods, QueryDsl};
+use diesel_async::RunQueryDsl;
+use uuid::Uuid;
+
+use crate::error::on_duplicate;
+use crate::model::Role;
+use crate::query::roles::in_scope;
+use crate::schema::auth_roles as roles;
+use crate::{Error, acl};
+
+/// Renames a role.
+#[derive(Debug, Clone)]
+pub struct UpdateRole {
+    /// The role.
+    pub id: Uuid,
+    /// Its new name; `None` keeps it.
+    pub name: Option<String>,
+}
+
+impl Command for UpdateRole {
+    const ID: &'static str = "auth.role.update";
+    const CLASS: Class = Class::Edit;
+    const LABEL: &'static str = "Update role";
+    const FEATURES: &'static [Feature] = &[acl::ROLES_MANAGE];
+    type Entity = Role;
+    type Output = ();
+
+    fn target(&self) -> Target {
+        Target::Existing(self.id)
+    }
+
+    async fn apply(&self, tx: &mut Tx<'_>) -> Result<()> {
+        let Some(name) = &self.name else { return Ok(()) };
+        let (now, tenant) = (tx.now(), tx.tenant());
+        diesel::update(in_scope(tx.scope()).filter(roles::tenant_id.eq(tenant)).filter(roles::id.eq(self.id)))
+            .set((roles::name.eq(name), roles::name_norm.eq(name.to_lowercase()), roles::updated_at.eq(now)))
+            .execute(tx.conn())
+            .await
+            .map_err(|error| on_duplicate("auth_roles_tenant_id_name_norm_key", Error::DuplicateRoleName)(error.into()))?;
+        Ok(())
+    }
+}

@@ -1,0 +1,155 @@
+use backoffice_core::command::{Class, Command, Target};
+use backoffice_core::db::Tx;
+use backoffice_core::events::Event;
+use backoffice_core::{Feature, Result};
+use diesel::{AsChangeset, ExpressionMethods, QueryDsl, insert_into};
+use diesel_async::RunQueryDsl;
+use secrecy::{ExposeSecret, SecretString};
+use uuid::Uuid;
+
+use crate::error::on_duplicate;
+use crate::model::{User, UserRoleRow};
+use crate::query::users::in_scope;
+use crate::revocation::{self, Subject};
+use crate::schema::{auth_user_roles as links, auth_users as users};
+use crate::{Error, acl, email, foreign, grants, query, session};
+
+/// What is to change of a user; absent members stay.
+#[derive(Debug, Clone, Default)]
+pub struct UserChanges {
+    /// E-mail address, valid and trimmed.
+    pub email: Option<String>,
+    /// Name, or none.
+    pub name: Option<Option<String>>,
+    /// Organization of the same tenant.
+    pub organization: Option<Uuid>,
+    /// Hash of a new password.
+    pub password_hash: Option<SecretString>,
+    /// The whole set of roles, by id or name.
+    pub roles: Option<Vec<String>>,
+    /// Whether it may sign in.
+    pub is_active: Option<bool>,
+}
+
+/// Changes a user.
+#[derive(Debug, Clone)]
+pub struct UpdateUser {
+    /// The user.
+    pub id: Uuid,
+    /// What changes.
+    pub changes: UserChanges,
+}
+
+#[derive(AsChangeset)]
+#[diesel(table_name = users)]
+struct Columns<'a> {
+    email: Option<&'a str>,
+    email_norm: Option<String>,
+    name: Option<Option<&'a str>>,
+    organization_id: Option<Uuid>,
+    password_hash: Option<&'a str>,
+    is_confirmed: Option<bool>,
+    is_active: Option<bool>,
+}
+
+impl Command for UpdateUser {
+    const ID: &'static str = "auth.user.update";
+    const CLASS: Class = Class::Edit;
+    const LABEL: &'static str = "Update user";
+    const FEATURES: &'static [Feature] = &[acl::USERS_EDIT];
+    type Entity = User;
+    type Output = ();
+
+    fn target(&self) -> Target {
+        Target::Existing(self.id)
+    }
+
+    async fn apply(&self, tx: &mut Tx<'_>) -> Result<()> {
+        let own = tx.context().identity().id == Some(self.id);
+        if own && self.changes.is_active == Some(false) {
+            return Err(Error::CannotDeactivateSelf.into());
+        }
+        let session = tx.context().identity().session.filter(|_| own);
+        change(tx, self.id, &self.changes, session).await
+    }
+}
+
+/// Changes the row, then what hangs on it. `session` goes on when the password changes.
+pub(super) async fn change(tx: &mut Tx<'_>, id: Uuid, changes: &UserChanges, session: Option<Uuid>) -> Result<()> {
+    if changes.email.is_some() || changes.password_hash.is_some() {
+        grants::check_credentials_of(tx, id).await?;
+    }
+    if let Some(organization) = changes.organization {
+        check_organization(tx, organization).await?;
+    }
+    let (now, tenant) = (tx.now(), tx.tenant());
+    let columns = Columns {
+        email: changes.email.as_deref(),
+        email_norm: changes.email.as_deref().map(email::normalized),
+        name: changes.name.as_ref().map(Option::as_deref),
+        organization_id: changes.organization,
+        password_hash: changes.password_hash.as_ref().map(ExposeSecret::expose_secret),
+        is_confirmed: changes.password_hash.as_ref().map(|_| true),
+        is_active: changes.is_active,
+    };
+    diesel::update(in_scope(tx.scope()).filter(users::tenant_id.eq(tenant)).filter(users::id.eq(id)))
+        .set((columns, users::updated_at.eq(now)))
+        .execute(tx.conn())
+        .await
+        .map_err(|error| on_duplicate("auth_users_tenant_id_email_norm_key", Error::DuplicateEmail)(error.into()))?;
+    if changes.password_hash.is_some() {
+        tx.wrote_secret("passwordHash");
+        tx.emit(Event::new("auth.user.password_changed", id));
+        session::end_all(tx, id, session, "password_changed").await?;
+    }
+    if let Some(roles) = &changes.roles {
+        assign_roles(tx, id, roles).await?;
+    }
+    revocation::revoke(tx, Subject::User(id)).await
+}
+
+/// The organization must be live, in the caller's reach, and of the user's tenant.
+pub(super) async fn check_organization(tx: &mut Tx<'_>, organization: Uuid) -> Result<()> {
+    let context = tx.context();
+    let tenant = foreign::tenant_of_organization(tx.conn(), context, organization).await?;
+    if tenant == Some(tx.tenant()) { Ok(()) } else { Err(Error::OrganizationNotFound.into()) }
+}
+
+/// Makes the set of roles exactly these; links that stay keep their row.
+pub(super) async fn assign_roles(tx: &mut Tx<'_>, user: Uuid, named: &[String]) -> Result<()> {
+    let (context, tenant, now) = (tx.context(), tx.tenant(), tx.now());
+    let wanted = match query::roles::resolve(tx.conn(), context, tenant, named).await? {
+        Ok(wanted) => wanted,
+        Err(missing) => return Err(Error::RolesNotFound(missing).into()),
+    };
+    let held: Vec<(Uuid, Uuid, Uuid)> = links::table
+        .filter(links::tenant_id.eq(tenant))
+        .filter(links::user_id.eq(user))
+        .select((links::id, links::role_tenant_id, links::role_id))
+        .load(tx.conn())
+        .await?;
+    let gone: Vec<Uuid> =
+        held.iter().filter(|(_, owner, role)| !wanted.contains(&(*owner, *role))).map(|(id, ..)| *id).collect();
+    if !gone.is_empty() {
+        diesel::delete(links::table.filter(links::tenant_id.eq(tenant)).filter(links::id.eq_any(&gone)))
+            .execute(tx.conn())
+            .await?;
+    }
+    let added: Vec<UserRoleRow> = wanted
+        .into_iter()
+        .filter(|(owner, role)| !held.iter().any(|(_, held_owner, held_role)| (held_owner, held_role) == (owner, role)))
+        .map(|(role_tenant_id, role_id)| UserRoleRow {
+            tenant_id: tenant,
+            id: tx.new_id(),
+            user_id: user,
+            role_tenant_id,
+            role_id,
+            created_at: now,
+            updated_at: now,
+        })
+        .collect();
+    if !added.is_empty() {
+        insert_into(links::table).values(&added).execute(tx.conn()).await?;
+    }
+    Ok(())
+}

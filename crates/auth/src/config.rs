@@ -1,0 +1,184 @@
+//! Section `auth` of the configuration.
+
+use std::time::Duration;
+
+use backoffice_core::config::{ConfigError, duration};
+use secrecy::{ExposeSecret, SecretString};
+use serde::Deserialize;
+
+/// Shortest secret that is accepted, in bytes.
+pub const MIN_SECRET_BYTES: usize = 32;
+
+/// Settings of accounts and sessions.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct AuthConfig {
+    /// Life of an access token; never beyond its session. Default 8 h.
+    #[serde(deserialize_with = "duration")]
+    pub access_token_ttl: Duration,
+    /// Life of a session. Default 8 h.
+    #[serde(deserialize_with = "duration")]
+    pub session_ttl: Duration,
+    /// Life of a session that is remembered. Default 30 days.
+    #[serde(deserialize_with = "duration")]
+    pub remember_ttl: Duration,
+    /// Sessions of one user; another one ends the oldest. Default 50.
+    pub sessions_per_user: i64,
+    /// Life of a cached identity. Default 30 s.
+    #[serde(deserialize_with = "duration")]
+    pub identity_cache_ttl: Duration,
+    /// Access tokens.
+    pub jwt: JwtConfig,
+    /// Rules for passwords.
+    pub password: PasswordConfig,
+    /// Cost of password hashing.
+    pub argon2: Argon2Config,
+    /// Signing in.
+    pub login: LoginConfig,
+    /// The caller's own profile.
+    pub profile: ProfileConfig,
+}
+
+/// Section `auth.jwt`.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct JwtConfig {
+    /// One or two keys; the first signs, both verify. Made by `init`.
+    pub keys: Vec<JwtKey>,
+    /// Claim `iss`. Default `backoffice`.
+    pub issuer: String,
+    /// Claim `aud`. Default `backoffice-api`.
+    pub audience: String,
+}
+
+/// A signing key.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct JwtKey {
+    /// Its name in the header of a token.
+    pub kid: String,
+    /// The secret, at least 32 bytes.
+    pub secret: Option<SecretString>,
+    /// A file with the secret.
+    pub secret_file: Option<std::path::PathBuf>,
+}
+
+/// Section `auth.password`.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct PasswordConfig {
+    /// Shortest password in characters. Default 8.
+    pub min_length: usize,
+    /// Longest password in characters. Default 256.
+    pub max_length: usize,
+    /// Whether common passwords are refused. Default true.
+    pub reject_common: bool,
+    /// A file with further refused passwords, one a line.
+    pub common_list_file: Option<std::path::PathBuf>,
+}
+
+/// Section `auth.argon2`.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Argon2Config {
+    /// Memory in KiB. Default 19456.
+    pub memory_kib: u32,
+    /// Passes. Default 2.
+    pub iterations: u32,
+    /// Lanes. Default 1.
+    pub parallelism: u32,
+    /// Hashes computed at once. Default: cores.
+    pub threads: Option<usize>,
+    /// Hashes that wait at most; beyond it 429. Default 64.
+    pub queue: usize,
+}
+
+/// Section `auth.login`.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct LoginConfig {
+    /// Accounts of one address that are tried. Default 5.
+    pub max_candidates: i64,
+    /// A failure is answered no earlier than this after the request. Default 250 ms.
+    #[serde(deserialize_with = "duration")]
+    pub failure_floor: Duration,
+    /// Where a sign-in without `redirect` leads; empty = nowhere. Default `/`.
+    pub default_redirect: String,
+}
+
+/// Section `auth.profile`.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ProfileConfig {
+    /// Whether an own change of e-mail or password needs the current password. Default true.
+    pub require_current_password: bool,
+}
+
+impl Default for AuthConfig {
+    fn default() -> Self {
+        let hours = |hours: u64| Duration::from_secs(hours * 3600);
+        Self {
+            access_token_ttl: hours(8),
+            session_ttl: hours(8),
+            remember_ttl: hours(30 * 24),
+            sessions_per_user: 50,
+            identity_cache_ttl: Duration::from_secs(30),
+            jwt: JwtConfig::default(),
+            password: PasswordConfig::default(),
+            argon2: Argon2Config::default(),
+            login: LoginConfig::default(),
+            profile: ProfileConfig::default(),
+        }
+    }
+}
+
+impl Default for JwtConfig {
+    fn default() -> Self {
+        Self { keys: Vec::new(), issuer: "backoffice".to_owned(), audience: "backoffice-api".to_owned() }
+    }
+}
+
+impl Default for PasswordConfig {
+    fn default() -> Self {
+        Self { min_length: 8, max_length: 256, reject_common: true, common_list_file: None }
+    }
+}
+
+impl Default for Argon2Config {
+    fn default() -> Self {
+        Self { memory_kib: 19_456, iterations: 2, parallelism: 1, threads: None, queue: 64 }
+    }
+}
+
+impl Default for LoginConfig {
+    fn default() -> Self {
+        Self { max_candidates: 5, failure_floor: Duration::from_millis(250), default_redirect: "/".to_owned() }
+    }
+}
+
+impl Default for ProfileConfig {
+    fn default() -> Self {
+        Self { require_current_password: true }
+    }
+}
+
+impl JwtKey {
+    /// The secret's bytes.
+    ///
+    /// # Errors
+    /// When there is none, it can't be read, or it is too short.
+    pub fn bytes(&self) -> Result<SecretString, ConfigError> {
+        let key = format!("auth.jwt.keys ({})", self.kid);
+        let secret = match (&self.secret, &self.secret_file) {
+            (Some(secret), None) => secret.clone(),
+            (None, Some(file)) => std::fs::read_to_string(file)
+                .map(|text| SecretString::from(text.trim().to_owned()))
+                .map_err(|error| ConfigError::new(&key, format!("{}: {error}", file.display())))?,
+            _ => return Err(ConfigError::new(key, "needs either `secret` or `secret_file`")),
+        };
+        if secret.expose_secret().len() < MIN_SECRET_BYTES {
+            return Err(ConfigError::new(key, format!("the secret must have at least {MIN_SECRET_BYTES} bytes; `backoffice init` makes one")));
+        }
+        Ok(secret)
+    }
+}

@@ -1,0 +1,155 @@
+//! What a client of this module can act on.
+
+use backoffice_core::{Detail, Refusal};
+use serde_json::json;
+use uuid::Uuid;
+
+/// A refusal of this module.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// Sign-in failed; the same for every reason.
+    #[error("Invalid email or password")]
+    InvalidCredentials,
+    /// The caller hands out more than it holds.
+    #[error("Not authorized to grant these rights.")]
+    GrantExceedsRights {
+        /// Features that are not covered.
+        features: Vec<String>,
+        /// Organizations that are not covered.
+        organizations: Vec<Uuid>,
+    },
+    /// Only super administrators set that flag.
+    #[error("Only super administrators can grant super admin access.")]
+    SuperAdminRequired,
+    /// The other user has rights that the caller lacks.
+    #[error("Not authorized to change this user's credentials.")]
+    CredentialsOfStronger,
+    /// Nobody could administrate the platform any more.
+    #[error("The last super administrator cannot be removed.")]
+    LastSuperAdmin,
+    /// A global role belongs to the platform.
+    #[error("Global roles can only be changed by super administrators.")]
+    GlobalRole,
+    /// The name `superadmin`.
+    #[error("Role name is reserved")]
+    ReservedRole {
+        /// Whether the role was to be removed.
+        deleting: bool,
+    },
+    /// Another role of the tenant has the name.
+    #[error("Role name already in use")]
+    DuplicateRoleName,
+    /// Users or keys hold the role.
+    #[error("Role has assigned users")]
+    RoleInUse,
+    /// Roles that the caller named do not exist for it.
+    #[error("Role(s) not found: {}", quoted(.0))]
+    RolesNotFound(Vec<String>),
+    /// The organization does not exist for the caller.
+    #[error("Organization not found")]
+    OrganizationNotFound,
+    /// Another user of the tenant has the address.
+    #[error("Email already in use")]
+    DuplicateEmail,
+    /// Nobody deletes itself.
+    #[error("You cannot delete your own account")]
+    CannotDeleteSelf,
+    /// Nobody deactivates itself.
+    #[error("You cannot deactivate your own account")]
+    CannotDeactivateSelf,
+    /// An own change of credentials needs the current password.
+    #[error("Current password is required")]
+    CurrentPasswordRequired,
+    /// The current password is another one.
+    #[error("Current password is incorrect")]
+    CurrentPasswordIncorrect,
+    /// The password breaks a rule.
+    #[error("Password does not meet the requirements")]
+    PasswordPolicy(&'static str),
+    /// No mail can be sent.
+    #[error("Invitation email is not configured")]
+    InvitationNotConfigured,
+    /// All hashing permits are taken and the queue is full.
+    #[error("Too many requests")]
+    HashingBusy,
+}
+
+fn quoted(names: &[String]) -> String {
+    names.iter().map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ")
+}
+
+impl Error {
+    fn refusal(&self) -> Refusal {
+        let text = self.to_string();
+        let bad_request = || Refusal::bad_request(text.clone());
+        let forbidden = || Refusal::forbidden(text.clone());
+        match self {
+            Self::InvalidCredentials => Refusal { message: text.clone().into(), ..Refusal::unauthorized() },
+            Self::GrantExceedsRights { features, organizations } => forbidden()
+                .code("grant_exceeds_rights")
+                .with("features", json!(features))
+                .with("organizations", json!(organizations)),
+            Self::SuperAdminRequired => forbidden().code("super_admin_required"),
+            Self::CredentialsOfStronger | Self::GlobalRole => forbidden(),
+            Self::LastSuperAdmin => bad_request().code("last_super_admin"),
+            Self::ReservedRole { deleting: true } => Refusal::bad_request("This role cannot be deleted"),
+            Self::ReservedRole { deleting: false }
+            | Self::RolesNotFound(_)
+            | Self::OrganizationNotFound
+            | Self::CannotDeactivateSelf => bad_request(),
+            Self::DuplicateRoleName => {
+                bad_request().code("duplicate_name").detail(Detail::new("name", "is already in use", "duplicate_name"))
+            }
+            Self::RoleInUse => bad_request().code("role_in_use"),
+            Self::DuplicateEmail => {
+                bad_request().code("duplicate_email").detail(Detail::new("email", "is already in use", "duplicate_email"))
+            }
+            Self::CannotDeleteSelf => bad_request().code("cannot_delete_self"),
+            Self::CurrentPasswordRequired => bad_request().code("current_password_required"),
+            Self::CurrentPasswordIncorrect => bad_request().code("invalid_current_password"),
+            Self::PasswordPolicy(code) => {
+                bad_request().code("password_policy").detail(Detail::new("password", policy_text(code), code))
+            }
+            Self::InvitationNotConfigured => {
+                Refusal { message: text.clone().into(), ..server_error() }
+            }
+            Self::HashingBusy => {
+                let mut refusal = Refusal { message: text.clone().into(), ..too_many() };
+                refusal.retry_after = Some(1);
+                refusal
+            }
+        }
+    }
+}
+
+fn server_error() -> Refusal {
+    Refusal { status: actix_web::http::StatusCode::INTERNAL_SERVER_ERROR, ..Refusal::bad_request("") }
+}
+
+fn too_many() -> Refusal {
+    Refusal { status: actix_web::http::StatusCode::TOO_MANY_REQUESTS, ..Refusal::bad_request("") }
+}
+
+fn policy_text(code: &str) -> &'static str {
+    match code {
+        "too_short" => "is too short",
+        "too_long" => "is too long",
+        "too_common" => "is too common",
+        "equals_email" => "must differ from the e-mail address",
+        _ => "contains a character that is not allowed",
+    }
+}
+
+impl From<Error> for backoffice_core::Error {
+    fn from(error: Error) -> Self {
+        error.refusal().into()
+    }
+}
+
+/// Turns the violation of a unique key into the refusal that it means.
+pub(crate) fn on_duplicate(
+    constraint: &'static str,
+    meaning: Error,
+) -> impl Fn(backoffice_core::Error) -> backoffice_core::Error {
+    move |error| if error.violated_constraint() == Some(constraint) { meaning.clone().into() } else { error }
+}

@@ -1,0 +1,34 @@
+//! Columns of the directory's tables that this module reads.
+
+use backoffice_core::{RequestContext, Result};
+use diesel::{ExpressionMethods, OptionalExtension, QueryDsl, table};
+use diesel_async::{AsyncPgConnection, RunQueryDsl};
+use uuid::Uuid;
+
+table! {
+    directory_organizations (tenant_id, id) {
+        tenant_id -> Uuid,
+        id -> Uuid,
+        deleted_at -> Nullable<Timestamptz>,
+    }
+}
+
+use directory_organizations as organizations;
+
+/// The tenant of a live organization that the caller reaches.
+pub(crate) async fn tenant_of_organization(
+    connection: &mut AsyncPgConnection,
+    context: &RequestContext,
+    id: Uuid,
+) -> Result<Option<Uuid>> {
+    let scope = context.scope();
+    Ok(organizations::table
+        .filter(scope.owns(organizations::tenant_id))
+        .filter(scope.within(organizations::id))
+        .filter(organizations::id.eq(id))
+        .filter(organizations::deleted_at.is_null())
+        .select(organizations::tenant_id)
+        .first(connection)
+        .await
+        .optional()?)
+}

@@ -1,0 +1,247 @@
+//! What the caller is and may do.
+
+use backoffice_core::http::{Access, Json, Routes, present, requires, wire_tenant};
+use backoffice_core::{Detail, ErrorShape, Refusal, RequestContext, Result, Timestamp};
+use garde::Validate;
+use secrecy::{ExposeSecret, SecretString};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+use super::session::{LOGIN_BY_ACCOUNT, login_subject};
+use super::{invalid, text};
+use crate::accounts::Accounts;
+use crate::commands::{UpdateProfile, UserChanges};
+use crate::model::UserRow;
+use crate::{Error, acl, email, query};
+
+pub(super) fn routes(routes: &mut Routes) {
+    routes.get("/auth/profile", Access::Authenticated, get_profile).about("The caller's profile").refuses(&[404]);
+    routes
+        .put("/auth/profile", Access::Authenticated, update_profile)
+        .about("Change the caller's address, name or password")
+        .refuses(&[409, 429]);
+    routes
+        .post("/auth/feature-check", Access::Authenticated, check_features)
+        .about("Which of these features the caller holds")
+        .errors(ErrorShape::OkFalse)
+        .invalid("Invalid request")
+        .not_idempotent();
+    routes
+        .get("/auth/features", requires(&[acl::ACL_MANAGE]), list_features)
+        .about("The features of the enabled modules");
+}
+
+/// The caller.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct Profile {
+    email: String,
+    name: Option<String>,
+    /// Names of its roles, sorted.
+    roles: Vec<String>,
+    id: Uuid,
+    tenant_id: Option<Uuid>,
+    organization_id: Option<Uuid>,
+    is_super_admin: bool,
+    updated_at: Timestamp,
+}
+
+async fn get_profile(ctx: RequestContext) -> Result<Json<Profile>> {
+    let Ok(id) = ctx.user_id() else { return Err(Refusal::not_found("User not found").into()) };
+    let user = own(&ctx, id).await?;
+    let mut roles: Vec<String> = ctx.identity().roles.iter().map(|role| role.name.clone()).collect();
+    roles.sort();
+    Ok(Json(Profile {
+        email: user.email,
+        name: user.name,
+        roles,
+        id,
+        tenant_id: wire_tenant(user.tenant_id),
+        organization_id: user.organization_id,
+        is_super_admin: ctx.rights().is_super_admin,
+        updated_at: user.updated_at,
+    }))
+}
+
+async fn own(ctx: &RequestContext, id: Uuid) -> Result<UserRow> {
+    let mut connection = ctx.database().read(&own_scope(ctx)).await?;
+    let user = query::users::own(&mut connection, &own_scope(ctx), id).await?;
+    user.ok_or_else(|| Refusal::not_found("User not found").into())
+}
+
+/// The caller's own row is in its own tenant, whatever is selected.
+fn own_scope(ctx: &RequestContext) -> backoffice_core::Scope {
+    backoffice_core::Scope::tenant(ctx.identity().tenant)
+}
+
+/// Changes of the own profile.
+#[derive(Debug, Deserialize, Validate, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[garde(allow_unvalidated)]
+struct ProfilePatch {
+    /// New address.
+    email: Option<String>,
+    /// New password.
+    #[schema(value_type = Option<String>, format = Password)]
+    password: Option<SecretString>,
+    /// New name; null clears it.
+    #[serde(default, deserialize_with = "present")]
+    #[schema(value_type = Option<String>)]
+    name: Option<Option<String>>,
+    /// Needed with `email` or `password`.
+    #[schema(value_type = Option<String>, format = Password)]
+    current_password: Option<SecretString>,
+}
+
+/// The address after the change.
+#[derive(Debug, Serialize, ToSchema)]
+struct ProfileWritten {
+    ok: bool,
+    email: String,
+}
+
+async fn update_profile(ctx: RequestContext, patch: Json<ProfilePatch>) -> Result<Json<ProfileWritten>> {
+    let id = ctx.user_id()?;
+    let patch = patch.0;
+    if patch.email.is_none() && patch.password.is_none() && patch.name.is_none() {
+        return Err(invalid(Detail::new("", "one of email, password and name is needed", "required")));
+    }
+    let user = own(&ctx, id).await?;
+    let changes = UserChanges {
+        email: patch.email.as_deref().map(checked_email).transpose()?,
+        name: patch.name.as_ref().map(|name| checked_name(name.as_deref())).transpose()?,
+        ..UserChanges::default()
+    };
+    if patch.email.is_some() || patch.password.is_some() {
+        confirm_own(&ctx, &user, patch.current_password.as_ref()).await?;
+    }
+    let address = changes.email.clone().unwrap_or(user.email);
+    let password_hash = match &patch.password {
+        Some(password) => Some(hashed(&ctx, password, &address).await?),
+        None => None,
+    };
+    let command = UpdateProfile { id, changes: UserChanges { password_hash, ..changes } };
+    ctx.execute(&command, |()| Json(ProfileWritten { ok: true, email: address.clone() })).await
+}
+
+pub(super) fn checked_email(address: &str) -> Result<String> {
+    if email::is_valid(address) {
+        Ok(address.trim().to_owned())
+    } else {
+        Err(invalid(Detail::new("email", "must be an e-mail address", "invalid_email")))
+    }
+}
+
+/// A name of at most 120 characters; blank means none.
+pub(super) fn checked_name(name: Option<&str>) -> Result<Option<String>> {
+    match name.map(str::trim).filter(|name| !name.is_empty()) {
+        Some(name) => text("name", name, 120).map(Some).map_err(invalid),
+        None => Ok(None),
+    }
+}
+
+/// The hash of a new password that keeps the rules.
+pub(super) async fn hashed(ctx: &RequestContext, password: &SecretString, address: &str) -> Result<SecretString> {
+    let accounts: Arc<Accounts> = ctx.call().provided()?;
+    accounts.policy.check(password, address)?;
+    Ok(accounts.hasher.hash(ctx.ids(), password).await?.into())
+}
+
+/// Whoever changes its own credentials shows the present password; failures count like failed sign-ins.
+pub(super) async fn confirm_own(ctx: &RequestContext, user: &UserRow, current: Option<&SecretString>) -> Result<()> {
+    let accounts: Arc<Accounts> = ctx.call().provided()?;
+    if !accounts.config.profile.require_current_password {
+        return Ok(());
+    }
+    let Some(current) = current else { return Err(Error::CurrentPasswordRequired.into()) };
+    let call = ctx.call();
+    let subject = login_subject(call, &user.email);
+    call.platform().rate_limits().count(call, LOGIN_BY_ACCOUNT, &subject).await?;
+    let stored = {
+        let mut connection = ctx.database().read(&own_scope(ctx)).await?;
+        query::users::password_hash(&mut connection, user.tenant_id, user.id).await?
+    };
+    let acceptable = (1..=1024).contains(&current.expose_secret().len());
+    if !acceptable || !accounts.hasher.verify(current, stored.as_deref()).await?.matches {
+        return Err(Error::CurrentPasswordIncorrect.into());
+    }
+    call.platform().rate_limits().reset(call, LOGIN_BY_ACCOUNT, &subject).await
+}
+
+/// Features to ask about.
+#[derive(Debug, Deserialize, Validate, ToSchema)]
+struct FeatureQuestion {
+    /// At most 50 feature ids or wildcards of 1 to 128 characters.
+    #[garde(length(max = 50), inner(length(chars, min = 1, max = 128)))]
+    features: Vec<String>,
+}
+
+/// Which of them are held.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct FeatureAnswer {
+    /// All of them are.
+    ok: bool,
+    /// The held ones, in the order of the question.
+    granted: Vec<String>,
+    /// The user, or the API key.
+    user_id: Option<Uuid>,
+}
+
+async fn check_features(ctx: RequestContext, question: Json<FeatureQuestion>) -> Result<Json<FeatureAnswer>> {
+    let catalogue = ctx.platform().catalogue();
+    let held = |feature: &str| match feature.ends_with('*') {
+        true => backoffice_core::acl::is_grant(feature) && ctx.rights().covers(feature),
+        false => ctx.rights().holds(feature, catalogue),
+    };
+    let (mut granted, mut ok) = (Vec::new(), true);
+    for feature in question.0.features {
+        if !held(&feature) {
+            ok = false;
+        } else if !granted.contains(&feature) {
+            granted.push(feature);
+        }
+    }
+    Ok(Json(FeatureAnswer { ok, granted, user_id: ctx.identity().id }))
+}
+
+/// A feature of the catalogue.
+#[derive(Debug, Serialize, ToSchema)]
+struct FeatureItem {
+    id: &'static str,
+    title: &'static str,
+    module: &'static str,
+}
+
+/// A module of the catalogue.
+#[derive(Debug, Serialize, ToSchema)]
+struct ModuleItem {
+    id: &'static str,
+    title: &'static str,
+}
+
+/// The features of the enabled modules.
+#[derive(Debug, Serialize, ToSchema)]
+struct FeatureCatalogue {
+    items: Vec<FeatureItem>,
+    modules: Vec<ModuleItem>,
+}
+
+async fn list_features(ctx: RequestContext) -> Result<Json<FeatureCatalogue>> {
+    let mut enabled = ctx.platform().modules().to_vec();
+    enabled.sort_by_key(|module| module.name);
+    let mut items: Vec<FeatureItem> = Vec::new();
+    for module in &enabled {
+        let mut own: Vec<FeatureItem> = module
+            .features
+            .iter()
+            .map(|feature| FeatureItem { id: feature.id, title: feature.title, module: module.name })
+            .collect();
+        own.sort_by_key(|item| item.id);
+        items.append(&mut own);
+    }
+    let modules = enabled.iter().map(|module| ModuleItem { id: module.name, title: module.title }).collect();
+    Ok(Json(FeatureCatalogue { items, modules }))
+}

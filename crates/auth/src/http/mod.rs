@@ -1,0 +1,54 @@
+//! The endpoints, by what they are about.
+
+mod caller;
+mod role_acl;
+mod roles;
+mod session;
+mod users;
+
+use backoffice_core::http::Routes;
+use serde::Serialize;
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+pub(crate) fn routes(routes: &mut Routes) {
+    session::routes(routes);
+    caller::routes(routes);
+    roles::routes(routes);
+    role_acl::routes(routes);
+    users::routes(routes);
+}
+
+/// A write that succeeded.
+#[derive(Debug, Clone, Copy, Serialize, ToSchema)]
+struct Done {
+    /// Always true.
+    ok: bool,
+}
+
+const OK: Done = Done { ok: true };
+
+/// The id of what was made.
+#[derive(Debug, Clone, Copy, Serialize, ToSchema)]
+struct NewId {
+    id: Uuid,
+}
+
+/// Trims a text and checks its length in characters; control characters are refused.
+fn text(path: &'static str, value: &str, longest: usize) -> Result<String, backoffice_core::Detail> {
+    let value = value.trim();
+    if value.is_empty() {
+        return Err(backoffice_core::Detail::new(path, "must not be blank", "required"));
+    }
+    if value.chars().count() > longest {
+        return Err(backoffice_core::Detail::new(path, format!("must be at most {longest} characters"), "too_long"));
+    }
+    if value.chars().any(char::is_control) {
+        return Err(backoffice_core::Detail::new(path, "must not contain control characters", "invalid_character"));
+    }
+    Ok(value.to_owned())
+}
+
+fn invalid(detail: backoffice_core::Detail) -> backoffice_core::Error {
+    backoffice_core::Refusal::invalid(vec![detail]).into()
+}

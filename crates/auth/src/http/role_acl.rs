@@ -1,0 +1,111 @@
+//! What roles grant.
+
+use backoffice_core::http::{Json, Query, Routes, present, requires};
+use backoffice_core::ids::PLATFORM_TENANT;
+use backoffice_core::{Detail, Refusal, RequestContext, Result, Timestamp};
+use garde::Validate;
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+use uuid::Uuid;
+
+use super::invalid;
+use super::roles::required_id;
+use crate::commands::UpdateRoleAcl;
+use crate::grants::AclInput;
+use crate::{acl, query};
+
+pub(super) fn routes(routes: &mut Routes) {
+    routes
+        .get("/auth/roles/acl", requires(&[acl::ACL_MANAGE]), get_role_acl)
+        .about("What a role grants")
+        .refuses(&[404]);
+    routes
+        .put("/auth/roles/acl", requires(&[acl::ACL_MANAGE]), update_role_acl)
+        .about("Set what a role grants")
+        .refuses(&[404, 409, 422]);
+}
+
+/// Which role.
+#[derive(Debug, Deserialize, Validate, IntoParams)]
+#[serde(rename_all = "camelCase")]
+#[into_params(parameter_in = Query)]
+#[garde(allow_unvalidated)]
+struct RoleAclQuery {
+    /// The role.
+    role_id: Option<String>,
+    /// If given, the role's tenant; for a global role any that the caller may name.
+    tenant_id: Option<Uuid>,
+}
+
+/// What a role grants.
+#[derive(Debug, Default, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct RoleAclDetail {
+    is_super_admin: bool,
+    features: Vec<String>,
+    organizations: Option<Vec<Uuid>>,
+    updated_at: Option<Timestamp>,
+}
+
+async fn get_role_acl(ctx: RequestContext, query: Query<RoleAclQuery>) -> Result<Json<RoleAclDetail>> {
+    let id = required_id(query.0.role_id.as_deref(), "Invalid role id")?;
+    let mut connection = ctx.read().await?;
+    let role = query::roles::find(&mut connection, &ctx, id).await?.filter(|role| {
+        role.tenant_id == PLATFORM_TENANT || query.0.tenant_id.is_none_or(|tenant| tenant == role.tenant_id)
+    });
+    let Some(role) = role else { return Err(Refusal::not_found("Role not found").into()) };
+    let acl = query::roles::acl(&mut connection, &role).await?;
+    Ok(Json(acl.map_or_else(RoleAclDetail::default, |acl| RoleAclDetail {
+        is_super_admin: acl.is_super_admin,
+        features: acl.features,
+        organizations: acl.organizations,
+        updated_at: Some(acl.updated_at),
+    })))
+}
+
+/// New values of an ACL; absent members stay.
+#[derive(Debug, Deserialize, Validate, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[garde(allow_unvalidated)]
+struct RoleAclPatch {
+    /// The role.
+    role_id: Uuid,
+    /// At most 1000 features, `prefix.*` or `*`.
+    features: Option<Vec<String>>,
+    /// Grants everything; only super administrators may set it.
+    is_super_admin: Option<bool>,
+    /// At most 500 organizations; null = all of the tenant.
+    #[serde(default, deserialize_with = "present")]
+    #[schema(value_type = Option<Vec<Uuid>>)]
+    organizations: Option<Option<Vec<Uuid>>>,
+}
+
+/// What became of it.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct AclAnswer {
+    ok: bool,
+    /// Repetitions or features that nobody declares were dropped.
+    sanitized: bool,
+    updated_at: Option<Timestamp>,
+}
+
+async fn update_role_acl(ctx: RequestContext, body: Json<RoleAclPatch>) -> Result<Json<AclAnswer>> {
+    let patch = body.0;
+    let input = AclInput {
+        features: patch.features,
+        is_super_admin: patch.is_super_admin,
+        organizations: patch.organizations,
+    };
+    if !input.is_well_formed() {
+        return Err(invalid(Detail::new(
+            "features",
+            "must be at most 1000 features, `prefix.*` or `*`, with at most 500 organizations",
+            "invalid_value",
+        )));
+    }
+    ctx.execute(&UpdateRoleAcl { role: patch.role_id, input }, |written| {
+        Json(AclAnswer { ok: true, sanitized: written.sanitized, updated_at: written.updated_at })
+    })
+    .await
+}

@@ -1,0 +1,166 @@
+//! Roles.
+
+use backoffice_core::http::{Created, Json, Query, Routes, requires, wire_tenant};
+use backoffice_core::ids::PLATFORM_TENANT;
+use backoffice_core::list::{Page, PageQuery, search_pattern};
+use backoffice_core::{Detail, Refusal, RequestContext, Result, Timestamp};
+use garde::Validate;
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+use uuid::Uuid;
+
+use super::{NewId, Done, OK, invalid, text};
+use crate::commands::{CreateRole, DeleteRole, UpdateRole};
+use crate::query::roles::{RoleFilter, RoleLine};
+use crate::{acl, query};
+
+pub(super) fn routes(routes: &mut Routes) {
+    routes.get("/auth/roles", requires(&[acl::ROLES_LIST]), list_roles).about("List roles");
+    routes.post("/auth/roles", requires(&[acl::ROLES_MANAGE]), create_role).about("Make a role").refuses(&[409, 422]);
+    routes
+        .put("/auth/roles", requires(&[acl::ROLES_MANAGE]), update_role)
+        .about("Rename a role")
+        .refuses(&[404, 409, 422]);
+    routes
+        .delete("/auth/roles", requires(&[acl::ROLES_MANAGE]), delete_role)
+        .about("Remove a role that nobody holds")
+        .refuses(&[404, 409, 422]);
+}
+
+/// Parameters of the list of roles.
+#[derive(Debug, Deserialize, Validate, IntoParams)]
+#[serde(rename_all = "camelCase")]
+#[into_params(parameter_in = Query)]
+#[garde(allow_unvalidated)]
+struct RoleQuery {
+    /// One role.
+    id: Option<Uuid>,
+    /// Substring of the name.
+    search: Option<String>,
+    /// Tenant; super administrators only, for others their own.
+    tenant_id: Option<Uuid>,
+    /// Page number from 1.
+    #[param(minimum = 1, default = 1)]
+    page: Option<u32>,
+    /// Rows of a page.
+    #[param(minimum = 1, maximum = 100, default = 50)]
+    page_size: Option<u32>,
+}
+
+/// A role of the list.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct RoleItem {
+    id: Uuid,
+    name: String,
+    /// Live users that hold it.
+    users_count: i64,
+    /// Null for a global role.
+    tenant_id: Option<Uuid>,
+    tenant_name: Option<String>,
+    created_at: Timestamp,
+    updated_at: Timestamp,
+}
+
+impl From<RoleLine> for RoleItem {
+    fn from(line: RoleLine) -> Self {
+        Self {
+            id: line.id,
+            name: line.name,
+            users_count: line.users_count,
+            tenant_id: wire_tenant(line.tenant_id),
+            tenant_name: line.tenant_name,
+            created_at: line.created_at,
+            updated_at: line.updated_at,
+        }
+    }
+}
+
+async fn list_roles(ctx: RequestContext, query: Query<RoleQuery>) -> Result<Json<Page<RoleItem>>> {
+    let query = query.0;
+    let window = PageQuery::new(query.page, query.page_size).window()?;
+    let filter = RoleFilter {
+        id: query.id,
+        name_pattern: search_pattern(query.search.as_deref())?,
+        tenant: query.tenant_id,
+    };
+    let connection = ctx.read().await?;
+    let page = query::roles::list(&connection, &ctx, &filter, window).await?;
+    Ok(Json(page.map(RoleItem::from)))
+}
+
+/// A role to be made.
+#[derive(Debug, Deserialize, Validate, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[garde(allow_unvalidated)]
+struct NewRole {
+    /// 1 to 100 characters, unique in the tenant without regard to case.
+    name: String,
+    /// Super administrators: null or absent makes a global role. Others: the own tenant.
+    tenant_id: Option<Uuid>,
+}
+
+async fn create_role(ctx: RequestContext, body: Json<NewRole>) -> Result<Created<NewId>> {
+    let name = text("name", &body.0.name, 100).map_err(invalid)?;
+    let tenant = match (ctx.rights().is_super_admin, body.0.tenant_id) {
+        (true, None) => PLATFORM_TENANT,
+        (true, Some(tenant)) => live_tenant(&ctx, tenant).await?,
+        (false, _) => ctx.identity().tenant,
+    };
+    let command = CreateRole { id: ctx.new_id(), tenant, name };
+    ctx.execute(&command, |id| Created(NewId { id })).await
+}
+
+async fn live_tenant(ctx: &RequestContext, tenant: Uuid) -> Result<Uuid> {
+    let mut connection = ctx.read().await?;
+    let tree = ctx.platform().provided().organizations();
+    match tree {
+        Some(tree) if tree.tenant_is_live(&mut connection, tenant).await? => Ok(tenant),
+        _ => Err(Refusal::bad_request("Tenant not found").into()),
+    }
+}
+
+/// Changes of a role.
+#[derive(Debug, Deserialize, Validate, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[garde(allow_unvalidated)]
+struct RolePatch {
+    id: Uuid,
+    /// New name.
+    name: Option<String>,
+    /// A role never changes its tenant; if given, it must be the role's.
+    tenant_id: Option<Uuid>,
+}
+
+async fn update_role(ctx: RequestContext, body: Json<RolePatch>) -> Result<Json<Done>> {
+    let patch = body.0;
+    let name = patch.name.as_deref().map(|name| text("name", name, 100).map_err(invalid)).transpose()?;
+    if let Some(tenant) = patch.tenant_id {
+        let mut connection = ctx.read().await?;
+        let role = query::roles::find(&mut connection, &ctx, patch.id).await?;
+        if role.is_some_and(|role| role.tenant_id != tenant) {
+            return Err(Refusal::bad_request("A role cannot change its tenant").into());
+        }
+    }
+    ctx.execute(&UpdateRole { id: patch.id, name }, |()| Json(OK)).await
+}
+
+/// The role to remove.
+#[derive(Debug, Deserialize, Validate, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[garde(allow_unvalidated)]
+struct RoleId {
+    /// Its id.
+    id: Option<String>,
+}
+
+async fn delete_role(ctx: RequestContext, query: Query<RoleId>) -> Result<Json<Done>> {
+    let id = required_id(query.0.id.as_deref(), "Role id required")?;
+    ctx.execute(&DeleteRole { id }, |()| Json(OK)).await
+}
+
+/// An id that must be given in the right form; the endpoint says the text.
+pub(super) fn required_id(id: Option<&str>, message: &'static str) -> Result<Uuid> {
+    id.and_then(|id| id.trim().parse().ok())
+        .ok_or_else(|| Refusal::bad_request(message).detail(Detail::new("id", "must be a UUID", "invalid_value")).into())
+}

@@ -1,0 +1,292 @@
+//! Signing in and out.
+
+use std::time::Duration;
+
+use actix_web::HttpRequest;
+use actix_web::cookie::{Cookie, SameSite, time};
+use actix_web::http::StatusCode;
+use backoffice_core::events::{Event, announce};
+use backoffice_core::http::{
+    AUTH_COOKIE, Access, Cookies, Form, Json, Redirect, Routes, SESSION_COOKIE, clear_cookies, safe_local_path,
+};
+use backoffice_core::rate_limit::RateLimit;
+use backoffice_core::{Call, ErrorShape, Refusal, RequestContext, Result, Scope, Visitor};
+use garde::Validate;
+use secrecy::SecretString;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use sha2::{Digest, Sha256};
+use std::sync::Arc;
+use tokio::time::Instant;
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+use crate::accounts::Accounts;
+use crate::login::{self, Candidate};
+use crate::session::{self, Account, Started};
+use crate::{Error, email};
+
+const LOGIN_BY_IP: RateLimit = RateLimit::new("auth.login.ip", 20, 60);
+pub(super) const LOGIN_BY_ACCOUNT: RateLimit = RateLimit::new("auth.login.account", 5, 60).blocking(60);
+const REFRESH_BY_IP: RateLimit = RateLimit::new("auth.refresh.ip", 60, 60);
+const REFRESH_BY_TOKEN: RateLimit = RateLimit::new("auth.refresh.token", 15, 60);
+
+pub(super) fn routes(routes: &mut Routes) {
+    routes
+        .post("/auth/login", Access::Public, login)
+        .about("Sign in with e-mail address and password")
+        .errors(ErrorShape::OkFalse)
+        .invalid("Invalid request")
+        .limit(LOGIN_BY_IP)
+        .refuses(&[401, 403]);
+    routes
+        .post("/auth/logout", Access::Authenticated, logout)
+        .about("End the session, or all sessions of the user")
+        .not_idempotent();
+    routes
+        .post("/auth/session/refresh", Access::Public, refresh)
+        .about("A fresh access token for a refresh token")
+        .errors(ErrorShape::OkFalse)
+        .invalid("Missing refresh token")
+        .limit(REFRESH_BY_IP)
+        .refuses(&[401]);
+}
+
+/// Form of a sign-in.
+#[derive(Debug, Deserialize, Validate, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[garde(allow_unvalidated)]
+struct LoginForm {
+    /// E-mail address.
+    email: String,
+    /// Password, 1 to 1024 bytes.
+    #[schema(value_type = String, format = Password)]
+    password: SecretString,
+    /// `true`, `1`, `yes` or `on`: the session lives longer.
+    remember: Option<Flag>,
+    /// Tenant of the account, when several have the address.
+    #[serde(alias = "tenant")]
+    tenant_id: Option<Uuid>,
+    /// Comma list of role names; the user must have one of them.
+    #[serde(alias = "role")]
+    require_role: Option<String>,
+    /// Path on this site to go to.
+    redirect: Option<String>,
+}
+
+/// A boolean of a form.
+#[derive(Debug, Clone, Copy, Deserialize, ToSchema)]
+#[serde(untagged)]
+enum Flag {
+    Bool(bool),
+    Word(FlagWord),
+}
+
+#[derive(Debug, Clone, Copy, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+enum FlagWord {
+    #[serde(alias = "1", alias = "yes", alias = "on")]
+    True,
+    #[serde(alias = "0", alias = "no", alias = "off", alias = "")]
+    False,
+}
+
+impl Flag {
+    fn is_set(self) -> bool {
+        matches!(self, Self::Bool(true) | Self::Word(FlagWord::True))
+    }
+}
+
+/// A session that was started.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct SignedIn {
+    ok: bool,
+    /// Access token, to be sent as `Authorization: Bearer`.
+    token: String,
+    /// Exchanged for further access tokens.
+    refresh_token: String,
+    /// Life of the access token in seconds.
+    expires_in: u64,
+    /// Path on this site to go to.
+    redirect: Option<String>,
+}
+
+async fn login(visitor: Visitor, form: Form<LoginForm>) -> Result<Cookies<Json<SignedIn>>> {
+    let started = Instant::now();
+    let form = form.0;
+    let call = &*visitor;
+    let accounts: Arc<Accounts> = call.provided()?;
+    let subject = login_subject(call, &form.email);
+    call.platform().rate_limits().count(call, LOGIN_BY_ACCOUNT, &subject).await?;
+    let roles = required_roles(&form)?;
+    let candidates = login::candidates(call, &accounts, &form.email, form.tenant_id).await?;
+    let matching = login::verified(&accounts, candidates.clone(), &form.password).await?;
+    let chosen = match matching.as_slice() {
+        [] => {
+            announce_failures(call, &candidates).await?;
+            let floor: Duration = accounts.config.login.failure_floor;
+            tokio::time::sleep_until(started + floor).await;
+            return Err(Error::InvalidCredentials.into());
+        }
+        [one] => one,
+        several => return Err(ambiguous(several)),
+    };
+    if !roles.is_empty() && !login::holds_role(call, &chosen.candidate, &roles).await? {
+        return Err(Refusal::forbidden("Not authorized for this area").into());
+    }
+    if chosen.is_outdated {
+        login::rehash(call, &accounts, &chosen.candidate, &form.password).await?;
+    }
+    let account = chosen.candidate.account();
+    let session = session::start(call, &accounts, &account, form.remember.is_some_and(Flag::is_set)).await?;
+    call.platform().rate_limits().reset(call, LOGIN_BY_ACCOUNT, &subject).await?;
+    Ok(Cookies { cookies: sign_in_cookies(call, &session), answer: Json(signed_in(call, &accounts, &form, session)) })
+}
+
+/// Key of the limit per account and address of the client; the account only as a hash.
+pub(super) fn login_subject(call: &Call, address: &str) -> String {
+    let hash = Sha256::digest(email::normalized(address).as_bytes());
+    let ip = call.ip.map(|ip| ip.to_string()).unwrap_or_default();
+    format!("{ip} {}", hash.iter().map(|byte| format!("{byte:02x}")).collect::<String>())
+}
+
+fn required_roles(form: &LoginForm) -> Result<Vec<String>> {
+    use secrecy::ExposeSecret;
+    let roles: Vec<String> = form
+        .require_role
+        .iter()
+        .flat_map(|list| list.split(','))
+        .map(|name| name.trim().to_lowercase())
+        .filter(|name| !name.is_empty())
+        .collect();
+    let length = form.password.expose_secret().len();
+    if form.email.trim().is_empty() || !(1..=1024).contains(&length) || form.email.len() > 1024 || roles.len() > 20 {
+        return Err(Refusal::bad_request("Invalid request").into());
+    }
+    Ok(roles)
+}
+
+async fn announce_failures(call: &Call, candidates: &[Candidate]) -> Result<()> {
+    for candidate in candidates {
+        let mut transaction = call.database().transaction(&Scope::tenant(candidate.tenant_id)).await?;
+        let event = Event::new("auth.login.failed", candidate.id);
+        announce(transaction.connection(), call, candidate.tenant_id, candidate.organization_id, &[event]).await?;
+        transaction.commit().await?;
+    }
+    Ok(())
+}
+
+fn ambiguous(several: &[login::Verified]) -> backoffice_core::Error {
+    let tenants: Vec<_> = several
+        .iter()
+        .map(|one| json!({"id": one.candidate.tenant_id, "name": one.candidate.tenant_name}))
+        .collect();
+    Refusal::bad_request("Several accounts match").code("tenant_required").with("tenants", json!(tenants)).into()
+}
+
+fn signed_in(call: &Call, accounts: &Accounts, form: &LoginForm, session: Started) -> SignedIn {
+    let public_url = call.platform().app().public_url.as_deref();
+    let default = &accounts.config.login.default_redirect;
+    let redirect = form
+        .redirect
+        .as_deref()
+        .and_then(|target| safe_local_path(target, public_url))
+        .or_else(|| Some(default.clone()).filter(|path| !path.is_empty()));
+    SignedIn {
+        ok: true,
+        token: session.access_token,
+        refresh_token: session.refresh_token,
+        expires_in: session.access_seconds,
+        redirect,
+    }
+}
+
+fn credential_cookie(call: &Call, name: &'static str, value: String, seconds: u64) -> Cookie<'static> {
+    let life = time::Duration::seconds(i64::try_from(seconds).unwrap_or(i64::MAX));
+    Cookie::build(name, value)
+        .path("/")
+        .http_only(true)
+        .same_site(SameSite::Lax)
+        .secure(!call.platform().insecure_cookies())
+        .max_age(life)
+        .finish()
+}
+
+/// Both credential cookies; the selection of an earlier user goes. None for a request from another site.
+fn sign_in_cookies(call: &Call, session: &Started) -> Vec<Cookie<'static>> {
+    if !call.same_origin {
+        return Vec::new();
+    }
+    let selection = clear_cookies(call.platform().insecure_cookies())
+        .into_iter()
+        .filter(|cookie| ![AUTH_COOKIE, SESSION_COOKIE].contains(&cookie.name()));
+    [
+        credential_cookie(call, AUTH_COOKIE, session.access_token.clone(), session.access_seconds),
+        credential_cookie(call, SESSION_COOKIE, session.refresh_token.clone(), session.session_seconds),
+    ]
+    .into_iter()
+    .chain(selection)
+    .collect()
+}
+
+/// What to end.
+#[derive(Debug, Default, Deserialize, Validate, ToSchema)]
+#[garde(allow_unvalidated)]
+struct LogoutForm {
+    /// Every session of the user.
+    #[serde(default)]
+    all: Option<Flag>,
+}
+
+async fn logout(ctx: RequestContext, request: HttpRequest, form: Form<LogoutForm>) -> Result<Cookies<Redirect>> {
+    let call = ctx.call();
+    if let Ok(user) = ctx.user_id() {
+        let accounts: Arc<Accounts> = call.provided()?;
+        let identity = ctx.identity();
+        let account = Account { tenant: identity.tenant, id: user, organization: identity.organization };
+        let cookie = request.cookie(SESSION_COOKIE);
+        let cookie = cookie.as_ref().map(Cookie::value);
+        let all = form.0.all.is_some_and(Flag::is_set);
+        session::log_out(call, &accounts, &account, identity.session, cookie, all).await?;
+    }
+    let location = call.platform().app().login_path.clone();
+    Ok(Cookies {
+        answer: Redirect { status: StatusCode::FOUND, location },
+        cookies: clear_cookies(call.platform().insecure_cookies()),
+    })
+}
+
+/// A refresh token.
+#[derive(Debug, Deserialize, Validate, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct RefreshForm {
+    /// From sign-in, 1 to 512 characters.
+    #[garde(length(chars, min = 1, max = 512))]
+    refresh_token: String,
+}
+
+/// A fresh access token.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct Refreshed {
+    ok: bool,
+    access_token: String,
+    /// Its life in seconds.
+    expires_in: u64,
+}
+
+async fn refresh(visitor: Visitor, form: Form<RefreshForm>) -> Result<Cookies<Json<Refreshed>>> {
+    let call = &*visitor;
+    let accounts: Arc<Accounts> = call.provided()?;
+    let token = &form.0.refresh_token;
+    call.platform().rate_limits().count(call, REFRESH_BY_TOKEN, token).await?;
+    let Some((access_token, expires_in)) = session::refresh(call, &accounts, token).await? else {
+        return Err(Refusal { message: "Invalid or expired refresh token".into(), ..Refusal::unauthorized() }.into());
+    };
+    let cookies = match call.same_origin {
+        true => vec![credential_cookie(call, AUTH_COOKIE, access_token.clone(), expires_in)],
+        false => Vec::new(),
+    };
+    Ok(Cookies { answer: Json(Refreshed { ok: true, access_token, expires_in }), cookies })
+}

@@ -1,0 +1,264 @@
+//! Users.
+
+use backoffice_core::http::{Created, Json, Query, Routes, present, requires, wire_tenant};
+use backoffice_core::list::{Page, PageQuery, search_pattern};
+use backoffice_core::{Detail, Refusal, RequestContext, Result, Timestamp};
+use garde::Validate;
+use secrecy::SecretString;
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+use uuid::Uuid;
+
+use super::caller::{checked_email, checked_name, confirm_own, hashed};
+use super::roles::required_id;
+use super::{Done, OK, invalid};
+use crate::commands::{CreateUser, DeleteUser, UpdateUser, UserChanges};
+use crate::query::users::{UserFilter, UserLine};
+use crate::{Error, acl, foreign, query};
+
+pub(super) fn routes(routes: &mut Routes) {
+    routes.get("/auth/users", requires(&[acl::USERS_LIST]), list_users).about("List users");
+    routes
+        .post("/auth/users", requires(&[acl::USERS_CREATE]), create_user)
+        .about("Make a confirmed user")
+        .refuses(&[409, 422, 500]);
+    routes
+        .put("/auth/users", requires(&[acl::USERS_EDIT]), update_user)
+        .about("Change a user")
+        .refuses(&[404, 409, 422, 429]);
+    routes
+        .delete("/auth/users", requires(&[acl::USERS_DELETE]), delete_user)
+        .about("Remove a user; its sessions end")
+        .refuses(&[404, 409, 422]);
+}
+
+/// Parameters of the list of users.
+#[derive(Debug, Deserialize, Validate, IntoParams)]
+#[serde(rename_all = "camelCase")]
+#[into_params(parameter_in = Query)]
+#[garde(allow_unvalidated)]
+struct UserQuery {
+    /// One user.
+    id: Option<Uuid>,
+    /// Substring of e-mail address, name, organization name or role name.
+    search: Option<String>,
+    /// Substring of the name.
+    name: Option<String>,
+    /// One organization.
+    organization_id: Option<Uuid>,
+    /// Users with any of these roles: comma list or repeated, at most 100.
+    #[serde(default, alias = "roleIds[]", alias = "roleId")]
+    #[param(value_type = Vec<Uuid>)]
+    role_ids: Option<Vec<String>>,
+    /// Page number from 1.
+    #[param(minimum = 1, default = 1)]
+    page: Option<u32>,
+    /// Rows of a page.
+    #[param(minimum = 1, maximum = 100, default = 50)]
+    page_size: Option<u32>,
+}
+
+/// A user of the list.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct UserItem {
+    id: Uuid,
+    email: String,
+    name: Option<String>,
+    organization_id: Option<Uuid>,
+    organization_name: Option<String>,
+    tenant_id: Option<Uuid>,
+    tenant_name: Option<String>,
+    /// Names of its roles.
+    roles: Vec<String>,
+    role_ids: Vec<Uuid>,
+    is_active: bool,
+    is_confirmed: bool,
+    /// Only with `id`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    has_password: Option<bool>,
+    last_login_at: Option<Timestamp>,
+    created_at: Timestamp,
+    updated_at: Timestamp,
+}
+
+fn item(line: UserLine, single: bool) -> Result<UserItem> {
+    let (role_ids, roles) = line.roles()?.into_iter().map(|role| (role.id, role.name)).unzip();
+    Ok(UserItem {
+        id: line.id,
+        email: line.email,
+        name: line.name,
+        organization_id: line.organization_id,
+        organization_name: line.organization_name,
+        tenant_id: wire_tenant(line.tenant_id),
+        tenant_name: line.tenant_name,
+        roles,
+        role_ids,
+        is_active: line.is_active,
+        is_confirmed: line.is_confirmed,
+        has_password: single.then_some(line.has_password),
+        last_login_at: line.last_login_at,
+        created_at: line.created_at,
+        updated_at: line.updated_at,
+    })
+}
+
+async fn list_users(ctx: RequestContext, query: Query<UserQuery>) -> Result<Json<Page<UserItem>>> {
+    let query = query.0;
+    let window = PageQuery::new(query.page, query.page_size).window()?;
+    let filter = UserFilter {
+        id: query.id,
+        pattern: search_pattern(query.search.as_deref())?,
+        name_pattern: search_pattern(query.name.as_deref())?,
+        organization: query.organization_id,
+        roles: query.role_ids.map(|lists| role_ids(&lists)).transpose()?,
+    };
+    let connection = ctx.read().await?;
+    let page = query::users::list(&connection, &ctx, &filter, window).await?;
+    let single = filter.id.is_some();
+    Ok(Json(page.try_map(|line| item(line, single))?))
+}
+
+fn role_ids(lists: &[String]) -> Result<Vec<Uuid>> {
+    let mut ids = Vec::new();
+    for text in lists.iter().flat_map(|list| list.split(',')).map(str::trim).filter(|text| !text.is_empty()) {
+        let id = text.parse().map_err(|_| invalid(Detail::new("roleIds", "must be UUIDs", "invalid_value")))?;
+        if !ids.contains(&id) {
+            ids.push(id);
+        }
+    }
+    if ids.len() > 100 {
+        return Err(invalid(Detail::new("roleIds", "must be at most 100", "too_long")));
+    }
+    Ok(ids)
+}
+
+/// A user to be made.
+#[derive(Debug, Deserialize, Validate, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[garde(allow_unvalidated)]
+struct NewUser {
+    /// Address, unique in the tenant without regard to case.
+    email: String,
+    /// At most 120 characters.
+    name: Option<String>,
+    /// Its organization; the user belongs to that organization's tenant.
+    organization_id: Uuid,
+    /// Roles by id or name.
+    #[garde(length(max = 50))]
+    roles: Option<Vec<String>>,
+    /// 8 to 256 characters.
+    #[schema(value_type = Option<String>, format = Password)]
+    password: Option<SecretString>,
+    /// Whether to send an invitation.
+    send_invite_email: Option<bool>,
+    /// Whether it may sign in; true by default.
+    is_active: Option<bool>,
+}
+
+/// The user that was made.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct UserMade {
+    id: Uuid,
+    /// Whether an invitation was sent.
+    email_sent: bool,
+}
+
+async fn create_user(ctx: RequestContext, body: Json<NewUser>) -> Result<Created<UserMade>> {
+    let new = body.0;
+    let (email, name) = (checked_email(&new.email)?, checked_name(new.name.as_deref())?);
+    let tenant = {
+        let mut connection = ctx.read().await?;
+        foreign::tenant_of_organization(&mut connection, &ctx, new.organization_id).await?
+    };
+    let Some(tenant) = tenant else { return Err(Error::OrganizationNotFound.into()) };
+    if new.send_invite_email == Some(true) {
+        return Err(Error::InvitationNotConfigured.into());
+    }
+    let password_hash = match &new.password {
+        Some(password) => Some(hashed(&ctx, password, &email).await?),
+        None => None,
+    };
+    let command = CreateUser {
+        id: ctx.new_id(),
+        tenant,
+        organization: Some(new.organization_id),
+        email,
+        name,
+        roles: new.roles.unwrap_or_default(),
+        password_hash,
+        is_active: new.is_active.unwrap_or(true),
+    };
+    ctx.execute(&command, |id| Created(UserMade { id, email_sent: false })).await
+}
+
+/// Changes of a user; absent members stay.
+#[derive(Debug, Deserialize, Validate, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[garde(allow_unvalidated)]
+struct UserPatch {
+    id: Uuid,
+    /// New address.
+    email: Option<String>,
+    /// New name; null clears it.
+    #[serde(default, deserialize_with = "present")]
+    #[schema(value_type = Option<String>)]
+    name: Option<Option<String>>,
+    /// Organization of the same tenant.
+    organization_id: Option<Uuid>,
+    /// New password; every session of the user ends.
+    #[schema(value_type = Option<String>, format = Password)]
+    password: Option<SecretString>,
+    /// The whole set of roles, by id or name.
+    #[garde(inner(length(max = 50)))]
+    roles: Option<Vec<String>>,
+    /// Whether it may sign in.
+    is_active: Option<bool>,
+    /// Needed for one's own address or password.
+    #[schema(value_type = Option<String>, format = Password)]
+    current_password: Option<SecretString>,
+}
+
+async fn update_user(ctx: RequestContext, body: Json<UserPatch>) -> Result<Json<Done>> {
+    let patch = body.0;
+    let changes = UserChanges {
+        email: patch.email.as_deref().map(checked_email).transpose()?,
+        name: patch.name.as_ref().map(|name| checked_name(name.as_deref())).transpose()?,
+        organization: patch.organization_id,
+        password_hash: None,
+        roles: patch.roles,
+        is_active: patch.is_active,
+    };
+    let mut password_hash = None;
+    if patch.email.is_some() || patch.password.is_some() {
+        let user = {
+            let mut connection = ctx.read().await?;
+            query::users::find(&mut connection, &ctx, patch.id).await?
+        };
+        let Some(user) = user else { return Err(Refusal::not_found("User not found").into()) };
+        if ctx.identity().id == Some(user.id) {
+            confirm_own(&ctx, &user, patch.current_password.as_ref()).await?;
+        }
+        if let Some(password) = &patch.password {
+            let address = changes.email.as_deref().unwrap_or(&user.email);
+            password_hash = Some(hashed(&ctx, password, address).await?);
+        }
+    }
+    let command = UpdateUser { id: patch.id, changes: UserChanges { password_hash, ..changes } };
+    ctx.execute(&command, |()| Json(OK)).await
+}
+
+/// The user to remove.
+#[derive(Debug, Deserialize, Validate, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[garde(allow_unvalidated)]
+struct UserId {
+    /// Its id.
+    id: Option<String>,
+}
+
+async fn delete_user(ctx: RequestContext, query: Query<UserId>) -> Result<Json<Done>> {
+    let id = required_id(query.0.id.as_deref(), "User id required")?;
+    ctx.execute(&DeleteUser { id }, |()| Json(OK)).await
+}

@@ -1,0 +1,122 @@
+//! Who may sign in with an address and a password.
+
+use backoffice_core::{Call, Result, Scope};
+use diesel::sql_types::{Array, BigInt, Nullable, Text, Uuid as SqlUuid};
+use diesel::{ExpressionMethods, QueryDsl, QueryableByName, sql_query};
+use diesel_async::RunQueryDsl;
+use secrecy::{ExposeSecret, SecretString};
+use uuid::Uuid;
+
+use crate::accounts::Accounts;
+use crate::email;
+use crate::query::identity::MAY_SIGN_IN;
+use crate::schema::auth_users as users;
+use crate::session::Account;
+
+/// An account of the address.
+#[derive(Debug, Clone, QueryableByName)]
+pub(crate) struct Candidate {
+    #[diesel(sql_type = SqlUuid)]
+    pub(crate) tenant_id: Uuid,
+    #[diesel(sql_type = SqlUuid)]
+    pub(crate) id: Uuid,
+    #[diesel(sql_type = Nullable<SqlUuid>)]
+    pub(crate) organization_id: Option<Uuid>,
+    #[diesel(sql_type = Nullable<Text>)]
+    pub(crate) tenant_name: Option<String>,
+    #[diesel(sql_type = Text)]
+    password_hash: String,
+}
+
+impl Candidate {
+    pub(crate) fn account(&self) -> Account {
+        Account { tenant: self.tenant_id, id: self.id, organization: self.organization_id }
+    }
+}
+
+/// A candidate whose password matches.
+#[derive(Debug, Clone)]
+pub(crate) struct Verified {
+    pub(crate) candidate: Candidate,
+    pub(crate) is_outdated: bool,
+}
+
+/// Accounts of the address that may sign in, the oldest first.
+pub(crate) async fn candidates(
+    call: &Call,
+    accounts: &Accounts,
+    address: &str,
+    tenant: Option<Uuid>,
+) -> Result<Vec<Candidate>> {
+    let mut connection = call.database().bookkeeping(&Scope::system()).await?;
+    Ok(sql_query(format!(
+        "select u.tenant_id, u.id, u.organization_id, u.password_hash, \
+           (select t.name from directory_tenants t where t.tenant_id = u.tenant_id and t.id = u.tenant_id) as tenant_name \
+         from auth_users u \
+         where u.email_norm = $1 and ($2 is null or u.tenant_id = $2) and u.password_hash is not null{MAY_SIGN_IN} \
+         order by u.created_at, u.id limit $3"
+    ))
+    .bind::<Text, _>(email::normalized(address))
+    .bind::<Nullable<SqlUuid>, _>(tenant)
+    .bind::<BigInt, _>(accounts.config.login.max_candidates)
+    .load(&mut *connection)
+    .await?)
+}
+
+/// The candidates whose password matches: one verification each, at least one.
+pub(crate) async fn verified(
+    accounts: &Accounts,
+    candidates: Vec<Candidate>,
+    password: &SecretString,
+) -> Result<Vec<Verified>> {
+    if candidates.is_empty() {
+        accounts.hasher.verify(password, None).await?;
+    }
+    let mut matching = Vec::new();
+    for candidate in candidates {
+        let verified = accounts.hasher.verify(password, Some(&candidate.password_hash)).await?;
+        if verified.matches {
+            matching.push(Verified { candidate, is_outdated: verified.is_outdated });
+        }
+    }
+    Ok(matching)
+}
+
+#[derive(QueryableByName)]
+struct Held {
+    #[diesel(sql_type = diesel::sql_types::Bool)]
+    is_held: bool,
+}
+
+/// Whether the user has a role with one of these lower-case names.
+pub(crate) async fn holds_role(call: &Call, candidate: &Candidate, names: &[String]) -> Result<bool> {
+    let mut connection = call.database().read(&Scope::tenant(candidate.tenant_id)).await?;
+    let held: Held = sql_query(
+        "select exists (select 1 from auth_user_roles l \
+           join auth_roles r on r.tenant_id = l.role_tenant_id and r.id = l.role_id \
+           where l.tenant_id = $1 and l.user_id = $2 and r.name_norm = any($3)) as is_held",
+    )
+    .bind::<SqlUuid, _>(candidate.tenant_id)
+    .bind::<SqlUuid, _>(candidate.id)
+    .bind::<Array<Text>, _>(names)
+    .get_result(&mut *connection)
+    .await?;
+    Ok(held.is_held)
+}
+
+/// Stores the hash of the password under the present parameters. No command: nothing changes that a client could see.
+pub(crate) async fn rehash(call: &Call, accounts: &Accounts, candidate: &Candidate, password: &SecretString) -> Result<()> {
+    let hash: SecretString = accounts.hasher.hash(call.platform().ids(), password).await?.into();
+    let mut connection = call.database().bookkeeping(&Scope::tenant(candidate.tenant_id)).await?;
+    diesel::update(
+        users::table
+            .filter(users::tenant_id.eq(candidate.tenant_id))
+            .filter(users::id.eq(candidate.id))
+            // Unless it was changed meanwhile.
+            .filter(users::password_hash.eq(&candidate.password_hash)),
+    )
+    .set(users::password_hash.eq(hash.expose_secret()))
+    .execute(&mut *connection)
+    .await?;
+    Ok(())
+}

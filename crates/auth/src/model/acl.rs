@@ -1,0 +1,247 @@
+//! Access control lists of roles and users: entities of their own for edits, children of their role or user otherwise. An ACL has the id
+//! of its role or user.
+
+use backoffice_core::command::{Depth, Entity, EntityRef, Field, Located, Snapshot, Snapshots, Transition};
+use backoffice_core::db::Tx;
+use backoffice_core::{Result, Timestamp};
+use diesel::upsert::excluded;
+use diesel::{ExpressionMethods, Insertable, QueryDsl, Queryable, Selectable, SelectableHelper};
+use diesel_async::RunQueryDsl;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use super::{Role, User, last_super_admin};
+use crate::revocation::{self, Subject};
+use crate::schema::{auth_role_acls as role_acls, auth_user_acls as user_acls};
+use crate::{grants, query};
+
+const FIELDS: &[Field] = &[
+    Field::tracked("id"),
+    Field::tracked("tenantId"),
+    Field::tracked("roleId"),
+    Field::tracked("userId"),
+    Field::tracked("isSuperAdmin"),
+    Field::tracked("features"),
+    Field::tracked("organizations"),
+    Field::tracked("createdAt"),
+    Field::volatile("updatedAt"),
+];
+
+/// A row of `auth_role_acls`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Queryable, Selectable, Insertable)]
+#[diesel(table_name = role_acls, check_for_backend(diesel::pg::Pg))]
+#[serde(rename_all = "camelCase")]
+pub struct RoleAclRow {
+    /// Tenant of the role.
+    pub tenant_id: Uuid,
+    /// Id of the role.
+    pub id: Uuid,
+    /// Id of the role.
+    pub role_id: Uuid,
+    /// Whether it grants everything.
+    pub is_super_admin: bool,
+    /// The grants, sorted.
+    pub features: Vec<String>,
+    /// The organizations, sorted; `None` = all of the tenant.
+    pub organizations: Option<Vec<Uuid>>,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When it was last changed.
+    pub updated_at: Timestamp,
+}
+
+/// A row of `auth_user_acls`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Queryable, Selectable, Insertable)]
+#[diesel(table_name = user_acls, check_for_backend(diesel::pg::Pg))]
+#[serde(rename_all = "camelCase")]
+pub struct UserAclRow {
+    /// Tenant of the user.
+    pub tenant_id: Uuid,
+    /// Id of the user.
+    pub id: Uuid,
+    /// Id of the user.
+    pub user_id: Uuid,
+    /// Whether it grants everything.
+    pub is_super_admin: bool,
+    /// The grants, sorted.
+    pub features: Vec<String>,
+    /// The organizations, sorted; `None` = all of the tenant.
+    pub organizations: Option<Vec<Uuid>>,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When it was last changed.
+    pub updated_at: Timestamp,
+}
+
+pub(crate) fn acl_of(row: &RoleAclRow) -> grants::Acl {
+    grants::Acl {
+        is_super_admin: row.is_super_admin,
+        features: row.features.clone(),
+        organizations: row.organizations.clone(),
+    }
+}
+
+pub(crate) fn acl_of_user(row: &UserAclRow) -> grants::Acl {
+    grants::Acl {
+        is_super_admin: row.is_super_admin,
+        features: row.features.clone(),
+        organizations: row.organizations.clone(),
+    }
+}
+
+pub(crate) async fn store_role_acls(tx: &mut Tx<'_>, rows: &[RoleAclRow]) -> Result<()> {
+    diesel::insert_into(role_acls::table)
+        .values(rows)
+        .on_conflict((role_acls::tenant_id, role_acls::id))
+        .do_update()
+        .set((
+            role_acls::is_super_admin.eq(excluded(role_acls::is_super_admin)),
+            role_acls::features.eq(excluded(role_acls::features)),
+            role_acls::organizations.eq(excluded(role_acls::organizations)),
+            role_acls::created_at.eq(excluded(role_acls::created_at)),
+            role_acls::updated_at.eq(excluded(role_acls::updated_at)),
+        ))
+        .execute(tx.conn())
+        .await?;
+    Ok(())
+}
+
+pub(crate) async fn store_user_acls(tx: &mut Tx<'_>, rows: &[UserAclRow]) -> Result<()> {
+    diesel::insert_into(user_acls::table)
+        .values(rows)
+        .on_conflict((user_acls::tenant_id, user_acls::id))
+        .do_update()
+        .set((
+            user_acls::is_super_admin.eq(excluded(user_acls::is_super_admin)),
+            user_acls::features.eq(excluded(user_acls::features)),
+            user_acls::organizations.eq(excluded(user_acls::organizations)),
+            user_acls::created_at.eq(excluded(user_acls::created_at)),
+            user_acls::updated_at.eq(excluded(user_acls::updated_at)),
+        ))
+        .execute(tx.conn())
+        .await?;
+    Ok(())
+}
+
+/// Entity kind `auth.role_acl`.
+#[derive(Debug)]
+pub enum RoleAcl {}
+
+impl Entity for RoleAcl {
+    const KIND: &'static str = "auth.role_acl";
+    const FIELDS: &'static [Field] = FIELDS;
+    const NOT_FOUND: &'static str = Role::NOT_FOUND;
+
+    async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<Located>> {
+        Role::lock(tx, ids).await
+    }
+
+    async fn load(tx: &mut Tx<'_>, ids: &[Uuid], _depth: Depth) -> Result<Snapshots> {
+        let tenant = tx.tenant();
+        let rows: Vec<RoleAclRow> = role_acls::table
+            .filter(role_acls::tenant_id.eq(tenant))
+            .filter(role_acls::id.eq_any(ids))
+            .select(RoleAclRow::as_select())
+            .load(tx.conn())
+            .await?;
+        rows.into_iter().map(|row| Ok((row.id, Snapshot::of(&row)?.with_organization(None)))).collect()
+    }
+
+    async fn store(tx: &mut Tx<'_>, snapshots: &[Snapshot]) -> Result<Vec<String>> {
+        let now = tx.now();
+        let rows: Vec<RoleAclRow> =
+            snapshots.iter().map(|image| image.row().map(|row| RoleAclRow { updated_at: now, ..row })).collect::<Result<_>>()?;
+        store_role_acls(tx, &rows).await?;
+        Ok(Vec::new())
+    }
+
+    async fn remove(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<()> {
+        let tenant = tx.tenant();
+        diesel::delete(role_acls::table.filter(role_acls::tenant_id.eq(tenant)).filter(role_acls::id.eq_any(ids)))
+            .execute(tx.conn())
+            .await?;
+        Ok(())
+    }
+
+    async fn guard(tx: &mut Tx<'_>, step: &Transition<'_>) -> Result<()> {
+        let acl = |image: Option<&Snapshot>| image.map(|image| image.row::<RoleAclRow>().map(|row| acl_of(&row))).transpose();
+        let (from, to) = (acl(step.from)?, acl(step.to)?);
+        grants::may_write_role(tx)?;
+        grants::check_role_acl(tx, from.as_ref(), to.as_ref()).await?;
+        if from.is_some_and(|acl| acl.is_super_admin) && !to.is_some_and(|acl| acl.is_super_admin) {
+            last_super_admin(tx).await?;
+        }
+        Ok(())
+    }
+
+    async fn settled(tx: &mut Tx<'_>, step: &Transition<'_>) -> Result<()> {
+        revocation::revoke(tx, Subject::Role(step.id)).await
+    }
+
+    fn parent(snapshot: &Snapshot) -> Option<EntityRef> {
+        let id = snapshot.get("roleId")?.as_str()?.parse().ok()?;
+        Some(EntityRef { kind: Role::KIND, id })
+    }
+}
+
+/// Entity kind `auth.user_acl`.
+#[derive(Debug)]
+pub enum UserAcl {}
+
+impl Entity for UserAcl {
+    const KIND: &'static str = "auth.user_acl";
+    const FIELDS: &'static [Field] = FIELDS;
+    const NOT_FOUND: &'static str = User::NOT_FOUND;
+
+    async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<Located>> {
+        User::lock(tx, ids).await
+    }
+
+    async fn load(tx: &mut Tx<'_>, ids: &[Uuid], _depth: Depth) -> Result<Snapshots> {
+        let tenant = tx.tenant();
+        let rows: Vec<UserAclRow> = user_acls::table
+            .filter(user_acls::tenant_id.eq(tenant))
+            .filter(user_acls::id.eq_any(ids))
+            .select(UserAclRow::as_select())
+            .load(tx.conn())
+            .await?;
+        rows.into_iter().map(|row| Ok((row.id, Snapshot::of(&row)?.with_organization(None)))).collect()
+    }
+
+    async fn store(tx: &mut Tx<'_>, snapshots: &[Snapshot]) -> Result<Vec<String>> {
+        let now = tx.now();
+        let rows: Vec<UserAclRow> =
+            snapshots.iter().map(|image| image.row().map(|row| UserAclRow { updated_at: now, ..row })).collect::<Result<_>>()?;
+        store_user_acls(tx, &rows).await?;
+        Ok(Vec::new())
+    }
+
+    async fn remove(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<()> {
+        let tenant = tx.tenant();
+        diesel::delete(user_acls::table.filter(user_acls::tenant_id.eq(tenant)).filter(user_acls::id.eq_any(ids)))
+            .execute(tx.conn())
+            .await?;
+        Ok(())
+    }
+
+    async fn guard(tx: &mut Tx<'_>, step: &Transition<'_>) -> Result<()> {
+        let acl =
+            |image: Option<&Snapshot>| image.map(|image| image.row::<UserAclRow>().map(|row| acl_of_user(&row))).transpose();
+        let (from, to) = (acl(step.from)?, acl(step.to)?);
+        let roles = query::rights::acls_of_roles(tx, step.id).await?;
+        grants::check_user_acl(tx, from.as_ref(), to.as_ref(), &roles).await?;
+        if !to.is_some_and(|acl| acl.is_super_admin) {
+            last_super_admin(tx).await?;
+        }
+        Ok(())
+    }
+
+    async fn settled(tx: &mut Tx<'_>, step: &Transition<'_>) -> Result<()> {
+        revocation::revoke(tx, Subject::User(step.id)).await
+    }
+
+    fn parent(snapshot: &Snapshot) -> Option<EntityRef> {
+        let id = snapshot.get("userId")?.as_str()?.parse().ok()?;
+        Some(EntityRef { kind: User::KIND, id })
+    }
+}

@@ -1,0 +1,182 @@
+//! Roles. The ACL of a role comes and goes with it.
+
+use backoffice_core::command::{Depth, Entity, Field, Located, Snapshot, Snapshots, Transition};
+use backoffice_core::db::Tx;
+use backoffice_core::{Error, Result, Timestamp};
+use diesel::upsert::excluded;
+use diesel::{ExpressionMethods, Identifiable, Insertable, QueryDsl, Queryable, Selectable, SelectableHelper};
+use diesel_async::RunQueryDsl;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use super::acl::{RoleAcl, RoleAclRow, acl_of};
+use crate::revocation::{self, Subject};
+use crate::schema::{auth_default_grants as defaults, auth_role_acls as acls, auth_roles as roles};
+use crate::{grants, query};
+
+/// A row of `auth_roles`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Queryable, Selectable, Insertable, Identifiable)]
+#[diesel(table_name = roles, primary_key(tenant_id, id), check_for_backend(diesel::pg::Pg))]
+#[serde(rename_all = "camelCase")]
+pub struct RoleRow {
+    /// Its tenant; the nil UUID for a global role.
+    pub tenant_id: Uuid,
+    /// Its id.
+    pub id: Uuid,
+    /// Its name, unique in the tenant without regard to case.
+    pub name: String,
+    #[serde(skip)]
+    pub(crate) name_norm: String,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When it was last changed.
+    pub updated_at: Timestamp,
+}
+
+/// A row of `auth_default_grants`: a default grant that the role was once given.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Queryable, Selectable, Insertable)]
+#[diesel(table_name = defaults, check_for_backend(diesel::pg::Pg))]
+#[serde(rename_all = "camelCase")]
+struct DefaultGrantRow {
+    tenant_id: Uuid,
+    id: Uuid,
+    role_id: Uuid,
+    feature: String,
+    created_at: Timestamp,
+    updated_at: Timestamp,
+}
+
+const DEFAULT_GRANT_KIND: &str = "auth.default_grant";
+
+/// Entity kind `auth.role`.
+#[derive(Debug)]
+pub enum Role {}
+
+impl Entity for Role {
+    const KIND: &'static str = "auth.role";
+    const FIELDS: &'static [Field] = &[
+        Field::tracked("id"),
+        Field::tracked("tenantId"),
+        Field::tracked("name"),
+        Field::tracked("createdAt"),
+        Field::volatile("updatedAt"),
+    ];
+    const NOT_FOUND: &'static str = "Role not found";
+
+    async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<Located>> {
+        let context = tx.context();
+        query::roles::lock(tx.conn(), context, ids).await
+    }
+
+    async fn load(tx: &mut Tx<'_>, ids: &[Uuid], depth: Depth) -> Result<Snapshots> {
+        let tenant = tx.tenant();
+        let rows: Vec<RoleRow> = roles::table
+            .filter(roles::tenant_id.eq(tenant))
+            .filter(roles::id.eq_any(ids))
+            .select(RoleRow::as_select())
+            .load(tx.conn())
+            .await?;
+        let children: Vec<RoleAclRow> = match depth {
+            Depth::Own => Vec::new(),
+            Depth::Tree => {
+                acls::table
+                    .filter(acls::tenant_id.eq(tenant))
+                    .filter(acls::role_id.eq_any(ids))
+                    .select(RoleAclRow::as_select())
+                    .order(acls::id)
+                    .load(tx.conn())
+                    .await?
+            }
+        };
+        let granted: Vec<DefaultGrantRow> = match depth {
+            Depth::Own => Vec::new(),
+            Depth::Tree => {
+                defaults::table
+                    .filter(defaults::tenant_id.eq(tenant))
+                    .filter(defaults::role_id.eq_any(ids))
+                    .select(DefaultGrantRow::as_select())
+                    .order(defaults::id)
+                    .load(tx.conn())
+                    .await?
+            }
+        };
+        let mut snapshots = Snapshots::new();
+        for row in rows {
+            let mut snapshot = Snapshot::of(&row)?.with_organization(None);
+            if depth == Depth::Tree {
+                let own: Vec<&RoleAclRow> = children.iter().filter(|acl| acl.role_id == row.id).collect();
+                let granted: Vec<&DefaultGrantRow> = granted.iter().filter(|one| one.role_id == row.id).collect();
+                snapshot = snapshot.with_children(RoleAcl::KIND, &own)?.with_children(DEFAULT_GRANT_KIND, &granted)?;
+            }
+            snapshots.insert(row.id, snapshot);
+        }
+        Ok(snapshots)
+    }
+
+    async fn store(tx: &mut Tx<'_>, snapshots: &[Snapshot]) -> Result<Vec<String>> {
+        let now = tx.now();
+        let mut rows = Vec::with_capacity(snapshots.len());
+        let (mut children, mut granted) = (Vec::new(), Vec::new());
+        for snapshot in snapshots {
+            let row: RoleRow = snapshot.row()?;
+            rows.push(RoleRow { name_norm: row.name.to_lowercase(), updated_at: now, ..row });
+            for acl in snapshot.children::<RoleAclRow>(RoleAcl::KIND)?.unwrap_or_default() {
+                children.push(RoleAclRow { updated_at: now, ..acl });
+            }
+            granted.extend(snapshot.children::<DefaultGrantRow>(DEFAULT_GRANT_KIND)?.unwrap_or_default());
+        }
+        diesel::insert_into(roles::table)
+            .values(&rows)
+            .on_conflict((roles::tenant_id, roles::id))
+            .do_update()
+            .set((
+                roles::name.eq(excluded(roles::name)),
+                roles::name_norm.eq(excluded(roles::name_norm)),
+                roles::created_at.eq(excluded(roles::created_at)),
+                roles::updated_at.eq(excluded(roles::updated_at)),
+            ))
+            .execute(tx.conn())
+            .await?;
+        if !children.is_empty() {
+            super::acl::store_role_acls(tx, &children).await?;
+        }
+        if !granted.is_empty() {
+            diesel::insert_into(defaults::table).values(&granted).on_conflict_do_nothing().execute(tx.conn()).await?;
+        }
+        Ok(Vec::new())
+    }
+
+    async fn remove(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<()> {
+        let tenant = tx.tenant();
+        diesel::delete(roles::table.filter(roles::tenant_id.eq(tenant)).filter(roles::id.eq_any(ids)))
+            .execute(tx.conn())
+            .await?;
+        Ok(())
+    }
+
+    async fn guard(tx: &mut Tx<'_>, step: &Transition<'_>) -> Result<()> {
+        grants::may_write_role(tx)?;
+        let reserved = |image: Option<&Snapshot>| {
+            let name = image.and_then(|image| image.get("name")).and_then(|name| name.as_str());
+            name.is_some_and(|name| name.to_lowercase() == crate::seed::SUPER_ADMIN_ROLE)
+        };
+        if (reserved(step.from) || reserved(step.to)) && tx.context().identity().id.is_some() {
+            return Err(crate::Error::ReservedRole { deleting: step.to.is_none() }.into());
+        }
+        let acl = |image: Option<&Snapshot>| -> Result<Option<grants::Acl>, Error> {
+            let rows = image.map(|image| image.children::<RoleAclRow>(RoleAcl::KIND)).transpose()?.flatten();
+            Ok(rows.iter().flatten().next().map(acl_of))
+        };
+        if step.restoring {
+            grants::check_role_acl(tx, acl(step.from)?.as_ref(), acl(step.to)?.as_ref()).await?;
+        }
+        Ok(())
+    }
+
+    async fn settled(tx: &mut Tx<'_>, step: &Transition<'_>) -> Result<()> {
+        if step.from.is_some() && step.to.is_none() {
+            revocation::revoke(tx, Subject::Role(step.id)).await?;
+        }
+        Ok(())
+    }
+}

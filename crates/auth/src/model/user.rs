@@ -1,0 +1,297 @@
+//! Users. Role links are part of a user, its ACL comes and goes with it. A deleted user stays as a tombstone that keeps the password.
+
+use std::collections::BTreeSet;
+
+use backoffice_core::command::{Depth, Entity, Field, Located, Snapshot, Snapshots, Transition};
+use backoffice_core::db::Tx;
+use backoffice_core::{Result, Timestamp};
+use diesel::sql_types::Bool;
+use diesel::upsert::excluded;
+use diesel::{
+    ExpressionMethods, Insertable, QueryDsl, Queryable, QueryableByName, Selectable, SelectableHelper, sql_query,
+};
+use diesel_async::RunQueryDsl;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use uuid::Uuid;
+
+use super::acl::{UserAcl, UserAclRow, acl_of_user, store_user_acls};
+use crate::revocation::{self, Subject};
+use crate::schema::{auth_roles as roles, auth_user_acls as acls, auth_user_roles as links, auth_users as users};
+use crate::{email, grants, query};
+
+const LINK_KIND: &str = "auth.user_role";
+
+/// A row of `auth_users` without its secret.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Queryable, Selectable, Insertable)]
+#[diesel(table_name = users, check_for_backend(diesel::pg::Pg))]
+#[serde(rename_all = "camelCase")]
+pub struct UserRow {
+    /// Its tenant; the nil UUID for users of the platform.
+    pub tenant_id: Uuid,
+    /// Its id.
+    pub id: Uuid,
+    /// Its organization.
+    pub organization_id: Option<Uuid>,
+    /// E-mail address as typed.
+    pub email: String,
+    #[serde(skip)]
+    pub(crate) email_norm: String,
+    /// Name.
+    pub name: Option<String>,
+    /// Whether it may sign in.
+    pub is_active: bool,
+    /// Whether it has shown that the address is its own, or an administrator vouches for it.
+    pub is_confirmed: bool,
+    /// Last sign-in.
+    pub last_login_at: Option<Timestamp>,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When it was last changed.
+    pub updated_at: Timestamp,
+}
+
+/// A row of `auth_user_roles`: a user holds a role of its tenant or a global one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Queryable, Selectable, Insertable)]
+#[diesel(table_name = links, check_for_backend(diesel::pg::Pg))]
+#[serde(rename_all = "camelCase")]
+pub struct UserRoleRow {
+    /// Tenant of the user.
+    pub tenant_id: Uuid,
+    /// Id of the link.
+    pub id: Uuid,
+    /// The user.
+    pub user_id: Uuid,
+    /// Tenant of the role; the nil UUID for a global one.
+    pub role_tenant_id: Uuid,
+    /// The role.
+    pub role_id: Uuid,
+    /// When it was assigned.
+    pub created_at: Timestamp,
+    /// The same.
+    pub updated_at: Timestamp,
+}
+
+/// Entity kind `auth.user`.
+#[derive(Debug)]
+pub enum User {}
+
+impl Entity for User {
+    const KIND: &'static str = "auth.user";
+    const FIELDS: &'static [Field] = &[
+        Field::tracked("id"),
+        Field::tracked("tenantId"),
+        Field::tracked("organizationId"),
+        Field::tracked("email"),
+        Field::tracked("name"),
+        Field::tracked("isActive"),
+        Field::tracked("isConfirmed"),
+        Field::tracked("roleIds"),
+        Field::secret("passwordHash"),
+        Field::tracked("createdAt"),
+        Field::volatile("lastLoginAt"),
+        Field::volatile("updatedAt"),
+    ];
+    const NOT_FOUND: &'static str = "User not found";
+
+    async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<Located>> {
+        let context = tx.context();
+        query::users::lock(tx.conn(), context, ids).await
+    }
+
+    async fn load(tx: &mut Tx<'_>, ids: &[Uuid], depth: Depth) -> Result<Snapshots> {
+        let tenant = tx.tenant();
+        let rows: Vec<UserRow> = users::table
+            .filter(users::tenant_id.eq(tenant))
+            .filter(users::id.eq_any(ids))
+            .filter(users::deleted_at.is_null())
+            .select(UserRow::as_select())
+            .load(tx.conn())
+            .await?;
+        let held: Vec<UserRoleRow> = links::table
+            .filter(links::tenant_id.eq(tenant))
+            .filter(links::user_id.eq_any(ids))
+            .order(links::id)
+            .select(UserRoleRow::as_select())
+            .load(tx.conn())
+            .await?;
+        let own_acls: Vec<UserAclRow> = match depth {
+            Depth::Own => Vec::new(),
+            Depth::Tree => {
+                acls::table
+                    .filter(acls::tenant_id.eq(tenant))
+                    .filter(acls::user_id.eq_any(ids))
+                    .select(UserAclRow::as_select())
+                    .load(tx.conn())
+                    .await?
+            }
+        };
+        let mut snapshots = Snapshots::new();
+        for row in rows {
+            let held: Vec<&UserRoleRow> = held.iter().filter(|link| link.user_id == row.id).collect();
+            let role_ids: BTreeSet<Uuid> = held.iter().map(|link| link.role_id).collect();
+            let mut snapshot =
+                Snapshot::of(&row)?.with_member("roleIds", json!(role_ids)).with_children(LINK_KIND, &held)?;
+            if depth == Depth::Tree {
+                let own: Vec<&UserAclRow> = own_acls.iter().filter(|acl| acl.user_id == row.id).collect();
+                snapshot = snapshot.with_children(UserAcl::KIND, &own)?;
+            }
+            snapshots.insert(row.id, snapshot);
+        }
+        Ok(snapshots)
+    }
+
+    async fn store(tx: &mut Tx<'_>, snapshots: &[Snapshot]) -> Result<Vec<String>> {
+        let now = tx.now();
+        let (mut rows, mut wanted, mut own_acls) = (Vec::new(), Vec::new(), Vec::new());
+        for snapshot in snapshots {
+            let row: UserRow = snapshot.row()?;
+            rows.push(UserRow { email_norm: email::normalized(&row.email), updated_at: now, ..row });
+            wanted.extend(snapshot.children::<UserRoleRow>(LINK_KIND)?.unwrap_or_default());
+            for acl in snapshot.children::<UserAclRow>(UserAcl::KIND)?.unwrap_or_default() {
+                own_acls.push(UserAclRow { updated_at: now, ..acl });
+            }
+        }
+        diesel::insert_into(users::table)
+            .values(&rows)
+            .on_conflict((users::tenant_id, users::id))
+            .do_update()
+            .set((
+                users::organization_id.eq(excluded(users::organization_id)),
+                users::email.eq(excluded(users::email)),
+                users::email_norm.eq(excluded(users::email_norm)),
+                users::name.eq(excluded(users::name)),
+                users::is_active.eq(excluded(users::is_active)),
+                users::is_confirmed.eq(excluded(users::is_confirmed)),
+                users::created_at.eq(excluded(users::created_at)),
+                users::updated_at.eq(excluded(users::updated_at)),
+                users::deleted_at.eq(None::<Timestamp>),
+            ))
+            .execute(tx.conn())
+            .await?;
+        let ids: Vec<Uuid> = rows.iter().map(|row| row.id).collect();
+        let dropped = replace_links(tx, &ids, wanted).await?;
+        if !own_acls.is_empty() {
+            store_user_acls(tx, &own_acls).await?;
+        }
+        Ok(dropped)
+    }
+
+    async fn remove(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<()> {
+        let (tenant, now) = (tx.tenant(), tx.now());
+        diesel::delete(links::table.filter(links::tenant_id.eq(tenant)).filter(links::user_id.eq_any(ids)))
+            .execute(tx.conn())
+            .await?;
+        diesel::delete(acls::table.filter(acls::tenant_id.eq(tenant)).filter(acls::user_id.eq_any(ids)))
+            .execute(tx.conn())
+            .await?;
+        diesel::update(users::table.filter(users::tenant_id.eq(tenant)).filter(users::id.eq_any(ids)))
+            .set((users::deleted_at.eq(now), users::updated_at.eq(now)))
+            .execute(tx.conn())
+            .await?;
+        Ok(())
+    }
+
+    async fn guard(tx: &mut Tx<'_>, step: &Transition<'_>) -> Result<()> {
+        let held = |image: Option<&Snapshot>| -> Result<Vec<UserRoleRow>> {
+            Ok(image.map(|image| image.children(LINK_KIND)).transpose()?.flatten().unwrap_or_default())
+        };
+        let (before, after) = (held(step.from)?, held(step.to)?);
+        let added: Vec<Uuid> = after
+            .iter()
+            .map(|link| link.role_id)
+            .filter(|role| !before.iter().any(|link| link.role_id == *role))
+            .collect();
+        if !added.is_empty() {
+            for acl in query::rights::acls_of(tx, &added).await? {
+                grants::check_assignment(tx, &acl).await?;
+            }
+        }
+        let own_acl = |image: Option<&Snapshot>| -> Result<Option<grants::Acl>> {
+            let rows = image.map(|image| image.children::<UserAclRow>(UserAcl::KIND)).transpose()?.flatten();
+            Ok(rows.iter().flatten().next().map(acl_of_user))
+        };
+        if step.restoring && step.to.is_some() {
+            let acl = own_acl(step.to)?;
+            grants::check_user_acl(tx, None, acl.as_ref(), &[]).await?;
+        }
+        let taken = before.iter().any(|link| !after.iter().any(|kept| kept.role_id == link.role_id));
+        if step.from.is_some() && (taken || step.to.is_none_or(|to| !is_active(to))) {
+            last_super_admin(tx).await?;
+        }
+        Ok(())
+    }
+
+    async fn settled(tx: &mut Tx<'_>, step: &Transition<'_>) -> Result<()> {
+        let Some(from) = step.from else { return Ok(()) };
+        let signed_out = step.to.is_none_or(|to| is_active(from) && !is_active(to));
+        if signed_out {
+            crate::session::end_all(tx, step.id, None, "account_closed").await?;
+        }
+        revocation::revoke(tx, Subject::User(step.id)).await
+    }
+}
+
+fn is_active(image: &Snapshot) -> bool {
+    image.get("isActive").and_then(serde_json::Value::as_bool).unwrap_or(false)
+}
+
+/// Makes the role links exactly these, ids and all. Links to roles that are gone are left out and named.
+async fn replace_links(tx: &mut Tx<'_>, users: &[Uuid], wanted: Vec<UserRoleRow>) -> Result<Vec<String>> {
+    let tenant = tx.tenant();
+    let kept: Vec<Uuid> = wanted.iter().map(|link| link.id).collect();
+    diesel::delete(
+        links::table
+            .filter(links::tenant_id.eq(tenant))
+            .filter(links::user_id.eq_any(users))
+            .filter(links::id.ne_all(&kept)),
+    )
+    .execute(tx.conn())
+    .await?;
+    let named: Vec<Uuid> = wanted.iter().map(|link| link.role_id).collect();
+    let existing: Vec<(Uuid, Uuid)> = roles::table
+        .filter(roles::tenant_id.eq_any([tenant, backoffice_core::ids::PLATFORM_TENANT]))
+        .filter(roles::id.eq_any(&named))
+        .select((roles::tenant_id, roles::id))
+        .load(tx.conn())
+        .await?;
+    let (present, gone): (Vec<_>, Vec<_>) =
+        wanted.into_iter().partition(|link| existing.contains(&(link.role_tenant_id, link.role_id)));
+    diesel::insert_into(links::table).values(&present).on_conflict_do_nothing().execute(tx.conn()).await?;
+    Ok(gone.into_iter().map(|link| format!("auth.role:{}", link.role_id)).collect())
+}
+
+#[derive(QueryableByName)]
+struct Exists {
+    #[diesel(sql_type = Bool)]
+    it_exists: bool,
+}
+
+/// Refuses a step after which no super administrator could sign in. Only super administrators and the platform itself can bring that
+/// about, and they see all tenants. Such steps wait for each other.
+pub(crate) async fn last_super_admin(tx: &mut Tx<'_>) -> Result<()> {
+    if !tx.context().rights().is_super_admin {
+        return Ok(());
+    }
+    sql_query("select pg_advisory_xact_lock(hashtext('auth.last_super_admin'))").execute(tx.conn()).await?;
+    let left: Exists = sql_query(
+        "select exists (
+            select 1 from auth_users u
+            where u.deleted_at is null and u.is_active and u.is_confirmed and u.password_hash is not null
+              and (u.tenant_id = '00000000-0000-0000-0000-000000000000' or exists (
+                  select 1 from directory_tenants t where t.tenant_id = u.tenant_id and t.is_active and t.deleted_at is null))
+              and (u.organization_id is null or exists (
+                  select 1 from directory_organizations o
+                  where o.tenant_id = u.tenant_id and o.id = u.organization_id and o.is_active and o.deleted_at is null))
+              and coalesce(
+                  (select a.is_super_admin from auth_user_acls a where a.tenant_id = u.tenant_id and a.user_id = u.id),
+                  exists (
+                      select 1 from auth_user_roles l
+                      join auth_role_acls a on a.tenant_id = l.role_tenant_id and a.role_id = l.role_id
+                      where l.tenant_id = u.tenant_id and l.user_id = u.id and a.is_super_admin))
+        ) as it_exists",
+    )
+    .get_result(tx.conn())
+    .await?;
+    if left.it_exists { Ok(()) } else { Err(crate::Error::LastSuperAdmin.into()) }
+}

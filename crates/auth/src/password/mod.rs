@@ -1,0 +1,232 @@
+//! Passwords: what is accepted, and hashing on a bounded pool.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use argon2::password_hash::phc::PasswordHash;
+use argon2::{Algorithm, Argon2, Params, PasswordHasher, PasswordVerifier, Version};
+use backoffice_core::config::ConfigError;
+use backoffice_core::ids::Ids;
+use backoffice_core::{Error as CoreError, Result};
+use secrecy::{ExposeSecret, SecretString};
+use tokio::sync::Semaphore;
+use unicode_normalization::UnicodeNormalization;
+
+use crate::config::{Argon2Config, PasswordConfig};
+use crate::{Error, email};
+
+const COMMON: &str = include_str!("common.txt");
+
+/// The rules for new passwords.
+pub(crate) struct Policy {
+    min: usize,
+    max: usize,
+    refused: HashSet<String>,
+}
+
+impl Policy {
+    pub(crate) fn new(config: &PasswordConfig) -> Result<Self, ConfigError> {
+        let mut refused = HashSet::new();
+        if config.reject_common {
+            refused.extend(COMMON.lines().map(str::to_owned));
+        }
+        if let Some(file) = &config.common_list_file {
+            let text = std::fs::read_to_string(file).map_err(|error| {
+                ConfigError::new("auth.password.common_list_file", format!("{}: {error}", file.display()))
+            })?;
+            refused.extend(text.lines().map(str::to_lowercase));
+        }
+        Ok(Self { min: config.min_length, max: config.max_length, refused })
+    }
+
+    /// Refuses a password that breaks a rule.
+    pub(crate) fn check(&self, password: &SecretString, address: &str) -> Result<(), Error> {
+        let password: String = password.expose_secret().nfc().collect();
+        let length = password.chars().count();
+        let lower = password.to_lowercase();
+        let code = if password.contains('\0') {
+            "invalid_character"
+        } else if length < self.min {
+            "too_short"
+        } else if length > self.max {
+            "too_long"
+        } else if self.refused.contains(&lower) {
+            "too_common"
+        } else if lower == email::normalized(address) {
+            "equals_email"
+        } else {
+            return Ok(());
+        };
+        Err(Error::PasswordPolicy(code))
+    }
+}
+
+/// Computes argon2id hashes: as many at once as there are permits, a bounded number waiting.
+pub(crate) struct Hasher {
+    argon2: Argon2<'static>,
+    permits: Arc<Semaphore>,
+    waiting: AtomicUsize,
+    queue: usize,
+    dummy: String,
+}
+
+/// What a verification found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Verified {
+    pub(crate) matches: bool,
+    /// The hash was made with other parameters.
+    pub(crate) is_outdated: bool,
+}
+
+impl Hasher {
+    pub(crate) fn new(config: &Argon2Config) -> Result<Self, ConfigError> {
+        let params = Params::new(config.memory_kib, config.iterations, config.parallelism, None)
+            .map_err(|error| ConfigError::new("auth.argon2", error.to_string()))?;
+        let argon2 = Argon2::new(Algorithm::Argon2id, Version::V0x13, params);
+        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        // Verified when there is no account, so that an answer takes as long as for one.
+        let dummy = argon2
+            .hash_password_with_salt(b"nobody", &[7; 16])
+            .map_err(|error| ConfigError::new("auth.argon2", error.to_string()))?
+            .to_string();
+        Ok(Self {
+            argon2,
+            permits: Arc::new(Semaphore::new(config.threads.unwrap_or(cores).max(1))),
+            waiting: AtomicUsize::new(0),
+            queue: config.queue,
+            dummy,
+        })
+    }
+
+    /// The hash of a password in PHC form.
+    pub(crate) async fn hash(&self, ids: &Ids, password: &SecretString) -> Result<String> {
+        let (argon2, salt, bytes) = (self.argon2.clone(), ids.random::<16>(), normalized(password));
+        self.on_pool(move || {
+            argon2
+                .hash_password_with_salt(bytes.expose_secret().as_bytes(), &salt)
+                .map(|hash| hash.to_string())
+                .map_err(|error| CoreError::internal(format!("password hashing failed: {error}")))
+        })
+        .await?
+    }
+
+    /// Compares a password with a stored hash; without one with a dummy, which never matches.
+    pub(crate) async fn verify(&self, password: &SecretString, stored: Option<&str>) -> Result<Verified> {
+        let (argon2, bytes) = (self.argon2.clone(), normalized(password));
+        let (stored, exists) = (stored.unwrap_or(&self.dummy).to_owned(), stored.is_some());
+        self.on_pool(move || {
+            let matches = argon2.verify_password(bytes.expose_secret().as_bytes(), stored.as_str()).is_ok();
+            let is_outdated = PasswordHash::new(&stored)
+                .ok()
+                .and_then(|hash| Params::try_from(&hash).ok())
+                .is_none_or(|params| {
+                    let wanted = argon2.params();
+                    (params.m_cost(), params.t_cost(), params.p_cost()) != (wanted.m_cost(), wanted.t_cost(), wanted.p_cost())
+                });
+            Verified { matches: matches && exists, is_outdated }
+        })
+        .await
+    }
+
+    async fn on_pool<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Result<T> {
+        let _place = Place::take(self)?;
+        let permit = Arc::clone(&self.permits)
+            .acquire_owned()
+            .await
+            .map_err(|closed| CoreError::internal(closed.to_string()))?;
+        tokio::task::spawn_blocking(move || {
+            let _permit = permit;
+            work()
+        })
+        .await
+        .map_err(|error| CoreError::internal(format!("password hashing ended: {error}")))
+    }
+}
+
+/// A place among those who hash or wait.
+struct Place<'a>(&'a AtomicUsize);
+
+impl<'a> Place<'a> {
+    fn take(hasher: &'a Hasher) -> Result<Self> {
+        let place = Self(&hasher.waiting);
+        if hasher.waiting.fetch_add(1, Ordering::AcqRel) >= hasher.queue {
+            return Err(Error::HashingBusy.into());
+        }
+        Ok(place)
+    }
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+fn normalized(password: &SecretString) -> SecretString {
+    SecretString::from(password.expose_secret().nfc().collect::<String>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn secret(text: &str) -> SecretString {
+        SecretString::from(text.to_owned())
+    }
+
+    fn cheap() -> Hasher {
+        let config = Argon2Config { memory_kib: 8, iterations: 1, ..Argon2Config::default() };
+        Hasher::new(&config).expect("parameters")
+    }
+
+    #[test]
+    fn the_policy_names_the_broken_rule() {
+        let policy = Policy::new(&PasswordConfig::default()).expect("no file");
+        for (password, expected) in [
+            ("1234567", "too_short"),
+            ("password1", "too_common"),
+            ("PASSWORD1", "too_common"),
+            ("ANN@EXAMPLE.COM", "equals_email"),
+            ("abc\0defghijk", "invalid_character"),
+        ] {
+            assert_eq!(policy.check(&secret(password), "ann@example.com"), Err(Error::PasswordPolicy(expected)), "{password}");
+        }
+        let long = "x".repeat(257);
+        assert_eq!(policy.check(&secret(&long), "a@b"), Err(Error::PasswordPolicy("too_long")));
+        for password in ["8 chars!", "\u{1F600}\u{1F600}\u{1F600}\u{1F600}\u{1F600}\u{1F600}\u{1F600}\u{1F601}", &"y".repeat(256)] {
+            assert_eq!(policy.check(&secret(password), "ann@example.com"), Ok(()), "{password}");
+        }
+    }
+
+    #[test]
+    fn at_least_three_thousand_common_passwords_are_known() {
+        assert!(COMMON.lines().count() >= 3000);
+        assert!(COMMON.lines().all(|line| line == line.to_lowercase()));
+    }
+
+    #[tokio::test]
+    async fn composed_and_decomposed_forms_are_one_password() {
+        let hasher = cheap();
+        let hash = hasher.hash(&Ids::default(), &secret("p\u{e4}ssw\u{f6}rt")).await.expect("hashed");
+
+        let verified = hasher.verify(&secret("pa\u{308}sswo\u{308}rt"), Some(&hash)).await.expect("verified");
+
+        assert_eq!(verified, Verified { matches: true, is_outdated: false });
+    }
+
+    #[tokio::test]
+    async fn nothing_matches_the_dummy() {
+        assert!(!cheap().verify(&secret("nobody"), None).await.expect("verified").matches);
+    }
+
+    #[tokio::test]
+    async fn beyond_the_queue_there_is_a_429() {
+        let hasher = Hasher { queue: 0, ..cheap() };
+
+        let refused = hasher.verify(&secret("x"), None).await.expect_err("full");
+
+        assert_eq!(refused.to_refusal().status.as_u16(), 429);
+        assert_eq!(hasher.waiting.load(Ordering::Acquire), 0);
+    }
+}

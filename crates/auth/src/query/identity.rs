@@ -1,0 +1,158 @@
+//! The principal behind a session: one statement.
+
+use backoffice_core::acl::Rights;
+use backoffice_core::identity::{ActorKind, HeldRole, Identity};
+use backoffice_core::{Result, Timestamp};
+use diesel::sql_types::{Jsonb, Nullable, Text, Timestamptz, Uuid as SqlUuid};
+use diesel::{OptionalExtension, QueryableByName, sql_query};
+use diesel_async::{AsyncPgConnection, RunQueryDsl};
+use serde::Deserialize;
+use serde_json::Value;
+use uuid::Uuid;
+
+/// What makes a user able to sign in: live, active, confirmed, in a live and active tenant and organization. A fragment that starts
+/// with `and` and speaks of `u`.
+pub(crate) const MAY_SIGN_IN: &str = " and u.deleted_at is null and u.is_active and u.is_confirmed \
+    and (u.tenant_id = '00000000-0000-0000-0000-000000000000' or exists ( \
+        select 1 from directory_tenants t \
+        where t.tenant_id = u.tenant_id and t.id = u.tenant_id and t.is_active and t.deleted_at is null)) \
+    and (u.organization_id is null or exists ( \
+        select 1 from directory_organizations o where o.tenant_id = u.tenant_id and o.id = u.organization_id \
+          and o.is_active and o.deleted_at is null))";
+
+const RIGHTS: &str = "select u.tenant_id, u.id, u.organization_id, coalesce(u.name, u.email) as name, s.id as session, s.expires_at, \
+    (select jsonb_build_object('isSuperAdmin', a.is_super_admin, 'features', a.features, 'organizations', a.organizations) \
+     from auth_user_acls a where a.tenant_id = u.tenant_id and a.user_id = u.id) as own, \
+    coalesce((select jsonb_agg(jsonb_build_object('id', r.id, 'name', r.name, 'isSuperAdmin', a.is_super_admin, \
+        'features', a.features, 'organizations', a.organizations) order by r.name_norm, r.id) \
+     from auth_user_roles l \
+     join auth_roles r on r.tenant_id = l.role_tenant_id and r.id = l.role_id \
+     left join auth_role_acls a on a.tenant_id = r.tenant_id and a.role_id = r.id \
+     where l.tenant_id = u.tenant_id and l.user_id = u.id), '[]') as roles \
+    from auth_sessions s join auth_users u on u.tenant_id = s.tenant_id and u.id = s.user_id \
+    where s.tenant_id = $1 and s.id = $2 and s.user_id = $3 and s.ended_at is null and s.expires_at > $4";
+
+#[derive(QueryableByName)]
+struct Row {
+    #[diesel(sql_type = SqlUuid)]
+    tenant_id: Uuid,
+    #[diesel(sql_type = SqlUuid)]
+    id: Uuid,
+    #[diesel(sql_type = Nullable<SqlUuid>)]
+    organization_id: Option<Uuid>,
+    #[diesel(sql_type = Text)]
+    name: String,
+    #[diesel(sql_type = SqlUuid)]
+    session: Uuid,
+    #[diesel(sql_type = Timestamptz)]
+    expires_at: Timestamp,
+    #[diesel(sql_type = Nullable<Jsonb>)]
+    own: Option<Value>,
+    #[diesel(sql_type = Jsonb)]
+    roles: Value,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct AclOf {
+    #[serde(default)]
+    id: Uuid,
+    #[serde(default)]
+    name: String,
+    is_super_admin: Option<bool>,
+    features: Option<Vec<String>>,
+    organizations: Option<Vec<Uuid>>,
+}
+
+/// The principal of a live session of this user, and when the session ends.
+pub(crate) async fn of_session(
+    connection: &mut AsyncPgConnection,
+    tenant: Uuid,
+    session: Uuid,
+    user: Uuid,
+    now: Timestamp,
+) -> Result<Option<(Identity, Timestamp)>> {
+    let row: Option<Row> = sql_query(format!("{RIGHTS}{MAY_SIGN_IN}"))
+        .bind::<SqlUuid, _>(tenant)
+        .bind::<SqlUuid, _>(session)
+        .bind::<SqlUuid, _>(user)
+        .bind::<Timestamptz, _>(now)
+        .get_result(connection)
+        .await
+        .optional()?;
+    let Some(row) = row else { return Ok(None) };
+    let own: Option<AclOf> = row.own.map(serde_json::from_value).transpose()?;
+    let roles: Vec<AclOf> = serde_json::from_value(row.roles)?;
+    let rights = match &own {
+        Some(own) => merged(std::slice::from_ref(own)),
+        None => merged(&roles),
+    };
+    let identity = Identity {
+        kind: ActorKind::User,
+        id: Some(row.id),
+        name: Some(row.name),
+        tenant: row.tenant_id,
+        organization: row.organization_id,
+        rights,
+        roles: roles.into_iter().map(|role| HeldRole { id: role.id, name: role.name }).collect(),
+        session: Some(row.session),
+    };
+    Ok(Some((identity, row.expires_at)))
+}
+
+/// The union of ACLs. One without features and flag adds nothing, its organizations included.
+fn merged(acls: &[AclOf]) -> Rights {
+    let counted = || {
+        acls.iter().filter(|acl| {
+            acl.is_super_admin.unwrap_or(false) || acl.features.as_ref().is_some_and(|features| !features.is_empty())
+        })
+    };
+    if counted().any(|acl| acl.is_super_admin.unwrap_or(false)) {
+        return Rights::super_admin();
+    }
+    let mut rights = Rights::none();
+    for acl in counted() {
+        rights.grants.extend(acl.features.iter().flatten().cloned());
+        rights.organizations = match (rights.organizations, &acl.organizations) {
+            (Some(mut union), Some(listed)) => {
+                union.extend(listed.iter().copied());
+                Some(union)
+            }
+            _ => None,
+        };
+    }
+    rights
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn acl(features: &[&str], organizations: Option<&[u128]>) -> AclOf {
+        AclOf {
+            features: Some(features.iter().map(|feature| (*feature).to_owned()).collect()),
+            organizations: organizations.map(|ids| ids.iter().map(|id| Uuid::from_u128(*id)).collect()),
+            ..AclOf::default()
+        }
+    }
+
+    #[test]
+    fn an_acl_without_features_adds_no_organizations() {
+        let rights = merged(&[acl(&["a.b"], Some(&[1])), acl(&[], None)]);
+
+        assert_eq!(rights.organizations, Some([Uuid::from_u128(1)].into()));
+    }
+
+    #[test]
+    fn one_unlimited_acl_lifts_the_limit() {
+        let rights = merged(&[acl(&["a.b"], Some(&[1])), acl(&["c.d"], None)]);
+
+        assert_eq!(rights.organizations, None);
+        assert_eq!(rights.grants.len(), 2);
+    }
+
+    #[test]
+    fn without_any_acl_there_is_nothing_anywhere() {
+        assert_eq!(merged(&[]), Rights::none());
+    }
+}

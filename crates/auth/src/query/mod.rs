@@ -1,0 +1,6 @@
+//! Reads. Every statement starts from a scope.
+
+pub mod identity;
+pub mod rights;
+pub mod roles;
+pub mod users;

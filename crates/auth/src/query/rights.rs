@@ -1,0 +1,59 @@
+//! Access control lists that count for somebody.
+
+use backoffice_core::db::Tx;
+use backoffice_core::ids::PLATFORM_TENANT;
+use backoffice_core::Result;
+use diesel::{ExpressionMethods, JoinOnDsl, OptionalExtension, QueryDsl, SelectableHelper};
+use diesel_async::RunQueryDsl;
+use uuid::Uuid;
+
+use crate::grants::Acl;
+use crate::model::{RoleAclRow, UserAclRow};
+use crate::schema::{auth_role_acls, auth_user_acls, auth_user_roles};
+
+fn role_acl(row: RoleAclRow) -> Acl {
+    Acl { is_super_admin: row.is_super_admin, features: row.features, organizations: row.organizations }
+}
+
+/// The ACLs of these roles, in the transaction's tenant or global.
+pub(crate) async fn acls_of(tx: &mut Tx<'_>, roles: &[Uuid]) -> Result<Vec<Acl>> {
+    let tenant = tx.tenant();
+    let rows: Vec<RoleAclRow> = auth_role_acls::table
+        .filter(auth_role_acls::tenant_id.eq_any([tenant, PLATFORM_TENANT]))
+        .filter(auth_role_acls::role_id.eq_any(roles))
+        .select(RoleAclRow::as_select())
+        .load(tx.conn())
+        .await?;
+    Ok(rows.into_iter().map(role_acl).collect())
+}
+
+/// The ACLs of a user's roles.
+pub(crate) async fn acls_of_roles(tx: &mut Tx<'_>, user: Uuid) -> Result<Vec<Acl>> {
+    use diesel::BoolExpressionMethods;
+    let tenant = tx.tenant();
+    let rows: Vec<RoleAclRow> = auth_role_acls::table
+        .inner_join(
+            auth_user_roles::table.on(auth_user_roles::role_tenant_id
+                .eq(auth_role_acls::tenant_id)
+                .and(auth_user_roles::role_id.eq(auth_role_acls::role_id))),
+        )
+        .filter(auth_user_roles::tenant_id.eq(tenant))
+        .filter(auth_user_roles::user_id.eq(user))
+        .select(RoleAclRow::as_select())
+        .load(tx.conn())
+        .await?;
+    Ok(rows.into_iter().map(role_acl).collect())
+}
+
+/// A user's own ACL, which counts instead of its roles'.
+pub(crate) async fn own_acl(tx: &mut Tx<'_>, user: Uuid) -> Result<Option<Acl>> {
+    let tenant = tx.tenant();
+    let row: Option<UserAclRow> = auth_user_acls::table
+        .filter(auth_user_acls::tenant_id.eq(tenant))
+        .filter(auth_user_acls::user_id.eq(user))
+        .select(UserAclRow::as_select())
+        .first(tx.conn())
+        .await
+        .optional()?;
+    Ok(row.map(|row| Acl { is_super_admin: row.is_super_admin, features: row.features, organizations: row.organizations }))
+}

@@ -1,0 +1,208 @@
+//! Reads of roles.
+
+use std::collections::HashMap;
+
+use backoffice_core::command::Located;
+use backoffice_core::ids::PLATFORM_TENANT;
+use backoffice_core::list::{Page, Window};
+use backoffice_core::scope::{Owned, Reach};
+use backoffice_core::{RequestContext, Result, Scope, Timestamp};
+use diesel::dsl::{Filter, count_star, exists, not, sql};
+use diesel::pg::Pg;
+use diesel::sql_types::{BigInt, Nullable, Text};
+use diesel::{
+    BoolExpressionMethods, ExpressionMethods, OptionalExtension, PgTextExpressionMethods, QueryDsl, Queryable,
+    SelectableHelper,
+};
+use diesel_async::{AsyncPgConnection, RunQueryDsl};
+use uuid::Uuid;
+
+use crate::model::{RoleAclRow, RoleRow};
+use crate::schema::{auth_role_acls as acls, auth_roles as roles};
+
+/// A role of a list.
+#[derive(Debug, Clone, Queryable)]
+pub struct RoleLine {
+    /// Its tenant; the nil UUID for a global role.
+    pub tenant_id: Uuid,
+    /// Its id.
+    pub id: Uuid,
+    /// Its name.
+    pub name: String,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When it was last changed.
+    pub updated_at: Timestamp,
+    /// Name of its tenant.
+    pub tenant_name: Option<String>,
+    /// Live users that hold it, as far as the caller reaches.
+    pub users_count: i64,
+}
+
+/// What a list of roles is narrowed to.
+#[derive(Debug, Clone, Default)]
+pub struct RoleFilter {
+    /// One role.
+    pub id: Option<Uuid>,
+    /// Pattern for the name.
+    pub name_pattern: Option<String>,
+    /// One tenant.
+    pub tenant: Option<Uuid>,
+}
+
+/// Roles of the reached tenants and global ones.
+pub(crate) type InScope = Filter<roles::table, Owned<roles::tenant_id>>;
+
+/// Every statement on roles starts here.
+pub(crate) fn in_scope(scope: &Scope) -> InScope {
+    roles::table.filter(scope.owns_or_global(roles::tenant_id))
+}
+
+/// Roles that the caller may see: others than super administrators see none that carries that flag.
+fn visible<'a>(context: &RequestContext) -> roles::BoxedQuery<'a, Pg> {
+    let query = in_scope(context.scope()).into_boxed();
+    if context.rights().is_super_admin {
+        return query;
+    }
+    query.filter(not(exists(
+        acls::table
+            .filter(acls::tenant_id.eq(roles::tenant_id))
+            .filter(acls::role_id.eq(roles::id))
+            .filter(acls::is_super_admin),
+    )))
+}
+
+/// Locks roles that the caller may see, by id ascending.
+pub(crate) async fn lock(connection: &mut AsyncPgConnection, context: &RequestContext, ids: &[Uuid]) -> Result<Vec<Located>> {
+    // A row lock and a sub-select on another table do not mix in one boxed statement, so visibility is asked for first.
+    let seen: Vec<Uuid> = visible(context).filter(roles::id.eq_any(ids)).select(roles::id).load(connection).await?;
+    let rows: Vec<(Uuid, Uuid)> = in_scope(context.scope())
+        .filter(roles::id.eq_any(seen))
+        .order(roles::id)
+        .select((roles::tenant_id, roles::id))
+        .for_update()
+        .load(connection)
+        .await?;
+    Ok(rows.into_iter().map(|(tenant, id)| Located { id, tenant }).collect())
+}
+
+/// One role that the caller may see.
+///
+/// # Errors
+/// When the database can't be reached.
+pub async fn find(connection: &mut AsyncPgConnection, context: &RequestContext, id: Uuid) -> Result<Option<RoleRow>> {
+    Ok(visible(context).filter(roles::id.eq(id)).select(RoleRow::as_select()).first(connection).await.optional()?)
+}
+
+/// The ACL of a role.
+///
+/// # Errors
+/// When the database can't be reached.
+pub async fn acl(connection: &mut AsyncPgConnection, role: &RoleRow) -> Result<Option<RoleAclRow>> {
+    Ok(acls::table
+        .filter(acls::tenant_id.eq(role.tenant_id))
+        .filter(acls::role_id.eq(role.id))
+        .select(RoleAclRow::as_select())
+        .first(connection)
+        .await
+        .optional()?)
+}
+
+/// A page of roles, by name, and their total: two statements, sent together.
+///
+/// # Errors
+/// When the database can't be reached.
+pub async fn list(
+    connection: &AsyncPgConnection,
+    context: &RequestContext,
+    filter: &RoleFilter,
+    window: Window,
+) -> Result<Page<RoleLine>> {
+    let narrowed = || {
+        let mut query = visible(context);
+        if let Some(id) = filter.id {
+            query = query.filter(roles::id.eq(id));
+        }
+        if let Some(pattern) = &filter.name_pattern {
+            query = query.filter(roles::name.ilike(pattern.clone()));
+        }
+        if let Some(tenant) = filter.tenant {
+            query = query.filter(roles::tenant_id.eq_any([tenant, PLATFORM_TENANT]));
+        }
+        query
+    };
+    let counted = match context.scope().reach {
+        Reach::All => format!("{COUNT_USERS})"),
+        Reach::Tenant(tenant) => format!("{COUNT_USERS} and l.tenant_id = '{tenant}')"),
+    };
+    let page = narrowed()
+        .order((roles::name_norm.asc(), roles::id.asc()))
+        .limit(window.limit())
+        .offset(window.offset())
+        .select((
+            roles::tenant_id,
+            roles::id,
+            roles::name,
+            roles::created_at,
+            roles::updated_at,
+            sql::<Nullable<Text>>("(select t.name from directory_tenants t where t.tenant_id = auth_roles.tenant_id and t.id = t.tenant_id)"),
+            sql::<BigInt>(&counted),
+        ))
+        .load::<RoleLine>(&mut &*connection);
+    let total = narrowed().select(count_star()).get_result::<i64>(&mut &*connection);
+    let (items, total) = futures_util::future::try_join(page, total).await?;
+    Ok(window.page(items, total))
+}
+
+const COUNT_USERS: &str = "(select count(*) from auth_user_roles l \
+    join auth_users u on u.tenant_id = l.tenant_id and u.id = l.user_id and u.deleted_at is null \
+    where l.role_tenant_id = auth_roles.tenant_id and l.role_id = auth_roles.id";
+
+/// Roles by what a client calls them: ids, or names (the tenant's role before a global one). Returns the ones that were not found.
+///
+/// # Errors
+/// When the database can't be reached.
+pub(crate) async fn resolve(
+    connection: &mut AsyncPgConnection,
+    context: &RequestContext,
+    tenant: Uuid,
+    named: &[String],
+) -> Result<std::result::Result<Vec<(Uuid, Uuid)>, Vec<String>>> {
+    let ids: Vec<Uuid> = named.iter().filter_map(|name| name.parse().ok()).collect();
+    let names: Vec<String> = named.iter().map(|name| name.trim().to_lowercase()).collect();
+    let found: Vec<(Uuid, Uuid, String)> = visible(context)
+        .filter(roles::tenant_id.eq_any([tenant, PLATFORM_TENANT]))
+        .filter(roles::id.eq_any(ids).or(roles::name_norm.eq_any(names)))
+        .select((roles::tenant_id, roles::id, roles::name_norm))
+        .load(connection)
+        .await?;
+    let by_id: HashMap<Uuid, (Uuid, Uuid)> = found.iter().map(|(owner, id, _)| (*id, (*owner, *id))).collect();
+    let by_name = |name: &str| {
+        let candidates = found.iter().filter(|(_, _, norm)| norm == name);
+        candidates.min_by_key(|(owner, ..)| *owner == PLATFORM_TENANT).map(|(owner, id, _)| (*owner, *id))
+    };
+    let (mut resolved, mut missing) = (Vec::new(), Vec::new());
+    for name in named {
+        let role = match name.parse::<Uuid>() {
+            Ok(id) => by_id.get(&id).copied(),
+            Err(_) => by_name(&name.trim().to_lowercase()),
+        };
+        match role {
+            Some(role) if resolved.contains(&role) => {}
+            Some(role) => resolved.push(role),
+            None => missing.push(name.clone()),
+        }
+    }
+    Ok(if missing.is_empty() { Ok(resolved) } else { Err(missing) })
+}
+
+/// Whether somebody holds the role.
+pub(crate) async fn is_held(connection: &mut AsyncPgConnection, tenant: Uuid, role: Uuid) -> Result<bool> {
+    use crate::schema::auth_user_roles as links;
+    let held: bool = diesel::select(exists(
+        links::table.filter(links::role_tenant_id.eq(tenant)).filter(links::role_id.eq(role)),
+    ))
+    .get_result(connection)
+    .await?;
+    Ok(held)
+}

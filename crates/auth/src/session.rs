@@ -1,0 +1,223 @@
+//! Sessions: started by a sign-in, ended by many things, never brought back.
+
+use backoffice_core::db::Tx;
+use backoffice_core::events::{Event, announce};
+use backoffice_core::{Call, Result, Scope, Timestamp};
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use diesel::sql_types::{Nullable, Text, Timestamptz, Uuid as SqlUuid};
+use diesel::{ExpressionMethods, OptionalExtension, QueryDsl, QueryableByName, insert_into, sql_query};
+use diesel_async::RunQueryDsl;
+use sha2::{Digest, Sha256};
+use uuid::Uuid;
+
+use crate::accounts::Accounts;
+use crate::query::identity::MAY_SIGN_IN;
+use crate::revocation::{self, Subject};
+use crate::schema::{auth_sessions as sessions, auth_users as users};
+use crate::token::Holder;
+
+/// A session that was just started.
+pub(crate) struct Started {
+    pub(crate) access_token: String,
+    pub(crate) refresh_token: String,
+    pub(crate) access_seconds: u64,
+    pub(crate) session_seconds: u64,
+}
+
+/// Who signs in.
+#[derive(Debug, Clone)]
+pub(crate) struct Account {
+    pub(crate) tenant: Uuid,
+    pub(crate) id: Uuid,
+    pub(crate) organization: Option<Uuid>,
+}
+
+fn hash(token: &str) -> Vec<u8> {
+    Sha256::digest(token.as_bytes()).to_vec()
+}
+
+/// Starts a session in one transaction: the session, the last sign-in, the event. Beyond the limit of sessions the oldest end.
+pub(crate) async fn start(call: &Call, accounts: &Accounts, account: &Account, remember: bool) -> Result<Started> {
+    let config = &accounts.config;
+    let ids = call.platform().ids();
+    let (id, now) = (ids.at(call.now), call.now);
+    let refresh_token = URL_SAFE_NO_PAD.encode(ids.random::<32>());
+    let life = if remember { config.remember_ttl } else { config.session_ttl };
+    let mut transaction = call.database().transaction(&Scope::tenant(account.tenant)).await?;
+    let connection = transaction.connection();
+    insert_into(sessions::table)
+        .values((
+            sessions::tenant_id.eq(account.tenant),
+            sessions::id.eq(id),
+            sessions::user_id.eq(account.id),
+            sessions::token_hash.eq(hash(&refresh_token)),
+            sessions::is_remembered.eq(remember),
+            sessions::expires_at.eq(after(now, life)),
+            sessions::ip.eq(call.ip.map(|ip| ip.to_string())),
+            sessions::user_agent.eq(&call.user_agent),
+            sessions::created_at.eq(now),
+            sessions::updated_at.eq(now),
+        ))
+        .execute(&mut **connection)
+        .await?;
+    diesel::update(users::table.filter(users::tenant_id.eq(account.tenant)).filter(users::id.eq(account.id)))
+        .set(users::last_login_at.eq(now))
+        .execute(&mut **connection)
+        .await?;
+    let surplus = end_surplus(connection, account, config.sessions_per_user, now).await?;
+    for session in &surplus {
+        revocation::record(connection, account.tenant, ids.at(now), Subject::Session(*session)).await?;
+    }
+    let event = Event::new("auth.session.started", id).with("userId", account.id.to_string());
+    announce(connection, call, account.tenant, account.organization, &[event]).await?;
+    transaction.commit().await?;
+    for session in surplus {
+        accounts.cache.forget(Subject::Session(session));
+    }
+    let access = config.access_token_ttl.min(life);
+    let holder = Holder { user: account.id, session: id, tenant: account.tenant, organization: account.organization };
+    Ok(Started {
+        access_token: accounts.tokens.make(ids, holder, now, access)?,
+        refresh_token,
+        access_seconds: access.as_secs(),
+        session_seconds: life.as_secs(),
+    })
+}
+
+fn after(now: Timestamp, life: std::time::Duration) -> Timestamp {
+    now.after(time::Duration::try_from(life).unwrap_or(time::Duration::ZERO))
+}
+
+async fn end_surplus(
+    connection: &mut diesel_async::AsyncPgConnection,
+    account: &Account,
+    limit: i64,
+    now: Timestamp,
+) -> Result<Vec<Uuid>> {
+    let surplus: Vec<Uuid> = sessions::table
+        .filter(sessions::tenant_id.eq(account.tenant))
+        .filter(sessions::user_id.eq(account.id))
+        .filter(sessions::ended_at.is_null())
+        .filter(sessions::expires_at.gt(now))
+        .order((sessions::created_at.desc(), sessions::id.desc()))
+        .offset(limit)
+        .select(sessions::id)
+        .load(connection)
+        .await?;
+    if !surplus.is_empty() {
+        diesel::update(
+            sessions::table.filter(sessions::tenant_id.eq(account.tenant)).filter(sessions::id.eq_any(&surplus)),
+        )
+        .set((sessions::ended_at.eq(now), sessions::end_reason.eq("surplus"), sessions::updated_at.eq(now)))
+        .execute(connection)
+        .await?;
+    }
+    Ok(surplus)
+}
+
+/// Ends all sessions of a user inside a command, but for the one that goes on.
+pub(crate) async fn end_all(tx: &mut Tx<'_>, user: Uuid, except: Option<Uuid>, reason: &str) -> Result<()> {
+    let (tenant, now) = (tx.tenant(), tx.now());
+    diesel::update(
+        sessions::table
+            .filter(sessions::tenant_id.eq(tenant))
+            .filter(sessions::user_id.eq(user))
+            .filter(sessions::ended_at.is_null())
+            .filter(sessions::id.ne(except.unwrap_or_default())),
+    )
+    .set((sessions::ended_at.eq(now), sessions::end_reason.eq(reason), sessions::updated_at.eq(now)))
+    .execute(tx.conn())
+    .await?;
+    revocation::revoke(tx, Subject::User(user)).await
+}
+
+#[derive(QueryableByName)]
+struct Live {
+    #[diesel(sql_type = SqlUuid)]
+    tenant_id: Uuid,
+    #[diesel(sql_type = SqlUuid)]
+    user_id: Uuid,
+    #[diesel(sql_type = SqlUuid)]
+    session_id: Uuid,
+    #[diesel(sql_type = Nullable<SqlUuid>)]
+    organization_id: Option<Uuid>,
+    #[diesel(sql_type = Timestamptz)]
+    expires_at: Timestamp,
+}
+
+/// A fresh access token for a refresh token, and its life in seconds; `None` when there is no live session of somebody who may sign in.
+pub(crate) async fn refresh(call: &Call, accounts: &Accounts, token: &str) -> Result<Option<(String, u64)>> {
+    let mut connection = call.database().bookkeeping(&Scope::system()).await?;
+    let live: Option<Live> = sql_query(format!(
+        "select s.tenant_id, s.user_id, s.id as session_id, u.organization_id, s.expires_at \
+         from auth_sessions s join auth_users u on u.tenant_id = s.tenant_id and u.id = s.user_id \
+         where s.token_hash = $1 and s.ended_at is null and s.expires_at > $2{MAY_SIGN_IN}"
+    ))
+    .bind::<diesel::sql_types::Bytea, _>(hash(token))
+    .bind::<Timestamptz, _>(call.now)
+    .get_result(&mut *connection)
+    .await
+    .optional()?;
+    let Some(live) = live else { return Ok(None) };
+    diesel::update(sessions::table.filter(sessions::tenant_id.eq(live.tenant_id)).filter(sessions::id.eq(live.session_id)))
+        .set(sessions::last_used_at.eq(call.now))
+        .execute(&mut *connection)
+        .await?;
+    let rest = u64::try_from((live.expires_at.unix_millis() - call.now.unix_millis()) / 1000).unwrap_or(0);
+    let seconds = rest.min(accounts.config.access_token_ttl.as_secs());
+    let holder = Holder {
+        user: live.user_id,
+        session: live.session_id,
+        tenant: live.tenant_id,
+        organization: live.organization_id,
+    };
+    let token = accounts.tokens.make(call.platform().ids(), holder, call.now, std::time::Duration::from_secs(seconds))?;
+    Ok(Some((token, seconds)))
+}
+
+#[derive(QueryableByName)]
+struct Ended {
+    #[diesel(sql_type = SqlUuid)]
+    id: Uuid,
+}
+
+/// Ends sessions of one user: the one that called, the one of a session cookie, or all. One transaction with the revocations and events.
+pub(crate) async fn log_out(
+    call: &Call,
+    accounts: &Accounts,
+    account: &Account,
+    session: Option<Uuid>,
+    cookie: Option<&str>,
+    all: bool,
+) -> Result<()> {
+    let mut transaction = call.database().transaction(&Scope::tenant(account.tenant)).await?;
+    let connection = transaction.connection();
+    let ended: Vec<Ended> = sql_query(
+        "update auth_sessions set ended_at = $3, end_reason = $4, updated_at = $3 \
+         where tenant_id = $1 and user_id = $2 and ended_at is null and ($4 = 'logout_all' or id = $5 or token_hash = $6) \
+         returning id",
+    )
+    .bind::<SqlUuid, _>(account.tenant)
+    .bind::<SqlUuid, _>(account.id)
+    .bind::<Timestamptz, _>(call.now)
+    .bind::<Text, _>(if all { "logout_all" } else { "logout" })
+    .bind::<SqlUuid, _>(session.unwrap_or_default())
+    .bind::<diesel::sql_types::Bytea, _>(cookie.map(hash).unwrap_or_default())
+    .load(&mut **connection)
+    .await?;
+    let ids = call.platform().ids();
+    let mut events = Vec::new();
+    for one in &ended {
+        revocation::record(connection, account.tenant, ids.at(call.now), Subject::Session(one.id)).await?;
+        events.push(Event::new("auth.session.ended", one.id).with("userId", account.id.to_string()));
+    }
+    if !events.is_empty() {
+        announce(connection, call, account.tenant, account.organization, &events).await?;
+    }
+    transaction.commit().await?;
+    for one in ended {
+        accounts.cache.forget(Subject::Session(one.id));
+    }
+    Ok(())
+}

@@ -1,0 +1,199 @@
+//! Access tokens: JWTs bound to a session. They say who and which session; rights come from the database.
+
+use std::time::Duration;
+
+use backoffice_core::config::ConfigError;
+use backoffice_core::http::wire_tenant;
+use backoffice_core::ids::{Ids, PLATFORM_TENANT};
+use backoffice_core::{Error, Result, Timestamp};
+use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation, decode, decode_header, encode};
+use secrecy::ExposeSecret;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::config::JwtConfig;
+
+const TYPE: &str = "at+jwt";
+/// Clocks of nodes may differ by this many seconds.
+const LEEWAY: i64 = 5;
+
+struct Key {
+    kid: String,
+    encoding: EncodingKey,
+    decoding: DecodingKey,
+}
+
+/// Makes and reads access tokens.
+pub(crate) struct Tokens {
+    keys: Vec<Key>,
+    issuer: String,
+    audience: String,
+    validation: Validation,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Claims {
+    iss: String,
+    aud: String,
+    sub: Uuid,
+    sid: Uuid,
+    tenant_id: Option<Uuid>,
+    organization_id: Option<Uuid>,
+    iat: i64,
+    nbf: i64,
+    exp: i64,
+    jti: Uuid,
+}
+
+/// What a valid token says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Bearer {
+    pub(crate) user: Uuid,
+    pub(crate) session: Uuid,
+    pub(crate) tenant: Uuid,
+}
+
+/// For whom a token is made.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Holder {
+    pub(crate) user: Uuid,
+    pub(crate) session: Uuid,
+    pub(crate) tenant: Uuid,
+    pub(crate) organization: Option<Uuid>,
+}
+
+impl Tokens {
+    pub(crate) fn new(config: &JwtConfig) -> Result<Self, ConfigError> {
+        if !(1..=2).contains(&config.keys.len()) {
+            let message = "one or two keys are needed; `backoffice init` makes the first one";
+            return Err(ConfigError::new("auth.jwt.keys", message));
+        }
+        let mut keys = Vec::new();
+        for key in &config.keys {
+            let secret = key.bytes()?;
+            let bytes = secret.expose_secret().as_bytes();
+            keys.push(Key {
+                kid: key.kid.clone(),
+                encoding: EncodingKey::from_secret(bytes),
+                decoding: DecodingKey::from_secret(bytes),
+            });
+        }
+        let mut validation = Validation::new(Algorithm::HS256);
+        validation.set_issuer(&[&config.issuer]);
+        validation.set_audience(&[&config.audience]);
+        validation.set_required_spec_claims(&["exp", "nbf", "iss", "aud", "sub"]);
+        // Times are compared with the platform's clock, below.
+        validation.validate_exp = false;
+        validation.validate_nbf = false;
+        Ok(Self { keys, issuer: config.issuer.clone(), audience: config.audience.clone(), validation })
+    }
+
+    /// A token that lives this long.
+    pub(crate) fn make(&self, ids: &Ids, holder: Holder, now: Timestamp, life: Duration) -> Result<String> {
+        let Some(key) = self.keys.first() else { return Err(Error::internal("no signing key")) };
+        let mut header = Header::new(Algorithm::HS256);
+        header.typ = Some(TYPE.to_owned());
+        header.kid = Some(key.kid.clone());
+        let seconds = now.get().unix_timestamp();
+        let claims = Claims {
+            iss: self.issuer.clone(),
+            aud: self.audience.clone(),
+            sub: holder.user,
+            sid: holder.session,
+            tenant_id: wire_tenant(holder.tenant),
+            organization_id: holder.organization,
+            iat: seconds,
+            nbf: seconds,
+            exp: seconds + i64::try_from(life.as_secs()).unwrap_or(0),
+            jti: ids.at(now),
+        };
+        encode(&header, &claims, &key.encoding).map_err(|error| Error::internal(format!("signing failed: {error}")))
+    }
+
+    /// What the token says, if it is one of ours and its time has come and not passed.
+    pub(crate) fn read(&self, token: &str, now: Timestamp) -> Option<Bearer> {
+        let header = decode_header(token).ok()?;
+        if header.typ.as_deref() != Some(TYPE) || header.alg != Algorithm::HS256 {
+            return None;
+        }
+        let kid = header.kid?;
+        let key = self.keys.iter().find(|key| key.kid == kid)?;
+        let claims = decode::<Claims>(token, &key.decoding, &self.validation).ok()?.claims;
+        let seconds = now.get().unix_timestamp();
+        if claims.exp + LEEWAY <= seconds || claims.nbf > seconds + LEEWAY {
+            return None;
+        }
+        Some(Bearer { user: claims.sub, session: claims.sid, tenant: claims.tenant_id.unwrap_or(PLATFORM_TENANT) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::JwtKey;
+
+    fn key(kid: &str, byte: char) -> JwtKey {
+        JwtKey { kid: kid.to_owned(), secret: Some(byte.to_string().repeat(40).into()), secret_file: None }
+    }
+
+    fn tokens(keys: Vec<JwtKey>) -> Tokens {
+        Tokens::new(&JwtConfig { keys, ..JwtConfig::default() }).expect("keys")
+    }
+
+    fn now() -> Timestamp {
+        Timestamp::parse("2026-11-20T08:00:00Z").expect("an instant")
+    }
+
+    fn holder() -> Holder {
+        Holder { user: Uuid::from_u128(1), session: Uuid::from_u128(2), tenant: Uuid::from_u128(3), organization: None }
+    }
+
+    #[test]
+    fn a_token_lives_from_its_start_to_its_end() {
+        let tokens = tokens(vec![key("a", 'x')]);
+        let token = tokens.make(&Ids::default(), holder(), now(), Duration::from_secs(60)).expect("signed");
+
+        let read = |seconds| tokens.read(&token, now().after(time::Duration::seconds(seconds)));
+
+        assert_eq!(read(0), Some(Bearer { user: holder().user, session: holder().session, tenant: holder().tenant }));
+        assert!(read(64).is_some());
+        assert!(read(65).is_none());
+        assert!(read(-6).is_none());
+    }
+
+    #[test]
+    fn one_changed_byte_another_key_or_no_signature_is_refused() {
+        let ours = tokens(vec![key("a", 'x')]);
+        let token = ours.make(&Ids::default(), holder(), now(), Duration::from_secs(60)).expect("signed");
+        for index in 0..token.len() {
+            let mut changed = token.clone().into_bytes();
+            changed[index] = if changed[index] == b'A' { b'B' } else { b'A' };
+            let changed = String::from_utf8(changed).expect("ascii");
+            // The last character of a part carries bits that do not count.
+            let boundary = index + 1 == token.len() || token.as_bytes()[index + 1] == b'.';
+            assert!(changed == token || boundary || ours.read(&changed, now()).is_none(), "byte {index}");
+        }
+        assert!(tokens(vec![key("a", 'y')]).read(&token, now()).is_none());
+        assert!(tokens(vec![key("b", 'x')]).read(&token, now()).is_none());
+        let unsigned = token.rsplit_once('.').map(|(head, _)| format!("{head}.")).expect("three parts");
+        assert!(ours.read(&unsigned, now()).is_none());
+    }
+
+    #[test]
+    fn the_old_key_still_verifies_after_a_rotation() {
+        let before = tokens(vec![key("a", 'x')]);
+        let token = before.make(&Ids::default(), holder(), now(), Duration::from_secs(60)).expect("signed");
+
+        assert!(tokens(vec![key("b", 'y'), key("a", 'x')]).read(&token, now()).is_some());
+        assert!(tokens(vec![key("b", 'y')]).read(&token, now()).is_none());
+    }
+
+    #[test]
+    fn a_short_secret_is_refused() {
+        let short = JwtKey { kid: "a".to_owned(), secret: Some("short".to_owned().into()), secret_file: None };
+
+        assert!(Tokens::new(&JwtConfig { keys: vec![short], ..JwtConfig::default() }).is_err());
+        assert!(Tokens::new(&JwtConfig::default()).is_err());
+    }
+}

@@ -1,0 +1,268 @@
+//! The composed platform, driven in the process of the test.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use actix_web::dev::{Service, ServiceResponse};
+use actix_web::http::Method;
+use actix_web::{App, HttpRequest, body, rt, test, web};
+use backoffice_core::http::{Routes, not_found};
+use backoffice_core::ids::Ids;
+use backoffice_core::time::Clock;
+use backoffice_core::{API_PREFIX, Module, Platform, RequestContext, Runtime, Timestamp};
+use futures_util::future::LocalBoxFuture;
+use serde_json::Value;
+use time::Duration;
+
+use crate::{FaultProxy, Image, MockClock, TestAppBuilder, TestDatabase, TestRequest, TestResponse};
+
+type Handler = Box<dyn Fn(test::TestRequest) -> LocalBoxFuture<'static, TestResponse>>;
+
+/// An application on a database of its own, with a clock that the test moves and ids that repeat from run to run.
+pub struct TestApp {
+    pub(crate) handler: Handler,
+    runtime: Runtime,
+    builder: TestAppBuilder,
+    clock: Arc<MockClock>,
+    ids: Ids,
+    proxy: Option<FaultProxy>,
+    background: RefCell<Vec<rt::task::JoinHandle<()>>>,
+    database: Rc<TestDatabase>,
+}
+
+impl std::fmt::Debug for TestApp {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TestApp")
+            .field("database", &self.database)
+            .finish_non_exhaustive()
+    }
+}
+
+impl TestApp {
+    /// An application of these modules with the defaults of [`TestAppBuilder`].
+    pub async fn new(modules: &[&'static Module]) -> Self {
+        Self::builder(modules).build().await
+    }
+
+    /// An application of these modules, to be described further.
+    #[must_use]
+    pub fn builder(modules: &[&'static Module]) -> TestAppBuilder {
+        TestAppBuilder::new(modules)
+    }
+
+    pub(crate) async fn compose(
+        builder: TestAppBuilder,
+        database: Rc<TestDatabase>,
+        clock: Arc<MockClock>,
+        ids: Ids,
+    ) -> Self {
+        let direct = database.application_url();
+        let proxy = builder.through_proxy.then(|| FaultProxy::start(&direct));
+        let url = proxy.as_ref().map_or(direct, |proxy| proxy.url().to_owned());
+        let runtime = builder.runtime(url, Arc::clone(&clock), ids.clone());
+        let handler = handler(&runtime).await;
+        Self {
+            handler,
+            runtime,
+            builder,
+            clock,
+            ids,
+            proxy,
+            background: RefCell::default(),
+            database,
+        }
+    }
+
+    /// Another replica: the same database, clock and ids, but a platform, caches and a pool of its own, without the proxy.
+    pub async fn second_node(&self) -> Self {
+        let builder = self.builder.clone().without_proxy();
+        Self::compose(
+            builder,
+            Rc::clone(&self.database),
+            Arc::clone(&self.clock),
+            self.ids.clone(),
+        )
+        .await
+    }
+
+    /// Starts the background work of the modules, as the host does; it ends with this value.
+    pub fn start_background(&self) {
+        let work = self
+            .platform()
+            .modules()
+            .iter()
+            .filter_map(|module| (module.background)(self.runtime.clone()));
+        self.background.borrow_mut().extend(work.map(rt::spawn));
+    }
+
+    /// A request to a path below the API prefix, query included.
+    #[must_use]
+    pub fn request(&self, method: Method, path: &str) -> TestRequest<'_> {
+        self.request_outside(method, &format!("{API_PREFIX}{path}"))
+    }
+
+    /// A request to a path that is taken as it is.
+    #[must_use]
+    pub fn request_outside(&self, method: Method, path: &str) -> TestRequest<'_> {
+        TestRequest::new(self, method, path)
+    }
+
+    /// `GET`: status and JSON. An empty token sends no credential.
+    pub async fn get(&self, token: &str, path: &str) -> (u16, Value) {
+        self.exchange(Method::GET, token, path, None).await
+    }
+
+    /// `POST` with a JSON body: status and JSON.
+    pub async fn post(&self, token: &str, path: &str, body: Value) -> (u16, Value) {
+        self.exchange(Method::POST, token, path, Some(body)).await
+    }
+
+    /// `PUT` with a JSON body: status and JSON.
+    pub async fn put(&self, token: &str, path: &str, body: Value) -> (u16, Value) {
+        self.exchange(Method::PUT, token, path, Some(body)).await
+    }
+
+    /// `DELETE`, with a JSON body unless it is null: status and JSON.
+    pub async fn delete(&self, token: &str, path: &str, body: Value) -> (u16, Value) {
+        self.exchange(Method::DELETE, token, path, Some(body).filter(|body| !body.is_null()))
+            .await
+    }
+
+    async fn exchange(&self, method: Method, token: &str, path: &str, body: Option<Value>) -> (u16, Value) {
+        let mut request = self.request(method, path);
+        if !token.is_empty() {
+            request = request.bearer(token);
+        }
+        if let Some(body) = body {
+            request = request.json(&body);
+        }
+        let response = request.send().await;
+        (response.status, response.json())
+    }
+
+    /// The platform with its pool.
+    #[must_use]
+    pub fn runtime(&self) -> &Runtime {
+        &self.runtime
+    }
+
+    /// The composed platform.
+    #[must_use]
+    pub fn platform(&self) -> &Platform {
+        &self.runtime.platform
+    }
+
+    /// The platform itself as the actor, in all tenants.
+    #[must_use]
+    pub fn system_context(&self) -> RequestContext {
+        RequestContext::system(&self.runtime)
+    }
+
+    /// The clock.
+    #[must_use]
+    pub fn clock(&self) -> &MockClock {
+        &self.clock
+    }
+
+    /// The present.
+    #[must_use]
+    pub fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    /// Lets time pass.
+    pub fn advance(&self, duration: Duration) {
+        self.clock.advance(duration);
+    }
+
+    /// The database.
+    #[must_use]
+    pub fn database(&self) -> &TestDatabase {
+        &self.database
+    }
+
+    /// [`TestDatabase::sql`]
+    pub async fn sql(&self, sql: &str) -> u64 {
+        self.database.sql(sql).await
+    }
+
+    /// [`TestDatabase::rows`]
+    pub async fn rows(&self, query: &str) -> Vec<Value> {
+        self.database.rows(query).await
+    }
+
+    /// [`TestDatabase::tables`]
+    pub async fn tables(&self) -> Vec<String> {
+        self.database.tables().await
+    }
+
+    /// [`TestDatabase::image`]
+    pub async fn image(&self) -> Image {
+        self.database.image().await
+    }
+
+    /// [`TestDatabase::image_without`]
+    pub async fn image_without(&self, tables: &[&str], columns: &[&str]) -> Image {
+        self.database.image_without(tables, columns).await
+    }
+
+    /// The proxy.
+    ///
+    /// # Panics
+    /// When the application was not built with [`TestAppBuilder::through_proxy`].
+    #[must_use]
+    pub fn proxy(&self) -> &FaultProxy {
+        self.proxy
+            .as_ref()
+            .expect("the application was built with through_proxy()")
+    }
+
+    /// The output of the work, and how many statements it sent. A pool that connects first sends some more: do the work once before.
+    ///
+    /// # Panics
+    /// As [`TestApp::proxy`].
+    pub async fn count_statements<T>(&self, work: impl Future<Output = T>) -> (T, u64) {
+        let before = self.proxy().count();
+        let output = work.await;
+        (output, self.proxy().count() - before)
+    }
+}
+
+impl Drop for TestApp {
+    fn drop(&mut self) {
+        for work in self.background.get_mut() {
+            work.abort();
+        }
+    }
+}
+
+/// The services in the composition of the host.
+async fn handler(runtime: &Runtime) -> Handler {
+    let routes = Routes::of(runtime.platform.modules());
+    let api = web::scope(API_PREFIX)
+        .configure(|service| routes.configure(runtime, service))
+        .default_service(web::to(not_found));
+    let app = App::new()
+        .app_data(web::Data::new(runtime.clone()))
+        .service(api)
+        .default_service(web::to(|request: HttpRequest| not_found(request)));
+    let service = Rc::new(test::init_service(app).await);
+    Box::new(move |request| {
+        let service = Rc::clone(&service);
+        Box::pin(async move {
+            let response = match service.call(request.to_request()).await {
+                Ok(response) => response.map_into_boxed_body(),
+                Err(error) => {
+                    let request = test::TestRequest::default().to_http_request();
+                    ServiceResponse::from_err(error, request).map_into_boxed_body()
+                }
+            };
+            let (status, headers) = (response.status().as_u16(), response.headers().clone());
+            let body = body::to_bytes(response.into_body())
+                .await
+                .expect("a body in memory can be read");
+            TestResponse { status, headers, body }
+        })
+    })
+}

@@ -1,0 +1,138 @@
+//! What a test may choose about its application.
+
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use backoffice_core::config::Config;
+use backoffice_core::db::{Database, DatabaseOptions};
+use backoffice_core::ids::Ids;
+use backoffice_core::{Module, Platform, PlatformOptions, Runtime, Timestamp};
+use secrecy::SecretString;
+
+use crate::clock::{MockClock, START};
+use crate::{SeededRandomness, TestApp, TestDatabase};
+
+/// An application that is being described; made by [`TestApp::builder`].
+#[derive(Debug, Clone)]
+pub struct TestAppBuilder {
+    modules: Vec<&'static Module>,
+    compiled: Vec<&'static Module>,
+    config: String,
+    predicates: bool,
+    pool_size: usize,
+    pool_timeout: Duration,
+    pub(crate) through_proxy: bool,
+    seed: u64,
+    start: Timestamp,
+}
+
+impl TestAppBuilder {
+    pub(crate) fn new(modules: &[&'static Module]) -> Self {
+        Self {
+            modules: modules.to_vec(),
+            compiled: modules.to_vec(),
+            config: String::new(),
+            predicates: true,
+            pool_size: 4,
+            // A busy machine that runs many tests at once must not turn into 503s.
+            pool_timeout: Duration::from_secs(30),
+            through_proxy: false,
+            seed: 0,
+            start: Timestamp::parse(START).expect("a constant instant"),
+        }
+    }
+
+    /// Adds configuration as TOML text. A section may be opened once.
+    #[must_use]
+    pub fn config(mut self, toml: &str) -> Self {
+        self.config.push_str(toml);
+        self.config.push('\n');
+        self
+    }
+
+    /// The modules that are compiled in, when they are more than the enabled ones.
+    #[must_use]
+    pub fn compiled(mut self, modules: &[&'static Module]) -> Self {
+        self.compiled = modules.to_vec();
+        self
+    }
+
+    /// Leaves the tenant predicates out of every statement: row-level security stands alone.
+    #[must_use]
+    pub fn without_tenant_predicates(mut self) -> Self {
+        self.predicates = false;
+        self
+    }
+
+    /// Connections of the pool. Default 4.
+    #[must_use]
+    pub fn pool_size(mut self, connections: usize) -> Self {
+        self.pool_size = connections;
+        self
+    }
+
+    /// Longest wait for a connection. Default 30 s.
+    #[must_use]
+    pub fn pool_timeout(mut self, timeout: Duration) -> Self {
+        self.pool_timeout = timeout;
+        self
+    }
+
+    /// Puts a [`FaultProxy`](crate::FaultProxy) between the pool and the server: counts statements, fails them on demand.
+    #[must_use]
+    pub fn through_proxy(mut self) -> Self {
+        self.through_proxy = true;
+        self
+    }
+
+    pub(crate) fn without_proxy(mut self) -> Self {
+        self.through_proxy = false;
+        self
+    }
+
+    /// Seed of ids and tokens. Default 0.
+    #[must_use]
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = seed;
+        self
+    }
+
+    /// Where the clock starts. Default `2026-11-20T08:00:00Z`.
+    #[must_use]
+    pub fn starting_at(mut self, start: Timestamp) -> Self {
+        self.start = start;
+        self
+    }
+
+    /// Makes the application and its database.
+    ///
+    /// # Panics
+    /// When there is no PostgreSQL, a migration fails, or a module refuses the configuration.
+    pub async fn build(self) -> TestApp {
+        let database = Rc::new(TestDatabase::create(&self.modules).await);
+        let clock = Arc::new(MockClock::new(self.start));
+        let ids = Ids::new(Arc::new(SeededRandomness::new(self.seed)));
+        TestApp::compose(self, database, clock, ids).await
+    }
+
+    pub(crate) fn runtime(&self, url: String, clock: Arc<MockClock>, ids: Ids) -> Runtime {
+        let config = Config::from_toml(&self.config).unwrap_or_else(|error| panic!("the configuration: {error}"));
+        let options = PlatformOptions {
+            enabled: self.modules.clone(),
+            compiled: self.compiled.clone(),
+            config,
+            clock,
+            ids,
+        };
+        let platform = Platform::new(options).unwrap_or_else(|error| panic!("the platform: {error}"));
+        let options = DatabaseOptions {
+            pool_size: self.pool_size,
+            timeout: self.pool_timeout,
+            predicates: self.predicates,
+            ..DatabaseOptions::new(SecretString::from(url))
+        };
+        let database = Database::new(options).unwrap_or_else(|error| panic!("the pool: {error}"));
+        Runtime { platform, database }
+    }
+}

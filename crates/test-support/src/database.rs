@@ -1,0 +1,162 @@
+//! One database per test.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
+
+use backoffice_core::Module;
+use backoffice_core::ids::Ids;
+use serde_json::Value;
+use tokio_postgres::error::SqlState;
+use tokio_postgres::{Client, SimpleQueryMessage};
+
+use crate::server::{TEST_PREFIX, block_on, connect, server};
+use crate::template::{drop_database, ensure, forget, run};
+
+/// Attempts to copy a template that another process replaces at that moment.
+const ATTEMPTS: u32 = 5;
+
+/// A database that belongs to one test and is dropped with this value. Also for tests that start the server program itself.
+pub struct TestDatabase {
+    name: String,
+    owner: Client,
+}
+
+impl std::fmt::Debug for TestDatabase {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TestDatabase")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
+    }
+}
+
+impl TestDatabase {
+    /// A copy of the migrated template of these modules.
+    ///
+    /// # Panics
+    /// When there is no PostgreSQL, or a migration fails.
+    pub async fn create(modules: &[&'static Module]) -> Self {
+        for attempt in 1.. {
+            let wanted = modules.to_vec();
+            let template = blocking(move || ensure(server(), &wanted)).await;
+            let name = unique_name();
+            let client = server().connect().await;
+            let strategy = server().copy_strategy();
+            let sql = format!("create database \"{name}\" template \"{template}\" strategy {strategy}");
+            match client.batch_execute(&sql).await {
+                Ok(()) => return Self::open(name).await,
+                Err(error) if attempt < ATTEMPTS && is_passing(error.code()) => forget(&template),
+                Err(error) => panic!("the test's database can't be made: {error:?}"),
+            }
+        }
+        unreachable!("the last attempt returns or panics")
+    }
+
+    /// A database without any table, for tests of the migrations. The application's role exists.
+    ///
+    /// # Panics
+    /// When there is no PostgreSQL.
+    pub async fn empty() -> Self {
+        let client = blocking(server).await.connect().await;
+        let name = unique_name();
+        run(&client, &format!("create database \"{name}\"")).await;
+        Self::open(name).await
+    }
+
+    async fn open(name: String) -> Self {
+        let owner = connect(&server().owner_url(&name)).await;
+        Self { name, owner }
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// URL of the superuser, who owns the schema.
+    #[must_use]
+    pub fn owner_url(&self) -> String {
+        server().owner_url(&self.name)
+    }
+
+    /// URL of the application's role.
+    #[must_use]
+    pub fn application_url(&self) -> String {
+        server().application_url(&self.name)
+    }
+
+    /// The superuser's connection.
+    #[must_use]
+    pub fn owner(&self) -> &Client {
+        &self.owner
+    }
+
+    /// Runs one or more statements as the schema's owner, past row-level security. Returns the number of rows touched.
+    ///
+    /// # Panics
+    /// When a statement fails.
+    pub async fn sql(&self, sql: &str) -> u64 {
+        let messages = self
+            .owner
+            .simple_query(sql)
+            .await
+            .unwrap_or_else(|error| panic!("{sql}: {error:?}"));
+        let counted = messages.iter().map(|message| match message {
+            SimpleQueryMessage::CommandComplete(rows) => *rows,
+            _ => 0,
+        });
+        counted.sum()
+    }
+
+    /// The rows of a query as JSON, read as the schema's owner.
+    ///
+    /// # Panics
+    /// When the query fails.
+    pub async fn rows(&self, query: &str) -> Vec<Value> {
+        let sql = format!("select to_jsonb(t)::text from ({query}) t");
+        let rows = self
+            .owner
+            .query(&sql, &[])
+            .await
+            .unwrap_or_else(|error| panic!("{query}: {error:?}"));
+        rows.iter().map(|row| parse(row.get(0))).collect()
+    }
+}
+
+impl Drop for TestDatabase {
+    fn drop(&mut self) {
+        let name = std::mem::take(&mut self.name);
+        let dropping = thread::spawn(move || {
+            block_on(async { drop_database(&server().connect().await, &name).await });
+        });
+        // What could not be dropped is dropped by a later process; a test must not fail of it.
+        let _outcome = dropping.join();
+    }
+}
+
+pub(crate) fn parse(text: &str) -> Value {
+    serde_json::from_str(text).expect("PostgreSQL writes JSON")
+}
+
+/// Runs what blocks beside the async thread.
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(value) => value,
+        Err(error) => std::panic::resume_unwind(error.into_panic()),
+    }
+}
+
+fn unique_name() -> String {
+    static COUNTER: AtomicU32 = AtomicU32::new(0);
+    let random = u32::from_be_bytes(Ids::default().random());
+    format!(
+        "{TEST_PREFIX}{}_{}_{random:08x}",
+        std::process::id(),
+        COUNTER.fetch_add(1, Ordering::Relaxed)
+    )
+}
+
+/// The template is gone, or somebody is at it.
+fn is_passing(code: Option<&SqlState>) -> bool {
+    code.is_some_and(|code| [SqlState::UNDEFINED_DATABASE, SqlState::OBJECT_IN_USE].contains(code))
+}

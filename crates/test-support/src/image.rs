@@ -1,0 +1,68 @@
+//! Images of all rows, to prove that an undo restores them.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use crate::TestDatabase;
+use crate::database::parse;
+
+/// The rows of each table as JSON, in an order that depends on nothing but the rows.
+pub type Image = BTreeMap<String, Vec<Value>>;
+
+const TABLES: &str = "\
+select c.relname::text from pg_class c \
+where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition \
+  and c.relname <> '__diesel_schema_migrations' \
+order by 1";
+
+impl TestDatabase {
+    /// The tables of the schema by name; a partitioned table is one.
+    ///
+    /// # Panics
+    /// When the database is gone.
+    pub async fn tables(&self) -> Vec<String> {
+        let rows = self
+            .owner()
+            .query(TABLES, &[])
+            .await
+            .expect("the catalogue can be read");
+        rows.iter().map(|row| row.get(0)).collect()
+    }
+
+    /// All rows of all tables at one instant.
+    pub async fn image(&self) -> Image {
+        self.image_without(&[], &[]).await
+    }
+
+    /// The same without these tables, and without the columns of these names in whatever table.
+    ///
+    /// # Panics
+    /// When the database is gone.
+    pub async fn image_without(&self, tables: &[&str], columns: &[&str]) -> Image {
+        let mut image: Image = self
+            .tables()
+            .await
+            .into_iter()
+            .map(|table| (table, Vec::new()))
+            .collect();
+        image.retain(|table, _| !tables.contains(&table.as_str()));
+        if image.is_empty() {
+            return image;
+        }
+        // One statement, so that all tables are seen at the same instant.
+        let selects = image.keys().map(|table| {
+            format!("select '{table}' as name, (to_jsonb(t) - $1::text[])::text as image from public.\"{table}\" t")
+        });
+        let sql = format!("{} order by 1, 2", selects.collect::<Vec<_>>().join(" union all "));
+        let rows = self
+            .owner()
+            .query(&sql, &[&columns])
+            .await
+            .expect("every table can be read");
+        for row in rows {
+            image.entry(row.get(0)).or_default().push(parse(row.get(1)));
+        }
+        image
+    }
+}

@@ -1,0 +1,101 @@
+//! Passes the messages of one client on and the answers back.
+
+use std::future::pending;
+use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, BufReader, split};
+use tokio::net::{TcpStream, UnixStream};
+
+use super::wire::Message;
+use super::{FaultMode, State, Target};
+
+trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
+impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
+
+/// How far a connection is. Batches are counted by the `ReadyForQuery` that ends each; the first one ends the sign-in.
+struct Progress {
+    sent: AtomicU64,
+    /// The batch whose answer is kept back, after which the connection is lost.
+    last: AtomicU64,
+}
+
+/// Serves one client until either side goes or a fault is due.
+pub(super) async fn pass(client: UnixStream, state: &State) -> io::Result<()> {
+    let (read, mut to_client) = split(client);
+    let mut from_client = BufReader::new(read);
+    let mut first = Message::read_first(&mut from_client).await?;
+    while first.asks_for_encryption() {
+        to_client.write_all(b"N").await?;
+        first = Message::read_first(&mut from_client).await?;
+    }
+    let (read, mut to_server) = split(connect(&state.target).await?);
+    let mut from_server = BufReader::new(read);
+    to_server.write_all(&first.bytes).await?;
+    let progress = Progress {
+        sent: AtomicU64::new(1),
+        last: AtomicU64::new(u64::MAX),
+    };
+    tokio::select! {
+        done = requests(&mut from_client, &mut to_server, state, &progress) => done,
+        done = answers(&mut from_server, &mut to_client, &progress) => done,
+    }
+}
+
+async fn connect(target: &Target) -> io::Result<Box<dyn Stream>> {
+    Ok(match target {
+        Target::Unix(path) => Box::new(UnixStream::connect(path).await?),
+        Target::Tcp(host, port) => Box::new(TcpStream::connect((host.as_str(), *port)).await?),
+    })
+}
+
+async fn requests(
+    from: &mut (impl AsyncRead + Unpin),
+    to: &mut (impl AsyncWrite + Unpin),
+    state: &State,
+    progress: &Progress,
+) -> io::Result<()> {
+    loop {
+        let message = Message::read(from).await?;
+        if message.is_statement() {
+            match state.count() {
+                None => {}
+                Some(FaultMode::Before) => return Ok(()),
+                Some(FaultMode::After) => {
+                    let batch = progress.sent.load(Ordering::SeqCst) + 1;
+                    progress.last.fetch_min(batch, Ordering::SeqCst);
+                }
+            }
+        }
+        if message.ends_batch() {
+            progress.sent.fetch_add(1, Ordering::SeqCst);
+        }
+        to.write_all(&message.bytes).await?;
+        if progress.sent.load(Ordering::SeqCst) >= progress.last.load(Ordering::SeqCst) {
+            // Whatever the client sends now comes too late; the answers end the connection.
+            return pending().await;
+        }
+    }
+}
+
+async fn answers(
+    from: &mut (impl AsyncRead + Unpin),
+    to: &mut (impl AsyncWrite + Unpin),
+    progress: &Progress,
+) -> io::Result<()> {
+    let mut ended = 0;
+    loop {
+        let message = Message::read(from).await?;
+        let last = progress.last.load(Ordering::SeqCst);
+        let belongs_to_last = ended + 1 >= last;
+        if message.is_ready() {
+            ended += 1;
+        }
+        if ended >= last {
+            return Ok(());
+        }
+        if !belongs_to_last {
+            to.write_all(&message.bytes).await?;
+        }
+    }
+}

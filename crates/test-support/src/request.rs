@@ -1,0 +1,178 @@
+//! Requests and what is answered to them.
+
+use std::net::{IpAddr, SocketAddr};
+
+use actix_web::cookie::Cookie;
+use actix_web::http::Method;
+use actix_web::http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, SET_COOKIE};
+use actix_web::test;
+use actix_web::web::Bytes;
+use serde::Serialize;
+use serde_json::Value;
+use url::form_urlencoded;
+
+use crate::TestApp;
+
+/// A request that is being put together.
+pub struct TestRequest<'a> {
+    app: &'a TestApp,
+    inner: test::TestRequest,
+}
+
+impl std::fmt::Debug for TestRequest<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TestRequest").finish_non_exhaustive()
+    }
+}
+
+impl<'a> TestRequest<'a> {
+    pub(crate) fn new(app: &'a TestApp, method: Method, path: &str) -> Self {
+        let peer = SocketAddr::from(([127, 0, 0, 1], 50_000));
+        Self {
+            app,
+            inner: test::TestRequest::with_uri(path).method(method).peer_addr(peer),
+        }
+    }
+
+    fn change(mut self, change: impl FnOnce(test::TestRequest) -> test::TestRequest) -> Self {
+        self.inner = change(self.inner);
+        self
+    }
+
+    /// `Authorization: Bearer <token>`
+    #[must_use]
+    pub fn bearer(self, token: &str) -> Self {
+        self.header(AUTHORIZATION.as_str(), &format!("Bearer {token}"))
+    }
+
+    /// A cookie.
+    #[must_use]
+    pub fn cookie(self, name: &str, value: &str) -> Self {
+        let cookie = Cookie::new(name.to_owned(), value.to_owned());
+        self.change(|inner| inner.cookie(cookie))
+    }
+
+    /// Adds a header, beside others of the same name. Characters beyond ASCII travel as UTF-8.
+    ///
+    /// # Panics
+    /// When name or value can't stand in a header.
+    #[must_use]
+    pub fn header(self, name: &str, value: &str) -> Self {
+        let name = HeaderName::try_from(name).expect("a header name");
+        let value = HeaderValue::from_bytes(value.as_bytes()).expect("a header value");
+        self.change(|inner| inner.append_header((name, value)))
+    }
+
+    /// A JSON body.
+    ///
+    /// # Panics
+    /// When the value can't be put into JSON.
+    #[must_use]
+    pub fn json(self, value: &(impl Serialize + ?Sized)) -> Self {
+        let text = serde_json::to_vec(value).expect("a JSON value");
+        self.body(text, "application/json")
+    }
+
+    /// A form body.
+    #[must_use]
+    pub fn form(self, members: &[(&str, &str)]) -> Self {
+        let text = form_urlencoded::Serializer::new(String::new())
+            .extend_pairs(members)
+            .finish();
+        self.body(text, "application/x-www-form-urlencoded")
+    }
+
+    /// Any body.
+    ///
+    /// # Panics
+    /// When the content type can't stand in a header.
+    #[must_use]
+    pub fn body(self, bytes: impl Into<Bytes>, content_type: &str) -> Self {
+        let value = HeaderValue::try_from(content_type).expect("a content type");
+        self.change(|inner| inner.insert_header((CONTENT_TYPE, value)).set_payload(bytes.into()))
+    }
+
+    /// The address that the connection comes from. Default 127.0.0.1.
+    ///
+    /// # Panics
+    /// When the text is no IP address.
+    #[must_use]
+    pub fn peer(self, address: &str) -> Self {
+        let address: IpAddr = address.parse().expect("an IP address");
+        self.change(|inner| inner.peer_addr(SocketAddr::new(address, 50_000)))
+    }
+
+    /// Sends it and waits for the whole answer.
+    pub async fn send(self) -> TestResponse {
+        (self.app.handler)(self.inner).await
+    }
+}
+
+/// An answer.
+#[derive(Debug, Clone)]
+pub struct TestResponse {
+    /// The status.
+    pub status: u16,
+    /// The headers.
+    pub headers: HeaderMap,
+    /// The body.
+    pub body: Bytes,
+}
+
+impl TestResponse {
+    /// The body as JSON; null when it is empty.
+    ///
+    /// # Panics
+    /// When it is something else.
+    #[must_use]
+    pub fn json(&self) -> Value {
+        if self.body.is_empty() {
+            return Value::Null;
+        }
+        serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("{error} in {} {}", self.status, self.text()))
+    }
+
+    /// The body as text.
+    #[must_use]
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.body).into_owned()
+    }
+
+    /// The first header of this name.
+    #[must_use]
+    pub fn header(&self, name: &str) -> Option<String> {
+        self.headers
+            .get(name)
+            .map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned())
+    }
+
+    /// What `X-Operation` says about an undoable write.
+    ///
+    /// # Panics
+    /// When the header is no URL-encoded JSON.
+    #[must_use]
+    pub fn operation(&self) -> Option<Value> {
+        let header = format!("operation={}", self.header("x-operation")?);
+        let (_, text) = form_urlencoded::parse(header.as_bytes()).next()?;
+        Some(serde_json::from_str(&text).expect("X-Operation is URL-encoded JSON"))
+    }
+
+    /// The cookies that the answer sets.
+    ///
+    /// # Panics
+    /// When one can't be read.
+    #[must_use]
+    pub fn cookies(&self) -> Vec<Cookie<'static>> {
+        let parse = |value: &HeaderValue| {
+            let text = value.to_str().expect("a cookie in ASCII").to_owned();
+            Cookie::parse(text).expect("a cookie")
+        };
+        self.headers.get_all(SET_COOKIE).map(parse).collect()
+    }
+
+    /// The cookie of this name that the answer sets.
+    #[must_use]
+    pub fn cookie(&self, name: &str) -> Option<Cookie<'static>> {
+        self.cookies().into_iter().find(|cookie| cookie.name() == name)
+    }
+}

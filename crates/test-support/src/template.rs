@@ -1,0 +1,142 @@
+//! Migrated databases to copy from: one per test program and set of modules.
+
+use std::collections::HashSet;
+use std::fmt::Write as _;
+use std::path::Path;
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::UNIX_EPOCH;
+
+use backoffice_core::Module;
+use backoffice_core::db::migrate;
+use backoffice_core::module::in_order;
+use secrecy::SecretString;
+use sha2::{Digest, Sha256};
+use tokio_postgres::Client;
+
+use crate::server::{APPLICATION_ROLE, Server, block_on};
+
+const PREFIX: &str = "backoffice_template_";
+
+/// Templates that this process has seen complete.
+static KNOWN: Mutex<Option<HashSet<String>>> = Mutex::new(None);
+
+/// The name of a template: which one, and of which build.
+struct Name {
+    /// The program and the modules.
+    kind: String,
+    /// Names of another build with the same kind are stale.
+    full: String,
+}
+
+impl Name {
+    /// Migrations are part of the program, and their text can't be read from there; but it can't change without the program.
+    fn of(modules: &[&'static Module]) -> Self {
+        let names: Vec<&str> = modules.iter().map(|module| module.name).collect();
+        let build = build();
+        let kind = format!("{PREFIX}{}_", digest(&format!("{} {}", build.program, names.join(" "))));
+        Self {
+            full: format!("{kind}{}", build.mark),
+            kind,
+        }
+    }
+}
+
+struct Build {
+    program: String,
+    mark: String,
+}
+
+/// The program and its build, as they were when this process first asked: the file may be replaced while it runs.
+fn build() -> &'static Build {
+    static BUILD: OnceLock<Build> = OnceLock::new();
+    BUILD.get_or_init(|| {
+        let path = std::env::current_exe().unwrap_or_default();
+        let itself = Path::new("/proc/self/exe");
+        let metadata = std::fs::metadata(if itself.exists() { itself } else { &path });
+        let modified = metadata.as_ref().ok().and_then(|metadata| metadata.modified().ok());
+        let age = modified.and_then(|at| at.duration_since(UNIX_EPOCH).ok());
+        let mark = match (metadata, age) {
+            (Ok(metadata), Some(age)) => format!("{} {}", metadata.len(), age.as_nanos()),
+            _ => format!("process {}", std::process::id()),
+        };
+        Build {
+            program: path.to_string_lossy().replace(" (deleted)", ""),
+            mark: digest(&mark),
+        }
+    })
+}
+
+fn digest(text: &str) -> String {
+    Sha256::digest(text)
+        .iter()
+        .take(6)
+        .fold(String::new(), |mut hex, byte| {
+            // Writing to a String does not fail.
+            let _written = write!(hex, "{byte:02x}");
+            hex
+        })
+}
+
+/// The name of the complete template for these modules; makes it when it is missing. Blocks.
+pub(crate) fn ensure(server: &Server, modules: &[&'static Module]) -> String {
+    let modules = in_order(modules).expect("the modules are complete");
+    let name = Name::of(&modules);
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    let known = known.get_or_insert_with(HashSet::new);
+    if !known.contains(&name.full) {
+        block_on(make(server, &name, &modules));
+        known.insert(name.full.clone());
+    }
+    name.full
+}
+
+/// Forgets a template that has turned out to be gone, so that the next [`ensure`] makes it again.
+pub(crate) fn forget(name: &str) {
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    known.get_or_insert_with(HashSet::new).remove(name);
+}
+
+async fn make(server: &Server, name: &Name, modules: &[&'static Module]) {
+    let client = server.connect_locked().await;
+    let names = existing(&client, &name.kind).await;
+    if names.contains(&name.full) {
+        return;
+    }
+    for stale in names {
+        drop_database(&client, &stale).await;
+    }
+    // Under another name until it is complete: whoever is killed on the way leaves no half-made template.
+    let (full, unfinished) = (&name.full, format!("{}unfinished", name.kind));
+    run(&client, &format!("create database \"{unfinished}\"")).await;
+    let url = SecretString::from(server.owner_url(&unfinished));
+    migrate(&url, APPLICATION_ROLE, modules)
+        .await
+        .unwrap_or_else(|error| panic!("the migrations fail: {error}"));
+    run(
+        &client,
+        &format!("alter database \"{unfinished}\" allow_connections false"),
+    )
+    .await;
+    run(
+        &client,
+        &format!("alter database \"{unfinished}\" rename to \"{full}\""),
+    )
+    .await;
+}
+
+async fn existing(client: &Client, prefix: &str) -> Vec<String> {
+    let sql = "select datname::text from pg_database where starts_with(datname, $1)";
+    let rows = client.query(sql, &[&prefix]).await.expect("the catalogue can be read");
+    rows.iter().map(|row| row.get(0)).collect()
+}
+
+pub(crate) async fn drop_database(client: &Client, name: &str) {
+    run(client, &format!("drop database if exists \"{name}\" with (force)")).await;
+}
+
+pub(crate) async fn run(client: &Client, sql: &str) {
+    client
+        .batch_execute(sql)
+        .await
+        .unwrap_or_else(|error| panic!("{sql}: {error:?}"));
+}

@@ -1,0 +1,110 @@
+//! The database of a test: migrated, its own, gone in the end.
+
+use backoffice_core::Scope;
+use backoffice_core::db::{MigrationState, migration_state};
+use backoffice_test_support::{TestApp, TestDatabase};
+use serde_json::json;
+
+use crate::sample::SAMPLE;
+
+const STREAM: &str = "insert into core_event_streams (tenant_id, id, name, last_seq, created_at, updated_at) \
+    values (gen_random_uuid(), gen_random_uuid(), 'log', 7, now(), now())";
+
+#[actix_web::test]
+async fn a_database_is_migrated_and_dropped_in_the_end() {
+    let observer = TestDatabase::empty().await;
+    let app = TestApp::new(&[&SAMPLE]).await;
+    let query = format!(
+        "select 1 as one from pg_database where datname = '{}'",
+        app.database().name()
+    );
+
+    let mut connection = app
+        .runtime()
+        .database
+        .read(&Scope::system())
+        .await
+        .expect("a connection");
+    let state = migration_state(&mut connection, &[&SAMPLE]).await.expect("the state");
+    assert_eq!(state, MigrationState::Current);
+    assert_eq!(observer.rows(&query).await.len(), 1);
+
+    drop(app);
+    assert_eq!(observer.rows(&query).await.len(), 0);
+}
+
+#[actix_web::test]
+async fn a_database_goes_even_while_a_connection_is_borrowed() {
+    let observer = TestDatabase::empty().await;
+    let app = TestApp::new(&[]).await;
+    let name = app.database().name().to_owned();
+    let connection = app
+        .runtime()
+        .database
+        .read(&Scope::system())
+        .await
+        .expect("a connection");
+
+    drop(app);
+
+    let rows = observer
+        .rows(&format!("select 1 as one from pg_database where datname = '{name}'"))
+        .await;
+    assert_eq!(rows.len(), 0);
+    drop(connection);
+}
+
+#[actix_web::test]
+async fn two_applications_share_nothing() {
+    let (one, other) = (TestApp::new(&[]).await, TestApp::new(&[]).await);
+
+    assert_eq!(one.sql(STREAM).await, 1);
+
+    assert_eq!(
+        one.rows("select name from core_event_streams").await,
+        [json!({"name": "log"})]
+    );
+    assert_eq!(other.rows("select name from core_event_streams").await.len(), 0);
+}
+
+#[actix_web::test]
+async fn two_nodes_share_the_database_and_the_clock() {
+    let app = TestApp::new(&[]).await;
+    let node = app.second_node().await;
+
+    app.sql(STREAM).await;
+    app.advance(backoffice_test_support::Duration::hours(1));
+
+    assert_eq!(node.rows("select 1 as one from core_event_streams").await.len(), 1);
+    assert_eq!(node.now().to_string(), "2026-11-20T09:00:00.000Z");
+    drop(app);
+    assert_eq!(node.rows("select 1 as one from core_event_streams").await.len(), 1);
+}
+
+#[actix_web::test]
+async fn an_image_shows_every_row_of_every_table() {
+    let app = TestApp::new(&[]).await;
+    let before = app.image().await;
+    assert!(before["core_event_streams"].is_empty() && before.contains_key("audit_action_logs"));
+    assert!(
+        !before.contains_key("audit_action_logs_default"),
+        "a partition is part of its table"
+    );
+    assert_eq!(before.keys().cloned().collect::<Vec<_>>(), app.tables().await);
+
+    assert_eq!(app.sql(&format!("{STREAM}; {STREAM}")).await, 2);
+
+    let after = app.image().await;
+    assert_ne!(after, before);
+    assert_eq!(after, app.image().await);
+    assert_eq!(after["core_event_streams"][0]["last_seq"], 7);
+    assert_eq!(
+        app.image_without(&["core_event_streams"], &[])
+            .await
+            .get("core_event_streams"),
+        None
+    );
+    let columns = ["tenant_id", "id", "last_seq", "created_at", "updated_at"];
+    let rows = &app.image_without(&[], &columns).await["core_event_streams"];
+    assert_eq!(*rows, [json!({"name": "log"}), json!({"name": "log"})]);
+}

@@ -1,0 +1,102 @@
+//! What the database lets the application's role see and do.
+
+use backoffice_core::{Result, Scope};
+use backoffice_test_support::TestApp;
+use diesel::sql_types::BigInt;
+use diesel::{QueryableByName, sql_query};
+use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
+use serde_json::json;
+use uuid::Uuid;
+
+#[derive(QueryableByName)]
+struct Counted {
+    #[diesel(sql_type = BigInt)]
+    total: i64,
+}
+
+const OWN: Uuid = Uuid::from_u128(1);
+
+async fn visible(app: &TestApp, scope: &Scope) -> Result<i64> {
+    let mut connection = app.runtime().database.read(scope).await?;
+    let counted: Counted = sql_query("select count(*) as total from core_outbox_events")
+        .get_result(&mut *connection)
+        .await?;
+    Ok(counted.total)
+}
+
+async fn add_event(app: &TestApp, tenant: Uuid) {
+    let sql = format!(
+        "insert into core_outbox_events (tenant_id, id, seq, name, payload, browser, occurred_at, created_at, updated_at) \
+         values ('{tenant}', gen_random_uuid(), 1, 'sample.note.created', '{{}}', false, now(), now(), now())"
+    );
+    assert_eq!(app.sql(&sql).await, 1);
+}
+
+#[actix_web::test]
+async fn rows_of_another_tenant_are_not_there() {
+    for app in [TestApp::builder(&[]), TestApp::builder(&[]).without_tenant_predicates()] {
+        let app = app.build().await;
+        add_event(&app, OWN).await;
+        add_event(&app, Uuid::from_u128(2)).await;
+
+        assert_eq!(
+            visible(&app, &Scope::tenant(Uuid::from_u128(3)))
+                .await
+                .expect("a count"),
+            0
+        );
+        assert_eq!(visible(&app, &Scope::tenant(OWN)).await.expect("a count"), 1);
+        assert_eq!(visible(&app, &Scope::system()).await.expect("a count"), 2);
+    }
+}
+
+#[actix_web::test]
+async fn the_role_owns_nothing_and_cannot_bypass_row_level_security() {
+    let app = TestApp::new(&[]).await;
+
+    let role = app
+        .rows(
+            "select rolsuper, rolbypassrls, rolcreatedb, rolcreaterole, rolcanlogin, \
+               (select count(*) from pg_class where relowner = r.oid) as owned, \
+               (select count(*) from pg_auth_members where member = r.oid) as groups \
+             from pg_roles r where rolname = 'backoffice_app'",
+        )
+        .await;
+
+    let expected = json!({
+        "rolsuper": false, "rolbypassrls": false, "rolcreatedb": false, "rolcreaterole": false, "rolcanlogin": true,
+        "owned": 0, "groups": 0,
+    });
+    assert_eq!(role, [expected]);
+}
+
+#[actix_web::test]
+async fn the_role_can_neither_switch_off_nor_rewrite() {
+    let app = TestApp::new(&[]).await;
+    let mut connection = app
+        .runtime()
+        .database
+        .read(&Scope::system())
+        .await
+        .expect("a connection");
+
+    for statement in [
+        "alter table core_outbox_events disable row level security",
+        "drop policy tenant_isolation on core_outbox_events",
+        "set session authorization postgres",
+        "set role postgres",
+        "create table mine (id int)",
+        "truncate core_outbox_events",
+        "delete from audit_action_logs",
+        "update audit_action_logs set actor_name = 'somebody else'",
+        "select * from audit_action_logs_default",
+        "delete from __diesel_schema_migrations",
+    ] {
+        let outcome = connection.batch_execute(statement).await;
+        let error = outcome.expect_err(statement).to_string();
+        assert!(
+            error.contains("permission denied") || error.contains("must be owner"),
+            "{statement}: {error}"
+        );
+    }
+}

@@ -1,0 +1,101 @@
+//! A module with endpoints and nothing else.
+
+use backoffice_core::db::Connection;
+use backoffice_core::http::{Access, Json, Query, Routes};
+use backoffice_core::rate_limit::RateLimit;
+use backoffice_core::{Module, RequestContext, Result, Scope, Visitor};
+use diesel::sql_query;
+use diesel::sql_types::{Text, Timestamptz, Uuid as SqlUuid};
+use diesel_async::RunQueryDsl;
+use garde::Validate;
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+pub(crate) static SAMPLE: Module = Module {
+    name: "sample",
+    title: "Sample",
+    routes,
+    ..Module::EMPTY
+};
+
+#[derive(Debug, Serialize, Deserialize, Validate, ToSchema)]
+pub(crate) struct Note {
+    #[garde(length(min = 1, chars))]
+    text: String,
+}
+
+#[derive(Debug, Deserialize, Validate, IntoParams)]
+pub(crate) struct Filter {
+    #[garde(range(min = 1))]
+    #[serde(default = "first")]
+    page: i64,
+    #[garde(skip)]
+    #[serde(default)]
+    search: String,
+}
+
+fn first() -> i64 {
+    1
+}
+
+fn routes(routes: &mut Routes) {
+    routes.get("/sample/notes", Access::Public, list_notes);
+    routes.post("/sample/notes", Access::Public, create_note);
+    routes
+        .get("/sample/limited", Access::Public, limited)
+        .limit(RateLimit::new("sample.limited", 2, 60));
+    routes.get("/sample/private", Access::Authenticated, private);
+    routes.post("/sample/transfer", Access::Public, transfer);
+    routes.post("/sample/panic", Access::Public, panics);
+}
+
+async fn list_notes(_visitor: Visitor, Query(filter): Query<Filter>) -> Result<Json<Note>> {
+    Ok(Json(Note {
+        text: format!("{} {}", filter.page, filter.search),
+    }))
+}
+
+async fn create_note(_visitor: Visitor, Json(note): Json<Note>) -> Result<Json<Note>> {
+    Ok(Json(note))
+}
+
+async fn limited(_visitor: Visitor) -> Result<Json<Note>> {
+    Ok(Json(Note {
+        text: "counted".to_owned(),
+    }))
+}
+
+async fn private(_context: RequestContext) -> Result<Json<Note>> {
+    Ok(Json(Note {
+        text: "secret".to_owned(),
+    }))
+}
+
+async fn panics(_visitor: Visitor, Json(note): Json<Note>) -> Result<Json<Note>> {
+    panic!("a handler fails with {}", note.text)
+}
+
+/// Two rows in one transaction: both or none.
+async fn transfer(visitor: Visitor) -> Result<Json<Note>> {
+    let mut transaction = visitor.database().transaction(&Scope::system()).await?;
+    for name in ["taken", "given"] {
+        add_stream(transaction.connection(), &visitor, name).await?;
+    }
+    transaction.commit().await?;
+    Ok(Json(Note {
+        text: "done".to_owned(),
+    }))
+}
+
+async fn add_stream(connection: &mut Connection, visitor: &Visitor, name: &str) -> Result<()> {
+    sql_query(
+        "insert into core_event_streams (tenant_id, id, name, last_seq, created_at, updated_at) \
+         values ($1, $1, $2, 0, $3, $3) on conflict do nothing",
+    )
+    .bind::<SqlUuid, _>(visitor.platform().ids().at(visitor.now))
+    .bind::<Text, _>(name)
+    .bind::<Timestamptz, _>(visitor.now)
+    .execute(&mut **connection)
+    .await?;
+    Ok(())
+}

@@ -1,0 +1,2 @@
+drop table directory_organizations;
+drop table directory_tenants;
