@@ -1,1 +1,56 @@
 #![doc = include_str!("../README.md")]
+
+pub mod acl;
+pub mod commands;
+pub mod config;
+mod error;
+mod http;
+pub mod model;
+pub mod query;
+mod schema;
+mod slug;
+mod tree;
+mod user_counter;
+mod values;
+
+use std::sync::Arc;
+
+use backoffice_core::Module;
+use backoffice_core::config::ConfigError;
+use backoffice_core::db::Migrations;
+use backoffice_core::registry::{Registry, Startup};
+use diesel_migrations::embed_migrations;
+
+pub use error::Error;
+pub use user_counter::{UserCounter, UserCounterHandle};
+
+const MIGRATIONS: Migrations = embed_migrations!("migrations");
+
+/// The module.
+pub static MODULE: Module = Module {
+    name: "directory",
+    title: "Directory",
+    features: acl::FEATURES,
+    default_grants: acl::DEFAULT_GRANTS,
+    config_sections: &["directory"],
+    migrations: Some(MIGRATIONS),
+    routes: http::routes,
+    register,
+    start,
+    ..Module::EMPTY
+};
+
+fn register(registry: &mut Registry) {
+    registry.entity::<model::Tenant>().entity::<model::Organization>();
+    registry
+        .command::<commands::CreateTenant>()
+        .command::<commands::CreateOrganization>()
+        .command::<commands::UpdateOrganization>()
+        .command::<commands::DeleteOrganization>();
+}
+
+fn start(startup: &mut Startup<'_>) -> Result<(), ConfigError> {
+    let settings = config::Settings::read(startup.config())?;
+    startup.provide(Arc::new(settings)).organizations(Arc::new(tree::Tree));
+    Ok(())
+}

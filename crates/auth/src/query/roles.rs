@@ -75,7 +75,13 @@ fn visible<'a>(context: &RequestContext) -> roles::BoxedQuery<'a, Pg> {
 /// Locks roles that the caller may see, by id ascending.
 pub(crate) async fn lock(connection: &mut AsyncPgConnection, context: &RequestContext, ids: &[Uuid]) -> Result<Vec<Located>> {
     // A row lock and a sub-select on another table do not mix in one boxed statement, so visibility is asked for first.
-    let seen: Vec<Uuid> = visible(context).filter(roles::id.eq_any(ids)).select(roles::id).load(connection).await?;
+    let seen: Vec<(Uuid, Uuid)> =
+        visible(context).filter(roles::id.eq_any(ids)).select((roles::tenant_id, roles::id)).load(connection).await?;
+    if !context.rights().is_super_admin && seen.iter().any(|(tenant, _)| *tenant == PLATFORM_TENANT) {
+        // Others see global roles; row-level security lets them neither lock nor write one.
+        return Err(crate::Error::GlobalRole.into());
+    }
+    let seen: Vec<Uuid> = seen.into_iter().map(|(_, id)| id).collect();
     let rows: Vec<(Uuid, Uuid)> = in_scope(context.scope())
         .filter(roles::id.eq_any(seen))
         .order(roles::id)

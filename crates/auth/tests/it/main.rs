@@ -1,0 +1,8 @@
+//! The accounts module over HTTP, on a database of its own for each test.
+
+mod acl;
+mod caller;
+mod roles;
+mod sessions;
+mod users;
+mod world;

@@ -1,0 +1,128 @@
+use actix_web::http::Method;
+use serde_json::json;
+use uuid::Uuid;
+
+use crate::world::{World, id_of};
+
+#[actix_web::test]
+async fn a_role_is_made_found_renamed_and_removed() {
+    let world = World::new().await;
+    let token = &world.a.token;
+
+    let (created, body) = world.app.post(token, "/auth/roles", json!({"name": "  Dispatcher "})).await;
+    let id = id_of(&body);
+    let (_, found) = world.app.get(token, "/auth/roles?search=dispa").await;
+    let (renamed, _) = world.app.put(token, "/auth/roles", json!({"id": id, "name": "Planner"})).await;
+    let (_, after) = world.app.get(token, &format!("/auth/roles?id={id}")).await;
+    let (deleted, _) = world.app.delete(token, &format!("/auth/roles?id={id}"), json!(null)).await;
+    let (_, gone) = world.app.get(token, &format!("/auth/roles?id={id}")).await;
+
+    assert_eq!((created, renamed, deleted), (201, 200, 200));
+    assert_eq!(found["total"], 1);
+    assert_eq!(found["items"][0]["name"], "Dispatcher");
+    assert_eq!(found["items"][0]["tenantName"], "Alpha");
+    assert_eq!(found["items"][0]["usersCount"], 0);
+    assert_eq!(after["items"][0]["name"], "Planner");
+    assert_eq!(gone, json!({"items": [], "total": 0, "page": 1, "pageSize": 50, "totalPages": 1}));
+}
+
+#[actix_web::test]
+async fn acc_30_global_roles_belong_to_super_administrators() {
+    let world = World::new().await;
+
+    let (_, body) = world.app.post(&world.root, "/auth/roles", json!({"name": "Auditor"})).await;
+    let global = id_of(&body);
+    let (_, seen) = world.app.get(&world.b.token, &format!("/auth/roles?id={global}")).await;
+    let (renamed, text) = world.app.put(&world.a.token, "/auth/roles", json!({"id": global, "name": "Mine"})).await;
+    let (deleted, _) = world.app.delete(&world.a.token, &format!("/auth/roles?id={global}"), json!(null)).await;
+    let (reserved, reserved_text) = world.app.post(&world.a.token, "/auth/roles", json!({"name": "SuperAdmin"})).await;
+    world.app.post(&world.a.token, "/auth/roles", json!({"name": "Twice"})).await;
+    let (twice, twice_text) = world.app.post(&world.a.token, "/auth/roles", json!({"name": "tWICE"})).await;
+
+    assert_eq!(seen["items"][0]["tenantId"], json!(null));
+    assert_eq!(renamed, 403);
+    assert_eq!(text["error"], "Global roles can only be changed by super administrators.");
+    assert_eq!(deleted, 403);
+    assert_eq!((reserved, reserved_text["error"].as_str()), (400, Some("Role name is reserved")));
+    assert_eq!((twice, twice_text["code"].as_str()), (400, Some("duplicate_name")));
+}
+
+#[actix_web::test]
+async fn acc_31_a_role_with_users_stays_and_one_without_comes_back_with_its_acl() {
+    let world = World::new().await;
+    let role = world.role("Dispatcher", &["auth.users.list"], None).await;
+    let path = format!("/auth/roles?id={role}");
+    let (user, _) = world.user("ann@alpha.test", &["Dispatcher"]).await;
+
+    let (held, text) = world.app.delete(&world.a.token, &path, json!(null)).await;
+    world.app.put(&world.a.token, "/auth/users", json!({"id": user, "roles": []})).await;
+    let answer = world.app.request(Method::DELETE, &path).bearer(&world.a.token).send().await;
+    let undo = json!({"undoToken": answer.operation().expect("undoable")["undoToken"]});
+    let (undone, _) = world.app.post(&world.a.token, "/audit_logs/audit-logs/actions/undo", undo).await;
+    let (_, acl) = world.app.get(&world.a.token, &format!("/auth/roles/acl?roleId={role}")).await;
+
+    assert_eq!((held, text["code"].as_str()), (400, Some("role_in_use")));
+    assert_eq!((answer.status, undone), (200, 200));
+    assert_eq!(acl["features"], json!(["auth.users.list"]));
+}
+
+#[actix_web::test]
+async fn a_stale_update_is_refused_and_changes_nothing() {
+    let world = World::new().await;
+    let (_, body) = world.app.post(&world.a.token, "/auth/roles", json!({"name": "Dispatcher"})).await;
+    let id = id_of(&body);
+    let (_, list) = world.app.get(&world.a.token, &format!("/auth/roles?id={id}")).await;
+    let read = list["items"][0]["updatedAt"].as_str().expect("a timestamp").to_owned();
+    let put = |name: &str, expected: &str| {
+        world
+            .app
+            .request(Method::PUT, "/auth/roles")
+            .bearer(&world.a.token)
+            .header("if-match", &format!("\"{expected}\""))
+            .json(&json!({"id": id, "name": name}))
+            .send()
+    };
+
+    let first = put("One", &read).await;
+    let second = put("Two", &read).await;
+
+    assert_eq!(first.status, 200);
+    assert_eq!(second.status, 409);
+    assert_eq!(second.json()["code"], "optimistic_lock_conflict");
+    assert_eq!(second.json()["expectedUpdatedAt"], read);
+    let (_, list) = world.app.get(&world.a.token, &format!("/auth/roles?id={id}")).await;
+    assert_eq!(list["items"][0]["name"], "One");
+}
+
+#[actix_web::test]
+async fn another_tenants_role_is_like_one_that_does_not_exist() {
+    let world = World::new().await;
+    let role = world.role("Dispatcher", &[], None).await;
+    let unknown = Uuid::from_u128(1);
+    for id in [role, unknown] {
+        let (status, body) = world.app.put(&world.b.token, "/auth/roles", json!({"id": id, "name": "Mine"})).await;
+        assert_eq!((status, body), (404, json!({"error": "Role not found"})));
+        let (status, body) = world.app.delete(&world.b.token, &format!("/auth/roles?id={id}"), json!(null)).await;
+        assert_eq!((status, body), (404, json!({"error": "Role not found"})));
+    }
+}
+
+#[actix_web::test]
+async fn an_idempotency_key_makes_one_role_however_often_it_is_sent() {
+    let world = World::new().await;
+    let post = |name: &str| {
+        let body = json!({"name": name});
+        let request = world.app.request(Method::POST, "/auth/roles").bearer(&world.a.token);
+        request.header("idempotency-key", "key-1").json(&body).send()
+    };
+
+    let first = post("Dispatcher").await;
+    let again = post("Dispatcher").await;
+    let other = post("Planner").await;
+
+    assert_eq!((first.status, again.status), (201, 201));
+    assert_eq!(first.json(), again.json());
+    assert_eq!(first.operation(), again.operation());
+    assert_eq!(again.header("idempotency-replayed").as_deref(), Some("true"));
+    assert_eq!(other.status, 422);
+}

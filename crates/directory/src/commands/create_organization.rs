@@ -1,0 +1,130 @@
+//! Makes an organization.
+
+use backoffice_core::command::{Class, Command, Target};
+use backoffice_core::db::Tx;
+use backoffice_core::{Feature, RequestContext, Result};
+use diesel::{BoolExpressionMethods, ExpressionMethods, QueryDsl, TextExpressionMethods, insert_into};
+use diesel_async::RunQueryDsl;
+use serde::Deserialize;
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+use super::{check_parent, slug_conflict};
+use crate::model::{Organization, OrganizationRow};
+use crate::schema::directory_organizations as organizations;
+use crate::values::Rules;
+use crate::{Error, acl, query, slug, tree};
+
+/// A new organization.
+#[derive(Debug, Clone, Default, Deserialize, ToSchema, garde::Validate)]
+#[serde(rename_all = "camelCase")]
+#[garde(allow_unvalidated)]
+pub struct NewOrganization {
+    /// 1 to 200 characters.
+    #[schema(example = "Acme North")]
+    pub name: String,
+    /// By default made from the name.
+    #[schema(example = "acme-north")]
+    pub slug: Option<String>,
+    /// The organization above it.
+    pub parent_id: Option<Uuid>,
+    /// An https address, or `/api/attachments/…`.
+    pub logo_url: Option<String>,
+    /// By default true.
+    pub is_active: Option<bool>,
+    /// By default the selected tenant, or the caller's own.
+    pub tenant_id: Option<Uuid>,
+}
+
+/// Makes an organization. Tells its id.
+#[derive(Debug, Clone)]
+pub struct CreateOrganization {
+    tenant: Uuid,
+    id: Uuid,
+    input: NewOrganization,
+}
+
+impl CreateOrganization {
+    /// Checks the input.
+    ///
+    /// # Errors
+    /// 400 for values out of their rules, or without one tenant; 403 for a tenant that is not reached.
+    pub fn new(ctx: &RequestContext, input: NewOrganization) -> Result<Self> {
+        let mut rules = Rules::default();
+        let name = rules.name("name", &input.name);
+        if let Some(slug) = &input.slug {
+            rules.slug("slug", slug);
+        }
+        if let Some(url) = &input.logo_url {
+            rules.logo_url("logoUrl", url);
+        }
+        rules.check()?;
+        let tenant = match input.tenant_id {
+            Some(tenant) if ctx.scope().reaches(tenant) => tenant,
+            Some(_) => return Err(Error::OtherTenant.into()),
+            None => ctx.tenant()?,
+        };
+        Ok(Self {
+            tenant,
+            id: ctx.new_id(),
+            input: NewOrganization { name, ..input },
+        })
+    }
+
+    async fn slug(&self, tx: &mut Tx<'_>) -> Result<String> {
+        if let Some(slug) = &self.input.slug {
+            return Ok(slug.clone());
+        }
+        let base = slug::from_name(&self.input.name);
+        // Numbering cuts a long slug, so the whole of it is no prefix of its numbered forms.
+        let stem = base.get(..slug::LONGEST - 12).unwrap_or(&base);
+        let taken: Vec<String> = query::organizations_of(tx.tenant())
+            .filter(
+                organizations::slug
+                    .eq(&base)
+                    .or(organizations::slug.like(format!("{stem}%"))),
+            )
+            .select(organizations::slug)
+            .load(tx.conn())
+            .await?;
+        Ok(slug::first_free(&base, &taken))
+    }
+}
+
+impl Command for CreateOrganization {
+    const ID: &'static str = "directory.organization.create";
+    const CLASS: Class = Class::Create;
+    const LABEL: &'static str = "Create organization";
+    const FEATURES: &'static [Feature] = &[acl::ORGANIZATIONS_MANAGE];
+    type Entity = Organization;
+    type Output = Uuid;
+
+    fn target(&self) -> Target {
+        Target::New {
+            tenant: self.tenant,
+            id: self.id,
+        }
+    }
+
+    async fn apply(&self, tx: &mut Tx<'_>) -> Result<Uuid> {
+        check_parent(tx, self.input.parent_id).await?;
+        tree::lock(tx).await?;
+        let row = OrganizationRow {
+            tenant_id: self.tenant,
+            id: self.id,
+            name: self.input.name.clone(),
+            slug: self.slug(tx).await?,
+            parent_id: self.input.parent_id,
+            logo_url: self.input.logo_url.clone(),
+            is_active: self.input.is_active.unwrap_or(true),
+            created_at: tx.now(),
+            updated_at: tx.now(),
+        };
+        insert_into(organizations::table)
+            .values(&row)
+            .execute(tx.conn())
+            .await
+            .map_err(slug_conflict)?;
+        Ok(self.id)
+    }
+}

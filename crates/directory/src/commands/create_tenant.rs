@@ -1,0 +1,136 @@
+//! Makes a tenant with all that it needs to be used.
+
+use backoffice_core::command::{Class, Command, Target};
+use backoffice_core::db::Tx;
+use backoffice_core::{Feature, RequestContext, Result};
+use diesel::insert_into;
+use diesel_async::RunQueryDsl;
+use serde::Deserialize;
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+use crate::config::Settings;
+use crate::model::{OrganizationRow, Tenant, TenantRow};
+use crate::schema::{directory_organizations as organizations, directory_tenants as tenants};
+use crate::values::Rules;
+use crate::{acl, slug};
+
+/// A new tenant.
+#[derive(Debug, Clone, Default, Deserialize, ToSchema, garde::Validate)]
+#[serde(rename_all = "camelCase")]
+#[garde(allow_unvalidated)]
+pub struct NewTenant {
+    /// 1 to 200 characters.
+    #[schema(example = "Acme")]
+    pub name: String,
+    /// Name of its first organization; by default the tenant's.
+    pub organization_name: Option<String>,
+    /// The locales that it is offered in; by default all that are served.
+    pub locales: Option<Vec<String>>,
+}
+
+/// What a new tenant consists of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TenantCreated {
+    /// The tenant.
+    pub id: Uuid,
+    /// Its first organization.
+    pub organization_id: Uuid,
+}
+
+/// Makes a tenant and its root organization, and lets every enabled module add what a tenant needs (roles, dictionaries), all in one
+/// transaction. The scope of the context must reach all tenants: the new one is among none yet.
+#[derive(Debug, Clone)]
+pub struct CreateTenant {
+    made: TenantCreated,
+    name: String,
+    organization_name: String,
+    locales: Option<Vec<String>>,
+}
+
+impl CreateTenant {
+    /// Checks the input.
+    ///
+    /// # Errors
+    /// 400 for values out of their rules.
+    pub fn new(ctx: &RequestContext, input: NewTenant) -> Result<Self> {
+        let settings = ctx.call().provided::<Settings>()?;
+        let mut rules = Rules::default();
+        let name = rules.name("name", &input.name);
+        let organization_name = input
+            .organization_name
+            .map_or_else(|| name.clone(), |name| rules.name("organizationName", &name));
+        let locales = input
+            .locales
+            .map(|locales| rules.locales("locales", &locales, &settings.i18n.locales));
+        rules.check()?;
+        let made = TenantCreated {
+            id: ctx.new_id(),
+            organization_id: ctx.new_id(),
+        };
+        Ok(Self {
+            made,
+            name,
+            organization_name,
+            locales,
+        })
+    }
+
+    fn tenant(&self, tx: &Tx<'_>) -> TenantRow {
+        TenantRow {
+            tenant_id: self.made.id,
+            id: self.made.id,
+            name: self.name.clone(),
+            is_active: true,
+            locales: self.locales.clone(),
+            created_at: tx.now(),
+            updated_at: tx.now(),
+        }
+    }
+
+    fn organization(&self, tx: &Tx<'_>) -> OrganizationRow {
+        OrganizationRow {
+            tenant_id: self.made.id,
+            id: self.made.organization_id,
+            name: self.organization_name.clone(),
+            slug: slug::from_name(&self.organization_name),
+            parent_id: None,
+            logo_url: None,
+            is_active: true,
+            created_at: tx.now(),
+            updated_at: tx.now(),
+        }
+    }
+}
+
+impl Command for CreateTenant {
+    const ID: &'static str = "directory.tenant.create";
+    const CLASS: Class = Class::Create;
+    const LABEL: &'static str = "Create tenant";
+    const FEATURES: &'static [Feature] = &[acl::TENANTS_MANAGE];
+    const UNDOABLE: bool = false;
+    type Entity = Tenant;
+    type Output = TenantCreated;
+
+    fn target(&self) -> Target {
+        Target::New {
+            tenant: self.made.id,
+            id: self.made.id,
+        }
+    }
+
+    async fn apply(&self, tx: &mut Tx<'_>) -> Result<TenantCreated> {
+        insert_into(tenants::table)
+            .values(&self.tenant(tx))
+            .execute(tx.conn())
+            .await?;
+        insert_into(organizations::table)
+            .values(&self.organization(tx))
+            .execute(tx.conn())
+            .await?;
+        for module in tx.context().platform().modules() {
+            (module.seed)(tx, self.made.id).await?;
+        }
+        Ok(self.made)
+    }
+}

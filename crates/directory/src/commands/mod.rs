@@ -1,0 +1,42 @@
+//! What can be changed in the directory.
+
+mod create_organization;
+mod create_tenant;
+mod delete_organization;
+mod update_organization;
+
+pub use create_organization::{CreateOrganization, NewOrganization};
+pub use create_tenant::{CreateTenant, NewTenant, TenantCreated};
+pub use delete_organization::DeleteOrganization;
+pub use update_organization::{OrganizationPatch, UpdateOrganization};
+
+use backoffice_core::Result;
+use backoffice_core::db::Tx;
+use uuid::Uuid;
+
+use crate::{Error, query};
+
+/// The parent must be visible and of the organization's tenant; the top belongs to callers of the whole tenant.
+async fn check_parent(tx: &mut Tx<'_>, parent: Option<Uuid>) -> Result<()> {
+    let scope = tx.scope();
+    let Some(parent) = parent else {
+        return if scope.allowed.is_none() {
+            Ok(())
+        } else {
+            Err(Error::OutOfScope.into())
+        };
+    };
+    match query::find_organization(tx.conn(), scope, parent).await? {
+        Some(found) if found.tenant_id == tx.tenant() => Ok(()),
+        _ => Err(Error::ParentNotFound.into()),
+    }
+}
+
+/// A slug that another organization holds is a conflict.
+fn slug_conflict(error: diesel::result::Error) -> backoffice_core::Error {
+    let error = backoffice_core::Error::from(error);
+    if error.violated_constraint() == Some("directory_organizations_tenant_id_slug_key") {
+        return Error::SlugInUse.into();
+    }
+    error
+}

@@ -1,0 +1,114 @@
+//! Changes an organization.
+
+use backoffice_core::command::{Class, Command, Target};
+use backoffice_core::db::Tx;
+use backoffice_core::http::present;
+use backoffice_core::{Feature, Result, Timestamp};
+use diesel::{AsChangeset, ExpressionMethods, QueryDsl, update};
+use diesel_async::RunQueryDsl;
+use serde::Deserialize;
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+use super::{check_parent, slug_conflict};
+use crate::model::Organization;
+use crate::schema::directory_organizations as organizations;
+use crate::values::Rules;
+use crate::{acl, query};
+
+/// What changes of an organization; absent members stay.
+#[derive(Debug, Clone, Deserialize, ToSchema, garde::Validate)]
+#[serde(rename_all = "camelCase")]
+#[garde(allow_unvalidated)]
+pub struct OrganizationPatch {
+    /// The organization.
+    pub id: Uuid,
+    /// 1 to 200 characters.
+    pub name: Option<String>,
+    /// Unique in the tenant.
+    pub slug: Option<String>,
+    /// The organization above it; null puts it at the top.
+    #[serde(default, deserialize_with = "present")]
+    #[schema(value_type = Option<Uuid>)]
+    pub parent_id: Option<Option<Uuid>>,
+    /// An https address, or `/api/attachments/…`; null removes it.
+    #[serde(default, deserialize_with = "present")]
+    #[schema(value_type = Option<String>)]
+    pub logo_url: Option<Option<String>>,
+    /// Whether its users may sign in.
+    pub is_active: Option<bool>,
+}
+
+/// Changes an organization. No other row's `updatedAt` moves.
+#[derive(Debug, Clone)]
+pub struct UpdateOrganization(OrganizationPatch);
+
+impl UpdateOrganization {
+    /// Checks the input.
+    ///
+    /// # Errors
+    /// 400 for values out of their rules.
+    pub fn new(mut patch: OrganizationPatch) -> Result<Self> {
+        let mut rules = Rules::default();
+        if let Some(name) = &mut patch.name {
+            *name = rules.name("name", name);
+        }
+        if let Some(slug) = &patch.slug {
+            rules.slug("slug", slug);
+        }
+        if let Some(Some(url)) = &patch.logo_url {
+            rules.logo_url("logoUrl", url);
+        }
+        rules.check()?;
+        Ok(Self(patch))
+    }
+}
+
+#[derive(AsChangeset)]
+#[diesel(table_name = organizations)]
+struct Changes<'a> {
+    name: Option<&'a str>,
+    slug: Option<&'a str>,
+    parent_id: Option<Option<Uuid>>,
+    logo_url: Option<Option<&'a str>>,
+    is_active: Option<bool>,
+    updated_at: Timestamp,
+}
+
+impl Command for UpdateOrganization {
+    const ID: &'static str = "directory.organization.update";
+    const CLASS: Class = Class::Edit;
+    const LABEL: &'static str = "Update organization";
+    const FEATURES: &'static [Feature] = &[acl::ORGANIZATIONS_MANAGE];
+    type Entity = Organization;
+    type Output = ();
+
+    fn target(&self) -> Target {
+        Target::Existing(self.0.id)
+    }
+
+    async fn apply(&self, tx: &mut Tx<'_>) -> Result<()> {
+        let patch = &self.0;
+        let own = query::organizations_of(tx.tenant()).filter(organizations::id.eq(patch.id));
+        if let Some(parent) = patch.parent_id {
+            let present: Option<Uuid> = own.select(organizations::parent_id).first(tx.conn()).await?;
+            if present != parent {
+                check_parent(tx, parent).await?;
+            }
+        }
+        let changes = Changes {
+            name: patch.name.as_deref(),
+            slug: patch.slug.as_deref(),
+            parent_id: patch.parent_id,
+            logo_url: patch.logo_url.as_ref().map(Option::as_deref),
+            is_active: patch.is_active,
+            updated_at: tx.now(),
+        };
+        update(own)
+            .set(changes)
+            .execute(tx.conn())
+            .await
+            .map_err(slug_conflict)?;
+        Ok(())
+    }
+}

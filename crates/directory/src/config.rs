@@ -1,0 +1,94 @@
+//! Section `directory`, and the locales of section `i18n` that a tenant may choose from.
+
+use backoffice_core::config::{Config, ConfigError};
+use serde::Deserialize;
+
+/// Section `directory`.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct DirectoryConfig {
+    /// Live organizations of one tenant at most. Default 5000.
+    pub max_organizations: u32,
+    /// Largest depth of an organization; roots have depth 0. Default 20.
+    pub max_depth: u32,
+}
+
+impl Default for DirectoryConfig {
+    fn default() -> Self {
+        Self {
+            max_organizations: 5000,
+            max_depth: 20,
+        }
+    }
+}
+
+/// Section `i18n`.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct I18nConfig {
+    /// Base codes of the locales that are served. Default en, pl, es, de.
+    pub locales: Vec<String>,
+    /// The locale when nothing else decides. Default en.
+    pub default: String,
+}
+
+impl Default for I18nConfig {
+    fn default() -> Self {
+        Self {
+            locales: ["en", "pl", "es", "de"].map(str::to_owned).to_vec(),
+            default: "en".to_owned(),
+        }
+    }
+}
+
+/// What the module runs with; provided to handlers and to the modules that require this one.
+#[derive(Debug, Clone, Default)]
+pub struct Settings {
+    /// Section `directory`.
+    pub directory: DirectoryConfig,
+    /// Section `i18n`.
+    pub i18n: I18nConfig,
+}
+
+impl Settings {
+    pub(crate) fn read(config: &Config) -> Result<Self, ConfigError> {
+        let settings = Self {
+            directory: config.section("directory")?,
+            i18n: config.section("i18n")?,
+        };
+        if settings.directory.max_organizations == 0 {
+            return Err(ConfigError::new("directory.max_organizations", "must be at least 1"));
+        }
+        if settings.directory.max_depth > 100 {
+            return Err(ConfigError::new("directory.max_depth", "must be at most 100"));
+        }
+        if !settings.i18n.locales.contains(&settings.i18n.default) {
+            return Err(ConfigError::new("i18n.default", "must be one of i18n.locales"));
+        }
+        Ok(settings)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_configuration_the_limits_of_the_specification_hold() {
+        let settings = Settings::read(&Config::default()).expect("defaults");
+
+        assert_eq!(
+            (settings.directory.max_organizations, settings.directory.max_depth),
+            (5000, 20)
+        );
+    }
+
+    #[test]
+    fn a_default_locale_that_is_not_served_is_refused() {
+        let config = Config::from_toml("[i18n]\nlocales = ['pl']").expect("toml");
+
+        let error = Settings::read(&config).expect_err("en is not served");
+
+        assert_eq!(error.key, "i18n.default");
+    }
+}

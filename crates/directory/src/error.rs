@@ -1,0 +1,81 @@
+//! What can go wrong that a client should know.
+
+use backoffice_core::Refusal;
+use serde_json::json;
+
+/// A refusal of the directory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Error {
+    /// The tenant does not exist or was deleted.
+    TenantNotFound,
+    /// The slug is another live organization's.
+    SlugInUse,
+    /// The parent does not exist, is of another tenant, or is not visible to the caller.
+    ParentNotFound,
+    /// An organization would become its own ancestor.
+    Cycle,
+    /// The tree would become deeper than allowed.
+    TooDeep {
+        /// The largest depth.
+        max: u32,
+    },
+    /// The tenant has as many organizations as it may have.
+    TooMany {
+        /// The largest number.
+        max: u32,
+    },
+    /// Live organizations lie below it.
+    InUse,
+    /// A tenant keeps at least one organization.
+    LastOrganization,
+    /// Only callers of the whole tenant put organizations at the top.
+    OutOfScope,
+    /// Another tenant is selected than the one that is named.
+    OtherTenant,
+    /// Only super administrators make tenants.
+    SuperAdministratorsOnly,
+}
+
+impl Error {
+    fn refusal(self) -> Refusal {
+        match self {
+            Self::TenantNotFound => Refusal::bad_request("Tenant not found").code("tenant_not_found"),
+            Self::SlugInUse => Refusal::conflict("Slug already in use").code("duplicate_slug"),
+            Self::ParentNotFound => Refusal::bad_request("Parent organization not found").code("parent_not_found"),
+            Self::Cycle => Refusal::bad_request("An organization cannot be below itself").code("organization_cycle"),
+            Self::TooDeep { max } => {
+                Refusal::bad_request(format!("Organizations can be nested at most {max} levels deep"))
+                    .code("organization_depth")
+            }
+            Self::TooMany { max } => Refusal::bad_request(format!("A tenant can have at most {max} organizations"))
+                .code("organization_limit"),
+            Self::InUse => Refusal::conflict("Organization is in use").code("organization_in_use"),
+            Self::LastOrganization => {
+                Refusal::bad_request("The last organization of a tenant cannot be deleted").code("last_organization")
+            }
+            Self::OutOfScope => Refusal::forbidden("Organization out of scope"),
+            Self::OtherTenant => Refusal::forbidden("Not authorized to target this tenant."),
+            Self::SuperAdministratorsOnly => Refusal::forbidden("Super administrators only"),
+        }
+    }
+
+    /// The refusal when undo or redo makes the step: what stands against it in the present data.
+    pub(crate) fn while_restoring(self) -> backoffice_core::Error {
+        let field = match self {
+            Self::ParentNotFound | Self::Cycle | Self::TooDeep { .. } => "parentId",
+            Self::InUse => crate::model::ORGANIZATION,
+            Self::SlugInUse => "slug",
+            _ => return self.into(),
+        };
+        Refusal::bad_request("The record has changed since this action")
+            .code("undo_conflict")
+            .with("fields", json!([field]))
+            .into()
+    }
+}
+
+impl From<Error> for backoffice_core::Error {
+    fn from(error: Error) -> Self {
+        error.refusal().into()
+    }
+}

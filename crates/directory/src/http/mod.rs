@@ -1,0 +1,41 @@
+//! The endpoints.
+
+mod lookups;
+mod organizations;
+mod tenants;
+
+use backoffice_core::http::Routes;
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+use uuid::Uuid;
+
+pub(crate) fn routes(routes: &mut Routes) {
+    lookups::routes(routes);
+    tenants::routes(routes);
+    organizations::routes(routes);
+}
+
+/// The target of a deletion.
+#[derive(Debug, Deserialize, IntoParams, garde::Validate)]
+#[garde(allow_unvalidated)]
+struct Id {
+    /// Its id.
+    id: Uuid,
+}
+
+/// The id of what was made.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = CreatedOrganization)]
+struct CreatedId {
+    id: Uuid,
+}
+
+/// Done.
+#[derive(Debug, Serialize, ToSchema)]
+struct Ok {
+    ok: bool,
+}
+
+impl Ok {
+    const YES: Self = Self { ok: true };
+}

@@ -1,0 +1,301 @@
+//! Organizations.
+
+use std::collections::HashMap;
+
+use backoffice_core::http::{Created, Json, Query, Routes, requires};
+use backoffice_core::list::{Page, PageQuery, search_pattern};
+use backoffice_core::{Detail, Refusal, RequestContext, Result, Timestamp};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+use uuid::Uuid;
+
+use super::{CreatedId, Id, Ok as Done};
+use crate::acl;
+use crate::commands::{CreateOrganization, DeleteOrganization, NewOrganization, OrganizationPatch, UpdateOrganization};
+use crate::query::{ListedOrganization, OrganizationFilter, Status, organization_tree, page_of_organizations};
+
+/// Most ids of the filter `ids`.
+const MOST_IDS: usize = 200;
+
+pub(super) fn routes(routes: &mut Routes) {
+    let path = "/directory/organizations";
+    routes
+        .get(path, requires(&[acl::ORGANIZATIONS_VIEW]), list_organizations)
+        .about("List organizations");
+    routes
+        .post(path, requires(&[acl::ORGANIZATIONS_MANAGE]), create_organization)
+        .about("Create an organization")
+        .refuses(&[409]);
+    routes
+        .put(path, requires(&[acl::ORGANIZATIONS_MANAGE]), update_organization)
+        .about("Change an organization")
+        .refuses(&[404, 409]);
+    routes
+        .delete(path, requires(&[acl::ORGANIZATIONS_MANAGE]), delete_organization)
+        .about("Delete an organization")
+        .refuses(&[404, 409]);
+}
+
+#[derive(Debug, Default, Deserialize, IntoParams, garde::Validate)]
+#[serde(rename_all = "camelCase")]
+#[into_params(parameter_in = Query)]
+#[garde(allow_unvalidated)]
+struct OrganizationQuery {
+    /// Only this organization.
+    id: Option<Uuid>,
+    /// Only these: ids joined by commas, at most 200.
+    ids: Option<String>,
+    /// Page number from 1.
+    #[param(minimum = 1, default = 1)]
+    page: Option<u32>,
+    /// Rows of a page.
+    #[param(minimum = 1, maximum = 100, default = 50)]
+    page_size: Option<u32>,
+    /// Part of the name or slug.
+    search: Option<String>,
+    /// Only those directly below this one.
+    parent_id: Option<Uuid>,
+    /// Only those of this tenant.
+    tenant_id: Option<Uuid>,
+    /// `active`, `inactive` or `all` (default).
+    #[param(inline)]
+    status: Option<StatusQuery>,
+    /// `list` (default), or `tree`: nested and not in pages.
+    #[param(inline)]
+    view: Option<View>,
+}
+
+#[derive(Debug, Clone, Copy, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+enum StatusQuery {
+    All,
+    Active,
+    Inactive,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+enum View {
+    List,
+    Tree,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct OrganizationItem {
+    id: Uuid,
+    tenant_id: Uuid,
+    name: String,
+    slug: String,
+    logo_url: Option<String>,
+    parent_id: Option<Uuid>,
+    depth: i32,
+    path_label: String,
+    children_count: i64,
+    is_active: bool,
+    created_at: Timestamp,
+    updated_at: Timestamp,
+    /// Only with `view=tree`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(no_recursion)]
+    children: Option<Vec<OrganizationItem>>,
+}
+
+impl OrganizationItem {
+    fn new(listed: ListedOrganization) -> Self {
+        let ListedOrganization {
+            row,
+            depth,
+            path_label,
+            children_count,
+        } = listed;
+        Self {
+            id: row.id,
+            tenant_id: row.tenant_id,
+            name: row.name,
+            slug: row.slug,
+            logo_url: row.logo_url,
+            parent_id: row.parent_id,
+            depth,
+            path_label,
+            children_count,
+            is_active: row.is_active,
+            created_at: row.created_at,
+            updated_at: row.updated_at,
+            children: None,
+        }
+    }
+}
+
+impl OrganizationQuery {
+    fn filter(&self) -> Result<OrganizationFilter> {
+        let listed = self.ids.as_deref().map(ids).transpose()?;
+        let ids = match (self.id, listed) {
+            (None, listed) => listed,
+            (Some(id), None) => Some(vec![id]),
+            (Some(id), Some(listed)) => Some(listed.into_iter().filter(|one| *one == id).collect()),
+        };
+        Ok(OrganizationFilter {
+            ids,
+            parent_id: self.parent_id,
+            tenant_id: self.tenant_id,
+            status: match self.status {
+                None | Some(StatusQuery::All) => Status::All,
+                Some(StatusQuery::Active) => Status::Active,
+                Some(StatusQuery::Inactive) => Status::Inactive,
+            },
+            search: search_pattern(self.search.as_deref())?,
+        })
+    }
+}
+
+/// Ids joined by commas; an empty list stays empty and matches nothing.
+fn ids(text: &str) -> Result<Vec<Uuid>> {
+    let mut ids = Vec::new();
+    for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
+        let Ok(id) = part.parse::<Uuid>() else {
+            return Err(Refusal::invalid(vec![Detail::new(
+                "ids",
+                "must be UUIDs joined by commas",
+                "invalid_value",
+            )])
+            .into());
+        };
+        if !ids.contains(&id) {
+            ids.push(id);
+        }
+    }
+    if ids.len() > MOST_IDS {
+        return Err(Refusal::invalid(vec![Detail::new("ids", "must be at most 200 ids", "too_long")]).into());
+    }
+    Ok(ids)
+}
+
+async fn list_organizations(
+    ctx: RequestContext,
+    query: Query<OrganizationQuery>,
+) -> Result<Json<Page<OrganizationItem>>> {
+    let query = query.0;
+    let window = PageQuery {
+        page: query.page,
+        page_size: query.page_size,
+    }
+    .window()?;
+    let filter = query.filter()?;
+    let mut connection = ctx.read().await?;
+    if query.view == Some(View::Tree) {
+        let nodes = organization_tree(&mut connection, ctx.scope(), &filter).await?;
+        return Ok(Json(whole(nodes)));
+    }
+    let (rows, total) = page_of_organizations(&mut connection, ctx.scope(), &filter, window).await?;
+    Ok(Json(
+        window.page(rows.into_iter().map(OrganizationItem::new).collect(), total),
+    ))
+}
+
+/// The tree as the one page that it is.
+fn whole(nodes: Vec<ListedOrganization>) -> Page<OrganizationItem> {
+    let total = nodes.len();
+    Page {
+        items: nested(nodes),
+        total: i64::try_from(total).unwrap_or(i64::MAX),
+        page: 1,
+        page_size: u32::try_from(total.max(1)).unwrap_or(u32::MAX),
+        total_pages: 1,
+    }
+}
+
+/// Hangs each node below its parent; a node whose parent is not among them comes first. Siblings keep their order.
+fn nested(nodes: Vec<ListedOrganization>) -> Vec<OrganizationItem> {
+    let present: Vec<Uuid> = nodes.iter().map(|node| node.row.id).collect();
+    let present: std::collections::HashSet<Uuid> = present.into_iter().collect();
+    let mut below: HashMap<Option<Uuid>, Vec<OrganizationItem>> = HashMap::new();
+    for node in nodes {
+        let parent = node.row.parent_id.filter(|parent| present.contains(parent));
+        below.entry(parent).or_default().push(OrganizationItem::new(node));
+    }
+    take(&mut below, None)
+}
+
+/// The nodes below one, each with its own; as deep as the tree may be.
+fn take(below: &mut HashMap<Option<Uuid>, Vec<OrganizationItem>>, parent: Option<Uuid>) -> Vec<OrganizationItem> {
+    let mut items = below.remove(&parent).unwrap_or_default();
+    for item in &mut items {
+        item.children = Some(take(below, Some(item.id)));
+    }
+    items
+}
+
+async fn create_organization(ctx: RequestContext, body: Json<NewOrganization>) -> Result<Created<CreatedId>> {
+    let command = CreateOrganization::new(&ctx, body.0)?;
+    ctx.execute(&command, |id| Created(CreatedId { id })).await
+}
+
+async fn update_organization(ctx: RequestContext, body: Json<OrganizationPatch>) -> Result<Json<Done>> {
+    let command = UpdateOrganization::new(body.0)?;
+    ctx.execute(&command, |()| Json(Done::YES)).await
+}
+
+async fn delete_organization(ctx: RequestContext, query: Query<Id>) -> Result<Json<Done>> {
+    ctx.execute(&DeleteOrganization { id: query.0.id }, |()| Json(Done::YES))
+        .await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::OrganizationRow;
+
+    fn node(id: u128, parent: Option<u128>) -> ListedOrganization {
+        let at = Timestamp::parse("2026-11-20T08:15:30.123Z").expect("an instant");
+        ListedOrganization {
+            row: OrganizationRow {
+                tenant_id: Uuid::from_u128(1),
+                id: Uuid::from_u128(id),
+                name: id.to_string(),
+                slug: id.to_string(),
+                parent_id: parent.map(Uuid::from_u128),
+                logo_url: None,
+                is_active: true,
+                created_at: at,
+                updated_at: at,
+            },
+            depth: 0,
+            path_label: String::new(),
+            children_count: 0,
+        }
+    }
+
+    #[test]
+    fn nodes_hang_below_their_parents_in_their_order() {
+        let page = whole(vec![
+            node(4, Some(2)),
+            node(2, None),
+            node(3, Some(2)),
+            node(5, Some(9)),
+        ]);
+
+        let names = |items: &[OrganizationItem]| items.iter().map(|item| item.name.clone()).collect::<Vec<_>>();
+        assert_eq!(names(&page.items), ["2", "5"]);
+        assert_eq!(names(page.items[0].children.as_ref().expect("children")), ["4", "3"]);
+        assert_eq!(page.total, 4);
+    }
+
+    #[test]
+    fn one_malformed_id_spoils_a_list_and_an_empty_one_stays_empty() {
+        assert!(ids("00000000-0000-0000-0000-000000000001,x").is_err());
+        assert_eq!(ids(" , ").expect("no ids"), Vec::<Uuid>::new());
+    }
+
+    #[test]
+    fn an_id_and_a_list_must_both_match() {
+        let one = Uuid::from_u128(1);
+        let query = OrganizationQuery {
+            id: Some(one),
+            ids: Some(Uuid::from_u128(2).to_string()),
+            ..Default::default()
+        };
+
+        assert_eq!(query.filter().expect("a filter").ids, Some(Vec::new()));
+    }
+}

@@ -1,0 +1,149 @@
+//! Tenants.
+
+use std::collections::HashMap;
+
+use backoffice_core::db::Connection;
+use backoffice_core::http::{Created, Json, Query, Routes, requires};
+use backoffice_core::list::{Page, PageQuery, search_pattern};
+use backoffice_core::{RequestContext, Result, Scope, Timestamp};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+use uuid::Uuid;
+
+use crate::commands::{CreateTenant, NewTenant, TenantCreated};
+use crate::query::{ListedTenant, TenantFilter, TenantSort, page_of_tenants};
+use crate::{Error, UserCounterHandle, acl};
+
+pub(super) fn routes(routes: &mut Routes) {
+    routes
+        .get("/directory/tenants", requires(&[acl::TENANTS_VIEW]), list_tenants)
+        .about("List tenants");
+    routes
+        .post("/directory/tenants", requires(&[acl::TENANTS_MANAGE]), create_tenant)
+        .about("Create a tenant with its first organization and roles");
+}
+
+#[derive(Debug, Deserialize, IntoParams, garde::Validate)]
+#[serde(rename_all = "camelCase")]
+#[into_params(parameter_in = Query)]
+#[garde(allow_unvalidated)]
+struct TenantQuery {
+    /// Only this tenant.
+    id: Option<Uuid>,
+    /// Page number from 1.
+    #[param(minimum = 1, default = 1)]
+    page: Option<u32>,
+    /// Rows of a page.
+    #[param(minimum = 1, maximum = 100, default = 50)]
+    page_size: Option<u32>,
+    /// Part of the name.
+    search: Option<String>,
+    /// Whether users may sign in.
+    is_active: Option<bool>,
+    /// `name` (default), `createdAt` or `updatedAt`.
+    #[param(inline)]
+    sort_field: Option<SortField>,
+    /// `asc` (default) or `desc`.
+    #[param(inline)]
+    sort_dir: Option<SortDirection>,
+}
+
+#[derive(Debug, Clone, Copy, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+enum SortField {
+    Name,
+    CreatedAt,
+    UpdatedAt,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+enum SortDirection {
+    Asc,
+    Desc,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct TenantItem {
+    id: Uuid,
+    name: String,
+    is_active: bool,
+    locales: Option<Vec<String>>,
+    organizations_count: i64,
+    users_count: i64,
+    created_at: Timestamp,
+    updated_at: Timestamp,
+}
+
+/// A new tenant and its first organization.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct CreatedTenant {
+    id: Uuid,
+    organization_id: Uuid,
+}
+
+async fn list_tenants(ctx: RequestContext, query: Query<TenantQuery>) -> Result<Json<Page<TenantItem>>> {
+    let query = query.0;
+    let window = PageQuery {
+        page: query.page,
+        page_size: query.page_size,
+    }
+    .window()?;
+    let filter = TenantFilter {
+        id: query.id,
+        is_active: query.is_active,
+        search: search_pattern(query.search.as_deref())?,
+        sort: match query.sort_field {
+            None | Some(SortField::Name) => TenantSort::Name,
+            Some(SortField::CreatedAt) => TenantSort::CreatedAt,
+            Some(SortField::UpdatedAt) => TenantSort::UpdatedAt,
+        },
+        descending: query.sort_dir == Some(SortDirection::Desc),
+    };
+    let mut connection = ctx.read().await?;
+    let (tenants, total) = page_of_tenants(&mut connection, ctx.scope(), &filter, window).await?;
+    let users = count_users(&ctx, &mut connection, &tenants).await?;
+    let items = tenants.into_iter().map(|tenant| item(tenant, &users)).collect();
+    Ok(Json(window.page(items, total)))
+}
+
+async fn count_users(
+    ctx: &RequestContext,
+    connection: &mut Connection,
+    tenants: &[ListedTenant],
+) -> Result<HashMap<Uuid, i64>> {
+    let ids: Vec<Uuid> = tenants.iter().map(|tenant| tenant.row.id).collect();
+    match ctx.platform().provided().get::<UserCounterHandle>() {
+        Some(counter) if !ids.is_empty() => counter.0.count(connection, &ids).await,
+        _ => Ok(HashMap::new()),
+    }
+}
+
+fn item(tenant: ListedTenant, users: &HashMap<Uuid, i64>) -> TenantItem {
+    let ListedTenant { row, organizations } = tenant;
+    TenantItem {
+        id: row.id,
+        name: row.name,
+        is_active: row.is_active,
+        locales: row.locales,
+        organizations_count: organizations,
+        users_count: users.get(&row.id).copied().unwrap_or_default(),
+        created_at: row.created_at,
+        updated_at: row.updated_at,
+    }
+}
+
+async fn create_tenant(ctx: RequestContext, body: Json<NewTenant>) -> Result<Created<CreatedTenant>> {
+    if !ctx.rights().is_super_admin {
+        return Err(Error::SuperAdministratorsOnly.into());
+    }
+    let command = CreateTenant::new(&ctx, body.0)?;
+    // A selected tenant narrows reads; the new tenant is beside it.
+    ctx.with_scope(Scope::system())
+        .execute(&command, |TenantCreated { id, organization_id }| {
+            Created(CreatedTenant { id, organization_id })
+        })
+        .await
+}

@@ -1,0 +1,261 @@
+//! Organizations.
+
+use backoffice_core::command::{Depth, Entity, EntityRef, Field, Located, Snapshot, Snapshots, Transition};
+use backoffice_core::db::Tx;
+use backoffice_core::{Result, Timestamp};
+use diesel::pg::Pg;
+use diesel::upsert::excluded;
+use diesel::{ExpressionMethods, Insertable, QueryDsl, Queryable, Selectable, SelectableHelper, insert_into, update};
+use diesel_async::RunQueryDsl;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use super::ORGANIZATION;
+use crate::config::Settings;
+use crate::schema::directory_organizations as organizations;
+use crate::{Error, query, tree};
+
+/// An organization.
+#[derive(Debug, Clone, PartialEq, Eq, Queryable, Selectable, Insertable, Serialize, Deserialize)]
+#[diesel(table_name = organizations, check_for_backend(Pg))]
+#[serde(rename_all = "camelCase")]
+pub struct OrganizationRow {
+    /// Its tenant.
+    pub tenant_id: Uuid,
+    /// Its id.
+    pub id: Uuid,
+    /// Its name, 1 to 200 characters.
+    pub name: String,
+    /// Its slug, unique among the live organizations of the tenant.
+    pub slug: String,
+    /// The organization above it.
+    pub parent_id: Option<Uuid>,
+    /// Address of its logo.
+    pub logo_url: Option<String>,
+    /// Whether its users may sign in.
+    pub is_active: bool,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When it was last changed.
+    pub updated_at: Timestamp,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Image<'a> {
+    #[serde(flatten)]
+    row: &'a OrganizationRow,
+    /// The log finds an organization's entries by the organization itself.
+    organization_id: Uuid,
+}
+
+/// The entity of organizations. They are removed by setting `deleted_at`; rows of other modules that name them stay.
+#[derive(Debug)]
+pub struct Organization;
+
+impl Entity for Organization {
+    const KIND: &'static str = ORGANIZATION;
+    const FIELDS: &'static [Field] = &[
+        Field::tracked("id"),
+        Field::tracked("tenantId"),
+        Field::volatile("organizationId"),
+        Field::tracked("name"),
+        Field::tracked("slug"),
+        Field::tracked("parentId"),
+        Field::tracked("logoUrl"),
+        Field::tracked("isActive"),
+        Field::tracked("createdAt"),
+        Field::volatile("updatedAt"),
+    ];
+    const NOT_FOUND: &'static str = "Organization not found";
+
+    async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<Located>> {
+        let scope = tx.scope();
+        let rows: Vec<(Uuid, Uuid)> = query::organizations_in_scope(scope)
+            .filter(scope.within(organizations::id))
+            .filter(organizations::id.eq_any(ids))
+            .order(organizations::id)
+            .select((organizations::id, organizations::tenant_id))
+            // Weaker than `for update`: children that are made meanwhile may refer to the row, and wait for the tree instead.
+            .for_no_key_update()
+            .load(tx.conn())
+            .await?;
+        Ok(rows.into_iter().map(|(id, tenant)| Located { id, tenant }).collect())
+    }
+
+    async fn load(tx: &mut Tx<'_>, ids: &[Uuid], _depth: Depth) -> Result<Snapshots> {
+        let tenant = tx.tenant();
+        let rows: Vec<OrganizationRow> = query::organizations_of(tenant)
+            .filter(organizations::id.eq_any(ids))
+            .select(OrganizationRow::as_select())
+            .load(tx.conn())
+            .await?;
+        rows.iter()
+            .map(|row| {
+                Ok((
+                    row.id,
+                    Snapshot::of(&Image {
+                        row,
+                        organization_id: row.id,
+                    })?,
+                ))
+            })
+            .collect()
+    }
+
+    async fn store(tx: &mut Tx<'_>, snapshots: &[Snapshot]) -> Result<Vec<String>> {
+        let mut rows = snapshots
+            .iter()
+            .map(Snapshot::row)
+            .collect::<Result<Vec<OrganizationRow>>>()?;
+        for row in &mut rows {
+            row.updated_at = tx.now();
+        }
+        insert_into(organizations::table)
+            .values(&rows)
+            .on_conflict((organizations::tenant_id, organizations::id))
+            .do_update()
+            .set((
+                organizations::name.eq(excluded(organizations::name)),
+                organizations::slug.eq(excluded(organizations::slug)),
+                organizations::parent_id.eq(excluded(organizations::parent_id)),
+                organizations::logo_url.eq(excluded(organizations::logo_url)),
+                organizations::is_active.eq(excluded(organizations::is_active)),
+                organizations::deleted_at.eq(None::<Timestamp>),
+                organizations::updated_at.eq(excluded(organizations::updated_at)),
+            ))
+            .execute(tx.conn())
+            .await?;
+        Ok(Vec::new())
+    }
+
+    async fn remove(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<()> {
+        let (tenant, now) = (tx.tenant(), tx.now());
+        update(query::organizations_of(tenant).filter(organizations::id.eq_any(ids)))
+            .set((organizations::deleted_at.eq(now), organizations::updated_at.eq(now)))
+            .execute(tx.conn())
+            .await?;
+        Ok(())
+    }
+
+    async fn guard(tx: &mut Tx<'_>, step: &Transition<'_>) -> Result<()> {
+        let parent = |image: Option<&Snapshot>| image.and_then(|image| image.get("parentId").cloned());
+        if parent(step.from) == parent(step.to) && step.from.is_some() == step.to.is_some() {
+            return Ok(());
+        }
+        tree::lock(tx).await?;
+        let settings = tx.context().call().provided::<Settings>()?;
+        let position = tree::position(tx, step.id).await?;
+        let verdict = match step.to {
+            Some(to) => may_stand(
+                &position,
+                &settings,
+                step.from.is_none(),
+                to.row::<OrganizationRow>()?.parent_id,
+            ),
+            None => may_go(&position),
+        };
+        verdict.map_err(|error| {
+            if step.restoring {
+                error.while_restoring()
+            } else {
+                error.into()
+            }
+        })
+    }
+
+    fn parent(snapshot: &Snapshot) -> Option<EntityRef> {
+        let id = snapshot.get("parentId")?.as_str()?.parse().ok()?;
+        Some(EntityRef { kind: ORGANIZATION, id })
+    }
+}
+
+/// Whether an organization may stand where it stands now.
+fn may_stand(
+    position: &tree::Position,
+    settings: &Settings,
+    is_new: bool,
+    parent: Option<Uuid>,
+) -> std::result::Result<(), Error> {
+    let limits = &settings.directory;
+    if position.circular {
+        return Err(Error::Cycle);
+    }
+    if parent.is_some() && position.depth == 0 {
+        return Err(Error::ParentNotFound);
+    }
+    if i64::from(position.depth) + i64::from(position.height) > i64::from(limits.max_depth) {
+        return Err(Error::TooDeep { max: limits.max_depth });
+    }
+    if is_new && position.organizations > i64::from(limits.max_organizations) {
+        return Err(Error::TooMany {
+            max: limits.max_organizations,
+        });
+    }
+    Ok(())
+}
+
+/// Whether an organization may be gone.
+fn may_go(position: &tree::Position) -> std::result::Result<(), Error> {
+    if position.has_children {
+        return Err(Error::InUse);
+    }
+    if position.organizations == 0 {
+        return Err(Error::LastOrganization);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(depth: i32, height: i32) -> tree::Position {
+        tree::Position {
+            depth,
+            height,
+            circular: false,
+            organizations: 3,
+            has_children: false,
+        }
+    }
+
+    #[test]
+    fn a_subtree_counts_with_its_whole_height() {
+        let settings = Settings::default();
+
+        assert_eq!(may_stand(&at(18, 2), &settings, false, Some(Uuid::nil())), Ok(()));
+        assert_eq!(
+            may_stand(&at(19, 2), &settings, false, Some(Uuid::nil())),
+            Err(Error::TooDeep { max: 20 })
+        );
+    }
+
+    #[test]
+    fn a_parent_that_is_gone_is_not_found() {
+        assert_eq!(
+            may_stand(&at(0, 0), &Settings::default(), true, Some(Uuid::nil())),
+            Err(Error::ParentNotFound)
+        );
+        assert_eq!(may_stand(&at(0, 0), &Settings::default(), true, None), Ok(()));
+    }
+
+    #[test]
+    fn the_last_organization_and_one_with_children_stay() {
+        assert_eq!(
+            may_go(&tree::Position {
+                organizations: 0,
+                ..at(0, 0)
+            }),
+            Err(Error::LastOrganization)
+        );
+        assert_eq!(
+            may_go(&tree::Position {
+                has_children: true,
+                ..at(0, 0)
+            }),
+            Err(Error::InUse)
+        );
+        assert_eq!(may_go(&at(0, 0)), Ok(()));
+    }
+}

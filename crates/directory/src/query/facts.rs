@@ -1,0 +1,65 @@
+//! What the list tells of organizations beside their rows: depth, path, number of children.
+
+use std::collections::HashMap;
+
+use backoffice_core::{Result, Scope};
+use diesel::sql_types::{Array, BigInt, Integer, Nullable, Text, Uuid as SqlUuid};
+use diesel::{QueryableByName, sql_query};
+use diesel_async::{AsyncPgConnection, RunQueryDsl};
+use uuid::Uuid;
+
+use super::OrganizationRow;
+
+/// Facts about one organization, as far as the caller sees the tree.
+#[derive(Debug, QueryableByName)]
+pub(super) struct Facts {
+    #[diesel(sql_type = SqlUuid)]
+    id: Uuid,
+    /// Steps to the topmost visible ancestor.
+    #[diesel(sql_type = Integer)]
+    pub(super) depth: i32,
+    /// Names from there, joined by ` / `.
+    #[diesel(sql_type = Text)]
+    pub(super) path_label: String,
+    /// Live organizations directly below.
+    #[diesel(sql_type = BigInt)]
+    pub(super) children_count: i64,
+}
+
+const FACTS: &str = "\
+with recursive up as (
+    select o.tenant_id, o.id as leaf, o.parent_id, o.name, 0 as distance
+    from unnest($1, $2) as given (tenant_id, id)
+    join directory_organizations o on o.tenant_id = given.tenant_id and o.id = given.id
+    union all
+    select o.tenant_id, up.leaf, o.parent_id, o.name, up.distance + 1
+    from up
+    join directory_organizations o on o.tenant_id = up.tenant_id and o.id = up.parent_id
+    where o.deleted_at is null and ($3 is null or o.id = any($3))
+)
+select
+    up.leaf as id,
+    max(up.distance) as depth,
+    string_agg(up.name, ' / ' order by up.distance desc) as path_label,
+    (
+        select count(*) from directory_organizations c
+        where c.tenant_id = up.tenant_id and c.parent_id = up.leaf and c.deleted_at is null
+    ) as children_count
+from up
+group by up.tenant_id, up.leaf";
+
+/// Facts about these rows, which the scope reads; one statement for any number of them.
+pub(super) async fn load(
+    connection: &mut AsyncPgConnection,
+    scope: &Scope,
+    rows: &[OrganizationRow],
+) -> Result<HashMap<Uuid, Facts>> {
+    let (tenants, ids): (Vec<Uuid>, Vec<Uuid>) = rows.iter().map(|row| (row.tenant_id, row.id)).unzip();
+    let facts: Vec<Facts> = sql_query(FACTS)
+        .bind::<Array<SqlUuid>, _>(tenants)
+        .bind::<Array<SqlUuid>, _>(ids)
+        .bind::<Nullable<Array<SqlUuid>>, _>(&scope.organizations)
+        .load(connection)
+        .await?;
+    Ok(facts.into_iter().map(|facts| (facts.id, facts)).collect())
+}

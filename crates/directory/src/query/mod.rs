@@ -1,0 +1,85 @@
+//! Reads. Every statement on a table of this module starts here, so none can forget its tenant or what was deleted.
+
+mod facts;
+mod lookup;
+mod organizations;
+mod tenants;
+
+use backoffice_core::scope::Owned;
+use backoffice_core::{Result, Scope};
+use diesel::{ExpressionMethods, OptionalExtension, QueryDsl, SelectableHelper, dsl};
+use diesel_async::{AsyncPgConnection, RunQueryDsl};
+use uuid::Uuid;
+
+use crate::schema::{directory_organizations, directory_tenants};
+
+pub use crate::model::{OrganizationRow, TenantRow};
+pub use organizations::{ListedOrganization, OrganizationFilter, Status, organization_tree, page_of_organizations};
+pub use tenants::{ListedTenant, TenantFilter, TenantSort, page_of_tenants};
+
+pub(crate) use lookup::{oldest_organization, usable_organizations, usable_tenant};
+
+type OrganizationsInScope = dsl::Filter<
+    dsl::Filter<directory_organizations::table, Owned<directory_organizations::tenant_id>>,
+    dsl::IsNull<directory_organizations::deleted_at>,
+>;
+type OrganizationsOf = dsl::Filter<
+    dsl::Filter<directory_organizations::table, dsl::Eq<directory_organizations::tenant_id, Uuid>>,
+    dsl::IsNull<directory_organizations::deleted_at>,
+>;
+type TenantsInScope = dsl::Filter<
+    dsl::Filter<directory_tenants::table, Owned<directory_tenants::tenant_id>>,
+    dsl::IsNull<directory_tenants::deleted_at>,
+>;
+
+/// Live organizations of the reached tenants.
+pub(crate) fn organizations_in_scope(scope: &Scope) -> OrganizationsInScope {
+    directory_organizations::table
+        .filter(scope.owns(directory_organizations::tenant_id))
+        .filter(directory_organizations::deleted_at.is_null())
+}
+
+/// Live organizations of the tenant that a transaction works in.
+pub(crate) fn organizations_of(tenant: Uuid) -> OrganizationsOf {
+    directory_organizations::table
+        .filter(directory_organizations::tenant_id.eq(tenant))
+        .filter(directory_organizations::deleted_at.is_null())
+}
+
+/// Live tenants that are reached.
+pub(crate) fn tenants_in_scope(scope: &Scope) -> TenantsInScope {
+    directory_tenants::table
+        .filter(scope.owns(directory_tenants::tenant_id))
+        .filter(directory_tenants::deleted_at.is_null())
+}
+
+/// The live organization with this id, if the scope reads it.
+///
+/// # Errors
+/// When the database can't be reached.
+pub async fn find_organization(
+    connection: &mut AsyncPgConnection,
+    scope: &Scope,
+    id: Uuid,
+) -> Result<Option<OrganizationRow>> {
+    Ok(organizations_in_scope(scope)
+        .filter(scope.within(directory_organizations::id))
+        .filter(directory_organizations::id.eq(id))
+        .select(OrganizationRow::as_select())
+        .first(connection)
+        .await
+        .optional()?)
+}
+
+/// The live tenant with this id, if the scope reaches it.
+///
+/// # Errors
+/// When the database can't be reached.
+pub async fn find_tenant(connection: &mut AsyncPgConnection, scope: &Scope, id: Uuid) -> Result<Option<TenantRow>> {
+    Ok(tenants_in_scope(scope)
+        .filter(directory_tenants::id.eq(id))
+        .select(TenantRow::as_select())
+        .first(connection)
+        .await
+        .optional()?)
+}

@@ -1,0 +1,159 @@
+//! The list and the tree of organizations.
+
+use std::collections::HashMap;
+
+use backoffice_core::list::Window;
+use backoffice_core::{Result, Scope};
+use diesel::pg::Pg;
+use diesel::{
+    BoolExpressionMethods, ExpressionMethods, PgTextExpressionMethods, QueryDsl, SelectableHelper,
+    WindowExpressionMethods, dsl,
+};
+use diesel_async::{AsyncPgConnection, RunQueryDsl};
+use uuid::Uuid;
+
+use super::facts::{self, Facts};
+use super::{OrganizationRow, organizations_in_scope};
+use crate::schema::directory_organizations as organizations;
+
+/// Which organizations by their state.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Status {
+    /// All live ones.
+    #[default]
+    All,
+    /// Those whose users may sign in.
+    Active,
+    /// The others.
+    Inactive,
+}
+
+/// What narrows the list.
+#[derive(Debug, Clone, Default)]
+pub struct OrganizationFilter {
+    /// Only these ids; an empty list matches nothing.
+    pub ids: Option<Vec<Uuid>>,
+    /// Only those directly below this one.
+    pub parent_id: Option<Uuid>,
+    /// Only those of this tenant.
+    pub tenant_id: Option<Uuid>,
+    /// By state.
+    pub status: Status,
+    /// Pattern for name or slug, wildcards already literal.
+    pub search: Option<String>,
+}
+
+/// An organization with its place in the part of the tree that the caller sees.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ListedOrganization {
+    /// The row; `parent_id` is `None` when the parent is not visible.
+    pub row: OrganizationRow,
+    /// Steps to the topmost visible ancestor.
+    pub depth: i32,
+    /// Names from there, joined by ` / `.
+    pub path_label: String,
+    /// Live organizations directly below.
+    pub children_count: i64,
+}
+
+type Boxed<'a> = dsl::IntoBoxed<'a, organizations::table, Pg>;
+
+fn filtered<'a>(scope: &'a Scope, filter: &'a OrganizationFilter) -> Boxed<'a> {
+    let mut query = organizations_in_scope(scope)
+        .filter(scope.within(organizations::id))
+        .into_boxed();
+    if let Some(ids) = &filter.ids {
+        query = query.filter(organizations::id.eq_any(ids));
+    }
+    if let Some(parent) = filter.parent_id {
+        query = query
+            .filter(organizations::parent_id.eq(parent))
+            .filter(scope.within(organizations::parent_id));
+    }
+    if let Some(tenant) = filter.tenant_id {
+        query = query.filter(organizations::tenant_id.eq(tenant));
+    }
+    match filter.status {
+        Status::All => {}
+        Status::Active => query = query.filter(organizations::is_active),
+        Status::Inactive => query = query.filter(dsl::not(organizations::is_active)),
+    }
+    if let Some(pattern) = &filter.search {
+        query = query.filter(
+            organizations::name
+                .ilike(pattern)
+                .or(organizations::slug.ilike(pattern)),
+        );
+    }
+    query
+}
+
+/// One page, by name, and the number of rows of all pages: two statements.
+///
+/// # Errors
+/// When the database can't be reached.
+pub async fn page_of_organizations(
+    connection: &mut AsyncPgConnection,
+    scope: &Scope,
+    filter: &OrganizationFilter,
+    window: Window,
+) -> Result<(Vec<ListedOrganization>, i64)> {
+    let rows: Vec<(OrganizationRow, i64)> = filtered(scope, filter)
+        .order((organizations::name, organizations::id))
+        .limit(window.limit())
+        .offset(window.offset())
+        .select((OrganizationRow::as_select(), dsl::count_star().over()))
+        .load(connection)
+        .await?;
+    let Some(total) = rows.as_slice().first().map(|(_, total)| *total) else {
+        // Past the end the rows can't say how many there are.
+        let total = if window.page == 1 {
+            0
+        } else {
+            filtered(scope, filter).count().get_result(connection).await?
+        };
+        return Ok((Vec::new(), total));
+    };
+    let rows: Vec<OrganizationRow> = rows.into_iter().map(|(row, _)| row).collect();
+    let facts = facts::load(connection, scope, &rows).await?;
+    Ok((listed(rows, facts), total))
+}
+
+/// All rows of the filter, by name: two statements.
+///
+/// # Errors
+/// When the database can't be reached.
+pub async fn organization_tree(
+    connection: &mut AsyncPgConnection,
+    scope: &Scope,
+    filter: &OrganizationFilter,
+) -> Result<Vec<ListedOrganization>> {
+    let rows: Vec<OrganizationRow> = filtered(scope, filter)
+        .order((organizations::name, organizations::id))
+        .select(OrganizationRow::as_select())
+        .load(connection)
+        .await?;
+    let facts = facts::load(connection, scope, &rows).await?;
+    Ok(listed(rows, facts))
+}
+
+fn listed(rows: Vec<OrganizationRow>, mut facts: HashMap<Uuid, Facts>) -> Vec<ListedOrganization> {
+    rows.into_iter()
+        .filter_map(|mut row| {
+            // A row that was deleted between the two statements has no facts any more.
+            let Facts {
+                depth,
+                path_label,
+                children_count,
+                ..
+            } = facts.remove(&row.id)?;
+            row.parent_id = row.parent_id.filter(|_| depth > 0);
+            Some(ListedOrganization {
+                row,
+                depth,
+                path_label,
+                children_count,
+            })
+        })
+        .collect()
+}

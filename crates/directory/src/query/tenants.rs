@@ -1,0 +1,105 @@
+//! The list of tenants.
+
+use backoffice_core::list::Window;
+use backoffice_core::{Result, Scope};
+use diesel::pg::Pg;
+use diesel::{ExpressionMethods, PgTextExpressionMethods, QueryDsl, SelectableHelper, WindowExpressionMethods, dsl};
+use diesel_async::{AsyncPgConnection, RunQueryDsl};
+use uuid::Uuid;
+
+use super::{TenantRow, tenants_in_scope};
+use crate::schema::{directory_organizations as organizations, directory_tenants as tenants};
+
+/// What the list is ordered by.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum TenantSort {
+    /// The name.
+    #[default]
+    Name,
+    /// When it was made.
+    CreatedAt,
+    /// When it was last changed.
+    UpdatedAt,
+}
+
+/// What narrows the list, and its order.
+#[derive(Debug, Clone, Default)]
+pub struct TenantFilter {
+    /// Only this one.
+    pub id: Option<Uuid>,
+    /// By whether users may sign in.
+    pub is_active: Option<bool>,
+    /// Pattern for the name, wildcards already literal.
+    pub search: Option<String>,
+    /// The order.
+    pub sort: TenantSort,
+    /// Whether the order is turned round.
+    pub descending: bool,
+}
+
+/// A tenant with the number of its live organizations.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ListedTenant {
+    /// The row.
+    pub row: TenantRow,
+    /// Its live organizations.
+    pub organizations: i64,
+}
+
+fn filtered<'a>(scope: &'a Scope, filter: &'a TenantFilter) -> dsl::IntoBoxed<'a, tenants::table, Pg> {
+    let mut query = tenants_in_scope(scope).into_boxed();
+    if let Some(id) = filter.id {
+        query = query.filter(tenants::id.eq(id));
+    }
+    if let Some(is_active) = filter.is_active {
+        query = query.filter(tenants::is_active.eq(is_active));
+    }
+    if let Some(pattern) = &filter.search {
+        query = query.filter(tenants::name.ilike(pattern));
+    }
+    query
+}
+
+/// One page and the number of rows of all pages: one statement, two past the end.
+///
+/// # Errors
+/// When the database can't be reached.
+pub async fn page_of_tenants(
+    connection: &mut AsyncPgConnection,
+    scope: &Scope,
+    filter: &TenantFilter,
+    window: Window,
+) -> Result<(Vec<ListedTenant>, i64)> {
+    let live_organizations = organizations::table
+        .filter(organizations::tenant_id.eq(tenants::tenant_id))
+        .filter(organizations::deleted_at.is_null())
+        .select(dsl::count_star());
+    let query = filtered(scope, filter).limit(window.limit()).offset(window.offset());
+    let query = match (filter.sort, filter.descending) {
+        (TenantSort::Name, false) => query.order(tenants::name.asc()),
+        (TenantSort::Name, true) => query.order(tenants::name.desc()),
+        (TenantSort::CreatedAt, false) => query.order(tenants::created_at.asc()),
+        (TenantSort::CreatedAt, true) => query.order(tenants::created_at.desc()),
+        (TenantSort::UpdatedAt, false) => query.order(tenants::updated_at.asc()),
+        (TenantSort::UpdatedAt, true) => query.order(tenants::updated_at.desc()),
+    };
+    let rows: Vec<(TenantRow, Option<i64>, i64)> = query
+        .then_order_by(tenants::id)
+        .select((
+            TenantRow::as_select(),
+            live_organizations.single_value(),
+            dsl::count_star().over(),
+        ))
+        .load(connection)
+        .await?;
+    let total = match rows.as_slice().first() {
+        Some((.., total)) => *total,
+        None if window.page == 1 => 0,
+        None => filtered(scope, filter).count().get_result(connection).await?,
+    };
+    let listed = rows.into_iter().map(|(row, organizations, _)| ListedTenant {
+        row,
+        organizations: organizations.unwrap_or_default(),
+    });
+    Ok((listed.collect(), total))
+}

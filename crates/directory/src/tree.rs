@@ -1,0 +1,179 @@
+//! The tree of organizations: what core asks about it, and what its guards must know.
+
+use backoffice_core::Result;
+use backoffice_core::db::{Connection, Tx};
+use backoffice_core::identity::OrganizationTree;
+use diesel::sql_types::{Array, BigInt, Bool, Integer, Uuid as SqlUuid};
+use diesel::{ExpressionMethods, OptionalExtension, QueryDsl, QueryableByName, sql_query};
+use diesel_async::RunQueryDsl;
+use futures_util::future::BoxFuture;
+use uuid::Uuid;
+
+use crate::Error;
+use crate::query;
+use crate::schema::{directory_organizations as organizations, directory_tenants as tenants};
+
+/// The tree as core sees it.
+pub(crate) struct Tree;
+
+#[derive(QueryableByName)]
+struct Found {
+    #[diesel(sql_type = SqlUuid)]
+    id: Uuid,
+}
+
+/// `union` drops what was found before, so overlapping roots cost nothing.
+macro_rules! expand {
+    ($in_tenant:literal) => {
+        concat!(
+            "with recursive below as (
+                select o.tenant_id, o.id
+                from directory_organizations o
+                join directory_tenants t on t.tenant_id = o.tenant_id and t.deleted_at is null
+                where o.id = any($1) and o.deleted_at is null ",
+            $in_tenant,
+            " union
+                select o.tenant_id, o.id
+                from below
+                join directory_organizations o
+                    on o.tenant_id = below.tenant_id and o.parent_id = below.id and o.deleted_at is null
+            )
+            select id from below order by id"
+        )
+    };
+}
+
+impl OrganizationTree for Tree {
+    fn expand<'a>(
+        &'a self,
+        connection: &'a mut Connection,
+        tenant: Option<Uuid>,
+        roots: &'a [Uuid],
+    ) -> BoxFuture<'a, Result<Vec<Uuid>>> {
+        Box::pin(async move {
+            let found: Vec<Found> = match tenant {
+                _ if roots.is_empty() => Vec::new(),
+                Some(tenant) => {
+                    sql_query(expand!("and o.tenant_id = $2"))
+                        .bind::<Array<SqlUuid>, _>(roots)
+                        .bind::<SqlUuid, _>(tenant)
+                        .load(&mut **connection)
+                        .await?
+                }
+                None => {
+                    sql_query(expand!(""))
+                        .bind::<Array<SqlUuid>, _>(roots)
+                        .load(&mut **connection)
+                        .await?
+                }
+            };
+            Ok(found.into_iter().map(|row| row.id).collect())
+        })
+    }
+
+    fn tenant_of<'a>(
+        &'a self,
+        connection: &'a mut Connection,
+        organization: Uuid,
+    ) -> BoxFuture<'a, Result<Option<Uuid>>> {
+        Box::pin(async move {
+            let tenant = query::usable_organizations()
+                .filter(organizations::id.eq(organization))
+                .select(organizations::tenant_id)
+                .first(&mut **connection)
+                .await
+                .optional()?;
+            Ok(tenant)
+        })
+    }
+
+    fn tenant_is_live<'a>(&'a self, connection: &'a mut Connection, tenant: Uuid) -> BoxFuture<'a, Result<bool>> {
+        Box::pin(async move {
+            let found: Option<Uuid> = tenants::table
+                .filter(tenants::tenant_id.eq(tenant))
+                .filter(tenants::deleted_at.is_null())
+                .select(tenants::id)
+                .first(&mut **connection)
+                .await
+                .optional()?;
+            Ok(found.is_some())
+        })
+    }
+}
+
+/// Lets one change of a tenant's tree happen at a time: two moves that are right alone may make a circle together.
+pub(crate) async fn lock(tx: &mut Tx<'_>) -> Result<()> {
+    let tenant = tx.tenant();
+    let found: Option<Uuid> = tenants::table
+        .filter(tenants::tenant_id.eq(tenant))
+        .filter(tenants::deleted_at.is_null())
+        .select(tenants::id)
+        .for_no_key_update()
+        .first(tx.conn())
+        .await
+        .optional()?;
+    if found.is_some() {
+        Ok(())
+    } else {
+        Err(Error::TenantNotFound.into())
+    }
+}
+
+/// Where an organization stands, read after the change.
+#[derive(Debug, QueryableByName)]
+pub(crate) struct Position {
+    /// Steps to its root.
+    #[diesel(sql_type = Integer)]
+    pub(crate) depth: i32,
+    /// Steps to its deepest descendant.
+    #[diesel(sql_type = Integer)]
+    pub(crate) height: i32,
+    /// Whether it is its own ancestor.
+    #[diesel(sql_type = Bool)]
+    pub(crate) circular: bool,
+    /// Live organizations of the tenant.
+    #[diesel(sql_type = BigInt)]
+    pub(crate) organizations: i64,
+    /// Whether live organizations lie directly below it.
+    #[diesel(sql_type = Bool)]
+    pub(crate) has_children: bool,
+}
+
+const POSITION: &str = "\
+with recursive up as (
+    select o.id, o.parent_id, 0 as distance
+    from directory_organizations o
+    where o.tenant_id = $1 and o.id = $2 and o.deleted_at is null
+    union all
+    select o.id, o.parent_id, up.distance + 1
+    from up
+    join directory_organizations o on o.tenant_id = $1 and o.id = up.parent_id and o.deleted_at is null
+) cycle id set looped using trail,
+down as (
+    select o.id, 0 as distance
+    from directory_organizations o
+    where o.tenant_id = $1 and o.id = $2 and o.deleted_at is null
+    union all
+    select o.id, down.distance + 1
+    from down
+    join directory_organizations o on o.tenant_id = $1 and o.parent_id = down.id and o.deleted_at is null
+) cycle id set looped using trail
+select
+    (select coalesce(max(distance), 0) from up) as depth,
+    (select coalesce(max(distance), 0) from down) as height,
+    (select coalesce(bool_or(looped), false) from up) as circular,
+    (select count(*) from directory_organizations o where o.tenant_id = $1 and o.deleted_at is null) as organizations,
+    exists (
+        select from directory_organizations o
+        where o.tenant_id = $1 and o.parent_id = $2 and o.deleted_at is null
+    ) as has_children";
+
+/// Where the organization stands now.
+pub(crate) async fn position(tx: &mut Tx<'_>, id: Uuid) -> Result<Position> {
+    let tenant = tx.tenant();
+    Ok(sql_query(POSITION)
+        .bind::<SqlUuid, _>(tenant)
+        .bind::<SqlUuid, _>(id)
+        .get_result(tx.conn())
+        .await?)
+}

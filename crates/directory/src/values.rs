@@ -1,0 +1,146 @@
+//! The rules of the values that clients send (accounts specification, section 1).
+
+use backoffice_core::{Detail, Refusal, Result};
+use url::Url;
+
+use crate::slug;
+
+const LONGEST_NAME: usize = 200;
+const LONGEST_URL: usize = 2048;
+const MOST_LOCALES: usize = 20;
+const ATTACHMENTS: &str = "/api/attachments/";
+
+/// Collects what is wrong with an input.
+#[derive(Debug, Default)]
+pub(crate) struct Rules(Vec<Detail>);
+
+impl Rules {
+    fn broken(&mut self, path: &str, message: &str, code: &'static str) {
+        self.0.push(Detail::new(path, message, code));
+    }
+
+    /// A name, trimmed, of 1 to 200 characters.
+    pub(crate) fn name(&mut self, path: &str, value: &str) -> String {
+        let name = value.trim();
+        if name.is_empty() {
+            self.broken(path, "must not be blank", "required");
+        } else if name.chars().count() > LONGEST_NAME {
+            self.broken(path, "must be at most 200 characters", "too_long");
+        }
+        name.to_owned()
+    }
+
+    pub(crate) fn slug(&mut self, path: &str, value: &str) {
+        if !slug::is_slug(value) {
+            self.broken(
+                path,
+                "must be lower-case letters and digits, joined by single hyphens, at most 100",
+                "invalid_slug",
+            );
+        }
+    }
+
+    /// An https address, or a path of the attachments.
+    pub(crate) fn logo_url(&mut self, path: &str, value: &str) {
+        if value.chars().count() > LONGEST_URL {
+            self.broken(path, "must be at most 2048 characters", "too_long");
+        } else if !is_logo_url(value) {
+            self.broken(path, "must start with https:// or /api/attachments/", "invalid_url");
+        }
+    }
+
+    /// At most 20 of the served locales, each once.
+    pub(crate) fn locales(&mut self, path: &str, values: &[String], served: &[String]) -> Vec<String> {
+        let mut locales: Vec<String> = Vec::with_capacity(values.len().min(MOST_LOCALES));
+        for value in values {
+            if !served.contains(value) {
+                self.broken(path, "must be locales of i18n.locales", "unknown_locale");
+                return locales;
+            }
+            if !locales.contains(value) {
+                locales.push(value.clone());
+            }
+        }
+        if locales.len() > MOST_LOCALES {
+            self.broken(path, "must be at most 20 locales", "too_long");
+        }
+        locales
+    }
+
+    /// 400 `Invalid input` when a rule is broken.
+    pub(crate) fn check(self) -> Result<()> {
+        if self.0.is_empty() {
+            Ok(())
+        } else {
+            Err(Refusal::invalid(self.0).into())
+        }
+    }
+}
+
+fn is_logo_url(value: &str) -> bool {
+    if value.chars().any(|c| c.is_control() || c.is_whitespace() || c == '\\') {
+        return false;
+    }
+    if let Some(rest) = value.strip_prefix(ATTACHMENTS) {
+        return !rest.is_empty() && !rest.split('/').any(|part| part == "..");
+    }
+    Url::parse(value).is_ok_and(|url| url.scheme() == "https" && url.has_host() && url.username().is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_logo_is_an_https_address_or_an_attachment() {
+        for (value, expected) in [
+            ("https://cdn.example/logo.png", true),
+            ("/api/attachments/image/1", true),
+            ("http://cdn.example/logo.png", false),
+            ("javascript:alert(1)", false),
+            ("//cdn.example/logo.png", false),
+            ("https://user@cdn.example/", false),
+            ("/api/attachments/", false),
+            ("/api/attachments/../users", false),
+            ("https://cdn.example/a b", false),
+            ("", false),
+        ] {
+            assert_eq!(is_logo_url(value), expected, "{value}");
+        }
+    }
+
+    #[test]
+    fn every_broken_rule_is_told() {
+        let mut rules = Rules::default();
+
+        rules.name("name", "  ");
+        rules.slug("slug", "No");
+
+        let error = rules.check().expect_err("two broken rules").to_refusal();
+        assert_eq!(
+            error
+                .details
+                .iter()
+                .map(|detail| detail.path.as_str())
+                .collect::<Vec<_>>(),
+            ["name", "slug"]
+        );
+    }
+
+    #[test]
+    fn locales_are_served_ones_each_once() {
+        let served = ["en", "pl"].map(str::to_owned);
+        let given = |values: &[&str]| values.iter().map(|value| (*value).to_owned()).collect::<Vec<_>>();
+
+        let mut rules = Rules::default();
+        assert_eq!(
+            rules.locales("locales", &given(&["pl", "en", "pl"]), &served),
+            ["pl", "en"]
+        );
+        assert!(rules.check().is_ok());
+
+        let mut rules = Rules::default();
+        rules.locales("locales", &given(&["fr"]), &served);
+        assert!(rules.check().is_err());
+    }
+}

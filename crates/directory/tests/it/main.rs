@@ -1,0 +1,7 @@
+//! The directory over HTTP.
+
+mod lookups;
+mod organizations;
+mod sign_in;
+mod tenants;
+mod undo;

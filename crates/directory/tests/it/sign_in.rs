@@ -1,0 +1,99 @@
+//! A stand-in for the module that signs people in: a token says who calls.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use backoffice_core::acl::Rights;
+use backoffice_core::http::Created;
+use backoffice_core::identity::{ActorKind, Authenticator, Credential, Identity};
+use backoffice_core::{Module, Result, Runtime, Timestamp};
+use backoffice_directory::commands::{CreateTenant, NewTenant, TenantCreated};
+use backoffice_test_support::TestApp;
+use uuid::Uuid;
+
+static SIGN_IN: Module = Module {
+    name: "sign-in",
+    title: "Sign-in",
+    start: |startup| {
+        startup.authenticator(Arc::new(Tokens));
+        Ok(())
+    },
+    ..Module::EMPTY
+};
+
+pub(crate) static MODULES: [&Module; 2] = [&backoffice_directory::MODULE, &SIGN_IN];
+
+/// Tokens of the form `tenant/organization/limit/grant`, the middle ones optional; the grant `!` is a super administrator.
+struct Tokens;
+
+impl Authenticator for Tokens {
+    fn accepts(&self, credential: Credential<'_>) -> bool {
+        matches!(credential, Credential::Bearer(_))
+    }
+
+    fn authenticate<'a>(
+        &'a self,
+        _runtime: &'a Runtime,
+        credential: Credential<'a>,
+        _now: Timestamp,
+    ) -> futures_util::future::BoxFuture<'a, Result<Option<Arc<Identity>>>> {
+        let Credential::Bearer(token) = credential else {
+            unreachable!("only bearers are accepted")
+        };
+        let parts: Vec<&str> = token.split('/').collect();
+        let rights = if parts[3] == "!" {
+            Rights::super_admin()
+        } else {
+            Rights {
+                is_super_admin: false,
+                grants: BTreeSet::from([parts[3].to_owned()]),
+                organizations: parts[2].parse().ok().map(|limit: Uuid| BTreeSet::from([limit])),
+            }
+        };
+        let tenant: Uuid = parts[0].parse().expect("a tenant");
+        let identity = Identity {
+            kind: ActorKind::User,
+            id: Some(Uuid::from_u128(tenant.as_u128() ^ 1)),
+            name: Some("Tester".to_owned()),
+            tenant,
+            organization: parts[1].parse().ok(),
+            rights,
+            roles: Vec::new(),
+            session: None,
+        };
+        Box::pin(async move { Ok(Some(Arc::new(identity))) })
+    }
+}
+
+/// An administrator of a whole tenant.
+pub(crate) fn admin(tenant: &TenantCreated) -> String {
+    format!("{}/{}//directory.organizations.*", tenant.id, tenant.organization_id)
+}
+
+/// An administrator of one organization and what lies below it.
+pub(crate) fn limited(tenant: &TenantCreated, organization: &str) -> String {
+    format!("{}/{organization}/{organization}/directory.organizations.*", tenant.id)
+}
+
+/// A super administrator at home in this tenant.
+pub(crate) fn super_admin(tenant: &TenantCreated) -> String {
+    format!("{}/{}//!", tenant.id, tenant.organization_id)
+}
+
+/// A new tenant with its root organization of the same name.
+pub(crate) async fn tenant(app: &TestApp, name: &str) -> TenantCreated {
+    let ctx = app.system_context();
+    let input = NewTenant {
+        name: name.to_owned(),
+        ..NewTenant::default()
+    };
+    let command = CreateTenant::new(&ctx, input).expect("a valid tenant");
+    let made = std::sync::Mutex::new(None);
+    ctx.execute(&command, |created| {
+        *made.lock().expect("not poisoned") = Some(created);
+        Created(())
+    })
+    .await
+    .expect("a tenant");
+    made.into_inner().expect("not poisoned").expect("the command ran")
+}
