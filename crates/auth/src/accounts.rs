@@ -56,8 +56,12 @@ impl Authenticator for Sessions {
         now: Timestamp,
     ) -> BoxFuture<'a, Result<Option<Arc<Identity>>>> {
         Box::pin(async move {
-            let (Credential::Bearer(token) | Credential::Cookie(token)) = credential else { return Ok(None) };
-            let Some(bearer) = self.0.tokens.read(token, now) else { return Ok(None) };
+            let (Credential::Bearer(token) | Credential::Cookie(token)) = credential else {
+                return Ok(None);
+            };
+            let Some(bearer) = self.0.tokens.read(token, now) else {
+                return Ok(None);
+            };
             let cache = &self.0.cache;
             if let Some(identity) = cache.find(bearer.session, now) {
                 return Ok((identity.id == Some(bearer.user)).then_some(identity));

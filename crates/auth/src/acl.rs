@@ -32,4 +32,7 @@ pub(crate) const FEATURES: &[Feature] = &[
 ];
 
 /// What seeded roles are granted.
-pub(crate) const DEFAULT_GRANTS: &[DefaultGrant] = &[DefaultGrant { role: "admin", grants: &["auth.*"] }];
+pub(crate) const DEFAULT_GRANTS: &[DefaultGrant] = &[DefaultGrant {
+    role: "admin",
+    grants: &["auth.*"],
+}];

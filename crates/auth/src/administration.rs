@@ -95,8 +95,13 @@ pub async fn set_password(
 ) -> Result<()> {
     let id = find_account(context, address, tenant).await?;
     let password_hash = Some(hashed(context, &password, address).await?);
-    let changes = UserChanges { password_hash, ..UserChanges::default() };
-    context.execute(&UpdateUser { id, changes }, |()| Json(Value::Null)).await?;
+    let changes = UserChanges {
+        password_hash,
+        ..UserChanges::default()
+    };
+    context
+        .execute(&UpdateUser { id, changes }, |()| Json(Value::Null))
+        .await?;
     Ok(())
 }
 
@@ -106,8 +111,13 @@ pub async fn set_password(
 /// As [`set_password`].
 pub async fn set_active(context: &RequestContext, address: &str, tenant: Option<Uuid>, is_active: bool) -> Result<()> {
     let id = find_account(context, address, tenant).await?;
-    let changes = UserChanges { is_active: Some(is_active), ..UserChanges::default() };
-    context.execute(&UpdateUser { id, changes }, |()| Json(Value::Null)).await?;
+    let changes = UserChanges {
+        is_active: Some(is_active),
+        ..UserChanges::default()
+    };
+    context
+        .execute(&UpdateUser { id, changes }, |()| Json(Value::Null))
+        .await?;
     Ok(())
 }
 
@@ -196,10 +206,20 @@ async fn ensure_super_admin_role(context: &RequestContext) -> Result<Uuid> {
         return Ok(id);
     }
     let id = context.new_id();
-    let command = CreateRole { id, tenant: PLATFORM_TENANT, name: seed::SUPER_ADMIN_ROLE.to_owned() };
+    let command = CreateRole {
+        id,
+        tenant: PLATFORM_TENANT,
+        name: seed::SUPER_ADMIN_ROLE.to_owned(),
+    };
     context.execute(&command, |_| Json(Value::Null)).await?;
-    let input = AclInput { is_super_admin: Some(true), features: Some(Vec::new()), organizations: Some(None) };
-    context.execute(&UpdateRoleAcl { role: id, input }, |_| Json(Value::Null)).await?;
+    let input = AclInput {
+        is_super_admin: Some(true),
+        features: Some(Vec::new()),
+        organizations: Some(None),
+    };
+    context
+        .execute(&UpdateRoleAcl { role: id, input }, |_| Json(Value::Null))
+        .await?;
     Ok(id)
 }
 

@@ -62,7 +62,13 @@ impl IdentityCache {
     }
 
     pub(crate) fn remember(&self, reading: Reading, session: Uuid, identity: &Arc<Identity>, expires_at: Timestamp) {
-        self.sessions.insert(session, Remembered { identity: Arc::clone(identity), expires_at });
+        self.sessions.insert(
+            session,
+            Remembered {
+                identity: Arc::clone(identity),
+                expires_at,
+            },
+        );
         if self.forgotten.load(Ordering::Acquire) != reading.0 {
             self.sessions.invalidate(&session);
         }
@@ -89,7 +95,10 @@ mod tests {
     use super::*;
 
     fn identity(user: u128) -> Arc<Identity> {
-        Arc::new(Identity { id: Some(Uuid::from_u128(user)), ..Identity::system() })
+        Arc::new(Identity {
+            id: Some(Uuid::from_u128(user)),
+            ..Identity::system()
+        })
     }
 
     fn at(text: &str) -> Timestamp {
@@ -113,7 +122,12 @@ mod tests {
         let cache = IdentityCache::new(Duration::from_secs(30));
         cache.confirm();
         for user in [7, 8] {
-            cache.remember(cache.start_reading(), Uuid::from_u128(user), &identity(user), at("2030-01-01T00:00:00Z"));
+            cache.remember(
+                cache.start_reading(),
+                Uuid::from_u128(user),
+                &identity(user),
+                at("2030-01-01T00:00:00Z"),
+            );
         }
 
         cache.forget(Subject::User(Uuid::from_u128(7)));
@@ -127,7 +141,12 @@ mod tests {
     async fn without_word_of_revocations_nothing_is_taken_from_the_cache() {
         let cache = IdentityCache::new(Duration::from_secs(30));
 
-        cache.remember(cache.start_reading(), Uuid::from_u128(1), &identity(7), at("2030-01-01T00:00:00Z"));
+        cache.remember(
+            cache.start_reading(),
+            Uuid::from_u128(1),
+            &identity(7),
+            at("2030-01-01T00:00:00Z"),
+        );
 
         assert!(cache.find(Uuid::from_u128(1), at("2026-01-01T00:00:00Z")).is_none());
     }

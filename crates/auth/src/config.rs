@@ -134,31 +134,52 @@ impl Default for AuthConfig {
 
 impl Default for JwtConfig {
     fn default() -> Self {
-        Self { keys: Vec::new(), issuer: "backoffice".to_owned(), audience: "backoffice-api".to_owned() }
+        Self {
+            keys: Vec::new(),
+            issuer: "backoffice".to_owned(),
+            audience: "backoffice-api".to_owned(),
+        }
     }
 }
 
 impl Default for PasswordConfig {
     fn default() -> Self {
-        Self { min_length: 8, max_length: 256, reject_common: true, common_list_file: None }
+        Self {
+            min_length: 8,
+            max_length: 256,
+            reject_common: true,
+            common_list_file: None,
+        }
     }
 }
 
 impl Default for Argon2Config {
     fn default() -> Self {
-        Self { memory_kib: 19_456, iterations: 2, parallelism: 1, threads: None, queue: 64 }
+        Self {
+            memory_kib: 19_456,
+            iterations: 2,
+            parallelism: 1,
+            threads: None,
+            queue: 64,
+        }
     }
 }
 
 impl Default for LoginConfig {
     fn default() -> Self {
-        Self { max_candidates: 5, failure_floor: Duration::from_millis(250), default_redirect: "/".to_owned() }
+        Self {
+            max_candidates: 5,
+            failure_floor: Duration::from_millis(250),
+            default_redirect: "/".to_owned(),
+        }
     }
 }
 
 impl Default for ProfileConfig {
     fn default() -> Self {
-        Self { require_current_password: true }
+        Self {
+            require_current_password: true,
+        }
     }
 }
 
@@ -177,7 +198,10 @@ impl JwtKey {
             _ => return Err(ConfigError::new(key, "needs either `secret` or `secret_file`")),
         };
         if secret.expose_secret().len() < MIN_SECRET_BYTES {
-            return Err(ConfigError::new(key, format!("the secret must have at least {MIN_SECRET_BYTES} bytes; `backoffice init` makes one")));
+            return Err(ConfigError::new(
+                key,
+                format!("the secret must have at least {MIN_SECRET_BYTES} bytes; `backoffice init` makes one"),
+            ));
         }
         Ok(secret)
     }

@@ -16,9 +16,13 @@ pub(crate) fn is_valid(address: &str) -> bool {
     if !address.is_ascii() || !(3..=MAX_LENGTH).contains(&address.len()) {
         return false;
     }
-    let Some((local, domain)) = address.rsplit_once('@') else { return false };
+    let Some((local, domain)) = address.rsplit_once('@') else {
+        return false;
+    };
     let local_ok = !local.is_empty()
-        && local.bytes().all(|b| b.is_ascii_alphanumeric() || b".!#$%&'*+/=?^_`{|}~-".contains(&b));
+        && local
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || b".!#$%&'*+/=?^_`{|}~-".contains(&b));
     let label_ok = |label: &str| {
         (1..=63).contains(&label.len())
             && label.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')

@@ -75,7 +75,11 @@ pub enum Error {
 }
 
 fn quoted(names: &[String]) -> String {
-    names.iter().map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ")
+    names
+        .iter()
+        .map(|name| format!("\"{name}\""))
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 impl Error {
@@ -84,8 +88,14 @@ impl Error {
         let bad_request = || Refusal::bad_request(text.clone());
         let forbidden = || Refusal::forbidden(text.clone());
         match self {
-            Self::InvalidCredentials => Refusal { message: text.clone().into(), ..Refusal::unauthorized() },
-            Self::GrantExceedsRights { features, organizations } => forbidden()
+            Self::InvalidCredentials => Refusal {
+                message: text.clone().into(),
+                ..Refusal::unauthorized()
+            },
+            Self::GrantExceedsRights {
+                features,
+                organizations,
+            } => forbidden()
                 .code("grant_exceeds_rights")
                 .with("features", json!(features))
                 .with("organizations", json!(organizations)),
@@ -98,23 +108,33 @@ impl Error {
             | Self::OrganizationNotFound
             | Self::CannotDeactivateSelf => bad_request(),
             Self::DuplicateRoleName => {
-                bad_request().code("duplicate_name").detail(Detail::new("name", "is already in use", "duplicate_name"))
+                bad_request()
+                    .code("duplicate_name")
+                    .detail(Detail::new("name", "is already in use", "duplicate_name"))
             }
             Self::RoleInUse => bad_request().code("role_in_use"),
-            Self::DuplicateEmail => {
-                bad_request().code("duplicate_email").detail(Detail::new("email", "is already in use", "duplicate_email"))
-            }
+            Self::DuplicateEmail => bad_request().code("duplicate_email").detail(Detail::new(
+                "email",
+                "is already in use",
+                "duplicate_email",
+            )),
             Self::CannotDeleteSelf => bad_request().code("cannot_delete_self"),
             Self::CurrentPasswordRequired => bad_request().code("current_password_required"),
             Self::CurrentPasswordIncorrect => bad_request().code("invalid_current_password"),
             Self::PasswordPolicy(code) => {
-                bad_request().code("password_policy").detail(Detail::new("password", policy_text(code), code))
+                bad_request()
+                    .code("password_policy")
+                    .detail(Detail::new("password", policy_text(code), code))
             }
-            Self::InvitationNotConfigured => {
-                Refusal { message: text.clone().into(), ..server_error() }
-            }
+            Self::InvitationNotConfigured => Refusal {
+                message: text.clone().into(),
+                ..server_error()
+            },
             Self::HashingBusy => {
-                let mut refusal = Refusal { message: text.clone().into(), ..too_many() };
+                let mut refusal = Refusal {
+                    message: text.clone().into(),
+                    ..too_many()
+                };
                 refusal.retry_after = Some(1);
                 refusal
             }
@@ -123,11 +143,17 @@ impl Error {
 }
 
 fn server_error() -> Refusal {
-    Refusal { status: actix_web::http::StatusCode::INTERNAL_SERVER_ERROR, ..Refusal::bad_request("") }
+    Refusal {
+        status: actix_web::http::StatusCode::INTERNAL_SERVER_ERROR,
+        ..Refusal::bad_request("")
+    }
 }
 
 fn too_many() -> Refusal {
-    Refusal { status: actix_web::http::StatusCode::TOO_MANY_REQUESTS, ..Refusal::bad_request("") }
+    Refusal {
+        status: actix_web::http::StatusCode::TOO_MANY_REQUESTS,
+        ..Refusal::bad_request("")
+    }
 }
 
 fn policy_text(code: &str) -> &'static str {
@@ -151,5 +177,11 @@ pub(crate) fn on_duplicate(
     constraint: &'static str,
     meaning: Error,
 ) -> impl Fn(backoffice_core::Error) -> backoffice_core::Error {
-    move |error| if error.violated_constraint() == Some(constraint) { meaning.clone().into() } else { error }
+    move |error| {
+        if error.violated_constraint() == Some(constraint) {
+            meaning.clone().into()
+        } else {
+            error
+        }
+    }
 }

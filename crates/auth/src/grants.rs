@@ -62,14 +62,24 @@ impl AclInput {
     /// Whether the features have the form of grants.
     #[must_use]
     pub fn is_well_formed(&self) -> bool {
-        let features = self.features.as_ref().is_none_or(|list| list.len() <= 1000 && list.iter().all(|grant| is_grant(grant)));
-        let organizations = self.organizations.as_ref().and_then(Option::as_ref).is_none_or(|list| list.len() <= 500);
+        let features = self
+            .features
+            .as_ref()
+            .is_none_or(|list| list.len() <= 1000 && list.iter().all(|grant| is_grant(grant)));
+        let organizations = self
+            .organizations
+            .as_ref()
+            .and_then(Option::as_ref)
+            .is_none_or(|list| list.len() <= 500);
         features && organizations
     }
 }
 
 fn uncovered_features<'a>(context: &RequestContext, features: impl Iterator<Item = &'a String>) -> Vec<String> {
-    features.filter(|grant| !context.rights().covers(grant)).cloned().collect()
+    features
+        .filter(|grant| !context.rights().covers(grant))
+        .cloned()
+        .collect()
 }
 
 /// Organizations that the caller may not hand out; null counts as a whole tenant.
@@ -88,7 +98,11 @@ fn exceeding(features: Vec<String>, organizations: Option<Vec<Uuid>>) -> Result<
     if features.is_empty() && organizations.is_none() {
         return Ok(());
     }
-    Err(Error::GrantExceedsRights { features, organizations: organizations.unwrap_or_default() }.into())
+    Err(Error::GrantExceedsRights {
+        features,
+        organizations: organizations.unwrap_or_default(),
+    }
+    .into())
 }
 
 /// Refuses writes of global roles by others than super administrators.
@@ -121,7 +135,10 @@ pub(crate) async fn organizations_exist(tx: &mut Tx<'_>, from: Option<&Acl>, to:
 pub(crate) async fn check_role_acl(tx: &mut Tx<'_>, from: Option<&Acl>, to: Option<&Acl>) -> Result<()> {
     // A caller that is limited to organizations may only touch ACLs that lie inside them.
     if let Some(from) = from {
-        exceeding(Vec::new(), uncovered_organizations(tx.context(), from.organizations.as_ref()))?;
+        exceeding(
+            Vec::new(),
+            uncovered_organizations(tx.context(), from.organizations.as_ref()),
+        )?;
     }
     match to {
         Some(to) => check(tx, from, to, false).await,
@@ -148,7 +165,10 @@ async fn check(tx: &mut Tx<'_>, from: Option<&Acl>, to: &Acl, newly_made: bool) 
     if context.rights().is_super_admin {
         return Ok(());
     }
-    let nothing = Acl { organizations: Some(Vec::new()), ..Acl::default() };
+    let nothing = Acl {
+        organizations: Some(Vec::new()),
+        ..Acl::default()
+    };
     let from = from.unwrap_or(&nothing);
     if to.is_super_admin && !from.is_super_admin {
         return Err(Error::SuperAdminRequired.into());
@@ -160,11 +180,19 @@ async fn check(tx: &mut Tx<'_>, from: Option<&Acl>, to: &Acl, newly_made: bool) 
             uncovered_organizations(context, to.organizations.as_ref()),
         );
     }
-    let added: Vec<String> = to.features.iter().filter(|feature| !from.features.contains(feature)).cloned().collect();
+    let added: Vec<String> = to
+        .features
+        .iter()
+        .filter(|feature| !from.features.contains(feature))
+        .cloned()
+        .collect();
     if added.is_empty() {
         return Ok(());
     }
-    exceeding(uncovered_features(context, added.iter()), uncovered_organizations(context, to.organizations.as_ref()))
+    exceeding(
+        uncovered_features(context, added.iter()),
+        uncovered_organizations(context, to.organizations.as_ref()),
+    )
 }
 
 /// Whether the new organizations reach beyond the old ones and their descendants.

@@ -14,6 +14,7 @@ mod error;
 mod foreign;
 mod grants;
 mod http;
+mod interceptors;
 mod login;
 mod password;
 mod revocation;
@@ -21,12 +22,14 @@ mod schema;
 mod seed;
 mod session;
 mod token;
+mod user_counter;
 
 use std::sync::Arc;
 
 use backoffice_core::Module;
 use backoffice_core::config::ConfigError;
 use backoffice_core::registry::{Registry, Startup};
+use backoffice_directory::UserCounterHandle;
 use diesel_migrations::{EmbeddedMigrations, embed_migrations};
 
 pub use accounts::Accounts;
@@ -36,7 +39,6 @@ pub use administration::{
 pub use config::{AuthConfig, JwtKey, MIN_SECRET_BYTES};
 pub use error::Error;
 pub use grants::{Acl, AclInput};
-pub use revocation::sweep;
 pub use seed::{SUPER_ADMIN_ROLE, TENANT_ROLES};
 
 const MIGRATIONS: EmbeddedMigrations = embed_migrations!("migrations");
@@ -72,12 +74,15 @@ fn register(registry: &mut Registry) {
         .command::<commands::CreateUser>()
         .command::<commands::UpdateUser>()
         .command::<commands::DeleteUser>()
-        .command::<commands::UpdateProfile>();
+        .command::<commands::UpdateProfile>()
+        .interceptor(interceptors::KEEP_ORGANIZATIONS_WITH_USERS)
+        .interceptor(interceptors::SIGN_OUT_OF_ORGANIZATIONS);
 }
 
 fn start(startup: &mut Startup<'_>) -> Result<(), ConfigError> {
     let accounts = Accounts::new(startup.config())?;
     startup.authenticator(Arc::new(accounts::Sessions(Arc::clone(&accounts))));
     startup.provide(accounts);
+    startup.provide(Arc::new(UserCounterHandle(Arc::new(user_counter::LiveUsers))));
     Ok(())
 }

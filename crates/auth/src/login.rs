@@ -30,7 +30,11 @@ pub(crate) struct Candidate {
 
 impl Candidate {
     pub(crate) fn account(&self) -> Account {
-        Account { tenant: self.tenant_id, id: self.id, organization: self.organization_id }
+        Account {
+            tenant: self.tenant_id,
+            id: self.id,
+            organization: self.organization_id,
+        }
     }
 }
 
@@ -76,7 +80,10 @@ pub(crate) async fn verified(
     for candidate in candidates {
         let verified = accounts.hasher.verify(password, Some(&candidate.password_hash)).await?;
         if verified.matches {
-            matching.push(Verified { candidate, is_outdated: verified.is_outdated });
+            matching.push(Verified {
+                candidate,
+                is_outdated: verified.is_outdated,
+            });
         }
     }
     Ok(matching)
@@ -105,7 +112,12 @@ pub(crate) async fn holds_role(call: &Call, candidate: &Candidate, names: &[Stri
 }
 
 /// Stores the hash of the password under the present parameters. No command: nothing changes that a client could see.
-pub(crate) async fn rehash(call: &Call, accounts: &Accounts, candidate: &Candidate, password: &SecretString) -> Result<()> {
+pub(crate) async fn rehash(
+    call: &Call,
+    accounts: &Accounts,
+    candidate: &Candidate,
+    password: &SecretString,
+) -> Result<()> {
     let hash: SecretString = accounts.hasher.hash(call.platform().ids(), password).await?.into();
     let mut connection = call.database().bookkeeping(&Scope::tenant(candidate.tenant_id)).await?;
     diesel::update(

@@ -18,6 +18,8 @@ use crate::schema::auth_revocations as revocations;
 
 /// How often a node looks for revocations of others.
 const POLL: Duration = Duration::from_millis(400);
+/// An hour.
+const POLLS_BETWEEN_SWEEPS: u32 = 9000;
 
 /// Whose rights changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -98,7 +100,14 @@ pub(crate) fn watch(runtime: Runtime) -> Option<BoxFuture<'static, ()>> {
     let accounts = runtime.platform.provided().get::<Accounts>()?;
     Some(Box::pin(async move {
         let mut seen = HashSet::new();
+        let mut polls = 0_u32;
         loop {
+            if polls.is_multiple_of(POLLS_BETWEEN_SWEEPS)
+                && let Err(error) = sweep(&runtime).await
+            {
+                tracing::debug!(%error, "old revocations could not be removed");
+            }
+            polls = polls.wrapping_add(1);
             match poll(&runtime, &accounts, &mut seen).await {
                 Ok(()) => accounts.cache.confirm(),
                 Err(error) => tracing::debug!(%error, "revocations could not be read"),
@@ -128,10 +137,7 @@ async fn poll(runtime: &Runtime, accounts: &Accounts, seen: &mut HashSet<Uuid>) 
 }
 
 /// Removes rows that every node has seen.
-///
-/// # Errors
-/// When the database can't be reached.
-pub async fn sweep(runtime: &Runtime) -> Result<()> {
+async fn sweep(runtime: &Runtime) -> Result<()> {
     let mut connection = runtime.database.bookkeeping(&Scope::system()).await?;
     sql_query("delete from auth_revocations where created_at < clock_timestamp() - interval '24 hours'")
         .execute(&mut *connection)

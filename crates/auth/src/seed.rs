@@ -62,8 +62,10 @@ async fn grant_defaults_in(tx: &mut Tx<'_>, tenant: Uuid, role: Uuid, name: &str
         .select(defaults::feature)
         .load(tx.conn())
         .await?;
-    let missing: Vec<String> =
-        wanted(tx.context().platform(), name).into_iter().filter(|grant| !known.contains(grant)).collect();
+    let missing: Vec<String> = wanted(tx.context().platform(), name)
+        .into_iter()
+        .filter(|grant| !known.contains(grant))
+        .collect();
     let stored: Option<RoleAclRow> = acls::table
         .filter(acls::tenant_id.eq(tenant))
         .filter(acls::role_id.eq(role))

@@ -43,7 +43,11 @@ pub(crate) async fn start(call: &Call, accounts: &Accounts, account: &Account, r
     let ids = call.platform().ids();
     let (id, now) = (ids.at(call.now), call.now);
     let refresh_token = URL_SAFE_NO_PAD.encode(ids.random::<32>());
-    let life = if remember { config.remember_ttl } else { config.session_ttl };
+    let life = if remember {
+        config.remember_ttl
+    } else {
+        config.session_ttl
+    };
     let mut transaction = call.database().transaction(&Scope::tenant(account.tenant)).await?;
     let connection = transaction.connection();
     insert_into(sessions::table)
@@ -61,10 +65,14 @@ pub(crate) async fn start(call: &Call, accounts: &Accounts, account: &Account, r
         ))
         .execute(&mut **connection)
         .await?;
-    diesel::update(users::table.filter(users::tenant_id.eq(account.tenant)).filter(users::id.eq(account.id)))
-        .set(users::last_login_at.eq(now))
-        .execute(&mut **connection)
-        .await?;
+    diesel::update(
+        users::table
+            .filter(users::tenant_id.eq(account.tenant))
+            .filter(users::id.eq(account.id)),
+    )
+    .set(users::last_login_at.eq(now))
+    .execute(&mut **connection)
+    .await?;
     let surplus = end_surplus(connection, account, config.sessions_per_user, now).await?;
     for session in &surplus {
         revocation::record(connection, account.tenant, ids.at(now), Subject::Session(*session)).await?;
@@ -76,7 +84,12 @@ pub(crate) async fn start(call: &Call, accounts: &Accounts, account: &Account, r
         accounts.cache.forget(Subject::Session(session));
     }
     let access = config.access_token_ttl.min(life);
-    let holder = Holder { user: account.id, session: id, tenant: account.tenant, organization: account.organization };
+    let holder = Holder {
+        user: account.id,
+        session: id,
+        tenant: account.tenant,
+        organization: account.organization,
+    };
     Ok(Started {
         access_token: accounts.tokens.make(ids, holder, now, access)?,
         refresh_token,
@@ -107,9 +120,15 @@ async fn end_surplus(
         .await?;
     if !surplus.is_empty() {
         diesel::update(
-            sessions::table.filter(sessions::tenant_id.eq(account.tenant)).filter(sessions::id.eq_any(&surplus)),
+            sessions::table
+                .filter(sessions::tenant_id.eq(account.tenant))
+                .filter(sessions::id.eq_any(&surplus)),
         )
-        .set((sessions::ended_at.eq(now), sessions::end_reason.eq("surplus"), sessions::updated_at.eq(now)))
+        .set((
+            sessions::ended_at.eq(now),
+            sessions::end_reason.eq("surplus"),
+            sessions::updated_at.eq(now),
+        ))
         .execute(connection)
         .await?;
     }
@@ -126,10 +145,37 @@ pub(crate) async fn end_all(tx: &mut Tx<'_>, user: Uuid, except: Option<Uuid>, r
             .filter(sessions::ended_at.is_null())
             .filter(sessions::id.ne(except.unwrap_or_default())),
     )
-    .set((sessions::ended_at.eq(now), sessions::end_reason.eq(reason), sessions::updated_at.eq(now)))
+    .set((
+        sessions::ended_at.eq(now),
+        sessions::end_reason.eq(reason),
+        sessions::updated_at.eq(now),
+    ))
     .execute(tx.conn())
     .await?;
     revocation::revoke(tx, Subject::User(user)).await
+}
+
+/// Ends the sessions of all users of an organization inside a command.
+pub(crate) async fn end_of_organization(tx: &mut Tx<'_>, organization: Uuid) -> Result<()> {
+    let (tenant, now) = (tx.tenant(), tx.now());
+    let members = users::table
+        .filter(users::tenant_id.eq(tenant))
+        .filter(users::organization_id.eq(organization))
+        .select(users::id);
+    diesel::update(
+        sessions::table
+            .filter(sessions::tenant_id.eq(tenant))
+            .filter(sessions::ended_at.is_null())
+            .filter(sessions::user_id.eq_any(members)),
+    )
+    .set((
+        sessions::ended_at.eq(now),
+        sessions::end_reason.eq("organization_closed"),
+        sessions::updated_at.eq(now),
+    ))
+    .execute(tx.conn())
+    .await?;
+    Ok(())
 }
 
 #[derive(QueryableByName)]
@@ -160,10 +206,14 @@ pub(crate) async fn refresh(call: &Call, accounts: &Accounts, token: &str) -> Re
     .await
     .optional()?;
     let Some(live) = live else { return Ok(None) };
-    diesel::update(sessions::table.filter(sessions::tenant_id.eq(live.tenant_id)).filter(sessions::id.eq(live.session_id)))
-        .set(sessions::last_used_at.eq(call.now))
-        .execute(&mut *connection)
-        .await?;
+    diesel::update(
+        sessions::table
+            .filter(sessions::tenant_id.eq(live.tenant_id))
+            .filter(sessions::id.eq(live.session_id)),
+    )
+    .set(sessions::last_used_at.eq(call.now))
+    .execute(&mut *connection)
+    .await?;
     let rest = u64::try_from((live.expires_at.unix_millis() - call.now.unix_millis()) / 1000).unwrap_or(0);
     let seconds = rest.min(accounts.config.access_token_ttl.as_secs());
     let holder = Holder {
@@ -172,7 +222,12 @@ pub(crate) async fn refresh(call: &Call, accounts: &Accounts, token: &str) -> Re
         tenant: live.tenant_id,
         organization: live.organization_id,
     };
-    let token = accounts.tokens.make(call.platform().ids(), holder, call.now, std::time::Duration::from_secs(seconds))?;
+    let token = accounts.tokens.make(
+        call.platform().ids(),
+        holder,
+        call.now,
+        std::time::Duration::from_secs(seconds),
+    )?;
     Ok(Some((token, seconds)))
 }
 

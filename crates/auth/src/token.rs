@@ -86,12 +86,19 @@ impl Tokens {
         // Times are compared with the platform's clock, below.
         validation.validate_exp = false;
         validation.validate_nbf = false;
-        Ok(Self { keys, issuer: config.issuer.clone(), audience: config.audience.clone(), validation })
+        Ok(Self {
+            keys,
+            issuer: config.issuer.clone(),
+            audience: config.audience.clone(),
+            validation,
+        })
     }
 
     /// A token that lives this long.
     pub(crate) fn make(&self, ids: &Ids, holder: Holder, now: Timestamp, life: Duration) -> Result<String> {
-        let Some(key) = self.keys.first() else { return Err(Error::internal("no signing key")) };
+        let Some(key) = self.keys.first() else {
+            return Err(Error::internal("no signing key"));
+        };
         let mut header = Header::new(Algorithm::HS256);
         header.typ = Some(TYPE.to_owned());
         header.kid = Some(key.kid.clone());
@@ -124,7 +131,11 @@ impl Tokens {
         if claims.exp + LEEWAY <= seconds || claims.nbf > seconds + LEEWAY {
             return None;
         }
-        Some(Bearer { user: claims.sub, session: claims.sid, tenant: claims.tenant_id.unwrap_or(PLATFORM_TENANT) })
+        Some(Bearer {
+            user: claims.sub,
+            session: claims.sid,
+            tenant: claims.tenant_id.unwrap_or(PLATFORM_TENANT),
+        })
     }
 }
 
@@ -134,11 +145,19 @@ mod tests {
     use crate::config::JwtKey;
 
     fn key(kid: &str, byte: char) -> JwtKey {
-        JwtKey { kid: kid.to_owned(), secret: Some(byte.to_string().repeat(40).into()), secret_file: None }
+        JwtKey {
+            kid: kid.to_owned(),
+            secret: Some(byte.to_string().repeat(40).into()),
+            secret_file: None,
+        }
     }
 
     fn tokens(keys: Vec<JwtKey>) -> Tokens {
-        Tokens::new(&JwtConfig { keys, ..JwtConfig::default() }).expect("keys")
+        Tokens::new(&JwtConfig {
+            keys,
+            ..JwtConfig::default()
+        })
+        .expect("keys")
     }
 
     fn now() -> Timestamp {
@@ -146,17 +165,31 @@ mod tests {
     }
 
     fn holder() -> Holder {
-        Holder { user: Uuid::from_u128(1), session: Uuid::from_u128(2), tenant: Uuid::from_u128(3), organization: None }
+        Holder {
+            user: Uuid::from_u128(1),
+            session: Uuid::from_u128(2),
+            tenant: Uuid::from_u128(3),
+            organization: None,
+        }
     }
 
     #[test]
     fn a_token_lives_from_its_start_to_its_end() {
         let tokens = tokens(vec![key("a", 'x')]);
-        let token = tokens.make(&Ids::default(), holder(), now(), Duration::from_secs(60)).expect("signed");
+        let token = tokens
+            .make(&Ids::default(), holder(), now(), Duration::from_secs(60))
+            .expect("signed");
 
         let read = |seconds| tokens.read(&token, now().after(time::Duration::seconds(seconds)));
 
-        assert_eq!(read(0), Some(Bearer { user: holder().user, session: holder().session, tenant: holder().tenant }));
+        assert_eq!(
+            read(0),
+            Some(Bearer {
+                user: holder().user,
+                session: holder().session,
+                tenant: holder().tenant
+            })
+        );
         assert!(read(64).is_some());
         assert!(read(65).is_none());
         assert!(read(-6).is_none());
@@ -165,25 +198,35 @@ mod tests {
     #[test]
     fn one_changed_byte_another_key_or_no_signature_is_refused() {
         let ours = tokens(vec![key("a", 'x')]);
-        let token = ours.make(&Ids::default(), holder(), now(), Duration::from_secs(60)).expect("signed");
+        let token = ours
+            .make(&Ids::default(), holder(), now(), Duration::from_secs(60))
+            .expect("signed");
         for index in 0..token.len() {
             let mut changed = token.clone().into_bytes();
             changed[index] = if changed[index] == b'A' { b'B' } else { b'A' };
             let changed = String::from_utf8(changed).expect("ascii");
             // The last character of a part carries bits that do not count.
             let boundary = index + 1 == token.len() || token.as_bytes()[index + 1] == b'.';
-            assert!(changed == token || boundary || ours.read(&changed, now()).is_none(), "byte {index}");
+            assert!(
+                changed == token || boundary || ours.read(&changed, now()).is_none(),
+                "byte {index}"
+            );
         }
         assert!(tokens(vec![key("a", 'y')]).read(&token, now()).is_none());
         assert!(tokens(vec![key("b", 'x')]).read(&token, now()).is_none());
-        let unsigned = token.rsplit_once('.').map(|(head, _)| format!("{head}.")).expect("three parts");
+        let unsigned = token
+            .rsplit_once('.')
+            .map(|(head, _)| format!("{head}."))
+            .expect("three parts");
         assert!(ours.read(&unsigned, now()).is_none());
     }
 
     #[test]
     fn the_old_key_still_verifies_after_a_rotation() {
         let before = tokens(vec![key("a", 'x')]);
-        let token = before.make(&Ids::default(), holder(), now(), Duration::from_secs(60)).expect("signed");
+        let token = before
+            .make(&Ids::default(), holder(), now(), Duration::from_secs(60))
+            .expect("signed");
 
         assert!(tokens(vec![key("b", 'y'), key("a", 'x')]).read(&token, now()).is_some());
         assert!(tokens(vec![key("b", 'y')]).read(&token, now()).is_none());
@@ -191,9 +234,19 @@ mod tests {
 
     #[test]
     fn a_short_secret_is_refused() {
-        let short = JwtKey { kid: "a".to_owned(), secret: Some("short".to_owned().into()), secret_file: None };
+        let short = JwtKey {
+            kid: "a".to_owned(),
+            secret: Some("short".to_owned().into()),
+            secret_file: None,
+        };
 
-        assert!(Tokens::new(&JwtConfig { keys: vec![short], ..JwtConfig::default() }).is_err());
+        assert!(
+            Tokens::new(&JwtConfig {
+                keys: vec![short],
+                ..JwtConfig::default()
+            })
+            .is_err()
+        );
         assert!(Tokens::new(&JwtConfig::default()).is_err());
     }
 }

@@ -137,7 +137,11 @@ impl RequestContext {
     #[must_use]
     pub fn with_scope(&self, scope: Scope) -> Self {
         let inner = &self.0;
-        let scope = if inner.call.database().writes_predicates() { scope } else { scope.without_predicates() };
+        let scope = if inner.call.database().writes_predicates() {
+            scope
+        } else {
+            scope.without_predicates()
+        };
         Self(Arc::new(Inner {
             call: inner.call.clone(),
             identity: Arc::clone(&inner.identity),

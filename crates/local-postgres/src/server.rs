@@ -1,4 +1,8 @@
 //! Brings the server up, takes over one that runs, takes it down.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "waits for another process, on the thread of its caller; no business code"
+)]
 
 use std::{
     fs,

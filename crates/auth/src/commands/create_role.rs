@@ -30,7 +30,10 @@ impl Command for CreateRole {
     type Output = Uuid;
 
     fn target(&self) -> Target {
-        Target::New { tenant: self.tenant, id: self.id }
+        Target::New {
+            tenant: self.tenant,
+            id: self.id,
+        }
     }
 
     async fn apply(&self, tx: &mut Tx<'_>) -> Result<Uuid> {
@@ -46,7 +49,9 @@ impl Command for CreateRole {
             .values(&row)
             .execute(tx.conn())
             .await
-            .map_err(|error| on_duplicate("auth_roles_tenant_id_name_norm_key", Error::DuplicateRoleName)(error.into()))?;
+            .map_err(|error| {
+                on_duplicate("auth_roles_tenant_id_name_norm_key", Error::DuplicateRoleName)(error.into())
+            })?;
         Ok(self.id)
     }
 }

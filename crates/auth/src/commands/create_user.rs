@@ -42,7 +42,10 @@ impl Command for CreateUser {
     type Output = Uuid;
 
     fn target(&self) -> Target {
-        Target::New { tenant: self.tenant, id: self.id }
+        Target::New {
+            tenant: self.tenant,
+            id: self.id,
+        }
     }
 
     async fn apply(&self, tx: &mut Tx<'_>) -> Result<Uuid> {
@@ -66,7 +69,9 @@ impl Command for CreateUser {
             ))
             .execute(tx.conn())
             .await
-            .map_err(|error| on_duplicate("auth_users_tenant_id_email_norm_key", Error::DuplicateEmail)(error.into()))?;
+            .map_err(|error| {
+                on_duplicate("auth_users_tenant_id_email_norm_key", Error::DuplicateEmail)(error.into())
+            })?;
         if self.password_hash.is_some() {
             tx.wrote_secret("passwordHash");
         }

@@ -35,11 +35,19 @@ impl Command for UpdateRole {
     async fn apply(&self, tx: &mut Tx<'_>) -> Result<()> {
         let Some(name) = &self.name else { return Ok(()) };
         let (now, tenant) = (tx.now(), tx.tenant());
-        diesel::update(in_scope(tx.scope()).filter(roles::tenant_id.eq(tenant)).filter(roles::id.eq(self.id)))
-            .set((roles::name.eq(name), roles::name_norm.eq(name.to_lowercase()), roles::updated_at.eq(now)))
-            .execute(tx.conn())
-            .await
-            .map_err(|error| on_duplicate("auth_roles_tenant_id_name_norm_key", Error::DuplicateRoleName)(error.into()))?;
+        diesel::update(
+            in_scope(tx.scope())
+                .filter(roles::tenant_id.eq(tenant))
+                .filter(roles::id.eq(self.id)),
+        )
+        .set((
+            roles::name.eq(name),
+            roles::name_norm.eq(name.to_lowercase()),
+            roles::updated_at.eq(now),
+        ))
+        .execute(tx.conn())
+        .await
+        .map_err(|error| on_duplicate("auth_roles_tenant_id_name_norm_key", Error::DuplicateRoleName)(error.into()))?;
         Ok(())
     }
 }

@@ -59,7 +59,10 @@ impl Command for UpdateRoleAcl {
         }
         crate::grants::organizations_exist(tx, before.as_ref(), &after).await?;
         if stored.is_some() && before.as_ref() == Some(&after) {
-            return Ok(AclWritten { sanitized, updated_at: stored.map(|row| row.updated_at) });
+            return Ok(AclWritten {
+                sanitized,
+                updated_at: stored.map(|row| row.updated_at),
+            });
         }
         let row = RoleAclRow {
             tenant_id: tenant,
@@ -72,6 +75,9 @@ impl Command for UpdateRoleAcl {
             updated_at: now,
         };
         store_role_acls(tx, &[row]).await?;
-        Ok(AclWritten { sanitized, updated_at: Some(now) })
+        Ok(AclWritten {
+            sanitized,
+            updated_at: Some(now),
+        })
     }
 }

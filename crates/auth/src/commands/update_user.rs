@@ -92,11 +92,15 @@ pub(super) async fn change(tx: &mut Tx<'_>, id: Uuid, changes: &UserChanges, ses
         is_confirmed: changes.password_hash.as_ref().map(|_| true),
         is_active: changes.is_active,
     };
-    diesel::update(in_scope(tx.scope()).filter(users::tenant_id.eq(tenant)).filter(users::id.eq(id)))
-        .set((columns, users::updated_at.eq(now)))
-        .execute(tx.conn())
-        .await
-        .map_err(|error| on_duplicate("auth_users_tenant_id_email_norm_key", Error::DuplicateEmail)(error.into()))?;
+    diesel::update(
+        in_scope(tx.scope())
+            .filter(users::tenant_id.eq(tenant))
+            .filter(users::id.eq(id)),
+    )
+    .set((columns, users::updated_at.eq(now)))
+    .execute(tx.conn())
+    .await
+    .map_err(|error| on_duplicate("auth_users_tenant_id_email_norm_key", Error::DuplicateEmail)(error.into()))?;
     if changes.password_hash.is_some() {
         tx.wrote_secret("passwordHash");
         tx.emit(Event::new("auth.user.password_changed", id));
@@ -112,7 +116,11 @@ pub(super) async fn change(tx: &mut Tx<'_>, id: Uuid, changes: &UserChanges, ses
 pub(super) async fn check_organization(tx: &mut Tx<'_>, organization: Uuid) -> Result<()> {
     let context = tx.context();
     let tenant = foreign::tenant_of_organization(tx.conn(), context, organization).await?;
-    if tenant == Some(tx.tenant()) { Ok(()) } else { Err(Error::OrganizationNotFound.into()) }
+    if tenant == Some(tx.tenant()) {
+        Ok(())
+    } else {
+        Err(Error::OrganizationNotFound.into())
+    }
 }
 
 /// Makes the set of roles exactly these; links that stay keep their row.
@@ -128,16 +136,27 @@ pub(super) async fn assign_roles(tx: &mut Tx<'_>, user: Uuid, named: &[String]) 
         .select((links::id, links::role_tenant_id, links::role_id))
         .load(tx.conn())
         .await?;
-    let gone: Vec<Uuid> =
-        held.iter().filter(|(_, owner, role)| !wanted.contains(&(*owner, *role))).map(|(id, ..)| *id).collect();
+    let gone: Vec<Uuid> = held
+        .iter()
+        .filter(|(_, owner, role)| !wanted.contains(&(*owner, *role)))
+        .map(|(id, ..)| *id)
+        .collect();
     if !gone.is_empty() {
-        diesel::delete(links::table.filter(links::tenant_id.eq(tenant)).filter(links::id.eq_any(&gone)))
-            .execute(tx.conn())
-            .await?;
+        diesel::delete(
+            links::table
+                .filter(links::tenant_id.eq(tenant))
+                .filter(links::id.eq_any(&gone)),
+        )
+        .execute(tx.conn())
+        .await?;
     }
     let added: Vec<UserRoleRow> = wanted
         .into_iter()
-        .filter(|(owner, role)| !held.iter().any(|(_, held_owner, held_role)| (held_owner, held_role) == (owner, role)))
+        .filter(|(owner, role)| {
+            !held
+                .iter()
+                .any(|(_, held_owner, held_role)| (held_owner, held_role) == (owner, role))
+        })
         .map(|(role_tenant_id, role_id)| UserRoleRow {
             tenant_id: tenant,
             id: tx.new_id(),

@@ -17,7 +17,10 @@ use crate::model::UserRow;
 use crate::{Error, acl, email, query};
 
 pub(super) fn routes(routes: &mut Routes) {
-    routes.get("/auth/profile", Access::Authenticated, get_profile).about("The caller's profile").refuses(&[404]);
+    routes
+        .get("/auth/profile", Access::Authenticated, get_profile)
+        .about("The caller's profile")
+        .refuses(&[404]);
     routes
         .put("/auth/profile", Access::Authenticated, update_profile)
         .about("Change the caller's address, name or password")
@@ -49,7 +52,9 @@ struct Profile {
 }
 
 async fn get_profile(ctx: RequestContext) -> Result<Json<Profile>> {
-    let Ok(id) = ctx.user_id() else { return Err(Refusal::not_found("User not found").into()) };
+    let Ok(id) = ctx.user_id() else {
+        return Err(Refusal::not_found("User not found").into());
+    };
     let user = own(&ctx, id).await?;
     let mut roles: Vec<String> = ctx.identity().roles.iter().map(|role| role.name.clone()).collect();
     roles.sort();
@@ -106,12 +111,20 @@ async fn update_profile(ctx: RequestContext, patch: Json<ProfilePatch>) -> Resul
     let id = ctx.user_id()?;
     let patch = patch.0;
     if patch.email.is_none() && patch.password.is_none() && patch.name.is_none() {
-        return Err(invalid(Detail::new("", "one of email, password and name is needed", "required")));
+        return Err(invalid(Detail::new(
+            "",
+            "one of email, password and name is needed",
+            "required",
+        )));
     }
     let user = own(&ctx, id).await?;
     let changes = UserChanges {
         email: patch.email.as_deref().map(checked_email).transpose()?,
-        name: patch.name.as_ref().map(|name| checked_name(name.as_deref())).transpose()?,
+        name: patch
+            .name
+            .as_ref()
+            .map(|name| checked_name(name.as_deref()))
+            .transpose()?,
         ..UserChanges::default()
     };
     if patch.email.is_some() || patch.password.is_some() {
@@ -122,15 +135,31 @@ async fn update_profile(ctx: RequestContext, patch: Json<ProfilePatch>) -> Resul
         Some(password) => Some(hashed(&ctx, password, &address).await?),
         None => None,
     };
-    let command = UpdateProfile { id, changes: UserChanges { password_hash, ..changes } };
-    ctx.execute(&command, |()| Json(ProfileWritten { ok: true, email: address.clone() })).await
+    let command = UpdateProfile {
+        id,
+        changes: UserChanges {
+            password_hash,
+            ..changes
+        },
+    };
+    ctx.execute(&command, |()| {
+        Json(ProfileWritten {
+            ok: true,
+            email: address.clone(),
+        })
+    })
+    .await
 }
 
 pub(super) fn checked_email(address: &str) -> Result<String> {
     if email::is_valid(address) {
         Ok(address.trim().to_owned())
     } else {
-        Err(invalid(Detail::new("email", "must be an e-mail address", "invalid_email")))
+        Err(invalid(Detail::new(
+            "email",
+            "must be an e-mail address",
+            "invalid_email",
+        )))
     }
 }
 
@@ -155,10 +184,15 @@ pub(super) async fn confirm_own(ctx: &RequestContext, user: &UserRow, current: O
     if !accounts.config.profile.require_current_password {
         return Ok(());
     }
-    let Some(current) = current else { return Err(Error::CurrentPasswordRequired.into()) };
+    let Some(current) = current else {
+        return Err(Error::CurrentPasswordRequired.into());
+    };
     let call = ctx.call();
     let subject = login_subject(call, &user.email);
-    call.platform().rate_limits().count(call, LOGIN_BY_ACCOUNT, &subject).await?;
+    call.platform()
+        .rate_limits()
+        .count(call, LOGIN_BY_ACCOUNT, &subject)
+        .await?;
     let stored = {
         let mut connection = ctx.database().read(&own_scope(ctx)).await?;
         query::users::password_hash(&mut connection, user.tenant_id, user.id).await?
@@ -167,7 +201,10 @@ pub(super) async fn confirm_own(ctx: &RequestContext, user: &UserRow, current: O
     if !acceptable || !accounts.hasher.verify(current, stored.as_deref()).await?.matches {
         return Err(Error::CurrentPasswordIncorrect.into());
     }
-    call.platform().rate_limits().reset(call, LOGIN_BY_ACCOUNT, &subject).await
+    call.platform()
+        .rate_limits()
+        .reset(call, LOGIN_BY_ACCOUNT, &subject)
+        .await
 }
 
 /// Features to ask about.
@@ -204,7 +241,11 @@ async fn check_features(ctx: RequestContext, question: Json<FeatureQuestion>) ->
             granted.push(feature);
         }
     }
-    Ok(Json(FeatureAnswer { ok, granted, user_id: ctx.identity().id }))
+    Ok(Json(FeatureAnswer {
+        ok,
+        granted,
+        user_id: ctx.identity().id,
+    }))
 }
 
 /// A feature of the catalogue.
@@ -237,11 +278,21 @@ async fn list_features(ctx: RequestContext) -> Result<Json<FeatureCatalogue>> {
         let mut own: Vec<FeatureItem> = module
             .features
             .iter()
-            .map(|feature| FeatureItem { id: feature.id, title: feature.title, module: module.name })
+            .map(|feature| FeatureItem {
+                id: feature.id,
+                title: feature.title,
+                module: module.name,
+            })
             .collect();
         own.sort_by_key(|item| item.id);
         items.append(&mut own);
     }
-    let modules = enabled.iter().map(|module| ModuleItem { id: module.name, title: module.title }).collect();
+    let modules = enabled
+        .iter()
+        .map(|module| ModuleItem {
+            id: module.name,
+            title: module.title,
+        })
+        .collect();
     Ok(Json(FeatureCatalogue { items, modules }))
 }

@@ -41,10 +41,18 @@ fn text(path: &'static str, value: &str, longest: usize) -> Result<String, backo
         return Err(backoffice_core::Detail::new(path, "must not be blank", "required"));
     }
     if value.chars().count() > longest {
-        return Err(backoffice_core::Detail::new(path, format!("must be at most {longest} characters"), "too_long"));
+        return Err(backoffice_core::Detail::new(
+            path,
+            format!("must be at most {longest} characters"),
+            "too_long",
+        ));
     }
     if value.chars().any(char::is_control) {
-        return Err(backoffice_core::Detail::new(path, "must not contain control characters", "invalid_character"));
+        return Err(backoffice_core::Detail::new(
+            path,
+            "must not contain control characters",
+            "invalid_character",
+        ));
     }
     Ok(value.to_owned())
 }

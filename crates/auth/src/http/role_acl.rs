@@ -53,7 +53,9 @@ async fn get_role_acl(ctx: RequestContext, query: Query<RoleAclQuery>) -> Result
     let role = query::roles::find(&mut connection, &ctx, id).await?.filter(|role| {
         role.tenant_id == PLATFORM_TENANT || query.0.tenant_id.is_none_or(|tenant| tenant == role.tenant_id)
     });
-    let Some(role) = role else { return Err(Refusal::not_found("Role not found").into()) };
+    let Some(role) = role else {
+        return Err(Refusal::not_found("Role not found").into());
+    };
     let acl = query::roles::acl(&mut connection, &role).await?;
     Ok(Json(acl.map_or_else(RoleAclDetail::default, |acl| RoleAclDetail {
         is_super_admin: acl.is_super_admin,
@@ -104,8 +106,18 @@ async fn update_role_acl(ctx: RequestContext, body: Json<RoleAclPatch>) -> Resul
             "invalid_value",
         )));
     }
-    ctx.execute(&UpdateRoleAcl { role: patch.role_id, input }, |written| {
-        Json(AclAnswer { ok: true, sanitized: written.sanitized, updated_at: written.updated_at })
-    })
+    ctx.execute(
+        &UpdateRoleAcl {
+            role: patch.role_id,
+            input,
+        },
+        |written| {
+            Json(AclAnswer {
+                ok: true,
+                sanitized: written.sanitized,
+                updated_at: written.updated_at,
+            })
+        },
+    )
     .await
 }

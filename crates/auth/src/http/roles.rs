@@ -9,14 +9,19 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
-use super::{NewId, Done, OK, invalid, text};
+use super::{Done, NewId, OK, invalid, text};
 use crate::commands::{CreateRole, DeleteRole, UpdateRole};
 use crate::query::roles::{RoleFilter, RoleLine};
 use crate::{acl, query};
 
 pub(super) fn routes(routes: &mut Routes) {
-    routes.get("/auth/roles", requires(&[acl::ROLES_LIST]), list_roles).about("List roles");
-    routes.post("/auth/roles", requires(&[acl::ROLES_MANAGE]), create_role).about("Make a role").refuses(&[409, 422]);
+    routes
+        .get("/auth/roles", requires(&[acl::ROLES_LIST]), list_roles)
+        .about("List roles");
+    routes
+        .post("/auth/roles", requires(&[acl::ROLES_MANAGE]), create_role)
+        .about("Make a role")
+        .refuses(&[409, 422]);
     routes
         .put("/auth/roles", requires(&[acl::ROLES_MANAGE]), update_role)
         .about("Rename a role")
@@ -107,7 +112,11 @@ async fn create_role(ctx: RequestContext, body: Json<NewRole>) -> Result<Created
         (true, Some(tenant)) => live_tenant(&ctx, tenant).await?,
         (false, _) => ctx.identity().tenant,
     };
-    let command = CreateRole { id: ctx.new_id(), tenant, name };
+    let command = CreateRole {
+        id: ctx.new_id(),
+        tenant,
+        name,
+    };
     ctx.execute(&command, |id| Created(NewId { id })).await
 }
 
@@ -134,7 +143,11 @@ struct RolePatch {
 
 async fn update_role(ctx: RequestContext, body: Json<RolePatch>) -> Result<Json<Done>> {
     let patch = body.0;
-    let name = patch.name.as_deref().map(|name| text("name", name, 100).map_err(invalid)).transpose()?;
+    let name = patch
+        .name
+        .as_deref()
+        .map(|name| text("name", name, 100).map_err(invalid))
+        .transpose()?;
     if let Some(tenant) = patch.tenant_id {
         let mut connection = ctx.read().await?;
         let role = query::roles::find(&mut connection, &ctx, patch.id).await?;
@@ -161,6 +174,9 @@ async fn delete_role(ctx: RequestContext, query: Query<RoleId>) -> Result<Json<D
 
 /// An id that must be given in the right form; the endpoint says the text.
 pub(super) fn required_id(id: Option<&str>, message: &'static str) -> Result<Uuid> {
-    id.and_then(|id| id.trim().parse().ok())
-        .ok_or_else(|| Refusal::bad_request(message).detail(Detail::new("id", "must be a UUID", "invalid_value")).into())
+    id.and_then(|id| id.trim().parse().ok()).ok_or_else(|| {
+        Refusal::bad_request(message)
+            .detail(Detail::new("id", "must be a UUID", "invalid_value"))
+            .into()
+    })
 }

@@ -118,7 +118,10 @@ async fn login(visitor: Visitor, form: Form<LoginForm>) -> Result<Cookies<Json<S
     let call = &*visitor;
     let accounts: Arc<Accounts> = call.provided()?;
     let subject = login_subject(call, &form.email);
-    call.platform().rate_limits().count(call, LOGIN_BY_ACCOUNT, &subject).await?;
+    call.platform()
+        .rate_limits()
+        .count(call, LOGIN_BY_ACCOUNT, &subject)
+        .await?;
     let roles = required_roles(&form)?;
     let candidates = login::candidates(call, &accounts, &form.email, form.tenant_id).await?;
     let matching = login::verified(&accounts, candidates.clone(), &form.password).await?;
@@ -140,15 +143,24 @@ async fn login(visitor: Visitor, form: Form<LoginForm>) -> Result<Cookies<Json<S
     }
     let account = chosen.candidate.account();
     let session = session::start(call, &accounts, &account, form.remember.is_some_and(Flag::is_set)).await?;
-    call.platform().rate_limits().reset(call, LOGIN_BY_ACCOUNT, &subject).await?;
-    Ok(Cookies { cookies: sign_in_cookies(call, &session), answer: Json(signed_in(call, &accounts, &form, session)) })
+    call.platform()
+        .rate_limits()
+        .reset(call, LOGIN_BY_ACCOUNT, &subject)
+        .await?;
+    Ok(Cookies {
+        cookies: sign_in_cookies(call, &session),
+        answer: Json(signed_in(call, &accounts, &form, session)),
+    })
 }
 
 /// Key of the limit per account and address of the client; the account only as a hash.
 pub(super) fn login_subject(call: &Call, address: &str) -> String {
     let hash = Sha256::digest(email::normalized(address).as_bytes());
     let ip = call.ip.map(|ip| ip.to_string()).unwrap_or_default();
-    format!("{ip} {}", hash.iter().map(|byte| format!("{byte:02x}")).collect::<String>())
+    format!(
+        "{ip} {}",
+        hash.iter().map(|byte| format!("{byte:02x}")).collect::<String>()
+    )
 }
 
 fn required_roles(form: &LoginForm) -> Result<Vec<String>> {
@@ -171,7 +183,14 @@ async fn announce_failures(call: &Call, candidates: &[Candidate]) -> Result<()> 
     for candidate in candidates {
         let mut transaction = call.database().transaction(&Scope::tenant(candidate.tenant_id)).await?;
         let event = Event::new("auth.login.failed", candidate.id);
-        announce(transaction.connection(), call, candidate.tenant_id, candidate.organization_id, &[event]).await?;
+        announce(
+            transaction.connection(),
+            call,
+            candidate.tenant_id,
+            candidate.organization_id,
+            &[event],
+        )
+        .await?;
         transaction.commit().await?;
     }
     Ok(())
@@ -182,7 +201,10 @@ fn ambiguous(several: &[login::Verified]) -> backoffice_core::Error {
         .iter()
         .map(|one| json!({"id": one.candidate.tenant_id, "name": one.candidate.tenant_name}))
         .collect();
-    Refusal::bad_request("Several accounts match").code("tenant_required").with("tenants", json!(tenants)).into()
+    Refusal::bad_request("Several accounts match")
+        .code("tenant_required")
+        .with("tenants", json!(tenants))
+        .into()
 }
 
 fn signed_in(call: &Call, accounts: &Accounts, form: &LoginForm, session: Started) -> SignedIn {
@@ -223,7 +245,12 @@ fn sign_in_cookies(call: &Call, session: &Started) -> Vec<Cookie<'static>> {
         .filter(|cookie| ![AUTH_COOKIE, SESSION_COOKIE].contains(&cookie.name()));
     [
         credential_cookie(call, AUTH_COOKIE, session.access_token.clone(), session.access_seconds),
-        credential_cookie(call, SESSION_COOKIE, session.refresh_token.clone(), session.session_seconds),
+        credential_cookie(
+            call,
+            SESSION_COOKIE,
+            session.refresh_token.clone(),
+            session.session_seconds,
+        ),
     ]
     .into_iter()
     .chain(selection)
@@ -244,7 +271,11 @@ async fn logout(ctx: RequestContext, request: HttpRequest, form: Form<LogoutForm
     if let Ok(user) = ctx.user_id() {
         let accounts: Arc<Accounts> = call.provided()?;
         let identity = ctx.identity();
-        let account = Account { tenant: identity.tenant, id: user, organization: identity.organization };
+        let account = Account {
+            tenant: identity.tenant,
+            id: user,
+            organization: identity.organization,
+        };
         let cookie = request.cookie(SESSION_COOKIE);
         let cookie = cookie.as_ref().map(Cookie::value);
         let all = form.0.all.is_some_and(Flag::is_set);
@@ -252,7 +283,10 @@ async fn logout(ctx: RequestContext, request: HttpRequest, form: Form<LogoutForm
     }
     let location = call.platform().app().login_path.clone();
     Ok(Cookies {
-        answer: Redirect { status: StatusCode::FOUND, location },
+        answer: Redirect {
+            status: StatusCode::FOUND,
+            location,
+        },
         cookies: clear_cookies(call.platform().insecure_cookies()),
     })
 }
@@ -280,13 +314,27 @@ async fn refresh(visitor: Visitor, form: Form<RefreshForm>) -> Result<Cookies<Js
     let call = &*visitor;
     let accounts: Arc<Accounts> = call.provided()?;
     let token = &form.0.refresh_token;
-    call.platform().rate_limits().count(call, REFRESH_BY_TOKEN, token).await?;
+    call.platform()
+        .rate_limits()
+        .count(call, REFRESH_BY_TOKEN, token)
+        .await?;
     let Some((access_token, expires_in)) = session::refresh(call, &accounts, token).await? else {
-        return Err(Refusal { message: "Invalid or expired refresh token".into(), ..Refusal::unauthorized() }.into());
+        return Err(Refusal {
+            message: "Invalid or expired refresh token".into(),
+            ..Refusal::unauthorized()
+        }
+        .into());
     };
     let cookies = match call.same_origin {
         true => vec![credential_cookie(call, AUTH_COOKIE, access_token.clone(), expires_in)],
         false => Vec::new(),
     };
-    Ok(Cookies { answer: Json(Refreshed { ok: true, access_token, expires_in }), cookies })
+    Ok(Cookies {
+        answer: Json(Refreshed {
+            ok: true,
+            access_token,
+            expires_in,
+        }),
+        cookies,
+    })
 }

@@ -17,7 +17,9 @@ use crate::query::users::{UserFilter, UserLine};
 use crate::{Error, acl, foreign, query};
 
 pub(super) fn routes(routes: &mut Routes) {
-    routes.get("/auth/users", requires(&[acl::USERS_LIST]), list_users).about("List users");
+    routes
+        .get("/auth/users", requires(&[acl::USERS_LIST]), list_users)
+        .about("List users");
     routes
         .post("/auth/users", requires(&[acl::USERS_CREATE]), create_user)
         .about("Make a confirmed user")
@@ -121,8 +123,15 @@ async fn list_users(ctx: RequestContext, query: Query<UserQuery>) -> Result<Json
 
 fn role_ids(lists: &[String]) -> Result<Vec<Uuid>> {
     let mut ids = Vec::new();
-    for text in lists.iter().flat_map(|list| list.split(',')).map(str::trim).filter(|text| !text.is_empty()) {
-        let id = text.parse().map_err(|_| invalid(Detail::new("roleIds", "must be UUIDs", "invalid_value")))?;
+    for text in lists
+        .iter()
+        .flat_map(|list| list.split(','))
+        .map(str::trim)
+        .filter(|text| !text.is_empty())
+    {
+        let id = text
+            .parse()
+            .map_err(|_| invalid(Detail::new("roleIds", "must be UUIDs", "invalid_value")))?;
         if !ids.contains(&id) {
             ids.push(id);
         }
@@ -172,7 +181,9 @@ async fn create_user(ctx: RequestContext, body: Json<NewUser>) -> Result<Created
         let mut connection = ctx.read().await?;
         foreign::tenant_of_organization(&mut connection, &ctx, new.organization_id).await?
     };
-    let Some(tenant) = tenant else { return Err(Error::OrganizationNotFound.into()) };
+    let Some(tenant) = tenant else {
+        return Err(Error::OrganizationNotFound.into());
+    };
     if new.send_invite_email == Some(true) {
         return Err(Error::InvitationNotConfigured.into());
     }
@@ -190,7 +201,8 @@ async fn create_user(ctx: RequestContext, body: Json<NewUser>) -> Result<Created
         password_hash,
         is_active: new.is_active.unwrap_or(true),
     };
-    ctx.execute(&command, |id| Created(UserMade { id, email_sent: false })).await
+    ctx.execute(&command, |id| Created(UserMade { id, email_sent: false }))
+        .await
 }
 
 /// Changes of a user; absent members stay.
@@ -224,7 +236,11 @@ async fn update_user(ctx: RequestContext, body: Json<UserPatch>) -> Result<Json<
     let patch = body.0;
     let changes = UserChanges {
         email: patch.email.as_deref().map(checked_email).transpose()?,
-        name: patch.name.as_ref().map(|name| checked_name(name.as_deref())).transpose()?,
+        name: patch
+            .name
+            .as_ref()
+            .map(|name| checked_name(name.as_deref()))
+            .transpose()?,
         organization: patch.organization_id,
         password_hash: None,
         roles: patch.roles,
@@ -236,7 +252,9 @@ async fn update_user(ctx: RequestContext, body: Json<UserPatch>) -> Result<Json<
             let mut connection = ctx.read().await?;
             query::users::find(&mut connection, &ctx, patch.id).await?
         };
-        let Some(user) = user else { return Err(Refusal::not_found("User not found").into()) };
+        let Some(user) = user else {
+            return Err(Refusal::not_found("User not found").into());
+        };
         if ctx.identity().id == Some(user.id) {
             confirm_own(&ctx, &user, patch.current_password.as_ref()).await?;
         }
@@ -245,7 +263,13 @@ async fn update_user(ctx: RequestContext, body: Json<UserPatch>) -> Result<Json<
             password_hash = Some(hashed(&ctx, password, address).await?);
         }
     }
-    let command = UpdateUser { id: patch.id, changes: UserChanges { password_hash, ..changes } };
+    let command = UpdateUser {
+        id: patch.id,
+        changes: UserChanges {
+            password_hash,
+            ..changes
+        },
+    };
     ctx.execute(&command, |()| Json(OK)).await
 }
 

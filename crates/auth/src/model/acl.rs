@@ -144,27 +144,39 @@ impl Entity for RoleAcl {
             .select(RoleAclRow::as_select())
             .load(tx.conn())
             .await?;
-        rows.into_iter().map(|row| Ok((row.id, Snapshot::of(&row)?.with_organization(None)))).collect()
+        rows.into_iter()
+            .map(|row| Ok((row.id, Snapshot::of(&row)?.with_organization(None))))
+            .collect()
     }
 
     async fn store(tx: &mut Tx<'_>, snapshots: &[Snapshot]) -> Result<Vec<String>> {
         let now = tx.now();
-        let rows: Vec<RoleAclRow> =
-            snapshots.iter().map(|image| image.row().map(|row| RoleAclRow { updated_at: now, ..row })).collect::<Result<_>>()?;
+        let rows: Vec<RoleAclRow> = snapshots
+            .iter()
+            .map(|image| image.row().map(|row| RoleAclRow { updated_at: now, ..row }))
+            .collect::<Result<_>>()?;
         store_role_acls(tx, &rows).await?;
         Ok(Vec::new())
     }
 
     async fn remove(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<()> {
         let tenant = tx.tenant();
-        diesel::delete(role_acls::table.filter(role_acls::tenant_id.eq(tenant)).filter(role_acls::id.eq_any(ids)))
-            .execute(tx.conn())
-            .await?;
+        diesel::delete(
+            role_acls::table
+                .filter(role_acls::tenant_id.eq(tenant))
+                .filter(role_acls::id.eq_any(ids)),
+        )
+        .execute(tx.conn())
+        .await?;
         Ok(())
     }
 
     async fn guard(tx: &mut Tx<'_>, step: &Transition<'_>) -> Result<()> {
-        let acl = |image: Option<&Snapshot>| image.map(|image| image.row::<RoleAclRow>().map(|row| acl_of(&row))).transpose();
+        let acl = |image: Option<&Snapshot>| {
+            image
+                .map(|image| image.row::<RoleAclRow>().map(|row| acl_of(&row)))
+                .transpose()
+        };
         let (from, to) = (acl(step.from)?, acl(step.to)?);
         grants::may_write_role(tx)?;
         grants::check_role_acl(tx, from.as_ref(), to.as_ref()).await?;
@@ -205,28 +217,39 @@ impl Entity for UserAcl {
             .select(UserAclRow::as_select())
             .load(tx.conn())
             .await?;
-        rows.into_iter().map(|row| Ok((row.id, Snapshot::of(&row)?.with_organization(None)))).collect()
+        rows.into_iter()
+            .map(|row| Ok((row.id, Snapshot::of(&row)?.with_organization(None))))
+            .collect()
     }
 
     async fn store(tx: &mut Tx<'_>, snapshots: &[Snapshot]) -> Result<Vec<String>> {
         let now = tx.now();
-        let rows: Vec<UserAclRow> =
-            snapshots.iter().map(|image| image.row().map(|row| UserAclRow { updated_at: now, ..row })).collect::<Result<_>>()?;
+        let rows: Vec<UserAclRow> = snapshots
+            .iter()
+            .map(|image| image.row().map(|row| UserAclRow { updated_at: now, ..row }))
+            .collect::<Result<_>>()?;
         store_user_acls(tx, &rows).await?;
         Ok(Vec::new())
     }
 
     async fn remove(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<()> {
         let tenant = tx.tenant();
-        diesel::delete(user_acls::table.filter(user_acls::tenant_id.eq(tenant)).filter(user_acls::id.eq_any(ids)))
-            .execute(tx.conn())
-            .await?;
+        diesel::delete(
+            user_acls::table
+                .filter(user_acls::tenant_id.eq(tenant))
+                .filter(user_acls::id.eq_any(ids)),
+        )
+        .execute(tx.conn())
+        .await?;
         Ok(())
     }
 
     async fn guard(tx: &mut Tx<'_>, step: &Transition<'_>) -> Result<()> {
-        let acl =
-            |image: Option<&Snapshot>| image.map(|image| image.row::<UserAclRow>().map(|row| acl_of_user(&row))).transpose();
+        let acl = |image: Option<&Snapshot>| {
+            image
+                .map(|image| image.row::<UserAclRow>().map(|row| acl_of_user(&row)))
+                .transpose()
+        };
         let (from, to) = (acl(step.from)?, acl(step.to)?);
         let roles = query::rights::acls_of_roles(tx, step.id).await?;
         grants::check_user_acl(tx, from.as_ref(), to.as_ref(), &roles).await?;

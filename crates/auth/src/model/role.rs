@@ -106,7 +106,9 @@ impl Entity for Role {
             if depth == Depth::Tree {
                 let own: Vec<&RoleAclRow> = children.iter().filter(|acl| acl.role_id == row.id).collect();
                 let granted: Vec<&DefaultGrantRow> = granted.iter().filter(|one| one.role_id == row.id).collect();
-                snapshot = snapshot.with_children(RoleAcl::KIND, &own)?.with_children(DEFAULT_GRANT_KIND, &granted)?;
+                snapshot = snapshot
+                    .with_children(RoleAcl::KIND, &own)?
+                    .with_children(DEFAULT_GRANT_KIND, &granted)?;
             }
             snapshots.insert(row.id, snapshot);
         }
@@ -119,11 +121,19 @@ impl Entity for Role {
         let (mut children, mut granted) = (Vec::new(), Vec::new());
         for snapshot in snapshots {
             let row: RoleRow = snapshot.row()?;
-            rows.push(RoleRow { name_norm: row.name.to_lowercase(), updated_at: now, ..row });
+            rows.push(RoleRow {
+                name_norm: row.name.to_lowercase(),
+                updated_at: now,
+                ..row
+            });
             for acl in snapshot.children::<RoleAclRow>(RoleAcl::KIND)?.unwrap_or_default() {
                 children.push(RoleAclRow { updated_at: now, ..acl });
             }
-            granted.extend(snapshot.children::<DefaultGrantRow>(DEFAULT_GRANT_KIND)?.unwrap_or_default());
+            granted.extend(
+                snapshot
+                    .children::<DefaultGrantRow>(DEFAULT_GRANT_KIND)?
+                    .unwrap_or_default(),
+            );
         }
         diesel::insert_into(roles::table)
             .values(&rows)
@@ -141,16 +151,24 @@ impl Entity for Role {
             super::acl::store_role_acls(tx, &children).await?;
         }
         if !granted.is_empty() {
-            diesel::insert_into(defaults::table).values(&granted).on_conflict_do_nothing().execute(tx.conn()).await?;
+            diesel::insert_into(defaults::table)
+                .values(&granted)
+                .on_conflict_do_nothing()
+                .execute(tx.conn())
+                .await?;
         }
         Ok(Vec::new())
     }
 
     async fn remove(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<()> {
         let tenant = tx.tenant();
-        diesel::delete(roles::table.filter(roles::tenant_id.eq(tenant)).filter(roles::id.eq_any(ids)))
-            .execute(tx.conn())
-            .await?;
+        diesel::delete(
+            roles::table
+                .filter(roles::tenant_id.eq(tenant))
+                .filter(roles::id.eq_any(ids)),
+        )
+        .execute(tx.conn())
+        .await?;
         Ok(())
     }
 
@@ -161,10 +179,16 @@ impl Entity for Role {
             name.is_some_and(|name| name.to_lowercase() == crate::seed::SUPER_ADMIN_ROLE)
         };
         if (reserved(step.from) || reserved(step.to)) && tx.context().identity().id.is_some() {
-            return Err(crate::Error::ReservedRole { deleting: step.to.is_none() }.into());
+            return Err(crate::Error::ReservedRole {
+                deleting: step.to.is_none(),
+            }
+            .into());
         }
         let acl = |image: Option<&Snapshot>| -> Result<Option<grants::Acl>, Error> {
-            let rows = image.map(|image| image.children::<RoleAclRow>(RoleAcl::KIND)).transpose()?.flatten();
+            let rows = image
+                .map(|image| image.children::<RoleAclRow>(RoleAcl::KIND))
+                .transpose()?
+                .flatten();
             Ok(rows.iter().flatten().next().map(acl_of))
         };
         if step.restoring {

@@ -130,8 +130,9 @@ impl Entity for User {
         for row in rows {
             let held: Vec<&UserRoleRow> = held.iter().filter(|link| link.user_id == row.id).collect();
             let role_ids: BTreeSet<Uuid> = held.iter().map(|link| link.role_id).collect();
-            let mut snapshot =
-                Snapshot::of(&row)?.with_member("roleIds", json!(role_ids)).with_children(LINK_KIND, &held)?;
+            let mut snapshot = Snapshot::of(&row)?
+                .with_member("roleIds", json!(role_ids))
+                .with_children(LINK_KIND, &held)?;
             if depth == Depth::Tree {
                 let own: Vec<&UserAclRow> = own_acls.iter().filter(|acl| acl.user_id == row.id).collect();
                 snapshot = snapshot.with_children(UserAcl::KIND, &own)?;
@@ -146,7 +147,11 @@ impl Entity for User {
         let (mut rows, mut wanted, mut own_acls) = (Vec::new(), Vec::new(), Vec::new());
         for snapshot in snapshots {
             let row: UserRow = snapshot.row()?;
-            rows.push(UserRow { email_norm: email::normalized(&row.email), updated_at: now, ..row });
+            rows.push(UserRow {
+                email_norm: email::normalized(&row.email),
+                updated_at: now,
+                ..row
+            });
             wanted.extend(snapshot.children::<UserRoleRow>(LINK_KIND)?.unwrap_or_default());
             for acl in snapshot.children::<UserAclRow>(UserAcl::KIND)?.unwrap_or_default() {
                 own_acls.push(UserAclRow { updated_at: now, ..acl });
@@ -179,22 +184,38 @@ impl Entity for User {
 
     async fn remove(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<()> {
         let (tenant, now) = (tx.tenant(), tx.now());
-        diesel::delete(links::table.filter(links::tenant_id.eq(tenant)).filter(links::user_id.eq_any(ids)))
-            .execute(tx.conn())
-            .await?;
-        diesel::delete(acls::table.filter(acls::tenant_id.eq(tenant)).filter(acls::user_id.eq_any(ids)))
-            .execute(tx.conn())
-            .await?;
-        diesel::update(users::table.filter(users::tenant_id.eq(tenant)).filter(users::id.eq_any(ids)))
-            .set((users::deleted_at.eq(now), users::updated_at.eq(now)))
-            .execute(tx.conn())
-            .await?;
+        diesel::delete(
+            links::table
+                .filter(links::tenant_id.eq(tenant))
+                .filter(links::user_id.eq_any(ids)),
+        )
+        .execute(tx.conn())
+        .await?;
+        diesel::delete(
+            acls::table
+                .filter(acls::tenant_id.eq(tenant))
+                .filter(acls::user_id.eq_any(ids)),
+        )
+        .execute(tx.conn())
+        .await?;
+        diesel::update(
+            users::table
+                .filter(users::tenant_id.eq(tenant))
+                .filter(users::id.eq_any(ids)),
+        )
+        .set((users::deleted_at.eq(now), users::updated_at.eq(now)))
+        .execute(tx.conn())
+        .await?;
         Ok(())
     }
 
     async fn guard(tx: &mut Tx<'_>, step: &Transition<'_>) -> Result<()> {
         let held = |image: Option<&Snapshot>| -> Result<Vec<UserRoleRow>> {
-            Ok(image.map(|image| image.children(LINK_KIND)).transpose()?.flatten().unwrap_or_default())
+            Ok(image
+                .map(|image| image.children(LINK_KIND))
+                .transpose()?
+                .flatten()
+                .unwrap_or_default())
         };
         let (before, after) = (held(step.from)?, held(step.to)?);
         let added: Vec<Uuid> = after
@@ -208,14 +229,19 @@ impl Entity for User {
             }
         }
         let own_acl = |image: Option<&Snapshot>| -> Result<Option<grants::Acl>> {
-            let rows = image.map(|image| image.children::<UserAclRow>(UserAcl::KIND)).transpose()?.flatten();
+            let rows = image
+                .map(|image| image.children::<UserAclRow>(UserAcl::KIND))
+                .transpose()?
+                .flatten();
             Ok(rows.iter().flatten().next().map(acl_of_user))
         };
         if step.restoring && step.to.is_some() {
             let acl = own_acl(step.to)?;
             grants::check_user_acl(tx, None, acl.as_ref(), &[]).await?;
         }
-        let taken = before.iter().any(|link| !after.iter().any(|kept| kept.role_id == link.role_id));
+        let taken = before
+            .iter()
+            .any(|link| !after.iter().any(|kept| kept.role_id == link.role_id));
         if step.from.is_some() && (taken || step.to.is_none_or(|to| !is_active(to))) {
             last_super_admin(tx).await?;
         }
@@ -233,7 +259,10 @@ impl Entity for User {
 }
 
 fn is_active(image: &Snapshot) -> bool {
-    image.get("isActive").and_then(serde_json::Value::as_bool).unwrap_or(false)
+    image
+        .get("isActive")
+        .and_then(serde_json::Value::as_bool)
+        .unwrap_or(false)
 }
 
 /// Makes the role links exactly these, ids and all. Links to roles that are gone are left out and named.
@@ -255,10 +284,18 @@ async fn replace_links(tx: &mut Tx<'_>, users: &[Uuid], wanted: Vec<UserRoleRow>
         .select((roles::tenant_id, roles::id))
         .load(tx.conn())
         .await?;
-    let (present, gone): (Vec<_>, Vec<_>) =
-        wanted.into_iter().partition(|link| existing.contains(&(link.role_tenant_id, link.role_id)));
-    diesel::insert_into(links::table).values(&present).on_conflict_do_nothing().execute(tx.conn()).await?;
-    Ok(gone.into_iter().map(|link| format!("auth.role:{}", link.role_id)).collect())
+    let (present, gone): (Vec<_>, Vec<_>) = wanted
+        .into_iter()
+        .partition(|link| existing.contains(&(link.role_tenant_id, link.role_id)));
+    diesel::insert_into(links::table)
+        .values(&present)
+        .on_conflict_do_nothing()
+        .execute(tx.conn())
+        .await?;
+    Ok(gone
+        .into_iter()
+        .map(|link| format!("auth.role:{}", link.role_id))
+        .collect())
 }
 
 #[derive(QueryableByName)]
@@ -273,7 +310,9 @@ pub(crate) async fn last_super_admin(tx: &mut Tx<'_>) -> Result<()> {
     if !tx.context().rights().is_super_admin {
         return Ok(());
     }
-    sql_query("select pg_advisory_xact_lock(hashtext('auth.last_super_admin'))").execute(tx.conn()).await?;
+    sql_query("select pg_advisory_xact_lock(hashtext('auth.last_super_admin'))")
+        .execute(tx.conn())
+        .await?;
     let left: Exists = sql_query(
         "select exists (
             select 1 from auth_users u
@@ -293,5 +332,9 @@ pub(crate) async fn last_super_admin(tx: &mut Tx<'_>) -> Result<()> {
     )
     .get_result(tx.conn())
     .await?;
-    if left.it_exists { Ok(()) } else { Err(crate::Error::LastSuperAdmin.into()) }
+    if left.it_exists {
+        Ok(())
+    } else {
+        Err(crate::Error::LastSuperAdmin.into())
+    }
 }

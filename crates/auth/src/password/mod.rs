@@ -37,7 +37,11 @@ impl Policy {
             })?;
             refused.extend(text.lines().map(str::to_lowercase));
         }
-        Ok(Self { min: config.min_length, max: config.max_length, refused })
+        Ok(Self {
+            min: config.min_length,
+            max: config.max_length,
+            refused,
+        })
     }
 
     /// Refuses a password that breaks a rule.
@@ -116,15 +120,21 @@ impl Hasher {
         let (argon2, bytes) = (self.argon2.clone(), normalized(password));
         let (stored, exists) = (stored.unwrap_or(&self.dummy).to_owned(), stored.is_some());
         self.on_pool(move || {
-            let matches = argon2.verify_password(bytes.expose_secret().as_bytes(), stored.as_str()).is_ok();
+            let matches = argon2
+                .verify_password(bytes.expose_secret().as_bytes(), stored.as_str())
+                .is_ok();
             let is_outdated = PasswordHash::new(&stored)
                 .ok()
                 .and_then(|hash| Params::try_from(&hash).ok())
                 .is_none_or(|params| {
                     let wanted = argon2.params();
-                    (params.m_cost(), params.t_cost(), params.p_cost()) != (wanted.m_cost(), wanted.t_cost(), wanted.p_cost())
+                    (params.m_cost(), params.t_cost(), params.p_cost())
+                        != (wanted.m_cost(), wanted.t_cost(), wanted.p_cost())
                 });
-            Verified { matches: matches && exists, is_outdated }
+            Verified {
+                matches: matches && exists,
+                is_outdated,
+            }
         })
         .await
     }
@@ -176,7 +186,11 @@ mod tests {
     }
 
     fn cheap() -> Hasher {
-        let config = Argon2Config { memory_kib: 8, iterations: 1, ..Argon2Config::default() };
+        let config = Argon2Config {
+            memory_kib: 8,
+            iterations: 1,
+            ..Argon2Config::default()
+        };
         Hasher::new(&config).expect("parameters")
     }
 
@@ -190,11 +204,22 @@ mod tests {
             ("ANN@EXAMPLE.COM", "equals_email"),
             ("abc\0defghijk", "invalid_character"),
         ] {
-            assert_eq!(policy.check(&secret(password), "ann@example.com"), Err(Error::PasswordPolicy(expected)), "{password}");
+            assert_eq!(
+                policy.check(&secret(password), "ann@example.com"),
+                Err(Error::PasswordPolicy(expected)),
+                "{password}"
+            );
         }
         let long = "x".repeat(257);
-        assert_eq!(policy.check(&secret(&long), "a@b"), Err(Error::PasswordPolicy("too_long")));
-        for password in ["8 chars!", "\u{1F600}\u{1F600}\u{1F600}\u{1F600}\u{1F600}\u{1F600}\u{1F600}\u{1F601}", &"y".repeat(256)] {
+        assert_eq!(
+            policy.check(&secret(&long), "a@b"),
+            Err(Error::PasswordPolicy("too_long"))
+        );
+        for password in [
+            "8 chars!",
+            "\u{1F600}\u{1F600}\u{1F600}\u{1F600}\u{1F600}\u{1F600}\u{1F600}\u{1F601}",
+            &"y".repeat(256),
+        ] {
             assert_eq!(policy.check(&secret(password), "ann@example.com"), Ok(()), "{password}");
         }
     }
@@ -208,11 +233,23 @@ mod tests {
     #[tokio::test]
     async fn composed_and_decomposed_forms_are_one_password() {
         let hasher = cheap();
-        let hash = hasher.hash(&Ids::default(), &secret("p\u{e4}ssw\u{f6}rt")).await.expect("hashed");
+        let hash = hasher
+            .hash(&Ids::default(), &secret("p\u{e4}ssw\u{f6}rt"))
+            .await
+            .expect("hashed");
 
-        let verified = hasher.verify(&secret("pa\u{308}sswo\u{308}rt"), Some(&hash)).await.expect("verified");
+        let verified = hasher
+            .verify(&secret("pa\u{308}sswo\u{308}rt"), Some(&hash))
+            .await
+            .expect("verified");
 
-        assert_eq!(verified, Verified { matches: true, is_outdated: false });
+        assert_eq!(
+            verified,
+            Verified {
+                matches: true,
+                is_outdated: false
+            }
+        );
     }
 
     #[tokio::test]

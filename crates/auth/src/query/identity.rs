@@ -94,7 +94,13 @@ pub(crate) async fn of_session(
         tenant: row.tenant_id,
         organization: row.organization_id,
         rights,
-        roles: roles.into_iter().map(|role| HeldRole { id: role.id, name: role.name }).collect(),
+        roles: roles
+            .into_iter()
+            .map(|role| HeldRole {
+                id: role.id,
+                name: role.name,
+            })
+            .collect(),
         session: Some(row.session),
     };
     Ok(Some((identity, row.expires_at)))

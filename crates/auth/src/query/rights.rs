@@ -1,8 +1,8 @@
 //! Access control lists that count for somebody.
 
+use backoffice_core::Result;
 use backoffice_core::db::Tx;
 use backoffice_core::ids::PLATFORM_TENANT;
-use backoffice_core::Result;
 use diesel::{ExpressionMethods, JoinOnDsl, OptionalExtension, QueryDsl, SelectableHelper};
 use diesel_async::RunQueryDsl;
 use uuid::Uuid;
@@ -12,7 +12,11 @@ use crate::model::{RoleAclRow, UserAclRow};
 use crate::schema::{auth_role_acls, auth_user_acls, auth_user_roles};
 
 fn role_acl(row: RoleAclRow) -> Acl {
-    Acl { is_super_admin: row.is_super_admin, features: row.features, organizations: row.organizations }
+    Acl {
+        is_super_admin: row.is_super_admin,
+        features: row.features,
+        organizations: row.organizations,
+    }
 }
 
 /// The ACLs of these roles, in the transaction's tenant or global.
@@ -55,5 +59,9 @@ pub(crate) async fn own_acl(tx: &mut Tx<'_>, user: Uuid) -> Result<Option<Acl>> 
         .first(tx.conn())
         .await
         .optional()?;
-    Ok(row.map(|row| Acl { is_super_admin: row.is_super_admin, features: row.features, organizations: row.organizations }))
+    Ok(row.map(|row| Acl {
+        is_super_admin: row.is_super_admin,
+        features: row.features,
+        organizations: row.organizations,
+    }))
 }

@@ -73,10 +73,17 @@ fn visible<'a>(context: &RequestContext) -> roles::BoxedQuery<'a, Pg> {
 }
 
 /// Locks roles that the caller may see, by id ascending.
-pub(crate) async fn lock(connection: &mut AsyncPgConnection, context: &RequestContext, ids: &[Uuid]) -> Result<Vec<Located>> {
+pub(crate) async fn lock(
+    connection: &mut AsyncPgConnection,
+    context: &RequestContext,
+    ids: &[Uuid],
+) -> Result<Vec<Located>> {
     // A row lock and a sub-select on another table do not mix in one boxed statement, so visibility is asked for first.
-    let seen: Vec<(Uuid, Uuid)> =
-        visible(context).filter(roles::id.eq_any(ids)).select((roles::tenant_id, roles::id)).load(connection).await?;
+    let seen: Vec<(Uuid, Uuid)> = visible(context)
+        .filter(roles::id.eq_any(ids))
+        .select((roles::tenant_id, roles::id))
+        .load(connection)
+        .await?;
     if !context.rights().is_super_admin && seen.iter().any(|(tenant, _)| *tenant == PLATFORM_TENANT) {
         // Others see global roles; row-level security lets them neither lock nor write one.
         return Err(crate::Error::GlobalRole.into());
@@ -97,7 +104,12 @@ pub(crate) async fn lock(connection: &mut AsyncPgConnection, context: &RequestCo
 /// # Errors
 /// When the database can't be reached.
 pub async fn find(connection: &mut AsyncPgConnection, context: &RequestContext, id: Uuid) -> Result<Option<RoleRow>> {
-    Ok(visible(context).filter(roles::id.eq(id)).select(RoleRow::as_select()).first(connection).await.optional()?)
+    Ok(visible(context)
+        .filter(roles::id.eq(id))
+        .select(RoleRow::as_select())
+        .first(connection)
+        .await
+        .optional()?)
 }
 
 /// The ACL of a role.
@@ -185,7 +197,9 @@ pub(crate) async fn resolve(
     let by_id: HashMap<Uuid, (Uuid, Uuid)> = found.iter().map(|(owner, id, _)| (*id, (*owner, *id))).collect();
     let by_name = |name: &str| {
         let candidates = found.iter().filter(|(_, _, norm)| norm == name);
-        candidates.min_by_key(|(owner, ..)| *owner == PLATFORM_TENANT).map(|(owner, id, _)| (*owner, *id))
+        candidates
+            .min_by_key(|(owner, ..)| *owner == PLATFORM_TENANT)
+            .map(|(owner, id, _)| (*owner, *id))
     };
     let (mut resolved, mut missing) = (Vec::new(), Vec::new());
     for name in named {
@@ -206,7 +220,9 @@ pub(crate) async fn resolve(
 pub(crate) async fn is_held(connection: &mut AsyncPgConnection, tenant: Uuid, role: Uuid) -> Result<bool> {
     use crate::schema::auth_user_roles as links;
     let held: bool = diesel::select(exists(
-        links::table.filter(links::role_tenant_id.eq(tenant)).filter(links::role_id.eq(role)),
+        links::table
+            .filter(links::role_tenant_id.eq(tenant))
+            .filter(links::role_id.eq(role)),
     ))
     .get_result(connection)
     .await?;

@@ -7,7 +7,10 @@ use backoffice_core::{RequestContext, Result, Scope, Timestamp};
 use diesel::dsl::{Filter, IsNull, count_star, sql};
 use diesel::pg::Pg;
 use diesel::sql_types::{Array, Bool, Jsonb, Nullable, Text, Uuid as SqlUuid};
-use diesel::{BoolExpressionMethods, ExpressionMethods, OptionalExtension, PgTextExpressionMethods, QueryDsl, Queryable, SelectableHelper};
+use diesel::{
+    BoolExpressionMethods, ExpressionMethods, OptionalExtension, PgTextExpressionMethods, QueryDsl, Queryable,
+    SelectableHelper,
+};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use serde::Deserialize;
 use serde_json::Value;
@@ -87,7 +90,9 @@ pub(crate) type InScope = Filter<Filter<users::table, Owned<users::tenant_id>>, 
 
 /// Every statement on users starts here.
 pub(crate) fn in_scope(scope: &Scope) -> InScope {
-    users::table.filter(scope.owns(users::tenant_id)).filter(users::deleted_at.is_null())
+    users::table
+        .filter(scope.owns(users::tenant_id))
+        .filter(users::deleted_at.is_null())
 }
 
 /// The super administrators of a tenant; few, and found once for a statement.
@@ -103,7 +108,9 @@ const SUPER_ADMINS_BY_ROLE: &str = " union all \
 /// Users that the caller may see (accounts specification, section 4.3).
 fn visible<'a>(context: &RequestContext) -> users::BoxedQuery<'a, Pg> {
     let scope = context.scope();
-    let query = in_scope(scope).filter(scope.within(users::organization_id)).into_boxed();
+    let query = in_scope(scope)
+        .filter(scope.within(users::organization_id))
+        .into_boxed();
     match scope.reach {
         Reach::Tenant(tenant) if !context.rights().is_super_admin => {
             let caller = context.identity().id.unwrap_or_default();
@@ -120,8 +127,16 @@ fn visible<'a>(context: &RequestContext) -> users::BoxedQuery<'a, Pg> {
 }
 
 /// Locks users that the caller may see, by id ascending.
-pub(crate) async fn lock(connection: &mut AsyncPgConnection, context: &RequestContext, ids: &[Uuid]) -> Result<Vec<Located>> {
-    let seen: Vec<Uuid> = visible(context).filter(users::id.eq_any(ids)).select(users::id).load(connection).await?;
+pub(crate) async fn lock(
+    connection: &mut AsyncPgConnection,
+    context: &RequestContext,
+    ids: &[Uuid],
+) -> Result<Vec<Located>> {
+    let seen: Vec<Uuid> = visible(context)
+        .filter(users::id.eq_any(ids))
+        .select(users::id)
+        .load(connection)
+        .await?;
     let rows: Vec<(Uuid, Uuid)> = in_scope(context.scope())
         .filter(users::id.eq_any(seen))
         .order(users::id)
@@ -137,7 +152,12 @@ pub(crate) async fn lock(connection: &mut AsyncPgConnection, context: &RequestCo
 /// # Errors
 /// When the database can't be reached.
 pub async fn find(connection: &mut AsyncPgConnection, context: &RequestContext, id: Uuid) -> Result<Option<UserRow>> {
-    Ok(visible(context).filter(users::id.eq(id)).select(UserRow::as_select()).first(connection).await.optional()?)
+    Ok(visible(context)
+        .filter(users::id.eq(id))
+        .select(UserRow::as_select())
+        .first(connection)
+        .await
+        .optional()?)
 }
 
 /// The caller's own row, whatever organization is selected.
@@ -145,11 +165,20 @@ pub async fn find(connection: &mut AsyncPgConnection, context: &RequestContext, 
 /// # Errors
 /// When the database can't be reached.
 pub async fn own(connection: &mut AsyncPgConnection, scope: &Scope, id: Uuid) -> Result<Option<UserRow>> {
-    Ok(in_scope(scope).filter(users::id.eq(id)).select(UserRow::as_select()).first(connection).await.optional()?)
+    Ok(in_scope(scope)
+        .filter(users::id.eq(id))
+        .select(UserRow::as_select())
+        .first(connection)
+        .await
+        .optional()?)
 }
 
 /// The stored hash of a user's password.
-pub(crate) async fn password_hash(connection: &mut AsyncPgConnection, tenant: Uuid, id: Uuid) -> Result<Option<String>> {
+pub(crate) async fn password_hash(
+    connection: &mut AsyncPgConnection,
+    tenant: Uuid,
+    id: Uuid,
+) -> Result<Option<String>> {
     let hash: Option<Option<String>> = users::table
         .filter(users::tenant_id.eq(tenant))
         .filter(users::id.eq(id))
@@ -201,7 +230,9 @@ pub async fn list(
             ),
         ))
         .load::<UserLine>(&mut &*connection);
-    let total = narrowed(context, filter).select(count_star()).get_result::<i64>(&mut &*connection);
+    let total = narrowed(context, filter)
+        .select(count_star())
+        .get_result::<i64>(&mut &*connection);
     let (items, total) = futures_util::future::try_join(page, total).await?;
     Ok(window.page(items, total))
 }

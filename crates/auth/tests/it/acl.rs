@@ -19,7 +19,10 @@ async fn acc_24_unknown_and_repeated_features_are_dropped() {
 
     let features = json!(["auth.users.list", "no.such.feature", "auth.users.list", "nothing.*"]);
     let (status, answer) = put(json!({"roleId": role, "features": features})).await;
-    let (_, acl) = world.app.get(&world.a.token, &format!("/auth/roles/acl?roleId={role}")).await;
+    let (_, acl) = world
+        .app
+        .get(&world.a.token, &format!("/auth/roles/acl?roleId={role}"))
+        .await;
 
     assert_eq!((status, answer["sanitized"].as_bool()), (200, Some(true)));
     assert_eq!(acl["features"], json!(["auth.users.list"]));
@@ -51,7 +54,11 @@ async fn acc_22_nobody_grants_what_it_does_not_hold() {
     let (flag, text) = put(json!({"roleId": role, "isSuperAdmin": true})).await;
     assert_eq!((flag, text["code"].as_str()), (403, Some("super_admin_required")));
     let (_, acl) = world.app.get(&token, &format!("/auth/roles/acl?roleId={role}")).await;
-    assert_eq!(acl["features"], json!(["auth.users.*"]), "refused requests store nothing");
+    assert_eq!(
+        acl["features"],
+        json!(["auth.users.*"]),
+        "refused requests store nothing"
+    );
 }
 
 #[actix_web::test]
@@ -60,13 +67,23 @@ async fn acc_22_a_role_with_more_rights_can_not_be_assigned() {
     let token = manager(&world, &[]).await;
     let (user, _) = world.user("ann@alpha.test", &[]).await;
 
-    let (status, answer) = world.app.put(&token, "/auth/users", json!({"id": user, "roles": ["admin"]})).await;
+    let (status, answer) = world
+        .app
+        .put(&token, "/auth/users", json!({"id": user, "roles": ["admin"]}))
+        .await;
     let new = json!({"email": "new@alpha.test", "organizationId": world.a.organization, "roles": ["admin"]});
     let (created, _) = world.app.post(&token, "/auth/users", new).await;
 
     assert_eq!((status, answer["code"].as_str()), (403, Some("grant_exceeds_rights")));
     assert_eq!(created, 403);
-    assert_eq!(world.app.rows("select id from auth_users where email = 'new@alpha.test'").await.len(), 0);
+    assert_eq!(
+        world
+            .app
+            .rows("select id from auth_users where email = 'new@alpha.test'")
+            .await
+            .len(),
+        0
+    );
 }
 
 #[actix_web::test]
@@ -76,7 +93,14 @@ async fn acc_23_credentials_of_a_stronger_user_are_out_of_reach() {
 
     let body = json!({"id": world.a.admin, "password": "a new long password"});
     let (password, text) = world.app.put(&token, "/auth/users", body).await;
-    let (email, _) = world.app.put(&token, "/auth/users", json!({"id": world.a.admin, "email": "x@alpha.test"})).await;
+    let (email, _) = world
+        .app
+        .put(
+            &token,
+            "/auth/users",
+            json!({"id": world.a.admin, "email": "x@alpha.test"}),
+        )
+        .await;
 
     assert_eq!(password, 403);
     assert_eq!(text["error"], "Not authorized to change this user's credentials.");
@@ -86,16 +110,32 @@ async fn acc_23_credentials_of_a_stronger_user_are_out_of_reach() {
 #[actix_web::test]
 async fn acc_26_super_administrators_are_invisible_to_others() {
     let world = World::new().await;
-    let hidden = account(&world.app, Some(world.a.id), Some(world.a.organization), "boss@alpha.test", &["admin"], true).await;
+    let hidden = account(
+        &world.app,
+        Some(world.a.id),
+        Some(world.a.organization),
+        "boss@alpha.test",
+        &["admin"],
+        true,
+    )
+    .await;
     login(&world.app, "boss@alpha.test").await;
 
     let (_, list) = world.app.get(&world.a.token, "/auth/users").await;
-    let (update, body) = world.app.put(&world.a.token, "/auth/users", json!({"id": hidden, "name": "X"})).await;
+    let (update, body) = world
+        .app
+        .put(&world.a.token, "/auth/users", json!({"id": hidden, "name": "X"}))
+        .await;
     let (_, roles) = world.app.get(&world.a.token, "/auth/roles").await;
     let (_, all) = world.app.get(&world.root, "/auth/users").await;
 
     let names = |list: &Value, member: &str| -> Vec<String> {
-        list["items"].as_array().expect("items").iter().filter_map(|item| item[member].as_str().map(str::to_owned)).collect()
+        list["items"]
+            .as_array()
+            .expect("items")
+            .iter()
+            .filter_map(|item| item[member].as_str().map(str::to_owned))
+            .collect()
     };
     assert!(!names(&list, "email").contains(&"boss@alpha.test".to_owned()));
     assert_eq!((update, body), (404, json!({"error": "User not found"})));
@@ -109,11 +149,25 @@ async fn acc_26_the_last_super_administrator_stays() {
     let world = World::new().await;
     let (_, list) = world.app.get(&world.root, "/auth/users?search=root@").await;
     let root: Uuid = list["items"][0]["id"].as_str().expect("an id").parse().expect("a UUID");
-    let other = account(&world.app, Some(world.a.id), Some(world.a.organization), "boss@alpha.test", &[], true).await;
+    let other = account(
+        &world.app,
+        Some(world.a.id),
+        Some(world.a.organization),
+        "boss@alpha.test",
+        &[],
+        true,
+    )
+    .await;
     let token = login(&world.app, "boss@alpha.test").await;
 
-    let (first, _) = world.app.delete(&token, &format!("/auth/users?id={root}"), json!(null)).await;
-    let (demoted, text) = world.app.put(&token, "/auth/users", json!({"id": other, "roles": []})).await;
+    let (first, _) = world
+        .app
+        .delete(&token, &format!("/auth/users?id={root}"), json!(null))
+        .await;
+    let (demoted, text) = world
+        .app
+        .put(&token, "/auth/users", json!({"id": other, "roles": []}))
+        .await;
 
     assert_eq!(first, 200);
     assert_eq!((demoted, text["code"].as_str()), (400, Some("last_super_admin")));
@@ -128,10 +182,20 @@ async fn a_changed_role_acl_takes_effect_on_the_next_request() {
     let (_, token) = world.user("ann@alpha.test", &["Reader"]).await;
     assert_eq!(world.app.get(&token, "/auth/users").await.0, 200);
 
-    world.app.put(&world.a.token, "/auth/roles/acl", json!({"roleId": role, "features": []})).await;
+    world
+        .app
+        .put(
+            &world.a.token,
+            "/auth/roles/acl",
+            json!({"roleId": role, "features": []}),
+        )
+        .await;
 
     let (status, body) = world.app.get(&token, "/auth/users").await;
-    assert_eq!((status, body["requiredFeatures"].clone()), (403, json!(["auth.users.list"])));
+    assert_eq!(
+        (status, body["requiredFeatures"].clone()),
+        (403, json!(["auth.users.list"]))
+    );
 }
 
 #[actix_web::test]
@@ -141,19 +205,39 @@ async fn acc_27_an_organization_limit_narrows_what_is_seen() {
         let body = json!({"name": name, "parentId": parent});
         world.app.post(&world.a.token, "/directory/organizations", body)
     };
-    let p: Uuid = organization("P", None).await.1["id"].as_str().expect("id").parse().expect("a UUID");
-    let c: Uuid = organization("C", Some(p)).await.1["id"].as_str().expect("id").parse().expect("a UUID");
-    let q: Uuid = organization("Q", None).await.1["id"].as_str().expect("id").parse().expect("a UUID");
+    let p: Uuid = organization("P", None).await.1["id"]
+        .as_str()
+        .expect("id")
+        .parse()
+        .expect("a UUID");
+    let c: Uuid = organization("C", Some(p)).await.1["id"]
+        .as_str()
+        .expect("id")
+        .parse()
+        .expect("a UUID");
+    let q: Uuid = organization("Q", None).await.1["id"]
+        .as_str()
+        .expect("id")
+        .parse()
+        .expect("a UUID");
     world.role("Limited", &["auth.users.list"], Some(&[p])).await;
     for (email, home) in [("p@alpha.test", p), ("c@alpha.test", c), ("q@alpha.test", q)] {
         account(&world.app, Some(world.a.id), Some(home), email, &["Limited"], false).await;
     }
     let token = login(&world.app, "p@alpha.test").await;
     let emails = |list: &Value| -> Vec<String> {
-        list["items"].as_array().expect("items").iter().filter_map(|item| item["email"].as_str().map(str::to_owned)).collect()
+        list["items"]
+            .as_array()
+            .expect("items")
+            .iter()
+            .filter_map(|item| item["email"].as_str().map(str::to_owned))
+            .collect()
     };
     let select = |header: &str| {
-        let request = world.app.request(actix_web::http::Method::GET, "/auth/users").bearer(&token);
+        let request = world
+            .app
+            .request(actix_web::http::Method::GET, "/auth/users")
+            .bearer(&token);
         request.header("x-organization-id", header).send()
     };
 
@@ -163,5 +247,8 @@ async fn acc_27_an_organization_limit_narrows_what_is_seen() {
 
     assert_eq!(emails(&all), ["c@alpha.test", "p@alpha.test"]);
     assert_eq!(emails(&narrowed.json()), ["c@alpha.test"]);
-    assert_eq!((outside.status, outside.json()), (403, json!({"error": "Organization out of scope"})));
+    assert_eq!(
+        (outside.status, outside.json()),
+        (403, json!({"error": "Organization out of scope"}))
+    );
 }

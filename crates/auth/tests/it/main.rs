@@ -2,6 +2,7 @@
 
 mod acl;
 mod caller;
+mod organizations;
 mod roles;
 mod sessions;
 mod users;

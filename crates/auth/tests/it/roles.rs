@@ -9,12 +9,21 @@ async fn a_role_is_made_found_renamed_and_removed() {
     let world = World::new().await;
     let token = &world.a.token;
 
-    let (created, body) = world.app.post(token, "/auth/roles", json!({"name": "  Dispatcher "})).await;
+    let (created, body) = world
+        .app
+        .post(token, "/auth/roles", json!({"name": "  Dispatcher "}))
+        .await;
     let id = id_of(&body);
     let (_, found) = world.app.get(token, "/auth/roles?search=dispa").await;
-    let (renamed, _) = world.app.put(token, "/auth/roles", json!({"id": id, "name": "Planner"})).await;
+    let (renamed, _) = world
+        .app
+        .put(token, "/auth/roles", json!({"id": id, "name": "Planner"}))
+        .await;
     let (_, after) = world.app.get(token, &format!("/auth/roles?id={id}")).await;
-    let (deleted, _) = world.app.delete(token, &format!("/auth/roles?id={id}"), json!(null)).await;
+    let (deleted, _) = world
+        .app
+        .delete(token, &format!("/auth/roles?id={id}"), json!(null))
+        .await;
     let (_, gone) = world.app.get(token, &format!("/auth/roles?id={id}")).await;
 
     assert_eq!((created, renamed, deleted), (201, 200, 200));
@@ -23,27 +32,54 @@ async fn a_role_is_made_found_renamed_and_removed() {
     assert_eq!(found["items"][0]["tenantName"], "Alpha");
     assert_eq!(found["items"][0]["usersCount"], 0);
     assert_eq!(after["items"][0]["name"], "Planner");
-    assert_eq!(gone, json!({"items": [], "total": 0, "page": 1, "pageSize": 50, "totalPages": 1}));
+    assert_eq!(
+        gone,
+        json!({"items": [], "total": 0, "page": 1, "pageSize": 50, "totalPages": 1})
+    );
 }
 
 #[actix_web::test]
 async fn acc_30_global_roles_belong_to_super_administrators() {
     let world = World::new().await;
 
-    let (_, body) = world.app.post(&world.root, "/auth/roles", json!({"name": "Auditor"})).await;
+    let (_, body) = world
+        .app
+        .post(&world.root, "/auth/roles", json!({"name": "Auditor"}))
+        .await;
     let global = id_of(&body);
     let (_, seen) = world.app.get(&world.b.token, &format!("/auth/roles?id={global}")).await;
-    let (renamed, text) = world.app.put(&world.a.token, "/auth/roles", json!({"id": global, "name": "Mine"})).await;
-    let (deleted, _) = world.app.delete(&world.a.token, &format!("/auth/roles?id={global}"), json!(null)).await;
-    let (reserved, reserved_text) = world.app.post(&world.a.token, "/auth/roles", json!({"name": "SuperAdmin"})).await;
-    world.app.post(&world.a.token, "/auth/roles", json!({"name": "Twice"})).await;
-    let (twice, twice_text) = world.app.post(&world.a.token, "/auth/roles", json!({"name": "tWICE"})).await;
+    let (renamed, text) = world
+        .app
+        .put(&world.a.token, "/auth/roles", json!({"id": global, "name": "Mine"}))
+        .await;
+    let (deleted, _) = world
+        .app
+        .delete(&world.a.token, &format!("/auth/roles?id={global}"), json!(null))
+        .await;
+    let (reserved, reserved_text) = world
+        .app
+        .post(&world.a.token, "/auth/roles", json!({"name": "SuperAdmin"}))
+        .await;
+    world
+        .app
+        .post(&world.a.token, "/auth/roles", json!({"name": "Twice"}))
+        .await;
+    let (twice, twice_text) = world
+        .app
+        .post(&world.a.token, "/auth/roles", json!({"name": "tWICE"}))
+        .await;
 
     assert_eq!(seen["items"][0]["tenantId"], json!(null));
     assert_eq!(renamed, 403);
-    assert_eq!(text["error"], "Global roles can only be changed by super administrators.");
+    assert_eq!(
+        text["error"],
+        "Global roles can only be changed by super administrators."
+    );
     assert_eq!(deleted, 403);
-    assert_eq!((reserved, reserved_text["error"].as_str()), (400, Some("Role name is reserved")));
+    assert_eq!(
+        (reserved, reserved_text["error"].as_str()),
+        (400, Some("Role name is reserved"))
+    );
     assert_eq!((twice, twice_text["code"].as_str()), (400, Some("duplicate_name")));
 }
 
@@ -55,11 +91,25 @@ async fn acc_31_a_role_with_users_stays_and_one_without_comes_back_with_its_acl(
     let (user, _) = world.user("ann@alpha.test", &["Dispatcher"]).await;
 
     let (held, text) = world.app.delete(&world.a.token, &path, json!(null)).await;
-    world.app.put(&world.a.token, "/auth/users", json!({"id": user, "roles": []})).await;
-    let answer = world.app.request(Method::DELETE, &path).bearer(&world.a.token).send().await;
+    world
+        .app
+        .put(&world.a.token, "/auth/users", json!({"id": user, "roles": []}))
+        .await;
+    let answer = world
+        .app
+        .request(Method::DELETE, &path)
+        .bearer(&world.a.token)
+        .send()
+        .await;
     let undo = json!({"undoToken": answer.operation().expect("undoable")["undoToken"]});
-    let (undone, _) = world.app.post(&world.a.token, "/audit_logs/audit-logs/actions/undo", undo).await;
-    let (_, acl) = world.app.get(&world.a.token, &format!("/auth/roles/acl?roleId={role}")).await;
+    let (undone, _) = world
+        .app
+        .post(&world.a.token, "/audit_logs/audit-logs/actions/undo", undo)
+        .await;
+    let (_, acl) = world
+        .app
+        .get(&world.a.token, &format!("/auth/roles/acl?roleId={role}"))
+        .await;
 
     assert_eq!((held, text["code"].as_str()), (400, Some("role_in_use")));
     assert_eq!((answer.status, undone), (200, 200));
@@ -69,7 +119,10 @@ async fn acc_31_a_role_with_users_stays_and_one_without_comes_back_with_its_acl(
 #[actix_web::test]
 async fn a_stale_update_is_refused_and_changes_nothing() {
     let world = World::new().await;
-    let (_, body) = world.app.post(&world.a.token, "/auth/roles", json!({"name": "Dispatcher"})).await;
+    let (_, body) = world
+        .app
+        .post(&world.a.token, "/auth/roles", json!({"name": "Dispatcher"}))
+        .await;
     let id = id_of(&body);
     let (_, list) = world.app.get(&world.a.token, &format!("/auth/roles?id={id}")).await;
     let read = list["items"][0]["updatedAt"].as_str().expect("a timestamp").to_owned();
@@ -100,9 +153,15 @@ async fn another_tenants_role_is_like_one_that_does_not_exist() {
     let role = world.role("Dispatcher", &[], None).await;
     let unknown = Uuid::from_u128(1);
     for id in [role, unknown] {
-        let (status, body) = world.app.put(&world.b.token, "/auth/roles", json!({"id": id, "name": "Mine"})).await;
+        let (status, body) = world
+            .app
+            .put(&world.b.token, "/auth/roles", json!({"id": id, "name": "Mine"}))
+            .await;
         assert_eq!((status, body), (404, json!({"error": "Role not found"})));
-        let (status, body) = world.app.delete(&world.b.token, &format!("/auth/roles?id={id}"), json!(null)).await;
+        let (status, body) = world
+            .app
+            .delete(&world.b.token, &format!("/auth/roles?id={id}"), json!(null))
+            .await;
         assert_eq!((status, body), (404, json!({"error": "Role not found"})));
     }
 }

@@ -7,13 +7,20 @@ use crate::world::{PASSWORD, World, account, login};
 #[actix_web::test]
 async fn acc_1_login_answers_tokens_and_cookies_as_form_and_as_json() {
     let world = World::new().await;
-    let form = [("email", "admin@alpha.test"), ("password", PASSWORD), ("remember", "on"), ("redirect", "/deals?x=1")];
+    let form = [
+        ("email", "admin@alpha.test"),
+        ("password", PASSWORD),
+        ("remember", "on"),
+        ("redirect", "/deals?x=1"),
+    ];
 
     let by_form = world.app.request(Method::POST, "/auth/login").form(&form).send().await;
     let by_json = world
         .app
         .request(Method::POST, "/auth/login")
-        .json(&json!({"email": " ADMIN@alpha.test ", "password": PASSWORD, "remember": true, "redirect": "//evil.test"}))
+        .json(
+            &json!({"email": " ADMIN@alpha.test ", "password": PASSWORD, "remember": true, "redirect": "//evil.test"}),
+        )
         .send()
         .await;
 
@@ -25,7 +32,13 @@ async fn acc_1_login_answers_tokens_and_cookies_as_form_and_as_json() {
     let session = by_form.cookie("session_token").expect("a session cookie");
     assert_eq!(session.max_age().map(|age| age.whole_days()), Some(30));
     assert!(session.http_only().unwrap_or(false));
-    assert_eq!(by_form.cookie("auth_token").and_then(|cookie| cookie.max_age()).map(|age| age.whole_hours()), Some(8));
+    assert_eq!(
+        by_form
+            .cookie("auth_token")
+            .and_then(|cookie| cookie.max_age())
+            .map(|age| age.whole_hours()),
+        Some(8)
+    );
     assert_eq!(by_form.header("cache-control").as_deref(), Some("no-store"));
 }
 
@@ -35,10 +48,31 @@ async fn acc_2_every_reason_to_fail_looks_the_same() {
     let (inactive, _) = world.user("inactive@alpha.test", &[]).await;
     let (unconfirmed, _) = world.user("unconfirmed@alpha.test", &[]).await;
     let (passwordless, _) = world.user("passwordless@alpha.test", &[]).await;
-    world.app.sql(&format!("update auth_users set is_active = false where id = '{inactive}'")).await;
-    world.app.sql(&format!("update auth_users set is_confirmed = false where id = '{unconfirmed}'")).await;
-    world.app.sql(&format!("update auth_users set password_hash = null where id = '{passwordless}'")).await;
-    world.app.sql(&format!("update directory_tenants set is_active = false where id = '{}'", world.b.id)).await;
+    world
+        .app
+        .sql(&format!(
+            "update auth_users set is_active = false where id = '{inactive}'"
+        ))
+        .await;
+    world
+        .app
+        .sql(&format!(
+            "update auth_users set is_confirmed = false where id = '{unconfirmed}'"
+        ))
+        .await;
+    world
+        .app
+        .sql(&format!(
+            "update auth_users set password_hash = null where id = '{passwordless}'"
+        ))
+        .await;
+    world
+        .app
+        .sql(&format!(
+            "update directory_tenants set is_active = false where id = '{}'",
+            world.b.id
+        ))
+        .await;
 
     let mut answers = Vec::new();
     for (email, password) in [
@@ -54,7 +88,10 @@ async fn acc_2_every_reason_to_fail_looks_the_same() {
         answers.push((answer.status, answer.text(), answer.cookies().len()));
     }
 
-    assert_eq!(answers[0], (401, r#"{"error":"Invalid email or password","ok":false}"#.to_owned(), 0));
+    assert_eq!(
+        answers[0],
+        (401, r#"{"error":"Invalid email or password","ok":false}"#.to_owned(), 0)
+    );
     assert!(answers.iter().all(|answer| *answer == answers[0]), "{answers:?}");
 }
 
@@ -62,10 +99,21 @@ async fn acc_2_every_reason_to_fail_looks_the_same() {
 async fn acc_3_one_address_in_two_tenants() {
     let world = World::new().await;
     for tenant in [&world.a, &world.b] {
-        account(&world.app, Some(tenant.id), Some(tenant.organization), "both@x.test", &[], false).await;
+        account(
+            &world.app,
+            Some(tenant.id),
+            Some(tenant.organization),
+            "both@x.test",
+            &[],
+            false,
+        )
+        .await;
     }
 
-    let (status, body) = world.app.post("", "/auth/login", json!({"email": "both@x.test", "password": PASSWORD})).await;
+    let (status, body) = world
+        .app
+        .post("", "/auth/login", json!({"email": "both@x.test", "password": PASSWORD}))
+        .await;
     let chosen = json!({"email": "both@x.test", "password": PASSWORD, "tenantId": world.b.id});
     let (chosen_status, _) = world.app.post("", "/auth/login", chosen).await;
 
@@ -80,12 +128,20 @@ async fn acc_4_a_required_role_that_is_missing_starts_no_session() {
     let ask = |password: &str| json!({"email": "admin@alpha.test", "password": password, "requireRole": "dispatcher"});
     let sessions = world.app.rows("select id from auth_sessions").await.len();
 
-    let refused = world.app.request(Method::POST, "/auth/login").json(&ask(PASSWORD)).send().await;
+    let refused = world
+        .app
+        .request(Method::POST, "/auth/login")
+        .json(&ask(PASSWORD))
+        .send()
+        .await;
     let (wrong, _) = world.app.post("", "/auth/login", ask("wrong password")).await;
     let held = json!({"email": "admin@alpha.test", "password": PASSWORD, "role": "dispatcher, ADMIN"});
     let (granted, _) = world.app.post("", "/auth/login", held).await;
 
-    assert_eq!((refused.status, refused.json()), (403, json!({"ok": false, "error": "Not authorized for this area"})));
+    assert_eq!(
+        (refused.status, refused.json()),
+        (403, json!({"ok": false, "error": "Not authorized for this area"}))
+    );
     assert!(refused.cookies().is_empty());
     assert_eq!((wrong, granted), (401, 200));
     assert_eq!(world.app.rows("select id from auth_sessions").await.len(), sessions + 1);
@@ -95,23 +151,43 @@ async fn acc_4_a_required_role_that_is_missing_starts_no_session() {
 async fn acc_5_the_sixth_login_of_a_minute_is_refused_for_a_minute() {
     let world = World::with_config("").await;
     for email in ["admin@alpha.test", "nobody@alpha.test"] {
-        let peer = if email.starts_with("admin") { "10.0.0.1" } else { "10.0.0.2" };
+        let peer = if email.starts_with("admin") {
+            "10.0.0.1"
+        } else {
+            "10.0.0.2"
+        };
         let body = json!({"email": email, "password": "wrong password"});
-        let try_it = || world.app.request(Method::POST, "/auth/login").peer(peer).json(&body).send();
+        let try_it = || {
+            world
+                .app
+                .request(Method::POST, "/auth/login")
+                .peer(peer)
+                .json(&body)
+                .send()
+        };
 
         for _ in 0..5 {
             assert_eq!(try_it().await.status, 401);
         }
         let refused = try_it().await;
 
-        assert_eq!((refused.status, refused.json()), (429, json!({"ok": false, "error": "Too many requests"})));
+        assert_eq!(
+            (refused.status, refused.json()),
+            (429, json!({"ok": false, "error": "Too many requests"}))
+        );
         assert_eq!(refused.header("retry-after").as_deref(), Some("60"));
         assert!(refused.header("ratelimit-policy").is_some());
     }
 
     world.app.advance(Duration::seconds(61));
     let body = json!({"email": "admin@alpha.test", "password": PASSWORD});
-    let after = world.app.request(Method::POST, "/auth/login").peer("10.0.0.1").json(&body).send().await;
+    let after = world
+        .app
+        .request(Method::POST, "/auth/login")
+        .peer("10.0.0.1")
+        .json(&body)
+        .send()
+        .await;
 
     assert_eq!(after.status, 200);
 }
@@ -122,17 +198,47 @@ async fn acc_7_logout_ends_the_session_everywhere_and_no_other() {
     let other = login(&world.app, "admin@alpha.test").await;
     let body = json!({"email": "admin@alpha.test", "password": PASSWORD});
     let (_, session) = world.app.post("", "/auth/login", body).await;
-    let (token, refresh) = (session["token"].as_str().expect("token"), session["refreshToken"].as_str().expect("token"));
+    let (token, refresh) = (
+        session["token"].as_str().expect("token"),
+        session["refreshToken"].as_str().expect("token"),
+    );
 
-    let answer = world.app.request(Method::POST, "/auth/logout").bearer(token).send().await;
+    let answer = world
+        .app
+        .request(Method::POST, "/auth/logout")
+        .bearer(token)
+        .send()
+        .await;
 
-    assert_eq!((answer.status, answer.header("location").as_deref()), (302, Some("/login")));
-    assert_eq!(answer.cookie("auth_token").and_then(|cookie| cookie.max_age()).map(|age| age.whole_seconds()), Some(0));
+    assert_eq!(
+        (answer.status, answer.header("location").as_deref()),
+        (302, Some("/login"))
+    );
+    assert_eq!(
+        answer
+            .cookie("auth_token")
+            .and_then(|cookie| cookie.max_age())
+            .map(|age| age.whole_seconds()),
+        Some(0)
+    );
     assert_eq!(world.app.get(token, "/auth/profile").await.0, 401);
-    assert_eq!(world.app.post("", "/auth/session/refresh", json!({"refreshToken": refresh})).await.0, 401);
+    assert_eq!(
+        world
+            .app
+            .post("", "/auth/session/refresh", json!({"refreshToken": refresh}))
+            .await
+            .0,
+        401
+    );
     assert_eq!(world.app.get(&other, "/auth/profile").await.0, 200);
 
-    world.app.request(Method::POST, "/auth/logout").bearer(&other).form(&[("all", "yes")]).send().await;
+    world
+        .app
+        .request(Method::POST, "/auth/logout")
+        .bearer(&other)
+        .form(&[("all", "yes")])
+        .send()
+        .await;
 
     assert_eq!(world.app.get(&world.a.token, "/auth/profile").await.0, 401);
 }
@@ -147,7 +253,12 @@ async fn acc_7_a_second_node_hears_of_a_logout_within_a_second() {
     assert_eq!(second.get(&world.a.token, "/auth/profile").await.0, 200);
     assert_eq!(second.get(&world.a.token, "/auth/profile").await.0, 200);
 
-    world.app.request(Method::POST, "/auth/logout").bearer(&world.a.token).send().await;
+    world
+        .app
+        .request(Method::POST, "/auth/logout")
+        .bearer(&world.a.token)
+        .send()
+        .await;
     let here = world.app.get(&world.a.token, "/auth/profile").await.0;
     tokio::time::sleep(std::time::Duration::from_secs(1)).await;
     let there = second.get(&world.a.token, "/auth/profile").await.0;
@@ -183,7 +294,11 @@ async fn acc_39_a_cookie_from_another_site_is_refused_on_writes() {
     let world = World::new().await;
     let post = || {
         let body = json!({"name": "Dispatcher"});
-        world.app.request(Method::POST, "/auth/roles").json(&body).header("origin", "https://evil.test")
+        world
+            .app
+            .request(Method::POST, "/auth/roles")
+            .json(&body)
+            .header("origin", "https://evil.test")
     };
 
     let by_cookie = post().cookie("auth_token", &world.a.token).send().await;
@@ -209,7 +324,12 @@ async fn another_session_beyond_the_limit_ends_the_oldest() {
     }
 
     assert_eq!(world.app.get(&world.a.token, "/auth/profile").await.0, 401);
-    let live = world.app.rows(&format!(
-        "select id from auth_sessions where ended_at is null and user_id = '{}'", world.a.admin)).await;
+    let live = world
+        .app
+        .rows(&format!(
+            "select id from auth_sessions where ended_at is null and user_id = '{}'",
+            world.a.admin
+        ))
+        .await;
     assert_eq!(live.len(), 50);
 }

@@ -35,7 +35,11 @@ pub(crate) struct World {
 }
 
 pub(crate) fn builder() -> TestAppBuilder {
-    TestApp::builder(&[&backoffice_directory::MODULE, &backoffice_auth::MODULE, &backoffice_audit_logs::MODULE])
+    TestApp::builder(&[
+        &backoffice_directory::MODULE,
+        &backoffice_auth::MODULE,
+        &backoffice_audit_logs::MODULE,
+    ])
 }
 
 impl World {
@@ -54,7 +58,15 @@ impl World {
 
     /// A user of tenant A with these roles; returns its id and token.
     pub(crate) async fn user(&self, email: &str, roles: &[&str]) -> (Uuid, String) {
-        let id = account(&self.app, Some(self.a.id), Some(self.a.organization), email, roles, false).await;
+        let id = account(
+            &self.app,
+            Some(self.a.id),
+            Some(self.a.organization),
+            email,
+            roles,
+            false,
+        )
+        .await;
         (id, login(&self.app, email).await)
     }
 
@@ -76,7 +88,10 @@ pub(crate) fn id_of(body: &Value) -> Uuid {
 
 async fn tenant(app: &TestApp, name: &str, email: &str) -> Tenant {
     let system = app.system_context();
-    let input = NewTenant { name: name.to_owned(), ..NewTenant::default() };
+    let input = NewTenant {
+        name: name.to_owned(),
+        ..NewTenant::default()
+    };
     let command = CreateTenant::new(&system, input).expect("valid");
     let made = std::sync::Mutex::new(None);
     system
@@ -88,7 +103,12 @@ async fn tenant(app: &TestApp, name: &str, email: &str) -> Tenant {
         .expect("made");
     let made = made.into_inner().expect("one thread").expect("an output");
     let admin = account(app, Some(made.id), Some(made.organization_id), email, &["admin"], false).await;
-    Tenant { id: made.id, organization: made.organization_id, admin, token: login(app, email).await }
+    Tenant {
+        id: made.id,
+        organization: made.organization_id,
+        admin,
+        token: login(app, email).await,
+    }
 }
 
 pub(crate) async fn account(
@@ -112,7 +132,9 @@ pub(crate) async fn account(
 }
 
 pub(crate) async fn login(app: &TestApp, email: &str) -> String {
-    let (status, body) = app.post("", "/auth/login", json!({"email": email, "password": PASSWORD})).await;
+    let (status, body) = app
+        .post("", "/auth/login", json!({"email": email, "password": PASSWORD}))
+        .await;
     assert_eq!(status, 200, "{body}");
     body["token"].as_str().expect("a token").to_owned()
 }

@@ -169,7 +169,9 @@ impl Answer for Raw {
     }
 
     fn into_response(self) -> HttpResponse {
-        let mut response = HttpResponse::build(self.status).content_type(self.content_type).body(self.bytes);
+        let mut response = HttpResponse::build(self.status)
+            .content_type(self.content_type)
+            .body(self.bytes);
         for (name, value) in self.headers {
             response.headers_mut().insert(name, value);
         }

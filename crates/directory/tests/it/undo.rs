@@ -91,7 +91,8 @@ async fn every_change_of_an_organization_is_undone_and_redone() {
         if method == Method::POST {
             // Out of the way of the deletion below.
             let south = response.json()["id"].as_str().expect("an id").to_owned();
-            app.delete(&admin(&acme), &format!("{PATH}?id={south}"), Value::Null).await;
+            app.delete(&admin(&acme), &format!("{PATH}?id={south}"), Value::Null)
+                .await;
         }
     }
 }

@@ -1,4 +1,5 @@
 //! A folder per test, and a way to ask the server.
+#![expect(clippy::disallowed_methods, reason = "waits for other processes, on a test thread")]
 
 use std::{
     fs,

@@ -1,0 +1,128 @@
+//! What is served: made once, kept for the life of the process.
+
+use std::sync::{Arc, OnceLock};
+
+use actix_web::web::Bytes;
+use backoffice_core::http::document;
+use backoffice_core::{Module, Result};
+use sha2::{Digest, Sha256};
+use utoipa_swagger_ui::Config;
+
+/// The document, relative to the page.
+const DOCUMENT: &str = "../openapi.json";
+
+/// Bytes with their entity tag.
+#[derive(Debug, Clone)]
+pub(crate) struct Tagged {
+    pub(crate) bytes: Bytes,
+    pub(crate) tag: String,
+}
+
+impl Tagged {
+    fn new(bytes: Vec<u8>) -> Self {
+        let hash = Sha256::digest(&bytes);
+        let tag: String = hash.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+        Self {
+            bytes: bytes.into(),
+            tag: format!("\"{tag}\""),
+        }
+    }
+}
+
+/// The version, the document and the settings of its browser.
+pub(crate) struct Docs {
+    /// The version as a JSON string.
+    pub(crate) version_json: Tagged,
+    /// The version as bare text.
+    pub(crate) version_text: Tagged,
+    document: OnceLock<Tagged>,
+    browser: Arc<Config<'static>>,
+}
+
+impl Docs {
+    pub(crate) fn new(version: String) -> Self {
+        let browser = Config::from(DOCUMENT)
+            .use_base_layout()
+            .validator_url("none")
+            .display_operation_id(true)
+            .persist_authorization(false);
+        Self {
+            version_json: Tagged::new(format!("\"{version}\"").into_bytes()),
+            version_text: Tagged::new(version.into_bytes()),
+            document: OnceLock::new(),
+            browser: Arc::new(browser),
+        }
+    }
+
+    /// The OpenAPI document of these modules, which are those of the platform.
+    pub(crate) fn document(&self, modules: &[&'static Module]) -> Result<Tagged> {
+        if let Some(document) = self.document.get() {
+            return Ok(document.clone());
+        }
+        let document = Tagged::new(serde_json::to_vec(&document(modules))?);
+        Ok(self.document.get_or_init(|| document).clone())
+    }
+
+    /// A file of the browser with its content type; `""` is the page.
+    pub(crate) fn file(&self, name: &str) -> Option<(Bytes, String)> {
+        // An error means assets that are no text; then there is no such page.
+        let file = utoipa_swagger_ui::serve(name, Arc::clone(&self.browser))
+            .ok()
+            .flatten()?;
+        let bytes = match file.bytes {
+            std::borrow::Cow::Borrowed(bytes) => Bytes::from_static(bytes),
+            std::borrow::Cow::Owned(bytes) => Bytes::from(bytes),
+        };
+        Some((bytes, file.content_type))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(docs: &Docs, name: &str) -> String {
+        let (bytes, _) = docs.file(name).expect("a file");
+        String::from_utf8(bytes.to_vec()).expect("text")
+    }
+
+    #[test]
+    fn the_page_names_no_other_address() {
+        let docs = Docs::new("1".to_owned());
+
+        for name in ["", "swagger-initializer.js", "index.css"] {
+            let text = text(&docs, name);
+            assert!(
+                !text.contains("http://") && !text.contains("https://") && !text.contains("\"//"),
+                "{name}: {text}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_page_reads_the_document_beside_it() {
+        let script = text(&Docs::new("1".to_owned()), "swagger-initializer.js");
+
+        assert!(script.contains("../openapi.json"), "{script}");
+        assert!(script.contains("\"validatorUrl\": \"none\""), "{script}");
+    }
+
+    #[test]
+    fn an_unknown_file_is_absent() {
+        let docs = Docs::new("1".to_owned());
+
+        assert!(docs.file("nothing.js").is_none());
+        assert!(docs.file("../Cargo.toml").is_none());
+    }
+
+    #[test]
+    fn the_document_is_made_once() {
+        let docs = Docs::new("1".to_owned());
+
+        let first = docs.document(&[]).expect("a document");
+        let second = docs.document(&[]).expect("a document");
+
+        assert_eq!(first.bytes.as_ptr(), second.bytes.as_ptr());
+        assert!(first.bytes.starts_with(b"{\"openapi\":\"3.1.0\""));
+    }
+}

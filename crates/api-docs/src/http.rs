@@ -1,0 +1,187 @@
+//! The endpoints.
+
+use actix_web::HttpRequest;
+use actix_web::http::StatusCode;
+use actix_web::http::header::{
+    ACCEPT, CACHE_CONTROL, CONTENT_SECURITY_POLICY, ETAG, HeaderName, HeaderValue, IF_NONE_MATCH, VARY,
+    X_CONTENT_TYPE_OPTIONS,
+};
+use actix_web::web::Bytes;
+use backoffice_core::http::{Access, Path, Raw, Redirect, Routes};
+use backoffice_core::rate_limit::RateLimit;
+use backoffice_core::{API_PREFIX, Error, INTERFACE_VERSION, Refusal, Result, Visitor};
+use serde::Deserialize;
+use utoipa::IntoParams;
+
+use crate::docs::{Docs, Tagged};
+
+const VERSION_LIMIT: RateLimit = RateLimit::new("version.ip", 30, 60);
+const INTERFACE: HeaderName = HeaderName::from_static("x-interface-version");
+/// The page may load nothing from elsewhere; Swagger UI writes styles into elements and draws pictures from `data:` addresses.
+const POLICY: &str = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; base-uri 'none'; frame-ancestors 'none'";
+
+pub(crate) fn routes(routes: &mut Routes) {
+    routes
+        .get("/version", Access::Public, get_version)
+        .about("Version of the service")
+        .limit(VERSION_LIMIT);
+    routes
+        .get("/openapi.json", Access::Public, get_openapi_document)
+        .about("This document");
+    routes
+        .get("/docs", Access::Public, redirect_to_docs)
+        .about("Redirect to the API browser");
+    routes.get("/docs/", Access::Public, get_docs_page).about("API browser");
+    routes
+        .get("/docs/{file}", Access::Public, get_docs_file)
+        .about("A file of the API browser")
+        .refuses(&[404]);
+}
+
+async fn get_version(visitor: Visitor, request: HttpRequest) -> Result<Raw> {
+    let docs = visitor.provided::<Docs>()?;
+    let accept = request
+        .headers()
+        .get(ACCEPT)
+        .and_then(|value| value.to_str().ok())
+        .unwrap_or("*/*");
+    let mut answer = if prefers_text(accept) {
+        unless_known(&request, &docs.version_text, "text/plain; charset=utf-8")?
+    } else {
+        unless_known(&request, &docs.version_json, "application/json")?
+    };
+    answer.headers.push((VARY, HeaderValue::from_static("Accept")));
+    answer
+        .headers
+        .push((INTERFACE, HeaderValue::from_static(INTERFACE_VERSION)));
+    Ok(answer)
+}
+
+async fn get_openapi_document(visitor: Visitor, request: HttpRequest) -> Result<Raw> {
+    let document = visitor.provided::<Docs>()?.document(visitor.platform().modules())?;
+    unless_known(&request, &document, "application/json")
+}
+
+async fn redirect_to_docs(_visitor: Visitor) -> Result<Redirect> {
+    Ok(Redirect {
+        status: StatusCode::TEMPORARY_REDIRECT,
+        location: format!("{API_PREFIX}/docs/"),
+    })
+}
+
+async fn get_docs_page(visitor: Visitor) -> Result<Raw> {
+    file(&visitor, "")
+}
+
+#[derive(Debug, Deserialize, IntoParams, garde::Validate)]
+#[garde(allow_unvalidated)]
+struct DocsFile {
+    /// Name of the file.
+    file: String,
+}
+
+async fn get_docs_file(visitor: Visitor, path: Path<DocsFile>) -> Result<Raw> {
+    file(&visitor, &path.0.file)
+}
+
+fn file(visitor: &Visitor, name: &str) -> Result<Raw> {
+    let Some((bytes, content_type)) = visitor.provided::<Docs>()?.file(name) else {
+        return Err(Refusal::not_found("Not Found").into());
+    };
+    let headers = vec![
+        (CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY)),
+        (X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
+        (CACHE_CONTROL, HeaderValue::from_static("no-cache")),
+    ];
+    Ok(Raw {
+        status: StatusCode::OK,
+        content_type: with_charset(&content_type),
+        bytes,
+        headers,
+    })
+}
+
+/// Content types of the browser's files.
+fn with_charset(content_type: &str) -> &'static str {
+    match content_type {
+        "text/html" => "text/html; charset=utf-8",
+        "text/css" => "text/css; charset=utf-8",
+        "image/png" => "image/png",
+        "application/javascript" | "text/javascript" => "text/javascript; charset=utf-8",
+        _ => "application/octet-stream",
+    }
+}
+
+/// The bytes with their tag, or 304 for a client that has them.
+fn unless_known(request: &HttpRequest, tagged: &Tagged, content_type: &'static str) -> Result<Raw> {
+    let tag = HeaderValue::from_str(&tagged.tag).map_err(|error| Error::Internal(Box::new(error)))?;
+    let known = request
+        .headers()
+        .get_all(IF_NONE_MATCH)
+        .filter_map(|value| value.to_str().ok())
+        .any(|value| {
+            value
+                .split(',')
+                .map(str::trim)
+                .any(|one| one == "*" || one.strip_prefix("W/").unwrap_or(one) == tagged.tag)
+        });
+    let (status, bytes) = if known {
+        (StatusCode::NOT_MODIFIED, Bytes::new())
+    } else {
+        (StatusCode::OK, tagged.bytes.clone())
+    };
+    Ok(Raw {
+        status,
+        content_type,
+        bytes,
+        headers: vec![(ETAG, tag), (CACHE_CONTROL, HeaderValue::from_static("no-cache"))],
+    })
+}
+
+/// Whether `Accept` ranks `text/plain` above `application/json`: by weight, then by how exactly the type is named.
+fn prefers_text(accept: &str) -> bool {
+    rank(accept, "text", "plain") > rank(accept, "application", "json")
+}
+
+/// Weight in thousandths and exactness (3 the type itself, 2 its family, 1 anything) of the range that counts for this type.
+fn rank(accept: &str, family: &str, kind: &str) -> (u32, u8) {
+    let ranges = accept.split(',').filter_map(|range| {
+        let mut parts = range.split(';').map(str::trim);
+        let (its_family, its_kind) = parts.next()?.split_once('/')?;
+        let exactness = match (its_family, its_kind) {
+            ("*", "*") => 1,
+            (given, "*") if given.eq_ignore_ascii_case(family) => 2,
+            (given, named) if given.eq_ignore_ascii_case(family) && named.eq_ignore_ascii_case(kind) => 3,
+            _ => return None,
+        };
+        let weight = parts
+            .find_map(|part| part.strip_prefix("q="))
+            .map_or(1.0, |q| q.parse::<f32>().unwrap_or(0.0));
+        Some((exactness, (weight.clamp(0.0, 1.0) * 1000.0) as u32))
+    });
+    // The most exact range decides, whatever its weight.
+    ranges.max().map_or((0, 0), |(exactness, weight)| (weight, exactness))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_is_served_only_to_those_who_prefer_it() {
+        for (accept, expected) in [
+            ("*/*", false),
+            ("text/plain", true),
+            ("application/json, text/plain", false),
+            ("application/json, text/plain, */*", false),
+            ("text/plain, */*", true),
+            ("text/plain;q=0.5, application/json", false),
+            ("text/*, application/json;q=0.9", true),
+            ("text/plain;q=0, */*", false),
+            ("text/html,application/xhtml+xml,*/*;q=0.8", false),
+            ("", false),
+        ] {
+            assert_eq!(prefers_text(accept), expected, "{accept}");
+        }
+    }
+}

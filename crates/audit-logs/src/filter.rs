@@ -1,0 +1,215 @@
+//! Filters, order and paging of the action log (audit specification, section 11.2).
+
+use backoffice_core::command::Class;
+use backoffice_core::{Refusal, Result, Timestamp};
+use uuid::Uuid;
+
+use crate::parameters::Parameters;
+
+/// Text of the 400.
+pub(crate) const INVALID: &str = "Invalid filters";
+const DEFAULT_SIZE: i64 = 50;
+const FARTHEST: i64 = 1_000_000;
+
+/// What the list is ordered by; always followed by the newest first.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum SortField {
+    #[default]
+    CreatedAt,
+    User,
+    Action,
+    Field,
+    Source,
+}
+
+/// Which rows, as a window of the whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Paging {
+    pub(crate) start: i64,
+    pub(crate) size: i64,
+}
+
+impl Paging {
+    /// The page that the window starts in.
+    pub(crate) fn page(self) -> i64 {
+        self.start / self.size + 1
+    }
+
+    /// How many pages this many rows fill.
+    pub(crate) fn pages(self, total: i64) -> i64 {
+        ((total + self.size - 1) / self.size).max(1)
+    }
+}
+
+/// What was asked for.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct ActionFilter {
+    pub(crate) organization: Option<Uuid>,
+    pub(crate) actors: Option<Vec<Uuid>>,
+    pub(crate) resource_kind: Option<String>,
+    pub(crate) resource_id: Option<String>,
+    pub(crate) action_types: Option<Vec<&'static str>>,
+    pub(crate) fields: Option<Vec<String>>,
+    pub(crate) include_related: bool,
+    pub(crate) undoable_only: bool,
+    pub(crate) before: Option<Timestamp>,
+    pub(crate) after: Option<Timestamp>,
+    pub(crate) sort: SortField,
+    pub(crate) descending: bool,
+    pub(crate) include_total: bool,
+    pub(crate) paging: Paging,
+}
+
+impl ActionFilter {
+    /// Reads the parameters of a query.
+    ///
+    /// # Errors
+    /// 400 `Invalid filters` with everything that is wrong.
+    pub(crate) fn read(pairs: &[(String, String)]) -> Result<Self> {
+        let mut parameters = Parameters::new(pairs);
+        let filter = Self {
+            organization: parameters.uuid("organizationId"),
+            actors: parameters.parsed_list("actorUserId", 100, "must be UUIDs", |value| value.parse().ok()),
+            resource_kind: parameters.text("resourceKind", 100),
+            resource_id: parameters.text("resourceId", 200),
+            action_types: parameters.parsed_list("actionType", 4, "must be create, edit, delete or assign", |value| {
+                Class::parse(value).map(Class::as_str)
+            }),
+            fields: parameters.parsed_list("fieldName", 50, "must be names", |value| Some(value.to_owned())),
+            include_related: parameters.boolean("includeRelated").unwrap_or(false),
+            undoable_only: parameters.boolean("undoableOnly").unwrap_or(false),
+            before: parameters.instant("before"),
+            after: parameters.instant("after"),
+            sort: parameters
+                .parsed("sortField", "must be createdAt, user, action, field or source", sort)
+                .unwrap_or_default(),
+            descending: parameters
+                .parsed("sortDir", "must be asc or desc", descending)
+                .unwrap_or(true),
+            include_total: parameters.boolean("includeTotal").unwrap_or(true),
+            paging: paging(&mut parameters),
+        };
+        match parameters.into_details() {
+            details if details.is_empty() => Ok(filter),
+            details => Err(Refusal {
+                details,
+                ..Refusal::bad_request(INVALID)
+            }
+            .into()),
+        }
+    }
+}
+
+fn sort(word: &str) -> Option<SortField> {
+    Some(match word {
+        "createdAt" => SortField::CreatedAt,
+        "user" => SortField::User,
+        "action" => SortField::Action,
+        "field" => SortField::Field,
+        "source" => SortField::Source,
+        _ => return None,
+    })
+}
+
+fn descending(word: &str) -> Option<bool> {
+    match word {
+        "asc" => Some(false),
+        "desc" => Some(true),
+        _ => None,
+    }
+}
+
+/// `page` and `pageSize` win over the older `offset` and `limit`; all are checked, used or not.
+fn paging(parameters: &mut Parameters<'_>) -> Paging {
+    let page = parameters.integer("page", 1, FARTHEST);
+    let page_size = parameters.integer("pageSize", 1, 200);
+    let limit = parameters.integer("limit", 1, 1000);
+    let offset = parameters.integer("offset", 0, FARTHEST);
+    let size = page_size.or(limit).unwrap_or(DEFAULT_SIZE);
+    let start = page.map(|page| (page - 1) * size).or(offset).unwrap_or(0);
+    Paging { start, size }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(given: &[(&str, &str)]) -> Result<ActionFilter> {
+        let pairs: Vec<_> = given
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+            .collect();
+        ActionFilter::read(&pairs)
+    }
+
+    #[test]
+    fn without_parameters_the_newest_fifty_are_meant() {
+        let filter = read(&[("unknown", "ignored")]).expect("defaults");
+
+        assert_eq!(filter.paging, Paging { start: 0, size: 50 });
+        assert!(filter.descending && filter.include_total && filter.sort == SortField::CreatedAt);
+    }
+
+    #[test]
+    fn page_and_page_size_win_over_offset_and_limit() {
+        for (given, start, size, page) in [
+            (vec![("page", "2")], 50, 50, 2),
+            (vec![("offset", "50")], 50, 50, 2),
+            (vec![("limit", "1000")], 0, 1000, 1),
+            (
+                vec![("limit", "1000"), ("pageSize", "20"), ("page", "3"), ("offset", "7")],
+                40,
+                20,
+                3,
+            ),
+            (vec![("offset", "75"), ("limit", "50")], 75, 50, 2),
+        ] {
+            let paging = read(&given).expect("in range").paging;
+
+            assert_eq!(
+                (paging.start, paging.size, paging.page()),
+                (start, size, page),
+                "{given:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn values_out_of_range_are_refused_even_when_they_are_not_used() {
+        for given in [
+            ("pageSize", "201"),
+            ("pageSize", "0"),
+            ("limit", "0"),
+            ("limit", "1001"),
+            ("offset", "-1"),
+            ("page", "x"),
+            ("page", "0"),
+            ("actionType", "change"),
+            ("actorUserId", "x"),
+            ("organizationId", ""),
+            ("sortDir", "up"),
+            ("undoableOnly", "maybe"),
+            ("before", "yesterday"),
+        ] {
+            let refusal = read(&[("page", "1"), given]).expect_err("out of range").to_refusal();
+
+            assert_eq!(refusal.message, INVALID);
+            assert_eq!(refusal.details[0].path, given.0);
+        }
+    }
+
+    #[test]
+    fn an_empty_list_is_kept_as_matching_nothing() {
+        let filter = read(&[("actorUserId", ""), ("actionType", "edit,edit")]).expect("lists");
+
+        assert_eq!(filter.actors, Some(Vec::new()));
+        assert_eq!(filter.action_types, Some(vec!["edit"]));
+    }
+
+    #[test]
+    fn an_empty_log_has_one_page() {
+        let paging = Paging { start: 0, size: 50 };
+
+        assert_eq!((paging.pages(0), paging.pages(50), paging.pages(51)), (1, 1, 2));
+    }
+}

@@ -1,0 +1,310 @@
+//! The endpoints.
+
+use backoffice_core::http::{Json, Query, Routes, requires};
+use backoffice_core::ids::PLATFORM_TENANT;
+use backoffice_core::{Refusal, RequestContext, Result, Timestamp};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::openapi::path::{Parameter, ParameterIn};
+use utoipa::{IntoParams, ToSchema};
+use uuid::Uuid;
+
+use crate::acl;
+use crate::filter::{self, ActionFilter};
+use crate::query::{self, ActionRow, NamedRow};
+use crate::visibility::{Undoable, Viewer};
+
+pub(crate) fn routes(routes: &mut Routes) {
+    routes
+        .get(
+            "/audit_logs/audit-logs/actions",
+            requires(&[acl::VIEW_SELF]),
+            list_actions,
+        )
+        .about("List the action log")
+        .invalid(filter::INVALID);
+    routes
+        .post(
+            "/audit_logs/audit-logs/actions/undo",
+            requires(&[acl::UNDO_SELF]),
+            undo_action,
+        )
+        .about("Undo an action")
+        .invalid("Invalid undo token")
+        .refuses(&[422]);
+    routes
+        .post(
+            "/audit_logs/audit-logs/actions/redo",
+            requires(&[acl::REDO_SELF]),
+            redo_action,
+        )
+        .about("Redo an undone action")
+        .invalid("Invalid log id")
+        .refuses(&[422]);
+}
+
+/// The query as pairs: a parameter may be repeated, and each has its own rules.
+#[derive(Debug, Deserialize, garde::Validate)]
+#[serde(transparent)]
+#[garde(allow_unvalidated)]
+struct ActionQuery {
+    pairs: Vec<(String, String)>,
+}
+
+impl IntoParams for ActionQuery {
+    fn into_params(parameter_in_provider: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
+        ActionParameters::into_params(parameter_in_provider)
+    }
+}
+
+/// The parameters, as the API document tells them.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query, rename_all = "camelCase")]
+#[expect(dead_code, reason = "describes what `ActionFilter` reads by itself")]
+struct ActionParameters {
+    /// Exactly this organization.
+    organization_id: Option<Uuid>,
+    /// Actors: ids joined by commas, at most 100. Others than oneself need `audit_logs.view_tenant`.
+    actor_user_id: Option<String>,
+    /// Kind of the resource, for example `auth.role`.
+    #[param(max_length = 100)]
+    resource_kind: Option<String>,
+    /// Id of the resource.
+    #[param(max_length = 200)]
+    resource_id: Option<String>,
+    /// `create`, `edit`, `delete`, `assign`, joined by commas.
+    action_type: Option<String>,
+    /// Names of changed fields, joined by commas, at most 50; any of them suffices.
+    field_name: Option<String>,
+    /// Also entries about parts of the resource.
+    include_related: Option<bool>,
+    /// Without it `total` only tells whether more follow. Default true.
+    include_total: Option<bool>,
+    /// Only what the caller could undo now.
+    undoable_only: Option<bool>,
+    /// Rows, when `pageSize` is absent.
+    #[param(minimum = 1, maximum = 1000, default = 50)]
+    limit: Option<u32>,
+    /// Rows to skip, when `page` is absent.
+    #[param(minimum = 0, maximum = 1_000_000)]
+    offset: Option<u32>,
+    /// Page number from 1.
+    #[param(minimum = 1, maximum = 1_000_000, default = 1)]
+    page: Option<u32>,
+    /// Rows of a page.
+    #[param(minimum = 1, maximum = 200, default = 50)]
+    page_size: Option<u32>,
+    /// `createdAt` (default), `user`, `action`, `field` or `source`.
+    sort_field: Option<String>,
+    /// `desc` (default) or `asc`.
+    sort_dir: Option<String>,
+    /// Only entries before this instant or date.
+    before: Option<String>,
+    /// Only entries after this instant or date.
+    after: Option<String>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct ActionPage {
+    items: Vec<ActionItem>,
+    /// Whether the caller sees entries of others.
+    can_view_tenant: bool,
+    page: i64,
+    page_size: i64,
+    total: i64,
+    total_pages: i64,
+    /// `false` when the total was not asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    total_exact: Option<bool>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct ActionItem {
+    id: Uuid,
+    command_id: String,
+    action_label: Option<String>,
+    action_type: String,
+    source: String,
+    execution_state: String,
+    actor_kind: String,
+    actor_user_id: Option<Uuid>,
+    actor_user_name: Option<String>,
+    tenant_id: Option<Uuid>,
+    tenant_name: Option<String>,
+    organization_id: Option<Uuid>,
+    organization_name: Option<String>,
+    resource_kind: Option<String>,
+    resource_id: Option<String>,
+    parent_resource_kind: Option<String>,
+    parent_resource_id: Option<String>,
+    /// Only for who could use it.
+    undo_token: Option<String>,
+    #[schema(value_type = Option<Object>)]
+    snapshot_before: Option<Value>,
+    #[schema(value_type = Option<Object>)]
+    snapshot_after: Option<Value>,
+    /// `{field: {from, to}}`
+    #[schema(value_type = Option<Object>)]
+    changes: Option<Value>,
+    changed_fields: Vec<String>,
+    #[schema(value_type = Option<Object>)]
+    context: Option<Value>,
+    /// The entry that this one undid or redid.
+    source_log_id: Option<Uuid>,
+    created_at: Timestamp,
+    updated_at: Timestamp,
+}
+
+impl ActionItem {
+    fn new(viewer: Viewer<'_>, (row, tenant_name, organization_name): NamedRow) -> Self {
+        let undo_token = viewer.token(&undoable(&row));
+        Self {
+            id: row.id,
+            command_id: row.command_id,
+            action_label: Some(row.action_label),
+            action_type: row.action_type,
+            source: row.source,
+            execution_state: row.execution_state,
+            actor_kind: row.actor_kind,
+            actor_user_id: row.actor_id,
+            actor_user_name: row.actor_name,
+            tenant_id: (row.tenant_id != PLATFORM_TENANT).then_some(row.tenant_id),
+            tenant_name,
+            organization_id: row.organization_id,
+            organization_name,
+            resource_kind: row.resource_kind,
+            resource_id: row.resource_id,
+            parent_resource_kind: row.parent_resource_kind,
+            parent_resource_id: row.parent_resource_id,
+            undo_token,
+            snapshot_before: row.snapshot_before,
+            snapshot_after: row.snapshot_after,
+            changes: row.changes,
+            changed_fields: row.changed_fields,
+            context: row.context,
+            source_log_id: row.source_log_id,
+            created_at: row.created_at,
+            updated_at: row.updated_at,
+        }
+    }
+}
+
+fn undoable(row: &ActionRow) -> Undoable<'_> {
+    Undoable {
+        id: row.id,
+        actor_kind: &row.actor_kind,
+        actor_id: row.actor_id,
+        state: &row.execution_state,
+        secret: row.undo_secret.as_deref(),
+        expires_at: row.undo_expires_at,
+    }
+}
+
+async fn list_actions(ctx: RequestContext, query: Query<ActionQuery>) -> Result<Json<ActionPage>> {
+    let viewer = Viewer::new(&ctx)?;
+    let filter = ActionFilter::read(&query.0.pairs)?;
+    viewer.check_actors(filter.actors.as_deref())?;
+    let mut connection = ctx.read().await?;
+    if let Some(organization) = filter.organization {
+        let known = match &ctx.scope().organizations {
+            Some(list) => list.contains(&organization),
+            None => query::knows_organization(&mut connection, viewer, organization).await?,
+        };
+        if !known {
+            return Err(Refusal::forbidden("Organization scope violation").into());
+        }
+    }
+    let (rows, total) = query::actions(&connection, viewer, &filter).await?;
+    Ok(Json(page(viewer, &filter, rows, total)))
+}
+
+fn page(viewer: Viewer<'_>, filter: &ActionFilter, mut rows: Vec<NamedRow>, total: Option<i64>) -> ActionPage {
+    let paging = filter.paging;
+    // Without a count, the start, the rows and the one more that was read are all that is known.
+    let known = total.unwrap_or(paging.start + i64::try_from(rows.len()).unwrap_or(0));
+    rows.truncate(usize::try_from(paging.size).unwrap_or(usize::MAX));
+    ActionPage {
+        items: rows.into_iter().map(|row| ActionItem::new(viewer, row)).collect(),
+        can_view_tenant: viewer.can_view_tenant(),
+        page: paging.page(),
+        page_size: paging.size,
+        total: known,
+        total_pages: paging.pages(known),
+        total_exact: total.is_none().then_some(false),
+    }
+}
+
+#[derive(Debug, Deserialize, ToSchema, garde::Validate)]
+#[serde(rename_all = "camelCase")]
+#[garde(allow_unvalidated)]
+struct UndoRequest {
+    /// The token of the entry.
+    #[serde(default)]
+    #[schema(value_type = String)]
+    undo_token: Value,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct Undone {
+    ok: bool,
+    /// The entry that was undone.
+    log_id: Uuid,
+    /// The entry of the undo.
+    trace_log_id: Uuid,
+}
+
+#[derive(Debug, Deserialize, ToSchema, garde::Validate)]
+#[serde(rename_all = "camelCase")]
+#[garde(allow_unvalidated)]
+struct RedoRequest {
+    /// The entry that was undone.
+    #[serde(default)]
+    #[schema(value_type = Uuid)]
+    log_id: Value,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct Redone {
+    ok: bool,
+    /// The new entry.
+    log_id: Uuid,
+    /// The token that undoes it.
+    undo_token: Option<String>,
+    /// The entry that was redone.
+    source_log_id: Uuid,
+}
+
+async fn undo_action(ctx: RequestContext, body: Json<UndoRequest>) -> Result<Json<Undone>> {
+    Viewer::new(&ctx)?;
+    let Some(token) = body.0.undo_token.as_str() else {
+        return Err(Refusal::bad_request("Invalid undo token").into());
+    };
+    ctx.undo(token, ctx.holds(acl::UNDO_TENANT), |outcome| {
+        Json(Undone {
+            ok: true,
+            log_id: outcome.source_log_id,
+            trace_log_id: outcome.log_id,
+        })
+    })
+    .await
+}
+
+async fn redo_action(ctx: RequestContext, body: Json<RedoRequest>) -> Result<Json<Redone>> {
+    Viewer::new(&ctx)?;
+    let Some(log_id) = body.0.log_id.as_str().and_then(|id| id.trim().parse::<Uuid>().ok()) else {
+        return Err(Refusal::bad_request("Invalid log id").into());
+    };
+    ctx.redo(log_id, ctx.holds(acl::REDO_TENANT), |outcome| {
+        Json(Redone {
+            ok: true,
+            log_id: outcome.log_id,
+            undo_token: outcome.undo_token,
+            source_log_id: outcome.source_log_id,
+        })
+    })
+    .await
+}

@@ -1,0 +1,212 @@
+//! Query parameters as they come in: a parameter is a single value or a list, whatever the client repeats.
+
+use backoffice_core::{Detail, Timestamp};
+use uuid::Uuid;
+
+const TRUE: [&str; 4] = ["true", "1", "yes", "on"];
+const FALSE: [&str; 4] = ["false", "0", "no", "off"];
+
+/// The pairs of a query string, and what was found wrong with them.
+pub(crate) struct Parameters<'a> {
+    pairs: &'a [(String, String)],
+    details: Vec<Detail>,
+}
+
+impl<'a> Parameters<'a> {
+    pub(crate) fn new(pairs: &'a [(String, String)]) -> Self {
+        Self {
+            pairs,
+            details: Vec::new(),
+        }
+    }
+
+    /// What is wrong, if anything is.
+    pub(crate) fn into_details(self) -> Vec<Detail> {
+        self.details
+    }
+
+    /// Notes what is wrong with a parameter.
+    pub(crate) fn refuse(&mut self, name: &str, message: impl Into<String>) {
+        self.details.push(Detail::new(name, message, "invalid_value"));
+    }
+
+    fn values(&self, name: &str) -> impl Iterator<Item = &'a str> + use<'a> {
+        let name = name.to_owned();
+        self.pairs
+            .iter()
+            .filter(move |(given, _)| *given == name)
+            .map(|(_, value)| value.as_str())
+    }
+
+    /// A single value; empty or different repeated ones are refused.
+    pub(crate) fn single(&mut self, name: &str) -> Option<&'a str> {
+        let mut values = self.values(name);
+        let first = values.next()?.trim();
+        if first.is_empty() {
+            self.refuse(name, "must not be empty");
+            return None;
+        }
+        if values.any(|other| other.trim() != first) {
+            self.refuse(name, "must not be given twice");
+            return None;
+        }
+        Some(first)
+    }
+
+    /// A single value that `read` understands.
+    pub(crate) fn parsed<T>(&mut self, name: &str, expected: &str, read: impl Fn(&str) -> Option<T>) -> Option<T> {
+        let value = self.single(name)?;
+        let parsed = read(value);
+        if parsed.is_none() {
+            self.refuse(name, expected);
+        }
+        parsed
+    }
+
+    pub(crate) fn uuid(&mut self, name: &str) -> Option<Uuid> {
+        self.parsed(name, "must be a UUID", |value| value.parse().ok())
+    }
+
+    pub(crate) fn text(&mut self, name: &str, longest: usize) -> Option<String> {
+        let expected = format!("must be at most {longest} characters");
+        self.parsed(name, &expected, |value| {
+            (value.chars().count() <= longest).then(|| value.to_owned())
+        })
+    }
+
+    pub(crate) fn boolean(&mut self, name: &str) -> Option<bool> {
+        self.parsed(name, "must be true or false", |value| match value {
+            _ if TRUE.contains(&value) => Some(true),
+            _ if FALSE.contains(&value) => Some(false),
+            _ => None,
+        })
+    }
+
+    pub(crate) fn integer(&mut self, name: &str, least: i64, most: i64) -> Option<i64> {
+        let expected = format!("must be an integer between {least} and {most}");
+        self.parsed(name, &expected, |value| {
+            value.parse().ok().filter(|number| (least..=most).contains(number))
+        })
+    }
+
+    /// An instant, or a date for its first instant in UTC.
+    pub(crate) fn instant(&mut self, name: &str) -> Option<Timestamp> {
+        self.parsed(name, "must be an ISO-8601 timestamp or date", |value| {
+            Timestamp::parse(value)
+                .or_else(|_| Timestamp::parse(&format!("{value}T00:00:00Z")))
+                .ok()
+        })
+    }
+
+    /// A list: values joined by commas or repeated, trimmed, each once. Present without a value it is empty.
+    pub(crate) fn list(&mut self, name: &str, most: usize) -> Option<Vec<&'a str>> {
+        let mut values = self.values(name).peekable();
+        values.peek()?;
+        let mut list: Vec<&'a str> = Vec::new();
+        for value in values
+            .flat_map(|value| value.split(','))
+            .map(str::trim)
+            .filter(|value| !value.is_empty())
+        {
+            if !list.contains(&value) {
+                list.push(value);
+            }
+        }
+        if list.len() > most {
+            self.refuse(name, format!("must be at most {most} values"));
+            return None;
+        }
+        Some(list)
+    }
+
+    /// A list whose values `read` understands.
+    pub(crate) fn parsed_list<T>(
+        &mut self,
+        name: &str,
+        most: usize,
+        expected: &str,
+        read: impl Fn(&str) -> Option<T>,
+    ) -> Option<Vec<T>> {
+        let list: Option<Vec<T>> = self.list(name, most)?.into_iter().map(read).collect();
+        if list.is_none() {
+            self.refuse(name, expected);
+        }
+        list
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pairs(given: &[(&str, &str)]) -> Vec<(String, String)> {
+        given
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+            .collect()
+    }
+
+    #[test]
+    fn a_single_value_may_be_repeated_only_as_it_is() {
+        for (given, expected, refused) in [
+            (pairs(&[("a", "1")]), Some("1"), false),
+            (pairs(&[("a", "1"), ("a", "1")]), Some("1"), false),
+            (pairs(&[("a", "1"), ("a", "2")]), None, true),
+            (pairs(&[("a", "")]), None, true),
+            (pairs(&[("b", "1")]), None, false),
+        ] {
+            let mut parameters = Parameters::new(&given);
+
+            assert_eq!(parameters.single("a"), expected, "{given:?}");
+            assert_eq!(!parameters.into_details().is_empty(), refused, "{given:?}");
+        }
+    }
+
+    #[test]
+    fn a_list_joins_commas_and_repeats() {
+        let given = pairs(&[("a", "x, y"), ("a", "y,z,")]);
+
+        assert_eq!(Parameters::new(&given).list("a", 3), Some(vec!["x", "y", "z"]));
+        assert_eq!(Parameters::new(&given).list("a", 2), None);
+        assert_eq!(Parameters::new(&given).list("b", 2), None);
+        assert_eq!(Parameters::new(&pairs(&[("a", "")])).list("a", 2), Some(Vec::new()));
+    }
+
+    #[test]
+    fn booleans_have_eight_words() {
+        for (value, expected) in [
+            ("yes", Some(true)),
+            ("0", Some(false)),
+            ("off", Some(false)),
+            ("TRUE", None),
+            ("2", None),
+        ] {
+            assert_eq!(
+                Parameters::new(&pairs(&[("a", value)])).boolean("a"),
+                expected,
+                "{value}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_date_is_its_first_instant() {
+        let given = pairs(&[
+            ("a", "2026-11-20"),
+            ("b", "2026-11-20T10:00:00.1239+02:00"),
+            ("c", "2026-13-01"),
+        ]);
+        let mut parameters = Parameters::new(&given);
+
+        let text = |instant: Option<Timestamp>| instant.map(|instant| instant.to_string());
+        assert_eq!(
+            text(parameters.instant("a")).as_deref(),
+            Some("2026-11-20T00:00:00.000Z")
+        );
+        assert_eq!(
+            text(parameters.instant("b")).as_deref(),
+            Some("2026-11-20T08:00:00.123Z")
+        );
+        assert_eq!(parameters.instant("c"), None);
+    }
+}

@@ -1,0 +1,228 @@
+//! Reads of the action log. Every statement starts from [`visible`], so none can forget who may see what.
+
+use backoffice_core::db::Connection;
+use backoffice_core::{Result, Timestamp};
+use diesel::expression::SqlLiteral;
+use diesel::pg::Pg;
+use diesel::sql_types::Untyped;
+use diesel::{
+    BoolExpressionMethods, ExpressionMethods, NullableExpressionMethods, PgArrayExpressionMethods, QueryDsl, Queryable,
+    Selectable, SelectableHelper, dsl,
+};
+use diesel_async::{AsyncPgConnection, RunQueryDsl};
+use futures_util::future::{Either, ready, try_join};
+use serde_json::Value;
+use uuid::Uuid;
+
+use crate::filter::{ActionFilter, SortField};
+use crate::foreign::{
+    audit_action_logs as logs, audit_resource_versions as versions, directory_organizations as organizations,
+    directory_tenants as tenants,
+};
+use crate::visibility::Viewer;
+
+/// An entry.
+#[derive(Debug, Clone, Queryable, Selectable)]
+#[diesel(table_name = logs, check_for_backend(Pg))]
+pub(crate) struct ActionRow {
+    pub(crate) tenant_id: Uuid,
+    pub(crate) id: Uuid,
+    pub(crate) organization_id: Option<Uuid>,
+    pub(crate) actor_kind: String,
+    pub(crate) actor_id: Option<Uuid>,
+    pub(crate) actor_name: Option<String>,
+    pub(crate) command_id: String,
+    pub(crate) action_type: String,
+    pub(crate) action_label: String,
+    pub(crate) source: String,
+    pub(crate) resource_kind: Option<String>,
+    pub(crate) resource_id: Option<String>,
+    pub(crate) parent_resource_kind: Option<String>,
+    pub(crate) parent_resource_id: Option<String>,
+    pub(crate) execution_state: String,
+    pub(crate) undo_secret: Option<Vec<u8>>,
+    pub(crate) undo_expires_at: Option<Timestamp>,
+    pub(crate) source_log_id: Option<Uuid>,
+    pub(crate) snapshot_before: Option<Value>,
+    pub(crate) snapshot_after: Option<Value>,
+    pub(crate) changes: Option<Value>,
+    pub(crate) context: Option<Value>,
+    pub(crate) changed_fields: Vec<String>,
+    pub(crate) created_at: Timestamp,
+    pub(crate) updated_at: Timestamp,
+}
+
+/// An entry with the names of its tenant and organization, as far as they are still there.
+pub(crate) type NamedRow = (ActionRow, Option<String>, Option<String>);
+
+type Boxed<'a> = dsl::IntoBoxed<'a, logs::table, Pg>;
+
+/// The entries that the caller sees.
+fn visible<'a>(viewer: Viewer<'a>) -> Boxed<'a> {
+    let (scope, identity) = (viewer.ctx.scope(), viewer.ctx.identity());
+    let own = || {
+        logs::actor_kind
+            .eq(identity.kind.as_str())
+            .and(logs::actor_id.eq(identity.id))
+    };
+    let mut query = logs::table.filter(scope.owns(logs::tenant_id)).into_boxed();
+    if let Some(tenant) = viewer.own_tenant_of_many() {
+        query = query.filter(logs::tenant_id.eq(tenant));
+    }
+    if !viewer.can_view_tenant() {
+        query = query.filter(own());
+    }
+    match (&scope.organizations, scope.selected) {
+        (None, _) => query,
+        (Some(_), Some(_)) => query.filter(scope.within(logs::organization_id)),
+        (Some(_), None) => query.filter(
+            scope
+                .within(logs::organization_id)
+                .or(logs::organization_id.is_null().and(own())),
+        ),
+    }
+}
+
+fn filtered<'a>(viewer: Viewer<'a>, filter: &'a ActionFilter) -> Boxed<'a> {
+    let mut query = about(visible(viewer), filter);
+    if let Some(organization) = filter.organization {
+        query = query.filter(logs::organization_id.eq(organization));
+    }
+    if let Some(actors) = &filter.actors {
+        query = query.filter(logs::actor_id.eq_any(actors));
+    }
+    if let Some(types) = &filter.action_types {
+        query = query.filter(logs::action_type.eq_any(types));
+    }
+    if let Some(fields) = &filter.fields {
+        query = query.filter(logs::changed_fields.overlaps_with(fields));
+    }
+    if let Some(before) = filter.before {
+        query = query.filter(logs::created_at.lt(before));
+    }
+    if let Some(after) = filter.after {
+        query = query.filter(logs::created_at.gt(after));
+    }
+    if filter.undoable_only {
+        undoable(query, viewer)
+    } else {
+        query
+    }
+}
+
+/// Entries about a resource, or also about those that are part of it.
+fn about<'a>(query: Boxed<'a>, filter: &'a ActionFilter) -> Boxed<'a> {
+    match (&filter.resource_kind, &filter.resource_id, filter.include_related) {
+        (Some(kind), Some(id), true) => query.filter(
+            logs::resource_kind
+                .eq(kind)
+                .and(logs::resource_id.eq(id))
+                .or(logs::parent_resource_kind.eq(kind).and(logs::parent_resource_id.eq(id)))
+                .or(logs::related.contains(vec![format!("{kind}:{id}")]).nullable()),
+        ),
+        (Some(kind), None, true) => query.filter(logs::resource_kind.eq(kind).or(logs::parent_resource_kind.eq(kind))),
+        (kind, id, _) => {
+            let mut query = query;
+            if let Some(kind) = kind {
+                query = query.filter(logs::resource_kind.eq(kind));
+            }
+            if let Some(id) = id {
+                query = query.filter(logs::resource_id.eq(id));
+            }
+            query
+        }
+    }
+}
+
+/// Entries that the caller could undo now.
+fn undoable<'a>(query: Boxed<'a>, viewer: Viewer<'a>) -> Boxed<'a> {
+    if !viewer.may_undo() {
+        return query.filter(dsl::sql::<diesel::sql_types::Bool>("false"));
+    }
+    let (identity, now) = (viewer.ctx.identity(), viewer.ctx.now());
+    let latest = versions::table
+        .filter(versions::tenant_id.eq(logs::tenant_id))
+        .filter(versions::resource_kind.nullable().eq(logs::resource_kind))
+        .filter(versions::resource_id.nullable().eq(logs::resource_id))
+        .filter(versions::version.nullable().eq(logs::version_after));
+    let query = query
+        .filter(logs::execution_state.eq("done"))
+        .filter(logs::undo_secret.is_not_null())
+        .filter(logs::undo_expires_at.is_null().or(logs::undo_expires_at.gt(now)))
+        .filter(logs::command_id.eq_any(viewer.undoable_commands()))
+        .filter(dsl::exists(latest));
+    if viewer.may_undo_others() {
+        return query;
+    }
+    query
+        .filter(logs::actor_kind.eq(identity.kind.as_str()))
+        .filter(logs::actor_id.eq(identity.id))
+}
+
+/// The order; missing values last in both directions, then the newest first.
+fn order(filter: &ActionFilter) -> SqlLiteral<Untyped> {
+    dsl::sql(match (filter.sort, filter.descending) {
+        (SortField::CreatedAt, true) => "audit_action_logs.created_at desc",
+        (SortField::CreatedAt, false) => "audit_action_logs.created_at asc",
+        (SortField::User, true) => "lower(audit_action_logs.actor_name) desc nulls last",
+        (SortField::User, false) => "lower(audit_action_logs.actor_name) asc nulls last",
+        (SortField::Action, true) => "audit_action_logs.action_type desc, audit_action_logs.command_id desc",
+        (SortField::Action, false) => "audit_action_logs.action_type asc, audit_action_logs.command_id asc",
+        (SortField::Field, true) => "audit_action_logs.changed_fields[1] desc nulls last",
+        (SortField::Field, false) => "audit_action_logs.changed_fields[1] asc nulls last",
+        (SortField::Source, true) => "audit_action_logs.source desc",
+        (SortField::Source, false) => "audit_action_logs.source asc",
+    })
+}
+
+/// The rows of the window (one more without a total, to tell whether more follow) and, if asked for, the total: sent together.
+pub(crate) async fn actions(
+    connection: &Connection,
+    viewer: Viewer<'_>,
+    filter: &ActionFilter,
+) -> Result<(Vec<NamedRow>, Option<i64>)> {
+    let tenant_name = tenants::table
+        .filter(tenants::tenant_id.eq(logs::tenant_id))
+        .filter(tenants::deleted_at.is_null())
+        .select(tenants::name);
+    let organization_name = organizations::table
+        .filter(organizations::tenant_id.eq(logs::tenant_id))
+        .filter(organizations::id.nullable().eq(logs::organization_id))
+        .filter(organizations::deleted_at.is_null())
+        .select(organizations::name);
+    let list = filtered(viewer, filter)
+        .order(order(filter))
+        .then_order_by((logs::created_at.desc(), logs::id.desc()))
+        .offset(filter.paging.start)
+        .limit(filter.paging.size + i64::from(!filter.include_total))
+        .select((
+            ActionRow::as_select(),
+            tenant_name.single_value(),
+            organization_name.single_value(),
+        ));
+    let shared: &AsyncPgConnection = connection;
+    let (mut first, mut second) = (shared, shared);
+    let count = if filter.include_total {
+        Either::Left(filtered(viewer, filter).count().get_result::<i64>(&mut second))
+    } else {
+        Either::Right(ready(Ok(-1)))
+    };
+    let (rows, total) = try_join(list.load::<NamedRow>(&mut first), count).await?;
+    Ok((rows, filter.include_total.then_some(total)))
+}
+
+/// Whether the organization, live or deleted, is of a tenant that the caller reads.
+pub(crate) async fn knows_organization(
+    connection: &mut Connection,
+    viewer: Viewer<'_>,
+    organization: Uuid,
+) -> Result<bool> {
+    let mut query = organizations::table
+        .filter(viewer.ctx.scope().owns(organizations::tenant_id))
+        .filter(organizations::id.eq(organization))
+        .into_boxed();
+    if let Some(tenant) = viewer.own_tenant_of_many() {
+        query = query.filter(organizations::tenant_id.eq(tenant));
+    }
+    Ok(diesel::select(dsl::exists(query)).get_result(&mut **connection).await?)
+}

@@ -1,0 +1,142 @@
+use backoffice_test_support::TestApp;
+use serde_json::{Value, json};
+
+use crate::sign_in::{MODULES, admin, tenant, worker};
+use crate::{ACTIONS, each, list, organization, rename};
+
+#[actix_web::test]
+async fn pages_together_are_the_whole() {
+    let app = TestApp::new(&MODULES).await;
+    let acme = tenant(&app, "Acme").await;
+    for number in 1..=5 {
+        organization(&app, &worker(&acme, 1), &format!("O{number}"), Value::Null).await;
+    }
+    let token = worker(&acme, 1);
+
+    let first = list(&app, &token, "pageSize=2").await;
+    let counted = list(&app, &token, "pageSize=2&page=2&includeTotal=false").await;
+    let last = list(&app, &token, "limit=2&offset=4&includeTotal=no").await;
+
+    assert_eq!(
+        (&first["total"], &first["totalPages"], &first["totalExact"]),
+        (&json!(5), &json!(3), &Value::Null)
+    );
+    assert_eq!((&counted["total"], &counted["totalExact"]), (&json!(5), &json!(false)));
+    assert_eq!(counted["items"].as_array().expect("items").len(), 2);
+    assert_eq!(
+        (&last["total"], &last["page"], &last["pageSize"]),
+        (&json!(5), &json!(3), &json!(2))
+    );
+    assert_eq!(
+        each(&app, &token, "sortDir=asc&pageSize=3", "organizationName").await,
+        ["O1", "O2", "O3"]
+    );
+    assert_eq!(
+        each(&app, &token, "sortDir=asc&pageSize=3&page=2", "organizationName").await,
+        ["O4", "O5"]
+    );
+}
+
+#[actix_web::test]
+async fn filters_find_what_they_name() {
+    let app = TestApp::new(&MODULES).await;
+    let acme = tenant(&app, "Acme").await;
+    let token = worker(&acme, 1);
+    let north = organization(&app, &token, "North", Value::Null).await.json()["id"].clone();
+    let far = organization(&app, &token, "Far", north.clone()).await.json()["id"].clone();
+    rename(&app, &token, &far, "Farther").await;
+    let resource = format!(
+        "resourceKind=directory.organization&resourceId={}",
+        north.as_str().expect("an id")
+    );
+    let at = list(&app, &token, "fieldName=name&actionType=edit").await["items"][0]["createdAt"].clone();
+    let at = at.as_str().expect("an instant");
+
+    for (query, expected) in [
+        ("actionType=create".to_owned(), 2),
+        ("actionType=edit&actionType=delete".to_owned(), 1),
+        ("actionType=".to_owned(), 0),
+        ("actorUserId=".to_owned(), 0),
+        ("fieldName=parentId".to_owned(), 1),
+        ("fieldName=unknown,slug".to_owned(), 2),
+        (resource.clone(), 1),
+        (format!("{resource}&includeRelated=1"), 3),
+        ("resourceKind=directory.organization&includeRelated=true".to_owned(), 3),
+        ("resourceKind=directory".to_owned(), 0),
+        (format!("before={at}"), 2),
+        (format!("after={at}"), 0),
+        ("after=2026-11-20&before=2026-11-21".to_owned(), 3),
+        ("sortField=user".to_owned(), 3),
+        ("sortField=action&sortDir=asc".to_owned(), 3),
+        ("sortField=field".to_owned(), 3),
+        ("sortField=source".to_owned(), 3),
+    ] {
+        assert_eq!(list(&app, &token, &query).await["total"], expected, "{query}");
+    }
+}
+
+#[actix_web::test]
+async fn undoable_entries_are_the_latest_that_the_caller_may_undo() {
+    let app = TestApp::new(&MODULES).await;
+    let acme = tenant(&app, "Acme").await;
+    let id = organization(&app, &worker(&acme, 1), "North", Value::Null).await.json()["id"].clone();
+    rename(&app, &worker(&acme, 1), &id, "South").await;
+    organization(&app, &worker(&acme, 2), "West", Value::Null).await;
+    let reader = format!("{}/1//audit_logs.view_self,audit_logs.undo_self", acme.id);
+
+    let labels = async |token: &str| each(&app, token, "undoableOnly=true", "actionLabel").await;
+
+    assert_eq!(labels(&worker(&acme, 1)).await, ["Update organization"]);
+    assert_eq!(
+        labels(&admin(&acme, "")).await,
+        ["Create organization", "Update organization"]
+    );
+    assert_eq!(labels(&reader).await, Vec::<Value>::new());
+    for token in each(&app, &admin(&acme, ""), "undoableOnly=yes", "undoToken").await {
+        let (status, body) = app
+            .post(
+                &admin(&acme, ""),
+                &format!("{ACTIONS}/undo"),
+                json!({"undoToken": token}),
+            )
+            .await;
+        assert_eq!(status, 200, "{body}");
+    }
+}
+
+#[actix_web::test]
+async fn a_list_costs_three_statements_at_most() {
+    let app = TestApp::builder(&MODULES).through_proxy().build().await;
+    let acme = tenant(&app, "Acme").await;
+    let query = format!("organizationId={}", acme.organization_id);
+    list(&app, &admin(&acme, ""), &query).await;
+
+    let (_, plain) = app.count_statements(list(&app, &admin(&acme, ""), "")).await;
+    let (_, narrowed) = app.count_statements(list(&app, &admin(&acme, ""), &query)).await;
+    let (_, uncounted) = app
+        .count_statements(list(&app, &admin(&acme, ""), "includeTotal=false"))
+        .await;
+
+    assert_eq!((plain, narrowed, uncounted), (2, 3, 1));
+}
+
+#[actix_web::test]
+async fn invalid_filters_are_told() {
+    let app = TestApp::new(&MODULES).await;
+    let acme = tenant(&app, "Acme").await;
+
+    for query in [
+        "pageSize=201",
+        "limit=0",
+        "offset=-1",
+        "page=x",
+        "actionType=x",
+        "resourceKind=",
+        "sortDir=a&sortDir=b",
+    ] {
+        let (status, body) = app.get(&worker(&acme, 1), &format!("{ACTIONS}?{query}")).await;
+
+        assert_eq!((status, &body["error"]), (400, &json!("Invalid filters")), "{query}");
+        assert_eq!(body["details"].as_array().map(Vec::len), Some(1), "{query}");
+    }
+}

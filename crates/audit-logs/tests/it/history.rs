@@ -1,0 +1,149 @@
+use backoffice_test_support::TestApp;
+use serde_json::json;
+
+use crate::sign_in::{MODULES, admin, super_admin, tenant, worker};
+use crate::{ACTIONS, list, organization, rename};
+
+#[actix_web::test]
+async fn an_action_is_undone_and_redone_by_its_token() {
+    let app = TestApp::new(&MODULES).await;
+    let acme = tenant(&app, "Acme").await;
+    let token = worker(&acme, 1);
+    let made = organization(&app, &token, "North", json!(null)).await;
+    let changed = rename(&app, &token, &made.json()["id"], "South").await;
+    let operation = changed.operation().expect("undoable");
+
+    let (status, undone) = app
+        .post(
+            &token,
+            &format!("{ACTIONS}/undo"),
+            json!({"undoToken": operation["undoToken"]}),
+        )
+        .await;
+    let again = app
+        .post(
+            &token,
+            &format!("{ACTIONS}/undo"),
+            json!({"undoToken": operation["undoToken"]}),
+        )
+        .await;
+    let (_, redone) = app
+        .post(&token, &format!("{ACTIONS}/redo"), json!({"logId": undone["logId"]}))
+        .await;
+
+    assert_eq!(
+        (status, &undone["ok"], &undone["logId"]),
+        (200, &json!(true), &operation["id"])
+    );
+    assert_eq!(again, (400, json!({"error": "Undo token not available"})));
+    assert_eq!(
+        (&redone["ok"], &redone["sourceLogId"]),
+        (&json!(true), &undone["logId"])
+    );
+    let page = list(&app, &token, "").await;
+    let items = page["items"].as_array().expect("items");
+    let told: Vec<_> = items
+        .iter()
+        .map(|item| (item["source"].clone(), item["executionState"].clone()))
+        .collect();
+    let expected = [("redo", "done"), ("undo", "done"), ("ui", "redone"), ("ui", "done")];
+    assert_eq!(told, expected.map(|(source, state)| (json!(source), json!(state))));
+    assert_eq!(items[0]["undoToken"], redone["undoToken"]);
+    assert_eq!(
+        (&items[1]["id"], &items[1]["undoToken"]),
+        (&undone["traceLogId"], &json!(null))
+    );
+    assert_eq!(items[1]["sourceLogId"], undone["logId"]);
+}
+
+#[actix_web::test]
+async fn an_entry_tells_what_happened() {
+    let app = TestApp::new(&MODULES).await;
+    let acme = tenant(&app, "Acme").await;
+    let made = organization(&app, &worker(&acme, 1), "North", json!(acme.organization_id)).await;
+    let id = made.json()["id"].clone();
+    let changed = rename(&app, &worker(&acme, 1), &id, "South").await;
+
+    let page = list(&app, &worker(&acme, 1), "pageSize=1").await;
+
+    let item = &page["items"][0];
+    assert_eq!(
+        (&page["total"], &page["totalPages"], &page["canViewTenant"]),
+        (&json!(2), &json!(2), &json!(false))
+    );
+    assert_eq!(item["changes"], json!({"name": {"from": "North", "to": "South"}}));
+    assert_eq!(item["changedFields"], json!(["name"]));
+    assert_eq!(item["undoToken"], changed.operation().expect("undoable")["undoToken"]);
+    assert_eq!(
+        (&item["commandId"], &item["actionType"]),
+        (&json!("directory.organization.update"), &json!("edit"))
+    );
+    assert_eq!(
+        (&item["tenantName"], &item["organizationName"]),
+        (&json!("Acme"), &json!("South"))
+    );
+    assert_eq!((&item["resourceId"], &item["organizationId"]), (&id, &id));
+    assert_eq!(item["parentResourceId"], json!(acme.organization_id));
+    assert_eq!(
+        (&item["actorUserName"], &item["actorKind"]),
+        (&json!("User 1"), &json!("user"))
+    );
+    assert_eq!(item["createdAt"], item["updatedAt"]);
+}
+
+#[actix_web::test]
+async fn malformed_tokens_and_ids_have_their_own_texts() {
+    let app = TestApp::new(&MODULES).await;
+    let acme = tenant(&app, "Acme").await;
+
+    for body in [
+        json!({}),
+        json!({"undoToken": 5}),
+        json!({"undoToken": null}),
+        json!({"undoToken": "x"}),
+    ] {
+        let answer = app.post(&worker(&acme, 1), &format!("{ACTIONS}/undo"), body).await;
+        assert_eq!(answer, (400, json!({"error": "Invalid undo token"})));
+    }
+    for body in [json!({}), json!({"logId": 5}), json!({"logId": "x"})] {
+        let answer = app.post(&worker(&acme, 1), &format!("{ACTIONS}/redo"), body).await;
+        assert_eq!(answer, (400, json!({"error": "Invalid log id"})));
+    }
+    let (status, body) = app.post(&worker(&acme, 1), &format!("{ACTIONS}/undo"), json!([])).await;
+    assert_eq!((status, &body["error"]), (400, &json!("Invalid undo token")));
+}
+
+#[actix_web::test]
+async fn others_actions_need_the_wider_right() {
+    let app = TestApp::new(&MODULES).await;
+    let acme = tenant(&app, "Acme").await;
+    let other = tenant(&app, "Other").await;
+    let made = organization(&app, &worker(&acme, 1), "North", json!(null)).await;
+    let body = json!({"undoToken": made.operation().expect("undoable")["undoToken"]});
+    let undo = format!("{ACTIONS}/undo");
+
+    let colleague = app.post(&worker(&acme, 2), &undo, body.clone()).await;
+    let foreigner = app.post(&admin(&other, ""), &undo, body.clone()).await;
+    let limited = app
+        .post(&admin(&acme, &acme.organization_id.to_string()), &undo, body.clone())
+        .await;
+    let (allowed, _) = app.post(&admin(&acme, ""), &undo, body).await;
+
+    assert_eq!(colleague, (400, json!({"error": "Undo token not available"})));
+    assert_eq!(colleague, foreigner);
+    assert_eq!(limited, (403, json!({"error": "Organization scope violation"})));
+    assert_eq!(allowed, 200);
+}
+
+#[actix_web::test]
+async fn somebody_without_a_tenant_reads_nothing() {
+    let app = TestApp::new(&MODULES).await;
+    let acme = tenant(&app, "Acme").await;
+    let nobody = "00000000-0000-0000-0000-000000000000/1//audit_logs.*";
+
+    let refused = app.get(nobody, ACTIONS).await;
+    let (status, _) = app.get(&super_admin(&acme), ACTIONS).await;
+
+    assert_eq!(refused, (403, json!({"error": "Forbidden"})));
+    assert_eq!(status, 200);
+}

@@ -1,0 +1,58 @@
+//! The action log, undo and redo over HTTP.
+
+mod filters;
+mod history;
+mod sign_in;
+mod visibility;
+
+use actix_web::http::Method;
+use backoffice_test_support::{Duration, TestApp, TestResponse};
+use serde_json::{Value, json};
+
+/// Path of the list.
+const ACTIONS: &str = "/audit_logs/audit-logs/actions";
+
+/// Makes an organization a second after whatever was before.
+async fn organization(app: &TestApp, token: &str, name: &str, parent: Value) -> TestResponse {
+    app.advance(Duration::SECOND);
+    let body = json!({"name": name, "parentId": parent});
+    let response = app
+        .request(Method::POST, "/directory/organizations")
+        .bearer(token)
+        .json(&body)
+        .send()
+        .await;
+    assert_eq!(response.status, 201, "{}", response.text());
+    response
+}
+
+/// Renames an organization a second after whatever was before.
+async fn rename(app: &TestApp, token: &str, id: &Value, name: &str) -> TestResponse {
+    app.advance(Duration::SECOND);
+    let body = json!({"id": id, "name": name});
+    let response = app
+        .request(Method::PUT, "/directory/organizations")
+        .bearer(token)
+        .json(&body)
+        .send()
+        .await;
+    assert_eq!(response.status, 200, "{}", response.text());
+    response
+}
+
+/// The page of this query.
+async fn list(app: &TestApp, token: &str, query: &str) -> Value {
+    let (status, page) = app.get(token, &format!("{ACTIONS}?{query}")).await;
+    assert_eq!(status, 200, "{page}");
+    page
+}
+
+/// One member of each item of this query.
+async fn each(app: &TestApp, token: &str, query: &str, member: &str) -> Vec<Value> {
+    list(app, token, query).await["items"]
+        .as_array()
+        .expect("items")
+        .iter()
+        .map(|item| item[member].clone())
+        .collect()
+}

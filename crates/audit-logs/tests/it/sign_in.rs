@@ -1,0 +1,107 @@
+//! A stand-in for the module that signs people in: a token says who calls.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use backoffice_core::acl::Rights;
+use backoffice_core::http::Created;
+use backoffice_core::identity::{ActorKind, Authenticator, Credential, Identity};
+use backoffice_core::{Module, Result, Runtime, Timestamp};
+use backoffice_directory::commands::{CreateTenant, NewTenant, TenantCreated};
+use backoffice_test_support::TestApp;
+use uuid::Uuid;
+
+/// Under the name that this module requires.
+static SIGN_IN: Module = Module {
+    name: "auth",
+    title: "Sign-in",
+    start: |startup| {
+        startup.authenticator(Arc::new(Tokens));
+        Ok(())
+    },
+    ..Module::EMPTY
+};
+
+pub(crate) static MODULES: [&Module; 3] = [&backoffice_directory::MODULE, &SIGN_IN, &backoffice_audit_logs::MODULE];
+
+/// Tokens of the form `tenant/number/limit/grants`: the number makes the user's id, the limit is an organization or empty, the grants are
+/// joined by commas; the grant `!` is a super administrator.
+struct Tokens;
+
+impl Authenticator for Tokens {
+    fn accepts(&self, credential: Credential<'_>) -> bool {
+        matches!(credential, Credential::Bearer(_))
+    }
+
+    fn authenticate<'a>(
+        &'a self,
+        _runtime: &'a Runtime,
+        credential: Credential<'a>,
+        _now: Timestamp,
+    ) -> futures_util::future::BoxFuture<'a, Result<Option<Arc<Identity>>>> {
+        let Credential::Bearer(token) = credential else {
+            unreachable!("only bearers are accepted")
+        };
+        let parts: Vec<&str> = token.split('/').collect();
+        let rights = if parts[3] == "!" {
+            Rights::super_admin()
+        } else {
+            Rights {
+                is_super_admin: false,
+                grants: parts[3].split(',').map(str::to_owned).collect(),
+                organizations: parts[2].parse().ok().map(|limit: Uuid| BTreeSet::from([limit])),
+            }
+        };
+        let tenant: Uuid = parts[0].parse().expect("a tenant");
+        let identity = Identity {
+            kind: ActorKind::User,
+            id: Some(user(parts[1])),
+            name: Some(format!("User {}", parts[1])),
+            tenant,
+            organization: None,
+            rights,
+            roles: Vec::new(),
+            session: None,
+        };
+        Box::pin(async move { Ok(Some(Arc::new(identity))) })
+    }
+}
+
+/// The id of the user with this number.
+pub(crate) fn user(number: &str) -> Uuid {
+    Uuid::from_u128(number.parse().expect("a number"))
+}
+
+/// A user who makes organizations and sees, undoes and redoes its own actions.
+pub(crate) fn worker(tenant: &TenantCreated, number: u8) -> String {
+    let grants = "directory.organizations.*,audit_logs.view_self,audit_logs.undo_self,audit_logs.redo_self";
+    format!("{}/{number}//{grants}", tenant.id)
+}
+
+/// An administrator of the tenant, or of one organization in it.
+pub(crate) fn admin(tenant: &TenantCreated, limit: &str) -> String {
+    format!("{}/9/{limit}/directory.organizations.*,audit_logs.*", tenant.id)
+}
+
+/// A super administrator at home in this tenant.
+pub(crate) fn super_admin(tenant: &TenantCreated) -> String {
+    format!("{}/8//!", tenant.id)
+}
+
+/// A new tenant with its root organization of the same name.
+pub(crate) async fn tenant(app: &TestApp, name: &str) -> TenantCreated {
+    let ctx = app.system_context();
+    let input = NewTenant {
+        name: name.to_owned(),
+        ..NewTenant::default()
+    };
+    let command = CreateTenant::new(&ctx, input).expect("a valid tenant");
+    let made = std::sync::Mutex::new(None);
+    ctx.execute(&command, |created| {
+        *made.lock().expect("not poisoned") = Some(created);
+        Created(())
+    })
+    .await
+    .expect("a tenant");
+    made.into_inner().expect("not poisoned").expect("the command ran")
+}

@@ -1,0 +1,70 @@
+use actix_web::http::Method;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use crate::world::{World, account, id_of, login};
+
+async fn organization(world: &World, name: &str) -> (Uuid, Value) {
+    let body = json!({"name": name});
+    let request = world
+        .app
+        .request(Method::POST, "/directory/organizations")
+        .bearer(&world.a.token)
+        .json(&body);
+    let answer = request.send().await;
+    (id_of(&answer.json()), answer.operation().expect("undoable"))
+}
+
+#[actix_web::test]
+async fn an_organization_with_users_can_not_be_removed_by_any_way() {
+    let world = World::new().await;
+    let (id, operation) = organization(&world, "Depot").await;
+    account(&world.app, Some(world.a.id), Some(id), "ann@alpha.test", &[], false).await;
+
+    let path = format!("/directory/organizations?id={id}");
+    let (deleted, text) = world.app.delete(&world.a.token, &path, json!(null)).await;
+    let undo = json!({"undoToken": operation["undoToken"]});
+    let (undone, conflict) = world
+        .app
+        .post(&world.a.token, "/audit_logs/audit-logs/actions/undo", undo)
+        .await;
+
+    assert_eq!((deleted, text["code"].as_str()), (409, Some("organization_in_use")));
+    assert_eq!((undone, conflict["code"].as_str()), (400, Some("undo_conflict")));
+    assert_eq!(world.app.get(&world.a.token, &path).await.1["total"], 1);
+}
+
+#[actix_web::test]
+async fn users_of_a_deactivated_organization_are_signed_out_for_good() {
+    let world = World::new().await;
+    let (id, _) = organization(&world, "Depot").await;
+    account(&world.app, Some(world.a.id), Some(id), "ann@alpha.test", &[], false).await;
+    let token = login(&world.app, "ann@alpha.test").await;
+    let put = |active: bool| {
+        world.app.put(
+            &world.a.token,
+            "/directory/organizations",
+            json!({"id": id, "isActive": active}),
+        )
+    };
+
+    let (off, _) = put(false).await;
+    let while_off = world.app.get(&token, "/auth/profile").await.0;
+    let (on, _) = put(true).await;
+
+    assert_eq!((off, while_off, on), (200, 401, 200));
+    assert_eq!(world.app.get(&token, "/auth/profile").await.0, 401);
+    login(&world.app, "ann@alpha.test").await;
+}
+
+#[actix_web::test]
+async fn the_tenant_list_counts_live_users() {
+    let world = World::new().await;
+
+    let (status, list) = world
+        .app
+        .get(&world.root, &format!("/directory/tenants?id={}", world.a.id))
+        .await;
+
+    assert_eq!((status, list["items"][0]["usersCount"].as_i64()), (200, Some(1)));
+}
