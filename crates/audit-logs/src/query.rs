@@ -1,6 +1,7 @@
 //! Reads of the action log. Every statement starts from [`visible`], so none can forget who may see what.
 
 use backoffice_core::db::Connection;
+use backoffice_core::ids::PLATFORM_TENANT;
 use backoffice_core::{Result, Timestamp};
 use diesel::expression::SqlLiteral;
 use diesel::pg::Pg;
@@ -67,7 +68,8 @@ fn visible<'a>(viewer: Viewer<'a>) -> Boxed<'a> {
     };
     let mut query = logs::table.filter(scope.owns(logs::tenant_id)).into_boxed();
     if let Some(tenant) = viewer.own_tenant_of_many() {
-        query = query.filter(logs::tenant_id.eq(tenant));
+        // What a super administrator did to global rows is logged in the platform's tenant, which can't be selected.
+        query = query.filter(logs::tenant_id.eq_any([tenant, PLATFORM_TENANT]));
     }
     if !viewer.can_view_tenant() {
         query = query.filter(own());

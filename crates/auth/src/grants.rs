@@ -123,7 +123,9 @@ pub(crate) async fn organizations_exist(tx: &mut Tx<'_>, from: Option<&Acl>, to:
         return Ok(());
     }
     let live = tx.expand_organizations(&added).await?;
-    let missing: Vec<Uuid> = added.into_iter().filter(|id| !live.contains(id)).collect();
+    let allowed = tx.context().scope().allowed.as_ref();
+    let is_known = |id: &Uuid| live.contains(id) && allowed.is_none_or(|list| list.contains(id));
+    let missing: Vec<Uuid> = added.into_iter().filter(|id| !is_known(id)).collect();
     match (missing.is_empty(), tx.context().rights().is_super_admin) {
         (true, _) => Ok(()),
         (false, true) => Err(Error::OrganizationNotFound.into()),
