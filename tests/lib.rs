@@ -1,1 +1,1 @@
-//! Tests.
+#![doc = include_str!("README.md")]

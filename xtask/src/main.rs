@@ -1,1 +1,102 @@
-fn main() {}
+#![doc = include_str!("../README.md")]
+
+mod bench;
+mod ci;
+mod features;
+mod migrations;
+mod openapi;
+mod process;
+mod scaffold;
+mod scratch;
+mod test;
+mod tidy;
+mod workspace;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::process::{Outcome, explained};
+use crate::workspace::Workspace;
+
+/// The result of everything here: what went wrong is for a person to read.
+type Result<T, E = Box<dyn std::error::Error + Send + Sync>> = std::result::Result<T, E>;
+
+/// The project's own tools.
+#[derive(Debug, Parser)]
+#[command(bin_name = "cargo xtask", disable_help_subcommand = true)]
+struct Arguments {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Debug, Subcommand)]
+enum Task {
+    /// Runs all tests on a private PostgreSQL
+    Test {
+        /// Given to the test runner: names to filter by, or its options
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
+    /// Runs every check and all tests, as a merge demands it
+    Ci,
+    /// Checks what the architecture promises
+    Tidy,
+    /// Writes docs/openapi.json from the endpoint declarations of all modules
+    Openapi {
+        /// Write nothing; fail when the file differs
+        #[arg(long)]
+        check: bool,
+    },
+    /// Proves migrations
+    #[command(subcommand)]
+    Migrations(MigrationsTask),
+    /// Checks the host without modules and with each single module
+    Features,
+    /// Measures the server against what PostgreSQL does alone, and prints a table
+    Bench(bench::Options),
+    /// Modules
+    #[command(subcommand)]
+    Module(ModuleTask),
+}
+
+#[derive(Debug, Subcommand)]
+enum MigrationsTask {
+    /// Applies, reverts and applies all migrations again; applies every set of modules that may be enabled alone
+    Check,
+}
+
+#[derive(Debug, Subcommand)]
+enum ModuleTask {
+    /// Scaffolds a module crate with its migrations and adds it to the host
+    New {
+        /// Name of the crate without its prefix, for example `price-lists`
+        name: String,
+    },
+}
+
+fn main() -> ExitCode {
+    match run(Arguments::parse().task) {
+        Ok(Outcome::Passed) => ExitCode::SUCCESS,
+        Ok(Outcome::Failed(code)) => ExitCode::from(code),
+        Err(error) => {
+            eprintln!("error: {}", explained(&*error));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(task: Task) -> Result<Outcome> {
+    let workspace = Workspace::find()?;
+    match task {
+        Task::Test { arguments } => test::run(&workspace, &arguments),
+        Task::Ci => ci::run(&workspace),
+        Task::Tidy => tidy::run(&workspace),
+        Task::Openapi { check: false } => openapi::write(&workspace),
+        Task::Openapi { check: true } => openapi::check(&workspace),
+        Task::Migrations(MigrationsTask::Check) => migrations::check(&workspace),
+        Task::Features => features::run(&workspace),
+        Task::Bench(options) => bench::run(&workspace, &options),
+        Task::Module(ModuleTask::New { name }) => scaffold::run(&workspace, &name),
+    }
+}

@@ -1,1 +1,20 @@
 #![doc = include_str!("../README.md")]
+
+pub mod admin;
+pub mod app;
+mod background;
+pub mod cli;
+pub mod config;
+pub mod database;
+mod doctor;
+mod error;
+mod first_start;
+mod host;
+mod logging;
+pub mod modules;
+mod private_database;
+pub mod secrets;
+mod serve;
+
+pub use app::{Backoffice, Composition, api};
+pub use error::{Error, Result};

@@ -1,8 +1,8 @@
 //! Passwords: what is accepted, and hashing on a bounded pool.
 
 use std::collections::HashSet;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use argon2::password_hash::phc::PasswordHash;
 use argon2::{Algorithm, Argon2, Params, PasswordHasher, PasswordVerifier, Version};
@@ -72,7 +72,9 @@ pub(crate) struct Hasher {
     permits: Arc<Semaphore>,
     waiting: AtomicUsize,
     queue: usize,
-    dummy: String,
+    /// Verified when there is no account, so that an answer takes as long as for one. Made when it is first needed: its memory is
+    /// most of what an idle process would hold.
+    dummy: Arc<OnceLock<String>>,
 }
 
 /// What a verification found.
@@ -89,17 +91,12 @@ impl Hasher {
             .map_err(|error| ConfigError::new("auth.argon2", error.to_string()))?;
         let argon2 = Argon2::new(Algorithm::Argon2id, Version::V0x13, params);
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        // Verified when there is no account, so that an answer takes as long as for one.
-        let dummy = argon2
-            .hash_password_with_salt(b"nobody", &[7; 16])
-            .map_err(|error| ConfigError::new("auth.argon2", error.to_string()))?
-            .to_string();
         Ok(Self {
             argon2,
             permits: Arc::new(Semaphore::new(config.threads.unwrap_or(cores).max(1))),
             waiting: AtomicUsize::new(0),
             queue: config.queue,
-            dummy,
+            dummy: Arc::default(),
         })
     }
 
@@ -118,8 +115,10 @@ impl Hasher {
     /// Compares a password with a stored hash; without one with a dummy, which never matches.
     pub(crate) async fn verify(&self, password: &SecretString, stored: Option<&str>) -> Result<Verified> {
         let (argon2, bytes) = (self.argon2.clone(), normalized(password));
-        let (stored, exists) = (stored.unwrap_or(&self.dummy).to_owned(), stored.is_some());
+        let (stored, dummy) = (stored.map(str::to_owned), Arc::clone(&self.dummy));
         self.on_pool(move || {
+            let exists = stored.is_some();
+            let stored = stored.unwrap_or_else(|| dummy.get_or_init(|| dummy_hash(&argon2)).clone());
             let matches = argon2
                 .verify_password(bytes.expose_secret().as_bytes(), stored.as_str())
                 .is_ok();
@@ -171,6 +170,14 @@ impl Drop for Place<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::AcqRel);
     }
+}
+
+/// A hash that nothing matches: the result is combined with whether there was an account.
+fn dummy_hash(argon2: &Argon2<'_>) -> String {
+    argon2
+        .hash_password_with_salt(b"nobody", &[7; 16])
+        .map(|hash| hash.to_string())
+        .unwrap_or_default()
 }
 
 fn normalized(password: &SecretString) -> SecretString {

@@ -219,7 +219,11 @@ fn read_json<T: DeserializeOwned>(incoming: &Incoming<'_>) -> Result<T> {
     if has_nul_escape(body) {
         return Err(incoming.refuse(vec![nul_detail()]));
     }
-    let mut deserializer = serde_json::Deserializer::from_slice(body);
+    // Members that are ignored are not looked at, and would let anything through.
+    let Ok(body) = std::str::from_utf8(body) else {
+        return Err(incoming.refuse(vec![Detail::new("", "the body must be UTF-8", "invalid_body")]));
+    };
+    let mut deserializer = serde_json::Deserializer::from_str(body);
     let value = read(&mut deserializer, incoming)?;
     deserializer.end().map_err(|_| {
         incoming.refuse(vec![Detail::new(

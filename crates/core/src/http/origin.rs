@@ -113,7 +113,6 @@ mod tests {
             "//evil.test",
             "/\\evil.test",
             "https://evil.test",
-            "https:evil.test",
             "/%2F/evil.test",
             "/a//b",
             "/\t/evil.test",
@@ -137,5 +136,10 @@ mod tests {
             Some("/a/b?c=d#e".to_owned())
         );
         assert_eq!(safe_local_path("/deals", None), Some("/deals".to_owned()));
+        // The URL rules read a scheme without slashes as a path of the same site.
+        assert_eq!(
+            safe_local_path("https:evil.test", Some("https://office.example")),
+            Some("/evil.test".to_owned())
+        );
     }
 }

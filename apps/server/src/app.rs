@@ -1,0 +1,127 @@
+//! Composition: modules, configuration and database become something that an actix-web server can mount. For this host and for
+//! programs that embed modules.
+
+use std::sync::Arc;
+
+use actix_web::web;
+use backoffice_core::config::Config;
+use backoffice_core::db::{Database, DatabaseOptions};
+use backoffice_core::http::{Routes, not_found};
+use backoffice_core::{API_PREFIX, Module, Platform, PlatformOptions, Runtime};
+use secrecy::SecretString;
+
+use crate::Result;
+
+/// What is to be composed.
+#[derive(Debug)]
+pub struct Composition {
+    config: Config,
+    enabled: Vec<&'static Module>,
+    compiled: Option<Vec<&'static Module>>,
+    pool_size: usize,
+}
+
+impl Composition {
+    /// A composition without modules.
+    #[must_use]
+    pub fn new(config: Config) -> Self {
+        Self {
+            config,
+            enabled: Vec::new(),
+            compiled: None,
+            pool_size: 16,
+        }
+    }
+
+    /// The modules to enable; they are put into the order of their requirements.
+    #[must_use]
+    pub fn modules(mut self, modules: &[&'static Module]) -> Self {
+        self.enabled = modules.to_vec();
+        self
+    }
+
+    /// Modules whose configuration and features are known without being enabled. By default none.
+    #[must_use]
+    pub fn compiled(mut self, modules: &[&'static Module]) -> Self {
+        self.compiled = Some(modules.to_vec());
+        self
+    }
+
+    /// Connections of all worker threads together. By default 16.
+    #[must_use]
+    pub fn pool_size(mut self, connections: usize) -> Self {
+        self.pool_size = connections;
+        self
+    }
+
+    /// Composes. `url` is the `postgres://` URL of the application's role; nothing is connected yet.
+    ///
+    /// # Errors
+    /// When a requirement is missing, a module refuses its configuration, or the URL can't be read.
+    pub fn build(self, url: SecretString) -> Result<Backoffice> {
+        let mut options = PlatformOptions::new(&self.enabled, self.config);
+        if let Some(compiled) = self.compiled {
+            options.compiled = compiled;
+        }
+        Backoffice::assemble(Platform::new(options)?, url, self.pool_size)
+    }
+}
+
+/// The composed platform with its database.
+#[derive(Debug, Clone)]
+pub struct Backoffice {
+    platform: Arc<Platform>,
+    database: Database,
+    pool_size: usize,
+}
+
+impl Backoffice {
+    fn assemble(platform: Arc<Platform>, url: SecretString, pool_size: usize) -> Result<Self> {
+        let database = Database::new(DatabaseOptions {
+            pool_size,
+            ..DatabaseOptions::new(url)
+        })?;
+        Ok(Self {
+            platform,
+            database,
+            pool_size,
+        })
+    }
+
+    /// The same platform on another database.
+    pub(crate) fn with_url(self, url: SecretString) -> Result<Self> {
+        Self::assemble(self.platform, url, self.pool_size)
+    }
+
+    /// The composed platform.
+    #[must_use]
+    pub fn platform(&self) -> &Arc<Platform> {
+        &self.platform
+    }
+
+    /// What one of `workers` threads runs on: it gets a pool of its own, driven by that thread.
+    #[must_use]
+    pub fn worker(&self, workers: usize) -> Runtime {
+        self.runtime(self.pool_size / workers.max(1))
+    }
+
+    /// A runtime with a pool of so many connections, at least one, opened when they are needed.
+    #[must_use]
+    pub fn runtime(&self, connections: usize) -> Runtime {
+        Runtime {
+            platform: Arc::clone(&self.platform),
+            database: self.database.for_worker(connections),
+        }
+    }
+}
+
+/// Mounts the API below `/api`: `App::new().configure(api(office.worker(workers)))`.
+pub fn api(runtime: Runtime) -> impl FnOnce(&mut web::ServiceConfig) {
+    move |service| {
+        let scope = web::scope(API_PREFIX).configure(|scope| {
+            Routes::of(runtime.platform.modules()).configure(&runtime, scope);
+            scope.default_service(web::to(not_found));
+        });
+        service.service(scope);
+    }
+}

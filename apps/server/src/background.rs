@@ -1,0 +1,62 @@
+//! Work beside the requests: the modules' own, and what core leaves to the host.
+
+use std::time::Duration;
+
+use backoffice_core::{Call, Runtime, Scope, rate_limit};
+use diesel_async::SimpleAsyncConnection;
+use metrics_exporter_prometheus::PrometheusHandle;
+use tokio::task::JoinSet;
+use tokio::time::{MissedTickBehavior, interval};
+
+const SWEEP: Duration = Duration::from_secs(60);
+const PARTITIONS: Duration = Duration::from_secs(24 * 3600);
+const UPKEEP: Duration = Duration::from_secs(5);
+
+/// Starts it. Dropping or aborting the set ends it; nothing in it must be finished.
+pub(crate) fn start(runtime: &Runtime, metrics: PrometheusHandle) -> JoinSet<()> {
+    let mut tasks = JoinSet::new();
+    for module in runtime.platform.modules() {
+        if let Some(work) = (module.background)(runtime.clone()) {
+            tasks.spawn(work);
+        }
+    }
+    tasks.spawn(sweep(runtime.clone()));
+    tasks.spawn(make_partitions(runtime.clone()));
+    tasks.spawn(async move {
+        let mut ticks = interval(UPKEEP);
+        loop {
+            ticks.tick().await;
+            metrics.run_upkeep();
+        }
+    });
+    tasks
+}
+
+async fn sweep(runtime: Runtime) {
+    let mut ticks = interval(SWEEP);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    // The first tick comes at once, and the start has better things to do.
+    ticks.tick().await;
+    loop {
+        ticks.tick().await;
+        if let Err(error) = rate_limit::sweep(&Call::internal(&runtime)).await {
+            tracing::warn!(%error, "ended windows and keys could not be removed; the next minute tries again");
+        }
+    }
+}
+
+async fn make_partitions(runtime: Runtime) {
+    let mut ticks = interval(PARTITIONS);
+    loop {
+        ticks.tick().await;
+        if let Err(error) = partitions(&runtime).await {
+            tracing::warn!(%error, "the next months' partitions of the action log could not be made; tomorrow tries again");
+        }
+    }
+}
+
+async fn partitions(runtime: &Runtime) -> backoffice_core::Result<()> {
+    let mut connection = runtime.database.bookkeeping(&Scope::system()).await?;
+    connection.batch_execute("select audit_make_partitions(3)").await?;
+    Ok(())
+}

@@ -1,0 +1,346 @@
+//! The command line.
+
+mod config;
+mod init;
+mod inspect;
+mod migrate;
+#[cfg(feature = "directory")]
+pub(crate) mod organization;
+mod output;
+mod password;
+mod rotate;
+#[cfg(feature = "directory")]
+pub(crate) mod tenant;
+#[cfg(feature = "auth")]
+mod user;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, Parser, Subcommand};
+
+use crate::config::{Settings, Sources};
+use crate::host::{Host, Purpose};
+use crate::{Error, Result, doctor, logging, serve};
+use output::Output;
+use password::PasswordSource;
+
+/// Multi-tenant back office: one JSON API assembled from modules.
+#[derive(Debug, Parser)]
+#[command(
+    name = "backoffice",
+    version,
+    after_help = "Without a command: serve. Settings: `backoffice config`."
+)]
+struct Arguments {
+    #[command(flatten)]
+    global: Global,
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Debug, Args)]
+struct Global {
+    /// File with the settings [default: backoffice.toml, if it exists]
+    #[arg(long, global = true, env = "BACKOFFICE_CONFIG", value_name = "PATH")]
+    config: Option<PathBuf>,
+    /// Folder of everything that is written [default: var]
+    #[arg(long, global = true, value_name = "PATH")]
+    data_dir: Option<String>,
+    /// Address of the API [default: 127.0.0.1:8080]
+    #[arg(long, global = true, value_name = "ADDRESS")]
+    listen: Option<String>,
+    /// Any other setting, as section.key=value
+    #[arg(long = "set", global = true, value_name = "KEY=VALUE", value_parser = assignment)]
+    settings: Vec<(String, String)>,
+    /// Print JSON, where a command prints data
+    #[arg(long, global = true)]
+    json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Serve the API until SIGTERM or SIGINT
+    Serve,
+    /// Bring the schema up as its owner, and add default grants that are new
+    Migrate,
+    /// Make the secrets, the first tenant and its administrator, unless they are there
+    Init(init::Arguments),
+    /// Accounts
+    #[command(subcommand)]
+    User(UserCommand),
+    /// Tenants
+    #[command(subcommand)]
+    Tenant(TenantCommand),
+    /// Organizations of a tenant
+    #[command(subcommand)]
+    Organization(OrganizationCommand),
+    /// Roles
+    #[command(subcommand)]
+    Roles(RolesCommand),
+    /// Print the OpenAPI document of the enabled modules
+    Openapi,
+    /// List the modules that are compiled in
+    Modules,
+    /// Check the set-up and say what to do
+    Doctor,
+    /// Print the effective settings, without secrets
+    Config,
+    /// Signing keys
+    #[command(subcommand)]
+    Secrets(SecretsCommand),
+}
+
+#[derive(Debug, Subcommand)]
+enum UserCommand {
+    /// Make an account
+    Create(NewUser),
+    /// Set the password of an account
+    SetPassword(NewPassword),
+    /// List the accounts
+    List,
+    /// Let an account sign in again
+    Enable(NamedUser),
+    /// Let an account no longer sign in
+    Disable(NamedUser),
+}
+
+#[derive(Debug, Args)]
+struct NamedUser {
+    /// E-mail address
+    email: String,
+    /// Tenant by id or name, when the address has accounts in several
+    #[arg(long)]
+    tenant: Option<String>,
+}
+
+#[derive(Debug, Args)]
+struct NewUser {
+    /// E-mail address
+    email: String,
+    /// Name to show
+    #[arg(long)]
+    name: Option<String>,
+    /// Tenant by id or name [default: the only one]
+    #[arg(long, conflicts_with = "platform")]
+    tenant: Option<String>,
+    /// A user of the platform, of no tenant
+    #[arg(long)]
+    platform: bool,
+    /// Organization by id
+    #[arg(long)]
+    organization: Option<uuid::Uuid>,
+    /// Role by name; may be repeated
+    #[arg(long = "role")]
+    roles: Vec<String>,
+    /// Sees all tenants and may do everything
+    #[arg(long)]
+    super_admin: bool,
+    #[command(flatten)]
+    password: PasswordSource,
+}
+
+#[derive(Debug, Args)]
+struct NewPassword {
+    #[command(flatten)]
+    user: NamedUser,
+    #[command(flatten)]
+    password: PasswordSource,
+}
+
+#[derive(Debug, Subcommand)]
+enum TenantCommand {
+    /// Make a tenant with its root organization and roles
+    Create {
+        /// Name
+        name: String,
+        /// Name of the root organization [default: the tenant's]
+        #[arg(long)]
+        organization: Option<String>,
+    },
+    /// List the tenants
+    List,
+}
+
+#[derive(Debug, Subcommand)]
+enum OrganizationCommand {
+    /// Make an organization
+    Create {
+        /// Name
+        name: String,
+        /// Tenant by id or name [default: the only one]
+        #[arg(long)]
+        tenant: Option<String>,
+        /// Organization above it, by id
+        #[arg(long)]
+        parent: Option<uuid::Uuid>,
+    },
+    /// List the organizations
+    List {
+        /// Tenant by id or name [default: all]
+        #[arg(long)]
+        tenant: Option<String>,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+enum RolesCommand {
+    /// Give the seeded roles the default grants that are new; what was taken away never returns
+    Sync {
+        /// Tenant by id or name [default: all]
+        #[arg(long)]
+        tenant: Option<String>,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+enum SecretsCommand {
+    /// Make a new first key; the old one stays second, so that nobody is signed out
+    Rotate {
+        #[command(subcommand)]
+        secret: RotatedSecret,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+enum RotatedSecret {
+    /// The keys that sign access tokens
+    Jwt,
+}
+
+fn assignment(text: &str) -> Result<(String, String), String> {
+    text.split_once('=')
+        .map(|(key, value)| (key.trim().to_owned(), value.to_owned()))
+        .ok_or_else(|| "write section.key=value".to_owned())
+}
+
+/// Runs the command of this process's arguments.
+pub async fn run() -> ExitCode {
+    let arguments = Arguments::parse();
+    match execute(arguments).await {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("backoffice: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn execute(arguments: Arguments) -> Result<ExitCode> {
+    let output = Output {
+        json: arguments.global.json,
+    };
+    let settings = arguments.global.sources().read()?;
+    logging::start(&settings.log)?;
+    match arguments.command.unwrap_or(Command::Serve) {
+        Command::Serve => serve::serve(settings).await?,
+        Command::Migrate => migrate::migrate(settings, output).await?,
+        Command::Init(wanted) => init::init(settings, wanted, output).await?,
+        Command::User(command) => user(settings, command, output).await?,
+        Command::Tenant(command) => tenants(settings, command, output).await?,
+        Command::Organization(command) => organizations(settings, command, output).await?,
+        Command::Roles(command) => roles(settings, command, output).await?,
+        Command::Openapi => inspect::openapi(&settings)?,
+        Command::Modules => inspect::modules(&settings, output)?,
+        Command::Doctor => return doctor::run(&settings, output.json).await,
+        Command::Config => config::print(&settings, output)?,
+        Command::Secrets(SecretsCommand::Rotate {
+            secret: RotatedSecret::Jwt,
+        }) => rotate::jwt(&settings, output)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+impl Global {
+    fn sources(self) -> Sources {
+        let named = [("data_dir", self.data_dir), ("http.listen", self.listen)];
+        let named = named
+            .into_iter()
+            .filter_map(|(key, value)| value.map(|value| (key.to_owned(), value)));
+        Sources {
+            file: self.config,
+            environment: std::env::vars_os()
+                .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+                .collect(),
+            flags: self.settings.into_iter().chain(named).collect(),
+        }
+    }
+}
+
+/// Opens the host for one command on the data of a module, and closes it whatever the command says.
+#[cfg_attr(
+    not(feature = "directory"),
+    expect(dead_code, reason = "used by commands of modules that are not compiled in")
+)]
+async fn opened<T>(settings: Settings, module: &str, command: impl AsyncFnOnce(&Host) -> Result<T>) -> Result<T> {
+    let host = Host::open(settings, Purpose::Command).await?;
+    let outcome = if host.has(module) {
+        command(&host).await
+    } else {
+        Err(not_enabled(module))
+    };
+    host.close().await.and(outcome)
+}
+
+fn not_enabled(module: &str) -> Error {
+    Error::other(format!(
+        "this needs the module `{module}`; add it to `modules` in the settings"
+    ))
+}
+
+#[cfg(not(all(feature = "directory", feature = "auth")))]
+fn not_compiled(module: &str) -> Error {
+    Error::other(format!(
+        "this needs the module `{module}`, which is not compiled in; build with `--features {module}`"
+    ))
+}
+
+#[cfg(feature = "auth")]
+async fn user(settings: Settings, command: UserCommand, output: Output) -> Result<()> {
+    opened(settings, "auth", async |host| user::run(host, command, output).await).await
+}
+
+#[cfg(not(feature = "auth"))]
+async fn user(_settings: Settings, _command: UserCommand, _output: Output) -> Result<()> {
+    Err(not_compiled("auth"))
+}
+
+#[cfg(feature = "auth")]
+async fn roles(settings: Settings, command: RolesCommand, output: Output) -> Result<()> {
+    let RolesCommand::Sync { tenant } = command;
+    opened(settings, "auth", async |host| {
+        user::sync_roles(host, tenant, output).await
+    })
+    .await
+}
+
+#[cfg(not(feature = "auth"))]
+async fn roles(_settings: Settings, _command: RolesCommand, _output: Output) -> Result<()> {
+    Err(not_compiled("auth"))
+}
+
+#[cfg(feature = "directory")]
+async fn tenants(settings: Settings, command: TenantCommand, output: Output) -> Result<()> {
+    opened(settings, "directory", async |host| {
+        tenant::run(host, command, output).await
+    })
+    .await
+}
+
+#[cfg(not(feature = "directory"))]
+async fn tenants(_settings: Settings, _command: TenantCommand, _output: Output) -> Result<()> {
+    Err(not_compiled("directory"))
+}
+
+#[cfg(feature = "directory")]
+async fn organizations(settings: Settings, command: OrganizationCommand, output: Output) -> Result<()> {
+    opened(settings, "directory", async |host| {
+        organization::run(host, command, output).await
+    })
+    .await
+}
+
+#[cfg(not(feature = "directory"))]
+async fn organizations(_settings: Settings, _command: OrganizationCommand, _output: Output) -> Result<()> {
+    Err(not_compiled("directory"))
+}

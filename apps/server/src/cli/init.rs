@@ -1,0 +1,66 @@
+//! `init`: secrets, first tenant, first administrator.
+
+use backoffice_core::ids::Ids;
+use clap::Args;
+use serde_json::json;
+
+use super::output::Output;
+use super::password::PasswordSource;
+use super::{migrate, not_enabled};
+use crate::config::Settings;
+use crate::first_start::{self, Wanted};
+use crate::host::{self, Host, Purpose};
+use crate::{Result, secrets};
+
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// Name of the first tenant
+    #[arg(long, default_value = "Main")]
+    tenant: String,
+    /// Name of its root organization
+    #[arg(long, default_value = "Main")]
+    organization: String,
+    /// E-mail address of the first administrator
+    #[arg(long, default_value = "admin@example.com")]
+    email: String,
+    #[command(flatten)]
+    password: PasswordSource,
+}
+
+/// Makes what is missing; with a tenant and an account present it does nothing.
+pub(super) async fn init(settings: Settings, arguments: Arguments, output: Output) -> Result<()> {
+    let wanted = Wanted {
+        password: arguments.password.read()?,
+        tenant: arguments.tenant,
+        organization: arguments.organization,
+        email: arguments.email,
+    };
+    let settings = with_secrets(settings)?;
+    if let Some(url) = settings.database_url.clone()
+        && settings.database.owner_url()?.is_some()
+    {
+        migrate::apply(&settings, &url).await?;
+    }
+    let host = Host::open(settings, Purpose::Command).await?;
+    let made = if host.has("directory") {
+        first_start::run(&host, &wanted).await
+    } else {
+        Err(not_enabled("directory"))
+    };
+    let listen = host.office.platform().http().listen;
+    match host.close().await.and(made)? {
+        Some(welcome) => output.print(&welcome.text(listen), &welcome.to_json()),
+        None => output.print(
+            "there is a tenant already; nothing was changed",
+            &json!({"tenant": null}),
+        ),
+    }
+    Ok(())
+}
+
+fn with_secrets(settings: Settings) -> Result<Settings> {
+    if host::lacks_secrets(&settings)? && secrets::make_missing(&settings, &Ids::default())? {
+        return Ok(settings.reread()?);
+    }
+    Ok(settings)
+}

@@ -1,0 +1,52 @@
+//! `migrate`: the schema, the application's role, new default grants.
+
+use backoffice_core::config::ConfigError;
+use backoffice_core::module::in_order;
+use secrecy::SecretString;
+use serde_json::json;
+
+use super::output::Output;
+use crate::config::Settings;
+use crate::host::{Host, Purpose};
+use crate::{Result, database, modules};
+
+/// Brings the configured database up; the private one does so at every start.
+pub(super) async fn migrate(settings: Settings, output: Output) -> Result<()> {
+    let applied = match settings.database_url.clone() {
+        Some(url) => apply(&settings, &url).await?,
+        None => 0,
+    };
+    let host = Host::open(settings, Purpose::Command).await?;
+    let granted = sync_roles(&host).await;
+    let granted = host.close().await.and(granted)?;
+    let text = match granted {
+        Some(granted) => format!("schema is current ({applied} migrations applied); {granted} default grants added"),
+        None => format!("schema is current ({applied} migrations applied)"),
+    };
+    output.print(&text, &json!({"applied": applied, "granted": granted}));
+    Ok(())
+}
+
+/// Applies what is missing as the owner.
+pub(super) async fn apply(settings: &Settings, url: &SecretString) -> Result<usize> {
+    let Some(owner_url) = settings.database.owner_url()? else {
+        let message =
+            "is not set: put the URL of the role that owns the schema there (only `migrate` and `init` read it)";
+        return Err(ConfigError::new("database.owner_url", message).into());
+    };
+    let modules = in_order(&modules::enabled(settings.modules.as_deref())?)?;
+    database::migrate(url, &owner_url, &modules).await
+}
+
+#[cfg(feature = "auth")]
+async fn sync_roles(host: &Host) -> Result<Option<usize>> {
+    if !host.has("auth") {
+        return Ok(None);
+    }
+    Ok(Some(backoffice_auth::sync_roles(&host.context(), None).await?))
+}
+
+#[cfg(not(feature = "auth"))]
+async fn sync_roles(_host: &Host) -> Result<Option<usize>> {
+    Ok(None)
+}

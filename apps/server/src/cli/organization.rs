@@ -1,0 +1,84 @@
+//! `organization`.
+
+use backoffice_core::RequestContext;
+use backoffice_core::http::Json;
+use backoffice_core::list::Window;
+use backoffice_directory::commands::{CreateOrganization, NewOrganization};
+use backoffice_directory::query::{OrganizationFilter, OrganizationRow, page_of_organizations};
+use serde_json::json;
+use uuid::Uuid;
+
+use super::OrganizationCommand;
+use super::output::{Output, table};
+use super::tenant::find_tenant;
+use crate::Result;
+use crate::host::Host;
+
+/// Runs the command.
+pub(super) async fn run(host: &Host, command: OrganizationCommand, output: Output) -> Result<()> {
+    let context = host.context();
+    match command {
+        OrganizationCommand::Create { name, tenant, parent } => {
+            let tenant_id = Some(find_tenant(&context, tenant.as_deref()).await?);
+            let wanted = NewOrganization {
+                name: name.clone(),
+                parent_id: parent,
+                tenant_id,
+                ..NewOrganization::default()
+            };
+            let command = CreateOrganization::new(&context, wanted)?;
+            let id = context.execute(&command, |id| Json(json!(id))).await?.0;
+            output.print(
+                &format!("organization {name}: {}", id.as_str().unwrap_or_default()),
+                &json!({"id": id}),
+            );
+        }
+        OrganizationCommand::List { tenant } => {
+            let tenant = match tenant {
+                Some(tenant) => Some(find_tenant(&context, Some(&tenant)).await?),
+                None => None,
+            };
+            let organizations = list(&context, tenant).await?;
+            let rows: Vec<Vec<String>> = organizations
+                .iter()
+                .map(|one| {
+                    vec![
+                        one.id.to_string(),
+                        one.tenant_id.to_string(),
+                        one.slug.clone(),
+                        one.name.clone(),
+                    ]
+                })
+                .collect();
+            output.print(&table(&rows), &json!(organizations));
+        }
+    }
+    Ok(())
+}
+
+async fn list(context: &RequestContext, tenant_id: Option<Uuid>) -> Result<Vec<OrganizationRow>> {
+    let filter = OrganizationFilter {
+        tenant_id,
+        ..OrganizationFilter::default()
+    };
+    let window = Window {
+        page: 1,
+        size: u32::MAX,
+    };
+    let mut connection = context.read().await?;
+    let (organizations, _total) = page_of_organizations(&mut connection, context.scope(), &filter, window).await?;
+    Ok(organizations.into_iter().map(|organization| organization.row).collect())
+}
+
+/// The first organization that the tenant got.
+#[cfg(feature = "auth")]
+pub(crate) async fn root_organization(context: &RequestContext, tenant: Uuid) -> Result<Uuid> {
+    let organizations = list(context, Some(tenant)).await?;
+    let roots = organizations
+        .iter()
+        .filter(|organization| organization.parent_id.is_none());
+    let first = roots.min_by_key(|organization| (organization.created_at, organization.id));
+    first.map(|organization| organization.id).ok_or_else(|| {
+        crate::Error::other("the tenant has no organization; make one by `backoffice organization create`")
+    })
+}

@@ -1,0 +1,39 @@
+//! Data on standard output, for people or for scripts.
+
+use serde_json::Value;
+
+/// How data is printed.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Output {
+    /// As JSON.
+    pub(crate) json: bool,
+}
+
+impl Output {
+    /// Prints the text, or the value for scripts.
+    pub(crate) fn print(self, text: &str, value: &Value) {
+        if self.json {
+            println!("{value:#}");
+        } else if !text.is_empty() {
+            println!("{}", text.trim_end());
+        }
+    }
+}
+
+/// Columns as wide as their widest cell.
+pub(crate) fn table(rows: &[Vec<String>]) -> String {
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let width = |column: usize| {
+        rows.iter()
+            .filter_map(|row| row.get(column))
+            .map(|cell| cell.chars().count())
+            .max()
+            .unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..columns).map(width).collect();
+    let line = |row: &Vec<String>| {
+        let cells = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}"));
+        cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
+    };
+    rows.iter().map(line).collect::<Vec<_>>().join("\n")
+}

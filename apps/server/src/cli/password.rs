@@ -1,0 +1,50 @@
+//! Passwords come from a file or are generated, never from an argument that others can see.
+
+use std::fs;
+use std::io::Read;
+use std::path::PathBuf;
+
+use clap::Args;
+use secrecy::SecretString;
+
+use crate::{Error, Result};
+
+/// Where a password comes from.
+#[derive(Debug, Args)]
+pub(crate) struct PasswordSource {
+    /// File with the password; `-` reads standard input
+    #[arg(long, value_name = "PATH")]
+    password_file: Option<PathBuf>,
+    /// Generate one and print it once
+    #[arg(long, conflicts_with = "password_file")]
+    generate: bool,
+}
+
+impl PasswordSource {
+    /// The password of the file, if one is named.
+    pub(crate) fn read(&self) -> Result<Option<SecretString>> {
+        let Some(file) = &self.password_file else {
+            return Ok(None);
+        };
+        let mut text = String::new();
+        if file.as_os_str() == "-" {
+            std::io::stdin()
+                .read_to_string(&mut text)
+                .map_err(Error::file("standard input"))?;
+        } else {
+            text = fs::read_to_string(file).map_err(Error::file(file))?;
+        }
+        let password = text.strip_suffix('\n').unwrap_or(&text);
+        let password = password.strip_suffix('\r').unwrap_or(password);
+        if password.is_empty() {
+            return Err(Error::other(format!("{} holds no password", file.display())));
+        }
+        Ok(Some(password.to_owned().into()))
+    }
+
+    /// Whether one is to be generated.
+    #[cfg(feature = "auth")]
+    pub(crate) fn generate(&self) -> bool {
+        self.generate
+    }
+}

@@ -1,0 +1,91 @@
+//! `tenant`, and finding the tenant that other commands name.
+
+use backoffice_core::RequestContext;
+use backoffice_core::http::Json;
+use backoffice_core::list::Window;
+use backoffice_directory::commands::{CreateTenant, NewTenant, TenantCreated};
+use backoffice_directory::query::{TenantFilter, TenantRow, TenantSort, page_of_tenants};
+use serde_json::json;
+use uuid::Uuid;
+
+use super::TenantCommand;
+use super::output::{Output, table};
+use crate::host::Host;
+use crate::{Error, Result};
+
+/// Runs the command.
+pub(super) async fn run(host: &Host, command: TenantCommand, output: Output) -> Result<()> {
+    let context = host.context();
+    match command {
+        TenantCommand::Create { name, organization } => {
+            let made = create_tenant(&context, &name, organization).await?;
+            let text = format!("tenant {name}: {}, organization {}", made.id, made.organization_id);
+            output.print(&text, &json!({"id": made.id, "organizationId": made.organization_id}));
+        }
+        TenantCommand::List => {
+            let tenants = list_tenants(&context, u32::MAX).await?;
+            let row = |tenant: &TenantRow| vec![tenant.id.to_string(), state(tenant).to_owned(), tenant.name.clone()];
+            let rows: Vec<Vec<String>> = tenants.iter().map(row).collect();
+            output.print(&table(&rows), &json!(tenants));
+        }
+    }
+    Ok(())
+}
+
+fn state(tenant: &TenantRow) -> &'static str {
+    if tenant.is_active { "active" } else { "inactive" }
+}
+
+/// Makes a tenant with its root organization and what the modules seed.
+pub(crate) async fn create_tenant(
+    context: &RequestContext,
+    name: &str,
+    organization: Option<String>,
+) -> Result<TenantCreated> {
+    let wanted = NewTenant {
+        name: name.to_owned(),
+        organization_name: organization,
+        locales: None,
+    };
+    let command = CreateTenant::new(context, wanted)?;
+    let answer = context
+        .execute(&command, |made| Json(json!([made.id, made.organization_id])))
+        .await?;
+    let [id, organization_id] =
+        serde_json::from_value::<[Uuid; 2]>(answer.0).map_err(|error| Error::other(error.to_string()))?;
+    Ok(TenantCreated { id, organization_id })
+}
+
+/// The first tenants in the order in which they were made.
+pub(crate) async fn list_tenants(context: &RequestContext, limit: u32) -> Result<Vec<TenantRow>> {
+    let filter = TenantFilter {
+        sort: TenantSort::CreatedAt,
+        ..TenantFilter::default()
+    };
+    let window = Window { page: 1, size: limit };
+    let mut connection = context.read().await?;
+    let (tenants, _total) = page_of_tenants(&mut connection, context.scope(), &filter, window).await?;
+    Ok(tenants.into_iter().map(|tenant| tenant.row).collect())
+}
+
+/// The tenant with this id or name; without one, the only tenant.
+pub(crate) async fn find_tenant(context: &RequestContext, named: Option<&str>) -> Result<Uuid> {
+    let tenants = list_tenants(context, u32::MAX).await?;
+    let mut found = tenants
+        .iter()
+        .filter(|tenant| named.is_none_or(|named| tenant.name == named || tenant.id.to_string() == named));
+    match (found.next(), found.next()) {
+        (Some(tenant), None) => Ok(tenant.id),
+        (None, _) => match named {
+            Some(named) => Err(Error::other(format!(
+                "there is no tenant `{named}`; `backoffice tenant list` shows them"
+            ))),
+            None => Err(Error::other(
+                "there is no tenant yet; `backoffice init` makes the first one",
+            )),
+        },
+        (Some(_), Some(_)) => Err(Error::other(
+            "more than one tenant fits; name one by its id with --tenant (`backoffice tenant list`)",
+        )),
+    }
+}

@@ -1,0 +1,149 @@
+//! `user` and `roles`.
+
+use backoffice_auth::NewAccount;
+use backoffice_core::RequestContext;
+use secrecy::{ExposeSecret, SecretString};
+use serde_json::json;
+use uuid::Uuid;
+
+use super::organization::root_organization;
+use super::output::{Output, table};
+use super::password::PasswordSource;
+use super::tenant::find_tenant;
+use super::{NamedUser, NewPassword, NewUser, UserCommand};
+use crate::host::Host;
+use crate::{Error, Result};
+
+/// Runs the command.
+pub(super) async fn run(host: &Host, command: UserCommand, output: Output) -> Result<()> {
+    let context = host.context();
+    match command {
+        UserCommand::Create(user) => create(&context, user, output).await,
+        UserCommand::SetPassword(wanted) => set_password(&context, wanted, output).await,
+        UserCommand::List => list(&context, output).await,
+        UserCommand::Enable(user) => set_active(&context, user, true, output).await,
+        UserCommand::Disable(user) => set_active(&context, user, false, output).await,
+    }
+}
+
+async fn create(context: &RequestContext, user: NewUser, output: Output) -> Result<()> {
+    let (password, generated) = password(context, &user.password)?;
+    let tenant = if user.platform {
+        None
+    } else {
+        Some(find_tenant(context, user.tenant.as_deref()).await?)
+    };
+    let organization = match (user.organization, tenant) {
+        (None, Some(tenant)) => Some(root_organization(context, tenant).await?),
+        (organization, _) => organization,
+    };
+    let email = user.email.clone();
+    let account = NewAccount {
+        tenant,
+        organization,
+        email: user.email,
+        name: user.name,
+        password: Some(password),
+        roles: user.roles,
+        super_admin: user.super_admin,
+    };
+    let id = backoffice_auth::create_account(context, account).await?;
+    let shown = generated.as_ref().map(ExposeSecret::expose_secret);
+    let text = format!(
+        "user {email}: {id}{}",
+        shown
+            .map(|password| format!("\npassword, shown this once: {password}"))
+            .unwrap_or_default()
+    );
+    output.print(&text, &json!({"id": id, "email": email, "password": shown}));
+    Ok(())
+}
+
+async fn set_password(context: &RequestContext, wanted: NewPassword, output: Output) -> Result<()> {
+    let (password, generated) = password(context, &wanted.password)?;
+    let tenant = tenant_if_named(context, wanted.user.tenant.as_deref()).await?;
+    backoffice_auth::set_password(context, &wanted.user.email, tenant, password).await?;
+    let shown = generated.as_ref().map(ExposeSecret::expose_secret);
+    let text = match shown {
+        Some(shown) => format!("password of {}, shown this once: {shown}", wanted.user.email),
+        None => format!("password of {} set; its sessions have ended", wanted.user.email),
+    };
+    output.print(&text, &json!({"email": wanted.user.email, "password": shown}));
+    Ok(())
+}
+
+async fn set_active(context: &RequestContext, user: NamedUser, is_active: bool, output: Output) -> Result<()> {
+    let tenant = tenant_if_named(context, user.tenant.as_deref()).await?;
+    backoffice_auth::set_active(context, &user.email, tenant, is_active).await?;
+    let state = if is_active {
+        "may sign in"
+    } else {
+        "may no longer sign in; its sessions have ended"
+    };
+    output.print(
+        &format!("{} {state}", user.email),
+        &json!({"email": user.email, "isActive": is_active}),
+    );
+    Ok(())
+}
+
+async fn list(context: &RequestContext, output: Output) -> Result<()> {
+    let accounts = backoffice_auth::list_accounts(context).await?;
+    let rows: Vec<Vec<String>> = accounts
+        .iter()
+        .map(|account| {
+            let tenant = if account.tenant_id.is_nil() {
+                "platform".to_owned()
+            } else {
+                account.tenant_id.to_string()
+            };
+            let state = if account.is_active { "active" } else { "inactive" };
+            let name = account.name.clone().unwrap_or_default();
+            vec![
+                account.id.to_string(),
+                tenant,
+                state.to_owned(),
+                account.email.clone(),
+                name,
+            ]
+        })
+        .collect();
+    let tenant_id = |id: Uuid| if id.is_nil() { None } else { Some(id) };
+    let values: Vec<_> = accounts
+        .iter()
+        .map(|account| {
+            json!({"id": account.id, "tenantId": tenant_id(account.tenant_id), "email": account.email, "name": account.name,
+                   "isActive": account.is_active})
+        })
+        .collect();
+    output.print(&table(&rows), &json!(values));
+    Ok(())
+}
+
+/// Gives the seeded roles the default grants that are new.
+pub(super) async fn sync_roles(host: &Host, tenant: Option<String>, output: Output) -> Result<()> {
+    let context = host.context();
+    let tenant = tenant_if_named(&context, tenant.as_deref()).await?;
+    let granted = backoffice_auth::sync_roles(&context, tenant).await?;
+    output.print(&format!("{granted} default grants added"), &json!({"granted": granted}));
+    Ok(())
+}
+
+async fn tenant_if_named(context: &RequestContext, named: Option<&str>) -> Result<Option<Uuid>> {
+    match named {
+        Some(named) => find_tenant(context, Some(named)).await.map(Some),
+        None => Ok(None),
+    }
+}
+
+/// The password, and once more if it was generated and has to be shown.
+fn password(context: &RequestContext, source: &PasswordSource) -> Result<(SecretString, Option<SecretString>)> {
+    if source.generate() {
+        let generated = SecretString::from(backoffice_auth::generate_password(context.ids()));
+        return Ok((generated.clone(), Some(generated)));
+    }
+    let given = source
+        .read()?
+        .ok_or_else(|| Error::other("give the password by --password-file, or --generate one"))?;
+    Ok((given, None))
+}

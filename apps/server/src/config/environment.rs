@@ -1,0 +1,92 @@
+//! Variables `BACKOFFICE__SECTION__KEY` and flags `--set section.key=value`.
+
+use backoffice_core::config::ConfigError;
+use config::{Config, File, FileFormat, Value, ValueKind};
+
+const PREFIX: &str = "BACKOFFICE__";
+
+/// Settings whose plain text is a list with commas.
+const LISTS: &[&str] = &["modules", "app.allowed_origins", "i18n.locales"];
+
+/// The settings among these variables: key and value.
+pub(super) fn settings(
+    variables: impl IntoIterator<Item = (String, String)>,
+) -> Result<Vec<(String, Value)>, ConfigError> {
+    let mut found = Vec::new();
+    for (name, text) in variables {
+        let Some(path) = name.strip_prefix(PREFIX) else {
+            continue;
+        };
+        let key = path
+            .split("__")
+            .map(str::to_ascii_lowercase)
+            .collect::<Vec<_>>()
+            .join(".");
+        found.push((key.clone(), value(&key, &text, &name)?));
+    }
+    found.sort_by(|(one, _), (other, _)| one.cmp(other));
+    Ok(found)
+}
+
+/// Text as it is written outside of a file: lists and tables as in TOML, everything else as it stands.
+pub(super) fn value(key: &str, text: &str, origin: &str) -> Result<Value, ConfigError> {
+    let origin = origin.to_owned();
+    let trimmed = text.trim();
+    if trimmed.starts_with(['[', '{']) {
+        return toml_value(trimmed)
+            .map(|kind| Value::new(Some(&origin), kind))
+            .map_err(|_| ConfigError::new(key, format!("{origin} starts like a list or table, but is no TOML")));
+    }
+    if LISTS.contains(&key) {
+        let items = trimmed.split(',').map(str::trim).filter(|item| !item.is_empty());
+        let items: Vec<Value> = items
+            .map(|item| Value::new(Some(&origin), ValueKind::from(item)))
+            .collect();
+        return Ok(Value::new(Some(&origin), ValueKind::Array(items)));
+    }
+    Ok(Value::new(Some(&origin), ValueKind::from(text)))
+}
+
+/// The text is kept out of the error: it may be a secret.
+fn toml_value(text: &str) -> Result<ValueKind, config::ConfigError> {
+    let document = format!("value = {text}");
+    let read = Config::builder()
+        .add_source(File::from_str(&document, FileFormat::Toml))
+        .build()?;
+    read.get::<Value>("value").map(|value| value.kind)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(name: &str, text: &str) -> Vec<(String, Value)> {
+        settings([(name.to_owned(), text.to_owned())]).expect("readable")
+    }
+
+    #[test]
+    fn two_underscores_separate_sections() {
+        let found = read("BACKOFFICE__DATABASE__POOL_SIZE", "4");
+
+        assert_eq!(found[0].0, "database.pool_size");
+        assert_eq!(found[0].1.kind, ValueKind::from("4"));
+    }
+
+    #[test]
+    fn other_variables_are_left_alone() {
+        assert!(read("BACKOFFICE_PG_BIN", "/usr/bin").is_empty());
+    }
+
+    #[test]
+    fn lists_are_written_with_commas_or_as_toml() {
+        for text in ["auth, directory", "[\"auth\", \"directory\"]"] {
+            let list = read("BACKOFFICE__MODULES", text)[0]
+                .1
+                .clone()
+                .into_array()
+                .expect("a list");
+
+            assert_eq!(list.len(), 2, "{text}");
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! Sections `database`, `log` and `admin`.
+
+use std::fs;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use backoffice_core::config::ConfigError;
+use secrecy::SecretString;
+use serde::Deserialize;
+
+/// Section `database`: the server to use. Without a URL the host runs a private PostgreSQL below `data_dir`.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct DatabaseConfig {
+    /// `postgres://` URL of the application's role, which owns nothing.
+    pub url: Option<SecretString>,
+    /// A file with `url`.
+    pub url_file: Option<PathBuf>,
+    /// `postgres://` URL of the role that owns the schema; read by `migrate` and `init` only.
+    pub owner_url: Option<SecretString>,
+    /// A file with `owner_url`.
+    pub owner_url_file: Option<PathBuf>,
+    /// Connections of all worker threads together. Default 16.
+    pub pool_size: usize,
+}
+
+impl Default for DatabaseConfig {
+    fn default() -> Self {
+        Self {
+            url: None,
+            url_file: None,
+            owner_url: None,
+            owner_url_file: None,
+            pool_size: 16,
+        }
+    }
+}
+
+impl DatabaseConfig {
+    /// The application's URL, if a database is configured.
+    ///
+    /// # Errors
+    /// When the file can't be read, or both keys are set.
+    pub fn url(&self) -> Result<Option<SecretString>, ConfigError> {
+        secret("database.url", self.url.as_ref(), self.url_file.as_deref())
+    }
+
+    /// The owner's URL.
+    ///
+    /// # Errors
+    /// As [`DatabaseConfig::url`].
+    pub fn owner_url(&self) -> Result<Option<SecretString>, ConfigError> {
+        secret(
+            "database.owner_url",
+            self.owner_url.as_ref(),
+            self.owner_url_file.as_deref(),
+        )
+    }
+}
+
+fn secret(key: &str, value: Option<&SecretString>, file: Option<&Path>) -> Result<Option<SecretString>, ConfigError> {
+    match (value, file) {
+        (Some(_), Some(_)) => Err(ConfigError::new(
+            key,
+            format!("set either `{key}` or `{key}_file`, not both"),
+        )),
+        (Some(value), None) => Ok(Some(value.clone())),
+        (None, Some(file)) => fs::read_to_string(file)
+            .map(|text| Some(SecretString::from(text.trim().to_owned())))
+            .map_err(|error| ConfigError::new(format!("{key}_file"), format!("{}: {error}", file.display()))),
+        (None, None) => Ok(None),
+    }
+}
+
+/// Section `admin`: the listener of operators.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct AdminConfig {
+    /// Address of `/healthz`, `/readyz` and `/metrics`. Default `127.0.0.1:9090`; nothing there asks who calls.
+    pub listen: SocketAddr,
+}
+
+impl Default for AdminConfig {
+    fn default() -> Self {
+        Self {
+            listen: SocketAddr::from(([127, 0, 0, 1], 9090)),
+        }
+    }
+}
+
+/// How log lines are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LogFormat {
+    /// For people.
+    #[default]
+    Text,
+    /// One JSON object a line.
+    Json,
+}
+
+/// Section `log`.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct LogConfig {
+    /// `text` or `json`. Default `text`.
+    pub format: LogFormat,
+    /// `error`, `warn`, `info`, `debug`, `trace`, or directives such as `info,backoffice_core=debug`. Default `info`.
+    pub level: String,
+}
+
+impl Default for LogConfig {
+    fn default() -> Self {
+        Self {
+            format: LogFormat::Text,
+            level: "info".to_owned(),
+        }
+    }
+}

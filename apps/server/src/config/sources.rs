@@ -1,0 +1,220 @@
+//! Where settings come from, each source winning over the ones before it.
+
+use std::path::{Path, PathBuf};
+
+use backoffice_core::config::{CORE_SECTIONS, Config as CoreConfig, ConfigError};
+use config::{Config, File, FileFormat, FileSourceFile, Value, ValueKind};
+use secrecy::SecretString;
+use serde::de::DeserializeOwned;
+
+use super::environment;
+use super::sections::{AdminConfig, DatabaseConfig, LogConfig};
+use crate::{modules, secrets};
+
+const DEFAULTS: &str = include_str!("defaults.toml");
+const DEFAULT_FILE: &str = "backoffice.toml";
+
+/// What the settings are read from: built-in defaults < `secrets.toml` in `data_dir` < the file < the environment < flags.
+#[derive(Debug, Clone, Default)]
+pub struct Sources {
+    /// The file; when absent, `backoffice.toml` of the working directory if it exists.
+    pub file: Option<PathBuf>,
+    /// The environment's variables.
+    pub environment: Vec<(String, String)>,
+    /// `section.key` and value, from the command line.
+    pub flags: Vec<(String, String)>,
+}
+
+/// The settings that were read.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    pub(super) raw: Config,
+    sources: Sources,
+    /// The folder of everything that the host writes.
+    pub data_dir: PathBuf,
+    /// The names of the enabled modules; all that are compiled in when absent.
+    pub modules: Option<Vec<String>>,
+    /// Section `database`.
+    pub database: DatabaseConfig,
+    /// Section `admin`.
+    pub admin: AdminConfig,
+    /// Section `log`.
+    pub log: LogConfig,
+    /// The application's URL, when a database is configured.
+    pub database_url: Option<SecretString>,
+}
+
+impl Sources {
+    /// Reads the settings.
+    ///
+    /// # Errors
+    /// Names the key, variable or file that can't be used.
+    pub fn read(self) -> Result<Settings, ConfigError> {
+        self.read_with(Vec::new())
+    }
+
+    /// Reads the settings with values below everything but the defaults.
+    fn read_with(self, fallbacks: Vec<(String, Value)>) -> Result<Settings, ConfigError> {
+        let data_dir: PathBuf = section(&self.merge(None, &fallbacks)?, "data_dir")?;
+        let secrets_file = secrets::path(&data_dir);
+        let raw = self.merge(secrets_file.is_file().then_some(secrets_file.as_path()), &fallbacks)?;
+        let database: DatabaseConfig = section(&raw, "database")?;
+        if database.pool_size == 0 {
+            return Err(ConfigError::new("database.pool_size", "must be at least 1"));
+        }
+        Ok(Settings {
+            data_dir,
+            modules: section(&raw, "modules")?,
+            database_url: database.url()?,
+            database,
+            admin: section(&raw, "admin")?,
+            log: section(&raw, "log")?,
+            raw,
+            sources: self,
+        })
+    }
+
+    fn merge(&self, secrets: Option<&Path>, fallbacks: &[(String, Value)]) -> Result<Config, ConfigError> {
+        let unreadable = |error: config::ConfigError| ConfigError::new("configuration", error.to_string());
+        let mut builder = Config::builder().add_source(File::from_str(DEFAULTS, FileFormat::Toml));
+        for (key, value) in fallbacks {
+            builder = builder.set_default(key, value.clone()).map_err(unreadable)?;
+        }
+        if let Some(secrets) = secrets {
+            builder = builder.add_source(known_sections(secrets).map_err(unreadable)?);
+        }
+        if let Some(file) = self.file()? {
+            builder = builder.add_source(toml_file(&file));
+        }
+        for (key, value) in environment::settings(self.environment.iter().cloned())? {
+            builder = builder.set_override(&key, value).map_err(|_| bad_key(&key))?;
+        }
+        for (key, text) in &self.flags {
+            let value = environment::value(key, text, "the command line")?;
+            builder = builder.set_override(key, value).map_err(|_| bad_key(key))?;
+        }
+        builder.build().map_err(unreadable)
+    }
+
+    fn file(&self) -> Result<Option<PathBuf>, ConfigError> {
+        match &self.file {
+            Some(file) if file.is_file() => Ok(Some(file.clone())),
+            Some(file) => Err(ConfigError::new(
+                "--config",
+                format!("{} does not exist", file.display()),
+            )),
+            None => Ok(Some(PathBuf::from(DEFAULT_FILE)).filter(|file| file.is_file())),
+        }
+    }
+}
+
+impl Settings {
+    /// Whether no database is configured: a private one is used, and cookies work without TLS.
+    #[must_use]
+    pub fn is_development(&self) -> bool {
+        self.database_url.is_none()
+    }
+
+    /// The configuration as modules see it.
+    #[must_use]
+    pub fn to_core(&self) -> CoreConfig {
+        CoreConfig::new(self.raw.clone(), self.is_development())
+    }
+
+    /// Whether something is set under this key.
+    #[must_use]
+    pub fn has(&self, key: &str) -> bool {
+        self.raw
+            .get::<Value>(key)
+            .is_ok_and(|value| value.kind != ValueKind::Nil)
+    }
+
+    /// Where the value of this key was set: a file, a variable, the command line.
+    #[must_use]
+    pub fn origin(&self, key: &str) -> Option<String> {
+        self.raw
+            .get::<Value>(key)
+            .ok()
+            .and_then(|value| value.origin().map(str::to_owned))
+    }
+
+    /// Reads the sources again, after something was written.
+    ///
+    /// # Errors
+    /// As [`Sources::read`].
+    pub fn reread(&self) -> Result<Self, ConfigError> {
+        self.sources.clone().read()
+    }
+
+    /// The same with values for what is not set.
+    pub(crate) fn with_fallbacks(&self, fallbacks: Vec<(String, Value)>) -> Result<Self, ConfigError> {
+        self.sources.clone().read_with(fallbacks)
+    }
+}
+
+/// The generated file without the sections of modules that this build lacks: nobody wrote them by hand.
+fn known_sections(file: &Path) -> Result<Config, config::ConfigError> {
+    let modules = modules::compiled();
+    let is_known = |name: &str| {
+        CORE_SECTIONS.contains(&name) || modules.iter().any(|module| module.config_sections.contains(&name))
+    };
+    let read = Config::builder().add_source(toml_file(file)).build()?;
+    let mut known = Config::builder();
+    for (name, section) in read.cache.into_table()? {
+        if is_known(&name) {
+            known = known.set_default(name, section)?;
+        }
+    }
+    known.build()
+}
+
+fn toml_file(path: &Path) -> File<FileSourceFile, FileFormat> {
+    File::new(&path.to_string_lossy(), FileFormat::Toml)
+}
+
+fn section<T: DeserializeOwned + Default>(raw: &Config, name: &str) -> Result<T, ConfigError> {
+    CoreConfig::new(raw.clone(), false).section(name)
+}
+
+fn bad_key(key: &str) -> ConfigError {
+    ConfigError::new(
+        key,
+        "is no name of a setting; write section.key, or BACKOFFICE__SECTION__KEY in the environment",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use backoffice_core::config::{AppConfig, HttpConfig, RateLimitConfig};
+
+    use super::*;
+
+    #[test]
+    fn the_written_defaults_are_those_of_the_sections() {
+        let settings = Sources::default().read().expect("defaults");
+        let core = settings.to_core();
+
+        assert_eq!(
+            format!("{:?}", core.section::<HttpConfig>("http")),
+            format!("{:?}", ok(HttpConfig::default()))
+        );
+        assert_eq!(
+            format!("{:?}", core.section::<AppConfig>("app")),
+            format!("{:?}", ok(AppConfig::default()))
+        );
+        assert_eq!(
+            format!("{:?}", core.section::<RateLimitConfig>("rate_limits")),
+            format!("{:?}", ok(RateLimitConfig::default()))
+        );
+        assert_eq!(
+            format!("{:?}", settings.database),
+            format!("{:?}", DatabaseConfig::default())
+        );
+        assert_eq!(format!("{:?}", settings.admin), format!("{:?}", AdminConfig::default()));
+        assert_eq!(format!("{:?}", settings.log), format!("{:?}", LogConfig::default()));
+    }
+
+    fn ok<T>(value: T) -> Result<T, ConfigError> {
+        Ok(value)
+    }
+}

@@ -1,0 +1,255 @@
+//! The database as the host sees it: reachable, the right roles, the right schema.
+
+use std::str::FromStr;
+
+use backoffice_core::Module;
+use backoffice_core::config::ConfigError;
+use backoffice_core::db::{self, MigrationState};
+use diesel_async::AsyncPgConnection;
+use postgres_protocol::password::scram_sha_256;
+use secrecy::{ExposeSecret, SecretString};
+use tokio_postgres::error::SqlState;
+use tokio_postgres::{Client, Config, NoTls};
+
+use crate::{Error, Result};
+
+/// What the application's role could do to the schema; all of it must be false.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RolePowers {
+    /// It is a superuser.
+    pub superuser: bool,
+    /// It bypasses row-level security.
+    pub bypass: bool,
+    /// It owns a table, or is a member of a role that does.
+    pub owner: bool,
+}
+
+impl RolePowers {
+    /// What is wrong with the role and what to do, if anything.
+    #[must_use]
+    pub fn refusal(self, role: &str) -> Option<String> {
+        let quoted = quote(role);
+        if self.superuser {
+            return Some(format!(
+                "the role {role} is a superuser; use another one, or run `alter role {quoted} nosuperuser`"
+            ));
+        }
+        if self.bypass {
+            return Some(format!(
+                "the role {role} bypasses row-level security; run `alter role {quoted} nobypassrls`"
+            ));
+        }
+        self.owner.then(|| {
+            format!(
+                "the role {role} owns tables, itself or through a membership, so it could lift the separation of tenants; put the \
+                 owner into database.owner_url, another role into database.url, and run `backoffice migrate`"
+            )
+        })
+    }
+}
+
+/// Reads a URL.
+///
+/// # Errors
+/// When it is no `postgres://` URL; the text is kept out of the error.
+pub fn parse(key: &str, url: &SecretString) -> Result<Config> {
+    let mut config = Config::from_str(url.expose_secret()).map_err(|_| {
+        ConfigError::new(
+            key,
+            "is no valid URL of the form postgres://user:password@host:5432/name",
+        )
+    })?;
+    if config.get_user().is_none() {
+        return Err(ConfigError::new(key, "names no user").into());
+    }
+    if config.get_connect_timeout().is_none() {
+        config.connect_timeout(std::time::Duration::from_secs(5));
+    }
+    config.application_name("backoffice-host");
+    Ok(config)
+}
+
+/// Connects outside of the pools.
+///
+/// # Errors
+/// When the database can't be reached or refuses the role.
+pub async fn connect(config: &Config) -> Result<Client, tokio_postgres::Error> {
+    let (client, connection) = config.connect(NoTls).await?;
+    tokio::spawn(async move {
+        if let Err(error) = connection.await {
+            tracing::debug!(%error, "a database connection of the host ended");
+        }
+    });
+    Ok(client)
+}
+
+/// What the role of this connection could do.
+///
+/// # Errors
+/// When the database can't be reached.
+pub async fn role_powers(client: &Client) -> Result<RolePowers> {
+    let row = client
+        .query_one(
+            "select rolsuper, rolbypassrls, exists (\
+                 select from pg_class c \
+                 where c.relkind in ('r', 'p') and c.relnamespace = to_regnamespace(current_schema()) \
+                   and pg_has_role(r.oid, c.relowner, 'usage')) \
+             from pg_roles r where rolname = current_user",
+            &[],
+        )
+        .await?;
+    Ok(RolePowers {
+        superuser: row.try_get(0)?,
+        bypass: row.try_get(1)?,
+        owner: row.try_get(2)?,
+    })
+}
+
+/// How the schema relates to these modules.
+///
+/// # Errors
+/// When the database can't be reached.
+pub async fn schema_state(client: Client, modules: &[&'static Module]) -> Result<MigrationState> {
+    let mut connection = AsyncPgConnection::try_from(client)
+        .await
+        .map_err(|error| Error::other(format!("the database refused: {error}")))?;
+    Ok(db::migration_state(&mut connection, modules).await?)
+}
+
+/// What to say when the schema is not that of this build.
+#[must_use]
+pub fn schema_refusal(state: &MigrationState) -> Option<String> {
+    match state {
+        MigrationState::Current => None,
+        MigrationState::Pending(missing) => Some(format!(
+            "the schema lacks {} migrations; run `backoffice migrate`",
+            missing.len()
+        )),
+        MigrationState::Unknown(unknown) => Some(format!(
+            "the schema is newer than this build (it has {}); start the newer build, or restore an older backup",
+            unknown.join(", ")
+        )),
+    }
+}
+
+/// Refuses a database that this build must not serve: wrong role, wrong schema.
+///
+/// # Errors
+/// Says what is wrong and what to do.
+pub async fn check(url: &SecretString, modules: &[&'static Module]) -> Result<()> {
+    let config = parse("database.url", url)?;
+    let client = connect(&config).await?;
+    let powers = role_powers(&client).await?;
+    if let Some(refusal) = powers.refusal(config.get_user().unwrap_or_default()) {
+        return Err(ConfigError::new("database.url", refusal).into());
+    }
+    match schema_refusal(&schema_state(client, modules).await?) {
+        Some(refusal) => Err(Error::other(refusal)),
+        None => Ok(()),
+    }
+}
+
+/// Brings the schema up as its owner, after making the application's role if it is missing. Returns the number of migrations applied.
+///
+/// # Errors
+/// When a URL can't be used, the owner may not make roles, or a migration fails.
+pub async fn migrate(url: &SecretString, owner_url: &SecretString, modules: &[&'static Module]) -> Result<usize> {
+    let application = parse("database.url", url)?;
+    let owner = parse("database.owner_url", owner_url)?;
+    let role = application.get_user().unwrap_or_default().to_owned();
+    if owner.get_user() == Some(&role) {
+        return Err(ConfigError::new(
+            "database.owner_url",
+            format!("must be another role than {role} of database.url"),
+        )
+        .into());
+    }
+    let client = connect(&owner).await?;
+    make_role(&client, &application, &role).await?;
+    drop(client);
+    Ok(db::migrate(owner_url, &role, modules).await?)
+}
+
+/// Makes the application's role, or gives it the configured password when it can't sign in with that.
+async fn make_role(owner: &Client, application: &Config, role: &str) -> Result<()> {
+    let known = owner
+        .query_opt("select from pg_roles where rolname = $1", &[&role])
+        .await?
+        .is_some();
+    // Hashed here, so that the password is in no log of the server.
+    let password = application
+        .get_password()
+        .map(|password| format!(" password '{}'", scram_sha_256(password)));
+    let password = password.unwrap_or_default();
+    let statement = if !known {
+        format!(
+            "create role {} login nosuperuser nobypassrls nocreatedb nocreaterole{password}",
+            quote(role)
+        )
+    } else if refuses_password(application).await && !password.is_empty() {
+        format!("alter role {} login{password}", quote(role))
+    } else {
+        return Ok(());
+    };
+    owner.batch_execute(&statement).await.map_err(|error| {
+        let reason = error.as_db_error().map_or_else(|| error.to_string(), |refused| refused.message().to_owned());
+        Error::other(format!(
+            "the role {role} of database.url can't be made or changed by the role of database.owner_url ({reason}); as an administrator \
+             of the server run `create role {} login password '…'`, then `backoffice migrate` again",
+            quote(role)
+        ))
+    })
+}
+
+async fn refuses_password(config: &Config) -> bool {
+    match connect(config).await {
+        Ok(_) => false,
+        Err(error) => matches!(
+            error.code(),
+            Some(code) if *code == SqlState::INVALID_PASSWORD || *code == SqlState::INVALID_AUTHORIZATION_SPECIFICATION
+        ),
+    }
+}
+
+/// A name as an SQL identifier.
+#[must_use]
+pub fn quote(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NONE: RolePowers = RolePowers {
+        superuser: false,
+        bypass: false,
+        owner: false,
+    };
+
+    #[test]
+    fn a_role_without_powers_is_accepted() {
+        assert_eq!(NONE.refusal("app"), None);
+    }
+
+    #[test]
+    fn every_power_is_refused_with_a_next_step() {
+        for powers in [
+            RolePowers {
+                superuser: true,
+                ..NONE
+            },
+            RolePowers { bypass: true, ..NONE },
+            RolePowers { owner: true, ..NONE },
+        ] {
+            let refusal = powers.refusal("app").expect("refused");
+
+            assert!(refusal.contains('`'), "{refusal}");
+        }
+    }
+
+    #[test]
+    fn a_name_can_not_leave_its_quotes() {
+        assert_eq!(quote("a\"; drop"), "\"a\"\"; drop\"");
+    }
+}

@@ -1,0 +1,250 @@
+//! `doctor`: is the set-up sound, and what to do where it is not.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use backoffice_core::Module;
+use backoffice_core::config::AppConfig;
+use backoffice_core::module::in_order;
+use backoffice_core::time::{Clock, SystemClock};
+use backoffice_local_postgres::Environment;
+use serde_json::json;
+use tokio_postgres::Client;
+
+use crate::config::Settings;
+use crate::private_database::PrivateDatabase;
+use crate::{Result, database, host, modules};
+
+/// Clocks further apart than this make tokens and windows end at the wrong time.
+const CLOCK_TOLERANCE: Duration = Duration::from_secs(2);
+
+/// How a check went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Verdict {
+    Ok,
+    Warn,
+    Fail,
+}
+
+/// One line of the report.
+#[derive(Debug)]
+struct Finding {
+    verdict: Verdict,
+    subject: &'static str,
+    text: String,
+}
+
+/// What was found so far.
+#[derive(Debug, Default)]
+struct Report(Vec<Finding>);
+
+impl Verdict {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Warn => "warn",
+            Self::Fail => "fail",
+        }
+    }
+}
+
+impl Report {
+    fn add(&mut self, verdict: Verdict, subject: &'static str, text: impl Into<String>) {
+        self.0.push(Finding {
+            verdict,
+            subject,
+            text: text.into(),
+        });
+    }
+
+    /// Notes the outcome and gives the value to the checks that build on it.
+    fn note<T>(&mut self, subject: &'static str, fine: impl FnOnce(&T) -> String, outcome: Result<T>) -> Option<T> {
+        match outcome {
+            Ok(value) => {
+                self.add(Verdict::Ok, subject, fine(&value));
+                Some(value)
+            }
+            Err(error) => {
+                self.add(Verdict::Fail, subject, error.to_string());
+                None
+            }
+        }
+    }
+
+    fn print(&self, json: bool) {
+        if json {
+            let lines: Vec<_> = self
+                .0
+                .iter()
+                .map(|finding| json!({"verdict": finding.verdict.word(), "subject": finding.subject, "text": finding.text}))
+                .collect();
+            println!("{:#}", json!(lines));
+            return;
+        }
+        for Finding { verdict, subject, text } in &self.0 {
+            println!("{:<4}  {subject:<10}  {text}", verdict.word());
+        }
+    }
+
+    fn code(&self) -> ExitCode {
+        let failed = self.0.iter().any(|finding| finding.verdict == Verdict::Fail);
+        if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+    }
+}
+
+/// Checks everything that it can reach; a failed check does not hide the later ones. Fails when one of them does.
+pub(crate) async fn run(settings: &Settings, json: bool) -> Result<ExitCode> {
+    let mut report = Report::default();
+    let enabled = modules::enabled(settings.modules.as_deref()).and_then(|modules| Ok(in_order(&modules)?));
+    let enabled = report.note("modules", |modules| names(modules), enabled);
+    if let Some(enabled) = &enabled {
+        check_configuration(&mut report, settings);
+        check_database(&mut report, settings, enabled).await;
+    }
+    check_public_url(&mut report, settings);
+    report.print(json);
+    Ok(report.code())
+}
+
+fn names(modules: &[&'static Module]) -> String {
+    if modules.is_empty() {
+        return "none".to_owned();
+    }
+    modules.iter().map(|module| module.name).collect::<Vec<_>>().join(", ")
+}
+
+/// The modules judge their own sections, the strength of secrets included.
+fn check_configuration(report: &mut Report, settings: &Settings) {
+    report.note(
+        "settings",
+        |()| "every section is readable".to_owned(),
+        host::check_settings(settings),
+    );
+    match host::lacks_secrets(settings) {
+        Ok(false) => report.add(Verdict::Ok, "secrets", "present"),
+        Ok(true) if settings.is_development() => {
+            report.add(
+                Verdict::Ok,
+                "secrets",
+                "none yet; the first `backoffice serve` makes them",
+            );
+        }
+        Ok(true) => report.add(
+            Verdict::Fail,
+            "secrets",
+            "auth.jwt.keys is not set; run `backoffice init`",
+        ),
+        Err(error) => report.add(Verdict::Fail, "secrets", error.to_string()),
+    }
+}
+
+async fn check_database(report: &mut Report, settings: &Settings, enabled: &[&'static Module]) {
+    if let Some(url) = &settings.database_url {
+        let client = connect(url).await;
+        let Some((client, role)) = report.note("database", |_| "reachable".to_owned(), client) else {
+            return;
+        };
+        check_role(report, &client, &role).await;
+        check_clock(report, &client).await;
+        check_schema(report, client, enabled).await;
+        return;
+    }
+    let binaries = backoffice_local_postgres::find(&Environment::current());
+    let fine = |found: &backoffice_local_postgres::Binaries| format!("PostgreSQL in {}", found.dir.display());
+    report.note("binaries", fine, binaries.map_err(Into::into));
+    if !settings.data_dir.join("postgres").exists() {
+        report.add(
+            Verdict::Ok,
+            "database",
+            "none yet; the first `backoffice serve` makes a private one",
+        );
+        return;
+    }
+    let private = PrivateDatabase::start(&settings.data_dir, enabled).await;
+    let fine = |_: &PrivateDatabase| format!("private, in {}; its schema is current", settings.data_dir.display());
+    if let Some(private) = report.note("database", fine, private)
+        && let Err(error) = private.stop().await
+    {
+        report.add(Verdict::Warn, "database", error.to_string());
+    }
+    report.add(
+        Verdict::Warn,
+        "production",
+        "a private database is for development; set database.url for anything else",
+    );
+}
+
+async fn connect(url: &secrecy::SecretString) -> Result<(Client, String)> {
+    let config = database::parse("database.url", url)?;
+    let client = database::connect(&config).await?;
+    Ok((client, config.get_user().unwrap_or_default().to_owned()))
+}
+
+async fn check_role(report: &mut Report, client: &Client, role: &str) {
+    match database::role_powers(client).await.map(|powers| powers.refusal(role)) {
+        Ok(None) => report.add(
+            Verdict::Ok,
+            "role",
+            format!("{role} owns nothing and can't bypass row-level security"),
+        ),
+        Ok(Some(refusal)) => report.add(Verdict::Fail, "role", refusal),
+        Err(error) => report.add(Verdict::Fail, "role", error.to_string()),
+    }
+}
+
+async fn check_clock(report: &mut Report, client: &Client) {
+    let before = SystemClock.now().unix_millis();
+    let asked = client
+        .query_one("select (extract(epoch from clock_timestamp()) * 1000)::bigint", &[])
+        .await;
+    let after = SystemClock.now().unix_millis();
+    match asked.and_then(|row| row.try_get::<_, i64>(0)) {
+        Ok(server) => {
+            let apart = (server - (before + after) / 2).unsigned_abs();
+            let close = Duration::from_millis(apart) <= CLOCK_TOLERANCE;
+            let text = format!("{apart} ms between this machine and the database");
+            if close {
+                report.add(Verdict::Ok, "clock", text);
+            } else {
+                report.add(Verdict::Warn, "clock", format!("{text}; set both by NTP"));
+            }
+        }
+        Err(error) => report.add(Verdict::Fail, "clock", error.to_string()),
+    }
+}
+
+async fn check_schema(report: &mut Report, client: Client, enabled: &[&'static Module]) {
+    let state = database::schema_state(client, enabled).await;
+    let refusal = state.as_ref().map(database::schema_refusal);
+    match refusal {
+        Ok(None) => report.add(Verdict::Ok, "schema", "current"),
+        Ok(Some(refusal)) => report.add(Verdict::Fail, "schema", refusal),
+        Err(error) => report.add(Verdict::Fail, "schema", error.to_string()),
+    }
+}
+
+fn check_public_url(report: &mut Report, settings: &Settings) {
+    let app = settings.to_core().section::<AppConfig>("app").map_err(Into::into);
+    let Some(app) = report.note("app", |_| "readable".to_owned(), app) else {
+        return;
+    };
+    let url = app.public_url.as_deref().map(url::Url::parse);
+    let (verdict, text) = match url {
+        None if settings.is_development() => (Verdict::Ok, "none: links lead to the listener".to_owned()),
+        None => (
+            Verdict::Warn,
+            "not set; set app.public_url, or no mail can carry a link".to_owned(),
+        ),
+        Some(Err(error)) => (
+            Verdict::Fail,
+            format!("{error}; write an origin such as https://office.example"),
+        ),
+        Some(Ok(url)) if url.path() != "/" || url.query().is_some() || !url.has_host() => (
+            Verdict::Fail,
+            format!("{url} is more than an origin; write https://office.example"),
+        ),
+        Some(Ok(url)) if url.scheme() != "https" => (Verdict::Warn, format!("{url} is not https")),
+        Some(Ok(url)) => (Verdict::Ok, url.to_string()),
+    };
+    report.add(verdict, "public_url", text);
+}

@@ -1,0 +1,151 @@
+//! The first tenant, its organization and its first administrator.
+
+use std::net::SocketAddr;
+
+use secrecy::{ExposeSecret, SecretString};
+use serde_json::{Value, json};
+
+use crate::Result;
+#[cfg(feature = "directory")]
+use crate::cli::tenant::{create_tenant, list_tenants};
+use crate::host::Host;
+
+/// What the first tenant is to be.
+#[derive(Debug)]
+pub(crate) struct Wanted {
+    /// Name of the tenant.
+    pub(crate) tenant: String,
+    /// Name of its root organization.
+    pub(crate) organization: String,
+    /// Address of the first administrator.
+    pub(crate) email: String,
+    /// Its password; generated when absent.
+    pub(crate) password: Option<SecretString>,
+}
+
+impl Default for Wanted {
+    fn default() -> Self {
+        Self {
+            tenant: "Main".to_owned(),
+            organization: "Main".to_owned(),
+            email: "admin@example.com".to_owned(),
+            password: None,
+        }
+    }
+}
+
+/// What was made.
+#[derive(Debug)]
+pub(crate) struct Welcome {
+    tenant: String,
+    /// Address, and the password if it was generated. Absent when no module has accounts.
+    administrator: Option<(String, Option<SecretString>)>,
+}
+
+impl Welcome {
+    /// Everything that somebody needs to begin, the password included: it is shown this once.
+    pub(crate) fn text(&self, listen: SocketAddr) -> String {
+        let base = format!("http://{listen}/api");
+        let mut text = format!("\nBackoffice at {base}\n\n  tenant         {}\n", self.tenant);
+        if let Some((email, password)) = &self.administrator {
+            let shown = password
+                .as_ref()
+                .map_or("(as given)", |password| password.expose_secret());
+            text.push_str(&format!("  administrator  {email}\n  password       {shown}\n\n"));
+            if password.is_some() {
+                text.push_str("The password is shown this once. Sign in with:\n\n");
+            }
+            let body = json!({"email": email, "password": shown});
+            text.push_str(&format!(
+                "  curl -s {base}/auth/login -H 'content-type: application/json' -d '{body}'\n"
+            ));
+        }
+        text
+    }
+
+    /// The same for scripts.
+    pub(crate) fn to_json(&self) -> Value {
+        let administrator = self.administrator.as_ref();
+        json!({
+            "tenant": self.tenant,
+            "email": administrator.map(|(email, _)| email),
+            "password": administrator.and_then(|(_, password)| password.as_ref()).map(ExposeSecret::expose_secret),
+        })
+    }
+}
+
+/// Makes them unless they are there; what an interrupted start left out is added.
+#[cfg(not(feature = "directory"))]
+pub(crate) async fn run(_host: &Host, wanted: &Wanted) -> Result<Option<Welcome>> {
+    // Without the module there are no tenants, and nothing that could be told about one.
+    let _nobody = (&wanted.tenant, &wanted.organization, &wanted.email, &wanted.password);
+    Ok(None)
+}
+
+/// Makes them unless they are there; what an interrupted start left out is added.
+#[cfg(feature = "directory")]
+pub(crate) async fn run(host: &Host, wanted: &Wanted) -> Result<Option<Welcome>> {
+    if !host.has("directory") {
+        return Ok(None);
+    }
+    let context = host.context();
+    let tenants = list_tenants(&context, 1).await?;
+    let tenant = match tenants.first() {
+        Some(tenant) => tenant.id,
+        None => {
+            create_tenant(&context, &wanted.tenant, Some(wanted.organization.clone()))
+                .await?
+                .id
+        }
+    };
+    let administrator = administrator(host, &context, tenant, wanted).await?;
+    if !tenants.is_empty() && administrator.is_none() {
+        return Ok(None);
+    }
+    let name = tenants
+        .into_iter()
+        .next()
+        .map_or_else(|| wanted.tenant.clone(), |tenant| tenant.name);
+    Ok(Some(Welcome {
+        tenant: name,
+        administrator,
+    }))
+}
+
+#[cfg(all(feature = "directory", not(feature = "auth")))]
+async fn administrator(
+    _host: &Host,
+    _context: &backoffice_core::RequestContext,
+    _tenant: uuid::Uuid,
+    wanted: &Wanted,
+) -> Result<Option<(String, Option<SecretString>)>> {
+    let _nobody = (&wanted.email, &wanted.password);
+    Ok(None)
+}
+
+#[cfg(feature = "auth")]
+async fn administrator(
+    host: &Host,
+    context: &backoffice_core::RequestContext,
+    tenant: uuid::Uuid,
+    wanted: &Wanted,
+) -> Result<Option<(String, Option<SecretString>)>> {
+    if !host.has("auth") || !backoffice_auth::list_accounts(context).await?.is_empty() {
+        return Ok(None);
+    }
+    let generated = wanted
+        .password
+        .is_none()
+        .then(|| SecretString::from(backoffice_auth::generate_password(context.ids())));
+    let account = backoffice_auth::NewAccount {
+        tenant: Some(tenant),
+        organization: Some(crate::cli::organization::root_organization(context, tenant).await?),
+        email: wanted.email.clone(),
+        name: None,
+        password: wanted.password.clone().or_else(|| generated.clone()),
+        roles: vec!["admin".to_owned()],
+        super_admin: true,
+    };
+    backoffice_auth::create_account(context, account).await?;
+    Ok(Some((wanted.email.clone(), generated)))
+}

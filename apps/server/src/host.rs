@@ -1,0 +1,138 @@
+//! An opened host: settings, composed platform, database. Commands and `serve` begin here.
+
+use backoffice_core::ids::Ids;
+use backoffice_core::module::in_order;
+use backoffice_core::{Module, RequestContext, Runtime};
+use secrecy::SecretString;
+
+use crate::app::{Backoffice, Composition};
+use crate::config::Settings;
+use crate::private_database::PrivateDatabase;
+use crate::{Result, database, modules, secrets};
+
+/// What the platform is opened for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// Serving: the secrets must be there.
+    Serve,
+    /// A command that signs no tokens: missing secrets are replaced for its duration.
+    Command,
+}
+
+/// The opened host. [`Host::close`] ends it in order.
+#[derive(Debug)]
+pub(crate) struct Host {
+    pub(crate) settings: Settings,
+    pub(crate) office: Backoffice,
+    private: Option<PrivateDatabase>,
+}
+
+impl Host {
+    /// Starts or checks the database, and composes the enabled modules.
+    pub(crate) async fn open(settings: Settings, purpose: Purpose) -> Result<Self> {
+        let settings = with_secrets(settings, purpose)?;
+        let modules = in_order(&modules::enabled(settings.modules.as_deref())?)?;
+        // Before the database, so that a mistake in the configuration shows without starting anything.
+        let url = settings.database_url.clone();
+        if let Some(url) = &url {
+            database::parse("database.url", url)?;
+        }
+        let mut office = compose(&settings, &modules, url.clone().unwrap_or_else(unused_url))?;
+        let private = if let Some(url) = url {
+            database::check(&url, &modules).await?;
+            None
+        } else {
+            let private = PrivateDatabase::start(&settings.data_dir, &modules).await?;
+            office = office.with_url(private.url())?;
+            Some(private)
+        };
+        Ok(Self {
+            settings,
+            office,
+            private,
+        })
+    }
+
+    /// A runtime for work of this process beside the requests.
+    pub(crate) fn runtime(&self) -> Runtime {
+        self.office.runtime(4)
+    }
+
+    /// The platform itself as the actor.
+    #[cfg_attr(
+        not(feature = "directory"),
+        expect(dead_code, reason = "commands on data need a module")
+    )]
+    pub(crate) fn context(&self) -> RequestContext {
+        RequestContext::system(&self.runtime())
+    }
+
+    /// Whether the module is enabled.
+    pub(crate) fn has(&self, module: &str) -> bool {
+        self.office
+            .platform()
+            .modules()
+            .iter()
+            .any(|enabled| enabled.name == module)
+    }
+
+    /// Ends the private PostgreSQL, after everything that uses it.
+    pub(crate) async fn close(self) -> Result<()> {
+        let Self { private, office, .. } = self;
+        drop(office);
+        match private {
+            Some(private) => private.stop().await,
+            None => Ok(()),
+        }
+    }
+}
+
+fn with_secrets(settings: Settings, purpose: Purpose) -> Result<Settings> {
+    if !lacks_secrets(&settings)? {
+        return Ok(settings);
+    }
+    if settings.is_development() {
+        secrets::make_missing(&settings, &Ids::default())?;
+        return Ok(settings.reread()?);
+    }
+    match purpose {
+        // The module refuses them and says why.
+        Purpose::Serve => Ok(settings),
+        Purpose::Command => Ok(settings.with_fallbacks(secrets::ephemeral(&Ids::default()))?),
+    }
+}
+
+/// Whether an enabled module needs secrets that are not set.
+pub(crate) fn lacks_secrets(settings: &Settings) -> Result<bool> {
+    let needed = modules::enabled(settings.modules.as_deref())?
+        .iter()
+        .any(|module| module.name == "auth");
+    Ok(needed && !settings.has(secrets::JWT_KEYS))
+}
+
+/// Lets core and the enabled modules judge their sections, without a database. Missing secrets are no fault here.
+///
+/// # Errors
+/// Names the key.
+pub(crate) fn check_settings(settings: &Settings) -> Result<()> {
+    let modules = in_order(&modules::enabled(settings.modules.as_deref())?)?;
+    let settings = if lacks_secrets(settings)? {
+        settings.with_fallbacks(secrets::ephemeral(&Ids::default()))?
+    } else {
+        settings.clone()
+    };
+    compose(&settings, &modules, unused_url())?;
+    Ok(())
+}
+
+fn unused_url() -> SecretString {
+    "postgres://unused@localhost/unused".to_owned().into()
+}
+
+fn compose(settings: &Settings, modules: &[&'static Module], url: SecretString) -> Result<Backoffice> {
+    Composition::new(settings.to_core())
+        .modules(modules)
+        .compiled(&modules::compiled())
+        .pool_size(settings.database.pool_size)
+        .build(url)
+}

@@ -1,0 +1,40 @@
+//! The only list of modules. A new module is one line here and one Cargo feature in the manifest.
+
+use backoffice_core::Module;
+
+/// The modules that are compiled in. The order does not matter: the platform sorts them by what they require.
+#[must_use]
+pub fn compiled() -> Vec<&'static Module> {
+    vec![
+        #[cfg(feature = "api-docs")]
+        &backoffice_api_docs::MODULE,
+        #[cfg(feature = "audit-logs")]
+        &backoffice_audit_logs::MODULE,
+        #[cfg(feature = "auth")]
+        &backoffice_auth::MODULE,
+        #[cfg(feature = "directory")]
+        &backoffice_directory::MODULE,
+    ]
+}
+
+/// The modules that a configuration enables: all that are compiled in, unless `modules` lists some.
+///
+/// # Errors
+/// Names a listed module that is not compiled in.
+pub fn enabled(wanted: Option<&[String]>) -> crate::Result<Vec<&'static Module>> {
+    let compiled = compiled();
+    let Some(wanted) = wanted else { return Ok(compiled) };
+    wanted.iter().map(|name| find(&compiled, name)).collect()
+}
+
+fn find(compiled: &[&'static Module], name: &str) -> crate::Result<&'static Module> {
+    compiled
+        .iter()
+        .find(|module| module.name == name)
+        .copied()
+        .ok_or_else(|| {
+            let known: Vec<&str> = compiled.iter().map(|module| module.name).collect();
+            let message = format!("`{name}` is not compiled in; this build has: {}", known.join(", "));
+            backoffice_core::config::ConfigError::new("modules", message).into()
+        })
+}

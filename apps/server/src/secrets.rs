@@ -1,0 +1,169 @@
+//! `secrets.toml` in the data folder: what `init` and the first start generate, readable by its owner only.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::io::Write as _;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use backoffice_core::config::ConfigError;
+use backoffice_core::ids::Ids;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD_NO_PAD;
+use config::{Value, ValueKind};
+use secrecy::{ExposeSecret, SecretString};
+use serde::Deserialize;
+
+use crate::config::Settings;
+use crate::{Error, Result};
+
+/// The setting with the keys that sign access tokens.
+pub const JWT_KEYS: &str = "auth.jwt.keys";
+
+const FILE: &str = "secrets.toml";
+
+/// Keys that are kept: the one that signs, and the one before it.
+const KEPT: usize = 2;
+
+/// What the file holds. Unknown content is an error, because writing the file again would lose it.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Document {
+    auth: AuthSecrets,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct AuthSecrets {
+    jwt: Keys,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Keys {
+    keys: Vec<Key>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Key {
+    kid: String,
+    secret: SecretString,
+}
+
+/// The file of this data folder.
+#[must_use]
+pub fn path(data_dir: &Path) -> PathBuf {
+    data_dir.join(FILE)
+}
+
+/// Generates what is not set anywhere. Returns whether something was written.
+///
+/// # Errors
+/// When the file can't be read or written.
+pub fn make_missing(settings: &Settings, ids: &Ids) -> Result<bool> {
+    if settings.has(JWT_KEYS) {
+        return Ok(false);
+    }
+    let mut document = read(&settings.data_dir)?;
+    document.auth.jwt.keys = vec![Key::generate(ids)];
+    write(&settings.data_dir, &document)?;
+    Ok(true)
+}
+
+/// Makes a new first key; the old one stays second, so that its tokens go on to work. Returns the new key's name.
+///
+/// # Errors
+/// When the keys are set elsewhere, or the file can't be read or written.
+pub fn rotate_jwt(settings: &Settings, ids: &Ids) -> Result<String> {
+    if let Some(origin) = settings.origin(JWT_KEYS).filter(|origin| !origin.ends_with(FILE)) {
+        let message = format!("set in {origin}: put a new first key there, the old one second");
+        return Err(ConfigError::new(JWT_KEYS, message).into());
+    }
+    let mut document = read(&settings.data_dir)?;
+    let key = Key::generate(ids);
+    let kid = key.kid.clone();
+    document.auth.jwt.keys.insert(0, key);
+    document.auth.jwt.keys.truncate(KEPT);
+    write(&settings.data_dir, &document)?;
+    Ok(kid)
+}
+
+/// A key that lives as long as the process: for commands that sign nothing but compose the modules all the same.
+pub(crate) fn ephemeral(ids: &Ids) -> Vec<(String, Value)> {
+    let key = Key::generate(ids);
+    let members = [("kid", key.kid), ("secret", key.secret.expose_secret().to_owned())];
+    let table = members.map(|(name, text)| (name.to_owned(), Value::new(None, ValueKind::from(text))));
+    let keys = vec![Value::new(None, ValueKind::Table(table.into_iter().collect()))];
+    vec![(JWT_KEYS.to_owned(), Value::new(None, ValueKind::Array(keys)))]
+}
+
+impl Key {
+    fn generate(ids: &Ids) -> Self {
+        let kid = ids.random::<6>().iter().fold(String::new(), |mut kid, byte| {
+            // Writing to a String does not fail.
+            let _infallible = write!(kid, "{byte:02x}");
+            kid
+        });
+        Self {
+            kid,
+            secret: STANDARD_NO_PAD.encode(ids.random::<64>()).into(),
+        }
+    }
+}
+
+fn read(data_dir: &Path) -> Result<Document> {
+    let file = path(data_dir);
+    if !file.is_file() {
+        return Ok(Document::default());
+    }
+    let unreadable = |error: config::ConfigError| ConfigError::new(file.display().to_string(), error.to_string());
+    let source = config::File::new(&file.to_string_lossy(), config::FileFormat::Toml);
+    let raw = config::Config::builder()
+        .add_source(source)
+        .build()
+        .map_err(unreadable)?;
+    Ok(raw.try_deserialize().map_err(unreadable)?)
+}
+
+/// Writes a file beside it and renames, so that a crash leaves the old or the new one.
+fn write(data_dir: &Path, document: &Document) -> Result<()> {
+    fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o755)
+        .create(data_dir)
+        .map_err(Error::file(data_dir))?;
+    let file = path(data_dir);
+    let draft = data_dir.join(format!(".secrets.toml.{}", std::process::id()));
+    let written = fs::OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(0o600)
+        .open(&draft)
+        .and_then(|mut draft| {
+            draft
+                .write_all(render(document).as_bytes())
+                .and_then(|()| draft.sync_all())
+        })
+        .and_then(|()| fs::rename(&draft, &file));
+    written.map_err(Error::file(file))
+}
+
+fn render(document: &Document) -> String {
+    let mut text = String::from(
+        "# Made by `backoffice init` or the first start; `backoffice secrets rotate jwt` makes a new first key.\n\
+         # Keep it secret and keep it: without it everybody is signed out.\n\n[auth.jwt]\nkeys = [\n",
+    );
+    for key in &document.auth.jwt.keys {
+        // Writing to a String does not fail.
+        let _infallible = writeln!(
+            text,
+            "    {{ kid = {:?}, secret = {:?} }},",
+            key.kid,
+            key.secret.expose_secret()
+        );
+    }
+    text.push_str("]\n");
+    text
+}

@@ -1,0 +1,133 @@
+//! Serving until a signal, then ending in order: readiness off, requests finished, background work ended, private PostgreSQL last.
+
+use std::net::SocketAddr;
+
+use actix_web::dev::{Server, ServerHandle};
+use actix_web::{App, HttpServer, web};
+use backoffice_core::config::ConfigError;
+use backoffice_core::http::not_found;
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::admin::{self, Readiness};
+use crate::app::{Backoffice, api};
+use crate::config::Settings;
+use crate::first_start::{self, Welcome};
+use crate::host::{Host, Purpose};
+use crate::{Error, Result, background};
+
+/// How long open requests may take to finish, in seconds.
+const DRAIN_SECONDS: u64 = 10;
+
+/// Serves the enabled modules until SIGTERM or SIGINT.
+pub(crate) async fn serve(settings: Settings) -> Result<()> {
+    let metrics = admin::collect_metrics()?;
+    let host = Host::open(settings, Purpose::Serve).await?;
+    let outcome = serve_opened(&host, metrics).await;
+    host.close().await.and(outcome)
+}
+
+async fn serve_opened(host: &Host, metrics: metrics_exporter_prometheus::PrometheusHandle) -> Result<()> {
+    let readiness = Readiness::default();
+    let runtime = host.runtime();
+    let listen = host.office.platform().http().listen;
+    // Bound before the first tenant is made: a taken address must not cost the one-time password.
+    let server = api_server(&host.office, listen)?;
+    let admin = admin::listen(
+        host.settings.admin.listen,
+        runtime.clone(),
+        readiness.clone(),
+        metrics.clone(),
+    )?;
+    let (server_handle, admin_handle) = (server.handle(), admin.handle());
+    let welcome = if host.settings.is_development() {
+        first_start::run(host, &first_start::Wanted::default()).await?
+    } else {
+        None
+    };
+    let server = tokio::spawn(server);
+    let admin = tokio::spawn(admin);
+    let mut tasks = background::start(&runtime, metrics);
+    readiness.set(true);
+    announce(host, listen, welcome.as_ref());
+    wait_and_drain(server_handle, server, &readiness).await?;
+    tasks.shutdown().await;
+    admin_handle.stop(true).await;
+    let _ended = admin.await;
+    tracing::info!("stopped");
+    Ok(())
+}
+
+fn api_server(office: &Backoffice, listen: SocketAddr) -> Result<Server> {
+    let workers = office.platform().http().workers.unwrap_or_else(cores).max(1);
+    let office = office.clone();
+    let server = HttpServer::new(move || {
+        let runtime = office.worker(workers);
+        App::new()
+            .app_data(web::Data::new(runtime.clone()))
+            .configure(api(runtime))
+            .default_service(web::to(not_found))
+    });
+    let bound = server
+        .workers(workers)
+        .disable_signals()
+        .shutdown_timeout(DRAIN_SECONDS)
+        .bind(listen);
+    let bound = bound.map_err(|error| {
+        ConfigError::new(
+            "http.listen",
+            format!("{listen}: {error}; stop what listens there, or choose another address with --listen"),
+        )
+    })?;
+    Ok(bound.run())
+}
+
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+fn announce(host: &Host, listen: SocketAddr, welcome: Option<&Welcome>) {
+    let modules: Vec<&str> = host
+        .office
+        .platform()
+        .modules()
+        .iter()
+        .map(|module| module.name)
+        .collect();
+    tracing::info!(%listen, admin = %host.settings.admin.listen, modules = modules.join(","), "serving");
+    if let Some(welcome) = welcome {
+        println!("{}", welcome.text(listen));
+    }
+}
+
+/// Waits for the first signal, drains, and drops open requests on a second one.
+async fn wait_and_drain(
+    handle: ServerHandle,
+    mut server: tokio::task::JoinHandle<std::io::Result<()>>,
+    readiness: &Readiness,
+) -> Result<()> {
+    let mut terminate = signal(SignalKind::terminate()).map_err(Error::file("SIGTERM"))?;
+    let mut interrupt = signal(SignalKind::interrupt()).map_err(Error::file("SIGINT"))?;
+    let ended = tokio::select! {
+        ended = &mut server => Some(ended),
+        _ = terminate.recv() => None,
+        _ = interrupt.recv() => None,
+    };
+    readiness.set(false);
+    if let Some(ended) = ended {
+        let reason = ended
+            .map_err(|error| error.to_string())
+            .and_then(|ended| ended.map_err(|error| error.to_string()));
+        return Err(Error::other(format!(
+            "the server ended by itself: {}",
+            reason.err().unwrap_or_default()
+        )));
+    }
+    tracing::info!("draining; another signal ends at once");
+    tokio::select! {
+        () = handle.stop(true) => {}
+        _ = terminate.recv() => handle.stop(false).await,
+        _ = interrupt.recv() => handle.stop(false).await,
+    }
+    let _ended = server.await;
+    Ok(())
+}

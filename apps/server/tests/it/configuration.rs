@@ -1,0 +1,133 @@
+//! Where settings come from, and what is refused.
+
+use crate::support::{Folder, errors, text};
+
+fn line(text: &str, key: &str) -> String {
+    text.lines()
+        .find(|line| line.starts_with(&format!("{key} = ")))
+        .unwrap_or_default()
+        .to_owned()
+}
+
+#[test]
+fn each_source_wins_over_the_ones_before_it() {
+    let folder = Folder::new();
+    let variable = [("BACKOFFICE__HTTP__LISTEN", "127.0.0.1:8003")];
+
+    let built_in = text(&folder.run(&["config"]));
+    folder.write("backoffice.toml", "[http]\nlisten = '127.0.0.1:8002'\n");
+    let file = text(&folder.run(&["config"]));
+    let environment = text(&folder.run_with(&["config"], &variable));
+    let flag = text(&folder.run_with(&["config", "--listen", "127.0.0.1:8004"], &variable));
+
+    for (found, port) in [(built_in, 8080), (file, 8002), (environment, 8003), (flag, 8004)] {
+        let listen = line(&found, "http.listen");
+        assert!(
+            listen.starts_with(&format!("http.listen = \"127.0.0.1:{port}\"")),
+            "{listen}"
+        );
+    }
+}
+
+#[test]
+fn generated_secrets_give_way_to_the_file() {
+    let folder = Folder::new();
+    std::fs::create_dir(folder.path("office")).expect("a data folder");
+    folder.write(
+        "office/secrets.toml",
+        "[log]\nlevel = 'warn'\n[http]\nproxy_depth = 1\n",
+    );
+    folder.write("backoffice.toml", "data_dir = 'office'\n[log]\nlevel = 'error'\n");
+
+    let found = text(&folder.run(&["config"]));
+
+    assert!(line(&found, "log.level").contains("\"error\""), "{found}");
+    assert!(line(&found, "http.proxy_depth").contains("= 1"), "{found}");
+}
+
+#[test]
+fn an_unknown_key_is_refused_by_name() {
+    let folder = Folder::new();
+    folder.write("backoffice.toml", "[database]\npool_sise = 4\n");
+
+    let output = folder.run(&["config"]);
+
+    assert!(!output.status.success());
+    assert!(errors(&output).contains("pool_sise"), "{}", errors(&output));
+}
+
+#[test]
+fn an_unknown_section_is_refused_by_name() {
+    let folder = Folder::new();
+
+    let output = folder.run_with(&["config"], &[("BACKOFFICE__HTPP__LISTEN", "127.0.0.1:1")]);
+
+    assert!(!output.status.success());
+    assert!(errors(&output).contains("htpp"), "{}", errors(&output));
+}
+
+#[test]
+fn a_key_of_core_is_checked_before_anything_starts() {
+    let folder = Folder::new();
+
+    for command in ["serve", "config"] {
+        let output = folder.run(&[command, "--set", "http.lisen=127.0.0.1:1"]);
+
+        assert!(!output.status.success());
+        assert!(errors(&output).contains("lisen"), "{}", errors(&output));
+    }
+    assert!(!folder.path("var/postgres").exists());
+}
+
+#[test]
+fn secrets_are_printed_as_stars() {
+    let folder = Folder::new();
+    folder.write(
+        "backoffice.toml",
+        "[database]\nurl = 'postgres://app:hidden-one@localhost/office'\n",
+    );
+    let variables = [(
+        "BACKOFFICE__DATABASE__OWNER_URL",
+        "postgres://owner:hidden-two@localhost/office",
+    )];
+
+    let plain = text(&folder.run_with(&["config"], &variables));
+    let json = text(&folder.run_with(&["config", "--json"], &variables));
+
+    assert!(
+        line(&plain, "database.url").contains("postgres://app:***@localhost/office"),
+        "{plain}"
+    );
+    assert!(!plain.contains("hidden") && !json.contains("hidden"), "{plain}{json}");
+}
+
+#[test]
+fn a_secret_may_stand_in_a_file_of_its_own() {
+    let folder = Folder::new();
+    folder.write("url", "no url\n");
+    let unreadable = folder.run(&["serve", "--set", "database.url_file=nowhere"]);
+    let twice = folder.run(&[
+        "serve",
+        "--set",
+        "database.url_file=url",
+        "--set",
+        "database.url=postgres://app@localhost/office",
+    ]);
+
+    assert!(
+        errors(&unreadable).contains("database.url_file: nowhere"),
+        "{}",
+        errors(&unreadable)
+    );
+    assert!(errors(&twice).contains("not both"), "{}", errors(&twice));
+}
+
+#[test]
+fn migrate_names_the_key_that_it_needs() {
+    let folder = Folder::new();
+
+    let output = folder.run(&["migrate", "--set", "database.url=postgres://app@localhost:1/office"]);
+
+    assert!(!output.status.success());
+    assert!(errors(&output).contains("database.owner_url"), "{}", errors(&output));
+}

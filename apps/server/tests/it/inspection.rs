@@ -1,0 +1,71 @@
+//! Commands that need no database.
+
+use serde_json::Value;
+
+use crate::support::{Folder, errors, text};
+
+#[test]
+fn modules_lists_what_is_compiled_in() {
+    let folder = Folder::new();
+
+    let listed: Vec<Value> = serde_json::from_str(&text(&folder.run(&["modules", "--json"]))).expect("JSON");
+
+    let listed: Vec<&str> = listed.iter().filter_map(|module| module["name"].as_str()).collect();
+    let mut compiled: Vec<&str> = backoffice_server::modules::compiled()
+        .iter()
+        .map(|module| module.name)
+        .collect();
+    assert_eq!(listed.len(), compiled.len());
+    compiled.retain(|name| !listed.contains(name));
+    assert_eq!(compiled, [""; 0]);
+}
+
+#[test]
+fn a_module_that_is_not_compiled_in_is_refused_by_name() {
+    let folder = Folder::new();
+
+    let output = folder.run_with(&["modules"], &[("BACKOFFICE__MODULES", "directory,nonsense")]);
+
+    assert!(!output.status.success());
+    let errors = errors(&output);
+    assert!(
+        errors.contains("`nonsense`") || errors.contains("`directory`"),
+        "{errors}"
+    );
+}
+
+#[test]
+fn openapi_is_a_document_of_the_enabled_modules() {
+    let folder = Folder::new();
+
+    let all: Value = serde_json::from_str(&text(&folder.run(&["openapi"]))).expect("JSON");
+    let none: Value = serde_json::from_str(&text(&folder.run(&["openapi", "--set", "modules=[]"]))).expect("JSON");
+
+    assert_eq!(all["openapi"], "3.1.0");
+    let paths = |document: &Value| document["paths"].as_object().map_or(0, serde_json::Map::len);
+    assert_eq!(paths(&none), 0);
+    assert!(backoffice_server::modules::compiled().is_empty() || paths(&all) > 0);
+}
+
+#[test]
+fn help_names_every_command() {
+    let folder = Folder::new();
+
+    let help = text(&folder.run(&["--help"]));
+
+    for command in [
+        "serve",
+        "migrate",
+        "init",
+        "user",
+        "tenant",
+        "organization",
+        "roles",
+        "openapi",
+        "modules",
+        "doctor",
+        "config",
+    ] {
+        assert!(help.contains(command), "{command}: {help}");
+    }
+}

@@ -1,0 +1,325 @@
+//! Nothing that a client sends is a server error: the 4xx of the contract, in the shape of the endpoint.
+
+use actix_web::http::Method;
+use backoffice_core::ErrorShape;
+use backoffice_core::http::{Access, EndpointInfo, document};
+use backoffice_test_support::TestResponse;
+use serde_json::{Value, json};
+
+use crate::call::Call;
+use crate::endpoints::{Entry, Setting};
+use crate::world::{Account, World};
+
+/// Endpoints that take no body, though their method could have one.
+fn takes_body(entry: &Entry, call: &Call) -> bool {
+    call.body.is_some() && entry.method != Method::GET
+}
+
+#[actix_web::test]
+async fn a_body_that_is_no_object_is_refused() {
+    let setting = Setting::new(World::new().await).await;
+    let large = format!(r#"{{"name":"{}"}}"#, "x".repeat(2 * 1024 * 1024));
+    let deep = format!(r#"{{"name":{}"#, "[".repeat(100_000));
+    let bodies: [&[u8]; 12] = [
+        b"{",
+        b"{\"name\":",
+        b"[]",
+        b"[{\"name\":\"a\"}]",
+        b"7",
+        b"null",
+        b"\"text\"",
+        b"",
+        b"{\"name\":\"\xff\xfe\"}",
+        b"{\"name\":\"a\"} {}",
+        large.as_bytes(),
+        deep.as_bytes(),
+    ];
+
+    for (info, entry) in setting.endpoints() {
+        let call = setting.call(&entry);
+        if !takes_body(&entry, &call) {
+            continue;
+        }
+        for body in bodies {
+            let request = call.bare(&setting.world.app, &token(&setting, &info, &entry).await);
+            let response = request.body(body.to_vec(), "application/json").send().await;
+
+            let shown = String::from_utf8_lossy(&body[..body.len().min(30)]);
+            assert_eq!(response.status, 400, "{call} with {shown}: {}", response.text());
+            assert_shape(&info, &response, &call);
+        }
+    }
+}
+
+#[actix_web::test]
+async fn a_member_of_another_type_is_refused() {
+    let setting = Setting::new(World::new().await).await;
+
+    for (info, entry) in setting.endpoints() {
+        let call = setting.call(&entry);
+        if !takes_body(&entry, &call) {
+            continue;
+        }
+        let members = call.body.clone().unwrap_or_default();
+        for (name, valid) in members.as_object().expect("an object") {
+            for wrong in [json!(7), json!({"a": 1}), json!([[7]])] {
+                let wrong = call.clone().with_member(name, wrong);
+                let response = send(&setting, &info, &entry, &wrong).await;
+
+                assert_eq!(response.status, 400, "{wrong}: {}", response.text());
+                assert_shape(&info, &response, &wrong);
+            }
+            for odd in [
+                json!(null),
+                json!(""),
+                json!(" "),
+                json!("x".repeat(5000)),
+                json!(true),
+                json!([]),
+            ] {
+                if odd == *valid {
+                    continue;
+                }
+                let odd = call.clone().with_member(name, odd);
+                let response = send(&setting, &info, &entry, &odd).await;
+
+                assert!(response.status < 500, "{odd}: {}", response.text());
+                assert_shape(&info, &response, &odd);
+            }
+            let mut missing = call.clone();
+            let body = missing.body.as_mut().and_then(Value::as_object_mut);
+            body.expect("an object").remove(name);
+            let response = send(&setting, &info, &entry, &missing).await;
+
+            assert!(response.status < 500, "{missing}: {}", response.text());
+            assert_shape(&info, &response, &missing);
+        }
+    }
+}
+
+#[actix_web::test]
+async fn nul_bytes_are_refused() {
+    let setting = Setting::new(World::new().await).await;
+
+    for (info, entry) in setting.endpoints() {
+        let call = setting.call(&entry);
+        if takes_body(&entry, &call) {
+            let members = call.body.clone().unwrap_or_default();
+            for name in members.as_object().expect("an object").keys() {
+                let nul = call.clone().with_member(name, json!("a\0b"));
+                let response = send(&setting, &info, &entry, &nul).await;
+
+                assert_eq!(response.status, 400, "{nul}: {}", response.text());
+                assert_shape(&info, &response, &nul);
+            }
+            let form = call.bare(&setting.world.app, &token(&setting, &info, &entry).await);
+            let form = form.body("email=a%00b&x=\0", "application/x-www-form-urlencoded");
+            let response = form.send().await;
+            assert_eq!(response.status, 400, "{call} as a form: {}", response.text());
+        }
+        for name in parameters(&setting, &info, "query").iter().map(|one| &one["name"]) {
+            let nul = call.clone().with_query(name.as_str().expect("a name"), "a\0b");
+            let response = send(&setting, &info, &entry, &nul).await;
+
+            assert_eq!(response.status, 400, "{nul}: {}", response.text());
+            assert_shape(&info, &response, &nul);
+        }
+        for name in parameters(&setting, &info, "path").iter().map(|one| &one["name"]) {
+            let name = name.as_str().expect("a name");
+            let path = info.path.replace(&format!("{{{name}}}"), "a%00b");
+            let response = Call::new(entry.method.clone(), &path)
+                .send(&setting.world.app, "")
+                .await;
+            assert!((400..500).contains(&response.status), "{path}: {}", response.text());
+        }
+    }
+}
+
+#[actix_web::test]
+async fn parameters_out_of_range_are_refused() {
+    let setting = Setting::new(World::new().await).await;
+
+    for (info, entry) in setting.endpoints() {
+        let call = setting.call(&entry);
+        for parameter in parameters(&setting, &info, "query") {
+            let name = parameter["name"].as_str().expect("a name");
+            for wrong in wrong_values(&parameter) {
+                let wrong = call.clone().with_query(name, &wrong);
+                let response = send(&setting, &info, &entry, &wrong).await;
+
+                assert_eq!(response.status, 400, "{wrong}: {}", response.text());
+                assert_shape(&info, &response, &wrong);
+            }
+            for odd in ["", " ", "%", "'", "\u{1f980}", "-1", &"x".repeat(5000)] {
+                let odd = call.clone().with_query(name, odd);
+                let response = send(&setting, &info, &entry, &odd).await;
+
+                assert!(response.status < 500, "{odd}: {}", response.text());
+                assert_shape(&info, &response, &odd);
+            }
+        }
+    }
+}
+
+#[actix_web::test]
+async fn unknown_paths_and_methods_are_not_found_for_everybody() {
+    let setting = Setting::new(World::new().await).await;
+    let app = &setting.world.app;
+    let served = app.platform().endpoints();
+    let methods = [
+        Method::GET,
+        Method::POST,
+        Method::PUT,
+        Method::DELETE,
+        Method::PATCH,
+        Method::OPTIONS,
+    ];
+
+    for (info, _) in setting.endpoints() {
+        let path = info.path.replace("{file}", "index.html");
+        let known = |method: &Method| served.iter().any(|one| one.method == *method && one.path == info.path);
+        let mut unknown: Vec<Call> = methods
+            .iter()
+            .filter(|method| !known(method))
+            .map(|method| Call::new(method.clone(), &path))
+            .collect();
+        if !path.starts_with("/docs") {
+            unknown.push(Call::new(info.method.clone(), &format!("{path}/")));
+            unknown.push(Call::new(info.method.clone(), &format!("{path}/x")));
+            unknown.push(Call::new(info.method.clone(), &format!("{path}%00")));
+        }
+        for call in unknown {
+            for token in ["", "garbage", &setting.world.a.keeper.token] {
+                let response = call.send(app, token).await;
+
+                let told = (response.status, response.json());
+                assert_eq!(told, (404, json!({"error": "Not Found"})), "{call}");
+            }
+        }
+    }
+}
+
+#[actix_web::test]
+async fn odd_headers_are_refused_or_ignored() {
+    let setting = Setting::new(World::new().await).await;
+    let long = "k".repeat(256);
+
+    for (info, entry) in setting.endpoints() {
+        let call = setting.call(&entry);
+        for (name, value) in [
+            ("Idempotency-Key", ""),
+            ("Idempotency-Key", "a b"),
+            ("Idempotency-Key", "é"),
+            ("Idempotency-Key", long.as_str()),
+            ("If-Match", "x"),
+            ("If-Match", ""),
+            ("If-Match", "\"2026-13-45T00:00:00Z\""),
+            ("X-Expected-Updated-At", "yesterday"),
+            ("X-Expected-Updated-At", "é"),
+        ] {
+            let token = token(&setting, &info, &entry).await;
+            let request = call.request(&setting.world.app, &token).header(name, value);
+            let response = request.send().await;
+
+            let refused = info.access != Access::Public
+                && if name == "Idempotency-Key" {
+                    info.idempotent
+                } else {
+                    [Method::PUT, Method::DELETE].contains(&info.method)
+                };
+            let what = format!("{call} with {name}: {value:?}");
+            if refused {
+                assert_eq!(response.status, 400, "{what}: {}", response.text());
+            } else {
+                assert!(response.status < 500, "{what}: {}", response.text());
+            }
+            assert_shape(&info, &response, &call);
+        }
+    }
+}
+
+#[actix_web::test]
+async fn odd_values_of_other_headers_do_no_harm() {
+    let setting = Setting::new(World::new().await).await;
+    let long = "x".repeat(8000);
+
+    for (info, entry) in setting.private() {
+        let call = setting.call(&entry);
+        for (name, value) in [
+            ("X-Request-Id", "a b\u{e9}"),
+            ("X-Request-Id", long.as_str()),
+            ("User-Agent", long.as_str()),
+            ("X-Forwarded-For", "not, an, address"),
+            ("Origin", "null"),
+            ("Content-Type", "application/json; charset=\u{e9}"),
+            ("Accept", "\u{e9}"),
+            ("Cookie", "auth_token=; selected_org=%zz; ="),
+            ("Authorization", "Bearer"),
+        ] {
+            let response = call.request(&setting.world.app, "").header(name, value).send().await;
+
+            assert_eq!(response.status, 401, "{call} with {name}: {}", response.text());
+            assert_shape(&info, &response, &call);
+            assert!(response.header("x-request-id").is_some_and(|id| id.len() <= 128));
+        }
+    }
+}
+
+/// What is outside the declared type or range of a parameter.
+fn wrong_values(parameter: &Value) -> Vec<String> {
+    let schema = &parameter["schema"];
+    let is = |kind: &str| {
+        let types = &schema["type"];
+        types == kind || types.as_array().is_some_and(|types| types.contains(&json!(kind)))
+    };
+    let mut wrong = Vec::new();
+    if is("integer") {
+        wrong.extend(["x", "1.5", "99999999999999999999", "-1"].map(str::to_owned));
+        for (bound, step) in [("minimum", -1), ("maximum", 1)] {
+            let bound = schema[bound].as_f64().map(|bound| bound as i64 + step);
+            wrong.extend(bound.map(|value| value.to_string()));
+        }
+    } else if is("boolean") || schema["format"] == "uuid" {
+        wrong.extend(["x", "7e"].map(str::to_owned));
+    } else if parameter["name"] == "search" {
+        wrong.push("x".repeat(201));
+    }
+    wrong
+}
+
+/// The parameters of an endpoint, from the API document.
+fn parameters(setting: &Setting, info: &EndpointInfo, place: &str) -> Vec<Value> {
+    let document = document(setting.world.app.platform().modules());
+    let document = serde_json::to_value(document).expect("the document is JSON");
+    let operation = &document["paths"][info.path][info.method.as_str().to_lowercase()];
+    let parameters = operation["parameters"].as_array().cloned().unwrap_or_default();
+    parameters.into_iter().filter(|one| one["in"] == place).collect()
+}
+
+async fn send(setting: &Setting, info: &EndpointInfo, entry: &Entry, call: &Call) -> TestResponse {
+    call.send(&setting.world.app, &token(setting, info, entry).await).await
+}
+
+/// The token of who may call; logging out ends it, so that endpoint gets a new one each time.
+async fn token(setting: &Setting, info: &EndpointInfo, entry: &Entry) -> String {
+    let sender: &Account = setting.sender(entry);
+    match info.path {
+        _ if info.access == Access::Public => String::new(),
+        "/auth/logout" => setting.world.sign_in(&sender.email).await.token,
+        _ => sender.token.clone(),
+    }
+}
+
+/// A refusal has the members of its endpoint's shape.
+fn assert_shape(info: &EndpointInfo, response: &TestResponse, call: &Call) {
+    if response.status < 400 {
+        return;
+    }
+    let body = response.json();
+    let right = match info.shape {
+        ErrorShape::Error => body["error"].is_string() && body.get("ok").is_none(),
+        ErrorShape::OkFalse => body["error"].is_string() && body["ok"] == false,
+        ErrorShape::Code => body["code"].is_string(),
+    };
+    assert!(right, "{call}: {body}");
+}

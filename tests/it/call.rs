@@ -1,0 +1,132 @@
+//! Requests as data, so that one can be made into another.
+
+use actix_web::http::Method;
+use backoffice_test_support::{TestApp, TestRequest, TestResponse};
+use serde_json::{Map, Value};
+use url::form_urlencoded;
+
+/// A request without its caller.
+#[derive(Debug, Clone)]
+pub(crate) struct Call {
+    pub(crate) method: Method,
+    pub(crate) path: String,
+    pub(crate) query: Vec<(String, String)>,
+    pub(crate) body: Option<Value>,
+}
+
+/// Where a request carries an id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// Parameter of the query.
+    Query(&'static str),
+    /// Parameter that takes a comma list.
+    QueryList(&'static str),
+    /// Member of the body.
+    Body(&'static str),
+    /// Member of the body that takes a list.
+    BodyList(&'static str),
+}
+
+impl Call {
+    pub(crate) fn new(method: Method, path: &str) -> Self {
+        Self {
+            method,
+            path: path.to_owned(),
+            query: Vec::new(),
+            body: None,
+        }
+    }
+
+    pub(crate) fn get(path: &str) -> Self {
+        Self::new(Method::GET, path)
+    }
+
+    pub(crate) fn post(path: &str, body: Value) -> Self {
+        Self::new(Method::POST, path).with_body(body)
+    }
+
+    pub(crate) fn put(path: &str, body: Value) -> Self {
+        Self::new(Method::PUT, path).with_body(body)
+    }
+
+    pub(crate) fn delete(path: &str, id: impl ToString) -> Self {
+        Self::new(Method::DELETE, path).with_query("id", &id.to_string())
+    }
+
+    pub(crate) fn with_body(mut self, body: Value) -> Self {
+        self.body = Some(body);
+        self
+    }
+
+    /// Sets a parameter; an earlier one of that name goes.
+    pub(crate) fn with_query(mut self, name: &str, value: &str) -> Self {
+        self.query.retain(|(known, _)| known != name);
+        self.and_query(name, value)
+    }
+
+    /// Adds a parameter beside others of that name.
+    pub(crate) fn and_query(mut self, name: &str, value: &str) -> Self {
+        self.query.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// Sets a member of the body.
+    pub(crate) fn with_member(mut self, name: &str, value: Value) -> Self {
+        let body = self.body.get_or_insert_with(|| Value::Object(Map::new()));
+        body.as_object_mut()
+            .expect("the body is an object")
+            .insert(name.to_owned(), value);
+        self
+    }
+
+    pub(crate) fn with(self, place: Place, value: &str) -> Self {
+        match place {
+            Place::Query(name) | Place::QueryList(name) => self.with_query(name, value),
+            Place::Body(name) => self.with_member(name, value.into()),
+            Place::BodyList(name) => self.with_member(name, Value::Array(vec![value.into()])),
+        }
+    }
+
+    /// Path and query.
+    pub(crate) fn target(&self) -> String {
+        if self.query.is_empty() {
+            return self.path.clone();
+        }
+        let query: String = form_urlencoded::Serializer::new(String::new())
+            .extend_pairs(&self.query)
+            .finish();
+        format!("{}?{query}", self.path)
+    }
+
+    /// The request, with the query but without the body.
+    pub(crate) fn bare<'a>(&self, app: &'a TestApp, token: &str) -> TestRequest<'a> {
+        let request = app.request(self.method.clone(), &self.target());
+        if token.is_empty() {
+            request
+        } else {
+            request.bearer(token)
+        }
+    }
+
+    pub(crate) fn request<'a>(&self, app: &'a TestApp, token: &str) -> TestRequest<'a> {
+        let request = self.bare(app, token);
+        match &self.body {
+            Some(body) => request.json(body),
+            None => request,
+        }
+    }
+
+    pub(crate) async fn send(&self, app: &TestApp, token: &str) -> TestResponse {
+        self.request(app, token).send().await
+    }
+}
+
+impl std::fmt::Display for Call {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {}", self.method, self.target())?;
+        match &self.body {
+            Some(body) => write!(f, " {body}"),
+            None => Ok(()),
+        }
+    }
+}

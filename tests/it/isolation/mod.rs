@@ -1,0 +1,102 @@
+//! Who gets nothing: a matrix over every endpoint. Each check runs twice, the second time with row-level security alone.
+
+mod credentials;
+mod organizations;
+mod selection;
+mod tenants;
+
+use actix_web::http::Method;
+use backoffice_test_support::{Image, TestResponse};
+use uuid::Uuid;
+
+use crate::endpoints::{Setting, Target, table};
+use crate::history::UNDO;
+use crate::world::World;
+
+/// Two tests of each check: with the tenant predicates of the statements, and without.
+macro_rules! checks {
+    ($($group:ident :: $check:ident => $name:ident),* $(,)?) => {
+        mod with_predicates {
+            $(#[actix_web::test]
+            async fn $name() {
+                super::$group::$check(super::Setting::new(super::World::new().await).await).await;
+            })*
+        }
+
+        mod by_row_level_security_alone {
+            $(#[actix_web::test]
+            async fn $name() {
+                super::$group::$check(super::Setting::new(super::World::without_predicates().await).await).await;
+            })*
+        }
+    };
+}
+
+checks! {
+    credentials::nobody => nobody_is_let_in,
+    credentials::garbage => garbage_is_no_credential_and_clears_the_cookies,
+    credentials::revoked => a_token_dies_with_its_session,
+    credentials::expired => a_token_dies_with_its_time,
+    credentials::without_feature => a_missing_feature_is_named,
+    tenants::targets => ids_of_another_tenant_are_unknown,
+    tenants::parameter => another_tenant_cannot_be_named,
+    organizations::targets => ids_of_another_organization_are_unknown,
+    organizations::malformed => a_malformed_id_is_refused,
+    selection::malformed => a_malformed_selection_is_refused,
+    selection::foreign => another_tenant_or_organization_cannot_be_selected,
+}
+
+#[actix_web::test]
+async fn every_endpoint_has_a_valid_request() {
+    let setting = Setting::new(World::new().await).await;
+    let (ends, others): (Vec<_>, Vec<_>) = setting
+        .endpoints()
+        .into_iter()
+        .partition(|(info, _)| info.method == Method::DELETE || info.path == UNDO);
+
+    for (info, entry) in others.into_iter().chain(ends) {
+        let call = setting.call(&entry);
+        let response = call.send(&setting.world.app, &setting.sender(&entry).token).await;
+
+        assert!(response.status < 400, "{call}: {} {}", response.status, response.text());
+        assert!(response.header("x-request-id").is_some(), "{}", info.path);
+    }
+}
+
+#[actix_web::test]
+async fn the_table_has_no_entry_that_nothing_serves() {
+    let world = World::new().await;
+    let endpoints = world.app.platform().endpoints();
+
+    for entry in table() {
+        let served = endpoints
+            .iter()
+            .any(|info| info.method == entry.method && info.path == entry.path);
+        assert!(served, "{} {}", entry.method, entry.path);
+    }
+}
+
+/// Status, body and headers, with the id that the caller named left out.
+fn answer(response: &TestResponse, named: &str) -> (u16, String, Vec<String>) {
+    let mut headers: Vec<String> = response
+        .headers
+        .iter()
+        .filter(|(name, _)| !["x-request-id", "content-length"].contains(&name.as_str()))
+        .map(|(name, value)| format!("{name}: {}", String::from_utf8_lossy(value.as_bytes())))
+        .collect();
+    headers.sort();
+    (response.status, response.text().replace(named, "<id>"), headers)
+}
+
+/// The rows of one tenant.
+async fn rows(setting: &Setting, tenant: Uuid) -> Image {
+    let mut image = setting.world.app.image().await;
+    for rows in image.values_mut() {
+        rows.retain(|row| row["tenant_id"] == tenant.to_string());
+    }
+    image
+}
+
+fn describe(target: Target) -> String {
+    format!("{:?} at {:?}", target.kind, target.place)
+}

@@ -1,0 +1,62 @@
+//! Another organization of the own tenant, and ids that are none.
+
+use actix_web::http::Method;
+use serde_json::json;
+
+use super::{answer, describe, rows};
+use crate::call::Place;
+use crate::endpoints::{Kind, Setting};
+
+/// A caller limited to one organization names what belongs to another one.
+pub(super) async fn targets(setting: Setting) {
+    let (app, caller) = (&setting.world.app, &setting.world.a.local.token);
+    let before = rows(&setting, setting.world.a.tenant).await;
+
+    for (_, entry) in setting.private() {
+        let inside = |kind| matches!(kind, Kind::Organization | Kind::User);
+        for target in entry.targets.iter().filter(|target| inside(target.kind)) {
+            let call = setting.call(&entry);
+            let (foreign, unknown) = (target.of(&setting.world.a, &setting.a), target.unknown());
+            let expected = call.clone().with(target.place, &unknown).send(app, caller).await;
+            let named = call.with(target.place, &foreign);
+
+            let response = named.send(app, caller).await;
+
+            let what = format!("{named}, {}", describe(*target));
+            assert_eq!(answer(&response, &foreign), answer(&expected, &unknown), "{what}");
+            assert!(
+                response.status >= 400 || named.method == Method::GET,
+                "{what}: {}",
+                response.text()
+            );
+            assert_eq!(rows(&setting, setting.world.a.tenant).await, before, "{what}");
+        }
+    }
+}
+
+pub(super) async fn malformed(setting: Setting) {
+    let app = &setting.world.app;
+    let before = app.image().await;
+
+    for (_, entry) in setting.private() {
+        for target in entry.targets.iter().filter(|target| target.strict) {
+            for wrong in [
+                "x",
+                "",
+                "0190-xyz",
+                "00000000-0000-0000-0000-00000000000g",
+                "' or 1=1 --",
+            ] {
+                let call = setting.call(&entry).with(target.place, wrong);
+                let response = call.send(app, &setting.sender(&entry).token).await;
+
+                if wrong.is_empty() && matches!(target.place, Place::QueryList(_)) {
+                    assert_eq!(response.json()["items"], json!([]), "an empty list means none: {call}");
+                } else {
+                    assert_eq!(response.status, 400, "{call}: {}", response.text());
+                }
+            }
+        }
+    }
+    assert_eq!(app.image().await, before);
+}

@@ -1,0 +1,79 @@
+//! Selected tenants and organizations.
+
+use actix_web::http::Method;
+use serde_json::json;
+
+use super::{answer, rows};
+use crate::endpoints::Setting;
+
+const NO_TENANT: &str = "Not authorized to target this tenant.";
+const NO_ORGANIZATION: &str = "Organization out of scope";
+
+pub(super) async fn malformed(setting: Setting) {
+    for wrong in ["x", "", "00000000-0000-0000-0000-00000000000g", "é"] {
+        refused(
+            &setting,
+            &setting.world.a.keeper.token,
+            ("X-Tenant-Id", wrong),
+            NO_TENANT,
+        )
+        .await;
+        let header = ("X-Organization-Id", wrong);
+        refused(&setting, &setting.world.a.keeper.token, header, NO_ORGANIZATION).await;
+    }
+}
+
+pub(super) async fn foreign(setting: Setting) {
+    let world = &setting.world;
+    let (a, b) = (&world.a, &world.b);
+    let before = rows(&setting, a.tenant).await;
+    let (tenant, organization, other) = (a.tenant.to_string(), a.child.to_string(), a.other.to_string());
+
+    refused(&setting, &b.keeper.token, ("X-Tenant-Id", &tenant), NO_TENANT).await;
+    let foreign = ("X-Organization-Id", organization.as_str());
+    refused(&setting, &b.keeper.token, foreign, NO_ORGANIZATION).await;
+    let outside = ("X-Organization-Id", other.as_str());
+    refused(&setting, &a.local.token, outside, NO_ORGANIZATION).await;
+    for (cookie, value, token) in [
+        ("selected_tenant", tenant.as_str(), &b.keeper.token),
+        ("selected_org", organization.as_str(), &b.keeper.token),
+        ("selected_org", other.as_str(), &a.local.token),
+    ] {
+        by_cookie(&setting, token, cookie, value).await;
+    }
+
+    assert_eq!(rows(&setting, a.tenant).await, before);
+}
+
+async fn refused(setting: &Setting, token: &str, (name, value): (&str, &str), error: &str) {
+    for (_, entry) in setting.private() {
+        let call = setting.call(&entry);
+        let request = call.request(&setting.world.app, token).header(name, value);
+
+        let response = request.send().await;
+
+        let told = &response.json()["error"];
+        assert_eq!(
+            (response.status, told),
+            (403, &json!(error)),
+            "{call} with {name}: {value:?}"
+        );
+    }
+}
+
+/// Reads go on without the selection, writes are refused.
+async fn by_cookie(setting: &Setting, token: &str, name: &str, value: &str) {
+    let app = &setting.world.app;
+    for (_, entry) in setting.private() {
+        let call = setting.call(&entry);
+        let response = call.request(app, token).cookie(name, value).send().await;
+
+        if call.method == Method::GET {
+            let plain = call.send(app, token).await;
+            assert_eq!(answer(&response, ""), answer(&plain, ""), "{call} with {name}");
+        } else {
+            let told = (response.status, &response.json()["code"]);
+            assert_eq!(told, (403, &json!("selection_rejected")), "{call} with {name}");
+        }
+    }
+}

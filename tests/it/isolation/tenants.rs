@@ -1,0 +1,85 @@
+//! Another tenant: its ids are unknown, its name is refused.
+
+use actix_web::http::Method;
+use serde_json::{Value, json};
+
+use super::{answer, describe, rows};
+use crate::call::Call;
+use crate::endpoints::Setting;
+
+/// The keeper of B names everything of A.
+pub(super) async fn targets(setting: Setting) {
+    let (app, caller) = (&setting.world.app, &setting.world.b.keeper.token);
+    let before = rows(&setting, setting.world.a.tenant).await;
+
+    for (_, entry) in setting.private() {
+        for target in &entry.targets {
+            let call = (entry.call)(&setting.world.b, &setting.b);
+            let (foreign, unknown) = (target.of(&setting.world.a, &setting.a), target.unknown());
+            let expected = call.clone().with(target.place, &unknown).send(app, caller).await;
+            let named = call.with(target.place, &foreign);
+
+            let response = named.send(app, caller).await;
+
+            let what = format!("{named}, {}", describe(*target));
+            assert_eq!(answer(&response, &foreign), answer(&expected, &unknown), "{what}");
+            assert!(
+                response.status >= 400 || named.method == Method::GET && is_empty(&response.json()),
+                "{what}: {} {}",
+                response.status,
+                response.text()
+            );
+            assert_eq!(rows(&setting, setting.world.a.tenant).await, before, "{what}");
+        }
+    }
+}
+
+/// The keeper of B names tenant A as `tenantId`, in the query and in the body, alone and behind its own.
+pub(super) async fn parameter(setting: Setting) {
+    let (app, caller) = (&setting.world.app, &setting.world.b.keeper.token);
+    let (own, foreign) = (setting.world.b.tenant.to_string(), setting.world.a.tenant.to_string());
+    let before = setting.world.app.image().await;
+
+    for (info, entry) in setting.private() {
+        let call = (entry.call)(&setting.world.b, &setting.b);
+        let once = call.clone().with_query("tenantId", &foreign);
+        let twice = call
+            .clone()
+            .with_query("tenantId", &own)
+            .and_query("tenantId", &foreign);
+        let mut responses = vec![once.send(app, caller).await, twice.send(app, caller).await];
+        if info.method != Method::GET {
+            for body in [
+                body(&call, &format!(r#""tenantId":"{foreign}""#)),
+                body(&call, &format!(r#""tenantId":"{own}","tenantId":"{foreign}""#)),
+                body(&call, &format!(r#""tenantId":"{foreign}","tenantId":"{own}""#)),
+            ] {
+                responses.push(call.bare(app, caller).body(body, "application/json").send().await);
+            }
+            let form = [("tenantId", own.as_str()), ("tenantId", foreign.as_str())];
+            responses.push(call.bare(app, caller).form(&form).send().await);
+        }
+
+        for (number, response) in responses.iter().enumerate() {
+            let text = &response.json()["error"];
+            assert_eq!(
+                (response.status, text),
+                (403, &json!("Not authorized to target this tenant.")),
+                "{call}, way {number}"
+            );
+        }
+    }
+    assert_eq!(setting.world.app.image().await, before);
+}
+
+/// The body with a further member that may stand there twice.
+fn body(call: &Call, member: &str) -> String {
+    let text = call.body.clone().unwrap_or_else(|| json!({})).to_string();
+    let rest = &text[1..];
+    let comma = if rest == "}" { "" } else { "," };
+    format!("{{{member}{comma}{rest}")
+}
+
+fn is_empty(page: &Value) -> bool {
+    page["total"] == 0 && page["items"] == json!([])
+}

@@ -1,0 +1,14 @@
+//! Tests of the platform with all its modules.
+
+mod audit;
+mod bad_input;
+mod call;
+mod composition;
+mod endpoints;
+mod history;
+mod isolation;
+mod parallel;
+mod scenarios;
+mod transactions;
+mod undo_law;
+mod world;

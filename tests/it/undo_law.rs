@@ -1,0 +1,104 @@
+//! `undo` gives back every row, `redo` too, for every command that can be undone.
+
+use std::collections::BTreeSet;
+
+use backoffice_test_support::Image;
+use serde_json::Value;
+
+use crate::history::{operation, redo, undo};
+use crate::scenarios::{Scenario, rich, scenarios, undoable};
+use crate::world::{Account, World, id, text};
+
+/// What no undo takes back: the record of what happened, and sessions.
+const BOOKKEEPING: [&str; 8] = [
+    "audit_action_logs",
+    "audit_resource_versions",
+    "auth_revocations",
+    "auth_sessions",
+    "core_event_streams",
+    "core_idempotency_keys",
+    "core_outbox_events",
+    "core_rate_limits",
+];
+
+#[actix_web::test]
+async fn every_undoable_command_has_a_scenario_and_every_scenario_a_command() {
+    let world = World::new().await;
+
+    let covered: BTreeSet<&str> = scenarios().iter().map(|scenario| scenario.command).collect();
+
+    assert_eq!(covered, undoable(world.app.platform()));
+}
+
+#[actix_web::test]
+async fn an_administrators_commands_are_undone_and_redone_exactly() {
+    let world = rich(World::new().await).await;
+
+    for scenario in scenarios() {
+        law(&world, &world.a.keeper, &scenario).await;
+    }
+}
+
+#[actix_web::test]
+async fn a_super_administrators_commands_in_a_tenant_are_undone_and_redone_exactly() {
+    let world = rich(World::new().await).await;
+
+    for scenario in scenarios().iter().filter(|scenario| scenario.by_anybody) {
+        law(&world, &world.root, scenario).await;
+    }
+}
+
+#[actix_web::test]
+async fn the_law_holds_by_row_level_security_alone() {
+    let world = rich(World::without_predicates().await).await;
+
+    for scenario in scenarios() {
+        law(&world, &world.a.keeper, &scenario).await;
+    }
+}
+
+/// before -> run -> undo = before -> redo = after -> undo = before.
+async fn law(world: &World, caller: &Account, scenario: &Scenario) {
+    let what = format!("{} ({})", scenario.command, scenario.state);
+    let call = (scenario.call)(&world.a);
+    let before = image(world).await;
+    let response = call.send(&world.app, &caller.token).await;
+    assert!(response.status < 300, "{what}: {} {}", response.status, response.text());
+    let done = operation(&response);
+    assert_eq!(response.operation().expect("told")["commandId"], scenario.command);
+    let after = image(world).await;
+    assert_ne!(after, before, "{what}: it does something");
+
+    let (status, body) = undo(&world.app, caller, &done.token).await;
+    assert_eq!(status, 200, "{what}, undo: {body}");
+    equal(&image(world).await, &before, &format!("{what}, undone"));
+
+    let (status, body) = redo(&world.app, caller, done.log_id).await;
+    assert_eq!(status, 200, "{what}, redo: {body}");
+    assert_eq!(id(&body["sourceLogId"]), done.log_id);
+    equal(&image(world).await, &after, &format!("{what}, redone"));
+
+    let (status, body) = undo(&world.app, caller, &text(&body["undoToken"])).await;
+    assert_eq!(status, 200, "{what}, undo again: {body}");
+    equal(&image(world).await, &before, &format!("{what}, undone again"));
+}
+
+/// All rows that live, without the time of their last change.
+async fn image(world: &World) -> Image {
+    let mut image = world.app.image_without(&BOOKKEEPING, &["updated_at"]).await;
+    for rows in image.values_mut() {
+        rows.retain(|row| row.get("deleted_at").is_none_or(Value::is_null));
+    }
+    image
+}
+
+fn equal(present: &Image, expected: &Image, what: &str) {
+    for (table, rows) in expected {
+        let missing: Vec<_> = rows.iter().filter(|row| !present[table].contains(row)).collect();
+        let surplus: Vec<_> = present[table].iter().filter(|row| !rows.contains(row)).collect();
+        assert!(
+            missing.is_empty() && surplus.is_empty(),
+            "{what}: {table} lacks {missing:#?} and has {surplus:#?}"
+        );
+    }
+}

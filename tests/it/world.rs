@@ -1,0 +1,273 @@
+//! Two tenants of the same shape, and a super administrator above them.
+
+use backoffice_auth::commands::{CreateRole, UpdateRoleAcl};
+use backoffice_auth::{AclInput, NewAccount, create_account};
+use backoffice_core::http::Json;
+use backoffice_core::{Module, RequestContext};
+use backoffice_directory::commands::{CreateOrganization, CreateTenant, NewOrganization, NewTenant};
+use backoffice_test_support::{TestApp, TestAppBuilder};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+pub(crate) const MODULES: [&Module; 4] = [
+    &backoffice_directory::MODULE,
+    &backoffice_auth::MODULE,
+    &backoffice_audit_logs::MODULE,
+    &backoffice_api_docs::MODULE,
+];
+
+/// Signs tokens, and makes hashing and failing cheap.
+pub(crate) const AUTH: &str = r#"
+[auth.jwt]
+keys = [{ kid = "test", secret = "0123456789012345678901234567890123456789" }]
+[auth.argon2]
+memory_kib = 8
+iterations = 1
+[auth.login]
+failure_floor = "0ms"
+"#;
+
+pub(crate) const NO_LIMITS: &str = "[rate_limits]\nenabled = false\n";
+
+/// Password of every account.
+pub(crate) const PASSWORD: &str = "correct horse battery";
+
+/// What a user limited to one organization may do there: everything.
+const EVERYTHING: [&str; 3] = ["audit_logs.*", "auth.*", "directory.organizations.*"];
+
+/// An account that is signed in.
+#[derive(Debug, Clone)]
+pub(crate) struct Account {
+    pub(crate) id: Uuid,
+    pub(crate) email: String,
+    pub(crate) token: String,
+    pub(crate) refresh_token: String,
+}
+
+/// A tenant: organizations root, parent > child > leaf, and other; people and roles.
+#[derive(Debug)]
+pub(crate) struct House {
+    pub(crate) tenant: Uuid,
+    pub(crate) root: Uuid,
+    pub(crate) parent: Uuid,
+    pub(crate) child: Uuid,
+    /// Below `child`; nobody belongs to it.
+    pub(crate) leaf: Uuid,
+    pub(crate) other: Uuid,
+    /// Role with an ACL; `user` holds it.
+    pub(crate) role: Uuid,
+    /// Role with an ACL that nobody holds.
+    pub(crate) spare_role: Uuid,
+    /// Somebody in `other`, with `role`.
+    pub(crate) user: Account,
+    /// Somebody in `child`, without roles.
+    pub(crate) colleague: Account,
+    /// Role `admin`, in `root`.
+    pub(crate) admin: Account,
+    /// All features of the tenant, in `root`.
+    pub(crate) keeper: Account,
+    /// All features, in `child` alone.
+    pub(crate) local: Account,
+    /// No feature at all.
+    pub(crate) plain: Account,
+}
+
+pub(crate) struct World {
+    pub(crate) app: TestApp,
+    pub(crate) a: House,
+    pub(crate) b: House,
+    /// A super administrator of the platform.
+    pub(crate) root: Account,
+}
+
+/// All modules, no limits, cheap hashing.
+pub(crate) fn builder() -> TestAppBuilder {
+    TestApp::builder(&MODULES).config(AUTH).config(NO_LIMITS)
+}
+
+impl World {
+    pub(crate) async fn new() -> Self {
+        Self::of(builder()).await
+    }
+
+    pub(crate) async fn without_predicates() -> Self {
+        Self::of(builder().without_tenant_predicates()).await
+    }
+
+    pub(crate) async fn of(builder: TestAppBuilder) -> Self {
+        Self::inside(builder.build().await).await
+    }
+
+    pub(crate) async fn inside(app: TestApp) -> Self {
+        let maker = Maker {
+            app: &app,
+            ctx: app.system_context(),
+        };
+        let (a, b) = (maker.house("alpha").await, maker.house("beta").await);
+        let root = maker.account(None, None, "root@platform.test", &[], true).await;
+        Self { app, a, b, root }
+    }
+
+    /// Another session of an account.
+    pub(crate) async fn sign_in(&self, email: &str) -> Account {
+        sign_in(&self.app, email, PASSWORD).await
+    }
+
+    /// An account of a house in its root organization, signed in.
+    pub(crate) async fn account(&self, house: &House, email: &str, roles: &[&str]) -> Account {
+        let ctx = self.app.system_context();
+        let maker = Maker { app: &self.app, ctx };
+        maker
+            .account(Some(house.tenant), Some(house.root), email, roles, false)
+            .await
+    }
+
+    /// A role of a house with these rights.
+    pub(crate) async fn role(&self, house: &House, name: &str, features: &[&str], only: Option<&[Uuid]>) -> Uuid {
+        let ctx = self.app.system_context();
+        let maker = Maker { app: &self.app, ctx };
+        maker.role(house.tenant, name, features, only).await
+    }
+}
+
+/// Signs in over HTTP.
+pub(crate) async fn sign_in(app: &TestApp, email: &str, password: &str) -> Account {
+    let (status, body) = app
+        .post("", "/auth/login", json!({"email": email, "password": password}))
+        .await;
+    assert_eq!(status, 200, "{email} signs in: {body}");
+    let token = text(&body["token"]);
+    let (_, profile) = app.get(&token, "/auth/profile").await;
+    Account {
+        id: id(&profile["id"]),
+        email: email.to_owned(),
+        token,
+        refresh_token: text(&body["refreshToken"]),
+    }
+}
+
+pub(crate) fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_else(|| panic!("no text: {value}")).to_owned()
+}
+
+pub(crate) fn id(value: &Value) -> Uuid {
+    text(value).parse().expect("a UUID")
+}
+
+struct Maker<'a> {
+    app: &'a TestApp,
+    ctx: RequestContext,
+}
+
+impl Maker<'_> {
+    async fn house(&self, name: &str) -> House {
+        let (tenant, root) = self.tenant(name).await;
+        let parent = self.organization(tenant, "Parent", None).await;
+        let child = self.organization(tenant, "Child", Some(parent)).await;
+        let leaf = self.organization(tenant, "Leaf", Some(child)).await;
+        let other = self.organization(tenant, "Other", None).await;
+        let role = self.role(tenant, "Dispatcher", &["auth.users.list"], None).await;
+        let spare_role = self
+            .role(tenant, "Spare", &["auth.roles.*"], Some(&[parent, other]))
+            .await;
+        self.role(tenant, "Local", &EVERYTHING, Some(&[child])).await;
+        self.role(tenant, "Keeper", &["*"], None).await;
+        let member = async |organization, who: &str, roles: &[&str]| {
+            let email = format!("{who}@{name}.test");
+            self.account(Some(tenant), Some(organization), &email, roles, false)
+                .await
+        };
+        House {
+            user: member(other, "user", &["Dispatcher"]).await,
+            colleague: member(child, "colleague", &[]).await,
+            admin: member(root, "admin", &["admin"]).await,
+            keeper: member(root, "keeper", &["Keeper"]).await,
+            local: member(child, "local", &["Local"]).await,
+            plain: member(root, "plain", &[]).await,
+            tenant,
+            root,
+            parent,
+            child,
+            leaf,
+            other,
+            role,
+            spare_role,
+        }
+    }
+
+    async fn tenant(&self, name: &str) -> (Uuid, Uuid) {
+        let input = NewTenant {
+            name: name.to_owned(),
+            ..NewTenant::default()
+        };
+        let command = CreateTenant::new(&self.ctx, input).expect("a valid tenant");
+        let made = self
+            .ctx
+            .execute(&command, |made| Json(json!([made.id, made.organization_id])))
+            .await
+            .expect("the tenant is made");
+        (id(&made.0[0]), id(&made.0[1]))
+    }
+
+    async fn organization(&self, tenant: Uuid, name: &str, parent: Option<Uuid>) -> Uuid {
+        let input = NewOrganization {
+            name: name.to_owned(),
+            parent_id: parent,
+            tenant_id: Some(tenant),
+            ..NewOrganization::default()
+        };
+        let command = CreateOrganization::new(&self.ctx, input).expect("a valid organization");
+        self.ctx
+            .execute(&command, |made| Json(json!(made)))
+            .await
+            .map(|made| id(&made.0))
+            .expect("the organization is made")
+    }
+
+    async fn role(&self, tenant: Uuid, name: &str, features: &[&str], only: Option<&[Uuid]>) -> Uuid {
+        let role = self.ctx.new_id();
+        let command = CreateRole {
+            id: role,
+            tenant,
+            name: name.to_owned(),
+        };
+        self.run(&command).await;
+        let input = AclInput {
+            features: Some(features.iter().map(|feature| (*feature).to_owned()).collect()),
+            is_super_admin: None,
+            organizations: Some(only.map(<[Uuid]>::to_vec)),
+        };
+        self.run(&UpdateRoleAcl { role, input }).await;
+        role
+    }
+
+    async fn run<C: backoffice_core::command::Command>(&self, command: &C) {
+        self.ctx
+            .execute(command, |_| Json(Value::Null))
+            .await
+            .unwrap_or_else(|error| panic!("{}: {error}", C::ID));
+    }
+
+    async fn account(
+        &self,
+        tenant: Option<Uuid>,
+        organization: Option<Uuid>,
+        email: &str,
+        roles: &[&str],
+        super_admin: bool,
+    ) -> Account {
+        let account = NewAccount {
+            tenant,
+            organization,
+            email: email.to_owned(),
+            name: Some(format!("Name of {email}")),
+            password: Some(PASSWORD.to_owned().into()),
+            roles: roles.iter().map(|role| (*role).to_owned()).collect(),
+            super_admin,
+        };
+        create_account(&self.ctx, account)
+            .await
+            .unwrap_or_else(|error| panic!("{email}: {error}"));
+        sign_in(self.app, email, PASSWORD).await
+    }
+}

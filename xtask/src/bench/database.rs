@@ -1,0 +1,156 @@
+//! The database under both.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use backoffice_local_postgres::LocalPostgres;
+use tokio_postgres::{NoTls, SimpleQueryMessage};
+use uuid::Uuid;
+
+use super::Options;
+use super::subject::{role, role_name};
+use crate::Result;
+use crate::process::output;
+use crate::scratch::block_on;
+
+pub(super) const NAME: &str = "bench";
+/// Owns the schema.
+const OWNER: &str = "bench_owner";
+/// The server's role.
+pub(super) const APPLICATION: &str = "bench_application";
+/// Reads the same rows without row-level security.
+pub(super) const BYPASSING: &str = "bench_bypassing";
+/// Who calls: an administrator of the tenant, no super administrator.
+pub(super) const EMAIL: &str = "caller@example.com";
+/// Its password. The database lives for the bench only and listens on no port.
+pub(super) const PASSWORD: &str = "measured-Twice-0917";
+const TENANT: &str = "Measured";
+
+/// A migrated database with one account.
+#[derive(Debug)]
+pub(super) struct Database {
+    admin: String,
+    application: String,
+    owner: String,
+    work: PathBuf,
+    program: PathBuf,
+    pub(super) log: PathBuf,
+}
+
+impl Database {
+    /// Makes it anew.
+    pub(super) fn create(postgres: &LocalPostgres, program: &Path, work: &Path) -> Result<Self> {
+        let database = Self {
+            admin: postgres.url("postgres", NAME),
+            application: postgres.url(APPLICATION, NAME),
+            owner: postgres.url(OWNER, NAME),
+            work: work.to_owned(),
+            program: program.to_owned(),
+            log: postgres.log(),
+        };
+        let cluster = postgres.url("postgres", "postgres");
+        execute(&cluster, &format!("drop database if exists {NAME} with (force)"))?;
+        for (role, options) in [(OWNER, ""), (APPLICATION, ""), (BYPASSING, "bypassrls")] {
+            execute(&cluster, &format!("drop role if exists {role}"))?;
+            execute(&cluster, &format!("create role {role} login {options}"))?;
+        }
+        execute(&cluster, &format!("create database {NAME} owner {OWNER}"))?;
+        let password = work.join("password");
+        std::fs::write(&password, PASSWORD)?;
+        let password = password.to_string_lossy();
+        database.command(&["migrate"])?;
+        database.command(&["init", "--password-file", &password])?;
+        database.command(&["tenant", "create", TENANT])?;
+        let user = [
+            "user",
+            "create",
+            EMAIL,
+            "--tenant",
+            TENANT,
+            "--role",
+            "admin",
+            "--password-file",
+            &password,
+        ];
+        database.command(&user)?;
+        Ok(database)
+    }
+
+    /// What the server's program needs to use it.
+    pub(super) fn configure(&self, command: &mut Command) {
+        for (name, _) in std::env::vars_os() {
+            if name.to_string_lossy().starts_with("BACKOFFICE__") {
+                command.env_remove(name);
+            }
+        }
+        command
+            .current_dir(&self.work)
+            .env("BACKOFFICE__DATA_DIR", self.work.join("var"))
+            .env("BACKOFFICE__DATABASE__URL", &self.application)
+            .env("BACKOFFICE__DATABASE__OWNER_URL", &self.owner);
+    }
+
+    fn command(&self, arguments: &[&str]) -> Result<()> {
+        let mut command = Command::new(&self.program);
+        self.configure(&mut command);
+        output(command.args(arguments))?;
+        Ok(())
+    }
+
+    /// Runs statements as the superuser.
+    pub(super) fn execute(&self, sql: &str) -> Result<Vec<SimpleQueryMessage>> {
+        execute(&self.admin, sql)
+    }
+
+    /// The types of a statement's parameters, if the server can tell them.
+    pub(super) fn parameter_types(&self, sql: &str) -> Result<Vec<String>> {
+        block_on(async {
+            let (client, connection) = tokio_postgres::connect(&self.admin, NoTls).await?;
+            tokio::spawn(connection);
+            let statement = client.prepare(sql).await?;
+            Ok(statement.params().iter().map(|one| one.name().to_owned()).collect())
+        })
+    }
+
+    /// Fills it and returns the tenant that is asked about.
+    pub(super) fn seed(&self, options: &Options) -> Result<Uuid> {
+        let tenant = self.execute(&format!("select id from directory_tenants where name = '{TENANT}'"))?;
+        let tenant = tenant.iter().find_map(|message| match message {
+            SimpleQueryMessage::Row(row) => row.get(0),
+            _ => None,
+        });
+        let tenant = tenant.ok_or("the tenant is not there")?.parse()?;
+        let roles: Vec<String> = (0..options.clients)
+            .map(|client| {
+                format!(
+                    "('{tenant}', '{}', '{name}', '{name}', now(), now())",
+                    role(client),
+                    name = role_name(client, 0)
+                )
+            })
+            .collect();
+        let seed = include_str!("seed.sql")
+            .replace("{tenant}", &format!("'{tenant}'"))
+            .replace("{tenants}", &options.tenants.to_string())
+            .replace("{users}", &options.users.to_string())
+            .replace("{roles}", &roles.join(", "))
+            .replace("{bypassing}", BYPASSING);
+        self.execute(&seed)?;
+        self.execute("vacuum analyze")?;
+        self.execute("checkpoint")?;
+        Ok(tenant)
+    }
+}
+
+fn execute(url: &str, sql: &str) -> Result<Vec<SimpleQueryMessage>> {
+    block_on(async {
+        let (client, connection) = tokio_postgres::connect(url, NoTls).await?;
+        tokio::spawn(connection);
+        client.simple_query(sql).await.map_err(|error| {
+            let reason = error
+                .as_db_error()
+                .map_or_else(|| error.to_string(), ToString::to_string);
+            format!("{reason} in: {}", sql.chars().take(200).collect::<String>()).into()
+        })
+    })
+}

@@ -1,0 +1,155 @@
+//! `bench`: the release server and pgbench take turns on a PostgreSQL of their own; the report compares their rates.
+
+mod capture;
+mod database;
+mod http;
+mod load;
+mod pgbench;
+mod report;
+mod script;
+mod server;
+mod subject;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use backoffice_local_postgres::{LocalPostgres, Settings};
+use clap::Args;
+
+use crate::Result;
+use crate::process::{Outcome, cargo, run as run_child, say};
+use crate::workspace::Workspace;
+use database::Database;
+use http::Client;
+use report::Report;
+use script::Script;
+use server::Server;
+use subject::{Subject, subjects};
+
+/// How much is measured.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Options {
+    /// Seconds of each round
+    #[arg(long, default_value_t = 5)]
+    seconds: u64,
+    /// Rounds of which the median counts
+    #[arg(long, default_value_t = 3)]
+    rounds: usize,
+    /// Users of the tenant that is asked about
+    #[arg(long, default_value_t = 10_000)]
+    users: u32,
+    /// Tenants
+    #[arg(long, default_value_t = 20)]
+    tenants: u32,
+    /// Clients at once, of the server and of pgbench
+    #[arg(long, default_value_t = 16)]
+    clients: u32,
+    /// A server that was built before, instead of building one
+    #[arg(long)]
+    program: Option<PathBuf>,
+}
+
+/// Builds, measures, prints. What is missed is in the report; only what could not be measured is an error.
+pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<Outcome> {
+    let program = match &options.program {
+        Some(program) => program.canonicalize()?,
+        None => {
+            let build = ["build", "--release", "--package", "backoffice-server"];
+            match run_child(cargo(workspace).args(build))? {
+                Outcome::Passed => workspace.target().join("release/backoffice"),
+                failed @ Outcome::Failed(_) => return Ok(failed),
+            }
+        }
+    };
+    let postgres = LocalPostgres::start(&Settings::new(workspace.target().join("bench-postgres")))?;
+    say(&format!(
+        "PostgreSQL {} with fsync in {}",
+        postgres.version(),
+        postgres.dir().display()
+    ));
+    let work = workspace.target().join("bench");
+    std::fs::create_dir_all(&work)?;
+    let report = measure(&postgres, &program, &work, options);
+    postgres.stop()?;
+    say(&report?.to_string());
+    Ok(Outcome::Passed)
+}
+
+fn measure(
+    postgres: &LocalPostgres,
+    program: &std::path::Path,
+    work: &std::path::Path,
+    options: &Options,
+) -> Result<Report> {
+    let database = Database::create(postgres, program, work)?;
+    say(&format!(
+        "{} tenants, {} users in one of them",
+        options.tenants, options.users
+    ));
+    let tenant = database.seed(options)?;
+    let mut report = Report::new(options, program)?;
+    for _ in 0..5 {
+        report
+            .ready
+            .push(Server::start(program, work, &database)?.ready_after());
+    }
+    let server = Server::start(program, work, &database)?;
+    report.idle_kib = server.resident_kib()?;
+    let token = server.log_in(database::EMAIL, database::PASSWORD)?;
+    for subject in subjects() {
+        say(&format!("{} ...", subject.title));
+        let script = captured(&database, &server, &token, &subject, work)?;
+        let row = report.row(&subject, &script);
+        for _ in 0..options.rounds {
+            row.served.push(load::run(&server, &token, &subject, options)?);
+            row.bare
+                .push(pgbench::run(postgres, database::APPLICATION, tenant, &script, options)?);
+        }
+        if subject.compares_row_security {
+            for _ in 0..options.rounds {
+                report
+                    .with_policies
+                    .push(pgbench::run(postgres, database::APPLICATION, tenant, &script, options)?);
+                report
+                    .without_policies
+                    .push(pgbench::run(postgres, database::BYPASSING, tenant, &script, options)?);
+            }
+        }
+    }
+    report.loaded_kib = server.resident_kib()?;
+    Ok(report)
+}
+
+/// The statements of one request of a warm connection, as a script.
+fn captured(
+    database: &Database,
+    server: &Server,
+    token: &str,
+    subject: &Subject,
+    work: &std::path::Path,
+) -> Result<Script> {
+    let mut client = Client::connect(server.api())?;
+    for round in 0..20 {
+        client.expect_ok(&subject.request(server.api(), token, 0, round))?;
+    }
+    let log = capture::Log::open(database)?;
+    let background = log.during(|| {
+        pause(Duration::from_millis(1500));
+        Ok(())
+    })?;
+    let mut one = |round| log.during(|| client.expect_ok(&subject.request(server.api(), token, 0, round)));
+    let (first, second) = (one(101)?, one(102)?);
+    log.close()?;
+    let of_request = |captured: Vec<capture::Entry>| -> Vec<capture::Entry> {
+        captured
+            .into_iter()
+            .filter(|entry| background.iter().all(|other| other.sql != entry.sql))
+            .collect()
+    };
+    script::write(database, subject, &of_request(first), &of_request(second), work)
+}
+
+#[expect(clippy::disallowed_methods, reason = "nothing asynchronous runs on this thread")]
+fn pause(duration: Duration) {
+    std::thread::sleep(duration);
+}

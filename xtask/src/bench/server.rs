@@ -1,0 +1,113 @@
+//! The server as a process.
+
+use std::fs::File;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use super::database::Database;
+use super::http::Client;
+use super::pause;
+use crate::Result;
+
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A running server; killed when dropped.
+#[derive(Debug)]
+pub(super) struct Server {
+    child: Child,
+    api: SocketAddr,
+    ready_after: Duration,
+}
+
+impl Server {
+    /// Starts it on free ports and waits until it is ready.
+    pub(super) fn start(program: &Path, work: &Path, database: &Database) -> Result<Self> {
+        let (api, admin) = (free_address()?, free_address()?);
+        let log = File::create(work.join("server.log"))?;
+        let mut command = Command::new(program);
+        database.configure(&mut command);
+        command
+            .arg("serve")
+            .env("BACKOFFICE__HTTP__LISTEN", api.to_string())
+            .env("BACKOFFICE__ADMIN__LISTEN", admin.to_string())
+            .stdin(Stdio::null())
+            .stdout(log.try_clone()?)
+            .stderr(log);
+        let started = Instant::now();
+        let child = command.spawn()?;
+        let mut server = Self {
+            child,
+            api,
+            ready_after: Duration::ZERO,
+        };
+        let request = format!("GET /readyz HTTP/1.1\r\nhost: {admin}\r\n\r\n");
+        while !is_ready(admin, request.as_bytes()) {
+            if started.elapsed() > PATIENCE || server.child.try_wait()?.is_some() {
+                let log = std::fs::read_to_string(work.join("server.log"))?;
+                return Err(format!("the server did not get ready: {log}").into());
+            }
+            pause(Duration::from_millis(1));
+        }
+        server.ready_after = started.elapsed();
+        Ok(server)
+    }
+
+    /// Address of the API.
+    pub(super) fn api(&self) -> SocketAddr {
+        self.api
+    }
+
+    /// From the start of the process to the first 200 of `/readyz`.
+    pub(super) fn ready_after(&self) -> Duration {
+        self.ready_after
+    }
+
+    /// Memory in use, where the system tells (Linux).
+    pub(super) fn resident_kib(&self) -> Result<u64> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
+        let line = status
+            .lines()
+            .find_map(|line| line.strip_prefix("VmRSS:"))
+            .unwrap_or_default();
+        Ok(line.trim().trim_end_matches("kB").trim().parse()?)
+    }
+
+    /// An access token.
+    pub(super) fn log_in(&self, email: &str, password: &str) -> Result<String> {
+        let body = json!({"email": email, "password": password}).to_string();
+        let request = format!(
+            "POST /api/auth/login HTTP/1.1\r\nhost: {}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+            self.api,
+            body.len()
+        );
+        let (status, answer) = Client::connect(self.api)?.send(request.as_bytes())?;
+        let answer: Value = serde_json::from_slice(&answer)?;
+        match answer["token"].as_str() {
+            Some(token) => Ok(token.to_owned()),
+            None => Err(format!("the login was answered by {status}: {answer}").into()),
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ended = self.child.kill();
+        let _status = self.child.wait();
+    }
+}
+
+fn is_ready(admin: SocketAddr, request: &[u8]) -> bool {
+    Client::connect(admin)
+        .and_then(|mut client| client.send(request))
+        .is_ok_and(|(status, _)| status == 200)
+}
+
+fn free_address() -> Result<SocketAddr> {
+    Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?)
+}

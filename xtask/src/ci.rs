@@ -1,0 +1,95 @@
+//! `cargo xtask ci`
+
+use std::time::{Duration, Instant};
+
+use crate::Result;
+use crate::process::{Outcome, cargo, explained, run as run_child, say, succeeds};
+use crate::workspace::Workspace;
+use crate::{features, migrations, openapi, test, tidy};
+
+type Step = fn(&Workspace) -> Result<Outcome>;
+
+const STEPS: &[(&str, Step)] = &[
+    ("format", format),
+    ("clippy", clippy),
+    ("tidy", tidy::run),
+    ("openapi", openapi::check),
+    ("migrations", migrations::check),
+    ("features", features::run),
+    ("deny", deny),
+    ("test", tests),
+];
+
+struct Report {
+    name: &'static str,
+    outcome: Outcome,
+    duration: Duration,
+}
+
+/// Runs every step, also after one that failed, and prints how long each took.
+pub(crate) fn run(workspace: &Workspace) -> Result<Outcome> {
+    let reports: Vec<Report> = STEPS
+        .iter()
+        .map(|(name, step)| perform(name, *step, workspace))
+        .collect();
+    say("\nstep        result  seconds");
+    for report in &reports {
+        let result = if report.outcome == Outcome::Passed {
+            "passed"
+        } else {
+            "FAILED"
+        };
+        say(&format!(
+            "{:<11} {result} {:>8.1}",
+            report.name,
+            report.duration.as_secs_f64()
+        ));
+    }
+    let total: Duration = reports.iter().map(|report| report.duration).sum();
+    say(&format!("{:<18} {:>8.1}", "total", total.as_secs_f64()));
+    Ok(reports
+        .iter()
+        .map(|report| report.outcome)
+        .find(|outcome| *outcome != Outcome::Passed)
+        .unwrap_or(Outcome::Passed))
+}
+
+fn perform(name: &'static str, step: Step, workspace: &Workspace) -> Report {
+    say(&format!("\n== {name}"));
+    let started = started();
+    let outcome = step(workspace).unwrap_or_else(|error| {
+        say(&format!("error: {}", explained(&*error)));
+        Outcome::Failed(1)
+    });
+    Report {
+        name,
+        outcome,
+        duration: started.elapsed(),
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "measures the duration of a step")]
+fn started() -> Instant {
+    Instant::now()
+}
+
+fn format(workspace: &Workspace) -> Result<Outcome> {
+    run_child(cargo(workspace).args(["fmt", "--all", "--check"]))
+}
+
+fn clippy(workspace: &Workspace) -> Result<Outcome> {
+    run_child(cargo(workspace).args(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))
+}
+
+/// Licenses and banned crates; the advisories need a download, so they are looked up by hand: `cargo deny check advisories`.
+fn deny(workspace: &Workspace) -> Result<Outcome> {
+    if !succeeds(cargo(workspace).args(["deny", "--version"])) {
+        say("cargo-deny is not installed; licenses and banned crates are not checked");
+        return Ok(Outcome::Passed);
+    }
+    run_child(cargo(workspace).args(["deny", "check", "bans", "licenses", "sources"]))
+}
+
+fn tests(workspace: &Workspace) -> Result<Outcome> {
+    test::run(workspace, &[test::NO_FAIL_FAST.to_owned()])
+}

@@ -1,0 +1,118 @@
+//! Children: what is run is printed, and what they print reaches our standard output.
+
+use std::error::Error;
+use std::ffi::OsStr;
+use std::io::{Write as _, stdout};
+use std::os::fd::AsFd as _;
+use std::process::{Command, Stdio};
+
+use crate::Result;
+use crate::workspace::Workspace;
+
+/// How a task ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// Everything is as it should be.
+    Passed,
+    /// Something is not; the exit code to end with.
+    Failed(u8),
+}
+
+impl Outcome {
+    /// The outcome of a check that says itself what is wrong.
+    pub(crate) fn of(passed: bool) -> Self {
+        if passed { Self::Passed } else { Self::Failed(1) }
+    }
+
+    /// This outcome, or the other one when this one passed.
+    pub(crate) fn and_then(self, other: impl FnOnce() -> Result<Self>) -> Result<Self> {
+        match self {
+            Self::Passed => other(),
+            Self::Failed(_) => Ok(self),
+        }
+    }
+}
+
+/// A call of Cargo in the root of the workspace.
+pub(crate) fn cargo(workspace: &Workspace) -> Command {
+    // The toolchain's Cargo, when it is Cargo that runs us.
+    let program = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut command = Command::new(program);
+    command.current_dir(workspace.root());
+    // Of the package that runs us; a child is to find its own.
+    for name in ["CARGO_MANIFEST_DIR", "CARGO_MANIFEST_PATH", "CARGO_PKG_NAME"] {
+        command.env_remove(name);
+    }
+    command
+}
+
+/// Runs a child to its end.
+pub(crate) fn run(command: &mut Command) -> Result<Outcome> {
+    say(&format!("$ {}", shown(command)));
+    // Cargo and nextest report on standard error; one stream keeps the order.
+    command.stderr(Stdio::from(stdout().as_fd().try_clone_to_owned()?));
+    let status = command
+        .status()
+        .map_err(|error| format!("{} can't be run: {error}", shown(command)))?;
+    match status.code() {
+        Some(0) => Ok(Outcome::Passed),
+        Some(code) => Ok(Outcome::Failed(u8::try_from(code).unwrap_or(1))),
+        None => Err(format!("{} was ended by a signal", shown(command)).into()),
+    }
+}
+
+/// Whether a child runs and succeeds; it prints nothing.
+pub(crate) fn succeeds(command: &mut Command) -> bool {
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .is_ok_and(|status| status.success())
+}
+
+/// What a child prints.
+pub(crate) fn output(command: &mut Command) -> Result<String> {
+    let output = command
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| format!("{} can't be run: {error}", shown(command)))?;
+    if !output.status.success() {
+        return Err(format!(
+            "{} failed: {}",
+            shown(command),
+            String::from_utf8_lossy(&output.stderr).trim()
+        )
+        .into());
+    }
+    Ok(String::from_utf8(output.stdout)?)
+}
+
+/// Prints a line at once, so that it stands before what children print.
+pub(crate) fn say(line: &str) {
+    let mut out = stdout().lock();
+    // Nobody listens any more: nothing is lost.
+    let _closed = writeln!(out, "{line}").and_then(|()| out.flush());
+}
+
+/// An error with its causes, in one line.
+pub(crate) fn explained(error: &(dyn Error + 'static)) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text = format!("{text}: {error}");
+        cause = error.source();
+    }
+    text
+}
+
+fn shown(command: &Command) -> String {
+    let program = std::path::Path::new(command.get_program())
+        .file_name()
+        .unwrap_or(command.get_program());
+    let words: Vec<_> = std::iter::once(program)
+        .chain(command.get_args())
+        .map(OsStr::to_string_lossy)
+        .collect();
+    words.join(" ")
+}

@@ -1,0 +1,126 @@
+//! Databases that live as long as a check.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use backoffice_core::Module;
+use backoffice_core::db::{migrate, revert_all};
+use backoffice_local_postgres::{LocalPostgres, Settings};
+use secrecy::SecretString;
+use tokio_postgres::{Client, NoTls};
+
+use crate::Result;
+use crate::process::say;
+use crate::workspace::Workspace;
+
+/// Role that owns the schema. No superuser, as in production.
+const OWNER: &str = "xtask_owner";
+/// Role that the application would log in as.
+const APPLICATION: &str = "xtask_application";
+
+/// Starts or joins the cluster that tests and checks share. It lies below the target folder and does not survive a crash of the machine.
+pub(crate) fn cluster(workspace: &Workspace) -> Result<LocalPostgres> {
+    let settings = Settings {
+        durable: false,
+        ..Settings::new(workspace.target().join("test-postgres"))
+    };
+    let postgres = LocalPostgres::shared(&settings)?;
+    say(&format!(
+        "PostgreSQL {} in {}",
+        postgres.version(),
+        postgres.dir().display()
+    ));
+    Ok(postgres)
+}
+
+/// Runs asynchronous work; on several threads, because migrations block.
+pub(crate) fn block_on<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()?
+        .block_on(work)
+}
+
+/// An empty database with an owner of its own.
+pub(crate) struct Scratch<'a> {
+    postgres: &'a LocalPostgres,
+    name: String,
+}
+
+impl<'a> Scratch<'a> {
+    /// Makes one for some work and removes it afterwards, whatever came of the work.
+    pub(crate) async fn with<T>(
+        postgres: &'a LocalPostgres,
+        purpose: &str,
+        work: impl AsyncFnOnce(&Self) -> Result<T>,
+    ) -> Result<T> {
+        let scratch = Self::create(postgres, purpose).await?;
+        let outcome = work(&scratch).await;
+        scratch.remove().await?;
+        outcome
+    }
+
+    async fn create(postgres: &'a LocalPostgres, purpose: &str) -> Result<Self> {
+        let scratch = Self {
+            postgres,
+            name: format!("xtask_{purpose}_{}_{}", std::process::id(), nanoseconds()),
+        };
+        let admin = connect(&postgres.url("postgres", "postgres")).await?;
+        for role in [OWNER, APPLICATION] {
+            // Another check may make the role at this moment.
+            admin
+                .batch_execute(&format!(
+                    "do $$ begin create role {role} login; exception when duplicate_object or unique_violation then null; end $$"
+                ))
+                .await?;
+        }
+        admin
+            .batch_execute(&format!("create database {} owner {OWNER}", scratch.name))
+            .await?;
+        Ok(scratch)
+    }
+
+    /// Applies the migrations of core and of these modules.
+    pub(crate) async fn migrate(&self, modules: &[&'static Module]) -> Result<usize> {
+        Ok(migrate(&self.owner(), APPLICATION, modules).await?)
+    }
+
+    /// Takes them back.
+    pub(crate) async fn revert(&self, modules: &[&'static Module]) -> Result<usize> {
+        Ok(revert_all(&self.owner(), modules).await?)
+    }
+
+    /// A superuser's connection to the database.
+    pub(crate) async fn connect(&self) -> Result<Client> {
+        connect(&self.postgres.url("postgres", &self.name)).await
+    }
+
+    async fn remove(self) -> Result<()> {
+        let admin = connect(&self.postgres.url("postgres", "postgres")).await?;
+        admin
+            .batch_execute(&format!("drop database {} with (force)", self.name))
+            .await?;
+        Ok(())
+    }
+
+    fn owner(&self) -> SecretString {
+        self.postgres.url(OWNER, &self.name).into()
+    }
+}
+
+async fn connect(url: &str) -> Result<Client> {
+    let (client, connection) = tokio_postgres::connect(url, NoTls).await?;
+    tokio::spawn(connection);
+    Ok(client)
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a name that no other run has; no business code sees it"
+)]
+fn nanoseconds() -> u128 {
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default()
+        .as_nanos()
+}

@@ -1,0 +1,42 @@
+//! What PostgreSQL knows of the schema once all modules have migrated.
+
+use super::{Findings, Tree};
+use crate::Result;
+use crate::scratch::{self, Scratch, block_on};
+
+/// Finds what breaks the rules.
+const RULES: &str = include_str!("catalogue.sql");
+
+/// Tables that belong to no tenant, and why.
+const TABLES: &[(&str, &str)] = &[
+    (
+        "core_rate_limits",
+        "a window belongs to an address or an account, of which it knows a hash",
+    ),
+    ("__diesel_schema_migrations", "diesel's ledger of the migrations"),
+];
+
+/// Columns beside `tenant_id` that a foreign key may begin with, and why.
+const TENANT_COLUMNS: &[(&str, &str)] = &[(
+    "role_tenant_id",
+    "a tenant's user may hold a global role, whose row belongs to the platform tenant",
+)];
+
+pub(super) fn check(tree: &Tree<'_>) -> Result<Findings> {
+    let postgres = scratch::cluster(tree.workspace)?;
+    let findings = block_on(Scratch::with(&postgres, "tidy", async |scratch| {
+        scratch.migrate(&tree.modules).await?;
+        let client = scratch.connect().await?;
+        let rows = client.query(RULES, &[&names(TABLES), &names(TENANT_COLUMNS)]).await?;
+        Ok(rows
+            .iter()
+            .map(|row| format!("table {}: {}", row.get::<_, &str>(0), row.get::<_, &str>(1)))
+            .collect())
+    }))?;
+    postgres.stop()?;
+    Ok(findings)
+}
+
+fn names(reasoned: &[(&'static str, &str)]) -> Vec<&'static str> {
+    reasoned.iter().map(|(name, _reason)| *name).collect()
+}

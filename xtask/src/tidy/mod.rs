@@ -1,0 +1,112 @@
+//! `cargo xtask tidy`: what the architecture promises, each promise a small function that names the file and the way to mend it.
+
+mod catalogue;
+mod crates;
+mod endpoints;
+mod files;
+mod migrations;
+mod modules;
+mod sources;
+
+use std::path::{Path, PathBuf};
+
+use backoffice_core::Module;
+use backoffice_core::module::in_order;
+
+use crate::Result;
+use crate::process::{Outcome, explained, say};
+use crate::workspace::Workspace;
+
+/// What the checks look at.
+struct Tree<'a> {
+    workspace: &'a Workspace,
+    /// Every file that is or may be committed, relative to the root.
+    files: Vec<PathBuf>,
+    /// Every module of the host, each after what it requires.
+    modules: Vec<&'static Module>,
+}
+
+/// What is wrong, one line each: file, fact, way to mend it.
+type Findings = Vec<String>;
+
+type Check = fn(&Tree<'_>) -> Result<Findings>;
+
+/// What is promised, and what finds where it is broken.
+const CHECKS: &[(&str, Check)] = &[
+    ("the root holds known entries only", files::layout),
+    ("no file is larger than 1 MiB", files::sizes),
+    ("no symbolic link leaves the tree", files::links),
+    ("every package has a README that is its documentation", crates::readmes),
+    ("every package inherits the lints", crates::lints),
+    ("every folder of crates/ holds the package of its name", crates::names),
+    (
+        "core names no module, modules name neither host nor test support",
+        modules::direction,
+    ),
+    (
+        "what a module requires is what its manifest and its foreign.rs name",
+        modules::requires,
+    ),
+    ("the host's Cargo features mirror the requirements", modules::features),
+    (
+        "every migration has a version of its own, in the number of its module",
+        migrations::versions,
+    ),
+    ("every migration goes up and down", migrations::scripts),
+    (
+        "crates reach their migrations through a symbolic link",
+        migrations::links,
+    ),
+    ("no unfinished code", sources::unfinished),
+    ("every statement on a table names the tenant", sources::scoped),
+    ("the API browser needs no address outside", sources::self_contained),
+    (
+        "every endpoint has a summary, an operation of its own and known features",
+        endpoints::declared,
+    ),
+    ("every endpoint is in docs/openapi.json", endpoints::documented),
+    ("tables, keys and policies lead with the tenant", catalogue::check),
+];
+
+/// Runs every check and prints what it finds.
+pub(crate) fn run(workspace: &Workspace) -> Result<Outcome> {
+    let tree = Tree {
+        workspace,
+        files: workspace.files()?,
+        modules: in_order(&backoffice_server::modules::compiled())?,
+    };
+    let mut found = 0;
+    for (promise, check) in CHECKS {
+        let findings =
+            check(&tree).unwrap_or_else(|error| vec![format!("could not be checked: {}", explained(&*error))]);
+        say(&format!(
+            "{} {}",
+            if findings.is_empty() { "ok  " } else { "FAIL" },
+            promise
+        ));
+        for finding in &findings {
+            say(&format!("       {finding}"));
+        }
+        found += findings.len();
+    }
+    say(&format!("{} checks, {found} findings", CHECKS.len()));
+    Ok(Outcome::of(found == 0))
+}
+
+impl Tree<'_> {
+    /// The files below a folder with one of these extensions, with their text.
+    fn texts(&self, below: &str, extensions: &[&str]) -> Result<Vec<(&Path, String)>> {
+        let wanted = |file: &&PathBuf| {
+            file.starts_with(below)
+                && file
+                    .extension()
+                    .is_some_and(|extension| extensions.iter().any(|one| extension == *one))
+                && !self.workspace.root().join(file).is_symlink()
+        };
+        self.files
+            .iter()
+            .filter(wanted)
+            .map(|file| Ok((file.as_path(), self.workspace.read(file)?)))
+            .collect()
+    }
+}
