@@ -89,38 +89,68 @@ pub(crate) fn acl_of_user(row: &UserAclRow) -> grants::Acl {
     }
 }
 
-pub(crate) async fn store_role_acls(tx: &mut Tx<'_>, rows: &[RoleAclRow]) -> Result<()> {
-    diesel::insert_into(role_acls::table)
-        .values(rows)
-        .on_conflict((role_acls::tenant_id, role_acls::id))
-        .do_update()
-        .set((
-            role_acls::is_super_admin.eq(excluded(role_acls::is_super_admin)),
-            role_acls::features.eq(excluded(role_acls::features)),
-            role_acls::organizations.eq(excluded(role_acls::organizations)),
-            role_acls::created_at.eq(excluded(role_acls::created_at)),
-            role_acls::updated_at.eq(excluded(role_acls::updated_at)),
-        ))
-        .execute(tx.conn())
-        .await?;
-    Ok(())
+macro_rules! store {
+    ($name:ident, $row:ident, $table:ident) => {
+        pub(crate) async fn $name(tx: &mut Tx<'_>, rows: &[$row]) -> Result<()> {
+            diesel::insert_into($table::table)
+                .values(rows)
+                .on_conflict(($table::tenant_id, $table::id))
+                .do_update()
+                .set((
+                    $table::is_super_admin.eq(excluded($table::is_super_admin)),
+                    $table::features.eq(excluded($table::features)),
+                    $table::organizations.eq(excluded($table::organizations)),
+                    $table::created_at.eq(excluded($table::created_at)),
+                    $table::updated_at.eq(excluded($table::updated_at)),
+                ))
+                .execute(tx.conn())
+                .await?;
+            Ok(())
+        }
+    };
 }
 
-pub(crate) async fn store_user_acls(tx: &mut Tx<'_>, rows: &[UserAclRow]) -> Result<()> {
-    diesel::insert_into(user_acls::table)
-        .values(rows)
-        .on_conflict((user_acls::tenant_id, user_acls::id))
-        .do_update()
-        .set((
-            user_acls::is_super_admin.eq(excluded(user_acls::is_super_admin)),
-            user_acls::features.eq(excluded(user_acls::features)),
-            user_acls::organizations.eq(excluded(user_acls::organizations)),
-            user_acls::created_at.eq(excluded(user_acls::created_at)),
-            user_acls::updated_at.eq(excluded(user_acls::updated_at)),
-        ))
-        .execute(tx.conn())
-        .await?;
-    Ok(())
+store!(store_role_acls, RoleAclRow, role_acls);
+store!(store_user_acls, UserAclRow, user_acls);
+
+/// Images of ACLs: the two tables differ in whose they are, not in what they hold.
+macro_rules! stored_acls {
+    ($row:ident, $table:ident, $store:ident) => {
+        async fn load(tx: &mut Tx<'_>, ids: &[Uuid], _depth: Depth) -> Result<Snapshots> {
+            let tenant = tx.tenant();
+            let rows: Vec<$row> = $table::table
+                .filter($table::tenant_id.eq(tenant))
+                .filter($table::id.eq_any(ids))
+                .select($row::as_select())
+                .load(tx.conn())
+                .await?;
+            rows.into_iter()
+                .map(|row| Ok((row.id, Snapshot::of(&row)?.with_organization(None))))
+                .collect()
+        }
+
+        async fn store(tx: &mut Tx<'_>, snapshots: &[Snapshot]) -> Result<Vec<String>> {
+            let updated_at = tx.now();
+            let rows: Vec<$row> = snapshots
+                .iter()
+                .map(|image| image.row().map(|row| $row { updated_at, ..row }))
+                .collect::<Result<_>>()?;
+            $store(tx, &rows).await?;
+            Ok(Vec::new())
+        }
+
+        async fn remove(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<()> {
+            let tenant = tx.tenant();
+            diesel::delete(
+                $table::table
+                    .filter($table::tenant_id.eq(tenant))
+                    .filter($table::id.eq_any(ids)),
+            )
+            .execute(tx.conn())
+            .await?;
+            Ok(())
+        }
+    };
 }
 
 /// Entity kind `auth.role_acl`.
@@ -136,40 +166,7 @@ impl Entity for RoleAcl {
         Role::lock(tx, ids).await
     }
 
-    async fn load(tx: &mut Tx<'_>, ids: &[Uuid], _depth: Depth) -> Result<Snapshots> {
-        let tenant = tx.tenant();
-        let rows: Vec<RoleAclRow> = role_acls::table
-            .filter(role_acls::tenant_id.eq(tenant))
-            .filter(role_acls::id.eq_any(ids))
-            .select(RoleAclRow::as_select())
-            .load(tx.conn())
-            .await?;
-        rows.into_iter()
-            .map(|row| Ok((row.id, Snapshot::of(&row)?.with_organization(None))))
-            .collect()
-    }
-
-    async fn store(tx: &mut Tx<'_>, snapshots: &[Snapshot]) -> Result<Vec<String>> {
-        let now = tx.now();
-        let rows: Vec<RoleAclRow> = snapshots
-            .iter()
-            .map(|image| image.row().map(|row| RoleAclRow { updated_at: now, ..row }))
-            .collect::<Result<_>>()?;
-        store_role_acls(tx, &rows).await?;
-        Ok(Vec::new())
-    }
-
-    async fn remove(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<()> {
-        let tenant = tx.tenant();
-        diesel::delete(
-            role_acls::table
-                .filter(role_acls::tenant_id.eq(tenant))
-                .filter(role_acls::id.eq_any(ids)),
-        )
-        .execute(tx.conn())
-        .await?;
-        Ok(())
-    }
+    stored_acls!(RoleAclRow, role_acls, store_role_acls);
 
     async fn guard(tx: &mut Tx<'_>, step: &Transition<'_>) -> Result<()> {
         let acl = |image: Option<&Snapshot>| {
@@ -209,40 +206,7 @@ impl Entity for UserAcl {
         User::lock(tx, ids).await
     }
 
-    async fn load(tx: &mut Tx<'_>, ids: &[Uuid], _depth: Depth) -> Result<Snapshots> {
-        let tenant = tx.tenant();
-        let rows: Vec<UserAclRow> = user_acls::table
-            .filter(user_acls::tenant_id.eq(tenant))
-            .filter(user_acls::id.eq_any(ids))
-            .select(UserAclRow::as_select())
-            .load(tx.conn())
-            .await?;
-        rows.into_iter()
-            .map(|row| Ok((row.id, Snapshot::of(&row)?.with_organization(None))))
-            .collect()
-    }
-
-    async fn store(tx: &mut Tx<'_>, snapshots: &[Snapshot]) -> Result<Vec<String>> {
-        let now = tx.now();
-        let rows: Vec<UserAclRow> = snapshots
-            .iter()
-            .map(|image| image.row().map(|row| UserAclRow { updated_at: now, ..row }))
-            .collect::<Result<_>>()?;
-        store_user_acls(tx, &rows).await?;
-        Ok(Vec::new())
-    }
-
-    async fn remove(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<()> {
-        let tenant = tx.tenant();
-        diesel::delete(
-            user_acls::table
-                .filter(user_acls::tenant_id.eq(tenant))
-                .filter(user_acls::id.eq_any(ids)),
-        )
-        .execute(tx.conn())
-        .await?;
-        Ok(())
-    }
+    stored_acls!(UserAclRow, user_acls, store_user_acls);
 
     async fn guard(tx: &mut Tx<'_>, step: &Transition<'_>) -> Result<()> {
         let acl = |image: Option<&Snapshot>| {

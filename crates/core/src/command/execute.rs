@@ -63,7 +63,7 @@ pub(crate) async fn execute<C: Command, A: Answer>(
             Err(error) => {
                 let tenant = tx.tenant();
                 tx.roll_back().await;
-                if error.to_refusal().status.is_server_error() && !matches!(error, Error::Unavailable(_)) {
+                if is_failure(&error) {
                     let resource = resource(command.target());
                     record_failure(context, &info, tenant, resource, History::None).await;
                 }
@@ -80,6 +80,15 @@ pub(super) fn entity(context: &RequestContext, kind: &str) -> Result<Arc<dyn Any
         .find_entity(kind)
         .cloned()
         .ok_or_else(|| Error::internal(format!("entity kind {kind} is not registered")))
+}
+
+/// Whether the log says that it failed: it ended in 5xx, and the database is there to be told.
+pub(super) fn is_failure(error: &Error) -> bool {
+    match error {
+        Error::Internal(_) | Error::Collision(_) => true,
+        Error::Refused(refusal) => refusal.status.is_server_error(),
+        Error::Unavailable(_) | Error::Replayed(_) => false,
+    }
 }
 
 pub(super) async fn record_failure(

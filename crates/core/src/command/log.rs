@@ -13,7 +13,7 @@ use super::snapshot::Snapshot;
 use super::token::UndoToken;
 use super::{Class, CommandInfo};
 use crate::context::RequestContext;
-use crate::db::Tx;
+use crate::db::{Prepared, Tx};
 use crate::error::Result;
 use crate::events::Event;
 use crate::identity::ActorKind;
@@ -145,7 +145,7 @@ pub(super) async fn write(
         });
     let numbers = i64::try_from(events.names.len()).unwrap_or(0) + 1;
     let (tenant, now) = (tx.tenant(), tx.now());
-    let numbered: Numbered = sql_query(WRITE)
+    let statement = sql_query(WRITE)
         .bind::<SqlUuid, _>(tenant)
         .bind::<Text, _>(command.kind)
         .bind::<Text, _>(entry.resource.to_string())
@@ -178,9 +178,8 @@ pub(super) async fn write(
         .bind::<Nullable<Text>, _>(Some(&context.call().request_id))
         .bind::<Array<SqlUuid>, _>(events.ids)
         .bind::<Array<Text>, _>(events.names)
-        .bind::<Array<Jsonb>, _>(events.payloads)
-        .get_result(tx.conn())
-        .await?;
+        .bind::<Array<Jsonb>, _>(events.payloads);
+    let numbered: Numbered = Prepared(statement).get_result(tx.conn()).await?;
     Ok(numbered.seq)
 }
 

@@ -2,6 +2,7 @@
 
 mod migrate;
 mod pool;
+mod prepared;
 mod schema;
 mod tx;
 
@@ -18,6 +19,7 @@ use crate::scope::{Reach, Scope};
 
 pub use migrate::{MigrationState, Migrations, migrate, migration_state, revert_all};
 pub use pool::Connection;
+pub use prepared::Prepared;
 pub(crate) use schema::{audit_action_logs, core_idempotency_keys};
 pub use tx::Tx;
 

@@ -1,0 +1,161 @@
+//! The entry that is to be undone or redone, and who may do that.
+
+use diesel::{ExpressionMethods, OptionalExtension, QueryDsl, Queryable, Selectable, SelectableHelper};
+use diesel_async::RunQueryDsl;
+use serde_json::Value;
+use time::Duration;
+use uuid::Uuid;
+
+use super::{Direction, Request};
+use crate::command::CommandInfo;
+use crate::command::entity::AnyEntity;
+use crate::command::snapshot::Snapshot;
+use crate::context::RequestContext;
+use crate::db::{Tx, audit_action_logs as logs};
+use crate::error::{Refusal, Result};
+use crate::time::Timestamp;
+
+#[derive(Debug, Clone, Queryable, Selectable)]
+#[diesel(table_name = logs, check_for_backend(diesel::pg::Pg))]
+pub(super) struct Entry {
+    pub(super) tenant_id: Uuid,
+    pub(super) id: Uuid,
+    pub(super) organization_id: Option<Uuid>,
+    pub(super) actor_kind: String,
+    pub(super) actor_id: Option<Uuid>,
+    pub(super) command_id: String,
+    pub(super) resource_id: Option<String>,
+    pub(super) execution_state: String,
+    pub(super) version_before: Option<i64>,
+    pub(super) version_after: Option<i64>,
+    pub(super) undo_secret: Option<Vec<u8>>,
+    pub(super) undo_expires_at: Option<Timestamp>,
+    pub(super) undone_seq: Option<i64>,
+    pub(super) snapshot_before: Option<Value>,
+    pub(super) snapshot_after: Option<Value>,
+    pub(super) updated_at: Timestamp,
+}
+
+/// An entry that passed the checks on its caller.
+pub(super) struct Claimed<'a> {
+    pub(super) entry: Entry,
+    pub(super) info: CommandInfo,
+    pub(super) resource: Uuid,
+    pub(super) entity: &'a dyn AnyEntity,
+    /// What should be there now, and what will be.
+    pub(super) expected: Option<Snapshot>,
+    pub(super) wanted: Option<Snapshot>,
+    pub(super) versions: (i64, i64),
+}
+
+impl Request {
+    /// Check 4: the entry is there, open for this direction, and its command can be undone.
+    pub(super) async fn find(&self, tx: &mut Tx<'_>) -> Result<(Entry, CommandInfo)> {
+        let unavailable = || self.direction.unavailable();
+        let scope = tx.scope();
+        let entry: Option<Entry> = logs::table
+            .filter(scope.owns(logs::tenant_id))
+            .filter(logs::id.eq(self.log_id))
+            .select(Entry::as_select())
+            .first(tx.conn())
+            .await
+            .optional()?;
+        let entry = entry.ok_or_else(unavailable)?;
+        let open = match (&self.token, self.direction) {
+            (Some(token), Direction::Undo) => {
+                let secret = entry.undo_secret.as_deref().unwrap_or(&[0; 32]);
+                token.opens(secret) && entry.undo_secret.is_some() && entry.execution_state == "done"
+            }
+            _ => entry.execution_state == "undone",
+        };
+        let info = tx
+            .context()
+            .platform()
+            .registry()
+            .find_command(&entry.command_id)
+            .copied();
+        match info {
+            Some(info) if info.undoable && open && !self.expired(tx, &entry) => Ok((entry, info)),
+            _ => Err(unavailable()),
+        }
+    }
+
+    pub(super) fn expired(&self, tx: &Tx<'_>, entry: &Entry) -> bool {
+        let until = match self.direction {
+            Direction::Undo => entry.undo_expires_at,
+            Direction::Redo => tx.context().platform().audit().undo.ttl_seconds.map(|seconds| {
+                entry
+                    .updated_at
+                    .after(Duration::seconds(i64::try_from(seconds).unwrap_or(i64::MAX)))
+            }),
+        };
+        until.is_some_and(|until| until <= tx.now())
+    }
+
+    /// Checks 5 to 7: owner, organization, the features of the original command.
+    pub(super) fn check_caller(&self, context: &RequestContext, entry: &Entry, info: &CommandInfo) -> Result<()> {
+        let identity = context.identity();
+        let own = entry.actor_kind == identity.kind.as_str() && entry.actor_id == identity.id && identity.id.is_some();
+        if !own && !self.others {
+            return Err(self.direction.unavailable());
+        }
+        let within = match entry.organization_id {
+            Some(organization) => context.scope().reads_organization(Some(organization)),
+            None => own || context.scope().organizations.is_none(),
+        };
+        if !within {
+            return Err(Refusal::forbidden("Organization scope violation").into());
+        }
+        context.require_ids(&info.feature_ids())
+    }
+
+    /// The gate: only one transaction gets the entry; others wait for it and then find it gone.
+    pub(super) async fn claim<'a>(
+        &self,
+        tx: &mut Tx<'_>,
+        entry: Entry,
+        info: CommandInfo,
+        entity: &'a dyn AnyEntity,
+    ) -> Result<Claimed<'a>> {
+        let (from, to) = match self.direction {
+            Direction::Undo => ("done", "undone"),
+            Direction::Redo => ("undone", "redone"),
+        };
+        let now = tx.now();
+        let gate = diesel::update(
+            logs::table
+                .filter(logs::tenant_id.eq(entry.tenant_id))
+                .filter(logs::id.eq(entry.id))
+                .filter(logs::execution_state.eq(from)),
+        )
+        .set((
+            logs::execution_state.eq(to),
+            logs::undo_secret.eq(None::<Vec<u8>>),
+            logs::updated_at.eq(now),
+        ))
+        .execute(tx.conn())
+        .await?;
+        let resource = entry.resource_id.as_deref().and_then(|id| id.parse().ok());
+        let (Some(resource), Some(before), Some(after), 1) =
+            (resource, entry.version_before, entry.version_after, gate)
+        else {
+            return Err(self.direction.unavailable());
+        };
+        let image = |value: &Option<Value>| value.clone().map(Snapshot::from_value).transpose();
+        let (older, newer) = (image(&entry.snapshot_before)?, image(&entry.snapshot_after)?);
+        let (expected, wanted) = if self.direction == Direction::Undo {
+            (newer, older)
+        } else {
+            (older, newer)
+        };
+        Ok(Claimed {
+            entry,
+            info,
+            resource,
+            entity,
+            expected,
+            wanted,
+            versions: (before, after),
+        })
+    }
+}

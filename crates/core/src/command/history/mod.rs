@@ -1,0 +1,251 @@
+//! Undo and redo: the images of an entry are restored, after it is certain that nothing has changed since.
+
+mod entry;
+mod latest;
+mod restore;
+
+use diesel::{ExpressionMethods, QueryDsl};
+use diesel_async::RunQueryDsl;
+use serde_json::json;
+use uuid::Uuid;
+
+use self::entry::Claimed;
+use self::restore::restore;
+use super::execute::{entity, is_failure, operation, pause, record_failure};
+use super::interceptor::{self, Attempt, Hook};
+use super::log::{self, History, NewEntry, Versions};
+use super::snapshot::Snapshot;
+use super::token::UndoToken;
+use super::{CommandInfo, changes, idempotency};
+use crate::context::RequestContext;
+use crate::db::{Tx, audit_action_logs as logs};
+use crate::error::{Error, Refusal, Result};
+use crate::events::Event;
+use crate::http::Answer;
+
+/// What an undo or redo did.
+#[derive(Debug, Clone)]
+pub struct HistoryOutcome {
+    /// The entry that was undone or redone.
+    pub source_log_id: Uuid,
+    /// The entry that the undo or redo wrote.
+    pub log_id: Uuid,
+    /// The fresh token of a redo.
+    pub undo_token: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Direction {
+    Undo,
+    Redo,
+}
+
+impl Direction {
+    /// U of the specification: the same bytes for every reason.
+    fn unavailable(self) -> Error {
+        Refusal::bad_request(match self {
+            Self::Undo => "Undo token not available",
+            Self::Redo => "Redo target not available",
+        })
+        .into()
+    }
+
+    fn history(self, source: Uuid) -> History {
+        match self {
+            Self::Undo => History::Undo { source },
+            Self::Redo => History::Redo { source },
+        }
+    }
+}
+
+/// C of the specification.
+fn conflict(fields: Vec<String>) -> Error {
+    Refusal::bad_request("The record has changed since this action")
+        .code("undo_conflict")
+        .with("fields", json!(fields))
+        .into()
+}
+
+pub(crate) async fn undo<A: Answer>(
+    context: &RequestContext,
+    token: &str,
+    others: bool,
+    answer: impl Fn(HistoryOutcome) -> A + Send + Sync,
+) -> Result<A> {
+    let Some(token) = UndoToken::parse(token) else {
+        return Err(Refusal::bad_request("Invalid undo token").into());
+    };
+    run(
+        context,
+        Request {
+            direction: Direction::Undo,
+            log_id: token.log_id,
+            token: Some(token),
+            others,
+        },
+        answer,
+    )
+    .await
+}
+
+pub(crate) async fn redo<A: Answer>(
+    context: &RequestContext,
+    log_id: Uuid,
+    others: bool,
+    answer: impl Fn(HistoryOutcome) -> A + Send + Sync,
+) -> Result<A> {
+    run(
+        context,
+        Request {
+            direction: Direction::Redo,
+            log_id,
+            token: None,
+            others,
+        },
+        answer,
+    )
+    .await
+}
+
+struct Request {
+    direction: Direction,
+    log_id: Uuid,
+    token: Option<UndoToken>,
+    others: bool,
+}
+
+async fn run<A: Answer>(
+    context: &RequestContext,
+    request: Request,
+    answer: impl Fn(HistoryOutcome) -> A + Send + Sync,
+) -> Result<A> {
+    let mut repeats = 0;
+    loop {
+        let tenant = context.scope().tenant.unwrap_or(context.identity().tenant);
+        let mut tx = Tx::begin(context, tenant).await?;
+        let mut found = None;
+        match request.run(&mut tx, &mut found, &answer).await {
+            Ok((answer, operation)) => {
+                tx.commit().await?;
+                if let Some(operation) = operation {
+                    context.set_operation(operation);
+                }
+                return Ok(answer);
+            }
+            Err(Error::Collision(_)) if repeats < 3 => {
+                tx.roll_back().await;
+                repeats += 1;
+                pause(context, repeats).await;
+            }
+            Err(error) => {
+                let tenant = tx.tenant();
+                tx.roll_back().await;
+                if let (true, Some((info, resource))) = (is_failure(&error), found) {
+                    let history = request.direction.history(request.log_id);
+                    record_failure(context, &info, tenant, resource, history).await;
+                }
+                return Err(error);
+            }
+        }
+    }
+}
+
+impl Request {
+    async fn run<A: Answer>(
+        &self,
+        tx: &mut Tx<'_>,
+        found: &mut Option<(CommandInfo, Uuid)>,
+        answer: impl Fn(HistoryOutcome) -> A,
+    ) -> Result<(A, Option<super::Operation>)> {
+        idempotency::begin(tx).await?;
+        let (entry, info) = self.find(tx).await?;
+        self.check_caller(tx.context(), &entry, &info)?;
+        tx.set_tenant(entry.tenant_id);
+        let entity = entity(tx.context(), info.kind)?;
+        let claimed = self.claim(tx, entry, info, &*entity).await?;
+        *found = Some((info, claimed.resource));
+        let present = self.present(tx, &claimed).await?;
+        let hook = if self.direction == Direction::Undo {
+            Hook::BeforeUndo
+        } else {
+            Hook::BeforeRedo
+        };
+        let attempt = Attempt {
+            hook,
+            command: info.id,
+            kind: info.kind,
+            id: claimed.resource,
+            before: present.as_ref(),
+            after: claimed.wanted.as_ref(),
+        };
+        interceptor::run(tx, &attempt).await?;
+        let (restored, dropped) = restore(tx, &claimed, present.as_ref()).await?;
+        let (outcome, operation) = self.record(tx, &claimed, present, restored, dropped).await?;
+        let answer = answer(outcome);
+        idempotency::finish(tx, &answer, operation.as_ref()).await?;
+        Ok((answer, operation))
+    }
+
+    async fn record(
+        &self,
+        tx: &mut Tx<'_>,
+        claimed: &Claimed<'_>,
+        present: Option<Snapshot>,
+        restored: Option<Snapshot>,
+        dropped: Vec<String>,
+    ) -> Result<(HistoryOutcome, Option<super::Operation>)> {
+        let log_id = tx.new_id();
+        let (before, after) = claimed.versions;
+        let (versions, token, name) = match self.direction {
+            Direction::Undo => (Versions::Back(before), None, "audit_logs.action.undone"),
+            Direction::Redo => {
+                let token = UndoToken::new(log_id, tx.context().ids().random());
+                (
+                    Versions::Again { before, after },
+                    Some(token),
+                    "audit_logs.action.redone",
+                )
+            }
+        };
+        let mut events = tx.take_events();
+        events.push(
+            Event::new(name, log_id)
+                .with("logId", claimed.entry.id.to_string())
+                .with("resourceKind", claimed.info.kind)
+                .with("resourceId", claimed.resource.to_string()),
+        );
+        let entry = NewEntry {
+            id: log_id,
+            resource: claimed.resource,
+            before: present.as_ref(),
+            after: restored.as_ref(),
+            changes: changes::between(claimed.entity.fields(), present.as_ref(), restored.as_ref()),
+            versions,
+            token: token.as_ref(),
+            history: self.direction.history(claimed.entry.id),
+            dropped,
+            truncated: false,
+            events,
+        };
+        let seq = log::write(tx, &claimed.info, claimed.entity, entry).await?;
+        if self.direction == Direction::Undo {
+            diesel::update(
+                logs::table
+                    .filter(logs::tenant_id.eq(claimed.entry.tenant_id))
+                    .filter(logs::id.eq(claimed.entry.id)),
+            )
+            .set(logs::undone_seq.eq(seq))
+            .execute(tx.conn())
+            .await?;
+        }
+        let operation = token
+            .as_ref()
+            .map(|token| operation(&claimed.info, token, claimed.resource, tx));
+        let outcome = HistoryOutcome {
+            source_log_id: claimed.entry.id,
+            log_id,
+            undo_token: token.map(|token| token.to_string()),
+        };
+        Ok((outcome, operation))
+    }
+}

@@ -1,0 +1,43 @@
+//! Restores the image of an entry.
+
+use super::conflict;
+use super::entry::Claimed;
+use crate::command::changes;
+use crate::command::entity::Transition;
+use crate::command::snapshot::Snapshot;
+use crate::db::Tx;
+use crate::error::Result;
+
+/// Check 11: restores the image and lets the entity's guard and the constraints judge it.
+pub(super) async fn restore(
+    tx: &mut Tx<'_>,
+    claimed: &Claimed<'_>,
+    present: Option<&Snapshot>,
+) -> Result<(Option<Snapshot>, Vec<String>)> {
+    let (entity, id) = (claimed.entity, claimed.resource);
+    let written = match &claimed.wanted {
+        Some(wanted) => entity.store(tx, std::slice::from_ref(wanted)).await,
+        None => entity.remove(tx, &[id]).await.map(|()| Vec::new()),
+    };
+    let dropped = written.map_err(|error| match error.violated_constraint() {
+        Some(constraint) => conflict(vec![constraint.to_owned()]),
+        None => error,
+    })?;
+    let restored = entity.images(tx, &[id], claimed.info.depth()).await?.remove(&id);
+    let fields: Vec<String> = changes::differing(entity.fields(), claimed.wanted.as_ref(), restored.as_ref())
+        .into_iter()
+        .filter(|_| dropped.is_empty())
+        .collect();
+    if !fields.is_empty() || claimed.wanted.is_some() != restored.is_some() {
+        return Err(conflict(fields));
+    }
+    let step = Transition {
+        id,
+        from: present,
+        to: restored.as_ref(),
+        restoring: true,
+    };
+    entity.guard(tx, &step).await?;
+    entity.settled(tx, &step).await?;
+    Ok((restored, dropped))
+}
