@@ -1,1 +1,199 @@
-//! Placeholder.
+//! Modules are real: what is not enabled leaves no route, feature, table or path of the API document.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use actix_web::http::Method;
+use backoffice_core::config::Config;
+use backoffice_core::http::document;
+use backoffice_core::{Module, Platform, PlatformOptions};
+use backoffice_test_support::TestApp;
+use serde_json::{Value, json};
+
+use crate::world::{AUTH, MODULES, World, builder};
+
+const DIRECTORY: &Module = &backoffice_directory::MODULE;
+const ACCOUNTS: &Module = &backoffice_auth::MODULE;
+
+/// The sets of modules that are looked at; each is complete.
+fn sets() -> [&'static [&'static Module]; 5] {
+    static SETS: [&[&Module]; 5] = [
+        &[],
+        &[DIRECTORY],
+        &[DIRECTORY, ACCOUNTS],
+        &[&backoffice_api_docs::MODULE],
+        &MODULES,
+    ];
+    SETS
+}
+
+async fn app(modules: &[&'static Module]) -> TestApp {
+    let builder = TestApp::builder(modules).compiled(&MODULES);
+    builder.config(AUTH).build().await
+}
+
+#[actix_web::test]
+async fn each_set_serves_exactly_its_endpoints() {
+    for set in sets() {
+        let app = app(set).await;
+        let served = app.platform().endpoints();
+
+        for info in World::new().await.app.platform().endpoints() {
+            let path = info.path.replace("{file}", "index.css");
+            let response = app.request(info.method.clone(), &path).send().await;
+
+            let is_served = served
+                .iter()
+                .any(|one| one.path == info.path && one.method == info.method);
+            let unknown = response.status == 404 && response.json() == json!({"error": "Not Found"});
+            assert!(
+                is_served != unknown || info.path.starts_with("/docs"),
+                "{} {path}",
+                info.method
+            );
+        }
+    }
+}
+
+#[actix_web::test]
+async fn each_set_documents_exactly_its_endpoints() {
+    for set in sets() {
+        let app = app(set).await;
+        let document = serde_json::to_value(document(app.platform().modules())).expect("JSON");
+
+        let mut documented = BTreeSet::new();
+        for (path, item) in document["paths"].as_object().into_iter().flatten() {
+            let methods = ["get", "post", "put", "delete", "patch"];
+            let has = methods.iter().filter(|method| item.get(**method).is_some());
+            documented.extend(has.map(|method| (method.to_uppercase(), path.clone())));
+        }
+
+        let endpoints = app.platform().endpoints().into_iter();
+        let served: BTreeSet<_> = endpoints
+            .map(|info| (info.method.to_string(), info.path.to_owned()))
+            .collect();
+        assert_eq!(documented, served);
+        if set.iter().any(|module| module.name == "api-docs") {
+            assert_eq!(app.get("", "/openapi.json").await, (200, document));
+        }
+    }
+}
+
+#[actix_web::test]
+async fn a_module_that_is_not_enabled_has_no_table() {
+    for set in sets() {
+        let tables = app(set).await.tables().await;
+
+        for (module, prefix) in [("directory", "directory_"), ("auth", "auth_")] {
+            let is_enabled = set.iter().any(|one| one.name == module);
+            let has_tables = tables.iter().any(|table| table.starts_with(prefix));
+            assert_eq!(is_enabled, has_tables, "{prefix} in {tables:?}");
+        }
+    }
+}
+
+#[actix_web::test]
+async fn a_module_that_is_not_enabled_has_no_feature_in_the_catalogue() {
+    let modules = [DIRECTORY, ACCOUNTS];
+    let app = TestApp::builder(&modules).compiled(&MODULES).config(AUTH).build().await;
+    let world = World::inside(app).await;
+
+    let (status, catalogue) = world.app.get(&world.a.keeper.token, "/auth/features").await;
+
+    assert_eq!(status, 200);
+    let of = |member: &str| -> BTreeSet<String> {
+        let items = catalogue["items"].as_array().expect("a list").iter();
+        items
+            .map(|item| item[member].as_str().expect("text").to_owned())
+            .collect()
+    };
+    assert_eq!(
+        of("module"),
+        BTreeSet::from(["auth".to_owned(), "directory".to_owned()])
+    );
+    assert!(!of("id").contains("audit_logs.undo_self"));
+    let question = json!({"features": ["audit_logs.undo_self", "auth.users.list"]});
+    let (_, answer) = world
+        .app
+        .post(&world.a.keeper.token, "/auth/feature-check", question)
+        .await;
+    assert_eq!(
+        (&answer["ok"], &answer["granted"]),
+        (&json!(false), &json!(["auth.users.list"]))
+    );
+}
+
+#[actix_web::test]
+async fn a_missing_requirement_is_named() {
+    for module in MODULES {
+        for required in module.requires {
+            let rest: Vec<_> = MODULES.into_iter().filter(|one| one.name != *required).collect();
+            let rest: Vec<_> = rest
+                .into_iter()
+                .filter(|one| one.name == module.name || one.requires.is_empty())
+                .collect();
+            let options = PlatformOptions::new(&rest, Config::from_toml(AUTH).expect("TOML"));
+
+            let error = Platform::new(options).expect_err("it is missing").to_string();
+
+            assert!(error.contains(module.name) && error.contains(required), "{error}");
+        }
+    }
+}
+
+#[actix_web::test]
+async fn a_list_costs_the_same_number_of_statements_whatever_its_page_size() {
+    let world = World::of(builder().through_proxy().pool_size(1)).await;
+    let many: Vec<Value> = (0..120).map(|number| json!(number)).collect();
+    for number in many {
+        let role = format!(
+            "insert into auth_roles select tenant_id, gen_random_uuid(), 'Role {number}', 'role {number}', created_at, \
+            updated_at from auth_roles where id = '{}'",
+            world.a.role
+        );
+        world.app.sql(&role).await;
+        let user = format!(
+            "insert into auth_users select tenant_id, gen_random_uuid(), organization_id, 'u{number}@alpha.test', \
+            'u{number}@alpha.test', name, null, true, true, null, null, created_at, updated_at from auth_users where id = '{}'",
+            world.a.user.id
+        );
+        world.app.sql(&user).await;
+        let organization = format!(
+            "insert into directory_organizations (tenant_id, id, name, slug, parent_id, is_active, created_at, \
+            updated_at) values ('{}', gen_random_uuid(), 'O {number}', 'o-{number}', '{}', true, now(), now())",
+            world.a.tenant, world.a.other
+        );
+        world.app.sql(&organization).await;
+    }
+    world.app.start_background();
+    let (token, root) = (&world.a.keeper.token, &world.root.token);
+
+    for (path, token, most) in [
+        ("/auth/users", token, 2),
+        ("/auth/roles", token, 2),
+        ("/directory/organizations", token, 3),
+        ("/directory/tenants", root, 3),
+        ("/audit_logs/audit-logs/actions", token, 3),
+    ] {
+        let mut counts = BTreeSet::new();
+        for size in [1, 10, 100] {
+            let target = format!("{path}?pageSize={size}");
+            counts.insert(fewest(&world.app, token, &target).await);
+        }
+        assert_eq!(counts.len(), 1, "{path}: {counts:?}");
+        assert!(counts.iter().all(|count| *count <= most), "{path}: {counts:?}");
+    }
+}
+
+/// The statements of a request once caches are warm; the work in the background sends some of its own now and then.
+async fn fewest(app: &TestApp, token: &str, target: &str) -> u64 {
+    let mut counts = Vec::new();
+    for _ in 0..8 {
+        let request = app.request(Method::GET, target).bearer(token);
+        let (response, count) = app.count_statements(request.send()).await;
+        assert_eq!(response.status, 200, "{target}: {}", response.text());
+        counts.push(count);
+        actix_web::rt::time::sleep(Duration::from_millis(20)).await;
+    }
+    counts.into_iter().min().expect("some requests")
+}

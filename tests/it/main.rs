@@ -8,6 +8,8 @@ mod endpoints;
 mod history;
 mod isolation;
 mod parallel;
+mod platform_user;
+mod rate_limits;
 mod scenarios;
 mod transactions;
 mod undo_law;

@@ -1,1 +1,287 @@
-//! Placeholder.
+//! A write is one transaction: whatever statement is lost, the database is as before or as after.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use backoffice_test_support::{FaultMode, Image, TestResponse};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use crate::call::Call;
+use crate::history::{REDO, UNDO};
+use crate::scenarios::{rich, scenarios, undoable};
+use crate::world::{Account, World, builder};
+
+/// More statements than any request sends.
+const MOST_STATEMENTS: u64 = 100;
+
+/// Rows of each table, without what differs from run to run.
+type Shape = BTreeMap<String, Vec<String>>;
+
+#[actix_web::test]
+async fn a_write_of_roles_is_whole_or_absent() {
+    whole_or_absent("auth.role").await;
+}
+
+#[actix_web::test]
+async fn a_write_of_users_is_whole_or_absent() {
+    whole_or_absent("auth.user").await;
+}
+
+#[actix_web::test]
+async fn a_write_of_the_profile_is_whole_or_absent() {
+    whole_or_absent("auth.profile").await;
+}
+
+#[actix_web::test]
+async fn a_write_of_organizations_is_whole_or_absent() {
+    whole_or_absent("directory.organization").await;
+}
+
+#[actix_web::test]
+async fn a_write_that_can_not_be_undone_is_whole_or_absent() {
+    let (failed, lost) = (walk_final(FaultMode::Before).await, walk_final(FaultMode::After).await);
+
+    compare(&failed, &lost);
+}
+
+#[actix_web::test]
+async fn every_undoable_command_is_tried() {
+    let world = World::new().await;
+    let groups = ["auth.role", "auth.user", "auth.profile", "directory.organization"];
+
+    for command in undoable(world.app.platform()) {
+        assert!(groups.iter().any(|group| command.starts_with(group)), "{command}");
+    }
+}
+
+/// The commands of a group, their undo and redo: statements that never arrive leave no trace, a lost answer changes nothing else.
+async fn whole_or_absent(group: &str) {
+    let failed = walk(group, FaultMode::Before).await;
+    let lost = walk(group, FaultMode::After).await;
+
+    compare(&failed, &lost);
+}
+
+fn compare(failed: &[Tried], lost: &[Tried]) {
+    assert!(
+        failed.iter().all(|write| write.faults > 2),
+        "each write sends several statements"
+    );
+    for (failed, lost) in failed.iter().zip(lost) {
+        assert_eq!(failed.what, lost.what);
+        for (table, rows) in &failed.after {
+            let other = &lost.after[table];
+            let differing: Vec<_> = rows
+                .iter()
+                .zip(other)
+                .find(|(one, other)| one != other)
+                .into_iter()
+                .collect();
+            assert!(rows == other, "{}: {table}: {differing:#?}", failed.what);
+        }
+    }
+}
+
+/// A write that was tried with a fault at each of its statements.
+struct Tried {
+    what: String,
+    /// Faults that left the database as it was.
+    faults: u64,
+    /// What it came to at last.
+    after: Shape,
+}
+
+/// A world that every walk starts from, and the ids in it.
+struct Tested {
+    world: World,
+    known: BTreeSet<String>,
+}
+
+impl Tested {
+    async fn new() -> Self {
+        let world = rich(World::of(builder().through_proxy()).await).await;
+        let known = world.app.image().await.values().flatten().flat_map(ids).collect();
+        Self { world, known }
+    }
+}
+
+/// One scenario of each command of a group, on one world.
+async fn walk(group: &str, mode: FaultMode) -> Vec<Tried> {
+    let tested = Tested::new().await;
+    let world = &tested.world;
+    let (keeper, mut tried, mut seen) = (&world.a.keeper, Vec::new(), BTreeSet::new());
+    let scenarios = scenarios().into_iter();
+    for scenario in scenarios.filter(|one| one.command.starts_with(group) && seen.insert(one.command)) {
+        let what = scenario.command;
+        tried.push(attempt(&tested, keeper, &(scenario.call)(&world.a), what, mode).await);
+        let log_id = last_entry(world).await;
+        let undo = Call::post(UNDO, json!({"undoToken": token(world, log_id).await}));
+        tried.push(attempt(&tested, keeper, &undo, &format!("undo of {what}"), mode).await);
+        let redo = Call::post(REDO, json!({"logId": log_id}));
+        tried.push(attempt(&tested, keeper, &redo, &format!("redo of {what}"), mode).await);
+        // So that the next command finds what it expects.
+        let token = token(world, last_entry(world).await).await;
+        let (status, body) = undo_again(world, &token).await;
+        assert_eq!(status, 200, "{what}, undo again: {body}");
+    }
+    tried
+}
+
+async fn undo_again(world: &World, token: &str) -> (u16, Value) {
+    crate::history::undo(&world.app, &world.a.keeper, token).await
+}
+
+async fn walk_final(mode: FaultMode) -> Vec<Tried> {
+    let tested = Tested::new().await;
+    let mut tried = Vec::new();
+    for (what, caller, call) in final_writes(&tested.world) {
+        tried.push(attempt(&tested, caller, &call, what, mode).await);
+    }
+    tried
+}
+
+/// Writes that can't be undone.
+fn final_writes(world: &World) -> Vec<(&'static str, &Account, Call)> {
+    let password = json!({"id": world.a.user.id, "password": "another long secret", "roles": ["employee"]});
+    let tenant = json!({"name": "Gamma", "organizationName": "First"});
+    vec![
+        ("a password", &world.a.keeper, Call::put("/auth/users", password)),
+        ("a tenant", &world.root, Call::post("/directory/tenants", tenant)),
+        (
+            "a logout",
+            &world.a.plain,
+            Call::post("/auth/logout", json!({"all": true})),
+        ),
+    ]
+}
+
+/// Tries a write with a fault at its first statement, its second, and so on, until it comes through or has had its effect.
+async fn attempt(world: &Tested, caller: &Account, call: &Call, what: &str, mode: FaultMode) -> Tried {
+    let (world, known) = (&world.world, &world.known);
+    let (before, digest) = (world.app.image().await, digest(world).await);
+    for k in 1..MOST_STATEMENTS {
+        world.app.proxy().fail_at(k, mode);
+        let response = call.send(&world.app, &caller.token).await;
+        let is_through = world.app.proxy().heal();
+        if self::digest(world).await == digest {
+            assert!(
+                !is_through,
+                "{what}: it has no effect: {} {}",
+                response.status,
+                response.text()
+            );
+            refused(&response, &format!("{what}, statement {k}"));
+            continue;
+        }
+        let image = world.app.image().await;
+        if is_through {
+            assert!(response.status < 400, "{what}: {} {}", response.status, response.text());
+        } else {
+            let effect = surplus(&before, &image);
+            let sent = mode == FaultMode::After;
+            assert!(
+                sent,
+                "{what}: statement {k} was never sent, and yet it has an effect: {effect:#?}"
+            );
+            refused(&response, &format!("{what}, statement {k}"));
+        }
+        return Tried {
+            what: what.to_owned(),
+            faults: k - 1,
+            after: shape(known, image),
+        };
+    }
+    panic!("{what} sends more than {MOST_STATEMENTS} statements");
+}
+
+/// A value that tells whether any row of any table has changed; cheaper than an image.
+async fn digest(world: &World) -> Value {
+    let tables = world.app.tables().await;
+    let hash = |table| format!("(select md5(string_agg(t::text, ' ' order by t::text)) from {table} t)");
+    let hashes: Vec<String> = tables.iter().map(hash).collect();
+    let sql = format!("select array[{}] as digest", hashes.join(", "));
+    world.app.rows(&sql).await[0]["digest"].clone()
+}
+
+fn surplus(before: &Image, after: &Image) -> Vec<Value> {
+    let new = |(table, rows): (&String, &Vec<Value>)| {
+        let new = rows.iter().filter(|row| !before[table].contains(row));
+        new.cloned().collect::<Vec<_>>()
+    };
+    after.iter().flat_map(new).collect()
+}
+
+fn refused(response: &TestResponse, what: &str) {
+    let told = (response.status, &response.json()["error"]);
+    assert_eq!(told, (503, &json!("Service temporarily unavailable")), "{what}");
+    assert!(response.header("retry-after").is_some(), "{what}");
+    assert!(response.cookies().is_empty(), "{what}: the cookies stay");
+}
+
+/// Ids that were made since, secrets and request ids are left out, and the real time that revocations have.
+fn shape(known: &BTreeSet<String>, image: Image) -> Shape {
+    let rows = |table: &str, rows: Vec<Value>| {
+        let mut texts: Vec<String> = rows
+            .into_iter()
+            .map(|mut row| {
+                let members = row.as_object_mut().expect("a row");
+                for secret in ["undo_secret", "password_hash", "token_hash", "request_id"] {
+                    members.remove(secret);
+                }
+                if table == "auth_revocations" {
+                    members.retain(|name, _| !name.ends_with("_at"));
+                }
+                without_new_ids(&row, known).to_string()
+            })
+            .collect();
+        texts.sort();
+        texts
+    };
+    image
+        .into_iter()
+        .map(|(table, own)| (table.clone(), rows(&table, own)))
+        .collect()
+}
+
+fn ids(row: &Value) -> Vec<String> {
+    match row {
+        Value::String(text) if text.parse::<Uuid>().is_ok() => vec![text.clone()],
+        Value::Array(values) => values.iter().flat_map(ids).collect(),
+        Value::Object(members) => members.values().flat_map(ids).collect(),
+        _ => Vec::new(),
+    }
+}
+
+fn without_new_ids(value: &Value, known: &BTreeSet<String>) -> Value {
+    match value {
+        Value::String(text) => {
+            let mut text = text.clone();
+            for word in text.clone().split(|c: char| !c.is_ascii_hexdigit() && c != '-') {
+                if word.len() == 36 && word.parse::<Uuid>().is_ok() && !known.contains(word) {
+                    text = text.replace(word, "<new>");
+                }
+            }
+            Value::String(text)
+        }
+        Value::Array(values) => values.iter().map(|one| without_new_ids(one, known)).collect(),
+        Value::Object(members) => members
+            .iter()
+            .map(|(name, one)| (name.clone(), without_new_ids(one, known)))
+            .collect(),
+        other => other.clone(),
+    }
+}
+
+async fn last_entry(world: &World) -> Uuid {
+    let sql = format!(
+        "select id from audit_action_logs where tenant_id = '{}' order by seq desc limit 1",
+        world.a.tenant
+    );
+    crate::world::id(&world.app.rows(&sql).await[0]["id"])
+}
+
+/// The token as the log tells its owner: after a lost answer there is no other way to learn it.
+async fn token(world: &World, log_id: Uuid) -> String {
+    let entry = crate::history::entry(&world.app, &world.a.keeper, log_id).await;
+    crate::world::text(&entry["undoToken"])
+}

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use backoffice_core::db::{Connection, Tx};
+use backoffice_core::db::{Connection, Prepared, Tx};
 use backoffice_core::{Result, Runtime, Scope};
 use diesel::sql_types::{Text, Uuid as SqlUuid};
 use diesel::{ExpressionMethods, QueryableByName, insert_into, sql_query};
@@ -120,10 +120,10 @@ pub(crate) fn watch(runtime: Runtime) -> Option<BoxFuture<'static, ()>> {
 async fn poll(runtime: &Runtime, accounts: &Accounts, seen: &mut HashSet<Uuid>) -> Result<()> {
     let mut connection: Connection = runtime.database.bookkeeping(&Scope::system()).await?;
     // A minute is read again each time: transactions commit later than they write.
-    let rows: Vec<Revoked> = sql_query(
+    let rows: Vec<Revoked> = Prepared(sql_query(
         "select tenant_id, id, subject_kind, subject_id from auth_revocations \
          where created_at > clock_timestamp() - interval '1 minute'",
-    )
+    ))
     .load(&mut *connection)
     .await?;
     let current: HashSet<Uuid> = rows.iter().map(|row| row.id).collect();

@@ -7,6 +7,7 @@ use backoffice_core::http::wire_tenant;
 use backoffice_core::ids::{Ids, PLATFORM_TENANT};
 use backoffice_core::{Error, Result, Timestamp};
 use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation, decode, decode_header, encode};
+use moka::sync::Cache;
 use secrecy::ExposeSecret;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -16,6 +17,8 @@ use crate::config::JwtConfig;
 const TYPE: &str = "at+jwt";
 /// Clocks of nodes may differ by this many seconds.
 const LEEWAY: i64 = 5;
+/// Tokens of which one process remembers that their signature is right.
+const REMEMBERED: u64 = 4096;
 
 struct Key {
     kid: String,
@@ -29,6 +32,16 @@ pub(crate) struct Tokens {
     issuer: String,
     audience: String,
     validation: Validation,
+    /// A signature that was right stays right: the keys change only with the process. Times are compared on every use.
+    verified: Cache<String, Verified>,
+}
+
+/// A token with a right signature, whose time may not have come or may have passed.
+#[derive(Debug, Clone, Copy)]
+struct Verified {
+    bearer: Bearer,
+    not_before: i64,
+    expires: i64,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -91,6 +104,7 @@ impl Tokens {
             issuer: config.issuer.clone(),
             audience: config.audience.clone(),
             validation,
+            verified: Cache::new(REMEMBERED),
         })
     }
 
@@ -120,6 +134,16 @@ impl Tokens {
 
     /// What the token says, if it is one of ours and its time has come and not passed.
     pub(crate) fn read(&self, token: &str, now: Timestamp) -> Option<Bearer> {
+        if let Some(known) = self.verified.get(token) {
+            return known.at(now);
+        }
+        let verified = self.verify(token)?;
+        let bearer = verified.at(now)?;
+        self.verified.insert(token.to_owned(), verified);
+        Some(bearer)
+    }
+
+    fn verify(&self, token: &str) -> Option<Verified> {
         let header = decode_header(token).ok()?;
         if header.typ.as_deref() != Some(TYPE) || header.alg != Algorithm::HS256 {
             return None;
@@ -127,15 +151,22 @@ impl Tokens {
         let kid = header.kid?;
         let key = self.keys.iter().find(|key| key.kid == kid)?;
         let claims = decode::<Claims>(token, &key.decoding, &self.validation).ok()?.claims;
-        let seconds = now.get().unix_timestamp();
-        if claims.exp + LEEWAY <= seconds || claims.nbf > seconds + LEEWAY {
-            return None;
-        }
-        Some(Bearer {
-            user: claims.sub,
-            session: claims.sid,
-            tenant: claims.tenant_id.unwrap_or(PLATFORM_TENANT),
+        Some(Verified {
+            bearer: Bearer {
+                user: claims.sub,
+                session: claims.sid,
+                tenant: claims.tenant_id.unwrap_or(PLATFORM_TENANT),
+            },
+            not_before: claims.nbf,
+            expires: claims.exp,
         })
+    }
+}
+
+impl Verified {
+    fn at(self, now: Timestamp) -> Option<Bearer> {
+        let seconds = now.get().unix_timestamp();
+        (self.not_before <= seconds + LEEWAY && seconds < self.expires + LEEWAY).then_some(self.bearer)
     }
 }
 

@@ -1,1 +1,39 @@
-//! Placeholder.
+//! The action log over HTTP, scenario by scenario of the audit specification; the tests carry their numbers.
+
+mod access;
+mod edits;
+mod interceptors;
+mod restored;
+mod secrets;
+
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use crate::call::Call;
+use crate::history::{Operation, operation};
+use crate::world::{Account, World};
+
+/// Renames a role as this caller.
+async fn rename(world: &World, caller: &Account, role: Uuid, name: &str) -> Operation {
+    let call = Call::put("/auth/roles", json!({"id": role, "name": name}));
+    operation(&call.send(&world.app, &caller.token).await)
+}
+
+async fn name_of(world: &World, role: Uuid) -> Value {
+    let (status, body) = world
+        .app
+        .get(&world.a.keeper.token, &format!("/auth/roles?id={role}"))
+        .await;
+    assert_eq!(status, 200, "{body}");
+    body["items"][0]["name"].clone()
+}
+
+/// The user as the list tells it; null when it is not there.
+async fn user(world: &World, id: Uuid) -> Value {
+    let (status, body) = world
+        .app
+        .get(&world.a.keeper.token, &format!("/auth/users?id={id}"))
+        .await;
+    assert_eq!(status, 200, "{body}");
+    body["items"][0].clone()
+}

@@ -19,10 +19,13 @@ pub(super) struct Round {
     pub(super) per_second: f64,
     pub(super) p50: Duration,
     pub(super) p99: Duration,
+    /// Processor time of the server for one request.
+    pub(super) processor: Duration,
 }
 
 /// One round.
 pub(super) fn run(server: &Server, token: &str, subject: &Subject, options: &Options) -> Result<Round> {
+    let used = server.processor_time()?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let (mut latencies, elapsed) = runtime.block_on(async {
         let started = Instant::now();
@@ -36,6 +39,8 @@ pub(super) fn run(server: &Server, token: &str, subject: &Subject, options: &Opt
         }
         Ok::<_, Box<dyn std::error::Error + Send + Sync>>((latencies, started.elapsed()))
     })?;
+    let requests = u32::try_from(latencies.len()).unwrap_or(u32::MAX).max(1);
+    let processor = (server.processor_time()? - used) / requests;
     latencies.sort_unstable();
     let at = |share: f64| {
         #[expect(
@@ -47,12 +52,12 @@ pub(super) fn run(server: &Server, token: &str, subject: &Subject, options: &Opt
         let index = (latencies.len() as f64 * share) as usize;
         latencies.get(index).copied().unwrap_or_default()
     };
-    #[expect(clippy::cast_precision_loss, reason = "fewer requests than 2^52")]
-    let per_second = latencies.len() as f64 / elapsed.as_secs_f64();
+    let per_second = f64::from(requests) / elapsed.as_secs_f64();
     Ok(Round {
         per_second,
         p50: at(0.5),
         p99: at(0.99),
+        processor,
     })
 }
 

@@ -87,19 +87,20 @@ impl fmt::Display for Report {
         )?;
         writeln!(
             f,
-            "| request | requests/s | p50 ms | p99 ms | statements | prepared anew | pgbench tps | ratio | wanted | |"
+            "| request | requests/s | p50 ms | p99 ms | server µs | statements | prepared anew | pgbench tps | ratio | wanted | |"
         )?;
         writeln!(
             f,
-            "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- |"
+            "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- |"
         )?;
         for row in &self.rows {
             let (rate, bare) = (row.rate(), median(row.bare.iter().copied()));
             let (p50, p99) = (row.milliseconds(|round| round.p50), row.milliseconds(|round| round.p99));
+            let processor = row.milliseconds(|round| round.processor) * 1000.0;
             let ratio = rate / bare;
             writeln!(
                 f,
-                "| {} | {rate:.0} | {p50:.2} | {p99:.2} | {} | {} | {bare:.0} | {ratio:.2} | {} | {} |",
+                "| {} | {rate:.0} | {p50:.2} | {p99:.2} | {processor:.0} | {} | {} | {bare:.0} | {ratio:.2} | {} | {} |",
                 row.title,
                 row.statements,
                 row.prepared,

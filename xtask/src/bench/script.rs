@@ -80,15 +80,25 @@ fn typed(database: &Database, entry: &Entry) -> Result<(String, Vec<String>)> {
         .iter()
         .enumerate()
         .map(
-            |(index, value)| match value.as_deref().filter(|value| value.starts_with('{')) {
+            |(index, value)| match value.as_deref().filter(|value| is_array(value)) {
                 Some(value) => format!("${}::{}", index + 1, array_type(value)),
                 None => format!("${}", index + 1),
             },
         )
         .collect();
     let sql = substituted(&entry.sql, &casts);
-    let types = database.parameter_types(&sql)?;
+    let types = database.parameter_types(&sql).map_err(|error| {
+        format!(
+            "a captured statement can't be prepared: {error}: {sql} {:?}",
+            entry.parameters
+        )
+    })?;
     Ok((sql, types))
+}
+
+/// Whether a value looks like an array and not like a JSON object.
+fn is_array(value: &str) -> bool {
+    value.starts_with('{') && serde_json::from_str::<serde_json::Value>(value).is_err()
 }
 
 fn array_type(value: &str) -> &'static str {

@@ -1,5 +1,5 @@
 use backoffice_core::command::{Class, Command, Target};
-use backoffice_core::db::Tx;
+use backoffice_core::db::{Prepared, Tx};
 use backoffice_core::{Feature, Result};
 use diesel::{ExpressionMethods, QueryDsl};
 use diesel_async::RunQueryDsl;
@@ -35,7 +35,7 @@ impl Command for UpdateRole {
     async fn apply(&self, tx: &mut Tx<'_>) -> Result<()> {
         let Some(name) = &self.name else { return Ok(()) };
         let (now, tenant) = (tx.now(), tx.tenant());
-        diesel::update(
+        let statement = diesel::update(
             in_scope(tx.scope())
                 .filter(roles::tenant_id.eq(tenant))
                 .filter(roles::id.eq(self.id)),
@@ -44,10 +44,10 @@ impl Command for UpdateRole {
             roles::name.eq(name),
             roles::name_norm.eq(name.to_lowercase()),
             roles::updated_at.eq(now),
-        ))
-        .execute(tx.conn())
-        .await
-        .map_err(|error| on_duplicate("auth_roles_tenant_id_name_norm_key", Error::DuplicateRoleName)(error.into()))?;
+        ));
+        Prepared(statement).execute(tx.conn()).await.map_err(|error| {
+            on_duplicate("auth_roles_tenant_id_name_norm_key", Error::DuplicateRoleName)(error.into())
+        })?;
         Ok(())
     }
 }

@@ -3,7 +3,7 @@
 use backoffice_core::http::{Created, Json, Query, Routes, requires, wire_tenant};
 use backoffice_core::ids::PLATFORM_TENANT;
 use backoffice_core::list::{Page, PageQuery, search_pattern};
-use backoffice_core::{Detail, Refusal, RequestContext, Result, Timestamp};
+use backoffice_core::{Detail, Refusal, RequestContext, Result, Scope, Timestamp};
 use garde::Validate;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -116,6 +116,12 @@ async fn create_role(ctx: RequestContext, body: Json<NewRole>) -> Result<Created
         id: ctx.new_id(),
         tenant,
         name,
+    };
+    // A selected tenant narrows what is seen; a global role is made beside it.
+    let ctx = if tenant == PLATFORM_TENANT && ctx.rights().is_super_admin {
+        ctx.with_scope(Scope::system())
+    } else {
+        ctx
     };
     ctx.execute(&command, |id| Created(NewId { id })).await
 }

@@ -1,6 +1,7 @@
 //! The principal behind a session: one statement.
 
 use backoffice_core::acl::Rights;
+use backoffice_core::db::Prepared;
 use backoffice_core::identity::{ActorKind, HeldRole, Identity};
 use backoffice_core::{Result, Timestamp};
 use diesel::sql_types::{Jsonb, Nullable, Text, Timestamptz, Uuid as SqlUuid};
@@ -72,14 +73,12 @@ pub(crate) async fn of_session(
     user: Uuid,
     now: Timestamp,
 ) -> Result<Option<(Identity, Timestamp)>> {
-    let row: Option<Row> = sql_query(format!("{RIGHTS}{MAY_SIGN_IN}"))
+    let statement = sql_query(format!("{RIGHTS}{MAY_SIGN_IN}"))
         .bind::<SqlUuid, _>(tenant)
         .bind::<SqlUuid, _>(session)
         .bind::<SqlUuid, _>(user)
-        .bind::<Timestamptz, _>(now)
-        .get_result(connection)
-        .await
-        .optional()?;
+        .bind::<Timestamptz, _>(now);
+    let row: Option<Row> = Prepared(statement).get_result(connection).await.optional()?;
     let Some(row) = row else { return Ok(None) };
     let own: Option<AclOf> = row.own.map(serde_json::from_value).transpose()?;
     let roles: Vec<AclOf> = serde_json::from_value(row.roles)?;

@@ -1,6 +1,7 @@
 //! Reads of users.
 
 use backoffice_core::command::Located;
+use backoffice_core::db::Prepared;
 use backoffice_core::list::{Page, Window};
 use backoffice_core::scope::{Owned, Reach};
 use backoffice_core::{RequestContext, Result, Scope, Timestamp};
@@ -228,11 +229,10 @@ pub async fn list(
                   from auth_user_roles l join auth_roles r on r.tenant_id = l.role_tenant_id and r.id = l.role_id \
                   where l.tenant_id = auth_users.tenant_id and l.user_id = auth_users.id), '[]')",
             ),
-        ))
-        .load::<UserLine>(&mut &*connection);
-    let total = narrowed(context, filter)
-        .select(count_star())
-        .get_result::<i64>(&mut &*connection);
+        ));
+    let total = narrowed(context, filter).select(count_star());
+    let page = Prepared(page).load::<UserLine>(&mut &*connection);
+    let total = Prepared(total).get_result::<i64>(&mut &*connection);
     let (items, total) = futures_util::future::try_join(page, total).await?;
     Ok(window.page(items, total))
 }

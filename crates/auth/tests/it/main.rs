@@ -5,5 +5,6 @@ mod caller;
 mod organizations;
 mod roles;
 mod sessions;
+mod several;
 mod users;
 mod world;

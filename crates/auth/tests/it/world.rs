@@ -1,6 +1,7 @@
 //! Two tenants with an administrator each, and a super administrator.
 
 use backoffice_auth::{NewAccount, create_account};
+use backoffice_core::Module;
 use backoffice_core::http::Json;
 use backoffice_directory::commands::{CreateTenant, NewTenant};
 use backoffice_test_support::{TestApp, TestAppBuilder};
@@ -34,12 +35,13 @@ pub(crate) struct World {
     pub(crate) root: String,
 }
 
-pub(crate) fn builder() -> TestAppBuilder {
-    TestApp::builder(&[
+fn builder(extra: &[&'static Module]) -> TestAppBuilder {
+    let own: [&'static Module; 3] = [
         &backoffice_directory::MODULE,
         &backoffice_auth::MODULE,
         &backoffice_audit_logs::MODULE,
-    ])
+    ];
+    TestApp::builder(&[&own, extra].concat())
 }
 
 impl World {
@@ -48,7 +50,16 @@ impl World {
     }
 
     pub(crate) async fn with_config(extra: &str) -> Self {
-        let app = builder().config(&format!("{CONFIG}{extra}")).build().await;
+        Self::build(extra, &[]).await
+    }
+
+    /// With further modules of the test.
+    pub(crate) async fn with_modules(modules: &[&'static Module]) -> Self {
+        Self::build("[rate_limits]\nenabled = false\n", modules).await
+    }
+
+    async fn build(extra: &str, modules: &[&'static Module]) -> Self {
+        let app = builder(modules).config(&format!("{CONFIG}{extra}")).build().await;
         let a = tenant(&app, "Alpha", "admin@alpha.test").await;
         let b = tenant(&app, "Beta", "admin@beta.test").await;
         account(&app, None, None, "root@platform.test", &[], true).await;

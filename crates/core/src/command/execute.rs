@@ -1,16 +1,18 @@
 //! One execution of a command (audit specification, section 2).
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::entity::{AnyEntity, Transition};
+use super::entity::{AnyEntity, EntityRef, Transition};
 use super::interceptor::{self, Attempt, Hook};
 use super::log::{self, History, NewEntry, Versions};
 use super::snapshot::Snapshot;
 use super::token::UndoToken;
+use super::touched::{self, Touched};
 use super::{Class, Command, CommandInfo, Depth, Entity, Operation, Target, changes, idempotency, moved_forward};
 use crate::context::RequestContext;
 use crate::db::Tx;
@@ -128,6 +130,20 @@ struct Done<A> {
     changed: bool,
 }
 
+/// What an execution did, ready to be logged.
+struct Change {
+    log_id: Uuid,
+    id: Uuid,
+    before: Option<Snapshot>,
+    after: Option<Snapshot>,
+    changes: BTreeMap<String, Value>,
+    touched: Vec<Touched>,
+}
+
+fn keys(refs: &[EntityRef]) -> impl Iterator<Item = (&'static str, Uuid)> {
+    refs.iter().map(|one| (one.kind, one.id))
+}
+
 struct Execution<'a, C> {
     command: &'a C,
     info: CommandInfo,
@@ -138,7 +154,10 @@ impl<C: Command> Execution<'_, C> {
     async fn run<A: Answer>(&self, tx: &mut Tx<'_>, answer: impl Fn(C::Output) -> A) -> Result<Done<A>> {
         idempotency::begin(tx).await?;
         let id = resource(self.command.target());
-        let before = self.lock_and_load(tx, id).await?;
+        let touches = self.command.touches();
+        let before = self.lock_and_load(tx, id, &touches).await?;
+        let touched_before = touched::images(tx, keys(&touches)).await?;
+        touched::advance(tx, &touched_before);
         self.intercept(tx, Hook::BeforeExecute, id, before.as_ref(), None)
             .await?;
         let output = self.command.apply(tx).await?;
@@ -151,6 +170,8 @@ impl<C: Command> Execution<'_, C> {
         };
         self.entity.guard(tx, &step).await?;
         self.entity.settled(tx, &step).await?;
+        let touched_after = touched::images(tx, keys(&touches)).await?;
+        touched::judge(tx, &touched_before, &touched_after, false).await?;
         self.intercept(tx, Hook::AfterExecute, id, before.as_ref(), after.as_ref())
             .await?;
         let answer = answer(output);
@@ -161,7 +182,8 @@ impl<C: Command> Execution<'_, C> {
                 json!({"from": Value::Null, "to": Value::Null, "redacted": true}),
             );
         }
-        let differs = before.is_some() != after.is_some() || !changes.is_empty();
+        let (touched_keys, touched_events) = touched::changed(tx, &touched_before, &touched_after)?;
+        let differs = before.is_some() != after.is_some() || !changes.is_empty() || !touched_keys.is_empty();
         if !differs && matches!(self.info.class, Class::Edit | Class::Assign) {
             return Ok(Done {
                 answer,
@@ -169,7 +191,20 @@ impl<C: Command> Execution<'_, C> {
                 changed: false,
             });
         }
-        let operation = self.record(tx, id, before, after, changes).await?;
+        for event in touched_events {
+            tx.emit(event);
+        }
+        let log_id = tx.new_id();
+        let touched = touched::record(tx, log_id, &touched_keys, &touched_before, &touched_after).await?;
+        let change = Change {
+            log_id,
+            id,
+            before,
+            after,
+            changes,
+            touched,
+        };
+        let operation = self.record(tx, change).await?;
         idempotency::finish(tx, &answer, operation.as_ref()).await?;
         Ok(Done {
             answer,
@@ -178,14 +213,25 @@ impl<C: Command> Execution<'_, C> {
         })
     }
 
-    async fn lock_and_load(&self, tx: &mut Tx<'_>, id: Uuid) -> Result<Option<Snapshot>> {
-        if let Target::New { .. } = self.command.target() {
+    async fn lock_and_load(&self, tx: &mut Tx<'_>, id: Uuid, touches: &[EntityRef]) -> Result<Option<Snapshot>> {
+        let is_new = matches!(self.command.target(), Target::New { .. });
+        let own = (!is_new).then_some(EntityRef {
+            kind: self.info.kind,
+            id,
+        });
+        let all: Vec<EntityRef> = own.into_iter().chain(touches.iter().cloned()).collect();
+        let located = touched::lock(tx, &all).await?;
+        if let Some((_, first)) = located.first()
+            && (located.iter().any(|(_, one)| one.tenant != first.tenant) || (is_new && first.tenant != tx.tenant()))
+        {
+            return Err(Refusal::not_found(self.entity.not_found()).into());
+        }
+        if is_new {
             return Ok(None);
         }
-        let Some(located) = self.entity.lock(tx, &[id]).await?.into_iter().next() else {
-            return Err(Refusal::not_found(self.entity.not_found()).into());
-        };
-        tx.set_tenant(located.tenant);
+        if let Some((_, first)) = located.first() {
+            tx.set_tenant(first.tenant);
+        }
         let mut snapshots = self.entity.images(tx, &[id], self.info.depth()).await?;
         tx.set_now(moved_forward(tx.now(), &snapshots));
         let before = snapshots.remove(&id);
@@ -215,14 +261,15 @@ impl<C: Command> Execution<'_, C> {
         .await
     }
 
-    async fn record(
-        &self,
-        tx: &mut Tx<'_>,
-        id: Uuid,
-        before: Option<Snapshot>,
-        after: Option<Snapshot>,
-        changes: std::collections::BTreeMap<String, Value>,
-    ) -> Result<Option<Operation>> {
+    async fn record(&self, tx: &mut Tx<'_>, change: Change) -> Result<Option<Operation>> {
+        let Change {
+            log_id,
+            id,
+            before,
+            after,
+            changes,
+            touched,
+        } = change;
         let overwrote_secret = !tx.secrets_written().is_empty() && self.info.class != Class::Create;
         let limit = tx.context().platform().audit().snapshot.max_bytes;
         let truncated = self.info.depth() == Depth::Tree
@@ -238,7 +285,6 @@ impl<C: Command> Execution<'_, C> {
         } else {
             (before, after)
         };
-        let log_id = tx.new_id();
         let token = (self.info.undoable && !overwrote_secret && !truncated)
             .then(|| UndoToken::new(log_id, tx.context().ids().random()));
         let entry = NewEntry {
@@ -250,6 +296,7 @@ impl<C: Command> Execution<'_, C> {
             versions: Versions::Next,
             token: token.as_ref(),
             history: History::None,
+            touched,
             dropped: Vec::new(),
             truncated,
             events: tx.take_events(),

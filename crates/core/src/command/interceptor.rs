@@ -94,6 +94,8 @@ pub(super) async fn run(tx: &mut Tx<'_>, attempt: &Attempt<'_>) -> Result<()> {
                 status,
                 body,
             }) => return Err(refusal(message, code, status, body).into()),
+            // The database went away, or the transaction may be repeated: nothing is wrong with the hook.
+            Err(error @ (Error::Unavailable(_) | Error::Collision(_))) => return Err(error),
             Err(error) => {
                 return Err(Error::internal(format!("interceptor {} failed: {error}", one.id)));
             }

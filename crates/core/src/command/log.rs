@@ -11,6 +11,7 @@ use uuid::Uuid;
 use super::entity::{AnyEntity, EntityRef};
 use super::snapshot::Snapshot;
 use super::token::UndoToken;
+use super::touched::Touched;
 use super::{Class, CommandInfo};
 use crate::context::RequestContext;
 use crate::db::{Prepared, Tx};
@@ -64,6 +65,7 @@ pub(super) struct NewEntry<'a> {
     pub(super) versions: Versions,
     pub(super) token: Option<&'a UndoToken>,
     pub(super) history: History,
+    pub(super) touched: Vec<Touched>,
     pub(super) dropped: Vec<String>,
     pub(super) truncated: bool,
     pub(super) events: Vec<Event>,
@@ -97,12 +99,12 @@ with known as (
         (tenant_id, id, seq, organization_id, actor_kind, actor_id, actor_name, command_id, action_type, action_label, source,
          resource_kind, resource_id, parent_resource_kind, parent_resource_id, related, execution_state,
          version_before, version_after, undo_secret, undo_expires_at, source_log_id, history_action,
-         snapshot_before, snapshot_after, changes, context, changed_fields, request_id, created_at, updated_at)
+         snapshot_before, snapshot_after, changes, context, changed_fields, request_id, touched, created_at, updated_at)
     select $1, $4, stream.seq, $8, $9, $10, $11, $12, $13, $14, $15,
          $2, $3, $16, $17, $18, 'done',
          case $19 when 'next' then coalesce((select version from known), 0) when 'again' then $20 end,
          case $19 when 'next' then moved.version when 'again' then $6 end,
-         $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $5, $5
+         $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $34, $5, $5
     from stream, moved
 ), announced as (
     insert into core_outbox_events
@@ -124,7 +126,18 @@ pub(super) async fn write(
     let shown = entry.after.or(entry.before);
     let organization = shown.and_then(Snapshot::organization);
     let parent = shown.and_then(|snapshot| entity.parent(snapshot));
-    let related = shown.map(|snapshot| entity.related(snapshot)).unwrap_or_default();
+    let mut related: Vec<String> = entry
+        .touched
+        .iter()
+        .map(|one| format!("{}:{}", one.kind, one.id))
+        .collect();
+    related.extend(
+        shown
+            .iter()
+            .flat_map(|snapshot| entity.related(snapshot))
+            .map(|one| tagged(&one)),
+    );
+    related.truncate(100);
     let events = events(tx, command, &entry, organization);
     let label = match entry.history {
         History::None => command.label.to_owned(),
@@ -163,7 +176,7 @@ pub(super) async fn write(
         .bind::<Text, _>(source(context, entry.history))
         .bind::<Nullable<Text>, _>(parent.as_ref().map(|parent| parent.kind))
         .bind::<Nullable<Text>, _>(parent.as_ref().map(|parent| parent.id.to_string()))
-        .bind::<Array<Text>, _>(related.iter().take(100).map(tagged).collect::<Vec<_>>())
+        .bind::<Array<Text>, _>(related)
         .bind::<Text, _>(mode)
         .bind::<Nullable<BigInt>, _>(copied_before)
         .bind::<Nullable<Bytea>, _>(entry.token.map(UndoToken::secret))
@@ -178,7 +191,8 @@ pub(super) async fn write(
         .bind::<Nullable<Text>, _>(Some(&context.call().request_id))
         .bind::<Array<SqlUuid>, _>(events.ids)
         .bind::<Array<Text>, _>(events.names)
-        .bind::<Array<Jsonb>, _>(events.payloads);
+        .bind::<Array<Jsonb>, _>(events.payloads)
+        .bind::<Nullable<Jsonb>, _>((!entry.touched.is_empty()).then(|| json!(entry.touched)));
     let numbered: Numbered = Prepared(statement).get_result(tx.conn()).await?;
     Ok(numbered.seq)
 }

@@ -10,6 +10,7 @@ mod interceptor;
 mod log;
 mod snapshot;
 mod token;
+mod touched;
 
 use std::future::Future;
 
@@ -98,6 +99,12 @@ pub trait Command: Send + Sync {
 
     /// The resource.
     fn target(&self) -> Target;
+
+    /// Further resources of the same tenant that it changes, known before the change (swapping, reordering). They are locked, imaged,
+    /// judged, logged and restored like the command's own.
+    fn touches(&self) -> Vec<EntityRef> {
+        Vec::new()
+    }
 
     /// Makes the change. The bus does the rest: locks, images, guards, log, events.
     fn apply(&self, tx: &mut Tx<'_>) -> impl Future<Output = Result<Self::Output>> + Send;

@@ -10,6 +10,7 @@ use super::{Direction, Request};
 use crate::command::CommandInfo;
 use crate::command::entity::AnyEntity;
 use crate::command::snapshot::Snapshot;
+use crate::command::touched::Touched;
 use crate::context::RequestContext;
 use crate::db::{Tx, audit_action_logs as logs};
 use crate::error::{Refusal, Result};
@@ -33,7 +34,20 @@ pub(super) struct Entry {
     pub(super) undone_seq: Option<i64>,
     pub(super) snapshot_before: Option<Value>,
     pub(super) snapshot_after: Option<Value>,
+    pub(super) touched: Option<Value>,
     pub(super) updated_at: Timestamp,
+}
+
+impl Entry {
+    /// The further resources that the command changed.
+    pub(super) fn touched(&self) -> Result<Vec<Touched>> {
+        Ok(self
+            .touched
+            .clone()
+            .map(serde_json::from_value)
+            .transpose()?
+            .unwrap_or_default())
+    }
 }
 
 /// An entry that passed the checks on its caller.
@@ -46,6 +60,8 @@ pub(super) struct Claimed<'a> {
     pub(super) expected: Option<Snapshot>,
     pub(super) wanted: Option<Snapshot>,
     pub(super) versions: (i64, i64),
+    /// The further resources of the entry.
+    pub(super) touched: Vec<Touched>,
 }
 
 impl Request {
@@ -141,6 +157,7 @@ impl Request {
         else {
             return Err(self.direction.unavailable());
         };
+        let touched = entry.touched()?;
         let image = |value: &Option<Value>| value.clone().map(Snapshot::from_value).transpose();
         let (older, newer) = (image(&entry.snapshot_before)?, image(&entry.snapshot_after)?);
         let (expected, wanted) = if self.direction == Direction::Undo {
@@ -156,6 +173,7 @@ impl Request {
             expected,
             wanted,
             versions: (before, after),
+            touched,
         })
     }
 }

@@ -6,9 +6,10 @@ use diesel_async::RunQueryDsl;
 use uuid::Uuid;
 
 use super::entry::{Claimed, Entry};
-use super::{Direction, Request, conflict};
+use super::{Direction, Request};
 use crate::command::execute::entity;
 use crate::command::snapshot::Snapshot;
+use crate::command::touched::{self, Way};
 use crate::command::{changes, moved_forward};
 use crate::db::{Tx, audit_action_logs as logs};
 use crate::error::Result;
@@ -36,10 +37,7 @@ impl Request {
         }
         let fields = changes::differing(claimed.entity.fields(), claimed.expected.as_ref(), present.as_ref());
         if !fields.is_empty() || claimed.expected.is_some() != present.is_some() {
-            return Err(match self.direction {
-                Direction::Undo => conflict(fields),
-                Direction::Redo => self.direction.unavailable(),
-            });
+            return Err(self.direction.changed(fields));
         }
         if self.direction == Direction::Redo {
             self.check_top(tx, claimed).await?;
@@ -92,8 +90,9 @@ impl Request {
         let entity = entity(tx.context(), info.kind)?;
         let present = entity.images(tx, &[resource], info.depth()).await?.remove(&resource);
         let expected = entry.snapshot_before.clone().map(Snapshot::from_value).transpose()?;
-        Ok(expected.is_some() == present.is_some()
-            && changes::differing(entity.fields(), expected.as_ref(), present.as_ref()).is_empty())
+        let same = expected.is_some() == present.is_some()
+            && changes::differing(entity.fields(), expected.as_ref(), present.as_ref()).is_empty();
+        Ok(same && touched::check(tx, &entry.touched()?, Way::Again).await?.is_ok())
     }
 }
 
@@ -104,7 +103,7 @@ struct Version {
 }
 
 /// The version of a resource, its row locked; 0 when there is none.
-async fn lock_version(tx: &mut Tx<'_>, kind: &str, resource: Uuid) -> Result<i64> {
+pub(in crate::command) async fn lock_version(tx: &mut Tx<'_>, kind: &str, resource: Uuid) -> Result<i64> {
     let tenant = tx.tenant();
     let version: Option<Version> = sql_query(
         "select version from audit_resource_versions \

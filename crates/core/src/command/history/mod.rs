@@ -10,12 +10,14 @@ use serde_json::json;
 use uuid::Uuid;
 
 use self::entry::Claimed;
+pub(super) use self::latest::lock_version;
 use self::restore::restore;
 use super::execute::{entity, is_failure, operation, pause, record_failure};
 use super::interceptor::{self, Attempt, Hook};
 use super::log::{self, History, NewEntry, Versions};
 use super::snapshot::Snapshot;
 use super::token::UndoToken;
+use super::touched::{self, Obstacle, Touched, Way};
 use super::{CommandInfo, changes, idempotency};
 use crate::context::RequestContext;
 use crate::db::{Tx, audit_action_logs as logs};
@@ -50,6 +52,21 @@ impl Direction {
         .into()
     }
 
+    /// What stands in the way of an undo is said; a redo is just not available.
+    fn changed(self, fields: Vec<String>) -> Error {
+        match self {
+            Self::Undo => conflict(fields),
+            Self::Redo => self.unavailable(),
+        }
+    }
+
+    fn way(self) -> Way {
+        match self {
+            Self::Undo => Way::Back,
+            Self::Redo => Way::Again,
+        }
+    }
+
     fn history(self, source: Uuid) -> History {
         match self {
             Self::Undo => History::Undo { source },
@@ -64,6 +81,14 @@ fn conflict(fields: Vec<String>) -> Error {
         .code("undo_conflict")
         .with("fields", json!(fields))
         .into()
+}
+
+/// A constraint that a restore violates is a conflict with present data.
+fn violated(error: Error) -> Error {
+    match error.violated_constraint() {
+        Some(constraint) => conflict(vec![constraint.to_owned()]),
+        None => error,
+    }
 }
 
 pub(crate) async fn undo<A: Answer>(
@@ -165,6 +190,12 @@ impl Request {
         let claimed = self.claim(tx, entry, info, &*entity).await?;
         *found = Some((info, claimed.resource));
         let present = self.present(tx, &claimed).await?;
+        let others = match touched::check(tx, &claimed.touched, self.direction.way()).await? {
+            Ok(others) => others,
+            Err(Obstacle::NotLatest) => return Err(self.direction.unavailable()),
+            Err(Obstacle::Differs(fields)) => return Err(self.direction.changed(fields)),
+        };
+        touched::advance(tx, &others);
         let hook = if self.direction == Direction::Undo {
             Hook::BeforeUndo
         } else {
@@ -179,7 +210,9 @@ impl Request {
             after: claimed.wanted.as_ref(),
         };
         interceptor::run(tx, &attempt).await?;
-        let (restored, dropped) = restore(tx, &claimed, present.as_ref()).await?;
+        let (restored, mut dropped) = restore(tx, &claimed, present.as_ref()).await?;
+        let left_out = touched::restore(tx, &claimed.touched, &others, self.direction.way()).await;
+        dropped.extend(left_out.map_err(violated)?);
         let (outcome, operation) = self.record(tx, &claimed, present, restored, dropped).await?;
         let answer = answer(outcome);
         idempotency::finish(tx, &answer, operation.as_ref()).await?;
@@ -196,6 +229,7 @@ impl Request {
     ) -> Result<(HistoryOutcome, Option<super::Operation>)> {
         let log_id = tx.new_id();
         let (before, after) = claimed.versions;
+        touched::move_back(tx, log_id, &claimed.touched, self.direction == Direction::Undo).await?;
         let (versions, token, name) = match self.direction {
             Direction::Undo => (Versions::Back(before), None, "audit_logs.action.undone"),
             Direction::Redo => {
@@ -223,6 +257,10 @@ impl Request {
             versions,
             token: token.as_ref(),
             history: self.direction.history(claimed.entry.id),
+            touched: match self.direction {
+                Direction::Undo => claimed.touched.iter().cloned().map(Touched::reversed).collect(),
+                Direction::Redo => claimed.touched.clone(),
+            },
             dropped,
             truncated: false,
             events,

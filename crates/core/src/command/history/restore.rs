@@ -1,7 +1,7 @@
 //! Restores the image of an entry.
 
-use super::conflict;
 use super::entry::Claimed;
+use super::{conflict, violated};
 use crate::command::changes;
 use crate::command::entity::Transition;
 use crate::command::snapshot::Snapshot;
@@ -19,10 +19,7 @@ pub(super) async fn restore(
         Some(wanted) => entity.store(tx, std::slice::from_ref(wanted)).await,
         None => entity.remove(tx, &[id]).await.map(|()| Vec::new()),
     };
-    let dropped = written.map_err(|error| match error.violated_constraint() {
-        Some(constraint) => conflict(vec![constraint.to_owned()]),
-        None => error,
-    })?;
+    let dropped = written.map_err(violated)?;
     let restored = entity.images(tx, &[id], claimed.info.depth()).await?.remove(&id);
     let fields: Vec<String> = changes::differing(entity.fields(), claimed.wanted.as_ref(), restored.as_ref())
         .into_iter()

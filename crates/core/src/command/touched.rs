@@ -1,0 +1,319 @@
+//! Further resources that a command changes beside its own: locked, imaged, judged, logged and restored like it, so that not even a
+//! command over several resources needs an inverse of its own.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use diesel::sql_types::{Array, BigInt, Nullable, Text, Timestamptz, Uuid as SqlUuid};
+use diesel::{QueryableByName, sql_query};
+use diesel_async::RunQueryDsl;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use time::Duration;
+use uuid::Uuid;
+
+use super::changes;
+use super::entity::{Depth, EntityRef, Located, Transition};
+use super::execute::entity;
+use super::history::lock_version;
+use super::snapshot::{Snapshot, Snapshots};
+use crate::db::Tx;
+use crate::error::{Refusal, Result};
+use crate::events::Event;
+use crate::time::Timestamp;
+
+type Key = (&'static str, Uuid);
+
+/// The images of several resources by kind and id; an absent resource has `None`.
+pub(super) type Images = BTreeMap<Key, Option<Snapshot>>;
+
+/// A touched resource, as the entry keeps it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Touched {
+    pub(super) kind: String,
+    pub(super) id: Uuid,
+    pub(super) version_before: i64,
+    pub(super) version_after: i64,
+    pub(super) before: Option<Value>,
+    pub(super) after: Option<Value>,
+}
+
+impl Touched {
+    /// The image before or after, as it was written.
+    pub(super) fn image(value: Option<&Value>) -> Result<Option<Snapshot>> {
+        value.cloned().map(Snapshot::from_value).transpose()
+    }
+}
+
+fn by_kind(refs: impl Iterator<Item = Key>) -> BTreeMap<&'static str, BTreeSet<Uuid>> {
+    let mut kinds: BTreeMap<&'static str, BTreeSet<Uuid>> = BTreeMap::new();
+    for (kind, id) in refs {
+        kinds.entry(kind).or_default().insert(id);
+    }
+    kinds
+}
+
+/// Locks resources by kind, then id, so that two commands over the same ones can't wait for each other. Refuses ones that are missing
+/// or that the caller may not see.
+pub(super) async fn lock(tx: &mut Tx<'_>, refs: &[EntityRef]) -> Result<Vec<(&'static str, Located)>> {
+    let mut located = Vec::with_capacity(refs.len());
+    for (kind, ids) in by_kind(refs.iter().map(|one| (one.kind, one.id))) {
+        let entity = entity(tx.context(), kind)?;
+        let wanted: Vec<Uuid> = ids.into_iter().collect();
+        let found = entity.lock(tx, &wanted).await?;
+        if wanted.iter().any(|id| !found.iter().any(|one| one.id == *id)) {
+            return Err(Refusal::not_found(entity.not_found()).into());
+        }
+        located.extend(found.into_iter().map(|one| (kind, one)));
+    }
+    Ok(located)
+}
+
+/// The present images: one statement per table, any number of resources.
+pub(super) async fn images(tx: &mut Tx<'_>, keys: impl Iterator<Item = Key>) -> Result<Images> {
+    let mut images = Images::new();
+    for (kind, ids) in by_kind(keys) {
+        let ids: Vec<Uuid> = ids.into_iter().collect();
+        let mut found: Snapshots = entity(tx.context(), kind)?.images(tx, &ids, Depth::Own).await?;
+        images.extend(ids.into_iter().map(|id| ((kind, id), found.remove(&id))));
+    }
+    Ok(images)
+}
+
+/// Moves the transaction's instant behind what the resources already have.
+pub(super) fn advance(tx: &mut Tx<'_>, images: &Images) {
+    let now = images.values().flatten().filter_map(Snapshot::updated_at);
+    let now = now
+        .map(|at| at.after(Duration::MILLISECOND))
+        .fold(tx.now(), Timestamp::max);
+    tx.set_now(now);
+}
+
+/// Lets each entity judge its step and do what follows from it.
+pub(super) async fn judge(tx: &mut Tx<'_>, before: &Images, after: &Images, restoring: bool) -> Result<()> {
+    for (key @ (kind, id), to) in after {
+        let step = Transition {
+            id: *id,
+            from: before.get(key).and_then(Option::as_ref),
+            to: to.as_ref(),
+            restoring,
+        };
+        let entity = entity(tx.context(), kind)?;
+        entity.guard(tx, &step).await?;
+        entity.settled(tx, &step).await?;
+    }
+    Ok(())
+}
+
+/// The resources that really differ, with the announcement of each.
+pub(super) fn changed(tx: &Tx<'_>, before: &Images, after: &Images) -> Result<(Vec<Key>, Vec<Event>)> {
+    let (mut keys, mut events) = (Vec::new(), Vec::new());
+    for (key @ (kind, id), to) in after {
+        let from = before.get(key).and_then(Option::as_ref);
+        let fields = entity(tx.context(), kind)?.fields();
+        if from.is_some() == to.is_some() && changes::differing(fields, from, to.as_ref()).is_empty() {
+            continue;
+        }
+        let verb = match (from, to) {
+            (None, _) => "created",
+            (_, None) => "deleted",
+            _ => "updated",
+        };
+        keys.push(*key);
+        events.push(Event::new(format!("{kind}.{verb}"), *id));
+    }
+    Ok((keys, events))
+}
+
+#[derive(QueryableByName)]
+struct Moved {
+    #[diesel(sql_type = Text)]
+    resource_kind: String,
+    #[diesel(sql_type = Text)]
+    resource_id: String,
+    #[diesel(sql_type = BigInt)]
+    version_before: i64,
+    #[diesel(sql_type = BigInt)]
+    version: i64,
+}
+
+/// Moves the versions of touched resources: to the next number, or to a given one. One statement.
+async fn move_versions(tx: &mut Tx<'_>, log_id: Uuid, moves: &[(String, Uuid, Option<i64>)]) -> Result<Vec<Moved>> {
+    let (tenant, now) = (tx.tenant(), tx.now());
+    let ids: Vec<Uuid> = moves.iter().map(|_| tx.new_id()).collect();
+    Ok(sql_query(
+        "with wanted as (
+            select * from unnest($1, $2, $3, $4) as w (row_id, kind, resource, version)
+        ), known as (
+            select v.resource_kind, v.resource_id, v.version from audit_resource_versions v
+            join wanted w on v.tenant_id = $5 and v.resource_kind = w.kind and v.resource_id = w.resource
+        ), moved as (
+            insert into audit_resource_versions as v
+                (tenant_id, id, resource_kind, resource_id, version, max_version, last_log_id, created_at, updated_at)
+            select $5, w.row_id, w.kind, w.resource, 1, 1, $6, $7, $7 from wanted w
+            on conflict (tenant_id, resource_kind, resource_id) do update set
+                version = coalesce(
+                    (select w.version from wanted w where w.kind = v.resource_kind and w.resource = v.resource_id),
+                    v.max_version + 1),
+                max_version = case
+                    when exists (
+                        select 1 from wanted w
+                        where w.kind = v.resource_kind and w.resource = v.resource_id and w.version is not null)
+                    then v.max_version else v.max_version + 1 end,
+                last_log_id = $6, updated_at = $7
+            returning resource_kind, resource_id, version
+        )
+        select m.resource_kind, m.resource_id, m.version, coalesce(k.version, 0) as version_before
+        from moved m left join known k using (resource_kind, resource_id)",
+    )
+    .bind::<Array<SqlUuid>, _>(ids)
+    .bind::<Array<Text>, _>(moves.iter().map(|(kind, ..)| kind.clone()).collect::<Vec<_>>())
+    .bind::<Array<Text>, _>(moves.iter().map(|(_, id, _)| id.to_string()).collect::<Vec<_>>())
+    .bind::<Array<Nullable<BigInt>>, _>(moves.iter().map(|(.., version)| *version).collect::<Vec<_>>())
+    .bind::<SqlUuid, _>(tenant)
+    .bind::<SqlUuid, _>(log_id)
+    .bind::<Timestamptz, _>(now)
+    .load(tx.conn())
+    .await?)
+}
+
+/// What the entry of a change keeps of the touched resources; their versions go on to the next number.
+pub(super) async fn record(
+    tx: &mut Tx<'_>,
+    log_id: Uuid,
+    keys: &[Key],
+    before: &Images,
+    after: &Images,
+) -> Result<Vec<Touched>> {
+    if keys.is_empty() {
+        return Ok(Vec::new());
+    }
+    let moves: Vec<_> = keys.iter().map(|(kind, id)| ((*kind).to_owned(), *id, None)).collect();
+    let moved = move_versions(tx, log_id, &moves).await?;
+    let image = |images: &Images, key: &Key| images.get(key).and_then(Option::as_ref).map(Snapshot::to_value);
+    let touched = keys.iter().filter_map(|key| {
+        let id = key.1.to_string();
+        let row = moved
+            .iter()
+            .find(|row| row.resource_kind == key.0 && row.resource_id == id)?;
+        Some(Touched {
+            kind: key.0.to_owned(),
+            id: key.1,
+            version_before: row.version_before,
+            version_after: row.version,
+            before: image(before, key),
+            after: image(after, key),
+        })
+    });
+    Ok(touched.collect())
+}
+
+/// Moves the versions to where a restore puts them.
+pub(super) async fn move_back(tx: &mut Tx<'_>, log_id: Uuid, touched: &[Touched], undoing: bool) -> Result<()> {
+    if touched.is_empty() {
+        return Ok(());
+    }
+    let to = |one: &Touched| if undoing { one.version_before } else { one.version_after };
+    let moves: Vec<_> = touched
+        .iter()
+        .map(|one| (one.kind.clone(), one.id, Some(to(one))))
+        .collect();
+    move_versions(tx, log_id, &moves).await?;
+    Ok(())
+}
+
+/// Which way a restore goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Way {
+    /// From the images after to the images before.
+    Back,
+    /// From the images before to the images after.
+    Again,
+}
+
+impl Touched {
+    /// The same step the other way round, as an undo entry tells it.
+    pub(super) fn reversed(self) -> Self {
+        Self {
+            version_before: self.version_after,
+            version_after: self.version_before,
+            before: self.after,
+            after: self.before,
+            ..self
+        }
+    }
+
+    /// The version that the resource must have, the image that must be there, and the one to restore.
+    fn step(&self, way: Way) -> Result<(i64, Option<Snapshot>, Option<Snapshot>)> {
+        let (before, after) = (Self::image(self.before.as_ref())?, Self::image(self.after.as_ref())?);
+        Ok(match way {
+            Way::Back => (self.version_after, after, before),
+            Way::Again => (self.version_before, before, after),
+        })
+    }
+}
+
+/// The registered kind of a name that stands in an entry.
+fn known_kind(tx: &Tx<'_>, kind: &str) -> Result<&'static str> {
+    Ok(entity(tx.context(), kind)?.kind())
+}
+
+/// What stands between the touched resources and a restore.
+pub(super) enum Obstacle {
+    /// Somebody has changed one since, or the caller may not see it.
+    NotLatest,
+    /// One differs from what the entry left, in these fields.
+    Differs(Vec<String>),
+}
+
+/// Locks the touched resources and compares them with what the entry left.
+pub(super) async fn check(tx: &mut Tx<'_>, touched: &[Touched], way: Way) -> Result<Result<Images, Obstacle>> {
+    let mut keys = Vec::with_capacity(touched.len());
+    for one in touched {
+        keys.push((known_kind(tx, &one.kind)?, one.id));
+    }
+    let mut visible = BTreeSet::new();
+    for (kind, ids) in by_kind(keys.iter().copied()) {
+        let ids: Vec<Uuid> = ids.into_iter().collect();
+        let locked = entity(tx.context(), kind)?.lock(tx, &ids).await?;
+        visible.extend(locked.into_iter().map(|one| (kind, one.id)));
+    }
+    let present = images(tx, keys.iter().copied()).await?;
+    for (one, key) in touched.iter().zip(&keys) {
+        let (version, expected, _) = one.step(way)?;
+        let there = present.get(key).and_then(Option::as_ref);
+        if lock_version(tx, key.0, key.1).await? != version || (there.is_some() && !visible.contains(key)) {
+            return Ok(Err(Obstacle::NotLatest));
+        }
+        let fields = changes::differing(entity(tx.context(), key.0)?.fields(), expected.as_ref(), there);
+        if !fields.is_empty() || expected.is_some() != there.is_some() {
+            return Ok(Err(Obstacle::Differs(fields)));
+        }
+    }
+    Ok(Ok(present))
+}
+
+/// Restores the touched resources and lets their entities judge the step. Returns what had to be left out.
+pub(super) async fn restore(tx: &mut Tx<'_>, touched: &[Touched], present: &Images, way: Way) -> Result<Vec<String>> {
+    let (mut dropped, mut stored, mut removed) = (Vec::new(), BTreeMap::new(), BTreeMap::new());
+    for one in touched {
+        let kind = known_kind(tx, &one.kind)?;
+        match one.step(way)?.2 {
+            Some(image) => stored.entry(kind).or_insert_with(Vec::new).push(image),
+            None => removed.entry(kind).or_insert_with(Vec::new).push(one.id),
+        }
+    }
+    for (kind, ids) in &removed {
+        entity(tx.context(), kind)?.remove(tx, ids).await?;
+    }
+    for (kind, snapshots) in &stored {
+        dropped.extend(entity(tx.context(), kind)?.store(tx, snapshots).await?);
+    }
+    let restored = images(tx, present.keys().copied()).await?;
+    judge(tx, present, &restored, true).await?;
+    let word = if way == Way::Back { "undo" } else { "redo" };
+    for event in changed(tx, present, &restored)?.1 {
+        tx.emit(event.with(word, true));
+    }
+    Ok(dropped)
+}

@@ -1,0 +1,120 @@
+//! Who may undo.
+
+use actix_web::http::Method;
+use backoffice_core::command::UndoToken;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::{name_of, rename};
+use crate::call::Call;
+use crate::history::{UNDO, operation, unavailable, undo};
+use crate::world::World;
+
+const EDITOR: [&str; 3] = ["auth.roles.*", "audit_logs.view_self", "audit_logs.undo_self"];
+
+#[actix_web::test]
+async fn aud_10_tokens_that_are_not_the_callers_all_look_alike() {
+    let world = World::new().await;
+    let (app, keeper) = (&world.app, &world.a.keeper);
+    world.role(&world.a, "Editor", &EDITOR, None).await;
+    let editor = world.account(&world.a, "editor@alpha.test", &["Editor"]).await;
+    let foreign = rename(&world, &world.b.keeper, world.b.role, "Renamed").await;
+    let used = rename(&world, &editor, world.a.role, "Renamed").await;
+    assert_eq!(undo(app, &editor, &used.token).await.0, 200);
+    let others = rename(&world, keeper, world.a.role, "By the keeper").await;
+    let guessed = UndoToken::new(others.log_id, [1; 32]).to_string();
+    let random = UndoToken::new(Uuid::from_u128(9), [9; 32]).to_string();
+
+    let mut answers = Vec::new();
+    for token in [&foreign.token, &used.token, &others.token, &guessed, &random] {
+        let request = app.request(Method::POST, UNDO).bearer(&editor.token);
+        let response = request.json(&json!({"undoToken": token})).send().await;
+        answers.push((response.status, response.body));
+    }
+
+    assert_eq!(answers[0].0, 400);
+    assert!(answers.iter().all(|answer| *answer == answers[0]), "{answers:?}");
+    assert_eq!(
+        undo(app, &world.a.admin, &others.token).await.0,
+        200,
+        "with undo_tenant"
+    );
+}
+
+#[actix_web::test]
+async fn aud_11_undo_needs_its_feature_and_that_of_the_command() {
+    let world = World::new().await;
+    let (app, keeper) = (&world.app, &world.a.keeper);
+    let role = world.role(&world.a, "Editor", &EDITOR, None).await;
+    let editor = world.account(&world.a, "editor@alpha.test", &["Editor"]).await;
+    let done = rename(&world, &editor, world.a.role, "Renamed").await;
+    let grant = async |features: Value| {
+        let body = json!({"roleId": role, "features": features});
+        assert_eq!(app.put(&keeper.token, "/auth/roles/acl", body).await.0, 200);
+    };
+    let missing = |feature: &str| (403, json!({"error": "Forbidden", "requiredFeatures": [feature]}));
+
+    grant(json!(["auth.roles.manage"])).await;
+    assert_eq!(undo(app, &editor, &done.token).await, missing("audit_logs.undo_self"));
+    grant(json!(["audit_logs.undo_self"])).await;
+    assert_eq!(undo(app, &editor, &done.token).await, missing("auth.roles.manage"));
+    assert_eq!(name_of(&world, world.a.role).await, "Renamed");
+    grant(json!(EDITOR)).await;
+    assert_eq!(undo(app, &editor, &done.token).await.0, 200);
+    assert_eq!(name_of(&world, world.a.role).await, "Dispatcher");
+}
+
+#[actix_web::test]
+async fn aud_12_an_entry_of_another_organization_stays() {
+    let world = World::new().await;
+    let (app, local, colleague) = (&world.app, &world.a.local, world.a.colleague.id);
+    let violation = (403, json!({"error": "Organization scope violation"}));
+    let body = json!({"id": colleague, "name": "Renamed"});
+    let done = operation(&Call::put("/auth/users", body).send(app, &local.token).await);
+    let (_, roles) = app.get(&world.a.keeper.token, "/auth/roles?search=Local").await;
+    let restrict = async |organizations: Value| {
+        let body = json!({"roleId": roles["items"][0]["id"], "organizations": organizations});
+        let answer = app.put(&world.a.keeper.token, "/auth/roles/acl", body).await;
+        assert_eq!(answer.0, 200, "{}", answer.1);
+    };
+
+    restrict(json!([world.a.other])).await;
+    let before = app.image().await;
+    assert_eq!(undo(app, local, &done.token).await, violation);
+    assert_eq!(app.image().await, before);
+
+    restrict(json!([world.a.child, world.a.other])).await;
+    let before = app.image().await;
+    let elsewhere = app.request(Method::POST, UNDO).bearer(&local.token);
+    let elsewhere = elsewhere.header("X-Organization-Id", &world.a.other.to_string());
+    let response = elsewhere.json(&json!({"undoToken": done.token})).send().await;
+    assert_eq!((response.status, response.json()), violation);
+    assert_eq!(app.image().await, before);
+
+    assert_eq!(undo(app, local, &done.token).await.0, 200);
+    assert_eq!(undo(app, local, &done.token).await, (400, unavailable()));
+}
+
+#[actix_web::test]
+async fn aud_17_an_undo_gives_nobody_more_than_the_caller_holds() {
+    let world = World::new().await;
+    let (app, keeper) = (&world.app, &world.a.keeper);
+    world
+        .role(
+            &world.a,
+            "Second",
+            &["auth.acl.manage", "auth.roles.*", "audit_logs.*"],
+            None,
+        )
+        .await;
+    let second = world.account(&world.a, "second@alpha.test", &["Second"]).await;
+    let body = json!({"roleId": world.a.role, "features": []});
+    let done = operation(&Call::put("/auth/roles/acl", body).send(app, &keeper.token).await);
+    let before = app.image().await;
+
+    let (status, body) = undo(app, &second, &done.token).await;
+
+    assert_eq!((status, &body["code"]), (403, &json!("grant_exceeds_rights")), "{body}");
+    assert_eq!(app.image().await, before);
+    assert_eq!(undo(app, keeper, &done.token).await.0, 200);
+}
