@@ -10,7 +10,8 @@ mod script;
 mod server;
 mod subject;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::Duration;
 
 use backoffice_local_postgres::{LocalPostgres, Settings};
@@ -44,23 +45,37 @@ pub(crate) struct Options {
     /// Clients at once, of the server and of pgbench
     #[arg(long, default_value_t = 16)]
     clients: u32,
-    /// A server that was built before, instead of building one
+    /// The server to measure [default: the one of this workspace]
     #[arg(long)]
     program: Option<PathBuf>,
 }
 
 /// Builds, measures, prints. What is missed is in the report; only what could not be measured is an error.
 pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<Outcome> {
-    let program = match &options.program {
-        Some(program) => program.canonicalize()?,
-        None => {
-            let build = ["build", "--release", "--package", "backoffice-server"];
-            match run_child(cargo(workspace).args(build))? {
-                Outcome::Passed => workspace.target().join("release/backoffice"),
-                failed @ Outcome::Failed(_) => return Ok(failed),
+    match &options.program {
+        // An unoptimised load generator would take the processor from the server.
+        Some(program) if !cfg!(debug_assertions) => report(workspace, &program.canonicalize()?, options),
+        given => {
+            let build = [
+                "build",
+                "--release",
+                "--package",
+                "backoffice-server",
+                "--package",
+                "xtask",
+            ];
+            let release = workspace.target().join("release");
+            let mut again = Command::new(release.join("xtask"));
+            again.args(std::env::args_os().skip(1));
+            if given.is_none() {
+                again.arg("--program").arg(release.join("backoffice"));
             }
+            run_child(cargo(workspace).args(build))?.and_then(|| run_child(&mut again))
         }
-    };
+    }
+}
+
+fn report(workspace: &Workspace, program: &Path, options: &Options) -> Result<Outcome> {
     let postgres = LocalPostgres::start(&Settings::new(workspace.target().join("bench-postgres")))?;
     say(&format!(
         "PostgreSQL {} with fsync in {}",
@@ -69,18 +84,13 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<Outcome> {
     ));
     let work = workspace.target().join("bench");
     std::fs::create_dir_all(&work)?;
-    let report = measure(&postgres, &program, &work, options);
+    let report = measure(&postgres, program, &work, options);
     postgres.stop()?;
     say(&report?.to_string());
     Ok(Outcome::Passed)
 }
 
-fn measure(
-    postgres: &LocalPostgres,
-    program: &std::path::Path,
-    work: &std::path::Path,
-    options: &Options,
-) -> Result<Report> {
+fn measure(postgres: &LocalPostgres, program: &Path, work: &Path, options: &Options) -> Result<Report> {
     let database = Database::create(postgres, program, work)?;
     say(&format!(
         "{} tenants, {} users in one of them",
@@ -121,13 +131,7 @@ fn measure(
 }
 
 /// The statements of one request of a warm connection, as a script.
-fn captured(
-    database: &Database,
-    server: &Server,
-    token: &str,
-    subject: &Subject,
-    work: &std::path::Path,
-) -> Result<Script> {
+fn captured(database: &Database, server: &Server, token: &str, subject: &Subject, work: &Path) -> Result<Script> {
     let mut client = Client::connect(server.api())?;
     for round in 0..20 {
         client.expect_ok(&subject.request(server.api(), token, 0, round))?;

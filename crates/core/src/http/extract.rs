@@ -120,9 +120,20 @@ impl<T: DeserializeOwned + garde::Validate<Context = ()>> Extract for Query<T> {
         if text.contains("%00") {
             return Err(incoming.refuse(vec![nul_detail()]));
         }
+        if let Some(name) = empty_page_parameter(text) {
+            return Err(incoming.refuse(vec![Detail::new(name, "must be a number", "invalid_value")]));
+        }
         let value = read(serde_html_form::Deserializer::from_bytes(text.as_bytes()), incoming)?;
         validated(value, incoming).map(Self)
     }
+}
+
+/// A page parameter without a value is no number; the form reader would take it for an absent one.
+fn empty_page_parameter(query: &str) -> Option<&str> {
+    query
+        .split('&')
+        .map(|pair| pair.strip_suffix('=').unwrap_or(pair))
+        .find(|name| matches!(*name, "page" | "pageSize"))
 }
 
 impl<T: IntoParams> Describe for Query<T> {
@@ -298,6 +309,13 @@ tuples! { () (A) (A, B) (A, B, C) (A, B, C, D) }
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_page_parameter_needs_a_value() {
+        assert_eq!(empty_page_parameter("search=x&page="), Some("page"));
+        assert_eq!(empty_page_parameter("pageSize"), Some("pageSize"));
+        assert_eq!(empty_page_parameter("page=1&pageSize=2&search="), None);
+    }
 
     #[test]
     fn only_a_real_escape_of_nul_is_found() {

@@ -1,94 +1,18 @@
-//! A valid request for every endpoint, and the ids that it takes. An endpoint without an entry fails the tests that walk the table.
+//! The entries.
 
 use actix_web::http::Method;
-use backoffice_core::command::UndoToken;
-use backoffice_core::http::EndpointInfo;
 use serde_json::json;
-use uuid::Uuid;
 
+use super::{Entry, Kind, MakeCall, Sender, Target};
 use crate::call::{Call, Place};
-use crate::history::{self, ACTIONS, Operation, REDO, UNDO};
-use crate::world::{Account, House, PASSWORD, World};
+use crate::history::{ACTIONS, REDO, UNDO};
+use crate::world::PASSWORD;
 
 const ORGANIZATIONS: &str = "/directory/organizations";
 const ROLES: &str = "/auth/roles";
 const ROLE_ACL: &str = "/auth/roles/acl";
 const TENANTS: &str = "/directory/tenants";
 const USERS: &str = "/auth/users";
-
-/// A world in which the keeper of each house has done and undone something.
-pub(crate) struct Setting {
-    pub(crate) world: World,
-    pub(crate) a: History,
-    pub(crate) b: History,
-}
-
-/// What a keeper did.
-pub(crate) struct History {
-    pub(crate) done: Operation,
-    pub(crate) undone: Operation,
-}
-
-/// What an id is of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
-    Tenant,
-    Organization,
-    User,
-    Role,
-    /// A token that undoes an action.
-    Token,
-    /// The entry of an action that was undone.
-    Undone,
-}
-
-/// An id that a request takes.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Target {
-    pub(crate) place: Place,
-    pub(crate) kind: Kind,
-    /// Whether something that is no id is refused.
-    pub(crate) strict: bool,
-}
-
-const fn at(place: Place, kind: Kind) -> Target {
-    Target {
-        place,
-        kind,
-        strict: true,
-    }
-}
-
-/// Who may send the request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Sender {
-    Keeper,
-    SuperAdmin,
-    /// Somebody whose session may end.
-    Plain,
-}
-
-type MakeCall = fn(&House, &History) -> Call;
-
-/// An entry of the table.
-pub(crate) struct Entry {
-    pub(crate) method: Method,
-    pub(crate) path: &'static str,
-    pub(crate) call: MakeCall,
-    pub(crate) targets: Vec<Target>,
-    pub(crate) sender: Sender,
-}
-
-fn entry<const N: usize>(method: Method, path: &'static str, targets: [Target; N], call: MakeCall) -> Entry {
-    let sender = Sender::Keeper;
-    Entry {
-        method,
-        path,
-        call,
-        targets: targets.to_vec(),
-        sender,
-    }
-}
 
 /// The table.
 pub(crate) fn table() -> Vec<Entry> {
@@ -338,79 +262,21 @@ fn actions() -> Vec<Entry> {
     ]
 }
 
-impl Setting {
-    pub(crate) async fn new(world: World) -> Self {
-        let a = Self::history(&world, &world.a).await;
-        let b = Self::history(&world, &world.b).await;
-        Self { world, a, b }
-    }
-
-    async fn history(world: &World, house: &House) -> History {
-        let make = async |name: &str| {
-            let call = Call::post(ROLES, json!({"name": name}));
-            history::operation(&call.send(&world.app, &house.keeper.token).await)
-        };
-        let (done, undone) = (make("Done").await, make("Undone").await);
-        let (status, body) = history::undo(&world.app, &house.keeper, &undone.token).await;
-        assert_eq!(status, 200, "{body}");
-        History { done, undone }
-    }
-
-    /// Every endpoint that the platform serves, with its entry.
-    pub(crate) fn endpoints(&self) -> Vec<(EndpointInfo, Entry)> {
-        let mut table = table();
-        let endpoints = self.world.app.platform().endpoints();
-        let found = endpoints.into_iter().map(|info| {
-            let index = table
-                .iter()
-                .position(|entry| entry.method == info.method && entry.path == info.path);
-            let index = index.unwrap_or_else(|| panic!("{} {} has no entry in the table", info.method, info.path));
-            (info, table.remove(index))
-        });
-        found.collect()
-    }
-
-    /// The endpoints that need somebody who is signed in.
-    pub(crate) fn private(&self) -> Vec<(EndpointInfo, Entry)> {
-        let mut endpoints = self.endpoints();
-        endpoints.retain(|(info, _)| info.access != backoffice_core::http::Access::Public);
-        endpoints
-    }
-
-    /// A valid request to an endpoint about tenant A.
-    pub(crate) fn call(&self, entry: &Entry) -> Call {
-        (entry.call)(&self.world.a, &self.a)
-    }
-
-    /// Who may send it.
-    pub(crate) fn sender(&self, entry: &Entry) -> &Account {
-        match entry.sender {
-            Sender::Keeper => &self.world.a.keeper,
-            Sender::SuperAdmin => &self.world.root,
-            Sender::Plain => &self.world.a.plain,
-        }
+const fn at(place: Place, kind: Kind) -> Target {
+    Target {
+        place,
+        kind,
+        strict: true,
     }
 }
 
-impl Target {
-    /// Such an id of this house.
-    pub(crate) fn of(self, house: &House, history: &History) -> String {
-        match self.kind {
-            Kind::Tenant => house.tenant.to_string(),
-            Kind::Organization => house.other.to_string(),
-            Kind::User => house.user.id.to_string(),
-            Kind::Role => house.role.to_string(),
-            Kind::Token => history.done.token.clone(),
-            Kind::Undone => history.undone.log_id.to_string(),
-        }
-    }
-
-    /// Such an id that nothing has.
-    pub(crate) fn unknown(self) -> String {
-        let id = Uuid::from_u128(0x0190_0000_0000_7000_8000_0000_0000_0042);
-        match self.kind {
-            Kind::Token => UndoToken::new(id, [7; 32]).to_string(),
-            _ => id.to_string(),
-        }
+fn entry<const N: usize>(method: Method, path: &'static str, targets: [Target; N], call: MakeCall) -> Entry {
+    let sender = Sender::Keeper;
+    Entry {
+        method,
+        path,
+        call,
+        targets: targets.to_vec(),
+        sender,
     }
 }
