@@ -3,13 +3,14 @@
 use std::collections::HashMap;
 
 use backoffice_core::command::Located;
+use backoffice_core::db::Prepared;
 use backoffice_core::ids::PLATFORM_TENANT;
 use backoffice_core::list::{Page, Window};
 use backoffice_core::scope::{Owned, Reach};
 use backoffice_core::{RequestContext, Result, Scope, Timestamp};
 use diesel::dsl::{Filter, count_star, exists, not, sql};
 use diesel::pg::Pg;
-use diesel::sql_types::{BigInt, Nullable, Text};
+use diesel::sql_types::{BigInt, Nullable, Text, Uuid as SqlUuid};
 use diesel::{
     BoolExpressionMethods, ExpressionMethods, OptionalExtension, PgTextExpressionMethods, QueryDsl, Queryable,
     SelectableHelper,
@@ -149,9 +150,9 @@ pub async fn list(
         }
         query
     };
-    let counted = match context.scope().reach {
-        Reach::All => format!("{COUNT_USERS})"),
-        Reach::Tenant(tenant) => format!("{COUNT_USERS} and l.tenant_id = '{tenant}')"),
+    let reached = match context.scope().reach {
+        Reach::All => None,
+        Reach::Tenant(tenant) => Some(tenant),
     };
     let page = narrowed()
         .order((roles::name_norm.asc(), roles::id.asc()))
@@ -164,17 +165,18 @@ pub async fn list(
             roles::created_at,
             roles::updated_at,
             sql::<Nullable<Text>>("(select t.name from directory_tenants t where t.tenant_id = auth_roles.tenant_id and t.id = t.tenant_id)"),
-            sql::<BigInt>(&counted),
-        ))
-        .load::<RoleLine>(&mut &*connection);
-    let total = narrowed().select(count_star()).get_result::<i64>(&mut &*connection);
+            sql::<BigInt>(COUNT_USERS).bind::<Nullable<SqlUuid>, _>(reached).sql(", true))"),
+        ));
+    let total = narrowed().select(count_star());
+    let page = Prepared(page).load::<RoleLine>(&mut &*connection);
+    let total = Prepared(total).get_result::<i64>(&mut &*connection);
     let (items, total) = futures_util::future::try_join(page, total).await?;
     Ok(window.page(items, total))
 }
 
 const COUNT_USERS: &str = "(select count(*) from auth_user_roles l \
     join auth_users u on u.tenant_id = l.tenant_id and u.id = l.user_id and u.deleted_at is null \
-    where l.role_tenant_id = auth_roles.tenant_id and l.role_id = auth_roles.id";
+    where l.role_tenant_id = auth_roles.tenant_id and l.role_id = auth_roles.id and coalesce(l.tenant_id = ";
 
 /// Roles by what a client calls them: ids, or names (the tenant's role before a global one). Returns the ones that were not found.
 ///
