@@ -12,6 +12,7 @@ const ORGANIZATIONS: &str = "/directory/organizations";
 const ROLES: &str = "/auth/roles";
 const ROLE_ACL: &str = "/auth/roles/acl";
 const USERS: &str = "/auth/users";
+const USER_ACL: &str = "/auth/users/acl";
 
 /// A request that runs a command.
 pub(crate) struct Scenario {
@@ -119,6 +120,18 @@ fn users() -> Vec<Scenario> {
         }),
         scenario("auth.user.update", "no roles", |house| {
             Call::put(USERS, json!({"id": house.colleague.id, "roles": []}))
+        }),
+        scenario("auth.user_acl.update", "changed", |house| {
+            let body = json!({"userId": house.colleague.id, "features": ["auth.users.list", "auth.roles.*"],
+                "organizations": [house.child]});
+            Call::put(USER_ACL, body)
+        }),
+        scenario("auth.user_acl.update", "removed", |house| {
+            Call::put(USER_ACL, json!({"userId": house.colleague.id, "features": []}))
+        }),
+        scenario("auth.user_acl.update", "made", |house| {
+            let body = json!({"userId": house.user.id, "features": ["auth.users.list"], "organizations": null});
+            Call::put(USER_ACL, body)
         }),
         scenario("auth.user.delete", "with roles, ACL and password", |house| {
             Call::delete(USERS, house.colleague.id)

@@ -70,6 +70,7 @@ fn register(registry: &mut Registry) {
         .command::<commands::UpdateRole>()
         .command::<commands::DeleteRole>()
         .command::<commands::UpdateRoleAcl>()
+        .command::<commands::UpdateUserAcl>()
         .command::<commands::GrantDefaults>()
         .command::<commands::CreateUser>()
         .command::<commands::UpdateUser>()

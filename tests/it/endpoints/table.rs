@@ -13,6 +13,7 @@ const ROLES: &str = "/auth/roles";
 const ROLE_ACL: &str = "/auth/roles/acl";
 const TENANTS: &str = "/directory/tenants";
 const USERS: &str = "/auth/users";
+const USER_ACL: &str = "/auth/users/acl";
 
 /// The table.
 pub(crate) fn table() -> Vec<Entry> {
@@ -157,6 +158,27 @@ fn users() -> Vec<Entry> {
                     json!({"id": house.colleague.id, "email": "renamed@house.test", "name": "Renamed",
                         "organizationId": house.child, "password": "another long secret", "roles": ["Local"],
                         "isActive": true}),
+                )
+            },
+        ),
+        entry(
+            Method::GET,
+            USER_ACL,
+            [at(Place::Query("userId"), Kind::User)],
+            |house, _| Call::get(USER_ACL).with_query("userId", &house.colleague.id.to_string()),
+        ),
+        entry(
+            Method::PUT,
+            USER_ACL,
+            [
+                at(Place::Body("userId"), Kind::User),
+                at(Place::BodyList("organizations"), Kind::Organization),
+            ],
+            |house, _| {
+                Call::put(
+                    USER_ACL,
+                    json!({"userId": house.colleague.id, "features": ["auth.users.list", "auth.roles.list"],
+                        "organizations": [house.child], "isSuperAdmin": false}),
                 )
             },
         ),

@@ -9,6 +9,7 @@ mod update_profile;
 mod update_role;
 mod update_role_acl;
 mod update_user;
+mod update_user_acl;
 
 pub use create_role::CreateRole;
 pub use create_user::CreateUser;
@@ -19,3 +20,4 @@ pub use update_profile::UpdateProfile;
 pub use update_role::UpdateRole;
 pub use update_role_acl::{AclWritten, UpdateRoleAcl};
 pub use update_user::{UpdateUser, UserChanges};
+pub use update_user_acl::UpdateUserAcl;

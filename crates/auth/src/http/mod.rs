@@ -4,6 +4,7 @@ mod caller;
 mod role_acl;
 mod roles;
 mod session;
+mod user_acl;
 mod users;
 
 use backoffice_core::http::Routes;
@@ -17,6 +18,7 @@ pub(crate) fn routes(routes: &mut Routes) {
     roles::routes(routes);
     role_acl::routes(routes);
     users::routes(routes);
+    user_acl::routes(routes);
 }
 
 /// A write that succeeded.

@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use super::invalid;
 use super::roles::required_id;
-use crate::commands::UpdateRoleAcl;
+use crate::commands::{AclWritten, UpdateRoleAcl};
 use crate::grants::AclInput;
 use crate::{acl, query};
 
@@ -85,39 +85,45 @@ struct RoleAclPatch {
 /// What became of it.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-struct AclAnswer {
+pub(super) struct AclAnswer {
     ok: bool,
     /// Repetitions or features that nobody declares were dropped.
     sanitized: bool,
     updated_at: Option<Timestamp>,
 }
 
+impl From<AclWritten> for AclAnswer {
+    fn from(written: AclWritten) -> Self {
+        Self {
+            ok: true,
+            sanitized: written.sanitized,
+            updated_at: written.updated_at,
+        }
+    }
+}
+
+/// Refuses an input whose features are no grants, or that is too long.
+pub(super) fn well_formed(input: AclInput) -> Result<AclInput> {
+    if input.is_well_formed() {
+        return Ok(input);
+    }
+    Err(invalid(Detail::new(
+        "features",
+        "must be at most 1000 features, `prefix.*` or `*`, with at most 500 organizations",
+        "invalid_value",
+    )))
+}
+
 async fn update_role_acl(ctx: RequestContext, body: Json<RoleAclPatch>) -> Result<Json<AclAnswer>> {
     let patch = body.0;
-    let input = AclInput {
+    let input = well_formed(AclInput {
         features: patch.features,
         is_super_admin: patch.is_super_admin,
         organizations: patch.organizations,
+    })?;
+    let command = UpdateRoleAcl {
+        role: patch.role_id,
+        input,
     };
-    if !input.is_well_formed() {
-        return Err(invalid(Detail::new(
-            "features",
-            "must be at most 1000 features, `prefix.*` or `*`, with at most 500 organizations",
-            "invalid_value",
-        )));
-    }
-    ctx.execute(
-        &UpdateRoleAcl {
-            role: patch.role_id,
-            input,
-        },
-        |written| {
-            Json(AclAnswer {
-                ok: true,
-                sanitized: written.sanitized,
-                updated_at: written.updated_at,
-            })
-        },
-    )
-    .await
+    ctx.execute(&command, |written| Json(AclAnswer::from(written))).await
 }

@@ -17,8 +17,8 @@ use serde::Deserialize;
 use serde_json::Value;
 use uuid::Uuid;
 
-use crate::model::UserRow;
-use crate::schema::auth_users as users;
+use crate::model::{UserAclRow, UserRow};
+use crate::schema::{auth_user_acls, auth_users as users};
 
 /// A role, as a user of a list holds it.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -169,6 +169,20 @@ pub async fn own(connection: &mut AsyncPgConnection, scope: &Scope, id: Uuid) ->
     Ok(in_scope(scope)
         .filter(users::id.eq(id))
         .select(UserRow::as_select())
+        .first(connection)
+        .await
+        .optional()?)
+}
+
+/// A user's own ACL.
+///
+/// # Errors
+/// When the database can't be reached.
+pub async fn acl(connection: &mut AsyncPgConnection, user: &UserRow) -> Result<Option<UserAclRow>> {
+    Ok(auth_user_acls::table
+        .filter(auth_user_acls::tenant_id.eq(user.tenant_id))
+        .filter(auth_user_acls::user_id.eq(user.id))
+        .select(UserAclRow::as_select())
         .first(connection)
         .await
         .optional()?)

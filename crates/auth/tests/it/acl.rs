@@ -252,3 +252,67 @@ async fn acc_27_an_organization_limit_narrows_what_is_seen() {
         (403, json!({"error": "Organization out of scope"}))
     );
 }
+
+#[actix_web::test]
+async fn acc_24_25_an_own_acl_counts_instead_of_the_roles_until_it_is_removed() {
+    let world = World::new().await;
+    let (user, token) = world.user("ann@alpha.test", &["admin"]).await;
+    let put = |body: Value| world.app.put(&world.root, "/auth/users/acl", body);
+    let path = format!("/auth/users/acl?userId={user}");
+
+    let (_, none) = world.app.get(&world.root, &path).await;
+    let limited = json!({"userId": user, "features": ["auth.users.list"], "organizations": [world.a.organization]});
+    let (made, _) = put(limited).await;
+    let with_own = (
+        world.app.get(&token, "/auth/users").await.0,
+        world.app.get(&token, "/auth/roles").await.0,
+    );
+    let (unknown, sanitized) = put(json!({"userId": user, "features": ["no.such.feature"]})).await;
+    let (_, emptied) = world.app.get(&world.root, &path).await;
+    let (removed, _) = put(json!({"userId": user, "features": []})).await;
+    let (_, gone) = world.app.get(&world.root, &path).await;
+
+    let nothing =
+        json!({"hasCustomAcl": false, "isSuperAdmin": false, "features": [], "organizations": null, "updatedAt": null});
+    assert_eq!((none, gone), (nothing.clone(), nothing));
+    assert_eq!((made, with_own), (200, (200, 403)));
+    assert_eq!((unknown, sanitized["sanitized"].as_bool()), (200, Some(true)));
+    assert_eq!(
+        (emptied["hasCustomAcl"].as_bool(), emptied["features"].clone()),
+        (Some(true), json!([]))
+    );
+    assert_eq!(
+        emptied["organizations"],
+        json!([world.a.organization]),
+        "what is not sent stays"
+    );
+    assert_eq!((removed, world.app.get(&token, "/auth/roles").await.0), (200, 200));
+}
+
+#[actix_web::test]
+async fn acc_23_removing_a_restriction_means_granting_the_roles() {
+    let world = World::new().await;
+    let token = manager(&world, &[]).await;
+    let (user, _) = world.user("ann@alpha.test", &["admin"]).await;
+    let limit = json!({"userId": user, "features": ["auth.users.list"], "organizations": null});
+    world.app.put(&world.root, "/auth/users/acl", limit).await;
+
+    let (refused, text) = world
+        .app
+        .put(&token, "/auth/users/acl", json!({"userId": user, "features": []}))
+        .await;
+    let (flag, flag_text) = world
+        .app
+        .put(&token, "/auth/users/acl", json!({"userId": user, "isSuperAdmin": true}))
+        .await;
+    let (missing, _) = world.app.get(&token, "/auth/users/acl?userId=x").await;
+
+    assert_eq!((refused, text["code"].as_str()), (403, Some("grant_exceeds_rights")));
+    assert_eq!((flag, flag_text["code"].as_str()), (403, Some("super_admin_required")));
+    assert_eq!(missing, 400);
+    let (_, acl) = world
+        .app
+        .get(&world.root, &format!("/auth/users/acl?userId={user}"))
+        .await;
+    assert_eq!(acl["features"], json!(["auth.users.list"]));
+}

@@ -1,0 +1,94 @@
+//! What a user may do instead of what its roles grant.
+
+use backoffice_core::http::{Json, Query, Routes, present, requires};
+use backoffice_core::{Refusal, RequestContext, Result, Timestamp};
+use garde::Validate;
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+use uuid::Uuid;
+
+use super::role_acl::{AclAnswer, well_formed};
+use super::roles::required_id;
+use crate::commands::UpdateUserAcl;
+use crate::grants::AclInput;
+use crate::{acl, query};
+
+pub(super) fn routes(routes: &mut Routes) {
+    routes
+        .get("/auth/users/acl", requires(&[acl::ACL_MANAGE]), get_user_acl)
+        .about("What a user may do instead of what its roles grant")
+        .refuses(&[404]);
+    routes
+        .put("/auth/users/acl", requires(&[acl::ACL_MANAGE]), update_user_acl)
+        .about("Set what a user may do, or let its roles count again")
+        .refuses(&[404, 409, 422]);
+}
+
+/// Which user.
+#[derive(Debug, Deserialize, Validate, IntoParams)]
+#[serde(rename_all = "camelCase")]
+#[into_params(parameter_in = Query)]
+#[garde(allow_unvalidated)]
+struct UserAclQuery {
+    /// The user.
+    user_id: Option<String>,
+}
+
+/// A user's own ACL.
+#[derive(Debug, Default, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct UserAclDetail {
+    /// Whether there is one; without it the roles count.
+    has_custom_acl: bool,
+    is_super_admin: bool,
+    features: Vec<String>,
+    organizations: Option<Vec<Uuid>>,
+    updated_at: Option<Timestamp>,
+}
+
+async fn get_user_acl(ctx: RequestContext, query: Query<UserAclQuery>) -> Result<Json<UserAclDetail>> {
+    let id = required_id(query.0.user_id.as_deref(), "Invalid user id")?;
+    let mut connection = ctx.read().await?;
+    let Some(user) = query::users::find(&mut connection, &ctx, id).await? else {
+        return Err(Refusal::not_found("User not found").into());
+    };
+    let acl = query::users::acl(&mut connection, &user).await?;
+    Ok(Json(acl.map_or_else(UserAclDetail::default, |acl| UserAclDetail {
+        has_custom_acl: true,
+        is_super_admin: acl.is_super_admin,
+        features: acl.features,
+        organizations: acl.organizations,
+        updated_at: Some(acl.updated_at),
+    })))
+}
+
+/// New values of an ACL; absent members stay.
+#[derive(Debug, Deserialize, Validate, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[garde(allow_unvalidated)]
+struct UserAclPatch {
+    /// The user.
+    user_id: Uuid,
+    /// At most 1000 features, `prefix.*` or `*`. An empty list, without the super-admin flag, removes the ACL.
+    features: Option<Vec<String>>,
+    /// Grants everything; only super administrators may set it.
+    is_super_admin: Option<bool>,
+    /// At most 500 organizations; null = all of the tenant.
+    #[serde(default, deserialize_with = "present")]
+    #[schema(value_type = Option<Vec<Uuid>>)]
+    organizations: Option<Option<Vec<Uuid>>>,
+}
+
+async fn update_user_acl(ctx: RequestContext, body: Json<UserAclPatch>) -> Result<Json<AclAnswer>> {
+    let patch = body.0;
+    let input = well_formed(AclInput {
+        features: patch.features,
+        is_super_admin: patch.is_super_admin,
+        organizations: patch.organizations,
+    })?;
+    let command = UpdateUserAcl {
+        user: patch.user_id,
+        input,
+    };
+    ctx.execute(&command, |written| Json(AclAnswer::from(written))).await
+}
