@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use uuid::Uuid;
 
-use crate::acl::{Feature, Rights};
+use crate::acl::{Catalogue, Feature, Rights};
 use crate::command::{self, Answer, Command, HistoryOutcome, Operation};
 use crate::db::{Connection, Database};
 use crate::error::{Error, Refusal, Result};
@@ -89,7 +89,7 @@ pub struct RequestContext(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
-    call: Call,
+    call: Arc<Call>,
     identity: Arc<Identity>,
     scope: Scope,
     expected_updated_at: Option<Timestamp>,
@@ -101,11 +101,11 @@ impl RequestContext {
     /// A context for this principal and scope.
     #[must_use]
     pub fn new(call: Call, identity: Arc<Identity>, scope: Scope) -> Self {
-        Self::with_conditions(call, identity, scope, None, None)
+        Self::with_conditions(Arc::new(call), identity, scope, None, None)
     }
 
     pub(crate) fn with_conditions(
-        call: Call,
+        call: Arc<Call>,
         identity: Arc<Identity>,
         scope: Scope,
         expected_updated_at: Option<Timestamp>,
@@ -143,7 +143,7 @@ impl RequestContext {
             scope.without_predicates()
         };
         Self(Arc::new(Inner {
-            call: inner.call.clone(),
+            call: Arc::clone(&inner.call),
             identity: Arc::clone(&inner.identity),
             scope,
             expected_updated_at: inner.expected_updated_at,
@@ -217,16 +217,7 @@ impl RequestContext {
     /// # Errors
     /// 403 that names the required features.
     pub fn require(&self, features: &[Feature]) -> Result<()> {
-        let ids: Vec<&str> = features.iter().map(|feature| feature.id).collect();
-        self.require_ids(&ids)
-    }
-
-    pub(crate) fn require_ids(&self, features: &[&str]) -> Result<()> {
-        let catalogue = self.platform().catalogue();
-        if features.iter().all(|feature| self.rights().holds(feature, catalogue)) {
-            return Ok(());
-        }
-        Err(Refusal::missing_features(features).into())
+        require(self.rights(), self.platform().catalogue(), features)
     }
 
     /// The id of the user that calls.
@@ -315,9 +306,18 @@ impl RequestContext {
     }
 }
 
+/// Refuses when one of the features is missing: 403 that names all of them.
+pub(crate) fn require(rights: &Rights, catalogue: &Catalogue, features: &[Feature]) -> Result<()> {
+    if features.iter().all(|feature| rights.holds(feature.id, catalogue)) {
+        return Ok(());
+    }
+    let ids: Vec<&str> = features.iter().map(|feature| feature.id).collect();
+    Err(Refusal::missing_features(&ids).into())
+}
+
 /// The context of a public endpoint: nobody is signed in.
 #[derive(Debug, Clone)]
-pub struct Visitor(pub Call);
+pub struct Visitor(pub Arc<Call>);
 
 impl std::ops::Deref for Visitor {
     type Target = Call;

@@ -1,5 +1,6 @@
 //! Ids: UUIDv7 made from the context's instant, and random bytes for tokens.
 
+use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -16,6 +17,18 @@ pub const PLATFORM_TENANT: Uuid = Uuid::nil();
 pub trait Randomness: Send + Sync + 'static {
     /// Fills the buffer.
     fn fill(&self, bytes: &mut [u8]);
+
+    /// Fills the random part of an id, which is no secret: a source may take bytes that it fetched earlier.
+    fn fill_id(&self, bytes: &mut [u8; 10]) {
+        self.fill(bytes);
+    }
+}
+
+/// Bytes that a thread fetches from the operating system at a time, for ids: one call for a hundred of them.
+const FETCHED: usize = 1000;
+
+thread_local! {
+    static UNUSED: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
 /// The operating system's generator.
@@ -28,6 +41,18 @@ impl Randomness for SystemRandomness {
             // Going on with predictable ids and tokens would be worse than ending.
             std::process::abort();
         }
+    }
+
+    fn fill_id(&self, bytes: &mut [u8; 10]) {
+        UNUSED.with_borrow_mut(|unused| {
+            if unused.len() < bytes.len() {
+                unused.resize(FETCHED, 0);
+                self.fill(unused);
+            }
+            let rest = unused.len() - bytes.len();
+            bytes.copy_from_slice(&unused[rest..]);
+            unused.truncate(rest);
+        });
     }
 }
 
@@ -58,7 +83,7 @@ impl Ids {
     #[must_use]
     pub fn at(&self, now: Timestamp) -> Uuid {
         let mut bytes = [0_u8; 10];
-        self.randomness.fill(&mut bytes);
+        self.randomness.fill_id(&mut bytes);
         let count = self.counter.fetch_add(1, Ordering::Relaxed) & 0x0fff;
         bytes[0] = (count >> 8) as u8;
         bytes[1] = (count & 0xff) as u8;

@@ -139,10 +139,6 @@ impl CommandInfo {
         }
     }
 
-    pub(crate) fn feature_ids(&self) -> Vec<&'static str> {
-        self.features.iter().map(|feature| feature.id).collect()
-    }
-
     /// The images of a create or delete cover what comes and goes with the resource.
     pub(crate) fn depth(&self) -> Depth {
         match self.class {

@@ -36,10 +36,10 @@ impl Pool {
     }
 
     pub(super) async fn acquire(self: &Arc<Self>, wanted: Visibility) -> Result<Connection> {
-        let permit = timeout(self.timeout, Arc::clone(&self.permits).acquire_owned())
-            .await
-            .map_err(|_| Error::Unavailable("no free database connection".into()))?
-            .map_err(|closed| Error::Unavailable(closed.into()))?;
+        let permit = match Arc::clone(&self.permits).try_acquire_owned() {
+            Ok(permit) => permit,
+            Err(_) => self.wait_for_permit().await?,
+        };
         let idle = match self.take_idle(wanted) {
             Some(idle) => idle,
             None => Idle {
@@ -53,6 +53,13 @@ impl Pool {
             pool: Arc::clone(self),
             _permit: permit,
         })
+    }
+
+    async fn wait_for_permit(&self) -> Result<OwnedSemaphorePermit> {
+        timeout(self.timeout, Arc::clone(&self.permits).acquire_owned())
+            .await
+            .map_err(|_| Error::Unavailable("no free database connection".into()))?
+            .map_err(|closed| Error::Unavailable(closed.into()))
     }
 
     fn take_idle(&self, wanted: Visibility) -> Option<Idle> {

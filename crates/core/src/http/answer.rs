@@ -3,7 +3,7 @@
 use actix_web::HttpResponse;
 use actix_web::cookie::{Cookie, SameSite, time::Duration};
 use actix_web::http::StatusCode;
-use actix_web::http::header::{CACHE_CONTROL, HeaderName, HeaderValue, LOCATION};
+use actix_web::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue, LOCATION};
 use actix_web::web::Bytes;
 use serde::Serialize;
 use serde_json::Value;
@@ -78,7 +78,9 @@ pub struct Cookies<A> {
 
 pub(crate) fn json_response<T: Serialize>(status: StatusCode, body: &T) -> HttpResponse {
     match serde_json::to_vec(body) {
-        Ok(bytes) => HttpResponse::build(status).content_type("application/json").body(bytes),
+        Ok(bytes) => HttpResponse::build(status)
+            .insert_header((CONTENT_TYPE, HeaderValue::from_static("application/json")))
+            .body(bytes),
         Err(error) => {
             tracing::error!(%error, "an answer can't be put into JSON");
             HttpResponse::InternalServerError().finish()

@@ -13,8 +13,12 @@ use crate::identity::{Credential, Identity};
 
 /// The principal that calls: the first credential that is presented decides.
 pub(super) async fn authenticate(call: &Call, request: &HttpRequest) -> Result<Arc<Identity>> {
-    let cookie = request.cookie(AUTH_COOKIE);
-    let credential = match header_credential(request) {
+    let presented = header_credential(request);
+    let cookie = match presented {
+        Presented::Nothing => request.cookie(AUTH_COOKIE),
+        Presented::Unreadable | Presented::Credential(_) => None,
+    };
+    let credential = match presented {
         Presented::Nothing => match &cookie {
             Some(cookie) if !cookie.value().is_empty() => Credential::Cookie(cookie.value()),
             _ => match request.headers().get("x-api-key") {

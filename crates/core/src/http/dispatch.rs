@@ -16,9 +16,11 @@ use super::answer::{Answer, clear_cookies, json_response};
 use super::extract::{Extract, Incoming};
 use super::routes::{Access, EndpointInfo};
 use super::{credential, origin, selection, tenant_parameter};
-use crate::context::{Call, IdempotencyKey, RequestContext};
+use crate::context::{Call, IdempotencyKey, RequestContext, require};
 use crate::error::{Detail, Error, ErrorShape, Refusal, Result, StoredAnswer};
+use crate::identity::Identity;
 use crate::platform::Runtime;
+use crate::scope::Scope;
 use crate::time::Timestamp;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -84,7 +86,7 @@ where
     let Some(runtime) = request.app_data::<web::Data<Runtime>>() else {
         return HttpResponse::InternalServerError().finish();
     };
-    let call = make_call(runtime, &request);
+    let call = Arc::new(make_call(runtime, &request));
     let info = Arc::clone(&endpoint.info);
     let work = AssertUnwindSafe(handle(&endpoint, &request, payload, &call)).catch_unwind();
     let outcome = work
@@ -118,7 +120,7 @@ async fn handle<F, Args, T>(
     endpoint: &Endpoint<F, Args>,
     request: &HttpRequest,
     payload: web::Payload,
-    call: &Call,
+    call: &Arc<Call>,
 ) -> Result<HttpResponse>
 where
     F: Handler<Args, Output = Result<T>>,
@@ -135,31 +137,17 @@ where
         Access::Authenticated | Access::Features(_) => Some(credential::authenticate(call, request).await?),
     };
     let body = read_body(payload, request, call.platform().http().body_limit).await;
-    let context = match &identity {
+    let scope = match &identity {
         None => None,
-        Some(identity) => {
-            let named = tenant_parameter::check(request, body.as_ref().ok(), identity);
-            let forbidden = matches!(&named, Err(Error::Refused(refusal)) if refusal.status == StatusCode::FORBIDDEN);
-            if forbidden {
-                named?;
-                return Err(Error::internal("unreachable: the refusal was returned"));
-            }
-            let scope = selection::scope(call, identity, request).await?;
-            let context = RequestContext::with_conditions(call.clone(), Arc::clone(identity), scope, None, None);
-            if let Access::Features(features) = info.access {
-                context.require(features)?;
-            }
-            named?;
-            Some(context)
-        }
+        Some(identity) => Some(admit(call, info, request, body.as_ref().ok(), identity).await?),
     };
     let body = body.map_err(|error| error.worded(info.invalid))?;
-    let context = match context {
+    let context = match identity.zip(scope) {
         None => None,
-        Some(context) => Some(RequestContext::with_conditions(
-            call.clone(),
-            identity.unwrap_or_else(|| Arc::new(crate::identity::Identity::system())),
-            context.scope().clone(),
+        Some((identity, scope)) => Some(RequestContext::with_conditions(
+            Arc::clone(call),
+            identity,
+            scope,
             expected_updated_at(request)?,
             idempotency(request, info, &body)?,
         )),
@@ -182,6 +170,27 @@ where
     Ok(response)
 }
 
+/// What an identified caller must pass before its input is looked at: the tenant that it names, the one that it selects, the
+/// endpoint's features. A `tenantId` that is no id is said only after them.
+async fn admit(
+    call: &Call,
+    info: &EndpointInfo,
+    request: &HttpRequest,
+    body: Option<&Bytes>,
+    identity: &Identity,
+) -> Result<Scope> {
+    let malformed = match tenant_parameter::check(request, body, identity) {
+        Err(error) if error.to_refusal().status == StatusCode::FORBIDDEN => return Err(error),
+        other => other,
+    };
+    let scope = selection::scope(call, identity, request).await?;
+    if let Access::Features(features) = info.access {
+        require(&identity.rights, call.platform().catalogue(), features)?;
+    }
+    malformed?;
+    Ok(scope)
+}
+
 fn make_call(runtime: &Runtime, request: &HttpRequest) -> Call {
     let depth = runtime.platform.http().proxy_depth;
     Call {
@@ -193,7 +202,7 @@ fn make_call(runtime: &Runtime, request: &HttpRequest) -> Call {
             .headers()
             .get(USER_AGENT)
             .and_then(|value| value.to_str().ok())
-            .map(|value| value.chars().take(512).collect()),
+            .map(|value| value.get(..512).unwrap_or(value).to_owned()),
         same_origin: origin::is_same_origin(request, runtime.platform.app().public_url.as_deref()),
     }
 }

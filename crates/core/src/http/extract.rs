@@ -1,5 +1,7 @@
 //! What handlers take from a request.
 
+use std::sync::Arc;
+
 use actix_web::HttpRequest;
 use actix_web::http::header::CONTENT_TYPE;
 use actix_web::web::Bytes;
@@ -23,7 +25,7 @@ pub struct Incoming<'a> {
     /// Its body.
     pub body: &'a Bytes,
     /// What every request has.
-    pub call: &'a Call,
+    pub call: &'a Arc<Call>,
     /// Who is signed in; `None` on public endpoints.
     pub context: Option<&'a RequestContext>,
     /// Text of the 400 for an input that can't be read.
@@ -72,7 +74,7 @@ impl Describe for RequestContext {
 
 impl Extract for Visitor {
     fn extract(incoming: &Incoming<'_>) -> Result<Self> {
-        Ok(Self(incoming.call.clone()))
+        Ok(Self(Arc::clone(incoming.call)))
     }
 }
 

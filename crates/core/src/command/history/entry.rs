@@ -122,7 +122,7 @@ impl Request {
         if !within {
             return Err(Refusal::forbidden("Organization scope violation").into());
         }
-        context.require_ids(&info.feature_ids())
+        context.require(info.features)
     }
 
     /// The gate: only one transaction gets the entry; others wait for it and then find it gone.
