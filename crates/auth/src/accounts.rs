@@ -67,9 +67,9 @@ impl Authenticator for Sessions {
                 return Ok((identity.id == Some(bearer.user)).then_some(identity));
             }
             let reading = cache.start_reading();
-            let mut connection = runtime.database.read(&Scope::tenant(bearer.tenant)).await?;
+            let connection = runtime.database.read_briefly(&Scope::tenant(bearer.tenant)).await?;
             let found =
-                query::identity::of_session(&mut connection, bearer.tenant, bearer.session, bearer.user, now).await?;
+                query::identity::of_session(&connection, bearer.tenant, bearer.session, bearer.user, now).await?;
             Ok(found.map(|(identity, expires_at)| {
                 let identity = Arc::new(identity);
                 cache.remember(reading, bearer.session, &identity, expires_at);

@@ -71,8 +71,9 @@ async fn get_profile(ctx: RequestContext) -> Result<Json<Profile>> {
 }
 
 async fn own(ctx: &RequestContext, id: Uuid) -> Result<UserRow> {
-    let mut connection = ctx.database().read(&own_scope(ctx)).await?;
-    let user = query::users::own(&mut connection, &own_scope(ctx), id).await?;
+    let scope = own_scope(ctx);
+    let connection = ctx.database().read_briefly(&scope).await?;
+    let user = query::users::own(&connection, &scope, id).await?;
     user.ok_or_else(|| Refusal::not_found("User not found").into())
 }
 

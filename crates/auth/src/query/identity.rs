@@ -67,7 +67,7 @@ struct AclOf {
 
 /// The principal of a live session of this user, and when the session ends.
 pub(crate) async fn of_session(
-    connection: &mut AsyncPgConnection,
+    connection: &AsyncPgConnection,
     tenant: Uuid,
     session: Uuid,
     user: Uuid,
@@ -78,7 +78,7 @@ pub(crate) async fn of_session(
         .bind::<SqlUuid, _>(session)
         .bind::<SqlUuid, _>(user)
         .bind::<Timestamptz, _>(now);
-    let row: Option<Row> = Prepared(statement).get_result(connection).await.optional()?;
+    let row: Option<Row> = Prepared(statement).get_result(&mut &*connection).await.optional()?;
     let Some(row) = row else { return Ok(None) };
     let own: Option<AclOf> = row.own.map(serde_json::from_value).transpose()?;
     let roles: Vec<AclOf> = serde_json::from_value(row.roles)?;

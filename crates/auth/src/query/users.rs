@@ -165,13 +165,9 @@ pub async fn find(connection: &mut AsyncPgConnection, context: &RequestContext, 
 ///
 /// # Errors
 /// When the database can't be reached.
-pub async fn own(connection: &mut AsyncPgConnection, scope: &Scope, id: Uuid) -> Result<Option<UserRow>> {
-    Ok(in_scope(scope)
-        .filter(users::id.eq(id))
-        .select(UserRow::as_select())
-        .first(connection)
-        .await
-        .optional()?)
+pub async fn own(connection: &AsyncPgConnection, scope: &Scope, id: Uuid) -> Result<Option<UserRow>> {
+    let statement = in_scope(scope).filter(users::id.eq(id)).select(UserRow::as_select());
+    Ok(Prepared(statement).get_result(&mut &*connection).await.optional()?)
 }
 
 /// A user's own ACL.

@@ -2,7 +2,7 @@
 //! out first, so most requests send no setting at all.
 
 use std::ops::{Deref, DerefMut};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use diesel_async::pooled_connection::PoolableConnection;
@@ -17,8 +17,18 @@ pub(crate) struct Pool {
     config: Arc<tokio_postgres::Config>,
     permits: Arc<Semaphore>,
     idle: Mutex<Vec<Idle>>,
+    shared: Mutex<Option<Shared>>,
     timeout: Duration,
 }
+
+/// A connection that is in use for single short statements, as long as somebody uses it.
+struct Shared {
+    connection: Weak<Connection>,
+    shows: Visibility,
+}
+
+/// Users of one shared connection at most; the next one gets another.
+const SHARERS: usize = 16;
 
 struct Idle {
     pg: AsyncPgConnection,
@@ -31,6 +41,7 @@ impl Pool {
             config,
             permits: Arc::new(Semaphore::new(options.pool_size)),
             idle: Mutex::default(),
+            shared: Mutex::default(),
             timeout: options.timeout,
         }
     }
@@ -53,6 +64,31 @@ impl Pool {
             pool: Arc::clone(self),
             _permit: permit,
         })
+    }
+
+    /// The connection on which others of the same visibility already have a statement under way, else one of one's own that the next
+    /// ones join.
+    pub(super) async fn join(self: &Arc<Self>, wanted: Visibility) -> Result<Arc<Connection>> {
+        if let Some(connection) = self.joined(wanted) {
+            return Ok(connection);
+        }
+        let mut connection = self.acquire(wanted).await?;
+        connection.show(wanted).await?;
+        let connection = Arc::new(connection);
+        *self.shared.lock().unwrap_or_else(PoisonError::into_inner) = Some(Shared {
+            connection: Arc::downgrade(&connection),
+            shows: wanted,
+        });
+        Ok(connection)
+    }
+
+    fn joined(&self, wanted: Visibility) -> Option<Arc<Connection>> {
+        let shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
+        let shared = shared.as_ref().filter(|shared| shared.shows == wanted)?;
+        shared
+            .connection
+            .upgrade()
+            .filter(|connection| Arc::strong_count(connection) <= SHARERS)
     }
 
     async fn wait_for_permit(&self) -> Result<OwnedSemaphorePermit> {

@@ -1,9 +1,13 @@
 //! The database of a test: migrated, its own, gone in the end.
 
+use std::sync::Arc;
+
 use backoffice_core::Scope;
-use backoffice_core::db::{MigrationState, migration_state};
+use backoffice_core::db::{Connection, MigrationState, migration_state};
 use backoffice_test_support::{TestApp, TestDatabase};
+use diesel_async::RunQueryDsl;
 use serde_json::json;
+use uuid::Uuid;
 
 use crate::sample::SAMPLE;
 
@@ -107,4 +111,32 @@ async fn an_image_shows_every_row_of_every_table() {
     let columns = ["tenant_id", "id", "last_seq", "created_at", "updated_at"];
     let rows = &app.image_without(&[], &columns).await["core_event_streams"];
     assert_eq!(*rows, [json!({"name": "log"}), json!({"name": "log"})]);
+}
+
+#[actix_web::test]
+async fn short_reads_of_one_tenant_travel_together_and_of_another_apart() {
+    let app = TestApp::new(&[]).await;
+    let database = &app.runtime().database;
+    let (one, other) = (Scope::tenant(Uuid::from_u128(1)), Scope::tenant(Uuid::from_u128(2)));
+
+    let first = database.read_briefly(&one).await.expect("a connection");
+    let second = database.read_briefly(&one).await.expect("a connection");
+    let foreign = database.read_briefly(&other).await.expect("a connection");
+
+    assert!(Arc::ptr_eq(&first, &second));
+    assert!(!Arc::ptr_eq(&first, &foreign));
+    assert_eq!(shown(&second).await, Uuid::from_u128(1).to_string());
+    assert_eq!(shown(&foreign).await, Uuid::from_u128(2).to_string());
+}
+
+async fn shown(connection: &Connection) -> String {
+    let statement = diesel::sql_query("select current_setting('app.tenant_id') as tenant");
+    let row: Shown = statement.get_result(&mut &**connection).await.expect("a row");
+    row.tenant
+}
+
+#[derive(diesel::QueryableByName)]
+struct Shown {
+    #[diesel(sql_type = diesel::sql_types::Text)]
+    tenant: String,
 }
