@@ -14,6 +14,49 @@ use crate::registry::{Registry, Startup};
 /// What a module adds to a tenant that is being made, in that transaction.
 pub type SeedHook = for<'a> fn(&'a mut Tx<'_>, Uuid) -> BoxFuture<'a, CoreResult<()>>;
 
+/// Where an entry of the navigation stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NavContext {
+    /// In a group of the main menu; the id names the group (`customers`), the title is what people read.
+    Main {
+        /// Id of the group.
+        group: &'static str,
+        /// Title of the group.
+        title: &'static str,
+    },
+    /// In a section of the settings.
+    Settings {
+        /// Id of the section.
+        section: &'static str,
+        /// Title of the section.
+        title: &'static str,
+    },
+    /// In a section of the caller's own profile.
+    Profile {
+        /// Id of the section.
+        section: &'static str,
+        /// Title of the section.
+        title: &'static str,
+    },
+}
+
+/// An entry that a module adds to the navigation of the administration (`GET /auth/admin/nav`).
+#[derive(Debug, Clone, Copy)]
+pub struct NavEntry {
+    /// Its id, unique among the enabled modules.
+    pub id: &'static str,
+    /// Path below `app.console_path`, without a leading slash.
+    pub href: &'static str,
+    /// What people read, in English; other locales are found by the id.
+    pub title: &'static str,
+    /// It appears to who holds all of these.
+    pub features: &'static [Feature],
+    /// Where it stands.
+    pub context: NavContext,
+    /// Its place among its neighbours; equal ones stand by title.
+    pub order: i32,
+}
+
 /// Descriptor of a module.
 pub struct Module {
     /// Name of its crate without the prefix: `audit-logs`.
@@ -26,6 +69,8 @@ pub struct Module {
     pub features: &'static [Feature],
     /// What the seeded roles are granted by default.
     pub default_grants: &'static [DefaultGrant],
+    /// What it adds to the navigation.
+    pub navigation: &'static [NavEntry],
     /// Sections of the configuration that it owns.
     pub config_sections: &'static [&'static str],
     /// Shape of its error bodies.
@@ -61,6 +106,7 @@ impl Module {
         requires: &[],
         features: &[],
         default_grants: &[],
+        navigation: &[],
         config_sections: &[],
         errors: ErrorShape::Error,
         migrations: None,
