@@ -2,19 +2,45 @@
 
 use std::time::Duration;
 
-use backoffice_core::{Call, Runtime, Scope, rate_limit};
+use backoffice_core::{Call, Runtime, Scope, jobs, rate_limit};
 use diesel_async::SimpleAsyncConnection;
 use metrics_exporter_prometheus::PrometheusHandle;
-use tokio::task::JoinSet;
-use tokio::time::{MissedTickBehavior, interval};
+use tokio::sync::watch;
+use tokio::task::{JoinHandle, JoinSet};
+use tokio::time::{MissedTickBehavior, interval, timeout};
 
 const SWEEP: Duration = Duration::from_secs(60);
 const PARTITIONS: Duration = Duration::from_secs(24 * 3600);
+const WORKERS_MAY_TAKE: Duration = Duration::from_secs(10);
 const UPKEEP: Duration = Duration::from_secs(5);
 
-/// Starts it. Dropping or aborting the set ends it; nothing in it must be finished.
-pub(crate) fn start(runtime: &Runtime, metrics: PrometheusHandle) -> JoinSet<()> {
+/// The work that was started.
+#[derive(Debug)]
+pub(crate) struct Background {
+    tasks: JoinSet<()>,
+    workers: JoinHandle<()>,
+    stop_workers: watch::Sender<bool>,
+}
+
+impl Background {
+    /// Ends it. Jobs finish their step and go back into the queue; whatever takes longer is taken over by another node when its lease
+    /// ends. Nothing else in it must be finished.
+    pub(crate) async fn stop(mut self) {
+        let _nobody_listens = self.stop_workers.send(true);
+        let workers = self.workers.abort_handle();
+        if timeout(WORKERS_MAY_TAKE, self.workers).await.is_err() {
+            tracing::warn!("a job did not come to the end of its step in time; it is repeated from the last one");
+            workers.abort();
+        }
+        self.tasks.shutdown().await;
+    }
+}
+
+/// Starts it.
+pub(crate) fn start(runtime: &Runtime, metrics: PrometheusHandle) -> Background {
     let mut tasks = JoinSet::new();
+    let (stop_workers, stop) = jobs::stop_signal();
+    let workers = tokio::spawn(jobs::work(runtime.clone(), stop));
     for module in runtime.platform.modules() {
         if let Some(work) = (module.background)(runtime.clone()) {
             tasks.spawn(work);
@@ -29,7 +55,11 @@ pub(crate) fn start(runtime: &Runtime, metrics: PrometheusHandle) -> JoinSet<()>
             metrics.run_upkeep();
         }
     });
-    tasks
+    Background {
+        tasks,
+        workers,
+        stop_workers,
+    }
 }
 
 async fn sweep(runtime: Runtime) {

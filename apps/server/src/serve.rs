@@ -46,11 +46,11 @@ async fn serve_opened(host: &Host, metrics: metrics_exporter_prometheus::Prometh
     };
     let server = tokio::spawn(server);
     let admin = tokio::spawn(admin);
-    let mut tasks = background::start(&runtime, metrics);
+    let background = background::start(&runtime, metrics);
     readiness.set(true);
     announce(host, listen, welcome.as_ref());
     wait_and_drain(server_handle, server, &readiness).await?;
-    tasks.shutdown().await;
+    background.stop().await;
     admin_handle.stop(true).await;
     let _ended = admin.await;
     tracing::info!("stopped");

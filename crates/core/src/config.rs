@@ -45,6 +45,8 @@ pub const CORE_SECTIONS: &[&str] = &[
     "rate_limits",
     "log",
     "audit",
+    "mail",
+    "jobs",
 ];
 
 impl Config {
@@ -70,6 +72,18 @@ impl Config {
     #[must_use]
     pub fn is_development(&self) -> bool {
         self.development
+    }
+
+    /// Folder of everything that the platform writes. Default `var`.
+    ///
+    /// # Errors
+    /// When the value is no path.
+    pub fn data_dir(&self) -> Result<std::path::PathBuf, ConfigError> {
+        match self.raw.get("data_dir") {
+            Ok(folder) => Ok(folder),
+            Err(config::ConfigError::NotFound(_)) => Ok("var".into()),
+            Err(error) => Err(ConfigError::new("data_dir", error.to_string())),
+        }
     }
 
     /// A section, or its defaults when nothing of it is set. Unknown keys are errors when the type says `deny_unknown_fields`.

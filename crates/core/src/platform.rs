@@ -7,6 +7,8 @@ use crate::config::{AppConfig, AuditConfig, Config, ConfigError, HttpConfig, Rat
 use crate::db::Database;
 use crate::http::{EndpointInfo, Routes};
 use crate::ids::Ids;
+use crate::jobs::{Bell, JobsConfig};
+use crate::mail::{self, Mailer};
 use crate::module::{Module, in_order};
 use crate::rate_limit::RateLimits;
 use crate::registry::{Provided, Registry, Startup};
@@ -30,6 +32,8 @@ pub struct PlatformOptions {
     pub clock: Arc<dyn Clock>,
     /// Source of ids and tokens.
     pub ids: Ids,
+    /// Takes every message in place of the configured transport, unless that is `none`.
+    pub mailer: Option<Arc<dyn Mailer>>,
 }
 
 impl PlatformOptions {
@@ -42,6 +46,7 @@ impl PlatformOptions {
             config,
             clock: Arc::new(SystemClock),
             ids: Ids::default(),
+            mailer: None,
         }
     }
 }
@@ -60,6 +65,9 @@ pub struct Platform {
     rate_limits: RateLimits,
     clock: Arc<dyn Clock>,
     ids: Ids,
+    mailer: Option<Arc<dyn Mailer>>,
+    jobs: JobsConfig,
+    bell: Bell,
 }
 
 impl std::fmt::Debug for Platform {
@@ -97,6 +105,8 @@ impl Platform {
             (module.start)(&mut startup)?;
         }
         let provided = startup.finish();
+        let configured = mail::of_config(&config, &options.ids)?;
+        let mailer = configured.map(|configured| options.mailer.unwrap_or(configured));
         Ok(Arc::new(Self {
             catalogue: catalogue(&modules),
             compiled: catalogue(&options.compiled),
@@ -106,9 +116,12 @@ impl Platform {
             app: config.section("app")?,
             audit: config.section("audit")?,
             rate_limits: RateLimits::new(&config.section::<RateLimitConfig>("rate_limits")?)?,
+            jobs: config.section::<JobsConfig>("jobs")?.checked()?,
             config,
             clock: options.clock,
             ids: options.ids,
+            mailer,
+            bell: Bell::default(),
             modules,
         }))
     }
@@ -183,6 +196,22 @@ impl Platform {
     #[must_use]
     pub fn ids(&self) -> &Ids {
         &self.ids
+    }
+
+    /// Section `jobs`.
+    #[must_use]
+    pub fn jobs(&self) -> &JobsConfig {
+        &self.jobs
+    }
+
+    pub(crate) fn bell(&self) -> &Bell {
+        &self.bell
+    }
+
+    /// Takes messages, if mail is configured.
+    #[must_use]
+    pub fn mailer(&self) -> Option<&dyn Mailer> {
+        self.mailer.as_deref()
     }
 
     /// Whether cookies are set without `Secure`.

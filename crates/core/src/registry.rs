@@ -7,6 +7,7 @@ use std::sync::Arc;
 use crate::command::{AnyEntity, Command, CommandInfo, Entity, EntityOf, Interceptor};
 use crate::config::{Config, ConfigError};
 use crate::identity::{Authenticator, OrganizationTree};
+use crate::jobs::{Job, JobKinds};
 
 /// Inert registrations of the enabled modules.
 #[derive(Default)]
@@ -14,6 +15,7 @@ pub struct Registry {
     commands: BTreeMap<&'static str, CommandInfo>,
     entities: BTreeMap<&'static str, Arc<dyn AnyEntity>>,
     interceptors: Vec<Interceptor>,
+    jobs: JobKinds,
     twice: Vec<&'static str>,
 }
 
@@ -47,6 +49,18 @@ impl Registry {
         self.interceptors.push(interceptor);
         self.interceptors.sort_by_key(|one| (one.priority, one.id));
         self
+    }
+
+    /// Registers a kind of background job.
+    pub fn job<J: Job>(&mut self) -> &mut Self {
+        if !self.jobs.add::<J>() {
+            self.twice.push(J::KIND);
+        }
+        self
+    }
+
+    pub(crate) fn job_kinds(&self) -> &JobKinds {
+        &self.jobs
     }
 
     /// All commands, by id.

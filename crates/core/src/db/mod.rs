@@ -53,7 +53,28 @@ impl DatabaseOptions {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Visibility {
     tenant: Uuid,
-    system: bool,
+    scope: Word,
+}
+
+/// The setting `app.scope`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Word {
+    /// The rows of the tenant.
+    Tenant,
+    /// All rows.
+    System,
+    /// The job tables of all tenants, and nothing else.
+    Queue,
+}
+
+impl Word {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Tenant => "",
+            Self::System => "system",
+            Self::Queue => "queue",
+        }
+    }
 }
 
 impl Visibility {
@@ -61,21 +82,28 @@ impl Visibility {
         match scope.reach {
             Reach::All => Self {
                 tenant: scope.tenant.unwrap_or(PLATFORM_TENANT),
-                system: true,
+                scope: Word::System,
             },
-            Reach::Tenant(tenant) => Self { tenant, system: false },
+            Reach::Tenant(tenant) => Self {
+                tenant,
+                scope: Word::Tenant,
+            },
         }
     }
 
+    /// No tenant has this id.
+    const QUEUE: Self = Self {
+        tenant: Uuid::max(),
+        scope: Word::Queue,
+    };
+
     /// SQL that sets it. Both values are of types whose text needs no quoting.
     pub(crate) fn sql(self, local: bool) -> String {
-        let (scope, word) = (
-            if local { "local " } else { "" },
-            if self.system { "system" } else { "" },
-        );
+        let scope = if local { "local " } else { "" };
         format!(
-            "set {scope}app.tenant_id = '{}'; set {scope}app.scope = '{word}'",
-            self.tenant
+            "set {scope}app.tenant_id = '{}'; set {scope}app.scope = '{}'",
+            self.tenant,
+            self.scope.as_str()
         )
     }
 }
@@ -161,6 +189,13 @@ impl Database {
     /// As [`Database::read`].
     pub async fn bookkeeping(&self, scope: &Scope) -> Result<Connection> {
         self.read(scope).await
+    }
+
+    /// A connection for handing out jobs: it sees the job tables of all tenants, and nothing else.
+    pub(crate) async fn queue(&self) -> Result<Connection> {
+        let mut connection = self.pool.acquire(Visibility::QUEUE).await?;
+        connection.show(Visibility::QUEUE).await?;
+        Ok(connection)
     }
 
     pub(crate) async fn begin(&self, scope: &Scope) -> Result<Connection> {

@@ -1,0 +1,107 @@
+//! Taking the next job: one statement, under a scope that sees the job tables and nothing else.
+
+use diesel::sql_types::{Array, BigInt, Integer, Jsonb, Nullable, Text, Timestamptz, Uuid as SqlUuid};
+use diesel::{OptionalExtension, QueryableByName, sql_query};
+use diesel_async::RunQueryDsl;
+use serde_json::Value;
+use time::Duration;
+use uuid::Uuid;
+
+use crate::db::Prepared;
+use crate::error::Result;
+use crate::platform::Runtime;
+use crate::time::Timestamp;
+
+/// Life of a lease without a heartbeat.
+pub(super) const LEASE: Duration = Duration::seconds(60);
+
+/// A job that this worker holds.
+#[derive(Debug, Clone, QueryableByName)]
+pub(super) struct Claimed {
+    #[diesel(sql_type = SqlUuid)]
+    pub(super) tenant_id: Uuid,
+    #[diesel(sql_type = SqlUuid)]
+    pub(super) id: Uuid,
+    #[diesel(sql_type = Nullable<SqlUuid>)]
+    pub(super) organization_id: Option<Uuid>,
+    #[diesel(sql_type = Text)]
+    pub(super) kind: String,
+    #[diesel(sql_type = Jsonb)]
+    pub(super) payload: Value,
+    #[diesel(sql_type = Text)]
+    pub(super) actor_kind: String,
+    #[diesel(sql_type = Jsonb)]
+    pub(super) selection: Value,
+    #[diesel(sql_type = Integer)]
+    pub(super) attempt: i32,
+    #[diesel(sql_type = Integer)]
+    pub(super) max_attempts: i32,
+    #[diesel(sql_type = BigInt)]
+    pub(super) cursor: i64,
+    #[diesel(sql_type = Nullable<SqlUuid>)]
+    pub(super) progress_job_id: Option<Uuid>,
+    #[diesel(sql_type = SqlUuid)]
+    pub(super) lease_owner: Uuid,
+}
+
+/// Claims the first job of the tenant whose turn it is. Tenants and jobs that another worker is just claiming are passed over.
+pub(super) async fn claim(runtime: &Runtime, now: Timestamp) -> Result<Option<Claimed>> {
+    let platform = &runtime.platform;
+    let mut connection = runtime.database.queue().await?;
+    let statement = sql_query(
+        "with turn as (
+            select t.tenant_id from core_job_tenants t
+            where exists (
+                    select from core_jobs j
+                    where j.tenant_id = t.tenant_id and j.kind = any($2)
+                      and (j.state = 'queued' and j.run_at <= $1 or j.state = 'running' and j.lease_until < $1))
+              and (select count(*) from core_jobs r
+                   where r.tenant_id = t.tenant_id and r.state = 'running' and r.lease_until >= $1) < $3
+            order by t.last_claim_at, t.tenant_id
+            limit 1
+            for update of t skip locked
+        ), next as (
+            select j.tenant_id, j.id from core_jobs j join turn using (tenant_id)
+            where j.kind = any($2)
+              and (j.state = 'queued' and j.run_at <= $1 or j.state = 'running' and j.lease_until < $1)
+            order by j.priority, j.run_at, j.id
+            limit 1
+            for update of j skip locked
+        ), turned as (
+            update core_job_tenants t set last_claim_at = $1, updated_at = $1 from turn where t.tenant_id = turn.tenant_id
+        )
+        update core_jobs j
+        set state = 'running', lease_owner = $4, lease_until = $5, attempt = j.attempt + 1, updated_at = $1
+        from next where j.tenant_id = next.tenant_id and j.id = next.id
+        returning j.tenant_id, j.id, j.organization_id, j.kind, j.payload, j.actor_kind, j.selection, j.attempt,
+            j.max_attempts, j.cursor, j.progress_job_id, j.lease_owner",
+    )
+    .bind::<Timestamptz, _>(now)
+    .bind::<Array<Text>, _>(platform.registry().job_kinds().names())
+    .bind::<Integer, _>(platform.jobs().per_tenant)
+    .bind::<SqlUuid, _>(platform.ids().at(now))
+    .bind::<Timestamptz, _>(now.after(LEASE));
+    Ok(Prepared(statement).get_result(&mut *connection).await.optional()?)
+}
+
+#[derive(QueryableByName)]
+struct Waiting {
+    #[diesel(sql_type = diesel::sql_types::Bool)]
+    others_wait: bool,
+}
+
+/// Whether another tenant has a job that could run now.
+pub(super) async fn others_wait(runtime: &Runtime, tenant: Uuid, now: Timestamp) -> Result<bool> {
+    let mut connection = runtime.database.queue().await?;
+    let waiting: Waiting = sql_query(
+        "select exists (
+            select from core_job_tenants t join core_jobs j on j.tenant_id = t.tenant_id
+            where t.tenant_id <> $1 and j.state = 'queued' and j.run_at <= $2 and j.kind = any($3)) as others_wait",
+    )
+    .bind::<SqlUuid, _>(tenant)
+    .bind::<Timestamptz, _>(now)
+    .bind::<Array<Text>, _>(runtime.platform.registry().job_kinds().names())
+    .get_result(&mut *connection)
+    .await?;
+    Ok(waiting.others_wait)
+}

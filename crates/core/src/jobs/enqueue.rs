@@ -1,0 +1,118 @@
+//! Putting a job into the queue, in the caller's transaction.
+
+use diesel::sql_types::{Integer, Jsonb, Nullable, SmallInt, Text, Timestamptz, Uuid as SqlUuid};
+use diesel::{QueryableByName, sql_query};
+use diesel_async::{AsyncPgConnection, RunQueryDsl};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::Job;
+use crate::context::Call;
+use crate::error::Result;
+use crate::identity::{ActorKind, Identity};
+use crate::time::Timestamp;
+
+/// A job to be done.
+#[derive(Debug, Clone)]
+pub struct Order<J> {
+    /// The tenant whose work it is; the nil UUID for work of the platform.
+    pub tenant: Uuid,
+    /// The organization that was selected at the request.
+    pub organization: Option<Uuid>,
+    /// What to do.
+    pub job: J,
+    /// As whom it runs.
+    pub actor: (ActorKind, Option<Uuid>),
+    /// Tenant and organization that the actor had selected.
+    pub selection: Value,
+    /// Lower ones come first among the jobs of a tenant. Default 100.
+    pub priority: i16,
+    /// Not before this instant; `None` = at once.
+    pub run_at: Option<Timestamp>,
+    /// While a job of this kind, tenant and key is open, no second one is made.
+    pub dedupe_key: Option<String>,
+    /// The job that people watch.
+    pub progress_job: Option<Uuid>,
+}
+
+impl<J: Job> Order<J> {
+    /// Work of the platform itself for a tenant.
+    pub fn of_system(tenant: Uuid, job: J) -> Self {
+        Self {
+            tenant,
+            organization: None,
+            job,
+            actor: (ActorKind::System, None),
+            selection: json!({}),
+            priority: 100,
+            run_at: None,
+            dedupe_key: None,
+            progress_job: None,
+        }
+    }
+
+    /// Work that runs as this principal, with its rights at that time.
+    #[must_use]
+    pub fn run_as(mut self, identity: &Identity) -> Self {
+        self.actor = (identity.kind, identity.id);
+        self
+    }
+
+    /// At most one open job with this key.
+    #[must_use]
+    pub fn deduplicated(mut self, key: impl Into<String>) -> Self {
+        self.dedupe_key = Some(key.into());
+        self
+    }
+}
+
+#[derive(QueryableByName)]
+struct Enqueued {
+    #[diesel(sql_type = SqlUuid)]
+    id: Uuid,
+}
+
+/// Puts a job into the queue with one statement; returns its id, or that of the open job with the same dedupe key. It is seen by workers
+/// when the caller's transaction commits.
+///
+/// # Errors
+/// When the database can't be reached or the connection may not write this tenant's rows.
+pub async fn enqueue<J: Job>(connection: &mut AsyncPgConnection, call: &Call, order: &Order<J>) -> Result<Uuid> {
+    let ids = call.platform().ids();
+    let enqueued: Enqueued = sql_query(
+        "with tenant as (
+            insert into core_job_tenants (tenant_id, id, last_claim_at, created_at, updated_at)
+            values ($1, $2, $3, $3, $3) on conflict (tenant_id) do nothing
+        ), made as (
+            insert into core_jobs (tenant_id, id, organization_id, kind, payload, actor_kind, actor_id, selection, priority, run_at,
+                state, attempt, max_attempts, cursor, dedupe_key, progress_job_id, created_at, updated_at)
+            values ($1, $4, $5, $6, $7, $8, $9, $10, $11, $12, 'queued', 0, $13, 0, $14, $15, $3, $3)
+            on conflict (tenant_id, kind, dedupe_key) where state in ('queued', 'running') do nothing
+            returning id
+        )
+        select id from made
+        union all
+        select id from core_jobs
+        where tenant_id = $1 and kind = $6 and dedupe_key = $14 and state in ('queued', 'running')
+        limit 1",
+    )
+    .bind::<SqlUuid, _>(order.tenant)
+    .bind::<SqlUuid, _>(ids.at(call.now))
+    .bind::<Timestamptz, _>(call.now)
+    .bind::<SqlUuid, _>(ids.at(call.now))
+    .bind::<Nullable<SqlUuid>, _>(order.organization)
+    .bind::<Text, _>(J::KIND)
+    .bind::<Jsonb, _>(serde_json::to_value(&order.job)?)
+    .bind::<Text, _>(order.actor.0.as_str())
+    .bind::<Nullable<SqlUuid>, _>(order.actor.1)
+    .bind::<Jsonb, _>(&order.selection)
+    .bind::<SmallInt, _>(order.priority)
+    .bind::<Timestamptz, _>(order.run_at.unwrap_or(call.now))
+    .bind::<Integer, _>(J::MAX_ATTEMPTS)
+    .bind::<Nullable<Text>, _>(&order.dedupe_key)
+    .bind::<Nullable<SqlUuid>, _>(order.progress_job)
+    .get_result(connection)
+    .await?;
+    call.platform().bell().ring();
+    Ok(enqueued.id)
+}

@@ -1,0 +1,107 @@
+//! What becomes of a claimed job. Every statement names the lease: a worker that lost it changes nothing.
+
+use diesel::sql_query;
+use diesel::sql_types::{Integer, Text, Timestamptz, Uuid as SqlUuid};
+use diesel_async::{AsyncPgConnection, RunQueryDsl};
+use time::Duration;
+
+use super::claim::{Claimed, LEASE};
+use crate::error::{Error, Result};
+use crate::platform::Runtime;
+use crate::time::Timestamp;
+
+const LONGEST_WAIT: Duration = Duration::minutes(10);
+
+/// Keeps the lease alive.
+pub(super) async fn extend(runtime: &Runtime, job: &Claimed, now: Timestamp) -> Result<bool> {
+    let mut connection = runtime.database.queue().await?;
+    let extended = sql_query(
+        "update core_jobs set lease_until = $4, updated_at = $5 \
+         where tenant_id = $1 and id = $2 and lease_owner = $3 and state = 'running'",
+    )
+    .bind::<SqlUuid, _>(job.tenant_id)
+    .bind::<SqlUuid, _>(job.id)
+    .bind::<SqlUuid, _>(job.lease_owner)
+    .bind::<Timestamptz, _>(now.after(LEASE))
+    .bind::<Timestamptz, _>(now)
+    .execute(&mut *connection)
+    .await?;
+    Ok(extended == 1)
+}
+
+/// The job is finished.
+pub(super) async fn finish(connection: &mut AsyncPgConnection, job: &Claimed, now: Timestamp) -> Result<()> {
+    sql_query(
+        "update core_jobs set state = 'done', finished_at = $4, updated_at = $4, lease_owner = null, lease_until = null, last_error = null \
+         where tenant_id = $1 and id = $2 and lease_owner = $3 and state = 'running'",
+    )
+    .bind::<SqlUuid, _>(job.tenant_id)
+    .bind::<SqlUuid, _>(job.id)
+    .bind::<SqlUuid, _>(job.lease_owner)
+    .bind::<Timestamptz, _>(now)
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+/// The job goes back into the queue, as if this attempt had not been: another tenant waits, or this worker ends.
+pub(super) async fn hand_back(runtime: &Runtime, job: &Claimed, now: Timestamp) -> Result<()> {
+    let mut connection = runtime.database.queue().await?;
+    sql_query(
+        "update core_jobs set state = 'queued', run_at = $4, updated_at = $4, attempt = greatest(attempt - 1, 0), \
+             lease_owner = null, lease_until = null \
+         where tenant_id = $1 and id = $2 and lease_owner = $3 and state = 'running'",
+    )
+    .bind::<SqlUuid, _>(job.tenant_id)
+    .bind::<SqlUuid, _>(job.id)
+    .bind::<SqlUuid, _>(job.lease_owner)
+    .bind::<Timestamptz, _>(now)
+    .execute(&mut *connection)
+    .await?;
+    Ok(())
+}
+
+/// The attempt failed: it is repeated later, or the job is given up.
+pub(super) async fn fail(runtime: &Runtime, job: &Claimed, error: &Error, now: Timestamp) -> Result<()> {
+    let [random] = runtime.platform.ids().random::<1>();
+    let mut connection = runtime.database.queue().await?;
+    // The attempt is read from the row: it starts anew whenever the cursor moves.
+    let given_up = sql_query(
+        "update core_jobs set \
+             state = case when attempt >= max_attempts then 'dead' else 'queued' end, \
+             finished_at = case when attempt >= max_attempts then $4 end, \
+             run_at = $4 + least(interval '2 seconds' * power(2, least(greatest(attempt, 1) - 1, 20)), make_interval(secs => $6)) \
+                 * ($7 / 1000.0), \
+             last_error = left($5, 2000), updated_at = $4, lease_owner = null, lease_until = null \
+         where tenant_id = $1 and id = $2 and lease_owner = $3 and state = 'running'",
+    )
+    .bind::<SqlUuid, _>(job.tenant_id)
+    .bind::<SqlUuid, _>(job.id)
+    .bind::<SqlUuid, _>(job.lease_owner)
+    .bind::<Timestamptz, _>(now)
+    .bind::<Text, _>(error.to_string())
+    .bind::<Integer, _>(i32::try_from(LONGEST_WAIT.whole_seconds()).unwrap_or(600))
+    .bind::<Integer, _>(spread(random))
+    .execute(&mut *connection)
+    .await?;
+    if given_up == 1 {
+        tracing::warn!(job.id = %job.id, job.kind = %job.kind, job.attempt = job.attempt, job.attempts = job.max_attempts, %error,
+            "an attempt at a job failed");
+    }
+    Ok(())
+}
+
+/// 800 to 1200 thousandths, so that jobs that failed together do not come back together.
+fn spread(random: u8) -> i32 {
+    800 + i32::from(random) * 400 / 255
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waits_are_spread_by_a_fifth() {
+        assert_eq!((spread(0), spread(255)), (800, 1200));
+    }
+}

@@ -1,0 +1,178 @@
+//! What a job sees while it runs.
+
+use diesel::sql_types::{BigInt, Integer, Timestamptz, Uuid as SqlUuid};
+use diesel::{OptionalExtension, QueryableByName, sql_query};
+use diesel_async::{AsyncPgConnection, RunQueryDsl};
+use serde_json::Value;
+use uuid::Uuid;
+
+use super::claim::{Claimed, LEASE};
+use super::outcome;
+use crate::context::{Call, RequestContext};
+use crate::db::BookkeepingTransaction;
+use crate::error::{Error, Result};
+use crate::platform::Runtime;
+use crate::scope::Scope;
+use crate::time::Timestamp;
+
+/// A job under way.
+#[derive(Debug)]
+pub struct Work<'a> {
+    runtime: &'a Runtime,
+    pub(super) job: Claimed,
+    context: RequestContext,
+}
+
+impl<'a> Work<'a> {
+    pub(super) fn new(runtime: &'a Runtime, job: Claimed, context: RequestContext) -> Self {
+        Self { runtime, job, context }
+    }
+
+    /// As whom the job runs, and where.
+    #[must_use]
+    pub fn context(&self) -> &RequestContext {
+        &self.context
+    }
+
+    /// A fresh call of this instant.
+    #[must_use]
+    pub fn call(&self) -> &Call {
+        self.context.call()
+    }
+
+    /// The instant.
+    #[must_use]
+    pub fn now(&self) -> Timestamp {
+        self.runtime.platform.clock().now()
+    }
+
+    /// The job's id.
+    #[must_use]
+    pub fn id(&self) -> Uuid {
+        self.job.id
+    }
+
+    /// The tenant whose work it is.
+    #[must_use]
+    pub fn tenant(&self) -> Uuid {
+        self.job.tenant_id
+    }
+
+    /// The organization that was selected at the request.
+    #[must_use]
+    pub fn organization(&self) -> Option<Uuid> {
+        self.job.organization_id
+    }
+
+    /// The actor's selection at the request.
+    #[must_use]
+    pub fn selection(&self) -> &Value {
+        &self.job.selection
+    }
+
+    /// The job that people watch.
+    #[must_use]
+    pub fn progress_job(&self) -> Option<Uuid> {
+        self.job.progress_job_id
+    }
+
+    /// How far the committed steps came; 0 at the start.
+    #[must_use]
+    pub fn cursor(&self) -> i64 {
+        self.job.cursor
+    }
+
+    /// Number of this attempt since the cursor last moved, from 1.
+    #[must_use]
+    pub fn attempt(&self) -> i32 {
+        self.job.attempt
+    }
+
+    /// Starts a transaction of this step in the scope, fenced by the lease: once another worker holds the job, there is none.
+    ///
+    /// # Errors
+    /// When the lease is lost, or the database can't be reached.
+    pub async fn begin(&mut self, scope: &Scope) -> Result<Chunk<'_>> {
+        let mut transaction = self.runtime.database.transaction(scope).await?;
+        fence(transaction.connection(), &self.job).await?;
+        let now = self.now();
+        Ok(Chunk {
+            job: &mut self.job,
+            transaction,
+            now,
+        })
+    }
+}
+
+/// The transaction of one step: its effects and the cursor become true together.
+#[derive(Debug)]
+pub struct Chunk<'a> {
+    job: &'a mut Claimed,
+    transaction: BookkeepingTransaction,
+    now: Timestamp,
+}
+
+impl Chunk<'_> {
+    /// The connection, inside the transaction.
+    pub fn connection(&mut self) -> &mut AsyncPgConnection {
+        self.transaction.connection()
+    }
+
+    /// Commits the effects with the cursor.
+    ///
+    /// # Errors
+    /// When the database refuses or is gone; then nothing of the step is there.
+    pub async fn advance(mut self, cursor: i64) -> Result<()> {
+        sql_query(
+            "update core_jobs set cursor = $4, attempt = case when cursor = $4 then attempt else 0 end, lease_until = $5, updated_at = $6 \
+             where tenant_id = $1 and id = $2 and lease_owner = $3",
+        )
+        .bind::<SqlUuid, _>(self.job.tenant_id)
+        .bind::<SqlUuid, _>(self.job.id)
+        .bind::<SqlUuid, _>(self.job.lease_owner)
+        .bind::<BigInt, _>(cursor)
+        .bind::<Timestamptz, _>(self.now.after(LEASE))
+        .bind::<Timestamptz, _>(self.now)
+        .execute(&mut **self.transaction.connection())
+        .await?;
+        self.transaction.commit().await?;
+        if self.job.cursor != cursor {
+            self.job.attempt = 0;
+        }
+        self.job.cursor = cursor;
+        Ok(())
+    }
+
+    /// Commits the effects with the end of the job. The step then answers [`Step::Done`](super::Step::Done).
+    ///
+    /// # Errors
+    /// As [`Chunk::advance`].
+    pub async fn finish(mut self) -> Result<()> {
+        outcome::finish(self.transaction.connection(), self.job, self.now).await?;
+        self.transaction.commit().await
+    }
+}
+
+#[derive(QueryableByName)]
+struct Held {
+    #[diesel(sql_type = Integer)]
+    #[expect(dead_code, reason = "the row is what counts")]
+    held: i32,
+}
+
+/// Locks the job's row, or refuses when another worker holds it.
+async fn fence(connection: &mut AsyncPgConnection, job: &Claimed) -> Result<()> {
+    let held: Option<Held> = sql_query(
+        "select 1 as held from core_jobs where tenant_id = $1 and id = $2 and lease_owner = $3 and state = 'running' for update",
+    )
+    .bind::<SqlUuid, _>(job.tenant_id)
+    .bind::<SqlUuid, _>(job.id)
+    .bind::<SqlUuid, _>(job.lease_owner)
+    .get_result(connection)
+    .await
+    .optional()?;
+    match held {
+        Some(_) => Ok(()),
+        None => Err(Error::internal("another worker holds the job")),
+    }
+}

@@ -1,0 +1,193 @@
+//! The workers of a node.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use futures_util::future::join_all;
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use super::claim::{self, Claimed};
+use super::{Step, Work, outcome};
+use crate::context::{Call, RequestContext};
+use crate::error::{Error, Result};
+use crate::identity::{ActorKind, Identity};
+use crate::platform::Runtime;
+use crate::scope::Scope;
+
+/// Wait between looks at an empty queue, when nobody rings.
+const POLL: Duration = Duration::from_secs(1);
+const HEARTBEAT: Duration = Duration::from_secs(15);
+/// After this long a job makes room for another tenant's.
+const TURN: Duration = Duration::from_secs(2);
+const LONGEST_PAUSE: Duration = Duration::from_secs(10);
+
+/// Tells workers to end: they finish their step and hand the job back.
+#[derive(Debug, Clone)]
+pub struct Stop(watch::Receiver<bool>);
+
+impl Stop {
+    /// Whether workers are to end.
+    #[must_use]
+    pub fn is_set(&self) -> bool {
+        *self.0.borrow()
+    }
+
+    /// Waits until they are.
+    pub async fn set(&mut self) {
+        // An error means that nobody can say it any more, which is an end too.
+        let _ended = self.0.wait_for(|stop| *stop).await;
+    }
+}
+
+/// A signal and the end that gives it: `send(true)`, or drop it.
+#[must_use]
+pub fn stop_signal() -> (watch::Sender<bool>, Stop) {
+    let (sender, receiver) = watch::channel(false);
+    (sender, Stop(receiver))
+}
+
+/// Runs the configured number of workers until the signal. They outlive errors, panics of jobs, and the database's absence.
+pub async fn work(runtime: Runtime, stop: Stop) {
+    let slots = runtime.platform.jobs().workers;
+    let sweeper = super::retention::sweep(runtime.clone(), stop.clone());
+    let workers = (0..slots).map(|_| slot(Worker::new(runtime.clone()), stop.clone()));
+    tokio::join!(join_all(workers), sweeper);
+}
+
+async fn slot(worker: Worker, mut stop: Stop) {
+    let mut pause = POLL;
+    while !stop.is_set() {
+        let wait = match worker.run_one(Some(&stop)).await {
+            Ok(true) => {
+                pause = POLL;
+                continue;
+            }
+            Ok(false) => {
+                pause = POLL;
+                POLL
+            }
+            Err(error) => {
+                tracing::debug!(%error, "the job queue can't be read");
+                pause = (pause * 2).min(LONGEST_PAUSE);
+                pause
+            }
+        };
+        tokio::select! {
+            () = tokio::time::sleep(wait) => {}
+            () = worker.runtime.platform.bell().rung() => {}
+            () = stop.set() => {}
+        }
+    }
+}
+
+/// One worker.
+#[derive(Debug)]
+pub struct Worker {
+    runtime: Runtime,
+}
+
+/// How an attempt ended.
+enum End {
+    Finished,
+    HandBack,
+    Failed(Error),
+    LeaseLost,
+}
+
+impl Worker {
+    /// A worker of this platform and database.
+    #[must_use]
+    pub fn new(runtime: Runtime) -> Self {
+        Self { runtime }
+    }
+
+    /// Claims and runs one job; false when none could be claimed. A job that fails is not an error here.
+    ///
+    /// # Errors
+    /// When the queue can't be reached.
+    pub async fn run_one(&self, stop: Option<&Stop>) -> Result<bool> {
+        let now = self.runtime.platform.clock().now();
+        let Some(job) = claim::claim(&self.runtime, now).await? else {
+            return Ok(false);
+        };
+        let end = tokio::select! {
+            end = self.attempt(job.clone(), stop) => end,
+            () = self.keep_alive(&job) => End::LeaseLost,
+        };
+        let now = self.runtime.platform.clock().now();
+        match end {
+            End::Finished | End::LeaseLost => {}
+            End::HandBack => outcome::hand_back(&self.runtime, &job, now).await?,
+            End::Failed(error) => outcome::fail(&self.runtime, &job, &error, now).await?,
+        }
+        Ok(true)
+    }
+
+    async fn attempt(&self, job: Claimed, stop: Option<&Stop>) -> End {
+        let work = AssertUnwindSafe(self.steps(job, stop)).catch_unwind();
+        match work.await {
+            Ok(Ok(end)) => end,
+            Ok(Err(error)) => End::Failed(error),
+            Err(_panic) => End::Failed(Error::internal("the job panicked")),
+        }
+    }
+
+    async fn steps(&self, job: Claimed, stop: Option<&Stop>) -> Result<End> {
+        let Some(run) = self.runtime.platform.registry().job_kinds().find(&job.kind) else {
+            return Err(Error::internal(format!("nobody knows jobs of kind {}", job.kind)));
+        };
+        let started = Instant::now();
+        let (payload, tenant) = (job.payload.clone(), job.tenant_id);
+        let context = self.context(&job)?;
+        let mut work = Work::new(&self.runtime, job, context);
+        loop {
+            if run(payload.clone(), &mut work).await? == Step::Done {
+                self.finish(&work.job).await?;
+                return Ok(End::Finished);
+            }
+            if stop.is_some_and(Stop::is_set) {
+                return Ok(End::HandBack);
+            }
+            let now = self.runtime.platform.clock().now();
+            if started.elapsed() >= TURN && claim::others_wait(&self.runtime, tenant, now).await? {
+                return Ok(End::HandBack);
+            }
+        }
+    }
+
+    /// Unless a chunk has said so already.
+    async fn finish(&self, job: &Claimed) -> Result<()> {
+        let now = self.runtime.platform.clock().now();
+        let mut connection = self.runtime.database.queue().await?;
+        outcome::finish(&mut connection, job, now).await
+    }
+
+    fn context(&self, job: &Claimed) -> Result<RequestContext> {
+        if job.actor_kind != ActorKind::System.as_str() {
+            return Err(Error::internal("jobs of users and keys can't be run yet"));
+        }
+        let mut scope = Scope::system();
+        scope.tenant = Some(job.tenant_id);
+        Ok(RequestContext::new(
+            Call::internal(&self.runtime),
+            Arc::new(Identity::system()),
+            scope,
+        ))
+    }
+
+    /// Returns when the lease is lost.
+    async fn keep_alive(&self, job: &Claimed) {
+        loop {
+            tokio::time::sleep(HEARTBEAT).await;
+            let now = self.runtime.platform.clock().now();
+            match outcome::extend(&self.runtime, job, now).await {
+                Ok(true) => {}
+                Ok(false) => return,
+                Err(error) => tracing::debug!(%error, "a lease could not be extended"),
+            }
+        }
+    }
+}
