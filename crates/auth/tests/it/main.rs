@@ -6,5 +6,6 @@ mod organizations;
 mod roles;
 mod sessions;
 mod several;
+mod tenants;
 mod users;
 mod world;
