@@ -4,6 +4,7 @@ mod acl;
 mod caller;
 mod organizations;
 mod roles;
+mod scope;
 mod sessions;
 mod several;
 mod tenants;

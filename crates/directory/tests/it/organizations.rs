@@ -289,3 +289,50 @@ async fn malformed_input_is_refused() {
     }
     assert_eq!(app.delete(&admin(&acme), PATH, Value::Null).await.0, 400);
 }
+
+#[actix_web::test]
+async fn acc_19_ids_of_another_tenant_are_like_ids_of_nothing() {
+    for app in [
+        TestApp::new(&MODULES).await,
+        TestApp::builder(&MODULES).without_tenant_predicates().build().await,
+    ] {
+        let acme = tenant(&app, "Acme").await;
+        let other = tenant(&app, "Other").await;
+        let (own, nothing) = (acme.organization_id, uuid::Uuid::from_u128(7));
+        let manager = format!("{}/{own}//directory.*", acme.id);
+        let before = app.image().await;
+        let answers = async |organization: uuid::Uuid, tenant: uuid::Uuid| {
+            let get = async |path: String| app.get(&manager, &path).await;
+            vec![
+                get(format!("{PATH}?ids={own},{organization}")).await,
+                get(format!("{PATH}?id={organization}")).await,
+                get(format!("{PATH}?parentId={organization}&view=tree")).await,
+                get(format!("/directory/tenants?id={tenant}")).await,
+                app.put(&manager, PATH, json!({"id": organization, "name": "X"})).await,
+                app.put(&manager, PATH, json!({"id": own, "parentId": organization}))
+                    .await,
+                app.post(&manager, PATH, json!({"name": "X", "parentId": organization}))
+                    .await,
+                app.delete(&manager, &format!("{PATH}?id={organization}"), Value::Null)
+                    .await,
+                app.put(&manager, "/directory/tenants", json!({"id": tenant, "name": "X"}))
+                    .await,
+            ]
+        };
+
+        let foreign = answers(other.organization_id, other.id).await;
+
+        assert_eq!(foreign, answers(nothing, nothing).await);
+        assert_eq!(foreign[0].1["total"], 1);
+        for query in [
+            format!("tenantId={}", other.id),
+            format!("tenantId={}&tenantId={}", acme.id, other.id),
+        ] {
+            let refused = (403, json!({"error": "Not authorized to target this tenant."}));
+            for path in [PATH, "/directory/tenants", "/directory/organization-switcher"] {
+                assert_eq!(app.get(&manager, &format!("{path}?{query}")).await, refused);
+            }
+        }
+        assert!(app.image().await == before);
+    }
+}
