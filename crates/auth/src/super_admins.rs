@@ -44,21 +44,22 @@ struct Found {
 }
 
 const FIND: &str = "\
-with able as (
+with granted as (
+    select a.tenant_id, a.user_id from auth_user_acls a where a.is_super_admin
+    union
+    select l.tenant_id, l.user_id from auth_role_acls a
+    join auth_user_roles l on l.role_tenant_id = a.tenant_id and l.role_id = a.role_id
+    where a.is_super_admin and not exists (
+        select 1 from auth_user_acls o where o.tenant_id = l.tenant_id and o.user_id = l.user_id)
+), able as (
     select coalesce(u.tenant_id = $1 or u.organization_id = $2, false) as inside
-    from auth_users u
+    from granted g join auth_users u on u.tenant_id = g.tenant_id and u.id = g.user_id
     where u.deleted_at is null and u.is_active and u.is_confirmed and u.password_hash is not null
       and (u.tenant_id in ('00000000-0000-0000-0000-000000000000', $1) or exists (
           select 1 from directory_tenants t where t.tenant_id = u.tenant_id and t.is_active and t.deleted_at is null))
       and (u.organization_id is null or u.organization_id = $2 or exists (
           select 1 from directory_organizations o
           where o.tenant_id = u.tenant_id and o.id = u.organization_id and o.is_active and o.deleted_at is null))
-      and coalesce(
-          (select a.is_super_admin from auth_user_acls a where a.tenant_id = u.tenant_id and a.user_id = u.id),
-          exists (
-              select 1 from auth_user_roles l
-              join auth_role_acls a on a.tenant_id = l.role_tenant_id and a.role_id = l.role_id
-              where l.tenant_id = u.tenant_id and l.user_id = u.id and a.is_super_admin))
 )
 select coalesce(bool_or(inside), false) as inside, coalesce(bool_or(not inside), false) as elsewhere from able";
 

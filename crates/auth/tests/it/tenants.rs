@@ -239,3 +239,49 @@ async fn acc_26_of_many_ways_to_remove_the_last_two_at_once_one_remains() {
         .await;
     assert_eq!(able.len(), 1, "{able:?} {answers:?}");
 }
+
+#[actix_web::test]
+async fn a_super_administrator_who_selects_a_tenant_is_not_taken_for_the_last_one() {
+    let world = World::new().await;
+    let (ann, _) = world.user("ann@alpha.test", &["employee"]).await;
+
+    let request = world.app.request(actix_web::http::Method::PUT, "/auth/users");
+    let request = request
+        .bearer(&world.root)
+        .header("X-Tenant-Id", &world.a.id.to_string());
+    let response = request.json(&json!({"id": ann, "isActive": false})).send().await;
+
+    assert_eq!(response.status, 200, "{}", response.text());
+}
+
+#[actix_web::test]
+async fn acc_26_the_last_super_administrator_is_not_moved_into_a_closed_organization() {
+    let world = World::new().await;
+    let boss = only_super_admin(&world, world.a.organization).await;
+    let closed = json!({"name": "Closed", "isActive": false});
+    let (_, closed) = world.app.post(&world.a.token, ORGANIZATIONS, closed).await;
+    let (_, list) = world.app.get(&boss, "/auth/users?search=boss@").await;
+
+    let body = json!({"id": list["items"][0]["id"], "organizationId": closed["id"]});
+    let (status, why) = world.app.put(&boss, "/auth/users", body).await;
+
+    assert_eq!((status, why["code"].as_str()), (400, Some("last_super_admin")));
+}
+
+#[actix_web::test]
+async fn a_super_administrator_selects_an_organization_of_an_inactive_tenant() {
+    let world = World::new().await;
+    assert_eq!(
+        world.app.put(&world.root, TENANTS, tenant_is(&world, false)).await.0,
+        200
+    );
+
+    let request = world.app.request(actix_web::http::Method::GET, ORGANIZATIONS);
+    let request = request
+        .bearer(&world.root)
+        .header("X-Tenant-Id", &world.a.id.to_string())
+        .header("X-Organization-Id", &world.a.organization.to_string());
+    let response = request.send().await;
+
+    assert_eq!((response.status, &response.json()["total"]), (200, &json!(1)));
+}

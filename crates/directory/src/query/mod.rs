@@ -20,7 +20,7 @@ pub use tenants::{ListedTenant, TenantFilter, TenantSort, page_of_tenants};
 
 pub(crate) use switcher::{organizations_of_tenant, tenants_to_select};
 
-pub(crate) use lookup::{oldest_organization, usable_organizations, usable_tenant};
+pub(crate) use lookup::{oldest_organization, usable_tenant};
 
 type OrganizationsInScope = dsl::Filter<
     dsl::Filter<directory_organizations::table, Owned<directory_organizations::tenant_id>>,

@@ -17,11 +17,14 @@ use crate::command::execute::entity;
 use crate::command::snapshot::{Snapshot, Snapshots};
 use crate::command::touched::{self, Way};
 use crate::command::{CommandInfo, changes, versions};
-use crate::db::{Tx, audit_action_logs as logs};
+use crate::db::{Prepared, Tx, audit_action_logs as logs};
 use crate::error::Result;
 
 /// Entries that are looked at together. One is enough unless resources were changed behind the log.
 const PAGE: u8 = 50;
+
+/// Three centuries, in seconds.
+const LONGEST_LIFE: u64 = 10_000_000_000;
 
 /// The resource is still in the state that the undo brought back.
 const NOT_MOVED_ON: &str = "exists (
@@ -78,10 +81,11 @@ impl Request {
             None => query.filter(logs::actor_id.is_null()),
         };
         if let Some(seconds) = platform.audit().undo.ttl_seconds {
-            let life = Duration::seconds(i64::try_from(seconds).unwrap_or(i64::MAX));
+            // The database has no instant before its calendar begins.
+            let life = Duration::seconds(i64::try_from(seconds.min(LONGEST_LIFE)).unwrap_or(i64::MAX));
             query = query.filter(logs::updated_at.gt(tx.now().after(-life)));
         }
-        Ok(query.load(tx.conn()).await?)
+        Ok(Prepared(query).load(tx.conn()).await?)
     }
 
     /// Whether one of them could be redone: the caller may see where it belongs, and its resources are as its undo left them.
