@@ -1,5 +1,8 @@
 //! What happens to people when their tenant or organization is closed.
 
+use backoffice_core::command::{Attempt, Hook, Interceptor, Verdict};
+use backoffice_core::db::Tx;
+use backoffice_core::{Module, Result};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -284,4 +287,57 @@ async fn a_super_administrator_selects_an_organization_of_an_inactive_tenant() {
     let response = request.send().await;
 
     assert_eq!((response.status, &response.json()["total"]), (200, &json!(1)));
+}
+
+/// Refuses every change of an organization and says how many tenants the transaction shows, after the guards have asked across all.
+static WITNESS: Module = Module {
+    name: "witness",
+    requires: &["auth"],
+    register: |registry| {
+        registry.interceptor(Interceptor {
+            id: "witness.tenants",
+            target: "directory.organization.update",
+            priority: 300,
+            run: |tx, attempt| Box::pin(count_tenants(tx, attempt)),
+        });
+    },
+    ..Module::EMPTY
+};
+
+#[derive(diesel::QueryableByName)]
+struct Count {
+    #[diesel(sql_type = diesel::sql_types::BigInt)]
+    count: i64,
+}
+
+async fn count_tenants(tx: &mut Tx<'_>, attempt: &Attempt<'_>) -> Result<Verdict> {
+    use diesel_async::RunQueryDsl;
+
+    if attempt.hook != Hook::AfterExecute {
+        return Ok(Verdict::Continue);
+    }
+    let statement = diesel::sql_query("select count(*) as count from directory_tenants");
+    let seen: Count = statement.get_result(tx.conn()).await?;
+    Ok(Verdict::Refuse {
+        message: seen.count.to_string(),
+        code: None,
+        status: None,
+        body: None,
+    })
+}
+
+#[actix_web::test]
+async fn looking_across_tenants_ends_with_the_question() {
+    let world = World::with_modules(&[&WITNESS]).await;
+    let (_, depot) = world
+        .app
+        .post(&world.a.token, ORGANIZATIONS, json!({"name": "Depot"}))
+        .await;
+
+    let close = json!({"id": depot["id"], "isActive": false});
+    let by_administrator = world.app.put(&world.a.token, ORGANIZATIONS, close.clone()).await;
+    let by_super_admin = world.app.put(&world.root, ORGANIZATIONS, close).await;
+
+    assert_eq!(by_administrator, (422, json!({"error": "1"})));
+    assert_eq!(by_super_admin, (422, json!({"error": "2"})));
 }
