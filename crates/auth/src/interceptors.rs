@@ -1,4 +1,5 @@
-//! What this module has to say when others change organizations: one with users stays, and who loses an organization is signed out.
+//! What this module has to say when tenants and organizations change: an organization with users stays, the last super administrator is
+//! not locked out, and who belongs to what was closed is signed out.
 
 use backoffice_core::Result;
 use backoffice_core::command::{Attempt, Hook, Interceptor, Snapshot, Verdict};
@@ -10,9 +11,11 @@ use futures_util::future::BoxFuture;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
+use crate::Error;
 use crate::revocation::{self, Subject};
 use crate::schema::auth_users as users;
 use crate::session;
+use crate::super_admins::{self, Closing};
 
 /// Refuses to remove an organization that has live users, by whatever way.
 pub(crate) const KEEP_ORGANIZATIONS_WITH_USERS: Interceptor = Interceptor {
@@ -28,6 +31,30 @@ pub(crate) const SIGN_OUT_OF_ORGANIZATIONS: Interceptor = Interceptor {
     target: "directory.organization.*",
     priority: 200,
     run: sign_out,
+};
+
+/// Ends the sessions of all users of a tenant that is closed.
+pub(crate) const SIGN_OUT_OF_TENANTS: Interceptor = Interceptor {
+    id: "auth.tenant_sessions",
+    target: "directory.tenant.*",
+    priority: 200,
+    run: sign_out_of_tenant,
+};
+
+/// Refuses to close an organization that all super administrators belong to.
+pub(crate) const KEEP_A_SUPER_ADMIN_IN_ORGANIZATIONS: Interceptor = Interceptor {
+    id: "auth.organization_super_admins",
+    target: "directory.organization.*",
+    priority: 110,
+    run: keep_super_admin,
+};
+
+/// The same for tenants.
+pub(crate) const KEEP_A_SUPER_ADMIN_IN_TENANTS: Interceptor = Interceptor {
+    id: "auth.tenant_super_admins",
+    target: "directory.tenant.*",
+    priority: 110,
+    run: keep_super_admin,
 };
 
 fn keep<'a>(tx: &'a mut Tx<'_>, attempt: &'a Attempt<'a>) -> BoxFuture<'a, Result<Verdict>> {
@@ -70,13 +97,52 @@ fn changed_since() -> Verdict {
     }
 }
 
+/// Whether this hook sees something go from active to inactive or gone. Before an execution that is not known yet.
+fn closes(attempt: &Attempt<'_>) -> bool {
+    let active = |image: Option<&Snapshot>| {
+        image
+            .and_then(|image| image.get("isActive"))
+            .and_then(Value::as_bool)
+            .unwrap_or(false)
+    };
+    attempt.hook != Hook::BeforeExecute && active(attempt.before) && !active(attempt.after)
+}
+
+fn keep_super_admin<'a>(tx: &'a mut Tx<'_>, attempt: &'a Attempt<'a>) -> BoxFuture<'a, Result<Verdict>> {
+    Box::pin(async move {
+        let closing = if attempt.kind == "directory.tenant" {
+            Closing::Tenant(attempt.id)
+        } else {
+            Closing::Organization(attempt.id)
+        };
+        if !closes(attempt) || !super_admins::all_belong_to(tx, closing).await? {
+            return Ok(Verdict::Continue);
+        }
+        Ok(Verdict::Refuse {
+            message: Error::LastSuperAdmin.to_string(),
+            code: Some("last_super_admin".to_owned()),
+            status: Some(400),
+            body: None,
+        })
+    })
+}
+
+fn sign_out_of_tenant<'a>(tx: &'a mut Tx<'_>, attempt: &'a Attempt<'a>) -> BoxFuture<'a, Result<Verdict>> {
+    Box::pin(async move {
+        if closes(attempt) {
+            session::end_of_tenant(tx).await?;
+            revocation::revoke(tx, Subject::Tenant(attempt.id)).await?;
+        }
+        Ok(Verdict::Continue)
+    })
+}
+
 fn sign_out<'a>(tx: &'a mut Tx<'_>, attempt: &'a Attempt<'a>) -> BoxFuture<'a, Result<Verdict>> {
     Box::pin(async move {
         if attempt.hook == Hook::BeforeExecute {
             return Ok(Verdict::Continue);
         }
-        let active = |image: Option<&Snapshot>| image.and_then(|image| image.get("isActive")).and_then(Value::as_bool);
-        if active(attempt.before) == Some(true) && active(attempt.after) != Some(true) {
+        if closes(attempt) {
             session::end_of_organization(tx, attempt.id).await?;
         }
         let tenant = tx.tenant();

@@ -21,6 +21,7 @@ mod revocation;
 mod schema;
 mod seed;
 mod session;
+mod super_admins;
 mod token;
 mod user_counter;
 
@@ -77,7 +78,10 @@ fn register(registry: &mut Registry) {
         .command::<commands::DeleteUser>()
         .command::<commands::UpdateProfile>()
         .interceptor(interceptors::KEEP_ORGANIZATIONS_WITH_USERS)
-        .interceptor(interceptors::SIGN_OUT_OF_ORGANIZATIONS);
+        .interceptor(interceptors::SIGN_OUT_OF_ORGANIZATIONS)
+        .interceptor(interceptors::SIGN_OUT_OF_TENANTS)
+        .interceptor(interceptors::KEEP_A_SUPER_ADMIN_IN_ORGANIZATIONS)
+        .interceptor(interceptors::KEEP_A_SUPER_ADMIN_IN_TENANTS);
 }
 
 fn start(startup: &mut Startup<'_>) -> Result<(), ConfigError> {

@@ -155,6 +155,24 @@ pub(crate) async fn end_all(tx: &mut Tx<'_>, user: Uuid, except: Option<Uuid>, r
     revocation::revoke(tx, Subject::User(user)).await
 }
 
+/// Ends the sessions of all users of the command's tenant.
+pub(crate) async fn end_of_tenant(tx: &mut Tx<'_>) -> Result<()> {
+    let (tenant, now) = (tx.tenant(), tx.now());
+    diesel::update(
+        sessions::table
+            .filter(sessions::tenant_id.eq(tenant))
+            .filter(sessions::ended_at.is_null()),
+    )
+    .set((
+        sessions::ended_at.eq(now),
+        sessions::end_reason.eq("tenant_closed"),
+        sessions::updated_at.eq(now),
+    ))
+    .execute(tx.conn())
+    .await?;
+    Ok(())
+}
+
 /// Ends the sessions of all users of an organization inside a command.
 pub(crate) async fn end_of_organization(tx: &mut Tx<'_>, organization: Uuid) -> Result<()> {
     let (tenant, now) = (tx.tenant(), tx.now());

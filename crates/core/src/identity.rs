@@ -116,7 +116,7 @@ pub trait OrganizationTree: Send + Sync + 'static {
         roots: &'a [Uuid],
     ) -> BoxFuture<'a, Result<Vec<Uuid>>>;
 
-    /// The tenant of a live, active organization.
+    /// The tenant of a live, active organization; the tenant is live too, but may be inactive.
     fn tenant_of<'a>(
         &'a self,
         connection: &'a mut Connection,

@@ -32,8 +32,13 @@ pub enum Error {
     OutOfScope,
     /// Another tenant is selected than the one that is named.
     OtherTenant,
-    /// Only super administrators make tenants.
+    /// Only super administrators make, close and delete tenants.
     SuperAdministratorsOnly,
+    /// Nobody closes the tenant that it belongs to.
+    OwnTenant {
+        /// Whether it was to be deleted.
+        deleting: bool,
+    },
 }
 
 impl Error {
@@ -56,6 +61,12 @@ impl Error {
             Self::OutOfScope => Refusal::forbidden("Organization out of scope"),
             Self::OtherTenant => Refusal::forbidden("Not authorized to target this tenant."),
             Self::SuperAdministratorsOnly => Refusal::forbidden("Super administrators only"),
+            Self::OwnTenant { deleting } => Refusal::bad_request(if deleting {
+                "You cannot delete your own tenant"
+            } else {
+                "You cannot deactivate your own tenant"
+            })
+            .code("own_tenant"),
         }
     }
 

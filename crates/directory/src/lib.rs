@@ -6,6 +6,7 @@ pub mod config;
 mod error;
 mod http;
 pub mod model;
+mod navigation;
 pub mod query;
 mod schema;
 mod slug;
@@ -32,6 +33,7 @@ pub static MODULE: Module = Module {
     title: "Directory",
     features: acl::FEATURES,
     default_grants: acl::DEFAULT_GRANTS,
+    navigation: navigation::NAVIGATION,
     config_sections: &["directory"],
     migrations: Some(MIGRATIONS),
     routes: http::routes,
@@ -44,6 +46,8 @@ fn register(registry: &mut Registry) {
     registry.entity::<model::Tenant>().entity::<model::Organization>();
     registry
         .command::<commands::CreateTenant>()
+        .command::<commands::UpdateTenant>()
+        .command::<commands::DeleteTenant>()
         .command::<commands::CreateOrganization>()
         .command::<commands::UpdateOrganization>()
         .command::<commands::DeleteOrganization>();

@@ -3,6 +3,7 @@
 use backoffice_core::Result;
 use backoffice_core::db::{Connection, Tx};
 use backoffice_core::identity::OrganizationTree;
+use diesel::dsl::exists;
 use diesel::sql_types::{Array, BigInt, Bool, Integer, Uuid as SqlUuid};
 use diesel::{ExpressionMethods, OptionalExtension, QueryDsl, QueryableByName, sql_query};
 use diesel_async::RunQueryDsl;
@@ -10,7 +11,6 @@ use futures_util::future::BoxFuture;
 use uuid::Uuid;
 
 use crate::Error;
-use crate::query;
 use crate::schema::{directory_organizations as organizations, directory_tenants as tenants};
 
 /// The tree as core sees it.
@@ -77,8 +77,14 @@ impl OrganizationTree for Tree {
         organization: Uuid,
     ) -> BoxFuture<'a, Result<Option<Uuid>>> {
         Box::pin(async move {
-            let tenant = query::usable_organizations()
+            let live_tenant = tenants::table
+                .filter(tenants::tenant_id.eq(organizations::tenant_id))
+                .filter(tenants::deleted_at.is_null());
+            let tenant = organizations::table
                 .filter(organizations::id.eq(organization))
+                .filter(organizations::deleted_at.is_null())
+                .filter(organizations::is_active)
+                .filter(exists(live_tenant))
                 .select(organizations::tenant_id)
                 .first(&mut **connection)
                 .await

@@ -49,7 +49,7 @@ impl Rules {
         }
     }
 
-    /// At most 20 of the served locales, each once.
+    /// 1 to 20 of the served locales, each once.
     pub(crate) fn locales(&mut self, path: &str, values: &[String], served: &[String]) -> Vec<String> {
         let mut locales: Vec<String> = Vec::with_capacity(values.len().min(MOST_LOCALES));
         for value in values {
@@ -61,7 +61,9 @@ impl Rules {
                 locales.push(value.clone());
             }
         }
-        if locales.len() > MOST_LOCALES {
+        if locales.is_empty() {
+            self.broken(path, "must name a locale, or be null for all of them", "required");
+        } else if locales.len() > MOST_LOCALES {
             self.broken(path, "must be at most 20 locales", "too_long");
         }
         locales
@@ -82,7 +84,11 @@ fn is_logo_url(value: &str) -> bool {
         return false;
     }
     if let Some(rest) = value.strip_prefix(ATTACHMENTS) {
-        return !rest.is_empty() && !rest.split('/').any(|part| part == "..");
+        // Dots may also be written as `%2e`.
+        let resolved = Url::parse("https://self.invalid").and_then(|site| site.join(value));
+        return !rest.is_empty()
+            && !rest.split('/').any(|part| part == "..")
+            && resolved.is_ok_and(|url| url.path().starts_with(ATTACHMENTS));
     }
     Url::parse(value).is_ok_and(|url| url.scheme() == "https" && url.has_host() && url.username().is_empty())
 }
@@ -102,6 +108,7 @@ mod tests {
             ("https://user@cdn.example/", false),
             ("/api/attachments/", false),
             ("/api/attachments/../users", false),
+            ("/api/attachments/%2e%2E/users", false),
             ("https://cdn.example/a b", false),
             ("", false),
         ] {
@@ -141,6 +148,10 @@ mod tests {
 
         let mut rules = Rules::default();
         rules.locales("locales", &given(&["fr"]), &served);
+        assert!(rules.check().is_err());
+
+        let mut rules = Rules::default();
+        rules.locales("locales", &[], &served);
         assert!(rules.check().is_err());
     }
 }

@@ -151,3 +151,23 @@ async fn a_role_that_is_gone_is_left_out_and_named() {
         json!([format!("auth.role:{}", world.a.spare_role)])
     );
 }
+
+#[actix_web::test]
+async fn somebody_limited_to_an_organization_brings_back_what_it_deleted_there() {
+    let world = World::new().await;
+    let (app, local, leaf) = (&world.app, &world.a.local, world.a.leaf);
+    let path = format!("/directory/organizations?id={leaf}");
+    let done = operation(
+        &Call::delete("/directory/organizations", leaf)
+            .send(app, &local.token)
+            .await,
+    );
+    assert_eq!(app.get(&local.token, &path).await.1["total"], 0);
+
+    let (foreign, _) = undo(app, &world.b.local, &done.token).await;
+    let (undone, body) = undo(app, local, &done.token).await;
+
+    assert_eq!((foreign, undone), (400, 200), "{body}");
+    assert_eq!(app.get(&local.token, &path).await.1["total"], 1);
+    assert_eq!(redo(app, local, done.log_id).await.0, 200);
+}

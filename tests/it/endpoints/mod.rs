@@ -86,7 +86,7 @@ impl Setting {
         History { done, undone }
     }
 
-    /// Every endpoint that the platform serves, with its entry.
+    /// Every endpoint that the platform serves, with its entry. The one after which nobody of the tenant sends anything is the last.
     pub(crate) fn endpoints(&self) -> Vec<(EndpointInfo, Entry)> {
         let mut table = table();
         let endpoints = self.world.app.platform().endpoints();
@@ -97,7 +97,9 @@ impl Setting {
             let index = index.unwrap_or_else(|| panic!("{} {} has no entry in the table", info.method, info.path));
             (info, table.remove(index))
         });
-        found.collect()
+        let mut found: Vec<_> = found.collect();
+        found.sort_by_key(|(info, _)| info.method == Method::DELETE && info.path == "/directory/tenants");
+        found
     }
 
     /// The endpoints that need somebody who is signed in.

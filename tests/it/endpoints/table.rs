@@ -11,6 +11,7 @@ use crate::world::PASSWORD;
 const ORGANIZATIONS: &str = "/directory/organizations";
 const ROLES: &str = "/auth/roles";
 const ROLE_ACL: &str = "/auth/roles/acl";
+const SWITCHER: &str = "/directory/organization-switcher";
 const TENANTS: &str = "/directory/tenants";
 const USERS: &str = "/auth/users";
 const USER_ACL: &str = "/auth/users/acl";
@@ -208,6 +209,27 @@ fn directory() -> Vec<Entry> {
                 )
             })
         },
+        entry(
+            Method::PUT,
+            TENANTS,
+            [at(Place::Body("id"), Kind::Tenant)],
+            |house, _| {
+                Call::put(
+                    TENANTS,
+                    json!({"id": house.tenant, "name": "Renamed", "locales": ["en", "pl"]}),
+                )
+            },
+        ),
+        Entry {
+            sender: Sender::SuperAdmin,
+            ..entry(
+                Method::DELETE,
+                TENANTS,
+                [at(Place::Query("id"), Kind::Tenant)],
+                |house, _| Call::delete(TENANTS, house.tenant),
+            )
+        },
+        entry(Method::GET, SWITCHER, [], |_, _| Call::get(SWITCHER)),
         entry(
             Method::GET,
             ORGANIZATIONS,

@@ -3,5 +3,7 @@
 mod configuration;
 #[cfg(feature = "auth")]
 mod crash;
+#[cfg(feature = "auth")]
+mod directory;
 mod inspection;
 mod support;

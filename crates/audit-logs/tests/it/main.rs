@@ -2,7 +2,9 @@
 
 mod filters;
 mod history;
+mod returning;
 mod sign_in;
+mod statements;
 mod visibility;
 
 use actix_web::http::Method;

@@ -10,9 +10,10 @@ use diesel_async::RunQueryDsl;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::{Role, User, last_super_admin};
+use super::{Role, User};
 use crate::revocation::{self, Subject};
 use crate::schema::{auth_role_acls as role_acls, auth_user_acls as user_acls};
+use crate::super_admins::last_super_admin;
 use crate::{grants, query};
 
 const FIELDS: &[Field] = &[

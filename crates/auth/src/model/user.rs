@@ -5,11 +5,8 @@ use std::collections::BTreeSet;
 use backoffice_core::command::{Depth, Entity, Field, Located, Snapshot, Snapshots, Transition};
 use backoffice_core::db::Tx;
 use backoffice_core::{Result, Timestamp};
-use diesel::sql_types::Bool;
 use diesel::upsert::excluded;
-use diesel::{
-    ExpressionMethods, Insertable, QueryDsl, Queryable, QueryableByName, Selectable, SelectableHelper, sql_query,
-};
+use diesel::{ExpressionMethods, Insertable, QueryDsl, Queryable, Selectable, SelectableHelper};
 use diesel_async::RunQueryDsl;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -18,6 +15,7 @@ use uuid::Uuid;
 use super::acl::{UserAcl, UserAclRow, acl_of_user, store_user_acls};
 use crate::revocation::{self, Subject};
 use crate::schema::{auth_roles as roles, auth_user_acls as acls, auth_user_roles as links, auth_users as users};
+use crate::super_admins::last_super_admin;
 use crate::{email, grants, query};
 
 const LINK_KIND: &str = "auth.user_role";
@@ -242,7 +240,10 @@ impl Entity for User {
         let taken = before
             .iter()
             .any(|link| !after.iter().any(|kept| kept.role_id == link.role_id));
-        if step.from.is_some() && (taken || step.to.is_none_or(|to| !is_active(to))) {
+        // It may have come into an organization that is closed.
+        let moved =
+            step.from.and_then(|from| from.get("organizationId")) != step.to.and_then(|to| to.get("organizationId"));
+        if step.from.is_some() && (taken || moved || step.to.is_none_or(|to| !is_active(to))) {
             last_super_admin(tx).await?;
         }
         Ok(())
@@ -296,45 +297,4 @@ async fn replace_links(tx: &mut Tx<'_>, users: &[Uuid], wanted: Vec<UserRoleRow>
         .into_iter()
         .map(|link| format!("auth.role:{}", link.role_id))
         .collect())
-}
-
-#[derive(QueryableByName)]
-struct Exists {
-    #[diesel(sql_type = Bool)]
-    it_exists: bool,
-}
-
-/// Refuses a step after which no super administrator could sign in. Only super administrators and the platform itself can bring that
-/// about, and they see all tenants. Such steps wait for each other.
-pub(crate) async fn last_super_admin(tx: &mut Tx<'_>) -> Result<()> {
-    if !tx.context().rights().is_super_admin {
-        return Ok(());
-    }
-    sql_query("select pg_advisory_xact_lock(hashtext('auth.last_super_admin'))")
-        .execute(tx.conn())
-        .await?;
-    let left: Exists = sql_query(
-        "select exists (
-            select 1 from auth_users u
-            where u.deleted_at is null and u.is_active and u.is_confirmed and u.password_hash is not null
-              and (u.tenant_id = '00000000-0000-0000-0000-000000000000' or exists (
-                  select 1 from directory_tenants t where t.tenant_id = u.tenant_id and t.is_active and t.deleted_at is null))
-              and (u.organization_id is null or exists (
-                  select 1 from directory_organizations o
-                  where o.tenant_id = u.tenant_id and o.id = u.organization_id and o.is_active and o.deleted_at is null))
-              and coalesce(
-                  (select a.is_super_admin from auth_user_acls a where a.tenant_id = u.tenant_id and a.user_id = u.id),
-                  exists (
-                      select 1 from auth_user_roles l
-                      join auth_role_acls a on a.tenant_id = l.role_tenant_id and a.role_id = l.role_id
-                      where l.tenant_id = u.tenant_id and l.user_id = u.id and a.is_super_admin))
-        ) as it_exists",
-    )
-    .get_result(tx.conn())
-    .await?;
-    if left.it_exists {
-        Ok(())
-    } else {
-        Err(crate::Error::LastSuperAdmin.into())
-    }
 }

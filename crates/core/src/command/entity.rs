@@ -108,6 +108,9 @@ pub trait Entity: Send + Sync + 'static {
     const FIELDS: &'static [Field];
     /// What a 404 says.
     const NOT_FOUND: &'static str;
+    /// Whether a resource is itself an organization, its parent the one above. No scope has one that is gone, so whoever brings it back
+    /// must be allowed the place where it will stand.
+    const IS_ORGANIZATION: bool = false;
 
     /// Locks the rows that exist and that the caller may see, by id ascending.
     fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> impl Future<Output = Result<Vec<Located>>> + Send;
@@ -153,6 +156,8 @@ pub trait AnyEntity: Send + Sync {
     fn fields(&self) -> &'static [Field];
     /// What a 404 says.
     fn not_found(&self) -> &'static str;
+    /// See [`Entity::IS_ORGANIZATION`].
+    fn is_organization(&self) -> bool;
     /// See [`Entity::lock`].
     fn lock<'a>(&self, tx: &'a mut Tx<'_>, ids: &'a [Uuid]) -> BoxFuture<'a, Result<Vec<Located>>>;
     /// See [`Entity::load`].
@@ -192,6 +197,10 @@ impl<E: Entity> AnyEntity for EntityOf<E> {
 
     fn not_found(&self) -> &'static str {
         E::NOT_FOUND
+    }
+
+    fn is_organization(&self) -> bool {
+        E::IS_ORGANIZATION
     }
 
     fn lock<'a>(&self, tx: &'a mut Tx<'_>, ids: &'a [Uuid]) -> BoxFuture<'a, Result<Vec<Located>>> {

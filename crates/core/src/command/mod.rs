@@ -11,6 +11,7 @@ mod log;
 mod snapshot;
 mod token;
 mod touched;
+mod versions;
 
 use std::future::Future;
 

@@ -14,14 +14,12 @@ use uuid::Uuid;
 use super::changes;
 use super::entity::{Depth, EntityRef, Located, Transition};
 use super::execute::entity;
-use super::history::lock_version;
 use super::snapshot::{Snapshot, Snapshots};
+use super::versions::{self, Key};
 use crate::db::Tx;
 use crate::error::{Refusal, Result};
 use crate::events::Event;
 use crate::time::Timestamp;
-
-type Key = (&'static str, Uuid);
 
 /// The images of several resources by kind and id; an absent resource has `None`.
 pub(super) type Images = BTreeMap<Key, Option<Snapshot>>;
@@ -243,12 +241,12 @@ impl Touched {
         }
     }
 
-    /// The version that the resource must have, the image that must be there, and the one to restore.
-    fn step(&self, way: Way) -> Result<(i64, Option<Snapshot>, Option<Snapshot>)> {
+    /// The image that must be there, and the one to restore.
+    fn step(&self, way: Way) -> Result<(Option<Snapshot>, Option<Snapshot>)> {
         let (before, after) = (Self::image(self.before.as_ref())?, Self::image(self.after.as_ref())?);
         Ok(match way {
-            Way::Back => (self.version_after, after, before),
-            Way::Again => (self.version_before, before, after),
+            Way::Back => (after, before),
+            Way::Again => (before, after),
         })
     }
 }
@@ -260,37 +258,62 @@ fn known_kind(tx: &Tx<'_>, kind: &str) -> Result<&'static str> {
 
 /// What stands between the touched resources and a restore.
 pub(super) enum Obstacle {
-    /// Somebody has changed one since, or the caller may not see it.
-    NotLatest,
+    /// The caller may not see one.
+    Hidden,
     /// One differs from what the entry left, in these fields.
     Differs(Vec<String>),
 }
 
-/// Locks the touched resources and compares them with what the entry left.
-pub(super) async fn check(tx: &mut Tx<'_>, touched: &[Touched], way: Way) -> Result<Result<Images, Obstacle>> {
-    let mut keys = Vec::with_capacity(touched.len());
-    for one in touched {
-        keys.push((known_kind(tx, &one.kind)?, one.id));
-    }
+/// The resources of an entry.
+pub(super) fn keys(tx: &Tx<'_>, touched: &[Touched]) -> Result<Vec<Key>> {
+    let key = |one: &Touched| Ok((known_kind(tx, &one.kind)?, one.id));
+    touched.iter().map(key).collect()
+}
+
+/// Locks those that are there and that the caller may see, by kind, then id; tells which.
+pub(super) async fn lock_visible(tx: &mut Tx<'_>, keys: &[Key]) -> Result<BTreeSet<Key>> {
     let mut visible = BTreeSet::new();
     for (kind, ids) in by_kind(keys.iter().copied()) {
         let ids: Vec<Uuid> = ids.into_iter().collect();
         let locked = entity(tx.context(), kind)?.lock(tx, &ids).await?;
         visible.extend(locked.into_iter().map(|one| (kind, one.id)));
     }
-    let present = images(tx, keys.iter().copied()).await?;
-    for (one, key) in touched.iter().zip(&keys) {
-        let (version, expected, _) = one.step(way)?;
+    Ok(visible)
+}
+
+/// Whether nobody has changed one of them since.
+pub(super) fn are_latest(touched: &[Touched], keys: &[Key], versions: &versions::Present, way: Way) -> bool {
+    let expected = |one: &Touched| match way {
+        Way::Back => one.version_after,
+        Way::Again => one.version_before,
+    };
+    touched
+        .iter()
+        .zip(keys)
+        .all(|(one, key)| versions.of(key) == expected(one))
+}
+
+/// Compares them with what the entry left.
+pub(super) fn compare(
+    tx: &Tx<'_>,
+    touched: &[Touched],
+    keys: &[Key],
+    present: &Images,
+    visible: &BTreeSet<Key>,
+    way: Way,
+) -> Result<Option<Obstacle>> {
+    for (one, key) in touched.iter().zip(keys) {
+        let (expected, _) = one.step(way)?;
         let there = present.get(key).and_then(Option::as_ref);
-        if lock_version(tx, key.0, key.1).await? != version || (there.is_some() && !visible.contains(key)) {
-            return Ok(Err(Obstacle::NotLatest));
+        if there.is_some() && !visible.contains(key) {
+            return Ok(Some(Obstacle::Hidden));
         }
         let fields = changes::differing(entity(tx.context(), key.0)?.fields(), expected.as_ref(), there);
         if !fields.is_empty() || expected.is_some() != there.is_some() {
-            return Ok(Err(Obstacle::Differs(fields)));
+            return Ok(Some(Obstacle::Differs(fields)));
         }
     }
-    Ok(Ok(present))
+    Ok(None)
 }
 
 /// Restores the touched resources and lets their entities judge the step. Returns what had to be left out.
@@ -298,7 +321,7 @@ pub(super) async fn restore(tx: &mut Tx<'_>, touched: &[Touched], present: &Imag
     let (mut dropped, mut stored, mut removed) = (Vec::new(), BTreeMap::new(), BTreeMap::new());
     for one in touched {
         let kind = known_kind(tx, &one.kind)?;
-        match one.step(way)?.2 {
+        match one.step(way)?.1 {
             Some(image) => stored.entry(kind).or_insert_with(Vec::new).push(image),
             None => removed.entry(kind).or_insert_with(Vec::new).push(one.id),
         }

@@ -98,6 +98,11 @@ impl Visibility {
     };
 
     /// SQL that sets it. Both values are of types whose text needs no quoting.
+    /// Whether row-level security shows every tenant.
+    pub(crate) fn sees_all(self) -> bool {
+        self.system
+    }
+
     pub(crate) fn sql(self, local: bool) -> String {
         let scope = if local { "local " } else { "" };
         format!(

@@ -1,13 +1,14 @@
 //! The one transaction of a command.
 
-use diesel_async::AsyncPgConnection;
+use diesel_async::{AsyncPgConnection, SimpleAsyncConnection};
+use futures_util::future::BoxFuture;
 use uuid::Uuid;
 
-use super::Connection;
+use super::{Connection, Visibility};
 use crate::context::RequestContext;
 use crate::error::Result;
 use crate::events::Event;
-use crate::scope::Scope;
+use crate::scope::{Reach, Scope};
 use crate::time::Timestamp;
 
 type AfterCommit = Box<dyn FnOnce() + Send>;
@@ -95,6 +96,26 @@ impl<'a> Tx<'a> {
             Some(tree) => tree.expand(&mut self.connection, Some(self.tenant), roots).await,
             None => Ok(roots.to_vec()),
         }
+    }
+
+    /// Reads across all tenants inside this transaction, whatever the caller reaches: for rules about the whole platform that a caller
+    /// of one tenant must not break either. What is read decides, it is never told.
+    ///
+    /// # Errors
+    /// When the database can't be reached, or the work fails; the transaction can't go on then.
+    pub async fn across_tenants<T>(
+        &mut self,
+        work: impl for<'c> FnOnce(&'c mut AsyncPgConnection) -> BoxFuture<'c, Result<T>>,
+    ) -> Result<T> {
+        let own = Visibility::of(self.context.scope());
+        let all = Visibility::of(&Scope::new(Reach::All, Some(self.tenant)));
+        if own.sees_all() {
+            return work(&mut self.connection).await;
+        }
+        self.connection.batch_execute(&all.sql(true)).await?;
+        let output = work(&mut self.connection).await?;
+        self.connection.batch_execute(&own.sql(true)).await?;
+        Ok(output)
     }
 
     /// Announces something besides what the bus announces by itself.

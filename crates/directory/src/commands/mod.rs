@@ -3,12 +3,16 @@
 mod create_organization;
 mod create_tenant;
 mod delete_organization;
+mod delete_tenant;
 mod update_organization;
+mod update_tenant;
 
 pub use create_organization::{CreateOrganization, NewOrganization};
 pub use create_tenant::{CreateTenant, NewTenant, TenantCreated};
 pub use delete_organization::DeleteOrganization;
+pub use delete_tenant::DeleteTenant;
 pub use update_organization::{OrganizationPatch, UpdateOrganization};
+pub use update_tenant::{TenantPatch, UpdateTenant};
 
 use backoffice_core::Result;
 use backoffice_core::db::Tx;

@@ -2,6 +2,7 @@
 
 mod lookups;
 mod organizations;
+mod switcher;
 mod tenants;
 
 use backoffice_core::http::Routes;
@@ -13,6 +14,7 @@ pub(crate) fn routes(routes: &mut Routes) {
     lookups::routes(routes);
     tenants::routes(routes);
     organizations::routes(routes);
+    switcher::routes(routes);
 }
 
 /// The target of a deletion.

@@ -10,17 +10,27 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
-use crate::commands::{CreateTenant, NewTenant, TenantCreated};
+use super::{Id, Ok as Done};
+use crate::commands::{CreateTenant, DeleteTenant, NewTenant, TenantCreated, TenantPatch, UpdateTenant};
 use crate::query::{ListedTenant, TenantFilter, TenantSort, page_of_tenants};
 use crate::{Error, UserCounterHandle, acl};
 
 pub(super) fn routes(routes: &mut Routes) {
+    let path = "/directory/tenants";
     routes
-        .get("/directory/tenants", requires(&[acl::TENANTS_VIEW]), list_tenants)
+        .get(path, requires(&[acl::TENANTS_VIEW]), list_tenants)
         .about("List tenants");
     routes
-        .post("/directory/tenants", requires(&[acl::TENANTS_MANAGE]), create_tenant)
+        .post(path, requires(&[acl::TENANTS_MANAGE]), create_tenant)
         .about("Create a tenant with its first organization and roles");
+    routes
+        .put(path, requires(&[acl::TENANTS_MANAGE]), update_tenant)
+        .about("Change a tenant")
+        .refuses(&[404, 409]);
+    routes
+        .delete(path, requires(&[acl::TENANTS_MANAGE]), delete_tenant)
+        .about("Delete a tenant; its data stays")
+        .refuses(&[404, 409]);
 }
 
 #[derive(Debug, Deserialize, IntoParams, garde::Validate)]
@@ -146,4 +156,14 @@ async fn create_tenant(ctx: RequestContext, body: Json<NewTenant>) -> Result<Cre
             Created(CreatedTenant { id, organization_id })
         })
         .await
+}
+
+async fn update_tenant(ctx: RequestContext, body: Json<TenantPatch>) -> Result<Json<Done>> {
+    let command = UpdateTenant::new(&ctx, body.0)?;
+    ctx.execute(&command, |()| Json(Done::YES)).await
+}
+
+async fn delete_tenant(ctx: RequestContext, query: Query<Id>) -> Result<Json<Done>> {
+    let command = DeleteTenant::new(&ctx, query.0.id)?;
+    ctx.execute(&command, |()| Json(Done::YES)).await
 }

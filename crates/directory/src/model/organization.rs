@@ -68,6 +68,7 @@ impl Entity for Organization {
         Field::volatile("updatedAt"),
     ];
     const NOT_FOUND: &'static str = "Organization not found";
+    const IS_ORGANIZATION: bool = true;
 
     async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<Located>> {
         let scope = tx.scope();

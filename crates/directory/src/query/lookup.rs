@@ -11,7 +11,7 @@ use crate::schema::{directory_organizations as organizations, directory_tenants 
 
 /// Live, active organizations of live, active tenants.
 #[dsl::auto_type(no_type_alias)]
-pub(crate) fn usable_organizations() -> _ {
+fn usable_organizations() -> _ {
     let usable_tenant = tenants::table
         .filter(tenants::tenant_id.eq(organizations::tenant_id))
         .filter(tenants::deleted_at.is_null())

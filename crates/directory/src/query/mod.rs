@@ -3,6 +3,7 @@
 mod facts;
 mod lookup;
 mod organizations;
+mod switcher;
 mod tenants;
 
 use backoffice_core::scope::Owned;
@@ -17,7 +18,9 @@ pub use crate::model::{OrganizationRow, TenantRow};
 pub use organizations::{ListedOrganization, OrganizationFilter, Status, organization_tree, page_of_organizations};
 pub use tenants::{ListedTenant, TenantFilter, TenantSort, page_of_tenants};
 
-pub(crate) use lookup::{oldest_organization, usable_organizations, usable_tenant};
+pub(crate) use switcher::{organizations_of_tenant, tenants_to_select};
+
+pub(crate) use lookup::{oldest_organization, usable_tenant};
 
 type OrganizationsInScope = dsl::Filter<
     dsl::Filter<directory_organizations::table, Owned<directory_organizations::tenant_id>>,

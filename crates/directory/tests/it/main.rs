@@ -3,5 +3,6 @@
 mod lookups;
 mod organizations;
 mod sign_in;
+mod switcher;
 mod tenants;
 mod undo;

@@ -1,3 +1,4 @@
+use actix_web::http::Method;
 use backoffice_directory::commands::TenantCreated;
 use backoffice_test_support::TestApp;
 use serde_json::{Value, json};
@@ -288,4 +289,144 @@ async fn malformed_input_is_refused() {
         assert_eq!(app.post(&admin(&acme), PATH, input.clone()).await.0, 400, "{input}");
     }
     assert_eq!(app.delete(&admin(&acme), PATH, Value::Null).await.0, 400);
+}
+
+#[actix_web::test]
+async fn acc_19_ids_of_another_tenant_are_like_ids_of_nothing() {
+    for app in [
+        TestApp::new(&MODULES).await,
+        TestApp::builder(&MODULES).without_tenant_predicates().build().await,
+    ] {
+        let acme = tenant(&app, "Acme").await;
+        let other = tenant(&app, "Other").await;
+        let (own, nothing) = (acme.organization_id, uuid::Uuid::from_u128(7));
+        let manager = format!("{}/{own}//directory.*", acme.id);
+        let before = app.image().await;
+        let answers = async |organization: uuid::Uuid, tenant: uuid::Uuid| {
+            let get = async |path: String| app.get(&manager, &path).await;
+            vec![
+                get(format!("{PATH}?ids={own},{organization}")).await,
+                get(format!("{PATH}?id={organization}")).await,
+                get(format!("{PATH}?parentId={organization}&view=tree")).await,
+                get(format!("/directory/tenants?id={tenant}")).await,
+                app.put(&manager, PATH, json!({"id": organization, "name": "X"})).await,
+                app.put(&manager, PATH, json!({"id": own, "parentId": organization}))
+                    .await,
+                app.post(&manager, PATH, json!({"name": "X", "parentId": organization}))
+                    .await,
+                app.delete(&manager, &format!("{PATH}?id={organization}"), Value::Null)
+                    .await,
+                app.put(&manager, "/directory/tenants", json!({"id": tenant, "name": "X"}))
+                    .await,
+            ]
+        };
+
+        let foreign = answers(other.organization_id, other.id).await;
+
+        assert_eq!(foreign, answers(nothing, nothing).await);
+        assert_eq!(foreign[0].1["total"], 1);
+        for query in [
+            format!("tenantId={}", other.id),
+            format!("tenantId={}&tenantId={}", acme.id, other.id),
+        ] {
+            let refused = (403, json!({"error": "Not authorized to target this tenant."}));
+            for path in [PATH, "/directory/tenants", "/directory/organization-switcher"] {
+                assert_eq!(app.get(&manager, &format!("{path}?{query}")).await, refused);
+            }
+        }
+        assert!(app.image().await == before);
+    }
+}
+
+#[actix_web::test]
+async fn a_selected_organization_is_the_top_of_what_is_seen_and_changed() {
+    let app = TestApp::new(&MODULES).await;
+    let acme = tenant(&app, "Acme").await;
+    let root = acme.organization_id.to_string();
+    let north = organization(&app, &acme, "North", Some(&root)).await;
+    let far = organization(&app, &acme, "Far North", Some(&north)).await;
+    let south = organization(&app, &acme, "South", Some(&root)).await;
+    let send = async |method: Method, path: &str, body: Value| {
+        let request = app.request(method, path).bearer(&admin(&acme));
+        let response = request.header("X-Organization-Id", &north).json(&body).send().await;
+        (response.status, response.json())
+    };
+
+    let (_, page) = send(Method::GET, &format!("{PATH}?view=tree"), json!({})).await;
+    let hidden = send(Method::PUT, PATH, json!({"id": south, "name": "X"})).await;
+    let outside = send(Method::POST, PATH, json!({"name": "X", "parentId": south})).await;
+    let moved = send(Method::PUT, PATH, json!({"id": far, "parentId": south})).await;
+    let (inside, _) = send(Method::POST, PATH, json!({"name": "X", "parentId": far})).await;
+
+    let top = &page["items"][0];
+    assert_eq!((&page["total"], &top["name"]), (&json!(2), &json!("North")));
+    assert_eq!(
+        (&top["parentId"], &top["depth"], &top["pathLabel"]),
+        (&Value::Null, &json!(0), &json!("North"))
+    );
+    assert_eq!(top["children"][0]["pathLabel"], "North / Far North");
+    assert_eq!(hidden, (404, json!({"error": "Organization not found"})));
+    assert_eq!((outside.0, &outside.1["code"]), (400, &json!("parent_not_found")));
+    assert_eq!(moved, outside);
+    assert_eq!(inside, 201);
+}
+
+#[actix_web::test]
+async fn a_change_of_one_organization_leaves_the_others_alone() {
+    let app = TestApp::new(&MODULES).await;
+    let acme = tenant(&app, "Acme").await;
+    let root = acme.organization_id.to_string();
+    let north = organization(&app, &acme, "North", Some(&root)).await;
+    organization(&app, &acme, "Far North", Some(&north)).await;
+    app.advance(backoffice_test_support::Duration::SECOND);
+    let times = "select name, updated_at from directory_organizations where name <> 'Moved' order by name";
+    let before = app.rows(times).await;
+
+    let change = json!({"id": north, "name": "Moved", "parentId": null, "isActive": false,
+        "logoUrl": "/api/attachments/image/1"});
+    assert_eq!(app.put(&admin(&acme), PATH, change).await.0, 200);
+
+    let after = app.rows(times).await;
+    assert!(
+        before.len() == 3 && after.iter().all(|row| before.contains(row)),
+        "{before:?} {after:?}"
+    );
+    let (_, page) = app.get(&admin(&acme), &format!("{PATH}?status=inactive")).await;
+    let item = &page["items"][0];
+    assert_eq!((&page["total"], &item["id"]), (&json!(1), &json!(north)));
+    assert_eq!(
+        (&item["slug"], &item["depth"]),
+        (&json!("north"), &json!(0)),
+        "a new name keeps the slug"
+    );
+    assert_eq!(item["logoUrl"], "/api/attachments/image/1");
+    let (_, same) = app
+        .put(&admin(&acme), PATH, json!({"id": north, "logoUrl": null}))
+        .await;
+    assert_eq!(same, json!({"ok": true}));
+    let (_, page) = app.get(&admin(&acme), &format!("{PATH}?id={north}")).await;
+    assert_eq!(
+        (&page["items"][0]["logoUrl"], &page["items"][0]["parentId"]),
+        (&Value::Null, &Value::Null)
+    );
+}
+
+#[actix_web::test]
+async fn an_absent_parent_keeps_the_place_and_a_deleted_slug_is_free_again() {
+    let app = TestApp::new(&MODULES).await;
+    let acme = tenant(&app, "Acme").await;
+    let root = acme.organization_id.to_string();
+    let north = organization(&app, &acme, "North", Some(&root)).await;
+
+    app.put(&admin(&acme), PATH, json!({"id": north, "name": "Still below"}))
+        .await;
+    let (_, page) = app.get(&admin(&acme), &format!("{PATH}?id={north}")).await;
+    app.delete(&admin(&acme), &format!("{PATH}?id={north}"), Value::Null)
+        .await;
+    let (again, _) = app
+        .post(&admin(&acme), PATH, json!({"name": "X", "slug": "north"}))
+        .await;
+
+    assert_eq!(page["items"][0]["parentId"], json!(root));
+    assert_eq!(again, 201);
 }

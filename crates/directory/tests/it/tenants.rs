@@ -1,6 +1,8 @@
 use actix_web::http::Method;
-use backoffice_test_support::TestApp;
-use serde_json::json;
+use backoffice_directory::commands::TenantCreated;
+use backoffice_test_support::{Duration, TestApp};
+use serde_json::{Value, json};
+use uuid::Uuid;
 
 use crate::sign_in::{MODULES, admin, super_admin, tenant};
 
@@ -124,4 +126,264 @@ async fn unknown_locales_and_blank_names_are_refused() {
 
         assert_eq!((status, &body["error"]), (400, &json!("Invalid input")), "{input}");
     }
+}
+
+const PATH: &str = "/directory/tenants";
+
+/// Somebody with the rights over tenants who is no super administrator.
+fn manager(tenant: &TenantCreated) -> String {
+    format!("{}///directory.tenants.*", tenant.id)
+}
+
+async fn listed(app: &TestApp, home: &TenantCreated, id: Uuid) -> Value {
+    let (status, page) = app.get(&super_admin(home), &format!("{PATH}?id={id}")).await;
+    assert_eq!(status, 200, "{page}");
+    page["items"][0].clone()
+}
+
+#[actix_web::test]
+async fn an_administrator_of_a_tenant_renames_it_and_chooses_its_locales() {
+    let app = TestApp::new(&MODULES).await;
+    let home = tenant(&app, "Home").await;
+    app.advance(Duration::SECOND);
+
+    let request = app.request(Method::PUT, PATH).bearer(&manager(&home));
+    let body = json!({"id": home.id, "name": " New ", "locales": ["pl", "en", "pl"]});
+    let response = request.json(&body).send().await;
+    let changed = listed(&app, &home, home.id).await;
+    let all = json!({"id": home.id, "locales": null});
+    let (emptied, _) = app.put(&manager(&home), PATH, all).await;
+
+    assert_eq!((response.status, response.json()), (200, json!({"ok": true})));
+    assert_eq!(response.header("x-operation"), None, "it can't be undone");
+    assert_eq!(
+        (&changed["name"], &changed["locales"], &changed["isActive"]),
+        (&json!("New"), &json!(["pl", "en"]), &json!(true))
+    );
+    assert!(changed["updatedAt"].as_str() > changed["createdAt"].as_str());
+    assert_eq!(
+        (emptied, &listed(&app, &home, home.id).await["locales"]),
+        (200, &Value::Null)
+    );
+    let events = app
+        .rows("select name, payload from core_outbox_events order by seq desc")
+        .await;
+    assert_eq!(events[0]["name"], "directory.tenant.updated");
+}
+
+#[actix_web::test]
+async fn a_change_without_a_difference_leaves_no_trace() {
+    let app = TestApp::new(&MODULES).await;
+    let home = tenant(&app, "Home").await;
+    let before = app.image().await;
+
+    let (status, _) = app
+        .put(&manager(&home), PATH, json!({"id": home.id, "name": "Home"}))
+        .await;
+
+    assert_eq!(status, 200);
+    assert!(app.image().await == before);
+}
+
+#[actix_web::test]
+async fn only_super_administrators_close_and_delete_tenants() {
+    let app = TestApp::new(&MODULES).await;
+    let home = tenant(&app, "Home").await;
+    let before = app.image().await;
+
+    for active in [true, false] {
+        let body = json!({"id": home.id, "isActive": active});
+        let refused = app.put(&manager(&home), PATH, body).await;
+        assert_eq!(
+            refused,
+            (403, json!({"error": "Super administrators only"})),
+            "{active}"
+        );
+    }
+    let path = format!("{PATH}?id={}", home.id);
+    let deleted = app.delete(&manager(&home), &path, Value::Null).await;
+    assert_eq!(deleted, (403, json!({"error": "Super administrators only"})));
+    let (lacking, body) = app.delete(&admin(&home), &path, Value::Null).await;
+    assert_eq!(
+        (lacking, &body["requiredFeatures"]),
+        (403, &json!(["directory.tenants.manage"]))
+    );
+    assert!(app.image().await == before);
+}
+
+#[actix_web::test]
+async fn the_own_tenant_is_neither_closed_nor_deleted() {
+    let app = TestApp::new(&MODULES).await;
+    let home = tenant(&app, "Home").await;
+    let before = app.image().await;
+
+    let body = json!({"id": home.id, "isActive": false});
+    let (closed, why) = app.put(&super_admin(&home), PATH, body).await;
+    let path = format!("{PATH}?id={}", home.id);
+    let (deleted, also) = app.delete(&super_admin(&home), &path, Value::Null).await;
+
+    assert_eq!((closed, &why["code"]), (400, &json!("own_tenant")));
+    assert_eq!((deleted, &also["code"]), (400, &json!("own_tenant")));
+    assert!(app.image().await == before);
+}
+
+#[actix_web::test]
+async fn a_super_administrator_closes_opens_and_deletes_a_tenant() {
+    let app = TestApp::new(&MODULES).await;
+    let home = tenant(&app, "Home").await;
+    let other = tenant(&app, "Other").await;
+    let root = super_admin(&home);
+    let lookup = format!("{PATH}/lookup?tenantId={}", other.id);
+
+    let (closed, _) = app.put(&root, PATH, json!({"id": other.id, "isActive": false})).await;
+    let while_closed = app.get("", &lookup).await.0;
+    let (_, inactive) = app.get(&root, &format!("{PATH}?isActive=false")).await;
+    let (opened, _) = app.put(&root, PATH, json!({"id": other.id, "isActive": true})).await;
+    let while_open = app.get("", &lookup).await.0;
+    let path = format!("{PATH}?id={}", other.id);
+    let deleted = app.delete(&root, &path, Value::Null).await;
+
+    assert_eq!((closed, while_closed, opened, while_open), (200, 404, 200, 200));
+    assert_eq!(
+        (&inactive["total"], &inactive["items"][0]["name"]),
+        (&json!(1), &json!("Other"))
+    );
+    assert_eq!(deleted, (200, json!({"ok": true})));
+    assert_eq!(listed(&app, &home, other.id).await, Value::Null);
+    assert_eq!(app.get("", &lookup).await.0, 404);
+    let gone = (404, json!({"error": "Tenant not found"}));
+    assert_eq!(app.delete(&root, &path, Value::Null).await, gone);
+    assert_eq!(app.put(&root, PATH, json!({"id": other.id, "name": "X"})).await, gone);
+    let kept = app
+        .rows("select name from directory_organizations where name = 'Other' and deleted_at is null")
+        .await;
+    assert_eq!(kept.len(), 1, "its data stays");
+}
+
+#[actix_web::test]
+async fn another_tenant_is_not_found() {
+    for app in [
+        TestApp::new(&MODULES).await,
+        TestApp::builder(&MODULES).without_tenant_predicates().build().await,
+    ] {
+        let home = tenant(&app, "Home").await;
+        let other = tenant(&app, "Other").await;
+        let before = app.image().await;
+        let rename = |id: Uuid| json!({"id": id, "name": "Mine"});
+
+        let foreign = app.put(&manager(&home), PATH, rename(other.id)).await;
+        let unknown = app.put(&manager(&home), PATH, rename(home.organization_id)).await;
+        let beside = app
+            .request(Method::PUT, PATH)
+            .bearer(&super_admin(&home))
+            .header("X-Tenant-Id", &home.id.to_string())
+            .json(&rename(other.id));
+        let beside = beside.send().await;
+
+        assert_eq!(foreign, (404, json!({"error": "Tenant not found"})));
+        assert_eq!(foreign, unknown);
+        assert_eq!(
+            (beside.status, beside.json()),
+            foreign,
+            "the selected tenant is the only one"
+        );
+        assert!(app.image().await == before);
+    }
+}
+
+#[actix_web::test]
+async fn a_tenant_that_somebody_else_changed_is_not_overwritten() {
+    let app = TestApp::new(&MODULES).await;
+    let home = tenant(&app, "Home").await;
+
+    let request = app.request(Method::PUT, PATH).bearer(&manager(&home));
+    let request = request.header("X-Expected-Updated-At", "2020-01-01T00:00:00.000Z");
+    let response = request.json(&json!({"id": home.id, "name": "Late"})).send().await;
+
+    assert_eq!(
+        (response.status, &response.json()["code"]),
+        (409, &json!("optimistic_lock_conflict"))
+    );
+}
+
+#[actix_web::test]
+async fn malformed_changes_of_a_tenant_are_refused() {
+    let app = TestApp::new(&MODULES).await;
+    let home = tenant(&app, "Home").await;
+    let before = app.image().await;
+
+    for input in [
+        json!({"name": "x"}),
+        json!({"id": "x", "name": "x"}),
+        json!({"id": home.id, "name": "  "}),
+        json!({"id": home.id, "name": "x".repeat(201)}),
+        json!({"id": home.id, "locales": ["fr"]}),
+        json!({"id": home.id, "locales": []}),
+        json!({"id": home.id, "locales": "en"}),
+    ] {
+        let (status, body) = app.put(&manager(&home), PATH, input.clone()).await;
+        assert_eq!((status, &body["error"]), (400, &json!("Invalid input")), "{input}");
+    }
+    assert_eq!(app.delete(&super_admin(&home), PATH, Value::Null).await.0, 400);
+    assert!(app.image().await == before);
+}
+
+#[actix_web::test]
+async fn every_filter_and_order_of_the_list_works() {
+    let app = TestApp::new(&MODULES).await;
+    let home = tenant(&app, "Beta").await;
+    app.advance(Duration::SECOND);
+    tenant(&app, "Alpha").await;
+    app.advance(Duration::SECOND);
+    app.put(&manager(&home), PATH, json!({"id": home.id, "locales": ["en"]}))
+        .await;
+    let names = async |query: &str| {
+        let (status, page) = app.get(&super_admin(&home), &format!("{PATH}?{query}")).await;
+        assert_eq!(status, 200, "{query}: {page}");
+        let items = page["items"].as_array().expect("items").clone();
+        items.iter().map(|item| item["name"].clone()).collect::<Vec<_>>()
+    };
+
+    assert_eq!(names("").await, ["Alpha", "Beta"]);
+    assert_eq!(names("sortDir=desc").await, ["Beta", "Alpha"]);
+    assert_eq!(names("sortField=createdAt").await, ["Beta", "Alpha"]);
+    assert_eq!(names("sortField=updatedAt").await, ["Alpha", "Beta"]);
+    assert_eq!(names("sortField=updatedAt&sortDir=desc").await, ["Beta", "Alpha"]);
+    assert_eq!(names("search=LPH").await, ["Alpha"]);
+    assert_eq!(
+        names("search=%25").await,
+        Vec::<Value>::new(),
+        "wildcards mean themselves"
+    );
+    assert_eq!(names("isActive=true&pageSize=1&page=2").await, ["Beta"]);
+    for query in [
+        "sortField=size",
+        "sortDir=up",
+        "isActive=maybe",
+        "pageSize=101",
+        "page=0",
+        "id=x",
+    ] {
+        let (status, _) = app.get(&super_admin(&home), &format!("{PATH}?{query}")).await;
+        assert_eq!(status, 400, "{query}");
+    }
+}
+
+#[actix_web::test]
+async fn the_list_costs_the_same_for_any_number_of_tenants() {
+    let app = TestApp::builder(&MODULES).through_proxy().build().await;
+    let home = tenant(&app, "Home").await;
+    let root = super_admin(&home);
+    let list = || app.get(&root, PATH);
+    list().await;
+
+    let (_, one) = app.count_statements(list()).await;
+    for number in 0..9 {
+        tenant(&app, &number.to_string()).await;
+    }
+    list().await;
+    let ((_, page), ten) = app.count_statements(list()).await;
+
+    assert_eq!(page["total"], 10);
+    assert_eq!(one, ten);
 }

@@ -39,6 +39,50 @@ pub(super) struct Entry {
 }
 
 impl Entry {
+    /// The images that the direction goes from and to.
+    fn images(&self, direction: Direction) -> (Option<&Value>, Option<&Value>) {
+        let (older, newer) = (self.snapshot_before.as_ref(), self.snapshot_after.as_ref());
+        match direction {
+            Direction::Undo => (newer, older),
+            Direction::Redo => (older, newer),
+        }
+    }
+
+    /// Whether the caller did it.
+    fn is_own(&self, context: &RequestContext) -> bool {
+        let identity = context.identity();
+        self.actor_kind == identity.kind.as_str() && self.actor_id == identity.id && identity.id.is_some()
+    }
+
+    /// Check 6: the entry belongs where the caller may act.
+    pub(super) fn is_within(
+        &self,
+        context: &RequestContext,
+        entity: &dyn AnyEntity,
+        direction: Direction,
+    ) -> Result<bool> {
+        let scope = context.scope();
+        if scope.organizations.is_none() {
+            return Ok(true);
+        }
+        if let (true, (None, Some(image))) = (entity.is_organization(), self.images(direction)) {
+            let above = entity.parent(&Snapshot::from_value(image.clone())?);
+            return Ok(above.is_some_and(|above| scope.reads_organization(Some(above.id))) || self.is_granted(context));
+        }
+        Ok(match self.organization_id {
+            Some(organization) => scope.reads_organization(Some(organization)),
+            None => self.is_own(context),
+        })
+    }
+
+    /// Whether the caller's rights name the organization itself: it is in scope again as soon as it is back.
+    fn is_granted(&self, context: &RequestContext) -> bool {
+        let granted = context.rights().organizations.as_ref();
+        let named = self.organization_id.zip(granted);
+        context.scope().selected.is_none()
+            && named.is_some_and(|(organization, granted)| granted.contains(&organization))
+    }
+
     /// The further resources that the command changed.
     pub(super) fn touched(&self) -> Result<Vec<Touched>> {
         Ok(self
@@ -109,17 +153,17 @@ impl Request {
     }
 
     /// Checks 5 to 7: owner, organization, the features of the original command.
-    pub(super) fn check_caller(&self, context: &RequestContext, entry: &Entry, info: &CommandInfo) -> Result<()> {
-        let identity = context.identity();
-        let own = entry.actor_kind == identity.kind.as_str() && entry.actor_id == identity.id && identity.id.is_some();
-        if !own && !self.others {
+    pub(super) fn check_caller(
+        &self,
+        context: &RequestContext,
+        entry: &Entry,
+        info: &CommandInfo,
+        entity: &dyn AnyEntity,
+    ) -> Result<()> {
+        if !entry.is_own(context) && !self.others {
             return Err(self.direction.unavailable());
         }
-        let within = match entry.organization_id {
-            Some(organization) => context.scope().reads_organization(Some(organization)),
-            None => own || context.scope().organizations.is_none(),
-        };
-        if !within {
+        if !entry.is_within(context, entity, self.direction)? {
             return Err(Refusal::forbidden("Organization scope violation").into());
         }
         context.require(info.features)
@@ -158,13 +202,9 @@ impl Request {
             return Err(self.direction.unavailable());
         };
         let touched = entry.touched()?;
-        let image = |value: &Option<Value>| value.clone().map(Snapshot::from_value).transpose();
-        let (older, newer) = (image(&entry.snapshot_before)?, image(&entry.snapshot_after)?);
-        let (expected, wanted) = if self.direction == Direction::Undo {
-            (newer, older)
-        } else {
-            (older, newer)
-        };
+        let image = |value: Option<&Value>| value.cloned().map(Snapshot::from_value).transpose();
+        let (from, to) = entry.images(self.direction);
+        let (expected, wanted) = (image(from)?, image(to)?);
         Ok(Claimed {
             entry,
             info,

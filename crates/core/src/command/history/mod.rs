@@ -3,6 +3,7 @@
 mod entry;
 mod latest;
 mod restore;
+mod stack;
 
 use diesel::{ExpressionMethods, QueryDsl};
 use diesel_async::RunQueryDsl;
@@ -10,14 +11,13 @@ use serde_json::json;
 use uuid::Uuid;
 
 use self::entry::Claimed;
-pub(super) use self::latest::lock_version;
 use self::restore::restore;
 use super::execute::{entity, is_failure, operation, pause, record_failure};
 use super::interceptor::{self, Attempt, Hook};
 use super::log::{self, History, NewEntry, Versions};
 use super::snapshot::Snapshot;
 use super::token::UndoToken;
-use super::touched::{self, Obstacle, Touched, Way};
+use super::touched::{self, Touched, Way};
 use super::{CommandInfo, changes, idempotency};
 use crate::context::RequestContext;
 use crate::db::{Tx, audit_action_logs as logs};
@@ -184,17 +184,12 @@ impl Request {
     ) -> Result<(A, Option<super::Operation>)> {
         idempotency::begin(tx).await?;
         let (entry, info) = self.find(tx).await?;
-        self.check_caller(tx.context(), &entry, &info)?;
-        tx.set_tenant(entry.tenant_id);
         let entity = entity(tx.context(), info.kind)?;
+        self.check_caller(tx.context(), &entry, &info, &*entity)?;
+        tx.set_tenant(entry.tenant_id);
         let claimed = self.claim(tx, entry, info, &*entity).await?;
         *found = Some((info, claimed.resource));
-        let present = self.present(tx, &claimed).await?;
-        let others = match touched::check(tx, &claimed.touched, self.direction.way()).await? {
-            Ok(others) => others,
-            Err(Obstacle::NotLatest) => return Err(self.direction.unavailable()),
-            Err(Obstacle::Differs(fields)) => return Err(self.direction.changed(fields)),
-        };
+        let (present, others) = self.present(tx, &claimed).await?;
         touched::advance(tx, &others);
         let hook = if self.direction == Direction::Undo {
             Hook::BeforeUndo

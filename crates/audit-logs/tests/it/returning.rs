@@ -1,0 +1,158 @@
+//! Organizations that are gone are in nobody's scope: who may bring one back is decided by its place.
+
+use actix_web::http::Method;
+use backoffice_directory::commands::TenantCreated;
+use backoffice_test_support::{TestApp, TestResponse};
+use serde_json::{Value, json};
+
+use crate::sign_in::{MODULES, admin, tenant};
+use crate::{ACTIONS, organization, rename};
+
+/// Acme has north, which has inner and side.
+struct Tree {
+    app: TestApp,
+    acme: TenantCreated,
+    north: String,
+    inner: String,
+    side: String,
+}
+
+impl Tree {
+    async fn new() -> Self {
+        let app = TestApp::new(&MODULES).await;
+        let acme = tenant(&app, "Acme").await;
+        let token = admin(&acme, "");
+        let make = async |name: &str, parent: Value| {
+            let made = organization(&app, &token, name, parent).await.json();
+            made["id"].as_str().expect("an id").to_owned()
+        };
+        let north = make("North", json!(acme.organization_id)).await;
+        let inner = make("Inner", json!(north)).await;
+        let side = make("Side", json!(north)).await;
+        Self {
+            app,
+            acme,
+            north,
+            inner,
+            side,
+        }
+    }
+
+    async fn delete(&self, token: &str, id: &str) -> Value {
+        let path = format!("/directory/organizations?id={id}");
+        let response = self.app.request(Method::DELETE, &path).bearer(token).send().await;
+        assert_eq!(response.status, 200, "{}", response.text());
+        response.operation().expect("undoable")
+    }
+
+    async fn history(&self, token: &str, way: &str, body: Value) -> (u16, Value) {
+        self.app.post(token, &format!("{ACTIONS}/{way}"), body).await
+    }
+
+    async fn undo(&self, token: &str, operation: &Value) -> (u16, Value) {
+        self.history(token, "undo", json!({"undoToken": operation["undoToken"]}))
+            .await
+    }
+
+    async fn redo(&self, token: &str, operation: &Value) -> (u16, Value) {
+        self.history(token, "redo", json!({"logId": operation["id"]})).await
+    }
+
+    async fn selecting(&self, token: &str, selected: &str, operation: &Value) -> TestResponse {
+        let request = self.app.request(Method::POST, &format!("{ACTIONS}/undo"));
+        let request = request.bearer(token).header("X-Organization-Id", selected);
+        request.json(&json!({"undoToken": operation["undoToken"]})).send().await
+    }
+
+    async fn is_there(&self, id: &str) -> bool {
+        let path = format!("/directory/organizations?id={id}");
+        self.app.get(&admin(&self.acme, ""), &path).await.1["total"] == 1
+    }
+}
+
+fn out_of_scope() -> (u16, Value) {
+    (403, json!({"error": "Organization scope violation"}))
+}
+
+#[actix_web::test]
+async fn who_deleted_an_organization_below_its_own_brings_it_back() {
+    let tree = Tree::new().await;
+    let token = admin(&tree.acme, &tree.north);
+    let deleted = tree.delete(&token, &tree.inner).await;
+
+    let (undone, body) = tree.undo(&token, &deleted).await;
+    let back = tree.is_there(&tree.inner).await;
+    let (redone, _) = tree.redo(&token, &deleted).await;
+
+    assert_eq!((undone, back, redone), (200, true, 200), "{body}");
+    assert!(!tree.is_there(&tree.inner).await);
+}
+
+#[actix_web::test]
+async fn an_organization_that_the_rights_name_comes_back_into_the_scope() {
+    let tree = Tree::new().await;
+    let token = admin(&tree.acme, &tree.inner);
+    let deleted = tree.delete(&token, &tree.inner).await;
+
+    let (status, body) = tree.undo(&token, &deleted).await;
+
+    assert_eq!(status, 200, "{body}");
+    assert!(tree.is_there(&tree.inner).await);
+}
+
+#[actix_web::test]
+async fn an_undone_creation_is_redone_by_its_place() {
+    let tree = Tree::new().await;
+    let token = admin(&tree.acme, &tree.north);
+    let made = organization(&tree.app, &token, "Made", json!(tree.north)).await;
+    let operation = made.operation().expect("undoable");
+    assert_eq!(tree.undo(&token, &operation).await.0, 200);
+
+    let elsewhere = tree.redo(&admin(&tree.acme, &tree.side), &operation).await;
+    let (redone, body) = tree.redo(&token, &operation).await;
+
+    assert_eq!(elsewhere, out_of_scope());
+    assert_eq!(redone, 200, "{body}");
+}
+
+#[actix_web::test]
+async fn what_was_deleted_outside_the_scope_stays_deleted() {
+    let tree = Tree::new().await;
+    let whole = admin(&tree.acme, "");
+    let inner = tree.delete(&whole, &tree.inner).await;
+    let (limited, sideways) = (admin(&tree.acme, &tree.side), admin(&tree.acme, &tree.north));
+
+    // The place is above the caller's organization, or beside the selected one.
+    assert_eq!(tree.undo(&limited, &inner).await, out_of_scope());
+    let selected = tree.selecting(&sideways, &tree.side, &inner).await;
+    assert_eq!((selected.status, selected.json()), out_of_scope());
+    assert!(!tree.is_there(&tree.inner).await);
+
+    let selected = tree.selecting(&sideways, &tree.north, &inner).await;
+    assert_eq!(selected.status, 200, "{}", selected.text());
+
+    // The top of the tenant belongs to callers of the whole tenant.
+    let top = organization(&tree.app, &whole, "Top", json!(null)).await.json();
+    let top = tree.delete(&whole, top["id"].as_str().expect("an id")).await;
+    assert_eq!(tree.undo(&sideways, &top).await, out_of_scope());
+    assert_eq!(tree.undo(&whole, &top).await.0, 200);
+}
+
+#[actix_web::test]
+async fn an_undone_creation_lies_on_the_redo_stack_of_a_limited_caller() {
+    let tree = Tree::new().await;
+    let token = admin(&tree.acme, &tree.north);
+    let renamed = rename(&tree.app, &token, &json!(tree.side), "Renamed").await;
+    let renamed = renamed.operation().expect("undoable");
+    let made = organization(&tree.app, &token, "Made", json!(tree.north)).await;
+    let made = made.operation().expect("undoable");
+    for operation in [&renamed, &made] {
+        assert_eq!(tree.undo(&token, operation).await.0, 200);
+    }
+
+    let (early, body) = tree.redo(&token, &renamed).await;
+
+    assert_eq!((early, body), (400, json!({"error": "Redo target not available"})));
+    assert_eq!(tree.redo(&token, &made).await.0, 200);
+    assert_eq!(tree.redo(&token, &renamed).await.0, 200);
+}

@@ -1,0 +1,237 @@
+//! Undo and redo send as many statements for one resource as for many, on an empty stack as below many entries.
+
+use actix_web::http::Method;
+use backoffice_core::command::{Class, Command, Entity, EntityRef, Target};
+use backoffice_core::db::Tx;
+use backoffice_core::http::{Access, Json, Routes};
+use backoffice_core::{Feature, Module, RequestContext, Result};
+use backoffice_directory::commands::TenantCreated;
+use backoffice_directory::model::Organization;
+use backoffice_test_support::TestApp;
+use diesel::sql_query;
+use diesel::sql_types::{Array, Timestamptz, Uuid as SqlUuid};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+use crate::sign_in::{MODULES, admin, tenant};
+use crate::{ACTIONS, organization, rename};
+
+/// Numbers organizations, all by one command.
+static MANY: Module = Module {
+    name: "many",
+    requires: &["directory"],
+    routes,
+    register: |registry| {
+        registry.command::<Number>();
+    },
+    ..Module::EMPTY
+};
+
+fn routes(routes: &mut Routes) {
+    routes.post("/many", Access::Authenticated, number);
+}
+
+#[derive(Debug, Deserialize, garde::Validate, ToSchema)]
+#[garde(allow_unvalidated)]
+struct Number {
+    ids: Vec<Uuid>,
+}
+
+impl Command for Number {
+    const ID: &'static str = "many.organization.number";
+    const CLASS: Class = Class::Edit;
+    const LABEL: &'static str = "Number organizations";
+    const FEATURES: &'static [Feature] = &[];
+    type Entity = Organization;
+    type Output = ();
+
+    fn target(&self) -> Target {
+        Target::Existing(self.ids[0])
+    }
+
+    fn touches(&self) -> Vec<EntityRef> {
+        let touched = |id: &Uuid| EntityRef {
+            kind: Organization::KIND,
+            id: *id,
+        };
+        self.ids[1..].iter().map(touched).collect()
+    }
+
+    async fn apply(&self, tx: &mut Tx<'_>) -> Result<()> {
+        use diesel_async::RunQueryDsl;
+
+        let now = tx.now();
+        sql_query("update directory_organizations set name = name || ' I', updated_at = $2 where id = any($1)")
+            .bind::<Array<SqlUuid>, _>(&self.ids)
+            .bind::<Timestamptz, _>(now)
+            .execute(tx.conn())
+            .await?;
+        Ok(())
+    }
+}
+
+async fn number(ctx: RequestContext, body: Json<Number>) -> Result<Json<Value>> {
+    ctx.execute(&body.0, |()| Json(json!({"ok": true}))).await
+}
+
+struct Setting {
+    app: TestApp,
+    acme: TenantCreated,
+    token: String,
+}
+
+impl Setting {
+    async fn new() -> Self {
+        let app = TestApp::builder(&[&MODULES[..], &[&MANY]].concat())
+            .through_proxy()
+            .pool_size(1)
+            .build()
+            .await;
+        let acme = tenant(&app, "Acme").await;
+        let token = admin(&acme, "");
+        Self { app, acme, token }
+    }
+
+    async fn organizations(&self, count: usize) -> Vec<Value> {
+        let mut made = Vec::with_capacity(count);
+        for index in 0..count {
+            let answer = organization(&self.app, &self.token, &format!("Part {index}"), json!(null)).await;
+            made.push(answer.json()["id"].clone());
+        }
+        made
+    }
+
+    async fn number(&self, ids: &[Value]) -> Value {
+        let request = self.app.request(Method::POST, "/many").bearer(&self.token);
+        let response = request.json(&json!({"ids": ids})).send().await;
+        response.operation().unwrap_or_else(|| panic!("{}", response.text()))
+    }
+
+    async fn rename(&self, id: &Value, name: &str) -> Value {
+        rename(&self.app, &self.token, id, name)
+            .await
+            .operation()
+            .expect("undoable")
+    }
+
+    /// Status and number of statements.
+    async fn undo(&self, operation: &Value) -> (u16, u64) {
+        let body = json!({"undoToken": operation["undoToken"]});
+        let ((status, _), statements) = self
+            .app
+            .count_statements(self.app.post(&self.token, &format!("{ACTIONS}/undo"), body))
+            .await;
+        (status, statements)
+    }
+
+    async fn redo(&self, operation: &Value) -> (u16, u64) {
+        let body = json!({"logId": operation["id"]});
+        let ((status, _), statements) = self
+            .app
+            .count_statements(self.app.post(&self.token, &format!("{ACTIONS}/redo"), body))
+            .await;
+        (status, statements)
+    }
+}
+
+fn text(id: &Value) -> &str {
+    id.as_str().expect("an id")
+}
+
+#[actix_web::test]
+async fn it_does_not_matter_how_many_resources_an_action_touched() {
+    let setting = Setting::new().await;
+    let ids = setting.organizations(25).await;
+    let mut counts = Vec::new();
+
+    // The first round prepares what a connection prepares once.
+    for count in [2, 2, 25] {
+        let operation = setting.number(&ids[..count]).await;
+        counts.push((setting.undo(&operation).await, setting.redo(&operation).await));
+    }
+
+    let names = "select count(*) as n from directory_organizations where name like '% I'";
+    assert_eq!(setting.app.rows(names).await[0]["n"], 25);
+    let [_, (undo, redo), many] = counts[..] else {
+        unreachable!("three rounds")
+    };
+    assert_eq!((undo.0, redo.0), (200, 200));
+    assert_eq!(many, (undo, redo));
+    assert!(undo.1 <= 20 && redo.1 <= 20, "{undo:?} {redo:?}");
+}
+
+#[actix_web::test]
+async fn it_does_not_matter_how_many_undone_entries_lie_above() {
+    let setting = Setting::new().await;
+    let ids = setting.organizations(14).await;
+    let (first, others) = ids.split_first().expect("14");
+    let lowest = setting.rename(first, "Lowest").await;
+    setting.undo(&lowest).await;
+    let (_, alone) = setting.redo(&lowest).await;
+    let mut counts = Vec::new();
+    let undone_above = async |ids: &[Value]| {
+        for id in ids {
+            let operation = setting.rename(id, "Above").await;
+            assert_eq!(setting.undo(&operation).await.0, 200);
+        }
+    };
+    let spoil = format!(
+        "update directory_organizations set name = name || '!' where id::text <> '{}'",
+        text(first)
+    );
+
+    for others in [&others[..1], &others[1..2], &others[2..]] {
+        let lowest = setting.rename(first, &format!("Lowest {}", counts.len())).await;
+        assert_eq!(setting.undo(&lowest).await.0, 200);
+        undone_above(others).await;
+        let refused = setting.redo(&lowest).await;
+        // What was changed behind the log can't be redone, and blocks nothing.
+        setting.app.sql(&spoil).await;
+        counts.push((refused, setting.redo(&lowest).await));
+    }
+
+    let [_, (refused, redone), many] = counts[..] else {
+        unreachable!("three rounds")
+    };
+    assert_eq!((refused.0, redone.0), (400, 200));
+    assert_eq!(many, (refused, redone), "one entry above, or twelve");
+    assert!(redone.1 <= alone + 3, "{redone:?} {alone}");
+}
+
+#[actix_web::test]
+async fn entries_whose_resource_has_moved_on_are_not_even_read() {
+    let setting = Setting::new().await;
+    let ids = setting.organizations(9).await;
+    let (first, others) = ids.split_first().expect("9");
+    let warm = setting.rename(first, "Warm").await;
+    setting.undo(&warm).await;
+    let (_, alone) = setting.redo(&warm).await;
+    let lowest = setting.rename(first, "Lowest").await;
+    setting.undo(&lowest).await;
+    for id in others {
+        let operation = setting.rename(id, "Above").await;
+        assert_eq!(setting.undo(&operation).await.0, 200);
+        setting.rename(id, "Moved on").await;
+    }
+
+    let redone = setting.redo(&lowest).await;
+
+    assert_eq!(redone, (200, alone));
+}
+
+#[actix_web::test]
+async fn a_touched_resource_outside_the_scope_stays_as_it_is() {
+    let setting = Setting::new().await;
+    let ids = setting.organizations(2).await;
+    let operation = setting.number(&ids).await;
+    let limited = admin(&setting.acme, text(&ids[0]));
+    let before = setting.app.image().await;
+
+    let body = json!({"undoToken": operation["undoToken"]});
+    let answer = setting.app.post(&limited, &format!("{ACTIONS}/undo"), body).await;
+
+    assert_eq!(answer, (400, json!({"error": "Undo token not available"})));
+    assert!(setting.app.image().await == before);
+}

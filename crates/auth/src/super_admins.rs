@@ -1,0 +1,86 @@
+//! The last super administrator stays (accounts specification, section 4.4): somebody must be able to repair what goes wrong.
+
+use backoffice_core::Result;
+use backoffice_core::db::Tx;
+use diesel::sql_types::{Bool, Nullable, Uuid as SqlUuid};
+use diesel::{QueryableByName, sql_query};
+use diesel_async::RunQueryDsl;
+use uuid::Uuid;
+
+use crate::Error;
+
+/// What is about to be closed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Closing {
+    /// A tenant.
+    Tenant(Uuid),
+    /// An organization.
+    Organization(Uuid),
+}
+
+/// Refuses a step after which no super administrator could sign in. For changes of users, roles and ACLs: only super administrators and
+/// the platform itself can take that right from somebody.
+pub(crate) async fn last_super_admin(tx: &mut Tx<'_>) -> Result<()> {
+    if !tx.context().rights().is_super_admin || find(tx, None).await?.elsewhere {
+        return Ok(());
+    }
+    Err(Error::LastSuperAdmin.into())
+}
+
+/// Whether all super administrators who can sign in belong to what is about to be closed, or was just closed in this transaction.
+/// Everybody who may close an organization can bring that about.
+pub(crate) async fn all_belong_to(tx: &mut Tx<'_>, closing: Closing) -> Result<bool> {
+    let found = find(tx, Some(closing)).await?;
+    Ok(found.inside && !found.elsewhere)
+}
+
+/// Where super administrators are who can sign in, what is closing counted as open.
+#[derive(Debug, QueryableByName)]
+struct Found {
+    #[diesel(sql_type = Bool)]
+    inside: bool,
+    #[diesel(sql_type = Bool)]
+    elsewhere: bool,
+}
+
+const FIND: &str = "\
+with granted as (
+    select a.tenant_id, a.user_id from auth_user_acls a where a.is_super_admin
+    union
+    select l.tenant_id, l.user_id from auth_role_acls a
+    join auth_user_roles l on l.role_tenant_id = a.tenant_id and l.role_id = a.role_id
+    where a.is_super_admin and not exists (
+        select 1 from auth_user_acls o where o.tenant_id = l.tenant_id and o.user_id = l.user_id)
+), able as (
+    select coalesce(u.tenant_id = $1 or u.organization_id = $2, false) as inside
+    from granted g join auth_users u on u.tenant_id = g.tenant_id and u.id = g.user_id
+    where u.deleted_at is null and u.is_active and u.is_confirmed and u.password_hash is not null
+      and (u.tenant_id in ('00000000-0000-0000-0000-000000000000', $1) or exists (
+          select 1 from directory_tenants t where t.tenant_id = u.tenant_id and t.is_active and t.deleted_at is null))
+      and (u.organization_id is null or u.organization_id = $2 or exists (
+          select 1 from directory_organizations o
+          where o.tenant_id = u.tenant_id and o.id = u.organization_id and o.is_active and o.deleted_at is null))
+)
+select coalesce(bool_or(inside), false) as inside, coalesce(bool_or(not inside), false) as elsewhere from able";
+
+/// Steps that might take the last one wait for each other, so that two of them do not each spare the other's.
+async fn find(tx: &mut Tx<'_>, closing: Option<Closing>) -> Result<Found> {
+    let (tenant, organization) = match closing {
+        None => (None, None),
+        Some(Closing::Tenant(id)) => (Some(id), None),
+        Some(Closing::Organization(id)) => (None, Some(id)),
+    };
+    sql_query("select pg_advisory_xact_lock(hashtext('auth.last_super_admin'))")
+        .execute(tx.conn())
+        .await?;
+    tx.across_tenants(|connection| {
+        Box::pin(async move {
+            Ok(sql_query(FIND)
+                .bind::<Nullable<SqlUuid>, _>(tenant)
+                .bind::<Nullable<SqlUuid>, _>(organization)
+                .get_result(connection)
+                .await?)
+        })
+    })
+    .await
+}

@@ -1,0 +1,351 @@
+//! Which tenant and which organizations a request is about (accounts specification, section 4.2).
+
+use actix_web::http::Method;
+use backoffice_core::http::{Access, Json as Answer, Routes};
+use backoffice_core::{Module, RequestContext, Result};
+use backoffice_test_support::TestResponse;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use crate::world::{World, account, id_of, login};
+
+const ORGANIZATIONS: &str = "/directory/organizations";
+const USERS: &str = "/auth/users";
+
+/// Tells where a write lands that names no organization.
+static LANDING: Module = Module {
+    name: "landing",
+    requires: &["auth"],
+    routes,
+    ..Module::EMPTY
+};
+
+fn routes(routes: &mut Routes) {
+    routes.post("/landing", Access::Authenticated, land);
+}
+
+async fn land(ctx: RequestContext) -> Result<Answer<Value>> {
+    Ok(Answer(json!({"organization": ctx.scope().write_organization})))
+}
+
+/// P > C > G, and Q beside them; somebody in each.
+struct Tree {
+    world: World,
+    p: Uuid,
+    c: Uuid,
+    g: Uuid,
+    q: Uuid,
+}
+
+impl Tree {
+    async fn new() -> Self {
+        let world = World::with_modules(&[&LANDING]).await;
+        let make = async |name: &str, parent: Option<Uuid>| {
+            let body = json!({"name": name, "parentId": parent});
+            let (status, made) = world.app.post(&world.a.token, ORGANIZATIONS, body).await;
+            assert_eq!(status, 201, "{made}");
+            let id = id_of(&made);
+            let email = format!("{}@alpha.test", name.to_lowercase());
+            account(&world.app, Some(world.a.id), Some(id), &email, &[], false).await;
+            id
+        };
+        let p = make("P", None).await;
+        let c = make("C", Some(p)).await;
+        let g = make("G", Some(c)).await;
+        let q = make("Q", None).await;
+        Self { world, p, c, g, q }
+    }
+
+    /// Somebody with all rights over users and organizations, limited to these organizations, at home in one.
+    async fn limited(&self, name: &str, home: Uuid, to: &[Uuid]) -> String {
+        let features = ["auth.users.*", "directory.organizations.*"];
+        self.world.role(name, &features, Some(to)).await;
+        let email = format!("{name}@alpha.test");
+        account(
+            &self.world.app,
+            Some(self.world.a.id),
+            Some(home),
+            &email,
+            &[name],
+            false,
+        )
+        .await;
+        login(&self.world.app, &email).await
+    }
+
+    async fn send(&self, method: Method, token: &str, path: &str, selection: &Selection) -> TestResponse {
+        let request = self.world.app.request(method.clone(), path).bearer(token);
+        let request = match selection {
+            Selection::None => request,
+            Selection::Header(id) => request.header("X-Organization-Id", &id.to_string()),
+            Selection::Cookie(id) => request.cookie("selected_org", &id.to_string()),
+        };
+        let request = if method == Method::GET {
+            request
+        } else {
+            request.json(&json!({}))
+        };
+        request.send().await
+    }
+
+    /// Names of the organizations that are seen, sorted.
+    async fn organizations(&self, token: &str, selection: &Selection) -> Vec<String> {
+        let response = self.send(Method::GET, token, ORGANIZATIONS, selection).await;
+        assert_eq!(response.status, 200, "{}", response.text());
+        names(&response.json(), "name")
+    }
+
+    async fn users(&self, token: &str, selection: &Selection) -> Vec<String> {
+        let response = self.send(Method::GET, token, USERS, selection).await;
+        assert_eq!(response.status, 200, "{}", response.text());
+        names(&response.json(), "organizationName")
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Selection {
+    None,
+    Header(Uuid),
+    Cookie(Uuid),
+}
+
+/// One member of the items, each value once, sorted.
+fn names(list: &Value, member: &str) -> Vec<String> {
+    let items = list["items"].as_array().expect("items");
+    let mut names: Vec<String> = items
+        .iter()
+        .map(|item| item[member].as_str().unwrap_or("null").to_owned())
+        .collect();
+    names.sort();
+    names.dedup();
+    names
+}
+
+#[actix_web::test]
+async fn acc_27_a_limited_caller_sees_its_organizations_and_what_lies_below() {
+    let tree = Tree::new().await;
+    let token = tree.limited("limited", tree.p, &[tree.p]).await;
+    let features = json!({"features": ["auth.users.list", "auth.users.edit", "auth.roles.list"]});
+    let granted = async |selection: Selection| {
+        let request = tree
+            .world
+            .app
+            .request(Method::POST, "/auth/feature-check")
+            .bearer(&token);
+        let request = match selection {
+            Selection::Header(id) => request.header("X-Organization-Id", &id.to_string()),
+            _ => request,
+        };
+        request.json(&features).send().await.json()["granted"].clone()
+    };
+
+    for seen in [
+        tree.organizations(&token, &Selection::None).await,
+        tree.users(&token, &Selection::None).await,
+    ] {
+        assert_eq!(seen, ["C", "G", "P"]);
+    }
+    let selected = Selection::Header(tree.c);
+    assert_eq!(tree.organizations(&token, &selected).await, ["C", "G"]);
+    assert_eq!(tree.users(&token, &Selection::Cookie(tree.c)).await, ["C", "G"]);
+    assert_eq!(
+        granted(selected).await,
+        granted(Selection::None).await,
+        "rights do not depend on it"
+    );
+}
+
+#[actix_web::test]
+async fn acc_27_an_organization_that_is_not_allowed_cannot_be_selected() {
+    let tree = Tree::new().await;
+    let token = tree.limited("limited", tree.p, &[tree.p]).await;
+
+    for foreign in [tree.q, tree.world.b.organization, Uuid::from_u128(7)] {
+        let (header, cookie) = (Selection::Header(foreign), Selection::Cookie(foreign));
+        let in_header = tree.send(Method::GET, &token, USERS, &header).await;
+        assert_eq!(
+            (in_header.status, in_header.json()),
+            (403, json!({"error": "Organization out of scope"}))
+        );
+        assert_eq!(
+            tree.users(&token, &cookie).await,
+            ["C", "G", "P"],
+            "reads go on without it"
+        );
+        let write = tree.send(Method::POST, &token, USERS, &cookie).await;
+        assert_eq!(
+            (write.status, &write.json()["code"]),
+            (403, &json!("selection_rejected"))
+        );
+    }
+}
+
+#[actix_web::test]
+async fn acc_27_an_empty_limit_shows_nothing() {
+    let tree = Tree::new().await;
+    let token = tree.limited("nowhere", tree.p, &[]).await;
+
+    assert_eq!(tree.organizations(&token, &Selection::None).await, [""; 0]);
+    assert_eq!(tree.users(&token, &Selection::None).await, [""; 0]);
+    let selecting = tree.send(Method::GET, &token, USERS, &Selection::Header(tree.p)).await;
+    assert_eq!(selecting.status, 403);
+    let (_, switcher) = tree.world.app.get(&token, "/directory/organization-switcher").await;
+    assert_eq!(
+        (&switcher["items"], &switcher["canViewAllOrganizations"]),
+        (&json!([]), &json!(false))
+    );
+}
+
+#[actix_web::test]
+async fn acc_27_a_moved_organization_is_seen_from_its_new_place_at_once() {
+    let tree = Tree::new().await;
+    let (above, beside) = (
+        tree.limited("above", tree.p, &[tree.p]).await,
+        tree.limited("beside", tree.q, &[tree.q]).await,
+    );
+    assert_eq!(tree.organizations(&beside, &Selection::None).await, ["Q"]);
+
+    let body = json!({"id": tree.c, "parentId": tree.q});
+    let (moved, _) = tree.world.app.put(&tree.world.a.token, ORGANIZATIONS, body).await;
+
+    assert_eq!(moved, 200);
+    assert_eq!(tree.organizations(&above, &Selection::None).await, ["P"]);
+    assert_eq!(tree.users(&beside, &Selection::None).await, ["C", "G", "Q"]);
+    let path = format!("{ORGANIZATIONS}?id={}", tree.g);
+    let (_, found) = tree.world.app.get(&beside, &path).await;
+    assert_eq!(found["items"][0]["pathLabel"], "Q / C / G");
+}
+
+#[actix_web::test]
+async fn acc_28_a_write_lands_in_the_selected_organization_or_the_own_one() {
+    let tree = Tree::new().await;
+    let landing = async |token: &str, selection: Selection| {
+        let response = tree.send(Method::POST, token, "/landing", &selection).await;
+        assert_eq!(response.status, 200, "{}", response.text());
+        response.json()["organization"].clone()
+    };
+    let token = tree.limited("limited", tree.p, &[tree.p]).await;
+    let away = tree.limited("away", tree.q, &[tree.p]).await;
+
+    assert_eq!(landing(&token, Selection::Header(tree.c)).await, json!(tree.c));
+    assert_eq!(landing(&token, Selection::Cookie(tree.g)).await, json!(tree.g));
+    assert_eq!(landing(&token, Selection::None).await, json!(tree.p));
+    assert_eq!(
+        landing(&away, Selection::None).await,
+        Value::Null,
+        "the own one is not allowed"
+    );
+    assert_eq!(landing(&tree.world.root, Selection::None).await, Value::Null);
+    let selected = Selection::Header(tree.c);
+    let response = tree.send(Method::POST, &tree.world.root, "/landing", &selected).await;
+    assert_eq!(response.status, 403, "of another tenant than the selected one");
+}
+
+#[actix_web::test]
+async fn acc_28_an_organization_outside_the_selection_is_refused() {
+    let tree = Tree::new().await;
+    let token = tree.limited("limited", tree.p, &[tree.p]).await;
+    let create = async |organization: Uuid| {
+        let request = tree.world.app.request(Method::POST, USERS).bearer(&token);
+        let request = request.header("X-Organization-Id", &tree.c.to_string());
+        let body = json!({"email": format!("{organization}@alpha.test"), "organizationId": organization});
+        let response = request.json(&body).send().await;
+        (response.status, response.json()["error"].clone())
+    };
+    let before = tree.world.app.image().await;
+
+    for outside in [tree.p, tree.q] {
+        assert_eq!(create(outside).await, (400, json!("Organization not found")));
+    }
+    assert!(tree.world.app.image().await == before);
+    assert_eq!(create(tree.g).await.0, 201);
+}
+
+#[actix_web::test]
+async fn acc_20_users_get_no_organization_that_the_caller_may_not_name() {
+    let tree = Tree::new().await;
+    let world = &tree.world;
+    let token = tree.limited("limited", tree.p, &[tree.p]).await;
+    let (_, list) = world.app.get(&token, &format!("{USERS}?search=g@alpha")).await;
+    let user = id_of(&list["items"][0]);
+    let before = world.app.image().await;
+    let refused = (400, json!({"error": "Organization not found"}));
+
+    for organization in [tree.q, world.b.organization, Uuid::from_u128(7)] {
+        let created = json!({"email": "new@alpha.test", "organizationId": organization});
+        assert_eq!(world.app.post(&token, USERS, created).await, refused);
+        let moved = json!({"id": user, "organizationId": organization});
+        assert_eq!(world.app.put(&token, USERS, moved).await, refused);
+    }
+    // A user never changes its tenant, whoever asks.
+    for organization in [world.b.organization, Uuid::from_u128(7)] {
+        let moved = json!({"id": user, "organizationId": organization});
+        assert_eq!(world.app.put(&world.root, USERS, moved).await, refused);
+    }
+    assert!(world.app.image().await == before);
+    let moved = json!({"id": user, "organizationId": tree.q});
+    assert_eq!(world.app.put(&world.root, USERS, moved).await.0, 200);
+}
+
+#[actix_web::test]
+async fn acc_29_a_super_administrator_sees_all_tenants_or_the_selected_one() {
+    let world = World::new().await;
+    world
+        .app
+        .post(&world.a.token, "/auth/roles", json!({"name": "Only A"}))
+        .await;
+    world
+        .app
+        .post(&world.b.token, "/auth/roles", json!({"name": "Only B"}))
+        .await;
+    let list = async |path: &str, tenant: Option<&str>| {
+        let request = world.app.request(Method::GET, path).bearer(&world.root);
+        let request = match tenant {
+            Some(tenant) => request.header("X-Tenant-Id", tenant),
+            None => request,
+        };
+        let response = request.send().await;
+        assert_eq!(response.status, 200, "{}", response.text());
+        response.json()
+    };
+    let a = world.a.id.to_string();
+
+    for all in [None, Some("all")] {
+        let users = names(&list(USERS, all).await, "tenantName");
+        assert_eq!(users, ["Alpha", "Beta", "null"], "{all:?}");
+        let roles = names(&list("/auth/roles", all).await, "name");
+        assert!(
+            ["Only A", "Only B", "superadmin"]
+                .iter()
+                .all(|name| roles.contains(&(*name).to_owned()))
+        );
+        assert_eq!(list("/directory/tenants", all).await["total"], 2);
+        assert_eq!(list(ORGANIZATIONS, all).await["total"], 2);
+    }
+    assert_eq!(names(&list(USERS, Some(&a)).await, "tenantName"), ["Alpha"]);
+    let roles = names(&list("/auth/roles", Some(&a)).await, "name");
+    assert!(roles.contains(&"Only A".to_owned()) && !roles.contains(&"Only B".to_owned()));
+    assert_eq!(names(&list("/directory/tenants", Some(&a)).await, "name"), ["Alpha"]);
+    assert_eq!(names(&list(ORGANIZATIONS, Some(&a)).await, "name"), ["Alpha"]);
+}
+
+#[actix_web::test]
+async fn acc_29_others_select_no_other_tenant() {
+    let world = World::new().await;
+    let (own, other) = (world.a.id.to_string(), world.b.id.to_string());
+    let status = async |method: Method, tenant: &str| {
+        let request = world.app.request(method, USERS).bearer(&world.a.token);
+        let response = request.header("X-Tenant-Id", tenant).send().await;
+        (response.status, response.json()["error"].clone())
+    };
+
+    for method in [Method::GET, Method::POST, Method::DELETE] {
+        for foreign in [other.as_str(), "00000000-0000-0000-0000-000000000007", "x"] {
+            let refused = (403, json!("Not authorized to target this tenant."));
+            assert_eq!(status(method.clone(), foreign).await, refused, "{method} {foreign}");
+        }
+    }
+    for allowed in [own.as_str(), "all"] {
+        assert_eq!(status(Method::GET, allowed).await.0, 200, "{allowed}");
+    }
+}
