@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::acl::Catalogue;
 use crate::config::{AppConfig, AuditConfig, Config, ConfigError, HttpConfig, RateLimitConfig};
 use crate::db::Database;
-use crate::http::{EndpointInfo, Routes};
+use crate::http::{EndpointInfo, Pages, Routes};
 use crate::ids::Ids;
 use crate::module::{Module, in_order};
 use crate::rate_limit::RateLimits;
@@ -97,7 +97,7 @@ impl Platform {
             (module.start)(&mut startup)?;
         }
         let provided = startup.finish();
-        Ok(Arc::new(Self {
+        let platform = Self {
             catalogue: catalogue(&modules),
             compiled: catalogue(&options.compiled),
             registry,
@@ -110,7 +110,9 @@ impl Platform {
             clock: options.clock,
             ids: options.ids,
             modules,
-        }))
+        };
+        Pages::of(&platform).check()?;
+        Ok(Arc::new(platform))
     }
 
     /// The enabled modules, each after what it requires.
