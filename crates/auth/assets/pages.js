@@ -4,6 +4,7 @@
 const lang = document.documentElement.lang;
 const texts = document.body.dataset;
 const title = document.title.split(" · ").pop();
+/** Left for the sign-in by the page for a new password. */
 const SAVED = "password-saved";
 
 /** Sends a form; never throws. A status of 0 means that there was no answer. */

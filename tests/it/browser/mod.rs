@@ -8,11 +8,11 @@ use std::net::TcpListener;
 
 use backoffice_auth::{NewAccount, create_account};
 use backoffice_test_support::TestAppBuilder;
-use driver::Browser;
+use driver::{Browser, browse};
 use secrecy::SecretString;
 use serde_json::{Value, json};
 
-use crate::world::{House, PASSWORD, World};
+use crate::world::{self, House, PASSWORD, World};
 
 /// Screens that people have: a desk, a phone, and the narrowest phone.
 const SCREENS: [(&str, u32, u32); 3] = [("desk", 1280, 900), ("phone", 375, 667), ("narrow", 320, 568)];
@@ -73,7 +73,36 @@ async fn look_at(browser: &Browser, name: &str) {
     browser.color_scheme("light").await;
 }
 
-/// What a screen reader would say of an element in the accessibility tree: its text, if the role is there.
+#[actix_web::test]
+async fn the_checks_find_what_they_look_for() {
+    let site = Site::of(world::builder()).await;
+    browse(async |browser| {
+        browser.open(&site.url("/login")).await;
+        let spoil = "document.querySelector('label[for=email]').textContent = ''; \
+                     const password = document.getElementById('password'); password.style.fontSize = '12px'; \
+                     password.setAttribute('aria-describedby', 'nothing'); \
+                     document.querySelector('.reveal').textContent = document.querySelector('.reveal').ariaLabel = ''; \
+                     document.querySelector('h1').style.color = 'rgb(200, 200, 200)'; \
+                     document.querySelector('main').style.minWidth = '3000px';";
+        browser.run(spoil).await;
+
+        let findings = browser.run(include_str!("checks.js")).await.to_string();
+
+        for part in [
+            "no label: <input id=\\\"email",
+            "smaller than 16 px: <input id=\\\"password",
+            "aria-describedby names nothing",
+            "no name: <button",
+            "contrast 1.67: <h1",
+            "px wide on 12",
+        ] {
+            assert!(findings.contains(part), "{part} in {findings}");
+        }
+    })
+    .await;
+}
+
+/// The text of an element as it is shown; null if there is none.
 async fn text_of(browser: &Browser, selector: &str) -> Value {
     browser
         .run(&format!(

@@ -62,6 +62,27 @@ async fn without_a_token_a_link_can_be_asked_for() {
 }
 
 #[actix_web::test]
+async fn every_language_asks_for_the_address() {
+    let site = Site::of(world::builder()).await;
+    browse(async |browser| {
+        for (lang, heading) in [
+            ("en", "Forgot your password?"),
+            ("pl", "Nie pamiętasz hasła?"),
+            ("es", "¿Has olvidado tu contraseña?"),
+            ("de", "Passwort vergessen?"),
+        ] {
+            browser.accept_language(lang).await;
+            browser.open(&site.url("/reset")).await;
+            view(browser, "request").await;
+
+            assert_eq!(text_of(browser, "[data-view=request] h1").await, heading);
+            look_at(browser, &format!("reset-{lang}")).await;
+        }
+    })
+    .await;
+}
+
+#[actix_web::test]
 #[ignore = "needs POST /auth/reset/confirm"]
 async fn the_link_of_a_mail_sets_a_password_and_leads_to_the_sign_in() {
     let site = Site::of(world::builder()).await;
