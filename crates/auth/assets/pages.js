@@ -173,6 +173,7 @@ function startLogin(form) {
 function startReset(request, form) {
   const { email } = request.elements;
   const { password, repeat } = form.elements;
+  const unchecked = document.querySelector('[data-view="unchecked"]');
   let token = null;
 
   const ask = (view, focus) => {
@@ -181,21 +182,26 @@ function startReset(request, form) {
     request.hidden = false;
   };
 
-  const takeToken = async (isFirst) => {
+  const validate = async () => {
+    show("checking");
+    alertIn(unchecked, "");
+    const answer = await post("reset/validate", { token });
+    if (answer.status !== 200) {
+      show("unchecked");
+      return alertIn(unchecked, trouble(answer));
+    }
+    if (!answer.body.valid) return ask("dead");
+    show("new", false);
+    password.focus();
+  };
+
+  const takeToken = (isFirst) => {
     token = new URLSearchParams(location.hash.slice(1)).get("token");
     // Nobody who looks at the address later, or goes back to it, finds the token there.
     history.replaceState(null, "", location.pathname + location.search);
     request.hidden = true;
-    if (token === null) return ask("request", !isFirst);
-    show("checking");
-    const answer = await post("reset/validate", { token });
-    if (answer.status !== 200) {
-      show("unchecked");
-      return alertIn(document.querySelector('[data-view="unchecked"]'), trouble(answer));
-    }
-    if (!answer.body.valid) return ask("dead");
-    show("new");
-    password.focus();
+    if (token === null) ask("request", !isFirst);
+    else validate();
   };
 
   onSubmit(request, async () => {
@@ -235,6 +241,7 @@ function startReset(request, form) {
   for (const link of document.querySelectorAll("nav a")) {
     link.addEventListener("click", () => { link.hash = token === null ? "" : new URLSearchParams({ token }).toString(); });
   }
+  document.getElementById("retry").addEventListener("click", validate);
   addEventListener("hashchange", () => takeToken(false));
   takeToken(true);
 }

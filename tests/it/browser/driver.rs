@@ -175,6 +175,13 @@ impl Browser {
         self.tools("Network.setExtraHTTPHeaders", headers).await;
     }
 
+    /// Whether the browser has a network.
+    pub(crate) async fn network(&self, is_there: bool) {
+        self.tools("Network.enable", json!({})).await;
+        let conditions = json!({"offline": !is_there, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1});
+        self.tools("Network.emulateNetworkConditions", conditions).await;
+    }
+
     /// What the console complained about since the last call, but for statuses of answers.
     pub(crate) async fn complaints(&self) -> Vec<String> {
         let entries = self.command("POST", "/se/log", json!({"type": "browser"})).await;

@@ -62,6 +62,32 @@ async fn without_a_token_a_link_can_be_asked_for() {
 }
 
 #[actix_web::test]
+async fn a_link_that_could_not_be_checked_can_be_checked_again() {
+    let site = Site::of(world::builder()).await;
+    browse(async |browser| {
+        browser.open(&site.url("/reset")).await;
+        view(browser, "request").await;
+        browser.network(false).await;
+
+        browser.run(&format!("location.hash = 'token={TOKEN}'")).await;
+        view(browser, "unchecked").await;
+        let alert = "[data-view=unchecked] [role=alert]";
+        browser.until(&format!("document.querySelector('{alert}').textContent")).await;
+
+        assert_eq!(browser.address().await, site.url("/reset"), "the token is gone");
+        let said = text_of(browser, alert).await;
+        assert_eq!(said, "The server cannot be reached. Check your connection and try again.");
+        look_at(browser, "reset-offline").await;
+        browser.network(true).await;
+        browser.run("window.asked = 0; const real = fetch; window.fetch = (...all) => { window.asked += 1; return real(...all); }").await;
+        browser.click("#retry").await;
+        browser.until("window.asked === 1 && document.querySelector('[data-view=checking]').hidden").await;
+        assert!(said != text_of(browser, alert).await);
+    })
+    .await;
+}
+
+#[actix_web::test]
 async fn every_language_asks_for_the_address() {
     let site = Site::of(world::builder()).await;
     browse(async |browser| {

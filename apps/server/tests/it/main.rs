@@ -4,4 +4,6 @@ mod configuration;
 #[cfg(feature = "auth")]
 mod crash;
 mod inspection;
+#[cfg(feature = "auth")]
+mod pages;
 mod support;

@@ -31,6 +31,7 @@ pub(super) const EN: Texts = Texts {
     sent_hint: "Nothing there after a few minutes? Look into your spam folder, or try another address.",
     to_sign_in: "Back to sign-in",
     checking: "Checking the link…",
+    retry: "Try again",
     dead_title: "This link does not work any more",
     dead_text: "It has expired, was used already, or is incomplete. Enter your e-mail address to get a new one.",
     new_title: "Set your password",

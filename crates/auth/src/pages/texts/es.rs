@@ -31,6 +31,7 @@ pub(super) const ES: Texts = Texts {
     sent_hint: "¿No ha llegado nada en unos minutos? Mira en la carpeta de correo no deseado o prueba con otra dirección.",
     to_sign_in: "Volver al inicio de sesión",
     checking: "Comprobando el enlace…",
+    retry: "Reintentar",
     dead_title: "Este enlace ya no funciona",
     dead_text: "Ha caducado, ya se ha utilizado o está incompleto. Escribe tu correo electrónico para recibir uno nuevo.",
     new_title: "Elige tu contraseña",

@@ -40,6 +40,7 @@ pub(super) struct Texts {
     pub(super) sent_hint: &'static str,
     pub(super) to_sign_in: &'static str,
     pub(super) checking: &'static str,
+    pub(super) retry: &'static str,
     pub(super) dead_title: &'static str,
     pub(super) dead_text: &'static str,
     pub(super) new_title: &'static str,

@@ -31,6 +31,7 @@ pub(super) const PL: Texts = Texts {
     sent_hint: "Po kilku minutach nadal nic nie ma? Zajrzyj do folderu ze spamem albo podaj inny adres.",
     to_sign_in: "Wróć do logowania",
     checking: "Sprawdzanie linku…",
+    retry: "Spróbuj ponownie",
     dead_title: "Ten link już nie działa",
     dead_text: "Link wygasł, został już użyty albo jest niekompletny. Podaj adres e-mail, aby otrzymać nowy.",
     new_title: "Ustaw hasło",
