@@ -96,7 +96,7 @@ impl<'a> Pages<'a> {
                 Err(ConfigError::new(format!("page {path} of module {module}"), what))
             };
             if !path.starts_with('/') || path == API_PREFIX || path.starts_with(&format!("{API_PREFIX}/")) {
-                return refused(format!("begins with / and stands outside of {API_PREFIX}"));
+                return refused(format!("must begin with / and stand outside of {API_PREFIX}"));
             }
             if let Some((other, _)) = self.declared[..index].iter().find(|(other, _)| other.path == path) {
                 return refused(format!("the module {} has a page there, too", other.module));
@@ -118,5 +118,62 @@ impl<'a> Pages<'a> {
                 .default_service(web::to(dispatch::not_found));
             service.service(resource.wrap(headers));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use actix_web::HttpResponse;
+
+    use super::*;
+    use crate::config::Config;
+    use crate::platform::PlatformOptions;
+
+    fn declared_at(module: &'static Module) -> Result<Vec<String>, ConfigError> {
+        let platform = Platform::new(PlatformOptions::new(&[module], Config::default()))?;
+        let infos = Pages::of(&platform).into_infos();
+        Ok(infos.into_iter().map(|page| page.path).collect())
+    }
+
+    fn at(pages: &mut Pages<'_>, path: &str) {
+        pages.get(path, || async { HttpResponse::Ok().finish() });
+    }
+
+    #[test]
+    fn a_page_stands_outside_of_the_api() {
+        static OUTSIDE: Module = Module {
+            pages: |pages| at(pages, "/apiary"),
+            ..Module::EMPTY
+        };
+        static INSIDE: Module = Module {
+            pages: |pages| at(pages, "/api/page"),
+            ..Module::EMPTY
+        };
+        static NOWHERE: Module = Module {
+            pages: |pages| at(pages, "page"),
+            ..Module::EMPTY
+        };
+
+        assert_eq!(declared_at(&OUTSIDE).expect("a platform"), ["/apiary"]);
+        for module in [&INSIDE, &NOWHERE] {
+            let error = declared_at(module).expect_err("not a page's path");
+            assert!(error.to_string().contains("must begin with /"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_path_has_one_page() {
+        static TWICE: Module = Module {
+            name: "twice",
+            pages: |pages| {
+                at(pages, "/page");
+                at(pages, "/page");
+            },
+            ..Module::EMPTY
+        };
+
+        let error = declared_at(&TWICE).expect_err("two pages");
+
+        assert!(error.to_string().contains("/page of module twice"), "{error}");
     }
 }
