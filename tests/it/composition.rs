@@ -80,6 +80,20 @@ async fn each_set_documents_exactly_its_endpoints() {
 }
 
 #[actix_web::test]
+async fn each_set_shows_exactly_its_pages() {
+    for set in sets() {
+        let app = app(set).await;
+
+        for (path, module) in [("/login", "auth"), ("/reset", "auth")] {
+            let page = app.request_outside(Method::GET, path).send().await;
+
+            let is_enabled = set.iter().any(|one| one.name == module);
+            assert_eq!(page.status, if is_enabled { 200 } else { 404 }, "{path}");
+        }
+    }
+}
+
+#[actix_web::test]
 async fn a_module_that_is_not_enabled_has_no_table() {
     for set in sets() {
         let tables = app(set).await.tables().await;

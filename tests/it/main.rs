@@ -2,6 +2,7 @@
 
 mod audit;
 mod bad_input;
+mod browser;
 mod call;
 mod composition;
 mod endpoints;

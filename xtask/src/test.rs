@@ -9,11 +9,19 @@ use crate::workspace::Workspace;
 
 /// Names the server for the tests: a superuser's `postgres://` URL.
 const VARIABLE: &str = "BACKOFFICE_TEST_DATABASE";
+/// What the tests of the pages need.
+const BROWSER: [&str; 2] = ["chromium", "chromedriver"];
 /// Goes on after a failed test; both runners know it.
 pub(crate) const NO_FAIL_FAST: &str = "--no-fail-fast";
 
 /// Runs all tests, or those that the arguments select, on a cluster that ends with them.
 pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<Outcome> {
+    if !BROWSER
+        .iter()
+        .all(|program| succeeds(Command::new(program).arg("--version")))
+    {
+        say("chromium and chromedriver are not installed; the tests of the pages fail in CI and do nothing elsewhere");
+    }
     if let Ok(url) = std::env::var(VARIABLE) {
         say(&format!("using the server that {VARIABLE} names"));
         return run_on(&url, workspace, arguments);

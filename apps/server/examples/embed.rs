@@ -1,4 +1,4 @@
-//! Another actix-web program with `auth` and `audit-logs` below its `/api`. The database is migrated already
+//! Another actix-web program with `auth` and `audit-logs` below its `/api`, and the pages of both. The database is migrated already
 //! (`backoffice migrate`); `DATABASE_URL` names the application's role, `JWT_SECRET` has at least 32 bytes.
 
 use std::env;
@@ -7,7 +7,7 @@ use std::error::Error;
 use actix_web::{App, HttpServer, web};
 use backoffice_core::Module;
 use backoffice_core::config::Config;
-use backoffice_server::{Composition, api};
+use backoffice_server::{Composition, api, pages};
 
 static MODULES: [&Module; 3] = [
     &backoffice_directory::MODULE,
@@ -31,9 +31,11 @@ async fn main() -> Result<(), Box<dyn Error>> {
         }
     }
     let server = HttpServer::new(move || {
+        let runtime = office.worker(WORKERS);
         App::new()
             .route("/", web::get().to(async || "The program's own page"))
-            .configure(api(office.worker(WORKERS)))
+            .configure(pages(runtime.clone()))
+            .configure(api(runtime))
     });
     server.workers(WORKERS).bind(("127.0.0.1", 8000))?.run().await?;
     Ok(())

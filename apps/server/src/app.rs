@@ -6,7 +6,7 @@ use std::sync::Arc;
 use actix_web::web;
 use backoffice_core::config::Config;
 use backoffice_core::db::{Database, DatabaseOptions};
-use backoffice_core::http::{Routes, not_found};
+use backoffice_core::http::{Pages, Routes, not_found};
 use backoffice_core::{API_PREFIX, Module, Platform, PlatformOptions, Runtime};
 use secrecy::SecretString;
 
@@ -113,6 +113,12 @@ impl Backoffice {
             database: self.database.for_worker(connections),
         }
     }
+}
+
+/// Mounts the pages of the modules: `App::new().configure(pages(runtime.clone())).configure(api(runtime))`. A program with pages of its
+/// own at those paths leaves them out.
+pub fn pages(runtime: Runtime) -> impl FnOnce(&mut web::ServiceConfig) {
+    move |service| Pages::of(&runtime.platform).configure(&runtime, service)
 }
 
 /// Mounts the API below `/api`: `App::new().configure(api(office.worker(workers)))`.

@@ -16,5 +16,5 @@ mod private_database;
 pub mod secrets;
 mod serve;
 
-pub use app::{Backoffice, Composition, api};
+pub use app::{Backoffice, Composition, api, pages};
 pub use error::{Error, Result};

@@ -9,7 +9,7 @@ use backoffice_core::http::not_found;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::admin::{self, Readiness};
-use crate::app::{Backoffice, api};
+use crate::app::{Backoffice, api, pages};
 use crate::config::Settings;
 use crate::first_start::{self, Welcome};
 use crate::host::{Host, Purpose};
@@ -64,6 +64,7 @@ fn api_server(office: &Backoffice, listen: SocketAddr) -> Result<Server> {
         let runtime = office.worker(workers);
         App::new()
             .app_data(web::Data::new(runtime.clone()))
+            .configure(pages(runtime.clone()))
             .configure(api(runtime))
             .default_service(web::to(not_found))
     });

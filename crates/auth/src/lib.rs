@@ -16,6 +16,7 @@ mod grants;
 mod http;
 mod interceptors;
 mod login;
+mod pages;
 mod password;
 mod revocation;
 mod schema;
@@ -54,6 +55,7 @@ pub static MODULE: Module = Module {
     config_sections: &["auth"],
     migrations: Some(MIGRATIONS),
     routes: http::routes,
+    pages: pages::pages,
     register,
     start,
     seed: seed::tenant,

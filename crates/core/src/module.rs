@@ -7,7 +7,7 @@ use crate::acl::{DefaultGrant, Feature};
 use crate::config::ConfigError;
 use crate::db::{Migrations, Tx};
 use crate::error::{ErrorShape, Result as CoreResult};
-use crate::http::Routes;
+use crate::http::{Pages, Routes};
 use crate::platform::Runtime;
 use crate::registry::{Registry, Startup};
 
@@ -79,6 +79,8 @@ pub struct Module {
     pub migrations: Option<Migrations>,
     /// Declares its endpoints.
     pub routes: fn(&mut Routes),
+    /// Declares its pages outside of the API.
+    pub pages: fn(&mut Pages<'_>),
     /// Registers its commands, entities and interceptors.
     pub register: fn(&mut Registry),
     /// Reads its configuration and provides what it offers to others at run time.
@@ -111,6 +113,7 @@ impl Module {
         errors: ErrorShape::Error,
         migrations: None,
         routes: |_| {},
+        pages: |_| {},
         register: |_| {},
         start: |_| Ok(()),
         seed: |_, _| Box::pin(async { Ok(()) }),

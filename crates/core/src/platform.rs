@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::acl::Catalogue;
 use crate::config::{AppConfig, AuditConfig, Config, ConfigError, HttpConfig, RateLimitConfig};
 use crate::db::Database;
-use crate::http::{EndpointInfo, Routes};
+use crate::http::{EndpointInfo, Pages, Routes};
 use crate::ids::Ids;
 use crate::jobs::{Bell, JobsConfig};
 use crate::mail::{self, Mailer};
@@ -107,7 +107,7 @@ impl Platform {
         let provided = startup.finish();
         let configured = mail::of_config(&config, &options.ids)?;
         let mailer = configured.map(|configured| options.mailer.unwrap_or(configured));
-        Ok(Arc::new(Self {
+        let platform = Self {
             catalogue: catalogue(&modules),
             compiled: catalogue(&options.compiled),
             registry,
@@ -123,7 +123,9 @@ impl Platform {
             mailer,
             bell: Bell::default(),
             modules,
-        }))
+        };
+        Pages::of(&platform).check()?;
+        Ok(Arc::new(platform))
     }
 
     /// The enabled modules, each after what it requires.

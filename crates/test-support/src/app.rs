@@ -1,13 +1,14 @@
 //! The composed platform, driven in the process of the test.
 
 use std::cell::RefCell;
+use std::net::TcpListener;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use actix_web::dev::{Service, ServiceResponse};
+use actix_web::dev::{ServerHandle, Service, ServiceResponse};
 use actix_web::http::Method;
-use actix_web::{App, HttpRequest, body, rt, test, web};
-use backoffice_core::http::{Routes, not_found};
+use actix_web::{App, HttpRequest, HttpServer, body, rt, test, web};
+use backoffice_core::http::{Pages, Routes, not_found};
 use backoffice_core::ids::Ids;
 use backoffice_core::time::Clock;
 use backoffice_core::{API_PREFIX, Module, Platform, RequestContext, Runtime, Timestamp};
@@ -28,6 +29,7 @@ pub struct TestApp {
     ids: Ids,
     proxy: Option<FaultProxy>,
     background: RefCell<Vec<rt::task::JoinHandle<()>>>,
+    servers: RefCell<Vec<ServerHandle>>,
     database: Rc<TestDatabase>,
 }
 
@@ -70,6 +72,7 @@ impl TestApp {
             ids,
             proxy,
             background: RefCell::default(),
+            servers: RefCell::default(),
             database,
         }
     }
@@ -94,6 +97,23 @@ impl TestApp {
             .iter()
             .filter_map(|module| (module.background)(self.runtime.clone()));
         self.background.borrow_mut().extend(work.map(rt::spawn));
+    }
+
+    /// Serves the same platform over HTTP, for browsers, on a thread and a pool of its own until this value goes.
+    ///
+    /// # Panics
+    /// When the listener can't be served.
+    pub fn serve(&self, listener: TcpListener) {
+        let (builder, clock, ids) = (self.builder.clone(), Arc::clone(&self.clock), self.ids.clone());
+        let url = self.database.application_url();
+        let server = HttpServer::new(move || {
+            let runtime = builder.runtime(url.clone(), Arc::clone(&clock), ids.clone());
+            App::new().configure(services(&runtime))
+        });
+        let server = server.workers(1).disable_signals().listen(listener);
+        let server = server.expect("the listener can be served").run();
+        self.servers.borrow_mut().push(server.handle());
+        rt::spawn(server);
     }
 
     /// A request to a path below the API prefix, query included.
@@ -234,19 +254,30 @@ impl Drop for TestApp {
         for work in self.background.get_mut() {
             work.abort();
         }
+        for server in self.servers.get_mut() {
+            // Asked to end here; nobody waits for it.
+            drop(server.stop(false));
+        }
     }
 }
 
 /// The services in the composition of the host.
+fn services(runtime: &Runtime) -> impl FnOnce(&mut web::ServiceConfig) {
+    move |service| {
+        let routes = Routes::of(runtime.platform.modules());
+        let api = web::scope(API_PREFIX)
+            .configure(|service| routes.configure(runtime, service))
+            .default_service(web::to(not_found));
+        Pages::of(&runtime.platform).configure(runtime, service);
+        service
+            .app_data(web::Data::new(runtime.clone()))
+            .service(api)
+            .default_service(web::to(|request: HttpRequest| not_found(request)));
+    }
+}
+
 async fn handler(runtime: &Runtime) -> Handler {
-    let routes = Routes::of(runtime.platform.modules());
-    let api = web::scope(API_PREFIX)
-        .configure(|service| routes.configure(runtime, service))
-        .default_service(web::to(not_found));
-    let app = App::new()
-        .app_data(web::Data::new(runtime.clone()))
-        .service(api)
-        .default_service(web::to(|request: HttpRequest| not_found(request)));
+    let app = App::new().configure(services(runtime));
     let service = Rc::new(test::init_service(app).await);
     Box::new(move |request| {
         let service = Rc::clone(&service);

@@ -84,13 +84,13 @@ async fn account(folder: &Folder, database: &TestDatabase) -> String {
         .to_owned()
 }
 
-struct Server {
+pub(crate) struct Server {
     child: Child,
     api: SocketAddr,
 }
 
 impl Server {
-    fn start(folder: &Folder, database: &TestDatabase) -> Self {
+    pub(crate) fn start(folder: &Folder, database: &TestDatabase) -> Self {
         let (api, admin) = (free_address(), free_address());
         let mut program = Command::new(env!("CARGO_BIN_EXE_backoffice"));
         for (name, _) in std::env::vars_os() {
@@ -112,7 +112,7 @@ impl Server {
         Self { child, api }
     }
 
-    async fn wait_for(&self, path: &str, token: &str) {
+    pub(crate) async fn wait_for(&self, path: &str, token: &str) {
         let started = Instant::now();
         loop {
             let answer = Connection::open(self.api).and_then(|mut one| one.send("GET", path, token, None));

@@ -6,4 +6,6 @@ mod crash;
 #[cfg(feature = "auth")]
 mod directory;
 mod inspection;
+#[cfg(feature = "auth")]
+mod pages;
 mod support;

@@ -3,6 +3,7 @@
 mod acl;
 mod caller;
 mod organizations;
+mod pages;
 mod roles;
 mod scope;
 mod sessions;

@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 pub(crate) const PASSWORD: &str = "correct horse battery";
 
-const CONFIG: &str = r#"
+pub(crate) const CONFIG: &str = r#"
 [auth.jwt]
 keys = [{ kid = "test", secret = "0123456789012345678901234567890123456789" }]
 [auth.argon2]
@@ -35,13 +35,15 @@ pub(crate) struct World {
     pub(crate) root: String,
 }
 
+/// The modules of every world.
+pub(crate) const MODULES: [&Module; 3] = [
+    &backoffice_directory::MODULE,
+    &backoffice_auth::MODULE,
+    &backoffice_audit_logs::MODULE,
+];
+
 fn builder(extra: &[&'static Module]) -> TestAppBuilder {
-    let own: [&'static Module; 3] = [
-        &backoffice_directory::MODULE,
-        &backoffice_auth::MODULE,
-        &backoffice_audit_logs::MODULE,
-    ];
-    TestApp::builder(&[&own, extra].concat())
+    TestApp::builder(&[&MODULES, extra].concat())
 }
 
 impl World {

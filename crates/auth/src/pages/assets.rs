@@ -1,0 +1,73 @@
+//! Style, script and icon of the pages. Their addresses name their content, so browsers may keep them for good.
+
+use std::fmt::Write;
+
+use actix_web::http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use actix_web::{HttpResponse, web};
+use backoffice_core::http::Pages;
+use sha2::{Digest, Sha256};
+
+const STYLE: &str = include_str!("../../assets/pages.css");
+const SCRIPT: &str = include_str!("../../assets/pages.js");
+const ICON: &str = include_str!("../../assets/icon.svg");
+
+/// Name, type and content.
+const FILES: [(&str, &str, &str); 3] = [
+    ("pages.css", "text/css; charset=utf-8", STYLE),
+    ("pages.js", "text/javascript; charset=utf-8", SCRIPT),
+    ("icon.svg", "image/svg+xml", ICON),
+];
+
+/// Addresses of the files.
+pub(super) struct Assets {
+    pub(super) style: String,
+    pub(super) script: String,
+    pub(super) icon: String,
+}
+
+impl Assets {
+    pub(super) fn new() -> Self {
+        let version = version();
+        let address = |name: &str| format!("/assets/auth/{version}/{name}");
+        Self {
+            style: address("pages.css"),
+            script: address("pages.js"),
+            icon: address("icon.svg"),
+        }
+    }
+}
+
+/// The version in an address may be that of another process while a new release is being rolled out. It gets what is here, but must not keep it.
+pub(super) fn declare(pages: &mut Pages<'_>) {
+    let current = version();
+    for (name, content_type, content) in FILES {
+        let current = current.clone();
+        pages.get(
+            format!("/assets/auth/{{version:[0-9a-f]{{16}}}}/{name}"),
+            move |version: web::Path<String>| {
+                let keep = match *version == current {
+                    true => "public, max-age=31536000, immutable",
+                    false => "no-store",
+                };
+                let answer = HttpResponse::Ok()
+                    .insert_header((CONTENT_TYPE, content_type))
+                    .insert_header((CACHE_CONTROL, keep))
+                    .body(content);
+                std::future::ready(answer)
+            },
+        );
+    }
+}
+
+/// The first 16 hexadecimal digits of a hash over all of them.
+fn version() -> String {
+    let mut hash = Sha256::new();
+    for (_, _, content) in FILES {
+        hash.update(content);
+    }
+    hash.finalize()[..8].iter().fold(String::new(), |mut text, byte| {
+        // Writing to a string does not fail.
+        let _written = write!(text, "{byte:02x}");
+        text
+    })
+}

@@ -1,0 +1,149 @@
+//! In which language a page is shown: as the cookie says, else as the browser prefers, else the default.
+
+use actix_web::HttpRequest;
+use actix_web::http::header::ACCEPT_LANGUAGE;
+use backoffice_core::config::Config;
+use serde::Deserialize;
+
+use super::texts::{ALL, Texts};
+
+/// Cookie with the locale that was chosen.
+const COOKIE: &str = "locale";
+
+/// Section `i18n`; the directory, which owns it, has checked it.
+#[derive(Debug, Deserialize)]
+#[serde(default)]
+struct I18n {
+    locales: Vec<String>,
+    default: String,
+}
+
+impl Default for I18n {
+    fn default() -> Self {
+        Self {
+            locales: ALL.iter().map(|texts| texts.code.to_owned()).collect(),
+            default: "en".to_owned(),
+        }
+    }
+}
+
+/// The languages that pages are offered in: those that are configured and written.
+pub(super) struct Locales {
+    offered: Vec<&'static Texts>,
+    default: &'static Texts,
+}
+
+impl Locales {
+    pub(super) fn read(config: &Config) -> Self {
+        let i18n: I18n = config.section("i18n").unwrap_or_default();
+        let mut offered: Vec<&'static Texts> = i18n.locales.iter().filter_map(|code| written(code)).collect();
+        if offered.is_empty() {
+            offered.push(ALL[0]);
+        }
+        let default = offered.iter().find(|texts| texts.code == i18n.default);
+        Self {
+            default: default.copied().unwrap_or(offered[0]),
+            offered,
+        }
+    }
+
+    pub(super) fn offered(&self) -> impl Iterator<Item = &'static Texts> {
+        self.offered.iter().copied()
+    }
+
+    pub(super) fn of(&self, request: &HttpRequest) -> &'static Texts {
+        let chosen = request.cookie(COOKIE).and_then(|cookie| self.find(cookie.value()));
+        let accepted = || {
+            let headers = request.headers().get_all(ACCEPT_LANGUAGE);
+            let ranges = headers
+                .filter_map(|value| value.to_str().ok())
+                .flat_map(|text| text.split(','));
+            self.best(ranges)
+        };
+        chosen.or_else(accepted).unwrap_or(self.default)
+    }
+
+    fn find(&self, tag: &str) -> Option<&'static Texts> {
+        let tag = tag.trim();
+        let base = tag.split(['-', '_']).next().unwrap_or(tag);
+        self.offered().find(|texts| base.eq_ignore_ascii_case(texts.code))
+    }
+
+    /// The offered language of the highest weight; of equal ones the first.
+    fn best<'a>(&self, ranges: impl Iterator<Item = &'a str>) -> Option<&'static Texts> {
+        let mut best: Option<(u16, &'static Texts)> = None;
+        for range in ranges.take(50) {
+            let (tag, parameters) = range.split_once(';').unwrap_or((range, ""));
+            let weight = match parameters.trim().strip_prefix("q=") {
+                Some(number) => thousandths(number.trim()),
+                None => 1000,
+            };
+            let found = match tag.trim() {
+                "*" => Some(self.default),
+                tag => self.find(tag),
+            };
+            if let Some(texts) = found
+                && weight > best.map_or(0, |(highest, _)| highest)
+            {
+                best = Some((weight, texts));
+            }
+        }
+        best.map(|(_, texts)| texts)
+    }
+}
+
+fn written(code: &str) -> Option<&'static Texts> {
+    ALL.iter().copied().find(|texts| texts.code == code)
+}
+
+/// `0.8` as 800. What is no number counts nothing.
+fn thousandths(number: &str) -> u16 {
+    match number.parse::<f32>() {
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "between 0 and 1000"
+        )]
+        Ok(weight) if (0.0..=1.0).contains(&weight) => (weight * 1000.0) as u16,
+        _ => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use actix_web::test::TestRequest;
+
+    use super::*;
+
+    fn shown(cookie: Option<&str>, accepted: &str) -> &'static str {
+        let locales = Locales::read(&Config::default());
+        let mut request = TestRequest::default().insert_header((ACCEPT_LANGUAGE, accepted));
+        if let Some(value) = cookie {
+            request = request.cookie(actix_web::cookie::Cookie::new(COOKIE, value.to_owned()));
+        }
+        locales.of(&request.to_http_request()).code
+    }
+
+    #[test]
+    fn the_cookie_comes_before_the_browser_and_the_browser_before_the_default() {
+        assert_eq!(shown(Some("de"), "pl"), "de");
+        assert_eq!(shown(Some("xx"), "pl-PL,pl;q=0.9,en;q=0.8"), "pl");
+        assert_eq!(shown(None, "fr, es;q=0.5, de;q=0.7"), "de");
+        assert_eq!(shown(None, "fr, pl;q=0"), "en");
+        assert_eq!(shown(None, "*"), "en");
+        assert_eq!(shown(None, "pl;q=nonsense, es_MX;q=0.1"), "es");
+    }
+
+    #[test]
+    fn a_language_that_is_not_configured_is_not_offered() {
+        let config = Config::from_toml("[i18n]\nlocales = ['pl', 'fr']\ndefault = 'pl'").expect("toml");
+        let locales = Locales::read(&config);
+
+        let request = TestRequest::default()
+            .insert_header((ACCEPT_LANGUAGE, "en"))
+            .to_http_request();
+
+        assert_eq!(locales.of(&request).code, "pl");
+        assert_eq!(locales.offered().count(), 1);
+    }
+}

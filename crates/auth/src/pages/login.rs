@@ -1,0 +1,31 @@
+//! The sign-in.
+
+use std::collections::HashMap;
+
+use actix_web::{HttpRequest, HttpResponse, web};
+use askama::Template;
+use uuid::Uuid;
+
+use super::{Frame, Site, answer};
+
+#[derive(Template)]
+#[template(path = "login.html")]
+struct LoginPage<'a> {
+    frame: Frame<'a>,
+    /// Where to go afterwards. The sign-in itself judges whether that is safe.
+    redirect: Option<String>,
+    tenant: Option<Uuid>,
+}
+
+pub(super) fn page(site: &Site, request: &HttpRequest) -> HttpResponse {
+    let query = web::Query::<HashMap<String, String>>::from_query(request.query_string());
+    let mut query = query.map(web::Query::into_inner).unwrap_or_default();
+    let frame = site.frame(request);
+    let texts = frame.texts;
+    let page = LoginPage {
+        frame,
+        redirect: query.remove("redirect").filter(|target| !target.is_empty()),
+        tenant: query.remove("tenant").and_then(|text| text.parse().ok()),
+    };
+    answer(&page, texts)
+}

@@ -1,0 +1,156 @@
+//! The pages for people: where redirects to the sign-in and the links of mails lead.
+
+mod assets;
+mod locale;
+mod login;
+mod reset;
+mod texts;
+
+use std::sync::Arc;
+
+use actix_web::http::header::{CACHE_CONTROL, CONTENT_LANGUAGE, VARY};
+use actix_web::{HttpRequest, HttpResponse};
+use askama::Template;
+use backoffice_core::http::Pages;
+
+use crate::accounts::Accounts;
+use assets::Assets;
+use locale::Locales;
+use texts::Texts;
+
+/// Where links for setting a password lead.
+const RESET_PATH: &str = "/reset";
+/// Longest query that a page carries on.
+const LONGEST_QUERY: usize = 1500;
+
+pub(crate) fn pages(pages: &mut Pages<'_>) {
+    let platform = pages.platform();
+    let Some(accounts) = platform.provided().get::<Accounts>() else {
+        return;
+    };
+    let site = Arc::new(Site {
+        login_path: platform.app().login_path.clone(),
+        locales: Locales::read(platform.config()),
+        assets: Assets::new(),
+        password_length: (accounts.config.password.min_length, accounts.config.password.max_length),
+    });
+    assets::declare(pages);
+    // With a sign-in elsewhere there is nothing to show here.
+    if let Some(path) = own_path(&site.login_path) {
+        let site = Arc::clone(&site);
+        pages.get(path, move |request: HttpRequest| {
+            std::future::ready(login::page(&site, &request))
+        });
+    }
+    pages.get(RESET_PATH, move |request: HttpRequest| {
+        std::future::ready(reset::page(&site, &request))
+    });
+}
+
+/// What the pages are made of.
+struct Site {
+    login_path: String,
+    locales: Locales,
+    assets: Assets,
+    password_length: (usize, usize),
+}
+
+/// What every page shows.
+struct Frame<'a> {
+    texts: &'static Texts,
+    /// The languages that may be chosen, with the addresses that choose them.
+    languages: Vec<Language>,
+    assets: &'a Assets,
+    /// The sign-in, with what was asked of it.
+    login: String,
+    /// Path and query of the page for a new password.
+    reset: String,
+    rules: String,
+    too_short: String,
+    too_long: String,
+}
+
+struct Language {
+    texts: &'static Texts,
+    is_current: bool,
+    href: String,
+}
+
+impl Site {
+    fn frame(&self, request: &HttpRequest) -> Frame<'_> {
+        let texts = self.locales.of(request);
+        let query = match request.query_string() {
+            "" => String::new(),
+            query if query.len() > LONGEST_QUERY => String::new(),
+            query => format!("?{query}"),
+        };
+        let here = format!("{}{query}", request.path());
+        let language = |offered: &'static Texts| Language {
+            texts: offered,
+            is_current: offered.code == texts.code,
+            href: format!("/api/auth/locale?locale={}&redirect={}", offered.code, encoded(&here)),
+        };
+        let (shortest, longest) = self.password_length;
+        let with_length = |text: &str| {
+            text.replace("{min}", &shortest.to_string())
+                .replace("{max}", &longest.to_string())
+        };
+        Frame {
+            texts,
+            languages: self.locales.offered().map(language).collect(),
+            assets: &self.assets,
+            login: format!("{}{query}", self.login_path),
+            reset: format!("{RESET_PATH}{query}"),
+            rules: with_length(texts.rules),
+            too_short: with_length(texts.too_short),
+            too_long: with_length(texts.too_long),
+        }
+    }
+}
+
+/// The path of the sign-in if it is one of this site and a plain one: `None` for `https://id.example/` and for what only looks like a path.
+fn own_path(login_path: &str) -> Option<&str> {
+    let path = login_path.split(['?', '#']).next().unwrap_or_default();
+    let is_plain = path.bytes().all(|b| b.is_ascii_alphanumeric() || b"/-_.~".contains(&b));
+    (path.starts_with('/') && !path.starts_with("//") && is_plain).then_some(path)
+}
+
+/// A value of a query.
+fn encoded(value: &str) -> String {
+    askama::filters::urlencode_strict(value).map_or_else(|_| String::new(), |text| text.to_string())
+}
+
+fn answer<T: Template>(page: &T, texts: &Texts) -> HttpResponse {
+    match page.render() {
+        Ok(html) => HttpResponse::Ok()
+            .content_type("text/html; charset=utf-8")
+            .insert_header((CACHE_CONTROL, "no-store"))
+            .insert_header((CONTENT_LANGUAGE, texts.code))
+            .insert_header((VARY, "Cookie, Accept-Language"))
+            .body(html),
+        Err(error) => {
+            tracing::error!(%error, "a page can't be written");
+            HttpResponse::InternalServerError().finish()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::own_path;
+
+    #[test]
+    fn only_a_path_of_this_site_has_a_page() {
+        assert_eq!(own_path("/login"), Some("/login"));
+        assert_eq!(own_path("/office/sign-in?from=api"), Some("/office/sign-in"));
+        for elsewhere in [
+            "https://id.example/login",
+            "//id.example",
+            "login",
+            "/{tenant}/login",
+            "",
+        ] {
+            assert_eq!(own_path(elsewhere), None, "{elsewhere}");
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! Pages: what a browser shows to people who follow a link or a redirect. They stand outside of the API prefix.
+
+use actix_web::http::header::{CONTENT_SECURITY_POLICY, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS};
+use actix_web::middleware::DefaultHeaders;
+use actix_web::{FromRequest, Handler, Resource, Responder, guard, web};
+
+use super::dispatch;
+use crate::config::ConfigError;
+use crate::module::Module;
+use crate::platform::{API_PREFIX, Platform, Runtime};
+
+/// Own files only, no code inside of a page, no frame around it.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; \
+                      form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+
+/// What is declared of a page, as data.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PageInfo {
+    /// The module that declares it.
+    pub module: &'static str,
+    /// Its path, as actix-web's router reads it.
+    pub path: String,
+}
+
+type Route = Box<dyn Fn() -> actix_web::Route>;
+
+/// The pages of the enabled modules. They are read with `GET`, seen by everybody, and no part of the API document.
+pub struct Pages<'a> {
+    platform: &'a Platform,
+    module: &'static Module,
+    declared: Vec<(PageInfo, Route)>,
+}
+
+impl std::fmt::Debug for Pages<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list()
+            .entries(self.declared.iter().map(|(info, _)| info))
+            .finish()
+    }
+}
+
+impl<'a> Pages<'a> {
+    /// The pages of this platform's modules.
+    #[must_use]
+    pub fn of(platform: &'a Platform) -> Self {
+        static NOBODY: Module = Module::EMPTY;
+        let mut pages = Self {
+            platform,
+            module: &NOBODY,
+            declared: Vec::new(),
+        };
+        for module in platform.modules() {
+            pages.module = module;
+            (module.pages)(&mut pages);
+        }
+        pages
+    }
+
+    /// The platform, for what a module lets its configuration decide: paths, for example.
+    #[must_use]
+    pub fn platform(&self) -> &'a Platform {
+        self.platform
+    }
+
+    /// Declares the page at a path. The handler is one of actix-web's; `web::Data<Runtime>` is there for it. The answer gets the
+    /// headers that every page has, unless it brings its own.
+    pub fn get<F, Args>(&mut self, path: impl Into<String>, handler: F) -> &mut Self
+    where
+        F: Handler<Args>,
+        Args: FromRequest + 'static,
+        F::Output: Responder + 'static,
+    {
+        let info = PageInfo {
+            module: self.module.name,
+            path: path.into(),
+        };
+        // As for any resource, HEAD is GET without the body.
+        let reading = || guard::Any(guard::Get()).or(guard::Head());
+        let route: Route = Box::new(move || web::route().guard(reading()).to(handler.clone()));
+        self.declared.push((info, route));
+        self
+    }
+
+    /// The declarations as data.
+    #[must_use]
+    pub fn into_infos(self) -> Vec<PageInfo> {
+        self.declared.into_iter().map(|(info, _)| info).collect()
+    }
+
+    /// Refuses a path that is declared twice, and one that belongs to the API.
+    pub(crate) fn check(&self) -> Result<(), ConfigError> {
+        for (index, (page, _)) in self.declared.iter().enumerate() {
+            let path = page.path.as_str();
+            let refused = |what: String| {
+                let module = page.module;
+                Err(ConfigError::new(format!("page {path} of module {module}"), what))
+            };
+            if !path.starts_with('/') || path == API_PREFIX || path.starts_with(&format!("{API_PREFIX}/")) {
+                return refused(format!("must begin with / and stand outside of {API_PREFIX}"));
+            }
+            if let Some((other, _)) = self.declared[..index].iter().find(|(other, _)| other.path == path) {
+                return refused(format!("the module {} has a page there, too", other.module));
+            }
+        }
+        Ok(())
+    }
+
+    /// Serves the declared pages on this runtime. A known path with another method is not found, like an unknown path.
+    pub fn configure(&self, runtime: &Runtime, service: &mut web::ServiceConfig) {
+        for (page, route) in &self.declared {
+            let headers = DefaultHeaders::new()
+                .add((CONTENT_SECURITY_POLICY, POLICY))
+                .add((X_CONTENT_TYPE_OPTIONS, "nosniff"))
+                .add((REFERRER_POLICY, "no-referrer"));
+            let resource = Resource::new(page.path.as_str())
+                .app_data(web::Data::new(runtime.clone()))
+                .route(route())
+                .default_service(web::to(dispatch::not_found));
+            service.service(resource.wrap(headers));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use actix_web::HttpResponse;
+
+    use super::*;
+    use crate::config::Config;
+    use crate::platform::PlatformOptions;
+
+    fn declared_at(module: &'static Module) -> Result<Vec<String>, ConfigError> {
+        let platform = Platform::new(PlatformOptions::new(&[module], Config::default()))?;
+        let infos = Pages::of(&platform).into_infos();
+        Ok(infos.into_iter().map(|page| page.path).collect())
+    }
+
+    fn at(pages: &mut Pages<'_>, path: &str) {
+        pages.get(path, || async { HttpResponse::Ok().finish() });
+    }
+
+    #[test]
+    fn a_page_stands_outside_of_the_api() {
+        static OUTSIDE: Module = Module {
+            pages: |pages| at(pages, "/apiary"),
+            ..Module::EMPTY
+        };
+        static INSIDE: Module = Module {
+            pages: |pages| at(pages, "/api/page"),
+            ..Module::EMPTY
+        };
+        static NOWHERE: Module = Module {
+            pages: |pages| at(pages, "page"),
+            ..Module::EMPTY
+        };
+
+        assert_eq!(declared_at(&OUTSIDE).expect("a platform"), ["/apiary"]);
+        for module in [&INSIDE, &NOWHERE] {
+            let error = declared_at(module).expect_err("not a page's path");
+            assert!(error.to_string().contains("must begin with /"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_path_has_one_page() {
+        static TWICE: Module = Module {
+            name: "twice",
+            pages: |pages| {
+                at(pages, "/page");
+                at(pages, "/page");
+            },
+            ..Module::EMPTY
+        };
+
+        let error = declared_at(&TWICE).expect_err("two pages");
+
+        assert!(error.to_string().contains("/page of module twice"), "{error}");
+    }
+}

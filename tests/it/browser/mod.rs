@@ -1,0 +1,112 @@
+//! The pages in a real browser: Chromium without a window.
+
+mod driver;
+mod login;
+mod reset;
+
+use std::net::TcpListener;
+
+use backoffice_auth::{NewAccount, create_account};
+use backoffice_test_support::TestAppBuilder;
+use driver::{Browser, browse};
+use secrecy::SecretString;
+use serde_json::{Value, json};
+
+use crate::world::{self, House, PASSWORD, World};
+
+/// Screens that people have: a desk, a phone, and the narrowest phone.
+const SCREENS: [(&str, u32, u32); 3] = [("desk", 1280, 900), ("phone", 375, 667), ("narrow", 320, 568)];
+
+/// A world that also listens, and where.
+struct Site {
+    world: World,
+    origin: String,
+}
+
+impl Site {
+    async fn of(builder: TestAppBuilder) -> Self {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
+        let address = listener.local_addr().expect("a bound port");
+        let origin = format!("http://{address}");
+        let world = World::of(builder.config(&format!("[app]\npublic_url = '{origin}'"))).await;
+        world.app.serve(listener);
+        Self { world, origin }
+    }
+
+    fn url(&self, path: &str) -> String {
+        format!("{}{path}", self.origin)
+    }
+
+    /// The same address and password in a house; not signed in.
+    async fn twin(&self, house: &House) {
+        let account = NewAccount {
+            tenant: Some(house.tenant),
+            organization: Some(house.root),
+            email: "twin@both.test".to_owned(),
+            name: None,
+            password: Some(SecretString::from(PASSWORD)),
+            roles: Vec::new(),
+            super_admin: false,
+        };
+        create_account(&self.world.app.system_context(), account)
+            .await
+            .expect("an account");
+    }
+}
+
+/// What keeps people out of the page that is shown: on every screen, in light and dark.
+async fn look_at(browser: &Browser, name: &str) {
+    for (screen, width, height) in SCREENS {
+        for scheme in ["light", "dark"] {
+            browser.screen(width, height).await;
+            browser.color_scheme(scheme).await;
+            // Colours change over a moment.
+            browser
+                .until("document.getAnimations().every((one) => one.playState === 'finished')")
+                .await;
+            let findings = browser.run(include_str!("checks.js")).await;
+            browser.picture(&format!("{name}-{screen}-{scheme}")).await;
+            assert_eq!(findings, json!([]), "{name} on {screen}, {scheme}");
+        }
+    }
+    browser.screen(1280, 900).await;
+    browser.color_scheme("light").await;
+}
+
+#[actix_web::test]
+async fn the_checks_find_what_they_look_for() {
+    let site = Site::of(world::builder()).await;
+    browse(async |browser| {
+        browser.open(&site.url("/login")).await;
+        let spoil = "document.querySelector('label[for=email]').textContent = ''; \
+                     const password = document.getElementById('password'); password.style.fontSize = '12px'; \
+                     password.setAttribute('aria-describedby', 'nothing'); \
+                     document.querySelector('.reveal').textContent = document.querySelector('.reveal').ariaLabel = ''; \
+                     document.querySelector('h1').style.color = 'rgb(200, 200, 200)'; \
+                     document.querySelector('main').style.minWidth = '3000px';";
+        browser.run(spoil).await;
+
+        let findings = browser.run(include_str!("checks.js")).await.to_string();
+
+        for part in [
+            "no label: <input id=\\\"email",
+            "smaller than 16 px: <input id=\\\"password",
+            "aria-describedby names nothing",
+            "no name: <button",
+            "contrast 1.67: <h1",
+            "px wide on 12",
+        ] {
+            assert!(findings.contains(part), "{part} in {findings}");
+        }
+    })
+    .await;
+}
+
+/// The text of an element as it is shown; null if there is none.
+async fn text_of(browser: &Browser, selector: &str) -> Value {
+    browser
+        .run(&format!(
+            "return document.querySelector('{selector}')?.innerText ?? null"
+        ))
+        .await
+}
