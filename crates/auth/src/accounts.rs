@@ -39,6 +39,12 @@ impl Accounts {
             config,
         }))
     }
+
+    /// The identities that this node remembers; modules with other kinds of credentials share it, and with it the revocations.
+    #[must_use]
+    pub fn identities(&self) -> &IdentityCache {
+        &self.cache
+    }
 }
 
 /// Knows bearer tokens and the cookie that carries one.

@@ -1,4 +1,4 @@
-//! Identities of sessions, remembered for a short while. Used only while this node hears of revocations.
+//! Identities behind credentials, remembered for a short while. Used only while this node hears of revocations.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -22,16 +22,23 @@ struct Remembered {
     expires_at: Timestamp,
 }
 
-/// The cache of one node.
-pub(crate) struct IdentityCache {
+/// The cache of one node. Sessions are remembered by their ids; a module with another kind of credential remembers under a UUID that
+/// it derives from the credential, and checks the kind of the identity that it finds.
+pub struct IdentityCache {
     sessions: Cache<Uuid, Remembered>,
     forgotten: AtomicU64,
     confirmed: Mutex<Option<Instant>>,
 }
 
+impl std::fmt::Debug for IdentityCache {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("IdentityCache").finish_non_exhaustive()
+    }
+}
+
 /// Taken before an identity is read from the database: what was forgotten since then must not be remembered.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Reading(u64);
+pub struct Reading(u64);
 
 impl IdentityCache {
     pub(crate) fn new(ttl: Duration) -> Self {
@@ -52,16 +59,19 @@ impl IdentityCache {
         *self.confirmed.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
     }
 
-    pub(crate) fn find(&self, session: Uuid, now: Timestamp) -> Option<Arc<Identity>> {
+    /// The identity remembered under this id, unless its credential has expired.
+    pub fn find(&self, session: Uuid, now: Timestamp) -> Option<Arc<Identity>> {
         let found = self.sessions.get(&session).filter(|_| self.is_trusted())?;
         (found.expires_at > now).then_some(found.identity)
     }
 
-    pub(crate) fn start_reading(&self) -> Reading {
+    /// To be called before an identity is read.
+    pub fn start_reading(&self) -> Reading {
         Reading(self.forgotten.load(Ordering::Acquire))
     }
 
-    pub(crate) fn remember(&self, reading: Reading, session: Uuid, identity: &Arc<Identity>, expires_at: Timestamp) {
+    /// Remembers an identity until it is revoked, `expires_at` has come, or `auth.identity_cache_ttl` has passed.
+    pub fn remember(&self, reading: Reading, session: Uuid, identity: &Arc<Identity>, expires_at: Timestamp) {
         self.sessions.insert(
             session,
             Remembered {
@@ -78,7 +88,7 @@ impl IdentityCache {
         self.forgotten.fetch_add(1, Ordering::AcqRel);
         let affected = |session: &Uuid, identity: &Identity| match subject {
             Subject::Session(id) => *session == id,
-            Subject::User(id) => identity.id == Some(id),
+            Subject::User(id) | Subject::Key(id) => identity.id == Some(id),
             Subject::Role(id) => identity.roles.iter().any(|role| role.id == id),
             Subject::Tenant(id) => identity.tenant == id,
         };
@@ -135,6 +145,26 @@ mod tests {
         let now = at("2026-01-01T00:00:00Z");
         assert!(cache.find(Uuid::from_u128(7), now).is_none());
         assert!(cache.find(Uuid::from_u128(8), now).is_some());
+    }
+
+    #[tokio::test]
+    async fn a_revoked_key_is_forgotten_by_its_own_id() {
+        let cache = IdentityCache::new(Duration::from_secs(30));
+        cache.confirm();
+        for key in [7, 8] {
+            cache.remember(
+                cache.start_reading(),
+                Uuid::from_u128(key + 100),
+                &identity(key),
+                at("2030-01-01T00:00:00Z"),
+            );
+        }
+
+        cache.forget(Subject::Key(Uuid::from_u128(7)));
+
+        let now = at("2026-01-01T00:00:00Z");
+        assert!(cache.find(Uuid::from_u128(107), now).is_none());
+        assert!(cache.find(Uuid::from_u128(108), now).is_some());
     }
 
     #[tokio::test]

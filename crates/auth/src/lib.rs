@@ -38,9 +38,11 @@ pub use accounts::Accounts;
 pub use administration::{
     AccountLine, NewAccount, create_account, generate_password, list_accounts, set_active, set_password, sync_roles,
 };
+pub use cache::{IdentityCache, Reading};
 pub use config::{AuthConfig, JwtKey, MIN_SECRET_BYTES};
 pub use error::Error;
 pub use grants::{Acl, AclInput};
+pub use revocation::{Subject, revoke};
 pub use seed::{SUPER_ADMIN_ROLE, TENANT_ROLES};
 
 const MIGRATIONS: EmbeddedMigrations = embed_migrations!("migrations");

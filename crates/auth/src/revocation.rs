@@ -23,13 +23,15 @@ const POLLS_BETWEEN_SWEEPS: u32 = 9000;
 
 /// Whose rights changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Subject {
+pub enum Subject {
     /// One session ended.
     Session(Uuid),
     /// A user changed, or all its sessions ended.
     User(Uuid),
     /// A role changed: every holder is affected.
     Role(Uuid),
+    /// One API key ended.
+    Key(Uuid),
     /// Everything in a tenant.
     Tenant(Uuid),
 }
@@ -40,6 +42,7 @@ impl Subject {
             Self::Session(id) => ("session", id),
             Self::User(id) => ("user", id),
             Self::Role(id) => ("role", id),
+            Self::Key(id) => ("key", id),
             Self::Tenant(id) => ("tenant", id),
         }
     }
@@ -49,6 +52,7 @@ impl Subject {
             "session" => Some(Self::Session(id)),
             "user" => Some(Self::User(id)),
             "role" => Some(Self::Role(id)),
+            "key" => Some(Self::Key(id)),
             "tenant" | "organization" => Some(Self::Tenant(tenant)),
             _ => None,
         }
@@ -70,7 +74,10 @@ async fn write(connection: &mut AsyncPgConnection, tenant: Uuid, id: Uuid, subje
 }
 
 /// Takes effect with the command's transaction.
-pub(crate) async fn revoke(tx: &mut Tx<'_>, subject: Subject) -> Result<()> {
+///
+/// # Errors
+/// When the database can't be reached.
+pub async fn revoke(tx: &mut Tx<'_>, subject: Subject) -> Result<()> {
     let (tenant, id) = (tx.tenant(), tx.new_id());
     write(tx.conn(), tenant, id, subject).await?;
     let accounts: Arc<Accounts> = tx.context().call().provided()?;
