@@ -2,9 +2,11 @@
 
 mod acl;
 mod caller;
+mod navigation;
 mod organizations;
 mod roles;
 mod sessions;
 mod several;
+mod sidebar;
 mod users;
 mod world;
