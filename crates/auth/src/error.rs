@@ -101,6 +101,11 @@ fn quoted(names: &[String]) -> String {
 }
 
 impl Error {
+    /// Whether this is why something was refused.
+    pub(crate) fn is(&self, error: &backoffice_core::Error) -> bool {
+        matches!(error, backoffice_core::Error::Refused(refusal) if **refusal == self.refusal())
+    }
+
     fn refusal(&self) -> Refusal {
         let text = self.to_string();
         let bad_request = || Refusal::bad_request(text.clone());

@@ -141,39 +141,27 @@ async fn role_options(ctx: &RequestContext, locale: &str) -> Result<Vec<RoleOpti
     Ok(roles.into_iter().map(RoleOption::from).collect())
 }
 
-/// The roles of these ids that the caller sees in the tenant, or the ids that are none.
-async fn resolve(ctx: &RequestContext, tenant: Uuid, locale: &str, ids: &[Uuid]) -> Result<Vec<RoleOfSidebar>> {
-    if ids.is_empty() {
-        return Ok(Vec::new());
-    }
+/// The roles of these ids that the caller sees in the tenant, and the ids that are none.
+async fn resolve(
+    ctx: &RequestContext,
+    tenant: Uuid,
+    locale: &str,
+    ids: &[Uuid],
+) -> Result<(Vec<RoleOfSidebar>, Vec<Uuid>)> {
     let connection = ctx.read().await?;
     let found = query::sidebar::roles(&connection, ctx, tenant, locale, Some(ids)).await?;
     let missing = ids.iter().filter(|id| !found.iter().any(|role| role.id == **id));
-    let missing: Vec<Uuid> = missing.copied().collect();
-    if !missing.is_empty() {
-        return Err(Error::InvalidRoles(missing).into());
-    }
+    let missing = missing.copied().collect();
     let role = |role: SidebarRole| RoleOfSidebar {
         tenant: role.tenant_id,
         id: role.id,
     };
-    Ok(found.into_iter().map(role).collect())
+    Ok((found.into_iter().map(role).collect(), missing))
 }
 
 async fn find_role(ctx: &RequestContext, tenant: Uuid, locale: &str, id: Uuid) -> Result<RoleOfSidebar> {
-    match resolve(ctx, tenant, locale, &[id]).await?.first() {
-        Some(role) => Ok(*role),
-        None => Err(Error::RoleNotFound.into()),
-    }
-}
-
-/// A single role that does not exist is not found; only in a list it is an invalid one.
-fn not_found(error: backoffice_core::Error) -> backoffice_core::Error {
-    if error.to_refusal().members.contains_key("missing") {
-        Error::RoleNotFound.into()
-    } else {
-        error
-    }
+    let (found, _) = resolve(ctx, tenant, locale, &[id]).await?;
+    found.first().copied().ok_or_else(|| Error::RoleNotFound.into())
 }
 
 async fn get_sidebar_preferences(
@@ -219,7 +207,7 @@ async fn own(ctx: &RequestContext, locale: &str) -> Result<Found> {
 
 async fn of_role(ctx: &RequestContext, locale: &str, id: Uuid) -> Result<Found> {
     let tenant = tenant_of_roles(ctx);
-    find_role(ctx, tenant, locale, id).await.map_err(not_found)?;
+    find_role(ctx, tenant, locale, id).await?;
     let scope = Scope::tenant(tenant);
     let connection = ctx.database().read_briefly(&scope).await?;
     let rows = query::sidebar::of_roles(&connection, &scope, tenant, &[id], locale).await?;
@@ -283,7 +271,7 @@ async fn update_sidebar_preferences(
         (ScopeType::Role, Some(id)) => {
             let locale = locale::of(&ctx, &request).await?;
             let tenant = ctx.tenant()?;
-            let role = find_role(&ctx, tenant, &locale, id).await.map_err(not_found)?;
+            let role = find_role(&ctx, tenant, &locale, id).await?;
             if !apply.is_empty() || !clear.is_empty() {
                 let message = "only the caller's own settings are applied to roles";
                 return Err(invalid(Detail::new("scope", message, "invalid_value")));
@@ -305,7 +293,11 @@ async fn update_own(
     let mut apply_to = Vec::new();
     if !named.is_empty() {
         let tenant = ctx.tenant()?;
-        apply_to = resolve(ctx, tenant, &locale, &named).await?;
+        let (found, missing) = resolve(ctx, tenant, &locale, &named).await?;
+        if !missing.is_empty() {
+            return Err(Error::InvalidRoles(missing).into());
+        }
+        apply_to = found;
         apply_to.retain(|role| apply.contains(&role.id));
         if tenant != ctx.identity().tenant {
             return Err(Error::RolesOfAnotherTenant.into());
@@ -392,7 +384,7 @@ async fn delete_sidebar_preferences(
     let id = required_id(query.0.role_id.as_deref(), "Role id required")?;
     let locale = locale::of(&ctx, &request).await?;
     let tenant = ctx.tenant()?;
-    find_role(&ctx, tenant, &locale, id).await.map_err(not_found)?;
+    find_role(&ctx, tenant, &locale, id).await?;
     let removed = || {
         Json(PreferencesRemoved {
             ok: true,
@@ -402,12 +394,7 @@ async fn delete_sidebar_preferences(
     let command = DeleteRoleSidebarPreference { role: id, locale };
     let ctx = ctx.with_scope(Scope::tenant(tenant));
     match ctx.execute(&command, |()| removed()).await {
-        Err(error) if is_absent(&error) => Ok(removed()),
+        Err(error) if Error::NoRolePreference.is(&error) => Ok(removed()),
         other => other,
     }
-}
-
-/// Whether there was nothing to remove.
-fn is_absent(error: &backoffice_core::Error) -> bool {
-    matches!(error, backoffice_core::Error::Refused(refusal) if refusal.message == Error::NoRolePreference.to_string())
 }
