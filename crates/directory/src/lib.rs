@@ -6,6 +6,7 @@ pub mod config;
 mod error;
 mod http;
 pub mod model;
+mod navigation;
 pub mod query;
 mod schema;
 mod slug;
@@ -32,6 +33,8 @@ pub static MODULE: Module = Module {
     title: "Directory",
     features: acl::FEATURES,
     default_grants: acl::DEFAULT_GRANTS,
+    navigation: navigation::NAVIGATION,
+    nav_titles: navigation::NAV_TITLES,
     config_sections: &["directory"],
     migrations: Some(MIGRATIONS),
     routes: http::routes,

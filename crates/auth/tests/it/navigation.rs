@@ -41,8 +41,12 @@ async fn the_menu_has_what_the_caller_may_use() {
 
     assert_eq!((status, anonymous), (200, 401));
     assert_eq!(
-        own_sections(&admins),
-        expected(&[("auth", &["users", "roles"]), ("customization", &["sidebar"])])
+        sections(&admins),
+        expected(&[
+            ("auth", &["users", "roles"]),
+            ("directory", &["organizations"]),
+            ("customization", &["sidebar"])
+        ])
     );
     assert_eq!(sections(&readers), expected(&[("auth", &["users"])]));
     assert_eq!(readers["grantedFeatures"], json!(["auth.users.list"]));
