@@ -25,6 +25,8 @@ pub(crate) enum Place {
     Body(&'static str),
     /// Member of the body that takes a list.
     BodyList(&'static str),
+    /// Last segment of the path.
+    Path,
 }
 
 impl Call {
@@ -84,6 +86,11 @@ impl Call {
             Place::Query(name) | Place::QueryList(name) => self.with_query(name, value),
             Place::Body(name) => self.with_member(name, value.into()),
             Place::BodyList(name) => self.with_member(name, Value::Array(vec![value.into()])),
+            Place::Path => {
+                let parent = self.path.rsplit_once('/').expect("the path has segments").0.to_owned();
+                let path = format!("{parent}/{value}");
+                Self { path, ..self }
+            }
         }
     }
 

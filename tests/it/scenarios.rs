@@ -2,8 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use actix_web::http::Method;
 use backoffice_core::Platform;
 use serde_json::{Value, json};
+use uuid::Uuid;
 
 use crate::call::Call;
 use crate::world::{Account, House, PASSWORD, World};
@@ -11,8 +13,10 @@ use crate::world::{Account, House, PASSWORD, World};
 const ORGANIZATIONS: &str = "/directory/organizations";
 const ROLES: &str = "/auth/roles";
 const ROLE_ACL: &str = "/auth/roles/acl";
+const PREFERENCES: &str = "/auth/sidebar/preferences";
 const USERS: &str = "/auth/users";
 const USER_ACL: &str = "/auth/users/acl";
+const VARIANTS: &str = "/auth/sidebar/variants";
 
 /// A request that runs a command.
 pub(crate) struct Scenario {
@@ -53,10 +57,41 @@ pub(crate) async fn rich(world: World) -> World {
         assert_eq!(world.app.sql(&acl).await, 1);
         let roles = json!({"id": house.colleague.id, "roles": ["Dispatcher", "employee"]});
         run(&world, &house.keeper, &Call::put(USERS, roles)).await;
+        arrange(&world, house).await;
         let logo = json!({"id": house.leaf, "logoUrl": "https://example.test/logo.png"});
         run(&world, &house.keeper, &Call::put(ORGANIZATIONS, logo)).await;
     }
     world
+}
+
+/// Sidebars: the keeper's variants have the ids of organizations, `child` the active one and `leaf` the other.
+async fn arrange(world: &World, house: &House) {
+    let settings = json!({"groupOrder": ["auth"], "hiddenItems": ["roles"]});
+    for (id, user, is_active) in [
+        (house.child, house.keeper.id, true),
+        (house.leaf, house.keeper.id, false),
+        (house.other, house.colleague.id, true),
+    ] {
+        let variant = format!(
+            "insert into auth_sidebar_variants (tenant_id, id, user_id, locale, name, name_norm, settings, is_active, \
+                 created_at, updated_at) \
+             values ('{0}', '{id}', '{user}', 'en', 'V {id}', 'v {id}', '{1}', {is_active}, '2026-11-20T07:00:00Z', \
+                 '2026-11-20T07:00:00Z')",
+            house.tenant,
+            json!({"version": 3, "groupOrder": [], "groupLabels": {}, "itemLabels": {}, "hiddenItems": ["users"], "itemOrder": {}})
+        );
+        assert_eq!(world.app.sql(&variant).await, 1);
+    }
+    let own = format!(
+        "insert into auth_sidebar_preferences (tenant_id, id, user_id, locale, settings, created_at, updated_at) \
+         values ('{0}', '{1}', '{1}', 'pl', '{2}', '2026-11-20T07:00:00Z', '2026-11-20T07:00:00Z')",
+        house.tenant,
+        house.colleague.id,
+        json!({"version": 1, "groupOrder": ["x"], "groupLabels": {}, "itemLabels": {}, "hiddenItems": [], "itemOrder": {}})
+    );
+    assert_eq!(world.app.sql(&own).await, 1);
+    let applied = json!({"settings": settings, "applyToRoles": [house.spare_role]});
+    run(world, &house.keeper, &Call::put(PREFERENCES, applied)).await;
 }
 
 /// Sends a request that must succeed.
@@ -71,6 +106,7 @@ pub(crate) fn scenarios() -> Vec<Scenario> {
     let mut all = roles();
     all.extend(users());
     all.extend(organizations());
+    all.extend(sidebars());
     all
 }
 
@@ -176,4 +212,57 @@ fn organizations() -> Vec<Scenario> {
             Call::delete(ORGANIZATIONS, house.leaf)
         }),
     ]
+}
+
+fn sidebars() -> Vec<Scenario> {
+    let own = |command, state, call| Scenario {
+        by_anybody: false,
+        ..scenario(command, state, call)
+    };
+    vec![
+        scenario("auth.sidebar_preference.update", "own", |_| {
+            Call::put(PREFERENCES, json!({"itemLabels": {"users": "People"}}))
+        }),
+        own("auth.sidebar_preference.update", "with roles", |house| {
+            let body = json!({"settings": {"groupOrder": ["b"]}, "applyToRoles": [house.role],
+                "clearRoleIds": [house.spare_role]});
+            Call::put(PREFERENCES, body)
+        }),
+        own("auth.role_sidebar_preference.update", "made", |house| {
+            let scope = json!({"type": "role", "roleId": house.role});
+            Call::put(PREFERENCES, json!({"scope": scope, "hiddenItems": ["users"]}))
+        }),
+        own("auth.role_sidebar_preference.update", "changed", |house| {
+            let scope = json!({"type": "role", "roleId": house.spare_role});
+            Call::put(PREFERENCES, json!({"scope": scope, "version": 2}))
+        }),
+        own("auth.role_sidebar_preference.delete", "as it is", |house| {
+            Call::new(Method::DELETE, PREFERENCES).with_query("roleId", &house.spare_role.to_string())
+        }),
+        scenario("auth.sidebar_variant.create", "without a name", |_| {
+            Call::post(VARIANTS, json!({}))
+        }),
+        scenario("auth.sidebar_variant.create", "in place of the active one", |_| {
+            Call::post(
+                VARIANTS,
+                json!({"name": " Made ", "isActive": true, "settings": {"groupOrder": ["a"]}}),
+            )
+        }),
+        own("auth.sidebar_variant.update", "activated", |house| {
+            Call::put(&variant(house.leaf), json!({"isActive": true, "name": "RENAMED"}))
+        }),
+        own("auth.sidebar_variant.update", "switched off", |house| {
+            Call::put(&variant(house.child), json!({"isActive": false, "settings": {}}))
+        }),
+        own("auth.sidebar_variant.delete", "active", |house| {
+            Call::new(Method::DELETE, &variant(house.child))
+        }),
+        own("auth.sidebar_variant.delete", "not active", |house| {
+            Call::new(Method::DELETE, &variant(house.leaf))
+        }),
+    ]
+}
+
+fn variant(id: Uuid) -> String {
+    format!("{VARIANTS}/{id}")
 }

@@ -33,6 +33,11 @@ async fn a_write_of_the_profile_is_whole_or_absent() {
 }
 
 #[actix_web::test]
+async fn a_write_of_a_sidebar_is_whole_or_absent() {
+    whole_or_absent("auth.sidebar").await;
+}
+
+#[actix_web::test]
 async fn a_write_of_organizations_is_whole_or_absent() {
     whole_or_absent("directory.organization").await;
 }
@@ -47,7 +52,13 @@ async fn a_write_that_can_not_be_undone_is_whole_or_absent() {
 #[actix_web::test]
 async fn every_undoable_command_is_tried() {
     let world = World::new().await;
-    let groups = ["auth.role", "auth.user", "auth.profile", "directory.organization"];
+    let groups = [
+        "auth.role",
+        "auth.user",
+        "auth.profile",
+        "auth.sidebar",
+        "directory.organization",
+    ];
 
     for command in undoable(world.app.platform()) {
         assert!(groups.iter().any(|group| command.starts_with(group)), "{command}");

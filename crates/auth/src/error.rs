@@ -45,6 +45,24 @@ pub enum Error {
     /// Roles that the caller named do not exist for it.
     #[error("Role(s) not found: {}", quoted(.0))]
     RolesNotFound(Vec<String>),
+    /// A role does not exist for the caller.
+    #[error("Role not found")]
+    RoleNotFound,
+    /// Roles whose sidebar was to be changed do not exist for the caller.
+    #[error("Invalid roles")]
+    InvalidRoles(Vec<Uuid>),
+    /// The role has no sidebar settings.
+    #[error("Preferences not found")]
+    NoRolePreference,
+    /// The caller has no such sidebar variant.
+    #[error("Variant not found")]
+    VariantNotFound,
+    /// Another variant of the caller has the name.
+    #[error("Variant name already in use")]
+    DuplicateVariantName,
+    /// Own settings and those of another tenant's roles are no one change.
+    #[error("Roles of another tenant are changed one by one")]
+    RolesOfAnotherTenant,
     /// The organization does not exist for the caller.
     #[error("Organization not found")]
     OrganizationNotFound,
@@ -83,6 +101,11 @@ fn quoted(names: &[String]) -> String {
 }
 
 impl Error {
+    /// Whether this is why something was refused.
+    pub(crate) fn is(&self, error: &backoffice_core::Error) -> bool {
+        matches!(error, backoffice_core::Error::Refused(refusal) if **refusal == self.refusal())
+    }
+
     fn refusal(&self) -> Refusal {
         let text = self.to_string();
         let bad_request = || Refusal::bad_request(text.clone());
@@ -107,6 +130,12 @@ impl Error {
             | Self::RolesNotFound(_)
             | Self::OrganizationNotFound
             | Self::CannotDeactivateSelf => bad_request(),
+            Self::RoleNotFound | Self::NoRolePreference | Self::VariantNotFound => Refusal::not_found(text.clone()),
+            Self::InvalidRoles(missing) => bad_request().with("missing", json!(missing)),
+            Self::DuplicateVariantName => Refusal::conflict(text.clone())
+                .code("duplicate_name")
+                .detail(Detail::new("name", "is already in use", "duplicate_name")),
+            Self::RolesOfAnotherTenant => bad_request().code("roles_of_another_tenant"),
             Self::DuplicateRoleName => {
                 bad_request()
                     .code("duplicate_name")

@@ -1,7 +1,8 @@
 //! Columns of the directory's tables that this module reads.
 
-use backoffice_core::{RequestContext, Result};
-use diesel::{ExpressionMethods, OptionalExtension, QueryDsl, table};
+use backoffice_core::db::Prepared;
+use backoffice_core::{RequestContext, Result, Scope};
+use diesel::{ExpressionMethods, OptionalExtension, QueryDsl, Queryable, table};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use uuid::Uuid;
 
@@ -9,11 +10,31 @@ table! {
     directory_organizations (tenant_id, id) {
         tenant_id -> Uuid,
         id -> Uuid,
+        name -> Text,
+        logo_url -> Nullable<Text>,
+        deleted_at -> Nullable<Timestamptz>,
+    }
+}
+
+table! {
+    directory_tenants (tenant_id, id) {
+        tenant_id -> Uuid,
+        id -> Uuid,
+        locales -> Nullable<Array<Text>>,
         deleted_at -> Nullable<Timestamptz>,
     }
 }
 
 use directory_organizations as organizations;
+use directory_tenants as tenants;
+
+/// An organization, as the navigation shows it.
+#[derive(Debug, Clone, Queryable)]
+pub(crate) struct ShownOrganization {
+    pub(crate) id: Uuid,
+    pub(crate) name: String,
+    pub(crate) logo_url: Option<String>,
+}
 
 /// The tenant of a live organization that the caller reaches.
 pub(crate) async fn tenant_of_organization(
@@ -31,4 +52,28 @@ pub(crate) async fn tenant_of_organization(
         .first(connection)
         .await
         .optional()?)
+}
+
+/// A live organization of the scope.
+pub(crate) async fn shown_organization(
+    connection: &AsyncPgConnection,
+    scope: &Scope,
+    id: Uuid,
+) -> Result<Option<ShownOrganization>> {
+    let statement = organizations::table
+        .filter(scope.owns(organizations::tenant_id))
+        .filter(organizations::id.eq(id))
+        .filter(organizations::deleted_at.is_null())
+        .select((organizations::id, organizations::name, organizations::logo_url));
+    Ok(Prepared(statement).get_result(&mut &*connection).await.optional()?)
+}
+
+/// The locales that a tenant has chosen; `None` when it has not, and for the platform.
+pub(crate) async fn locales_of_tenant(connection: &AsyncPgConnection, tenant: Uuid) -> Result<Option<Vec<String>>> {
+    let statement = tenants::table
+        .filter(tenants::tenant_id.eq(tenant))
+        .filter(tenants::id.eq(tenant))
+        .select(tenants::locales);
+    let locales: Option<Option<Vec<String>>> = Prepared(statement).get_result(&mut &*connection).await.optional()?;
+    Ok(locales.flatten().filter(|locales| !locales.is_empty()))
 }

@@ -15,13 +15,16 @@ mod foreign;
 mod grants;
 mod http;
 mod interceptors;
+mod locale;
 mod login;
+mod navigation;
 mod pages;
 mod password;
 mod revocation;
 mod schema;
 mod seed;
 mod session;
+mod sidebar;
 mod super_admins;
 mod token;
 mod user_counter;
@@ -44,6 +47,7 @@ pub use error::Error;
 pub use grants::{Acl, AclInput};
 pub use revocation::{Subject, revoke};
 pub use seed::{SUPER_ADMIN_ROLE, TENANT_ROLES};
+pub use sidebar::SidebarSettings;
 
 const MIGRATIONS: EmbeddedMigrations = embed_migrations!("migrations");
 
@@ -54,6 +58,8 @@ pub static MODULE: Module = Module {
     requires: &["directory"],
     features: acl::FEATURES,
     default_grants: acl::DEFAULT_GRANTS,
+    navigation: navigation::NAVIGATION,
+    nav_titles: navigation::NAV_TITLES,
     config_sections: &["auth"],
     migrations: Some(MIGRATIONS),
     routes: http::routes,
@@ -71,6 +77,9 @@ fn register(registry: &mut Registry) {
         .entity::<model::RoleAcl>()
         .entity::<model::User>()
         .entity::<model::UserAcl>()
+        .entity::<model::SidebarPreference>()
+        .entity::<model::RoleSidebarPreference>()
+        .entity::<model::SidebarVariant>()
         .command::<commands::CreateRole>()
         .command::<commands::UpdateRole>()
         .command::<commands::DeleteRole>()
@@ -81,6 +90,12 @@ fn register(registry: &mut Registry) {
         .command::<commands::UpdateUser>()
         .command::<commands::DeleteUser>()
         .command::<commands::UpdateProfile>()
+        .command::<commands::UpdateSidebarPreference>()
+        .command::<commands::UpdateRoleSidebarPreference>()
+        .command::<commands::DeleteRoleSidebarPreference>()
+        .command::<commands::CreateSidebarVariant>()
+        .command::<commands::UpdateSidebarVariant>()
+        .command::<commands::DeleteSidebarVariant>()
         .interceptor(interceptors::KEEP_ORGANIZATIONS_WITH_USERS)
         .interceptor(interceptors::SIGN_OUT_OF_ORGANIZATIONS)
         .interceptor(interceptors::SIGN_OUT_OF_TENANTS)

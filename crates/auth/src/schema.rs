@@ -107,6 +107,47 @@ table! {
     }
 }
 
+table! {
+    auth_sidebar_preferences (tenant_id, id) {
+        tenant_id -> Uuid,
+        id -> Uuid,
+        user_id -> Uuid,
+        locale -> Text,
+        settings -> Jsonb,
+        created_at -> Timestamptz,
+        updated_at -> Timestamptz,
+    }
+}
+
+table! {
+    auth_role_sidebar_preferences (tenant_id, id) {
+        tenant_id -> Uuid,
+        id -> Uuid,
+        role_tenant_id -> Uuid,
+        role_id -> Uuid,
+        locale -> Text,
+        settings -> Jsonb,
+        created_at -> Timestamptz,
+        updated_at -> Timestamptz,
+    }
+}
+
+table! {
+    auth_sidebar_variants (tenant_id, id) {
+        tenant_id -> Uuid,
+        id -> Uuid,
+        user_id -> Uuid,
+        locale -> Text,
+        name -> Text,
+        name_norm -> Text,
+        settings -> Jsonb,
+        is_active -> Bool,
+        deleted_at -> Nullable<Timestamptz>,
+        created_at -> Timestamptz,
+        updated_at -> Timestamptz,
+    }
+}
+
 allow_tables_to_appear_in_same_query!(
     auth_users,
     auth_roles,
@@ -115,4 +156,7 @@ allow_tables_to_appear_in_same_query!(
     auth_user_acls,
     auth_default_grants,
     auth_sessions,
+    auth_sidebar_preferences,
+    auth_role_sidebar_preferences,
+    auth_sidebar_variants,
 );

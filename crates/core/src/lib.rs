@@ -23,7 +23,7 @@ pub mod time;
 pub use acl::{DefaultGrant, Feature};
 pub use context::{Call, RequestContext, Visitor};
 pub use error::{Detail, Error, ErrorShape, Refusal, Result};
-pub use module::{Module, NavContext, NavEntry};
+pub use module::{Module, NavContext, NavEntry, NavTitles, Translations};
 pub use platform::{API_PREFIX, INTERFACE_VERSION, Platform, PlatformOptions, Runtime};
 pub use scope::{Reach, Scope};
 pub use time::Timestamp;

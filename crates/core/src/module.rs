@@ -57,6 +57,18 @@ pub struct NavEntry {
     pub order: i32,
 }
 
+/// A text in other languages than English: locale and text.
+pub type Translations = &'static [(&'static str, &'static str)];
+
+/// The titles of a module's navigation in other languages, by the ids of what they name. What is missing is shown in English.
+#[derive(Debug, Clone, Copy)]
+pub struct NavTitles {
+    /// Titles of entries.
+    pub entries: &'static [(&'static str, Translations)],
+    /// Titles of groups and sections.
+    pub groups: &'static [(&'static str, Translations)],
+}
+
 /// Descriptor of a module.
 pub struct Module {
     /// Name of its crate without the prefix: `audit-logs`.
@@ -71,6 +83,8 @@ pub struct Module {
     pub default_grants: &'static [DefaultGrant],
     /// What it adds to the navigation.
     pub navigation: &'static [NavEntry],
+    /// The same in other languages.
+    pub nav_titles: NavTitles,
     /// Sections of the configuration that it owns.
     pub config_sections: &'static [&'static str],
     /// Shape of its error bodies.
@@ -109,6 +123,10 @@ impl Module {
         features: &[],
         default_grants: &[],
         navigation: &[],
+        nav_titles: NavTitles {
+            entries: &[],
+            groups: &[],
+        },
         config_sections: &[],
         errors: ErrorShape::Error,
         migrations: None,

@@ -34,6 +34,7 @@ pub static MODULE: Module = Module {
     features: acl::FEATURES,
     default_grants: acl::DEFAULT_GRANTS,
     navigation: navigation::NAVIGATION,
+    nav_titles: navigation::NAV_TITLES,
     config_sections: &["directory"],
     migrations: Some(MIGRATIONS),
     routes: http::routes,

@@ -10,13 +10,14 @@ use actix_web::http::Method;
 use actix_web::{App, HttpRequest, HttpServer, body, rt, test, web};
 use backoffice_core::http::{Pages, Routes, not_found};
 use backoffice_core::ids::Ids;
+use backoffice_core::jobs::Worker;
 use backoffice_core::time::Clock;
 use backoffice_core::{API_PREFIX, Module, Platform, RequestContext, Runtime, Timestamp};
 use futures_util::future::LocalBoxFuture;
 use serde_json::Value;
 use time::Duration;
 
-use crate::{FaultProxy, Image, MockClock, TestAppBuilder, TestDatabase, TestRequest, TestResponse};
+use crate::{FaultProxy, Image, MemoryMailer, MockClock, TestAppBuilder, TestDatabase, TestRequest, TestResponse};
 
 type Handler = Box<dyn Fn(test::TestRequest) -> LocalBoxFuture<'static, TestResponse>>;
 
@@ -114,6 +115,25 @@ impl TestApp {
         let server = server.expect("the listener can be served").run();
         self.servers.borrow_mut().push(server.handle());
         rt::spawn(server);
+    }
+
+    /// The mail that was sent, unless the application was built with [`TestAppBuilder::with_real_mail`].
+    #[must_use]
+    pub fn mail(&self) -> &MemoryMailer {
+        &self.builder.mailer
+    }
+
+    /// Runs the jobs that wait, one after the other, until none can be claimed; returns how many attempts that were.
+    ///
+    /// # Panics
+    /// When the queue can't be read.
+    pub async fn run_jobs(&self) -> usize {
+        let worker = Worker::new(self.runtime.clone());
+        let mut attempts = 0;
+        while worker.run_one(None).await.expect("the queue can be read") {
+            attempts += 1;
+        }
+        attempts
     }
 
     /// A request to a path below the API prefix, query included.

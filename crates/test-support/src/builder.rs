@@ -7,11 +7,12 @@ use std::time::Duration;
 use backoffice_core::config::Config;
 use backoffice_core::db::{Database, DatabaseOptions};
 use backoffice_core::ids::Ids;
+use backoffice_core::mail::Mailer;
 use backoffice_core::{Module, Platform, PlatformOptions, Runtime, Timestamp};
 use secrecy::SecretString;
 
 use crate::clock::{MockClock, START};
-use crate::{SeededRandomness, TestApp, TestDatabase};
+use crate::{MemoryMailer, SeededRandomness, TestApp, TestDatabase};
 
 /// An application that is being described; made by [`TestApp::builder`].
 #[derive(Debug, Clone)]
@@ -25,6 +26,8 @@ pub struct TestAppBuilder {
     pub(crate) through_proxy: bool,
     seed: u64,
     start: Timestamp,
+    real_mail: bool,
+    pub(crate) mailer: MemoryMailer,
 }
 
 impl TestAppBuilder {
@@ -39,6 +42,8 @@ impl TestAppBuilder {
             pool_timeout: Duration::from_secs(30),
             through_proxy: false,
             seed: 0,
+            real_mail: false,
+            mailer: MemoryMailer::default(),
             start: Timestamp::parse(START).expect("a constant instant"),
         }
     }
@@ -98,6 +103,13 @@ impl TestAppBuilder {
         self
     }
 
+    /// Mail leaves as section `mail` says. Otherwise it stays in memory, unless the configuration has no mail at all.
+    #[must_use]
+    pub fn with_real_mail(mut self) -> Self {
+        self.real_mail = true;
+        self
+    }
+
     /// Where the clock starts. Default `2026-11-20T08:00:00Z`.
     #[must_use]
     pub fn starting_at(mut self, start: Timestamp) -> Self {
@@ -124,6 +136,7 @@ impl TestAppBuilder {
             config,
             clock,
             ids,
+            mailer: (!self.real_mail).then(|| Arc::new(self.mailer.clone()) as Arc<dyn Mailer>),
         };
         let platform = Platform::new(options).unwrap_or_else(|error| panic!("the platform: {error}"));
         let options = DatabaseOptions {

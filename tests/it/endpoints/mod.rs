@@ -24,6 +24,8 @@ pub(crate) struct Setting {
 pub(crate) struct History {
     pub(crate) done: Operation,
     pub(crate) undone: Operation,
+    /// A variant of its sidebar.
+    pub(crate) variant: Uuid,
 }
 
 /// What an id is of.
@@ -37,6 +39,8 @@ pub(crate) enum Kind {
     Token,
     /// The entry of an action that was undone.
     Undone,
+    /// A variant of the keeper's sidebar.
+    Variant,
 }
 
 /// An id that a request takes.
@@ -83,7 +87,9 @@ impl Setting {
         let (done, undone) = (make("Done").await, make("Undone").await);
         let (status, body) = history::undo(&world.app, &house.keeper, &undone.token).await;
         assert_eq!(status, 200, "{body}");
-        History { done, undone }
+        let call = Call::post("/auth/sidebar/variants", serde_json::json!({}));
+        let variant = history::operation(&call.send(&world.app, &house.keeper.token).await).resource;
+        History { done, undone, variant }
     }
 
     /// Every endpoint that the platform serves, with its entry. The one after which nobody of the tenant sends anything is the last.
@@ -134,6 +140,7 @@ impl Target {
             Kind::Role => house.role.to_string(),
             Kind::Token => history.done.token.clone(),
             Kind::Undone => history.undone.log_id.to_string(),
+            Kind::Variant => history.variant.to_string(),
         }
     }
 

@@ -3,7 +3,7 @@
 use actix_web::http::Method;
 use serde_json::json;
 
-use super::{Entry, Kind, MakeCall, Sender, Target};
+use super::{Entry, History, Kind, MakeCall, Sender, Target};
 use crate::call::{Call, Place};
 use crate::history::{ACTIONS, REDO, UNDO};
 use crate::world::PASSWORD;
@@ -12,9 +12,11 @@ const ORGANIZATIONS: &str = "/directory/organizations";
 const ROLES: &str = "/auth/roles";
 const ROLE_ACL: &str = "/auth/roles/acl";
 const SWITCHER: &str = "/directory/organization-switcher";
+const PREFERENCES: &str = "/auth/sidebar/preferences";
 const TENANTS: &str = "/directory/tenants";
 const USERS: &str = "/auth/users";
 const USER_ACL: &str = "/auth/users/acl";
+const VARIANTS: &str = "/auth/sidebar/variants";
 
 /// The table.
 pub(crate) fn table() -> Vec<Entry> {
@@ -22,6 +24,7 @@ pub(crate) fn table() -> Vec<Entry> {
     table.extend(accounts());
     table.extend(roles());
     table.extend(users());
+    table.extend(sidebar());
     table.extend(directory());
     table.extend(actions());
     table
@@ -190,6 +193,64 @@ fn users() -> Vec<Entry> {
             |house, _| Call::delete(USERS, house.colleague.id),
         ),
     ]
+}
+
+fn sidebar() -> Vec<Entry> {
+    const VARIANT: &str = "/auth/sidebar/variants/{id}";
+    // What is no id is no variant either.
+    const ID: [Target; 1] = [Target {
+        strict: false,
+        ..at(Place::Path, Kind::Variant)
+    }];
+    const ROLE: [Target; 1] = [at(Place::Query("roleId"), Kind::Role)];
+    vec![
+        entry(Method::GET, "/auth/admin/nav", [], |_, _| {
+            Call::get("/auth/admin/nav").with_query("includeHidden", "true")
+        }),
+        entry(Method::GET, PREFERENCES, ROLE, |house, _| {
+            Call::get(PREFERENCES).with_query("roleId", &house.role.to_string())
+        }),
+        entry(
+            Method::PUT,
+            PREFERENCES,
+            [
+                at(Place::BodyList("applyToRoles"), Kind::Role),
+                at(Place::BodyList("clearRoleIds"), Kind::Role),
+            ],
+            |house, _| {
+                Call::put(
+                    PREFERENCES,
+                    json!({"groupOrder": ["auth"], "itemLabels": {"users": "People"}, "hiddenItems": ["roles"],
+                        "itemOrder": {"auth": ["roles"]}, "scope": {"type": "user"}, "applyToRoles": [house.role],
+                        "clearRoleIds": [house.spare_role]}),
+                )
+            },
+        ),
+        entry(Method::DELETE, PREFERENCES, ROLE, |house, _| {
+            Call::new(Method::DELETE, PREFERENCES).with_query("roleId", &house.role.to_string())
+        }),
+        entry(Method::GET, VARIANTS, [], |_, _| Call::get(VARIANTS)),
+        entry(Method::POST, VARIANTS, [], |_, _| {
+            Call::post(
+                VARIANTS,
+                json!({"name": "Made", "settings": {"groupOrder": ["auth"]}, "isActive": true}),
+            )
+        }),
+        entry(Method::GET, VARIANT, ID, |_, history| Call::get(&variant(history))),
+        entry(Method::PUT, VARIANT, ID, |_, history| {
+            Call::put(
+                &variant(history),
+                json!({"name": "Renamed", "settings": {"version": 2}, "isActive": true}),
+            )
+        }),
+        entry(Method::DELETE, VARIANT, ID, |_, history| {
+            Call::new(Method::DELETE, &variant(history))
+        }),
+    ]
+}
+
+fn variant(history: &History) -> String {
+    format!("{VARIANTS}/{}", history.variant)
 }
 
 fn directory() -> Vec<Entry> {

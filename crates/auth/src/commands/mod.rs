@@ -1,10 +1,11 @@
-//! The changes that can be made to roles, their ACLs and users.
+//! The changes that can be made to roles, their ACLs, users and sidebars.
 
 mod create_role;
 mod create_user;
 mod delete_role;
 mod delete_user;
 mod grant_defaults;
+mod sidebar;
 mod update_profile;
 mod update_role;
 mod update_role_acl;
@@ -16,6 +17,10 @@ pub use create_user::CreateUser;
 pub use delete_role::DeleteRole;
 pub use delete_user::DeleteUser;
 pub(crate) use grant_defaults::GrantDefaults;
+pub use sidebar::{
+    CreateSidebarVariant, DeleteRoleSidebarPreference, DeleteSidebarVariant, RoleOfSidebar, SidebarVariantChanges,
+    UpdateRoleSidebarPreference, UpdateSidebarPreference, UpdateSidebarVariant,
+};
 pub use update_profile::UpdateProfile;
 pub use update_role::UpdateRole;
 pub use update_role_acl::{AclWritten, UpdateRoleAcl};

@@ -1,9 +1,11 @@
 //! The endpoints, by what they are about.
 
 mod caller;
+mod navigation;
 mod role_acl;
 mod roles;
 mod session;
+mod sidebar;
 mod user_acl;
 mod users;
 
@@ -19,6 +21,8 @@ pub(crate) fn routes(routes: &mut Routes) {
     role_acl::routes(routes);
     users::routes(routes);
     user_acl::routes(routes);
+    sidebar::routes(routes);
+    navigation::routes(routes);
 }
 
 /// A write that succeeded.

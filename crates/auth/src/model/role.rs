@@ -1,4 +1,4 @@
-//! Roles. The ACL of a role comes and goes with it.
+//! Roles. The ACL of a role comes and goes with it, and so do the sidebar settings for it.
 
 use backoffice_core::command::{Depth, Entity, Field, Located, Snapshot, Snapshots, Transition};
 use backoffice_core::db::Tx;
@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::acl::{RoleAcl, RoleAclRow, acl_of};
+use super::sidebar::RoleSidebar;
 use crate::revocation::{self, Subject};
 use crate::schema::{auth_default_grants as defaults, auth_role_acls as acls, auth_roles as roles};
 use crate::{grants, query};
@@ -100,6 +101,10 @@ impl Entity for Role {
                     .await?
             }
         };
+        let sidebar = match depth {
+            Depth::Own => RoleSidebar::default(),
+            Depth::Tree => RoleSidebar::load(tx, ids).await?,
+        };
         let mut snapshots = Snapshots::new();
         for row in rows {
             let mut snapshot = Snapshot::of(&row)?.with_organization(None);
@@ -109,6 +114,7 @@ impl Entity for Role {
                 snapshot = snapshot
                     .with_children(RoleAcl::KIND, &own)?
                     .with_children(DEFAULT_GRANT_KIND, &granted)?;
+                snapshot = sidebar.with(snapshot, row.id)?;
             }
             snapshots.insert(row.id, snapshot);
         }
@@ -118,7 +124,7 @@ impl Entity for Role {
     async fn store(tx: &mut Tx<'_>, snapshots: &[Snapshot]) -> Result<Vec<String>> {
         let now = tx.now();
         let mut rows = Vec::with_capacity(snapshots.len());
-        let (mut children, mut granted) = (Vec::new(), Vec::new());
+        let (mut children, mut granted, mut sidebar) = (Vec::new(), Vec::new(), RoleSidebar::default());
         for snapshot in snapshots {
             let row: RoleRow = snapshot.row()?;
             rows.push(RoleRow {
@@ -129,6 +135,7 @@ impl Entity for Role {
             for acl in snapshot.children::<RoleAclRow>(RoleAcl::KIND)?.unwrap_or_default() {
                 children.push(RoleAclRow { updated_at: now, ..acl });
             }
+            sidebar.collect(snapshot, now)?;
             granted.extend(
                 snapshot
                     .children::<DefaultGrantRow>(DEFAULT_GRANT_KIND)?
@@ -157,6 +164,7 @@ impl Entity for Role {
                 .execute(tx.conn())
                 .await?;
         }
+        sidebar.store(tx).await?;
         Ok(Vec::new())
     }
 

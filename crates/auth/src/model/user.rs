@@ -1,4 +1,4 @@
-//! Users. Role links are part of a user, its ACL comes and goes with it. A deleted user stays as a tombstone that keeps the password.
+//! Users. Role links are part of a user, its ACL and its sidebar come and go with it. A deleted user stays as a tombstone that keeps the password.
 
 use std::collections::BTreeSet;
 
@@ -13,6 +13,7 @@ use serde_json::json;
 use uuid::Uuid;
 
 use super::acl::{UserAcl, UserAclRow, acl_of_user, store_user_acls};
+use super::sidebar::UserSidebar;
 use crate::revocation::{self, Subject};
 use crate::schema::{auth_roles as roles, auth_user_acls as acls, auth_user_roles as links, auth_users as users};
 use crate::super_admins::last_super_admin;
@@ -124,6 +125,10 @@ impl Entity for User {
                     .await?
             }
         };
+        let sidebar = match depth {
+            Depth::Own => UserSidebar::default(),
+            Depth::Tree => UserSidebar::load(tx, ids).await?,
+        };
         let mut snapshots = Snapshots::new();
         for row in rows {
             let held: Vec<&UserRoleRow> = held.iter().filter(|link| link.user_id == row.id).collect();
@@ -133,7 +138,7 @@ impl Entity for User {
                 .with_children(LINK_KIND, &held)?;
             if depth == Depth::Tree {
                 let own: Vec<&UserAclRow> = own_acls.iter().filter(|acl| acl.user_id == row.id).collect();
-                snapshot = snapshot.with_children(UserAcl::KIND, &own)?;
+                snapshot = sidebar.with(snapshot.with_children(UserAcl::KIND, &own)?, row.id)?;
             }
             snapshots.insert(row.id, snapshot);
         }
@@ -143,6 +148,7 @@ impl Entity for User {
     async fn store(tx: &mut Tx<'_>, snapshots: &[Snapshot]) -> Result<Vec<String>> {
         let now = tx.now();
         let (mut rows, mut wanted, mut own_acls) = (Vec::new(), Vec::new(), Vec::new());
+        let mut sidebar = UserSidebar::default();
         for snapshot in snapshots {
             let row: UserRow = snapshot.row()?;
             rows.push(UserRow {
@@ -154,6 +160,7 @@ impl Entity for User {
             for acl in snapshot.children::<UserAclRow>(UserAcl::KIND)?.unwrap_or_default() {
                 own_acls.push(UserAclRow { updated_at: now, ..acl });
             }
+            sidebar.collect(snapshot, now)?;
         }
         diesel::insert_into(users::table)
             .values(&rows)
@@ -177,6 +184,7 @@ impl Entity for User {
         if !own_acls.is_empty() {
             store_user_acls(tx, &own_acls).await?;
         }
+        sidebar.store(tx).await?;
         Ok(dropped)
     }
 
@@ -196,6 +204,7 @@ impl Entity for User {
         )
         .execute(tx.conn())
         .await?;
+        UserSidebar::remove(tx, ids).await?;
         diesel::update(
             users::table
                 .filter(users::tenant_id.eq(tenant))

@@ -3,4 +3,5 @@
 pub mod identity;
 pub mod rights;
 pub mod roles;
+pub mod sidebar;
 pub mod users;

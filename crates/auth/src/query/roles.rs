@@ -60,7 +60,7 @@ pub(crate) fn in_scope(scope: &Scope) -> InScope {
 }
 
 /// Roles that the caller may see: others than super administrators see none that carries that flag.
-fn visible<'a>(context: &RequestContext) -> roles::BoxedQuery<'a, Pg> {
+pub(super) fn visible<'a>(context: &RequestContext) -> roles::BoxedQuery<'a, Pg> {
     let query = in_scope(context.scope()).into_boxed();
     if context.rights().is_super_admin {
         return query;

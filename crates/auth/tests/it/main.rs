@@ -2,12 +2,14 @@
 
 mod acl;
 mod caller;
+mod navigation;
 mod organizations;
 mod pages;
 mod roles;
 mod scope;
 mod sessions;
 mod several;
+mod sidebar;
 mod tenants;
 mod users;
 mod world;

@@ -154,7 +154,7 @@ impl<C: Command> Execution<'_, C> {
     async fn run<A: Answer>(&self, tx: &mut Tx<'_>, answer: impl Fn(C::Output) -> A) -> Result<Done<A>> {
         idempotency::begin(tx).await?;
         let id = resource(self.command.target());
-        let touches = self.command.touches();
+        let touches = self.command.touches_behind_lock(tx).await?;
         let before = self.lock_and_load(tx, id, &touches).await?;
         let touched_before = touched::images(tx, keys(&touches)).await?;
         touched::advance(tx, &touched_before);

@@ -107,6 +107,11 @@ pub trait Command: Send + Sync {
         Vec::new()
     }
 
+    /// The same for a command that can know them only behind a lock: it takes that lock here, as the first thing of its transaction.
+    fn touches_behind_lock(&self, _tx: &mut Tx<'_>) -> impl Future<Output = Result<Vec<EntityRef>>> + Send {
+        async { Ok(self.touches()) }
+    }
+
     /// Makes the change. The bus does the rest: locks, images, guards, log, events.
     fn apply(&self, tx: &mut Tx<'_>) -> impl Future<Output = Result<Self::Output>> + Send;
 }

@@ -97,12 +97,12 @@ impl Visibility {
         scope: Word::Queue,
     };
 
-    /// SQL that sets it. Both values are of types whose text needs no quoting.
     /// Whether row-level security shows every tenant.
     pub(crate) fn sees_all(self) -> bool {
-        self.system
+        self.scope == Word::System
     }
 
+    /// SQL that sets it. Both values are of types whose text needs no quoting.
     pub(crate) fn sql(self, local: bool) -> String {
         let scope = if local { "local " } else { "" };
         format!(

@@ -5,7 +5,7 @@ mod latest;
 mod restore;
 mod stack;
 
-use diesel::{ExpressionMethods, QueryDsl};
+use diesel::{ExpressionMethods, QueryDsl, sql_query};
 use diesel_async::RunQueryDsl;
 use serde_json::json;
 use uuid::Uuid;
@@ -89,6 +89,12 @@ fn violated(error: Error) -> Error {
         Some(constraint) => conflict(vec![constraint.to_owned()]),
         None => error,
     }
+}
+
+/// Deferred keys are looked at now, while a violation can still be told as a conflict; at the commit it would be a failure.
+async fn check_deferred(tx: &mut Tx<'_>) -> Result<()> {
+    let checked = sql_query("set constraints all immediate").execute(tx.conn()).await;
+    checked.map(drop).map_err(|error| violated(error.into()))
 }
 
 pub(crate) async fn undo<A: Answer>(
@@ -208,6 +214,7 @@ impl Request {
         let (restored, mut dropped) = restore(tx, &claimed, present.as_ref()).await?;
         let left_out = touched::restore(tx, &claimed.touched, &others, self.direction.way()).await;
         dropped.extend(left_out.map_err(violated)?);
+        check_deferred(tx).await?;
         let (outcome, operation) = self.record(tx, &claimed, present, restored, dropped).await?;
         let answer = answer(outcome);
         idempotency::finish(tx, &answer, operation.as_ref()).await?;

@@ -1,0 +1,105 @@
+use backoffice_core::command::{Class, Command, EntityRef, Target};
+use backoffice_core::db::Tx;
+use backoffice_core::{Feature, Result};
+use diesel::{ExpressionMethods, QueryDsl};
+use diesel_async::RunQueryDsl;
+use uuid::Uuid;
+
+use super::{VARIANT_NAME_KEY, active_variants, deactivate_others};
+use crate::error::on_duplicate;
+use crate::model::{SidebarVariant, SidebarVariantRow};
+use crate::schema::auth_sidebar_variants as variants;
+use crate::sidebar::SidebarSettings;
+use crate::{Error, acl, query};
+
+/// Makes a variant of the caller's sidebar.
+#[derive(Debug, Clone)]
+pub struct CreateSidebarVariant {
+    /// Its id.
+    pub id: Uuid,
+    /// Tenant of the caller.
+    pub tenant: Uuid,
+    /// The caller.
+    pub user: Uuid,
+    /// The locale.
+    pub locale: String,
+    /// Its name, trimmed, 1 to 120 characters; absent: the first free one of a series.
+    pub name: Option<String>,
+    /// Its settings.
+    pub settings: SidebarSettings,
+    /// Whether it takes the place of the active one.
+    pub is_active: bool,
+}
+
+impl Command for CreateSidebarVariant {
+    const ID: &'static str = "auth.sidebar_variant.create";
+    const CLASS: Class = Class::Create;
+    const LABEL: &'static str = "Create sidebar variant";
+    const FEATURES: &'static [Feature] = &[acl::SIDEBAR_MANAGE];
+    type Entity = SidebarVariant;
+    type Output = SidebarVariantRow;
+
+    fn target(&self) -> Target {
+        Target::New {
+            tenant: self.tenant,
+            id: self.id,
+        }
+    }
+
+    async fn touches_behind_lock(&self, tx: &mut Tx<'_>) -> Result<Vec<EntityRef>> {
+        if self.is_active {
+            return active_variants(tx, self.user, &self.locale, self.id).await;
+        }
+        query::sidebar::lock_user(tx, self.user).await?;
+        Ok(Vec::new())
+    }
+
+    async fn apply(&self, tx: &mut Tx<'_>) -> Result<SidebarVariantRow> {
+        let name = match &self.name {
+            Some(name) => name.clone(),
+            None => self.free_name(tx).await?,
+        };
+        if self.is_active {
+            deactivate_others(tx, self.user, &self.locale, self.id).await?;
+        }
+        let row = SidebarVariantRow {
+            tenant_id: self.tenant,
+            id: self.id,
+            user_id: self.user,
+            locale: self.locale.clone(),
+            name_norm: name.to_lowercase(),
+            name,
+            settings: self.settings.clone(),
+            is_active: self.is_active,
+            created_at: tx.now(),
+            updated_at: tx.now(),
+        };
+        diesel::insert_into(variants::table)
+            .values(&row)
+            .execute(tx.conn())
+            .await
+            .map_err(|error| on_duplicate(VARIANT_NAME_KEY, Error::DuplicateVariantName)(error.into()))?;
+        Ok(row)
+    }
+}
+
+impl CreateSidebarVariant {
+    /// The first name of the series that no live variant of the user and locale has.
+    async fn free_name(&self, tx: &mut Tx<'_>) -> Result<String> {
+        let taken: Vec<String> = variants::table
+            .filter(variants::tenant_id.eq(self.tenant))
+            .filter(variants::user_id.eq(self.user))
+            .filter(variants::locale.eq(&self.locale))
+            .filter(variants::deleted_at.is_null())
+            .select(variants::name_norm)
+            .load(tx.conn())
+            .await?;
+        let mut name = String::from("My preferences");
+        let mut number = 1;
+        while taken.contains(&name.to_lowercase()) {
+            number += 1;
+            name = format!("My preferences {number}");
+        }
+        Ok(name)
+    }
+}

@@ -1,0 +1,65 @@
+//! The changes that can be made to sidebars.
+
+mod create_sidebar_variant;
+mod delete_role_sidebar_preference;
+mod delete_sidebar_variant;
+mod update_role_sidebar_preference;
+mod update_sidebar_preference;
+mod update_sidebar_variant;
+
+use backoffice_core::Result;
+use backoffice_core::command::{Entity, EntityRef};
+use backoffice_core::db::Tx;
+use diesel::{ExpressionMethods, QueryDsl};
+use diesel_async::RunQueryDsl;
+use uuid::Uuid;
+
+use crate::model::SidebarVariant;
+use crate::query;
+use crate::schema::auth_sidebar_variants as variants;
+
+pub use create_sidebar_variant::CreateSidebarVariant;
+pub use delete_role_sidebar_preference::DeleteRoleSidebarPreference;
+pub use delete_sidebar_variant::DeleteSidebarVariant;
+pub use update_role_sidebar_preference::UpdateRoleSidebarPreference;
+pub use update_sidebar_preference::{RoleOfSidebar, UpdateSidebarPreference};
+pub use update_sidebar_variant::{SidebarVariantChanges, UpdateSidebarVariant};
+
+/// Name of the unique key on the names of variants.
+const VARIANT_NAME_KEY: &str = "auth_sidebar_variants_tenant_id_user_id_locale_name_norm_key";
+
+/// The variants that an activation deactivates. Behind the lock of their user nobody else changes which one is active.
+async fn active_variants(tx: &mut Tx<'_>, user: Uuid, locale: &str, but: Uuid) -> Result<Vec<EntityRef>> {
+    query::sidebar::lock_user(tx, user).await?;
+    let tenant = tx.tenant();
+    let active: Vec<Uuid> = variants::table
+        .filter(variants::tenant_id.eq(tenant))
+        .filter(variants::user_id.eq(user))
+        .filter(variants::locale.eq(locale))
+        .filter(variants::is_active)
+        .filter(variants::deleted_at.is_null())
+        .filter(variants::id.ne(but))
+        .select(variants::id)
+        .load(tx.conn())
+        .await?;
+    let kind = SidebarVariant::KIND;
+    Ok(active.into_iter().map(|id| EntityRef { kind, id }).collect())
+}
+
+/// Deactivates all variants of a user and locale but one.
+async fn deactivate_others(tx: &mut Tx<'_>, user: Uuid, locale: &str, but: Uuid) -> Result<()> {
+    let (tenant, now) = (tx.tenant(), tx.now());
+    diesel::update(
+        variants::table
+            .filter(variants::tenant_id.eq(tenant))
+            .filter(variants::user_id.eq(user))
+            .filter(variants::locale.eq(locale))
+            .filter(variants::is_active)
+            .filter(variants::deleted_at.is_null())
+            .filter(variants::id.ne(but)),
+    )
+    .set((variants::is_active.eq(false), variants::updated_at.eq(now)))
+    .execute(tx.conn())
+    .await?;
+    Ok(())
+}

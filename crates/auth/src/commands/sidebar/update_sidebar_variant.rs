@@ -1,0 +1,95 @@
+use backoffice_core::command::{Class, Command, EntityRef, Target};
+use backoffice_core::db::Tx;
+use backoffice_core::{Feature, Result};
+use diesel::{ExpressionMethods, QueryDsl, SelectableHelper};
+use diesel_async::RunQueryDsl;
+use uuid::Uuid;
+
+use super::{VARIANT_NAME_KEY, active_variants, deactivate_others};
+use crate::error::on_duplicate;
+use crate::model::{SidebarVariant, SidebarVariantRow};
+use crate::schema::auth_sidebar_variants as variants;
+use crate::sidebar::SidebarSettings;
+use crate::{Error, acl};
+
+/// Changes of a variant; absent ones stay.
+#[derive(Debug, Clone, Default)]
+pub struct SidebarVariantChanges {
+    /// Its name, trimmed, 1 to 120 characters.
+    pub name: Option<String>,
+    /// All of its settings.
+    pub settings: Option<SidebarSettings>,
+    /// Whether it takes the place of the active one, or no longer has it.
+    pub is_active: Option<bool>,
+}
+
+/// Changes a variant of the caller's sidebar.
+#[derive(Debug, Clone)]
+pub struct UpdateSidebarVariant {
+    /// The variant.
+    pub id: Uuid,
+    /// The caller.
+    pub user: Uuid,
+    /// The variant's locale.
+    pub locale: String,
+    /// The changes.
+    pub changes: SidebarVariantChanges,
+}
+
+impl Command for UpdateSidebarVariant {
+    const ID: &'static str = "auth.sidebar_variant.update";
+    const CLASS: Class = Class::Edit;
+    const LABEL: &'static str = "Update sidebar variant";
+    const FEATURES: &'static [Feature] = &[acl::SIDEBAR_MANAGE];
+    type Entity = SidebarVariant;
+    type Output = SidebarVariantRow;
+
+    fn target(&self) -> Target {
+        Target::Existing(self.id)
+    }
+
+    async fn touches_behind_lock(&self, tx: &mut Tx<'_>) -> Result<Vec<EntityRef>> {
+        match self.changes.is_active {
+            Some(true) => active_variants(tx, self.user, &self.locale, self.id).await,
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    async fn apply(&self, tx: &mut Tx<'_>) -> Result<SidebarVariantRow> {
+        let (tenant, now) = (tx.tenant(), tx.now());
+        let own = || {
+            variants::table
+                .filter(variants::tenant_id.eq(tenant))
+                .filter(variants::id.eq(self.id))
+        };
+        let stored: SidebarVariantRow = own().select(SidebarVariantRow::as_select()).first(tx.conn()).await?;
+        let mut row = stored.clone();
+        if let Some(name) = &self.changes.name {
+            row.name.clone_from(name);
+            row.name_norm = name.to_lowercase();
+        }
+        if let Some(settings) = &self.changes.settings {
+            row.settings.clone_from(settings);
+        }
+        row.is_active = self.changes.is_active.unwrap_or(row.is_active);
+        if row == stored {
+            return Ok(stored);
+        }
+        if row.is_active {
+            deactivate_others(tx, self.user, &self.locale, self.id).await?;
+        }
+        row.updated_at = now;
+        diesel::update(own())
+            .set((
+                variants::name.eq(&row.name),
+                variants::name_norm.eq(&row.name_norm),
+                variants::settings.eq(&row.settings),
+                variants::is_active.eq(row.is_active),
+                variants::updated_at.eq(now),
+            ))
+            .execute(tx.conn())
+            .await
+            .map_err(|error| on_duplicate(VARIANT_NAME_KEY, Error::DuplicateVariantName)(error.into()))?;
+        Ok(row)
+    }
+}

@@ -1,0 +1,31 @@
+//! Sidebars: preferences of users and roles, and variants.
+
+mod preferences;
+mod variants;
+
+use backoffice_core::http::Routes;
+use backoffice_core::{Detail, RequestContext, Result, Scope};
+
+use super::invalid;
+use crate::sidebar::{SettingsInput, SidebarSettings};
+
+pub(super) fn routes(routes: &mut Routes) {
+    preferences::routes(routes);
+    variants::routes(routes);
+}
+
+/// What a caller arranges for itself is in its own tenant, whatever is selected.
+fn own_scope(ctx: &RequestContext) -> Scope {
+    Scope::tenant(ctx.identity().tenant)
+}
+
+/// The member `settings`, if it is there.
+fn nested(input: Option<SettingsInput>) -> Result<Option<SidebarSettings>> {
+    let checked = input.map(SettingsInput::checked).transpose();
+    checked.map_err(|detail| {
+        invalid(Detail {
+            path: format!("settings.{}", detail.path),
+            ..detail
+        })
+    })
+}

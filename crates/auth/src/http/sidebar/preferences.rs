@@ -1,0 +1,400 @@
+//! `/auth/sidebar/preferences`
+
+use actix_web::HttpRequest;
+use backoffice_core::http::{Access, Json, Query, Routes, requires};
+use backoffice_core::{Detail, RequestContext, Result, Scope, Timestamp};
+use garde::Validate;
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+use uuid::Uuid;
+
+use super::{nested, own_scope};
+use crate::commands::{
+    DeleteRoleSidebarPreference, RoleOfSidebar, UpdateRoleSidebarPreference, UpdateSidebarPreference,
+};
+use crate::http::invalid;
+use crate::http::roles::required_id;
+use crate::query::sidebar::SidebarRole;
+use crate::sidebar::{SettingsInput, SidebarSettings};
+use crate::{Error, acl, locale, query};
+
+const PATH: &str = "/auth/sidebar/preferences";
+
+/// Roles of one request at most.
+const MOST_ROLES: usize = 500;
+
+pub(super) fn routes(routes: &mut Routes) {
+    routes
+        .get(PATH, Access::Authenticated, get_sidebar_preferences)
+        .about("Sidebar settings of the caller or of a role")
+        .refuses(&[403, 404]);
+    routes
+        .put(PATH, requires(&[acl::SIDEBAR_MANAGE]), update_sidebar_preferences)
+        .about("Set the sidebar settings of the caller or of a role")
+        .refuses(&[404, 409, 422]);
+    routes
+        .delete(PATH, requires(&[acl::SIDEBAR_MANAGE]), delete_sidebar_preferences)
+        .about("Remove the sidebar settings of a role")
+        .refuses(&[404, 409, 422]);
+}
+
+/// Whose settings.
+#[derive(Debug, Deserialize, Validate, IntoParams)]
+#[serde(rename_all = "camelCase")]
+#[into_params(parameter_in = Query)]
+#[garde(allow_unvalidated)]
+struct RoleQuery {
+    /// A role; without it the caller.
+    role_id: Option<String>,
+}
+
+/// Whose settings are meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+enum ScopeType {
+    User,
+    Role,
+}
+
+/// The caller, or a role.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct PreferenceScope {
+    r#type: ScopeType,
+    /// The role.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    role_id: Option<Uuid>,
+}
+
+impl PreferenceScope {
+    const OWN: Self = Self {
+        r#type: ScopeType::User,
+        role_id: None,
+    };
+
+    fn role(id: Uuid) -> Self {
+        Self {
+            r#type: ScopeType::Role,
+            role_id: Some(id),
+        }
+    }
+}
+
+/// A role that settings can be made for.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct RoleOption {
+    id: Uuid,
+    name: String,
+    /// Whether there are settings for it in this locale.
+    has_preference: bool,
+}
+
+impl From<SidebarRole> for RoleOption {
+    fn from(role: SidebarRole) -> Self {
+        Self {
+            id: role.id,
+            name: role.name,
+            has_preference: role.has_preference,
+        }
+    }
+}
+
+/// Sidebar settings in the locale of the request.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct Preferences {
+    locale: String,
+    settings: SidebarSettings,
+    /// Whether the caller may make settings for roles.
+    can_apply_to_roles: bool,
+    /// The roles that it may make them for.
+    roles: Vec<RoleOption>,
+    scope: PreferenceScope,
+    /// Null when these are the defaults.
+    updated_at: Option<Timestamp>,
+}
+
+/// What was written.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct PreferencesWritten {
+    #[serde(flatten)]
+    preferences: Preferences,
+    /// Roles that have the settings now.
+    applied_roles: Vec<Uuid>,
+    /// Roles that have none any more.
+    cleared_roles: Vec<Uuid>,
+}
+
+/// The tenant whose roles are meant, as far as a read must know.
+fn tenant_of_roles(ctx: &RequestContext) -> Uuid {
+    ctx.scope().tenant.unwrap_or(ctx.identity().tenant)
+}
+
+async fn role_options(ctx: &RequestContext, locale: &str) -> Result<Vec<RoleOption>> {
+    if !ctx.holds(acl::SIDEBAR_MANAGE) {
+        return Ok(Vec::new());
+    }
+    let connection = ctx.read().await?;
+    let roles = query::sidebar::roles(&connection, ctx, tenant_of_roles(ctx), locale, None).await?;
+    Ok(roles.into_iter().map(RoleOption::from).collect())
+}
+
+/// The roles of these ids that the caller sees in the tenant, and the ids that are none.
+async fn resolve(
+    ctx: &RequestContext,
+    tenant: Uuid,
+    locale: &str,
+    ids: &[Uuid],
+) -> Result<(Vec<RoleOfSidebar>, Vec<Uuid>)> {
+    let connection = ctx.read().await?;
+    let found = query::sidebar::roles(&connection, ctx, tenant, locale, Some(ids)).await?;
+    let missing = ids.iter().filter(|id| !found.iter().any(|role| role.id == **id));
+    let missing = missing.copied().collect();
+    let role = |role: SidebarRole| RoleOfSidebar {
+        tenant: role.tenant_id,
+        id: role.id,
+    };
+    Ok((found.into_iter().map(role).collect(), missing))
+}
+
+async fn find_role(ctx: &RequestContext, tenant: Uuid, locale: &str, id: Uuid) -> Result<RoleOfSidebar> {
+    let (found, _) = resolve(ctx, tenant, locale, &[id]).await?;
+    found.first().copied().ok_or_else(|| Error::RoleNotFound.into())
+}
+
+async fn get_sidebar_preferences(
+    ctx: RequestContext,
+    query: Query<RoleQuery>,
+    request: HttpRequest,
+) -> Result<Json<Preferences>> {
+    let role = match &query.0.role_id {
+        None => None,
+        Some(id) => {
+            ctx.require(&[acl::SIDEBAR_MANAGE])?;
+            Some(
+                id.trim()
+                    .parse::<Uuid>()
+                    .map_err(|_| invalid(Detail::new("roleId", "must be a UUID", "invalid_value")))?,
+            )
+        }
+    };
+    let locale = locale::of(&ctx, &request).await?;
+    let (scope, row) = match role {
+        None => (PreferenceScope::OWN, own(&ctx, &locale).await?),
+        Some(id) => (PreferenceScope::role(id), of_role(&ctx, &locale, id).await?),
+    };
+    let (settings, updated_at) = row.map_or_else(Default::default, |(settings, at)| (settings, Some(at)));
+    Ok(Json(Preferences {
+        roles: role_options(&ctx, &locale).await?,
+        can_apply_to_roles: ctx.holds(acl::SIDEBAR_MANAGE),
+        locale,
+        settings,
+        scope,
+        updated_at,
+    }))
+}
+
+type Found = Option<(SidebarSettings, Timestamp)>;
+
+async fn own(ctx: &RequestContext, locale: &str) -> Result<Found> {
+    let (user, scope) = (ctx.user_id()?, own_scope(ctx));
+    let connection = ctx.database().read_briefly(&scope).await?;
+    let row = query::sidebar::own(&connection, &scope, user, locale).await?;
+    Ok(row.map(|row| (row.settings, row.updated_at)))
+}
+
+async fn of_role(ctx: &RequestContext, locale: &str, id: Uuid) -> Result<Found> {
+    let tenant = tenant_of_roles(ctx);
+    find_role(ctx, tenant, locale, id).await?;
+    let scope = Scope::tenant(tenant);
+    let connection = ctx.database().read_briefly(&scope).await?;
+    let rows = query::sidebar::of_roles(&connection, &scope, tenant, &[id], locale).await?;
+    let row = rows.into_iter().next();
+    Ok(row.map(|row| (row.settings, row.updated_at)))
+}
+
+/// New settings. They stand in `settings`, or beside the other members.
+#[derive(Debug, Deserialize, Validate, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[garde(allow_unvalidated)]
+struct PreferencesPatch {
+    /// The settings; they replace the present ones.
+    settings: Option<SettingsInput>,
+    #[serde(flatten)]
+    members: SettingsInput,
+    /// Whose settings; the caller's without it.
+    scope: Option<PreferenceScope>,
+    /// Roles that get the caller's settings, at most 500.
+    apply_to_roles: Option<Vec<Uuid>>,
+    /// Roles that lose theirs, at most 500.
+    clear_role_ids: Option<Vec<Uuid>>,
+}
+
+fn distinct(path: &'static str, ids: Option<Vec<Uuid>>) -> Result<Vec<Uuid>> {
+    let given = ids.unwrap_or_default();
+    if given.len() > MOST_ROLES {
+        let message = format!("must have at most {MOST_ROLES} entries");
+        return Err(invalid(Detail::new(path, message, "too_long")));
+    }
+    let mut kept = Vec::with_capacity(given.len());
+    for id in given {
+        if !kept.contains(&id) {
+            kept.push(id);
+        }
+    }
+    Ok(kept)
+}
+
+async fn update_sidebar_preferences(
+    ctx: RequestContext,
+    body: Json<PreferencesPatch>,
+    request: HttpRequest,
+) -> Result<Json<PreferencesWritten>> {
+    let patch = body.0;
+    let settings = match nested(patch.settings)? {
+        Some(settings) => settings,
+        None => patch.members.checked().map_err(invalid)?,
+    };
+    let apply = distinct("applyToRoles", patch.apply_to_roles)?;
+    let mut clear = distinct("clearRoleIds", patch.clear_role_ids)?;
+    clear.retain(|id| !apply.contains(id));
+    let scope = patch.scope.unwrap_or(PreferenceScope::OWN);
+    match (scope.r#type, scope.role_id) {
+        (ScopeType::User, _) => {
+            let user = ctx.user_id()?;
+            let locale = locale::of(&ctx, &request).await?;
+            update_own(&ctx, user, locale, settings, apply, clear).await
+        }
+        (ScopeType::Role, None) => Err(invalid(Detail::new("scope.roleId", "must be a UUID", "required"))),
+        (ScopeType::Role, Some(id)) => {
+            let locale = locale::of(&ctx, &request).await?;
+            let tenant = ctx.tenant()?;
+            let role = find_role(&ctx, tenant, &locale, id).await?;
+            if !apply.is_empty() || !clear.is_empty() {
+                let message = "only the caller's own settings are applied to roles";
+                return Err(invalid(Detail::new("scope", message, "invalid_value")));
+            }
+            update_role(&ctx, tenant, role, locale, settings).await
+        }
+    }
+}
+
+async fn update_own(
+    ctx: &RequestContext,
+    user: Uuid,
+    locale: String,
+    settings: SidebarSettings,
+    apply: Vec<Uuid>,
+    clear: Vec<Uuid>,
+) -> Result<Json<PreferencesWritten>> {
+    let named: Vec<Uuid> = apply.iter().chain(&clear).copied().collect();
+    let mut apply_to = Vec::new();
+    if !named.is_empty() {
+        let tenant = ctx.tenant()?;
+        let (found, missing) = resolve(ctx, tenant, &locale, &named).await?;
+        if !missing.is_empty() {
+            return Err(Error::InvalidRoles(missing).into());
+        }
+        apply_to = found;
+        apply_to.retain(|role| apply.contains(&role.id));
+        if tenant != ctx.identity().tenant {
+            return Err(Error::RolesOfAnotherTenant.into());
+        }
+    }
+    let mut preferences = Preferences {
+        roles: role_options(ctx, &locale).await?,
+        can_apply_to_roles: true,
+        locale: locale.clone(),
+        settings: settings.clone(),
+        scope: PreferenceScope::OWN,
+        updated_at: None,
+    };
+    mark(&mut preferences.roles, &apply, true);
+    mark(&mut preferences.roles, &clear, false);
+    let command = UpdateSidebarPreference {
+        user,
+        locale,
+        settings,
+        apply_to,
+        clear: clear.clone(),
+    };
+    let answer = |updated_at| {
+        Json(PreferencesWritten {
+            preferences: Preferences {
+                updated_at,
+                ..preferences.clone()
+            },
+            applied_roles: apply.clone(),
+            cleared_roles: clear.clone(),
+        })
+    };
+    ctx.with_scope(own_scope(ctx)).execute(&command, answer).await
+}
+
+async fn update_role(
+    ctx: &RequestContext,
+    tenant: Uuid,
+    role: RoleOfSidebar,
+    locale: String,
+    settings: SidebarSettings,
+) -> Result<Json<PreferencesWritten>> {
+    let mut preferences = Preferences {
+        roles: role_options(ctx, &locale).await?,
+        can_apply_to_roles: true,
+        locale: locale.clone(),
+        settings: settings.clone(),
+        scope: PreferenceScope::role(role.id),
+        updated_at: None,
+    };
+    mark(&mut preferences.roles, &[role.id], true);
+    let command = UpdateRoleSidebarPreference { role, locale, settings };
+    let answer = |updated_at| {
+        Json(PreferencesWritten {
+            preferences: Preferences {
+                updated_at,
+                ..preferences.clone()
+            },
+            applied_roles: Vec::new(),
+            cleared_roles: Vec::new(),
+        })
+    };
+    ctx.with_scope(Scope::tenant(tenant)).execute(&command, answer).await
+}
+
+fn mark(roles: &mut [RoleOption], ids: &[Uuid], has_preference: bool) {
+    for role in roles.iter_mut().filter(|role| ids.contains(&role.id)) {
+        role.has_preference = has_preference;
+    }
+}
+
+/// The role is without settings.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+struct PreferencesRemoved {
+    ok: bool,
+    scope: PreferenceScope,
+}
+
+async fn delete_sidebar_preferences(
+    ctx: RequestContext,
+    query: Query<RoleQuery>,
+    request: HttpRequest,
+) -> Result<Json<PreferencesRemoved>> {
+    let id = required_id(query.0.role_id.as_deref(), "Role id required")?;
+    let locale = locale::of(&ctx, &request).await?;
+    let tenant = ctx.tenant()?;
+    find_role(&ctx, tenant, &locale, id).await?;
+    let removed = || {
+        Json(PreferencesRemoved {
+            ok: true,
+            scope: PreferenceScope::role(id),
+        })
+    };
+    let command = DeleteRoleSidebarPreference { role: id, locale };
+    let ctx = ctx.with_scope(Scope::tenant(tenant));
+    match ctx.execute(&command, |()| removed()).await {
+        Err(error) if Error::NoRolePreference.is(&error) => Ok(removed()),
+        other => other,
+    }
+}

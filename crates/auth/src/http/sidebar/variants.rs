@@ -1,0 +1,222 @@
+//! `/auth/sidebar/variants`: the caller's own, in the locale of the request.
+
+use actix_web::HttpRequest;
+use backoffice_core::http::{Access, Cookies, Json, Path, Routes, requires};
+use backoffice_core::{RequestContext, Result, Timestamp};
+use garde::Validate;
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+use uuid::Uuid;
+
+use super::{nested, own_scope};
+use crate::commands::{CreateSidebarVariant, DeleteSidebarVariant, SidebarVariantChanges, UpdateSidebarVariant};
+use crate::http::{Done, OK, invalid, text};
+use crate::model::SidebarVariantRow;
+use crate::sidebar::{SettingsInput, SidebarSettings};
+use crate::{Error, acl, locale, query};
+
+const LIST: &str = "/auth/sidebar/variants";
+const ONE: &str = "/auth/sidebar/variants/{id}";
+
+/// Longest name, in characters.
+const MAX_NAME: usize = 120;
+
+pub(super) fn routes(routes: &mut Routes) {
+    routes
+        .get(LIST, Access::Authenticated, list_sidebar_variants)
+        .about("The caller's sidebar variants")
+        .refuses(&[403]);
+    routes
+        .post(LIST, requires(&[acl::SIDEBAR_MANAGE]), create_sidebar_variant)
+        .about("Make a sidebar variant")
+        .refuses(&[409, 422]);
+    routes
+        .get(ONE, Access::Authenticated, get_sidebar_variant)
+        .about("One of the caller's sidebar variants")
+        .refuses(&[403, 404]);
+    routes
+        .put(ONE, requires(&[acl::SIDEBAR_MANAGE]), update_sidebar_variant)
+        .about("Change or activate a sidebar variant")
+        .refuses(&[404, 409, 422]);
+    routes
+        .delete(ONE, requires(&[acl::SIDEBAR_MANAGE]), delete_sidebar_variant)
+        .about("Remove a sidebar variant")
+        .refuses(&[404, 409, 422]);
+}
+
+/// A variant.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct Variant {
+    id: Uuid,
+    name: String,
+    /// Whether its settings are the ones that count.
+    is_active: bool,
+    settings: SidebarSettings,
+    created_at: Timestamp,
+    updated_at: Timestamp,
+}
+
+impl From<SidebarVariantRow> for Variant {
+    fn from(row: SidebarVariantRow) -> Self {
+        Self {
+            id: row.id,
+            name: row.name,
+            is_active: row.is_active,
+            settings: row.settings,
+            created_at: row.created_at,
+            updated_at: row.updated_at,
+        }
+    }
+}
+
+/// The variants of a locale.
+#[derive(Debug, Serialize, ToSchema)]
+struct VariantList {
+    locale: String,
+    variants: Vec<Variant>,
+}
+
+/// A variant with its locale.
+#[derive(Debug, Serialize, ToSchema)]
+struct VariantDetail {
+    locale: String,
+    variant: Variant,
+}
+
+/// An answer that no cache keeps.
+fn unstored<A>(answer: A) -> Cookies<A> {
+    let cookies = Vec::new();
+    Cookies { answer, cookies }
+}
+
+async fn list_sidebar_variants(ctx: RequestContext, request: HttpRequest) -> Result<Cookies<Json<VariantList>>> {
+    let (user, scope) = (ctx.user_id()?, own_scope(&ctx));
+    let locale = locale::of(&ctx, &request).await?;
+    let connection = ctx.database().read_briefly(&scope).await?;
+    let rows = query::sidebar::variants(&connection, &scope, user, &locale).await?;
+    let variants = rows.into_iter().map(Variant::from).collect();
+    Ok(unstored(Json(VariantList { locale, variants })))
+}
+
+/// Which variant.
+#[derive(Debug, Deserialize, Validate, IntoParams)]
+#[into_params(parameter_in = Path)]
+#[garde(allow_unvalidated)]
+struct VariantPath {
+    /// Its id.
+    id: String,
+}
+
+/// The variant of the path, if it is the caller's and of this locale.
+async fn find(ctx: &RequestContext, path: &VariantPath, locale: &str) -> Result<SidebarVariantRow> {
+    let (user, scope) = (ctx.user_id()?, own_scope(ctx));
+    let Ok(id) = path.id.parse::<Uuid>() else {
+        return Err(Error::VariantNotFound.into());
+    };
+    let connection = ctx.database().read_briefly(&scope).await?;
+    let row = query::sidebar::variant(&connection, &scope, user, locale, id).await?;
+    row.ok_or_else(|| Error::VariantNotFound.into())
+}
+
+async fn get_sidebar_variant(
+    ctx: RequestContext,
+    path: Path<VariantPath>,
+    request: HttpRequest,
+) -> Result<Cookies<Json<VariantDetail>>> {
+    let locale = locale::of(&ctx, &request).await?;
+    Ok(detail(find(&ctx, &path.0, &locale).await?))
+}
+
+/// A variant to be made.
+#[derive(Debug, Deserialize, Validate, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[garde(allow_unvalidated)]
+struct NewVariant {
+    /// At most 120 characters, unique among the caller's without regard to case. Absent or blank: `My preferences`, with a number if
+    /// need be.
+    name: Option<String>,
+    /// Its settings; the defaults without them.
+    settings: Option<SettingsInput>,
+    /// Whether it takes the place of the active one.
+    is_active: Option<bool>,
+}
+
+async fn create_sidebar_variant(
+    ctx: RequestContext,
+    body: Json<NewVariant>,
+    request: HttpRequest,
+) -> Result<Cookies<Json<VariantDetail>>> {
+    let user = ctx.user_id()?;
+    let new = body.0;
+    let name = new.name.filter(|name| !name.trim().is_empty());
+    let command = CreateSidebarVariant {
+        id: ctx.new_id(),
+        tenant: ctx.identity().tenant,
+        user,
+        name: name
+            .map(|name| text("name", &name, MAX_NAME).map_err(invalid))
+            .transpose()?,
+        settings: nested(new.settings)?.unwrap_or_default(),
+        is_active: new.is_active.unwrap_or_default(),
+        locale: locale::of(&ctx, &request).await?,
+    };
+    ctx.with_scope(own_scope(&ctx)).execute(&command, detail).await
+}
+
+fn detail(row: SidebarVariantRow) -> Cookies<Json<VariantDetail>> {
+    unstored(Json(VariantDetail {
+        locale: row.locale.clone(),
+        variant: row.into(),
+    }))
+}
+
+/// Changes of a variant; absent members stay.
+#[derive(Debug, Deserialize, Validate, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[garde(allow_unvalidated)]
+struct VariantPatch {
+    /// 1 to 120 characters, unique among the caller's without regard to case.
+    name: Option<String>,
+    /// All of its settings.
+    settings: Option<SettingsInput>,
+    /// Whether it takes the place of the active one, or no longer has it.
+    is_active: Option<bool>,
+}
+
+async fn update_sidebar_variant(
+    ctx: RequestContext,
+    path: Path<VariantPath>,
+    body: Json<VariantPatch>,
+    request: HttpRequest,
+) -> Result<Cookies<Json<VariantDetail>>> {
+    let patch = body.0;
+    let name = patch.name.as_deref();
+    let changes = SidebarVariantChanges {
+        name: name
+            .map(|name| text("name", name, MAX_NAME).map_err(invalid))
+            .transpose()?,
+        settings: nested(patch.settings)?,
+        is_active: patch.is_active,
+    };
+    let locale = locale::of(&ctx, &request).await?;
+    let present = find(&ctx, &path.0, &locale).await?;
+    let command = UpdateSidebarVariant {
+        id: present.id,
+        user: present.user_id,
+        locale,
+        changes,
+    };
+    ctx.with_scope(own_scope(&ctx)).execute(&command, detail).await
+}
+
+async fn delete_sidebar_variant(
+    ctx: RequestContext,
+    path: Path<VariantPath>,
+    request: HttpRequest,
+) -> Result<Cookies<Json<Done>>> {
+    let locale = locale::of(&ctx, &request).await?;
+    let id = find(&ctx, &path.0, &locale).await?.id;
+    let own = ctx.with_scope(own_scope(&ctx));
+    own.execute(&DeleteSidebarVariant { id }, |()| unstored(Json(OK))).await
+}

@@ -1,0 +1,142 @@
+//! The locale of a request.
+
+use actix_web::HttpRequest;
+use actix_web::http::header::ACCEPT_LANGUAGE;
+use backoffice_core::{RequestContext, Result, Scope};
+use backoffice_directory::config::{I18nConfig, Settings};
+
+use crate::foreign;
+
+/// Name of the cookie that keeps the choice.
+pub(crate) const LOCALE_COOKIE: &str = "locale";
+
+/// Longest tag that is looked at, in bytes.
+const LONGEST: usize = 35;
+
+/// The base code of a language tag (`en_GB` -> `en`), or none when it has not the form of one.
+pub(crate) fn base_code(input: &str) -> Option<String> {
+    let tag = input.trim().replace('_', "-");
+    let mut parts = tag.split('-');
+    let base = parts.next().unwrap_or_default();
+    let is_base = (2..=3).contains(&base.len()) && base.bytes().all(|b| b.is_ascii_alphabetic());
+    let is_tag = tag.len() <= LONGEST
+        && is_base
+        && parts.all(|part| (2..=8).contains(&part.len()) && part.bytes().all(|b| b.is_ascii_alphanumeric()));
+    is_tag.then(|| base.to_ascii_lowercase())
+}
+
+/// What a request says about its locale, and what its tenant allows.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Wishes<'a> {
+    /// The cookie.
+    pub(crate) cookie: Option<&'a str>,
+    /// The header `Accept-Language`.
+    pub(crate) accepted: Option<&'a str>,
+    /// The locales of the tenant, if it has chosen some.
+    pub(crate) tenant: Option<&'a [String]>,
+}
+
+impl Wishes<'_> {
+    /// The cookie, else the best accepted language, else the tenant's first locale, else the default: the first that can be served.
+    pub(crate) fn choose(&self, i18n: &I18nConfig) -> String {
+        let servable = |code: &String| is_servable(code, i18n, self.tenant);
+        let cookie = self.cookie.and_then(base_code).filter(servable);
+        cookie
+            .or_else(|| {
+                by_preference(self.accepted.unwrap_or_default())
+                    .into_iter()
+                    .find(servable)
+            })
+            .or_else(|| {
+                self.tenant
+                    .and_then(|locales| locales.iter().find(|code| servable(code)).cloned())
+            })
+            .unwrap_or_else(|| i18n.default.clone())
+    }
+}
+
+/// Whether the platform and the tenant have the locale.
+pub(crate) fn is_servable(code: &str, i18n: &I18nConfig, tenant: Option<&[String]>) -> bool {
+    let has = |locales: &[String]| locales.iter().any(|locale| locale == code);
+    has(&i18n.locales) && tenant.is_none_or(has)
+}
+
+/// The base codes of an `Accept-Language`, the most wanted first.
+fn by_preference(header: &str) -> Vec<String> {
+    let mut wanted: Vec<(f32, String)> = header
+        .split(',')
+        .filter_map(|range| {
+            let mut parts = range.split(';');
+            let code = base_code(parts.next()?)?;
+            let quality = parts.find_map(|part| part.trim().strip_prefix("q=")?.trim().parse().ok());
+            Some((quality.unwrap_or(1.0), code))
+        })
+        .filter(|(quality, _)| *quality > 0.0)
+        .collect();
+    wanted.sort_by(|(one, _), (other, _)| other.total_cmp(one));
+    wanted.into_iter().map(|(_, code)| code).collect()
+}
+
+/// The locale of a signed-in request.
+pub(crate) async fn of(ctx: &RequestContext, request: &HttpRequest) -> Result<String> {
+    let settings = ctx.call().provided::<Settings>()?;
+    let tenant = ctx.identity().tenant;
+    let connection = ctx.database().read_briefly(&Scope::tenant(tenant)).await?;
+    let locales = foreign::locales_of_tenant(&connection, tenant).await?;
+    let cookie = request.cookie(LOCALE_COOKIE);
+    let wishes = Wishes {
+        cookie: cookie.as_ref().map(|cookie| cookie.value()),
+        accepted: request
+            .headers()
+            .get(ACCEPT_LANGUAGE)
+            .and_then(|value| value.to_str().ok()),
+        tenant: locales.as_deref(),
+    };
+    Ok(wishes.choose(&settings.i18n))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tag_is_cut_to_its_base_code() {
+        for (input, expected) in [
+            ("en", Some("en")),
+            (" en_GB ", Some("en")),
+            ("EN_us", Some("en")),
+            ("zh-Hant-TW", Some("zh")),
+            ("e", None),
+            ("engl", None),
+            ("en-", None),
+            ("en-x", None),
+            ("en-123456789", None),
+            ("", None),
+            ("e1", None),
+            ("en-abcdefgh-abcdefgh-abcdefgh-abcdefgh", None),
+        ] {
+            assert_eq!(base_code(input).as_deref(), expected, "{input}");
+        }
+    }
+
+    #[test]
+    fn the_first_wish_that_can_be_served_wins() {
+        let i18n = I18nConfig::default();
+        let polish = [String::from("pl"), String::from("de")];
+        for (cookie, accepted, tenant, expected) in [
+            (Some("de"), Some("es"), None, "de"),
+            (Some("xx"), Some("fr, es;q=0.5, pl;q=0.9"), None, "pl"),
+            (None, Some("es;q=0, *;q=0.1"), None, "en"),
+            (Some("es"), Some("es"), Some(&polish[..]), "pl"),
+            (None, Some("es, de;q=0.1"), Some(&polish[..]), "de"),
+            (None, None, None, "en"),
+        ] {
+            let wishes = Wishes {
+                cookie,
+                accepted,
+                tenant,
+            };
+            assert_eq!(wishes.choose(&i18n), expected, "{wishes:?}");
+        }
+    }
+}

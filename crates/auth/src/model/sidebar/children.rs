@@ -1,0 +1,142 @@
+//! Sidebar rows that come and go with their user or role.
+
+use backoffice_core::command::{Entity, Snapshot};
+use backoffice_core::db::Tx;
+use backoffice_core::{Result, Timestamp};
+use diesel::{ExpressionMethods, QueryDsl, SelectableHelper};
+use diesel_async::RunQueryDsl;
+use uuid::Uuid;
+
+use super::variant::store_sidebar_variants;
+use super::{
+    RoleSidebarPreference, RoleSidebarPreferenceRow, SidebarPreference, SidebarPreferenceRow, SidebarVariant,
+    SidebarVariantRow, store_role_sidebar_preferences, store_sidebar_preferences,
+};
+use crate::schema::{
+    auth_role_sidebar_preferences as role_preferences, auth_sidebar_preferences as preferences,
+    auth_sidebar_variants as variants,
+};
+
+/// What users have arranged.
+#[derive(Debug, Default)]
+pub(in crate::model) struct UserSidebar {
+    preferences: Vec<SidebarPreferenceRow>,
+    variants: Vec<SidebarVariantRow>,
+}
+
+impl UserSidebar {
+    /// The rows of these users: two statements.
+    pub(in crate::model) async fn load(tx: &mut Tx<'_>, users: &[Uuid]) -> Result<Self> {
+        let tenant = tx.tenant();
+        let preferences = preferences::table
+            .filter(preferences::tenant_id.eq(tenant))
+            .filter(preferences::user_id.eq_any(users))
+            .order(preferences::id)
+            .select(SidebarPreferenceRow::as_select())
+            .load(tx.conn())
+            .await?;
+        let variants = variants::table
+            .filter(variants::tenant_id.eq(tenant))
+            .filter(variants::user_id.eq_any(users))
+            .filter(variants::deleted_at.is_null())
+            .order(variants::id)
+            .select(SidebarVariantRow::as_select())
+            .load(tx.conn())
+            .await?;
+        Ok(Self { preferences, variants })
+    }
+
+    /// The image of a user with its rows.
+    pub(in crate::model) fn with(&self, image: Snapshot, user: Uuid) -> Result<Snapshot> {
+        let preferences: Vec<_> = self.preferences.iter().filter(|row| row.user_id == user).collect();
+        let variants: Vec<_> = self.variants.iter().filter(|row| row.user_id == user).collect();
+        image
+            .with_children(SidebarPreference::KIND, &preferences)?
+            .with_children(SidebarVariant::KIND, &variants)
+    }
+
+    /// Adds the rows of an image.
+    pub(in crate::model) fn collect(&mut self, image: &Snapshot, updated_at: Timestamp) -> Result<()> {
+        let preferences = image.children::<SidebarPreferenceRow>(SidebarPreference::KIND)?;
+        let preferences = preferences.unwrap_or_default().into_iter();
+        self.preferences
+            .extend(preferences.map(|row| SidebarPreferenceRow { updated_at, ..row }));
+        let variants = image.children::<SidebarVariantRow>(SidebarVariant::KIND)?;
+        let variants = variants.unwrap_or_default().into_iter();
+        self.variants
+            .extend(variants.map(|row| SidebarVariantRow { updated_at, ..row }));
+        Ok(())
+    }
+
+    /// Puts the collected rows back.
+    pub(in crate::model) async fn store(self, tx: &mut Tx<'_>) -> Result<()> {
+        store_sidebar_preferences(tx, &self.preferences).await?;
+        store_sidebar_variants(tx, self.variants).await
+    }
+
+    /// Removes the rows of these users.
+    pub(in crate::model) async fn remove(tx: &mut Tx<'_>, users: &[Uuid]) -> Result<()> {
+        let (tenant, now) = (tx.tenant(), tx.now());
+        diesel::delete(
+            preferences::table
+                .filter(preferences::tenant_id.eq(tenant))
+                .filter(preferences::user_id.eq_any(users)),
+        )
+        .execute(tx.conn())
+        .await?;
+        diesel::update(
+            variants::table
+                .filter(variants::tenant_id.eq(tenant))
+                .filter(variants::user_id.eq_any(users))
+                .filter(variants::deleted_at.is_null()),
+        )
+        .set((
+            variants::is_active.eq(false),
+            variants::deleted_at.eq(now),
+            variants::updated_at.eq(now),
+        ))
+        .execute(tx.conn())
+        .await?;
+        Ok(())
+    }
+}
+
+/// What is arranged for roles; for a global role in all tenants that the caller reaches.
+#[derive(Debug, Default)]
+pub(in crate::model) struct RoleSidebar(Vec<RoleSidebarPreferenceRow>);
+
+impl RoleSidebar {
+    /// The rows of these roles: one statement. A removed role takes them with it by its foreign key.
+    pub(in crate::model) async fn load(tx: &mut Tx<'_>, roles: &[Uuid]) -> Result<Self> {
+        let (tenant, scope) = (tx.tenant(), tx.scope());
+        let rows = role_preferences::table
+            .filter(scope.owns(role_preferences::tenant_id))
+            .filter(role_preferences::role_tenant_id.eq(tenant))
+            .filter(role_preferences::role_id.eq_any(roles))
+            .order((role_preferences::id, role_preferences::tenant_id))
+            .select(RoleSidebarPreferenceRow::as_select())
+            .load(tx.conn())
+            .await?;
+        Ok(Self(rows))
+    }
+
+    /// The image of a role with its rows.
+    pub(in crate::model) fn with(&self, image: Snapshot, role: Uuid) -> Result<Snapshot> {
+        let own: Vec<_> = self.0.iter().filter(|row| row.role_id == role).collect();
+        image.with_children(RoleSidebarPreference::KIND, &own)
+    }
+
+    /// Adds the rows of an image.
+    pub(in crate::model) fn collect(&mut self, image: &Snapshot, updated_at: Timestamp) -> Result<()> {
+        let rows = image.children::<RoleSidebarPreferenceRow>(RoleSidebarPreference::KIND)?;
+        let rows = rows.unwrap_or_default().into_iter();
+        self.0
+            .extend(rows.map(|row| RoleSidebarPreferenceRow { updated_at, ..row }));
+        Ok(())
+    }
+
+    /// Puts the collected rows back.
+    pub(in crate::model) async fn store(self, tx: &mut Tx<'_>) -> Result<()> {
+        store_role_sidebar_preferences(tx, &self.0).await
+    }
+}

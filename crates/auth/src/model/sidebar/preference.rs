@@ -1,0 +1,128 @@
+//! The settings that a user has in a locale.
+
+use backoffice_core::command::{Depth, Entity, EntityRef, Field, Located, Snapshot, Snapshots};
+use backoffice_core::db::Tx;
+use backoffice_core::{Result, Timestamp};
+use diesel::upsert::excluded;
+use diesel::{ExpressionMethods, Insertable, QueryDsl, Queryable, Selectable, SelectableHelper};
+use diesel_async::RunQueryDsl;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::model::User;
+use crate::query;
+use crate::schema::auth_sidebar_preferences as preferences;
+use crate::sidebar::SidebarSettings;
+
+/// A row of `auth_sidebar_preferences`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Queryable, Selectable, Insertable)]
+#[diesel(table_name = preferences, check_for_backend(diesel::pg::Pg))]
+#[serde(rename_all = "camelCase")]
+pub struct SidebarPreferenceRow {
+    /// Tenant of the user.
+    pub tenant_id: Uuid,
+    /// Its id, which follows from user and locale.
+    pub id: Uuid,
+    /// The user.
+    pub user_id: Uuid,
+    /// The locale.
+    pub locale: String,
+    /// The settings.
+    pub settings: SidebarSettings,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When it was last changed.
+    pub updated_at: Timestamp,
+}
+
+/// Entity kind `auth.sidebar_preference`. Only its user sees it.
+#[derive(Debug)]
+pub enum SidebarPreference {}
+
+impl Entity for SidebarPreference {
+    const KIND: &'static str = "auth.sidebar_preference";
+    const FIELDS: &'static [Field] = &[
+        Field::tracked("id"),
+        Field::tracked("tenantId"),
+        Field::tracked("userId"),
+        Field::tracked("locale"),
+        Field::tracked("settings"),
+        Field::tracked("createdAt"),
+        Field::volatile("updatedAt"),
+    ];
+    const NOT_FOUND: &'static str = "Preferences not found";
+
+    /// Locks the user, whether the row is there or is going to be made.
+    async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<Located>> {
+        let (tenant, user) = (tx.tenant(), tx.context().user_id()?);
+        query::sidebar::lock_user(tx, user).await?;
+        let foreign: Vec<Uuid> = preferences::table
+            .filter(preferences::tenant_id.eq(tenant))
+            .filter(preferences::id.eq_any(ids))
+            .filter(preferences::user_id.ne(user))
+            .select(preferences::id)
+            .load(tx.conn())
+            .await?;
+        let own = ids.iter().filter(|id| !foreign.contains(id));
+        Ok(own.map(|id| Located { id: *id, tenant }).collect())
+    }
+
+    async fn load(tx: &mut Tx<'_>, ids: &[Uuid], _depth: Depth) -> Result<Snapshots> {
+        let tenant = tx.tenant();
+        let rows: Vec<SidebarPreferenceRow> = preferences::table
+            .filter(preferences::tenant_id.eq(tenant))
+            .filter(preferences::id.eq_any(ids))
+            .select(SidebarPreferenceRow::as_select())
+            .load(tx.conn())
+            .await?;
+        rows.into_iter()
+            .map(|row| Ok((row.id, Snapshot::of(&row)?.with_organization(None))))
+            .collect()
+    }
+
+    async fn store(tx: &mut Tx<'_>, snapshots: &[Snapshot]) -> Result<Vec<String>> {
+        let updated_at = tx.now();
+        let rows: Vec<SidebarPreferenceRow> = snapshots
+            .iter()
+            .map(|image| image.row().map(|row| SidebarPreferenceRow { updated_at, ..row }))
+            .collect::<Result<_>>()?;
+        store_sidebar_preferences(tx, &rows).await?;
+        Ok(Vec::new())
+    }
+
+    async fn remove(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<()> {
+        let tenant = tx.tenant();
+        diesel::delete(
+            preferences::table
+                .filter(preferences::tenant_id.eq(tenant))
+                .filter(preferences::id.eq_any(ids)),
+        )
+        .execute(tx.conn())
+        .await?;
+        Ok(())
+    }
+
+    fn parent(snapshot: &Snapshot) -> Option<EntityRef> {
+        let id = snapshot.get("userId")?.as_str()?.parse().ok()?;
+        Some(EntityRef { kind: User::KIND, id })
+    }
+}
+
+/// Inserts or replaces rows.
+pub(crate) async fn store_sidebar_preferences(tx: &mut Tx<'_>, rows: &[SidebarPreferenceRow]) -> Result<()> {
+    if rows.is_empty() {
+        return Ok(());
+    }
+    diesel::insert_into(preferences::table)
+        .values(rows)
+        .on_conflict((preferences::tenant_id, preferences::id))
+        .do_update()
+        .set((
+            preferences::settings.eq(excluded(preferences::settings)),
+            preferences::created_at.eq(excluded(preferences::created_at)),
+            preferences::updated_at.eq(excluded(preferences::updated_at)),
+        ))
+        .execute(tx.conn())
+        .await?;
+    Ok(())
+}

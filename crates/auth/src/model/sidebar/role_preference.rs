@@ -1,0 +1,130 @@
+//! The settings that a tenant has for a role in a locale.
+
+use backoffice_core::command::{Depth, Entity, EntityRef, Field, Located, Snapshot, Snapshots};
+use backoffice_core::db::Tx;
+use backoffice_core::{Result, Timestamp};
+use diesel::sql_types::{Array, Text};
+use diesel::upsert::excluded;
+use diesel::{ExpressionMethods, Insertable, QueryDsl, Queryable, Selectable, SelectableHelper, sql_query};
+use diesel_async::RunQueryDsl;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::model::Role;
+use crate::schema::auth_role_sidebar_preferences as preferences;
+use crate::sidebar::SidebarSettings;
+
+/// A row of `auth_role_sidebar_preferences`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Queryable, Selectable, Insertable)]
+#[diesel(table_name = preferences, check_for_backend(diesel::pg::Pg))]
+#[serde(rename_all = "camelCase")]
+pub struct RoleSidebarPreferenceRow {
+    /// The tenant that has these settings.
+    pub tenant_id: Uuid,
+    /// Its id, which follows from role and locale.
+    pub id: Uuid,
+    /// Tenant of the role; the nil UUID for a global one.
+    pub role_tenant_id: Uuid,
+    /// The role.
+    pub role_id: Uuid,
+    /// The locale.
+    pub locale: String,
+    /// The settings.
+    pub settings: SidebarSettings,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When it was last changed.
+    pub updated_at: Timestamp,
+}
+
+/// Entity kind `auth.role_sidebar_preference`.
+#[derive(Debug)]
+pub enum RoleSidebarPreference {}
+
+impl Entity for RoleSidebarPreference {
+    const KIND: &'static str = "auth.role_sidebar_preference";
+    const FIELDS: &'static [Field] = &[
+        Field::tracked("id"),
+        Field::tracked("tenantId"),
+        Field::tracked("roleTenantId"),
+        Field::tracked("roleId"),
+        Field::tracked("locale"),
+        Field::tracked("settings"),
+        Field::tracked("createdAt"),
+        Field::volatile("updatedAt"),
+    ];
+    const NOT_FOUND: &'static str = Role::NOT_FOUND;
+
+    /// Locks names instead of rows: the row may still have to be made, and a tenant can't lock a global role.
+    async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<Located>> {
+        let tenant = tx.tenant();
+        let mut names: Vec<String> = ids.iter().map(|id| format!("{}:{tenant}:{id}", Self::KIND)).collect();
+        names.sort();
+        sql_query(
+            "select pg_advisory_xact_lock(hashtextextended(name, 0)) from unnest($1) with ordinality as t (name, n)",
+        )
+        .bind::<Array<Text>, _>(names)
+        .execute(tx.conn())
+        .await?;
+        Ok(ids.iter().map(|id| Located { id: *id, tenant }).collect())
+    }
+
+    async fn load(tx: &mut Tx<'_>, ids: &[Uuid], _depth: Depth) -> Result<Snapshots> {
+        let tenant = tx.tenant();
+        let rows: Vec<RoleSidebarPreferenceRow> = preferences::table
+            .filter(preferences::tenant_id.eq(tenant))
+            .filter(preferences::id.eq_any(ids))
+            .select(RoleSidebarPreferenceRow::as_select())
+            .load(tx.conn())
+            .await?;
+        rows.into_iter()
+            .map(|row| Ok((row.id, Snapshot::of(&row)?.with_organization(None))))
+            .collect()
+    }
+
+    async fn store(tx: &mut Tx<'_>, snapshots: &[Snapshot]) -> Result<Vec<String>> {
+        let updated_at = tx.now();
+        let rows: Vec<RoleSidebarPreferenceRow> = snapshots
+            .iter()
+            .map(|image| image.row().map(|row| RoleSidebarPreferenceRow { updated_at, ..row }))
+            .collect::<Result<_>>()?;
+        store_role_sidebar_preferences(tx, &rows).await?;
+        Ok(Vec::new())
+    }
+
+    async fn remove(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<()> {
+        let tenant = tx.tenant();
+        diesel::delete(
+            preferences::table
+                .filter(preferences::tenant_id.eq(tenant))
+                .filter(preferences::id.eq_any(ids)),
+        )
+        .execute(tx.conn())
+        .await?;
+        Ok(())
+    }
+
+    fn parent(snapshot: &Snapshot) -> Option<EntityRef> {
+        let id = snapshot.get("roleId")?.as_str()?.parse().ok()?;
+        Some(EntityRef { kind: Role::KIND, id })
+    }
+}
+
+/// Inserts or replaces rows.
+pub(crate) async fn store_role_sidebar_preferences(tx: &mut Tx<'_>, rows: &[RoleSidebarPreferenceRow]) -> Result<()> {
+    if rows.is_empty() {
+        return Ok(());
+    }
+    diesel::insert_into(preferences::table)
+        .values(rows)
+        .on_conflict((preferences::tenant_id, preferences::id))
+        .do_update()
+        .set((
+            preferences::settings.eq(excluded(preferences::settings)),
+            preferences::created_at.eq(excluded(preferences::created_at)),
+            preferences::updated_at.eq(excluded(preferences::updated_at)),
+        ))
+        .execute(tx.conn())
+        .await?;
+    Ok(())
+}

@@ -1,0 +1,152 @@
+//! Named settings of a user, of which one is active in each locale.
+
+use backoffice_core::command::{Depth, Entity, EntityRef, Field, Located, Snapshot, Snapshots};
+use backoffice_core::db::Tx;
+use backoffice_core::{Result, Timestamp};
+use diesel::upsert::excluded;
+use diesel::{ExpressionMethods, Insertable, QueryDsl, Queryable, Selectable, SelectableHelper};
+use diesel_async::RunQueryDsl;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::model::User;
+use crate::query;
+use crate::schema::auth_sidebar_variants as variants;
+use crate::sidebar::SidebarSettings;
+
+/// A live row of `auth_sidebar_variants`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Queryable, Selectable, Insertable)]
+#[diesel(table_name = variants, check_for_backend(diesel::pg::Pg))]
+#[serde(rename_all = "camelCase")]
+pub struct SidebarVariantRow {
+    /// Tenant of the user.
+    pub tenant_id: Uuid,
+    /// Its id.
+    pub id: Uuid,
+    /// The user.
+    pub user_id: Uuid,
+    /// The locale.
+    pub locale: String,
+    /// Its name, unique among the user's in the locale without regard to case.
+    pub name: String,
+    #[serde(skip)]
+    pub(crate) name_norm: String,
+    /// The settings.
+    pub settings: SidebarSettings,
+    /// Whether its settings are the ones that count.
+    pub is_active: bool,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When it was last changed.
+    pub updated_at: Timestamp,
+}
+
+/// Entity kind `auth.sidebar_variant`. Only its user sees it; a removed one stays as a tombstone.
+#[derive(Debug)]
+pub enum SidebarVariant {}
+
+impl Entity for SidebarVariant {
+    const KIND: &'static str = "auth.sidebar_variant";
+    const FIELDS: &'static [Field] = &[
+        Field::tracked("id"),
+        Field::tracked("tenantId"),
+        Field::tracked("userId"),
+        Field::tracked("locale"),
+        Field::tracked("name"),
+        Field::tracked("settings"),
+        Field::tracked("isActive"),
+        Field::tracked("createdAt"),
+        Field::volatile("updatedAt"),
+    ];
+    const NOT_FOUND: &'static str = "Variant not found";
+
+    /// Locks the user first: which variant is active is decided by one transaction at a time.
+    async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<Located>> {
+        let (tenant, user) = (tx.tenant(), tx.context().user_id()?);
+        query::sidebar::lock_user(tx, user).await?;
+        let rows: Vec<Uuid> = variants::table
+            .filter(variants::tenant_id.eq(tenant))
+            .filter(variants::user_id.eq(user))
+            .filter(variants::id.eq_any(ids))
+            .filter(variants::deleted_at.is_null())
+            .order(variants::id)
+            .select(variants::id)
+            .for_update()
+            .load(tx.conn())
+            .await?;
+        Ok(rows.into_iter().map(|id| Located { id, tenant }).collect())
+    }
+
+    async fn load(tx: &mut Tx<'_>, ids: &[Uuid], _depth: Depth) -> Result<Snapshots> {
+        let tenant = tx.tenant();
+        let rows: Vec<SidebarVariantRow> = variants::table
+            .filter(variants::tenant_id.eq(tenant))
+            .filter(variants::id.eq_any(ids))
+            .filter(variants::deleted_at.is_null())
+            .select(SidebarVariantRow::as_select())
+            .load(tx.conn())
+            .await?;
+        rows.into_iter()
+            .map(|row| Ok((row.id, Snapshot::of(&row)?.with_organization(None))))
+            .collect()
+    }
+
+    async fn store(tx: &mut Tx<'_>, snapshots: &[Snapshot]) -> Result<Vec<String>> {
+        let updated_at = tx.now();
+        let rows: Vec<SidebarVariantRow> = snapshots
+            .iter()
+            .map(|image| image.row().map(|row| SidebarVariantRow { updated_at, ..row }))
+            .collect::<Result<_>>()?;
+        store_sidebar_variants(tx, rows).await?;
+        Ok(Vec::new())
+    }
+
+    async fn remove(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<()> {
+        let (tenant, now) = (tx.tenant(), tx.now());
+        diesel::update(
+            variants::table
+                .filter(variants::tenant_id.eq(tenant))
+                .filter(variants::id.eq_any(ids))
+                .filter(variants::deleted_at.is_null()),
+        )
+        .set((
+            variants::is_active.eq(false),
+            variants::deleted_at.eq(now),
+            variants::updated_at.eq(now),
+        ))
+        .execute(tx.conn())
+        .await?;
+        Ok(())
+    }
+
+    fn parent(snapshot: &Snapshot) -> Option<EntityRef> {
+        let id = snapshot.get("userId")?.as_str()?.parse().ok()?;
+        Some(EntityRef { kind: User::KIND, id })
+    }
+}
+
+/// Inserts, replaces or revives rows.
+pub(super) async fn store_sidebar_variants(tx: &mut Tx<'_>, mut rows: Vec<SidebarVariantRow>) -> Result<()> {
+    if rows.is_empty() {
+        return Ok(());
+    }
+    for row in &mut rows {
+        row.name_norm = row.name.to_lowercase();
+    }
+    diesel::insert_into(variants::table)
+        .values(rows)
+        .on_conflict((variants::tenant_id, variants::id))
+        .do_update()
+        .set((
+            variants::name.eq(excluded(variants::name)),
+            variants::name_norm.eq(excluded(variants::name_norm)),
+            variants::settings.eq(excluded(variants::settings)),
+            variants::is_active.eq(excluded(variants::is_active)),
+            variants::created_at.eq(excluded(variants::created_at)),
+            variants::updated_at.eq(excluded(variants::updated_at)),
+            variants::deleted_at.eq(None::<Timestamp>),
+        ))
+        .execute(tx.conn())
+        .await?;
+    Ok(())
+}

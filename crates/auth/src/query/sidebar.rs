@@ -1,0 +1,178 @@
+//! Reads of sidebar settings.
+
+use backoffice_core::command::Entity;
+use backoffice_core::db::{Prepared, Tx};
+use backoffice_core::ids::PLATFORM_TENANT;
+use backoffice_core::{Refusal, RequestContext, Result, Scope};
+use diesel::dsl::exists;
+use diesel::{BoolExpressionMethods, ExpressionMethods, OptionalExtension, QueryDsl, Queryable, SelectableHelper};
+use diesel_async::{AsyncPgConnection, RunQueryDsl};
+use uuid::Uuid;
+
+use super::roles::visible;
+use crate::model::{RoleSidebarPreferenceRow, SidebarPreferenceRow, SidebarVariantRow, User};
+use crate::schema::{
+    auth_role_sidebar_preferences as role_preferences, auth_roles as roles, auth_sidebar_preferences as preferences,
+    auth_sidebar_variants as variants, auth_users as users,
+};
+
+/// Rows of a list at most; nobody arranges so many.
+const LONGEST: i64 = 1000;
+
+/// A role that settings can be made for.
+#[derive(Debug, Clone, Queryable)]
+pub struct SidebarRole {
+    /// Its tenant; the nil UUID for a global role.
+    pub tenant_id: Uuid,
+    /// Its id.
+    pub id: Uuid,
+    /// Its name.
+    pub name: String,
+    /// Whether the tenant has settings for it in the locale.
+    pub has_preference: bool,
+}
+
+/// The caller's own settings in a locale.
+///
+/// # Errors
+/// When the database can't be reached.
+pub async fn own(
+    connection: &AsyncPgConnection,
+    scope: &Scope,
+    user: Uuid,
+    locale: &str,
+) -> Result<Option<SidebarPreferenceRow>> {
+    let statement = preferences::table
+        .filter(scope.owns(preferences::tenant_id))
+        .filter(preferences::user_id.eq(user))
+        .filter(preferences::locale.eq(locale))
+        .select(SidebarPreferenceRow::as_select());
+    Ok(Prepared(statement).get_result(&mut &*connection).await.optional()?)
+}
+
+/// The settings that a tenant has for these roles in a locale, at most one each.
+///
+/// # Errors
+/// When the database can't be reached.
+pub async fn of_roles(
+    connection: &AsyncPgConnection,
+    scope: &Scope,
+    tenant: Uuid,
+    wanted: &[Uuid],
+    locale: &str,
+) -> Result<Vec<RoleSidebarPreferenceRow>> {
+    let statement = role_preferences::table
+        .filter(scope.owns(role_preferences::tenant_id))
+        .filter(role_preferences::tenant_id.eq(tenant))
+        .filter(role_preferences::role_id.eq_any(wanted))
+        .filter(role_preferences::locale.eq(locale))
+        .select(RoleSidebarPreferenceRow::as_select());
+    Ok(Prepared(statement).load(&mut &*connection).await?)
+}
+
+/// The roles of a tenant that the caller sees, and global ones, by name; only these ids, if some are named.
+///
+/// # Errors
+/// When the database can't be reached.
+pub async fn roles(
+    connection: &AsyncPgConnection,
+    context: &RequestContext,
+    tenant: Uuid,
+    locale: &str,
+    ids: Option<&[Uuid]>,
+) -> Result<Vec<SidebarRole>> {
+    let has_preference = exists(
+        role_preferences::table
+            .filter(role_preferences::tenant_id.eq(tenant))
+            .filter(role_preferences::role_tenant_id.eq(roles::tenant_id))
+            .filter(role_preferences::role_id.eq(roles::id))
+            .filter(role_preferences::locale.eq(locale.to_owned())),
+    );
+    let mut statement = visible(context)
+        .filter(roles::tenant_id.eq_any([tenant, PLATFORM_TENANT]))
+        .order((roles::name_norm.asc(), roles::id.asc()))
+        .limit(LONGEST)
+        .select((roles::tenant_id, roles::id, roles::name, has_preference));
+    if let Some(ids) = ids {
+        statement = statement.filter(roles::id.eq_any(ids.to_vec()));
+    }
+    Ok(statement.load(&mut &*connection).await?)
+}
+
+/// The caller's own variants in a locale, the oldest first.
+///
+/// # Errors
+/// When the database can't be reached.
+pub async fn variants(
+    connection: &AsyncPgConnection,
+    scope: &Scope,
+    user: Uuid,
+    locale: &str,
+) -> Result<Vec<SidebarVariantRow>> {
+    let statement = variants::table
+        .filter(scope.owns(variants::tenant_id))
+        .filter(variants::user_id.eq(user))
+        .filter(variants::locale.eq(locale))
+        .filter(variants::deleted_at.is_null())
+        .order((variants::created_at, variants::id))
+        .limit(LONGEST)
+        .select(SidebarVariantRow::as_select());
+    Ok(Prepared(statement).load(&mut &*connection).await?)
+}
+
+/// One of the caller's own variants in a locale.
+///
+/// # Errors
+/// When the database can't be reached.
+pub async fn variant(
+    connection: &AsyncPgConnection,
+    scope: &Scope,
+    user: Uuid,
+    locale: &str,
+    id: Uuid,
+) -> Result<Option<SidebarVariantRow>> {
+    let statement = variants::table
+        .filter(scope.owns(variants::tenant_id))
+        .filter(variants::user_id.eq(user).and(variants::locale.eq(locale)))
+        .filter(variants::id.eq(id))
+        .filter(variants::deleted_at.is_null())
+        .select(SidebarVariantRow::as_select());
+    Ok(Prepared(statement).get_result(&mut &*connection).await.optional()?)
+}
+
+/// The caller's active variant in a locale.
+///
+/// # Errors
+/// When the database can't be reached.
+pub async fn active_variant(
+    connection: &AsyncPgConnection,
+    scope: &Scope,
+    user: Uuid,
+    locale: &str,
+) -> Result<Option<SidebarVariantRow>> {
+    let statement = variants::table
+        .filter(scope.owns(variants::tenant_id))
+        .filter(variants::user_id.eq(user).and(variants::locale.eq(locale)))
+        .filter(variants::is_active)
+        .filter(variants::deleted_at.is_null())
+        .select(SidebarVariantRow::as_select());
+    Ok(Prepared(statement).get_result(&mut &*connection).await.optional()?)
+}
+
+/// Locks a live user: what it arranges is changed by one transaction at a time, and not while it is being removed.
+pub(crate) async fn lock_user(tx: &mut Tx<'_>, user: Uuid) -> Result<()> {
+    let tenant = tx.tenant();
+    let found: Option<Uuid> = users::table
+        .filter(users::tenant_id.eq(tenant))
+        .filter(users::id.eq(user))
+        .filter(users::deleted_at.is_null())
+        .select(users::id)
+        .for_no_key_update()
+        .first(tx.conn())
+        .await
+        .optional()?;
+    match found {
+        Some(_) => Ok(()),
+        None => Err(Refusal::not_found(User::NOT_FOUND).into()),
+    }
+}

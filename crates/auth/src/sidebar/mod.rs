@@ -1,0 +1,8 @@
+//! What people arrange in their sidebar.
+
+mod row_id;
+mod settings;
+
+pub(crate) use row_id::row_id;
+pub(crate) use settings::SettingsInput;
+pub use settings::SidebarSettings;

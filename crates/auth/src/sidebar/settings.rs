@@ -1,0 +1,191 @@
+//! The settings of a sidebar: order, names and what is hidden.
+
+use std::collections::BTreeMap;
+
+use backoffice_core::Detail;
+use diesel::deserialize::{self, FromSql, FromSqlRow};
+use diesel::expression::AsExpression;
+use diesel::pg::{Pg, PgValue};
+use diesel::serialize::{self, Output, ToSql};
+use diesel::sql_types::Jsonb;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::ToSchema;
+
+const MAX_ID: usize = 128;
+const MAX_LABEL: usize = 120;
+const MAX_GROUPS: usize = 200;
+const MAX_ITEMS: usize = 500;
+
+/// The settings of a sidebar.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema, AsExpression, FromSqlRow)]
+#[diesel(sql_type = Jsonb)]
+#[serde(rename_all = "camelCase", default)]
+pub struct SidebarSettings {
+    /// Version of the form of these settings; the client's.
+    pub version: i32,
+    /// Ids of groups, the first on top; others follow.
+    pub group_order: Vec<String>,
+    /// Other titles of groups.
+    pub group_labels: BTreeMap<String, String>,
+    /// Other titles of items.
+    pub item_labels: BTreeMap<String, String>,
+    /// Ids of items that are not shown.
+    pub hidden_items: Vec<String>,
+    /// Ids of items by group, the first on top; others follow.
+    pub item_order: BTreeMap<String, Vec<String>>,
+}
+
+impl Default for SidebarSettings {
+    fn default() -> Self {
+        Self {
+            version: 1,
+            group_order: Vec::new(),
+            group_labels: BTreeMap::new(),
+            item_labels: BTreeMap::new(),
+            hidden_items: Vec::new(),
+            item_order: BTreeMap::new(),
+        }
+    }
+}
+
+impl FromSql<Jsonb, Pg> for SidebarSettings {
+    fn from_sql(value: PgValue<'_>) -> deserialize::Result<Self> {
+        let value = <Value as FromSql<Jsonb, Pg>>::from_sql(value)?;
+        Ok(serde_json::from_value(value)?)
+    }
+}
+
+impl ToSql<Jsonb, Pg> for SidebarSettings {
+    fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, Pg>) -> serialize::Result {
+        let value = serde_json::to_value(self)?;
+        <Value as ToSql<Jsonb, Pg>>::to_sql(&value, &mut out.reborrow())
+    }
+}
+
+/// Settings as they come in; a missing member is an empty one.
+#[derive(Debug, Clone, Default, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct SettingsInput {
+    /// 1 to 2147483647, 1 by default.
+    #[schema(minimum = 1)]
+    version: Option<i32>,
+    /// At most 200 ids of 1 to 128 characters.
+    group_order: Option<Vec<String>>,
+    /// At most 500 titles of 1 to 120 characters.
+    group_labels: Option<BTreeMap<String, String>>,
+    /// At most 500 titles of 1 to 120 characters.
+    item_labels: Option<BTreeMap<String, String>>,
+    /// At most 500 ids.
+    hidden_items: Option<Vec<String>>,
+    /// At most 200 groups with 500 ids each.
+    item_order: Option<BTreeMap<String, Vec<String>>>,
+}
+
+impl SettingsInput {
+    /// The settings, trimmed, without blanks and repetitions.
+    pub(crate) fn checked(self) -> Result<SidebarSettings, Detail> {
+        let version = self.version.unwrap_or(1);
+        if version < 1 {
+            return Err(Detail::new("version", "must be at least 1", "invalid_value"));
+        }
+        let item_order = self.item_order.unwrap_or_default();
+        within("itemOrder", item_order.len(), MAX_GROUPS)?;
+        let mut ordered = BTreeMap::new();
+        for (group, items) in item_order {
+            if let Some(group) = trimmed("itemOrder", &group, MAX_ID)? {
+                ordered.entry(group).or_insert(ids("itemOrder", items, MAX_ITEMS)?);
+            }
+        }
+        Ok(SidebarSettings {
+            version,
+            group_order: ids("groupOrder", self.group_order.unwrap_or_default(), MAX_GROUPS)?,
+            group_labels: labels("groupLabels", self.group_labels.unwrap_or_default())?,
+            item_labels: labels("itemLabels", self.item_labels.unwrap_or_default())?,
+            hidden_items: ids("hiddenItems", self.hidden_items.unwrap_or_default(), MAX_ITEMS)?,
+            item_order: ordered,
+        })
+    }
+}
+
+fn within(path: &'static str, count: usize, most: usize) -> Result<(), Detail> {
+    if count <= most {
+        return Ok(());
+    }
+    let message = format!("must have at most {most} entries");
+    Err(Detail::new(path, message, "too_long"))
+}
+
+/// The trimmed text, or none when nothing is left of it.
+fn trimmed(path: &'static str, text: &str, longest: usize) -> Result<Option<String>, Detail> {
+    let text = text.trim();
+    if text.chars().count() > longest {
+        let message = format!("must have texts of at most {longest} characters");
+        return Err(Detail::new(path, message, "too_long"));
+    }
+    Ok(Some(text).filter(|text| !text.is_empty()).map(str::to_owned))
+}
+
+fn ids(path: &'static str, given: Vec<String>, most: usize) -> Result<Vec<String>, Detail> {
+    within(path, given.len(), most)?;
+    let mut kept: Vec<String> = Vec::with_capacity(given.len());
+    for id in given {
+        match trimmed(path, &id, MAX_ID)? {
+            Some(id) if !kept.contains(&id) => kept.push(id),
+            _ => {}
+        }
+    }
+    Ok(kept)
+}
+
+fn labels(path: &'static str, given: BTreeMap<String, String>) -> Result<BTreeMap<String, String>, Detail> {
+    within(path, given.len(), MAX_ITEMS)?;
+    let mut kept = BTreeMap::new();
+    for (id, label) in given {
+        if let (Some(id), Some(label)) = (trimmed(path, &id, MAX_ID)?, trimmed(path, &label, MAX_LABEL)?) {
+            kept.entry(id).or_insert(label);
+        }
+    }
+    Ok(kept)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn checked(value: Value) -> Result<SidebarSettings, Detail> {
+        serde_json::from_value::<SettingsInput>(value)
+            .expect("the types are right")
+            .checked()
+    }
+
+    #[test]
+    fn blanks_and_repetitions_are_dropped() {
+        let settings = checked(json!({
+            "groupOrder": [" a ", "", "b", "a"], "hiddenItems": ["x", " x"], "itemLabels": {" i ": " Label ", "j": " ", " ": "k"},
+            "itemOrder": {" g ": ["2", " 1", "2"], "": ["3"]}
+        }));
+
+        let expected = json!({"version": 1, "groupOrder": ["a", "b"], "groupLabels": {}, "itemLabels": {"i": "Label"},
+            "hiddenItems": ["x"], "itemOrder": {"g": ["2", "1"]}});
+        assert_eq!(json!(settings.expect("valid")), expected);
+    }
+
+    #[test]
+    fn what_is_too_long_is_named() {
+        let many = |count: usize| (0..count).map(|number| number.to_string()).collect::<Vec<_>>();
+        for (value, path) in [
+            (json!({"version": 0}), "version"),
+            (json!({"groupOrder": many(201)}), "groupOrder"),
+            (json!({"hiddenItems": many(501)}), "hiddenItems"),
+            (json!({"hiddenItems": ["x".repeat(129)]}), "hiddenItems"),
+            (json!({"groupLabels": {"g": "x".repeat(121)}}), "groupLabels"),
+            (json!({"itemOrder": {"g": many(501)}}), "itemOrder"),
+        ] {
+            assert_eq!(checked(value).expect_err("too much").path, path);
+        }
+        assert!(checked(json!({"groupOrder": many(200), "hiddenItems": many(500)})).is_ok());
+    }
+}

@@ -1,0 +1,189 @@
+use actix_web::http::Method;
+use serde_json::{Value, json};
+
+use crate::world::World;
+
+const NAV: &str = "/auth/admin/nav";
+const PREFERENCES: &str = "/auth/sidebar/preferences";
+const VARIANTS: &str = "/auth/sidebar/variants";
+
+/// Ids of the sections and of what they have.
+fn sections(body: &Value) -> Vec<(String, Vec<String>)> {
+    let id = |one: &Value| one["id"].as_str().expect("an id").to_owned();
+    let items = |section: &Value| section["items"].as_array().expect("items").iter().map(id).collect();
+    let sections = body["settingsSections"].as_array().expect("sections");
+    sections.iter().map(|section| (id(section), items(section))).collect()
+}
+
+fn own_sections(body: &Value) -> Vec<(String, Vec<String>)> {
+    let mut all = sections(body);
+    all.retain(|(id, _)| id == "auth" || id == "customization");
+    all
+}
+
+fn expected(sections: &[(&str, &[&str])]) -> Vec<(String, Vec<String>)> {
+    let owned = |items: &[&str]| items.iter().map(|item| (*item).to_owned()).collect();
+    sections
+        .iter()
+        .map(|(id, items)| ((*id).to_owned(), owned(items)))
+        .collect()
+}
+
+#[actix_web::test]
+async fn the_menu_has_what_the_caller_may_use() {
+    let world = World::new().await;
+    world.role("Reader", &["auth.users.list"], None).await;
+    let (_, reader) = world.user("ann@alpha.test", &["Reader"]).await;
+
+    let (status, admins) = world.app.get(&world.a.token, NAV).await;
+    let (_, readers) = world.app.get(&reader, NAV).await;
+    let (anonymous, _) = world.app.get("", NAV).await;
+
+    assert_eq!((status, anonymous), (200, 401));
+    assert_eq!(
+        sections(&admins),
+        expected(&[
+            ("auth", &["users", "roles"]),
+            ("directory", &["organizations"]),
+            ("customization", &["sidebar"])
+        ])
+    );
+    assert_eq!(sections(&readers), expected(&[("auth", &["users"])]));
+    assert_eq!(readers["grantedFeatures"], json!(["auth.users.list"]));
+    assert_eq!(readers["roles"], json!(["Reader"]));
+    assert_eq!(
+        (readers["groups"].clone(), readers["brand"].clone()),
+        (json!([]), json!(null))
+    );
+    assert_eq!(readers["settingsPathPrefixes"], json!(["/backend/users"]));
+    let users = json!({"id": "users", "label": "Users", "href": "/backend/users"});
+    assert_eq!(readers["settingsSections"][0]["items"][0], users);
+    assert_eq!(
+        readers["profilePathPrefixes"],
+        json!(["/backend/profile/change-password"])
+    );
+    assert_eq!(readers["profileSections"][0]["items"][0]["id"], "change-password");
+    assert_eq!(
+        readers["currentOrganization"],
+        json!({"id": world.a.organization, "name": "Alpha"})
+    );
+}
+
+#[actix_web::test]
+async fn titles_are_in_the_locale_of_the_request() {
+    let world = World::new().await;
+    let label = async |name: &str, value: &str| {
+        let request = world.app.request(Method::GET, NAV).bearer(&world.a.token);
+        let body = request.header(name, value).send().await.json();
+        let sections = body["settingsSections"].as_array().expect("sections").clone();
+        let auth = sections
+            .into_iter()
+            .find(|section| section["id"] == "auth")
+            .expect("auth");
+        auth["items"][0]["label"].as_str().expect("a label").to_owned()
+    };
+
+    assert_eq!(label("cookie", "locale=pl").await, "Użytkownicy");
+    assert_eq!(label("accept-language", "fr, de-AT;q=0.8, es;q=0.9").await, "Usuarios");
+    assert_eq!(label("accept-language", "fr").await, "Users");
+    let sql = format!(
+        "update directory_tenants set locales = '{{de,pl}}' where id = '{}'",
+        world.a.id
+    );
+    world.app.sql(&sql).await;
+    assert_eq!(
+        label("accept-language", "es").await,
+        "Benutzer",
+        "the tenant's first locale"
+    );
+    assert_eq!(
+        label("cookie", "locale=es").await,
+        "Benutzer",
+        "the tenant does not have that one"
+    );
+    assert_eq!(label("cookie", "locale=pl_PL").await, "Użytkownicy");
+}
+
+#[actix_web::test]
+async fn the_first_of_variant_own_settings_and_role_settings_counts() {
+    let world = World::new().await;
+    let (app, token) = (&world.app, &world.a.token);
+    world.role("B", &["auth.*"], None).await;
+    let first = world.role("A", &[], None).await;
+    let (_, user) = world.user("ann@alpha.test", &["A", "B"]).await;
+    let hiding = |item: &str| json!({"hiddenItems": [item]});
+    let seen = async || own_sections(&app.get(&user, NAV).await.1);
+    let roles = json!({"settings": hiding("roles"), "scope": {"type": "role", "roleId": first}});
+
+    assert_eq!(app.put(token, PREFERENCES, roles).await.0, 200);
+    assert_eq!(
+        seen().await,
+        expected(&[("auth", &["users"]), ("customization", &["sidebar"])])
+    );
+    app.put(&user, PREFERENCES, json!({"settings": hiding("users")})).await;
+    assert_eq!(
+        seen().await,
+        expected(&[("auth", &["roles"]), ("customization", &["sidebar"])])
+    );
+    let variant = json!({"settings": hiding("sidebar"), "isActive": true});
+    app.post(&user, VARIANTS, variant).await;
+    assert_eq!(seen().await, expected(&[("auth", &["users", "roles"])]));
+}
+
+#[actix_web::test]
+async fn settings_rename_order_and_hide_unless_hidden_items_are_asked_for() {
+    let world = World::new().await;
+    let (app, token) = (&world.app, &world.a.token);
+    let settings = json!({"groupOrder": ["customization"], "itemOrder": {"auth": ["roles", "users"]}, "hiddenItems": ["users"],
+        "itemLabels": {"roles": "Jobs"}, "groupLabels": {"auth": "People"}});
+    app.put(token, PREFERENCES, json!({"settings": settings})).await;
+
+    let (_, body) = app.get(token, NAV).await;
+    let (_, all) = app.get(token, &format!("{NAV}?includeHidden=true")).await;
+    let (invalid, _) = app.get(token, &format!("{NAV}?includeHidden=maybe")).await;
+
+    assert_eq!(
+        own_sections(&body),
+        expected(&[("customization", &["sidebar"]), ("auth", &["roles"])])
+    );
+    let section = |body: &Value| {
+        let sections = body["settingsSections"].as_array().expect("sections");
+        sections.iter().find(|one| one["id"] == "auth").expect("auth").clone()
+    };
+    assert_eq!(section(&body)["label"], "People");
+    assert_eq!(section(&body)["items"][0]["label"], "Jobs");
+    assert!(section(&body)["items"][0].get("hidden").is_none());
+    assert_eq!(section(&all)["items"][1]["id"], "users");
+    assert_eq!(section(&all)["items"][1]["hidden"], true);
+    assert_eq!(invalid, 400);
+}
+
+#[actix_web::test]
+async fn the_selected_organization_is_the_current_one_and_lends_its_logo() {
+    let world = World::new().await;
+    let new = json!({"name": "Branch", "logoUrl": "https://example.test/logo.png"});
+    let (_, branch) = world.app.post(&world.a.token, "/directory/organizations", new).await;
+    let id = branch["id"].as_str().expect("an id");
+    let get = |token: &str| {
+        let request = world.app.request(Method::GET, NAV).bearer(token);
+        request.header("x-organization-id", id).send()
+    };
+
+    let body = get(&world.a.token).await.json();
+    let (_, root) = world.app.get(&world.root, NAV).await;
+    let selecting = world.app.request(Method::GET, NAV).bearer(&world.root);
+    let tenant = world.a.id.to_string();
+    let selecting = selecting.header("x-tenant-id", &tenant).header("x-organization-id", id);
+    let selected = selecting.send().await.json();
+
+    assert_eq!(body["currentOrganization"], json!({"id": id, "name": "Branch"}));
+    assert_eq!(
+        body["brand"],
+        json!({"name": "Branch", "logoUrl": "https://example.test/logo.png"})
+    );
+    assert_eq!(
+        (root["currentOrganization"].clone(), root["roles"].clone()),
+        (json!(null), json!(["superadmin"]))
+    );
+    assert_eq!(selected["currentOrganization"]["name"], "Branch");
+}

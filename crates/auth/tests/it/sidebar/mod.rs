@@ -1,0 +1,51 @@
+//! Sidebars: preferences and variants.
+
+mod preferences;
+mod restored;
+mod variants;
+
+use actix_web::http::Method;
+use backoffice_test_support::{TestApp, TestResponse};
+use serde_json::{Value, json};
+
+const PREFERENCES: &str = "/auth/sidebar/preferences";
+const VARIANTS: &str = "/auth/sidebar/variants";
+const UNDO: &str = "/audit_logs/audit-logs/actions/undo";
+const REDO: &str = "/audit_logs/audit-logs/actions/redo";
+
+/// A request whose locale is told by the cookie.
+async fn in_locale(
+    app: &TestApp,
+    token: &str,
+    locale: &str,
+    method: Method,
+    path: &str,
+    body: Option<Value>,
+) -> TestResponse {
+    let request = app.request(method, path).bearer(token);
+    let request = request.header("cookie", &format!("locale={locale}"));
+    match body {
+        Some(body) => request.json(&body).send().await,
+        None => request.send().await,
+    }
+}
+
+async fn send(app: &TestApp, token: &str, method: Method, path: &str, body: Value) -> TestResponse {
+    app.request(method, path).bearer(token).json(&body).send().await
+}
+
+async fn undo(app: &TestApp, token: &str, done: &TestResponse) -> (u16, Value) {
+    let operation = done.operation().expect("it can be undone");
+    app.post(token, UNDO, json!({"undoToken": operation["undoToken"]}))
+        .await
+}
+
+async fn redo(app: &TestApp, token: &str, done: &TestResponse) -> (u16, Value) {
+    let operation = done.operation().expect("it could be undone");
+    app.post(token, REDO, json!({"logId": operation["id"]})).await
+}
+
+/// Settings with one group.
+fn ordered(group: &str) -> Value {
+    json!({"version": 1, "groupOrder": [group], "groupLabels": {}, "itemLabels": {}, "hiddenItems": [], "itemOrder": {}})
+}

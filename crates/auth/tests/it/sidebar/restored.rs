@@ -1,0 +1,110 @@
+//! Sidebar rows go with their user or role and come back with it.
+
+use actix_web::http::Method;
+use serde_json::json;
+
+use super::{PREFERENCES, VARIANTS, ordered, send, undo};
+use crate::world::{World, login};
+
+#[actix_web::test]
+async fn acc_32_what_a_user_arranged_comes_back_with_it() {
+    let world = World::new().await;
+    let app = &world.app;
+    let (user, token) = world.user("ann@alpha.test", &["admin"]).await;
+    send(
+        app,
+        &token,
+        Method::PUT,
+        PREFERENCES,
+        json!({"settings": ordered("own")}),
+    )
+    .await;
+    let kept = json!({"name": "Kept", "isActive": true, "settings": ordered("variant")});
+    let (_, kept) = app.post(&token, VARIANTS, kept).await;
+    let (_, gone) = app.post(&token, VARIANTS, json!({"name": "Gone"})).await;
+    let gone = format!("{VARIANTS}/{}", gone["variant"]["id"].as_str().expect("an id"));
+    app.delete(&token, &gone, json!(null)).await;
+
+    let path = format!("/auth/users?id={user}");
+    let done = app.request(Method::DELETE, &path).bearer(&world.a.token).send().await;
+    let live = "select id from auth_sidebar_variants where deleted_at is null";
+    assert_eq!(done.status, 200);
+    assert!(app.rows(live).await.is_empty());
+    assert!(app.rows("select id from auth_sidebar_preferences").await.is_empty());
+    let (undone, body) = undo(app, &world.a.token, &done).await;
+
+    assert_eq!(undone, 200, "{body}");
+    let token = login(app, "ann@alpha.test").await;
+    let (_, own) = app.get(&token, PREFERENCES).await;
+    let (_, variants) = app.get(&token, VARIANTS).await;
+    assert_eq!(own["settings"], ordered("own"));
+    assert_eq!(
+        variants["variants"].as_array().map(Vec::len),
+        Some(1),
+        "what was deleted before stays so"
+    );
+    let found = &variants["variants"][0];
+    for member in ["id", "name", "isActive", "settings", "createdAt"] {
+        assert_eq!(found[member], kept["variant"][member], "{member}");
+    }
+}
+
+#[actix_web::test]
+async fn the_settings_of_a_role_come_back_with_it() {
+    let world = World::new().await;
+    let (app, token) = (&world.app, &world.a.token);
+    let role = world.role("Dispatcher", &[], None).await;
+    let body = json!({"settings": ordered("x"), "scope": {"type": "role", "roleId": role}});
+    send(app, token, Method::PUT, PREFERENCES, body).await;
+
+    let path = format!("/auth/roles?id={role}");
+    let done = app.request(Method::DELETE, &path).bearer(token).send().await;
+    assert_eq!(done.status, 200);
+    assert!(
+        app.rows("select id from auth_role_sidebar_preferences")
+            .await
+            .is_empty()
+    );
+    let (undone, body) = undo(app, token, &done).await;
+
+    assert_eq!(undone, 200, "{body}");
+    let (_, read) = app.get(token, &format!("{PREFERENCES}?roleId={role}")).await;
+    assert_eq!(read["settings"], ordered("x"));
+}
+
+#[actix_web::test]
+async fn a_global_role_takes_the_settings_of_all_tenants_with_it_and_brings_them_back() {
+    let world = World::new().await;
+    let app = &world.app;
+    let (_, body) = app.post(&world.root, "/auth/roles", json!({"name": "Auditor"})).await;
+    let role = crate::world::id_of(&body);
+    for (token, group) in [(&world.a.token, "alpha"), (&world.b.token, "beta")] {
+        let body = json!({"settings": ordered(group), "applyToRoles": [role]});
+        assert_eq!(app.put(token, PREFERENCES, body).await.0, 200);
+    }
+    let rows = "select tenant_id, id, settings, created_at from auth_role_sidebar_preferences order by tenant_id";
+    let before = app.rows(rows).await;
+
+    let path = format!("/auth/roles?id={role}");
+    let done = app.request(Method::DELETE, &path).bearer(&world.root).send().await;
+    assert_eq!((done.status, app.rows(rows).await.len()), (200, 0));
+    let (undone, body) = undo(app, &world.root, &done).await;
+
+    assert_eq!(undone, 200, "{body}");
+    assert_eq!(app.rows(rows).await, before);
+}
+
+#[actix_web::test]
+async fn making_a_role_is_not_undone_once_it_has_settings() {
+    let world = World::new().await;
+    let (app, token) = (&world.app, &world.a.token);
+    let made = send(app, token, Method::POST, "/auth/roles", json!({"name": "New"})).await;
+    let role = crate::world::id_of(&made.json());
+    let body = json!({"settings": ordered("x"), "scope": {"type": "role", "roleId": role}});
+    send(app, token, Method::PUT, PREFERENCES, body).await;
+
+    let (status, body) = undo(app, token, &made).await;
+
+    assert_eq!((status, body["code"].as_str()), (400, Some("undo_conflict")));
+    assert_eq!(body["fields"], json!(["auth.role_sidebar_preference"]));
+}
