@@ -14,7 +14,9 @@ mod error;
 mod foreign;
 mod grants;
 mod http;
+mod integrity;
 mod interceptors;
+mod locale;
 mod login;
 mod password;
 mod revocation;
@@ -66,6 +68,7 @@ fn register(registry: &mut Registry) {
         .entity::<model::RoleAcl>()
         .entity::<model::User>()
         .entity::<model::UserAcl>()
+        .entity::<model::Consent>()
         .command::<commands::CreateRole>()
         .command::<commands::UpdateRole>()
         .command::<commands::DeleteRole>()
@@ -76,6 +79,7 @@ fn register(registry: &mut Registry) {
         .command::<commands::UpdateUser>()
         .command::<commands::DeleteUser>()
         .command::<commands::UpdateProfile>()
+        .command::<commands::UpdateConsent>()
         .interceptor(interceptors::KEEP_ORGANIZATIONS_WITH_USERS)
         .interceptor(interceptors::SIGN_OUT_OF_ORGANIZATIONS);
 }

@@ -224,7 +224,7 @@ fn signed_in(call: &Call, accounts: &Accounts, form: &LoginForm, session: Starte
     }
 }
 
-fn credential_cookie(call: &Call, name: &'static str, value: String, seconds: u64) -> Cookie<'static> {
+pub(super) fn credential_cookie(call: &Call, name: &'static str, value: String, seconds: u64) -> Cookie<'static> {
     let life = time::Duration::seconds(i64::try_from(seconds).unwrap_or(i64::MAX));
     Cookie::build(name, value)
         .path("/")
@@ -235,11 +235,8 @@ fn credential_cookie(call: &Call, name: &'static str, value: String, seconds: u6
         .finish()
 }
 
-/// Both credential cookies; the selection of an earlier user goes. None for a request from another site.
-fn sign_in_cookies(call: &Call, session: &Started) -> Vec<Cookie<'static>> {
-    if !call.same_origin {
-        return Vec::new();
-    }
+/// Both credential cookies; the selection of an earlier user goes.
+pub(super) fn credential_cookies(call: &Call, session: &Started) -> Vec<Cookie<'static>> {
     let selection = clear_cookies(call.platform().insecure_cookies())
         .into_iter()
         .filter(|cookie| ![AUTH_COOKIE, SESSION_COOKIE].contains(&cookie.name()));
@@ -255,6 +252,14 @@ fn sign_in_cookies(call: &Call, session: &Started) -> Vec<Cookie<'static>> {
     .into_iter()
     .chain(selection)
     .collect()
+}
+
+/// The same for a form; none for a request from another site.
+fn sign_in_cookies(call: &Call, session: &Started) -> Vec<Cookie<'static>> {
+    match call.same_origin {
+        true => credential_cookies(call, session),
+        false => Vec::new(),
+    }
 }
 
 /// What to end.

@@ -2,7 +2,9 @@
 
 mod acl;
 mod caller;
+mod consents;
 mod organizations;
+mod redirects;
 mod roles;
 mod sessions;
 mod several;

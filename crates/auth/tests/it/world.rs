@@ -13,6 +13,8 @@ pub(crate) const PASSWORD: &str = "correct horse battery";
 const CONFIG: &str = r#"
 [auth.jwt]
 keys = [{ kid = "test", secret = "0123456789012345678901234567890123456789" }]
+[auth.consent]
+keys = [{ kid = "test", secret = "abcdefghijabcdefghijabcdefghijabcdefghij" }]
 [auth.argon2]
 memory_kib = 8
 iterations = 1
