@@ -20,6 +20,8 @@ pub(crate) const MODULES: [&Module; 4] = [
 pub(crate) const AUTH: &str = r#"
 [auth.jwt]
 keys = [{ kid = "test", secret = "0123456789012345678901234567890123456789" }]
+[auth.consent]
+keys = [{ kid = "test", secret = "abcdefghijabcdefghijabcdefghijabcdefghij" }]
 [auth.argon2]
 memory_kib = 8
 iterations = 1

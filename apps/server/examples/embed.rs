@@ -1,5 +1,6 @@
 //! Another actix-web program with `auth` and `audit-logs` below its `/api`, and the pages of both. The database is migrated already
-//! (`backoffice migrate`); `DATABASE_URL` names the application's role, `JWT_SECRET` has at least 32 bytes.
+//! (`backoffice migrate`); `DATABASE_URL` names the application's role, `JWT_SECRET` and `CONSENT_SECRET`
+//! have at least 32 bytes each.
 
 use std::env;
 use std::error::Error;
@@ -19,8 +20,9 @@ const WORKERS: usize = 2;
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
     let config = format!(
-        "[auth.jwt]\nkeys = [{{ kid = 'embedded', secret = '{}' }}]",
-        env::var("JWT_SECRET")?
+        "[auth]\njwt.keys = [{{ kid = 'embedded', secret = '{}' }}]\nconsent.keys = [{{ kid = 'embedded', secret = '{}' }}]",
+        env::var("JWT_SECRET")?,
+        env::var("CONSENT_SECRET")?
     );
     let office = Composition::new(Config::from_toml(&config)?)
         .modules(&MODULES)

@@ -21,6 +21,7 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::config::{Settings, Sources};
 use crate::host::{Host, Purpose};
+use crate::secrets::Secret;
 use crate::{Error, Result, doctor, logging, serve};
 use output::Output;
 use password::PasswordSource;
@@ -195,7 +196,7 @@ enum RolesCommand {
 
 #[derive(Debug, Subcommand)]
 enum SecretsCommand {
-    /// Make a new first key; the old one stays second, so that nobody is signed out
+    /// Make a new first key; the old one stays second, so that what it made stays valid
     Rotate {
         #[command(subcommand)]
         secret: RotatedSecret,
@@ -206,6 +207,17 @@ enum SecretsCommand {
 enum RotatedSecret {
     /// The keys that sign access tokens
     Jwt,
+    /// The keys of the integrity codes of consents
+    Consent,
+}
+
+impl From<RotatedSecret> for Secret {
+    fn from(secret: RotatedSecret) -> Self {
+        match secret {
+            RotatedSecret::Jwt => Self::Jwt,
+            RotatedSecret::Consent => Self::Consent,
+        }
+    }
 }
 
 fn assignment(text: &str) -> Result<(String, String), String> {
@@ -244,9 +256,7 @@ async fn execute(arguments: Arguments) -> Result<ExitCode> {
         Command::Modules => inspect::modules(&settings, output)?,
         Command::Doctor => return doctor::run(&settings, output.json).await,
         Command::Config => config::print(&settings, output)?,
-        Command::Secrets(SecretsCommand::Rotate {
-            secret: RotatedSecret::Jwt,
-        }) => rotate::jwt(&settings, output)?,
+        Command::Secrets(SecretsCommand::Rotate { secret }) => rotate::rotate(&settings, secret.into(), output)?,
     }
     Ok(ExitCode::SUCCESS)
 }

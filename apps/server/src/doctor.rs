@@ -132,7 +132,7 @@ fn check_configuration(report: &mut Report, settings: &Settings) {
         Ok(true) => report.add(
             Verdict::Fail,
             "secrets",
-            "auth.jwt.keys is not set; run `backoffice init`",
+            "auth.jwt.keys or auth.consent.keys is not set; run `backoffice init`",
         ),
         Err(error) => report.add(Verdict::Fail, "secrets", error.to_string()),
     }

@@ -98,7 +98,7 @@ fn with_secrets(settings: Settings, purpose: Purpose) -> Result<Settings> {
     match purpose {
         // The module refuses them and says why.
         Purpose::Serve => Ok(settings),
-        Purpose::Command => Ok(settings.with_fallbacks(secrets::ephemeral(&Ids::default()))?),
+        Purpose::Command => Ok(settings.with_fallbacks(secrets::ephemeral(&settings, &Ids::default()))?),
     }
 }
 
@@ -107,7 +107,7 @@ pub(crate) fn lacks_secrets(settings: &Settings) -> Result<bool> {
     let needed = modules::enabled(settings.modules.as_deref())?
         .iter()
         .any(|module| module.name == "auth");
-    Ok(needed && !settings.has(secrets::JWT_KEYS))
+    Ok(needed && secrets::ALL.iter().any(|secret| !settings.has(secret.setting())))
 }
 
 /// Lets core and the enabled modules judge their sections, without a database. Missing secrets are no fault here.
@@ -117,7 +117,7 @@ pub(crate) fn lacks_secrets(settings: &Settings) -> Result<bool> {
 pub(crate) fn check_settings(settings: &Settings) -> Result<()> {
     let modules = in_order(&modules::enabled(settings.modules.as_deref())?)?;
     let settings = if lacks_secrets(settings)? {
-        settings.with_fallbacks(secrets::ephemeral(&Ids::default()))?
+        settings.with_fallbacks(secrets::ephemeral(settings, &Ids::default()))?
     } else {
         settings.clone()
     };

@@ -20,6 +20,32 @@ use crate::{Error, Result};
 /// The setting with the keys that sign access tokens.
 pub const JWT_KEYS: &str = "auth.jwt.keys";
 
+/// The setting with the keys of the integrity codes of consents.
+pub const CONSENT_KEYS: &str = "auth.consent.keys";
+
+/// Everything that can be generated.
+pub(crate) const ALL: [Secret; 2] = [Secret::Jwt, Secret::Consent];
+
+/// A pair of keys that can be generated and rotated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Secret {
+    /// Signs access tokens.
+    Jwt,
+    /// Makes the integrity codes of consents.
+    Consent,
+}
+
+impl Secret {
+    /// Its setting.
+    #[must_use]
+    pub fn setting(self) -> &'static str {
+        match self {
+            Self::Jwt => JWT_KEYS,
+            Self::Consent => CONSENT_KEYS,
+        }
+    }
+}
+
 const FILE: &str = "secrets.toml";
 
 /// Keys that are kept: the one that signs, and the one before it.
@@ -36,6 +62,16 @@ struct Document {
 #[serde(default, deny_unknown_fields)]
 struct AuthSecrets {
     jwt: Keys,
+    consent: Keys,
+}
+
+impl AuthSecrets {
+    fn keys(&mut self, secret: Secret) -> &mut Vec<Key> {
+        match secret {
+            Secret::Jwt => &mut self.jwt.keys,
+            Secret::Consent => &mut self.consent.keys,
+        }
+    }
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -62,40 +98,57 @@ pub fn path(data_dir: &Path) -> PathBuf {
 /// # Errors
 /// When the file can't be read or written.
 pub fn make_missing(settings: &Settings, ids: &Ids) -> Result<bool> {
-    if settings.has(JWT_KEYS) {
+    let missing: Vec<Secret> = ALL
+        .into_iter()
+        .filter(|secret| !settings.has(secret.setting()))
+        .collect();
+    if missing.is_empty() {
         return Ok(false);
     }
     let mut document = read(&settings.data_dir)?;
-    document.auth.jwt.keys = vec![Key::generate(ids)];
+    for secret in missing {
+        *document.auth.keys(secret) = vec![Key::generate(ids)];
+    }
     write(&settings.data_dir, &document)?;
     Ok(true)
 }
 
-/// Makes a new first key; the old one stays second, so that its tokens go on to work. Returns the new key's name.
+/// Makes a new first key; the old one stays second, so that what it made goes on to be verified. Returns the new key's name.
 ///
 /// # Errors
 /// When the keys are set elsewhere, or the file can't be read or written.
-pub fn rotate_jwt(settings: &Settings, ids: &Ids) -> Result<String> {
-    if let Some(origin) = settings.origin(JWT_KEYS).filter(|origin| !origin.ends_with(FILE)) {
+pub fn rotate(settings: &Settings, secret: Secret, ids: &Ids) -> Result<String> {
+    if let Some(origin) = settings
+        .origin(secret.setting())
+        .filter(|origin| !origin.ends_with(FILE))
+    {
         let message = format!("set in {origin}: put a new first key there, the old one second");
-        return Err(ConfigError::new(JWT_KEYS, message).into());
+        return Err(ConfigError::new(secret.setting(), message).into());
     }
     let mut document = read(&settings.data_dir)?;
     let key = Key::generate(ids);
     let kid = key.kid.clone();
-    document.auth.jwt.keys.insert(0, key);
-    document.auth.jwt.keys.truncate(KEPT);
+    let keys = document.auth.keys(secret);
+    keys.insert(0, key);
+    keys.truncate(KEPT);
     write(&settings.data_dir, &document)?;
     Ok(kid)
 }
 
-/// A key that lives as long as the process: for commands that sign nothing but compose the modules all the same.
-pub(crate) fn ephemeral(ids: &Ids) -> Vec<(String, Value)> {
+/// Keys that live as long as the process, for what is not set: for commands that sign nothing but compose the modules all the same.
+pub(crate) fn ephemeral(settings: &Settings, ids: &Ids) -> Vec<(String, Value)> {
+    ALL.into_iter()
+        .filter(|secret| !settings.has(secret.setting()))
+        .map(|secret| (secret.setting().to_owned(), ephemeral_keys(ids)))
+        .collect()
+}
+
+fn ephemeral_keys(ids: &Ids) -> Value {
     let key = Key::generate(ids);
     let members = [("kid", key.kid), ("secret", key.secret.expose_secret().to_owned())];
     let table = members.map(|(name, text)| (name.to_owned(), Value::new(None, ValueKind::from(text))));
     let keys = vec![Value::new(None, ValueKind::Table(table.into_iter().collect()))];
-    vec![(JWT_KEYS.to_owned(), Value::new(None, ValueKind::Array(keys)))]
+    Value::new(None, ValueKind::Array(keys))
 }
 
 impl Key {
@@ -152,18 +205,27 @@ fn write(data_dir: &Path, document: &Document) -> Result<()> {
 
 fn render(document: &Document) -> String {
     let mut text = String::from(
-        "# Made by `backoffice init` or the first start; `backoffice secrets rotate jwt` makes a new first key.\n\
-         # Keep it secret and keep it: without it everybody is signed out.\n\n[auth.jwt]\nkeys = [\n",
+        "# Made by `backoffice init` or the first start; `backoffice secrets rotate jwt|consent` makes a new first key.\n\
+         # Keep it secret and keep it: without it everybody is signed out, and no consent can be verified.\n",
     );
-    for key in &document.auth.jwt.keys {
+    for (name, keys) in [
+        ("jwt", &document.auth.jwt.keys),
+        ("consent", &document.auth.consent.keys),
+    ] {
+        if keys.is_empty() {
+            continue;
+        }
         // Writing to a String does not fail.
-        let _infallible = writeln!(
-            text,
-            "    {{ kid = {:?}, secret = {:?} }},",
-            key.kid,
-            key.secret.expose_secret()
-        );
+        let _infallible = writeln!(text, "\n[auth.{name}]\nkeys = [");
+        for key in keys {
+            let _infallible = writeln!(
+                text,
+                "    {{ kid = {:?}, secret = {:?} }},",
+                key.kid,
+                key.secret.expose_secret()
+            );
+        }
+        text.push_str("]\n");
     }
-    text.push_str("]\n");
     text
 }

@@ -6,9 +6,11 @@ use backoffice_core::config::{Config, ConfigError};
 use backoffice_core::identity::{Authenticator, Credential, Identity};
 use backoffice_core::{Result, Runtime, Scope, Timestamp};
 use futures_util::future::BoxFuture;
+use secrecy::SecretString;
 
 use crate::cache::IdentityCache;
 use crate::config::AuthConfig;
+use crate::integrity::Integrity;
 use crate::password::{Hasher, Policy};
 use crate::query;
 use crate::token::Tokens;
@@ -19,7 +21,10 @@ pub struct Accounts {
     pub(crate) tokens: Tokens,
     pub(crate) hasher: Hasher,
     pub(crate) policy: Policy,
+    pub(crate) integrity: Integrity,
     pub(crate) cache: IdentityCache,
+    /// Of the demo account; `None` when visitors are not signed in.
+    pub(crate) autologin_password: Option<SecretString>,
 }
 
 impl std::fmt::Debug for Accounts {
@@ -35,7 +40,9 @@ impl Accounts {
             tokens: Tokens::new(&config.jwt)?,
             hasher: Hasher::new(&config.argon2)?,
             policy: Policy::new(&config.password)?,
+            integrity: Integrity::new(&config.consent)?,
             cache: IdentityCache::new(config.identity_cache_ttl),
+            autologin_password: config.autologin.secret()?,
             config,
         }))
     }

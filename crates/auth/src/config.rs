@@ -29,6 +29,8 @@ pub struct AuthConfig {
     pub identity_cache_ttl: Duration,
     /// Access tokens.
     pub jwt: JwtConfig,
+    /// Consents.
+    pub consent: ConsentConfig,
     /// Rules for passwords.
     pub password: PasswordConfig,
     /// Cost of password hashing.
@@ -37,6 +39,8 @@ pub struct AuthConfig {
     pub login: LoginConfig,
     /// The caller's own profile.
     pub profile: ProfileConfig,
+    /// Signing demo visitors in.
+    pub autologin: AutologinConfig,
 }
 
 /// Section `auth.jwt`.
@@ -51,11 +55,19 @@ pub struct JwtConfig {
     pub audience: String,
 }
 
+/// Section `auth.consent`.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ConsentConfig {
+    /// One or two keys of the integrity codes; the first makes them, both verify. Made by `init`.
+    pub keys: Vec<JwtKey>,
+}
+
 /// A signing key.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct JwtKey {
-    /// Its name in the header of a token.
+    /// Its name in the header of a token, or beside an integrity code.
     pub kid: String,
     /// The secret, at least 32 bytes.
     pub secret: Option<SecretString>,
@@ -114,6 +126,24 @@ pub struct ProfileConfig {
     pub require_current_password: bool,
 }
 
+/// Section `auth.autologin`.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct AutologinConfig {
+    /// Whether `GET /auth/autologin` signs visitors in. Default false.
+    pub enabled: bool,
+    /// Address of the account.
+    pub email: String,
+    /// Its password.
+    pub password: Option<SecretString>,
+    /// A file with its password.
+    pub password_file: Option<std::path::PathBuf>,
+    /// Tenant of the account, when several have the address.
+    pub tenant_id: Option<uuid::Uuid>,
+    /// Whether the account may be a super administrator. Default false.
+    pub allow_super_admin: bool,
+}
+
 impl Default for AuthConfig {
     fn default() -> Self {
         let hours = |hours: u64| Duration::from_secs(hours * 3600);
@@ -124,10 +154,12 @@ impl Default for AuthConfig {
             sessions_per_user: 50,
             identity_cache_ttl: Duration::from_secs(30),
             jwt: JwtConfig::default(),
+            consent: ConsentConfig::default(),
             password: PasswordConfig::default(),
             argon2: Argon2Config::default(),
             login: LoginConfig::default(),
             profile: ProfileConfig::default(),
+            autologin: AutologinConfig::default(),
         }
     }
 }
@@ -183,20 +215,39 @@ impl Default for ProfileConfig {
     }
 }
 
+impl AutologinConfig {
+    /// The password of the account; `None` when visitors are not signed in.
+    ///
+    /// # Errors
+    /// When it is enabled and incomplete, or the file can't be read.
+    pub(crate) fn secret(&self) -> Result<Option<SecretString>, ConfigError> {
+        if !self.enabled {
+            return Ok(None);
+        }
+        if self.email.trim().is_empty() {
+            return Err(ConfigError::new(
+                "auth.autologin.email",
+                "is needed when autologin is enabled",
+            ));
+        }
+        read_secret(
+            "auth.autologin",
+            "password",
+            self.password.as_ref(),
+            self.password_file.as_ref(),
+        )
+        .map(Some)
+    }
+}
+
 impl JwtKey {
-    /// The secret's bytes.
+    /// The secret's bytes. `setting` is the key of the configuration that holds it.
     ///
     /// # Errors
     /// When there is none, it can't be read, or it is too short.
-    pub fn bytes(&self) -> Result<SecretString, ConfigError> {
-        let key = format!("auth.jwt.keys ({})", self.kid);
-        let secret = match (&self.secret, &self.secret_file) {
-            (Some(secret), None) => secret.clone(),
-            (None, Some(file)) => std::fs::read_to_string(file)
-                .map(|text| SecretString::from(text.trim().to_owned()))
-                .map_err(|error| ConfigError::new(&key, format!("{}: {error}", file.display())))?,
-            _ => return Err(ConfigError::new(key, "needs either `secret` or `secret_file`")),
-        };
+    pub fn bytes(&self, setting: &str) -> Result<SecretString, ConfigError> {
+        let key = format!("{setting} ({})", self.kid);
+        let secret = read_secret(&key, "secret", self.secret.as_ref(), self.secret_file.as_ref())?;
         if secret.expose_secret().len() < MIN_SECRET_BYTES {
             return Err(ConfigError::new(
                 key,
@@ -204,5 +255,31 @@ impl JwtKey {
             ));
         }
         Ok(secret)
+    }
+
+    /// One or two keys with their secrets.
+    pub(crate) fn pair(setting: &str, keys: &[Self]) -> Result<Vec<(String, SecretString)>, ConfigError> {
+        if !(1..=2).contains(&keys.len()) {
+            let message = "one or two keys are needed; `backoffice init` makes the first one";
+            return Err(ConfigError::new(setting, message));
+        }
+        keys.iter()
+            .map(|key| Ok((key.kid.clone(), key.bytes(setting)?)))
+            .collect()
+    }
+}
+
+fn read_secret(
+    key: &str,
+    name: &str,
+    value: Option<&SecretString>,
+    file: Option<&std::path::PathBuf>,
+) -> Result<SecretString, ConfigError> {
+    match (value, file) {
+        (Some(secret), None) => Ok(secret.clone()),
+        (None, Some(file)) => std::fs::read_to_string(file)
+            .map(|text| SecretString::from(text.trim().to_owned()))
+            .map_err(|error| ConfigError::new(key, format!("{}: {error}", file.display()))),
+        _ => Err(ConfigError::new(key, format!("needs either `{name}` or `{name}_file`"))),
     }
 }

@@ -87,6 +87,9 @@ pub enum Error {
     /// No mail can be sent.
     #[error("Invitation email is not configured")]
     InvitationNotConfigured,
+    /// Somebody made the consent at the same moment.
+    #[error("Consent was changed meanwhile")]
+    ConsentExists,
     /// All hashing permits are taken and the queue is full.
     #[error("Too many requests")]
     HashingBusy,
@@ -159,6 +162,7 @@ impl Error {
                 message: text.clone().into(),
                 ..server_error()
             },
+            Self::ConsentExists => Refusal::conflict(text.clone()).code("consent_exists"),
             Self::HashingBusy => {
                 let mut refusal = Refusal {
                     message: text.clone().into(),

@@ -14,6 +14,7 @@ mod error;
 mod foreign;
 mod grants;
 mod http;
+mod integrity;
 mod interceptors;
 mod locale;
 mod login;
@@ -80,6 +81,7 @@ fn register(registry: &mut Registry) {
         .entity::<model::SidebarPreference>()
         .entity::<model::RoleSidebarPreference>()
         .entity::<model::SidebarVariant>()
+        .entity::<model::Consent>()
         .command::<commands::CreateRole>()
         .command::<commands::UpdateRole>()
         .command::<commands::DeleteRole>()
@@ -96,6 +98,7 @@ fn register(registry: &mut Registry) {
         .command::<commands::CreateSidebarVariant>()
         .command::<commands::UpdateSidebarVariant>()
         .command::<commands::DeleteSidebarVariant>()
+        .command::<commands::UpdateConsent>()
         .interceptor(interceptors::KEEP_ORGANIZATIONS_WITH_USERS)
         .interceptor(interceptors::SIGN_OUT_OF_ORGANIZATIONS)
         .interceptor(interceptors::SIGN_OUT_OF_TENANTS)

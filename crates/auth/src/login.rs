@@ -111,6 +111,23 @@ pub(crate) async fn holds_role(call: &Call, candidate: &Candidate, names: &[Stri
     Ok(held.is_held)
 }
 
+/// Whether the ACLs that count for the user have the super-admin flag.
+pub(crate) async fn is_super_admin(call: &Call, candidate: &Candidate) -> Result<bool> {
+    let mut connection = call.database().read(&Scope::tenant(candidate.tenant_id)).await?;
+    let held: Held = sql_query(
+        "select coalesce( \
+           (select a.is_super_admin from auth_user_acls a where a.tenant_id = $1 and a.user_id = $2), \
+           exists (select 1 from auth_user_roles l \
+             join auth_role_acls a on a.tenant_id = l.role_tenant_id and a.role_id = l.role_id \
+             where l.tenant_id = $1 and l.user_id = $2 and a.is_super_admin)) as is_held",
+    )
+    .bind::<SqlUuid, _>(candidate.tenant_id)
+    .bind::<SqlUuid, _>(candidate.id)
+    .get_result(&mut *connection)
+    .await?;
+    Ok(held.is_held)
+}
+
 /// Stores the hash of the password under the present parameters. No command: nothing changes that a client could see.
 pub(crate) async fn rehash(
     call: &Call,

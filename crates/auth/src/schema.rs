@@ -148,6 +148,25 @@ table! {
     }
 }
 
+table! {
+    auth_consents (tenant_id, id) {
+        tenant_id -> Uuid,
+        id -> Uuid,
+        user_id -> Uuid,
+        organization_id -> Nullable<Uuid>,
+        consent_type -> Text,
+        is_granted -> Bool,
+        granted_at -> Nullable<Timestamptz>,
+        withdrawn_at -> Nullable<Timestamptz>,
+        source -> Nullable<Text>,
+        ip_address -> Nullable<Text>,
+        integrity -> Bytea,
+        integrity_kid -> Text,
+        created_at -> Timestamptz,
+        updated_at -> Timestamptz,
+    }
+}
+
 allow_tables_to_appear_in_same_query!(
     auth_users,
     auth_roles,

@@ -250,6 +250,27 @@ pub(crate) async fn refresh(call: &Call, accounts: &Accounts, token: &str) -> Re
 }
 
 #[derive(QueryableByName)]
+struct TenantOf {
+    #[diesel(sql_type = SqlUuid)]
+    tenant_id: Uuid,
+}
+
+/// The tenant of a live session.
+pub(crate) async fn tenant_of(call: &Call, token: &str) -> Result<Option<Uuid>> {
+    let mut connection = call.database().bookkeeping(&Scope::system()).await?;
+    let found: Option<TenantOf> = sql_query(format!(
+        "select s.tenant_id from auth_sessions s join auth_users u on u.tenant_id = s.tenant_id and u.id = s.user_id \
+         where s.token_hash = $1 and s.ended_at is null and s.expires_at > $2{MAY_SIGN_IN}"
+    ))
+    .bind::<diesel::sql_types::Bytea, _>(hash(token))
+    .bind::<Timestamptz, _>(call.now)
+    .get_result(&mut *connection)
+    .await
+    .optional()?;
+    Ok(found.map(|one| one.tenant_id))
+}
+
+#[derive(QueryableByName)]
 struct Ended {
     #[diesel(sql_type = SqlUuid)]
     id: Uuid,

@@ -12,7 +12,7 @@ use secrecy::ExposeSecret;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::config::JwtConfig;
+use crate::config::{JwtConfig, JwtKey};
 
 const TYPE: &str = "at+jwt";
 /// Clocks of nodes may differ by this many seconds.
@@ -78,16 +78,11 @@ pub(crate) struct Holder {
 
 impl Tokens {
     pub(crate) fn new(config: &JwtConfig) -> Result<Self, ConfigError> {
-        if !(1..=2).contains(&config.keys.len()) {
-            let message = "one or two keys are needed; `backoffice init` makes the first one";
-            return Err(ConfigError::new("auth.jwt.keys", message));
-        }
         let mut keys = Vec::new();
-        for key in &config.keys {
-            let secret = key.bytes()?;
+        for (kid, secret) in JwtKey::pair("auth.jwt.keys", &config.keys)? {
             let bytes = secret.expose_secret().as_bytes();
             keys.push(Key {
-                kid: key.kid.clone(),
+                kid,
                 encoding: EncodingKey::from_secret(bytes),
                 decoding: DecodingKey::from_secret(bytes),
             });
@@ -173,7 +168,6 @@ impl Verified {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::JwtKey;
 
     fn key(kid: &str, byte: char) -> JwtKey {
         JwtKey {

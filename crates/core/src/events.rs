@@ -91,3 +91,63 @@ pub async fn announce(
     .await?;
     Ok(())
 }
+
+/// An event of a tenant, for [`announce_each`].
+#[derive(Debug, Clone)]
+pub struct Announcement {
+    /// The tenant; no other announcement of the same call has it.
+    pub tenant: Uuid,
+    /// The organization that it is about.
+    pub organization: Option<Uuid>,
+    /// The event; without one the stream is touched all the same, so that nobody can tell by the work whether there was something to say.
+    pub event: Option<Event>,
+}
+
+/// Writes at most one event for each of several tenants: one statement, whatever their number. The connection reaches all tenants.
+///
+/// # Errors
+/// When the database can't be reached.
+pub async fn announce_each(
+    connection: &mut AsyncPgConnection,
+    call: &Call,
+    announcements: &[Announcement],
+) -> Result<()> {
+    let fresh = || -> Vec<Uuid> {
+        announcements
+            .iter()
+            .map(|_| call.platform().ids().at(call.now))
+            .collect()
+    };
+    let name = |one: &Announcement| one.event.as_ref().map(|event| event.name.clone()).unwrap_or_default();
+    let payload = |one: &Announcement| match &one.event {
+        Some(event) => event.full_payload(one.tenant, one.organization),
+        None => Value::Null,
+    };
+    sql_query(
+        "with wanted as (
+            select * from unnest($1, $2, $3, $4, $5, $6, $7)
+                as w (tenant_id, stream_id, event_id, organization_id, name, payload, events)
+        ), stream as (
+            insert into core_event_streams as s (tenant_id, id, name, last_seq, created_at, updated_at)
+            select tenant_id, stream_id, 'log', events, $8, $8 from wanted order by tenant_id
+            on conflict (tenant_id, name) do update set last_seq = s.last_seq + excluded.last_seq, updated_at = $8
+            returning tenant_id, last_seq
+        )
+        insert into core_outbox_events
+            (tenant_id, id, seq, organization_id, name, payload, browser, request_id, occurred_at, created_at, updated_at)
+        select w.tenant_id, w.event_id, stream.last_seq, w.organization_id, w.name, w.payload, true, $9, $8, $8, $8
+        from wanted w join stream on stream.tenant_id = w.tenant_id where w.events = 1",
+    )
+    .bind::<Array<SqlUuid>, _>(announcements.iter().map(|one| one.tenant).collect::<Vec<_>>())
+    .bind::<Array<SqlUuid>, _>(fresh())
+    .bind::<Array<SqlUuid>, _>(fresh())
+    .bind::<Array<Nullable<SqlUuid>>, _>(announcements.iter().map(|one| one.organization).collect::<Vec<_>>())
+    .bind::<Array<Text>, _>(announcements.iter().map(name).collect::<Vec<_>>())
+    .bind::<Array<Jsonb>, _>(announcements.iter().map(payload).collect::<Vec<_>>())
+    .bind::<Array<BigInt>, _>(announcements.iter().map(|one| i64::from(one.event.is_some())).collect::<Vec<_>>())
+    .bind::<Timestamptz, _>(call.now)
+    .bind::<Text, _>(&call.request_id)
+    .execute(connection)
+    .await?;
+    Ok(())
+}

@@ -46,6 +46,18 @@ fn public() -> Vec<Entry> {
                 json!({"refreshToken": house.user.refresh_token}),
             )
         }),
+        get("/auth/session/refresh", |_, _| {
+            Call::get("/auth/session/refresh").with_query("redirect", "/x")
+        }),
+        get("/auth/autologin", |_, _| {
+            Call::get("/auth/autologin").with_query("redirect", "/x")
+        }),
+        get("/auth/locale", |_, _| {
+            Call::get("/auth/locale").with_query("locale", "en")
+        }),
+        entry(Method::POST, "/auth/locale", [], |_, _| {
+            Call::post("/auth/locale", json!({"locale": "en"}))
+        }),
         get("/directory/tenants/lookup", |house, _| {
             Call::get("/directory/tenants/lookup").with_query("tenantId", &house.tenant.to_string())
         }),
@@ -75,6 +87,21 @@ fn accounts() -> Vec<Entry> {
                 json!({"name": "Another name", "currentPassword": PASSWORD}),
             )
         }),
+        entry(Method::GET, "/auth/profile/consents", [], |_, _| {
+            Call::get("/auth/profile/consents")
+        }),
+        entry(Method::PUT, "/auth/profile/consents", [], |_, _| {
+            Call::put(
+                "/auth/profile/consents",
+                json!({"consentType": "terms", "isGranted": true}),
+            )
+        }),
+        entry(
+            Method::GET,
+            "/auth/users/consents",
+            [at(Place::Query("userId"), Kind::User)],
+            |house, _| Call::get("/auth/users/consents").with_query("userId", &house.colleague.id.to_string()),
+        ),
         entry(Method::POST, "/auth/feature-check", [], |_, _| {
             Call::post("/auth/feature-check", json!({"features": ["auth.users.list"]}))
         }),

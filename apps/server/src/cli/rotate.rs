@@ -7,12 +7,12 @@ use super::output::Output;
 use crate::config::Settings;
 use crate::{Result, secrets};
 
-/// Makes a new first key for access tokens.
-pub(super) fn jwt(settings: &Settings, output: Output) -> Result<()> {
-    let kid = secrets::rotate_jwt(settings, &Ids::default())?;
+/// Makes a new first key.
+pub(super) fn rotate(settings: &Settings, secret: secrets::Secret, output: Output) -> Result<()> {
+    let kid = secrets::rotate(settings, secret, &Ids::default())?;
     let file = secrets::path(&settings.data_dir);
     let text = format!(
-        "new first key {kid} in {}; restart `backoffice serve` everywhere to sign with it",
+        "new first key {kid} in {}; restart `backoffice serve` everywhere to use it",
         file.display()
     );
     output.print(&text, &json!({"kid": kid}));

@@ -131,3 +131,39 @@ fn migrate_names_the_key_that_it_needs() {
     assert!(!output.status.success());
     assert!(errors(&output).contains("database.owner_url"), "{}", errors(&output));
 }
+
+#[test]
+fn keys_are_rotated_one_pair_at_a_time() {
+    let folder = Folder::new();
+
+    for secret in ["jwt", "consent", "consent", "consent"] {
+        text(&folder.run(&["secrets", "rotate", secret]));
+    }
+
+    let written = std::fs::read_to_string(folder.path("var/secrets.toml")).expect("the file");
+    let (jwt, consent) = written.split_once("[auth.consent]").expect("both pairs");
+    assert!(jwt.contains("[auth.jwt]"), "{written}");
+    assert_eq!(jwt.matches("kid =").count(), 1);
+    assert_eq!(consent.matches("kid =").count(), 2, "the new one and the one before");
+}
+
+#[test]
+fn serve_names_the_secret_that_is_missing_or_short() {
+    let folder = Folder::new();
+    let secret = "s".repeat(32);
+    let serve = |consent: &str| {
+        let jwt = format!("auth.jwt.keys=[{{kid = 'a', secret = '{secret}'}}]");
+        let consent = format!("auth.consent.keys={consent}");
+        let url = "database.url=postgres://app@localhost:1/office";
+        errors(&folder.run(&["serve", "--set", url, "--set", &jwt, "--set", &consent]))
+    };
+
+    for (keys, reason) in [
+        ("[]", "one or two keys"),
+        ("[{kid = 'a', secret = ''}]", "at least 32 bytes"),
+        ("[{kid = 'a', secret = 'short'}]", "at least 32 bytes"),
+    ] {
+        let told = serve(keys);
+        assert!(told.contains("auth.consent.keys") && told.contains(reason), "{told}");
+    }
+}

@@ -6,6 +6,7 @@ mod delete_role;
 mod delete_user;
 mod grant_defaults;
 mod sidebar;
+mod update_consent;
 mod update_profile;
 mod update_role;
 mod update_role_acl;
@@ -21,6 +22,7 @@ pub use sidebar::{
     CreateSidebarVariant, DeleteRoleSidebarPreference, DeleteSidebarVariant, RoleOfSidebar, SidebarVariantChanges,
     UpdateRoleSidebarPreference, UpdateSidebarPreference, UpdateSidebarVariant,
 };
+pub use update_consent::UpdateConsent;
 pub use update_profile::UpdateProfile;
 pub use update_role::UpdateRole;
 pub use update_role_acl::{AclWritten, UpdateRoleAcl};

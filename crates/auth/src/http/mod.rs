@@ -1,6 +1,9 @@
 //! The endpoints, by what they are about.
 
+mod browser;
 mod caller;
+mod consents;
+mod locale;
 mod navigation;
 mod role_acl;
 mod roles;
@@ -8,6 +11,7 @@ mod session;
 mod sidebar;
 mod user_acl;
 mod users;
+mod visitor;
 
 use backoffice_core::http::Routes;
 use serde::Serialize;
@@ -16,7 +20,10 @@ use uuid::Uuid;
 
 pub(crate) fn routes(routes: &mut Routes) {
     session::routes(routes);
+    browser::routes(routes);
+    locale::routes(routes);
     caller::routes(routes);
+    consents::routes(routes);
     roles::routes(routes);
     role_acl::routes(routes);
     users::routes(routes);

@@ -5,10 +5,11 @@ use std::time::Duration;
 use actix_web::HttpRequest;
 use actix_web::cookie::{Cookie, SameSite, time};
 use actix_web::http::StatusCode;
-use backoffice_core::events::{Event, announce};
+use backoffice_core::events::{Announcement, Event, announce_each};
 use backoffice_core::http::{
     AUTH_COOKIE, Access, Cookies, Form, Json, Redirect, Routes, SESSION_COOKIE, clear_cookies, safe_local_path,
 };
+use backoffice_core::ids::PLATFORM_TENANT;
 use backoffice_core::rate_limit::RateLimit;
 use backoffice_core::{Call, ErrorShape, Refusal, RequestContext, Result, Scope, Visitor};
 use garde::Validate;
@@ -179,21 +180,25 @@ fn required_roles(form: &LoginForm) -> Result<Vec<String>> {
     Ok(roles)
 }
 
+/// One statement that writes, whether the address is known or not.
 async fn announce_failures(call: &Call, candidates: &[Candidate]) -> Result<()> {
-    for candidate in candidates {
-        let mut transaction = call.database().transaction(&Scope::tenant(candidate.tenant_id)).await?;
-        let event = Event::new("auth.login.failed", candidate.id);
-        announce(
-            transaction.connection(),
-            call,
-            candidate.tenant_id,
-            candidate.organization_id,
-            &[event],
-        )
-        .await?;
-        transaction.commit().await?;
+    let mut announcements: Vec<Announcement> = candidates
+        .iter()
+        .map(|candidate| Announcement {
+            tenant: candidate.tenant_id,
+            organization: candidate.organization_id,
+            event: Some(Event::new("auth.login.failed", candidate.id)),
+        })
+        .collect();
+    if announcements.is_empty() {
+        announcements.push(Announcement {
+            tenant: PLATFORM_TENANT,
+            organization: None,
+            event: None,
+        });
     }
-    Ok(())
+    let mut connection = call.database().bookkeeping(&Scope::system()).await?;
+    announce_each(&mut connection, call, &announcements).await
 }
 
 fn ambiguous(several: &[login::Verified]) -> backoffice_core::Error {
@@ -224,7 +229,7 @@ fn signed_in(call: &Call, accounts: &Accounts, form: &LoginForm, session: Starte
     }
 }
 
-fn credential_cookie(call: &Call, name: &'static str, value: String, seconds: u64) -> Cookie<'static> {
+pub(super) fn credential_cookie(call: &Call, name: &'static str, value: String, seconds: u64) -> Cookie<'static> {
     let life = time::Duration::seconds(i64::try_from(seconds).unwrap_or(i64::MAX));
     Cookie::build(name, value)
         .path("/")
@@ -235,11 +240,8 @@ fn credential_cookie(call: &Call, name: &'static str, value: String, seconds: u6
         .finish()
 }
 
-/// Both credential cookies; the selection of an earlier user goes. None for a request from another site.
-fn sign_in_cookies(call: &Call, session: &Started) -> Vec<Cookie<'static>> {
-    if !call.same_origin {
-        return Vec::new();
-    }
+/// Both credential cookies; the selection of an earlier user goes.
+pub(super) fn credential_cookies(call: &Call, session: &Started) -> Vec<Cookie<'static>> {
     let selection = clear_cookies(call.platform().insecure_cookies())
         .into_iter()
         .filter(|cookie| ![AUTH_COOKIE, SESSION_COOKIE].contains(&cookie.name()));
@@ -255,6 +257,14 @@ fn sign_in_cookies(call: &Call, session: &Started) -> Vec<Cookie<'static>> {
     .into_iter()
     .chain(selection)
     .collect()
+}
+
+/// The same for a form; none for a request from another site.
+fn sign_in_cookies(call: &Call, session: &Started) -> Vec<Cookie<'static>> {
+    match call.same_origin {
+        true => credential_cookies(call, session),
+        false => Vec::new(),
+    }
 }
 
 /// What to end.

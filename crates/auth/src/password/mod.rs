@@ -70,8 +70,10 @@ impl Policy {
 pub(crate) struct Hasher {
     argon2: Argon2<'static>,
     permits: Arc<Semaphore>,
-    waiting: AtomicUsize,
-    queue: usize,
+    /// Computations under way and waiting.
+    taken: AtomicUsize,
+    /// How many there may be: the permits and the queue.
+    places: usize,
     /// Verified when there is no account, so that an answer takes as long as for one. Made when it is first needed: its memory is
     /// most of what an idle process would hold.
     dummy: Arc<OnceLock<String>>,
@@ -91,11 +93,12 @@ impl Hasher {
             .map_err(|error| ConfigError::new("auth.argon2", error.to_string()))?;
         let argon2 = Argon2::new(Algorithm::Argon2id, Version::V0x13, params);
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let threads = config.threads.unwrap_or(cores).max(1);
         Ok(Self {
             argon2,
-            permits: Arc::new(Semaphore::new(config.threads.unwrap_or(cores).max(1))),
-            waiting: AtomicUsize::new(0),
-            queue: config.queue,
+            permits: Arc::new(Semaphore::new(threads)),
+            taken: AtomicUsize::new(0),
+            places: config.queue.saturating_add(threads),
             dummy: Arc::default(),
         })
     }
@@ -158,8 +161,8 @@ struct Place<'a>(&'a AtomicUsize);
 
 impl<'a> Place<'a> {
     fn take(hasher: &'a Hasher) -> Result<Self> {
-        let place = Self(&hasher.waiting);
-        if hasher.waiting.fetch_add(1, Ordering::AcqRel) >= hasher.queue {
+        let place = Self(&hasher.taken);
+        if hasher.taken.fetch_add(1, Ordering::AcqRel) >= hasher.places {
             return Err(Error::HashingBusy.into());
         }
         Ok(place)
@@ -266,11 +269,11 @@ mod tests {
 
     #[tokio::test]
     async fn beyond_the_queue_there_is_a_429() {
-        let hasher = Hasher { queue: 0, ..cheap() };
+        let hasher = Hasher { places: 0, ..cheap() };
 
         let refused = hasher.verify(&secret("x"), None).await.expect_err("full");
 
         assert_eq!(refused.to_refusal().status.as_u16(), 429);
-        assert_eq!(hasher.waiting.load(Ordering::Acquire), 0);
+        assert_eq!(hasher.taken.load(Ordering::Acquire), 0);
     }
 }

@@ -1,5 +1,6 @@
 //! Reads. Every statement starts from a scope.
 
+pub mod consents;
 pub mod identity;
 pub mod rights;
 pub mod roles;

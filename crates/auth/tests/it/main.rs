@@ -2,9 +2,11 @@
 
 mod acl;
 mod caller;
+mod consents;
 mod navigation;
 mod organizations;
 mod pages;
+mod redirects;
 mod roles;
 mod scope;
 mod sessions;

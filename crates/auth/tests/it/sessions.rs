@@ -96,6 +96,68 @@ async fn acc_2_every_reason_to_fail_looks_the_same() {
 }
 
 #[actix_web::test]
+async fn acc_2_every_reason_to_fail_costs_the_same_statements() {
+    let world = World::counting().await;
+    for tenant in [&world.a, &world.b] {
+        let (id, organization) = (Some(tenant.id), Some(tenant.organization));
+        account(&world.app, id, organization, "both@x.test", &[], false).await;
+    }
+    let fail = async |email: &str| {
+        let body = json!({"email": email, "password": "wrong password"});
+        let ((status, _), statements) = world
+            .app
+            .count_statements(world.app.post("", "/auth/login", body))
+            .await;
+        assert_eq!(status, 401, "{email}");
+        statements
+    };
+    fail("nobody@alpha.test").await;
+
+    let unknown = fail("nobody@alpha.test").await;
+
+    assert!(unknown > 1, "a failure is written down");
+    for email in ["admin@alpha.test", "both@x.test", "root@platform.test"] {
+        assert_eq!(fail(email).await, unknown, "{email}");
+    }
+    let failures = world
+        .app
+        .rows("select tenant_id, seq from core_outbox_events where name = 'auth.login.failed'")
+        .await;
+    assert_eq!(failures.len(), 4, "one for each account");
+    let streams = world
+        .app
+        .rows(
+            "select s.tenant_id from core_event_streams s where s.name = 'log' and s.last_seq is distinct from \
+             (select max(o.seq) from core_outbox_events o where o.tenant_id = s.tenant_id)",
+        )
+        .await;
+    assert!(streams.is_empty(), "no stream has a gap: {streams:?}");
+}
+
+#[actix_web::test]
+async fn acc_16_logins_beyond_the_queue_are_refused_for_a_second() {
+    let world = World::with_queue(0).await;
+    let body = json!({"email": "nobody@alpha.test", "password": "wrong password"});
+    let attempts = (0..200).map(|_| world.app.request(Method::POST, "/auth/login").json(&body).send());
+
+    let answers = futures_util::future::join_all(attempts).await;
+
+    let refused: Vec<_> = answers.iter().filter(|answer| answer.status == 429).collect();
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    assert!(!refused.is_empty(), "there is an end to it");
+    assert!(
+        answers.len() - refused.len() >= cores,
+        "as many as there are cores are served"
+    );
+    for answer in refused {
+        assert_eq!(answer.header("retry-after").as_deref(), Some("1"));
+        assert_eq!(answer.json(), json!({"ok": false, "error": "Too many requests"}));
+    }
+    let (status, _) = world.app.post("", "/auth/login", body.clone()).await;
+    assert_eq!(status, 401, "the queue is free again");
+}
+
+#[actix_web::test]
 async fn acc_3_one_address_in_two_tenants() {
     let world = World::new().await;
     for tenant in [&world.a, &world.b] {

@@ -13,6 +13,8 @@ pub(crate) const PASSWORD: &str = "correct horse battery";
 pub(crate) const CONFIG: &str = r#"
 [auth.jwt]
 keys = [{ kid = "test", secret = "0123456789012345678901234567890123456789" }]
+[auth.consent]
+keys = [{ kid = "test", secret = "abcdefghijabcdefghijabcdefghijabcdefghij" }]
 [auth.argon2]
 memory_kib = 8
 iterations = 1
@@ -60,8 +62,24 @@ impl World {
         Self::build("[rate_limits]\nenabled = false\n", modules).await
     }
 
+    /// Where only this many passwords wait to be hashed.
+    pub(crate) async fn with_queue(places: usize) -> Self {
+        let config = CONFIG.replace("memory_kib = 8", &format!("memory_kib = 8\nqueue = {places}"));
+        let config = format!("{config}[rate_limits]\nenabled = false\n");
+        Self::inside(builder(&[]).config(&config).build().await).await
+    }
+
+    /// On a connection that counts statements.
+    pub(crate) async fn counting() -> Self {
+        let config = format!("{CONFIG}[rate_limits]\nenabled = false\n");
+        Self::inside(builder(&[]).config(&config).through_proxy().build().await).await
+    }
+
     async fn build(extra: &str, modules: &[&'static Module]) -> Self {
-        let app = builder(modules).config(&format!("{CONFIG}{extra}")).build().await;
+        Self::inside(builder(modules).config(&format!("{CONFIG}{extra}")).build().await).await
+    }
+
+    async fn inside(app: TestApp) -> Self {
         let a = tenant(&app, "Alpha", "admin@alpha.test").await;
         let b = tenant(&app, "Beta", "admin@beta.test").await;
         account(&app, None, None, "root@platform.test", &[], true).await;

@@ -338,7 +338,9 @@ fn refuse(error: &Error, info: &EndpointInfo, call: &Call) -> HttpResponse {
     }
     let refusal = error.to_refusal();
     // The cross-cutting refusals have one form for all endpoints of a module, whatever their own steps say.
-    let shape = if refusal.status == StatusCode::SERVICE_UNAVAILABLE && info.shape == ErrorShape::OkFalse {
+    let is_cross_cutting =
+        refusal.status == StatusCode::SERVICE_UNAVAILABLE || refusal.members.contains_key("requiredFeatures");
+    let shape = if is_cross_cutting && info.shape == ErrorShape::OkFalse {
         ErrorShape::Error
     } else {
         info.shape

@@ -48,7 +48,11 @@ pub(super) fn is_same_origin(request: &HttpRequest, public_url: Option<&str>) ->
 /// only targets that start with `/` pass.
 #[must_use]
 pub fn safe_local_path(target: &str, public_url: Option<&str>) -> Option<String> {
-    if target.chars().count() > 2048 || target.trim() != target || target.chars().any(|c| c.is_control() || c == '\\') {
+    if target.is_empty()
+        || target.chars().count() > 2048
+        || target.trim() != target
+        || target.chars().any(|c| c.is_control() || c == '\\')
+    {
         return None;
     }
     if public_url.is_none() && !target.starts_with('/') {
@@ -66,7 +70,7 @@ pub fn safe_local_path(target: &str, public_url: Option<&str>) -> Option<String>
     let refused = path.contains("//")
         || decoded.starts_with("//")
         || decoded.starts_with("/\\")
-        || ["/api/auth/logout", "/api/auth/autologin", "/api/auth/session/refresh"].contains(&path);
+        || ["/api/auth/logout", "/api/auth/autologin", "/api/auth/session/refresh"].contains(&decoded.as_str());
     if !same || refused {
         return None;
     }
@@ -87,6 +91,7 @@ fn percent_decoded(path: &str) -> String {
         let escape = (first == b'%')
             .then(|| tail.get(..2))
             .flatten()
+            .filter(|hex| hex.iter().all(u8::is_ascii_hexdigit))
             .and_then(|hex| u8::from_str_radix(std::str::from_utf8(hex).ok()?, 16).ok());
         match escape {
             Some(byte) => {
@@ -124,6 +129,14 @@ mod tests {
             "/api/auth/logout",
             "/%5Cevil.test",
             "/%2f%2fevil.test",
+            "/api/auth/%6cogout",
+            "/api/x/../auth/autologin?a=b",
+            "/api/auth/session/refres%68",
+            "/.//evil.test",
+            "/a/..//evil.test",
+            "/%2e//evil.test",
+            "https:///evil.test",
+            "",
         ] {
             assert_eq!(safe_local_path(target, public), None, "{target}");
         }

@@ -1,0 +1,116 @@
+use std::sync::Arc;
+
+use backoffice_core::command::{Class, Command, Target};
+use backoffice_core::db::Tx;
+use backoffice_core::{Feature, Result};
+use diesel::{ExpressionMethods, QueryDsl};
+use diesel_async::RunQueryDsl;
+use uuid::Uuid;
+
+use crate::accounts::Accounts;
+use crate::error::on_duplicate;
+use crate::model::{Consent, ConsentRow};
+use crate::schema::auth_consents as consents;
+use crate::{Error, query};
+
+/// Records what a user decides. The same decision again changes nothing.
+#[derive(Debug, Clone)]
+pub struct UpdateConsent {
+    /// The stored consent, or the one that is made.
+    pub target: Target,
+    /// The user.
+    pub user: Uuid,
+    /// What it is about.
+    pub consent_type: String,
+    /// Whether the user agrees.
+    pub is_granted: bool,
+    /// Where the user decided.
+    pub source: &'static str,
+}
+
+impl UpdateConsent {
+    fn decided(&self, tx: &Tx<'_>, id: Uuid, stored: Option<ConsentRow>) -> ConsentRow {
+        let now = tx.now();
+        let call = tx.context().call();
+        let stamp = |granted: bool, before| if self.is_granted == granted { Some(now) } else { before };
+        let before = stored.as_ref();
+        ConsentRow {
+            tenant_id: tx.tenant(),
+            id,
+            user_id: self.user,
+            organization_id: match before {
+                Some(row) => row.organization_id,
+                None => tx.context().identity().organization,
+            },
+            consent_type: self.consent_type.clone(),
+            is_granted: self.is_granted,
+            granted_at: stamp(true, before.and_then(|row| row.granted_at)),
+            withdrawn_at: stamp(false, before.and_then(|row| row.withdrawn_at)),
+            source: Some(self.source.to_owned()),
+            ip_address: call.ip.map(|ip| ip.to_string()),
+            integrity: Vec::new(),
+            integrity_kid: String::new(),
+            created_at: before.map_or(now, |row| row.created_at),
+            updated_at: now,
+        }
+    }
+}
+
+impl Command for UpdateConsent {
+    const ID: &'static str = "auth.consent.update";
+    const CLASS: Class = Class::Edit;
+    const LABEL: &'static str = "Update consent";
+    const FEATURES: &'static [Feature] = &[];
+    const UNDOABLE: bool = false;
+    type Entity = Consent;
+    type Output = ConsentRow;
+
+    fn target(&self) -> Target {
+        self.target
+    }
+
+    async fn apply(&self, tx: &mut Tx<'_>) -> Result<ConsentRow> {
+        let accounts: Arc<Accounts> = tx.context().call().provided()?;
+        let (tenant, now) = (tx.tenant(), tx.now());
+        let stored = query::consents::find(tx.conn(), tenant, self.user, &self.consent_type).await?;
+        match self.target {
+            Target::New { id, .. } => {
+                let row = accounts.integrity.sealed(self.decided(tx, id, None));
+                diesel::insert_into(consents::table)
+                    .values(&row)
+                    .execute(tx.conn())
+                    .await
+                    .map_err(|error| {
+                        let meaning =
+                            on_duplicate("auth_consents_tenant_id_user_id_consent_type_key", Error::ConsentExists);
+                        meaning(error.into())
+                    })?;
+                Ok(row)
+            }
+            Target::Existing(id) => {
+                if let Some(same) = stored.clone().filter(|row| row.is_granted == self.is_granted) {
+                    return Ok(same);
+                }
+                let row = accounts.integrity.sealed(self.decided(tx, id, stored));
+                diesel::update(
+                    consents::table
+                        .filter(consents::tenant_id.eq(tenant))
+                        .filter(consents::id.eq(id)),
+                )
+                .set((
+                    consents::is_granted.eq(row.is_granted),
+                    consents::granted_at.eq(row.granted_at),
+                    consents::withdrawn_at.eq(row.withdrawn_at),
+                    consents::source.eq(&row.source),
+                    consents::ip_address.eq(&row.ip_address),
+                    consents::integrity.eq(&row.integrity),
+                    consents::integrity_kid.eq(&row.integrity_kid),
+                    consents::updated_at.eq(now),
+                ))
+                .execute(tx.conn())
+                .await?;
+                Ok(row)
+            }
+        }
+    }
+}

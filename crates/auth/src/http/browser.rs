@@ -1,0 +1,135 @@
+//! What a browser is sent through on its way to a page: refreshing its session, signing in to a demo. Always a redirect.
+
+use std::sync::Arc;
+
+use actix_web::HttpRequest;
+use actix_web::cookie::Cookie;
+use actix_web::http::StatusCode;
+use backoffice_core::http::{
+    AUTH_COOKIE, Access, Cookies, Query, Redirect, Routes, SESSION_COOKIE, clear_cookies, safe_local_path,
+};
+use backoffice_core::rate_limit::RateLimit;
+use backoffice_core::{Call, Error, Result, Visitor};
+use garde::Validate;
+use serde::Deserialize;
+use utoipa::IntoParams;
+
+use super::session::{credential_cookie, credential_cookies};
+use super::visitor;
+use crate::accounts::Accounts;
+use crate::{login, session};
+
+const AUTOLOGIN_BY_IP: RateLimit = RateLimit::new("auth.autologin.ip", 20, 60);
+
+pub(super) fn routes(routes: &mut Routes) {
+    routes
+        .get("/auth/session/refresh", Access::Public, refresh_session)
+        .about("A fresh access cookie for the session cookie, then on to a path of this site");
+    routes
+        .get("/auth/autologin", Access::Public, autologin)
+        .about("Sign in to the demo account, then on to a path of this site");
+}
+
+/// Where to go.
+#[derive(Debug, Deserialize, Validate, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[garde(allow_unvalidated)]
+struct Destination {
+    /// Path on this site; the first one counts.
+    #[serde(default)]
+    redirect: Vec<String>,
+}
+
+impl Destination {
+    fn safe(&self, call: &Call) -> Option<String> {
+        let public_url = call.platform().app().public_url.as_deref();
+        self.redirect
+            .first()
+            .and_then(|target| safe_local_path(target, public_url))
+    }
+}
+
+fn redirect(status: StatusCode, location: String) -> Redirect {
+    Redirect { status, location }
+}
+
+async fn refresh_session(
+    visitor: Visitor,
+    request: HttpRequest,
+    query: Query<Destination>,
+) -> Result<Cookies<Redirect>> {
+    let call = &*visitor;
+    let accounts: Arc<Accounts> = call.provided()?;
+    let target = query.0.safe(call);
+    let fresh = match request.cookie(SESSION_COOKIE) {
+        Some(cookie) => session::refresh(call, &accounts, cookie.value()).await?,
+        None => None,
+    };
+    Ok(match fresh {
+        Some((token, seconds)) => Cookies {
+            answer: redirect(StatusCode::FOUND, target.unwrap_or_else(|| "/".to_owned())),
+            cookies: vec![credential_cookie(call, AUTH_COOKIE, token, seconds)],
+        },
+        None => Cookies {
+            answer: redirect(StatusCode::FOUND, login_page(call, target.as_deref())),
+            cookies: clear_cookies(call.platform().insecure_cookies()),
+        },
+    })
+}
+
+/// The login page, which leads back to where the browser wanted to go.
+fn login_page(call: &Call, target: Option<&str>) -> String {
+    let path = &call.platform().app().login_path;
+    match target {
+        Some(target) => {
+            let target: String = url::form_urlencoded::byte_serialize(target.as_bytes()).collect();
+            format!("{path}?redirect={target}")
+        }
+        None => path.clone(),
+    }
+}
+
+async fn autologin(visitor: Visitor, request: HttpRequest, query: Query<Destination>) -> Result<Cookies<Redirect>> {
+    let call = &*visitor;
+    let accounts: Arc<Accounts> = call.provided()?;
+    let cookies = match signed_in(call, &accounts, &request).await {
+        Ok(Some(cookies)) => cookies,
+        Ok(None) | Err(Error::Refused(_)) => {
+            return Ok(Cookies {
+                answer: redirect(StatusCode::TEMPORARY_REDIRECT, login_page(call, None)),
+                cookies: Vec::new(),
+            });
+        }
+        Err(error) => return Err(error),
+    };
+    let fallback = Some(accounts.config.login.default_redirect.clone()).filter(|path| !path.is_empty());
+    let target = query.0.safe(call).or(fallback).unwrap_or_else(|| "/".to_owned());
+    Ok(Cookies {
+        answer: redirect(StatusCode::TEMPORARY_REDIRECT, target),
+        cookies,
+    })
+}
+
+/// The cookies of a new session, none if there is one already; `None` when the demo account can't sign in.
+async fn signed_in(call: &Call, accounts: &Accounts, request: &HttpRequest) -> Result<Option<Vec<Cookie<'static>>>> {
+    let Some(password) = &accounts.autologin_password else {
+        return Ok(None);
+    };
+    let subject = call.ip.map(|ip| ip.to_string()).unwrap_or_default();
+    call.platform()
+        .rate_limits()
+        .count(call, AUTOLOGIN_BY_IP, &subject)
+        .await?;
+    if visitor::identity(call, request).await?.is_some() {
+        return Ok(Some(Vec::new()));
+    }
+    let config = &accounts.config.autologin;
+    let candidates = login::candidates(call, accounts, &config.email, config.tenant_id).await?;
+    let matching = login::verified(accounts, candidates, password).await?;
+    let [one] = matching.as_slice() else { return Ok(None) };
+    if !config.allow_super_admin && login::is_super_admin(call, &one.candidate).await? {
+        return Ok(None);
+    }
+    let session = session::start(call, accounts, &one.candidate.account(), false).await?;
+    Ok(Some(credential_cookies(call, &session)))
+}

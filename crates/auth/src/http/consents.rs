@@ -1,0 +1,200 @@
+//! What users agreed to.
+
+use std::sync::Arc;
+
+use backoffice_core::command::Target;
+use backoffice_core::http::{Access, Json, Query, Routes, requires};
+use backoffice_core::list::{Page, PageQuery};
+use backoffice_core::{Detail, ErrorShape, Refusal, RequestContext, Result, Scope, Timestamp};
+use garde::Validate;
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+use uuid::Uuid;
+
+use super::invalid;
+use super::roles::required_id;
+use crate::accounts::Accounts;
+use crate::commands::UpdateConsent;
+use crate::model::ConsentRow;
+use crate::{acl, query};
+
+/// Longest `consentType`, in characters.
+const LONGEST_TYPE: usize = 64;
+
+pub(super) fn routes(routes: &mut Routes) {
+    routes
+        .get("/auth/users/consents", requires(&[acl::USERS_EDIT]), list_user_consents)
+        .about("What a user agreed to")
+        .errors(ErrorShape::OkFalse)
+        .refuses(&[404]);
+    routes
+        .get("/auth/profile/consents", Access::Authenticated, list_own_consents)
+        .about("What the caller agreed to")
+        .errors(ErrorShape::OkFalse);
+    routes
+        .put("/auth/profile/consents", Access::Authenticated, update_own_consent)
+        .about("Agree to something, or withdraw that")
+        .errors(ErrorShape::OkFalse)
+        .refuses(&[409]);
+}
+
+/// Whose consents.
+#[derive(Debug, Deserialize, Validate, IntoParams)]
+#[serde(rename_all = "camelCase")]
+#[into_params(parameter_in = Query)]
+#[garde(allow_unvalidated)]
+struct UserConsentsQuery {
+    /// The user.
+    user_id: Option<String>,
+    /// Page number from 1.
+    page: Option<u32>,
+    /// Rows of a page.
+    page_size: Option<u32>,
+}
+
+/// A page.
+#[derive(Debug, Deserialize, Validate, IntoParams)]
+#[serde(rename_all = "camelCase")]
+#[into_params(parameter_in = Query)]
+#[garde(allow_unvalidated)]
+struct ConsentsQuery {
+    /// Page number from 1.
+    page: Option<u32>,
+    /// Rows of a page.
+    page_size: Option<u32>,
+}
+
+/// A consent.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct ConsentItem {
+    id: Uuid,
+    /// What it is about.
+    consent_type: String,
+    is_granted: bool,
+    granted_at: Option<Timestamp>,
+    withdrawn_at: Option<Timestamp>,
+    /// Where the user decided.
+    source: Option<String>,
+    ip_address: Option<String>,
+    /// Whether the record is as it was written.
+    integrity_verified: bool,
+    created_at: Timestamp,
+    updated_at: Timestamp,
+}
+
+/// A page of consents, newest first.
+#[derive(Debug, Serialize, ToSchema)]
+struct ConsentPage {
+    /// Always true.
+    ok: bool,
+    #[serde(flatten)]
+    page: Page<ConsentItem>,
+}
+
+fn item(accounts: &Accounts, row: ConsentRow) -> ConsentItem {
+    ConsentItem {
+        integrity_verified: accounts.integrity.fits(&row),
+        id: row.id,
+        consent_type: row.consent_type,
+        is_granted: row.is_granted,
+        granted_at: row.granted_at,
+        withdrawn_at: row.withdrawn_at,
+        source: row.source,
+        ip_address: row.ip_address,
+        created_at: row.created_at,
+        updated_at: row.updated_at,
+    }
+}
+
+async fn list_user_consents(ctx: RequestContext, query: Query<UserConsentsQuery>) -> Result<Json<ConsentPage>> {
+    let id = required_id(query.0.user_id.as_deref(), "Invalid userId")?;
+    let window = PageQuery::new(query.0.page, query.0.page_size).window()?;
+    let accounts: Arc<Accounts> = ctx.call().provided()?;
+    let mut connection = ctx.read().await?;
+    let Some(user) = query::users::find(&mut connection, &ctx, id).await? else {
+        return Err(Refusal::not_found("User not found").into());
+    };
+    let page = query::consents::list(&mut connection, user.tenant_id, id, window).await?;
+    Ok(Json(ConsentPage {
+        ok: true,
+        page: page.map(|row| item(&accounts, row)),
+    }))
+}
+
+async fn list_own_consents(ctx: RequestContext, query: Query<ConsentsQuery>) -> Result<Json<ConsentPage>> {
+    let id = ctx.user_id()?;
+    let window = PageQuery::new(query.0.page, query.0.page_size).window()?;
+    let accounts: Arc<Accounts> = ctx.call().provided()?;
+    let tenant = ctx.identity().tenant;
+    let mut connection = ctx.database().read(&Scope::tenant(tenant)).await?;
+    let page = query::consents::list(&mut connection, tenant, id, window).await?;
+    Ok(Json(ConsentPage {
+        ok: true,
+        page: page.map(|row| item(&accounts, row)),
+    }))
+}
+
+/// A decision.
+#[derive(Debug, Deserialize, Validate, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[garde(allow_unvalidated)]
+struct ConsentPatch {
+    /// 1 to 64 lower-case letters, digits, `_`, `.` and `-`; a letter first.
+    consent_type: String,
+    /// Whether the caller agrees.
+    is_granted: bool,
+}
+
+/// The decision as it was stored.
+#[derive(Debug, Serialize, ToSchema)]
+struct ConsentWritten {
+    /// Always true.
+    ok: bool,
+    item: ConsentItem,
+}
+
+fn is_type(text: &str) -> bool {
+    text.len() <= LONGEST_TYPE
+        && text.starts_with(|first: char| first.is_ascii_lowercase())
+        && text
+            .bytes()
+            .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'_' | b'.' | b'-'))
+}
+
+async fn update_own_consent(ctx: RequestContext, body: Json<ConsentPatch>) -> Result<Json<ConsentWritten>> {
+    let user = ctx.user_id()?;
+    let patch = body.0;
+    if !is_type(&patch.consent_type) {
+        let rule = "must be 1 to 64 lower-case letters, digits, `_`, `.` or `-`, a letter first";
+        return Err(invalid(Detail::new("consentType", rule, "invalid_value")));
+    }
+    let accounts: Arc<Accounts> = ctx.call().provided()?;
+    // The caller's own row is in its own tenant, whatever is selected.
+    let tenant = ctx.identity().tenant;
+    let ctx = ctx.with_scope(Scope::tenant(tenant));
+    let stored = {
+        let mut connection = ctx.read().await?;
+        query::consents::find(&mut connection, tenant, user, &patch.consent_type).await?
+    };
+    let command = UpdateConsent {
+        target: match stored {
+            Some(row) => Target::Existing(row.id),
+            None => Target::New {
+                tenant,
+                id: ctx.new_id(),
+            },
+        },
+        user,
+        consent_type: patch.consent_type,
+        is_granted: patch.is_granted,
+        source: "profile",
+    };
+    let answer = |row| {
+        Json(ConsentWritten {
+            ok: true,
+            item: item(&accounts, row),
+        })
+    };
+    ctx.execute(&command, answer).await
+}

@@ -1,0 +1,46 @@
+//! Who may stand behind a request to a public endpoint. A credential that is not valid counts as none.
+
+use std::sync::Arc;
+
+use actix_web::HttpRequest;
+use actix_web::http::header::AUTHORIZATION;
+use backoffice_core::http::{AUTH_COOKIE, SESSION_COOKIE};
+use backoffice_core::identity::{Authenticator, Credential, Identity};
+use backoffice_core::{Call, Result};
+use uuid::Uuid;
+
+use crate::accounts::{Accounts, Sessions};
+use crate::session;
+
+/// The principal of the access token, in the header or in the cookie.
+pub(super) async fn identity(call: &Call, request: &HttpRequest) -> Result<Option<Arc<Identity>>> {
+    let sessions = Sessions(call.provided::<Accounts>()?);
+    let header = request
+        .headers()
+        .get(AUTHORIZATION)
+        .and_then(|value| value.to_str().ok())
+        .and_then(|text| text.trim().split_once(' '))
+        .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"))
+        .map(|(_, token)| token.trim());
+    let cookie = request.cookie(AUTH_COOKIE);
+    let token = header.or(cookie.as_ref().map(|cookie| cookie.value()));
+    match token {
+        Some(token) => {
+            sessions
+                .authenticate(&call.runtime, Credential::Bearer(token), call.now)
+                .await
+        }
+        None => Ok(None),
+    }
+}
+
+/// The tenant of whoever is signed in, by access token or session cookie.
+pub(super) async fn tenant(call: &Call, request: &HttpRequest) -> Result<Option<Uuid>> {
+    if let Some(identity) = identity(call, request).await? {
+        return Ok(Some(identity.tenant));
+    }
+    match request.cookie(SESSION_COOKIE) {
+        Some(cookie) => session::tenant_of(call, cookie.value()).await,
+        None => Ok(None),
+    }
+}

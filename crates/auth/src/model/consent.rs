@@ -1,0 +1,109 @@
+//! Consents of users. They are never removed; what a user decided stays on record.
+
+use backoffice_core::command::{Depth, Entity, EntityRef, Field, Located, Snapshot, Snapshots};
+use backoffice_core::db::Tx;
+use backoffice_core::{Error, Result, Timestamp};
+use diesel::{ExpressionMethods, Insertable, QueryDsl, Queryable, Selectable, SelectableHelper};
+use diesel_async::RunQueryDsl;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use super::User;
+use crate::schema::auth_consents as consents;
+
+/// A row of `auth_consents`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Queryable, Selectable, Insertable)]
+#[diesel(table_name = consents, check_for_backend(diesel::pg::Pg))]
+#[serde(rename_all = "camelCase")]
+pub struct ConsentRow {
+    /// Tenant of the user.
+    pub tenant_id: Uuid,
+    /// Its id.
+    pub id: Uuid,
+    /// Who consents.
+    pub user_id: Uuid,
+    /// The user's organization when it first decided.
+    pub organization_id: Option<Uuid>,
+    /// What it is about.
+    pub consent_type: String,
+    /// Whether the user agrees.
+    pub is_granted: bool,
+    /// When it last agreed.
+    pub granted_at: Option<Timestamp>,
+    /// When it last withdrew or refused.
+    pub withdrawn_at: Option<Timestamp>,
+    /// Where it decided: `profile`.
+    pub source: Option<String>,
+    /// From which address.
+    pub ip_address: Option<String>,
+    #[serde(skip)]
+    pub(crate) integrity: Vec<u8>,
+    #[serde(skip)]
+    pub(crate) integrity_kid: String,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When it was last changed.
+    pub updated_at: Timestamp,
+}
+
+/// Entity kind `auth.consent`.
+#[derive(Debug)]
+pub enum Consent {}
+
+impl Entity for Consent {
+    const KIND: &'static str = "auth.consent";
+    const FIELDS: &'static [Field] = &[
+        Field::tracked("id"),
+        Field::tracked("tenantId"),
+        Field::tracked("userId"),
+        Field::tracked("organizationId"),
+        Field::tracked("consentType"),
+        Field::tracked("isGranted"),
+        Field::tracked("grantedAt"),
+        Field::tracked("withdrawnAt"),
+        Field::tracked("source"),
+        Field::tracked("ipAddress"),
+        Field::secret("integrity"),
+        Field::secret("integrityKid"),
+        Field::tracked("createdAt"),
+        Field::volatile("updatedAt"),
+    ];
+    const NOT_FOUND: &'static str = "Consent not found";
+
+    async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<Located>> {
+        let scope = tx.scope();
+        let rows: Vec<(Uuid, Uuid)> = consents::table
+            .filter(scope.owns(consents::tenant_id))
+            .filter(consents::id.eq_any(ids))
+            .order(consents::id)
+            .select((consents::tenant_id, consents::id))
+            .for_update()
+            .load(tx.conn())
+            .await?;
+        Ok(rows.into_iter().map(|(tenant, id)| Located { id, tenant }).collect())
+    }
+
+    async fn load(tx: &mut Tx<'_>, ids: &[Uuid], _depth: Depth) -> Result<Snapshots> {
+        let tenant = tx.tenant();
+        let rows: Vec<ConsentRow> = consents::table
+            .filter(consents::tenant_id.eq(tenant))
+            .filter(consents::id.eq_any(ids))
+            .select(ConsentRow::as_select())
+            .load(tx.conn())
+            .await?;
+        rows.into_iter().map(|row| Ok((row.id, Snapshot::of(&row)?))).collect()
+    }
+
+    async fn store(_tx: &mut Tx<'_>, _snapshots: &[Snapshot]) -> Result<Vec<String>> {
+        Err(Error::internal("a consent is not restored"))
+    }
+
+    async fn remove(_tx: &mut Tx<'_>, _ids: &[Uuid]) -> Result<()> {
+        Err(Error::internal("a consent is not removed"))
+    }
+
+    fn parent(snapshot: &Snapshot) -> Option<EntityRef> {
+        let id = snapshot.get("userId")?.as_str()?.parse().ok()?;
+        Some(EntityRef { kind: User::KIND, id })
+    }
+}

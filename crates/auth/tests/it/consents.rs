@@ -1,0 +1,160 @@
+use actix_web::http::Method;
+use backoffice_test_support::Duration;
+use serde_json::{Value, json};
+
+use crate::world::{World, login};
+
+async fn decide(world: &World, token: &str, consent_type: &str, is_granted: bool) -> Value {
+    let body = json!({"consentType": consent_type, "isGranted": is_granted});
+    let (status, body) = world.app.put(token, "/auth/profile/consents", body).await;
+    assert_eq!((status, body["ok"].as_bool()), (200, Some(true)), "{body}");
+    body["item"].clone()
+}
+
+async fn list(world: &World, token: &str) -> Vec<Value> {
+    let (status, body) = world.app.get(token, "/auth/profile/consents").await;
+    assert_eq!((status, body["ok"].as_bool()), (200, Some(true)), "{body}");
+    body["items"].as_array().expect("a list").clone()
+}
+
+#[actix_web::test]
+async fn a_decision_is_recorded_with_its_time_and_place() {
+    let world = World::new().await;
+    let token = &world.a.token;
+
+    let granted = decide(&world, token, "marketing.mail", true).await;
+    world.app.advance(Duration::seconds(60));
+    let withdrawn = decide(&world, token, "marketing.mail", false).await;
+    world.app.advance(Duration::seconds(60));
+    let other = decide(&world, token, "terms", false).await;
+
+    assert_eq!(granted["grantedAt"], "2026-11-20T08:00:00.000Z");
+    assert_eq!(
+        (&granted["withdrawnAt"], &granted["source"], &granted["ipAddress"]),
+        (&Value::Null, &json!("profile"), &json!("127.0.0.1"))
+    );
+    assert_eq!(withdrawn["id"], granted["id"]);
+    assert_eq!(withdrawn["grantedAt"], granted["grantedAt"]);
+    assert_eq!(withdrawn["withdrawnAt"], "2026-11-20T08:01:00.000Z");
+    assert_eq!(withdrawn["integrityVerified"], true);
+    assert_eq!(list(&world, token).await, [other, withdrawn], "newest first");
+    let events = world
+        .app
+        .rows("select name from core_outbox_events where name like 'auth.consent.%' order by seq")
+        .await;
+    assert_eq!(events.len(), 3, "{events:?}");
+}
+
+#[actix_web::test]
+async fn the_same_decision_again_writes_nothing() {
+    let world = World::new().await;
+    let first = decide(&world, &world.a.token, "terms", true).await;
+    world.app.advance(Duration::seconds(60));
+    let tables = ["auth_consents", "audit_action_logs", "core_outbox_events"];
+    let before = world.app.image().await;
+
+    let second = decide(&world, &world.a.token, "terms", true).await;
+
+    assert_eq!(second, first);
+    let after = world.app.image().await;
+    for table in tables {
+        assert_eq!(after[table], before[table], "{table}");
+    }
+}
+
+#[actix_web::test]
+async fn a_consent_is_not_undone_and_malformed_ones_are_refused() {
+    let world = World::new().await;
+    let put = |body: Value| {
+        world
+            .app
+            .request(Method::PUT, "/auth/profile/consents")
+            .bearer(&world.a.token)
+            .json(&body)
+    };
+
+    let answer = put(json!({"consentType": "terms", "isGranted": true})).send().await;
+
+    assert_eq!((answer.status, answer.operation()), (200, None));
+    for bad in [
+        json!({"consentType": "", "isGranted": true}),
+        json!({"consentType": "Terms", "isGranted": true}),
+        json!({"consentType": "1terms", "isGranted": true}),
+        json!({"consentType": "t".repeat(65), "isGranted": true}),
+        json!({"consentType": "terms", "isGranted": "yes"}),
+        json!({"consentType": "terms"}),
+    ] {
+        let answer = put(bad.clone()).send().await;
+        assert_eq!(
+            (answer.status, answer.json()["ok"].as_bool()),
+            (400, Some(false)),
+            "{bad}"
+        );
+    }
+}
+
+#[actix_web::test]
+async fn administrators_read_the_consents_of_users_that_they_see() {
+    let world = World::new().await;
+    let (id, token) = world.user("ann@alpha.test", &[]).await;
+    let item = decide(&world, &token, "terms", true).await;
+    let path = format!("/auth/users/consents?userId={id}");
+
+    let (status, body) = world.app.get(&world.a.token, &path).await;
+    let (foreign, text) = world.app.get(&world.b.token, &path).await;
+    let (missing, _) = world.app.get(&token, &path).await;
+    let (by_root, _) = world.app.get(&world.root, &path).await;
+    let (malformed, shape) = world.app.get(&world.a.token, "/auth/users/consents?userId=x").await;
+
+    assert_eq!((status, by_root), (200, 200));
+    assert_eq!(
+        body,
+        json!({"ok": true, "items": [item], "total": 1, "page": 1, "pageSize": 50, "totalPages": 1})
+    );
+    assert_eq!((foreign, text), (404, json!({"ok": false, "error": "User not found"})));
+    assert_eq!(missing, 403);
+    assert_eq!(
+        (malformed, &shape["ok"], &shape["error"]),
+        (400, &json!(false), &json!("Invalid userId"))
+    );
+    assert!(list(&world, &world.a.token).await.is_empty());
+}
+
+#[actix_web::test]
+async fn acc_38_a_consent_that_was_changed_by_sql_is_noticed() {
+    let world = World::new().await;
+    let (other, other_token) = world.user("ann@alpha.test", &[]).await;
+    decide(&world, &world.a.token, "terms", true).await;
+    let verified = async |token: &str| list(&world, token).await[0]["integrityVerified"].clone();
+    assert_eq!(verified(&world.a.token).await, true);
+
+    for (change, back) in [
+        ("is_granted = false", "is_granted = true"),
+        (
+            "granted_at = granted_at + interval '1 ms'",
+            "granted_at = granted_at - interval '1 ms'",
+        ),
+        ("withdrawn_at = granted_at", "withdrawn_at = null"),
+        ("consent_type = 'other'", "consent_type = 'terms'"),
+        ("source = 'import'", "source = 'profile'"),
+        ("source = null", "source = 'profile'"),
+        ("ip_address = '10.0.0.1'", "ip_address = '127.0.0.1'"),
+        ("integrity_kid = 'other'", "integrity_kid = 'test'"),
+        (
+            "integrity = integrity || '\\x00'",
+            "integrity = substr(integrity, 1, 32)",
+        ),
+    ] {
+        world.app.sql(&format!("update auth_consents set {change}")).await;
+        assert_eq!(verified(&world.a.token).await, false, "{change}");
+        world.app.sql(&format!("update auth_consents set {back}")).await;
+        assert_eq!(verified(&world.a.token).await, true, "{back}");
+    }
+    world
+        .app
+        .sql(&format!("update auth_consents set user_id = '{other}'"))
+        .await;
+    assert_eq!(verified(&other_token).await, false);
+    let again = login(&world.app, "ann@alpha.test").await;
+    assert_eq!(verified(&again).await, false);
+}
