@@ -89,6 +89,19 @@ impl<'a> Parameters<'a> {
         })
     }
 
+    /// An integer without an upper bound; what no number type holds is only large.
+    pub(crate) fn at_least(&mut self, name: &str, least: i64) -> Option<i64> {
+        let expected = format!("must be an integer of at least {least}");
+        self.parsed(name, &expected, |value| {
+            let digits = value.strip_prefix('+').unwrap_or(value);
+            let number = match value.parse() {
+                Err(_) if !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()) => i64::MAX,
+                parsed => parsed.ok()?,
+            };
+            (number >= least).then_some(number)
+        })
+    }
+
     /// An instant, or a date for its first instant in UTC.
     pub(crate) fn instant(&mut self, name: &str) -> Option<Timestamp> {
         self.parsed(name, "must be an ISO-8601 timestamp or date", |value| {
