@@ -89,16 +89,11 @@ impl<'a> Parameters<'a> {
         })
     }
 
-    /// An integer without an upper bound; what no number type holds is only large.
+    /// An integer without an upper bound.
     pub(crate) fn at_least(&mut self, name: &str, least: i64) -> Option<i64> {
         let expected = format!("must be an integer of at least {least}");
         self.parsed(name, &expected, |value| {
-            let digits = value.strip_prefix('+').unwrap_or(value);
-            let number = match value.parse() {
-                Err(_) if !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()) => i64::MAX,
-                parsed => parsed.ok()?,
-            };
-            (number >= least).then_some(number)
+            value.parse().ok().filter(|number| *number >= least)
         })
     }
 

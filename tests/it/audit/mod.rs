@@ -3,6 +3,9 @@
 mod access;
 mod edits;
 mod interceptors;
+mod lists;
+mod model;
+mod reads;
 mod restored;
 mod secrets;
 
