@@ -7,6 +7,7 @@ mod lists;
 mod model;
 mod reads;
 mod restored;
+mod scale;
 mod secrets;
 
 use serde_json::{Value, json};
