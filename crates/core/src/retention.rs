@@ -49,33 +49,46 @@ pub async fn maintain_logs(call: &Call) -> Result<bool> {
         tracing::info!(removed = dropped.gone, "old months of the logs were dropped");
     }
     if audit.action.retention_months > 0 {
-        forget_versions(&mut connection, call.now, audit.action.retention_months).await?;
+        for statement in [FORGET_VERSIONS, FORGET_LINKS] {
+            forget(&mut connection, statement, call.now, audit.action.retention_months).await?;
+        }
     }
     Ok(dropped.complete)
 }
 
-/// Removes the versions of resources whose last entry was dropped, 5000 at a time in the order of the key.
-async fn forget_versions(connection: &mut AsyncPgConnection, now: Timestamp, months: u32) -> Result<()> {
+/// Removes the versions and links whose entries were dropped, 5000 rows at a time in the order of the key.
+async fn forget(connection: &mut AsyncPgConnection, statement: &str, now: Timestamp, months: u32) -> Result<()> {
     let (mut tenant, mut id) = (Uuid::nil(), Uuid::nil());
     loop {
-        let last: Option<Key> = sql_query(
-            "with batch as (
-                select tenant_id, id from audit_resource_versions where (tenant_id, id) > ($1, $2) order by tenant_id, id limit 5000
-            ), gone as (
-                delete from audit_resource_versions v using batch b
-                where v.tenant_id = b.tenant_id and v.id = b.id
-                    and v.last_log_id < audit_lowest_id(date_trunc('month', $3 - make_interval(months => $4), 'utc'))
-            )
-            select tenant_id, id from batch order by tenant_id desc, id desc limit 1",
-        )
-        .bind::<SqlUuid, _>(tenant)
-        .bind::<SqlUuid, _>(id)
-        .bind::<Timestamptz, _>(now)
-        .bind::<Integer, _>(i32::try_from(months).unwrap_or(i32::MAX))
-        .get_result(connection)
-        .await
-        .optional()?;
+        let last: Option<Key> = sql_query(statement)
+            .bind::<SqlUuid, _>(tenant)
+            .bind::<SqlUuid, _>(id)
+            .bind::<Timestamptz, _>(now)
+            .bind::<Integer, _>(i32::try_from(months).unwrap_or(i32::MAX))
+            .get_result(connection)
+            .await
+            .optional()?;
         let Some(last) = last else { return Ok(()) };
         (tenant, id) = (last.tenant_id, last.id);
     }
 }
+
+const FORGET_VERSIONS: &str = "\
+with batch as (
+    select tenant_id, id from audit_resource_versions where (tenant_id, id) > ($1, $2) order by tenant_id, id limit 5000
+), gone as (
+    delete from audit_resource_versions v using batch b
+    where v.tenant_id = b.tenant_id and v.id = b.id
+        and v.last_log_id < audit_lowest_id(date_trunc('month', $3 - make_interval(months => $4), 'utc'))
+)
+select tenant_id, id from batch order by tenant_id desc, id desc limit 1";
+
+const FORGET_LINKS: &str = "\
+with batch as (
+    select tenant_id, id from audit_action_links where (tenant_id, id) > ($1, $2) order by tenant_id, id limit 5000
+), gone as (
+    delete from audit_action_links l using batch b
+    where l.tenant_id = b.tenant_id and l.id = b.id
+        and l.log_id < audit_lowest_id(date_trunc('month', $3 - make_interval(months => $4), 'utc'))
+)
+select tenant_id, id from batch order by tenant_id desc, id desc limit 1";

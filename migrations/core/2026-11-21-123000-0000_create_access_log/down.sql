@@ -1,5 +1,7 @@
 drop function audit_drop_partitions(timestamptz, timestamptz);
 drop table audit_access_logs;
+drop table audit_action_links;
+create index audit_action_logs_related_idx on audit_action_logs using gin (related);
 
 drop index audit_action_logs_tenant_id_organization_id_idx;
 drop index audit_action_logs_tenant_id_actor_id_idx;

@@ -39,6 +39,27 @@ create index audit_action_logs_tenant_id_resource_idx on audit_action_logs (tena
 create index audit_action_logs_tenant_id_parent_resource_idx
     on audit_action_logs (tenant_id, parent_resource_kind, parent_resource_id, id desc);
 
+-- What else an entry is about, by resource. Row-level security lets no index on the array `related` be used, since containment of arrays
+-- is not leakproof.
+create table audit_action_links (
+    tenant_id uuid not null,
+    id uuid not null,
+    resource_kind text not null,
+    resource_id text not null,
+    log_id uuid not null,
+    primary key (tenant_id, id)
+);
+create index audit_action_links_tenant_id_resource_idx on audit_action_links (tenant_id, resource_kind, resource_id, log_id desc);
+call app_secure_table('audit_action_links');
+drop index audit_action_logs_related_idx;
+
+select set_config('app.scope', 'system', true);
+insert into audit_action_links (tenant_id, id, resource_kind, resource_id, log_id)
+select distinct tenant_id, (substr(l.id::text, 1, 14) || '7' || substr(md5(l.id::text || r)::uuid::text, 16))::uuid,
+    split_part(r, ':', 1), substr(r, strpos(r, ':') + 1), l.id
+from audit_action_logs l, unnest(l.related) as r;
+select set_config('app.scope', '', true);
+
 -- The lowest UUIDv7 of an instant.
 create function audit_lowest_id(instant timestamptz) returns uuid
 language sql immutable parallel safe

@@ -61,6 +61,13 @@ async fn generate(world: &World, count: u32) {
         ))
         .await;
         app.sql(&format!(
+            "insert into audit_action_links (tenant_id, id, resource_kind, resource_id, log_id)
+             select tenant_id, (substr(id::text, 1, 14) || '7' || substr(md5(id::text)::uuid::text, 16))::uuid, 'auth.group',
+                substr(related[1], 12), id
+             from audit_action_logs where tenant_id = '{tenant}' and related <> '{{}}' and actor_name like 'Actor %'"
+        ))
+        .await;
+        app.sql(&format!(
             "insert into audit_resource_versions (tenant_id, id, resource_kind, resource_id, version, max_version, last_log_id, created_at, updated_at)
              select distinct on (resource_id) tenant_id, id, 'auth.role', resource_id, version_after, version_after, id, created_at, created_at
              from audit_action_logs where tenant_id = '{tenant}' and resource_kind = 'auth.role' and actor_name like 'Actor %'
@@ -69,6 +76,7 @@ async fn generate(world: &World, count: u32) {
         .await;
     }
     app.sql("vacuum analyze audit_action_logs").await;
+    app.sql("vacuum analyze audit_action_links").await;
     app.sql("vacuum analyze audit_resource_versions").await;
 }
 
