@@ -441,17 +441,20 @@ const OFFENCES: &[(&str, &str)] = &[
     (
         "an entry is undone or redone exactly when there is an entry that says so, and then has no token",
         "select l.id, l.execution_state from audit_action_logs l
-         left join lateral (
-             select count(*) filter (where history_action = 'undo') as undos, count(*) filter (where history_action = 'redo') as redos
-             from audit_action_logs h where h.tenant_id = l.tenant_id and h.source_log_id = l.id) h on true
-         where (h.undos, h.redos) <> (case l.execution_state when 'done' then 0 else 1 end,
+         left join (
+             select tenant_id, source_log_id, count(*) filter (where history_action = 'undo') as undos,
+                 count(*) filter (where history_action = 'redo') as redos
+             from audit_action_logs where source_log_id is not null group by 1, 2
+         ) h on h.tenant_id = l.tenant_id and h.source_log_id = l.id
+         where (coalesce(h.undos, 0), coalesce(h.redos, 0)) <> (case l.execution_state when 'done' then 0 else 1 end,
                                       case l.execution_state when 'redone' then 1 else 0 end)
             or (l.execution_state <> 'done' and l.undo_secret is not null)",
     ),
     (
         "an entry has its event",
-        "select l.id from audit_action_logs l where not exists (
-             select from core_outbox_events e where e.tenant_id = l.tenant_id and e.log_id = l.id)",
+        "select l.id from audit_action_logs l
+         left join (select distinct tenant_id, log_id from core_outbox_events) e on e.tenant_id = l.tenant_id and e.log_id = l.id
+         where e.log_id is null",
     ),
     (
         "an event has its entry",
