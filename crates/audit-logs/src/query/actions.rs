@@ -126,7 +126,7 @@ fn about<'a>(query: Boxed<'a>, viewer: Viewer<'a>, filter: &'a ActionFilter) -> 
             };
             query.filter(
                 dsl::sql::<Bool>(&format!(
-                    "audit_action_logs.id in (select l.id from audit_action_logs l where {tenant}resource_kind = "
+                    "audit_action_logs.id = any (array(select l.id from audit_action_logs l where {tenant}resource_kind = "
                 ))
                 .bind::<Text, _>(kind)
                 .sql(" and resource_id = ")
@@ -143,7 +143,7 @@ fn about<'a>(query: Boxed<'a>, viewer: Viewer<'a>, filter: &'a ActionFilter) -> 
                 .bind::<Text, _>(kind)
                 .sql(" and resource_id = ")
                 .bind::<Text, _>(id)
-                .sql(")"),
+                .sql("))"),
             )
         }
         (Some(kind), None, true) => query.filter(logs::resource_kind.eq(kind).or(logs::parent_resource_kind.eq(kind))),
