@@ -7,6 +7,8 @@ use uuid::Uuid;
 use crate::world::{Account, id, text};
 
 pub(crate) const ACTIONS: &str = "/audit_logs/audit-logs/actions";
+pub(crate) const EXPORT: &str = "/audit_logs/audit-logs/actions/export";
+pub(crate) const ACCESS: &str = "/audit_logs/audit-logs/access";
 pub(crate) const UNDO: &str = "/audit_logs/audit-logs/actions/undo";
 pub(crate) const REDO: &str = "/audit_logs/audit-logs/actions/redo";
 

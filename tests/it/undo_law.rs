@@ -10,7 +10,9 @@ use crate::scenarios::{Scenario, rich, scenarios, undoable};
 use crate::world::{Account, World, id, text};
 
 /// What no undo takes back: the record of what happened, and sessions.
-const BOOKKEEPING: [&str; 8] = [
+const BOOKKEEPING: [&str; 10] = [
+    "audit_access_logs",
+    "audit_action_links",
     "audit_action_logs",
     "audit_resource_versions",
     "auth_revocations",

@@ -2,15 +2,15 @@
 
 use std::time::Duration;
 
-use backoffice_core::{Call, Runtime, Scope, jobs, rate_limit};
-use diesel_async::SimpleAsyncConnection;
+use backoffice_core::{Call, Runtime, jobs, rate_limit, retention};
 use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
-use tokio::time::{MissedTickBehavior, interval, timeout};
+use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 
 const SWEEP: Duration = Duration::from_secs(60);
-const PARTITIONS: Duration = Duration::from_secs(24 * 3600);
+const DAY: Duration = Duration::from_secs(24 * 3600);
+const MINUTE: Duration = Duration::from_secs(60);
 const WORKERS_MAY_TAKE: Duration = Duration::from_secs(10);
 const UPKEEP: Duration = Duration::from_secs(5);
 
@@ -47,7 +47,7 @@ pub(crate) fn start(runtime: &Runtime, metrics: PrometheusHandle) -> Background 
         }
     }
     tasks.spawn(sweep(runtime.clone()));
-    tasks.spawn(make_partitions(runtime.clone()));
+    tasks.spawn(maintain_logs(runtime.clone()));
     tasks.spawn(async move {
         let mut ticks = interval(UPKEEP);
         loop {
@@ -75,18 +75,17 @@ async fn sweep(runtime: Runtime) {
     }
 }
 
-async fn make_partitions(runtime: Runtime) {
-    let mut ticks = interval(PARTITIONS);
+async fn maintain_logs(runtime: Runtime) {
     loop {
-        ticks.tick().await;
-        if let Err(error) = partitions(&runtime).await {
-            tracing::warn!(%error, "the next months' partitions of the action log could not be made; tomorrow tries again");
-        }
+        let wait = match retention::maintain_logs(&Call::internal(&runtime)).await {
+            Ok(true) => DAY,
+            // Some of it was in use.
+            Ok(false) => MINUTE,
+            Err(error) => {
+                tracing::warn!(%error, "months of the logs could not be made or dropped; the next minute tries again");
+                MINUTE
+            }
+        };
+        sleep(wait).await;
     }
-}
-
-async fn partitions(runtime: &Runtime) -> backoffice_core::Result<()> {
-    let mut connection = runtime.database.bookkeeping(&Scope::system()).await?;
-    connection.batch_execute("select audit_make_partitions(3)").await?;
-    Ok(())
 }

@@ -60,12 +60,83 @@ pub(crate) struct ActionFilter {
     pub(crate) paging: Paging,
 }
 
-impl ActionFilter {
+/// What was asked for of the access log.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct AccessFilter {
+    pub(crate) organization: Option<Uuid>,
+    pub(crate) actor: Option<Uuid>,
+    pub(crate) resource_kind: Option<String>,
+    pub(crate) access_type: Option<String>,
+    pub(crate) before: Option<Timestamp>,
+    pub(crate) after: Option<Timestamp>,
+    pub(crate) paging: Paging,
+}
+
+impl AccessFilter {
     /// Reads the parameters of a query.
     ///
     /// # Errors
     /// 400 `Invalid filters` with everything that is wrong.
     pub(crate) fn read(pairs: &[(String, String)]) -> Result<Self> {
+        let mut parameters = Parameters::new(pairs);
+        let filter = Self {
+            organization: parameters.uuid("organizationId"),
+            actor: parameters.uuid("actorUserId"),
+            resource_kind: parameters.text("resourceKind", 100),
+            access_type: parameters.text("accessType", 100),
+            before: parameters.instant("before"),
+            after: parameters.instant("after"),
+            paging: {
+                let page = parameters.integer("page", 1, FARTHEST).unwrap_or(1);
+                let page_size = parameters.integer("pageSize", 1, 200);
+                let limit = parameters.integer("limit", 1, 200);
+                let size = page_size.or(limit).unwrap_or(DEFAULT_SIZE);
+                Paging {
+                    start: (page - 1) * size,
+                    size,
+                }
+            },
+        };
+        checked(filter, parameters)
+    }
+}
+
+fn checked<T>(filter: T, parameters: Parameters<'_>) -> Result<T> {
+    match parameters.into_details() {
+        details if details.is_empty() => Ok(filter),
+        details => Err(Refusal {
+            details,
+            ..Refusal::bad_request(INVALID)
+        }
+        .into()),
+    }
+}
+
+impl ActionFilter {
+    /// Reads the parameters of a list.
+    ///
+    /// # Errors
+    /// 400 `Invalid filters` with everything that is wrong.
+    pub(crate) fn read(pairs: &[(String, String)]) -> Result<Self> {
+        Self::read_with(pairs, paging)
+    }
+
+    /// Reads the parameters of an export: the same without pages.
+    ///
+    /// # Errors
+    /// As [`ActionFilter::read`].
+    pub(crate) fn read_export(pairs: &[(String, String)]) -> Result<Self> {
+        let filter = Self::read_with(pairs, |parameters| Paging {
+            start: 0,
+            size: parameters.at_least("limit", 1).unwrap_or(1000).min(1000),
+        })?;
+        Ok(Self {
+            include_total: false,
+            ..filter
+        })
+    }
+
+    fn read_with(pairs: &[(String, String)], paging: fn(&mut Parameters<'_>) -> Paging) -> Result<Self> {
         let mut parameters = Parameters::new(pairs);
         let filter = Self {
             organization: parameters.uuid("organizationId"),
@@ -89,14 +160,7 @@ impl ActionFilter {
             include_total: parameters.boolean("includeTotal").unwrap_or(true),
             paging: paging(&mut parameters),
         };
-        match parameters.into_details() {
-            details if details.is_empty() => Ok(filter),
-            details => Err(Refusal {
-                details,
-                ..Refusal::bad_request(INVALID)
-            }
-            .into()),
-        }
+        checked(filter, parameters)
     }
 }
 

@@ -35,6 +35,23 @@ table! {
 }
 
 table! {
+    audit_access_logs (tenant_id, id) {
+        tenant_id -> Uuid,
+        id -> Uuid,
+        organization_id -> Nullable<Uuid>,
+        actor_kind -> Text,
+        actor_id -> Nullable<Uuid>,
+        actor_name -> Nullable<Text>,
+        resource_kind -> Text,
+        resource_id -> Text,
+        access_type -> Text,
+        fields -> Array<Text>,
+        context -> Nullable<Jsonb>,
+        created_at -> Timestamptz,
+    }
+}
+
+table! {
     audit_resource_versions (tenant_id, id) {
         tenant_id -> Uuid,
         id -> Uuid,
@@ -63,6 +80,7 @@ table! {
 }
 
 allow_tables_to_appear_in_same_query!(
+    audit_access_logs,
     audit_action_logs,
     audit_resource_versions,
     directory_tenants,

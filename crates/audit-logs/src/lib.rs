@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 pub mod acl;
+mod csv;
 mod filter;
 mod foreign;
 mod http;

@@ -89,6 +89,14 @@ impl<'a> Parameters<'a> {
         })
     }
 
+    /// An integer without an upper bound.
+    pub(crate) fn at_least(&mut self, name: &str, least: i64) -> Option<i64> {
+        let expected = format!("must be an integer of at least {least}");
+        self.parsed(name, &expected, |value| {
+            value.parse().ok().filter(|number| *number >= least)
+        })
+    }
+
     /// An instant, or a date for its first instant in UTC.
     pub(crate) fn instant(&mut self, name: &str) -> Option<Timestamp> {
         self.parsed(name, "must be an ISO-8601 timestamp or date", |value| {

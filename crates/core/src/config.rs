@@ -234,6 +234,46 @@ pub struct AuditConfig {
     pub undo: UndoConfig,
     /// Settings of snapshots.
     pub snapshot: SnapshotConfig,
+    /// Settings of the action log.
+    pub action: ActionLogConfig,
+    /// Settings of the access log.
+    pub access: AccessLogConfig,
+}
+
+/// Section `audit.action`.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ActionLogConfig {
+    /// Months after which entries are dropped; 0 keeps them for ever. Default 24.
+    pub retention_months: u32,
+}
+
+impl Default for ActionLogConfig {
+    fn default() -> Self {
+        Self { retention_months: 24 }
+    }
+}
+
+/// Section `audit.access`.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct AccessLogConfig {
+    /// Days after which entries are dropped, a month at a time; 0 keeps them for ever. Default 90.
+    pub retention_days: u32,
+    /// Seconds in which repeated reads of a record by one caller are one entry; 0 records every read. Default 900.
+    pub window_seconds: u32,
+    /// Kinds whose reads are not recorded. Default `business_rules.log`.
+    pub disabled_kinds: Vec<String>,
+}
+
+impl Default for AccessLogConfig {
+    fn default() -> Self {
+        Self {
+            retention_days: 90,
+            window_seconds: 900,
+            disabled_kinds: vec!["business_rules.log".to_owned()],
+        }
+    }
 }
 
 /// Section `audit.undo`.

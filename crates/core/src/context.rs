@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use uuid::Uuid;
 
+use crate::access_log::Reading;
 use crate::acl::{Catalogue, Feature, Rights};
 use crate::command::{self, Answer, Command, HistoryOutcome, Operation};
 use crate::db::{Connection, Database};
@@ -94,6 +95,7 @@ struct Inner {
     scope: Scope,
     expected_updated_at: Option<Timestamp>,
     idempotency: Option<IdempotencyKey>,
+    reading: Option<Arc<Reading>>,
     operation: Arc<Mutex<Option<Operation>>>,
 }
 
@@ -101,7 +103,7 @@ impl RequestContext {
     /// A context for this principal and scope.
     #[must_use]
     pub fn new(call: Call, identity: Arc<Identity>, scope: Scope) -> Self {
-        Self::with_conditions(Arc::new(call), identity, scope, None, None)
+        Self::with_conditions(Arc::new(call), identity, scope, None, None, None)
     }
 
     pub(crate) fn with_conditions(
@@ -110,6 +112,7 @@ impl RequestContext {
         scope: Scope,
         expected_updated_at: Option<Timestamp>,
         idempotency: Option<IdempotencyKey>,
+        reading: Option<Reading>,
     ) -> Self {
         let scope = if call.database().writes_predicates() {
             scope
@@ -122,6 +125,7 @@ impl RequestContext {
             scope,
             expected_updated_at,
             idempotency,
+            reading: reading.map(Arc::new),
             operation: Arc::default(),
         }))
     }
@@ -148,6 +152,7 @@ impl RequestContext {
             scope,
             expected_updated_at: inner.expected_updated_at,
             idempotency: inner.idempotency.clone(),
+            reading: inner.reading.clone(),
             operation: Arc::clone(&inner.operation),
         }))
     }
@@ -295,6 +300,10 @@ impl RequestContext {
 
     pub(crate) fn idempotency(&self) -> Option<&IdempotencyKey> {
         self.0.idempotency.as_ref()
+    }
+
+    pub(crate) fn reading(&self) -> Option<&Reading> {
+        self.0.reading.as_deref()
     }
 
     pub(crate) fn set_operation(&self, operation: Operation) {

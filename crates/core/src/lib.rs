@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+pub mod access_log;
 pub mod acl;
 pub mod command;
 pub mod config;
@@ -17,6 +18,7 @@ pub mod module;
 pub mod platform;
 pub mod rate_limit;
 pub mod registry;
+pub mod retention;
 pub mod scope;
 pub mod time;
 

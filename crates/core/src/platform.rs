@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::access_log::Committed;
 use crate::acl::Catalogue;
 use crate::config::{AppConfig, AuditConfig, Config, ConfigError, HttpConfig, RateLimitConfig};
 use crate::db::Database;
@@ -63,6 +64,7 @@ pub struct Platform {
     app: AppConfig,
     audit: AuditConfig,
     rate_limits: RateLimits,
+    committed_reads: Committed,
     clock: Arc<dyn Clock>,
     ids: Ids,
     mailer: Option<Arc<dyn Mailer>>,
@@ -117,6 +119,7 @@ impl Platform {
             audit: config.section("audit")?,
             rate_limits: RateLimits::new(&config.section::<RateLimitConfig>("rate_limits")?)?,
             jobs: config.section::<JobsConfig>("jobs")?.checked()?,
+            committed_reads: Committed::default(),
             config,
             clock: options.clock,
             ids: options.ids,
@@ -186,6 +189,10 @@ impl Platform {
     #[must_use]
     pub fn rate_limits(&self) -> &RateLimits {
         &self.rate_limits
+    }
+
+    pub(crate) fn committed_reads(&self) -> &Committed {
+        &self.committed_reads
     }
 
     /// The clock.

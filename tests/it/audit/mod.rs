@@ -3,7 +3,11 @@
 mod access;
 mod edits;
 mod interceptors;
+mod lists;
+mod model;
+mod reads;
 mod restored;
+mod scale;
 mod secrets;
 
 use serde_json::{Value, json};

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::{Entry, History, Kind, MakeCall, Sender, Target};
 use crate::call::{Call, Place};
-use crate::history::{ACTIONS, REDO, UNDO};
+use crate::history::{ACCESS, ACTIONS, EXPORT, REDO, UNDO};
 use crate::world::PASSWORD;
 
 const ORGANIZATIONS: &str = "/directory/organizations";
@@ -366,6 +366,28 @@ fn directory() -> Vec<Entry> {
 
 fn actions() -> Vec<Entry> {
     vec![
+        entry(
+            Method::GET,
+            ACCESS,
+            [
+                at(Place::Query("organizationId"), Kind::Organization),
+                at(Place::Query("actorUserId"), Kind::User),
+            ],
+            |_, _| Call::get(ACCESS),
+        ),
+        entry(
+            Method::GET,
+            EXPORT,
+            [
+                at(Place::Query("organizationId"), Kind::Organization),
+                at(Place::QueryList("actorUserId"), Kind::User),
+                Target {
+                    strict: false,
+                    ..at(Place::Query("resourceId"), Kind::Role)
+                },
+            ],
+            |_, _| Call::get(EXPORT),
+        ),
         entry(
             Method::GET,
             ACTIONS,

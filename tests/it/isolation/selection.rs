@@ -3,7 +3,7 @@
 use actix_web::http::Method;
 use serde_json::json;
 
-use super::{answer, rows};
+use super::{answer, written};
 use crate::endpoints::Setting;
 
 const NO_TENANT: &str = "Not authorized to target this tenant.";
@@ -26,7 +26,7 @@ pub(super) async fn malformed(setting: Setting) {
 pub(super) async fn foreign(setting: Setting) {
     let world = &setting.world;
     let (a, b) = (&world.a, &world.b);
-    let before = rows(&setting, a.tenant).await;
+    let before = written(&setting, a.tenant).await;
     let (tenant, organization, other) = (a.tenant.to_string(), a.child.to_string(), a.other.to_string());
 
     refused(&setting, &b.keeper.token, ("X-Tenant-Id", &tenant), NO_TENANT).await;
@@ -42,7 +42,7 @@ pub(super) async fn foreign(setting: Setting) {
         by_cookie(&setting, token, cookie, value).await;
     }
 
-    assert_eq!(rows(&setting, a.tenant).await, before);
+    assert_eq!(written(&setting, a.tenant).await, before);
 }
 
 async fn refused(setting: &Setting, token: &str, (name, value): (&str, &str), error: &str) {

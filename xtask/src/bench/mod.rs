@@ -27,9 +27,19 @@ use script::Script;
 use server::Server;
 use subject::{Subject, subjects};
 
+/// What is measured by itself.
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum Other {
+    /// The logs with 10,000 and with 1,000,000 entries, and what recording reads costs a list
+    Audit,
+}
+
 /// How much is measured.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Options {
+    /// Something else than the server against PostgreSQL
+    #[arg(value_enum)]
+    subject: Option<Other>,
     /// Seconds of each round
     #[arg(long, default_value_t = 5)]
     seconds: u64,
@@ -52,6 +62,20 @@ pub(crate) struct Options {
 
 /// Builds, measures, prints. What is missed is in the report; only what could not be measured is an error.
 pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<Outcome> {
+    if let Some(Other::Audit) = options.subject {
+        let test = [
+            "test",
+            "--package",
+            "backoffice-tests",
+            "--test",
+            "it",
+            "--",
+            "audit::scale",
+            "--ignored",
+            "--nocapture",
+        ];
+        return run_child(cargo(workspace).args(test).arg("--test-threads=1"));
+    }
     match &options.program {
         // An unoptimised load generator would take the processor from the server.
         Some(program) if !cfg!(debug_assertions) => report(workspace, &program.canonicalize()?, options),

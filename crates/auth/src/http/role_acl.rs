@@ -1,6 +1,7 @@
 //! What roles grant.
 
-use backoffice_core::http::{Json, Query, Routes, present, requires};
+use backoffice_core::access_log::{AccessType, Record};
+use backoffice_core::http::{Json, Query, Routes, present, requires, wire_tenant};
 use backoffice_core::ids::PLATFORM_TENANT;
 use backoffice_core::{Detail, Refusal, RequestContext, Result, Timestamp};
 use garde::Validate;
@@ -18,6 +19,7 @@ pub(super) fn routes(routes: &mut Routes) {
     routes
         .get("/auth/roles/acl", requires(&[acl::ACL_MANAGE]), get_role_acl)
         .about("What a role grants")
+        .reads("auth.role_acl")
         .refuses(&[404]);
     routes
         .put("/auth/roles/acl", requires(&[acl::ACL_MANAGE]), update_role_acl)
@@ -57,12 +59,18 @@ async fn get_role_acl(ctx: RequestContext, query: Query<RoleAclQuery>) -> Result
         return Err(Refusal::not_found("Role not found").into());
     };
     let acl = query::roles::acl(&mut connection, &role).await?;
-    Ok(Json(acl.map_or_else(RoleAclDetail::default, |acl| RoleAclDetail {
+    let detail = acl.map_or_else(RoleAclDetail::default, |acl| RoleAclDetail {
         is_super_admin: acl.is_super_admin,
         features: acl.features,
         organizations: acl.organizations,
         updated_at: Some(acl.updated_at),
-    })))
+    });
+    let record = Record::new(role.id, wire_tenant(role.tenant_id));
+    ctx.log_reads(&connection, AccessType::Item, std::slice::from_ref(&detail), |_| {
+        record.clone()
+    })
+    .await?;
+    Ok(Json(detail))
 }
 
 /// New values of an ACL; absent members stay.

@@ -1,5 +1,6 @@
 //! Roles.
 
+use backoffice_core::access_log::{AccessType, Record};
 use backoffice_core::http::{Created, Json, Query, Routes, requires, wire_tenant};
 use backoffice_core::ids::PLATFORM_TENANT;
 use backoffice_core::list::{Page, PageQuery, search_pattern};
@@ -17,7 +18,8 @@ use crate::{acl, query};
 pub(super) fn routes(routes: &mut Routes) {
     routes
         .get("/auth/roles", requires(&[acl::ROLES_LIST]), list_roles)
-        .about("List roles");
+        .about("List roles")
+        .reads("auth.role");
     routes
         .post("/auth/roles", requires(&[acl::ROLES_MANAGE]), create_role)
         .about("Make a role")
@@ -91,7 +93,14 @@ async fn list_roles(ctx: RequestContext, query: Query<RoleQuery>) -> Result<Json
     };
     let connection = ctx.read().await?;
     let page = query::roles::list(&connection, &ctx, &filter, window).await?;
-    Ok(Json(page.map(RoleItem::from)))
+    let page = page.map(RoleItem::from);
+    let access = match filter.id {
+        Some(_) => AccessType::Item,
+        None => AccessType::List,
+    };
+    let record = |role: &RoleItem| Record::new(role.id, role.tenant_id);
+    ctx.log_reads(&connection, access, &page.items, record).await?;
+    Ok(Json(page))
 }
 
 /// A role to be made.

@@ -1,6 +1,7 @@
 //! What a user may do instead of what its roles grant.
 
-use backoffice_core::http::{Json, Query, Routes, present, requires};
+use backoffice_core::access_log::{AccessType, Record};
+use backoffice_core::http::{Json, Query, Routes, present, requires, wire_tenant};
 use backoffice_core::{Refusal, RequestContext, Result, Timestamp};
 use garde::Validate;
 use serde::{Deserialize, Serialize};
@@ -17,6 +18,7 @@ pub(super) fn routes(routes: &mut Routes) {
     routes
         .get("/auth/users/acl", requires(&[acl::ACL_MANAGE]), get_user_acl)
         .about("What a user may do instead of what its roles grant")
+        .reads("auth.user_acl")
         .refuses(&[404]);
     routes
         .put("/auth/users/acl", requires(&[acl::ACL_MANAGE]), update_user_acl)
@@ -53,13 +55,19 @@ async fn get_user_acl(ctx: RequestContext, query: Query<UserAclQuery>) -> Result
         return Err(Refusal::not_found("User not found").into());
     };
     let acl = query::users::acl(&mut connection, &user).await?;
-    Ok(Json(acl.map_or_else(UserAclDetail::default, |acl| UserAclDetail {
+    let detail = acl.map_or_else(UserAclDetail::default, |acl| UserAclDetail {
         has_custom_acl: true,
         is_super_admin: acl.is_super_admin,
         features: acl.features,
         organizations: acl.organizations,
         updated_at: Some(acl.updated_at),
-    })))
+    });
+    let record = Record::new(user.id, wire_tenant(user.tenant_id)).of(user.organization_id);
+    ctx.log_reads(&connection, AccessType::Item, std::slice::from_ref(&detail), |_| {
+        record.clone()
+    })
+    .await?;
+    Ok(Json(detail))
 }
 
 /// New values of an ACL; absent members stay.

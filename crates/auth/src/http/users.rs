@@ -1,5 +1,6 @@
 //! Users.
 
+use backoffice_core::access_log::{AccessType, Record};
 use backoffice_core::http::{Created, Json, Query, Routes, present, requires, wire_tenant};
 use backoffice_core::list::{Page, PageQuery, search_pattern};
 use backoffice_core::{Detail, Refusal, RequestContext, Result, Timestamp};
@@ -19,7 +20,8 @@ use crate::{Error, acl, foreign, query};
 pub(super) fn routes(routes: &mut Routes) {
     routes
         .get("/auth/users", requires(&[acl::USERS_LIST]), list_users)
-        .about("List users");
+        .about("List users")
+        .reads("auth.user");
     routes
         .post("/auth/users", requires(&[acl::USERS_CREATE]), create_user)
         .about("Make a confirmed user")
@@ -118,7 +120,11 @@ async fn list_users(ctx: RequestContext, query: Query<UserQuery>) -> Result<Json
     let connection = ctx.read().await?;
     let page = query::users::list(&connection, &ctx, &filter, window).await?;
     let single = filter.id.is_some();
-    Ok(Json(page.try_map(|line| item(line, single))?))
+    let page = page.try_map(|line| item(line, single))?;
+    let access = if single { AccessType::Item } else { AccessType::List };
+    let record = |user: &UserItem| Record::new(user.id, user.tenant_id).of(user.organization_id);
+    ctx.log_reads(&connection, access, &page.items, record).await?;
+    Ok(Json(page))
 }
 
 fn role_ids(lists: &[String]) -> Result<Vec<Uuid>> {

@@ -106,6 +106,11 @@ with known as (
          case $19 when 'next' then moved.version when 'again' then $6 end,
          $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $34, $5, $5
     from stream, moved
+), linked as (
+    insert into audit_action_links (tenant_id, id, resource_kind, resource_id, log_id)
+    select distinct $1, (substr($4::text, 1, 14) || '7' || substr(md5($4::text || r)::uuid::text, 16))::uuid,
+        split_part(r, ':', 1), substr(r, strpos(r, ':') + 1), $4
+    from unnest($18) as r
 ), announced as (
     insert into core_outbox_events
         (tenant_id, id, seq, organization_id, name, payload, browser, log_id, request_id, occurred_at, created_at, updated_at)

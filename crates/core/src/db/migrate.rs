@@ -159,7 +159,7 @@ async fn connect(url: &SecretString) -> Result<AsyncPgConnection> {
         .map_err(|error| Error::Unavailable(Box::new(error)))
 }
 
-/// The application may read and write rows, owns nothing, and of the action log changes only what undo and redo change.
+/// The application may read and write rows, owns nothing, and of the logs changes only what undo and redo change.
 fn grants(role: &str) -> String {
     let role = format!("\"{}\"", role.replace('"', "\"\""));
     format!(
@@ -180,11 +180,14 @@ begin
             execute format('grant select, insert on %s to {role}', one.name);
             execute format(
                 'grant update (execution_state, undo_secret, undone_seq, updated_at) on %s to {role}', one.name);
+        elsif one.relname = 'audit_access_logs' then
+            execute format('grant select, insert on %s to {role}', one.name);
         else
             execute format('grant select, insert, update, delete on %s to {role}', one.name);
         end if;
     end loop;
     grant execute on function audit_make_partitions(integer) to {role};
+    grant execute on function audit_drop_partitions(timestamptz, timestamptz) to {role};
 end
 $$;
 "

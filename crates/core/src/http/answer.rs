@@ -5,6 +5,8 @@ use actix_web::cookie::{Cookie, SameSite, time::Duration};
 use actix_web::http::StatusCode;
 use actix_web::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue, LOCATION};
 use actix_web::web::Bytes;
+use futures_util::StreamExt;
+use futures_util::stream::BoxStream;
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -65,6 +67,16 @@ pub struct Raw {
     pub bytes: Bytes,
     /// Further headers.
     pub headers: Vec<(HeaderName, HeaderValue)>,
+}
+
+/// A body that is made while it is sent. An error in the middle breaks the connection, so that nobody takes a part for the whole.
+pub struct Streamed {
+    /// Value of `Content-Type`.
+    pub content_type: &'static str,
+    /// Further headers.
+    pub headers: Vec<(HeaderName, HeaderValue)>,
+    /// The body, piece by piece.
+    pub pieces: BoxStream<'static, Result<Bytes>>,
 }
 
 /// An answer with cookies; never stored by caches.
@@ -174,6 +186,42 @@ impl Answer for Raw {
         let mut response = HttpResponse::build(self.status)
             .content_type(self.content_type)
             .body(self.bytes);
+        for (name, value) in self.headers {
+            response.headers_mut().insert(name, value);
+        }
+        response
+    }
+
+    fn describe(operation: OperationBuilder, _schemas: &mut Schemas) -> OperationBuilder {
+        operation.response("200", ResponseBuilder::new().description("Success").build())
+    }
+}
+
+impl std::fmt::Debug for Streamed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Streamed")
+            .field("content_type", &self.content_type)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Answer for Streamed {
+    fn status(&self) -> StatusCode {
+        StatusCode::OK
+    }
+
+    fn to_value(&self) -> Result<Value> {
+        Ok(Value::Null)
+    }
+
+    fn into_response(self) -> HttpResponse {
+        let pieces = self.pieces.map(|piece| {
+            piece.map_err(|error| {
+                tracing::error!(%error, "an answer broke off");
+                std::io::Error::other("the answer broke off")
+            })
+        });
+        let mut response = HttpResponse::Ok().content_type(self.content_type).streaming(pieces);
         for (name, value) in self.headers {
             response.headers_mut().insert(name, value);
         }

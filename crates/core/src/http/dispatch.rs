@@ -16,6 +16,7 @@ use super::answer::{Answer, clear_cookies, json_response};
 use super::extract::{Extract, Incoming};
 use super::routes::{Access, EndpointInfo};
 use super::{credential, origin, selection, tenant_parameter};
+use crate::access_log::Reading;
 use crate::context::{Call, IdempotencyKey, RequestContext, require};
 use crate::error::{Detail, Error, ErrorShape, Refusal, Result, StoredAnswer};
 use crate::identity::Identity;
@@ -150,6 +151,7 @@ where
             scope,
             expected_updated_at(request)?,
             idempotency(request, info, &body)?,
+            reading(request, info),
         )),
     };
     let incoming = Incoming {
@@ -279,6 +281,20 @@ fn expected_updated_at(request: &HttpRequest) -> Result<Option<Timestamp>> {
             })
         })
         .transpose()
+}
+
+/// What the access log tells of the request: names of parameters, not what they say.
+fn reading(request: &HttpRequest, info: &EndpointInfo) -> Option<Reading> {
+    let keys = request
+        .query_string()
+        .split('&')
+        .filter_map(|pair| pair.split('=').next());
+    let names = keys.filter(|key| (1..=100).contains(&key.len())).take(50);
+    Some(Reading {
+        kind: info.reads?,
+        path: info.path,
+        query_keys: names.map(str::to_owned).collect(),
+    })
 }
 
 fn idempotency(request: &HttpRequest, info: &EndpointInfo, body: &Bytes) -> Result<Option<IdempotencyKey>> {

@@ -12,7 +12,7 @@ mod routes;
 mod selection;
 mod tenant_parameter;
 
-pub use answer::{AUTH_COOKIE, Answer, Cookies, Created, Json, Raw, Redirect, SESSION_COOKIE, clear_cookies};
+pub use answer::{AUTH_COOKIE, Answer, Cookies, Created, Json, Raw, Redirect, SESSION_COOKIE, Streamed, clear_cookies};
 pub use dispatch::not_found;
 pub use extract::{Describe, Extract, Form, Incoming, Path, Query, present};
 pub use openapi::{Schemas, document};

@@ -62,6 +62,8 @@ pub struct EndpointInfo {
     pub idempotent: bool,
     /// Statuses of refusals beyond those that follow from the access.
     pub refusals: &'static [u16],
+    /// Kind of the records whose reads go into the access log.
+    pub reads: Option<&'static str>,
 }
 
 type Service = Arc<dyn Fn(Arc<EndpointInfo>) -> actix_web::Route + Send + Sync>;
@@ -171,6 +173,7 @@ impl Routes {
             invalid: "Invalid input",
             one_time: &[],
             refusals: &[],
+            reads: None,
         };
         self.declared.push(Declared {
             info,
@@ -246,6 +249,11 @@ impl Declaration<'_> {
     /// `Idempotency-Key` is ignored.
     pub fn not_idempotent(self) -> Self {
         self.change(|info| info.idempotent = false)
+    }
+
+    /// Kind of the records that it shows and whose reads are recorded; the handler says which with `RequestContext::log_reads`.
+    pub fn reads(self, kind: &'static str) -> Self {
+        self.change(|info| info.reads = Some(kind))
     }
 
     /// Statuses of refusals, for the API document.

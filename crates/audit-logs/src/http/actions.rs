@@ -1,20 +1,21 @@
-//! The endpoints.
+//! The list of the action log.
 
-use backoffice_core::http::{Json, Query, Routes, requires};
-use backoffice_core::ids::PLATFORM_TENANT;
-use backoffice_core::{Refusal, RequestContext, Result, Timestamp};
+use backoffice_core::access_log::{AccessType, Record};
+use backoffice_core::http::{Json, Query, Routes, requires, wire_tenant};
+use backoffice_core::{RequestContext, Result, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::openapi::path::{Parameter, ParameterIn};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
+use super::{check_organization, documented};
 use crate::acl;
 use crate::filter::{self, ActionFilter};
-use crate::query::{self, ActionRow, NamedRow};
+use crate::query::actions::{self, ActionRow, NamedRow};
 use crate::visibility::{Undoable, Viewer};
 
-pub(crate) fn routes(routes: &mut Routes) {
+pub(super) fn routes(routes: &mut Routes) {
     routes
         .get(
             "/audit_logs/audit-logs/actions",
@@ -22,25 +23,8 @@ pub(crate) fn routes(routes: &mut Routes) {
             list_actions,
         )
         .about("List the action log")
+        .reads("audit_logs.action")
         .invalid(filter::INVALID);
-    routes
-        .post(
-            "/audit_logs/audit-logs/actions/undo",
-            requires(&[acl::UNDO_SELF]),
-            undo_action,
-        )
-        .about("Undo an action")
-        .invalid("Invalid undo token")
-        .refuses(&[422]);
-    routes
-        .post(
-            "/audit_logs/audit-logs/actions/redo",
-            requires(&[acl::REDO_SELF]),
-            redo_action,
-        )
-        .about("Redo an undone action")
-        .invalid("Invalid log id")
-        .refuses(&[422]);
 }
 
 /// The query as pairs: a parameter may be repeated, and each has its own rules.
@@ -53,7 +37,7 @@ struct ActionQuery {
 
 impl IntoParams for ActionQuery {
     fn into_params(parameter_in_provider: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
-        ActionParameters::into_params(parameter_in_provider)
+        documented::<ActionParameters>(parameter_in_provider)
     }
 }
 
@@ -170,7 +154,7 @@ impl ActionItem {
             actor_kind: row.actor_kind,
             actor_user_id: row.actor_id,
             actor_user_name: row.actor_name,
-            tenant_id: (row.tenant_id != PLATFORM_TENANT).then_some(row.tenant_id),
+            tenant_id: wire_tenant(row.tenant_id),
             tenant_name,
             organization_id: row.organization_id,
             organization_name,
@@ -207,17 +191,19 @@ async fn list_actions(ctx: RequestContext, query: Query<ActionQuery>) -> Result<
     let filter = ActionFilter::read(&query.0.pairs)?;
     viewer.check_actors(filter.actors.as_deref())?;
     let mut connection = ctx.read().await?;
-    if let Some(organization) = filter.organization {
-        let known = match &ctx.scope().organizations {
-            Some(list) => list.contains(&organization),
-            None => query::knows_organization(&mut connection, viewer, organization).await?,
-        };
-        if !known {
-            return Err(Refusal::forbidden("Organization scope violation").into());
-        }
+    check_organization(&mut connection, viewer, filter.organization).await?;
+    let (rows, total) = actions::page(&connection, viewer, &filter).await?;
+    let page = page(viewer, &filter, rows, total);
+    if let Some(of_another) = page
+        .items
+        .iter()
+        .find(|item| !viewer.is_actor(&item.actor_kind, item.actor_user_id))
+    {
+        let shown = std::slice::from_ref(of_another);
+        ctx.log_reads(&connection, AccessType::List, shown, |item| Record::all(item.tenant_id))
+            .await?;
     }
-    let (rows, total) = query::actions(&connection, viewer, &filter).await?;
-    Ok(Json(page(viewer, &filter, rows, total)))
+    Ok(Json(page))
 }
 
 fn page(viewer: Viewer<'_>, filter: &ActionFilter, mut rows: Vec<NamedRow>, total: Option<i64>) -> ActionPage {
@@ -234,77 +220,4 @@ fn page(viewer: Viewer<'_>, filter: &ActionFilter, mut rows: Vec<NamedRow>, tota
         total_pages: paging.pages(known),
         total_exact: total.is_none().then_some(false),
     }
-}
-
-#[derive(Debug, Deserialize, ToSchema, garde::Validate)]
-#[serde(rename_all = "camelCase")]
-#[garde(allow_unvalidated)]
-struct UndoRequest {
-    /// The token of the entry.
-    #[serde(default)]
-    #[schema(value_type = String)]
-    undo_token: Value,
-}
-
-#[derive(Debug, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-struct Undone {
-    ok: bool,
-    /// The entry that was undone.
-    log_id: Uuid,
-    /// The entry of the undo.
-    trace_log_id: Uuid,
-}
-
-#[derive(Debug, Deserialize, ToSchema, garde::Validate)]
-#[serde(rename_all = "camelCase")]
-#[garde(allow_unvalidated)]
-struct RedoRequest {
-    /// The entry that was undone.
-    #[serde(default)]
-    #[schema(value_type = Uuid)]
-    log_id: Value,
-}
-
-#[derive(Debug, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-struct Redone {
-    ok: bool,
-    /// The new entry.
-    log_id: Uuid,
-    /// The token that undoes it.
-    undo_token: Option<String>,
-    /// The entry that was redone.
-    source_log_id: Uuid,
-}
-
-async fn undo_action(ctx: RequestContext, body: Json<UndoRequest>) -> Result<Json<Undone>> {
-    Viewer::new(&ctx)?;
-    let Some(token) = body.0.undo_token.as_str() else {
-        return Err(Refusal::bad_request("Invalid undo token").into());
-    };
-    ctx.undo(token, ctx.holds(acl::UNDO_TENANT), |outcome| {
-        Json(Undone {
-            ok: true,
-            log_id: outcome.source_log_id,
-            trace_log_id: outcome.log_id,
-        })
-    })
-    .await
-}
-
-async fn redo_action(ctx: RequestContext, body: Json<RedoRequest>) -> Result<Json<Redone>> {
-    Viewer::new(&ctx)?;
-    let Some(log_id) = body.0.log_id.as_str().and_then(|id| id.trim().parse::<Uuid>().ok()) else {
-        return Err(Refusal::bad_request("Invalid log id").into());
-    };
-    ctx.redo(log_id, ctx.holds(acl::REDO_TENANT), |outcome| {
-        Json(Redone {
-            ok: true,
-            log_id: outcome.log_id,
-            undo_token: outcome.undo_token,
-            source_log_id: outcome.source_log_id,
-        })
-    })
-    .await
 }

@@ -1,0 +1,153 @@
+//! The list of the access log.
+
+use backoffice_core::access_log::{AccessType, Record};
+use backoffice_core::http::{Json, Query, Routes, requires, wire_tenant};
+use backoffice_core::{RequestContext, Result, Timestamp};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::openapi::path::{Parameter, ParameterIn};
+use utoipa::{IntoParams, ToSchema};
+use uuid::Uuid;
+
+use super::{check_organization, documented};
+use crate::acl;
+use crate::filter::{self, AccessFilter};
+use crate::query::accesses::{self, NamedRow};
+use crate::visibility::Viewer;
+
+pub(super) fn routes(routes: &mut Routes) {
+    routes
+        .get(
+            "/audit_logs/audit-logs/access",
+            requires(&[acl::VIEW_SELF]),
+            list_accesses,
+        )
+        .about("List the access log")
+        .reads("audit_logs.access")
+        .invalid(filter::INVALID);
+}
+
+/// The query as pairs: each parameter has its own rules.
+#[derive(Debug, Deserialize, garde::Validate)]
+#[serde(transparent)]
+#[garde(allow_unvalidated)]
+struct AccessQuery {
+    pairs: Vec<(String, String)>,
+}
+
+impl IntoParams for AccessQuery {
+    fn into_params(parameter_in_provider: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
+        documented::<AccessParameters>(parameter_in_provider)
+    }
+}
+
+/// The parameters, as the API document tells them.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query, rename_all = "camelCase")]
+#[expect(dead_code, reason = "describes what `AccessFilter` reads by itself")]
+struct AccessParameters {
+    /// Exactly this organization.
+    organization_id: Option<Uuid>,
+    /// One actor. Another than oneself needs `audit_logs.view_tenant`.
+    actor_user_id: Option<Uuid>,
+    /// Kind of the record, for example `auth.user`.
+    #[param(max_length = 100)]
+    resource_kind: Option<String>,
+    /// `read:list`, `read:item`, `download` or `export`.
+    access_type: Option<String>,
+    /// Rows, when `pageSize` is absent.
+    #[param(minimum = 1, maximum = 200, default = 50)]
+    limit: Option<u32>,
+    /// Page number from 1.
+    #[param(minimum = 1, maximum = 1_000_000, default = 1)]
+    page: Option<u32>,
+    /// Rows of a page.
+    #[param(minimum = 1, maximum = 200, default = 50)]
+    page_size: Option<u32>,
+    /// Only entries before this instant or date.
+    before: Option<String>,
+    /// Only entries after this instant or date.
+    after: Option<String>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct AccessPage {
+    items: Vec<AccessItem>,
+    /// Whether the caller sees entries of others.
+    can_view_tenant: bool,
+    page: i64,
+    page_size: i64,
+    total: i64,
+    total_pages: i64,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct AccessItem {
+    id: Uuid,
+    resource_kind: String,
+    /// `*` where naming each record would say nothing.
+    resource_id: String,
+    access_type: String,
+    actor_kind: String,
+    actor_user_id: Option<Uuid>,
+    actor_user_name: Option<String>,
+    tenant_id: Option<Uuid>,
+    tenant_name: Option<String>,
+    organization_id: Option<Uuid>,
+    organization_name: Option<String>,
+    /// Names of the members that were shown.
+    fields: Vec<String>,
+    /// `{path, queryKeys, resultCount}`
+    #[schema(value_type = Option<Object>)]
+    context: Option<Value>,
+    created_at: Timestamp,
+}
+
+impl From<NamedRow> for AccessItem {
+    fn from((row, tenant_name, organization_name): NamedRow) -> Self {
+        Self {
+            id: row.id,
+            resource_kind: row.resource_kind,
+            resource_id: row.resource_id,
+            access_type: row.access_type,
+            actor_kind: row.actor_kind,
+            actor_user_id: row.actor_id,
+            actor_user_name: row.actor_name,
+            tenant_id: wire_tenant(row.tenant_id),
+            tenant_name,
+            organization_id: row.organization_id,
+            organization_name,
+            fields: row.fields,
+            context: row.context,
+            created_at: row.created_at,
+        }
+    }
+}
+
+async fn list_accesses(ctx: RequestContext, query: Query<AccessQuery>) -> Result<Json<AccessPage>> {
+    let viewer = Viewer::new(&ctx)?;
+    let filter = AccessFilter::read(&query.0.pairs)?;
+    viewer.check_actors(filter.actor.as_ref().map(std::slice::from_ref))?;
+    let mut connection = ctx.read().await?;
+    check_organization(&mut connection, viewer, filter.organization).await?;
+    let (rows, total) = accesses::page(&connection, viewer, &filter).await?;
+    let items: Vec<AccessItem> = rows.into_iter().map(AccessItem::from).collect();
+    if let Some(of_another) = items
+        .iter()
+        .find(|item| !viewer.is_actor(&item.actor_kind, item.actor_user_id))
+    {
+        let shown = std::slice::from_ref(of_another);
+        ctx.log_reads(&connection, AccessType::List, shown, |item| Record::all(item.tenant_id))
+            .await?;
+    }
+    Ok(Json(AccessPage {
+        items,
+        can_view_tenant: viewer.can_view_tenant(),
+        page: filter.paging.page(),
+        page_size: filter.paging.size,
+        total,
+        total_pages: filter.paging.pages(total),
+    }))
+}

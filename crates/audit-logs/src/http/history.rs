@@ -1,0 +1,105 @@
+//! Undo and redo.
+
+use backoffice_core::http::{Json, Routes, requires};
+use backoffice_core::{Refusal, RequestContext, Result};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+use crate::acl;
+use crate::visibility::Viewer;
+
+pub(super) fn routes(routes: &mut Routes) {
+    routes
+        .post(
+            "/audit_logs/audit-logs/actions/undo",
+            requires(&[acl::UNDO_SELF]),
+            undo_action,
+        )
+        .about("Undo an action")
+        .invalid("Invalid undo token")
+        .refuses(&[422]);
+    routes
+        .post(
+            "/audit_logs/audit-logs/actions/redo",
+            requires(&[acl::REDO_SELF]),
+            redo_action,
+        )
+        .about("Redo an undone action")
+        .invalid("Invalid log id")
+        .refuses(&[422]);
+}
+
+#[derive(Debug, Deserialize, ToSchema, garde::Validate)]
+#[serde(rename_all = "camelCase")]
+#[garde(allow_unvalidated)]
+struct UndoRequest {
+    /// The token of the entry.
+    #[serde(default)]
+    #[schema(value_type = String)]
+    undo_token: Value,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct Undone {
+    ok: bool,
+    /// The entry that was undone.
+    log_id: Uuid,
+    /// The entry of the undo.
+    trace_log_id: Uuid,
+}
+
+#[derive(Debug, Deserialize, ToSchema, garde::Validate)]
+#[serde(rename_all = "camelCase")]
+#[garde(allow_unvalidated)]
+struct RedoRequest {
+    /// The entry that was undone.
+    #[serde(default)]
+    #[schema(value_type = Uuid)]
+    log_id: Value,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct Redone {
+    ok: bool,
+    /// The new entry.
+    log_id: Uuid,
+    /// The token that undoes it.
+    undo_token: Option<String>,
+    /// The entry that was redone.
+    source_log_id: Uuid,
+}
+
+async fn undo_action(ctx: RequestContext, body: Json<UndoRequest>) -> Result<Json<Undone>> {
+    Viewer::new(&ctx)?;
+    let Some(token) = body.0.undo_token.as_str() else {
+        return Err(Refusal::bad_request("Invalid undo token").into());
+    };
+    ctx.undo(token, ctx.holds(acl::UNDO_TENANT), |outcome| {
+        Json(Undone {
+            ok: true,
+            log_id: outcome.source_log_id,
+            trace_log_id: outcome.log_id,
+        })
+    })
+    .await
+}
+
+async fn redo_action(ctx: RequestContext, body: Json<RedoRequest>) -> Result<Json<Redone>> {
+    Viewer::new(&ctx)?;
+    let Some(log_id) = body.0.log_id.as_str().and_then(|id| id.trim().parse::<Uuid>().ok()) else {
+        return Err(Refusal::bad_request("Invalid log id").into());
+    };
+    ctx.redo(log_id, ctx.holds(acl::REDO_TENANT), |outcome| {
+        Json(Redone {
+            ok: true,
+            log_id: outcome.log_id,
+            undo_token: outcome.undo_token,
+            source_log_id: outcome.source_log_id,
+        })
+    })
+    .await
+}

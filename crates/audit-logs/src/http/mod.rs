@@ -1,0 +1,43 @@
+//! The endpoints.
+
+mod access;
+mod actions;
+mod export;
+mod history;
+
+use backoffice_core::db::Connection;
+use backoffice_core::http::Routes;
+use backoffice_core::{Refusal, Result};
+use utoipa::IntoParams;
+use utoipa::openapi::path::{Parameter, ParameterIn};
+use uuid::Uuid;
+
+use crate::query;
+use crate::visibility::Viewer;
+
+pub(crate) fn routes(routes: &mut Routes) {
+    access::routes(routes);
+    actions::routes(routes);
+    export::routes(routes);
+    history::routes(routes);
+}
+
+/// Refuses an organization that the caller does not read.
+async fn check_organization(connection: &mut Connection, viewer: Viewer<'_>, organization: Option<Uuid>) -> Result<()> {
+    let Some(organization) = organization else {
+        return Ok(());
+    };
+    let known = match &viewer.ctx.scope().organizations {
+        Some(list) => list.contains(&organization),
+        None => query::knows_organization(connection, viewer, organization).await?,
+    };
+    if known {
+        return Ok(());
+    }
+    Err(Refusal::forbidden("Organization scope violation").into())
+}
+
+/// The parameters of `P`, all of them optional: they are read by hand.
+fn documented<P: IntoParams>(parameter_in_provider: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
+    P::into_params(parameter_in_provider)
+}

@@ -1,0 +1,129 @@
+//! Reads of the access log. Every statement starts from [`visible`], so none can forget who may see what.
+
+use backoffice_core::db::Connection;
+use backoffice_core::ids::PLATFORM_TENANT;
+use backoffice_core::{Result, Timestamp};
+use diesel::pg::Pg;
+use diesel::{BoolExpressionMethods, ExpressionMethods, QueryDsl, Queryable, Selectable, SelectableHelper, dsl};
+use diesel_async::{AsyncPgConnection, RunQueryDsl};
+use futures_util::future::try_join;
+use serde_json::Value;
+use uuid::Uuid;
+
+use super::lowest_id;
+use crate::filter::AccessFilter;
+use crate::foreign::{
+    audit_access_logs as logs, directory_organizations as organizations, directory_tenants as tenants,
+};
+use crate::visibility::Viewer;
+
+/// An entry.
+#[derive(Debug, Clone, Queryable, Selectable)]
+#[diesel(table_name = logs, check_for_backend(Pg))]
+pub(crate) struct AccessRow {
+    pub(crate) tenant_id: Uuid,
+    pub(crate) id: Uuid,
+    pub(crate) organization_id: Option<Uuid>,
+    pub(crate) actor_kind: String,
+    pub(crate) actor_id: Option<Uuid>,
+    pub(crate) actor_name: Option<String>,
+    pub(crate) resource_kind: String,
+    pub(crate) resource_id: String,
+    pub(crate) access_type: String,
+    pub(crate) fields: Vec<String>,
+    pub(crate) context: Option<Value>,
+    pub(crate) created_at: Timestamp,
+}
+
+/// An entry with the names of its tenant and organization, as far as they are still there.
+pub(crate) type NamedRow = (AccessRow, Option<String>, Option<String>);
+
+type Boxed<'a> = dsl::IntoBoxed<'a, logs::table, Pg>;
+
+/// Milliseconds by which an entry's id may be older than its `created_at`: the longest window that anybody configures.
+const LONGEST_WINDOW: i64 = 24 * 3600 * 1000;
+
+/// The entries that the caller sees.
+fn visible<'a>(viewer: Viewer<'a>) -> Boxed<'a> {
+    let (scope, identity) = (viewer.ctx.scope(), viewer.ctx.identity());
+    let own = || {
+        logs::actor_kind
+            .eq(identity.kind.as_str())
+            .and(logs::actor_id.eq(identity.id))
+    };
+    let mut query = logs::table.filter(scope.owns(logs::tenant_id)).into_boxed();
+    if let Some(tenant) = viewer.own_tenant_of_many() {
+        query = query.filter(logs::tenant_id.eq_any([tenant, PLATFORM_TENANT]));
+    }
+    if !viewer.can_view_tenant() {
+        query = query.filter(own());
+    }
+    match (&scope.organizations, scope.selected) {
+        (None, _) => query,
+        (Some(_), Some(_)) => query.filter(scope.within(logs::organization_id)),
+        (Some(_), None) => query.filter(
+            scope
+                .within(logs::organization_id)
+                .or(logs::organization_id.is_null().and(own())),
+        ),
+    }
+}
+
+fn filtered<'a>(viewer: Viewer<'a>, filter: &'a AccessFilter) -> Boxed<'a> {
+    let mut query = visible(viewer);
+    if let Some(organization) = filter.organization {
+        query = query.filter(logs::organization_id.eq(organization));
+    }
+    if let Some(actor) = filter.actor {
+        query = query.filter(logs::actor_id.eq(actor));
+    }
+    if let Some(kind) = &filter.resource_kind {
+        query = query.filter(logs::resource_kind.eq(kind));
+    }
+    if let Some(access) = &filter.access_type {
+        query = query.filter(logs::access_type.eq(access));
+    }
+    // The ids let months alone that lie outside.
+    if let Some(before) = filter.before {
+        query = query.filter(
+            logs::created_at
+                .lt(before)
+                .and(logs::id.lt(lowest_id(before.unix_millis()))),
+        );
+    }
+    if let Some(after) = filter.after {
+        let lowest = lowest_id(after.unix_millis() - LONGEST_WINDOW);
+        query = query.filter(logs::created_at.gt(after).and(logs::id.ge(lowest)));
+    }
+    query
+}
+
+/// The rows of the window and the total: two statements, sent together.
+pub(crate) async fn page(
+    connection: &Connection,
+    viewer: Viewer<'_>,
+    filter: &AccessFilter,
+) -> Result<(Vec<NamedRow>, i64)> {
+    let tenant_name = tenants::table
+        .filter(tenants::tenant_id.eq(logs::tenant_id))
+        .filter(tenants::deleted_at.is_null())
+        .select(tenants::name);
+    let organization_name = organizations::table
+        .filter(organizations::tenant_id.eq(logs::tenant_id))
+        .filter(diesel::NullableExpressionMethods::nullable(organizations::id).eq(logs::organization_id))
+        .filter(organizations::deleted_at.is_null())
+        .select(organizations::name);
+    let list = filtered(viewer, filter)
+        .order((logs::created_at.desc(), logs::id.desc()))
+        .offset(filter.paging.start)
+        .limit(filter.paging.size)
+        .select((
+            AccessRow::as_select(),
+            tenant_name.single_value(),
+            organization_name.single_value(),
+        ));
+    let shared: &AsyncPgConnection = connection;
+    let (mut first, mut second) = (shared, shared);
+    let count = filtered(viewer, filter).count().get_result::<i64>(&mut second);
+    Ok(try_join(list.load::<NamedRow>(&mut first), count).await?)
+}

@@ -1,0 +1,111 @@
+//! The entries of an export: one cursor, so all of them are seen at one instant and few are in memory.
+
+use backoffice_core::db::BookkeepingTransaction;
+use backoffice_core::{Result, Timestamp};
+use diesel::pg::Pg;
+use diesel::query_builder::{AstPass, QueryFragment, QueryId};
+use diesel::sql_types::{Jsonb, Nullable, Text, Timestamptz, Uuid as SqlUuid};
+use diesel::{ExpressionMethods, NullableExpressionMethods, QueryDsl, QueryResult, QueryableByName, sql_query};
+use diesel_async::RunQueryDsl;
+use serde_json::Value;
+use uuid::Uuid;
+
+use super::actions::{filtered, order};
+use crate::filter::ActionFilter;
+use crate::foreign::{audit_action_logs as logs, directory_organizations as organizations};
+use crate::visibility::Viewer;
+
+/// What an export tells of an entry.
+#[derive(Debug, QueryableByName)]
+pub(crate) struct ExportRow {
+    #[diesel(sql_type = SqlUuid)]
+    pub(crate) id: Uuid,
+    #[diesel(sql_type = Timestamptz)]
+    pub(crate) created_at: Timestamp,
+    #[diesel(sql_type = Nullable<SqlUuid>)]
+    pub(crate) actor_id: Option<Uuid>,
+    #[diesel(sql_type = Nullable<Text>)]
+    pub(crate) actor_name: Option<String>,
+    #[diesel(sql_type = Text)]
+    pub(crate) action_type: String,
+    #[diesel(sql_type = Text)]
+    pub(crate) action_label: String,
+    #[diesel(sql_type = Nullable<Text>)]
+    pub(crate) resource_kind: Option<String>,
+    #[diesel(sql_type = Nullable<Text>)]
+    pub(crate) resource_id: Option<String>,
+    #[diesel(sql_type = Nullable<Jsonb>)]
+    pub(crate) changes: Option<Value>,
+    #[diesel(sql_type = Text)]
+    pub(crate) source: String,
+    #[diesel(sql_type = Text)]
+    pub(crate) execution_state: String,
+    /// Name of the organization, as far as it is still there.
+    #[diesel(sql_type = Nullable<Text>)]
+    pub(crate) name: Option<String>,
+}
+
+const FETCH: &str = "fetch forward 200 from action_export";
+
+/// An open cursor; its transaction ends when it is dropped.
+#[derive(Debug)]
+pub(crate) struct Cursor(BookkeepingTransaction);
+
+impl Cursor {
+    /// Opens it over the entries of the filter, as many as its page has.
+    pub(crate) async fn open(viewer: Viewer<'_>, filter: &ActionFilter) -> Result<Self> {
+        let mut transaction = viewer.ctx.database().transaction(viewer.ctx.scope()).await?;
+        let organization_name = organizations::table
+            .filter(organizations::tenant_id.eq(logs::tenant_id))
+            .filter(organizations::id.nullable().eq(logs::organization_id))
+            .filter(organizations::deleted_at.is_null())
+            .select(organizations::name);
+        let entries = filtered(viewer, filter)
+            .order(order(filter))
+            .then_order_by(logs::id.desc())
+            .limit(filter.paging.size)
+            .select((
+                logs::id,
+                logs::created_at,
+                logs::actor_id,
+                logs::actor_name,
+                logs::action_type,
+                logs::action_label,
+                logs::resource_kind,
+                logs::resource_id,
+                logs::changes,
+                logs::source,
+                logs::execution_state,
+                organization_name.single_value(),
+            ));
+        RunQueryDsl::execute(Declared(entries), &mut **transaction.connection()).await?;
+        Ok(Self(transaction))
+    }
+
+    /// The next entries; none at the end.
+    pub(crate) async fn next(&mut self) -> Result<Vec<ExportRow>> {
+        Ok(RunQueryDsl::load(sql_query(FETCH), &mut **self.0.connection()).await?)
+    }
+
+    /// Ends the transaction, which gives the connection back.
+    pub(crate) async fn close(self) -> Result<()> {
+        self.0.commit().await
+    }
+}
+
+/// A query as a cursor.
+struct Declared<Q>(Q);
+
+impl<Q> QueryId for Declared<Q> {
+    type QueryId = ();
+
+    const HAS_STATIC_QUERY_ID: bool = false;
+}
+
+impl<Q: QueryFragment<Pg>> QueryFragment<Pg> for Declared<Q> {
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Pg>) -> QueryResult<()> {
+        out.unsafe_to_cache_prepared();
+        out.push_sql("declare action_export no scroll cursor for ");
+        self.0.walk_ast(out)
+    }
+}

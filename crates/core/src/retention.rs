@@ -1,0 +1,94 @@
+//! The logs through the months: partitions made ahead, and dropped when they are old.
+
+use diesel::sql_types::{Bool, Integer, Timestamptz, Uuid as SqlUuid};
+use diesel::{OptionalExtension, QueryableByName, sql_query};
+use diesel_async::{AsyncPgConnection, RunQueryDsl, SimpleAsyncConnection};
+use uuid::Uuid;
+
+use crate::context::Call;
+use crate::error::Result;
+use crate::scope::Scope;
+use crate::time::Timestamp;
+
+#[derive(QueryableByName)]
+struct Dropped {
+    #[diesel(sql_type = Integer)]
+    gone: i32,
+    #[diesel(sql_type = Bool)]
+    complete: bool,
+}
+
+#[derive(QueryableByName)]
+struct Key {
+    #[diesel(sql_type = SqlUuid)]
+    tenant_id: Uuid,
+    #[diesel(sql_type = SqlUuid)]
+    id: Uuid,
+}
+
+/// Makes the next three months of both logs, and removes what is past `audit.action.retention_months` and
+/// `audit.access.retention_days`. Any number of nodes may call it. Returns whether all was done: what is in use at this moment is left
+/// for the next call.
+///
+/// # Errors
+/// When the database can't be reached.
+pub async fn maintain_logs(call: &Call) -> Result<bool> {
+    let mut connection = call.database().bookkeeping(&Scope::system()).await?;
+    connection.batch_execute("select audit_make_partitions(3)").await?;
+    let audit = call.platform().audit();
+    let dropped: Dropped = sql_query(
+        "select gone, complete from audit_drop_partitions(
+            case when $2 > 0 then $1 - make_interval(months => $2) end, case when $3 > 0 then $1 - make_interval(days => $3) end)",
+    )
+    .bind::<Timestamptz, _>(call.now)
+    .bind::<Integer, _>(i32::try_from(audit.action.retention_months).unwrap_or(i32::MAX))
+    .bind::<Integer, _>(i32::try_from(audit.access.retention_days).unwrap_or(i32::MAX))
+    .get_result(&mut *connection)
+    .await?;
+    if dropped.gone > 0 {
+        tracing::info!(removed = dropped.gone, "old months of the logs were dropped");
+    }
+    if audit.action.retention_months > 0 {
+        for statement in [FORGET_VERSIONS, FORGET_LINKS] {
+            forget(&mut connection, statement, call.now, audit.action.retention_months).await?;
+        }
+    }
+    Ok(dropped.complete)
+}
+
+/// Removes the versions and links whose entries were dropped, 5000 rows at a time in the order of the key.
+async fn forget(connection: &mut AsyncPgConnection, statement: &str, now: Timestamp, months: u32) -> Result<()> {
+    let (mut tenant, mut id) = (Uuid::nil(), Uuid::nil());
+    loop {
+        let last: Option<Key> = sql_query(statement)
+            .bind::<SqlUuid, _>(tenant)
+            .bind::<SqlUuid, _>(id)
+            .bind::<Timestamptz, _>(now)
+            .bind::<Integer, _>(i32::try_from(months).unwrap_or(i32::MAX))
+            .get_result(connection)
+            .await
+            .optional()?;
+        let Some(last) = last else { return Ok(()) };
+        (tenant, id) = (last.tenant_id, last.id);
+    }
+}
+
+const FORGET_VERSIONS: &str = "\
+with batch as (
+    select tenant_id, id from audit_resource_versions where (tenant_id, id) > ($1, $2) order by tenant_id, id limit 5000
+), gone as (
+    delete from audit_resource_versions v using batch b
+    where v.tenant_id = b.tenant_id and v.id = b.id
+        and v.last_log_id < audit_lowest_id(date_trunc('month', $3 - make_interval(months => $4), 'utc'))
+)
+select tenant_id, id from batch order by tenant_id desc, id desc limit 1";
+
+const FORGET_LINKS: &str = "\
+with batch as (
+    select tenant_id, id from audit_action_links where (tenant_id, id) > ($1, $2) order by tenant_id, id limit 5000
+), gone as (
+    delete from audit_action_links l using batch b
+    where l.tenant_id = b.tenant_id and l.id = b.id
+        and l.log_id < audit_lowest_id(date_trunc('month', $3 - make_interval(months => $4), 'utc'))
+)
+select tenant_id, id from batch order by tenant_id desc, id desc limit 1";

@@ -1,0 +1,359 @@
+//! Filters, pages, the file, and the months of the action log.
+
+use std::collections::BTreeSet;
+
+use backoffice_core::{Call, retention};
+use backoffice_test_support::{Duration, TestApp};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::rename;
+use crate::call::Call as Request;
+use crate::history::{ACTIONS, EXPORT, entries, operation, unavailable, undo};
+use crate::world::{Account, House, World, builder};
+
+/// Entries of a caller on a role of its own, a millisecond apart from 07:00 on.
+async fn fill(world: &World, house: &House, actor: &Account, count: u32) {
+    let sql = format!(
+        "insert into audit_action_logs (tenant_id, id, seq, actor_kind, actor_id, actor_name, command_id, action_type, action_label,
+            source, resource_kind, resource_id, related, execution_state, changes, changed_fields, created_at, updated_at)
+         select '{0}', (substr(audit_lowest_id(at)::text, 1, 13) || '-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid, 1000000 + n,
+            'user', '{1}', 'Filler', 'auth.role.update', 'edit', 'Update role', 'ui', 'filled', 'one', '{{}}', 'done',
+            '{{\"name\": {{\"from\": 1, \"to\": 2}}}}', '{{name}}', at, at
+         from (select n, timestamptz '2026-11-20T07:00:00Z' + n * interval '1 millisecond' as at from generate_series(1, {count}) n) s",
+        house.tenant, actor.id
+    );
+    assert_eq!(world.app.sql(&sql).await, u64::from(count));
+}
+
+async fn list(app: &TestApp, caller: &Account, query: &str) -> Value {
+    let (status, body) = app.get(&caller.token, &format!("{ACTIONS}?{query}")).await;
+    assert_eq!(status, 200, "{query}: {body}");
+    body
+}
+
+fn ids(page: &Value) -> Vec<String> {
+    let items = page["items"].as_array().expect("a list");
+    items.iter().map(|item| crate::world::text(&item["id"])).collect()
+}
+
+#[actix_web::test]
+async fn aud_23_pages_are_the_set_and_nothing_is_seen_twice() {
+    let world = World::new().await;
+    let (app, keeper) = (&world.app, &world.a.keeper);
+    fill(&world, &world.a, keeper, 1100).await;
+    let page = async |query: &str| list(app, keeper, &format!("resourceKind=filled&{query}")).await;
+
+    let (first, second) = (page("page=1").await, page("page=2").await);
+    assert_ne!(ids(&first), ids(&second));
+    assert_eq!(ids(&page("offset=50").await), ids(&second));
+    assert_eq!(ids(&page("limit=1000").await).len(), 1000);
+    assert_eq!((&first["total"], &first["totalPages"]), (&json!(1100), &json!(22)));
+    for query in ["pageSize=201", "limit=0", "offset=-1", "page=x"] {
+        assert_eq!(
+            app.get(&keeper.token, &format!("{ACTIONS}?{query}")).await.0,
+            400,
+            "{query}"
+        );
+    }
+    let mut seen = Vec::new();
+    for number in 1..=6 {
+        seen.extend(ids(&page(&format!(
+            "before=2026-11-20T08:00:00Z&pageSize=200&page={number}"
+        ))
+        .await));
+        rename(&world, keeper, world.a.role, &format!("Meanwhile {number}")).await;
+    }
+    assert_eq!((seen.len(), seen.iter().collect::<BTreeSet<_>>().len()), (1100, 1100));
+    assert!(seen.is_sorted_by(|one, next| one > next), "the newest first");
+    for (after, before, expected) in [(".100Z", ".103Z", 2), (".0999Z", ".1029Z", 2), ("Z", ".001Z", 0)] {
+        let query = format!("after=2026-11-20T07:00:00{after}&before=2026-11-20T07:00:00{before}");
+        assert_eq!(page(&query).await["total"], expected, "{query}");
+    }
+}
+
+#[actix_web::test]
+async fn aud_24_filters_look_at_every_field_and_at_the_class() {
+    let world = World::new().await;
+    let (app, keeper) = (&world.app, &world.a.keeper);
+    let body = json!({"id": world.a.colleague.id, "name": "Renamed", "isActive": false});
+    let done = operation(&Request::put("/auth/users", body).send(app, &keeper.token).await);
+    let log_id = done.log_id.to_string();
+    let found = async |query: &str| ids(&list(app, keeper, query).await);
+
+    assert_eq!(found("fieldName=name").await[0], log_id, "the second of isActive, name");
+    assert!(found("actionType=edit&resourceKind=auth.user").await.contains(&log_id));
+    assert!(!found("actionType=create,delete,assign").await.contains(&log_id));
+    assert_eq!(found("actorUserId=").await, Vec::<String>::new());
+    for query in ["actionType=change", "actorUserId=x", "actorUserId=x,y"] {
+        assert_eq!(
+            app.get(&keeper.token, &format!("{ACTIONS}?{query}")).await.0,
+            400,
+            "{query}"
+        );
+    }
+}
+
+#[actix_web::test]
+async fn aud_25_related_entries_come_only_when_asked_for() {
+    let world = World::new().await;
+    let (app, keeper, house) = (&world.app, &world.a.keeper, &world.a);
+    let child = json!({"id": house.leaf, "name": "Twig"});
+    let done = operation(
+        &Request::put("/directory/organizations", child)
+            .send(app, &keeper.token)
+            .await,
+    );
+    let resource = format!("resourceKind=directory.organization&resourceId={}", house.child);
+    let found = async |query: &str| ids(&list(app, keeper, &format!("{resource}&{query}")).await);
+
+    let log_id = done.log_id.to_string();
+    assert!(
+        found("includeRelated=true").await.contains(&log_id),
+        "its parent is the resource"
+    );
+    assert!(!found("includeRelated=false").await.contains(&log_id));
+    assert_eq!(found("").await, found("includeRelated=off").await);
+}
+
+#[actix_web::test]
+async fn aud_26_undoable_entries_really_undo() {
+    let world = World::new().await;
+    let (app, keeper) = (&world.app, &world.a.keeper);
+    rename(&world, keeper, world.a.role, "One").await;
+    rename(&world, keeper, world.a.role, "Two").await;
+    rename(&world, &world.a.admin, world.a.spare_role, "By another").await;
+    world
+        .role(
+            &world.a,
+            "Editor",
+            &[
+                "auth.*",
+                "audit_logs.view_tenant",
+                "audit_logs.view_self",
+                "audit_logs.undo_self",
+            ],
+            None,
+        )
+        .await;
+    let editor = world.account(&world.a, "editor@alpha.test", &["Editor"]).await;
+    let own = rename(&world, &editor, world.a.spare_role, "By the editor").await;
+
+    let of_editor = entries(app, &editor, "undoableOnly=true&limit=1000").await;
+    assert_eq!(of_editor.len(), 1, "its own only: {of_editor:?}");
+    assert_eq!(of_editor[0]["id"], json!(own.log_id));
+    let mut undone = 0;
+    loop {
+        let left = entries(
+            app,
+            keeper,
+            "undoableOnly=true&limit=1000&resourceKind=auth.role&actionType=edit",
+        )
+        .await;
+        let Some(entry) = left.first() else { break };
+        let token = entry["undoToken"].as_str().expect("a token");
+        let (status, body) = undo(app, keeper, token).await;
+        assert_eq!(status, 200, "{entry}: {body}");
+        undone += 1;
+    }
+    assert!(undone >= 3, "{undone}");
+}
+
+#[actix_web::test]
+async fn aud_27_a_viewer_sees_what_its_rights_and_organizations_say() {
+    let world = World::new().await;
+    let (app, a) = (&world.app, &world.a);
+    world
+        .role(a, "Viewer", &["auth.roles.*", "audit_logs.view_self"], None)
+        .await;
+    let viewer = world.account(a, "viewer@alpha.test", &["Viewer"]).await;
+    rename(&world, &viewer, a.role, "Its own").await;
+    rename(&world, &world.b.keeper, world.b.role, "Elsewhere").await;
+    let actors = async |caller: &Account| {
+        let all = entries(app, caller, "limit=1000").await;
+        all.iter().map(|entry| entry["actorUserId"].clone()).collect::<Vec<_>>()
+    };
+
+    assert_eq!(actors(&viewer).await, [json!(viewer.id)]);
+    assert!(actors(&a.keeper).await.contains(&json!(viewer.id)));
+    assert!(!actors(&a.keeper).await.contains(&json!(world.b.keeper.id)));
+    let in_child = entries(app, &a.local, "limit=1000").await;
+    let inside = [json!(a.child), json!(a.leaf)];
+    assert!(!in_child.is_empty() && in_child.iter().all(|entry| inside.contains(&entry["organizationId"])));
+    for (caller, query) in [
+        (&viewer, format!("actorUserId={}", a.keeper.id)),
+        (&a.local, format!("organizationId={}", a.other)),
+        (&a.keeper, format!("organizationId={}", world.b.child)),
+    ] {
+        for path in [ACTIONS, EXPORT] {
+            assert_eq!(
+                app.get(&caller.token, &format!("{path}?{query}")).await.0,
+                403,
+                "{path} {query}"
+            );
+        }
+    }
+}
+
+/// The lines of a file as a reader of RFC 4180 sees them.
+fn parse(text: &str) -> Vec<Vec<String>> {
+    let (mut lines, mut cells, mut cell, mut quoted) = (Vec::new(), Vec::new(), String::new(), false);
+    let mut rest = text.chars().peekable();
+    while let Some(c) = rest.next() {
+        match (quoted, c) {
+            (true, '"') if rest.peek() == Some(&'"') => cell.extend(rest.next()),
+            (_, '"') => quoted = !quoted,
+            (false, ',') => cells.push(std::mem::take(&mut cell)),
+            (false, '\r') => {}
+            (false, '\n') => {
+                cells.push(std::mem::take(&mut cell));
+                lines.push(std::mem::take(&mut cells));
+            }
+            _ => cell.push(c),
+        }
+    }
+    lines
+}
+
+#[actix_web::test]
+async fn aud_28_an_export_has_all_entries_and_no_formulas() {
+    let world = World::new().await;
+    let (app, keeper) = (&world.app, &world.a.keeper);
+    let name = "=HYPERLINK(\"http://x\", \"y\")";
+    let body = json!({"id": world.a.colleague.id, "name": name, "isActive": false});
+    let done = operation(&Request::put("/auth/users", body).send(app, &keeper.token).await);
+    fill(&world, &world.a, keeper, 1100).await;
+    let odd = r#"{"name": {"from": -5, "to": "two\r\nlines, \"quoted\""}}"#;
+    let oldest = "(select min(id::text)::uuid from audit_action_logs where resource_kind = 'filled')";
+    app.sql(&format!(
+        "update audit_action_logs set changes = '{odd}' where id = {oldest}"
+    ))
+    .await;
+    let export = async |query: &str| {
+        let response = Request::get(&format!("{EXPORT}?{query}"))
+            .send(app, &keeper.token)
+            .await;
+        assert_eq!(response.status, 200, "{}", response.text());
+        response
+    };
+    let at = |millis: u32| format!("resourceKind=filled&before=2026-11-20T07:00:00.{millis}Z");
+
+    let response = export(&at(301)).await;
+    for (header, value) in [
+        ("content-type", "text/csv; charset=utf-8"),
+        (
+            "content-disposition",
+            "attachment; filename=\"action-log-20261120T080000Z.csv\"",
+        ),
+        ("cache-control", "no-store"),
+        ("x-content-type-options", "nosniff"),
+    ] {
+        assert_eq!(response.header(header).as_deref(), Some(value));
+    }
+    let lines = parse(&response.text());
+    assert_eq!(
+        lines[0].join(","),
+        "When,User,Action,Label,Resource,Record,Field,Old Value,New Value,Source,Organization,State,Log Id"
+    );
+    assert_eq!(lines.len(), 301, "the head and 300 entries");
+    assert_eq!(
+        lines[1][..6].join(","),
+        "2026-11-20T07:00:00.300Z,Filler,edit,Update role,filled,one"
+    );
+    assert_eq!(lines[1][6..11].join(","), "name,1,2,ui,");
+    assert_eq!(lines[300][7..9], ["-5", "two\r\nlines, \"quoted\""]);
+    for (query, expected) in [
+        ("limit=5000&resourceKind=filled", 1001),
+        ("limit=7&resourceKind=filled", 8),
+        ("actorUserId=", 1),
+    ] {
+        assert_eq!(parse(&export(query).await.text()).len(), expected, "{query}");
+    }
+    for query in ["limit=0", "limit=x", "limit=-5", "sortDir=up"] {
+        assert_eq!(
+            app.get(&keeper.token, &format!("{EXPORT}?{query}")).await.0,
+            400,
+            "{query}"
+        );
+    }
+    let lines = parse(&export("resourceKind=auth.user&actionType=edit").await.text());
+    let of_entry: Vec<_> = lines
+        .iter()
+        .filter(|line| line[12] == done.log_id.to_string())
+        .collect();
+    assert_eq!(of_entry.len(), 2, "one line a changed field");
+    assert_eq!(of_entry[0][6..9].join("|"), "isActive|true|false");
+    assert_eq!(of_entry[1][8], format!("'{name}"), "a formula is made a text");
+    assert_eq!(of_entry[1][10], "Child");
+}
+
+#[actix_web::test]
+async fn aud_32_an_action_is_too_old_to_undo_after_its_time() {
+    let world = World::of(builder().config("[audit.undo]\nttl_seconds = 1\n")).await;
+    let (app, keeper) = (&world.app, &world.a.keeper);
+    let done = rename(&world, keeper, world.a.role, "Renamed").await;
+    app.advance(Duration::seconds(2));
+
+    assert_eq!(undo(app, keeper, &done.token).await, (400, unavailable()));
+    let entry = crate::history::entry(app, keeper, done.log_id).await;
+    assert_eq!(entry["undoToken"], Value::Null);
+    assert_eq!(
+        entries(app, keeper, "undoableOnly=true&actionType=edit").await,
+        Vec::<Value>::new()
+    );
+}
+
+#[actix_web::test]
+async fn aud_32_old_months_go_and_an_insert_never_lacks_one() {
+    let world = World::new().await;
+    let (app, keeper) = (&world.app, &world.a.keeper);
+    let done = rename(&world, keeper, world.a.role, "Renamed").await;
+    for (parent, month) in [
+        ("audit_action_logs", "2024-10"),
+        ("audit_access_logs", "2026-07"),
+        ("audit_access_logs", "2026-08"),
+    ] {
+        let name = format!("{parent}_{}", month.replace('-', ""));
+        let bound =
+            |months: u32| format!("audit_lowest_id(timestamptz '{month}-01T00:00:00Z' + interval '{months} month')");
+        app.sql(&format!(
+            "do $$ begin execute format('create table {name} partition of {parent} for values from (%L) to (%L)', {}, {}); end $$",
+            bound(0),
+            bound(1)
+        ))
+        .await;
+    }
+    let old = Uuid::from_u128(0x0192_5f00_0000_7000_8000_0000_0000_0001);
+    app.sql(&format!(
+        "insert into audit_action_logs (tenant_id, id, seq, actor_kind, command_id, action_type, action_label, source, resource_kind,
+            resource_id, related, execution_state, changed_fields, created_at, updated_at)
+         values ('{0}', '{old}', 900000, 'system', 'a.b', 'edit', 'A', 'system', 'a', 'b', '{{}}', 'done', '{{}}', '2024-10-06', '2024-10-06')",
+        world.a.tenant
+    ))
+    .await;
+    app.sql(&format!(
+        "insert into audit_resource_versions values ('{0}', '{old}', 'a', 'b', 1, 1, '{old}', '2024-10-06', '2024-10-06')",
+        world.a.tenant
+    ))
+    .await;
+    let left = async || {
+        let found = "select (select count(*) from audit_action_logs where resource_kind = 'a') as entries,
+            (select count(*) from audit_resource_versions where resource_kind = 'a') as versions,
+            to_regclass('audit_action_logs_202410') is not null as actions,
+            to_regclass('audit_access_logs_202607') is not null as july, to_regclass('audit_access_logs_202608') is not null as august";
+        app.rows(found).await.remove(0)
+    };
+    assert_eq!(left().await["entries"], 1, "in its month");
+
+    let complete = retention::maintain_logs(&Call::internal(app.runtime()))
+        .await
+        .expect("maintained");
+
+    assert!(complete);
+    let expected = json!({"entries": 0, "versions": 0, "actions": false, "july": false, "august": true});
+    assert_eq!(left().await, expected, "24 months and 90 days before 20 November 2026");
+    assert_eq!(undo(app, keeper, &done.token).await.0, 200, "newer undos go on");
+    app.advance(Duration::days(365 * 5));
+    let later = world.sign_in(&keeper.email).await;
+    rename(&world, &later, world.a.role, "Years later").await;
+}

@@ -1,0 +1,252 @@
+//! The access log: who read what.
+
+use std::collections::BTreeSet;
+
+use actix_web::http::Method;
+use backoffice_test_support::{Duration, TestApp};
+use serde_json::{Value, json};
+
+use crate::endpoints::Setting;
+use crate::history::ACCESS;
+use crate::world::{Account, World, builder};
+
+const ROWS: &str = "select tenant_id, actor_id, actor_name, organization_id, resource_kind, resource_id, access_type, fields, context \
+                    from audit_access_logs";
+
+async fn read(app: &TestApp, caller: &Account, path: &str) -> Value {
+    let (status, body) = app.get(&caller.token, path).await;
+    assert_eq!(status, 200, "{path}: {body}");
+    body
+}
+
+async fn accesses(app: &TestApp, caller: &Account, query: &str) -> Vec<Value> {
+    let page = read(app, caller, &format!("{ACCESS}?{query}")).await;
+    page["items"].as_array().expect("a list").clone()
+}
+
+#[actix_web::test]
+async fn aud_29_a_list_is_recorded_row_by_row_in_one_statement_once_per_window() {
+    let world = World::of(builder().through_proxy()).await;
+    let (app, keeper) = (&world.app, &world.a.keeper);
+    for number in 0..95 {
+        let role = json!({"name": format!("Role {number}")});
+        assert_eq!(app.post(&keeper.token, "/auth/roles", role).await.0, 201);
+    }
+    let list = async || read(app, keeper, "/auth/roles?pageSize=100").await;
+    let count = async || app.rows("select count(*) as n from audit_access_logs").await[0]["n"].clone();
+
+    let (page, first) = app.count_statements(list()).await;
+    let shown = page["items"].as_array().expect("a list").len();
+    assert_eq!((shown, count().await), (100, json!(100)));
+    let (_, second) = app.count_statements(list()).await;
+    assert_eq!(
+        (first, count().await),
+        (second + 1, json!(100)),
+        "nothing is sent for what is known"
+    );
+
+    let other_node = world.app.second_node().await;
+    read(&other_node, keeper, "/auth/roles?pageSize=100").await;
+    assert_eq!(count().await, json!(100), "the database knows it for all nodes");
+    let one = page["items"][0]["id"].as_str().expect("an id");
+    read(app, keeper, &format!("/auth/roles?id={one}")).await;
+    assert_eq!(count().await, json!(101), "another way of reading");
+    app.advance(Duration::minutes(15));
+    let again = world.sign_in(&keeper.email).await;
+    read(app, &again, "/auth/roles?pageSize=100").await;
+    assert_eq!(count().await, json!(201), "another window");
+}
+
+#[actix_web::test]
+async fn an_entry_tells_names_and_no_values() {
+    let world = World::new().await;
+    let (keeper, colleague) = (&world.a.keeper, &world.a.colleague);
+
+    read(&world.app, keeper, "/auth/users?search=colleague&page=1").await;
+
+    let rows = world
+        .app
+        .rows(&format!("{ROWS} where resource_kind = 'auth.user'"))
+        .await;
+    assert_eq!(rows.len(), 1);
+    let row = &rows[0];
+    let expected = [
+        ("tenant_id", json!(world.a.tenant)),
+        ("actor_id", json!(keeper.id)),
+        ("actor_name", json!("Name of keeper@alpha.test")),
+        ("organization_id", json!(world.a.child)),
+        ("resource_id", json!(colleague.id.to_string())),
+        ("access_type", json!("read:list")),
+        (
+            "context",
+            json!({"path": "/auth/users", "queryKeys": ["page", "search"], "resultCount": 1}),
+        ),
+    ];
+    for (column, value) in expected {
+        assert_eq!(row[column], value, "{column}");
+    }
+    let fields: Vec<&str> = row["fields"]
+        .as_array()
+        .expect("names")
+        .iter()
+        .filter_map(Value::as_str)
+        .collect();
+    assert!(
+        fields.is_sorted() && fields.contains(&"email") && fields.contains(&"roles"),
+        "{fields:?}"
+    );
+}
+
+#[actix_web::test]
+async fn every_endpoint_that_declares_reads_records_them() {
+    let setting = Setting::new(World::new().await).await;
+    let app = &setting.world.app;
+    let mut declared = BTreeSet::new();
+    // What others read and did is there to be seen.
+    read(app, &setting.world.a.admin, "/auth/roles").await;
+
+    for (info, entry) in setting.endpoints() {
+        let Some(kind) = info.reads else { continue };
+        declared.insert(kind);
+        app.advance(Duration::minutes(15));
+        let caller = setting.sender(&entry);
+        let response = setting.call(&entry).send(app, &caller.token).await;
+
+        assert_eq!(response.status, 200, "{}", info.path);
+        let now = app.now();
+        let query = format!("{ROWS} where resource_kind = '{kind}' and created_at = '{now}'");
+        let rows = app.rows(&query).await;
+        assert!(!rows.is_empty(), "{} {} records nothing", info.method, info.path);
+        let own = rows.iter().all(|row| row["actor_id"] == json!(caller.id));
+        assert!(own, "{}", info.path);
+    }
+
+    for kind in [
+        "auth.user",
+        "auth.role",
+        "auth.user_acl",
+        "auth.role_acl",
+        "audit_logs.action",
+        "audit_logs.access",
+    ] {
+        assert!(declared.contains(kind), "{kind}");
+    }
+}
+
+#[actix_web::test]
+async fn a_read_that_can_not_be_recorded_fails() {
+    let world = World::new().await;
+    world
+        .app
+        .sql("alter table audit_access_logs add constraint refused check (resource_kind <> 'auth.role')")
+        .await;
+
+    let (status, body) = world.app.get(&world.a.keeper.token, "/auth/roles").await;
+
+    assert_eq!(
+        (status, &body["error"]),
+        (503, &json!("Service temporarily unavailable"))
+    );
+}
+
+#[actix_web::test]
+async fn kinds_can_be_left_out_and_windows_closed() {
+    let config = "[audit.access]\nwindow_seconds = 0\ndisabled_kinds = ['auth.role']\n";
+    let world = World::of(builder().config(config)).await;
+
+    for _ in 0..3 {
+        read(&world.app, &world.a.keeper, "/auth/roles").await;
+        read(&world.app, &world.a.keeper, "/auth/users?search=colleague").await;
+    }
+
+    let rows = world.app.rows(ROWS).await;
+    assert_eq!(rows.len(), 3, "every read of a user, none of a role");
+}
+
+#[actix_web::test]
+async fn aud_30_a_super_administrators_doings_are_seen_in_the_tenant() {
+    let world = World::new().await;
+    let (app, root, a, b) = (&world.app, &world.root, &world.a, &world.b);
+    let select = |method, path: &str| {
+        app.request(method, path)
+            .bearer(&root.token)
+            .header("X-Tenant-Id", &a.tenant.to_string())
+    };
+    let read = select(Method::GET, &format!("/auth/users?id={}", a.colleague.id))
+        .send()
+        .await;
+    assert_eq!(read.status, 200, "{}", read.text());
+    let renamed = select(Method::PUT, "/auth/roles").json(&json!({"id": a.role, "name": "Renamed"}));
+    assert_eq!(renamed.send().await.status, 200);
+
+    let seen = accesses(app, &a.keeper, "resourceKind=auth.user").await;
+    assert_eq!(seen.len(), 1, "{seen:?}");
+    let told = ["actorUserName", "actorUserId", "tenantName", "resourceId", "accessType"]
+        .map(|member| seen[0][member].clone());
+    let colleague = json!(a.colleague.id);
+    let expected = [
+        json!("Name of root@platform.test"),
+        json!(root.id),
+        json!("alpha"),
+        colleague,
+        json!("read:item"),
+    ];
+    assert_eq!(told, expected);
+    let actions = crate::history::entries(app, &a.keeper, &format!("actorUserId={}", root.id)).await;
+    assert_eq!(actions[0]["actorUserName"], "Name of root@platform.test");
+    assert_eq!(accesses(app, &b.keeper, "").await, Vec::<Value>::new());
+    let others = crate::history::entries(app, &b.keeper, &format!("actorUserId={}", root.id)).await;
+    assert_eq!(others, Vec::<Value>::new());
+}
+
+#[actix_web::test]
+async fn the_access_log_shows_what_the_caller_may_see() {
+    let world = World::new().await;
+    let (app, a) = (&world.app, &world.a);
+    read(app, &a.keeper, &format!("/auth/users?id={}", a.colleague.id)).await;
+    read(app, &a.local, &format!("/auth/users?id={}", a.colleague.id)).await;
+    read(app, &a.keeper, &format!("/auth/users?id={}", a.user.id)).await;
+    let about = async |caller: &Account, query: &str| {
+        let page = read(app, caller, &format!("{ACCESS}?resourceKind=auth.user&{query}")).await;
+        (page["total"].clone(), page["canViewTenant"].clone())
+    };
+
+    assert_eq!(about(&a.keeper, "").await, (json!(3), json!(true)));
+    assert_eq!(
+        about(&a.local, "").await,
+        (json!(2), json!(true)),
+        "of its organization"
+    );
+    assert_eq!(
+        about(&a.keeper, &format!("actorUserId={}", a.local.id)).await.0,
+        json!(1)
+    );
+    assert_eq!(
+        about(&a.keeper, &format!("organizationId={}", a.other)).await.0,
+        json!(1)
+    );
+    assert_eq!(about(&a.keeper, "accessType=read:list").await.0, json!(0));
+    assert_eq!(
+        about(&a.keeper, "after=2026-11-20&before=2026-11-20T08:00:00.001Z")
+            .await
+            .0,
+        json!(3)
+    );
+    assert_eq!(about(&a.keeper, "before=2026-11-20T08:00:00Z").await.0, json!(0));
+    assert_eq!(about(&a.keeper, "page=2&limit=2").await.0, json!(3));
+
+    world.role(a, "Reader", &["audit_logs.view_self"], None).await;
+    let reader = world.account(a, "reader@alpha.test", &["Reader"]).await;
+    assert_eq!(about(&reader, "").await, (json!(0), json!(false)));
+    for (query, status) in [
+        (format!("actorUserId={}", a.keeper.id), 403),
+        (format!("organizationId={}", world.b.root), 403),
+        (format!("actorUserId={0},{0}", reader.id), 400),
+        ("pageSize=201".to_owned(), 400),
+        ("limit=201".to_owned(), 400),
+        ("after=soon".to_owned(), 400),
+    ] {
+        let (answered, body) = app.get(&reader.token, &format!("{ACCESS}?{query}")).await;
+        assert_eq!(answered, status, "{query}: {body}");
+    }
+}
