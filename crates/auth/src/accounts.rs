@@ -36,6 +36,8 @@ impl std::fmt::Debug for Accounts {
 impl Accounts {
     pub(crate) fn new(config: &Config) -> Result<Arc<Self>, ConfigError> {
         let config: AuthConfig = config.section("auth")?;
+        config.reset.check("auth.reset.link")?;
+        config.invite.check("auth.invite.link")?;
         Ok(Arc::new(Self {
             tokens: Tokens::new(&config.jwt)?,
             hasher: Hasher::new(&config.argon2)?,

@@ -78,6 +78,7 @@ pub async fn create_account(context: &RequestContext, account: NewAccount) -> Re
         roles: named,
         password_hash,
         is_active: true,
+        invitation: None,
     };
     context.execute(&command, |_| Json(Value::Null)).await?;
     Ok(command.id)

@@ -39,6 +39,10 @@ pub struct AuthConfig {
     pub login: LoginConfig,
     /// The caller's own profile.
     pub profile: ProfileConfig,
+    /// Links of reset mails.
+    pub reset: LinkConfig,
+    /// Links of invitations.
+    pub invite: LinkConfig,
     /// Signing demo visitors in.
     pub autologin: AutologinConfig,
 }
@@ -126,6 +130,54 @@ pub struct ProfileConfig {
     pub require_current_password: bool,
 }
 
+/// Sections `auth.reset` and `auth.invite`.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct LinkConfig {
+    /// Life of the token. Default 60 minutes for resets, 48 hours for invitations.
+    #[serde(deserialize_with = "some_duration")]
+    pub ttl: Option<Duration>,
+    /// The link. `{public_url}` and `{token}` are filled in. Default `{public_url}/reset#token={token}`: a fragment reaches no log.
+    pub link: String,
+}
+
+impl Default for LinkConfig {
+    fn default() -> Self {
+        Self {
+            ttl: None,
+            link: "{public_url}/reset#token={token}".to_owned(),
+        }
+    }
+}
+
+fn some_duration<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
+    duration(deserializer).map(Some)
+}
+
+impl LinkConfig {
+    /// Refuses a link that carries no token.
+    pub(crate) fn check(&self, setting: &str) -> Result<(), ConfigError> {
+        match self.link.contains("{token}") {
+            true => Ok(()),
+            false => Err(ConfigError::new(setting, "must contain {token}")),
+        }
+    }
+}
+
+impl AuthConfig {
+    /// Life of a reset token.
+    #[must_use]
+    pub fn reset_ttl(&self) -> Duration {
+        self.reset.ttl.unwrap_or(Duration::from_secs(3600))
+    }
+
+    /// Life of an invitation.
+    #[must_use]
+    pub fn invite_ttl(&self) -> Duration {
+        self.invite.ttl.unwrap_or(Duration::from_secs(48 * 3600))
+    }
+}
+
 /// Section `auth.autologin`.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -159,6 +211,8 @@ impl Default for AuthConfig {
             argon2: Argon2Config::default(),
             login: LoginConfig::default(),
             profile: ProfileConfig::default(),
+            reset: LinkConfig::default(),
+            invite: LinkConfig::default(),
             autologin: AutologinConfig::default(),
         }
     }

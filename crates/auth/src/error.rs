@@ -90,6 +90,21 @@ pub enum Error {
     /// Somebody made the consent at the same moment.
     #[error("Consent was changed meanwhile")]
     ConsentExists,
+    /// A reset or invitation that can't be used: unknown, used, void, expired.
+    #[error("Invalid or expired token")]
+    InvalidToken,
+    /// The request comes from a site that may not make mails leave.
+    #[error("Invalid request origin")]
+    InvalidOrigin,
+    /// No reset mail can be sent.
+    #[error("Password reset is not configured")]
+    ResetNotConfigured,
+    /// A deactivated user is not invited.
+    #[error("User is deactivated")]
+    UserInactive,
+    /// Who has a password needs no invitation.
+    #[error("User already has a password")]
+    UserAlreadyActive,
     /// All hashing permits are taken and the queue is full.
     #[error("Too many requests")]
     HashingBusy,
@@ -158,7 +173,10 @@ impl Error {
                     .code("password_policy")
                     .detail(Detail::new("password", policy_text(code), code))
             }
-            Self::InvitationNotConfigured => Refusal {
+            Self::InvalidToken | Self::InvalidOrigin => bad_request(),
+            Self::UserInactive => Refusal::conflict(text.clone()).code("user_inactive"),
+            Self::UserAlreadyActive => Refusal::conflict(text.clone()).code("user_already_active"),
+            Self::InvitationNotConfigured | Self::ResetNotConfigured => Refusal {
                 message: text.clone().into(),
                 ..server_error()
             },

@@ -20,6 +20,7 @@ table! {
     directory_tenants (tenant_id, id) {
         tenant_id -> Uuid,
         id -> Uuid,
+        name -> Text,
         locales -> Nullable<Array<Text>>,
         deleted_at -> Nullable<Timestamptz>,
     }
@@ -65,6 +66,25 @@ pub(crate) async fn shown_organization(
         .filter(organizations::id.eq(id))
         .filter(organizations::deleted_at.is_null())
         .select((organizations::id, organizations::name, organizations::logo_url));
+    Ok(Prepared(statement).get_result(&mut &*connection).await.optional()?)
+}
+
+/// What the mails to a tenant's users say of it.
+#[derive(Debug, Clone, Queryable)]
+pub(crate) struct AddressingTenant {
+    pub(crate) name: String,
+    pub(crate) locales: Option<Vec<String>>,
+}
+
+/// The tenant as its mails name it; `None` for the platform.
+pub(crate) async fn addressing_tenant(
+    connection: &AsyncPgConnection,
+    tenant: Uuid,
+) -> Result<Option<AddressingTenant>> {
+    let statement = tenants::table
+        .filter(tenants::tenant_id.eq(tenant))
+        .filter(tenants::id.eq(tenant))
+        .select((tenants::name, tenants::locales));
     Ok(Prepared(statement).get_result(&mut &*connection).await.optional()?)
 }
 

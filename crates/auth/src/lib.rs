@@ -16,9 +16,12 @@ mod grants;
 mod http;
 mod integrity;
 mod interceptors;
+mod jobs;
+mod letters;
 mod locale;
 mod login;
 mod navigation;
+mod one_time_token;
 mod pages;
 mod password;
 mod revocation;
@@ -46,6 +49,7 @@ pub use cache::{IdentityCache, Reading};
 pub use config::{AuthConfig, JwtKey, MIN_SECRET_BYTES};
 pub use error::Error;
 pub use grants::{Acl, AclInput};
+pub use one_time_token::{NewToken, Purpose};
 pub use revocation::{Subject, revoke};
 pub use seed::{SUPER_ADMIN_ROLE, TENANT_ROLES};
 pub use sidebar::SidebarSettings;
@@ -92,6 +96,12 @@ fn register(registry: &mut Registry) {
         .command::<commands::UpdateUser>()
         .command::<commands::DeleteUser>()
         .command::<commands::UpdateProfile>()
+        .command::<commands::InviteUser>()
+        .command::<commands::RequestReset>()
+        .command::<commands::ResetPassword>()
+        .job::<jobs::RequestResets>()
+        .job::<jobs::SendReset>()
+        .job::<jobs::NotifyOldAddress>()
         .command::<commands::UpdateSidebarPreference>()
         .command::<commands::UpdateRoleSidebarPreference>()
         .command::<commands::DeleteRoleSidebarPreference>()

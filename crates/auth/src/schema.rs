@@ -149,6 +149,21 @@ table! {
 }
 
 table! {
+    auth_one_time_tokens (tenant_id, id) {
+        tenant_id -> Uuid,
+        id -> Uuid,
+        user_id -> Uuid,
+        purpose -> Text,
+        token_hash -> Bytea,
+        expires_at -> Timestamptz,
+        used_at -> Nullable<Timestamptz>,
+        voided_at -> Nullable<Timestamptz>,
+        created_at -> Timestamptz,
+        updated_at -> Timestamptz,
+    }
+}
+
+table! {
     auth_consents (tenant_id, id) {
         tenant_id -> Uuid,
         id -> Uuid,

@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use serde_json::Value;
 use uuid::Uuid;
 
 use crate::access_log::Reading;
@@ -266,6 +267,14 @@ impl RequestContext {
         answer: impl Fn(C::Output) -> A + Send + Sync,
     ) -> Result<A> {
         command::execute(self, command, answer).await
+    }
+
+    /// Changes a member of the answer that an `Idempotency-Key` keeps, once something after the commit is known (a mail has left).
+    ///
+    /// # Errors
+    /// 503 when the database can't be reached.
+    pub async fn amend_answer(&self, member: &str, value: &Value) -> Result<()> {
+        command::amend_answer(self, member, value).await
     }
 
     /// Undoes an action by its token. `others` = the caller may undo other people's actions.

@@ -1,5 +1,6 @@
 use backoffice_core::command::{Class, Command, Target};
 use backoffice_core::db::Tx;
+use backoffice_core::events::Event;
 use backoffice_core::{Feature, Result};
 use diesel::{ExpressionMethods, insert_into};
 use diesel_async::RunQueryDsl;
@@ -9,6 +10,7 @@ use uuid::Uuid;
 use super::update_user::{assign_roles, check_organization};
 use crate::error::on_duplicate;
 use crate::model::User;
+use crate::one_time_token::{self, NewToken};
 use crate::schema::auth_users as users;
 use crate::{Error, acl, email};
 
@@ -31,6 +33,8 @@ pub struct CreateUser {
     pub password_hash: Option<SecretString>,
     /// Whether it may sign in.
     pub is_active: bool,
+    /// Token of the invitation that is sent once the user is there.
+    pub invitation: Option<NewToken>,
 }
 
 impl Command for CreateUser {
@@ -76,6 +80,10 @@ impl Command for CreateUser {
             tx.wrote_secret("passwordHash");
         }
         assign_roles(tx, self.id, &self.roles).await?;
+        if let Some(token) = &self.invitation {
+            one_time_token::issue(tx, self.id, token).await?;
+            tx.emit(Event::new("auth.user.invited", self.id));
+        }
         Ok(self.id)
     }
 }

@@ -5,6 +5,9 @@ mod create_user;
 mod delete_role;
 mod delete_user;
 mod grant_defaults;
+mod invite_user;
+mod request_reset;
+mod reset_password;
 mod sidebar;
 mod update_consent;
 mod update_profile;
@@ -18,6 +21,10 @@ pub use create_user::CreateUser;
 pub use delete_role::DeleteRole;
 pub use delete_user::DeleteUser;
 pub(crate) use grant_defaults::GrantDefaults;
+pub use invite_user::InviteUser;
+pub(crate) use invite_user::check as check_invitable;
+pub use request_reset::RequestReset;
+pub use reset_password::ResetPassword;
 pub use sidebar::{
     CreateSidebarVariant, DeleteRoleSidebarPreference, DeleteSidebarVariant, RoleOfSidebar, SidebarVariantChanges,
     UpdateRoleSidebarPreference, UpdateSidebarPreference, UpdateSidebarVariant,

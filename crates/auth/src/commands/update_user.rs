@@ -12,7 +12,7 @@ use crate::model::{User, UserRoleRow};
 use crate::query::users::in_scope;
 use crate::revocation::{self, Subject};
 use crate::schema::{auth_user_roles as links, auth_users as users};
-use crate::{Error, acl, email, foreign, grants, query, session};
+use crate::{Error, acl, email, foreign, grants, one_time_token, query, session};
 
 /// What is to change of a user; absent members stay.
 #[derive(Debug, Clone, Default)]
@@ -105,6 +105,7 @@ pub(super) async fn change(tx: &mut Tx<'_>, id: Uuid, changes: &UserChanges, ses
         tx.wrote_secret("passwordHash");
         tx.emit(Event::new("auth.user.password_changed", id));
         session::end_all(tx, id, session, "password_changed").await?;
+        one_time_token::void(tx, id, None).await?;
     }
     if let Some(roles) = &changes.roles {
         assign_roles(tx, id, roles).await?;

@@ -3,8 +3,10 @@
 mod browser;
 mod caller;
 mod consents;
+mod invitations;
 mod locale;
 mod navigation;
+mod reset;
 mod role_acl;
 mod roles;
 mod session;
@@ -20,6 +22,8 @@ use uuid::Uuid;
 
 pub(crate) fn routes(routes: &mut Routes) {
     session::routes(routes);
+    reset::routes(routes);
+    invitations::routes(routes);
     browser::routes(routes);
     locale::routes(routes);
     caller::routes(routes);

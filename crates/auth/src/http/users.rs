@@ -1,5 +1,6 @@
 //! Users.
 
+use actix_web::HttpRequest;
 use backoffice_core::access_log::{AccessType, Record};
 use backoffice_core::http::{Created, Json, Query, Routes, present, requires, wire_tenant};
 use backoffice_core::list::{Page, PageQuery, search_pattern};
@@ -11,9 +12,11 @@ use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
 use super::caller::{checked_email, checked_name, confirm_own, hashed};
+use super::invitations;
 use super::roles::required_id;
 use super::{Done, OK, invalid};
 use crate::commands::{CreateUser, DeleteUser, UpdateUser, UserChanges};
+use crate::letters::Recipient;
 use crate::query::users::{UserFilter, UserLine};
 use crate::{Error, acl, foreign, query};
 
@@ -180,7 +183,7 @@ struct UserMade {
     email_sent: bool,
 }
 
-async fn create_user(ctx: RequestContext, body: Json<NewUser>) -> Result<Created<UserMade>> {
+async fn create_user(ctx: RequestContext, request: HttpRequest, body: Json<NewUser>) -> Result<Created<UserMade>> {
     let new = body.0;
     let (email, name) = (checked_email(&new.email)?, checked_name(new.name.as_deref())?);
     let tenant = {
@@ -190,9 +193,12 @@ async fn create_user(ctx: RequestContext, body: Json<NewUser>) -> Result<Created
     let Some(tenant) = tenant else {
         return Err(Error::OrganizationNotFound.into());
     };
-    if new.send_invite_email == Some(true) {
-        return Err(Error::InvitationNotConfigured.into());
-    }
+    let invites = invitations::is_wanted(&ctx, &request, new.send_invite_email, new.password.is_some())?;
+    let is_active = new.is_active.unwrap_or(true);
+    let invitation = match invites && is_active {
+        true => Some(invitations::mint(&ctx)?),
+        false => None,
+    };
     let password_hash = match &new.password {
         Some(password) => Some(hashed(&ctx, password, &email).await?),
         None => None,
@@ -205,10 +211,21 @@ async fn create_user(ctx: RequestContext, body: Json<NewUser>) -> Result<Created
         name,
         roles: new.roles.unwrap_or_default(),
         password_hash,
-        is_active: new.is_active.unwrap_or(true),
+        is_active,
+        invitation,
     };
-    ctx.execute(&command, |id| Created(UserMade { id, email_sent: false }))
-        .await
+    let mut made = ctx
+        .execute(&command, |id| Created(UserMade { id, email_sent: false }))
+        .await?;
+    if let Some(token) = &command.invitation {
+        let to = Recipient {
+            tenant,
+            email: &command.email,
+            name: command.name.as_deref(),
+        };
+        made.0.email_sent = invitations::send(&ctx, to, token).await?;
+    }
+    Ok(made)
 }
 
 /// Changes of a user; absent members stay.

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use backoffice_core::command::{Depth, Entity, Field, Located, Snapshot, Snapshots, Transition};
 use backoffice_core::db::Tx;
+use backoffice_core::jobs::{Order, enqueue};
 use backoffice_core::{Result, Timestamp};
 use diesel::upsert::excluded;
 use diesel::{ExpressionMethods, Insertable, QueryDsl, Queryable, Selectable, SelectableHelper};
@@ -14,6 +15,8 @@ use uuid::Uuid;
 
 use super::acl::{UserAcl, UserAclRow, acl_of_user, store_user_acls};
 use super::sidebar::UserSidebar;
+use crate::jobs::NotifyOldAddress;
+use crate::one_time_token;
 use crate::revocation::{self, Subject};
 use crate::schema::{auth_roles as roles, auth_user_acls as acls, auth_user_roles as links, auth_users as users};
 use crate::super_admins::last_super_admin;
@@ -264,8 +267,34 @@ impl Entity for User {
         if signed_out {
             crate::session::end_all(tx, step.id, None, "account_closed").await?;
         }
+        let address = step.to.is_some_and(|to| email_of(to) != email_of(from));
+        if signed_out || address {
+            one_time_token::void(tx, step.id, None).await?;
+        }
+        if address {
+            notify_old_address(tx, from).await?;
+        }
         revocation::revoke(tx, Subject::User(step.id)).await
     }
+}
+
+fn email_of(image: &Snapshot) -> Option<&str> {
+    image.get("email").and_then(serde_json::Value::as_str)
+}
+
+/// Whoever had the account by its address learns that it changed.
+async fn notify_old_address(tx: &mut Tx<'_>, from: &Snapshot) -> Result<()> {
+    let call = tx.context().call();
+    let (Some(email), Some(_)) = (email_of(from), call.platform().mailer()) else {
+        return Ok(());
+    };
+    let job = NotifyOldAddress {
+        email: email.to_owned(),
+        name: from.get("name").and_then(serde_json::Value::as_str).map(str::to_owned),
+    };
+    let order = Order::of_system(tx.tenant(), job);
+    enqueue(tx.conn(), call, &order).await?;
+    Ok(())
 }
 
 fn is_active(image: &Snapshot) -> bool {

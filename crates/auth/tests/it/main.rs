@@ -3,10 +3,12 @@
 mod acl;
 mod caller;
 mod consents;
+mod invitations;
 mod navigation;
 mod organizations;
 mod pages;
 mod redirects;
+mod reset;
 mod roles;
 mod scope;
 mod sessions;

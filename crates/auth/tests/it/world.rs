@@ -71,7 +71,12 @@ impl World {
 
     /// On a connection that counts statements.
     pub(crate) async fn counting() -> Self {
-        let config = format!("{CONFIG}[rate_limits]\nenabled = false\n");
+        Self::counting_with("").await
+    }
+
+    /// The same with more configuration.
+    pub(crate) async fn counting_with(extra: &str) -> Self {
+        let config = format!("{CONFIG}{extra}[rate_limits]\nenabled = false\n");
         Self::inside(builder(&[]).config(&config).through_proxy().build().await).await
     }
 

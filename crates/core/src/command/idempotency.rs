@@ -1,6 +1,6 @@
 //! `Idempotency-Key`: the answer is stored in the transaction of the effect and given again for 24 hours.
 
-use diesel::sql_types::{BigInt, Bool};
+use diesel::sql_types::{BigInt, Bool, Jsonb, Text};
 use diesel::{ExpressionMethods, OptionalExtension, QueryDsl, QueryableByName, insert_into, sql_query};
 use diesel_async::RunQueryDsl;
 use serde_json::{Value, json};
@@ -117,6 +117,32 @@ pub(super) async fn finish(tx: &mut Tx<'_>, answer: &impl Answer, operation: Opt
         ))
         .execute(tx.conn())
         .await?;
+    Ok(())
+}
+
+/// Changes a member of the answer that was stored for this request, after its commit.
+pub(crate) async fn amend(context: &RequestContext, member: &str, value: &Value) -> Result<()> {
+    let Some(key) = context.idempotency() else {
+        return Ok(());
+    };
+    let (tenant, kind, actor) = owner(context);
+    let mut connection = context
+        .database()
+        .bookkeeping(&crate::scope::Scope::tenant(tenant))
+        .await?;
+    sql_query(
+        "update core_idempotency_keys set body = jsonb_set(body, array[$6], $7) \
+         where tenant_id = $1 and actor_kind = $2 and actor_id = $3 and route = $4 and key = $5",
+    )
+    .bind::<diesel::sql_types::Uuid, _>(tenant)
+    .bind::<Text, _>(kind)
+    .bind::<diesel::sql_types::Uuid, _>(actor)
+    .bind::<Text, _>(&key.route)
+    .bind::<Text, _>(&key.key)
+    .bind::<Text, _>(member)
+    .bind::<Jsonb, _>(value)
+    .execute(&mut *connection)
+    .await?;
     Ok(())
 }
 

@@ -29,6 +29,7 @@ pub use entity::{AnyEntity, Depth, Entity, EntityOf, EntityRef, Field, FieldKind
 pub(crate) use execute::execute;
 pub use history::HistoryOutcome;
 pub(crate) use history::{redo, undo};
+pub(crate) use idempotency::amend as amend_answer;
 pub use interceptor::{Attempt, Hook, Interceptor, Verdict};
 pub use snapshot::{CHILDREN, LINKS, Snapshot, Snapshots};
 pub use token::UndoToken;

@@ -1,0 +1,151 @@
+//! Invitations: links with which people set their first password.
+
+use std::sync::Arc;
+
+use actix_web::HttpRequest;
+use actix_web::http::StatusCode;
+use actix_web::http::header::ORIGIN;
+use backoffice_core::http::{Json, Routes, requires};
+use backoffice_core::rate_limit::RateLimit;
+use backoffice_core::{Detail, Refusal, RequestContext, Result};
+use garde::Validate;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+use crate::accounts::Accounts;
+use crate::commands::{InviteUser, check_invitable};
+use crate::letters::{self, Recipient};
+use crate::one_time_token::{NewToken, Purpose};
+use crate::{Error, acl, query};
+
+const RESEND_BY_TARGET: RateLimit = RateLimit::new("auth.resend_invite.target", 3, 300);
+
+pub(super) fn routes(routes: &mut Routes) {
+    routes
+        .post(
+            "/auth/users/resend-invite",
+            requires(&[acl::USERS_CREATE]),
+            resend_invite,
+        )
+        .about("Send another invitation to a user without a password; earlier links die")
+        .refuses(&[404, 409, 422, 429, 500]);
+}
+
+/// Whether an invitation leaves with a new user: when it is asked for, or when there is no password and mail is configured.
+pub(super) fn is_wanted(
+    ctx: &RequestContext,
+    request: &HttpRequest,
+    asked: Option<bool>,
+    has_password: bool,
+) -> Result<bool> {
+    let call = ctx.call();
+    let foreign = letters::is_foreign_origin(call, origin(request).as_deref());
+    match asked {
+        Some(true) if !letters::is_configured(call) => Err(Error::InvitationNotConfigured.into()),
+        Some(true) if foreign => Err(Error::InvalidOrigin.into()),
+        Some(true) => Ok(true),
+        Some(false) => Ok(false),
+        None => Ok(!has_password && letters::is_configured(call) && !foreign),
+    }
+}
+
+/// The header `Origin`; one that is no text counts as a foreign one.
+pub(super) fn origin(request: &HttpRequest) -> Option<String> {
+    let value = request.headers().get(ORIGIN)?;
+    Some(value.to_str().unwrap_or("null").to_owned())
+}
+
+/// A token for an invitation.
+pub(super) fn mint(ctx: &RequestContext) -> Result<NewToken> {
+    let accounts: Arc<Accounts> = ctx.call().provided()?;
+    Ok(NewToken::mint(
+        ctx.ids(),
+        Purpose::Invite,
+        ctx.now(),
+        accounts.config.invite_ttl(),
+    ))
+}
+
+/// Sends the invitation, after the commit. A failure leaves user and token in place; the answer says so, also when it is replayed.
+pub(super) async fn send(ctx: &RequestContext, to: Recipient<'_>, token: &NewToken) -> Result<bool> {
+    let accounts: Arc<Accounts> = ctx.call().provided()?;
+    match letters::send_link(ctx.call(), &accounts, to, token, Purpose::Invite).await {
+        Ok(()) => {
+            ctx.amend_answer("emailSent", &Value::Bool(true)).await?;
+            Ok(true)
+        }
+        Err(error) => {
+            tracing::warn!(%error, "an invitation did not leave; it can be sent again");
+            Ok(false)
+        }
+    }
+}
+
+/// Whom to invite again.
+#[derive(Debug, Deserialize, Validate, ToSchema)]
+#[garde(allow_unvalidated)]
+struct Resend {
+    /// The user's id.
+    #[serde(default)]
+    #[schema(value_type = Uuid)]
+    id: Value,
+}
+
+/// What became of the mail.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct Resent {
+    ok: bool,
+    /// Whether the mail left.
+    email_sent: bool,
+}
+
+async fn resend_invite(ctx: RequestContext, request: HttpRequest, body: Json<Resend>) -> Result<Json<Resent>> {
+    let call = ctx.call();
+    let target = body.0.id.as_str().unwrap_or_default();
+    call.platform()
+        .rate_limits()
+        .count(call, RESEND_BY_TARGET, target)
+        .await?;
+    let id: Uuid = target.parse().map_err(|_| unprocessable())?;
+    let configured = letters::is_configured(call);
+    if configured && letters::is_foreign_origin(call, origin(&request).as_deref()) {
+        return Err(Error::InvalidOrigin.into());
+    }
+    let (user, has_password) = {
+        let mut connection = ctx.read().await?;
+        let Some(user) = query::users::find(&mut connection, &ctx, id).await? else {
+            return Err(Refusal::not_found("User not found").into());
+        };
+        let hash = query::users::password_hash(&mut connection, user.tenant_id, user.id).await?;
+        (user, hash.is_some())
+    };
+    check_invitable(user.is_active, has_password)?;
+    if !configured {
+        return Err(Error::InvitationNotConfigured.into());
+    }
+    let command = InviteUser { id, token: mint(&ctx)? };
+    let mut resent = ctx
+        .execute(&command, |()| {
+            Json(Resent {
+                ok: true,
+                email_sent: false,
+            })
+        })
+        .await?;
+    let to = Recipient {
+        tenant: user.tenant_id,
+        email: &user.email,
+        name: user.name.as_deref(),
+    };
+    resent.0.email_sent = send(&ctx, to, &command.token).await?;
+    Ok(resent)
+}
+
+fn unprocessable() -> backoffice_core::Error {
+    Refusal::new(StatusCode::UNPROCESSABLE_ENTITY, "Validation failed")
+        .detail(Detail::new("id", "must be a UUID", "invalid_value"))
+        .into()
+}

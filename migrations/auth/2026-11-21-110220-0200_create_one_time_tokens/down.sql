@@ -1,0 +1,1 @@
+drop table auth_one_time_tokens;
