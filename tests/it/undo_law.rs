@@ -10,15 +10,18 @@ use crate::scenarios::{Scenario, rich, scenarios, undoable};
 use crate::world::{Account, World, id, text};
 
 /// What no undo takes back: the record of what happened, and sessions.
-const BOOKKEEPING: [&str; 10] = [
+const BOOKKEEPING: [&str; 13] = [
     "audit_access_logs",
     "audit_action_links",
     "audit_action_logs",
     "audit_resource_versions",
+    "auth_one_time_tokens",
     "auth_revocations",
     "auth_sessions",
     "core_event_streams",
     "core_idempotency_keys",
+    "core_job_tenants",
+    "core_jobs",
     "core_outbox_events",
     "core_rate_limits",
 ];

@@ -72,6 +72,8 @@ pub(crate) struct House {
     pub(crate) local: Account,
     /// No feature at all.
     pub(crate) plain: Account,
+    /// Somebody in `other` who has no password yet.
+    pub(crate) invited: Uuid,
 }
 
 pub(crate) struct World {
@@ -82,8 +84,16 @@ pub(crate) struct World {
     pub(crate) root: Account,
 }
 
+/// Mails can carry links.
+pub(crate) const SITE: &str = "[app]\npublic_url = \"https://office.example\"\n";
+
 /// All modules, no limits, cheap hashing.
 pub(crate) fn builder() -> TestAppBuilder {
+    builder_without_site().config(SITE)
+}
+
+/// The same for those who say themselves where the platform is.
+pub(crate) fn builder_without_site() -> TestAppBuilder {
     TestApp::builder(&MODULES).config(AUTH).config(NO_LIMITS)
 }
 
@@ -186,6 +196,7 @@ impl Maker<'_> {
             keeper: member(root, "keeper", &["Keeper"]).await,
             local: member(child, "local", &["Local"]).await,
             plain: member(root, "plain", &[]).await,
+            invited: self.invited(tenant, other, &format!("invited@{name}.test")).await,
             tenant,
             root,
             parent,
@@ -195,6 +206,19 @@ impl Maker<'_> {
             role,
             spare_role,
         }
+    }
+
+    async fn invited(&self, tenant: Uuid, organization: Uuid, email: &str) -> Uuid {
+        let account = NewAccount {
+            tenant: Some(tenant),
+            organization: Some(organization),
+            email: email.to_owned(),
+            name: None,
+            password: None,
+            roles: Vec::new(),
+            super_admin: false,
+        };
+        create_account(&self.ctx, account).await.expect("the account is made")
     }
 
     async fn tenant(&self, name: &str) -> (Uuid, Uuid) {

@@ -35,7 +35,9 @@ async fn aud_16_a_password_and_its_hash_occur_nowhere_but_in_their_column() {
         json!({"from": null, "to": null, "redacted": true})
     );
     let fresh = sign_in(app, &colleague.email, NEW_PASSWORD).await;
-    let hashes = app.rows("select password_hash as hash from auth_users").await;
+    let hashes = app
+        .rows("select password_hash as hash from auth_users where password_hash is not null")
+        .await;
     let mut secrets: Vec<String> = hashes.iter().map(|row| text(&row["hash"])).collect();
     secrets.extend(
         [

@@ -19,7 +19,7 @@ async fn profile_status(browser: &Browser) -> Value {
 
 #[actix_web::test]
 async fn a_keyboard_is_enough_to_sign_in() {
-    let site = Site::of(world::builder()).await;
+    let site = Site::of(world::builder_without_site()).await;
     browse(async |browser| {
         browser.open(&site.url("/login?redirect=/api/version")).await;
         let mut way = Vec::new();
@@ -48,7 +48,7 @@ async fn a_keyboard_is_enough_to_sign_in() {
 
 #[actix_web::test]
 async fn a_wrong_password_is_said_and_the_next_one_can_be_typed() {
-    let site = Site::of(world::builder()).await;
+    let site = Site::of(world::builder_without_site()).await;
     browse(async |browser| {
         browser.open(&site.url("/login?redirect=/api/version")).await;
 
@@ -70,7 +70,7 @@ async fn a_wrong_password_is_said_and_the_next_one_can_be_typed() {
 
 #[actix_web::test]
 async fn what_is_missing_is_said_beside_its_field() {
-    let site = Site::of(world::builder()).await;
+    let site = Site::of(world::builder_without_site()).await;
     browse(async |browser| {
         browser.open(&site.url("/login")).await;
 
@@ -119,7 +119,7 @@ async fn too_many_attempts_are_told_with_the_wait() {
 
 #[actix_web::test]
 async fn one_of_several_accounts_is_chosen_by_its_tenant() {
-    let site = Site::of(world::builder()).await;
+    let site = Site::of(world::builder_without_site()).await;
     site.twin(&site.world.a).await;
     site.twin(&site.world.b).await;
     browse(async |browser| {
@@ -146,7 +146,7 @@ async fn one_of_several_accounts_is_chosen_by_its_tenant() {
 
 #[actix_web::test]
 async fn a_link_may_name_the_tenant() {
-    let site = Site::of(world::builder()).await;
+    let site = Site::of(world::builder_without_site()).await;
     site.twin(&site.world.a).await;
     site.twin(&site.world.b).await;
     browse(async |browser| {
@@ -169,7 +169,7 @@ async fn a_link_may_name_the_tenant() {
 
 #[actix_web::test]
 async fn a_password_can_be_looked_at_but_is_hidden_when_it_is_sent() {
-    let site = Site::of(world::builder()).await;
+    let site = Site::of(world::builder_without_site()).await;
     browse(async |browser| {
         browser.open(&site.url("/login")).await;
         let kind = "return [document.getElementById('password').type, document.querySelector('.reveal').ariaLabel]";
@@ -185,7 +185,7 @@ async fn a_password_can_be_looked_at_but_is_hidden_when_it_is_sent() {
 
 #[actix_web::test]
 async fn every_language_is_shown_and_offered() {
-    let site = Site::of(world::builder()).await;
+    let site = Site::of(world::builder_without_site()).await;
     browse(async |browser| {
         for (header, lang, heading) in [
             ("en-GB,en;q=0.9", "en", "Sign in"),
@@ -211,7 +211,7 @@ async fn every_language_is_shown_and_offered() {
 
 #[actix_web::test]
 async fn a_chosen_language_stays() {
-    let site = Site::of(world::builder()).await;
+    let site = Site::of(world::builder_without_site()).await;
     browse(async |browser| {
         browser.open(&site.url("/login?redirect=/api/version")).await;
         browser.run("document.cookie = 'locale=pl; path=/'").await;
@@ -224,9 +224,8 @@ async fn a_chosen_language_stays() {
 }
 
 #[actix_web::test]
-#[ignore = "needs GET /auth/locale"]
 async fn a_language_is_chosen_by_its_link() {
-    let site = Site::of(world::builder()).await;
+    let site = Site::of(world::builder_without_site()).await;
     browse(async |browser| {
         let address = site.url("/login?redirect=%2Fapi%2Fversion%3Fa%3Db");
         browser.open(&address).await;
@@ -243,7 +242,7 @@ async fn a_language_is_chosen_by_its_link() {
 
 #[actix_web::test]
 async fn code_inside_of_a_page_does_not_run() {
-    let site = Site::of(world::builder()).await;
+    let site = Site::of(world::builder_without_site()).await;
     browse(async |browser| {
         browser.open(&site.url("/login")).await;
         assert_eq!(browser.complaints().await, [""; 0]);
@@ -260,7 +259,7 @@ async fn code_inside_of_a_page_does_not_run() {
 
 #[actix_web::test]
 async fn text_of_the_address_does_not_become_part_of_the_page() {
-    let site = Site::of(world::builder()).await;
+    let site = Site::of(world::builder_without_site()).await;
     browse(async |browser| {
         let attack = "%22%3E%3Cimg%20src%3Dx%3E";
         browser

@@ -75,7 +75,7 @@ async fn look_at(browser: &Browser, name: &str) {
 
 #[actix_web::test]
 async fn the_checks_find_what_they_look_for() {
-    let site = Site::of(world::builder()).await;
+    let site = Site::of(world::builder_without_site()).await;
     browse(async |browser| {
         browser.open(&site.url("/login")).await;
         let spoil = "document.querySelector('label[for=email]').textContent = ''; \

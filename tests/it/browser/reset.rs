@@ -42,7 +42,7 @@ async fn problem(browser: &Browser, keys: &str, field: &str) -> Value {
 
 #[actix_web::test]
 async fn without_a_token_a_link_can_be_asked_for() {
-    let site = Site::of(world::builder()).await;
+    let site = Site::of(world::builder_without_site()).await;
     browse(async |browser| {
         browser.open(&site.url("/login?redirect=/api/version")).await;
         browser.click(".below a").await;
@@ -63,7 +63,7 @@ async fn without_a_token_a_link_can_be_asked_for() {
 
 #[actix_web::test]
 async fn a_link_that_could_not_be_checked_can_be_checked_again() {
-    let site = Site::of(world::builder()).await;
+    let site = Site::of(world::builder_without_site()).await;
     browse(async |browser| {
         browser.open(&site.url("/reset")).await;
         view(browser, "request").await;
@@ -89,7 +89,7 @@ async fn a_link_that_could_not_be_checked_can_be_checked_again() {
 
 #[actix_web::test]
 async fn every_language_asks_for_the_address() {
-    let site = Site::of(world::builder()).await;
+    let site = Site::of(world::builder_without_site()).await;
     browse(async |browser| {
         for (lang, heading) in [
             ("en", "Forgot your password?"),
@@ -109,9 +109,8 @@ async fn every_language_asks_for_the_address() {
 }
 
 #[actix_web::test]
-#[ignore = "needs POST /auth/reset/confirm"]
 async fn the_link_of_a_mail_sets_a_password_and_leads_to_the_sign_in() {
-    let site = Site::of(world::builder()).await;
+    let site = Site::of(world::builder_without_site()).await;
     issue(&site).await;
     browse(async |browser| {
         open_link(browser, &site, TOKEN).await;
@@ -137,9 +136,8 @@ async fn the_link_of_a_mail_sets_a_password_and_leads_to_the_sign_in() {
 }
 
 #[actix_web::test]
-#[ignore = "needs POST /auth/reset/confirm"]
 async fn what_is_wrong_with_a_password_is_said_and_the_link_stays_good() {
-    let site = Site::of(world::builder()).await;
+    let site = Site::of(world::builder_without_site()).await;
     issue(&site).await;
     browse(async |browser| {
         open_link(browser, &site, TOKEN).await;
@@ -177,9 +175,8 @@ async fn what_is_wrong_with_a_password_is_said_and_the_link_stays_good() {
 }
 
 #[actix_web::test]
-#[ignore = "needs POST /auth/reset/confirm"]
 async fn a_dead_link_offers_a_new_one() {
-    let site = Site::of(world::builder()).await;
+    let site = Site::of(world::builder_without_site()).await;
     browse(async |browser| {
         open_link(browser, &site, TOKEN).await;
         view(browser, "dead").await;
@@ -194,9 +191,8 @@ async fn a_dead_link_offers_a_new_one() {
 }
 
 #[actix_web::test]
-#[ignore = "needs POST /auth/reset"]
 async fn every_address_gets_the_same_answer() {
-    let site = Site::of(world::builder()).await;
+    let site = Site::of(world::builder_without_site()).await;
     browse(async |browser| {
         let mut answers = Vec::new();
         for address in ["plain@alpha.test", "nobody@nowhere.test"] {
@@ -217,9 +213,8 @@ async fn every_address_gets_the_same_answer() {
 }
 
 #[actix_web::test]
-#[ignore = "needs POST /auth/reset/validate and GET /auth/locale"]
 async fn another_language_keeps_the_token() {
-    let site = Site::of(world::builder()).await;
+    let site = Site::of(world::builder_without_site()).await;
     issue(&site).await;
     browse(async |browser| {
         open_link(browser, &site, TOKEN).await;

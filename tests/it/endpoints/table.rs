@@ -9,6 +9,7 @@ use crate::history::{ACCESS, ACTIONS, EXPORT, REDO, UNDO};
 use crate::world::PASSWORD;
 
 const ORGANIZATIONS: &str = "/directory/organizations";
+const RESEND_INVITE: &str = "/auth/users/resend-invite";
 const ROLES: &str = "/auth/roles";
 const ROLE_ACL: &str = "/auth/roles/acl";
 const SWITCHER: &str = "/directory/organization-switcher";
@@ -57,6 +58,18 @@ fn public() -> Vec<Entry> {
         }),
         entry(Method::POST, "/auth/locale", [], |_, _| {
             Call::post("/auth/locale", json!({"locale": "en"}))
+        }),
+        entry(Method::POST, "/auth/reset", [], |house, _| {
+            Call::post("/auth/reset", json!({"email": house.user.email}))
+        }),
+        entry(Method::POST, "/auth/reset/validate", [], |_, history| {
+            Call::post("/auth/reset/validate", json!({"token": history.reset_token}))
+        }),
+        entry(Method::POST, "/auth/reset/confirm", [], |_, history| {
+            Call::post(
+                "/auth/reset/confirm",
+                json!({"token": history.reset_token, "password": "another long secret"}),
+            )
         }),
         get("/directory/tenants/lookup", |house, _| {
             Call::get("/directory/tenants/lookup").with_query("tenantId", &house.tenant.to_string())
@@ -191,6 +204,12 @@ fn users() -> Vec<Entry> {
                         "isActive": true}),
                 )
             },
+        ),
+        entry(
+            Method::POST,
+            RESEND_INVITE,
+            [at(Place::Body("id"), Kind::Invited)],
+            |house, _| Call::post(RESEND_INVITE, json!({"id": house.invited})),
         ),
         entry(
             Method::GET,

@@ -4,7 +4,7 @@ use actix_web::http::Method;
 
 use super::{answer, describe, is_empty, written};
 use crate::call::Place;
-use crate::endpoints::{Kind, Setting};
+use crate::endpoints::{Kind, Setting, malformed_status};
 
 /// A caller limited to one organization names what belongs to another one.
 pub(super) async fn targets(setting: Setting) {
@@ -52,7 +52,8 @@ pub(super) async fn malformed(setting: Setting) {
                 if wrong.is_empty() && matches!(target.place, Place::QueryList(_)) {
                     assert!(is_empty(&response), "an empty list means none: {call}");
                 } else {
-                    assert_eq!(response.status, 400, "{call}: {}", response.text());
+                    let expected = malformed_status(entry.path);
+                    assert_eq!(response.status, expected, "{call}: {}", response.text());
                 }
             }
         }

@@ -345,12 +345,12 @@ async fn the_fourth_request_for_an_account_in_a_minute_waits() {
     };
 
     let mut statuses = Vec::new();
-    for peer in ["10.0.0.1:1", "10.0.0.2:1", "10.0.0.3:1", "10.0.0.4:1"] {
+    for peer in ["10.0.0.1", "10.0.0.2", "10.0.0.3", "10.0.0.4"] {
         statuses.push(ask(peer, "Admin@alpha.test").await.status);
     }
 
     assert_eq!(statuses, [200, 200, 200, 429]);
-    assert_eq!(ask("10.0.0.4:1", "admin@beta.test").await.status, 200);
+    assert_eq!(ask("10.0.0.4", "admin@beta.test").await.status, 200);
 }
 
 #[actix_web::test]
