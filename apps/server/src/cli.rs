@@ -24,7 +24,7 @@ use crate::host::{Host, Purpose};
 use crate::secrets::Secret;
 use crate::{Error, Result, doctor, logging, serve};
 use output::Output;
-use password::PasswordSource;
+use password::PasswordChoice;
 
 /// Multi-tenant back office: one JSON API assembled from modules.
 #[derive(Debug, Parser)]
@@ -138,7 +138,7 @@ struct NewUser {
     #[arg(long)]
     super_admin: bool,
     #[command(flatten)]
-    password: PasswordSource,
+    password: PasswordChoice,
 }
 
 #[derive(Debug, Args)]
@@ -146,7 +146,7 @@ struct NewPassword {
     #[command(flatten)]
     user: NamedUser,
     #[command(flatten)]
-    password: PasswordSource,
+    password: PasswordChoice,
 }
 
 #[derive(Debug, Subcommand)]

@@ -21,6 +21,8 @@ pub(crate) struct Wanted {
     pub(crate) email: String,
     /// Its password; generated when absent.
     pub(crate) password: Option<SecretString>,
+    /// Whether an administrator and an employee of the tenant are made besides.
+    pub(crate) demo: bool,
 }
 
 impl Default for Wanted {
@@ -30,6 +32,7 @@ impl Default for Wanted {
             organization: "Main".to_owned(),
             email: "admin@example.com".to_owned(),
             password: None,
+            demo: false,
         }
     }
 }
@@ -40,6 +43,8 @@ pub(crate) struct Welcome {
     tenant: String,
     /// Address, and the password if it was generated. Absent when no module has accounts.
     administrator: Option<(String, Option<SecretString>)>,
+    /// Addresses and passwords of the demonstration's accounts.
+    demo: Vec<(String, SecretString)>,
 }
 
 impl Welcome {
@@ -54,6 +59,12 @@ impl Welcome {
             text.push_str(&format!("  administrator  {email}\n  password       {shown}\n\n"));
             if password.is_some() {
                 text.push_str("The password is shown this once. Sign in with:\n\n");
+            }
+            for (email, password) in &self.demo {
+                text.push_str(&format!(
+                    "  demo account   {email}, password {}\n",
+                    password.expose_secret()
+                ));
             }
             let body = json!({"email": email, "password": shown});
             text.push_str(&format!(
@@ -70,6 +81,8 @@ impl Welcome {
             "tenant": self.tenant,
             "email": administrator.map(|(email, _)| email),
             "password": administrator.and_then(|(_, password)| password.as_ref()).map(ExposeSecret::expose_secret),
+            "demo": self.demo.iter().map(|(email, password)| json!({"email": email, "password": password.expose_secret()}))
+                .collect::<Vec<_>>(),
         })
     }
 }
@@ -78,7 +91,13 @@ impl Welcome {
 #[cfg(not(feature = "directory"))]
 pub(crate) async fn run(_host: &Host, wanted: &Wanted) -> Result<Option<Welcome>> {
     // Without the module there are no tenants, and nothing that could be told about one.
-    let _nobody = (&wanted.tenant, &wanted.organization, &wanted.email, &wanted.password);
+    let _nobody = (
+        &wanted.tenant,
+        &wanted.organization,
+        &wanted.email,
+        &wanted.password,
+        wanted.demo,
+    );
     Ok(None)
 }
 
@@ -106,9 +125,14 @@ pub(crate) async fn run(host: &Host, wanted: &Wanted) -> Result<Option<Welcome>>
         .into_iter()
         .next()
         .map_or_else(|| wanted.tenant.clone(), |tenant| tenant.name);
+    let demo = match wanted.demo && administrator.is_some() {
+        true => demo_accounts(&context, tenant).await?,
+        false => Vec::new(),
+    };
     Ok(Some(Welcome {
         tenant: name,
         administrator,
+        demo,
     }))
 }
 
@@ -148,4 +172,40 @@ async fn administrator(
     };
     backoffice_auth::create_account(context, account).await?;
     Ok(Some((wanted.email.clone(), generated)))
+}
+
+#[cfg(all(feature = "directory", not(feature = "auth")))]
+async fn demo_accounts(
+    _context: &backoffice_core::RequestContext,
+    _tenant: uuid::Uuid,
+) -> Result<Vec<(String, SecretString)>> {
+    Ok(Vec::new())
+}
+
+/// One account for each of the tenant's seeded roles, with generated passwords.
+#[cfg(feature = "auth")]
+async fn demo_accounts(
+    context: &backoffice_core::RequestContext,
+    tenant: uuid::Uuid,
+) -> Result<Vec<(String, SecretString)>> {
+    let organization = crate::cli::organization::root_organization(context, tenant).await?;
+    let mut made = Vec::new();
+    for role in backoffice_auth::TENANT_ROLES {
+        let (email, password) = (
+            format!("demo-{role}@example.com"),
+            SecretString::from(backoffice_auth::generate_password(context.ids())),
+        );
+        let account = backoffice_auth::NewAccount {
+            tenant: Some(tenant),
+            organization: Some(organization),
+            email: email.clone(),
+            name: None,
+            password: Some(password.clone()),
+            roles: vec![role.to_owned()],
+            super_admin: false,
+        };
+        backoffice_auth::create_account(context, account).await?;
+        made.push((email, password));
+    }
+    Ok(made)
 }

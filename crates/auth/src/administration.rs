@@ -13,10 +13,14 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 use crate::accounts::Accounts;
-use crate::commands::{CreateRole, CreateUser, GrantDefaults, UpdateRoleAcl, UpdateUser, UserChanges};
+use crate::commands::{
+    CreateRole, CreateUser, GrantDefaults, InviteUser, RequestReset, UpdateRoleAcl, UpdateUser, UserChanges,
+};
 use crate::grants::AclInput;
+use crate::letters::{self, Recipient};
+use crate::one_time_token::{NewToken, Purpose};
 use crate::schema::{auth_roles as roles, auth_users as users};
-use crate::{email, query, seed};
+use crate::{Error, email, query, seed};
 
 /// An account to be made.
 #[derive(Debug, Clone)]
@@ -104,6 +108,56 @@ pub async fn set_password(
         .execute(&UpdateUser { id, changes }, |()| Json(Value::Null))
         .await?;
     Ok(())
+}
+
+/// Sends an account a link with which its person chooses a password: an invitation when there is none yet, else a reset.
+///
+/// # Errors
+/// As [`set_password`]; 500 when mail is not configured or the mail does not leave.
+pub async fn send_link(context: &RequestContext, address: &str, tenant: Option<Uuid>) -> Result<()> {
+    let id = find_account(context, address, tenant).await?;
+    let call = context.call();
+    if !letters::is_configured(call) {
+        return Err(Error::InvitationNotConfigured.into());
+    }
+    let accounts: Arc<Accounts> = call.provided()?;
+    let (tenant, email, name, has_password): (Uuid, String, Option<String>, bool) = {
+        let mut connection = context.read().await?;
+        query::users::in_scope(context.scope())
+            .filter(users::id.eq(id))
+            .select((
+                users::tenant_id,
+                users::email,
+                users::name,
+                users::password_hash.is_not_null(),
+            ))
+            .first(&mut *connection)
+            .await?
+    };
+    let (purpose, life) = match has_password {
+        true => (Purpose::Reset, accounts.config.reset_ttl()),
+        false => (Purpose::Invite, accounts.config.invite_ttl()),
+    };
+    let token = NewToken::mint(context.ids(), purpose, context.now(), life);
+    if has_password {
+        let command = RequestReset {
+            id,
+            token: token.clone(),
+        };
+        context.execute(&command, |()| Json(Value::Null)).await?;
+    } else {
+        let command = InviteUser {
+            id,
+            token: token.clone(),
+        };
+        context.execute(&command, |()| Json(Value::Null)).await?;
+    }
+    let to = Recipient {
+        tenant,
+        email: &email,
+        name: name.as_deref(),
+    };
+    letters::send_link(call, &accounts, to, &token, purpose).await
 }
 
 /// Lets an account sign in, or no longer.

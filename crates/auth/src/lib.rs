@@ -43,7 +43,8 @@ use diesel_migrations::{EmbeddedMigrations, embed_migrations};
 
 pub use accounts::Accounts;
 pub use administration::{
-    AccountLine, NewAccount, create_account, generate_password, list_accounts, set_active, set_password, sync_roles,
+    AccountLine, NewAccount, create_account, generate_password, list_accounts, send_link, set_active, set_password,
+    sync_roles,
 };
 pub use cache::{IdentityCache, Reading};
 pub use config::{AuthConfig, JwtKey, MIN_SECRET_BYTES};

@@ -25,6 +25,9 @@ pub(crate) struct Arguments {
     email: String,
     #[command(flatten)]
     password: PasswordSource,
+    /// Also make an administrator and an employee of the tenant, to try the platform with
+    #[arg(long)]
+    demo: bool,
 }
 
 /// Makes what is missing; with a tenant and an account present it does nothing.
@@ -34,6 +37,7 @@ pub(super) async fn init(settings: Settings, arguments: Arguments, output: Outpu
         tenant: arguments.tenant,
         organization: arguments.organization,
         email: arguments.email,
+        demo: arguments.demo,
     };
     let settings = with_secrets(settings)?;
     if let Some(url) = settings.database_url.clone()

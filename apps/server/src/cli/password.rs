@@ -20,6 +20,17 @@ pub(crate) struct PasswordSource {
     generate: bool,
 }
 
+/// How an account gets its password.
+#[cfg(feature = "auth")]
+#[derive(Debug, Args)]
+pub(crate) struct PasswordChoice {
+    #[command(flatten)]
+    pub(crate) source: PasswordSource,
+    /// Send a mail with a link instead, where the person chooses one
+    #[arg(long, conflicts_with_all = ["password_file", "generate"])]
+    pub(crate) invite: bool,
+}
+
 impl PasswordSource {
     /// The password of the file, if one is named.
     pub(crate) fn read(&self) -> Result<Option<SecretString>> {

@@ -27,7 +27,13 @@ pub(super) async fn run(host: &Host, command: UserCommand, output: Output) -> Re
 }
 
 async fn create(context: &RequestContext, user: NewUser, output: Output) -> Result<()> {
-    let (password, generated) = password(context, &user.password)?;
+    let (password, generated) = match user.password.invite {
+        true => (None, None),
+        false => {
+            let (password, generated) = password(context, &user.password.source)?;
+            (Some(password), generated)
+        }
+    };
     let tenant = if user.platform {
         None
     } else {
@@ -43,25 +49,38 @@ async fn create(context: &RequestContext, user: NewUser, output: Output) -> Resu
         organization,
         email: user.email,
         name: user.name,
-        password: Some(password),
+        password,
         roles: user.roles,
         super_admin: user.super_admin,
     };
     let id = backoffice_auth::create_account(context, account).await?;
+    if user.password.invite {
+        backoffice_auth::send_link(context, &email, tenant).await?;
+    }
     let shown = generated.as_ref().map(ExposeSecret::expose_secret);
-    let text = format!(
-        "user {email}: {id}{}",
-        shown
-            .map(|password| format!("\npassword, shown this once: {password}"))
-            .unwrap_or_default()
+    let after = match shown {
+        Some(password) => format!("\npassword, shown this once: {password}"),
+        None if user.password.invite => "\nan invitation was sent".to_owned(),
+        None => String::new(),
+    };
+    output.print(
+        &format!("user {email}: {id}{after}"),
+        &json!({"id": id, "email": email, "password": shown, "emailSent": user.password.invite}),
     );
-    output.print(&text, &json!({"id": id, "email": email, "password": shown}));
     Ok(())
 }
 
 async fn set_password(context: &RequestContext, wanted: NewPassword, output: Output) -> Result<()> {
-    let (password, generated) = password(context, &wanted.password)?;
     let tenant = tenant_if_named(context, wanted.user.tenant.as_deref()).await?;
+    if wanted.password.invite {
+        backoffice_auth::send_link(context, &wanted.user.email, tenant).await?;
+        output.print(
+            &format!("a link to choose a password was sent to {}", wanted.user.email),
+            &json!({"email": wanted.user.email, "password": null, "emailSent": true}),
+        );
+        return Ok(());
+    }
+    let (password, generated) = password(context, &wanted.password.source)?;
     backoffice_auth::set_password(context, &wanted.user.email, tenant, password).await?;
     let shown = generated.as_ref().map(ExposeSecret::expose_secret);
     let text = match shown {
@@ -144,6 +163,6 @@ fn password(context: &RequestContext, source: &PasswordSource) -> Result<(Secret
     }
     let given = source
         .read()?
-        .ok_or_else(|| Error::other("give the password by --password-file, or --generate one"))?;
+        .ok_or_else(|| Error::other("give the password by --password-file, --generate one, or --invite the person"))?;
     Ok((given, None))
 }

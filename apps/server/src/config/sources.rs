@@ -1,5 +1,6 @@
 //! Where settings come from, each source winning over the ones before it.
 
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use backoffice_core::config::{CORE_SECTIONS, Config as CoreConfig, ConfigError};
@@ -118,7 +119,27 @@ impl Settings {
     /// The configuration as modules see it.
     #[must_use]
     pub fn to_core(&self) -> CoreConfig {
-        CoreConfig::new(self.raw.clone(), self.is_development())
+        CoreConfig::new(self.with_site(), self.is_development())
+    }
+
+    /// In development the site is the listener, under both of its names, unless something else is said.
+    fn with_site(&self) -> Config {
+        let raw = self.raw.clone();
+        if !self.is_development() || self.has("app.public_url") {
+            return raw;
+        }
+        let Ok(listen) = raw.get::<SocketAddr>("http.listen") else {
+            return raw;
+        };
+        let named = format!("http://localhost:{}", listen.port());
+        let allowed: Vec<String> = raw.get("app.allowed_origins").unwrap_or_default();
+        let allowed: Vec<String> = allowed.into_iter().chain([named]).collect();
+        let site = Config::builder()
+            .add_source(raw.clone())
+            .set_override("app.public_url", format!("http://{listen}"))
+            .and_then(|site| site.set_override("app.allowed_origins", allowed))
+            .and_then(|site| site.build());
+        site.unwrap_or(raw)
     }
 
     /// Whether something is set under this key.

@@ -14,6 +14,7 @@ mod scope;
 mod sessions;
 mod several;
 mod sidebar;
+mod smtp;
 mod tenants;
 mod users;
 mod world;

@@ -84,7 +84,7 @@ impl World {
         Self::inside(builder(modules).config(&format!("{CONFIG}{extra}")).build().await).await
     }
 
-    async fn inside(app: TestApp) -> Self {
+    pub(crate) async fn inside(app: TestApp) -> Self {
         let a = tenant(&app, "Alpha", "admin@alpha.test").await;
         let b = tenant(&app, "Beta", "admin@beta.test").await;
         account(&app, None, None, "root@platform.test", &[], true).await;

@@ -82,7 +82,7 @@ pub async fn enqueue<J: Job>(connection: &mut AsyncPgConnection, call: &Call, or
     let enqueued: Enqueued = sql_query(
         "with tenant as (
             insert into core_job_tenants (tenant_id, id, last_claim_at, created_at, updated_at)
-            values ($1, $2, $3, $3, $3) on conflict (tenant_id) do nothing
+            values ($1, $2, to_timestamp(0), $3, $3) on conflict (tenant_id) do nothing
         ), made as (
             insert into core_jobs (tenant_id, id, organization_id, kind, payload, actor_kind, actor_id, selection, priority, run_at,
                 state, attempt, max_attempts, cursor, dedupe_key, progress_job_id, created_at, updated_at)

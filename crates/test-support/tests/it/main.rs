@@ -3,5 +3,6 @@
 mod database;
 mod http;
 mod isolation;
+mod jobs;
 mod proxy;
 mod sample;

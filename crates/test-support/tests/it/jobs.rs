@@ -1,0 +1,261 @@
+//! The job queue of core, seen by a module of the test's own.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use backoffice_core::jobs::{Job, Order, Step, Work, Worker, enqueue};
+use backoffice_core::registry::Registry;
+use backoffice_core::{Call, Error, Module, Result, Scope};
+use backoffice_test_support::{Duration, TestApp};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+static MODULE: Module = Module {
+    name: "counting",
+    register,
+    ..Module::EMPTY
+};
+
+fn register(registry: &mut Registry) {
+    registry.job::<Count>().job::<Fails>().job::<Panics>().job::<Stolen>();
+}
+
+/// Counts to a number, one event stream row a step: the step's effect.
+#[derive(Debug, Serialize, Deserialize)]
+struct Count {
+    to: i64,
+    /// The step at which the worker dies between its effect and its commit, once.
+    dies_at: Option<i64>,
+}
+
+static DEATHS: AtomicUsize = AtomicUsize::new(0);
+
+impl Job for Count {
+    const KIND: &'static str = "counting.count";
+
+    async fn run(&self, work: &mut Work<'_>) -> Result<Step> {
+        let (cursor, tenant, job) = (work.cursor(), work.tenant(), work.id());
+        if cursor == self.to {
+            return Ok(Step::Done);
+        }
+        let id = work.call().platform().ids().at(work.now());
+        let mut chunk = work.begin(&Scope::tenant(tenant)).await?;
+        let sql = format!(
+            "insert into core_event_streams (tenant_id, id, name, last_seq, created_at, updated_at) \
+             values ('{tenant}', '{id}', '{job} step {cursor}', 0, now(), now())"
+        );
+        diesel_async::RunQueryDsl::execute(diesel::sql_query(sql), chunk.connection()).await?;
+        if self.dies_at == Some(cursor) && DEATHS.fetch_add(1, Ordering::SeqCst) == 0 {
+            return Err(Error::internal("the worker dies here"));
+        }
+        chunk.advance(cursor + 1).await?;
+        Ok(Step::More)
+    }
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Fails {}
+
+impl Job for Fails {
+    const KIND: &'static str = "counting.fails";
+
+    async fn run(&self, _work: &mut Work<'_>) -> Result<Step> {
+        Err(Error::internal("it never works"))
+    }
+}
+
+/// Another worker takes it over while it runs.
+#[derive(Debug, Serialize, Deserialize)]
+struct Stolen {}
+
+impl Job for Stolen {
+    const KIND: &'static str = "counting.stolen";
+
+    async fn run(&self, work: &mut Work<'_>) -> Result<Step> {
+        let mut chunk = work.begin(&Scope::system()).await?;
+        let sql = "update core_jobs set lease_owner = gen_random_uuid(), lease_until = '2099-01-01'";
+        diesel_async::RunQueryDsl::execute(diesel::sql_query(sql), chunk.connection()).await?;
+        chunk.advance(0).await?;
+        Count { to: 1, dies_at: None }.run(work).await
+    }
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Panics {}
+
+impl Job for Panics {
+    const KIND: &'static str = "counting.panics";
+    const MAX_ATTEMPTS: i32 = 1;
+
+    async fn run(&self, _work: &mut Work<'_>) -> Result<Step> {
+        panic!("on purpose")
+    }
+}
+
+fn tenant(number: u128) -> Uuid {
+    Uuid::from_u128(number)
+}
+
+async fn order<J: Job>(app: &TestApp, order: Order<J>) -> Uuid {
+    let call = Call::internal(app.runtime());
+    let scope = Scope::tenant(order.tenant);
+    let mut connection = app.runtime().database.bookkeeping(&scope).await.expect("a connection");
+    enqueue(&mut connection, &call, &order).await.expect("enqueued")
+}
+
+fn count(to: i64) -> Count {
+    Count { to, dies_at: None }
+}
+
+async fn steps(app: &TestApp, number: u128) -> usize {
+    let sql = format!(
+        "select 1 as step from core_event_streams where tenant_id = '{}'",
+        tenant(number)
+    );
+    app.rows(&sql).await.len()
+}
+
+async fn states(app: &TestApp) -> Vec<Value> {
+    app.rows("select state, attempt, cursor from core_jobs order by created_at, id")
+        .await
+}
+
+#[actix_web::test]
+async fn a_job_runs_step_by_step_to_its_end() {
+    let app = TestApp::new(&[&MODULE]).await;
+    order(&app, Order::of_system(tenant(1), count(3))).await;
+
+    let attempts = app.run_jobs().await;
+
+    assert_eq!((attempts, steps(&app, 1).await), (1, 3));
+    assert_eq!(
+        states(&app).await,
+        [json!({"state": "done", "attempt": 0, "cursor": 3})]
+    );
+}
+
+#[actix_web::test]
+async fn a_step_that_was_not_committed_is_repeated_and_the_others_are_not() {
+    let app = TestApp::new(&[&MODULE]).await;
+    let dies = Count {
+        to: 4,
+        dies_at: Some(2),
+    };
+    order(&app, Order::of_system(tenant(1), dies)).await;
+
+    app.run_jobs().await;
+    assert_eq!(steps(&app, 1).await, 2, "the third step was rolled back");
+    app.advance(Duration::seconds(3));
+    app.run_jobs().await;
+
+    assert_eq!(steps(&app, 1).await, 4);
+}
+
+#[actix_web::test]
+async fn a_failing_job_waits_longer_each_time_and_is_given_up_after_eight_attempts() {
+    let app = TestApp::new(&[&MODULE]).await;
+    order(&app, Order::of_system(tenant(1), Fails {})).await;
+
+    let mut waits = Vec::new();
+    for _ in 0..8 {
+        assert_eq!(app.run_jobs().await, 1);
+        let wait = "select extract(epoch from run_at - updated_at)::float8 as wait, state from core_jobs";
+        waits.push(app.rows(wait).await.remove(0));
+        app.advance(Duration::minutes(20));
+    }
+
+    for (attempt, wait) in waits.iter().enumerate().take(7) {
+        let base = 2.0 * 2_f64.powi(i32::try_from(attempt).expect("small"));
+        let wait = wait["wait"].as_f64().expect("seconds");
+        assert!((0.8 * base..=1.2 * base).contains(&wait), "{attempt}: {wait}");
+    }
+    assert_eq!(waits[7]["state"], "dead");
+    assert_eq!(app.run_jobs().await, 0);
+    let error = app.rows("select last_error from core_jobs").await;
+    assert!(
+        error[0]["last_error"]
+            .as_str()
+            .is_some_and(|text| text.contains("it never works")),
+        "{error:?}"
+    );
+}
+
+#[actix_web::test]
+async fn a_panic_of_a_job_is_its_failure_alone() {
+    let app = TestApp::new(&[&MODULE]).await;
+    order(&app, Order::of_system(tenant(1), Panics {})).await;
+    order(&app, Order::of_system(tenant(2), count(1))).await;
+
+    app.run_jobs().await;
+
+    let states: Vec<Value> = states(&app).await.into_iter().map(|row| row["state"].clone()).collect();
+    assert_eq!(states, ["dead", "done"]);
+}
+
+#[actix_web::test]
+async fn tenants_take_turns() {
+    let app = TestApp::new(&[&MODULE]).await;
+    for _ in 0..3 {
+        order(&app, Order::of_system(tenant(1), count(1))).await;
+    }
+    app.advance(Duration::seconds(1));
+    order(&app, Order::of_system(tenant(2), count(1))).await;
+    let worker = Worker::new(app.runtime().clone());
+
+    for _ in 0..2 {
+        assert!(worker.run_one(None).await.expect("the queue"));
+        app.advance(Duration::seconds(1));
+    }
+
+    assert_eq!((steps(&app, 1).await, steps(&app, 2).await), (1, 1));
+}
+
+#[actix_web::test]
+async fn one_open_job_for_a_dedupe_key() {
+    let app = TestApp::new(&[&MODULE]).await;
+
+    let first = order(&app, Order::of_system(tenant(1), count(1)).deduplicated("key")).await;
+    let second = order(&app, Order::of_system(tenant(1), count(1)).deduplicated("key")).await;
+    let other = order(&app, Order::of_system(tenant(2), count(1)).deduplicated("key")).await;
+    app.run_jobs().await;
+    let after = order(&app, Order::of_system(tenant(1), count(1)).deduplicated("key")).await;
+
+    assert_eq!(first, second);
+    assert_ne!(first, other);
+    assert_ne!(first, after);
+}
+
+#[actix_web::test]
+async fn two_workers_never_hold_one_job() {
+    let app = TestApp::builder(&[&MODULE]).pool_size(16).build().await;
+    for _ in 0..20 {
+        order(&app, Order::of_system(tenant(1), count(1))).await;
+    }
+
+    let workers = (0..8).map(|_| async {
+        let worker = Worker::new(app.runtime().clone());
+        let mut jobs = 0;
+        while jobs < 20 && worker.run_one(None).await.expect("the queue") {
+            jobs += 1;
+        }
+        jobs
+    });
+    let runs: usize = futures_util::future::join_all(workers).await.into_iter().sum();
+    let rest = app.run_jobs().await;
+
+    assert_eq!((runs + rest, steps(&app, 1).await), (20, 20));
+}
+
+#[actix_web::test]
+async fn whoever_lost_the_lease_commits_nothing() {
+    let app = TestApp::new(&[&MODULE]).await;
+    order(&app, Order::of_system(tenant(1), Stolen {})).await;
+
+    app.run_jobs().await;
+
+    assert_eq!(steps(&app, 1).await, 0);
+    assert_eq!(
+        states(&app).await,
+        [json!({"state": "running", "attempt": 1, "cursor": 0})]
+    );
+}
