@@ -246,6 +246,10 @@ impl Entity for User {
             let acl = own_acl(step.to)?;
             grants::check_user_acl(tx, None, acl.as_ref(), &[]).await?;
         }
+        if step.restoring && address(step.from).is_some_and(|old| address(step.to).is_some_and(|new| new != old)) {
+            let held: Vec<Uuid> = before.iter().map(|link| link.role_id).collect();
+            grants::check_credentials_of(tx, step.id, Some(&held)).await?;
+        }
         let taken = before
             .iter()
             .any(|link| !after.iter().any(|kept| kept.role_id == link.role_id));
@@ -266,6 +270,10 @@ impl Entity for User {
         }
         revocation::revoke(tx, Subject::User(step.id)).await
     }
+}
+
+fn address<'a>(image: Option<&'a Snapshot>) -> Option<&'a serde_json::Value> {
+    image.and_then(|image| image.get("email"))
 }
 
 fn is_active(image: &Snapshot) -> bool {

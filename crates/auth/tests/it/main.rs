@@ -3,8 +3,10 @@
 mod acl;
 mod caller;
 mod consents;
+mod grants;
 mod navigation;
 mod organizations;
+mod own_profile;
 mod pages;
 mod redirects;
 mod roles;
