@@ -272,7 +272,7 @@ impl Entity for User {
     }
 }
 
-fn address<'a>(image: Option<&'a Snapshot>) -> Option<&'a serde_json::Value> {
+fn address(image: Option<&Snapshot>) -> Option<&serde_json::Value> {
     image.and_then(|image| image.get("email"))
 }
 
