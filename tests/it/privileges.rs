@@ -347,7 +347,7 @@ impl<'a> Model<'a> {
     /// Who acts. Undo and redo are mostly tried by whoever may.
     fn acts(&self, step: Step) -> usize {
         match step.operation {
-            Operation::Undo(back) | Operation::Redo(back) if step.actor % 4 != 0 => {
+            Operation::Undo(back) | Operation::Redo(back) if !step.actor.is_multiple_of(4) => {
                 self.entry(back).map_or(0, |entry| entry.actor)
             }
             _ if step.actor == 0 => 0,
