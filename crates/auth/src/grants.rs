@@ -230,15 +230,17 @@ pub(crate) async fn check_assignment(tx: &mut Tx<'_>, acl: &Acl) -> Result<()> {
     )
 }
 
-/// Setting the password or address of another user means being able to become that user: all its rights must be covered.
-pub(crate) async fn check_credentials_of(tx: &mut Tx<'_>, user: Uuid) -> Result<()> {
+/// Setting the password or address of another user means being able to become that user: all its rights must be covered. `roles` are
+/// those it held before the step, where the step has been made already.
+pub(crate) async fn check_credentials_of(tx: &mut Tx<'_>, user: Uuid, roles: Option<&[Uuid]>) -> Result<()> {
     let context = tx.context();
     if context.rights().is_super_admin || context.identity().id == Some(user) {
         return Ok(());
     }
-    let acls = match query::rights::own_acl(tx, user).await? {
-        Some(own) => vec![own],
-        None => query::rights::acls_of_roles(tx, user).await?,
+    let acls = match (query::rights::own_acl(tx, user).await?, roles) {
+        (Some(own), _) => vec![own],
+        (None, Some(roles)) => query::rights::acls_of(tx, roles).await?,
+        (None, None) => query::rights::acls_of_roles(tx, user).await?,
     };
     for acl in acls {
         if check_assignment(tx, &acl).await.is_err() {

@@ -93,22 +93,13 @@ impl Setting {
         assert_eq!(status, 200, "{body}");
         let call = Call::post("/auth/sidebar/variants", serde_json::json!({}));
         let variant = history::operation(&call.send(&world.app, &house.keeper.token).await).resource;
-        let reset_token = Self::reset_token(world, &house.colleague.email).await;
+        let reset_token = reset_token(world, &house.colleague.email).await;
         History {
             done,
             undone,
             variant,
             reset_token,
         }
-    }
-
-    async fn reset_token(world: &World, email: &str) -> String {
-        let call = Call::post("/auth/reset", serde_json::json!({"email": email}));
-        assert_eq!(call.send(&world.app, "").await.status, 200);
-        world.app.run_jobs().await;
-        let mails = world.app.mail().take();
-        let (_, rest) = mails[0].text.split_once("#token=").expect("a link");
-        rest.chars().take_while(|c| !c.is_whitespace()).collect()
     }
 
     /// Every endpoint that the platform serves, with its entry. The one after which nobody of the tenant sends anything is the last.
@@ -147,6 +138,16 @@ impl Setting {
             Sender::Plain => &self.world.a.plain,
         }
     }
+}
+
+/// A token that came by mail, with which the account's password may be set.
+pub(crate) async fn reset_token(world: &World, email: &str) -> String {
+    let call = Call::post("/auth/reset", serde_json::json!({"email": email}));
+    assert_eq!(call.send(&world.app, "").await.status, 200);
+    world.app.run_jobs().await;
+    let mails = world.app.mail().take();
+    let (_, rest) = mails[0].text.split_once("#token=").expect("a link");
+    rest.chars().take_while(|c| !c.is_whitespace()).collect()
 }
 
 /// Status of an answer to a member of the wrong form: 400, but where the contract says otherwise.

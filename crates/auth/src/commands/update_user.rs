@@ -77,7 +77,7 @@ impl Command for UpdateUser {
 /// Changes the row, then what hangs on it. `session` goes on when the password changes.
 pub(super) async fn change(tx: &mut Tx<'_>, id: Uuid, changes: &UserChanges, session: Option<Uuid>) -> Result<()> {
     if changes.email.is_some() || changes.password_hash.is_some() {
-        grants::check_credentials_of(tx, id).await?;
+        grants::check_credentials_of(tx, id, None).await?;
     }
     if let Some(organization) = changes.organization {
         check_organization(tx, organization).await?;

@@ -202,6 +202,14 @@ impl Entity for Role {
         if step.restoring {
             grants::check_role_acl(tx, acl(step.from)?.as_ref(), acl(step.to)?.as_ref()).await?;
         }
+        if step.from.is_some() {
+            // An edit leaves the ACL alone and its images are without it.
+            let stored = match acl(step.from)? {
+                Some(acl) => Some(acl),
+                None => query::rights::acls_of(tx, &[step.id]).await?.pop(),
+            };
+            grants::check_role_acl(tx, stored.as_ref(), None).await?;
+        }
         Ok(())
     }
 

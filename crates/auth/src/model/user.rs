@@ -249,6 +249,10 @@ impl Entity for User {
             let acl = own_acl(step.to)?;
             grants::check_user_acl(tx, None, acl.as_ref(), &[]).await?;
         }
+        if step.restoring && address(step.from).is_some_and(|old| address(step.to).is_some_and(|new| new != old)) {
+            let held: Vec<Uuid> = before.iter().map(|link| link.role_id).collect();
+            grants::check_credentials_of(tx, step.id, Some(&held)).await?;
+        }
         let taken = before
             .iter()
             .any(|link| !after.iter().any(|kept| kept.role_id == link.role_id));
@@ -267,25 +271,22 @@ impl Entity for User {
         if signed_out {
             crate::session::end_all(tx, step.id, None, "account_closed").await?;
         }
-        let address = step.to.is_some_and(|to| email_of(to) != email_of(from));
-        if signed_out || address {
+        let moved = step.to.is_some() && address(step.to) != address(Some(from));
+        if signed_out || moved {
             one_time_token::void(tx, step.id, None).await?;
         }
-        if address {
+        if moved {
             notify_old_address(tx, from).await?;
         }
         revocation::revoke(tx, Subject::User(step.id)).await
     }
 }
 
-fn email_of(image: &Snapshot) -> Option<&str> {
-    image.get("email").and_then(serde_json::Value::as_str)
-}
-
 /// Whoever had the account by its address learns that it changed.
 async fn notify_old_address(tx: &mut Tx<'_>, from: &Snapshot) -> Result<()> {
     let call = tx.context().call();
-    let (Some(email), Some(_)) = (email_of(from), call.platform().mailer()) else {
+    let email = address(Some(from)).and_then(serde_json::Value::as_str);
+    let (Some(email), Some(_)) = (email, call.platform().mailer()) else {
         return Ok(());
     };
     let job = NotifyOldAddress {
@@ -295,6 +296,10 @@ async fn notify_old_address(tx: &mut Tx<'_>, from: &Snapshot) -> Result<()> {
     let order = Order::of_system(tx.tenant(), job);
     enqueue(tx.conn(), call, &order).await?;
     Ok(())
+}
+
+fn address(image: Option<&Snapshot>) -> Option<&serde_json::Value> {
+    image.and_then(|image| image.get("email"))
 }
 
 fn is_active(image: &Snapshot) -> bool {

@@ -3,9 +3,11 @@
 mod acl;
 mod caller;
 mod consents;
+mod grants;
 mod invitations;
 mod navigation;
 mod organizations;
+mod own_profile;
 mod pages;
 mod redirects;
 mod reset;
