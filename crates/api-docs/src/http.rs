@@ -62,9 +62,8 @@ async fn get_openapi_document(visitor: Visitor, request: HttpRequest) -> Result<
     unless_known(&request, &document, "application/json")
 }
 
-async fn redirect_to_docs(_visitor: Visitor) -> Result<Redirect> {
+async fn redirect_to_docs(_visitor: Visitor) -> Result<Redirect<307>> {
     Ok(Redirect {
-        status: StatusCode::TEMPORARY_REDIRECT,
         location: format!("{API_PREFIX}/docs/"),
     })
 }

@@ -53,10 +53,24 @@ pub struct AuthConfig {
 pub struct JwtConfig {
     /// One or two keys; the first signs, both verify. Made by `init`.
     pub keys: Vec<JwtKey>,
+    /// How tokens are signed. Default `HS256`.
+    pub algorithm: JwtAlgorithm,
     /// Claim `iss`. Default `backoffice`.
     pub issuer: String,
     /// Claim `aud`. Default `backoffice-api`.
     pub audience: String,
+}
+
+/// How access tokens are signed. A token's own claim about it does not count.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+pub enum JwtAlgorithm {
+    /// HMAC with SHA-256.
+    #[default]
+    #[serde(rename = "HS256")]
+    Hs256,
+    /// Ed25519, with a key that is derived from the secret.
+    #[serde(rename = "EdDSA")]
+    EdDsa,
 }
 
 /// Section `auth.consent`.
@@ -222,6 +236,7 @@ impl Default for JwtConfig {
     fn default() -> Self {
         Self {
             keys: Vec::new(),
+            algorithm: JwtAlgorithm::default(),
             issuer: "backoffice".to_owned(),
             audience: "backoffice-api".to_owned(),
         }

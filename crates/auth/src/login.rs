@@ -9,6 +9,7 @@ use uuid::Uuid;
 
 use crate::accounts::Accounts;
 use crate::email;
+use crate::password::Place;
 use crate::query::identity::MAY_SIGN_IN;
 use crate::schema::auth_users as users;
 use crate::session::Account;
@@ -70,15 +71,17 @@ pub(crate) async fn candidates(
 /// The candidates whose password matches: one verification each, at least one.
 pub(crate) async fn verified(
     accounts: &Accounts,
+    place: &Place,
     candidates: Vec<Candidate>,
     password: &SecretString,
 ) -> Result<Vec<Verified>> {
     if candidates.is_empty() {
-        accounts.hasher.verify(password, None).await?;
+        accounts.hasher.verify_in(place, password, None).await?;
     }
     let mut matching = Vec::new();
     for candidate in candidates {
-        let verified = accounts.hasher.verify(password, Some(&candidate.password_hash)).await?;
+        let stored = Some(candidate.password_hash.as_str());
+        let verified = accounts.hasher.verify_in(place, password, stored).await?;
         if verified.matches {
             matching.push(Verified {
                 candidate,
@@ -132,10 +135,15 @@ pub(crate) async fn is_super_admin(call: &Call, candidate: &Candidate) -> Result
 pub(crate) async fn rehash(
     call: &Call,
     accounts: &Accounts,
+    place: &Place,
     candidate: &Candidate,
     password: &SecretString,
 ) -> Result<()> {
-    let hash: SecretString = accounts.hasher.hash(call.platform().ids(), password).await?.into();
+    let hash: SecretString = accounts
+        .hasher
+        .hash_in(place, call.platform().ids(), password)
+        .await?
+        .into();
     let mut connection = call.database().bookkeeping(&Scope::tenant(candidate.tenant_id)).await?;
     diesel::update(
         users::table

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use aws_lc_rs::hmac;
+use aws_lc_rs::signature::{Ed25519KeyPair, KeyPair as _};
 use backoffice_core::config::ConfigError;
 use backoffice_core::http::wire_tenant;
 use backoffice_core::ids::{Ids, PLATFORM_TENANT};
@@ -12,7 +14,7 @@ use secrecy::ExposeSecret;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::config::{JwtConfig, JwtKey};
+use crate::config::{JwtAlgorithm, JwtConfig, JwtKey};
 
 const TYPE: &str = "at+jwt";
 /// Clocks of nodes may differ by this many seconds.
@@ -29,6 +31,7 @@ struct Key {
 /// Makes and reads access tokens.
 pub(crate) struct Tokens {
     keys: Vec<Key>,
+    algorithm: Algorithm,
     issuer: String,
     audience: String,
     validation: Validation,
@@ -80,14 +83,22 @@ impl Tokens {
     pub(crate) fn new(config: &JwtConfig) -> Result<Self, ConfigError> {
         let mut keys = Vec::new();
         for (kid, secret) in JwtKey::pair("auth.jwt.keys", &config.keys)? {
-            let bytes = secret.expose_secret().as_bytes();
+            let secret = secret.expose_secret().as_bytes();
+            let (encoding, decoding) = match config.algorithm {
+                JwtAlgorithm::Hs256 => (EncodingKey::from_secret(secret), DecodingKey::from_secret(secret)),
+                JwtAlgorithm::EdDsa => ed25519(secret)?,
+            };
             keys.push(Key {
                 kid,
-                encoding: EncodingKey::from_secret(bytes),
-                decoding: DecodingKey::from_secret(bytes),
+                encoding,
+                decoding,
             });
         }
-        let mut validation = Validation::new(Algorithm::HS256);
+        let algorithm = match config.algorithm {
+            JwtAlgorithm::Hs256 => Algorithm::HS256,
+            JwtAlgorithm::EdDsa => Algorithm::EdDSA,
+        };
+        let mut validation = Validation::new(algorithm);
         validation.set_issuer(&[&config.issuer]);
         validation.set_audience(&[&config.audience]);
         validation.set_required_spec_claims(&["exp", "nbf", "iss", "aud", "sub"]);
@@ -96,6 +107,7 @@ impl Tokens {
         validation.validate_nbf = false;
         Ok(Self {
             keys,
+            algorithm,
             issuer: config.issuer.clone(),
             audience: config.audience.clone(),
             validation,
@@ -108,7 +120,7 @@ impl Tokens {
         let Some(key) = self.keys.first() else {
             return Err(Error::internal("no signing key"));
         };
-        let mut header = Header::new(Algorithm::HS256);
+        let mut header = Header::new(self.algorithm);
         header.typ = Some(TYPE.to_owned());
         header.kid = Some(key.kid.clone());
         let seconds = now.get().unix_timestamp();
@@ -140,7 +152,7 @@ impl Tokens {
 
     fn verify(&self, token: &str) -> Option<Verified> {
         let header = decode_header(token).ok()?;
-        if header.typ.as_deref() != Some(TYPE) || header.alg != Algorithm::HS256 {
+        if header.typ.as_deref() != Some(TYPE) || header.alg != self.algorithm {
             return None;
         }
         let kid = header.kid?;
@@ -156,6 +168,20 @@ impl Tokens {
             expires: claims.exp,
         })
     }
+}
+
+/// The pair of keys whose seed is derived from the secret, so that a secret may be longer than a seed and serve one purpose only.
+fn ed25519(secret: &[u8]) -> Result<(EncodingKey, DecodingKey), ConfigError> {
+    /// PKCS#8 version 1 around an Ed25519 seed (RFC 8410, section 7).
+    const PKCS8: [u8; 16] = [48, 46, 2, 1, 0, 48, 5, 6, 3, 43, 101, 112, 4, 34, 4, 32];
+    let seed = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, secret), b"auth.jwt.keys Ed25519");
+    let pair = Ed25519KeyPair::from_seed_unchecked(seed.as_ref())
+        .map_err(|error| ConfigError::new("auth.jwt.keys", error.to_string()))?;
+    let private = [PKCS8.as_slice(), seed.as_ref()].concat();
+    Ok((
+        EncodingKey::from_ed_der(&private),
+        DecodingKey::from_ed_der(pair.public_key().as_ref()),
+    ))
 }
 
 impl Verified {
@@ -178,8 +204,13 @@ mod tests {
     }
 
     fn tokens(keys: Vec<JwtKey>) -> Tokens {
+        signed_by(JwtAlgorithm::Hs256, keys)
+    }
+
+    fn signed_by(algorithm: JwtAlgorithm, keys: Vec<JwtKey>) -> Tokens {
         Tokens::new(&JwtConfig {
             keys,
+            algorithm,
             ..JwtConfig::default()
         })
         .expect("keys")
@@ -255,6 +286,52 @@ mod tests {
 
         assert!(tokens(vec![key("b", 'y'), key("a", 'x')]).read(&token, now()).is_some());
         assert!(tokens(vec![key("b", 'y')]).read(&token, now()).is_none());
+    }
+
+    #[test]
+    fn acc_6_a_token_is_signed_by_the_configured_algorithm_and_no_other() {
+        let make = |tokens: &Tokens| {
+            tokens
+                .make(&Ids::default(), holder(), now(), Duration::from_secs(60))
+                .expect("signed")
+        };
+        let ed = |keys| signed_by(JwtAlgorithm::EdDsa, keys);
+        let (symmetric, asymmetric) = (tokens(vec![key("a", 'x')]), ed(vec![key("a", 'x')]));
+        let token = make(&asymmetric);
+
+        assert_eq!(decode_header(&token).expect("a header").alg, Algorithm::EdDSA);
+        assert!(asymmetric.read(&token, now()).is_some());
+        assert!(ed(vec![key("a", 'x')]).read(&token, now()).is_some(), "another node");
+        assert!(ed(vec![key("b", 'y'), key("a", 'x')]).read(&token, now()).is_some());
+        assert!(ed(vec![key("a", 'y')]).read(&token, now()).is_none(), "another key");
+        assert!(symmetric.read(&token, now()).is_none());
+        assert!(asymmetric.read(&make(&symmetric), now()).is_none());
+        let (signed, signature) = token.rsplit_once('.').expect("three parts");
+        let changed = signature.replacen(|one: char| one != 'A', "A", 1);
+        assert!(asymmetric.read(&format!("{signed}.{changed}"), now()).is_none());
+    }
+
+    #[test]
+    fn a_public_key_is_no_secret_of_the_other_algorithm() {
+        let asymmetric = signed_by(JwtAlgorithm::EdDsa, vec![key("a", 'x')]);
+        let token = asymmetric
+            .make(&Ids::default(), holder(), now(), Duration::from_secs(60))
+            .expect("signed");
+        let seed = hmac::sign(
+            &hmac::Key::new(hmac::HMAC_SHA256, "x".repeat(40).as_bytes()),
+            b"auth.jwt.keys Ed25519",
+        );
+        let pair = Ed25519KeyPair::from_seed_unchecked(seed.as_ref()).expect("a pair");
+        let claims = decode::<Claims>(&token, &asymmetric.keys[0].decoding, &asymmetric.validation)
+            .expect("ours")
+            .claims;
+        let mut header = Header::new(Algorithm::HS256);
+        header.typ = Some(TYPE.to_owned());
+        header.kid = Some("a".to_owned());
+
+        let forged = encode(&header, &claims, &EncodingKey::from_secret(pair.public_key().as_ref()));
+
+        assert!(asymmetric.read(&forged.expect("signed"), now()).is_none());
     }
 
     #[test]

@@ -90,6 +90,18 @@ impl TestApp {
         .await
     }
 
+    /// Another replica with this configuration in place of the first one's, as while settings are rolled out.
+    pub async fn second_node_with(&self, toml: &str) -> Self {
+        let builder = self.builder.clone().without_proxy().without_config().config(toml);
+        Self::compose(
+            builder,
+            Rc::clone(&self.database),
+            Arc::clone(&self.clock),
+            self.ids.clone(),
+        )
+        .await
+    }
+
     /// Starts the background work of the modules, as the host does; it ends with this value.
     pub fn start_background(&self) {
         let work = self

@@ -56,6 +56,11 @@ impl TestAppBuilder {
         self
     }
 
+    pub(crate) fn without_config(mut self) -> Self {
+        self.config.clear();
+        self
+    }
+
     /// The modules that are compiled in, when they are more than the enabled ones.
     #[must_use]
     pub fn compiled(mut self, modules: &[&'static Module]) -> Self {

@@ -4,6 +4,7 @@ mod capture;
 mod database;
 mod http;
 mod load;
+mod login;
 mod pgbench;
 mod report;
 mod script;
@@ -32,6 +33,12 @@ use subject::{Subject, subjects};
 enum Other {
     /// The logs with 10,000 and with 1,000,000 entries, and what recording reads costs a list
     Audit,
+    /// Both of the following
+    Login,
+    /// Whether the time of a refused sign-in tells a known address from an unknown one
+    LoginTiming,
+    /// What 500 sign-ins at once cost everybody else
+    LoginFlood,
 }
 
 /// How much is measured.
@@ -55,6 +62,12 @@ pub(crate) struct Options {
     /// Clients at once, of the server and of pgbench
     #[arg(long, default_value_t = 16)]
     clients: u32,
+    /// Pairs of refused sign-ins that are timed
+    #[arg(long, default_value_t = 500)]
+    pairs: usize,
+    /// Sign-ins at once
+    #[arg(long, default_value_t = 500)]
+    logins: usize,
     /// The server to measure [default: the one of this workspace]
     #[arg(long)]
     program: Option<PathBuf>,
@@ -108,9 +121,14 @@ fn report(workspace: &Workspace, program: &Path, options: &Options) -> Result<Ou
     ));
     let work = workspace.target().join("bench");
     std::fs::create_dir_all(&work)?;
-    let report = measure(&postgres, program, &work, options);
+    let report = match options.subject {
+        None | Some(Other::Audit) => measure(&postgres, program, &work, options).map(|report| report.to_string()),
+        Some(Other::Login) => login::measure(&postgres, program, &work, options, [true, true]),
+        Some(Other::LoginTiming) => login::measure(&postgres, program, &work, options, [true, false]),
+        Some(Other::LoginFlood) => login::measure(&postgres, program, &work, options, [false, true]),
+    };
     postgres.stop()?;
-    say(&report?.to_string());
+    say(&report?);
     Ok(Outcome::Passed)
 }
 

@@ -141,11 +141,11 @@ impl fmt::Display for Report {
     }
 }
 
-fn verdict(reached: bool) -> &'static str {
+pub(super) fn verdict(reached: bool) -> &'static str {
     if reached { "reached" } else { "missed" }
 }
 
-fn median(values: impl Iterator<Item = f64>) -> f64 {
+pub(super) fn median(values: impl Iterator<Item = f64>) -> f64 {
     let mut values: Vec<f64> = values.collect();
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied().unwrap_or(f64::NAN)

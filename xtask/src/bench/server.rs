@@ -27,6 +27,16 @@ pub(super) struct Server {
 impl Server {
     /// Starts it on free ports and waits until it is ready.
     pub(super) fn start(program: &Path, work: &Path, database: &Database) -> Result<Self> {
+        Self::start_with(program, work, database, &[])
+    }
+
+    /// The same with further settings, as names and values of the environment.
+    pub(super) fn start_with(
+        program: &Path,
+        work: &Path,
+        database: &Database,
+        settings: &[(&str, &str)],
+    ) -> Result<Self> {
         let (api, admin) = (free_address()?, free_address()?);
         let log = File::create(work.join("server.log"))?;
         let mut command = Command::new(program);
@@ -35,6 +45,7 @@ impl Server {
             .arg("serve")
             .env("BACKOFFICE__HTTP__LISTEN", api.to_string())
             .env("BACKOFFICE__ADMIN__LISTEN", admin.to_string())
+            .envs(settings.iter().copied())
             .stdin(Stdio::null())
             .stdout(log.try_clone()?)
             .stderr(log);

@@ -148,7 +148,7 @@ fn keys_are_rotated_one_pair_at_a_time() {
 }
 
 #[test]
-fn serve_names_the_secret_that_is_missing_or_short() {
+fn acc_40_serve_names_the_secret_that_is_missing_empty_or_short() {
     let folder = Folder::new();
     let secret = "s".repeat(32);
     let serve = |consent: &str| {

@@ -5,6 +5,7 @@ mod configuration;
 mod crash;
 #[cfg(feature = "auth")]
 mod directory;
+mod init;
 mod inspection;
 #[cfg(feature = "auth")]
 mod pages;

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use actix_web::HttpRequest;
 use actix_web::cookie::Cookie;
-use actix_web::http::StatusCode;
 use backoffice_core::http::{
     AUTH_COOKIE, Access, Cookies, Query, Redirect, Routes, SESSION_COOKIE, clear_cookies, safe_local_path,
 };
@@ -49,10 +48,6 @@ impl Destination {
     }
 }
 
-fn redirect(status: StatusCode, location: String) -> Redirect {
-    Redirect { status, location }
-}
-
 async fn refresh_session(
     visitor: Visitor,
     request: HttpRequest,
@@ -67,11 +62,15 @@ async fn refresh_session(
     };
     Ok(match fresh {
         Some((token, seconds)) => Cookies {
-            answer: redirect(StatusCode::FOUND, target.unwrap_or_else(|| "/".to_owned())),
+            answer: Redirect {
+                location: target.unwrap_or_else(|| "/".to_owned()),
+            },
             cookies: vec![credential_cookie(call, AUTH_COOKIE, token, seconds)],
         },
         None => Cookies {
-            answer: redirect(StatusCode::FOUND, login_page(call, target.as_deref())),
+            answer: Redirect {
+                location: login_page(call, target.as_deref()),
+            },
             cookies: clear_cookies(call.platform().insecure_cookies()),
         },
     })
@@ -89,14 +88,20 @@ fn login_page(call: &Call, target: Option<&str>) -> String {
     }
 }
 
-async fn autologin(visitor: Visitor, request: HttpRequest, query: Query<Destination>) -> Result<Cookies<Redirect>> {
+async fn autologin(
+    visitor: Visitor,
+    request: HttpRequest,
+    query: Query<Destination>,
+) -> Result<Cookies<Redirect<307>>> {
     let call = &*visitor;
     let accounts: Arc<Accounts> = call.provided()?;
     let cookies = match signed_in(call, &accounts, &request).await {
         Ok(Some(cookies)) => cookies,
         Ok(None) | Err(Error::Refused(_)) => {
             return Ok(Cookies {
-                answer: redirect(StatusCode::TEMPORARY_REDIRECT, login_page(call, None)),
+                answer: Redirect {
+                    location: login_page(call, None),
+                },
                 cookies: Vec::new(),
             });
         }
@@ -105,7 +110,7 @@ async fn autologin(visitor: Visitor, request: HttpRequest, query: Query<Destinat
     let fallback = Some(accounts.config.login.default_redirect.clone()).filter(|path| !path.is_empty());
     let target = query.0.safe(call).or(fallback).unwrap_or_else(|| "/".to_owned());
     Ok(Cookies {
-        answer: redirect(StatusCode::TEMPORARY_REDIRECT, target),
+        answer: Redirect { location: target },
         cookies,
     })
 }
@@ -124,8 +129,9 @@ async fn signed_in(call: &Call, accounts: &Accounts, request: &HttpRequest) -> R
         return Ok(Some(Vec::new()));
     }
     let config = &accounts.config.autologin;
+    let place = accounts.hasher.place()?;
     let candidates = login::candidates(call, accounts, &config.email, config.tenant_id).await?;
-    let matching = login::verified(accounts, candidates, password).await?;
+    let matching = login::verified(accounts, &place, candidates, password).await?;
     let [one] = matching.as_slice() else { return Ok(None) };
     if !config.allow_super_admin && login::is_super_admin(call, &one.candidate).await? {
         return Ok(None);

@@ -16,7 +16,7 @@ use super::roles::required_id;
 use crate::accounts::Accounts;
 use crate::commands::UpdateConsent;
 use crate::model::ConsentRow;
-use crate::{acl, query};
+use crate::{Error, acl, query};
 
 /// Longest `consentType`, in characters.
 const LONGEST_TYPE: usize = 64;
@@ -173,28 +173,35 @@ async fn update_own_consent(ctx: RequestContext, body: Json<ConsentPatch>) -> Re
     // The caller's own row is in its own tenant, whatever is selected.
     let tenant = ctx.identity().tenant;
     let ctx = ctx.with_scope(Scope::tenant(tenant));
-    let stored = {
-        let mut connection = ctx.read().await?;
-        query::consents::find(&mut connection, tenant, user, &patch.consent_type).await?
-    };
-    let command = UpdateConsent {
-        target: match stored {
-            Some(row) => Target::Existing(row.id),
-            None => Target::New {
-                tenant,
-                id: ctx.new_id(),
+    let decide = async || {
+        let stored = {
+            let mut connection = ctx.read().await?;
+            query::consents::find(&mut connection, tenant, user, &patch.consent_type).await?
+        };
+        let command = UpdateConsent {
+            target: match stored {
+                Some(row) => Target::Existing(row.id),
+                None => Target::New {
+                    tenant,
+                    id: ctx.new_id(),
+                },
             },
-        },
-        user,
-        consent_type: patch.consent_type,
-        is_granted: patch.is_granted,
-        source: "profile",
+            user,
+            consent_type: patch.consent_type.clone(),
+            is_granted: patch.is_granted,
+            source: "profile",
+        };
+        let answer = |row| {
+            Json(ConsentWritten {
+                ok: true,
+                item: item(&accounts, row),
+            })
+        };
+        ctx.execute(&command, answer).await
     };
-    let answer = |row| {
-        Json(ConsentWritten {
-            ok: true,
-            item: item(&accounts, row),
-        })
-    };
-    ctx.execute(&command, answer).await
+    match decide().await {
+        // Somebody made the row at the same moment. It is there now, and rows are never removed.
+        Err(error) if Error::ConsentExists.is(&error) => decide().await,
+        outcome => outcome,
+    }
 }

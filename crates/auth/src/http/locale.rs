@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use actix_web::HttpRequest;
 use actix_web::cookie::{Cookie, SameSite, time};
-use actix_web::http::StatusCode;
 use backoffice_core::http::{Access, Cookies, Json, Query, Redirect, Routes, safe_local_path};
 use backoffice_core::{Call, Refusal, Result, Scope, Visitor};
 use backoffice_directory::config::Settings;
@@ -45,7 +44,6 @@ async fn visit_locale(visitor: Visitor, request: HttpRequest, query: Query<Local
     let target = query.0.redirect.as_deref();
     Ok(Cookies {
         answer: Redirect {
-            status: StatusCode::FOUND,
             location: target
                 .and_then(|target| safe_local_path(target, public_url))
                 .unwrap_or_else(|| "/".to_owned()),

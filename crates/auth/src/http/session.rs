@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use actix_web::HttpRequest;
 use actix_web::cookie::{Cookie, SameSite, time};
-use actix_web::http::StatusCode;
 use backoffice_core::events::{Announcement, Event, announce_each};
 use backoffice_core::http::{
-    AUTH_COOKIE, Access, Cookies, Form, Json, Redirect, Routes, SESSION_COOKIE, clear_cookies, safe_local_path,
+    AUTH_COOKIE, Access, Cookies, Describe, Extract, Form, Incoming, Json, Redirect, Routes, SESSION_COOKIE, Schemas,
+    clear_cookies, safe_local_path,
 };
 use backoffice_core::ids::PLATFORM_TENANT;
 use backoffice_core::rate_limit::RateLimit;
@@ -20,6 +20,7 @@ use sha2::{Digest, Sha256};
 use std::sync::Arc;
 use tokio::time::Instant;
 use utoipa::ToSchema;
+use utoipa::openapi::path::OperationBuilder;
 use uuid::Uuid;
 
 use crate::accounts::Accounts;
@@ -80,7 +81,26 @@ struct LoginForm {
 #[serde(untagged)]
 enum Flag {
     Bool(bool),
+    Number(FlagNumber),
     Word(FlagWord),
+}
+
+/// 1 or 0.
+#[derive(Debug, Clone, Copy, Deserialize, ToSchema)]
+#[serde(try_from = "u8")]
+#[schema(value_type = u8, minimum = 0, maximum = 1)]
+struct FlagNumber(bool);
+
+impl TryFrom<u8> for FlagNumber {
+    type Error = &'static str;
+
+    fn try_from(number: u8) -> Result<Self, Self::Error> {
+        match number {
+            0 => Ok(Self(false)),
+            1 => Ok(Self(true)),
+            _ => Err("must be 0 or 1"),
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, Deserialize, ToSchema)]
@@ -94,7 +114,10 @@ enum FlagWord {
 
 impl Flag {
     fn is_set(self) -> bool {
-        matches!(self, Self::Bool(true) | Self::Word(FlagWord::True))
+        matches!(
+            self,
+            Self::Bool(true) | Self::Number(FlagNumber(true)) | Self::Word(FlagWord::True)
+        )
     }
 }
 
@@ -113,21 +136,51 @@ struct SignedIn {
     redirect: Option<String>,
 }
 
-async fn login(visitor: Visitor, form: Form<LoginForm>) -> Result<Cookies<Json<SignedIn>>> {
+/// A form whose refusal waits until the attempt is counted for its address.
+struct Attempt {
+    address: String,
+    form: Result<LoginForm>,
+}
+
+/// What the limit needs of a form, whatever else is in it.
+#[derive(Debug, Deserialize, Validate)]
+#[garde(allow_unvalidated)]
+struct Named {
+    email: String,
+}
+
+impl Extract for Attempt {
+    fn extract(incoming: &Incoming<'_>) -> Result<Self> {
+        Ok(Self {
+            address: Form::<Named>::extract(incoming).map_or_else(|_| String::new(), |named| named.0.email),
+            form: Form::extract(incoming).map(|form| form.0),
+        })
+    }
+}
+
+impl Describe for Attempt {
+    fn describe(operation: OperationBuilder, schemas: &mut Schemas) -> OperationBuilder {
+        Form::<LoginForm>::describe(operation, schemas)
+    }
+}
+
+async fn login(visitor: Visitor, attempt: Attempt) -> Result<Cookies<Json<SignedIn>>> {
     let started = Instant::now();
-    let form = form.0;
     let call = &*visitor;
     let accounts: Arc<Accounts> = call.provided()?;
-    let subject = login_subject(call, &form.email);
+    let subject = login_subject(call, &attempt.address);
     call.platform()
         .rate_limits()
         .count(call, LOGIN_BY_ACCOUNT, &subject)
         .await?;
+    let form = attempt.form?;
     let roles = required_roles(&form)?;
+    let place = accounts.hasher.place()?;
     let candidates = login::candidates(call, &accounts, &form.email, form.tenant_id).await?;
-    let matching = login::verified(&accounts, candidates.clone(), &form.password).await?;
+    let matching = login::verified(&accounts, &place, candidates.clone(), &form.password).await?;
     let chosen = match matching.as_slice() {
         [] => {
+            drop(place);
             announce_failures(call, &candidates).await?;
             let floor: Duration = accounts.config.login.failure_floor;
             tokio::time::sleep_until(started + floor).await;
@@ -140,8 +193,9 @@ async fn login(visitor: Visitor, form: Form<LoginForm>) -> Result<Cookies<Json<S
         return Err(Refusal::forbidden("Not authorized for this area").into());
     }
     if chosen.is_outdated {
-        login::rehash(call, &accounts, &chosen.candidate, &form.password).await?;
+        login::rehash(call, &accounts, &place, &chosen.candidate, &form.password).await?;
     }
+    drop(place);
     let account = chosen.candidate.account();
     let session = session::start(call, &accounts, &account, form.remember.is_some_and(Flag::is_set)).await?;
     call.platform()
@@ -293,10 +347,7 @@ async fn logout(ctx: RequestContext, request: HttpRequest, form: Form<LogoutForm
     }
     let location = call.platform().app().login_path.clone();
     Ok(Cookies {
-        answer: Redirect {
-            status: StatusCode::FOUND,
-            location,
-        },
+        answer: Redirect { location },
         cookies: clear_cookies(call.platform().insecure_cookies()),
     })
 }

@@ -1,7 +1,8 @@
 //! Passwords: what is accepted, and hashing on a bounded pool.
 
+mod pool;
+
 use std::collections::HashSet;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use argon2::password_hash::phc::PasswordHash;
@@ -10,11 +11,12 @@ use backoffice_core::config::ConfigError;
 use backoffice_core::ids::Ids;
 use backoffice_core::{Error as CoreError, Result};
 use secrecy::{ExposeSecret, SecretString};
-use tokio::sync::Semaphore;
 use unicode_normalization::UnicodeNormalization;
 
 use crate::config::{Argon2Config, PasswordConfig};
 use crate::{Error, email};
+pub(crate) use pool::Place;
+use pool::Pool;
 
 const COMMON: &str = include_str!("common.txt");
 
@@ -66,14 +68,10 @@ impl Policy {
     }
 }
 
-/// Computes argon2id hashes: as many at once as there are permits, a bounded number waiting.
+/// Computes argon2id hashes: as many at once as there are threads, a bounded number waiting.
 pub(crate) struct Hasher {
     argon2: Argon2<'static>,
-    permits: Arc<Semaphore>,
-    /// Computations under way and waiting.
-    taken: AtomicUsize,
-    /// How many there may be: the permits and the queue.
-    places: usize,
+    pool: Pool,
     /// Verified when there is no account, so that an answer takes as long as for one. Made when it is first needed: its memory is
     /// most of what an idle process would hold.
     dummy: Arc<OnceLock<String>>,
@@ -96,30 +94,50 @@ impl Hasher {
         let threads = config.threads.unwrap_or(cores).max(1);
         Ok(Self {
             argon2,
-            permits: Arc::new(Semaphore::new(threads)),
-            taken: AtomicUsize::new(0),
-            places: config.queue.saturating_add(threads),
+            pool: Pool::new(threads, config.queue),
             dummy: Arc::default(),
         })
     }
 
+    /// A place among those who hash or wait, taken before anything else is done for a request whose password must be verified.
+    pub(crate) fn place(&self) -> Result<Place> {
+        self.pool.place()
+    }
+
     /// The hash of a password in PHC form.
     pub(crate) async fn hash(&self, ids: &Ids, password: &SecretString) -> Result<String> {
+        let place = self.place()?;
+        self.hash_in(&place, ids, password).await
+    }
+
+    /// The same for a request that has its place already.
+    pub(crate) async fn hash_in(&self, place: &Place, ids: &Ids, password: &SecretString) -> Result<String> {
         let (argon2, salt, bytes) = (self.argon2.clone(), ids.random::<16>(), normalized(password));
-        self.on_pool(move || {
+        let work = move || {
             argon2
                 .hash_password_with_salt(bytes.expose_secret().as_bytes(), &salt)
                 .map(|hash| hash.to_string())
                 .map_err(|error| CoreError::internal(format!("password hashing failed: {error}")))
-        })
-        .await?
+        };
+        self.pool.run(place, work).await?
     }
 
     /// Compares a password with a stored hash; without one with a dummy, which never matches.
     pub(crate) async fn verify(&self, password: &SecretString, stored: Option<&str>) -> Result<Verified> {
+        let place = self.place()?;
+        self.verify_in(&place, password, stored).await
+    }
+
+    /// The same for a request that has its place already.
+    pub(crate) async fn verify_in(
+        &self,
+        place: &Place,
+        password: &SecretString,
+        stored: Option<&str>,
+    ) -> Result<Verified> {
         let (argon2, bytes) = (self.argon2.clone(), normalized(password));
         let (stored, dummy) = (stored.map(str::to_owned), Arc::clone(&self.dummy));
-        self.on_pool(move || {
+        let work = move || {
             let exists = stored.is_some();
             let stored = stored.unwrap_or_else(|| dummy.get_or_init(|| dummy_hash(&argon2)).clone());
             let matches = argon2
@@ -137,41 +155,8 @@ impl Hasher {
                 matches: matches && exists,
                 is_outdated,
             }
-        })
-        .await
-    }
-
-    async fn on_pool<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Result<T> {
-        let _place = Place::take(self)?;
-        let permit = Arc::clone(&self.permits)
-            .acquire_owned()
-            .await
-            .map_err(|closed| CoreError::internal(closed.to_string()))?;
-        tokio::task::spawn_blocking(move || {
-            let _permit = permit;
-            work()
-        })
-        .await
-        .map_err(|error| CoreError::internal(format!("password hashing ended: {error}")))
-    }
-}
-
-/// A place among those who hash or wait.
-struct Place<'a>(&'a AtomicUsize);
-
-impl<'a> Place<'a> {
-    fn take(hasher: &'a Hasher) -> Result<Self> {
-        let place = Self(&hasher.taken);
-        if hasher.taken.fetch_add(1, Ordering::AcqRel) >= hasher.places {
-            return Err(Error::HashingBusy.into());
-        }
-        Ok(place)
-    }
-}
-
-impl Drop for Place<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::AcqRel);
+        };
+        self.pool.run(place, work).await
     }
 }
 
@@ -265,15 +250,5 @@ mod tests {
     #[tokio::test]
     async fn nothing_matches_the_dummy() {
         assert!(!cheap().verify(&secret("nobody"), None).await.expect("verified").matches);
-    }
-
-    #[tokio::test]
-    async fn beyond_the_queue_there_is_a_429() {
-        let hasher = Hasher { places: 0, ..cheap() };
-
-        let refused = hasher.verify(&secret("x"), None).await.expect_err("full");
-
-        assert_eq!(refused.to_refusal().status.as_u16(), 429);
-        assert_eq!(hasher.taken.load(Ordering::Acquire), 0);
     }
 }

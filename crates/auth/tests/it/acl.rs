@@ -316,3 +316,165 @@ async fn acc_23_removing_a_restriction_means_granting_the_roles() {
         .await;
     assert_eq!(acl["features"], json!(["auth.users.list"]));
 }
+
+#[actix_web::test]
+async fn acc_21_a_wildcard_grants_what_lies_below_it_and_nothing_beside() {
+    let world = World::new().await;
+    let role = world.role("Somebody", &[], None).await;
+    let (_, token) = world.user("ann@alpha.test", &["Somebody"]).await;
+    let all = json!([
+        "auth.users.list",
+        "auth.users.edit",
+        "auth.roles.list",
+        "auth.users.*",
+        "auth.*",
+        "*",
+        "directory.organizations.view"
+    ]);
+    let below_auth = json!([
+        "auth.users.list",
+        "auth.users.edit",
+        "auth.roles.list",
+        "auth.users.*",
+        "auth.*"
+    ]);
+    for (grants, held) in [
+        (
+            json!(["auth.users.*"]),
+            json!(["auth.users.list", "auth.users.edit", "auth.users.*"]),
+        ),
+        (json!(["auth.*"]), below_auth),
+        (json!(["auth.users.list"]), json!(["auth.users.list"])),
+        (json!(["*"]), all.clone()),
+        (json!([]), json!([])),
+    ] {
+        let acl = json!({"roleId": role, "features": grants, "organizations": null});
+        assert_eq!(world.app.put(&world.root, "/auth/roles/acl", acl).await.0, 200);
+
+        let check = json!({"features": all});
+        let (status, answer) = world.app.post(&token, "/auth/feature-check", check).await;
+
+        assert_eq!((status, &answer["granted"]), (200, &held), "{grants}");
+    }
+    // A word that only begins alike is no feature below it.
+    let acl = json!({"roleId": role, "features": ["auth.user.*", "auth.usersx.*", "aut.*"], "organizations": null});
+    let (_, dropped) = world.app.put(&world.root, "/auth/roles/acl", acl).await;
+    assert_eq!(dropped["sanitized"], true);
+    assert_eq!(world.app.get(&token, "/auth/users").await.0, 403);
+}
+
+#[actix_web::test]
+async fn acc_21_a_narrower_wildcard_is_covered_and_a_wider_one_is_not() {
+    let world = World::new().await;
+    let token = manager(&world, &["directory.*"]).await;
+    let role = world.role("Target", &[], None).await;
+    for (feature, expected) in [
+        ("directory.organizations.*", 200),
+        ("directory.organizations.view", 200),
+        ("directory.*", 200),
+        ("auth.*", 403),
+        ("*", 403),
+    ] {
+        let acl = json!({"roleId": role, "features": [feature]});
+        let (status, answer) = world.app.put(&token, "/auth/roles/acl", acl).await;
+
+        assert_eq!(status, expected, "{feature}: {answer}");
+        if expected == 403 {
+            assert_eq!(answer["features"], json!([feature]), "what was too much");
+        }
+    }
+    let (_, acl) = world
+        .app
+        .get(&world.root, &format!("/auth/roles/acl?roleId={role}"))
+        .await;
+    assert_eq!(acl["features"], json!(["directory.*"]), "nothing of what was refused");
+}
+
+#[actix_web::test]
+async fn acc_21_a_feature_of_no_enabled_module_is_held_by_nobody() {
+    let world = World::new().await;
+    for token in [&world.root, &world.a.token] {
+        let check = json!({"features": ["api_docs.view", "no.such.feature", "auth.users.list"]});
+        let (_, answer) = world.app.post(token, "/auth/feature-check", check).await;
+        assert_eq!(
+            (answer["ok"].clone(), answer["granted"].clone()),
+            (json!(false), json!(["auth.users.list"]))
+        );
+    }
+}
+
+#[actix_web::test]
+async fn acc_24_what_is_left_out_of_an_acl_stays() {
+    let world = World::new().await;
+    let features = ["auth.users.list", "auth.roles.list"];
+    let role = world.role("Dispatcher", &features, Some(&[world.a.organization])).await;
+    let put = |body: Value| world.app.put(&world.a.token, "/auth/roles/acl", body);
+    let path = format!("/auth/roles/acl?roleId={role}");
+    let stored = async || {
+        let (_, acl) = world.app.get(&world.a.token, &path).await;
+        (acl["features"].clone(), acl["organizations"].clone())
+    };
+    let list = json!([world.a.organization]);
+
+    let (_, known) = put(json!({"roleId": role, "features": ["auth.users.list"]})).await;
+    assert_eq!(
+        (&known["sanitized"], stored().await),
+        (&json!(false), (json!(["auth.users.list"]), list.clone()))
+    );
+    let (_, unknown) = put(json!({"roleId": role, "features": ["no.such.feature"]})).await;
+    assert_eq!(
+        (&unknown["sanitized"], stored().await),
+        (&json!(true), (json!([]), list.clone()))
+    );
+    let twice = json!({"roleId": role, "organizations": [world.a.organization, world.a.organization]});
+    let (_, twice) = put(twice).await;
+    assert_eq!((&twice["sanitized"], stored().await), (&json!(true), (json!([]), list)));
+}
+
+#[actix_web::test]
+async fn acc_25_roles_are_united_and_one_without_features_adds_no_organizations() {
+    let world = World::new().await;
+    let second = json!({"name": "Second"});
+    let (status, second) = world.app.post(&world.a.token, "/directory/organizations", second).await;
+    assert_eq!(status, 201, "{second}");
+    let second: Uuid = second["id"].as_str().expect("an id").parse().expect("a UUID");
+    world
+        .role("Users", &["auth.users.list"], Some(&[world.a.organization]))
+        .await;
+    world
+        .role("Organizations", &["directory.organizations.view"], Some(&[second]))
+        .await;
+    world.role("Empty", &[], None).await;
+    let seen = async |token: &str| {
+        let (status, body) = world.app.get(token, "/directory/organizations").await;
+        (status, body["items"].as_array().map_or(0, Vec::len))
+    };
+
+    let (_, both) = world
+        .user("both@alpha.test", &["Users", "Organizations", "Empty"])
+        .await;
+    let (_, one) = world.user("one@alpha.test", &["Organizations", "Empty"]).await;
+    let (_, none) = world.user("none@alpha.test", &["Empty"]).await;
+
+    assert_eq!(seen(&both).await, (200, 2), "the union of the lists");
+    assert_eq!(world.app.get(&both, "/auth/users").await.0, 200, "and of the features");
+    assert_eq!(seen(&one).await, (200, 1), "a role without features opens nothing");
+    assert_eq!(world.app.get(&one, "/auth/users").await.0, 403);
+    assert_eq!(seen(&none).await.0, 403);
+}
+
+#[actix_web::test]
+async fn acc_25_an_own_acl_hides_the_flag_of_a_role() {
+    let world = World::new().await;
+    // There stays another super administrator.
+    let id = account(&world.app, None, None, "second@platform.test", &["superadmin"], false).await;
+    let token = login(&world.app, "second@platform.test").await;
+    let is_super = async || world.app.get(&token, "/auth/profile").await.1["isSuperAdmin"].clone();
+    assert_eq!(is_super().await, json!(true));
+
+    let own = json!({"userId": id, "features": ["auth.users.list"], "isSuperAdmin": false});
+    let (status, answer) = world.app.put(&world.root, "/auth/users/acl", own).await;
+
+    assert_eq!(status, 200, "{answer}");
+    assert_eq!(is_super().await, json!(false));
+}

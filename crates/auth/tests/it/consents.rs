@@ -158,3 +158,24 @@ async fn acc_38_a_consent_that_was_changed_by_sql_is_noticed() {
     let again = login(&world.app, "ann@alpha.test").await;
     assert_eq!(verified(&again).await, false);
 }
+
+#[actix_web::test]
+async fn first_decisions_at_the_same_moment_are_all_taken() {
+    let world = World::new().await;
+    for round in 0..5 {
+        let body = json!({"consentType": format!("newsletter.{round}"), "isGranted": true});
+        let decisions = (0..8).map(|_| world.app.put(&world.a.token, "/auth/profile/consents", body.clone()));
+
+        let answers = futures_util::future::join_all(decisions).await;
+
+        for (status, answer) in &answers {
+            assert_eq!(
+                (*status, &answer["item"]["id"]),
+                (200, &answers[0].1["item"]["id"]),
+                "{answer}"
+            );
+            assert_eq!(answer["item"]["integrityVerified"], true);
+        }
+    }
+    assert_eq!(world.app.rows("select id from auth_consents").await.len(), 5);
+}

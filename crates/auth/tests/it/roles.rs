@@ -185,3 +185,60 @@ async fn an_idempotency_key_makes_one_role_however_often_it_is_sent() {
     assert_eq!(again.header("idempotency-replayed").as_deref(), Some("true"));
     assert_eq!(other.status, 422);
 }
+
+#[actix_web::test]
+async fn acc_30_a_role_of_an_administrator_belongs_to_its_tenant() {
+    let world = World::new().await;
+    let role = world.role("Local", &[], None).await;
+    let path = format!("/auth/roles?id={role}");
+
+    let (_, own) = world.app.get(&world.a.token, &path).await;
+    let (_, foreign) = world.app.get(&world.b.token, &path).await;
+    let elsewhere = json!({"name": "Elsewhere", "tenantId": world.b.id});
+    let (refused, _) = world.app.post(&world.a.token, "/auth/roles", elsewhere.clone()).await;
+    let (made, body) = world.app.post(&world.root, "/auth/roles", elsewhere).await;
+    let path = format!("/auth/roles?id={}", id_of(&body));
+    let (_, seen) = world.app.get(&world.b.token, &path).await;
+
+    assert_eq!(own["items"][0]["tenantId"], json!(world.a.id));
+    assert_eq!(foreign["total"], 0);
+    assert_eq!((refused, made), (403, 201));
+    assert_eq!(seen["items"][0]["tenantId"], json!(world.b.id));
+}
+
+#[actix_web::test]
+async fn acc_31_undo_needs_the_rights_that_the_caller_has_now() {
+    let features = [
+        "auth.roles.list",
+        "auth.roles.manage",
+        "auth.users.list",
+        "audit_logs.undo_self",
+    ];
+    for (lost, expected) in [
+        (None, 200),
+        (Some("auth.roles.manage"), 403),
+        (Some("auth.users.list"), 403),
+    ] {
+        let world = World::new().await;
+        let own = world.role("Manager", &features, None).await;
+        let (_, token) = world.user("manager@alpha.test", &["Manager"]).await;
+        let role = world.role("Target", &["auth.users.list"], None).await;
+        let path = format!("/auth/roles?id={role}");
+        let answer = world.app.request(Method::DELETE, &path).bearer(&token).send().await;
+        assert_eq!(answer.status, 200, "{}", answer.text());
+        let undo = json!({"undoToken": answer.operation().expect("undoable")["undoToken"]});
+        let left: Vec<&str> = features.into_iter().filter(|one| Some(*one) != lost).collect();
+        let acl = json!({"roleId": own, "features": left});
+        assert_eq!(world.app.put(&world.root, "/auth/roles/acl", acl).await.0, 200);
+
+        let (status, text) = world
+            .app
+            .post(&token, "/audit_logs/audit-logs/actions/undo", undo)
+            .await;
+
+        assert_eq!(status, expected, "{lost:?}: {text}");
+        let query = format!("select id from auth_roles where id = '{role}'");
+        let roles = world.app.rows(&query).await;
+        assert_eq!(roles.len(), usize::from(expected == 200), "{lost:?}");
+    }
+}

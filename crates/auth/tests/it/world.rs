@@ -64,8 +64,13 @@ impl World {
 
     /// Where only this many passwords wait to be hashed.
     pub(crate) async fn with_queue(places: usize) -> Self {
-        let config = CONFIG.replace("memory_kib = 8", &format!("memory_kib = 8\nqueue = {places}"));
-        let config = format!("{config}[rate_limits]\nenabled = false\n");
+        Self::replacing("memory_kib = 8", &format!("memory_kib = 8\nqueue = {places}")).await
+    }
+
+    /// With one of the settings replaced, and without limits.
+    pub(crate) async fn replacing(setting: &str, by: &str) -> Self {
+        assert!(CONFIG.contains(setting), "{setting} is set");
+        let config = format!("{}[rate_limits]\nenabled = false\n", CONFIG.replace(setting, by));
         Self::inside(builder(&[]).config(&config).build().await).await
     }
 

@@ -47,11 +47,9 @@ pub struct Json<T>(pub T);
 #[derive(Debug, Clone)]
 pub struct Created<T>(pub T);
 
-/// A redirect to a relative reference.
+/// A redirect to a relative reference, by 302 or the status that is given: `Redirect<307>`.
 #[derive(Debug, Clone)]
-pub struct Redirect {
-    /// 302 or 307.
-    pub status: StatusCode,
+pub struct Redirect<const STATUS: u16 = 302> {
     /// Path, query and fragment on this site.
     pub location: String,
 }
@@ -150,9 +148,15 @@ impl<T: Serialize + ToSchema + Send> Answer for Created<T> {
     }
 }
 
-impl Answer for Redirect {
+impl<const STATUS: u16> Answer for Redirect<STATUS> {
     fn status(&self) -> StatusCode {
-        self.status
+        const {
+            assert!(
+                matches!(STATUS, 302 | 303 | 307 | 308),
+                "a redirect has the status of one"
+            )
+        };
+        StatusCode::from_u16(STATUS).unwrap_or(StatusCode::FOUND)
     }
 
     fn to_value(&self) -> Result<Value> {
@@ -160,14 +164,14 @@ impl Answer for Redirect {
     }
 
     fn into_response(self) -> HttpResponse {
-        HttpResponse::build(self.status)
+        HttpResponse::build(self.status())
             .insert_header((LOCATION, self.location))
             .finish()
     }
 
     fn describe(operation: OperationBuilder, _schemas: &mut Schemas) -> OperationBuilder {
         operation.response(
-            "302",
+            STATUS.to_string(),
             ResponseBuilder::new().description("Redirect within the site").build(),
         )
     }

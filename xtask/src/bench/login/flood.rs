@@ -1,0 +1,221 @@
+//! Many sign-ins at once, each repeated until it is let in, beside somebody who reads its profile.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+use tokio::time::Instant;
+use uuid::Uuid;
+
+use super::{BEHIND_A_PROXY, hashing, request};
+use crate::Result;
+use crate::bench::database::{Database, EMAIL, PASSWORD};
+use crate::bench::http::{Answer, Client};
+use crate::bench::pause;
+use crate::bench::report::verdict;
+use crate::bench::server::Server;
+
+/// How long reading the profile is measured before the flood, and hashing alone.
+const QUIET: Duration = Duration::from_secs(5);
+/// Between two reads of the profile.
+const PACE: Duration = Duration::from_millis(5);
+const MIB_KIB: f64 = 1024.0;
+
+/// What the flood did.
+#[derive(Debug)]
+pub(super) struct Flood {
+    logins: usize,
+    before: Latency,
+    during: Latency,
+    idle_kib: u64,
+    peak_kib: u64,
+    statuses: BTreeMap<u16, Status>,
+    verified: f64,
+    alone: f64,
+}
+
+#[derive(Debug, Default, Clone, Copy)]
+struct Status {
+    answers: u64,
+    /// Of them, with `Retry-After`.
+    told_when: u64,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Latency {
+    p50: f64,
+    p99: f64,
+    reads: usize,
+}
+
+/// Floods a server of its own.
+pub(super) fn measure(program: &Path, work: &Path, database: &Database, tenant: Uuid, logins: usize) -> Result<Flood> {
+    // The seeded accounts get the password of the caller.
+    database.execute(&format!(
+        "update auth_users u set password_hash = c.password_hash from auth_users c \
+         where c.email_norm = '{EMAIL}' and u.tenant_id = '{tenant}' and u.password_hash = 'none'"
+    ))?;
+    database.execute("vacuum analyze auth_users")?;
+    let alone = hashing::rate(QUIET)?;
+    let server = Server::start_with(program, work, database, &[BEHIND_A_PROXY])?;
+    let token = server.log_in(EMAIL, PASSWORD)?;
+    let quiet = AtomicBool::new(true);
+    let peak = AtomicU64::new(0);
+    profile_reads(&server, &token, &quiet, Some(Duration::from_secs(1)))?;
+    let before = profile_reads(&server, &token, &quiet, Some(QUIET))?;
+    let idle_kib = server.resident_kib()?;
+    let (during, flooded) = std::thread::scope(|scope| {
+        let reader = scope.spawn(|| profile_reads(&server, &token, &quiet, None));
+        let watch = scope.spawn(|| {
+            while quiet.load(Ordering::Acquire) {
+                peak.fetch_max(server.resident_kib().unwrap_or_default(), Ordering::AcqRel);
+                pause(Duration::from_millis(20));
+            }
+        });
+        let flooded = flood(server.api(), tenant, logins);
+        quiet.store(false, Ordering::Release);
+        let _watched = watch.join();
+        (reader.join().map_err(|_| "the reader panicked"), flooded)
+    });
+    let (statuses, elapsed) = flooded?;
+    let signed_in = statuses.get(&200).map_or(0, |status| status.answers);
+    Ok(Flood {
+        logins,
+        before,
+        during: during??,
+        idle_kib,
+        peak_kib: peak.into_inner(),
+        verified: f64::from(u32::try_from(signed_in)?) / elapsed.as_secs_f64(),
+        statuses,
+        alone,
+    })
+}
+
+/// Reads the profile at a steady pace for so long, or until the flood is over.
+fn profile_reads(server: &Server, token: &str, goes_on: &AtomicBool, until: Option<Duration>) -> Result<Latency> {
+    let mut client = Client::connect(server.api())?;
+    let request = format!(
+        "GET /api/auth/profile HTTP/1.1\r\nhost: {}\r\nauthorization: Bearer {token}\r\n\r\n",
+        server.api()
+    );
+    let started = Instant::now();
+    let mut times = Vec::new();
+    while goes_on.load(Ordering::Acquire) && until.is_none_or(|until| started.elapsed() < until) {
+        let sent = Instant::now();
+        client.expect_ok(request.as_bytes())?;
+        times.push(sent.elapsed().as_secs_f64() * 1000.0);
+        pause(PACE);
+    }
+    times.sort_by(f64::total_cmp);
+    let at = |percent: usize| times.get(times.len() * percent / 100).copied().unwrap_or(f64::NAN);
+    Ok(Latency {
+        p50: at(50),
+        p99: at(99),
+        reads: times.len(),
+    })
+}
+
+type Statuses = BTreeMap<u16, Status>;
+
+fn flood(address: SocketAddr, tenant: Uuid, logins: usize) -> Result<(Statuses, Duration)> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let mut streams = Vec::new();
+        for _ in 0..logins {
+            streams.push(TcpStream::connect(address).await?);
+        }
+        let started = Instant::now();
+        let clients: Vec<_> = streams
+            .into_iter()
+            .enumerate()
+            .map(|(number, stream)| tokio::spawn(sign_in(stream, address, tenant, number)))
+            .collect();
+        let mut statuses = Statuses::new();
+        for client in clients {
+            for (status, counted) in client.await?? {
+                let sum = statuses.entry(status).or_default();
+                sum.answers += counted.answers;
+                sum.told_when += counted.told_when;
+            }
+        }
+        Ok((statuses, started.elapsed()))
+    })
+}
+
+/// One account, until it is signed in. Refused clients come back after half a second to a second, not all at the same moment.
+async fn sign_in(mut stream: TcpStream, address: SocketAddr, tenant: Uuid, number: usize) -> Result<Statuses> {
+    let body: Value = json!({
+        "email": format!("user{}@example.com", number + 1),
+        "password": PASSWORD,
+        "tenantId": tenant,
+    });
+    let mut statuses = Statuses::new();
+    loop {
+        stream.write_all(&request(address, &body)).await?;
+        let mut bytes = Vec::new();
+        let answer = loop {
+            if stream.read_buf(&mut bytes).await? == 0 {
+                return Err("the server closed the connection".into());
+            }
+            if let Some(answer) = Answer::complete(&bytes) {
+                break answer;
+            }
+        };
+        let head = String::from_utf8_lossy(&bytes[..answer.head]).to_ascii_lowercase();
+        let status = statuses.entry(answer.status).or_default();
+        status.answers += 1;
+        status.told_when += u64::from(head.contains("\r\nretry-after:"));
+        match answer.status {
+            200 => return Ok(statuses),
+            429 | 503 => tokio::time::sleep(Duration::from_millis(500 + (number as u64 * 7) % 500)).await,
+            other => {
+                let body = String::from_utf8_lossy(&bytes[answer.head..]).into_owned();
+                return Err(format!("a sign-in was answered by {other}: {body}").into());
+            }
+        }
+    }
+}
+
+impl fmt::Display for Flood {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let slower = self.during.p99 / self.before.p99;
+        let grown = f64::from(u32::try_from(self.peak_kib.saturating_sub(self.idle_kib)).unwrap_or(u32::MAX)) / MIB_KIB;
+        let share = self.verified / self.alone;
+        writeln!(f, "\n{} sign-ins at once, each until it is let in\n", self.logins)?;
+        writeln!(f, "| | measured | wanted | |\n| --- | ---: | ---: | --- |")?;
+        writeln!(
+            f,
+            "| p99 of GET /auth/profile against before | {slower:.1}x | 2x | {} |",
+            verdict(slower <= 2.0)
+        )?;
+        for (name, latency) in [("before", self.before), ("during", self.during)] {
+            let Latency { p50, p99, reads } = latency;
+            writeln!(f, "| {name}: p50, p99 of {reads} reads | {p50:.2}, {p99:.2} ms | | |")?;
+        }
+        writeln!(
+            f,
+            "| growth of memory | {grown:.1} MiB | 64 MiB | {} |",
+            verdict(grown <= 64.0)
+        )?;
+        for (status, counted) in &self.statuses {
+            let Status { answers, told_when } = counted;
+            let reached = match status {
+                200 => "",
+                _ => verdict(answers == told_when),
+            };
+            writeln!(
+                f,
+                "| answers {status}, of them with Retry-After | {answers}, {told_when} | | {reached} |"
+            )?;
+        }
+        writeln!(f, "| sign-ins per second | {:.1} | | |", self.verified)?;
+        writeln!(f, "| hashes per second of the cores alone | {:.1} | | |", self.alone)?;
+        writeln!(f, "| share | {share:.2} | 0.9 | {} |", verdict(share >= 0.9))
+    }
+}
