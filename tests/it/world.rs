@@ -9,10 +9,11 @@ use backoffice_test_support::{TestApp, TestAppBuilder};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-pub(crate) const MODULES: [&Module; 4] = [
+pub(crate) const MODULES: [&Module; 5] = [
     &backoffice_directory::MODULE,
     &backoffice_auth::MODULE,
     &backoffice_audit_logs::MODULE,
+    &backoffice_api_keys::MODULE,
     &backoffice_api_docs::MODULE,
 ];
 
@@ -35,7 +36,7 @@ pub(crate) const NO_LIMITS: &str = "[rate_limits]\nenabled = false\n";
 pub(crate) const PASSWORD: &str = "correct horse battery";
 
 /// What a user limited to one organization may do there: everything.
-const EVERYTHING: [&str; 3] = ["audit_logs.*", "auth.*", "directory.organizations.*"];
+const EVERYTHING: [&str; 4] = ["api_keys.*", "audit_logs.*", "auth.*", "directory.organizations.*"];
 
 /// An account that is signed in.
 #[derive(Debug, Clone)]

@@ -1,0 +1,176 @@
+//! Keys: made once, shown once, limited, revoked.
+
+use std::time::Duration;
+
+use actix_web::http::Method;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use crate::world::{KEYS, Key, World, id_of};
+
+const ORGANIZATIONS: &str = "/directory/organizations";
+
+fn names(body: &Value) -> Vec<String> {
+    let items = body["items"].as_array().expect("a list").iter();
+    let mut names: Vec<String> = items
+        .map(|item| item["name"].as_str().expect("a name").to_owned())
+        .collect();
+    names.sort();
+    names
+}
+
+#[actix_web::test]
+async fn acc_34_a_key_is_shown_once() {
+    let world = World::new().await;
+    let body = json!({"name": " Scanner ", "description": "Dock 4", "roles": ["admin"]});
+    let make = async || {
+        let request = world.app.request(Method::POST, KEYS).bearer(&world.a.token).json(&body);
+        request.header("Idempotency-Key", "once").send().await
+    };
+
+    let first = make().await;
+    let repeated = make().await;
+
+    let made = first.json();
+    let secret = made["secret"].as_str().expect("a key").to_owned();
+    assert_eq!((first.status, made["name"].as_str()), (201, Some("Scanner")), "{made}");
+    assert_eq!(made["keyPrefix"], secret[..11]);
+    assert_eq!(made["organizationId"], world.a.organization.to_string());
+    assert_eq!(made["roles"][0]["name"], "admin");
+    assert_eq!(first.header("cache-control").as_deref(), Some("no-store"));
+    assert_eq!(first.operation(), None, "it can't be undone");
+    let mut expected = made.clone();
+    expected["secret"] = Value::Null;
+    assert_eq!((repeated.status, repeated.json()), (201, expected));
+    let (status, list) = world.app.get(&world.a.token, KEYS).await;
+    assert_eq!((status, &list["total"]), (200, &json!(1)));
+    let item = &list["items"][0];
+    assert_eq!(item["keyPrefix"], made["keyPrefix"]);
+    assert_eq!(item["description"], "Dock 4");
+    assert_eq!(item["organizationName"], "Alpha");
+    assert!(item["createdByUserId"].is_string());
+    assert!(!list.to_string().contains(&secret));
+    let (_, log) = world.app.get(&world.a.token, "/audit_logs/audit-logs/actions").await;
+    assert!(log.to_string().contains("api_keys.key.create"), "{log}");
+    let random = &secret[12..];
+    let image = format!("{:?}", world.app.image().await);
+    assert!(!image.contains(random), "the text of a key is stored nowhere");
+}
+
+#[actix_web::test]
+async fn acc_34_a_key_of_an_organization_sees_that_branch_alone() {
+    let world = World::new().await;
+    let parent = world.organization("P", None).await;
+    let child = world.organization("C", Some(parent)).await;
+    world.organization("G", Some(child)).await;
+    let unlimited = world.role("Reader", &["directory.organizations.view"], None).await;
+    let other = world
+        .role(
+            "Elsewhere",
+            &["directory.organizations.view"],
+            Some(&[world.a.organization]),
+        )
+        .await;
+    let above = world
+        .role("Above", &["directory.organizations.view"], Some(&[parent]))
+        .await;
+
+    for (role, expected) in [(unlimited, vec!["C", "G"]), (above, vec!["C", "G"]), (other, vec![])] {
+        let key = world
+            .key(json!({"name": "K", "organizationId": child, "roles": [role]}))
+            .await;
+        let (status, body) = world.get(&key, ORGANIZATIONS).await;
+        assert_eq!(
+            (status, names(&body)),
+            (200, expected.into_iter().map(str::to_owned).collect())
+        );
+        let outside = world
+            .app
+            .request(Method::GET, ORGANIZATIONS)
+            .header("X-Api-Key", &key.secret);
+        let outside = outside.header("X-Organization-Id", &parent.to_string()).send().await;
+        assert_eq!(outside.status, 403, "{}", outside.text());
+    }
+}
+
+#[actix_web::test]
+async fn acc_34_a_role_of_super_administrators_is_refused() {
+    let world = World::new().await;
+    let (_, made) = world
+        .app
+        .post(&world.root, "/auth/roles", json!({"name": "Rooted"}))
+        .await;
+    let acl = json!({"roleId": id_of(&made), "isSuperAdmin": true});
+    assert_eq!(world.app.put(&world.root, "/auth/roles/acl", acl).await.0, 200);
+    let body = json!({"name": "K", "roles": ["Rooted"], "tenantId": world.a.id, "organizationId": null});
+
+    let (status, told) = world.app.post(&world.root, KEYS, body.clone()).await;
+    let (hidden_status, hidden) = world.app.post(&world.a.token, KEYS, body).await;
+
+    assert_eq!(status, 400);
+    assert_eq!(told["error"], "Super administrator roles cannot be given to an API key");
+    assert_eq!(
+        (hidden_status, &hidden["error"]),
+        (400, &json!("Role(s) not found: \"Rooted\""))
+    );
+}
+
+#[actix_web::test]
+async fn acc_34_what_ends_a_key_ends_it_at_once() {
+    let world = World::new().await;
+    world.app.start_background();
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    let office = world.organization("Office", None).await;
+    let make = async |body: Value| {
+        let key = world.key(body).await;
+        assert_eq!(world.get(&key, KEYS).await.0, 200);
+        assert_eq!(world.get(&key, KEYS).await.0, 200, "from the cache");
+        key
+    };
+    let revoked = make(json!({"name": "Revoked", "roles": ["admin"]})).await;
+    let expires_at = world.app.now().after(time_minutes(5));
+    let expiring = make(json!({"name": "Expiring", "roles": ["admin"], "expiresAt": expires_at})).await;
+    let closed = make(json!({"name": "Closed", "roles": ["admin"], "organizationId": office})).await;
+
+    let path = format!("{KEYS}?id={}", revoked.id);
+    let (status, body) = world.app.delete(&world.a.token, &path, Value::Null).await;
+    assert_eq!((status, body), (200, json!({"success": true})));
+    assert_eq!(world.get(&revoked, KEYS).await, (401, json!({"error": "Unauthorized"})));
+    assert_eq!(world.app.delete(&world.a.token, &path, Value::Null).await.0, 404);
+
+    let change = json!({"id": office, "isActive": false});
+    assert_eq!(world.app.put(&world.a.token, ORGANIZATIONS, change).await.0, 200);
+    assert_eq!(world.get(&closed, KEYS).await.0, 401);
+
+    assert_eq!(world.get(&expiring, KEYS).await.0, 200);
+    world.app.advance(time_minutes(5));
+    assert_eq!(world.get(&expiring, KEYS).await.0, 401);
+}
+
+fn time_minutes(minutes: i64) -> time::Duration {
+    time::Duration::minutes(minutes)
+}
+
+#[actix_web::test]
+async fn a_key_is_presented_in_either_header() {
+    let world = World::new().await;
+    let key = world.key(json!({"name": "K", "roles": ["admin"]})).await;
+    let other = Key {
+        secret: format!("{}{}", &key.secret[..12], "A".repeat(43)),
+        ..key
+    };
+
+    let by_scheme = world.app.request(Method::GET, KEYS);
+    let by_scheme = by_scheme
+        .header("Authorization", &format!("ApiKey {}", key.secret))
+        .send()
+        .await;
+    assert_eq!(by_scheme.status, 200);
+    assert_eq!(world.get(&key, KEYS).await.0, 200);
+    assert_eq!(world.get(&other, KEYS).await.0, 401, "the prefix alone opens nothing");
+    let unknown = Key {
+        id: Uuid::nil(),
+        secret: "bo_00000000_nonsense".to_owned(),
+    };
+    assert_eq!(world.get(&unknown, KEYS).await.0, 401);
+}
