@@ -1,5 +1,6 @@
 //! Two tenants of the same shape, and a super administrator above them.
 
+use backoffice_api_keys::commands::{CreateKey, KeyWanted, Place};
 use backoffice_auth::commands::{CreateRole, UpdateRoleAcl};
 use backoffice_auth::{AclInput, NewAccount, create_account};
 use backoffice_core::http::Json;
@@ -61,6 +62,8 @@ pub(crate) struct House {
     pub(crate) role: Uuid,
     /// Role with an ACL that nobody holds.
     pub(crate) spare_role: Uuid,
+    /// An API key in `other`, with `role`.
+    pub(crate) key: Uuid,
     /// Somebody in `other`, with `role`.
     pub(crate) user: Account,
     /// Somebody in `child`, without roles.
@@ -180,7 +183,9 @@ impl Maker<'_> {
             self.account(Some(tenant), Some(organization), &email, roles, false)
                 .await
         };
+        let key = self.key(tenant, other, role).await;
         House {
+            key,
             user: member(other, "user", &["Dispatcher"]).await,
             colleague: member(child, "colleague", &[]).await,
             admin: member(root, "admin", &["admin"]).await,
@@ -242,6 +247,20 @@ impl Maker<'_> {
         };
         self.run(&UpdateRoleAcl { role, input }).await;
         role
+    }
+
+    async fn key(&self, tenant: Uuid, organization: Uuid, role: Uuid) -> Uuid {
+        let wanted = KeyWanted {
+            tenant,
+            name: "Key".to_owned(),
+            description: None,
+            place: Place::Organization(organization),
+            roles: vec![role.to_string()],
+            expires_at: None,
+        };
+        let command = CreateKey::new(&self.ctx, wanted).expect("a valid key");
+        self.run(&command).await;
+        command.id
     }
 
     async fn run<C: backoffice_core::command::Command>(&self, command: &C) {

@@ -15,6 +15,7 @@ mod navigation;
 mod schema;
 mod secret;
 mod usage;
+mod values;
 
 use std::sync::Arc;
 

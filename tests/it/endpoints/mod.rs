@@ -35,6 +35,8 @@ pub(crate) enum Kind {
     Organization,
     User,
     Role,
+    /// An API key.
+    Key,
     /// A token that undoes an action.
     Token,
     /// The entry of an action that was undone.
@@ -138,6 +140,7 @@ impl Target {
             Kind::Organization => house.other.to_string(),
             Kind::User => house.user.id.to_string(),
             Kind::Role => house.role.to_string(),
+            Kind::Key => house.key.to_string(),
             Kind::Token => history.done.token.clone(),
             Kind::Undone => history.undone.log_id.to_string(),
             Kind::Variant => history.variant.to_string(),

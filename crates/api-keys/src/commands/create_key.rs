@@ -1,14 +1,14 @@
 use backoffice_auth::{Acl, RoleToHold, check_assignment, find_roles};
 use backoffice_core::command::{Class, Command, Target};
 use backoffice_core::db::Tx;
-use backoffice_core::{Feature, Result, Timestamp};
+use backoffice_core::{Feature, RequestContext, Result, Timestamp};
 use diesel::{ExpressionMethods, insert_into};
 use diesel_async::RunQueryDsl;
 use uuid::Uuid;
 
 use crate::model::{Key, KeyRoleRow};
 use crate::schema::{api_keys_key_roles as links, api_keys_keys as keys};
-use crate::{Error, NewSecret, acl, foreign};
+use crate::{Error, KeysConfig, NewSecret, acl, foreign, values};
 
 /// Where a key belongs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,6 +28,23 @@ impl Place {
             Self::Tenant => None,
         }
     }
+}
+
+/// A key to be made, as somebody describes it.
+#[derive(Debug, Clone)]
+pub struct KeyWanted {
+    /// Its tenant.
+    pub tenant: Uuid,
+    /// 1 to 120 characters, blanks around them aside.
+    pub name: String,
+    /// At most 1000 characters.
+    pub description: Option<String>,
+    /// Where it belongs.
+    pub place: Place,
+    /// Roles by id or name.
+    pub roles: Vec<String>,
+    /// In the future, and not beyond `api_keys.max_ttl`.
+    pub expires_at: Option<Timestamp>,
 }
 
 /// Makes a key. Tells the roles that it got.
@@ -98,6 +115,27 @@ impl Command for CreateKey {
 }
 
 impl CreateKey {
+    /// Checks the members and draws the key.
+    ///
+    /// # Errors
+    /// 400 that names what is wrong.
+    pub fn new(context: &RequestContext, wanted: KeyWanted) -> Result<Self> {
+        let name = values::checked_name(&wanted.name)?;
+        let description = values::checked_description(wanted.description.as_deref())?;
+        let config = context.call().provided::<KeysConfig>()?;
+        values::check_expiry(wanted.expires_at, context.now(), config.max_ttl)?;
+        Ok(Self {
+            id: context.new_id(),
+            tenant: wanted.tenant,
+            name,
+            description,
+            place: wanted.place,
+            roles: wanted.roles,
+            expires_at: wanted.expires_at,
+            secret: NewSecret::draw(context.ids()),
+        })
+    }
+
     async fn check_place(&self, tx: &mut Tx<'_>) -> Result<()> {
         let is_allowed = match self.place {
             Place::Organization(id) => foreign::is_in_scope(tx, id).await?,

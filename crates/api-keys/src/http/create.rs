@@ -1,22 +1,17 @@
 //! Making a key.
 
-use std::time::Duration;
-
 use backoffice_auth::RoleToHold;
 use backoffice_core::http::{Cookies, Created, Json, present};
-use backoffice_core::{Detail, Reach, Refusal, RequestContext, Result, Scope, Timestamp};
+use backoffice_core::{Reach, Refusal, RequestContext, Result, Scope, Timestamp};
 use garde::Validate;
 use secrecy::ExposeSecret;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use crate::commands::{CreateKey, Place};
+use crate::Error;
+use crate::commands::{CreateKey, KeyWanted, Place};
 use crate::query::keys::RoleOfKey;
-use crate::{Error, KeysConfig, NewSecret};
-
-const LONGEST_NAME: usize = 120;
-const LONGEST_DESCRIPTION: usize = 1000;
 
 /// A key to be made.
 #[derive(Debug, Deserialize, Validate, ToSchema)]
@@ -58,28 +53,21 @@ pub(super) struct KeyMade {
 
 pub(super) async fn create_api_key(ctx: RequestContext, body: Json<NewKey>) -> Result<Cookies<Created<KeyMade>>> {
     let new = body.0;
-    let name = checked_name(&new.name)?;
-    let description = checked_description(new.description.as_deref())?;
-    let config = ctx.call().provided::<KeysConfig>()?;
-    check_expiry(new.expires_at, ctx.now(), config.max_ttl)?;
     let tenant = match new.tenant_id {
         Some(tenant) => live_tenant(&ctx, tenant).await?,
         None => super::tenant(&ctx)?,
     };
     let is_selected = ctx.scope().tenant == Some(tenant);
-    let command = CreateKey {
-        id: ctx.new_id(),
+    let default = ctx.scope().write_organization.filter(|_| is_selected);
+    let wanted = KeyWanted {
         tenant,
-        name,
-        description,
-        place: place(
-            new.organization_id,
-            ctx.scope().write_organization.filter(|_| is_selected),
-        )?,
+        name: new.name,
+        description: new.description,
+        place: place(new.organization_id, default)?,
         roles: new.roles.unwrap_or_default(),
         expires_at: new.expires_at,
-        secret: NewSecret::draw(ctx.ids()),
     };
+    let command = CreateKey::new(&ctx, wanted)?;
     // Only a super administrator names a tenant other than its own; what was selected elsewhere does not narrow it there.
     let ctx = if is_selected {
         ctx
@@ -131,50 +119,4 @@ fn place(named: Option<Option<Uuid>>, default: Option<Uuid>) -> Result<Place> {
         (Some(None), _) => Ok(Place::Tenant),
         (None, None) => Err(Error::OrganizationRequired.into()),
     }
-}
-
-fn check_expiry(expires_at: Option<Timestamp>, now: Timestamp, max_ttl: Option<Duration>) -> Result<()> {
-    let refuse = |rule: String, code| Err(Error::ExpiresAt { rule, code }.into());
-    let latest = max_ttl.map(|ttl| now.after(time::Duration::try_from(ttl).unwrap_or(time::Duration::MAX)));
-    match (expires_at, latest) {
-        (Some(at), _) if at <= now => refuse("must lie in the future".to_owned(), "out_of_range"),
-        (Some(at), Some(latest)) if at > latest => refuse(format!("must be at most {latest}"), "out_of_range"),
-        (None, Some(latest)) => refuse(format!("is required, at most {latest}"), "required"),
-        _ => Ok(()),
-    }
-}
-
-fn invalid(path: &'static str, rule: String, code: &'static str) -> backoffice_core::Error {
-    Refusal::invalid(vec![Detail::new(path, rule, code)]).into()
-}
-
-fn checked_name(name: &str) -> Result<String> {
-    let name = name.trim();
-    if name.is_empty() {
-        return Err(invalid("name", "must not be blank".to_owned(), "required"));
-    }
-    if name.chars().count() > LONGEST_NAME {
-        return Err(invalid(
-            "name",
-            format!("must be at most {LONGEST_NAME} characters"),
-            "too_long",
-        ));
-    }
-    if name.chars().any(char::is_control) {
-        let rule = "must not contain control characters".to_owned();
-        return Err(invalid("name", rule, "invalid_character"));
-    }
-    Ok(name.to_owned())
-}
-
-/// A blank description is none.
-fn checked_description(description: Option<&str>) -> Result<Option<String>> {
-    let Some(text) = description.map(str::trim).filter(|text| !text.is_empty()) else {
-        return Ok(None);
-    };
-    if text.chars().count() > LONGEST_DESCRIPTION {
-        let rule = format!("must be at most {LONGEST_DESCRIPTION} characters");
-        return Err(invalid("description", rule, "too_long"));
-    }
-    Ok(Some(text.to_owned()))
 }

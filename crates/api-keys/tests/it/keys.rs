@@ -174,3 +174,174 @@ async fn a_key_is_presented_in_either_header() {
     };
     assert_eq!(world.get(&unknown, KEYS).await.0, 401);
 }
+
+#[actix_web::test]
+async fn nobody_makes_a_key_that_may_do_more_than_its_maker() {
+    let world = World::new().await;
+    let branch = world.organization("Branch", None).await;
+    world.role("Maker", &["api_keys.*"], Some(&[branch])).await;
+    world.role("Reader", &["auth.users.list"], None).await;
+    world.role("Wide", &["api_keys.view"], None).await;
+    let maker = world.user("maker@alpha.test", &["Maker"]).await;
+    let before = world.app.rows("select id from api_keys_keys").await;
+    let post = async |body: Value| world.app.post(&maker, KEYS, body).await;
+
+    let (status, body) = post(json!({"name": "K", "organizationId": branch, "roles": ["Reader"]})).await;
+    assert_eq!((status, &body["code"]), (403, &json!("grant_exceeds_rights")), "{body}");
+    assert_eq!(body["features"], json!(["auth.users.list"]));
+    for place in [
+        json!(null),
+        json!(world.a.organization),
+        json!(world.b.organization),
+        json!(Uuid::nil()),
+    ] {
+        let (status, body) = post(json!({"name": "K", "organizationId": place})).await;
+        assert_eq!(
+            (status, body),
+            (403, json!({"error": "Organization out of scope"})),
+            "{place}"
+        );
+    }
+    // Its own organization lies outside of what it is allowed, so nothing says where the key belongs.
+    let (status, body) = post(json!({"name": "K"})).await;
+    assert_eq!((status, &body["code"]), (400, &json!("organization_required")));
+    assert_eq!(world.app.rows("select id from api_keys_keys").await, before);
+
+    // A role without limit is confined by the organization of the key.
+    let (status, body) = post(json!({"name": "K", "organizationId": branch, "roles": ["Wide"]})).await;
+    assert_eq!(status, 201, "{body}");
+}
+
+#[actix_web::test]
+async fn a_key_makes_no_key_wider_than_itself() {
+    let world = World::new().await;
+    let branch = world.organization("Branch", None).await;
+    let key = world
+        .key(json!({"name": "K", "organizationId": branch, "roles": ["admin"]}))
+        .await;
+    let post = async |body: Value| {
+        let request = world.app.request(Method::POST, KEYS).header("X-Api-Key", &key.secret);
+        let response = request.json(&body).send().await;
+        (response.status, response.json())
+    };
+
+    let (status, made) = post(json!({"name": "Child", "roles": ["admin"]})).await;
+    let (wide_status, _) = post(json!({"name": "Wide", "organizationId": null})).await;
+
+    assert_eq!((status, &made["organizationId"]), (201, &json!(branch)), "{made}");
+    assert_eq!(wide_status, 403);
+    let (_, list) = world.get(&key, KEYS).await;
+    assert_eq!(names(&list), ["Child", "K"]);
+    assert_eq!(list["items"][0]["createdByUserId"], Value::Null, "no user made it");
+}
+
+#[actix_web::test]
+async fn what_is_no_key_is_refused_with_the_member_that_is_wrong() {
+    let world = World::with_config("[api_keys]\nmax_ttl = '30d'\n").await;
+    let in_days = |days: i64| world.app.now().after(time::Duration::days(days));
+    let good = json!({"name": "K", "expiresAt": in_days(30)});
+    let with = |member: &str, value: Value| {
+        let mut body = good.clone();
+        body[member] = value;
+        body
+    };
+
+    for (member, value) in [
+        ("name", json!(" ")),
+        ("name", json!("x".repeat(121))),
+        ("name", json!("a\nb")),
+        ("description", json!("x".repeat(1001))),
+        ("expiresAt", json!(world.app.now())),
+        ("expiresAt", json!(in_days(31))),
+        ("expiresAt", Value::Null),
+        ("expiresAt", json!("tomorrow")),
+        ("roles", json!(vec!["admin"; 51])),
+        ("organizationId", json!("here")),
+    ] {
+        let (status, body) = world.app.post(&world.a.token, KEYS, with(member, value.clone())).await;
+        assert_eq!(
+            (status, &body["error"]),
+            (400, &json!("Invalid input")),
+            "{member} {value}"
+        );
+        assert_eq!(body["details"][0]["path"], member, "{body}");
+    }
+    let (status, body) = world
+        .app
+        .post(&world.a.token, KEYS, with("roles", json!(["nobody"])))
+        .await;
+    assert_eq!((status, body), (400, json!({"error": "Role(s) not found: \"nobody\""})));
+    assert_eq!(world.app.post(&world.a.token, KEYS, good).await.0, 201);
+}
+
+#[actix_web::test]
+async fn acc_19_a_key_of_another_tenant_is_as_one_that_does_not_exist() {
+    let world = World::new().await;
+    let key = world.key(json!({"name": "K", "roles": ["admin"]})).await;
+    let delete = async |id: Uuid| {
+        let path = format!("{KEYS}?id={id}");
+        world.app.delete(&world.b.token, &path, Value::Null).await
+    };
+
+    let (foreign, unknown) = (delete(key.id).await, delete(Uuid::from_u128(7)).await);
+
+    assert_eq!(foreign, (404, json!({"error": "API key not found"})));
+    assert_eq!(foreign, unknown);
+    assert_eq!(world.app.get(&world.b.token, KEYS).await.1["total"], 0);
+    let body = json!({"name": "K", "tenantId": world.a.id});
+    assert_eq!(world.app.post(&world.b.token, KEYS, body).await.0, 403);
+    assert_eq!(world.get(&key, KEYS).await.0, 200);
+    for path in [KEYS.to_owned(), format!("{KEYS}?id="), format!("{KEYS}?id=7")] {
+        let (status, body) = world.app.delete(&world.a.token, &path, Value::Null).await;
+        assert_eq!((status, &body["error"]), (400, &json!("ID is required")), "{path}");
+    }
+}
+
+#[actix_web::test]
+async fn super_administrators_name_the_tenant() {
+    let world = World::new().await;
+    let key = world.key(json!({"name": "K", "roles": ["admin"]})).await;
+
+    let (status, body) = world.app.get(&world.root, KEYS).await;
+    assert_eq!((status, &body["error"]), (400, &json!("Tenant context required")));
+    let (status, body) = world.app.post(&world.root, KEYS, json!({"name": "K"})).await;
+    assert_eq!((status, &body["error"]), (400, &json!("Tenant context required")));
+    let body = json!({"name": "K", "tenantId": Uuid::from_u128(7), "organizationId": null});
+    let (status, body) = world.app.post(&world.root, KEYS, body).await;
+    assert_eq!((status, &body["error"]), (400, &json!("Tenant not found")));
+
+    let body = json!({"name": "Of B", "tenantId": world.b.id, "organizationId": null, "roles": ["admin"]});
+    let (status, made) = world.app.post(&world.root, KEYS, body).await;
+    assert_eq!((status, &made["tenantId"]), (201, &json!(world.b.id)), "{made}");
+    assert_eq!(names(&world.app.get(&world.b.token, KEYS).await.1), ["Of B"]);
+    let selected = |method, path: &str| {
+        let request = world.app.request(method, path).bearer(&world.root);
+        request.header("X-Tenant-Id", &world.b.id.to_string())
+    };
+    assert_eq!(names(&selected(Method::GET, KEYS).send().await.json()), ["Of B"]);
+    let other = format!("{KEYS}?id={}", key.id);
+    assert_eq!(selected(Method::DELETE, &other).send().await.status, 404);
+    let own = format!("{KEYS}?id={}", id_of(&made));
+    assert_eq!(selected(Method::DELETE, &own).send().await.status, 200);
+}
+
+#[actix_web::test]
+async fn a_key_that_is_not_visible_in_the_selection_is_not_listed() {
+    let world = World::new().await;
+    let branch = world.organization("Branch", None).await;
+    world.key(json!({"name": "Whole", "organizationId": null})).await;
+    world
+        .key(json!({"name": "Of the branch", "organizationId": branch}))
+        .await;
+    let list = async |search: &str, organization: &str| {
+        let path = format!("{KEYS}?search={search}");
+        let request = world.app.request(Method::GET, &path).bearer(&world.a.token);
+        names(&request.header("X-Organization-Id", organization).send().await.json())
+    };
+
+    assert_eq!(list("", "all").await, ["Of the branch", "Whole"]);
+    assert_eq!(list("", &branch.to_string()).await, ["Of the branch"]);
+    assert_eq!(list("whole", "all").await, ["Whole"]);
+    assert_eq!(list("bo_", "all").await.len(), 2);
+    assert_eq!(list("%25", "all").await, [""; 0]);
+}
