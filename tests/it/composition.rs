@@ -98,7 +98,11 @@ async fn a_module_that_is_not_enabled_has_no_table() {
     for set in sets() {
         let tables = app(set).await.tables().await;
 
-        for (module, prefix) in [("directory", "directory_"), ("auth", "auth_")] {
+        for (module, prefix) in [
+            ("directory", "directory_"),
+            ("auth", "auth_"),
+            ("api-keys", "api_keys_"),
+        ] {
             let is_enabled = set.iter().any(|one| one.name == module);
             let has_tables = tables.iter().any(|table| table.starts_with(prefix));
             assert_eq!(is_enabled, has_tables, "{prefix} in {tables:?}");

@@ -1,5 +1,6 @@
 //! Two tenants of the same shape, and a super administrator above them.
 
+use backoffice_api_keys::commands::{CreateKey, KeyWanted, Place};
 use backoffice_auth::commands::{CreateRole, UpdateRoleAcl};
 use backoffice_auth::{AclInput, NewAccount, create_account};
 use backoffice_core::http::Json;
@@ -9,10 +10,11 @@ use backoffice_test_support::{TestApp, TestAppBuilder};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-pub(crate) const MODULES: [&Module; 4] = [
+pub(crate) const MODULES: [&Module; 5] = [
     &backoffice_directory::MODULE,
     &backoffice_auth::MODULE,
     &backoffice_audit_logs::MODULE,
+    &backoffice_api_keys::MODULE,
     &backoffice_api_docs::MODULE,
 ];
 
@@ -35,7 +37,7 @@ pub(crate) const NO_LIMITS: &str = "[rate_limits]\nenabled = false\n";
 pub(crate) const PASSWORD: &str = "correct horse battery";
 
 /// What a user limited to one organization may do there: everything.
-const EVERYTHING: [&str; 3] = ["audit_logs.*", "auth.*", "directory.organizations.*"];
+const EVERYTHING: [&str; 4] = ["api_keys.*", "audit_logs.*", "auth.*", "directory.organizations.*"];
 
 /// An account that is signed in.
 #[derive(Debug, Clone)]
@@ -60,6 +62,8 @@ pub(crate) struct House {
     pub(crate) role: Uuid,
     /// Role with an ACL that nobody holds.
     pub(crate) spare_role: Uuid,
+    /// An API key in `other`, with `role`.
+    pub(crate) key: Uuid,
     /// Somebody in `other`, with `role`.
     pub(crate) user: Account,
     /// Somebody in `child`, without roles.
@@ -189,7 +193,20 @@ impl Maker<'_> {
             self.account(Some(tenant), Some(organization), &email, roles, false)
                 .await
         };
+        // Some tests leave modules out.
+        let has_keys = self
+            .app
+            .platform()
+            .modules()
+            .iter()
+            .any(|module| module.name == "api-keys");
+        let key = if has_keys {
+            self.key(tenant, other, role).await
+        } else {
+            Uuid::nil()
+        };
         House {
+            key,
             user: member(other, "user", &["Dispatcher"]).await,
             colleague: member(child, "colleague", &[]).await,
             admin: member(root, "admin", &["admin"]).await,
@@ -265,6 +282,20 @@ impl Maker<'_> {
         };
         self.run(&UpdateRoleAcl { role, input }).await;
         role
+    }
+
+    async fn key(&self, tenant: Uuid, organization: Uuid, role: Uuid) -> Uuid {
+        let wanted = KeyWanted {
+            tenant,
+            name: "Key".to_owned(),
+            description: None,
+            place: Place::Organization(organization),
+            roles: vec![role.to_string()],
+            expires_at: None,
+        };
+        let command = CreateKey::new(&self.ctx, wanted).expect("a valid key");
+        self.run(&command).await;
+        command.id
     }
 
     async fn run<C: backoffice_core::command::Command>(&self, command: &C) {

@@ -1,5 +1,7 @@
 //! The command line.
 
+#[cfg(feature = "api-keys")]
+mod api_key;
 mod config;
 mod init;
 mod inspect;
@@ -76,6 +78,9 @@ enum Command {
     /// Organizations of a tenant
     #[command(subcommand)]
     Organization(OrganizationCommand),
+    /// Keys with which programs call the API
+    #[command(subcommand)]
+    ApiKey(ApiKeyCommand),
     /// Roles
     #[command(subcommand)]
     Roles(RolesCommand),
@@ -185,6 +190,36 @@ enum OrganizationCommand {
 }
 
 #[derive(Debug, Subcommand)]
+enum ApiKeyCommand {
+    /// Make a key; it is printed this once
+    Create(NewApiKey),
+    /// Remove a key; no process accepts it any more
+    Revoke {
+        /// Its id
+        id: uuid::Uuid,
+    },
+}
+
+#[derive(Debug, Args)]
+struct NewApiKey {
+    /// Name
+    #[arg(long)]
+    name: String,
+    /// Tenant by id or name [default: the only one]
+    #[arg(long)]
+    tenant: Option<String>,
+    /// Organization by id [default: the whole tenant]
+    #[arg(long)]
+    organization: Option<uuid::Uuid>,
+    /// Role by name; may be repeated
+    #[arg(long = "role")]
+    roles: Vec<String>,
+    /// When it ends, as 2027-01-31T00:00:00Z [default: never]
+    #[arg(long, value_name = "INSTANT", value_parser = instant)]
+    expires: Option<backoffice_core::Timestamp>,
+}
+
+#[derive(Debug, Subcommand)]
 enum RolesCommand {
     /// Give the seeded roles the default grants that are new; what was taken away never returns
     Sync {
@@ -226,6 +261,10 @@ fn assignment(text: &str) -> Result<(String, String), String> {
         .ok_or_else(|| "write section.key=value".to_owned())
 }
 
+fn instant(text: &str) -> Result<backoffice_core::Timestamp, String> {
+    backoffice_core::Timestamp::parse(text).map_err(|_| "write an instant such as 2027-01-31T00:00:00Z".to_owned())
+}
+
 /// Runs the command of this process's arguments.
 pub async fn run() -> ExitCode {
     let arguments = Arguments::parse();
@@ -251,6 +290,7 @@ async fn execute(arguments: Arguments) -> Result<ExitCode> {
         Command::User(command) => user(settings, command, output).await?,
         Command::Tenant(command) => tenants(settings, command, output).await?,
         Command::Organization(command) => organizations(settings, command, output).await?,
+        Command::ApiKey(command) => api_keys(settings, command, output).await?,
         Command::Roles(command) => roles(settings, command, output).await?,
         Command::Openapi => inspect::openapi(&settings)?,
         Command::Modules => inspect::modules(&settings, output)?,
@@ -298,7 +338,7 @@ fn not_enabled(module: &str) -> Error {
     ))
 }
 
-#[cfg(not(all(feature = "directory", feature = "auth")))]
+#[cfg(not(all(feature = "directory", feature = "auth", feature = "api-keys")))]
 fn not_compiled(module: &str) -> Error {
     Error::other(format!(
         "this needs the module `{module}`, which is not compiled in; build with `--features {module}`"
@@ -313,6 +353,19 @@ async fn user(settings: Settings, command: UserCommand, output: Output) -> Resul
 #[cfg(not(feature = "auth"))]
 async fn user(_settings: Settings, _command: UserCommand, _output: Output) -> Result<()> {
     Err(not_compiled("auth"))
+}
+
+#[cfg(feature = "api-keys")]
+async fn api_keys(settings: Settings, command: ApiKeyCommand, output: Output) -> Result<()> {
+    opened(settings, "api-keys", async |host| {
+        api_key::run(host, command, output).await
+    })
+    .await
+}
+
+#[cfg(not(feature = "api-keys"))]
+async fn api_keys(_settings: Settings, _command: ApiKeyCommand, _output: Output) -> Result<()> {
+    Err(not_compiled("api-keys"))
 }
 
 #[cfg(feature = "auth")]

@@ -8,6 +8,8 @@ pub fn compiled() -> Vec<&'static Module> {
     vec![
         #[cfg(feature = "api-docs")]
         &backoffice_api_docs::MODULE,
+        #[cfg(feature = "api-keys")]
+        &backoffice_api_keys::MODULE,
         #[cfg(feature = "audit-logs")]
         &backoffice_audit_logs::MODULE,
         #[cfg(feature = "auth")]

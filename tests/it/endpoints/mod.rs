@@ -39,6 +39,8 @@ pub(crate) enum Kind {
     /// A user without a password.
     Invited,
     Role,
+    /// An API key.
+    Key,
     /// A token that undoes an action.
     Token,
     /// The entry of an action that was undone.
@@ -169,6 +171,7 @@ impl Target {
             Kind::User => house.user.id.to_string(),
             Kind::Invited => house.invited.to_string(),
             Kind::Role => house.role.to_string(),
+            Kind::Key => house.key.to_string(),
             Kind::Token => history.done.token.clone(),
             Kind::Undone => history.undone.log_id.to_string(),
             Kind::Variant => history.variant.to_string(),

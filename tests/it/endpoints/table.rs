@@ -8,6 +8,7 @@ use crate::call::{Call, Place};
 use crate::history::{ACCESS, ACTIONS, EXPORT, REDO, UNDO};
 use crate::world::PASSWORD;
 
+const KEYS: &str = "/api_keys/keys";
 const ORGANIZATIONS: &str = "/directory/organizations";
 const RESEND_INVITE: &str = "/auth/users/resend-invite";
 const ROLES: &str = "/auth/roles";
@@ -26,6 +27,7 @@ pub(crate) fn table() -> Vec<Entry> {
     table.extend(roles());
     table.extend(users());
     table.extend(sidebar());
+    table.extend(keys());
     table.extend(directory());
     table.extend(actions());
     table
@@ -297,6 +299,33 @@ fn sidebar() -> Vec<Entry> {
 
 fn variant(history: &History) -> String {
     format!("{VARIANTS}/{}", history.variant)
+}
+
+fn keys() -> Vec<Entry> {
+    vec![
+        entry(Method::GET, KEYS, [], |_, _| {
+            Call::get(KEYS).with_query("search", "bo_")
+        }),
+        entry(
+            Method::POST,
+            KEYS,
+            [
+                // One that is out of scope and one that does not exist are both refused by 403, in the same words.
+                at(Place::Body("organizationId"), Kind::Organization),
+                at(Place::BodyList("roles"), Kind::Role),
+            ],
+            |house, _| {
+                Call::post(
+                    KEYS,
+                    json!({"name": "Made", "description": "Of the dock", "organizationId": house.child, "roles": ["Local"],
+                        "expiresAt": "2030-01-01T00:00:00Z"}),
+                )
+            },
+        ),
+        entry(Method::DELETE, KEYS, [at(Place::Query("id"), Kind::Key)], |house, _| {
+            Call::delete(KEYS, house.key)
+        }),
+    ]
 }
 
 fn directory() -> Vec<Entry> {

@@ -13,6 +13,7 @@ const NUMBERS: &[(&str, &str)] = &[
     ("directory", "0100"),
     ("auth", "0200"),
     ("audit-logs", "0300"),
+    ("api-keys", "0400"),
 ];
 
 /// One migration: `migrations/<module>/<version>_<name>`.

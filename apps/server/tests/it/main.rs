@@ -1,5 +1,7 @@
 //! The program as its callers see it.
 
+#[cfg(feature = "api-keys")]
+mod api_keys;
 mod configuration;
 #[cfg(feature = "auth")]
 mod crash;

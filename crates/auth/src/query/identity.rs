@@ -93,16 +93,29 @@ pub(crate) async fn of_session(
         tenant: row.tenant_id,
         organization: row.organization_id,
         rights,
-        roles: roles
-            .into_iter()
-            .map(|role| HeldRole {
-                id: role.id,
-                name: role.name,
-            })
-            .collect(),
+        roles: roles.into_iter().map(HeldRole::from).collect(),
         session: Some(row.session),
     };
     Ok(Some((identity, row.expires_at)))
+}
+
+/// What these roles grant when their super-administrator flags are left aside.
+pub(crate) fn without_super_admin(roles: Value) -> Result<(Rights, Vec<HeldRole>)> {
+    let mut roles: Vec<AclOf> = serde_json::from_value(roles)?;
+    for role in &mut roles {
+        role.is_super_admin = None;
+    }
+    let rights = merged(&roles);
+    Ok((rights, roles.into_iter().map(HeldRole::from).collect()))
+}
+
+impl From<AclOf> for HeldRole {
+    fn from(role: AclOf) -> Self {
+        Self {
+            id: role.id,
+            name: role.name,
+        }
+    }
 }
 
 /// The union of ACLs. One without features and flag adds nothing, its organizations included.
@@ -154,6 +167,21 @@ mod tests {
 
         assert_eq!(rights.organizations, None);
         assert_eq!(rights.grants.len(), 2);
+    }
+
+    #[test]
+    fn the_flag_of_a_super_administrator_can_be_left_aside() {
+        let roles = serde_json::json!([
+            {"id": Uuid::from_u128(1), "name": "Root", "isSuperAdmin": true, "features": [], "organizations": null},
+            {"id": Uuid::from_u128(2), "name": "Clerk", "features": ["a.b"], "organizations": [Uuid::from_u128(9)]},
+            {"id": Uuid::from_u128(3), "name": "Bare", "features": null, "organizations": null},
+        ]);
+
+        let (rights, held) = without_super_admin(roles).expect("roles");
+
+        assert!(!rights.is_super_admin);
+        assert_eq!(rights.organizations, Some([Uuid::from_u128(9)].into()));
+        assert_eq!(held.len(), 3);
     }
 
     #[test]

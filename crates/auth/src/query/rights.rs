@@ -1,5 +1,7 @@
 //! Access control lists that count for somebody.
 
+use std::collections::HashMap;
+
 use backoffice_core::Result;
 use backoffice_core::db::Tx;
 use backoffice_core::ids::PLATFORM_TENANT;
@@ -21,6 +23,11 @@ fn role_acl(row: RoleAclRow) -> Acl {
 
 /// The ACLs of these roles, in the transaction's tenant or global.
 pub(crate) async fn acls_of(tx: &mut Tx<'_>, roles: &[Uuid]) -> Result<Vec<Acl>> {
+    Ok(acls_by_role(tx, roles).await?.into_values().collect())
+}
+
+/// The same, by role.
+pub(crate) async fn acls_by_role(tx: &mut Tx<'_>, roles: &[Uuid]) -> Result<HashMap<Uuid, Acl>> {
     let tenant = tx.tenant();
     let rows: Vec<RoleAclRow> = auth_role_acls::table
         .filter(auth_role_acls::tenant_id.eq_any([tenant, PLATFORM_TENANT]))
@@ -28,7 +35,7 @@ pub(crate) async fn acls_of(tx: &mut Tx<'_>, roles: &[Uuid]) -> Result<Vec<Acl>>
         .select(RoleAclRow::as_select())
         .load(tx.conn())
         .await?;
-    Ok(rows.into_iter().map(role_acl).collect())
+    Ok(rows.into_iter().map(|row| (row.role_id, role_acl(row))).collect())
 }
 
 /// The ACLs of a user's roles.

@@ -8,7 +8,7 @@ use super::tenant_parameter::not_authorized;
 use crate::context::Call;
 use crate::db::Connection;
 use crate::error::{Error, Refusal, Result};
-use crate::identity::{Identity, OrganizationTree};
+use crate::identity::{ActorKind, Identity, OrganizationTree};
 use crate::ids::PLATFORM_TENANT;
 use crate::scope::{Reach, Scope};
 
@@ -138,13 +138,26 @@ impl Resolver<'_> {
         }
     }
 
+    /// The organization beyond which the caller never reaches, whatever its roles say: that of an API key. When they set no limit, the
+    /// identity lists it itself.
+    fn confined_to(&self) -> Option<Uuid> {
+        self.identity
+            .organization
+            .filter(|_| self.identity.kind == ActorKind::ApiKey)
+    }
+
     async fn allowed(&mut self, scope: &Scope) -> Result<Option<Vec<Uuid>>> {
         match &self.identity.rights.organizations {
             _ if self.identity.rights.is_super_admin => Ok(None),
             None => Ok(None),
             Some(listed) => {
                 let listed: Vec<Uuid> = listed.iter().copied().collect();
-                self.tree.expand(self.connection, scope.tenant, &listed).await.map(Some)
+                let mut allowed = self.tree.expand(self.connection, scope.tenant, &listed).await?;
+                if let Some(own) = self.confined_to() {
+                    let own = self.tree.expand(self.connection, scope.tenant, &[own]).await?;
+                    allowed.retain(|id| own.contains(id));
+                }
+                Ok(Some(allowed))
             }
         }
     }

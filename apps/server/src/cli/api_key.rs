@@ -1,0 +1,51 @@
+//! `api-key`.
+
+use backoffice_api_keys::commands::{CreateKey, DeleteKey, KeyWanted, Place};
+use backoffice_core::RequestContext;
+use backoffice_core::http::Json;
+use secrecy::ExposeSecret;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::output::Output;
+use super::tenant::find_tenant;
+use super::{ApiKeyCommand, NewApiKey};
+use crate::Result;
+use crate::host::Host;
+
+/// Runs the command.
+pub(super) async fn run(host: &Host, command: ApiKeyCommand, output: Output) -> Result<()> {
+    let context = host.context();
+    match command {
+        ApiKeyCommand::Create(wanted) => create(&context, wanted, output).await,
+        ApiKeyCommand::Revoke { id } => revoke(&context, id, output).await,
+    }
+}
+
+async fn create(context: &RequestContext, wanted: NewApiKey, output: Output) -> Result<()> {
+    let wanted = KeyWanted {
+        tenant: find_tenant(context, wanted.tenant.as_deref()).await?,
+        name: wanted.name,
+        description: None,
+        place: wanted.organization.map_or(Place::Tenant, Place::Organization),
+        roles: wanted.roles,
+        expires_at: wanted.expires,
+    };
+    let command = CreateKey::new(context, wanted)?;
+    context.execute(&command, |_| Json(Value::Null)).await?;
+    let secret = command.secret.text.expose_secret();
+    output.print(
+        &format!(
+            "API key {}: {}\nkey, shown this once: {secret}",
+            command.name, command.id
+        ),
+        &json!({"id": command.id, "name": command.name, "secret": secret}),
+    );
+    Ok(())
+}
+
+async fn revoke(context: &RequestContext, id: Uuid, output: Output) -> Result<()> {
+    context.execute(&DeleteKey { id }, |()| Json(Value::Null)).await?;
+    output.print(&format!("API key {id} is revoked"), &json!({"id": id}));
+    Ok(())
+}

@@ -1,0 +1,95 @@
+//! Knows API keys.
+
+use std::sync::Arc;
+
+use backoffice_auth::Accounts;
+use backoffice_core::identity::{ActorKind, Authenticator, Credential, Identity};
+use backoffice_core::{Result, Runtime, Scope, Timestamp};
+use futures_util::future::BoxFuture;
+use subtle::ConstantTimeEq;
+use time::Duration;
+
+use crate::query::identity::{Candidate, candidates};
+use crate::secret::Presented;
+use crate::usage::Usage;
+
+/// Longer than any identity is remembered.
+const NO_END: Duration = Duration::days(1);
+/// Stands in for the hash of a key that does not exist, so that the comparison is made all the same.
+const DUMMY: [u8; 32] = [0; 32];
+
+/// The authenticator of `X-Api-Key` and `Authorization: ApiKey`.
+pub(crate) struct Keys {
+    accounts: Arc<Accounts>,
+    usage: Usage,
+}
+
+impl Keys {
+    pub(crate) fn new(accounts: Arc<Accounts>) -> Self {
+        Self {
+            accounts,
+            usage: Usage::new(),
+        }
+    }
+
+    async fn find(&self, runtime: &Runtime, key: &Presented<'_>, now: Timestamp) -> Result<Option<Arc<Identity>>> {
+        let cache = self.accounts.identities();
+        let cached = cache
+            .find(key.cache_id(), now)
+            .filter(|identity| identity.kind == ActorKind::ApiKey);
+        if cached.is_some() {
+            return Ok(cached);
+        }
+        let reading = cache.start_reading();
+        // The tenant is not known before the key is.
+        let connection = runtime.database.read_briefly(&Scope::system()).await?;
+        let Some(found) = matching(candidates(&connection, key.prefix, now).await?, &key.hash) else {
+            return Ok(None);
+        };
+        let expires_at = found.expires_at.unwrap_or_else(|| now.after(NO_END));
+        let identity = Arc::new(found.into_identity()?);
+        cache.remember(reading, key.cache_id(), &identity, expires_at);
+        Ok(Some(identity))
+    }
+}
+
+/// The usable one with this hash. Every candidate is compared, and one at least.
+fn matching(candidates: Vec<Candidate>, hash: &[u8; 32]) -> Option<Candidate> {
+    let mut found = None;
+    if candidates.is_empty() {
+        let _never: bool = DUMMY.ct_eq(hash).into();
+    }
+    for candidate in candidates {
+        if bool::from(candidate.key_hash.as_slice().ct_eq(hash.as_slice())) && candidate.is_usable {
+            found = Some(candidate);
+        }
+    }
+    found
+}
+
+impl Authenticator for Keys {
+    fn accepts(&self, credential: Credential<'_>) -> bool {
+        matches!(credential, Credential::ApiKey(_))
+    }
+
+    fn authenticate<'a>(
+        &'a self,
+        runtime: &'a Runtime,
+        credential: Credential<'a>,
+        now: Timestamp,
+    ) -> BoxFuture<'a, Result<Option<Arc<Identity>>>> {
+        Box::pin(async move {
+            let Credential::ApiKey(text) = credential else {
+                return Ok(None);
+            };
+            let Some(key) = Presented::read(text) else {
+                return Ok(None);
+            };
+            let identity = self.find(runtime, &key, now).await?;
+            if let Some(identity) = &identity {
+                self.usage.note(runtime, identity, now);
+            }
+            Ok(identity)
+        })
+    }
+}

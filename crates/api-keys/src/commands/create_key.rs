@@ -1,0 +1,210 @@
+use backoffice_auth::{Acl, RoleToHold, check_assignment, find_roles};
+use backoffice_core::command::{Class, Command, Target};
+use backoffice_core::db::Tx;
+use backoffice_core::{Feature, RequestContext, Result, Timestamp};
+use diesel::{ExpressionMethods, insert_into};
+use diesel_async::RunQueryDsl;
+use uuid::Uuid;
+
+use crate::model::{Key, KeyRoleRow};
+use crate::schema::{api_keys_key_roles as links, api_keys_keys as keys};
+use crate::{Error, KeysConfig, NewSecret, acl, foreign, values};
+
+/// Where a key belongs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// This organization and those below it.
+    Organization(Uuid),
+    /// The whole tenant.
+    Tenant,
+}
+
+impl Place {
+    /// The organization.
+    #[must_use]
+    pub fn organization(self) -> Option<Uuid> {
+        match self {
+            Self::Organization(id) => Some(id),
+            Self::Tenant => None,
+        }
+    }
+}
+
+/// A key to be made, as somebody describes it.
+#[derive(Debug, Clone)]
+pub struct KeyWanted {
+    /// Its tenant.
+    pub tenant: Uuid,
+    /// 1 to 120 characters, blanks around them aside.
+    pub name: String,
+    /// At most 1000 characters.
+    pub description: Option<String>,
+    /// Where it belongs.
+    pub place: Place,
+    /// Roles by id or name.
+    pub roles: Vec<String>,
+    /// In the future, and not beyond `api_keys.max_ttl`.
+    pub expires_at: Option<Timestamp>,
+}
+
+/// Makes a key. Tells the roles that it got.
+#[derive(Debug, Clone)]
+pub struct CreateKey {
+    /// Its id.
+    pub id: Uuid,
+    /// Its tenant.
+    pub tenant: Uuid,
+    /// Its name, trimmed.
+    pub name: String,
+    /// What it is for.
+    pub description: Option<String>,
+    /// Where it belongs.
+    pub place: Place,
+    /// Roles by id or name.
+    pub roles: Vec<String>,
+    /// When it ends.
+    pub expires_at: Option<Timestamp>,
+    /// The key itself.
+    pub secret: NewSecret,
+}
+
+impl Command for CreateKey {
+    const ID: &'static str = "api_keys.key.create";
+    const CLASS: Class = Class::Create;
+    const LABEL: &'static str = "Create API key";
+    const FEATURES: &'static [Feature] = &[acl::CREATE];
+    const UNDOABLE: bool = false;
+    type Entity = Key;
+    type Output = Vec<RoleToHold>;
+
+    fn target(&self) -> Target {
+        Target::New {
+            tenant: self.tenant,
+            id: self.id,
+        }
+    }
+
+    async fn apply(&self, tx: &mut Tx<'_>) -> Result<Vec<RoleToHold>> {
+        self.check_place(tx).await?;
+        let roles = find_roles(tx, &self.roles).await?;
+        self.check_roles(tx, &roles).await?;
+        self.insert(tx).await?;
+        tx.wrote_secret("keyHash");
+        let now = tx.now();
+        let held: Vec<KeyRoleRow> = roles
+            .iter()
+            .map(|role| KeyRoleRow {
+                tenant_id: self.tenant,
+                id: tx.new_id(),
+                key_id: self.id,
+                role_tenant_id: role.tenant_id,
+                role_id: role.id,
+                created_at: now,
+                updated_at: now,
+            })
+            .collect();
+        if !held.is_empty() {
+            insert_into(links::table)
+                .values(&held)
+                .execute(tx.conn())
+                .await
+                .map_err(|error| self.role_is_gone(error.into()))?;
+        }
+        Ok(roles)
+    }
+}
+
+impl CreateKey {
+    /// Checks the members and draws the key.
+    ///
+    /// # Errors
+    /// 400 that names what is wrong.
+    pub fn new(context: &RequestContext, wanted: KeyWanted) -> Result<Self> {
+        let name = values::checked_name(&wanted.name)?;
+        let description = values::checked_description(wanted.description.as_deref())?;
+        let config = context.call().provided::<KeysConfig>()?;
+        values::check_expiry(wanted.expires_at, context.now(), config.max_ttl)?;
+        Ok(Self {
+            id: context.new_id(),
+            tenant: wanted.tenant,
+            name,
+            description,
+            place: wanted.place,
+            roles: wanted.roles,
+            expires_at: wanted.expires_at,
+            secret: NewSecret::draw(context.ids()),
+        })
+    }
+
+    async fn check_place(&self, tx: &mut Tx<'_>) -> Result<()> {
+        let is_allowed = match self.place {
+            Place::Organization(id) => foreign::is_in_scope(tx, id).await?,
+            // Beside a selected organization nothing is made.
+            Place::Tenant => tx.scope().organizations.is_none(),
+        };
+        if is_allowed {
+            Ok(())
+        } else {
+            Err(Error::OrganizationOutOfScope.into())
+        }
+    }
+
+    /// A key never has more rights than who makes it.
+    async fn check_roles(&self, tx: &mut Tx<'_>, roles: &[RoleToHold]) -> Result<()> {
+        if roles.iter().any(|role| role.acl.is_super_admin) {
+            return Err(Error::SuperAdminRole.into());
+        }
+        for role in roles {
+            let granted = match self.place {
+                Place::Tenant => role.acl.clone(),
+                // Whatever the role says, the key stays in its organization.
+                Place::Organization(id) => Acl {
+                    organizations: Some(vec![id]),
+                    ..role.acl.clone()
+                },
+            };
+            check_assignment(tx, &granted).await?;
+        }
+        Ok(())
+    }
+
+    async fn insert(&self, tx: &mut Tx<'_>) -> Result<()> {
+        let (now, creator) = (tx.now(), tx.context().identity());
+        insert_into(keys::table)
+            .values((
+                keys::tenant_id.eq(self.tenant),
+                keys::id.eq(self.id),
+                keys::name.eq(&self.name),
+                keys::description.eq(&self.description),
+                keys::organization_id.eq(self.place.organization()),
+                keys::key_prefix.eq(&self.secret.prefix),
+                keys::key_hash.eq(self.secret.hash.as_slice()),
+                keys::expires_at.eq(self.expires_at),
+                keys::created_by_kind.eq(creator.kind.as_str()),
+                keys::created_by_id.eq(creator.id),
+                keys::created_at.eq(now),
+                keys::updated_at.eq(now),
+            ))
+            .execute(tx.conn())
+            .await
+            .map_err(|error| prefix_is_taken(error.into()))?;
+        Ok(())
+    }
+
+    /// A role can be removed while a key is made that is to hold it.
+    fn role_is_gone(&self, error: backoffice_core::Error) -> backoffice_core::Error {
+        match error.violated_constraint() {
+            Some("api_keys_key_roles_role_tenant_id_role_id_fkey") => {
+                backoffice_auth::Error::RolesNotFound(self.roles.clone()).into()
+            }
+            _ => error,
+        }
+    }
+}
+
+fn prefix_is_taken(error: backoffice_core::Error) -> backoffice_core::Error {
+    match error.violated_constraint() {
+        Some("api_keys_keys_tenant_id_key_prefix_key") => Error::PrefixTaken.into(),
+        _ => error,
+    }
+}

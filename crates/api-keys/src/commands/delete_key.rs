@@ -1,0 +1,32 @@
+use backoffice_core::command::{Class, Command, Entity, Target};
+use backoffice_core::db::Tx;
+use backoffice_core::{Feature, Result};
+use uuid::Uuid;
+
+use crate::acl;
+use crate::model::Key;
+
+/// Removes a key with its role links; it opens nothing any more, on no node.
+#[derive(Debug, Clone)]
+pub struct DeleteKey {
+    /// The key.
+    pub id: Uuid,
+}
+
+impl Command for DeleteKey {
+    const ID: &'static str = "api_keys.key.delete";
+    const CLASS: Class = Class::Delete;
+    const LABEL: &'static str = "Delete API key";
+    const FEATURES: &'static [Feature] = &[acl::DELETE];
+    const UNDOABLE: bool = false;
+    type Entity = Key;
+    type Output = ();
+
+    fn target(&self) -> Target {
+        Target::Existing(self.id)
+    }
+
+    async fn apply(&self, tx: &mut Tx<'_>) -> Result<()> {
+        Key::remove(tx, &[self.id]).await
+    }
+}

@@ -1,0 +1,7 @@
+//! The changes that can be made to keys.
+
+mod create_key;
+mod delete_key;
+
+pub use create_key::{CreateKey, KeyWanted, Place};
+pub use delete_key::DeleteKey;

@@ -1,0 +1,122 @@
+//! Making a key.
+
+use backoffice_auth::RoleToHold;
+use backoffice_core::http::{Cookies, Created, Json, present};
+use backoffice_core::{Reach, Refusal, RequestContext, Result, Scope, Timestamp};
+use garde::Validate;
+use secrecy::ExposeSecret;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+use crate::Error;
+use crate::commands::{CreateKey, KeyWanted, Place};
+use crate::query::keys::RoleOfKey;
+
+/// A key to be made.
+#[derive(Debug, Deserialize, Validate, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[garde(allow_unvalidated)]
+pub(super) struct NewKey {
+    /// 1 to 120 characters.
+    name: String,
+    /// At most 1000 characters.
+    description: Option<String>,
+    /// Super administrators: the tenant, by default the selected one. Others: their own.
+    tenant_id: Option<Uuid>,
+    /// By default where the request writes; null makes a key of the whole tenant.
+    #[serde(default, deserialize_with = "present")]
+    #[schema(value_type = Option<Uuid>)]
+    organization_id: Option<Option<Uuid>>,
+    /// Roles by id or name.
+    #[garde(length(max = 50))]
+    roles: Option<Vec<String>>,
+    /// In the future; null or absent = never.
+    expires_at: Option<Timestamp>,
+}
+
+/// The key that was made.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct KeyMade {
+    id: Uuid,
+    name: String,
+    /// The first 11 characters of the key.
+    key_prefix: String,
+    /// The whole key, shown this once; null when the request is repeated with its `Idempotency-Key`.
+    secret: Option<String>,
+    tenant_id: Uuid,
+    organization_id: Option<Uuid>,
+    roles: Vec<RoleOfKey>,
+    expires_at: Option<Timestamp>,
+}
+
+pub(super) async fn create_api_key(ctx: RequestContext, body: Json<NewKey>) -> Result<Cookies<Created<KeyMade>>> {
+    let new = body.0;
+    let tenant = match new.tenant_id {
+        Some(tenant) => live_tenant(&ctx, tenant).await?,
+        None => super::tenant(&ctx)?,
+    };
+    let is_selected = ctx.scope().tenant == Some(tenant);
+    let default = ctx.scope().write_organization.filter(|_| is_selected);
+    let wanted = KeyWanted {
+        tenant,
+        name: new.name,
+        description: new.description,
+        place: place(new.organization_id, default)?,
+        roles: new.roles.unwrap_or_default(),
+        expires_at: new.expires_at,
+    };
+    let command = CreateKey::new(&ctx, wanted)?;
+    // Only a super administrator names a tenant other than its own; what was selected elsewhere does not narrow it there.
+    let ctx = if is_selected {
+        ctx
+    } else {
+        ctx.with_scope(Scope::new(Reach::All, Some(tenant)))
+    };
+    let answer = |roles: Vec<RoleToHold>| Cookies {
+        answer: Created(made(&command, roles)),
+        cookies: Vec::new(),
+    };
+    ctx.execute(&command, answer).await
+}
+
+fn made(command: &CreateKey, roles: Vec<RoleToHold>) -> KeyMade {
+    let role = |role: RoleToHold| RoleOfKey {
+        id: role.id,
+        name: Some(role.name),
+    };
+    KeyMade {
+        id: command.id,
+        name: command.name.clone(),
+        key_prefix: command.secret.prefix.clone(),
+        secret: Some(command.secret.text.expose_secret().to_owned()),
+        tenant_id: command.tenant,
+        organization_id: command.place.organization(),
+        roles: roles.into_iter().map(role).collect(),
+        expires_at: command.expires_at,
+    }
+}
+
+async fn live_tenant(ctx: &RequestContext, tenant: Uuid) -> Result<Uuid> {
+    if !tenant.is_nil() {
+        if ctx.identity().tenant == tenant {
+            return Ok(tenant);
+        }
+        let mut connection = ctx.read().await?;
+        if let Some(tree) = ctx.platform().provided().organizations()
+            && tree.tenant_is_live(&mut connection, tenant).await?
+        {
+            return Ok(tenant);
+        }
+    }
+    Err(Refusal::bad_request("Tenant not found").into())
+}
+
+fn place(named: Option<Option<Uuid>>, default: Option<Uuid>) -> Result<Place> {
+    match (named, default) {
+        (Some(Some(id)), _) | (None, Some(id)) => Ok(Place::Organization(id)),
+        (Some(None), _) => Ok(Place::Tenant),
+        (None, None) => Err(Error::OrganizationRequired.into()),
+    }
+}

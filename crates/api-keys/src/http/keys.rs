@@ -1,0 +1,114 @@
+//! The list of keys, and the end of one.
+
+use backoffice_core::access_log::{AccessType, Record};
+use backoffice_core::http::{Json, Query};
+use backoffice_core::list::{Page, PageQuery, search_pattern};
+use backoffice_core::{Detail, Refusal, RequestContext, Result, Timestamp};
+use garde::Validate;
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+use uuid::Uuid;
+
+use crate::commands::DeleteKey;
+use crate::query;
+use crate::query::keys::{KeyLine, RoleOfKey};
+
+/// Parameters of the list of keys.
+#[derive(Debug, Deserialize, Validate, IntoParams)]
+#[serde(rename_all = "camelCase")]
+#[into_params(parameter_in = Query)]
+#[garde(allow_unvalidated)]
+pub(super) struct KeyQuery {
+    /// Substring of name or prefix.
+    search: Option<String>,
+    /// Page number from 1.
+    #[param(minimum = 1, default = 1)]
+    page: Option<u32>,
+    /// Rows of a page.
+    #[param(minimum = 1, maximum = 100, default = 50)]
+    page_size: Option<u32>,
+}
+
+/// A key of the list.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct KeyItem {
+    id: Uuid,
+    name: String,
+    description: Option<String>,
+    /// The first 11 characters of the key.
+    key_prefix: String,
+    /// Null for a key of the whole tenant.
+    organization_id: Option<Uuid>,
+    organization_name: Option<String>,
+    roles: Vec<RoleOfKey>,
+    /// Exact to a minute.
+    last_used_at: Option<Timestamp>,
+    /// Null for a key without an end.
+    expires_at: Option<Timestamp>,
+    /// Null when no user made it.
+    created_by_user_id: Option<Uuid>,
+    created_at: Timestamp,
+    updated_at: Timestamp,
+    #[serde(skip)]
+    tenant_id: Uuid,
+}
+
+fn item(line: KeyLine) -> Result<KeyItem> {
+    Ok(KeyItem {
+        roles: line.roles()?,
+        id: line.id,
+        name: line.name,
+        description: line.description,
+        key_prefix: line.key_prefix,
+        organization_id: line.organization_id,
+        organization_name: line.organization_name,
+        last_used_at: line.last_used_at,
+        expires_at: line.expires_at,
+        created_by_user_id: line.created_by_id.filter(|_| line.created_by_kind == "user"),
+        created_at: line.created_at,
+        updated_at: line.updated_at,
+        tenant_id: line.tenant_id,
+    })
+}
+
+pub(super) async fn list_api_keys(ctx: RequestContext, query: Query<KeyQuery>) -> Result<Json<Page<KeyItem>>> {
+    let query = query.0;
+    let window = PageQuery::new(query.page, query.page_size).window()?;
+    let pattern = search_pattern(query.search.as_deref())?;
+    let tenant = super::tenant(&ctx)?;
+    let connection = ctx.read().await?;
+    let page = query::keys::list(&connection, ctx.scope(), tenant, pattern.as_deref(), window).await?;
+    let page = page.try_map(item)?;
+    let record = |key: &KeyItem| Record::new(key.id, Some(key.tenant_id)).of(key.organization_id);
+    ctx.log_reads(&connection, AccessType::List, &page.items, record)
+        .await?;
+    Ok(Json(page))
+}
+
+/// The key to remove.
+#[derive(Debug, Deserialize, Validate, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[garde(allow_unvalidated)]
+pub(super) struct KeyId {
+    /// Its id.
+    id: Option<String>,
+}
+
+/// A key that is gone.
+#[derive(Debug, Clone, Copy, Serialize, ToSchema)]
+pub(super) struct Deleted {
+    /// Always true.
+    success: bool,
+}
+
+pub(super) async fn delete_api_key(ctx: RequestContext, query: Query<KeyId>) -> Result<Json<Deleted>> {
+    let given = query.0.id.as_deref().and_then(|id| id.trim().parse().ok());
+    let Some(id) = given else {
+        return Err(Refusal::bad_request("ID is required")
+            .detail(Detail::new("id", "must be a UUID", "invalid_value"))
+            .into());
+    };
+    ctx.execute(&DeleteKey { id }, |()| Json(Deleted { success: true }))
+        .await
+}

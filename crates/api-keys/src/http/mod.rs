@@ -1,0 +1,39 @@
+//! The endpoints.
+
+mod create;
+mod keys;
+
+use backoffice_core::http::{Routes, requires};
+use backoffice_core::ids::PLATFORM_TENANT;
+use backoffice_core::{Refusal, RequestContext, Result};
+use uuid::Uuid;
+
+use crate::acl;
+
+const KEYS: &str = "/api_keys/keys";
+
+pub(crate) fn routes(routes: &mut Routes) {
+    routes
+        .get(KEYS, requires(&[acl::VIEW]), keys::list_api_keys)
+        .about("List the API keys of a tenant")
+        .reads("api_keys.key");
+    routes
+        .post(KEYS, requires(&[acl::CREATE]), create::create_api_key)
+        .about("Make an API key; the answer is the only one that shows it")
+        .one_time(&["secret"])
+        .refuses(&[409, 422]);
+    routes
+        .delete(KEYS, requires(&[acl::DELETE]), keys::delete_api_key)
+        .about("Remove an API key; it opens nothing any more")
+        .refuses(&[404, 409, 422]);
+}
+
+/// The tenant whose keys the request is about: one that has keys, so not the platform.
+fn tenant(ctx: &RequestContext) -> Result<Uuid> {
+    match ctx.tenant()? {
+        PLATFORM_TENANT => Err(Refusal::bad_request("Tenant context required")
+            .code("tenant_required")
+            .into()),
+        tenant => Ok(tenant),
+    }
+}

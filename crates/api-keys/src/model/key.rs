@@ -1,0 +1,160 @@
+//! Keys. Role links are part of a key. A deleted key stays as a tombstone that opens nothing.
+
+use std::collections::BTreeSet;
+
+use backoffice_auth::{Subject, revoke};
+use backoffice_core::command::{Depth, Entity, Field, Located, Snapshot, Snapshots, Transition};
+use backoffice_core::db::Tx;
+use backoffice_core::{Error, Result, Timestamp};
+use diesel::{ExpressionMethods, Insertable, QueryDsl, Queryable, Selectable, SelectableHelper};
+use diesel_async::RunQueryDsl;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use uuid::Uuid;
+
+use crate::query;
+use crate::schema::{api_keys_key_roles as links, api_keys_keys as keys};
+
+const LINK_KIND: &str = "api_keys.key_role";
+
+/// A row of `api_keys_keys` without its secret.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Queryable, Selectable)]
+#[diesel(table_name = keys, check_for_backend(diesel::pg::Pg))]
+#[serde(rename_all = "camelCase")]
+pub struct KeyRow {
+    /// Its tenant.
+    pub tenant_id: Uuid,
+    /// Its id.
+    pub id: Uuid,
+    /// Its name.
+    pub name: String,
+    /// What it is for.
+    pub description: Option<String>,
+    /// Its organization; `None` = the whole tenant.
+    pub organization_id: Option<Uuid>,
+    /// The part of the key that may be shown.
+    pub key_prefix: String,
+    /// When it ends.
+    pub expires_at: Option<Timestamp>,
+    /// When it was last used.
+    pub last_used_at: Option<Timestamp>,
+    /// What made it: `user`, `api_key` or `system`.
+    pub created_by_kind: String,
+    /// Who made it.
+    pub created_by_id: Option<Uuid>,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When it was last changed.
+    pub updated_at: Timestamp,
+}
+
+/// A row of `api_keys_key_roles`: a key holds a role of its tenant or a global one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Queryable, Selectable, Insertable)]
+#[diesel(table_name = links, check_for_backend(diesel::pg::Pg))]
+#[serde(rename_all = "camelCase")]
+pub struct KeyRoleRow {
+    /// Tenant of the key.
+    pub tenant_id: Uuid,
+    /// Id of the link.
+    pub id: Uuid,
+    /// The key.
+    pub key_id: Uuid,
+    /// Tenant of the role; the nil UUID for a global one.
+    pub role_tenant_id: Uuid,
+    /// The role.
+    pub role_id: Uuid,
+    /// When it was assigned.
+    pub created_at: Timestamp,
+    /// The same.
+    pub updated_at: Timestamp,
+}
+
+/// Entity kind `api_keys.key`.
+#[derive(Debug)]
+pub enum Key {}
+
+impl Entity for Key {
+    const KIND: &'static str = "api_keys.key";
+    const FIELDS: &'static [Field] = &[
+        Field::tracked("id"),
+        Field::tracked("tenantId"),
+        Field::tracked("organizationId"),
+        Field::tracked("name"),
+        Field::tracked("description"),
+        Field::tracked("keyPrefix"),
+        Field::secret("keyHash"),
+        Field::tracked("roleIds"),
+        Field::tracked("expiresAt"),
+        Field::tracked("createdByKind"),
+        Field::tracked("createdById"),
+        Field::tracked("createdAt"),
+        Field::volatile("lastUsedAt"),
+        Field::volatile("updatedAt"),
+    ];
+    const NOT_FOUND: &'static str = "API key not found";
+
+    async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<Located>> {
+        let scope = tx.scope();
+        query::keys::lock(tx.conn(), scope, ids).await
+    }
+
+    async fn load(tx: &mut Tx<'_>, ids: &[Uuid], _depth: Depth) -> Result<Snapshots> {
+        let tenant = tx.tenant();
+        let rows: Vec<KeyRow> = keys::table
+            .filter(keys::tenant_id.eq(tenant))
+            .filter(keys::id.eq_any(ids))
+            .filter(keys::deleted_at.is_null())
+            .select(KeyRow::as_select())
+            .load(tx.conn())
+            .await?;
+        let held: Vec<KeyRoleRow> = links::table
+            .filter(links::tenant_id.eq(tenant))
+            .filter(links::key_id.eq_any(ids))
+            .order(links::id)
+            .select(KeyRoleRow::as_select())
+            .load(tx.conn())
+            .await?;
+        let mut snapshots = Snapshots::new();
+        for row in rows {
+            let held: Vec<&KeyRoleRow> = held.iter().filter(|link| link.key_id == row.id).collect();
+            let role_ids: BTreeSet<Uuid> = held.iter().map(|link| link.role_id).collect();
+            let snapshot = Snapshot::of(&row)?
+                .with_member("roleIds", json!(role_ids))
+                .with_children(LINK_KIND, &held)?;
+            snapshots.insert(row.id, snapshot);
+        }
+        Ok(snapshots)
+    }
+
+    /// No command on keys can be undone, so no image of one is ever restored.
+    async fn store(_tx: &mut Tx<'_>, _snapshots: &[Snapshot]) -> Result<Vec<String>> {
+        Err(Error::internal("an API key does not come back"))
+    }
+
+    async fn remove(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<()> {
+        let (tenant, now) = (tx.tenant(), tx.now());
+        diesel::delete(
+            links::table
+                .filter(links::tenant_id.eq(tenant))
+                .filter(links::key_id.eq_any(ids)),
+        )
+        .execute(tx.conn())
+        .await?;
+        diesel::update(
+            keys::table
+                .filter(keys::tenant_id.eq(tenant))
+                .filter(keys::id.eq_any(ids)),
+        )
+        .set((keys::deleted_at.eq(now), keys::updated_at.eq(now)))
+        .execute(tx.conn())
+        .await?;
+        Ok(())
+    }
+
+    async fn settled(tx: &mut Tx<'_>, step: &Transition<'_>) -> Result<()> {
+        if step.from.is_some() {
+            revoke(tx, Subject::Key(step.id)).await?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,5 @@
+//! What this module keeps.
+
+mod key;
+
+pub use key::{Key, KeyRoleRow, KeyRow};

@@ -1,0 +1,74 @@
+//! The principal behind a key: one statement over all keys with its prefix.
+
+use backoffice_core::db::Prepared;
+use backoffice_core::identity::{ActorKind, Identity};
+use backoffice_core::{Result, Timestamp};
+use diesel::sql_types::{Binary, Bool, Jsonb, Nullable, Text, Timestamptz, Uuid as SqlUuid};
+use diesel::{QueryableByName, sql_query};
+use diesel_async::{AsyncPgConnection, RunQueryDsl};
+use serde_json::Value;
+use uuid::Uuid;
+
+const CANDIDATES: &str = "select k.tenant_id, k.id, k.organization_id, k.name, k.key_hash, k.expires_at, \
+    k.deleted_at is null and (k.expires_at is null or k.expires_at > $2) \
+    and exists (select 1 from directory_tenants t \
+        where t.tenant_id = k.tenant_id and t.id = k.tenant_id and t.is_active and t.deleted_at is null) \
+    and (k.organization_id is null or exists (select 1 from directory_organizations o \
+        where o.tenant_id = k.tenant_id and o.id = k.organization_id and o.is_active and o.deleted_at is null)) as is_usable, \
+    coalesce((select jsonb_agg(jsonb_build_object('id', r.id, 'name', r.name, 'features', a.features, \
+        'organizations', a.organizations) order by r.name_norm, r.id) \
+     from api_keys_key_roles l \
+     join auth_roles r on r.tenant_id = l.role_tenant_id and r.id = l.role_id \
+     left join auth_role_acls a on a.tenant_id = r.tenant_id and a.role_id = r.id \
+     where l.tenant_id = k.tenant_id and l.key_id = k.id), '[]') as roles \
+    from api_keys_keys k where k.key_prefix = $1";
+
+/// A key that has the presented prefix.
+#[derive(Debug, QueryableByName)]
+pub(crate) struct Candidate {
+    #[diesel(sql_type = SqlUuid)]
+    tenant_id: Uuid,
+    #[diesel(sql_type = SqlUuid)]
+    id: Uuid,
+    #[diesel(sql_type = Nullable<SqlUuid>)]
+    organization_id: Option<Uuid>,
+    #[diesel(sql_type = Text)]
+    name: String,
+    #[diesel(sql_type = Binary)]
+    pub(crate) key_hash: Vec<u8>,
+    #[diesel(sql_type = Nullable<Timestamptz>)]
+    pub(crate) expires_at: Option<Timestamp>,
+    /// Live, not expired, in a live and active tenant and organization.
+    #[diesel(sql_type = Bool)]
+    pub(crate) is_usable: bool,
+    #[diesel(sql_type = Jsonb)]
+    roles: Value,
+}
+
+/// All keys with this prefix, in whatever tenant.
+pub(crate) async fn candidates(connection: &AsyncPgConnection, prefix: &str, now: Timestamp) -> Result<Vec<Candidate>> {
+    let statement = sql_query(CANDIDATES)
+        .bind::<Text, _>(prefix)
+        .bind::<Timestamptz, _>(now);
+    Ok(Prepared(statement).load(&mut &*connection).await?)
+}
+
+impl Candidate {
+    /// The principal. One of an organization is limited to it even if its roles are not.
+    pub(crate) fn into_identity(self) -> Result<Identity> {
+        let (mut rights, roles) = backoffice_auth::rights_of_roles(self.roles)?;
+        if let (None, Some(own)) = (&rights.organizations, self.organization_id) {
+            rights.organizations = Some([own].into());
+        }
+        Ok(Identity {
+            kind: ActorKind::ApiKey,
+            id: Some(self.id),
+            name: Some(self.name),
+            tenant: self.tenant_id,
+            organization: self.organization_id,
+            rights,
+            roles,
+            session: None,
+        })
+    }
+}

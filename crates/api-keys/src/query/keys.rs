@@ -1,0 +1,156 @@
+//! Keys, as administrators see them.
+
+use backoffice_core::command::Located;
+use backoffice_core::db::Prepared;
+use backoffice_core::list::{Page, Window};
+use backoffice_core::scope::{Owned, Within};
+use backoffice_core::{Result, Scope, Timestamp};
+use diesel::dsl::{Filter, IsNull, count_star, sql};
+use diesel::pg::Pg;
+use diesel::sql_types::{Jsonb, Nullable, Text};
+use diesel::{BoolExpressionMethods, ExpressionMethods, PgTextExpressionMethods, QueryDsl, Queryable};
+use diesel_async::{AsyncPgConnection, RunQueryDsl};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+use crate::schema::api_keys_keys as keys;
+
+/// A role, as a key holds it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct RoleOfKey {
+    /// Its id.
+    pub id: Uuid,
+    /// Its name.
+    pub name: Option<String>,
+}
+
+/// A key of a list.
+#[derive(Debug, Clone, Queryable)]
+pub struct KeyLine {
+    /// Its tenant.
+    pub tenant_id: Uuid,
+    /// Its id.
+    pub id: Uuid,
+    /// Its name.
+    pub name: String,
+    /// What it is for.
+    pub description: Option<String>,
+    /// Its organization; `None` = the whole tenant.
+    pub organization_id: Option<Uuid>,
+    /// The part of the key that may be shown.
+    pub key_prefix: String,
+    /// When it ends.
+    pub expires_at: Option<Timestamp>,
+    /// When it was last used.
+    pub last_used_at: Option<Timestamp>,
+    /// What made it.
+    pub created_by_kind: String,
+    /// Who made it.
+    pub created_by_id: Option<Uuid>,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When it was last changed.
+    pub updated_at: Timestamp,
+    /// Name of its organization.
+    pub organization_name: Option<String>,
+    roles: Value,
+}
+
+impl KeyLine {
+    /// Its roles, by name.
+    ///
+    /// # Errors
+    /// When the database returned another shape.
+    pub fn roles(&self) -> Result<Vec<RoleOfKey>> {
+        Ok(serde_json::from_value(self.roles.clone())?)
+    }
+}
+
+/// Live keys of the reached tenants, in the organizations that are read.
+pub(crate) type InScope = Filter<
+    Filter<Filter<keys::table, Owned<keys::tenant_id>>, Within<keys::organization_id>>,
+    IsNull<keys::deleted_at>,
+>;
+
+/// Every statement on keys starts here. A key without organization is seen by who sees the whole tenant.
+pub(crate) fn in_scope(scope: &Scope) -> InScope {
+    keys::table
+        .filter(scope.owns(keys::tenant_id))
+        .filter(scope.within(keys::organization_id))
+        .filter(keys::deleted_at.is_null())
+}
+
+/// Locks keys that the caller may see, by id ascending. Super administrators, too, reach those of one tenant only.
+pub(crate) async fn lock(connection: &mut AsyncPgConnection, scope: &Scope, ids: &[Uuid]) -> Result<Vec<Located>> {
+    let rows: Vec<(Uuid, Uuid)> = in_scope(scope)
+        .filter(keys::id.eq_any(ids))
+        .order(keys::id)
+        .select((keys::tenant_id, keys::id))
+        .for_update()
+        .load(connection)
+        .await?;
+    let reached = |tenant: Uuid| scope.tenant.is_none_or(|own| own == tenant);
+    let rows = rows.into_iter().filter(|(tenant, _)| reached(*tenant));
+    Ok(rows.map(|(tenant, id)| Located { id, tenant }).collect())
+}
+
+/// A page of the keys of a tenant, newest first, and their total: two statements, sent together.
+///
+/// # Errors
+/// When the database can't be reached.
+pub async fn list(
+    connection: &AsyncPgConnection,
+    scope: &Scope,
+    tenant: Uuid,
+    pattern: Option<&str>,
+    window: Window,
+) -> Result<Page<KeyLine>> {
+    let page = narrowed(scope, tenant, pattern)
+        .order((keys::created_at.desc(), keys::id.asc()))
+        .limit(window.limit())
+        .offset(window.offset())
+        .select((
+            keys::tenant_id,
+            keys::id,
+            keys::name,
+            keys::description,
+            keys::organization_id,
+            keys::key_prefix,
+            keys::expires_at,
+            keys::last_used_at,
+            keys::created_by_kind,
+            keys::created_by_id,
+            keys::created_at,
+            keys::updated_at,
+            sql::<Nullable<Text>>(
+                "(select o.name from directory_organizations o \
+                  where o.tenant_id = api_keys_keys.tenant_id and o.id = api_keys_keys.organization_id)",
+            ),
+            sql::<Jsonb>(
+                "coalesce((select jsonb_agg(jsonb_build_object('id', r.id, 'name', r.name) order by r.name_norm, r.id) \
+                  from api_keys_key_roles l join auth_roles r on r.tenant_id = l.role_tenant_id and r.id = l.role_id \
+                  where l.tenant_id = api_keys_keys.tenant_id and l.key_id = api_keys_keys.id), '[]')",
+            ),
+        ));
+    let total = narrowed(scope, tenant, pattern).select(count_star());
+    let page = Prepared(page).load::<KeyLine>(&mut &*connection);
+    let total = Prepared(total).get_result::<i64>(&mut &*connection);
+    let (items, total) = futures_util::future::try_join(page, total).await?;
+    Ok(window.page(items, total))
+}
+
+fn narrowed<'a>(scope: &Scope, tenant: Uuid, pattern: Option<&str>) -> keys::BoxedQuery<'a, Pg> {
+    let mut query = in_scope(scope).into_boxed();
+    if !matches!(scope.reach, backoffice_core::Reach::Tenant(own) if own == tenant) {
+        query = query.filter(keys::tenant_id.eq(tenant));
+    }
+    if let Some(pattern) = pattern {
+        let found = keys::name
+            .ilike(pattern.to_owned())
+            .or(keys::key_prefix.ilike(pattern.to_owned()));
+        query = query.filter(found);
+    }
+    query
+}

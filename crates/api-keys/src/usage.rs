@@ -1,0 +1,59 @@
+//! When keys were last used: bookkeeping beside the requests, at most once a minute for each key.
+
+use backoffice_core::identity::Identity;
+use backoffice_core::{Result, Runtime, Scope, Timestamp};
+use diesel::{BoolExpressionMethods, ExpressionMethods, QueryDsl};
+use diesel_async::RunQueryDsl;
+use moka::sync::Cache;
+use time::Duration;
+use uuid::Uuid;
+
+use crate::schema::api_keys_keys as keys;
+
+const MINUTE: Duration = Duration::MINUTE;
+const REMEMBERED: u64 = 20_000;
+
+/// What this node has noted lately.
+pub(crate) struct Usage {
+    noted: Cache<Uuid, Timestamp>,
+}
+
+impl Usage {
+    pub(crate) fn new() -> Self {
+        Self {
+            noted: Cache::new(REMEMBERED),
+        }
+    }
+
+    /// Notes that the key is used now. The request does not wait for it, and does not fail with it.
+    pub(crate) fn note(&self, runtime: &Runtime, identity: &Identity, now: Timestamp) {
+        let Some(id) = identity.id else { return };
+        if self.noted.get(&id).is_some_and(|at| now < at.after(MINUTE)) {
+            return;
+        }
+        self.noted.insert(id, now);
+        let (runtime, tenant) = (runtime.clone(), identity.tenant);
+        tokio::spawn(async move {
+            if let Err(error) = write(&runtime, tenant, id, now).await {
+                tracing::debug!(%error, "the use of a key could not be noted");
+            }
+        });
+    }
+}
+
+/// Other nodes note it too, so the row decides whether a minute has passed.
+async fn write(runtime: &Runtime, tenant: Uuid, id: Uuid, now: Timestamp) -> Result<()> {
+    let mut connection = runtime.database.bookkeeping(&Scope::tenant(tenant)).await?;
+    let a_minute_ago = now.after(-MINUTE);
+    diesel::update(
+        keys::table
+            .filter(keys::tenant_id.eq(tenant))
+            .filter(keys::id.eq(id))
+            .filter(keys::deleted_at.is_null())
+            .filter(keys::last_used_at.is_null().or(keys::last_used_at.le(a_minute_ago))),
+    )
+    .set(keys::last_used_at.eq(now))
+    .execute(&mut *connection)
+    .await?;
+    Ok(())
+}

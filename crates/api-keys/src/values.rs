@@ -1,0 +1,58 @@
+//! What the members of a new key must be.
+
+use std::time::Duration;
+
+use backoffice_core::{Detail, Refusal, Result, Timestamp};
+
+use crate::Error;
+
+const LONGEST_NAME: usize = 120;
+const LONGEST_DESCRIPTION: usize = 1000;
+
+/// The end of a key lies ahead, and not further than the configuration lets it.
+pub(crate) fn check_expiry(expires_at: Option<Timestamp>, now: Timestamp, max_ttl: Option<Duration>) -> Result<()> {
+    let refuse = |rule: String, code| Err(Error::ExpiresAt { rule, code }.into());
+    let latest = max_ttl.map(|ttl| now.after(time::Duration::try_from(ttl).unwrap_or(time::Duration::MAX)));
+    match (expires_at, latest) {
+        (Some(at), _) if at <= now => refuse("must lie in the future".to_owned(), "out_of_range"),
+        (Some(at), Some(latest)) if at > latest => refuse(format!("must be at most {latest}"), "out_of_range"),
+        (None, Some(latest)) => refuse(format!("is required, at most {latest}"), "required"),
+        _ => Ok(()),
+    }
+}
+
+fn invalid(path: &'static str, rule: String, code: &'static str) -> backoffice_core::Error {
+    Refusal::invalid(vec![Detail::new(path, rule, code)]).into()
+}
+
+/// The name, trimmed.
+pub(crate) fn checked_name(name: &str) -> Result<String> {
+    let name = name.trim();
+    if name.is_empty() {
+        return Err(invalid("name", "must not be blank".to_owned(), "required"));
+    }
+    if name.chars().count() > LONGEST_NAME {
+        return Err(invalid(
+            "name",
+            format!("must be at most {LONGEST_NAME} characters"),
+            "too_long",
+        ));
+    }
+    if name.chars().any(char::is_control) {
+        let rule = "must not contain control characters".to_owned();
+        return Err(invalid("name", rule, "invalid_character"));
+    }
+    Ok(name.to_owned())
+}
+
+/// The description, trimmed; a blank one is none.
+pub(crate) fn checked_description(description: Option<&str>) -> Result<Option<String>> {
+    let Some(text) = description.map(str::trim).filter(|text| !text.is_empty()) else {
+        return Ok(None);
+    };
+    if text.chars().count() > LONGEST_DESCRIPTION {
+        let rule = format!("must be at most {LONGEST_DESCRIPTION} characters");
+        return Err(invalid("description", rule, "too_long"));
+    }
+    Ok(Some(text.to_owned()))
+}

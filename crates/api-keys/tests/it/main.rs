@@ -1,0 +1,6 @@
+//! API keys over HTTP, on a database of its own for each test.
+
+mod caller;
+mod dependencies;
+mod keys;
+mod world;

@@ -1,0 +1,77 @@
+//! Roles, for modules whose own principals hold some.
+
+use std::collections::HashMap;
+
+use backoffice_core::Result;
+use backoffice_core::acl::Rights;
+use backoffice_core::db::Tx;
+use backoffice_core::identity::HeldRole;
+use backoffice_core::ids::PLATFORM_TENANT;
+use diesel::{ExpressionMethods, QueryDsl};
+use diesel_async::RunQueryDsl;
+use serde_json::Value;
+use uuid::Uuid;
+
+use crate::grants::{self, Acl};
+use crate::schema::auth_roles as roles;
+use crate::{Error, query};
+
+/// A role that the caller sees and that a principal of the transaction's tenant may hold.
+#[derive(Debug, Clone)]
+pub struct RoleToHold {
+    /// Its tenant; the nil UUID for a global role.
+    pub tenant_id: Uuid,
+    /// Its id.
+    pub id: Uuid,
+    /// Its name.
+    pub name: String,
+    /// What it grants; nothing without an ACL.
+    pub acl: Acl,
+}
+
+/// Roles by id or name (the tenant's role before a global one), in the order in which they were named.
+///
+/// # Errors
+/// 400 that names the roles that do not exist for the caller.
+pub async fn find_roles(tx: &mut Tx<'_>, named: &[String]) -> Result<Vec<RoleToHold>> {
+    let (context, tenant) = (tx.context(), tx.tenant());
+    let found = match query::roles::resolve(tx.conn(), context, tenant, named).await? {
+        Ok(found) => found,
+        Err(missing) => return Err(Error::RolesNotFound(missing).into()),
+    };
+    let ids: Vec<Uuid> = found.iter().map(|(_, id)| *id).collect();
+    let names: Vec<(Uuid, String)> = roles::table
+        .filter(roles::tenant_id.eq_any([tenant, PLATFORM_TENANT]))
+        .filter(roles::id.eq_any(&ids))
+        .select((roles::id, roles::name))
+        .load(tx.conn())
+        .await?;
+    let mut names: HashMap<Uuid, String> = names.into_iter().collect();
+    let mut acls = query::rights::acls_by_role(tx, &ids).await?;
+    Ok(found
+        .into_iter()
+        .map(|(tenant_id, id)| RoleToHold {
+            tenant_id,
+            id,
+            name: names.remove(&id).unwrap_or_default(),
+            acl: acls.remove(&id).unwrap_or_default(),
+        })
+        .collect())
+}
+
+/// Refuses what the caller does not hold itself.
+///
+/// # Errors
+/// 403 that names the features and organizations that are too much.
+pub async fn check_assignment(tx: &mut Tx<'_>, acl: &Acl) -> Result<()> {
+    grants::check_assignment(tx, acl).await
+}
+
+/// The rights that roles give to a principal that is never a super administrator, and the roles themselves. `roles` is an array of
+/// objects with the members `id`, `name`, `features` and `organizations`; a role without ACL has null features.
+///
+/// # Errors
+/// When the value has another shape.
+pub fn rights_of_roles(roles: Value) -> Result<(Rights, Vec<HeldRole>)> {
+    query::identity::without_super_admin(roles)
+}
