@@ -5,6 +5,7 @@ mod edits;
 mod interceptors;
 mod lists;
 mod model;
+mod months;
 mod reads;
 mod restored;
 mod scale;

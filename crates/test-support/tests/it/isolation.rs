@@ -89,7 +89,7 @@ async fn the_role_can_neither_switch_off_nor_rewrite() {
         "truncate core_outbox_events",
         "delete from audit_action_logs",
         "update audit_action_logs set actor_name = 'somebody else'",
-        "select * from audit_action_logs_default",
+        "select * from audit_action_logs_later",
         "delete from __diesel_schema_migrations",
     ] {
         let outcome = connection.batch_execute(statement).await;
