@@ -2,6 +2,7 @@
 
 mod access;
 mod edits;
+mod erasure;
 mod interceptors;
 mod lists;
 mod model;

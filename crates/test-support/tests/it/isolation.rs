@@ -100,3 +100,18 @@ async fn the_role_can_neither_switch_off_nor_rewrite() {
         );
     }
 }
+
+#[actix_web::test]
+async fn entries_of_another_tenant_are_not_erased() {
+    let app = TestApp::new(&[]).await;
+    let database = &app.runtime().database;
+    let mut connection = database.read(&Scope::tenant(OWN)).await.expect("a connection");
+    let erase = |tenant: Uuid| format!("select audit_erase('{tenant}', 'auth.role', '{tenant}')");
+
+    let own = connection.batch_execute(&erase(OWN)).await;
+    let others = connection.batch_execute(&erase(Uuid::from_u128(2))).await;
+
+    own.expect("allowed");
+    let refused = others.expect_err("refused").to_string();
+    assert!(refused.contains("entries of another tenant"), "{refused}");
+}
