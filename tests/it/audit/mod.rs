@@ -4,6 +4,7 @@ mod access;
 mod edits;
 mod erasure;
 mod interceptors;
+mod laws;
 mod lists;
 mod model;
 mod months;
