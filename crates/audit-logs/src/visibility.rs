@@ -34,7 +34,7 @@ impl<'a> Viewer<'a> {
     }
 
     /// From when on there can't be an entry yet, in milliseconds since 1970, with a day for clocks that are ahead of this one.
-    pub(crate) fn to_come(&self) -> i64 {
+    pub(crate) fn horizon(&self) -> i64 {
         self.ctx.now().unix_millis() + 24 * 3600 * 1000
     }
 

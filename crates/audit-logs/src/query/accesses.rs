@@ -85,7 +85,7 @@ fn filtered<'a>(viewer: Viewer<'a>, filter: &'a AccessFilter) -> Boxed<'a> {
     }
     // The ids let months alone that lie outside or are yet to come.
     let end = filter.before.map_or(i64::MAX, Timestamp::unix_millis);
-    query = query.filter(logs::id.lt(lowest_id(end.min(viewer.to_come()))));
+    query = query.filter(logs::id.lt(lowest_id(end.min(viewer.horizon()))));
     if let Some(before) = filter.before {
         query = query.filter(logs::created_at.lt(before));
     }

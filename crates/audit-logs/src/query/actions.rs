@@ -114,7 +114,7 @@ pub(super) fn filtered<'a>(viewer: Viewer<'a>, filter: &'a ActionFilter) -> Boxe
 fn bounds(viewer: Viewer<'_>, filter: &ActionFilter) -> (Uuid, Uuid) {
     let first = filter.after.map_or(0, |after| after.unix_millis() + 1);
     let end = filter.before.map_or(i64::MAX, Timestamp::unix_millis);
-    (lowest_id(first), lowest_id(end.min(viewer.to_come())))
+    (lowest_id(first), lowest_id(end.min(viewer.horizon())))
 }
 
 /// Entries about a resource, or also about those that are part of it.
