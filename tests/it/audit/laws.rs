@@ -24,7 +24,7 @@ static LAWS: Module = Module {
             id: "laws.any",
             target: "auth.role.update",
             priority: 100,
-            run: run,
+            run,
         });
     },
     ..Module::EMPTY
