@@ -1,7 +1,7 @@
 //! Many requests at once for one thing.
 
 use actix_web::http::Method;
-use futures_util::future::join_all;
+use futures_util::future::{join, join_all};
 use serde_json::{Value, json};
 
 use crate::call::Call;
@@ -56,6 +56,90 @@ async fn aud_9_undos_on_two_nodes_meet_in_the_database() {
 
     assert_eq!((count(&answers, 200), count(&answers, 400)), (1, 39));
     assert_eq!(entries(&world, "undo").await, 1);
+}
+
+/// Rounds of an edit and an undo of the edit before it, at once.
+const ROUNDS: usize = 1000;
+
+#[actix_web::test]
+async fn aud_21_edits_and_undos_of_one_record_at_once_form_one_chain() {
+    let world = World::of(builder().pool_size(4)).await;
+    let node = world.app.second_node().await;
+    let keeper = &world.a.keeper;
+    let edit = async |name: String| {
+        let call = Call::put("/auth/roles", json!({"id": world.a.role, "name": name}));
+        operation(&call.send(&world.app, &keeper.token).await)
+    };
+    let entries = format!(
+        "select count(*) as n from audit_action_logs where resource_kind = 'auth.role' and resource_id = '{}'",
+        world.a.role
+    );
+    let earlier = usize::try_from(number(&world, &entries).await).expect("few");
+    let (mut last, mut undone) = (edit("First".to_owned()).await, 0);
+
+    for round in 0..ROUNDS {
+        let edited = edit(format!("Round {round}"));
+        // Each of them has the advantage every other time.
+        let (edited, (status, body)) = if round % 2 == 0 {
+            join(edited, history::undo(&node, keeper, &last.token)).await
+        } else {
+            let (undo, edited) = join(history::undo(&node, keeper, &last.token), edited).await;
+            (edited, undo)
+        };
+        match status {
+            200 => undone += 1,
+            _ => assert_eq!((status, body), (400, unavailable())),
+        }
+        last = edited;
+    }
+
+    assert!(undone > 0 && undone < ROUNDS, "both orders occur: {undone}");
+    let log = world
+        .app
+        .rows(&format!(
+            "select history_action, version_before, version_after, source_log_id, id,
+                snapshot_before - 'updatedAt' - '_children' as was,
+                snapshot_after - 'updatedAt' - '_children' as became
+             from audit_action_logs where resource_kind = 'auth.role' and resource_id = '{}' order by seq",
+            world.a.role
+        ))
+        .await;
+    assert_eq!(log.len(), earlier + 1 + ROUNDS + undone, "nothing is lost");
+    let (mut version, mut max_version) = (json!(0), 0);
+    for (before, entry) in log.iter().zip(&log[1..]) {
+        assert_eq!(before["became"], entry["was"], "{before} {entry}");
+    }
+    for entry in &log {
+        if entry["history_action"] == "undo" {
+            let source = log
+                .iter()
+                .find(|one| one["id"] == entry["source_log_id"])
+                .expect("it is there");
+            assert_eq!(source["version_after"], version, "only the latest is undone");
+            version = source["version_before"].clone();
+        } else {
+            max_version += 1;
+            assert_eq!(
+                (&entry["version_before"], &entry["version_after"]),
+                (&version, &json!(max_version))
+            );
+            version = json!(max_version);
+        }
+    }
+    let row = &world
+        .app
+        .rows(&format!("select name from auth_roles where id = '{}'", world.a.role))
+        .await[0];
+    let end = log.last().expect("entries");
+    assert_eq!(row["name"], end["became"]["name"]);
+    let versions = world
+        .app
+        .rows(&format!(
+            "select version, max_version from audit_resource_versions where resource_kind = 'auth.role' and resource_id = '{}'",
+            world.a.role
+        ))
+        .await;
+    assert_eq!(versions, [json!({"version": version, "max_version": max_version})]);
 }
 
 #[actix_web::test]

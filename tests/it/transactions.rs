@@ -18,39 +18,39 @@ const MOST_STATEMENTS: u64 = 100;
 type Shape = BTreeMap<String, Vec<String>>;
 
 #[actix_web::test]
-async fn a_write_of_roles_is_whole_or_absent() {
+async fn aud_20_a_write_of_roles_is_whole_or_absent() {
     whole_or_absent("auth.role").await;
 }
 
 #[actix_web::test]
-async fn a_write_of_users_is_whole_or_absent() {
+async fn aud_20_a_write_of_users_is_whole_or_absent() {
     whole_or_absent("auth.user").await;
 }
 
 #[actix_web::test]
-async fn a_write_of_the_profile_is_whole_or_absent() {
+async fn aud_20_a_write_of_the_profile_is_whole_or_absent() {
     whole_or_absent("auth.profile").await;
 }
 
 #[actix_web::test]
-async fn a_write_of_a_sidebar_is_whole_or_absent() {
+async fn aud_20_a_write_of_a_sidebar_is_whole_or_absent() {
     whole_or_absent("auth.sidebar").await;
 }
 
 #[actix_web::test]
-async fn a_write_of_organizations_is_whole_or_absent() {
+async fn aud_20_a_write_of_organizations_is_whole_or_absent() {
     whole_or_absent("directory.organization").await;
 }
 
 #[actix_web::test]
-async fn a_write_that_can_not_be_undone_is_whole_or_absent() {
+async fn aud_20_a_write_that_can_not_be_undone_is_whole_or_absent() {
     let (failed, lost) = (walk_final(FaultMode::Before).await, walk_final(FaultMode::After).await);
 
     compare(&failed, &lost);
 }
 
 #[actix_web::test]
-async fn every_undoable_command_is_tried() {
+async fn aud_20_every_undoable_command_is_tried() {
     let world = World::new().await;
     let groups = [
         "auth.role",

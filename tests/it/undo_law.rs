@@ -27,7 +27,7 @@ const BOOKKEEPING: [&str; 13] = [
 ];
 
 #[actix_web::test]
-async fn every_undoable_command_has_a_scenario_and_every_scenario_a_command() {
+async fn aud_3_every_undoable_command_has_a_scenario_and_every_scenario_a_command() {
     let world = World::new().await;
 
     let covered: BTreeSet<&str> = scenarios().iter().map(|scenario| scenario.command).collect();
@@ -36,7 +36,7 @@ async fn every_undoable_command_has_a_scenario_and_every_scenario_a_command() {
 }
 
 #[actix_web::test]
-async fn an_administrators_commands_are_undone_and_redone_exactly() {
+async fn aud_1_aud_2_an_administrators_commands_are_undone_and_redone_exactly() {
     let world = rich(World::new().await).await;
 
     for scenario in scenarios() {
@@ -45,7 +45,7 @@ async fn an_administrators_commands_are_undone_and_redone_exactly() {
 }
 
 #[actix_web::test]
-async fn a_super_administrators_commands_in_a_tenant_are_undone_and_redone_exactly() {
+async fn aud_1_aud_2_a_super_administrators_commands_in_a_tenant_are_undone_and_redone_exactly() {
     let world = rich(World::new().await).await;
 
     for scenario in scenarios().iter().filter(|scenario| scenario.by_anybody) {
@@ -54,7 +54,7 @@ async fn a_super_administrators_commands_in_a_tenant_are_undone_and_redone_exact
 }
 
 #[actix_web::test]
-async fn the_law_holds_by_row_level_security_alone() {
+async fn aud_1_aud_2_the_law_holds_by_row_level_security_alone() {
     let world = rich(World::without_predicates().await).await;
 
     for scenario in scenarios() {

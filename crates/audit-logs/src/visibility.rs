@@ -33,6 +33,11 @@ impl<'a> Viewer<'a> {
         scope.tenant.filter(|_| scope.reach == Reach::All)
     }
 
+    /// From when on there can't be an entry yet, in milliseconds since 1970, with a day for clocks that are ahead of this one.
+    pub(crate) fn horizon(&self) -> i64 {
+        self.ctx.now().unix_millis() + 24 * 3600 * 1000
+    }
+
     /// Whether the principal of an entry is the caller.
     pub(crate) fn is_actor(&self, kind: &str, id: Option<Uuid>) -> bool {
         let identity = self.ctx.identity();

@@ -6,6 +6,7 @@ pub mod command;
 pub mod config;
 pub mod context;
 pub mod db;
+pub mod erasure;
 pub mod error;
 pub mod events;
 pub mod http;

@@ -74,6 +74,11 @@ impl Registry {
         self.commands.get(id)
     }
 
+    /// All entities, by kind.
+    pub fn entities(&self) -> impl Iterator<Item = &dyn AnyEntity> {
+        self.entities.values().map(|entity| &**entity)
+    }
+
     /// The entity registered under this kind.
     #[must_use]
     pub fn find_entity(&self, kind: &str) -> Option<&Arc<dyn AnyEntity>> {

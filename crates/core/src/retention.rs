@@ -1,6 +1,6 @@
-//! The logs through the months: partitions made ahead, and dropped when they are old.
+//! The logs through the months: partitions made ahead, and dropped when they are old, with what only they needed.
 
-use diesel::sql_types::{Bool, Integer, Timestamptz, Uuid as SqlUuid};
+use diesel::sql_types::{Bool, Integer, Nullable, Text, Timestamptz, Uuid as SqlUuid};
 use diesel::{OptionalExtension, QueryableByName, sql_query};
 use diesel_async::{AsyncPgConnection, RunQueryDsl, SimpleAsyncConnection};
 use uuid::Uuid;
@@ -52,6 +52,10 @@ pub async fn maintain_logs(call: &Call) -> Result<bool> {
         for statement in [FORGET_VERSIONS, FORGET_LINKS] {
             forget(&mut connection, statement, call.now, audit.action.retention_months).await?;
         }
+        let entities = call.platform().registry().entities();
+        for table in entities.filter_map(|entity| entity.tombstones()) {
+            purge(&mut connection, table, call.now, audit.action.retention_months).await?;
+        }
     }
     Ok(dropped.complete)
 }
@@ -72,6 +76,44 @@ async fn forget(connection: &mut AsyncPgConnection, statement: &str, now: Timest
         (tenant, id) = (last.tenant_id, last.id);
     }
 }
+
+#[derive(QueryableByName)]
+struct Purged {
+    #[diesel(sql_type = Nullable<SqlUuid>)]
+    last_tenant: Option<Uuid>,
+    #[diesel(sql_type = Nullable<SqlUuid>)]
+    last_id: Option<Uuid>,
+    #[diesel(sql_type = Integer)]
+    gone: i32,
+}
+
+/// Deletes the tombstones that no entry can bring back any more, 5000 at a time. What is still referred to waits for the next time.
+async fn purge(connection: &mut AsyncPgConnection, table: &str, now: Timestamp, months: u32) -> Result<()> {
+    let (mut tenant, mut id, mut gone) = (Uuid::nil(), Uuid::nil(), 0);
+    loop {
+        let batch: Purged = sql_query(PURGE)
+            .bind::<Text, _>(table)
+            .bind::<Timestamptz, _>(now)
+            .bind::<Integer, _>(i32::try_from(months).unwrap_or(i32::MAX))
+            .bind::<SqlUuid, _>(tenant)
+            .bind::<SqlUuid, _>(id)
+            .get_result(connection)
+            .await?;
+        gone += batch.gone;
+        let (Some(last_tenant), Some(last_id)) = (batch.last_tenant, batch.last_id) else {
+            break;
+        };
+        (tenant, id) = (last_tenant, last_id);
+    }
+    if gone > 0 {
+        tracing::info!(removed = gone, table, "old tombstones were purged");
+    }
+    Ok(())
+}
+
+const PURGE: &str = "\
+select last_tenant, last_id, gone
+from audit_purge_tombstones($1::regclass, date_trunc('month', $2 - make_interval(months => $3), 'utc'), $4, $5)";
 
 const FORGET_VERSIONS: &str = "\
 with batch as (

@@ -5,6 +5,7 @@ use std::{
     io,
     os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, chown},
     path::{Path, PathBuf},
+    sync::atomic::{AtomicU32, Ordering},
 };
 
 use crate::{
@@ -73,7 +74,7 @@ impl Home {
 
     fn moved(wanted: &Path, elsewhere: &Path, owner: Owner) -> Result<Self, Error> {
         let in_temp = temp_dir(&owner).join(format!("backoffice-cluster-{}", short_name(wanted, ROOT)));
-        let prepared = elsewhere.parent().map_or(Ok(()), create_open);
+        let prepared = create_open(elsewhere);
         let dir = match prepared.is_ok() && owner.can_reach(elsewhere) {
             true => elsewhere,
             false => &in_temp,
@@ -146,15 +147,40 @@ impl Home {
     }
 }
 
-/// Makes the missing folders of a path so that everybody may pass, whatever the umask.
+/// Makes the missing folders of a path so that everybody may pass, whatever the umask. Any number of processes may do so at once: what is
+/// missing gets its name in one step, complete and with the lock in it, so that it can't be put in the place of what another one made.
 fn create_open(path: &Path) -> Result<(), Error> {
-    use std::os::unix::fs::PermissionsExt;
-    if path.is_dir() {
+    static DRAFTS: AtomicU32 = AtomicU32::new(0);
+    let Some(top) = path.ancestors().take_while(|folder| !folder.is_dir()).last() else {
         return Ok(());
+    };
+    let number = DRAFTS.fetch_add(1, Ordering::Relaxed);
+    let draft = top.with_file_name(format!(".backoffice-{}-{number}", std::process::id()));
+    let placed = draw(&draft, top, path).and_then(|()| fs::rename(&draft, top));
+    let Err(error) = placed else { return Ok(()) };
+    let _ = fs::remove_dir_all(&draft);
+    if top.is_dir() {
+        // Somebody was faster, with this path or with one beside it.
+        return create_open(path);
     }
-    path.parent().map_or(Ok(()), create_open)?;
-    fs::create_dir(path).map_err(failed("create", path))?;
-    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).map_err(failed("open up", path))
+    Err(failed("create", path)(error))
+}
+
+/// Makes `draft` what `top` is to be, down to `path`.
+fn draw(draft: &Path, top: &Path, path: &Path) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    let mut folder = draft.to_owned();
+    let below = path.strip_prefix(top).map_err(io::Error::other)?;
+    for name in std::iter::once(Path::new("")).chain(below.iter().map(Path::new)) {
+        if !name.as_os_str().is_empty() {
+            folder.push(name);
+        }
+        fs::create_dir(&folder)?;
+        fs::set_permissions(&folder, fs::Permissions::from_mode(0o755))?;
+    }
+    let lock = &mut OpenOptions::new();
+    lock.write(true).create(true).truncate(false).mode(0o600);
+    lock.open(folder.join(START_LOCK)).map(drop)
 }
 
 /// Makes a folder for `owner` with exactly these permissions, or accepts an earlier one if nobody else made it.
@@ -219,6 +245,37 @@ mod tests {
         assert_ne!(short_name(Path::new("/a"), 0), short_name(Path::new("/b"), 0));
         assert_ne!(short_name(Path::new("/a"), 0), short_name(Path::new("/a"), 1));
         assert_eq!(short_name(Path::new("/a"), 0), "df221ed690a50e7d");
+    }
+
+    #[test]
+    fn many_may_make_the_same_folder_at_once() {
+        use std::os::unix::fs::PermissionsExt;
+        use std::sync::Barrier;
+        const MANY: usize = 8;
+        let root = std::env::temp_dir().join(format!("backoffice-at-once-{}", std::process::id()));
+        fs::create_dir(&root).expect("files can be made and read");
+        fs::set_permissions(&root, fs::Permissions::from_mode(0o755)).expect("files can be made and read");
+
+        for round in 0..200 {
+            let (path, together) = (root.join(format!("{round}/target/cluster")), Barrier::new(MANY));
+            std::thread::scope(|scope| {
+                for number in 0..MANY {
+                    let (path, together) = (&path, &together);
+                    scope.spawn(move || {
+                        together.wait();
+                        create_open(path).expect("it is made, or was");
+                        fs::write(path.join(number.to_string()), "").expect("files can be made and read");
+                    });
+                }
+            });
+            let entries = |dir: &Path| fs::read_dir(dir).expect("files can be made and read").count();
+            assert_eq!(entries(&path), MANY + 1, "all are in the same folder, with the lock");
+            assert_eq!(entries(&root.join(round.to_string())), 1, "nothing else is left");
+            let mode = fs::metadata(&path).expect("it is there").mode() & 0o777;
+            assert_eq!(mode, 0o755);
+        }
+
+        fs::remove_dir_all(&root).expect("files can be made and read");
     }
 
     #[test]

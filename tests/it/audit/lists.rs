@@ -308,6 +308,10 @@ async fn aud_32_old_months_go_and_an_insert_never_lacks_one() {
     let world = World::new().await;
     let (app, keeper) = (&world.app, &world.a.keeper);
     let done = rename(&world, keeper, world.a.role, "Renamed").await;
+    for parent in ["audit_action_logs", "audit_access_logs"] {
+        app.sql(&format!("alter table {parent} detach partition {parent}_earlier"))
+            .await;
+    }
     for (parent, month) in [
         ("audit_action_logs", "2024-10"),
         ("audit_access_logs", "2026-07"),
@@ -320,6 +324,13 @@ async fn aud_32_old_months_go_and_an_insert_never_lacks_one() {
             "do $$ begin execute format('create table {name} partition of {parent} for values from (%L) to (%L)', {}, {}); end $$",
             bound(0),
             bound(1)
+        ))
+        .await;
+    }
+    for (parent, month) in [("audit_action_logs", "2024-10"), ("audit_access_logs", "2026-07")] {
+        app.sql(&format!(
+            "do $$ begin execute format('alter table {parent} attach partition {parent}_earlier for values from (minvalue) to (%L)',
+                audit_month_id('{month}-01')); end $$"
         ))
         .await;
     }

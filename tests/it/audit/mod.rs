@@ -2,9 +2,12 @@
 
 mod access;
 mod edits;
+mod erasure;
 mod interceptors;
+mod laws;
 mod lists;
 mod model;
+mod months;
 mod reads;
 mod restored;
 mod scale;

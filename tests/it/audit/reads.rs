@@ -6,8 +6,9 @@ use actix_web::http::Method;
 use backoffice_test_support::{Duration, TestApp};
 use serde_json::{Value, json};
 
+use crate::call::Call;
 use crate::endpoints::Setting;
-use crate::history::ACCESS;
+use crate::history::{ACCESS, ACTIONS};
 use crate::world::{Account, World, builder};
 
 const ROWS: &str = "select tenant_id, actor_id, actor_name, organization_id, resource_kind, resource_id, access_type, fields, context \
@@ -58,6 +59,36 @@ async fn aud_29_a_list_is_recorded_row_by_row_in_one_statement_once_per_window()
 }
 
 #[actix_web::test]
+async fn lists_of_the_logs_cost_three_statements_with_their_own_record() {
+    let world = World::of(builder().through_proxy().config("[audit.access]\nwindow_seconds = 0\n")).await;
+    let (app, a) = (&world.app, &world.a);
+    read(app, &a.local, &format!("/auth/users?id={}", a.colleague.id)).await;
+    super::rename(&world, &a.admin, a.role, "Renamed").await;
+    let statements = async |caller: &Account, path: &str| app.count_statements(read(app, caller, path)).await.1;
+    let of = |path: &str, organization| format!("{path}?organizationId={organization}&actorUserId={}", a.local.id);
+    let mut costs = Vec::new();
+
+    // The first round prepares what a connection prepares once.
+    for _ in 0..2 {
+        costs.clear();
+        for path in [
+            ACTIONS.to_owned(),
+            ACCESS.to_owned(),
+            format!("{ACTIONS}?organizationId={}", a.child),
+            of(ACCESS, a.child),
+            of(ACTIONS, a.other),
+            of(ACCESS, a.other),
+        ] {
+            costs.push((statements(&a.keeper, &path).await, path));
+        }
+    }
+
+    // One that tells who calls, and the profile's own.
+    assert_eq!(statements(&a.keeper, "/auth/profile").await, 2);
+    assert!(costs.iter().all(|(count, _)| *count <= 1 + 3), "{costs:?}");
+}
+
+#[actix_web::test]
 async fn an_entry_tells_names_and_no_values() {
     let world = World::new().await;
     let (keeper, colleague) = (&world.a.keeper, &world.a.colleague);
@@ -104,6 +135,11 @@ async fn every_endpoint_that_declares_reads_records_them() {
     let mut declared = BTreeSet::new();
     // What others read and did is there to be seen.
     read(app, &setting.world.a.admin, "/auth/roles").await;
+    let consent = json!({"consentType": "terms", "isGranted": true});
+    for house in [&setting.world.a, &setting.world.b] {
+        let consented = Call::put("/auth/profile/consents", consent.clone());
+        assert_eq!(consented.send(app, &house.colleague.token).await.status, 200);
+    }
 
     for (info, entry) in setting.endpoints() {
         let Some(kind) = info.reads else { continue };
@@ -126,6 +162,7 @@ async fn every_endpoint_that_declares_reads_records_them() {
         "auth.role",
         "auth.user_acl",
         "auth.role_acl",
+        "auth.consent",
         "audit_logs.action",
         "audit_logs.access",
     ] {

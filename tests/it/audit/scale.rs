@@ -24,12 +24,15 @@ async fn generate(world: &World, count: u32) {
     let app = &world.app;
     app.sql(
         "do $$ declare month date; month_table regclass; begin
+             alter table audit_action_logs detach partition audit_action_logs_earlier;
              for step in 1..24 loop
                  month := (date '2026-11-01' - make_interval(months => step))::date;
                  execute format('create table %I partition of audit_action_logs for values from (%L) to (%L)',
                      'audit_action_logs_' || to_char(month, 'YYYYMM'), audit_lowest_id(month::timestamp at time zone 'utc'),
                      audit_lowest_id((month + interval '1 month') at time zone 'utc'));
              end loop;
+             execute format('alter table audit_action_logs attach partition audit_action_logs_earlier for values from (minvalue) to (%L)',
+                 audit_month_id(month));
              -- Only what the requests read is to be counted.
              for month_table in select relid::regclass from pg_partition_tree('audit_action_logs') where isleaf loop
                  execute format('alter table %s set (autovacuum_enabled = false)', month_table);

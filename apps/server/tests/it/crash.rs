@@ -21,7 +21,7 @@ const ROLES_OF_A_CLIENT: usize = 3;
 const PASSWORD: &str = "killed-Often-4711";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_killed_server_loses_nothing_that_it_acknowledged() {
+async fn aud_20_a_killed_server_loses_nothing_that_it_acknowledged() {
     let modules = backoffice_server::modules::compiled();
     let database = TestDatabase::create(&modules).await;
     let folder = Folder::new();

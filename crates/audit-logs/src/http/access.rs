@@ -131,8 +131,10 @@ async fn list_accesses(ctx: RequestContext, query: Query<AccessQuery>) -> Result
     let filter = AccessFilter::read(&query.0.pairs)?;
     viewer.check_actors(filter.actor.as_ref().map(std::slice::from_ref))?;
     let mut connection = ctx.read().await?;
-    check_organization(&mut connection, viewer, filter.organization).await?;
     let (rows, total) = accesses::page(&connection, viewer, &filter).await?;
+    if total == 0 {
+        check_organization(&mut connection, viewer, filter.organization).await?;
+    }
     let items: Vec<AccessItem> = rows.into_iter().map(AccessItem::from).collect();
     if let Some(of_another) = items
         .iter()

@@ -22,7 +22,7 @@ pub(crate) fn routes(routes: &mut Routes) {
     history::routes(routes);
 }
 
-/// Refuses an organization that the caller does not read.
+/// Refuses an organization that the caller does not read. For answers that hold entries of it there is nothing to ask.
 async fn check_organization(connection: &mut Connection, viewer: Viewer<'_>, organization: Option<Uuid>) -> Result<()> {
     let Some(organization) = organization else {
         return Ok(());

@@ -83,13 +83,11 @@ fn filtered<'a>(viewer: Viewer<'a>, filter: &'a AccessFilter) -> Boxed<'a> {
     if let Some(access) = &filter.access_type {
         query = query.filter(logs::access_type.eq(access));
     }
-    // The ids let months alone that lie outside.
+    // The ids let months alone that lie outside or are yet to come.
+    let end = filter.before.map_or(i64::MAX, Timestamp::unix_millis);
+    query = query.filter(logs::id.lt(lowest_id(end.min(viewer.horizon()))));
     if let Some(before) = filter.before {
-        query = query.filter(
-            logs::created_at
-                .lt(before)
-                .and(logs::id.lt(lowest_id(before.unix_millis()))),
-        );
+        query = query.filter(logs::created_at.lt(before));
     }
     if let Some(after) = filter.after {
         let lowest = lowest_id(after.unix_millis() - LONGEST_WINDOW);

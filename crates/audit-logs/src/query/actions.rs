@@ -5,7 +5,7 @@ use backoffice_core::ids::PLATFORM_TENANT;
 use backoffice_core::{Reach, Result, Timestamp};
 use diesel::expression::SqlLiteral;
 use diesel::pg::Pg;
-use diesel::sql_types::{Bool, Text, Untyped};
+use diesel::sql_types::{Bool, Text, Untyped, Uuid as SqlUuid};
 use diesel::{
     BoolExpressionMethods, ExpressionMethods, NullableExpressionMethods, PgArrayExpressionMethods, QueryDsl, Queryable,
     Selectable, SelectableHelper, dsl,
@@ -100,13 +100,8 @@ pub(super) fn filtered<'a>(viewer: Viewer<'a>, filter: &'a ActionFilter) -> Boxe
     if let Some(fields) = &filter.fields {
         query = query.filter(logs::changed_fields.overlaps_with(fields));
     }
-    // The time of an entry's id is its `created_at`; asked for by id, months outside are not looked at.
-    if let Some(before) = filter.before {
-        query = query.filter(logs::id.lt(lowest_id(before.unix_millis())));
-    }
-    if let Some(after) = filter.after {
-        query = query.filter(logs::id.ge(lowest_id(after.unix_millis() + 1)));
-    }
+    let (first, end) = bounds(viewer, filter);
+    query = query.filter(logs::id.lt(end).and(logs::id.ge(first)));
     if filter.undoable_only {
         undoable(query, viewer)
     } else {
@@ -114,36 +109,54 @@ pub(super) fn filtered<'a>(viewer: Viewer<'a>, filter: &'a ActionFilter) -> Boxe
     }
 }
 
+/// The ids between which entries are asked for, the second one not included. The time of an entry's id is its `created_at`; asked for by id,
+/// months outside are not looked at, nor those that are yet to come.
+fn bounds(viewer: Viewer<'_>, filter: &ActionFilter) -> (Uuid, Uuid) {
+    let first = filter.after.map_or(0, |after| after.unix_millis() + 1);
+    let end = filter.before.map_or(i64::MAX, Timestamp::unix_millis);
+    (lowest_id(first), lowest_id(end.min(viewer.horizon())))
+}
+
 /// Entries about a resource, or also about those that are part of it.
 fn about<'a>(query: Boxed<'a>, viewer: Viewer<'a>, filter: &'a ActionFilter) -> Boxed<'a> {
     match (&filter.resource_kind, &filter.resource_id, filter.include_related) {
         // The resource's own entries, those of which it is the parent, and those that name it beside theirs: three indexes, where one
         // condition with `or` would read the whole log.
+        // An id of an array that is known only when the statement runs does not tell its month; each id of a row by itself does.
         (Some(kind), Some(id), true) => {
             let tenant = match viewer.ctx.scope().reach {
                 Reach::Tenant(tenant) => format!("tenant_id = '{tenant}' and "),
                 Reach::All => String::new(),
             };
+            let (first, end) = bounds(viewer, filter);
             query.filter(
                 dsl::sql::<Bool>(&format!(
-                    "audit_action_logs.id = any (array(select l.id from audit_action_logs l where {tenant}resource_kind = "
+                    "audit_action_logs.id in (select unnest(array(select l.id from audit_action_logs l where {tenant}resource_kind = "
                 ))
                 .bind::<Text, _>(kind)
                 .sql(" and resource_id = ")
                 .bind::<Text, _>(id)
+                .sql(" and l.id >= ")
+                .bind::<SqlUuid, _>(first)
+                .sql(" and l.id < ")
+                .bind::<SqlUuid, _>(end)
                 .sql(&format!(
                     " union select l.id from audit_action_logs l where {tenant}parent_resource_kind = "
                 ))
                 .bind::<Text, _>(kind)
                 .sql(" and parent_resource_id = ")
                 .bind::<Text, _>(id)
+                .sql(" and l.id >= ")
+                .bind::<SqlUuid, _>(first)
+                .sql(" and l.id < ")
+                .bind::<SqlUuid, _>(end)
                 .sql(&format!(
                     " union select l.log_id from audit_action_links l where {tenant}resource_kind = "
                 ))
                 .bind::<Text, _>(kind)
                 .sql(" and resource_id = ")
                 .bind::<Text, _>(id)
-                .sql("))"),
+                .sql(")))"),
             )
         }
         (Some(kind), None, true) => query.filter(logs::resource_kind.eq(kind).or(logs::parent_resource_kind.eq(kind))),

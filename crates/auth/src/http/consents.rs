@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use backoffice_core::access_log::{AccessType, Record};
 use backoffice_core::command::Target;
 use backoffice_core::http::{Access, Json, Query, Routes, requires};
 use backoffice_core::list::{Page, PageQuery};
@@ -25,6 +26,7 @@ pub(super) fn routes(routes: &mut Routes) {
     routes
         .get("/auth/users/consents", requires(&[acl::USERS_EDIT]), list_user_consents)
         .about("What a user agreed to")
+        .reads("auth.consent")
         .errors(ErrorShape::OkFalse)
         .refuses(&[404]);
     routes
@@ -115,11 +117,13 @@ async fn list_user_consents(ctx: RequestContext, query: Query<UserConsentsQuery>
     let Some(user) = query::users::find(&mut connection, &ctx, id).await? else {
         return Err(Refusal::not_found("User not found").into());
     };
-    let page = query::consents::list(&mut connection, user.tenant_id, id, window).await?;
-    Ok(Json(ConsentPage {
-        ok: true,
-        page: page.map(|row| item(&accounts, row)),
-    }))
+    let page = query::consents::list(&mut connection, user.tenant_id, id, window)
+        .await?
+        .map(|row| item(&accounts, row));
+    let record = |consent: &ConsentItem| Record::new(consent.id, Some(user.tenant_id)).of(user.organization_id);
+    ctx.log_reads(&connection, AccessType::List, &page.items, record)
+        .await?;
+    Ok(Json(ConsentPage { ok: true, page }))
 }
 
 async fn list_own_consents(ctx: RequestContext, query: Query<ConsentsQuery>) -> Result<Json<ConsentPage>> {

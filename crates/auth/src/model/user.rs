@@ -95,6 +95,7 @@ impl Entity for User {
         Field::volatile("updatedAt"),
     ];
     const NOT_FOUND: &'static str = "User not found";
+    const TOMBSTONES: Option<&'static str> = Some("auth_users");
 
     async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<Located>> {
         let context = tx.context();

@@ -111,6 +111,8 @@ pub trait Entity: Send + Sync + 'static {
     /// Whether a resource is itself an organization, its parent the one above. No scope has one that is gone, so whoever brings it back
     /// must be allowed the place where it will stand.
     const IS_ORGANIZATION: bool = false;
+    /// The table in which removed ones stay, marked by `deleted_at`. They go when the log's entries about them do.
+    const TOMBSTONES: Option<&'static str> = None;
 
     /// Locks the rows that exist and that the caller may see, by id ascending.
     fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> impl Future<Output = Result<Vec<Located>>> + Send;
@@ -158,6 +160,8 @@ pub trait AnyEntity: Send + Sync {
     fn not_found(&self) -> &'static str;
     /// See [`Entity::IS_ORGANIZATION`].
     fn is_organization(&self) -> bool;
+    /// See [`Entity::TOMBSTONES`].
+    fn tombstones(&self) -> Option<&'static str>;
     /// See [`Entity::lock`].
     fn lock<'a>(&self, tx: &'a mut Tx<'_>, ids: &'a [Uuid]) -> BoxFuture<'a, Result<Vec<Located>>>;
     /// See [`Entity::load`].
@@ -201,6 +205,10 @@ impl<E: Entity> AnyEntity for EntityOf<E> {
 
     fn is_organization(&self) -> bool {
         E::IS_ORGANIZATION
+    }
+
+    fn tombstones(&self) -> Option<&'static str> {
+        E::TOMBSTONES
     }
 
     fn lock<'a>(&self, tx: &'a mut Tx<'_>, ids: &'a [Uuid]) -> BoxFuture<'a, Result<Vec<Located>>> {

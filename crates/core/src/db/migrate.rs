@@ -188,6 +188,7 @@ begin
     end loop;
     grant execute on function audit_make_partitions(integer) to {role};
     grant execute on function audit_drop_partitions(timestamptz, timestamptz) to {role};
+    grant execute on function audit_erase(uuid, text, uuid) to {role};
 end
 $$;
 "

@@ -69,6 +69,7 @@ impl Entity for Organization {
     ];
     const NOT_FOUND: &'static str = "Organization not found";
     const IS_ORGANIZATION: bool = true;
+    const TOMBSTONES: Option<&'static str> = Some("directory_organizations");
 
     async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<Located>> {
         let scope = tx.scope();

@@ -89,7 +89,7 @@ async fn the_role_can_neither_switch_off_nor_rewrite() {
         "truncate core_outbox_events",
         "delete from audit_action_logs",
         "update audit_action_logs set actor_name = 'somebody else'",
-        "select * from audit_action_logs_default",
+        "select * from audit_action_logs_later",
         "delete from __diesel_schema_migrations",
     ] {
         let outcome = connection.batch_execute(statement).await;
@@ -99,4 +99,19 @@ async fn the_role_can_neither_switch_off_nor_rewrite() {
             "{statement}: {error}"
         );
     }
+}
+
+#[actix_web::test]
+async fn entries_of_another_tenant_are_not_erased() {
+    let app = TestApp::new(&[]).await;
+    let database = &app.runtime().database;
+    let mut connection = database.read(&Scope::tenant(OWN)).await.expect("a connection");
+    let erase = |tenant: Uuid| format!("select audit_erase('{tenant}', 'auth.role', '{tenant}')");
+
+    let own = connection.batch_execute(&erase(OWN)).await;
+    let others = connection.batch_execute(&erase(Uuid::from_u128(2))).await;
+
+    own.expect("allowed");
+    let refused = others.expect_err("refused").to_string();
+    assert!(refused.contains("entries of another tenant"), "{refused}");
 }

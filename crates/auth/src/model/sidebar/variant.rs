@@ -59,6 +59,7 @@ impl Entity for SidebarVariant {
         Field::volatile("updatedAt"),
     ];
     const NOT_FOUND: &'static str = "Variant not found";
+    const TOMBSTONES: Option<&'static str> = Some("auth_sidebar_variants");
 
     /// Locks the user first: which variant is active is decided by one transaction at a time.
     async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<Located>> {

@@ -1,0 +1,13 @@
+-- A user whose tombstone is purged takes along what only it had.
+alter table auth_sessions
+    drop constraint auth_sessions_tenant_id_user_id_fkey,
+    add constraint auth_sessions_tenant_id_user_id_fkey
+        foreign key (tenant_id, user_id) references auth_users (tenant_id, id) on delete cascade;
+alter table auth_consents
+    drop constraint auth_consents_tenant_id_user_id_fkey,
+    add constraint auth_consents_tenant_id_user_id_fkey
+        foreign key (tenant_id, user_id) references auth_users (tenant_id, id) on delete cascade;
+
+-- Also ended sessions are found by their user then.
+drop index auth_sessions_tenant_id_user_id_idx;
+create index auth_sessions_tenant_id_user_id_idx on auth_sessions (tenant_id, user_id);

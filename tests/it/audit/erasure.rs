@@ -1,0 +1,171 @@
+//! What leaves the log and the database for good: tombstones with their entries, and personal data on request.
+
+use backoffice_core::{Call, erasure, retention};
+use serde_json::{Value, json};
+
+use super::{rename, user};
+use crate::call::Call as Request;
+use crate::history::{entries, operation, redo, undo};
+use crate::world::World;
+
+async fn maintain(world: &World) {
+    let complete = retention::maintain_logs(&Call::internal(world.app.runtime())).await;
+    assert!(complete.expect("maintained"));
+}
+
+#[actix_web::test]
+async fn tombstones_go_when_no_entry_can_bring_them_back() {
+    let world = World::new().await;
+    let (app, a) = (&world.app, &world.a);
+    let consent = json!({"consentType": "terms", "isGranted": true});
+    let consented = Request::put("/auth/profile/consents", consent);
+    assert_eq!(consented.send(app, &a.user.token).await.status, 200);
+    for (path, id) in [
+        ("/auth/users", a.user.id),
+        ("/auth/users", a.colleague.id),
+        ("/directory/organizations", a.leaf),
+    ] {
+        let response = Request::delete(path, id).send(app, &a.keeper.token).await;
+        assert_eq!(response.status, 200, "{}", response.text());
+    }
+    let age = |table: &str, id, at: &str| format!("update {table} set deleted_at = '{at}' where id = '{id}'");
+    let tombs = async || {
+        let sql = "select (select count(*) from auth_users where deleted_at is not null) as users,
+            (select count(*) from directory_organizations where deleted_at is not null) as organizations,
+            (select count(*) from auth_users) + (select count(*) from directory_organizations) as rows";
+        app.rows(sql).await.remove(0)
+    };
+    let rows = tombs().await["rows"].as_i64().expect("a number");
+    assert_eq!(tombs().await, json!({"users": 2, "organizations": 1, "rows": rows}));
+
+    maintain(&world).await;
+    assert_eq!(tombs().await["users"], 2, "they are young");
+
+    // Kept are 24 months before November 2026, and that of the last day.
+    app.sql(&age("auth_users", a.user.id, "2024-10-31T23:59:59.999Z")).await;
+    app.sql(&age("auth_users", a.colleague.id, "2024-11-01T00:00:00Z"))
+        .await;
+    app.sql(&age("directory_organizations", a.leaf, "2024-10-01T00:00:00Z"))
+        .await;
+    app.sql(&format!(
+        "update auth_users set organization_id = '{}' where id = '{}'",
+        a.leaf, a.colleague.id
+    ))
+    .await;
+    maintain(&world).await;
+    let expected = json!({"users": 1, "organizations": 1, "rows": rows - 1});
+    assert_eq!(
+        tombs().await,
+        expected,
+        "an organization that a tombstone refers to waits for it"
+    );
+
+    app.sql(&age("auth_users", a.colleague.id, "2024-10-31T00:00:00Z"))
+        .await;
+    maintain(&world).await;
+    maintain(&world).await;
+    assert_eq!(tombs().await, json!({"users": 0, "organizations": 0, "rows": rows - 3}));
+}
+
+#[actix_web::test]
+async fn where_the_log_is_kept_for_ever_so_are_tombstones() {
+    let world = World::of(crate::world::builder().config("[audit.action]\nretention_months = 0\n")).await;
+    let id = world.a.user.id;
+    let response = Request::delete("/auth/users", id)
+        .send(&world.app, &world.a.keeper.token)
+        .await;
+    assert_eq!(response.status, 200, "{}", response.text());
+    world
+        .app
+        .sql("update auth_users set deleted_at = '2001-01-01' where deleted_at is not null")
+        .await;
+
+    maintain(&world).await;
+
+    let left = world
+        .app
+        .rows("select id from auth_users where deleted_at is not null")
+        .await;
+    assert_eq!(left, [json!({"id": id})]);
+}
+
+#[actix_web::test]
+async fn erasing_empties_the_entries_of_a_resource_and_takes_its_name_away() {
+    let world = World::new().await;
+    let (app, a) = (&world.app, &world.a);
+    let put = async |body: Value| operation(&Request::put("/auth/users", body).send(app, &a.keeper.token).await);
+    let own = rename(&world, &a.admin, a.role, "By the subject").await;
+    app.get(&a.admin.token, "/auth/roles").await;
+    let edit = put(json!({"id": a.admin.id, "name": "Known Name"})).await;
+    let undone = put(json!({"id": a.admin.id, "name": "Other Name"})).await;
+    assert_eq!(undo(app, &a.keeper, &undone.token).await.0, 200);
+    let other = put(json!({"id": a.user.id, "name": "Somebody Else"})).await;
+    let call = Call::internal(app.runtime());
+
+    let elsewhere = erasure::erase(&call, world.b.tenant, "auth.user", a.admin.id).await;
+    assert_eq!(elsewhere.expect("nothing to do"), 0);
+    let image = app.image().await;
+    assert!(
+        image["audit_action_logs"]
+            .iter()
+            .any(|row| row.to_string().contains("Known Name"))
+    );
+    let erased = erasure::erase(&call, a.tenant, "auth.user", a.admin.id)
+        .await
+        .expect("erased");
+
+    assert!(erased >= 3, "{erased}");
+    let about = entries(
+        app,
+        &a.keeper,
+        &format!("resourceKind=auth.user&resourceId={}", a.admin.id),
+    )
+    .await;
+    assert_eq!(i64::try_from(about.len()).expect("few"), erased, "the entries stay");
+    for entry in &about {
+        for member in [
+            "snapshotBefore",
+            "snapshotAfter",
+            "changes",
+            "actorUserName",
+            "undoToken",
+        ] {
+            assert_eq!(entry[member], Value::Null, "{member} of {entry}");
+        }
+    }
+    let image = app.image().await;
+    for (table, name) in [
+        ("audit_action_logs", "Known Name"),
+        ("audit_action_logs", "Name of admin@alpha.test"),
+        ("audit_access_logs", "Name of admin@alpha.test"),
+    ] {
+        let left = image[table]
+            .iter()
+            .filter(|row| row["resource_id"] != json!(a.role.to_string()));
+        let naming = left.filter(|row| row["actor_name"] == json!(name) || row["changes"].to_string().contains(name));
+        assert_eq!(naming.count(), 0, "{table} {name}");
+    }
+    assert_eq!(undo(app, &a.keeper, &edit.token).await.0, 400);
+    assert_eq!(redo(app, &a.keeper, undone.log_id).await.0, 400);
+    assert_eq!(
+        user(&world, a.admin.id).await["name"],
+        "Known Name",
+        "the data itself is the module's"
+    );
+    assert_eq!(
+        undo(app, &a.keeper, &other.token).await.0,
+        200,
+        "what others did goes on"
+    );
+    assert_eq!(
+        undo(app, &a.keeper, &own.token).await.0,
+        200,
+        "also what the subject did to others"
+    );
+    assert_eq!(
+        erasure::erase(&call, a.tenant, "auth.user", a.admin.id)
+            .await
+            .expect("again"),
+        erased
+    );
+}

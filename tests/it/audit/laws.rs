@@ -1,0 +1,396 @@
+//! The laws of entities (audit specification, section 5), for every kind that the modules register and every row of a world with a past:
+//! an interceptor of this file reads, removes and stores inside of a command's transaction, and then refuses the command.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+
+use backoffice_core::Module;
+use backoffice_core::command::{Attempt, Depth, FieldKind, Hook, Interceptor, Snapshots, Transition, Verdict};
+use backoffice_core::db::Tx;
+use backoffice_test_support::TestApp;
+use futures_util::future::BoxFuture;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use crate::call::Call;
+use crate::scenarios::rich;
+use crate::world::{AUTH, MODULES, NO_LIMITS, World, id, text};
+
+static LAWS: Module = Module {
+    name: "laws",
+    title: "Laws",
+    register: |registry| {
+        registry.interceptor(Interceptor {
+            id: "laws.any",
+            target: "auth.role.update",
+            priority: 100,
+            run,
+        });
+    },
+    ..Module::EMPTY
+};
+
+/// What no command changes on a row that is there, so that storing has nothing to give back.
+const FIXED: [(&str, &str); 4] = [
+    ("auth.role_sidebar_preference", "locale"),
+    ("auth.sidebar_preference", "locale"),
+    ("auth.sidebar_variant", "locale"),
+    ("directory.organization", "created_at"),
+];
+
+#[derive(Clone)]
+enum Task {
+    /// Reads these resources.
+    Load,
+    /// Reads, stores what was read, and reads again.
+    Store(Snapshots),
+    /// Reads, removes, reads, stores what was read at first, and reads again.
+    Cycle,
+}
+
+/// What came of a task.
+#[derive(Default, Debug)]
+struct Outcome {
+    first: Snapshots,
+    /// Whether the guard let the resources be removed.
+    is_removable: bool,
+    gone: Snapshots,
+    /// Images of children that were still there after the removal.
+    children: usize,
+    last: Snapshots,
+    dropped: Vec<String>,
+}
+
+thread_local! {
+    /// A test and its application share a thread.
+    static TASK: RefCell<Option<(Task, &'static str, Vec<Uuid>)>> = const { RefCell::new(None) };
+    static OUTCOME: RefCell<Option<Outcome>> = const { RefCell::new(None) };
+}
+
+fn run<'a>(tx: &'a mut Tx<'_>, attempt: &'a Attempt<'a>) -> BoxFuture<'a, backoffice_core::Result<Verdict>> {
+    let task = TASK.take().filter(|_| attempt.hook == Hook::BeforeExecute);
+    Box::pin(async move {
+        let Some((task, kind, ids)) = task else {
+            return Ok(Verdict::Continue);
+        };
+        let outcome = perform(tx, task, kind, &ids).await?;
+        OUTCOME.set(Some(outcome));
+        Ok(Verdict::Refuse {
+            message: "Seen enough".to_owned(),
+            code: None,
+            status: None,
+            body: None,
+        })
+    })
+}
+
+async fn perform(tx: &mut Tx<'_>, task: Task, kind: &str, ids: &[Uuid]) -> backoffice_core::Result<Outcome> {
+    let registry = tx.context().platform().registry();
+    let entity = registry.find_entity(kind).cloned().expect("a registered kind");
+    let mut outcome = Outcome {
+        first: entity.images(tx, ids, Depth::Tree).await?,
+        ..Outcome::default()
+    };
+    let stored = match task {
+        Task::Load => return Ok(outcome),
+        Task::Store(snapshots) => snapshots,
+        Task::Cycle => {
+            for (id, snapshot) in &outcome.first {
+                let step = Transition {
+                    id: *id,
+                    from: Some(snapshot),
+                    to: None,
+                    restoring: true,
+                };
+                if entity.guard(tx, &step).await.is_err() {
+                    return Ok(outcome);
+                }
+            }
+            // What others refer to stays; the transaction ends here.
+            outcome.is_removable = entity.remove(tx, ids).await.is_ok();
+            if !outcome.is_removable {
+                return Ok(outcome);
+            }
+            outcome.gone = entity.images(tx, ids, Depth::Tree).await?;
+            for snapshot in outcome.first.values() {
+                for (kind, rows) in snapshot
+                    .members()
+                    .get("_children")
+                    .and_then(Value::as_object)
+                    .into_iter()
+                    .flatten()
+                {
+                    let Some(child) = registry.find_entity(kind).cloned() else {
+                        continue;
+                    };
+                    let ids: Vec<Uuid> = rows
+                        .as_array()
+                        .into_iter()
+                        .flatten()
+                        .map(|row| id(&row["id"]))
+                        .collect();
+                    outcome.children += child.images(tx, &ids, Depth::Own).await?.len();
+                }
+            }
+            outcome.first.clone()
+        }
+    };
+    let snapshots: Vec<_> = stored.into_values().collect();
+    outcome.dropped = entity.store(tx, &snapshots).await?;
+    outcome.last = entity.images(tx, ids, Depth::Tree).await?;
+    Ok(outcome)
+}
+
+struct Laws {
+    world: World,
+}
+
+impl Laws {
+    async fn new() -> Self {
+        let modules: Vec<&'static Module> = MODULES.into_iter().chain([&LAWS]).collect();
+        let app = TestApp::builder(&modules)
+            .config(AUTH)
+            .config(NO_LIMITS)
+            .through_proxy();
+        let world = rich(World::of(app).await).await;
+        let consent = Call::put(
+            "/auth/profile/consents",
+            json!({"consentType": "terms", "isGranted": true}),
+        );
+        for account in [&world.a.colleague, &world.a.user] {
+            assert_eq!(consent.send(&world.app, &account.token).await.status, 200);
+        }
+        Self { world }
+    }
+
+    /// Kinds that undo and redo restore.
+    fn kinds(&self) -> BTreeSet<&'static str> {
+        let commands = self.world.app.platform().registry().commands();
+        commands
+            .filter(|command| command.undoable)
+            .map(|command| command.kind)
+            .collect()
+    }
+
+    /// Runs a task in a transaction that is rolled back.
+    async fn see(&self, task: Task, kind: &'static str, ids: &[Uuid]) -> Outcome {
+        TASK.set(Some((task, kind, ids.to_vec())));
+        let body = json!({"id": self.world.a.spare_role, "name": "Never"});
+        let response = Call::put("/auth/roles", body)
+            .send(&self.world.app, &self.world.root.token)
+            .await;
+        let seen = OUTCOME.take();
+        seen.unwrap_or_else(|| panic!("{kind} {ids:?}: {} {}", response.status, response.text()))
+    }
+
+    /// The resources of a kind in the first house.
+    async fn ids(&self, kind: &str) -> Vec<Uuid> {
+        let sql = format!(
+            "select id from {} where tenant_id = '{}' order by id",
+            table(kind),
+            self.world.a.tenant
+        );
+        self.world
+            .app
+            .rows(&sql)
+            .await
+            .iter()
+            .map(|row| id(&row["id"]))
+            .collect()
+    }
+}
+
+/// Names of tables follow from kinds.
+fn table(kind: &str) -> String {
+    format!("{}s", kind.replace('.', "_"))
+}
+
+/// Without the times of changes, which move.
+fn comparable(snapshots: &Snapshots) -> Value {
+    fn strip(value: &mut Value) {
+        match value {
+            Value::Object(members) => {
+                members.remove("updatedAt");
+                members.values_mut().for_each(strip);
+            }
+            Value::Array(values) => values.iter_mut().for_each(strip),
+            _ => {}
+        }
+    }
+    let mut all: Value = snapshots
+        .iter()
+        .map(|(id, one)| (id.to_string(), one.to_value().clone()))
+        .collect();
+    strip(&mut all);
+    all
+}
+
+#[actix_web::test]
+async fn aud_3_what_is_stored_is_what_is_read_and_what_is_removed_is_gone() {
+    let laws = Laws::new().await;
+    let mut removed = BTreeSet::new();
+
+    for kind in laws.kinds() {
+        for id in laws.ids(kind).await {
+            let seen = laws.see(Task::Cycle, kind, &[id]).await;
+            if seen.first.is_empty() || !seen.is_removable {
+                continue;
+            }
+            removed.insert(kind);
+            assert!(seen.gone.is_empty(), "E2: {kind} {id}: {:?}", seen.gone);
+            assert_eq!(seen.children, 0, "E2: children of {kind} {id}");
+            assert_eq!(
+                comparable(&seen.last),
+                comparable(&seen.first),
+                "E1: {kind} {id}, {:?}",
+                seen.dropped
+            );
+        }
+    }
+
+    let never: Vec<_> = laws
+        .kinds()
+        .into_iter()
+        .filter(|kind| !removed.contains(kind))
+        .collect();
+    assert_eq!(never, Vec::<&str>::new(), "each kind has a resource that can go");
+}
+
+#[actix_web::test]
+async fn aud_3_images_are_complete_and_storing_one_gives_back_every_column() {
+    let laws = Laws::new().await;
+    let app = &laws.world.app;
+    let mut kept_back = BTreeSet::new();
+
+    for kind in laws.kinds() {
+        let (table, fields) = (
+            table(kind),
+            app.platform()
+                .registry()
+                .find_entity(kind)
+                .expect("it is there")
+                .fields(),
+        );
+        let columns = app
+            .rows(&format!(
+                "select column_name as name, data_type as type, is_nullable = 'YES' as nullable from information_schema.columns
+                 where table_name = '{table}' and is_generated = 'NEVER'"
+            ))
+            .await;
+        let ids = laws.ids(kind).await;
+        let before = laws.see(Task::Load, kind, &ids).await.first;
+        assert!(!before.is_empty(), "{kind} has no resource here");
+        let mut changed = 0;
+        for column in &columns {
+            let name = text(&column["name"]);
+            let member = camel(&name);
+            let own = fields.iter().find(|field| field.name == member);
+            let is_derived = ["id", "tenant_id", "deleted_at"].contains(&name.as_str()) || name.ends_with("_norm");
+            if is_derived || own.is_some_and(|field| field.kind != FieldKind::Tracked) {
+                continue;
+            }
+            for (id, snapshot) in &before {
+                let Some(other) = other(&text(&column["type"]), column["nullable"] == true, &name) else {
+                    continue;
+                };
+                let one = format!("where tenant_id = '{}' and id = '{id}'", laws.world.a.tenant);
+                let kept =
+                    format!("drop table if exists kept; create temporary table kept as select * from {table} {one}");
+                app.sql(&kept).await;
+                // Where a constraint does not allow it, another row or column must do.
+                let change = format!(
+                    "do $$ begin set constraints all immediate; update {table} set {name} = {other} {one}; exception when unique_violation or foreign_key_violation or check_violation or not_null_violation then null; end $$"
+                );
+                app.sql(&change).await;
+                let differs = format!(
+                    "select 1 as one from {table} t join kept k using (tenant_id, id) where t.{name} is distinct from k.{name}"
+                );
+                if !app.rows(&differs).await.is_empty() {
+                    changed += 1;
+                    let wanted = Snapshots::from([(*id, snapshot.clone())]);
+                    let seen = laws.see(Task::Store(wanted.clone()), kind, &[*id]).await;
+                    assert_ne!(
+                        comparable(&seen.first),
+                        comparable(&wanted),
+                        "E3: {kind} does not tell {name}"
+                    );
+                    if comparable(&seen.last) != comparable(&wanted) {
+                        kept_back.insert(format!("{kind} {name}"));
+                    }
+                }
+                app.sql(&format!(
+                    "update {table} t set {name} = k.{name} from kept k where t.tenant_id = k.tenant_id and t.id = k.id"
+                ))
+                .await;
+            }
+        }
+        assert!(changed > 0, "no column of {kind} could be changed");
+    }
+
+    let expected = FIXED.map(|(kind, column)| format!("{kind} {column}"));
+    assert_eq!(
+        kept_back,
+        BTreeSet::from(expected),
+        "E1: columns that are not given back"
+    );
+}
+
+#[actix_web::test]
+async fn aud_3_many_resources_cost_as_many_statements_as_one() {
+    let laws = Laws::new().await;
+    let app = &laws.world.app;
+
+    for kind in laws.kinds() {
+        let ids = laws.ids(kind).await;
+        let mut unknown = ids.clone();
+        unknown.extend((0..50).map(|number| Uuid::from_u128(0xffff_0000 + number)));
+        let all = laws.see(Task::Load, kind, &ids).await.first;
+        let children: BTreeSet<&String> = all
+            .values()
+            .filter_map(|snapshot| snapshot.members().get("_children")?.as_object())
+            .flat_map(|children| children.keys())
+            .collect();
+        // The first round prepares what a connection prepares once.
+        for round in 0..2 {
+            let mut dearest = 0;
+            for (id, snapshot) in &all {
+                let one = Snapshots::from([(*id, snapshot.clone())]);
+                let (_, of_one) = app.count_statements(laws.see(Task::Store(one), kind, &[*id])).await;
+                dearest = dearest.max(of_one);
+            }
+            let (_, of_all) = app
+                .count_statements(laws.see(Task::Store(all.clone()), kind, &unknown))
+                .await;
+            // One has children of this kind and another one of that.
+            let most = dearest + u64::try_from(children.len()).expect("few");
+            assert!(
+                round == 0 || of_all <= most,
+                "E4: {kind}: {of_all} statements, {dearest} for one"
+            );
+        }
+    }
+}
+
+fn camel(column: &str) -> String {
+    let mut words = column.split('_');
+    let mut name = words.next().unwrap_or_default().to_owned();
+    for word in words {
+        name.push_str(&word[..1].to_uppercase());
+        name.push_str(&word[1..]);
+    }
+    name
+}
+
+/// Another value for a column.
+fn other(data_type: &str, is_nullable: bool, name: &str) -> Option<String> {
+    Some(match data_type {
+        "text" => format!("coalesce({name}, '') || 'x'"),
+        "boolean" => format!("not {name}"),
+        "integer" | "bigint" | "smallint" => format!("{name} + 1"),
+        "timestamp with time zone" => format!("coalesce({name}, '2026-01-01') + interval '1 hour'"),
+        "jsonb" => "'{\"changed\": true}'".to_owned(),
+        "ARRAY" => format!("{name}[2:]"),
+        _ if is_nullable => "null".to_owned(),
+        _ => return None,
+    })
+}

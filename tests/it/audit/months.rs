@@ -1,0 +1,162 @@
+//! The months of the logs: what a page reads of them, and where entries lie for which there is none.
+
+use serde_json::{Value, json};
+
+use super::rename;
+use crate::world::World;
+
+const UP: &str = include_str!("../../../migrations/core/2026-11-21-150000-0000_order_log_months/up.sql");
+const DOWN: &str = include_str!("../../../migrations/core/2026-11-21-150000-0000_order_log_months/down.sql");
+
+/// An entry of each of these months, counted from this one.
+async fn entries(world: &World, months: &[i32]) {
+    for month in months {
+        let at = format!("(date_trunc('month', now(), 'utc') + interval '{month} months 10 days')");
+        world
+            .app
+            .sql(&format!(
+                "insert into audit_action_logs (tenant_id, id, seq, actor_kind, command_id, action_type, action_label, source,
+                    resource_kind, resource_id, related, execution_state, changed_fields, created_at, updated_at)
+                 values ('{}', audit_lowest_id({at}), 900000 + {month}, 'system', 'a.b', 'edit', 'A', 'system', 'month', '{month}', '{{}}',
+                    'done', '{{}}', {at}, {at})",
+                world.a.tenant
+            ))
+            .await;
+    }
+}
+
+/// Where they are, by month.
+async fn places(world: &World) -> Vec<(i32, String)> {
+    let rows = world
+        .app
+        .rows(
+            "select resource_id::int as month, case when tableoid::regclass::text ~ '[0-9]{6}$'
+                then extract(year from age(to_date(right(tableoid::regclass::text, 6), 'YYYYMM'), date_trunc('month', now() at time zone 'utc')))
+                    * 12 + extract(month from age(to_date(right(tableoid::regclass::text, 6), 'YYYYMM'),
+                    date_trunc('month', now() at time zone 'utc'))) || ''
+                else substr(tableoid::regclass::text, 19) end as place
+             from audit_action_logs where resource_kind = 'month' order by 1",
+        )
+        .await;
+    rows.iter()
+        .map(|row| {
+            let month = row["month"].as_i64().and_then(|month| i32::try_from(month).ok());
+            (
+                month.expect("a number"),
+                row["place"].as_str().expect("a name").to_owned(),
+            )
+        })
+        .collect()
+}
+
+async fn make(world: &World, months: u32) {
+    world.app.sql(&format!("select audit_make_partitions({months})")).await;
+}
+
+fn at(month: i32, place: &str) -> (i32, String) {
+    (month, place.to_owned())
+}
+
+#[actix_web::test]
+async fn a_page_in_the_order_of_ids_reads_no_month_that_it_does_not_reach() {
+    let world = World::new().await;
+    entries(&world, &[-5, 0, 1, 2, 3, 7]).await;
+    let sql = format!(
+        "create temporary table plan (line text);
+         analyze audit_action_logs;
+         set enable_seqscan = off;
+         do $$ declare line text; begin
+             for line in execute 'explain (analyze, costs off, timing off, summary off) select id from audit_action_logs
+                 where tenant_id = ''{}'' and id < audit_lowest_id(date_trunc(''month'', now(), ''utc'') + interval ''3 months'')
+                 order by id desc limit 2' loop
+                 insert into plan values (line);
+             end loop;
+         end $$",
+        world.a.tenant
+    );
+
+    world.app.sql(&sql).await;
+
+    let plan = world.app.rows("select line from plan").await;
+    let lines: Vec<&str> = plan.iter().filter_map(|row| row["line"].as_str()).collect();
+    let scans: Vec<&&str> = lines
+        .iter()
+        .filter(|line| line.contains(" on audit_action_logs_"))
+        .collect();
+    let read: Vec<_> = scans.iter().filter(|line| !line.contains("never executed")).collect();
+    assert!(lines.iter().all(|line| !line.contains("Sort")), "{lines:#?}");
+    assert_eq!(
+        (scans.len(), read.len()),
+        (4, 2),
+        "of this month, two more and what is older: {lines:#?}"
+    );
+}
+
+#[actix_web::test]
+async fn entries_that_came_while_months_were_lacking_stay_together_and_are_found() {
+    let world = World::new().await;
+    let all = [-5, 0, 3, 4, 6, 9];
+    entries(&world, &all).await;
+    let lacking = [at(4, "later"), at(6, "later"), at(9, "later")];
+    assert_eq!(places(&world).await[..3], [at(-5, "earlier"), at(0, "0"), at(3, "3")]);
+    assert_eq!(places(&world).await[3..], lacking);
+
+    make(&world, 3).await;
+    assert_eq!(places(&world).await[3..], lacking, "nothing is to be made");
+    make(&world, 5).await;
+    assert_eq!(places(&world).await[3..], [at(4, "9"), at(6, "9"), at(9, "9")]);
+    entries(&world, &[5, 10, 12]).await;
+    make(&world, 11).await;
+    make(&world, 14).await;
+
+    entries(&world, &[13, 14, 15]).await;
+    let expected = [
+        at(-5, "earlier"),
+        at(0, "0"),
+        at(3, "3"),
+        at(4, "9"),
+        at(5, "9"),
+        at(6, "9"),
+        at(9, "9"),
+        at(10, "12"),
+        at(12, "12"),
+        at(13, "13"),
+        at(14, "14"),
+        at(15, "later"),
+    ];
+    assert_eq!(places(&world).await, expected);
+    let secured = world
+        .app
+        .rows(
+            "select count(*) as n from pg_partition_tree('audit_action_logs') t join pg_class c on c.oid = t.relid
+             where not (c.relrowsecurity and c.relforcerowsecurity)",
+        )
+        .await;
+    assert_eq!(secured[0]["n"], 0);
+}
+
+#[actix_web::test]
+async fn the_migration_keeps_every_entry_there_and_back() {
+    let world = World::new().await;
+    entries(&world, &[-5, 0, 2, 7]).await;
+    let image = async || -> (Value, Value) {
+        let rows = |table| world.app.rows(table);
+        (
+            json!(rows("select * from audit_action_logs order by id").await),
+            json!(rows("select * from audit_access_logs order by id").await),
+        )
+    };
+    let before = image().await;
+
+    world.app.sql(DOWN).await;
+    assert_eq!(image().await, before);
+    let places_without = places(&world).await;
+    assert_eq!(places_without[0], at(-5, "default"));
+    make(&world, 3).await;
+    world.app.sql(UP).await;
+
+    assert_eq!(image().await, before);
+    let expected = [at(-5, "earlier"), at(0, "0"), at(2, "2"), at(7, "later")];
+    assert_eq!(places(&world).await, expected);
+    rename(&world, &world.a.keeper, world.a.role, "Goes on").await;
+}
