@@ -66,7 +66,6 @@ language plpgsql
 security definer
 set search_path from current
 set lock_timeout = '250ms'
-set app.scope = 'system'
 as $$
 declare
     ends date := (date_trunc('month', now() at time zone 'utc') + make_interval(months => months + 1))::date;
@@ -77,7 +76,10 @@ declare
     parent text;
     later text;
     name text;
+    scope text := coalesce(current_setting('app.scope', true), '');
 begin
+    -- Row-level security is forced, for the owner too. The caller's scope comes back at the end, or with the transaction.
+    perform set_config('app.scope', 'system', true);
     if months < 0 or months > 24 then
         raise exception 'months must be between 0 and 24';
     end if;
@@ -112,6 +114,7 @@ begin
             made := made + 1;
         end loop;
     end loop;
+    perform set_config('app.scope', scope, true);
     return made;
 end
 $$;
@@ -123,7 +126,6 @@ language plpgsql
 security definer
 set search_path from current
 set lock_timeout = '250ms'
-set app.scope = 'system'
 as $$
 declare
     wanted record;
@@ -131,7 +133,9 @@ declare
     oldest date;
     before integer;
     rows integer;
+    scope text := coalesce(current_setting('app.scope', true), '');
 begin
+    perform set_config('app.scope', 'system', true);
     gone := 0;
     complete := true;
     if greatest(actions_before, accesses_before) > now() - interval '1 day' then
@@ -175,5 +179,6 @@ begin
         gone := gone + rows;
         complete := complete and rows < 5000;
     end loop;
+    perform set_config('app.scope', scope, true);
 end
 $$;
