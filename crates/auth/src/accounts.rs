@@ -54,6 +54,12 @@ impl Accounts {
     pub fn identities(&self) -> &IdentityCache {
         &self.cache
     }
+
+    /// How many passwords this node has verified since its start, those of unknown accounts included.
+    #[must_use]
+    pub fn verifications(&self) -> u64 {
+        self.hasher.verified()
+    }
 }
 
 /// Knows bearer tokens and the cookie that carries one.

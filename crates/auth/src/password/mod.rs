@@ -3,6 +3,7 @@
 mod pool;
 
 use std::collections::HashSet;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use argon2::password_hash::phc::PasswordHash;
@@ -75,6 +76,7 @@ pub(crate) struct Hasher {
     /// Verified when there is no account, so that an answer takes as long as for one. Made when it is first needed: its memory is
     /// most of what an idle process would hold.
     dummy: Arc<OnceLock<String>>,
+    verified: AtomicU64,
 }
 
 /// What a verification found.
@@ -96,7 +98,13 @@ impl Hasher {
             argon2,
             pool: Pool::new(threads, config.queue),
             dummy: Arc::default(),
+            verified: AtomicU64::new(0),
         })
+    }
+
+    /// How many passwords were verified since the start.
+    pub(crate) fn verified(&self) -> u64 {
+        self.verified.load(Ordering::Relaxed)
     }
 
     /// A place among those who hash or wait, taken before anything else is done for a request whose password must be verified.
@@ -135,6 +143,7 @@ impl Hasher {
         password: &SecretString,
         stored: Option<&str>,
     ) -> Result<Verified> {
+        self.verified.fetch_add(1, Ordering::Relaxed);
         let (argon2, bytes) = (self.argon2.clone(), normalized(password));
         let (stored, dummy) = (stored.map(str::to_owned), Arc::clone(&self.dummy));
         let work = move || {
