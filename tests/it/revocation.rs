@@ -7,10 +7,11 @@ use actix_web::http::Method;
 use backoffice_core::http::{AUTH_COOKIE, SESSION_COOKIE};
 use backoffice_test_support::{TestApp, TestResponse};
 use serde_json::json;
+use uuid::Uuid;
 
 use crate::call::Call;
 use crate::history;
-use crate::world::{Account, PASSWORD, World, builder, sign_in, text};
+use crate::world::{Account, PASSWORD, World, builder, id, sign_in, text};
 
 /// What takes something away from a user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,6 +30,7 @@ enum Event {
     TenantClosed,
     TenantDeleted,
     Reset,
+    KeyDeleted,
 }
 
 /// What a session is afterwards.
@@ -42,8 +44,7 @@ enum Then {
     GoesOn,
 }
 
-/// A way to present a session. An API key is a credential without a session: with the module of keys it becomes a fourth one here and
-/// the deletion of a key an event, and [`Then`] of a key a third member of the rows.
+/// A way to present a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Credential {
     Bearer,
@@ -53,26 +54,52 @@ enum Credential {
 
 const CREDENTIALS: [Credential; 3] = [Credential::Bearer, Credential::Cookie, Credential::Refresh];
 
-/// The event, the session that causes it or just watches, and another session of the same user.
-const ROWS: [(Event, Then, Then); 14] = [
-    (Event::Logout, Then::Ended, Then::GoesOn),
-    (Event::LogoutOfAll, Then::Ended, Then::Ended),
-    (Event::OwnPassword, Then::GoesOn, Then::Ended),
-    (Event::OwnAddress, Then::GoesOn, Then::GoesOn),
-    (Event::PasswordByAdministrator, Then::Ended, Then::Ended),
-    (Event::Deactivated, Then::Ended, Then::Ended),
-    (Event::Deleted, Then::Ended, Then::Ended),
-    (Event::RoleAcl, Then::Narrowed, Then::Narrowed),
-    (Event::UserAcl, Then::Narrowed, Then::Narrowed),
-    (Event::RolesTaken, Then::Narrowed, Then::Narrowed),
-    (Event::OrganizationClosed, Then::Ended, Then::Ended),
-    (Event::TenantClosed, Then::Ended, Then::Ended),
-    (Event::TenantDeleted, Then::Ended, Then::Ended),
-    (Event::Reset, Then::Ended, Then::Ended),
+/// The event; what becomes of the session that causes it or just watches, of another session of the same user, and of an API key with the
+/// user's role in the user's organization.
+const ROWS: [(Event, Then, Then, Then); 15] = [
+    (Event::Logout, Then::Ended, Then::GoesOn, Then::GoesOn),
+    (Event::LogoutOfAll, Then::Ended, Then::Ended, Then::GoesOn),
+    (Event::OwnPassword, Then::GoesOn, Then::Ended, Then::GoesOn),
+    (Event::OwnAddress, Then::GoesOn, Then::GoesOn, Then::GoesOn),
+    (Event::PasswordByAdministrator, Then::Ended, Then::Ended, Then::GoesOn),
+    (Event::Deactivated, Then::Ended, Then::Ended, Then::GoesOn),
+    (Event::Deleted, Then::Ended, Then::Ended, Then::GoesOn),
+    (Event::RoleAcl, Then::Narrowed, Then::Narrowed, Then::Narrowed),
+    (Event::UserAcl, Then::Narrowed, Then::Narrowed, Then::GoesOn),
+    (Event::RolesTaken, Then::Narrowed, Then::Narrowed, Then::GoesOn),
+    (Event::OrganizationClosed, Then::Ended, Then::Ended, Then::Ended),
+    (Event::TenantClosed, Then::Ended, Then::Ended, Then::Ended),
+    (Event::TenantDeleted, Then::Ended, Then::Ended, Then::Ended),
+    (Event::Reset, Then::Ended, Then::Ended, Then::GoesOn),
+    (Event::KeyDeleted, Then::GoesOn, Then::GoesOn, Then::Ended),
 ];
 
+/// An API key and its secret.
+struct Key {
+    id: Uuid,
+    secret: String,
+}
+
+impl Key {
+    async fn new(world: &World) -> Self {
+        let body = json!({"name": "Watching", "roles": [world.a.role], "organizationId": world.a.other});
+        let (status, body) = world.app.post(&world.a.keeper.token, "/api_keys/keys", body).await;
+        assert_eq!(status, 201, "{body}");
+        Self {
+            id: id(&body["id"]),
+            secret: text(&body["secret"]),
+        }
+    }
+
+    /// The status of a call that needs the feature `auth.users.list`.
+    async fn present(&self, app: &TestApp) -> u16 {
+        let list = app.request(Method::GET, "/auth/users");
+        list.header("X-Api-Key", &self.secret).send().await.status
+    }
+}
+
 impl Event {
-    async fn happens(self, world: &World, acting: &Account) -> TestResponse {
+    async fn happens(self, world: &World, acting: &Account, key: &Key) -> TestResponse {
         let (house, user) = (&world.a, acting.id);
         let (call, caller) = match self {
             Self::Logout => (Call::post("/auth/logout", json!({})), acting),
@@ -118,6 +145,7 @@ impl Event {
                 (Call::put("/directory/tenants", body), &world.root)
             }
             Self::TenantDeleted => (Call::delete("/directory/tenants", house.tenant), &world.root),
+            Self::KeyDeleted => (Call::delete("/api_keys/keys", key.id), &house.keeper),
             Self::Reset => {
                 let token = crate::endpoints::reset_token(world, &acting.email).await;
                 let body = json!({"token": token, "password": "a new long password"});
@@ -162,8 +190,10 @@ impl Credential {
     }
 }
 
-/// Presents both sessions in every way.
-async fn statuses(app: &TestApp, sessions: &[&Account; 2]) -> Vec<(Credential, [u16; 2])> {
+/// What each credential gets: the sessions in every way, and the key.
+type Told = (Vec<(Credential, [u16; 2])>, u16);
+
+async fn statuses(app: &TestApp, sessions: &[&Account; 2], key: &Key) -> Told {
     let mut told = Vec::new();
     for credential in CREDENTIALS {
         let [acting, other] = sessions;
@@ -173,17 +203,20 @@ async fn statuses(app: &TestApp, sessions: &[&Account; 2]) -> Vec<(Credential, [
         ];
         told.push((credential, pair));
     }
-    told
+    (told, key.present(app).await)
 }
 
-fn expected(acting: Then, other: Then) -> Vec<(Credential, [u16; 2])> {
+fn expected(acting: Then, other: Then, key: Then) -> Told {
     let pair = |credential| (credential, [acting.expected(credential), other.expected(credential)]);
-    CREDENTIALS.into_iter().map(pair).collect()
+    (
+        CREDENTIALS.into_iter().map(pair).collect(),
+        key.expected(Credential::Bearer),
+    )
 }
 
 /// Two processes that hear of each other and remember the sessions, one row of the table, and what undoing it brings back.
 async fn takes_effect(event: Event) {
-    let (_, acting, other) = *ROWS
+    let (_, acting, other, of_key) = *ROWS
         .iter()
         .find(|(one, ..)| *one == event)
         .expect("the table has every event");
@@ -193,23 +226,24 @@ async fn takes_effect(event: Event) {
     node.start_background();
     tokio::time::sleep(Duration::from_millis(600)).await;
     let second = world.sign_in(&world.a.user.email).await;
+    let key = Key::new(&world).await;
     let sessions = [&world.a.user, &second];
     for app in [&world.app, &node] {
         assert_eq!(
-            statuses(app, &sessions).await,
-            expected(Then::GoesOn, Then::GoesOn),
+            statuses(app, &sessions, &key).await,
+            expected(Then::GoesOn, Then::GoesOn, Then::GoesOn),
             "before"
         );
     }
 
-    let answer = event.happens(&world, &world.a.user).await;
+    let answer = event.happens(&world, &world.a.user, &key).await;
     assert!(answer.status < 400, "{event:?}: {}", answer.text());
-    let here = statuses(&world.app, &sessions).await;
+    let here = statuses(&world.app, &sessions, &key).await;
     tokio::time::sleep(Duration::from_secs(1)).await;
-    let there = statuses(&node, &sessions).await;
+    let there = statuses(&node, &sessions, &key).await;
 
-    assert_eq!(here, expected(acting, other), "{event:?} on the same process");
-    assert_eq!(there, expected(acting, other), "{event:?} on another process");
+    assert_eq!(here, expected(acting, other, of_key), "{event:?} on the same process");
+    assert_eq!(there, expected(acting, other, of_key), "{event:?} on another process");
     let Some(operation) = answer.operation().filter(|told| told["undoToken"].is_string()) else {
         return;
     };
@@ -217,12 +251,25 @@ async fn takes_effect(event: Event) {
     let (undone, why) = history::undo(&world.app, undoing, &text(&operation["undoToken"])).await;
     assert_eq!(undone, 200, "{event:?}: {why}");
     let back = |then| if then == Then::Narrowed { Then::GoesOn } else { then };
-    let again = statuses(&world.app, &sessions).await;
+    let again = statuses(&world.app, &sessions, &key).await;
     assert_eq!(
         again,
-        expected(back(acting), back(other)),
+        expected(back(acting), back(other), back_of_key(event, of_key)),
         "ended sessions stay ended: {event:?}"
     );
+}
+
+/// A key does not end with its organization or tenant: it is refused while they are closed.
+fn back_of_key(event: Event, then: Then) -> Then {
+    match event {
+        Event::OrganizationClosed | Event::TenantClosed | Event::RoleAcl => Then::GoesOn,
+        _ => then,
+    }
+}
+
+#[actix_web::test]
+async fn acc_08_a_deleted_key_is_refused() {
+    takes_effect(Event::KeyDeleted).await;
 }
 
 #[actix_web::test]

@@ -4,6 +4,7 @@ mod access;
 mod edits;
 mod erasure;
 mod interceptors;
+mod keys;
 mod laws;
 mod lists;
 mod model;

@@ -1,0 +1,61 @@
+//! Programs and the log.
+
+use actix_web::http::Method;
+use serde_json::{Value, json};
+
+use crate::history::{ACTIONS, REDO, UNDO};
+use crate::world::{World, id, text};
+
+#[actix_web::test]
+async fn aud_31_a_key_lists_undoes_and_redoes_what_it_did_itself() {
+    let world = World::new().await;
+    let keeper = &world.a.keeper;
+    let features = [
+        "auth.roles.*",
+        "audit_logs.view_self",
+        "audit_logs.undo_self",
+        "audit_logs.redo_self",
+    ];
+    let role = world.role(&world.a, "Program", &features, None).await;
+    let body = json!({"name": "Program", "roles": [role], "organizationId": null});
+    let (status, key) = world.app.post(&keeper.token, "/api_keys/keys", body).await;
+    assert_eq!(status, 201, "{key}");
+    let secret = text(&key["secret"]);
+    let send = async |method: Method, path: &str, body: Option<Value>| {
+        let request = world.app.request(method, path).header("X-Api-Key", &secret);
+        match body {
+            Some(body) => request.json(&body).send().await,
+            None => request.send().await,
+        }
+    };
+
+    let made = send(Method::POST, "/auth/roles", Some(json!({"name": "Made by a program"}))).await;
+    assert_eq!(made.status, 201, "{}", made.text());
+    let operation = made.operation().expect("it can be undone");
+    let mine = send(Method::GET, ACTIONS, None).await.json();
+    let listed = mine["items"].as_array().expect("a list");
+    assert_eq!(listed.len(), 1, "{mine}");
+    assert_eq!(
+        (&listed[0]["id"], &listed[0]["actorUserId"]),
+        (&operation["id"], &key["id"])
+    );
+
+    // The person who made the key may undo other people's actions by its right, but does not own these.
+    let (_, of_maker) = world
+        .app
+        .get(&world.a.keeper.token, &format!("{ACTIONS}?actorUserId={}", keeper.id))
+        .await;
+    let owned = of_maker["items"].as_array().expect("a list");
+    assert!(owned.iter().all(|entry| entry["id"] != operation["id"]), "{of_maker}");
+
+    let undone = send(Method::POST, UNDO, Some(json!({"undoToken": operation["undoToken"]}))).await;
+    assert_eq!(undone.status, 200, "{}", undone.text());
+    let log_id = id(&operation["id"]);
+    let redone = send(Method::POST, REDO, Some(json!({"logId": log_id}))).await;
+    assert_eq!(redone.status, 200, "{}", redone.text());
+    let roles = world
+        .app
+        .rows("select 1 as found from auth_roles where name = 'Made by a program'")
+        .await;
+    assert_eq!(roles.len(), 1);
+}
