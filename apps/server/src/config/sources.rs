@@ -213,7 +213,7 @@ mod tests {
     #[test]
     fn the_written_defaults_are_those_of_the_sections() {
         let settings = Sources::default().read().expect("defaults");
-        let core = settings.to_core();
+        let core = CoreConfig::new(settings.raw.clone(), settings.is_development());
 
         assert_eq!(
             format!("{:?}", core.section::<HttpConfig>("http")),
@@ -233,6 +233,36 @@ mod tests {
         );
         assert_eq!(format!("{:?}", settings.admin), format!("{:?}", AdminConfig::default()));
         assert_eq!(format!("{:?}", settings.log), format!("{:?}", LogConfig::default()));
+    }
+
+    #[test]
+    fn in_development_the_site_is_the_listener_unless_something_else_is_said() {
+        let site = |flags: &[(&str, &str)]| {
+            let flags = flags
+                .iter()
+                .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
+            let sources = Sources {
+                flags: flags.collect(),
+                ..Sources::default()
+            };
+            let settings = sources.read().expect("settings");
+            let app: AppConfig = settings.to_core().section("app").expect("the section");
+            (app.public_url, app.allowed_origins)
+        };
+        let origin = |text: &str| Some(text.to_owned());
+
+        assert_eq!(
+            site(&[("http.listen", "127.0.0.1:9000")]),
+            (
+                origin("http://127.0.0.1:9000"),
+                vec!["http://localhost:9000".to_owned()]
+            )
+        );
+        assert_eq!(
+            site(&[("app.public_url", "https://office.example")]).0,
+            origin("https://office.example")
+        );
+        assert_eq!(site(&[("database.url", "postgres://x@localhost/x")]).0, None);
     }
 
     fn ok<T>(value: T) -> Result<T, ConfigError> {
