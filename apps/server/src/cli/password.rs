@@ -21,7 +21,6 @@ pub(crate) struct PasswordSource {
 }
 
 /// How an account gets its password.
-#[cfg(feature = "auth")]
 #[derive(Debug, Args)]
 pub(crate) struct PasswordChoice {
     #[command(flatten)]
