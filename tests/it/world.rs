@@ -9,11 +9,12 @@ use backoffice_test_support::{TestApp, TestAppBuilder};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-pub(crate) const MODULES: [&Module; 4] = [
+pub(crate) const MODULES: [&Module; 5] = [
     &backoffice_directory::MODULE,
     &backoffice_auth::MODULE,
     &backoffice_audit_logs::MODULE,
     &backoffice_api_docs::MODULE,
+    &backoffice_events::MODULE,
 ];
 
 /// Signs tokens, and makes hashing and failing cheap.
