@@ -16,6 +16,7 @@ pub(crate) const MODULES: [&Module; 5] = [
     &backoffice_audit_logs::MODULE,
     &backoffice_api_keys::MODULE,
     &backoffice_api_docs::MODULE,
+    &backoffice_events::MODULE,
 ];
 
 /// Signs tokens, and makes hashing and failing cheap.

@@ -3,6 +3,7 @@
 #[cfg(feature = "api-keys")]
 mod api_key;
 mod config;
+mod dead_letters;
 mod init;
 mod inspect;
 mod migrate;
@@ -84,6 +85,9 @@ enum Command {
     /// Roles
     #[command(subcommand)]
     Roles(RolesCommand),
+    /// Delivery of events
+    #[command(subcommand)]
+    Events(EventsCommand),
     /// Print the OpenAPI document of the enabled modules
     Openapi,
     /// List the modules that are compiled in
@@ -230,6 +234,32 @@ enum RolesCommand {
 }
 
 #[derive(Debug, Subcommand)]
+enum EventsCommand {
+    /// Events that a subscriber was given up on
+    #[command(subcommand)]
+    DeadLetters(DeadLettersCommand),
+}
+
+#[derive(Debug, Subcommand)]
+enum DeadLettersCommand {
+    /// List those that wait
+    List {
+        /// Those that were delivered after all, too
+        #[arg(long)]
+        all: bool,
+    },
+    /// Deliver again
+    Retry {
+        /// Id of a dead letter
+        #[arg(required_unless_present = "all", conflicts_with = "all")]
+        id: Option<uuid::Uuid>,
+        /// All that wait
+        #[arg(long)]
+        all: bool,
+    },
+}
+
+#[derive(Debug, Subcommand)]
 enum SecretsCommand {
     /// Make a new first key; the old one stays second, so that what it made stays valid
     Rotate {
@@ -292,6 +322,11 @@ async fn execute(arguments: Arguments) -> Result<ExitCode> {
         Command::Organization(command) => organizations(settings, command, output).await?,
         Command::ApiKey(command) => api_keys(settings, command, output).await?,
         Command::Roles(command) => roles(settings, command, output).await?,
+        Command::Events(EventsCommand::DeadLetters(command)) => {
+            let host = Host::open(settings, Purpose::Command).await?;
+            let outcome = dead_letters::run(&host, command, output).await;
+            host.close().await.and(outcome)?;
+        }
         Command::Openapi => inspect::openapi(&settings)?,
         Command::Modules => inspect::modules(&settings, output)?,
         Command::Doctor => return doctor::run(&settings, output.json).await,

@@ -49,7 +49,7 @@ async fn serve_opened(host: &Host, metrics: metrics_exporter_prometheus::Prometh
     let background = background::start(&runtime, metrics);
     readiness.set(true);
     announce(host, listen, welcome.as_ref());
-    wait_and_drain(server_handle, server, &readiness).await?;
+    wait_and_drain(host, server_handle, server, &readiness).await?;
     background.stop().await;
     admin_handle.stop(true).await;
     let _ended = admin.await;
@@ -102,6 +102,7 @@ fn announce(host: &Host, listen: SocketAddr, welcome: Option<&Welcome>) {
 
 /// Waits for the first signal, drains, and drops open requests on a second one.
 async fn wait_and_drain(
+    host: &Host,
     handle: ServerHandle,
     mut server: tokio::task::JoinHandle<std::io::Result<()>>,
     readiness: &Readiness,
@@ -124,6 +125,7 @@ async fn wait_and_drain(
         )));
     }
     tracing::info!("draining; another signal ends at once");
+    host.office.platform().event_bell().close();
     tokio::select! {
         () = handle.stop(true) => {}
         _ = terminate.recv() => handle.stop(false).await,

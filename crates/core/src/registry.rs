@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use crate::command::{AnyEntity, Command, CommandInfo, Entity, EntityOf, Interceptor};
 use crate::config::{Config, ConfigError};
+use crate::events::{Subscriber, Subscribers};
 use crate::identity::{Authenticator, OrganizationTree};
 use crate::jobs::{Job, JobKinds};
 
@@ -16,6 +17,7 @@ pub struct Registry {
     entities: BTreeMap<&'static str, Arc<dyn AnyEntity>>,
     interceptors: Vec<Interceptor>,
     jobs: JobKinds,
+    subscribers: Subscribers,
     twice: Vec<&'static str>,
 }
 
@@ -57,6 +59,18 @@ impl Registry {
             self.twice.push(J::KIND);
         }
         self
+    }
+
+    /// Registers somebody who is told of events.
+    pub fn subscribe(&mut self, subscriber: Subscriber) -> &mut Self {
+        if !self.subscribers.add(subscriber) {
+            self.twice.push(subscriber.id);
+        }
+        self
+    }
+
+    pub(crate) fn subscribers(&self) -> &Subscribers {
+        &self.subscribers
     }
 
     pub(crate) fn job_kinds(&self) -> &JobKinds {

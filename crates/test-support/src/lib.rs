@@ -10,6 +10,7 @@ mod proxy;
 mod randomness;
 mod request;
 mod server;
+mod stream;
 mod template;
 
 pub use app::TestApp;
@@ -22,4 +23,5 @@ pub use proxy::{FaultMode, FaultProxy};
 pub use randomness::SeededRandomness;
 pub use request::{TestRequest, TestResponse};
 pub use server::{APPLICATION_ROLE, cluster_settings};
+pub use stream::TestStream;
 pub use time::Duration;

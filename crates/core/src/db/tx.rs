@@ -151,6 +151,7 @@ impl<'a> Tx<'a> {
 
     pub(crate) async fn commit(mut self) -> Result<()> {
         self.connection.end(true).await?;
+        self.context.platform().event_bell().ring();
         for hint in std::mem::take(&mut self.after_commit) {
             hint();
         }

@@ -5,11 +5,13 @@ mod answer;
 mod credential;
 mod dispatch;
 mod extract;
+mod head;
 mod openapi;
 mod origin;
 mod pages;
 mod routes;
 mod selection;
+mod standing;
 mod tenant_parameter;
 
 pub use answer::{AUTH_COOKIE, Answer, Cookies, Created, Json, Raw, Redirect, SESSION_COOKIE, Streamed, clear_cookies};
@@ -20,3 +22,4 @@ pub use origin::safe_local_path;
 pub use pages::{PageInfo, Pages};
 pub use routes::{Access, Declaration, EndpointInfo, Routes, requires};
 pub use selection::wire_tenant;
+pub use standing::Standing;

@@ -1,9 +1,9 @@
 //! Tenant and organization of a request (accounts specification, section 4.2).
 
-use actix_web::HttpRequest;
 use actix_web::http::Method;
 use uuid::Uuid;
 
+use super::head::Head;
 use super::tenant_parameter::not_authorized;
 use crate::context::Call;
 use crate::db::Connection;
@@ -19,7 +19,7 @@ enum Selected {
 }
 
 impl Selected {
-    fn of(request: &HttpRequest, header: &str, cookie: &str) -> Self {
+    fn of(request: &impl Head, header: &str, cookie: &str) -> Self {
         if let Some(value) = request.headers().get(header) {
             return Self::Header(value.to_str().unwrap_or("?").trim().to_owned());
         }
@@ -37,7 +37,7 @@ impl Selected {
     }
 
     /// What becomes of a selection that the caller may not make: refused in a header and on writes, ignored on reads.
-    fn reject(&self, request: &HttpRequest, in_header: Error) -> Result<()> {
+    fn reject(&self, request: &impl Head, in_header: Error) -> Result<()> {
         match self {
             Self::Header(_) => Err(in_header),
             Self::Cookie(_) if *request.method() != Method::GET => {
@@ -50,7 +50,7 @@ impl Selected {
     }
 }
 
-pub(super) async fn scope(call: &Call, identity: &Identity, request: &HttpRequest) -> Result<Scope> {
+pub(super) async fn scope(call: &Call, identity: &Identity, request: &impl Head) -> Result<Scope> {
     let tenant = Selected::of(request, "x-tenant-id", "selected_tenant");
     let organization = Selected::of(request, "x-organization-id", "selected_org");
     let nothing_selected = tenant.value().is_none() && organization.value().is_none();
@@ -91,14 +91,14 @@ fn whole_tenant(identity: &Identity) -> Scope {
     scope
 }
 
-struct Resolver<'a> {
+struct Resolver<'a, H> {
     identity: &'a Identity,
-    request: &'a HttpRequest,
+    request: &'a H,
     tree: &'a dyn OrganizationTree,
     connection: &'a mut Connection,
 }
 
-impl Resolver<'_> {
+impl<H: Head> Resolver<'_, H> {
     async fn resolve(mut self, tenant: &Selected, organization: &Selected) -> Result<Scope> {
         let mut scope = whole_tenant(self.identity);
         self.select_tenant(&mut scope, tenant).await?;

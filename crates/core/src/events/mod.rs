@@ -1,4 +1,15 @@
-//! What commands announce. Events are rows of the outbox, written in the command's transaction.
+//! What commands announce. Events are rows of the outbox, written in the command's transaction. From there a relay on every node takes
+//! them to the subscribers, in the order of the commits: each subscriber has a cursor of its own in each tenant, and its effects in the
+//! database are one transaction with the cursor's move.
+
+mod bell;
+mod claim;
+pub mod dead_letters;
+mod deliver;
+mod relay;
+mod retention;
+mod stored;
+mod subscriber;
 
 use diesel::sql_query;
 use diesel::sql_types::{Array, BigInt, Jsonb, Nullable, Text, Timestamptz, Uuid as SqlUuid};
@@ -9,6 +20,14 @@ use uuid::Uuid;
 use crate::context::Call;
 use crate::error::Result;
 use crate::http::wire_tenant;
+
+pub use bell::{EventBell, Listening};
+pub use claim::introduce_subscribers;
+pub use relay::{Relay, relay};
+pub use retention::forget;
+pub use stored::{Extent, StoredEvent, between, extent};
+pub(crate) use subscriber::Subscribers;
+pub use subscriber::{Handler, Subscriber};
 
 /// One event: `<module>.<entity>.<past verb>` and its payload (without secrets).
 #[derive(Debug, Clone, PartialEq)]

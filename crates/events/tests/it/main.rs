@@ -1,0 +1,6 @@
+//! Events on their way to subscribers and browsers.
+
+mod delivery;
+mod retention;
+mod sample;
+mod stream;
