@@ -277,6 +277,7 @@ fn events(tx: &Tx<'_>, command: &CommandInfo, entry: &NewEntry<'_>, organization
 
 fn source(context: &RequestContext, history: History) -> &'static str {
     match (history, context.identity().kind) {
+        (History::None, _) if context.job().is_some() => "job",
         (History::Undo { .. }, _) => "undo",
         (History::Redo { .. }, _) => "redo",
         (History::None, ActorKind::User) => "ui",
@@ -287,6 +288,9 @@ fn source(context: &RequestContext, history: History) -> &'static str {
 
 fn entry_context(context: &RequestContext, command: &CommandInfo, entry: &NewEntry<'_>) -> Value {
     let mut members = Map::from_iter([("requestId".to_owned(), json!(context.call().request_id))]);
+    if let Some(progress_job) = progress_job(context) {
+        members.insert("progressJobId".to_owned(), json!(progress_job));
+    }
     if let (Some(word), Some(source)) = (entry.history.word(), entry.history.source()) {
         members.insert("historyAction".to_owned(), json!(word));
         members.insert("sourceLogId".to_owned(), json!(source));
@@ -299,6 +303,11 @@ fn entry_context(context: &RequestContext, command: &CommandInfo, entry: &NewEnt
         members.insert("snapshotTruncated".to_owned(), json!(true));
     }
     Value::Object(members)
+}
+
+/// The job that people watch and that this is a part of.
+fn progress_job(context: &RequestContext) -> Option<Uuid> {
+    context.job().and_then(|job| job.progress_job)
 }
 
 fn tagged(entity: &EntityRef) -> String {

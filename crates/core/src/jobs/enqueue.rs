@@ -7,9 +7,10 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::Job;
-use crate::context::Call;
+use super::requester::Selection;
+use crate::context::{Call, RequestContext};
 use crate::error::Result;
-use crate::identity::{ActorKind, Identity};
+use crate::identity::ActorKind;
 use crate::time::Timestamp;
 
 /// A job to be done.
@@ -51,10 +52,24 @@ impl<J: Job> Order<J> {
         }
     }
 
-    /// Work that runs as this principal, with its rights at that time.
+    /// Work for the request's principal: it acts with the rights that the principal has by then, in what it had selected.
+    ///
+    /// # Errors
+    /// 400 when a super administrator selected all tenants.
+    pub fn of_requester(context: &RequestContext, job: J) -> Result<Self> {
+        let (identity, scope) = (context.identity(), context.scope());
+        Ok(Self {
+            organization: scope.selected,
+            actor: (identity.kind, identity.id),
+            selection: serde_json::to_value(Selection::of(context)?)?,
+            ..Self::of_system(context.tenant()?, job)
+        })
+    }
+
+    /// Shown to people as this job.
     #[must_use]
-    pub fn run_as(mut self, identity: &Identity) -> Self {
-        self.actor = (identity.kind, identity.id);
+    pub fn watched_as(mut self, progress_job: Uuid) -> Self {
+        self.progress_job = Some(progress_job);
         self
     }
 

@@ -13,13 +13,12 @@ use super::claim::{self, Claimed};
 use super::{Step, Work, outcome};
 use crate::context::{Call, RequestContext};
 use crate::error::{Error, Result};
-use crate::identity::{ActorKind, Identity};
+use crate::identity::Identity;
 use crate::platform::Runtime;
 use crate::scope::Scope;
 
 /// Wait between looks at an empty queue, when nobody rings.
 const POLL: Duration = Duration::from_secs(1);
-const HEARTBEAT: Duration = Duration::from_secs(15);
 /// After this long a job makes room for another tenant's.
 const TURN: Duration = Duration::from_secs(2);
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
@@ -136,15 +135,18 @@ impl Worker {
     }
 
     async fn steps(&self, job: Claimed, stop: Option<&Stop>) -> Result<End> {
-        let Some(run) = self.runtime.platform.registry().job_kinds().find(&job.kind) else {
+        let Some(kind) = self.runtime.platform.registry().job_kinds().find(&job.kind) else {
             return Err(Error::internal(format!("nobody knows jobs of kind {}", job.kind)));
         };
+        if job.attempt > job.max_attempts {
+            return Err(Error::internal("every attempt at the job took its worker down"));
+        }
         let started = Instant::now();
         let (payload, tenant) = (job.payload.clone(), job.tenant_id);
-        let context = self.context(&job)?;
+        let context = self.context(&job);
         let mut work = Work::new(&self.runtime, job, context);
         loop {
-            if run(payload.clone(), &mut work).await? == Step::Done {
+            if (kind.run)(payload.clone(), &mut work).await? == Step::Done {
                 self.finish(&work.job).await?;
                 return Ok(End::Finished);
             }
@@ -165,23 +167,18 @@ impl Worker {
         outcome::finish(&mut connection, job, now).await
     }
 
-    fn context(&self, job: &Claimed) -> Result<RequestContext> {
-        if job.actor_kind != ActorKind::System.as_str() {
-            return Err(Error::internal("jobs of users and keys can't be run yet"));
-        }
+    fn context(&self, job: &Claimed) -> RequestContext {
         let mut scope = Scope::system();
         scope.tenant = Some(job.tenant_id);
-        Ok(RequestContext::new(
-            Call::internal(&self.runtime),
-            Arc::new(Identity::system()),
-            scope,
-        ))
+        RequestContext::new(Call::internal(&self.runtime), Arc::new(Identity::system()), scope)
     }
 
     /// Returns when the lease is lost.
     async fn keep_alive(&self, job: &Claimed) {
+        let lease = self.runtime.platform.jobs().lease_seconds;
+        let heartbeat = Duration::from_secs(u64::from(lease)) / 4;
         loop {
-            tokio::time::sleep(HEARTBEAT).await;
+            tokio::time::sleep(heartbeat).await;
             let now = self.runtime.platform.clock().now();
             match outcome::extend(&self.runtime, job, now).await {
                 Ok(true) => {}
