@@ -6,6 +6,7 @@ mod browser;
 mod call;
 mod composition;
 mod endpoints;
+mod events;
 mod history;
 mod isolation;
 mod parallel;

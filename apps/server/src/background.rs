@@ -54,6 +54,7 @@ pub(crate) fn start(runtime: &Runtime, metrics: PrometheusHandle) -> Background 
     tasks.spawn(sweep(runtime.clone()));
     tasks.spawn(maintain_logs(runtime.clone()));
     tasks.spawn(forget_events(runtime.clone()));
+    tasks.spawn(events::wake_each_other(runtime.clone()));
     tasks.spawn(async move {
         let mut ticks = interval(UPKEEP);
         loop {

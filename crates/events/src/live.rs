@@ -171,13 +171,14 @@ impl Live {
     }
 }
 
+/// Holders of its feature see an event, and its audience; one that names neither is everybody's.
 fn may_see(event: &StoredEvent, identity: &Identity, scope: &Scope, catalogue: &Catalogue) -> bool {
-    event.browser
-        && scope.reads_organization(event.organization_id)
-        && event
-            .feature
-            .as_deref()
-            .is_none_or(|feature| identity.rights.holds(feature, catalogue))
+    let by_right = match event.feature.as_deref() {
+        Some(feature) => identity.rights.holds(feature, catalogue),
+        None => event.audience_id.is_none(),
+    };
+    let is_meant = event.audience_id.is_some() && event.audience_id == identity.id;
+    event.browser && scope.reads_organization(event.organization_id) && (by_right || is_meant)
 }
 
 #[cfg(test)]

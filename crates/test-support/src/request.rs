@@ -111,6 +111,19 @@ impl<'a> TestRequest<'a> {
     pub async fn open(self) -> TestStream {
         (self.app.handler)(self.inner).await
     }
+
+    /// Sends it and waits until a stream of server-sent events has begun.
+    ///
+    /// # Panics
+    /// When the answer is something else.
+    pub async fn open_events(self) -> TestStream {
+        let mut stream = self.open().await;
+        assert_eq!(stream.status, 200);
+        let kind = stream.headers.get("content-type");
+        assert_eq!(kind.map(HeaderValue::as_bytes), Some(&b"text/event-stream"[..]));
+        assert_eq!(stream.next().await.as_deref(), Some(":\n\n"));
+        stream
+    }
 }
 
 /// An answer.

@@ -7,6 +7,7 @@ use std::time::Duration;
 use actix_web::body::{self, BoxBody, MessageBody};
 use actix_web::http::header::{CONTENT_TYPE, HeaderMap};
 use actix_web::web::Bytes;
+use serde_json::Value;
 use tokio::time::timeout;
 
 use crate::TestResponse;
@@ -54,6 +55,28 @@ impl TestStream {
         let piece = timeout(wait, poll_fn(|context| self.body.as_mut().poll_next(context))).await;
         let piece = piece.ok()?.map(|piece| piece.expect("a piece of the body"));
         Some(piece.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
+    }
+
+    /// The next server-sent event: number, name and data.
+    ///
+    /// # Panics
+    /// When something else comes, or nothing within 10 seconds.
+    pub async fn event(&mut self) -> (i64, String, Value) {
+        let text = self.next().await.expect("an event");
+        let field = |name: &str| {
+            let line = text.lines().find_map(|line| line.strip_prefix(&format!("{name}: ")));
+            line.unwrap_or_else(|| panic!("no {name} in {text}")).to_owned()
+        };
+        let id = field("id").parse().expect("a number");
+        (id, field("event"), serde_json::from_str(&field("data")).expect("JSON"))
+    }
+
+    /// Whether nothing comes for longer than anybody takes to look for news.
+    ///
+    /// # Panics
+    /// When the body breaks off.
+    pub async fn is_silent(&mut self) -> bool {
+        self.next_within(Duration::from_millis(1500)).await.is_none()
     }
 
     /// The whole answer; of a stream of events, which has no end, the first piece.

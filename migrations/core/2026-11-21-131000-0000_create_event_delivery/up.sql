@@ -1,3 +1,6 @@
+-- A principal that sees an event on the stream whatever it holds.
+alter table core_outbox_events add audience_id uuid;
+
 -- How far each subscriber came in each tenant.
 create table core_event_cursors (
     tenant_id uuid not null,

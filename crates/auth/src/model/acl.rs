@@ -3,7 +3,7 @@
 
 use backoffice_core::command::{Depth, Entity, EntityRef, Field, Located, Snapshot, Snapshots, Transition};
 use backoffice_core::db::Tx;
-use backoffice_core::{Result, Timestamp};
+use backoffice_core::{Feature, Result, Timestamp};
 use diesel::upsert::excluded;
 use diesel::{ExpressionMethods, Insertable, QueryDsl, Queryable, Selectable, SelectableHelper};
 use diesel_async::RunQueryDsl;
@@ -14,7 +14,7 @@ use super::{Role, User};
 use crate::revocation::{self, Subject};
 use crate::schema::{auth_role_acls as role_acls, auth_user_acls as user_acls};
 use crate::super_admins::last_super_admin;
-use crate::{grants, query};
+use crate::{acl, grants, query};
 
 const FIELDS: &[Field] = &[
     Field::tracked("id"),
@@ -162,6 +162,7 @@ impl Entity for RoleAcl {
     const KIND: &'static str = "auth.role_acl";
     const FIELDS: &'static [Field] = FIELDS;
     const NOT_FOUND: &'static str = Role::NOT_FOUND;
+    const VIEW: Option<Feature> = Some(acl::ACL_MANAGE);
 
     async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<Located>> {
         Role::lock(tx, ids).await
@@ -202,6 +203,7 @@ impl Entity for UserAcl {
     const KIND: &'static str = "auth.user_acl";
     const FIELDS: &'static [Field] = FIELDS;
     const NOT_FOUND: &'static str = User::NOT_FOUND;
+    const VIEW: Option<Feature> = Some(acl::ACL_MANAGE);
 
     async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<Located>> {
         User::lock(tx, ids).await

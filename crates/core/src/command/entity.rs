@@ -7,6 +7,7 @@ use futures_util::future::BoxFuture;
 use uuid::Uuid;
 
 use super::snapshot::{Snapshot, Snapshots};
+use crate::acl::Feature;
 use crate::db::Tx;
 use crate::error::Result;
 
@@ -113,6 +114,8 @@ pub trait Entity: Send + Sync + 'static {
     const IS_ORGANIZATION: bool = false;
     /// The table in which removed ones stay, marked by `deleted_at`. They go when the log's entries about them do.
     const TOMBSTONES: Option<&'static str> = None;
+    /// The right that shows its events to browsers; without one they stay inside the process.
+    const VIEW: Option<Feature> = None;
 
     /// Locks the rows that exist and that the caller may see, by id ascending.
     fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> impl Future<Output = Result<Vec<Located>>> + Send;
@@ -162,6 +165,8 @@ pub trait AnyEntity: Send + Sync {
     fn is_organization(&self) -> bool;
     /// See [`Entity::TOMBSTONES`].
     fn tombstones(&self) -> Option<&'static str>;
+    /// See [`Entity::VIEW`].
+    fn view(&self) -> Option<Feature>;
     /// See [`Entity::lock`].
     fn lock<'a>(&self, tx: &'a mut Tx<'_>, ids: &'a [Uuid]) -> BoxFuture<'a, Result<Vec<Located>>>;
     /// See [`Entity::load`].
@@ -209,6 +214,10 @@ impl<E: Entity> AnyEntity for EntityOf<E> {
 
     fn tombstones(&self) -> Option<&'static str> {
         E::TOMBSTONES
+    }
+
+    fn view(&self) -> Option<Feature> {
+        E::VIEW
     }
 
     fn lock<'a>(&self, tx: &'a mut Tx<'_>, ids: &'a [Uuid]) -> BoxFuture<'a, Result<Vec<Located>>> {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use diesel::sql_types::{Array, BigInt, Bytea, Jsonb, Nullable, Text, Timestamptz, Uuid as SqlUuid};
+use diesel::sql_types::{Array, BigInt, Bool, Bytea, Jsonb, Nullable, Text, Timestamptz, Uuid as SqlUuid};
 use diesel::{QueryableByName, sql_query};
 use diesel_async::RunQueryDsl;
 use serde_json::{Map, Value, json};
@@ -16,7 +16,7 @@ use super::{Class, CommandInfo};
 use crate::context::RequestContext;
 use crate::db::{Prepared, Tx};
 use crate::error::Result;
-use crate::events::Event;
+use crate::events::{Event, EventRows};
 use crate::identity::ActorKind;
 
 /// What the entry says about versions (audit specification, section 6.1).
@@ -113,9 +113,11 @@ with known as (
     from unnest($18) as r
 ), announced as (
     insert into core_outbox_events
-        (tenant_id, id, seq, organization_id, name, payload, browser, log_id, request_id, occurred_at, created_at, updated_at)
-    select $1, e.id, stream.seq + e.number, $8, e.name, e.payload, true, $4, $30, $5, $5, $5
-    from stream, unnest($31, $32, $33) with ordinality as e (id, name, payload, number)
+        (tenant_id, id, seq, organization_id, name, payload, browser, feature, audience_id, log_id, request_id, occurred_at,
+         created_at, updated_at)
+    select $1, e.id, stream.seq + e.number, e.organization, e.name, e.payload, e.browser, e.feature, e.audience, $4, $30, $5, $5, $5
+    from stream, unnest($31, $32, $33, $35, $36, $37, $38) with ordinality
+        as e (id, name, payload, organization, browser, feature, audience, number)
 )
 select seq from stream";
 
@@ -143,7 +145,7 @@ pub(super) async fn write(
             .map(|one| tagged(&one)),
     );
     related.truncate(100);
-    let events = events(tx, command, &entry, organization);
+    let events = events(tx, command, entity, &entry, organization);
     let label = match entry.history {
         History::None => command.label.to_owned(),
         History::Undo { .. } => format!("Undo: {}", command.label),
@@ -197,7 +199,11 @@ pub(super) async fn write(
         .bind::<Array<SqlUuid>, _>(events.ids)
         .bind::<Array<Text>, _>(events.names)
         .bind::<Array<Jsonb>, _>(events.payloads)
-        .bind::<Nullable<Jsonb>, _>((!entry.touched.is_empty()).then(|| json!(entry.touched)));
+        .bind::<Nullable<Jsonb>, _>((!entry.touched.is_empty()).then(|| json!(entry.touched)))
+        .bind::<Array<Nullable<SqlUuid>>, _>(events.organizations)
+        .bind::<Array<Bool>, _>(events.browsers)
+        .bind::<Array<Nullable<Text>>, _>(events.features)
+        .bind::<Array<Nullable<SqlUuid>>, _>(events.audiences);
     let numbered: Numbered = Prepared(statement).get_result(tx.conn()).await?;
     Ok(numbered.seq)
 }
@@ -248,29 +254,26 @@ pub(super) async fn write_failure(
     Ok(())
 }
 
-#[derive(Default)]
-struct EventRows {
-    ids: Vec<Uuid>,
-    names: Vec<String>,
-    payloads: Vec<Value>,
-}
-
 /// What the bus announces by itself, and what the command added.
-fn events(tx: &Tx<'_>, command: &CommandInfo, entry: &NewEntry<'_>, organization: Option<Uuid>) -> EventRows {
+fn events(
+    tx: &Tx<'_>,
+    command: &CommandInfo,
+    entity: &dyn AnyEntity,
+    entry: &NewEntry<'_>,
+    organization: Option<Uuid>,
+) -> EventRows {
     let verb = match (command.class, entry.before.is_some(), entry.after.is_some()) {
         (Class::Create | Class::Delete, false, _) => "created",
         (Class::Create | Class::Delete, true, false) => "deleted",
         _ => "updated",
     };
-    let mut own = Event::new(format!("{}.{verb}", command.kind), entry.resource);
+    let mut own = Event::new(format!("{}.{verb}", command.kind), entry.resource).shown_to_viewers(entity.view());
     if let Some(word) = entry.history.word() {
         own = own.with(word, true);
     }
     let mut rows = EventRows::default();
     for event in std::iter::once(&own).chain(&entry.events) {
-        rows.ids.push(tx.new_id());
-        rows.names.push(event.name.clone());
-        rows.payloads.push(event.full_payload(tx.tenant(), organization));
+        rows.push(tx.new_id(), event, tx.tenant(), organization);
     }
     rows
 }

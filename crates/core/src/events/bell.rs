@@ -2,30 +2,47 @@
 
 use tokio::sync::watch;
 
-/// Rung after each commit that may have announced something.
+/// Rung after each commit that may have announced something, of this process or another one.
 #[derive(Debug)]
-pub struct EventBell(watch::Sender<bool>);
+pub struct EventBell {
+    all: watch::Sender<bool>,
+    here: watch::Sender<bool>,
+}
 
 impl Default for EventBell {
     fn default() -> Self {
-        Self(watch::channel(false).0)
+        Self {
+            all: watch::channel(false).0,
+            here: watch::channel(false).0,
+        }
     }
 }
 
 impl EventBell {
     pub(crate) fn ring(&self) {
-        self.0.send_modify(|_| {});
+        self.here.send_modify(|_| {});
+        self.ring_for_others();
+    }
+
+    /// Something was committed in another process.
+    pub(super) fn ring_for_others(&self) {
+        self.all.send_modify(|_| {});
     }
 
     /// The process ends: streams close, so that nobody waits for them.
     pub fn close(&self) {
-        self.0.send_replace(true);
+        self.all.send_replace(true);
     }
 
     /// An ear for what rings from now on.
     #[must_use]
     pub fn listen(&self) -> Listening {
-        Listening(self.0.subscribe())
+        Listening(self.all.subscribe())
+    }
+
+    /// An ear for what this process commits.
+    pub(super) fn listen_here(&self) -> Listening {
+        Listening(self.here.subscribe())
     }
 }
 

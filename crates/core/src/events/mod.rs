@@ -6,74 +6,34 @@ mod bell;
 mod claim;
 pub mod dead_letters;
 mod deliver;
+mod event;
+mod nodes;
 mod relay;
 mod retention;
 mod stored;
 mod subscriber;
 
 use diesel::sql_query;
-use diesel::sql_types::{Array, BigInt, Jsonb, Nullable, Text, Timestamptz, Uuid as SqlUuid};
+use diesel::sql_types::{Array, BigInt, Bool, Jsonb, Nullable, Text, Timestamptz, Uuid as SqlUuid};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
-use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
 use crate::context::Call;
 use crate::error::Result;
-use crate::http::wire_tenant;
 
 pub use bell::{EventBell, Listening};
 pub use claim::introduce_subscribers;
+pub use event::Event;
+pub(crate) use event::EventRows;
+pub use nodes::wake_each_other;
 pub use relay::{Relay, relay};
 pub use retention::forget;
 pub use stored::{Extent, StoredEvent, between, extent};
 pub(crate) use subscriber::Subscribers;
 pub use subscriber::{Handler, Subscriber};
 
-/// One event: `<module>.<entity>.<past verb>` and its payload (without secrets).
-#[derive(Debug, Clone, PartialEq)]
-pub struct Event {
-    /// Its name.
-    pub name: String,
-    /// Members beside `id`, `tenantId` and `organizationId`, which the bus adds.
-    pub payload: Map<String, Value>,
-    /// The resource that it is about.
-    pub id: String,
-}
-
-impl Event {
-    /// An event about a resource.
-    #[must_use]
-    pub fn new(name: impl Into<String>, id: Uuid) -> Self {
-        Self {
-            name: name.into(),
-            payload: Map::new(),
-            id: id.to_string(),
-        }
-    }
-
-    /// Adds a member.
-    #[must_use]
-    pub fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
-        self.payload.insert(name.to_owned(), value.into());
-        self
-    }
-}
-
-impl Event {
-    /// The payload with the members that every event has.
-    pub(crate) fn full_payload(&self, tenant: Uuid, organization: Option<Uuid>) -> Value {
-        let mut payload = Map::from_iter([
-            ("id".to_owned(), json!(self.id)),
-            ("tenantId".to_owned(), json!(wire_tenant(tenant))),
-            ("organizationId".to_owned(), json!(organization)),
-        ]);
-        payload.extend(self.payload.clone());
-        Value::Object(payload)
-    }
-}
-
 /// Writes events of bookkeeping that is no command (a session started) into the outbox, in the caller's transaction. The tenant's
-/// stream stays locked until its end, so this comes last.
+/// stream stays locked until its end, so this comes last: the commit is expected at once, and whoever waits for events is woken now.
 ///
 /// # Errors
 /// When the database can't be reached.
@@ -85,6 +45,10 @@ pub async fn announce(
     events: &[Event],
 ) -> Result<()> {
     let ids = call.platform().ids();
+    let mut rows = EventRows::default();
+    for event in events {
+        rows.push(ids.at(call.now), event, tenant, organization);
+    }
     sql_query(
         "with stream as (
             insert into core_event_streams as s (tenant_id, id, name, last_seq, created_at, updated_at)
@@ -93,21 +57,27 @@ pub async fn announce(
             returning last_seq - $3 as seq
         )
         insert into core_outbox_events
-            (tenant_id, id, seq, organization_id, name, payload, browser, request_id, occurred_at, created_at, updated_at)
-        select $1, e.id, stream.seq + e.number, $5, e.name, e.payload, true, $6, $4, $4, $4
-        from stream, unnest($7, $8, $9) with ordinality as e (id, name, payload, number)",
+            (tenant_id, id, seq, organization_id, name, payload, browser, feature, audience_id, request_id, occurred_at,
+             created_at, updated_at)
+        select $1, e.id, stream.seq + e.number, e.organization, e.name, e.payload, e.browser, e.feature, e.audience, $5, $4, $4, $4
+        from stream, unnest($6, $7, $8, $9, $10, $11, $12) with ordinality
+            as e (id, name, payload, organization, browser, feature, audience, number)",
     )
     .bind::<SqlUuid, _>(tenant)
     .bind::<SqlUuid, _>(ids.at(call.now))
     .bind::<BigInt, _>(i64::try_from(events.len()).unwrap_or(0))
     .bind::<Timestamptz, _>(call.now)
-    .bind::<Nullable<SqlUuid>, _>(organization)
     .bind::<Text, _>(&call.request_id)
-    .bind::<Array<SqlUuid>, _>(events.iter().map(|_| ids.at(call.now)).collect::<Vec<_>>())
-    .bind::<Array<Text>, _>(events.iter().map(|event| event.name.clone()).collect::<Vec<_>>())
-    .bind::<Array<Jsonb>, _>(events.iter().map(|event| event.full_payload(tenant, organization)).collect::<Vec<_>>())
+    .bind::<Array<SqlUuid>, _>(rows.ids)
+    .bind::<Array<Text>, _>(rows.names)
+    .bind::<Array<Jsonb>, _>(rows.payloads)
+    .bind::<Array<Nullable<SqlUuid>>, _>(rows.organizations)
+    .bind::<Array<Bool>, _>(rows.browsers)
+    .bind::<Array<Nullable<Text>>, _>(rows.features)
+    .bind::<Array<Nullable<SqlUuid>>, _>(rows.audiences)
     .execute(connection)
     .await?;
+    call.platform().event_bell().ring();
     Ok(())
 }
 
@@ -131,21 +101,18 @@ pub async fn announce_each(
     call: &Call,
     announcements: &[Announcement],
 ) -> Result<()> {
-    let fresh = || -> Vec<Uuid> {
-        announcements
-            .iter()
-            .map(|_| call.platform().ids().at(call.now))
-            .collect()
-    };
-    let name = |one: &Announcement| one.event.as_ref().map(|event| event.name.clone()).unwrap_or_default();
-    let payload = |one: &Announcement| match &one.event {
-        Some(event) => event.full_payload(one.tenant, one.organization),
-        None => Value::Null,
-    };
+    let ids = call.platform().ids();
+    let mut rows = EventRows::default();
+    for one in announcements {
+        match &one.event {
+            Some(event) => rows.push(ids.at(call.now), event, one.tenant, one.organization),
+            None => rows.push_nothing(ids.at(call.now)),
+        }
+    }
     sql_query(
         "with wanted as (
-            select * from unnest($1, $2, $3, $4, $5, $6, $7)
-                as w (tenant_id, stream_id, event_id, organization_id, name, payload, events)
+            select * from unnest($1, $2, $3, $4, $5, $6, $7, $10, $11, $12)
+                as w (tenant_id, stream_id, event_id, organization_id, name, payload, events, browser, feature, audience)
         ), stream as (
             insert into core_event_streams as s (tenant_id, id, name, last_seq, created_at, updated_at)
             select tenant_id, stream_id, 'log', events, $8, $8 from wanted order by tenant_id
@@ -153,20 +120,26 @@ pub async fn announce_each(
             returning tenant_id, last_seq
         )
         insert into core_outbox_events
-            (tenant_id, id, seq, organization_id, name, payload, browser, request_id, occurred_at, created_at, updated_at)
-        select w.tenant_id, w.event_id, stream.last_seq, w.organization_id, w.name, w.payload, true, $9, $8, $8, $8
+            (tenant_id, id, seq, organization_id, name, payload, browser, feature, audience_id, request_id, occurred_at,
+             created_at, updated_at)
+        select w.tenant_id, w.event_id, stream.last_seq, w.organization_id, w.name, w.payload, w.browser, w.feature, w.audience,
+            $9, $8, $8, $8
         from wanted w join stream on stream.tenant_id = w.tenant_id where w.events = 1",
     )
     .bind::<Array<SqlUuid>, _>(announcements.iter().map(|one| one.tenant).collect::<Vec<_>>())
-    .bind::<Array<SqlUuid>, _>(fresh())
-    .bind::<Array<SqlUuid>, _>(fresh())
-    .bind::<Array<Nullable<SqlUuid>>, _>(announcements.iter().map(|one| one.organization).collect::<Vec<_>>())
-    .bind::<Array<Text>, _>(announcements.iter().map(name).collect::<Vec<_>>())
-    .bind::<Array<Jsonb>, _>(announcements.iter().map(payload).collect::<Vec<_>>())
+    .bind::<Array<SqlUuid>, _>(announcements.iter().map(|_| ids.at(call.now)).collect::<Vec<_>>())
+    .bind::<Array<SqlUuid>, _>(rows.ids)
+    .bind::<Array<Nullable<SqlUuid>>, _>(rows.organizations)
+    .bind::<Array<Text>, _>(rows.names)
+    .bind::<Array<Jsonb>, _>(rows.payloads)
     .bind::<Array<BigInt>, _>(announcements.iter().map(|one| i64::from(one.event.is_some())).collect::<Vec<_>>())
     .bind::<Timestamptz, _>(call.now)
     .bind::<Text, _>(&call.request_id)
+    .bind::<Array<Bool>, _>(rows.browsers)
+    .bind::<Array<Nullable<Text>>, _>(rows.features)
+    .bind::<Array<Nullable<SqlUuid>>, _>(rows.audiences)
     .execute(connection)
     .await?;
+    call.platform().event_bell().ring();
     Ok(())
 }

@@ -38,6 +38,10 @@ pub struct StoredEvent {
     /// What a reader of the stream must hold.
     #[diesel(sql_type = Nullable<Text>)]
     pub feature: Option<String>,
+    /// A principal whose streams carry it whatever it holds.
+    #[serde(default)]
+    #[diesel(sql_type = Nullable<SqlUuid>)]
+    pub audience_id: Option<Uuid>,
     /// When it happened.
     #[diesel(sql_type = Timestamptz)]
     pub occurred_at: Timestamp,
@@ -85,7 +89,7 @@ pub async fn between(
     limit: i64,
 ) -> Result<Vec<StoredEvent>> {
     let statement = sql_query(
-        "select tenant_id, id, seq, organization_id, name, payload, browser, feature, occurred_at
+        "select tenant_id, id, seq, organization_id, name, payload, browser, feature, audience_id, occurred_at
          from core_outbox_events
          where tenant_id = $1 and seq > $2 and seq <= $3
          order by seq limit $4",

@@ -8,7 +8,7 @@ use backoffice_core::events::{Relay, dead_letters};
 use backoffice_test_support::{Duration as Span, TestApp};
 use tokio::time::timeout;
 
-use crate::sample::{A, B, FAILS, HANGS, MODULE, announce_in, effects, made};
+use crate::sample::{A, B, FAILS, HANGS, MODULE, announce_in, effects, happened, made};
 
 async fn app() -> TestApp {
     TestApp::new(&[&MODULE]).await
@@ -21,13 +21,7 @@ async fn every_event_of_every_tenant_arrives_once_and_only_where_it_is_wanted() 
         announce_in(&app, A, None, made(number)).await;
     }
     announce_in(&app, B, None, made(1)).await;
-    announce_in(
-        &app,
-        A,
-        None,
-        backoffice_core::events::Event::new("other.thing.made", A),
-    )
-    .await;
+    announce_in(&app, A, None, happened("other.thing.made", 1)).await;
 
     app.deliver_events().await;
     app.deliver_events().await;
@@ -45,11 +39,11 @@ async fn every_event_of_every_tenant_arrives_once_and_only_where_it_is_wanted() 
 async fn job_1_a_relay_that_dies_before_its_commit_leaves_nothing_and_the_next_one_delivers_once() {
     let app = app().await;
     announce_in(&app, A, None, made(1)).await;
-    announce_in(&app, A, None, made(2)).await;
+    announce_in(&app, A, None, made(2).with("hangs", true)).await;
     HANGS.store(true, Ordering::SeqCst);
     let mut relay = Relay::new(app.runtime().clone());
-    for _ in 0..2 {
-        // One of the two ends: the other subscriber's. The hanging one is dropped in the middle, with its effect written.
+    for _ in 0..3 {
+        // The other subscribers' deliveries end. The hanging one is dropped in the middle, with its effect written.
         let _died = timeout(Duration::from_secs(2), relay.run_one()).await;
     }
     HANGS.store(false, Ordering::SeqCst);
@@ -63,6 +57,7 @@ async fn job_1_a_relay_that_dies_before_its_commit_leaves_nothing_and_the_next_o
 
     assert_eq!(effects(&app, A, "fragile").await, [(1, 1), (2, 1)]);
     assert_eq!(effects(&app, A, "counter").await, [(1, 1), (2, 1)]);
+    assert_eq!(effects(&app, A, "witness").await, [(1, 1), (2, 1)]);
 }
 
 #[actix_web::test]
@@ -76,7 +71,9 @@ async fn job_2_a_subscriber_that_fails_delays_only_itself_until_the_event_is_put
 
     app.deliver_events().await;
 
-    assert_eq!(effects(&app, A, "counter").await, [(1, 1), (2, 1), (3, 1)]);
+    for other in ["counter", "witness"] {
+        assert_eq!(effects(&app, A, other).await, [(1, 1), (2, 1), (3, 1)]);
+    }
     assert_eq!(effects(&app, B, "fragile").await, [(1, 1)]);
     assert_eq!(effects(&app, A, "fragile").await, [(1, 1)], "what came before stays");
 
@@ -88,7 +85,9 @@ async fn job_2_a_subscriber_that_fails_delays_only_itself_until_the_event_is_put
     }
 
     assert_eq!(effects(&app, A, "fragile").await, [(1, 1), (3, 1)]);
-    assert_eq!(effects(&app, A, "counter").await, [(1, 1), (2, 1), (3, 1)]);
+    for other in ["counter", "witness"] {
+        assert_eq!(effects(&app, A, other).await, [(1, 1), (2, 1), (3, 1)]);
+    }
     let letters = letters(&app).await;
     assert_eq!((letters.len(), letters[0].attempts), (1, 12));
     assert!(letters[0].error.contains("it does not fit"), "{}", letters[0].error);
@@ -134,10 +133,10 @@ async fn two_nodes_share_the_work_without_doing_it_twice() {
 }
 
 #[actix_web::test]
-async fn a_subscriber_that_is_new_begins_with_the_next_event() {
+async fn a_subscriber_that_is_new_begins_with_the_next_event_or_with_the_oldest_one() {
     let app = app().await;
     announce_in(&app, A, None, made(1)).await;
-    app.sql("delete from core_event_cursors where subscriber = 'sample.counter'")
+    app.sql("delete from core_event_cursors where subscriber in ('sample.counter', 'sample.witness')")
         .await;
 
     let later = app.second_node().await;
@@ -145,5 +144,6 @@ async fn a_subscriber_that_is_new_begins_with_the_next_event() {
     later.deliver_events().await;
 
     assert_eq!(effects(&app, A, "counter").await, [(2, 1)]);
+    assert_eq!(effects(&app, A, "witness").await, [(1, 1), (2, 1)]);
     assert_eq!(effects(&app, A, "fragile").await, [(1, 1), (2, 1)]);
 }

@@ -1,5 +1,6 @@
 //! Events on their way to subscribers and browsers.
 
+mod crash;
 mod delivery;
 mod retention;
 mod sample;

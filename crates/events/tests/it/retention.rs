@@ -1,10 +1,12 @@
 //! How long events are kept.
 
+use std::sync::atomic::Ordering;
+
 use backoffice_core::Call;
 use backoffice_core::events::forget;
 use backoffice_test_support::{Duration as Span, TestApp};
 
-use crate::sample::{A, MODULE, announce_in, made};
+use crate::sample::{A, FAILS, MODULE, announce_in, made};
 
 async fn kept(app: &TestApp) -> usize {
     app.rows("select seq from core_outbox_events").await.len()
@@ -36,4 +38,24 @@ async fn events_go_after_a_week_once_every_subscriber_has_passed_them() {
         .rows("select last_seq from core_event_streams where name = 'removed'")
         .await;
     assert_eq!(removed[0]["last_seq"], 2);
+}
+
+#[actix_web::test]
+async fn dead_letters_go_after_90_days() {
+    let app = TestApp::new(&[&MODULE]).await;
+    FAILS.store(true, Ordering::SeqCst);
+    announce_in(&app, A, None, made(1).with("fails", true)).await;
+    for _ in 0..12 {
+        app.deliver_events().await;
+        app.advance(Span::minutes(18));
+    }
+    let letters = async || app.rows("select id from core_event_dead_letters").await.len();
+    assert_eq!(letters().await, 1);
+
+    app.advance(Span::days(89));
+    forget_now(&app).await;
+    assert_eq!(letters().await, 1);
+    app.advance(Span::days(1));
+    forget_now(&app).await;
+    assert_eq!(letters().await, 0);
 }

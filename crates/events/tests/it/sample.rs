@@ -20,10 +20,8 @@ use uuid::Uuid;
 pub(crate) const A: Uuid = Uuid::from_u128(0xa);
 pub(crate) const B: Uuid = Uuid::from_u128(0xb);
 
-pub(crate) const SECRET: Feature = Feature {
-    id: "sample.secret.view",
-    title: "See secrets",
-};
+pub(crate) const THINGS: Feature = Feature::new("sample.thing.view", "See things");
+pub(crate) const SECRETS: Feature = Feature::new("sample.secret.view", "See secrets");
 
 /// Fails, and shows by it that nobody else waits.
 pub(crate) static FAILS: AtomicBool = AtomicBool::new(false);
@@ -33,7 +31,7 @@ pub(crate) static HANGS: AtomicBool = AtomicBool::new(false);
 pub(crate) static MODULE: Module = Module {
     name: "sample",
     title: "Sample",
-    features: &[SECRET],
+    features: &[THINGS, SECRETS],
     register,
     start,
     ..Module::EMPTY
@@ -44,7 +42,7 @@ fn register(registry: &mut Registry) {
         .subscribe(Subscriber {
             id: "sample.counter",
             patterns: &["sample.*"],
-            handler: |connection, call, event| Box::pin(write(connection, call, event, "counter")),
+            handler: |connection, call, event| Box::pin(counter(connection, call, event)),
             replay: false,
         })
         .subscribe(Subscriber {
@@ -52,6 +50,12 @@ fn register(registry: &mut Registry) {
             patterns: &["sample.thing.made"],
             handler: |connection, call, event| Box::pin(fragile(connection, call, event)),
             replay: false,
+        })
+        .subscribe(Subscriber {
+            id: "sample.witness",
+            patterns: &["*"],
+            handler: |connection, call, event| Box::pin(write(connection, call, event, "witness")),
+            replay: true,
         });
 }
 
@@ -71,9 +75,28 @@ async fn write(connection: &mut AsyncPgConnection, call: &Call, event: &StoredEv
     Ok(())
 }
 
+/// Refuses what comes after something later.
+async fn counter(connection: &mut AsyncPgConnection, call: &Call, event: &StoredEvent) -> Result<()> {
+    let moved = sql_query(
+        "insert into core_event_streams as s (tenant_id, id, name, last_seq, created_at, updated_at)
+         values ($1, $2, 'latest', $3, $4, $4)
+         on conflict (tenant_id, name) do update set last_seq = $3 where s.last_seq < $3",
+    )
+    .bind::<SqlUuid, _>(event.tenant_id)
+    .bind::<SqlUuid, _>(call.platform().ids().at(call.now))
+    .bind::<BigInt, _>(event.seq)
+    .bind::<Timestamptz, _>(call.now)
+    .execute(connection)
+    .await?;
+    if moved == 0 {
+        return Err(Error::internal("it comes too late"));
+    }
+    write(connection, call, event, "counter").await
+}
+
 async fn fragile(connection: &mut AsyncPgConnection, call: &Call, event: &StoredEvent) -> Result<()> {
     write(connection, call, event, "fragile").await?;
-    if AtomicBool::load(&HANGS, Ordering::SeqCst) {
+    if AtomicBool::load(&HANGS, Ordering::SeqCst) && event.payload["hangs"] == true {
         std::future::pending::<()>().await;
     }
     if AtomicBool::load(&FAILS, Ordering::SeqCst) && event.payload["fails"] == true {
@@ -84,21 +107,37 @@ async fn fragile(connection: &mut AsyncPgConnection, call: &Call, event: &Stored
 
 /// Announces an event of a tenant.
 pub(crate) async fn announce_in(app: &TestApp, tenant: Uuid, organization: Option<Uuid>, event: Event) {
-    let call = Call::internal(app.runtime());
-    let mut transaction = call
-        .database()
-        .transaction(&Scope::tenant(tenant))
-        .await
-        .expect("a transaction");
-    announce(transaction.connection(), &call, tenant, organization, &[event])
+    announce_on(app.runtime(), tenant, organization, event)
         .await
         .expect("announced");
-    transaction.commit().await.expect("committed");
 }
 
-/// A thing was made.
+/// The same without a whole application.
+pub(crate) async fn announce_on(
+    runtime: &Runtime,
+    tenant: Uuid,
+    organization: Option<Uuid>,
+    event: Event,
+) -> Result<()> {
+    let call = Call::internal(runtime);
+    let mut transaction = call.database().transaction(&Scope::tenant(tenant)).await?;
+    announce(transaction.connection(), &call, tenant, organization, &[event]).await?;
+    transaction.commit().await
+}
+
+/// A thing was made; those who see things see that.
 pub(crate) fn made(number: u128) -> Event {
-    Event::new("sample.thing.made", Uuid::from_u128(number))
+    happened("sample.thing.made", number).shown_to(THINGS)
+}
+
+/// Something happened that stays inside.
+pub(crate) fn happened(name: &str, number: u128) -> Event {
+    Event::new(name, Uuid::from_u128(number))
+}
+
+/// The id of whom a token belongs to.
+pub(crate) fn person(token: &str) -> Uuid {
+    Uuid::from_u128(u128::from(token.as_bytes()[0]))
 }
 
 /// The effects of a subscriber: number of the event, and how often.
@@ -127,7 +166,7 @@ impl People {
     pub(crate) fn set(&self, token: &str, tenant: Uuid, grants: &[&str], organizations: Option<&[Uuid]>) {
         let identity = Identity {
             kind: ActorKind::User,
-            id: Some(Uuid::from_u128(u128::from(token.as_bytes()[0]))),
+            id: Some(person(token)),
             name: None,
             tenant,
             organization: None,
