@@ -146,6 +146,12 @@ pub trait Entity: Send + Sync + 'static {
         None
     }
 
+    /// A principal that sees the events of this one whatever rights it holds.
+    #[must_use]
+    fn audience(_snapshot: &Snapshot) -> Option<Uuid> {
+        None
+    }
+
     /// Other resources that the log finds this one by, at most 100.
     #[must_use]
     fn related(_snapshot: &Snapshot) -> Vec<EntityRef> {
@@ -181,6 +187,8 @@ pub trait AnyEntity: Send + Sync {
     fn settled<'a>(&self, tx: &'a mut Tx<'_>, step: &'a Transition<'a>) -> BoxFuture<'a, Result<()>>;
     /// See [`Entity::parent`].
     fn parent(&self, snapshot: &Snapshot) -> Option<EntityRef>;
+    /// See [`Entity::audience`].
+    fn audience(&self, snapshot: &Snapshot) -> Option<Uuid>;
     /// See [`Entity::related`].
     fn related(&self, snapshot: &Snapshot) -> Vec<EntityRef>;
 }
@@ -246,6 +254,10 @@ impl<E: Entity> AnyEntity for EntityOf<E> {
 
     fn parent(&self, snapshot: &Snapshot) -> Option<EntityRef> {
         E::parent(snapshot)
+    }
+
+    fn audience(&self, snapshot: &Snapshot) -> Option<Uuid> {
+        E::audience(snapshot)
     }
 
     fn related(&self, snapshot: &Snapshot) -> Vec<EntityRef> {

@@ -18,6 +18,10 @@ use crate::db::{Prepared, Tx};
 use crate::error::Result;
 use crate::events::{Event, EventRows};
 use crate::identity::ActorKind;
+use crate::time::Timestamp;
+
+/// Kind of the jobs that people watch.
+const PROGRESS_JOB: &str = "progress.job";
 
 /// What the entry says about versions (audit specification, section 6.1).
 #[derive(Debug, Clone, Copy)]
@@ -133,18 +137,7 @@ pub(super) async fn write(
     let shown = entry.after.or(entry.before);
     let organization = shown.and_then(Snapshot::organization);
     let parent = shown.and_then(|snapshot| entity.parent(snapshot));
-    let mut related: Vec<String> = entry
-        .touched
-        .iter()
-        .map(|one| format!("{}:{}", one.kind, one.id))
-        .collect();
-    related.extend(
-        shown
-            .iter()
-            .flat_map(|snapshot| entity.related(snapshot))
-            .map(|one| tagged(&one)),
-    );
-    related.truncate(100);
+    let related = related(context, entity, &entry);
     let events = events(tx, command, entity, &entry, organization);
     let label = match entry.history {
         History::None => command.label.to_owned(),
@@ -156,13 +149,7 @@ pub(super) async fn write(
         Versions::Back(version) => (Some(version), "back", None),
         Versions::Again { before, after } => (Some(after), "again", Some(before)),
     };
-    let expires_at = entry
-        .token
-        .and_then(|_| context.platform().audit().undo.ttl_seconds)
-        .map(|seconds| {
-            tx.now()
-                .after(time::Duration::seconds(i64::try_from(seconds).unwrap_or(i64::MAX)))
-        });
+    let expires_at = entry.token.and_then(|_| tokens_end(tx));
     let numbers = i64::try_from(events.names.len()).unwrap_or(0) + 1;
     let (tenant, now) = (tx.tenant(), tx.now());
     let statement = sql_query(WRITE)
@@ -254,8 +241,28 @@ pub(super) async fn write_failure(
     Ok(())
 }
 
+/// The other resources by which the log finds the entry.
+pub(super) fn related(context: &RequestContext, entity: &dyn AnyEntity, entry: &NewEntry<'_>) -> Vec<String> {
+    let touched = entry.touched.iter().map(|one| format!("{}:{}", one.kind, one.id));
+    let job = progress_job(context).map(|id| format!("{PROGRESS_JOB}:{id}"));
+    let shown = entry.after.or(entry.before);
+    let own = shown.into_iter().flat_map(|snapshot| entity.related(snapshot));
+    touched
+        .chain(job)
+        .chain(own.map(|one| tagged(&one)))
+        .take(100)
+        .collect()
+}
+
+/// When undo tokens of this instant end; `None` = never.
+pub(super) fn tokens_end(tx: &Tx<'_>) -> Option<Timestamp> {
+    let seconds = tx.context().platform().audit().undo.ttl_seconds?;
+    let life = time::Duration::seconds(i64::try_from(seconds).unwrap_or(i64::MAX));
+    Some(tx.now().after(life))
+}
+
 /// What the bus announces by itself, and what the command added.
-fn events(
+pub(super) fn events(
     tx: &Tx<'_>,
     command: &CommandInfo,
     entity: &dyn AnyEntity,
@@ -263,11 +270,15 @@ fn events(
     organization: Option<Uuid>,
 ) -> EventRows {
     let verb = match (command.class, entry.before.is_some(), entry.after.is_some()) {
+        (_, false, true) if command.makes => "created",
         (Class::Create | Class::Delete, false, _) => "created",
         (Class::Create | Class::Delete, true, false) => "deleted",
         _ => "updated",
     };
     let mut own = Event::new(format!("{}.{verb}", command.kind), entry.resource).shown_to_viewers(entity.view());
+    if let Some(audience) = entry.after.or(entry.before).and_then(|shown| entity.audience(shown)) {
+        own = own.for_principal(audience);
+    }
     if let Some(word) = entry.history.word() {
         own = own.with(word, true);
     }
@@ -278,7 +289,7 @@ fn events(
     rows
 }
 
-fn source(context: &RequestContext, history: History) -> &'static str {
+pub(super) fn source(context: &RequestContext, history: History) -> &'static str {
     match (history, context.identity().kind) {
         (History::None, _) if context.job().is_some() => "job",
         (History::Undo { .. }, _) => "undo",
@@ -289,7 +300,7 @@ fn source(context: &RequestContext, history: History) -> &'static str {
     }
 }
 
-fn entry_context(context: &RequestContext, command: &CommandInfo, entry: &NewEntry<'_>) -> Value {
+pub(super) fn entry_context(context: &RequestContext, command: &CommandInfo, entry: &NewEntry<'_>) -> Value {
     let mut members = Map::from_iter([("requestId".to_owned(), json!(context.call().request_id))]);
     if let Some(progress_job) = progress_job(context) {
         members.insert("progressJobId".to_owned(), json!(progress_job));
