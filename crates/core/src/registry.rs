@@ -18,6 +18,7 @@ pub struct Registry {
     interceptors: Vec<Interceptor>,
     jobs: JobKinds,
     subscribers: Subscribers,
+    offered: HashMap<TypeId, Vec<Box<dyn Any + Send + Sync>>>,
     twice: Vec<&'static str>,
 }
 
@@ -71,6 +72,18 @@ impl Registry {
 
     pub(crate) fn subscribers(&self) -> &Subscribers {
         &self.subscribers
+    }
+
+    /// Registers something of a kind that another module knows and core doesn't: that module finds it by its type.
+    pub fn offer<T: Send + Sync + 'static>(&mut self, value: T) -> &mut Self {
+        self.offered.entry(TypeId::of::<T>()).or_default().push(Box::new(value));
+        self
+    }
+
+    /// Everything that modules offered of this type.
+    pub fn offered<T: Send + Sync + 'static>(&self) -> impl Iterator<Item = &T> {
+        let values = self.offered.get(&TypeId::of::<T>()).into_iter().flatten();
+        values.filter_map(|value| value.downcast_ref::<T>())
     }
 
     pub(crate) fn job_kinds(&self) -> &JobKinds {

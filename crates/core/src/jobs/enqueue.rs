@@ -9,6 +9,7 @@ use uuid::Uuid;
 use super::Job;
 use super::requester::Selection;
 use crate::context::{Call, RequestContext};
+use crate::db::Tx;
 use crate::error::Result;
 use crate::identity::ActorKind;
 use crate::time::Timestamp;
@@ -93,6 +94,46 @@ struct Enqueued {
 /// # Errors
 /// When the database can't be reached or the connection may not write this tenant's rows.
 pub async fn enqueue<J: Job>(connection: &mut AsyncPgConnection, call: &Call, order: &Order<J>) -> Result<Uuid> {
+    let id = insert(connection, call, order).await?;
+    call.platform().bell().ring();
+    Ok(id)
+}
+
+/// The same in the transaction of a command; workers are woken once it is committed.
+///
+/// # Errors
+/// As [`enqueue`].
+pub async fn enqueue_with<J: Job>(tx: &mut Tx<'_>, order: &Order<J>) -> Result<Uuid> {
+    let call = tx.context().call();
+    let bell = call.platform().bell().clone();
+    let id = insert(tx.conn(), call, order).await?;
+    tx.after_commit(move || bell.ring());
+    Ok(id)
+}
+
+/// Cancels the waiting job behind what people watch; false when a worker has it already.
+///
+/// # Errors
+/// When the database can't be reached.
+pub async fn cancel_watched(
+    connection: &mut AsyncPgConnection,
+    tenant: Uuid,
+    progress_job: Uuid,
+    now: Timestamp,
+) -> Result<bool> {
+    let cancelled = sql_query(
+        "update core_jobs set state = 'cancelled', finished_at = $3, updated_at = $3 \
+         where tenant_id = $1 and progress_job_id = $2 and state = 'queued'",
+    )
+    .bind::<SqlUuid, _>(tenant)
+    .bind::<SqlUuid, _>(progress_job)
+    .bind::<Timestamptz, _>(now)
+    .execute(connection)
+    .await?;
+    Ok(cancelled == 1)
+}
+
+async fn insert<J: Job>(connection: &mut AsyncPgConnection, call: &Call, order: &Order<J>) -> Result<Uuid> {
     let ids = call.platform().ids();
     let enqueued: Enqueued = sql_query(
         "with tenant as (
@@ -128,6 +169,5 @@ pub async fn enqueue<J: Job>(connection: &mut AsyncPgConnection, call: &Call, or
     .bind::<Nullable<SqlUuid>, _>(order.progress_job)
     .get_result(connection)
     .await?;
-    call.platform().bell().ring();
     Ok(enqueued.id)
 }

@@ -28,7 +28,7 @@ use crate::context::Call;
 use crate::error::Result;
 
 pub use config::JobsConfig;
-pub use enqueue::{Order, enqueue};
+pub use enqueue::{Order, cancel_watched, enqueue, enqueue_with};
 pub use work::{Chunk, CommandChunk, Work};
 pub use worker::{Stop, Worker, stop_signal, work};
 

@@ -88,6 +88,9 @@ pub struct Worker {
     runtime: Runtime,
 }
 
+/// How often a worker tries to tell how its attempt ended, a second apart, while the database is gone.
+const TRIES_TO_TELL: u32 = 60;
+
 /// How an attempt ended.
 enum End {
     Finished,
@@ -116,13 +119,25 @@ impl Worker {
             end = self.attempt(job.clone(), stop) => end,
             () = self.keep_alive(&job) => End::LeaseLost,
         };
+        let mut left = TRIES_TO_TELL;
+        loop {
+            match self.conclude(&job, &end).await {
+                // What can't be said now is said a little later, or else the lease runs out first.
+                Err(Error::Unavailable(_)) if left > 0 => left -= 1,
+                concluded => return concluded.map(|()| true),
+            }
+            tokio::time::sleep(POLL).await;
+        }
+    }
+
+    async fn conclude(&self, job: &Claimed, end: &End) -> Result<()> {
         let now = self.runtime.platform.clock().now();
         match end {
-            End::Finished | End::LeaseLost => {}
-            End::HandBack => outcome::hand_back(&self.runtime, &job, now).await?,
-            End::Failed(error) => outcome::fail(&self.runtime, &job, &error, now).await?,
+            End::Finished | End::LeaseLost => Ok(()),
+            // The job is not to blame for a database that is gone.
+            End::HandBack | End::Failed(Error::Unavailable(_)) => outcome::hand_back(&self.runtime, job, now).await,
+            End::Failed(error) => outcome::fail(&self.runtime, job, error, now).await,
         }
-        Ok(true)
     }
 
     async fn attempt(&self, job: Claimed, stop: Option<&Stop>) -> End {
