@@ -21,11 +21,11 @@ impl Default for EventBell {
 impl EventBell {
     pub(crate) fn ring(&self) {
         self.here.send_modify(|_| {});
-        self.ring_for_others();
+        self.ring_from_afar();
     }
 
     /// Something was committed in another process.
-    pub(super) fn ring_for_others(&self) {
+    pub(super) fn ring_from_afar(&self) {
         self.all.send_modify(|_| {});
     }
 

@@ -49,14 +49,14 @@ async fn exchange(runtime: &Runtime, reached: &mut bool) -> Result<()> {
         let mut messages = poll_fn(|context| connection.poll_message(context));
         while let Some(Ok(message)) = messages.next().await {
             if matches!(&message, AsyncMessage::Notification(notice) if notice.payload() != own_name) {
-                platform.event_bell().ring_for_others();
+                platform.event_bell().ring_from_afar();
             }
         }
     });
     send(&client, &format!("listen {CHANNEL}")).await?;
     *reached = true;
     // While nobody listened, something may have been said.
-    bell.ring_for_others();
+    bell.ring_from_afar();
     loop {
         tokio::select! {
             _ended = hearing.join_next() => return Err(Error::Unavailable("the connection ended".into())),
