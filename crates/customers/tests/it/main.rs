@@ -1,0 +1,7 @@
+//! Tests of the customers over HTTP.
+
+mod companies;
+mod deals;
+mod people;
+mod pipelines;
+mod stages;
