@@ -6,9 +6,14 @@ pub mod model;
 pub mod query;
 
 mod error;
+mod foreign;
 mod http;
+mod lists;
 mod navigation;
+mod owners;
+mod place;
 mod schema;
+mod values;
 
 use backoffice_core::Module;
 use backoffice_core::db::Migrations;
@@ -16,6 +21,8 @@ use backoffice_core::registry::Registry;
 use diesel_migrations::embed_migrations;
 
 pub use error::Error;
+pub use lists::{Order, References};
+pub use place::Place;
 
 const MIGRATIONS: Migrations = embed_migrations!("migrations");
 

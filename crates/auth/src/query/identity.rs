@@ -80,12 +80,8 @@ pub(crate) async fn of_session(
         .bind::<Timestamptz, _>(now);
     let row: Option<Row> = Prepared(statement).get_result(&mut &*connection).await.optional()?;
     let Some(row) = row else { return Ok(None) };
-    let own: Option<AclOf> = row.own.map(serde_json::from_value).transpose()?;
     let roles: Vec<AclOf> = serde_json::from_value(row.roles)?;
-    let rights = match &own {
-        Some(own) => merged(std::slice::from_ref(own)),
-        None => merged(&roles),
-    };
+    let rights = counting(row.own, &roles)?;
     let identity = Identity {
         kind: ActorKind::User,
         id: Some(row.id),
@@ -97,6 +93,21 @@ pub(crate) async fn of_session(
         session: Some(row.session),
     };
     Ok(Some((identity, row.expires_at)))
+}
+
+/// What a user's own ACL grants, else its roles' ACLs together.
+fn counting(own: Option<Value>, roles: &[AclOf]) -> Result<Rights> {
+    let own: Option<AclOf> = own.map(serde_json::from_value).transpose()?;
+    Ok(match &own {
+        Some(own) => merged(std::slice::from_ref(own)),
+        None => merged(roles),
+    })
+}
+
+/// The same of values as the database has them.
+pub(crate) fn rights_of(own: Option<Value>, roles: Value) -> Result<Rights> {
+    let roles: Vec<AclOf> = serde_json::from_value(roles)?;
+    counting(own, &roles)
 }
 
 /// What these roles grant when their super-administrator flags are left aside.

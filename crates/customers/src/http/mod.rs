@@ -1,5 +1,6 @@
 //! The endpoints.
 
+mod bodies;
 mod companies;
 mod deals;
 mod people;
