@@ -5,3 +5,4 @@ mod deals;
 mod people;
 mod pipelines;
 mod stages;
+mod world;
