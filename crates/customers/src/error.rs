@@ -1,7 +1,11 @@
 //! What can go wrong that a client should know.
 
+use backoffice_core::command::Entity;
 use backoffice_core::{Detail, Refusal};
 use serde_json::json;
+use uuid::Uuid;
+
+use crate::values::Given;
 
 /// A refusal of the customers.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -38,6 +42,17 @@ pub enum Error {
 }
 
 impl Error {
+    /// Refuses another organization than the one that the record has: it does not change.
+    pub(crate) fn keeps_organization(given: Given<Uuid>, present: Uuid) -> Result<(), Self> {
+        match given.flatten() {
+            Some(other) if other != present => Err(Self::Invalid {
+                path: "organizationId",
+                rule: "does not change",
+            }),
+            _ => Ok(()),
+        }
+    }
+
     fn refusal(&self) -> Refusal {
         let text = self.to_string();
         match self {
@@ -80,4 +95,9 @@ pub(crate) fn undo_conflict(fields: &[&str]) -> backoffice_core::Error {
         .code("undo_conflict")
         .with("fields", json!(fields))
         .into()
+}
+
+/// 404 of a kind.
+pub(crate) fn not_found<E: Entity>() -> backoffice_core::Error {
+    Refusal::not_found(E::NOT_FOUND).into()
 }

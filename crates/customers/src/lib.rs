@@ -5,6 +5,7 @@ pub mod commands;
 pub mod model;
 pub mod query;
 
+mod destination;
 mod error;
 mod foreign;
 mod http;
@@ -20,8 +21,11 @@ use backoffice_core::db::Migrations;
 use backoffice_core::registry::Registry;
 use diesel_migrations::embed_migrations;
 
+pub use destination::Destination;
 pub use error::Error;
+pub(crate) use error::not_found;
 pub use lists::{Order, References};
+pub use owners::Owner;
 pub use place::Place;
 
 const MIGRATIONS: Migrations = embed_migrations!("migrations");

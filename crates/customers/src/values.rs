@@ -64,6 +64,33 @@ impl Rules {
         Some(ids)
     }
 
+    /// Three letters, made capital; a blank one counts as null.
+    pub(crate) fn currency(&mut self, path: &str, given: Given<String>) -> Given<String> {
+        let code = self
+            .text(path, given, usize::MAX)?
+            .map(|code| code.to_ascii_uppercase());
+        let is_code = |code: &String| code.len() == 3 && code.bytes().all(|byte| byte.is_ascii_uppercase());
+        if code.as_ref().is_some_and(|code| !is_code(code)) {
+            self.broken(path, "must be three letters", "invalid_value");
+        }
+        Some(code)
+    }
+
+    /// `#rrggbb`, made small; a blank one counts as null.
+    pub(crate) fn color(&mut self, path: &str, given: Given<String>) -> Given<String> {
+        let color = self
+            .text(path, given, usize::MAX)?
+            .map(|color| color.to_ascii_lowercase());
+        let is_color = |color: &String| {
+            let digits = color.strip_prefix('#').unwrap_or_default();
+            digits.len() == 6 && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
+        };
+        if color.as_ref().is_some_and(|color| !is_color(color)) {
+            self.broken(path, "must be #rrggbb", "invalid_value");
+        }
+        Some(color)
+    }
+
     /// 400 `Invalid input` when a rule is broken.
     pub(crate) fn check(self) -> Result<()> {
         if self.0.is_empty() {
