@@ -5,6 +5,7 @@ mod bad_input;
 mod browser;
 mod call;
 mod composition;
+mod customers;
 mod endpoints;
 mod events;
 mod history;

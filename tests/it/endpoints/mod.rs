@@ -1,5 +1,6 @@
 //! A valid request for every endpoint, and the ids that it takes. An endpoint without an entry fails the tests that walk the table.
 
+mod customers;
 mod table;
 
 use actix_web::http::Method;
@@ -8,6 +9,7 @@ use backoffice_core::http::EndpointInfo;
 use uuid::Uuid;
 
 use crate::call::{Call, Place};
+use crate::customers::Customer;
 use crate::history::{self, Operation};
 use crate::world::{Account, House, World};
 
@@ -47,6 +49,8 @@ pub(crate) enum Kind {
     Undone,
     /// A variant of the keeper's sidebar.
     Variant,
+    /// A record of the customers.
+    Customer(Customer),
 }
 
 /// An id that a request takes.
@@ -80,6 +84,9 @@ pub(crate) struct Entry {
 
 impl Setting {
     pub(crate) async fn new(world: World) -> Self {
+        for house in [&world.a, &world.b] {
+            crate::customers::furnish(&world, house).await;
+        }
         let a = Self::history(&world, &world.a).await;
         let b = Self::history(&world, &world.b).await;
         Self { world, a, b }
@@ -175,6 +182,7 @@ impl Target {
             Kind::Token => history.done.token.clone(),
             Kind::Undone => history.undone.log_id.to_string(),
             Kind::Variant => history.variant.to_string(),
+            Kind::Customer(customer) => customer.of(house).to_string(),
         }
     }
 
