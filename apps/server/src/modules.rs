@@ -20,6 +20,8 @@ pub fn compiled() -> Vec<&'static Module> {
         &backoffice_directory::MODULE,
         #[cfg(feature = "events")]
         &backoffice_events::MODULE,
+        #[cfg(feature = "progress")]
+        &backoffice_progress::MODULE,
     ]
 }
 
