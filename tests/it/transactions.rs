@@ -43,6 +43,11 @@ async fn aud_20_a_write_of_organizations_is_whole_or_absent() {
 }
 
 #[actix_web::test]
+async fn aud_20_a_write_of_the_catalog_is_whole_or_absent() {
+    whole_or_absent("catalog").await;
+}
+
+#[actix_web::test]
 async fn aud_20_a_write_that_can_not_be_undone_is_whole_or_absent() {
     let (failed, lost) = (walk_final(FaultMode::Before).await, walk_final(FaultMode::After).await);
 
@@ -58,6 +63,7 @@ async fn aud_20_every_undoable_command_is_tried() {
         "auth.profile",
         "auth.sidebar",
         "directory.organization",
+        "catalog",
     ];
 
     for command in undoable(world.app.platform()) {

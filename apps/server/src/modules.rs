@@ -14,6 +14,8 @@ pub fn compiled() -> Vec<&'static Module> {
         &backoffice_audit_logs::MODULE,
         #[cfg(feature = "auth")]
         &backoffice_auth::MODULE,
+        #[cfg(feature = "catalog")]
+        &backoffice_catalog::MODULE,
         #[cfg(feature = "directory")]
         &backoffice_directory::MODULE,
     ]

@@ -30,6 +30,7 @@ pub(crate) fn table() -> Vec<Entry> {
     table.extend(keys());
     table.extend(directory());
     table.extend(actions());
+    table.extend(super::catalog::table());
     table
 }
 
@@ -464,7 +465,7 @@ fn actions() -> Vec<Entry> {
     ]
 }
 
-const fn at(place: Place, kind: Kind) -> Target {
+pub(super) const fn at(place: Place, kind: Kind) -> Target {
     Target {
         place,
         kind,
@@ -472,7 +473,7 @@ const fn at(place: Place, kind: Kind) -> Target {
     }
 }
 
-fn entry<const N: usize>(method: Method, path: &'static str, targets: [Target; N], call: MakeCall) -> Entry {
+pub(super) fn entry<const N: usize>(method: Method, path: &'static str, targets: [Target; N], call: MakeCall) -> Entry {
     let sender = Sender::Keeper;
     Entry {
         method,
