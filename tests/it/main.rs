@@ -4,6 +4,7 @@ mod audit;
 mod bad_input;
 mod browser;
 mod call;
+mod catalog;
 mod composition;
 mod customers;
 mod endpoints;

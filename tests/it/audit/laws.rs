@@ -202,7 +202,10 @@ impl Laws {
 
 /// Names of tables follow from kinds.
 fn table(kind: &str) -> String {
-    format!("{}s", kind.replace('.', "_"))
+    match kind {
+        "catalog.category" => "catalog_categories".to_owned(),
+        _ => format!("{}s", kind.replace('.', "_")),
+    }
 }
 
 /// Without the times of changes, which move.
@@ -389,6 +392,7 @@ fn other(data_type: &str, is_nullable: bool, name: &str) -> Option<String> {
         "integer" | "bigint" | "smallint" => format!("{name} + 1"),
         "timestamp with time zone" => format!("coalesce({name}, '2026-01-01') + interval '1 hour'"),
         "jsonb" => "'{\"changed\": true}'".to_owned(),
+        "numeric" => format!("{name} + 1"),
         "ARRAY" => format!("{name}[2:]"),
         _ if is_nullable => "null".to_owned(),
         _ => return None,

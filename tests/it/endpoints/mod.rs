@@ -1,5 +1,6 @@
 //! A valid request for every endpoint, and the ids that it takes. An endpoint without an entry fails the tests that walk the table.
 
+mod catalog;
 mod customers;
 mod table;
 
@@ -86,6 +87,7 @@ impl Setting {
     pub(crate) async fn new(world: World) -> Self {
         for house in [&world.a, &world.b] {
             crate::customers::furnish(&world, house).await;
+            crate::catalog::furnish(&world, house).await;
         }
         let a = Self::history(&world, &world.a).await;
         let b = Self::history(&world, &world.b).await;

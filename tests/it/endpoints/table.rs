@@ -32,6 +32,7 @@ pub(crate) fn table() -> Vec<Entry> {
     table.extend(actions());
     table.extend(events());
     table.extend(super::customers::table());
+    table.extend(super::catalog::table());
     table
 }
 
