@@ -3,6 +3,7 @@
 mod bodies;
 mod companies;
 mod deals;
+mod parties;
 mod people;
 mod pipelines;
 mod stages;
