@@ -202,7 +202,11 @@ impl Laws {
 
 /// Names of tables follow from kinds.
 fn table(kind: &str) -> String {
-    format!("{}s", kind.replace('.', "_"))
+    match kind {
+        "customers.company" => "customers_companies".to_owned(),
+        "customers.person" => "customers_people".to_owned(),
+        _ => format!("{}s", kind.replace('.', "_")),
+    }
 }
 
 /// Without the times of changes, which move.
