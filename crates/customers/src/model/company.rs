@@ -11,10 +11,10 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::COMPANY;
 use super::cleared::{self, ClearedReference};
 use super::deal_links::DealLinks;
-use super::party::{Party, PartyEntity, Verbs, located};
+use super::party::{Party, PartyEntity, Verbs};
+use super::{COMPANY, located};
 use crate::commands::companies::CompanyFields;
 use crate::query::companies::in_scope;
 use crate::schema::customers_companies as companies;

@@ -192,8 +192,3 @@ impl<P: Party> Entity for PartyEntity<P> {
         company.into_iter().chain(deals).chain(people).take(100).collect()
     }
 }
-
-/// What a statement that locks has found.
-pub(super) fn located(rows: Vec<(Uuid, Uuid)>) -> Vec<Located> {
-    rows.into_iter().map(|(id, tenant)| Located { id, tenant }).collect()
-}

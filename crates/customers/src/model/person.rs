@@ -12,8 +12,8 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::deal_links::DealLinks;
-use super::party::{Party, PartyEntity, Verbs, located};
-use super::{COMPANY, PERSON};
+use super::party::{Party, PartyEntity, Verbs};
+use super::{COMPANY, PERSON, located};
 use crate::commands::people::PersonFields;
 use crate::query::people::in_scope;
 use crate::schema::{customers_companies as companies, customers_people as people};
