@@ -12,7 +12,7 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::cleared::{self, ClearedReference};
-use super::deal_links::DealLinks;
+use super::deal_sets::{COMPANIES, DealSet};
 use super::party::{Party, PartyEntity, Verbs};
 use super::{COMPANY, located};
 use crate::commands::companies::CompanyFields;
@@ -83,12 +83,7 @@ impl Party for CompanyRow {
         delete: ("customers.company.delete", "Delete company"),
     };
     const MANAGE: &'static [Feature] = &[acl::COMPANIES_MANAGE];
-    const DEALS: DealLinks = DealLinks {
-        kind: "customers.deal_company",
-        table: "customers_deal_companies",
-        column: "company_id",
-        member: "companyId",
-    };
+    const DEALS: DealSet = COMPANIES;
     type Fields = CompanyFields;
 
     fn blank(id: Uuid, place: Place, now: Timestamp) -> Self {

@@ -12,7 +12,7 @@ use serde_json::json;
 use uuid::Uuid;
 
 use super::cleared::ClearedReference;
-use super::deal_links::{DealLink, DealLinks};
+use super::deal_sets::{DealSet, End, Link};
 use crate::Place;
 
 /// Ids and labels of the commands on a kind.
@@ -39,7 +39,7 @@ pub trait Party: Clone + PartialEq + Serialize + DeserializeOwned + Send + Sync 
     /// What they need.
     const MANAGE: &'static [Feature];
     /// The table in which deals link to it.
-    const DEALS: DealLinks;
+    const DEALS: DealSet;
     /// What a client may give of it.
     type Fields: Fields<Self>;
 
@@ -130,7 +130,7 @@ impl<P: Party> Entity for PartyEntity<P> {
         let rows = P::read(tx, ids).await?;
         let tree = match depth {
             Depth::Own => None,
-            Depth::Tree => Some((P::DEALS.load(tx, ids).await?, P::inbound(tx, ids).await?)),
+            Depth::Tree => Some((P::DEALS.links(tx, End::Party, ids).await?, P::inbound(tx, ids).await?)),
         };
         let mut snapshots = Snapshots::new();
         for row in rows {
@@ -138,8 +138,9 @@ impl<P: Party> Entity for PartyEntity<P> {
             let mut snapshot = Snapshot::of(&row)?;
             if let Some((links, inbound)) = &tree {
                 let inbound: Vec<_> = inbound.iter().filter(|one| one.value == id).collect();
+                let links: Vec<&Link> = links.iter().filter(|link| link.party_id == id).collect();
                 snapshot = snapshot
-                    .with_children(P::DEALS.kind, &P::DEALS.images(links, id))?
+                    .with_children(P::DEALS.kind, &links)?
                     .with_member(LINKS, json!(inbound));
             }
             snapshots.insert(id, snapshot);
@@ -153,14 +154,14 @@ impl<P: Party> Entity for PartyEntity<P> {
         P::write(tx, &rows).await?;
         let (mut trees, mut links, mut references) = (Vec::new(), Vec::new(), Vec::new());
         for (row, snapshot) in rows.iter().zip(snapshots) {
-            if let Some(own) = snapshot.children::<DealLink>(P::DEALS.kind)? {
+            if let Some(own) = snapshot.children::<Link>(P::DEALS.kind)? {
                 trees.push(row.id());
                 links.extend(own);
             }
             references.extend(ClearedReference::of(snapshot)?);
         }
         if !trees.is_empty() {
-            dropped.extend(P::DEALS.replace(tx, &trees, &links).await?);
+            dropped.extend(P::DEALS.restore(tx, End::Party, &trees, &links).await?);
         }
         if !references.is_empty() {
             dropped.extend(P::refer_again(tx, &references).await?);
@@ -179,7 +180,7 @@ impl<P: Party> Entity for PartyEntity<P> {
             kind: super::COMPANY,
             id,
         });
-        let deals = snapshot.children::<DealLink>(P::DEALS.kind).ok().flatten();
+        let deals = snapshot.children::<Link>(P::DEALS.kind).ok().flatten();
         let deals = deals.into_iter().flatten().map(|link| EntityRef {
             kind: super::DEAL,
             id: link.deal_id,

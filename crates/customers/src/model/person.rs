@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::deal_links::DealLinks;
+use super::deal_sets::{DealSet, PEOPLE};
 use super::party::{Party, PartyEntity, Verbs};
 use super::{COMPANY, PERSON, located};
 use crate::commands::people::PersonFields;
@@ -82,12 +82,7 @@ impl Party for PersonRow {
         delete: ("customers.person.delete", "Delete person"),
     };
     const MANAGE: &'static [Feature] = &[acl::PEOPLE_MANAGE];
-    const DEALS: DealLinks = DealLinks {
-        kind: "customers.deal_person",
-        table: "customers_deal_people",
-        column: "person_id",
-        member: "personId",
-    };
+    const DEALS: DealSet = PEOPLE;
     type Fields = PersonFields;
 
     fn blank(id: Uuid, place: Place, now: Timestamp) -> Self {
