@@ -82,6 +82,7 @@ impl Party for CompanyRow {
         update: ("customers.company.update", "Update company"),
         delete: ("customers.company.delete", "Delete company"),
     };
+    const VIEW: Feature = acl::COMPANIES_VIEW;
     const MANAGE: &'static [Feature] = &[acl::COMPANIES_MANAGE];
     const DEALS: DealSet = COMPANIES;
     type Fields = CompanyFields;

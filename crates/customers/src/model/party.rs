@@ -36,7 +36,9 @@ pub trait Party: Clone + PartialEq + Serialize + DeserializeOwned + Send + Sync 
     const NOT_FOUND: &'static str;
     /// The commands on it.
     const VERBS: Verbs;
-    /// What they need.
+    /// The right that shows it, and what is announced of it.
+    const VIEW: Feature;
+    /// What its commands need.
     const MANAGE: &'static [Feature];
     /// The table in which deals link to it.
     const DEALS: DealSet;
@@ -121,6 +123,7 @@ impl<P: Party> Entity for PartyEntity<P> {
     const KIND: &'static str = P::KIND;
     const FIELDS: &'static [Field] = P::FIELDS;
     const NOT_FOUND: &'static str = P::NOT_FOUND;
+    const VIEW: Option<Feature> = Some(P::VIEW);
 
     async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<Located>> {
         P::lock(tx, ids).await

@@ -81,6 +81,7 @@ impl Party for PersonRow {
         update: ("customers.person.update", "Update person"),
         delete: ("customers.person.delete", "Delete person"),
     };
+    const VIEW: Feature = acl::PEOPLE_VIEW;
     const MANAGE: &'static [Feature] = &[acl::PEOPLE_MANAGE];
     const DEALS: DealSet = PEOPLE;
     type Fields = PersonFields;
