@@ -96,7 +96,7 @@ pub(crate) async fn furnish(world: &World, house: &House) {
     for (table, other, id) in [("people", "person", Person), ("companies", "company", Company)] {
         sql.push(format!(
             "insert into customers_deal_{table} (tenant_id, id, deal_id, {other}_id, created_at, updated_at) \
-             values ('{tenant}', gen_random_uuid(), '{}', '{}', {at})",
+             values ('{tenant}', '{0}', '{0}', '{1}', {at})",
             Deal.of(house),
             id.of(house)
         ));

@@ -204,6 +204,8 @@ impl Laws {
 fn table(kind: &str) -> String {
     match kind {
         "catalog.category" => "catalog_categories".to_owned(),
+        "customers.company" => "customers_companies".to_owned(),
+        "customers.person" => "customers_people".to_owned(),
         _ => format!("{}s", kind.replace('.', "_")),
     }
 }

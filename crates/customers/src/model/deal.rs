@@ -19,7 +19,7 @@ use uuid::Uuid;
 use super::amount::Amount;
 use super::day::Day;
 use super::deal_law;
-use super::deal_sets::{COMPANIES, DealSet, Link, PEOPLE};
+use super::deal_sets::{COMPANIES, DealSet, End, Link, PEOPLE};
 use super::status::DealStatus;
 use super::{DEAL, located};
 use crate::schema::customers_deals as deals;
@@ -170,7 +170,7 @@ impl Entity for Deal {
         upsert(tx, &rows).await?;
         let ids: Vec<Uuid> = rows.iter().map(|row| row.id).collect();
         for set in [PEOPLE, COMPANIES] {
-            dropped.extend(set.restore(tx, &ids, &links(snapshots, &set)?).await?);
+            dropped.extend(set.restore(tx, End::Deal, &ids, &links(snapshots, &set)?).await?);
         }
         Ok(dropped)
     }
