@@ -16,12 +16,13 @@ const DIRECTORY: &Module = &backoffice_directory::MODULE;
 const ACCOUNTS: &Module = &backoffice_auth::MODULE;
 
 /// The sets of modules that are looked at; each is complete.
-fn sets() -> [&'static [&'static Module]; 5] {
-    static SETS: [&[&Module]; 5] = [
+fn sets() -> [&'static [&'static Module]; 6] {
+    static SETS: [&[&Module]; 6] = [
         &[],
         &[DIRECTORY],
         &[DIRECTORY, ACCOUNTS],
         &[&backoffice_api_docs::MODULE],
+        &[&backoffice_events::MODULE],
         &MODULES,
     ];
     SETS

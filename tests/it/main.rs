@@ -7,6 +7,7 @@ mod call;
 mod composition;
 mod customers;
 mod endpoints;
+mod events;
 mod history;
 mod isolation;
 mod parallel;

@@ -10,13 +10,14 @@ use backoffice_test_support::{TestApp, TestAppBuilder};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-pub(crate) const MODULES: [&Module; 6] = [
+pub(crate) const MODULES: [&Module; 7] = [
     &backoffice_directory::MODULE,
     &backoffice_auth::MODULE,
     &backoffice_audit_logs::MODULE,
     &backoffice_api_keys::MODULE,
     &backoffice_api_docs::MODULE,
     &backoffice_customers::MODULE,
+    &backoffice_events::MODULE,
 ];
 
 /// Signs tokens, and makes hashing and failing cheap.

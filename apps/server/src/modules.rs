@@ -18,6 +18,8 @@ pub fn compiled() -> Vec<&'static Module> {
         &backoffice_customers::MODULE,
         #[cfg(feature = "directory")]
         &backoffice_directory::MODULE,
+        #[cfg(feature = "events")]
+        &backoffice_events::MODULE,
     ]
 }
 

@@ -31,6 +31,7 @@ pub(crate) fn table() -> Vec<Entry> {
     table.extend(directory());
     table.extend(actions());
     table.extend(super::customers::table());
+    table.extend(events());
     table
 }
 
@@ -411,6 +412,12 @@ fn directory() -> Vec<Entry> {
             |house, _| Call::delete(ORGANIZATIONS, house.leaf),
         ),
     ]
+}
+
+fn events() -> Vec<Entry> {
+    vec![entry(Method::GET, "/events/stream", [], |_, _| {
+        Call::get("/events/stream").with_query("names", "auth.*")
+    })]
 }
 
 fn actions() -> Vec<Entry> {
