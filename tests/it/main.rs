@@ -8,6 +8,7 @@ mod composition;
 mod endpoints;
 mod history;
 mod isolation;
+mod only_commands;
 mod parallel;
 mod platform_user;
 mod privileges;
