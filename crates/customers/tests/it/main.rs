@@ -1,5 +1,6 @@
 //! Tests of the customers over HTTP.
 
+mod bulk;
 mod companies;
 mod deals;
 mod parties;
