@@ -189,7 +189,10 @@ fn stages() -> Vec<Entry> {
             ],
             |house, _| {
                 let ids = [Customer::FreeStage.of(house)];
-                Call::post(REORDER, json!({"pipelineId": Customer::FreePipeline.of(house), "ids": ids}))
+                Call::post(
+                    REORDER,
+                    json!({"pipelineId": Customer::FreePipeline.of(house), "ids": ids}),
+                )
             },
         ),
         entry(
