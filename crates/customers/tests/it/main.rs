@@ -2,6 +2,9 @@
 
 mod bulk;
 mod companies;
+mod deal_history;
+mod deal_lists;
+mod deal_references;
 mod deals;
 mod parties;
 mod people;

@@ -104,6 +104,11 @@ impl World {
         self.app.get(&who.token, path).await
     }
 
+    /// A removal that may be refused: status and body.
+    pub(crate) async fn delete(&self, who: &Account, path: &str) -> (u16, Value) {
+        self.app.delete(&who.token, path, Value::Null).await
+    }
+
     /// A record that must be there.
     pub(crate) async fn item(&self, who: &Account, path: &str, id: Uuid) -> Value {
         let (status, body) = self.get(who, &format!("{path}/{id}")).await;
