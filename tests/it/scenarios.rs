@@ -1,6 +1,7 @@
 //! Every command that can be undone, as requests on a world with rich state. A command without a scenario fails the tests.
 
 mod catalog;
+mod customers;
 
 use std::collections::BTreeSet;
 
@@ -60,6 +61,7 @@ pub(crate) async fn rich(world: World) -> World {
         let roles = json!({"id": house.colleague.id, "roles": ["Dispatcher", "employee"]});
         run(&world, &house.keeper, &Call::put(USERS, roles)).await;
         arrange(&world, house).await;
+        crate::customers::furnish(&world, house).await;
         crate::catalog::furnish(&world, house).await;
         let logo = json!({"id": house.leaf, "logoUrl": "https://example.test/logo.png"});
         run(&world, &house.keeper, &Call::put(ORGANIZATIONS, logo)).await;
@@ -110,6 +112,7 @@ pub(crate) fn scenarios() -> Vec<Scenario> {
     all.extend(users());
     all.extend(organizations());
     all.extend(sidebars());
+    all.extend(customers::scenarios());
     all.extend(catalog::scenarios());
     all
 }

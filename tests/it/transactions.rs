@@ -43,6 +43,11 @@ async fn aud_20_a_write_of_organizations_is_whole_or_absent() {
 }
 
 #[actix_web::test]
+async fn aud_20_a_write_of_customers_is_whole_or_absent() {
+    whole_or_absent("customers").await;
+}
+
+#[actix_web::test]
 async fn aud_20_a_write_of_the_catalog_is_whole_or_absent() {
     whole_or_absent("catalog").await;
 }
@@ -63,6 +68,7 @@ async fn aud_20_every_undoable_command_is_tried() {
         "auth.profile",
         "auth.sidebar",
         "directory.organization",
+        "customers",
         "catalog",
     ];
 

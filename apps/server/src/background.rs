@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use backoffice_core::{Call, Runtime, jobs, rate_limit, retention};
+use backoffice_core::{Call, Runtime, events, jobs, rate_limit, retention};
 use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
@@ -12,6 +12,8 @@ const SWEEP: Duration = Duration::from_secs(60);
 const DAY: Duration = Duration::from_secs(24 * 3600);
 const MINUTE: Duration = Duration::from_secs(60);
 const WORKERS_MAY_TAKE: Duration = Duration::from_secs(10);
+const FORGET: Duration = Duration::from_secs(600);
+const MEASURE: Duration = Duration::from_secs(15);
 const UPKEEP: Duration = Duration::from_secs(5);
 
 /// The work that was started.
@@ -40,7 +42,11 @@ impl Background {
 pub(crate) fn start(runtime: &Runtime, metrics: PrometheusHandle) -> Background {
     let mut tasks = JoinSet::new();
     let (stop_workers, stop) = jobs::stop_signal();
-    let workers = tokio::spawn(jobs::work(runtime.clone(), stop));
+    let workers = jobs::work(runtime.clone(), stop.clone());
+    let relay = events::relay(runtime.clone(), stop);
+    let workers = tokio::spawn(async {
+        tokio::join!(workers, relay);
+    });
     for module in runtime.platform.modules() {
         if let Some(work) = (module.background)(runtime.clone()) {
             tasks.spawn(work);
@@ -48,6 +54,9 @@ pub(crate) fn start(runtime: &Runtime, metrics: PrometheusHandle) -> Background 
     }
     tasks.spawn(sweep(runtime.clone()));
     tasks.spawn(maintain_logs(runtime.clone()));
+    tasks.spawn(forget_events(runtime.clone()));
+    tasks.spawn(measure_queue(runtime.clone()));
+    tasks.spawn(events::wake_each_other(runtime.clone()));
     tasks.spawn(async move {
         let mut ticks = interval(UPKEEP);
         loop {
@@ -87,5 +96,33 @@ async fn maintain_logs(runtime: Runtime) {
             }
         };
         sleep(wait).await;
+    }
+}
+
+async fn measure_queue(runtime: Runtime) {
+    loop {
+        sleep(MEASURE).await;
+        // What can't be measured keeps its last value; the database's absence shows elsewhere.
+        if let Ok(depth) = jobs::depth(&Call::internal(&runtime)).await {
+            show(&depth);
+        }
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "gauges; the error begins at 2^53 jobs")]
+fn show(depth: &jobs::Depth) {
+    metrics::gauge!("jobs_due").set(depth.due as f64);
+    metrics::gauge!("jobs_later").set(depth.later as f64);
+    metrics::gauge!("jobs_running").set(depth.running as f64);
+    metrics::gauge!("jobs_dead").set(depth.dead as f64);
+    metrics::gauge!("jobs_oldest_due_seconds").set(depth.oldest_seconds);
+}
+
+async fn forget_events(runtime: Runtime) {
+    loop {
+        sleep(FORGET).await;
+        if let Err(error) = events::forget(&Call::internal(&runtime)).await {
+            tracing::warn!(%error, "old events could not be removed; the next time tries again");
+        }
     }
 }

@@ -3,8 +3,10 @@
 #[cfg(feature = "api-keys")]
 mod api_key;
 mod config;
+mod dead_letters;
 mod init;
 mod inspect;
+mod jobs;
 mod migrate;
 #[cfg(feature = "directory")]
 pub(crate) mod organization;
@@ -84,6 +86,14 @@ enum Command {
     /// Roles
     #[command(subcommand)]
     Roles(RolesCommand),
+    /// Delivery of events
+    #[command(subcommand)]
+    Events(EventsCommand),
+    /// Run background jobs and deliver events, without the API, until SIGTERM or SIGINT
+    Worker,
+    /// The queue of background jobs
+    #[command(subcommand)]
+    Jobs(JobsCommand),
     /// Print the OpenAPI document of the enabled modules
     Openapi,
     /// List the modules that are compiled in
@@ -230,6 +240,52 @@ enum RolesCommand {
 }
 
 #[derive(Debug, Subcommand)]
+enum EventsCommand {
+    /// Events that a subscriber was given up on
+    #[command(subcommand)]
+    DeadLetters(DeadLettersCommand),
+}
+
+#[derive(Debug, Subcommand)]
+enum JobsCommand {
+    /// List those that are open or were given up
+    List {
+        /// Those that are done or cancelled, too
+        #[arg(long)]
+        all: bool,
+    },
+    /// Put a job that was given up or cancelled back into the queue
+    Retry {
+        /// Its id
+        id: uuid::Uuid,
+    },
+    /// Take a job out of the queue; what it has done stays
+    Cancel {
+        /// Its id
+        id: uuid::Uuid,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+enum DeadLettersCommand {
+    /// List those that wait
+    List {
+        /// Those that were delivered after all, too
+        #[arg(long)]
+        all: bool,
+    },
+    /// Deliver again
+    Retry {
+        /// Id of a dead letter
+        #[arg(required_unless_present = "all", conflicts_with = "all")]
+        id: Option<uuid::Uuid>,
+        /// All that wait
+        #[arg(long)]
+        all: bool,
+    },
+}
+
+#[derive(Debug, Subcommand)]
 enum SecretsCommand {
     /// Make a new first key; the old one stays second, so that what it made stays valid
     Rotate {
@@ -285,6 +341,12 @@ async fn execute(arguments: Arguments) -> Result<ExitCode> {
     logging::start(&settings.log)?;
     match arguments.command.unwrap_or(Command::Serve) {
         Command::Serve => serve::serve(settings).await?,
+        Command::Worker => serve::work(settings).await?,
+        Command::Jobs(command) => {
+            let host = Host::open(settings, Purpose::Command).await?;
+            let outcome = jobs::run(&host, command, output).await;
+            host.close().await.and(outcome)?;
+        }
         Command::Migrate => migrate::migrate(settings, output).await?,
         Command::Init(wanted) => init::init(settings, wanted, output).await?,
         Command::User(command) => user(settings, command, output).await?,
@@ -292,6 +354,11 @@ async fn execute(arguments: Arguments) -> Result<ExitCode> {
         Command::Organization(command) => organizations(settings, command, output).await?,
         Command::ApiKey(command) => api_keys(settings, command, output).await?,
         Command::Roles(command) => roles(settings, command, output).await?,
+        Command::Events(EventsCommand::DeadLetters(command)) => {
+            let host = Host::open(settings, Purpose::Command).await?;
+            let outcome = dead_letters::run(&host, command, output).await;
+            host.close().await.and(outcome)?;
+        }
         Command::Openapi => inspect::openapi(&settings)?,
         Command::Modules => inspect::modules(&settings, output)?,
         Command::Doctor => return doctor::run(&settings, output.json).await,

@@ -26,6 +26,42 @@ pub(crate) async fn serve(settings: Settings) -> Result<()> {
     host.close().await.and(outcome)
 }
 
+/// Runs jobs and delivers events until SIGTERM or SIGINT, beside processes that serve.
+pub(crate) async fn work(settings: Settings) -> Result<()> {
+    let metrics = admin::collect_metrics()?;
+    let host = Host::open(settings, Purpose::Command).await?;
+    let outcome = work_opened(&host, metrics).await;
+    host.close().await.and(outcome)
+}
+
+async fn work_opened(host: &Host, metrics: metrics_exporter_prometheus::PrometheusHandle) -> Result<()> {
+    let (readiness, runtime) = (Readiness::default(), host.runtime());
+    let admin = admin::listen(
+        host.settings.admin.listen,
+        runtime.clone(),
+        readiness.clone(),
+        metrics.clone(),
+    )?;
+    let admin_handle = admin.handle();
+    let admin = tokio::spawn(admin);
+    let mut terminate = signal(SignalKind::terminate()).map_err(Error::file("SIGTERM"))?;
+    let mut interrupt = signal(SignalKind::interrupt()).map_err(Error::file("SIGINT"))?;
+    let background = background::start(&runtime, metrics);
+    readiness.set(true);
+    tracing::info!(admin = %host.settings.admin.listen, jobs.workers = runtime.platform.jobs().workers, "working");
+    tokio::select! {
+        _ = terminate.recv() => {}
+        _ = interrupt.recv() => {}
+    }
+    readiness.set(false);
+    host.office.platform().event_bell().close();
+    background.stop().await;
+    admin_handle.stop(true).await;
+    let _ended = admin.await;
+    tracing::info!("stopped");
+    Ok(())
+}
+
 async fn serve_opened(host: &Host, metrics: metrics_exporter_prometheus::PrometheusHandle) -> Result<()> {
     let readiness = Readiness::default();
     let runtime = host.runtime();
@@ -49,7 +85,7 @@ async fn serve_opened(host: &Host, metrics: metrics_exporter_prometheus::Prometh
     let background = background::start(&runtime, metrics);
     readiness.set(true);
     announce(host, listen, welcome.as_ref());
-    wait_and_drain(server_handle, server, &readiness).await?;
+    wait_and_drain(host, server_handle, server, &readiness).await?;
     background.stop().await;
     admin_handle.stop(true).await;
     let _ended = admin.await;
@@ -102,6 +138,7 @@ fn announce(host: &Host, listen: SocketAddr, welcome: Option<&Welcome>) {
 
 /// Waits for the first signal, drains, and drops open requests on a second one.
 async fn wait_and_drain(
+    host: &Host,
     handle: ServerHandle,
     mut server: tokio::task::JoinHandle<std::io::Result<()>>,
     readiness: &Readiness,
@@ -124,6 +161,7 @@ async fn wait_and_drain(
         )));
     }
     tracing::info!("draining; another signal ends at once");
+    host.office.platform().event_bell().close();
     tokio::select! {
         () = handle.stop(true) => {}
         _ = terminate.recv() => handle.stop(false).await,

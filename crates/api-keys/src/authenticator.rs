@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use backoffice_auth::Accounts;
-use backoffice_core::identity::{ActorKind, Authenticator, Credential, Identity};
+use backoffice_core::identity::{ActorKind, Authenticator, Credential, Identity, Principal};
 use backoffice_core::{Result, Runtime, Scope, Timestamp};
 use futures_util::future::BoxFuture;
 use subtle::ConstantTimeEq;
 use time::Duration;
 
-use crate::query::identity::{Candidate, candidates};
+use crate::query::identity::{Candidate, candidates, usable};
 use crate::secret::Presented;
 use crate::usage::Usage;
 
@@ -90,6 +90,22 @@ impl Authenticator for Keys {
                 self.usage.note(runtime, identity, now);
             }
             Ok(identity)
+        })
+    }
+
+    fn identify<'a>(
+        &'a self,
+        runtime: &'a Runtime,
+        principal: &'a Principal,
+        now: Timestamp,
+    ) -> BoxFuture<'a, Result<Option<Identity>>> {
+        Box::pin(async move {
+            if principal.kind != ActorKind::ApiKey {
+                return Ok(None);
+            }
+            let connection = runtime.database.read_briefly(&Scope::tenant(principal.tenant)).await?;
+            let found = usable(&connection, principal.tenant, principal.id, now).await?;
+            found.map(Candidate::into_identity).transpose()
         })
     }
 }

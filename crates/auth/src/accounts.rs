@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use backoffice_core::config::{Config, ConfigError};
-use backoffice_core::identity::{Authenticator, Credential, Identity};
+use backoffice_core::identity::{ActorKind, Authenticator, Credential, Identity, Principal};
 use backoffice_core::{Result, Runtime, Scope, Timestamp};
 use futures_util::future::BoxFuture;
 use secrecy::SecretString;
@@ -96,6 +96,21 @@ impl Authenticator for Sessions {
                 cache.remember(reading, bearer.session, &identity, expires_at);
                 identity
             }))
+        })
+    }
+
+    fn identify<'a>(
+        &'a self,
+        runtime: &'a Runtime,
+        principal: &'a Principal,
+        _now: Timestamp,
+    ) -> BoxFuture<'a, Result<Option<Identity>>> {
+        Box::pin(async move {
+            if principal.kind != ActorKind::User {
+                return Ok(None);
+            }
+            let connection = runtime.database.read_briefly(&Scope::tenant(principal.tenant)).await?;
+            query::identity::of_user(&connection, principal.tenant, principal.id).await
         })
     }
 }

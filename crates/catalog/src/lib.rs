@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 pub mod acl;
+pub mod bulk;
 pub mod commands;
 mod error;
 mod http;
@@ -9,6 +10,7 @@ mod interceptors;
 pub mod model;
 mod navigation;
 pub mod query;
+mod range;
 mod rules;
 mod schema;
 
@@ -25,6 +27,7 @@ const MIGRATIONS: Migrations = embed_migrations!("migrations");
 pub static MODULE: Module = Module {
     name: "catalog",
     title: "Product Catalog",
+    requires: &["progress"],
     features: acl::FEATURES,
     default_grants: acl::DEFAULT_GRANTS,
     navigation: navigation::NAVIGATION,
@@ -36,6 +39,7 @@ pub static MODULE: Module = Module {
 };
 
 fn register(registry: &mut Registry) {
+    bulk::register(registry);
     registry
         .entity::<model::Product>()
         .entity::<model::Variant>()

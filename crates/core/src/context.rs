@@ -98,6 +98,14 @@ struct Inner {
     idempotency: Option<IdempotencyKey>,
     reading: Option<Arc<Reading>>,
     operation: Arc<Mutex<Option<Operation>>>,
+    job: Option<JobOrigin>,
+}
+
+/// The job in which a principal acts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct JobOrigin {
+    /// The job that people watch.
+    pub progress_job: Option<Uuid>,
 }
 
 impl RequestContext {
@@ -128,6 +136,26 @@ impl RequestContext {
             idempotency,
             reading: reading.map(Arc::new),
             operation: Arc::default(),
+            job: None,
+        }))
+    }
+
+    /// A principal that acts by a job: its commands are logged with where they come from.
+    pub(crate) fn of_job(call: Call, identity: Arc<Identity>, scope: Scope, origin: JobOrigin) -> Self {
+        let scope = if call.database().writes_predicates() {
+            scope
+        } else {
+            scope.without_predicates()
+        };
+        Self(Arc::new(Inner {
+            call: Arc::new(call),
+            identity,
+            scope,
+            expected_updated_at: None,
+            idempotency: None,
+            reading: None,
+            operation: Arc::default(),
+            job: Some(origin),
         }))
     }
 
@@ -155,6 +183,7 @@ impl RequestContext {
             idempotency: inner.idempotency.clone(),
             reading: inner.reading.clone(),
             operation: Arc::clone(&inner.operation),
+            job: inner.job,
         }))
     }
 
@@ -301,6 +330,12 @@ impl RequestContext {
         answer: impl Fn(HistoryOutcome) -> A + Send + Sync,
     ) -> Result<A> {
         command::redo(self, log_id, others, answer).await
+    }
+
+    /// The job in which the principal acts; `None` for a request.
+    #[must_use]
+    pub fn job(&self) -> Option<JobOrigin> {
+        self.0.job
     }
 
     pub(crate) fn expected_updated_at(&self) -> Option<Timestamp> {

@@ -32,6 +32,14 @@ impl ActorKind {
             Self::System => "system",
         }
     }
+
+    /// The kind of this word.
+    #[must_use]
+    pub fn parse(word: &str) -> Option<Self> {
+        [Self::User, Self::ApiKey, Self::System]
+            .into_iter()
+            .find(|kind| kind.as_str() == word)
+    }
 }
 
 /// A role that a principal holds.
@@ -81,6 +89,17 @@ impl Identity {
     }
 }
 
+/// A principal by name: nobody has checked whether it exists.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Principal {
+    /// What it is.
+    pub kind: ActorKind,
+    /// Its own tenant; the nil UUID for users of the platform.
+    pub tenant: Uuid,
+    /// Its id.
+    pub id: Uuid,
+}
+
 /// A credential as it was presented.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Credential<'a> {
@@ -104,6 +123,17 @@ pub trait Authenticator: Send + Sync + 'static {
         credential: Credential<'a>,
         now: Timestamp,
     ) -> BoxFuture<'a, Result<Option<Arc<Identity>>>>;
+
+    /// A principal by its id, as it stands in the database now: what a job needs that acts for somebody. `None` when this
+    /// authenticator doesn't know such principals, and when this one may no longer act.
+    fn identify<'a>(
+        &'a self,
+        _runtime: &'a Runtime,
+        _principal: &'a Principal,
+        _now: Timestamp,
+    ) -> BoxFuture<'a, Result<Option<Identity>>> {
+        Box::pin(async { Ok(None) })
+    }
 }
 
 /// What core must know of tenants and organizations; the directory module answers.

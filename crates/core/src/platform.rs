@@ -6,6 +6,7 @@ use crate::access_log::Committed;
 use crate::acl::Catalogue;
 use crate::config::{AppConfig, AuditConfig, Config, ConfigError, HttpConfig, RateLimitConfig};
 use crate::db::Database;
+use crate::events::EventBell;
 use crate::http::{EndpointInfo, Pages, Routes};
 use crate::ids::Ids;
 use crate::jobs::{Bell, JobsConfig};
@@ -70,6 +71,7 @@ pub struct Platform {
     mailer: Option<Arc<dyn Mailer>>,
     jobs: JobsConfig,
     bell: Bell,
+    event_bell: EventBell,
 }
 
 impl std::fmt::Debug for Platform {
@@ -125,6 +127,7 @@ impl Platform {
             ids: options.ids,
             mailer,
             bell: Bell::default(),
+            event_bell: EventBell::default(),
             modules,
         };
         Pages::of(&platform).check()?;
@@ -215,6 +218,12 @@ impl Platform {
 
     pub(crate) fn bell(&self) -> &Bell {
         &self.bell
+    }
+
+    /// Rings after commits that may have announced something.
+    #[must_use]
+    pub fn event_bell(&self) -> &EventBell {
+        &self.event_bell
     }
 
     /// Takes messages, if mail is configured.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use crate::command::{AnyEntity, Command, CommandInfo, Entity, EntityOf, Interceptor};
 use crate::config::{Config, ConfigError};
+use crate::events::{Subscriber, Subscribers};
 use crate::identity::{Authenticator, OrganizationTree};
 use crate::jobs::{Job, JobKinds};
 
@@ -16,6 +17,8 @@ pub struct Registry {
     entities: BTreeMap<&'static str, Arc<dyn AnyEntity>>,
     interceptors: Vec<Interceptor>,
     jobs: JobKinds,
+    subscribers: Subscribers,
+    offered: HashMap<TypeId, Vec<Box<dyn Any + Send + Sync>>>,
     twice: Vec<&'static str>,
 }
 
@@ -57,6 +60,30 @@ impl Registry {
             self.twice.push(J::KIND);
         }
         self
+    }
+
+    /// Registers somebody who is told of events.
+    pub fn subscribe(&mut self, subscriber: Subscriber) -> &mut Self {
+        if !self.subscribers.add(subscriber) {
+            self.twice.push(subscriber.id);
+        }
+        self
+    }
+
+    pub(crate) fn subscribers(&self) -> &Subscribers {
+        &self.subscribers
+    }
+
+    /// Registers something of a kind that another module knows and core doesn't: that module finds it by its type.
+    pub fn offer<T: Send + Sync + 'static>(&mut self, value: T) -> &mut Self {
+        self.offered.entry(TypeId::of::<T>()).or_default().push(Box::new(value));
+        self
+    }
+
+    /// Everything that modules offered of this type.
+    pub fn offered<T: Send + Sync + 'static>(&self) -> impl Iterator<Item = &T> {
+        let values = self.offered.get(&TypeId::of::<T>()).into_iter().flatten();
+        values.filter_map(|value| value.downcast_ref::<T>())
     }
 
     pub(crate) fn job_kinds(&self) -> &JobKinds {

@@ -45,6 +45,12 @@ impl Timestamp {
         self.0.unix_timestamp() * 1000 + i64::from(self.0.millisecond())
     }
 
+    /// The instant this long before.
+    #[must_use]
+    pub fn before(self, duration: Duration) -> Self {
+        self.after(-duration)
+    }
+
     /// The instant this long after.
     #[must_use]
     pub fn after(self, duration: Duration) -> Self {

@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use actix_web::dev::{ServerHandle, Service, ServiceResponse};
 use actix_web::http::Method;
-use actix_web::{App, HttpRequest, HttpServer, body, rt, test, web};
+use actix_web::{App, HttpRequest, HttpServer, rt, test, web};
+use backoffice_core::events::{Relay, introduce_subscribers};
 use backoffice_core::http::{Pages, Routes, not_found};
 use backoffice_core::ids::Ids;
 use backoffice_core::jobs::Worker;
@@ -17,9 +18,9 @@ use futures_util::future::LocalBoxFuture;
 use serde_json::Value;
 use time::Duration;
 
-use crate::{FaultProxy, Image, MemoryMailer, MockClock, TestAppBuilder, TestDatabase, TestRequest, TestResponse};
+use crate::{FaultProxy, Image, MemoryMailer, MockClock, TestAppBuilder, TestDatabase, TestRequest, TestStream};
 
-type Handler = Box<dyn Fn(test::TestRequest) -> LocalBoxFuture<'static, TestResponse>>;
+type Handler = Box<dyn Fn(test::TestRequest) -> LocalBoxFuture<'static, TestStream>>;
 
 /// An application on a database of its own, with a clock that the test moves and ids that repeat from run to run.
 pub struct TestApp {
@@ -65,6 +66,9 @@ impl TestApp {
         let url = proxy.as_ref().map_or(direct, |proxy| proxy.url().to_owned());
         let runtime = builder.runtime(url, Arc::clone(&clock), ids.clone());
         let handler = handler(&runtime).await;
+        introduce_subscribers(&runtime)
+            .await
+            .expect("subscribers can be introduced");
         Self {
             handler,
             runtime,
@@ -146,6 +150,19 @@ impl TestApp {
             attempts += 1;
         }
         attempts
+    }
+
+    /// Delivers the events that wait to the subscribers, until no cursor can be claimed; returns how many deliveries that were.
+    ///
+    /// # Panics
+    /// When the outbox can't be read.
+    pub async fn deliver_events(&self) -> usize {
+        let mut relay = Relay::new(self.runtime.clone());
+        let mut deliveries = 0;
+        while relay.run_one().await.expect("the outbox can be read") {
+            deliveries += 1;
+        }
+        deliveries
     }
 
     /// A request to a path below the API prefix, query included.
@@ -322,10 +339,7 @@ async fn handler(runtime: &Runtime) -> Handler {
                 }
             };
             let (status, headers) = (response.status().as_u16(), response.headers().clone());
-            let body = body::to_bytes(response.into_body())
-                .await
-                .expect("a body in memory can be read");
-            TestResponse { status, headers, body }
+            TestStream::new(status, headers, response.into_body())
         })
     })
 }

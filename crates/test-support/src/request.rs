@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde_json::Value;
 use url::form_urlencoded;
 
-use crate::TestApp;
+use crate::{TestApp, TestStream};
 
 /// A request that is being put together.
 pub struct TestRequest<'a> {
@@ -102,9 +102,27 @@ impl<'a> TestRequest<'a> {
         self.change(|inner| inner.peer_addr(SocketAddr::new(address, 50_000)))
     }
 
-    /// Sends it and waits for the whole answer.
+    /// Sends it and waits for the whole answer; of a stream of events, which has no end, for the first piece.
     pub async fn send(self) -> TestResponse {
+        self.open().await.into_response().await
+    }
+
+    /// Sends it and waits for the head of the answer.
+    pub async fn open(self) -> TestStream {
         (self.app.handler)(self.inner).await
+    }
+
+    /// Sends it and waits until a stream of server-sent events has begun.
+    ///
+    /// # Panics
+    /// When the answer is something else.
+    pub async fn open_events(self) -> TestStream {
+        let mut stream = self.open().await;
+        assert_eq!(stream.status, 200);
+        let kind = stream.headers.get("content-type");
+        assert_eq!(kind.map(HeaderValue::as_bytes), Some(&b"text/event-stream"[..]));
+        assert_eq!(stream.next().await.as_deref(), Some(":\n\n"));
+        stream
     }
 }
 

@@ -1,6 +1,7 @@
 //! A valid request for every endpoint, and the ids that it takes. An endpoint without an entry fails the tests that walk the table.
 
 mod catalog;
+mod customers;
 mod table;
 
 use actix_web::http::Method;
@@ -9,6 +10,7 @@ use backoffice_core::http::EndpointInfo;
 use uuid::Uuid;
 
 use crate::call::{Call, Place};
+use crate::customers::Customer;
 use crate::history::{self, Operation};
 use crate::world::{Account, House, World};
 
@@ -48,6 +50,8 @@ pub(crate) enum Kind {
     Undone,
     /// A variant of the keeper's sidebar.
     Variant,
+    /// A record of the customers.
+    Customer(Customer),
 }
 
 /// An id that a request takes.
@@ -82,6 +86,7 @@ pub(crate) struct Entry {
 impl Setting {
     pub(crate) async fn new(world: World) -> Self {
         for house in [&world.a, &world.b] {
+            crate::customers::furnish(&world, house).await;
             crate::catalog::furnish(&world, house).await;
         }
         let a = Self::history(&world, &world.a).await;
@@ -179,6 +184,7 @@ impl Target {
             Kind::Token => history.done.token.clone(),
             Kind::Undone => history.undone.log_id.to_string(),
             Kind::Variant => history.variant.to_string(),
+            Kind::Customer(customer) => customer.of(house).to_string(),
         }
     }
 

@@ -30,6 +30,8 @@ pub(crate) fn table() -> Vec<Entry> {
     table.extend(keys());
     table.extend(directory());
     table.extend(actions());
+    table.extend(events());
+    table.extend(super::customers::table());
     table.extend(super::catalog::table());
     table
 }
@@ -411,6 +413,12 @@ fn directory() -> Vec<Entry> {
             |house, _| Call::delete(ORGANIZATIONS, house.leaf),
         ),
     ]
+}
+
+fn events() -> Vec<Entry> {
+    vec![entry(Method::GET, "/events/stream", [], |_, _| {
+        Call::get("/events/stream").with_query("names", "auth.*")
+    })]
 }
 
 fn actions() -> Vec<Entry> {

@@ -6,6 +6,8 @@ mod configuration;
 #[cfg(feature = "auth")]
 mod crash;
 #[cfg(feature = "auth")]
+mod dead_letters;
+#[cfg(feature = "auth")]
 mod directory;
 mod init;
 mod inspection;

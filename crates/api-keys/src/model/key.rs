@@ -5,15 +5,15 @@ use std::collections::BTreeSet;
 use backoffice_auth::{Subject, revoke};
 use backoffice_core::command::{Depth, Entity, Field, Located, Snapshot, Snapshots, Transition};
 use backoffice_core::db::Tx;
-use backoffice_core::{Error, Result, Timestamp};
+use backoffice_core::{Error, Feature, Result, Timestamp};
 use diesel::{ExpressionMethods, Insertable, QueryDsl, Queryable, Selectable, SelectableHelper};
 use diesel_async::RunQueryDsl;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use uuid::Uuid;
 
-use crate::query;
 use crate::schema::{api_keys_key_roles as links, api_keys_keys as keys};
+use crate::{acl, query};
 
 const LINK_KIND: &str = "api_keys.key_role";
 
@@ -92,6 +92,7 @@ impl Entity for Key {
         Field::volatile("updatedAt"),
     ];
     const NOT_FOUND: &'static str = "API key not found";
+    const VIEW: Option<Feature> = Some(acl::VIEW);
 
     async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<Located>> {
         let scope = tx.scope();

@@ -4,7 +4,7 @@ use backoffice_core::db::Prepared;
 use backoffice_core::identity::{ActorKind, Identity};
 use backoffice_core::{Result, Timestamp};
 use diesel::sql_types::{Binary, Bool, Jsonb, Nullable, Text, Timestamptz, Uuid as SqlUuid};
-use diesel::{QueryableByName, sql_query};
+use diesel::{OptionalExtension, QueryableByName, sql_query};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use serde_json::Value;
 use uuid::Uuid;
@@ -21,7 +21,7 @@ const CANDIDATES: &str = "select k.tenant_id, k.id, k.organization_id, k.name, k
      join auth_roles r on r.tenant_id = l.role_tenant_id and r.id = l.role_id \
      left join auth_role_acls a on a.tenant_id = r.tenant_id and a.role_id = r.id \
      where l.tenant_id = k.tenant_id and l.key_id = k.id), '[]') as roles \
-    from api_keys_keys k where k.key_prefix = $1";
+    from api_keys_keys k where ";
 
 /// A key that has the presented prefix.
 #[derive(Debug, QueryableByName)]
@@ -47,10 +47,25 @@ pub(crate) struct Candidate {
 
 /// All keys with this prefix, in whatever tenant.
 pub(crate) async fn candidates(connection: &AsyncPgConnection, prefix: &str, now: Timestamp) -> Result<Vec<Candidate>> {
-    let statement = sql_query(CANDIDATES)
+    let statement = sql_query(format!("{CANDIDATES}k.key_prefix = $1"))
         .bind::<Text, _>(prefix)
         .bind::<Timestamptz, _>(now);
     Ok(Prepared(statement).load(&mut &*connection).await?)
+}
+
+/// This key, if it is usable.
+pub(crate) async fn usable(
+    connection: &AsyncPgConnection,
+    tenant: Uuid,
+    key: Uuid,
+    now: Timestamp,
+) -> Result<Option<Candidate>> {
+    let statement = sql_query(format!("{CANDIDATES}k.id = $1 and k.tenant_id = $3"))
+        .bind::<SqlUuid, _>(key)
+        .bind::<Timestamptz, _>(now)
+        .bind::<SqlUuid, _>(tenant);
+    let found: Option<Candidate> = Prepared(statement).get_result(&mut &*connection).await.optional()?;
+    Ok(found.filter(|key| key.is_usable))
 }
 
 impl Candidate {

@@ -2,7 +2,7 @@
 
 use backoffice_core::command::{Depth, Entity, Field, Located, Snapshot, Snapshots, Transition};
 use backoffice_core::db::Tx;
-use backoffice_core::{Error, Result, Timestamp};
+use backoffice_core::{Error, Feature, Result, Timestamp};
 use diesel::upsert::excluded;
 use diesel::{ExpressionMethods, Identifiable, Insertable, QueryDsl, Queryable, Selectable, SelectableHelper};
 use diesel_async::RunQueryDsl;
@@ -13,7 +13,7 @@ use super::acl::{RoleAcl, RoleAclRow, acl_of};
 use super::sidebar::RoleSidebar;
 use crate::revocation::{self, Subject};
 use crate::schema::{auth_default_grants as defaults, auth_role_acls as acls, auth_roles as roles};
-use crate::{grants, query};
+use crate::{acl, grants, query};
 
 /// A row of `auth_roles`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Queryable, Selectable, Insertable, Identifiable)]
@@ -63,6 +63,7 @@ impl Entity for Role {
         Field::volatile("updatedAt"),
     ];
     const NOT_FOUND: &'static str = "Role not found";
+    const VIEW: Option<Feature> = Some(acl::ROLES_LIST);
 
     async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<Located>> {
         let context = tx.context();

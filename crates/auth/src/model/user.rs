@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use backoffice_core::command::{Depth, Entity, Field, Located, Snapshot, Snapshots, Transition};
 use backoffice_core::db::Tx;
 use backoffice_core::jobs::{Order, enqueue};
-use backoffice_core::{Result, Timestamp};
+use backoffice_core::{Feature, Result, Timestamp};
 use diesel::upsert::excluded;
 use diesel::{ExpressionMethods, Insertable, QueryDsl, Queryable, Selectable, SelectableHelper};
 use diesel_async::RunQueryDsl;
@@ -20,7 +20,7 @@ use crate::one_time_token;
 use crate::revocation::{self, Subject};
 use crate::schema::{auth_roles as roles, auth_user_acls as acls, auth_user_roles as links, auth_users as users};
 use crate::super_admins::last_super_admin;
-use crate::{email, grants, query};
+use crate::{acl, email, grants, query};
 
 const LINK_KIND: &str = "auth.user_role";
 
@@ -95,6 +95,7 @@ impl Entity for User {
         Field::volatile("updatedAt"),
     ];
     const NOT_FOUND: &'static str = "User not found";
+    const VIEW: Option<Feature> = Some(acl::USERS_LIST);
     const TOMBSTONES: Option<&'static str> = Some("auth_users");
 
     async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<Located>> {

@@ -1,4 +1,4 @@
-//! The principal behind a session: one statement.
+//! The principal behind a session or an id: one statement.
 
 use backoffice_core::acl::Rights;
 use backoffice_core::db::Prepared;
@@ -21,7 +21,8 @@ pub(crate) const MAY_SIGN_IN: &str = " and u.deleted_at is null and u.is_active 
         select 1 from directory_organizations o where o.tenant_id = u.tenant_id and o.id = u.organization_id \
           and o.is_active and o.deleted_at is null))";
 
-const RIGHTS: &str = "select u.tenant_id, u.id, u.organization_id, coalesce(u.name, u.email) as name, s.id as session, s.expires_at, \
+/// Who a user is and what its own ACL and its roles grant.
+const PRINCIPAL: &str = "select u.tenant_id, u.id, u.organization_id, coalesce(u.name, u.email) as name, \
     (select jsonb_build_object('isSuperAdmin', a.is_super_admin, 'features', a.features, 'organizations', a.organizations) \
      from auth_user_acls a where a.tenant_id = u.tenant_id and a.user_id = u.id) as own, \
     coalesce((select jsonb_agg(jsonb_build_object('id', r.id, 'name', r.name, 'isSuperAdmin', a.is_super_admin, \
@@ -29,9 +30,14 @@ const RIGHTS: &str = "select u.tenant_id, u.id, u.organization_id, coalesce(u.na
      from auth_user_roles l \
      join auth_roles r on r.tenant_id = l.role_tenant_id and r.id = l.role_id \
      left join auth_role_acls a on a.tenant_id = r.tenant_id and a.role_id = r.id \
-     where l.tenant_id = u.tenant_id and l.user_id = u.id), '[]') as roles \
+     where l.tenant_id = u.tenant_id and l.user_id = u.id), '[]') as roles";
+
+const OF_SESSION: &str = ", s.id as session, s.expires_at \
     from auth_sessions s join auth_users u on u.tenant_id = s.tenant_id and u.id = s.user_id \
     where s.tenant_id = $1 and s.id = $2 and s.user_id = $3 and s.ended_at is null and s.expires_at > $4";
+
+const OF_USER: &str = ", null::uuid as session, null::timestamptz as expires_at \
+    from auth_users u where u.tenant_id = $1 and u.id = $2";
 
 #[derive(QueryableByName)]
 struct Row {
@@ -43,10 +49,10 @@ struct Row {
     organization_id: Option<Uuid>,
     #[diesel(sql_type = Text)]
     name: String,
-    #[diesel(sql_type = SqlUuid)]
-    session: Uuid,
-    #[diesel(sql_type = Timestamptz)]
-    expires_at: Timestamp,
+    #[diesel(sql_type = Nullable<SqlUuid>)]
+    session: Option<Uuid>,
+    #[diesel(sql_type = Nullable<Timestamptz>)]
+    expires_at: Option<Timestamp>,
     #[diesel(sql_type = Nullable<Jsonb>)]
     own: Option<Value>,
     #[diesel(sql_type = Jsonb)]
@@ -73,20 +79,34 @@ pub(crate) async fn of_session(
     user: Uuid,
     now: Timestamp,
 ) -> Result<Option<(Identity, Timestamp)>> {
-    let statement = sql_query(format!("{RIGHTS}{MAY_SIGN_IN}"))
+    let statement = sql_query(format!("{PRINCIPAL}{OF_SESSION}{MAY_SIGN_IN}"))
         .bind::<SqlUuid, _>(tenant)
         .bind::<SqlUuid, _>(session)
         .bind::<SqlUuid, _>(user)
         .bind::<Timestamptz, _>(now);
     let row: Option<Row> = Prepared(statement).get_result(&mut &*connection).await.optional()?;
-    let Some(row) = row else { return Ok(None) };
-    let own: Option<AclOf> = row.own.map(serde_json::from_value).transpose()?;
+    match row {
+        Some(row) => Ok(row
+            .expires_at
+            .zip(Some(identity(row)?))
+            .map(|(ends, found)| (found, ends))),
+        None => Ok(None),
+    }
+}
+
+/// This user, if it may sign in.
+pub(crate) async fn of_user(connection: &AsyncPgConnection, tenant: Uuid, user: Uuid) -> Result<Option<Identity>> {
+    let statement = sql_query(format!("{PRINCIPAL}{OF_USER}{MAY_SIGN_IN}"))
+        .bind::<SqlUuid, _>(tenant)
+        .bind::<SqlUuid, _>(user);
+    let row: Option<Row> = Prepared(statement).get_result(&mut &*connection).await.optional()?;
+    row.map(identity).transpose()
+}
+
+fn identity(row: Row) -> Result<Identity> {
     let roles: Vec<AclOf> = serde_json::from_value(row.roles)?;
-    let rights = match &own {
-        Some(own) => merged(std::slice::from_ref(own)),
-        None => merged(&roles),
-    };
-    let identity = Identity {
+    let rights = counting(row.own, &roles)?;
+    Ok(Identity {
         kind: ActorKind::User,
         id: Some(row.id),
         name: Some(row.name),
@@ -94,9 +114,23 @@ pub(crate) async fn of_session(
         organization: row.organization_id,
         rights,
         roles: roles.into_iter().map(HeldRole::from).collect(),
-        session: Some(row.session),
-    };
-    Ok(Some((identity, row.expires_at)))
+        session: row.session,
+    })
+}
+
+/// What a user's own ACL grants, else its roles' ACLs together.
+fn counting(own: Option<Value>, roles: &[AclOf]) -> Result<Rights> {
+    let own: Option<AclOf> = own.map(serde_json::from_value).transpose()?;
+    Ok(match &own {
+        Some(own) => merged(std::slice::from_ref(own)),
+        None => merged(roles),
+    })
+}
+
+/// The same of values as the database has them.
+pub(crate) fn rights_of(own: Option<Value>, roles: Value) -> Result<Rights> {
+    let roles: Vec<AclOf> = serde_json::from_value(roles)?;
+    counting(own, &roles)
 }
 
 /// What these roles grant when their super-administrator flags are left aside.

@@ -1,15 +1,13 @@
 //! What every list takes.
 
+use backoffice_core::Result;
 use backoffice_core::list::{PageQuery, Window, search_pattern};
-use backoffice_core::{Detail, Refusal, Result, Timestamp};
 use serde::Deserialize;
 use utoipa::IntoParams;
 use uuid::Uuid;
 
 use crate::query::Sort;
-
-/// Most ids of a list.
-const MOST_IDS: usize = 200;
+use crate::range::{invalid, uuids_of};
 
 /// Page, order and what to look for.
 #[derive(Debug, Default, Deserialize, IntoParams, garde::Validate)]
@@ -31,10 +29,6 @@ pub(super) struct Listing {
     sort_field: Option<String>,
     /// `asc` or `desc`; by default times begin with the latest, everything else with the least.
     sort_dir: Option<String>,
-}
-
-fn invalid(path: &str, message: String, code: &'static str) -> backoffice_core::Error {
-    Refusal::invalid(vec![Detail::new(path, message, code)]).into()
 }
 
 impl Listing {
@@ -80,33 +74,7 @@ pub(super) fn words(list: Option<&str>) -> Option<Vec<String>> {
 
 /// The ids of a comma list.
 pub(super) fn uuids(path: &str, list: Option<&str>) -> Result<Option<Vec<Uuid>>> {
-    let Some(words) = words(list) else { return Ok(None) };
-    if words.len() > MOST_IDS {
-        return Err(invalid(path, format!("must be at most {MOST_IDS} ids"), "too_long"));
-    }
-    let ids: Result<Vec<Uuid>, _> = words.iter().map(|word| word.parse()).collect();
-    ids.map(Some)
-        .map_err(|_| invalid(path, "must be UUIDs joined by commas".to_owned(), "invalid_value"))
-}
-
-/// An end of a time range, which belongs to it. A date stands for its first millisecond as a start and for its last as an end.
-pub(super) fn instant(path: &str, given: Option<&str>, is_end: bool) -> Result<Option<Timestamp>> {
-    let Some(text) = given.map(str::trim) else {
-        return Ok(None);
-    };
-    let text = match (text.len(), is_end) {
-        (10, false) => format!("{text}T00:00:00Z"),
-        (10, true) => format!("{text}T23:59:59.999Z"),
-        _ => text.to_owned(),
-    };
-    let instant = Timestamp::parse(&text);
-    instant.map(Some).map_err(|_| {
-        invalid(
-            path,
-            "must be an ISO-8601 timestamp or a date".to_owned(),
-            "invalid_value",
-        )
-    })
+    words(list).map(|words| uuids_of(path, &words)).transpose()
 }
 
 #[cfg(test)]
@@ -120,25 +88,6 @@ mod tests {
         assert_eq!(words(Some("b, a,b")), Some(vec!["b".to_owned(), "a".to_owned()]));
         assert!(uuids("ids", Some("x")).is_err());
         assert!(uuids("ids", Some(&vec![Uuid::nil().to_string(); 201].join(","))).is_ok());
-    }
-
-    #[test]
-    fn a_range_holds_both_of_its_ends() {
-        let at = |text: &str| Some(Timestamp::parse(text).expect("an instant"));
-
-        assert_eq!(
-            instant("x", Some("2026-11-20"), false).ok(),
-            Some(at("2026-11-20T00:00:00Z"))
-        );
-        assert_eq!(
-            instant("x", Some("2026-11-20"), true).ok(),
-            Some(at("2026-11-20T23:59:59.999Z"))
-        );
-        assert_eq!(
-            instant("x", Some("2026-11-20T10:00:00+01:00"), true).ok(),
-            Some(at("2026-11-20T09:00:00Z"))
-        );
-        assert!(instant("x", Some("2026-13-20"), true).is_err() && instant("x", Some(""), true).is_err());
     }
 
     #[test]

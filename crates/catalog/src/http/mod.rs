@@ -1,5 +1,6 @@
 //! The endpoints: the same five calls for each kind.
 
+mod bulk_delete;
 mod categories;
 mod listing;
 mod prices;
@@ -17,6 +18,7 @@ use crate::commands::{Change, Delete, Removal, Update};
 
 pub(crate) fn routes(routes: &mut Routes) {
     products::routes(routes);
+    bulk_delete::routes(routes);
     variants::routes(routes);
     prices::routes(routes);
     categories::routes(routes);

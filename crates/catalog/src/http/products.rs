@@ -7,12 +7,13 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
-use super::listing::{Listing, instant, uuids, words};
+use super::listing::{Listing, uuids, words};
 use super::{Changed, Done, Id, NewId, found};
 use crate::commands::CreateProduct;
 use crate::input::{PRODUCT_TYPES, ProductInput};
 use crate::model::{CategoryRow, PriceRow, Product, ProductRow, VariantRow};
 use crate::query::products::{ProductFilter, ProductLine};
+use crate::range::instant;
 use crate::{acl, query};
 
 pub(super) fn routes(routes: &mut Routes) {

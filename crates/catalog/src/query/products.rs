@@ -127,6 +127,17 @@ pub fn matching<'a>(scope: &Scope, filter: &ProductFilter) -> products::BoxedQue
     narrowed(scope, filter).select(products::id)
 }
 
+/// How many products a filter matches.
+///
+/// # Errors
+/// When the database can't be reached.
+pub async fn count(connection: &mut AsyncPgConnection, scope: &Scope, filter: &ProductFilter) -> Result<i64> {
+    Ok(narrowed(scope, filter)
+        .select(count_star())
+        .get_result(connection)
+        .await?)
+}
+
 /// The ids of a product's categories and the number of its variants, in a statement about products.
 macro_rules! line {
     () => {

@@ -7,6 +7,7 @@ use futures_util::future::BoxFuture;
 use uuid::Uuid;
 
 use super::snapshot::{Snapshot, Snapshots};
+use crate::acl::Feature;
 use crate::db::Tx;
 use crate::error::Result;
 
@@ -113,6 +114,8 @@ pub trait Entity: Send + Sync + 'static {
     const IS_ORGANIZATION: bool = false;
     /// The table in which removed ones stay, marked by `deleted_at`. They go when the log's entries about them do.
     const TOMBSTONES: Option<&'static str> = None;
+    /// The right that shows its events to browsers; without one they stay inside the process.
+    const VIEW: Option<Feature> = None;
 
     /// Locks the rows that exist and that the caller may see, by id ascending.
     fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> impl Future<Output = Result<Vec<Located>>> + Send;
@@ -143,6 +146,12 @@ pub trait Entity: Send + Sync + 'static {
         None
     }
 
+    /// A principal that sees the events of this one whatever rights it holds.
+    #[must_use]
+    fn audience(_snapshot: &Snapshot) -> Option<Uuid> {
+        None
+    }
+
     /// Other resources that the log finds this one by, at most 100.
     #[must_use]
     fn related(_snapshot: &Snapshot) -> Vec<EntityRef> {
@@ -162,6 +171,8 @@ pub trait AnyEntity: Send + Sync {
     fn is_organization(&self) -> bool;
     /// See [`Entity::TOMBSTONES`].
     fn tombstones(&self) -> Option<&'static str>;
+    /// See [`Entity::VIEW`].
+    fn view(&self) -> Option<Feature>;
     /// See [`Entity::lock`].
     fn lock<'a>(&self, tx: &'a mut Tx<'_>, ids: &'a [Uuid]) -> BoxFuture<'a, Result<Vec<Located>>>;
     /// See [`Entity::load`].
@@ -176,6 +187,8 @@ pub trait AnyEntity: Send + Sync {
     fn settled<'a>(&self, tx: &'a mut Tx<'_>, step: &'a Transition<'a>) -> BoxFuture<'a, Result<()>>;
     /// See [`Entity::parent`].
     fn parent(&self, snapshot: &Snapshot) -> Option<EntityRef>;
+    /// See [`Entity::audience`].
+    fn audience(&self, snapshot: &Snapshot) -> Option<Uuid>;
     /// See [`Entity::related`].
     fn related(&self, snapshot: &Snapshot) -> Vec<EntityRef>;
 }
@@ -211,6 +224,10 @@ impl<E: Entity> AnyEntity for EntityOf<E> {
         E::TOMBSTONES
     }
 
+    fn view(&self) -> Option<Feature> {
+        E::VIEW
+    }
+
     fn lock<'a>(&self, tx: &'a mut Tx<'_>, ids: &'a [Uuid]) -> BoxFuture<'a, Result<Vec<Located>>> {
         Box::pin(E::lock(tx, ids))
     }
@@ -237,6 +254,10 @@ impl<E: Entity> AnyEntity for EntityOf<E> {
 
     fn parent(&self, snapshot: &Snapshot) -> Option<EntityRef> {
         E::parent(snapshot)
+    }
+
+    fn audience(&self, snapshot: &Snapshot) -> Option<Uuid> {
+        E::audience(snapshot)
     }
 
     fn related(&self, snapshot: &Snapshot) -> Vec<EntityRef> {

@@ -45,6 +45,7 @@ pub(crate) async fn execute<C: Command, A: Answer>(
                 answer,
                 operation,
                 changed: true,
+                ..
             }) => {
                 tx.commit().await?;
                 if let Some(operation) = operation {
@@ -124,10 +125,12 @@ fn first_tenant(context: &RequestContext, target: Target) -> Uuid {
     }
 }
 
-struct Done<A> {
+pub(super) struct Done<A> {
     answer: A,
     operation: Option<Operation>,
-    changed: bool,
+    pub(super) changed: bool,
+    /// Of the entry, if there is one.
+    pub(super) log_id: Uuid,
 }
 
 /// What an execution did, ready to be logged.
@@ -144,14 +147,14 @@ fn keys(refs: &[EntityRef]) -> impl Iterator<Item = (&'static str, Uuid)> {
     refs.iter().map(|one| (one.kind, one.id))
 }
 
-struct Execution<'a, C> {
-    command: &'a C,
-    info: CommandInfo,
-    entity: &'a dyn AnyEntity,
+pub(super) struct Execution<'a, C> {
+    pub(super) command: &'a C,
+    pub(super) info: CommandInfo,
+    pub(super) entity: &'a dyn AnyEntity,
 }
 
 impl<C: Command> Execution<'_, C> {
-    async fn run<A: Answer>(&self, tx: &mut Tx<'_>, answer: impl Fn(C::Output) -> A) -> Result<Done<A>> {
+    pub(super) async fn run<A: Answer>(&self, tx: &mut Tx<'_>, answer: impl Fn(C::Output) -> A) -> Result<Done<A>> {
         idempotency::begin(tx).await?;
         let id = resource(self.command.target());
         let touches = self.command.touches_behind_lock(tx).await?;
@@ -189,6 +192,7 @@ impl<C: Command> Execution<'_, C> {
                 answer,
                 operation: None,
                 changed: false,
+                log_id: Uuid::nil(),
             });
         }
         for event in touched_events {
@@ -210,6 +214,7 @@ impl<C: Command> Execution<'_, C> {
             answer,
             operation,
             changed: true,
+            log_id,
         })
     }
 
@@ -271,20 +276,7 @@ impl<C: Command> Execution<'_, C> {
             touched,
         } = change;
         let overwrote_secret = !tx.secrets_written().is_empty() && self.info.class != Class::Create;
-        let limit = tx.context().platform().audit().snapshot.max_bytes;
-        let truncated = self.info.depth() == Depth::Tree
-            && [&before, &after]
-                .into_iter()
-                .flatten()
-                .any(|image| image.to_value().to_string().len() > limit);
-        let (before, after) = if truncated {
-            (
-                before.map(Snapshot::without_children),
-                after.map(Snapshot::without_children),
-            )
-        } else {
-            (before, after)
-        };
+        let (before, after, truncated) = within_limit(tx, &self.info, before, after);
         let token = (self.info.undoable && !overwrote_secret && !truncated)
             .then(|| UndoToken::new(log_id, tx.context().ids().random()));
         let entry = NewEntry {
@@ -304,6 +296,22 @@ impl<C: Command> Execution<'_, C> {
         log::write(tx, &self.info, self.entity, entry).await?;
         Ok(token.map(|token| operation(&self.info, &token, id, tx)))
     }
+}
+
+/// The images as they are kept: without the children when they would be too long, which the last value says.
+pub(super) fn within_limit(
+    tx: &Tx<'_>,
+    info: &CommandInfo,
+    before: Option<Snapshot>,
+    after: Option<Snapshot>,
+) -> (Option<Snapshot>, Option<Snapshot>, bool) {
+    let limit = tx.context().platform().audit().snapshot.max_bytes;
+    let too_long = |image: &Snapshot| image.to_value().to_string().len() > limit;
+    if info.depth() == Depth::Tree && [&before, &after].into_iter().flatten().any(too_long) {
+        let bare = |image: Option<Snapshot>| image.map(Snapshot::without_children);
+        return (bare(before), bare(after), true);
+    }
+    (before, after, false)
 }
 
 pub(super) fn operation(info: &CommandInfo, token: &UndoToken, resource: Uuid, tx: &Tx<'_>) -> Operation {

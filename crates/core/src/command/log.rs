@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use diesel::sql_types::{Array, BigInt, Bytea, Jsonb, Nullable, Text, Timestamptz, Uuid as SqlUuid};
+use diesel::sql_types::{Array, BigInt, Bool, Bytea, Jsonb, Nullable, Text, Timestamptz, Uuid as SqlUuid};
 use diesel::{QueryableByName, sql_query};
 use diesel_async::RunQueryDsl;
 use serde_json::{Map, Value, json};
@@ -16,8 +16,12 @@ use super::{Class, CommandInfo};
 use crate::context::RequestContext;
 use crate::db::{Prepared, Tx};
 use crate::error::Result;
-use crate::events::Event;
+use crate::events::{Event, EventRows};
 use crate::identity::ActorKind;
+use crate::time::Timestamp;
+
+/// Kind of the jobs that people watch.
+const PROGRESS_JOB: &str = "progress.job";
 
 /// What the entry says about versions (audit specification, section 6.1).
 #[derive(Debug, Clone, Copy)]
@@ -113,9 +117,11 @@ with known as (
     from unnest($18) as r
 ), announced as (
     insert into core_outbox_events
-        (tenant_id, id, seq, organization_id, name, payload, browser, log_id, request_id, occurred_at, created_at, updated_at)
-    select $1, e.id, stream.seq + e.number, $8, e.name, e.payload, true, $4, $30, $5, $5, $5
-    from stream, unnest($31, $32, $33) with ordinality as e (id, name, payload, number)
+        (tenant_id, id, seq, organization_id, name, payload, browser, feature, audience_id, log_id, request_id, occurred_at,
+         created_at, updated_at)
+    select $1, e.id, stream.seq + e.number, e.organization, e.name, e.payload, e.browser, e.feature, e.audience, $4, $30, $5, $5, $5
+    from stream, unnest($31, $32, $33, $35, $36, $37, $38) with ordinality
+        as e (id, name, payload, organization, browser, feature, audience, number)
 )
 select seq from stream";
 
@@ -131,19 +137,8 @@ pub(super) async fn write(
     let shown = entry.after.or(entry.before);
     let organization = shown.and_then(Snapshot::organization);
     let parent = shown.and_then(|snapshot| entity.parent(snapshot));
-    let mut related: Vec<String> = entry
-        .touched
-        .iter()
-        .map(|one| format!("{}:{}", one.kind, one.id))
-        .collect();
-    related.extend(
-        shown
-            .iter()
-            .flat_map(|snapshot| entity.related(snapshot))
-            .map(|one| tagged(&one)),
-    );
-    related.truncate(100);
-    let events = events(tx, command, &entry, organization);
+    let related = related(context, entity, &entry);
+    let events = events(tx, command, entity, &entry, organization);
     let label = match entry.history {
         History::None => command.label.to_owned(),
         History::Undo { .. } => format!("Undo: {}", command.label),
@@ -154,13 +149,7 @@ pub(super) async fn write(
         Versions::Back(version) => (Some(version), "back", None),
         Versions::Again { before, after } => (Some(after), "again", Some(before)),
     };
-    let expires_at = entry
-        .token
-        .and_then(|_| context.platform().audit().undo.ttl_seconds)
-        .map(|seconds| {
-            tx.now()
-                .after(time::Duration::seconds(i64::try_from(seconds).unwrap_or(i64::MAX)))
-        });
+    let expires_at = entry.token.and_then(|_| tokens_end(tx));
     let numbers = i64::try_from(events.names.len()).unwrap_or(0) + 1;
     let (tenant, now) = (tx.tenant(), tx.now());
     let statement = sql_query(WRITE)
@@ -197,7 +186,11 @@ pub(super) async fn write(
         .bind::<Array<SqlUuid>, _>(events.ids)
         .bind::<Array<Text>, _>(events.names)
         .bind::<Array<Jsonb>, _>(events.payloads)
-        .bind::<Nullable<Jsonb>, _>((!entry.touched.is_empty()).then(|| json!(entry.touched)));
+        .bind::<Nullable<Jsonb>, _>((!entry.touched.is_empty()).then(|| json!(entry.touched)))
+        .bind::<Array<Nullable<SqlUuid>>, _>(events.organizations)
+        .bind::<Array<Bool>, _>(events.browsers)
+        .bind::<Array<Nullable<Text>>, _>(events.features)
+        .bind::<Array<Nullable<SqlUuid>>, _>(events.audiences);
     let numbered: Numbered = Prepared(statement).get_result(tx.conn()).await?;
     Ok(numbered.seq)
 }
@@ -248,35 +241,57 @@ pub(super) async fn write_failure(
     Ok(())
 }
 
-#[derive(Default)]
-struct EventRows {
-    ids: Vec<Uuid>,
-    names: Vec<String>,
-    payloads: Vec<Value>,
+/// The other resources by which the log finds the entry.
+pub(super) fn related(context: &RequestContext, entity: &dyn AnyEntity, entry: &NewEntry<'_>) -> Vec<String> {
+    let touched = entry.touched.iter().map(|one| format!("{}:{}", one.kind, one.id));
+    let job = progress_job(context).map(|id| format!("{PROGRESS_JOB}:{id}"));
+    let shown = entry.after.or(entry.before);
+    let own = shown.into_iter().flat_map(|snapshot| entity.related(snapshot));
+    touched
+        .chain(job)
+        .chain(own.map(|one| tagged(&one)))
+        .take(100)
+        .collect()
+}
+
+/// When undo tokens of this instant end; `None` = never.
+pub(super) fn tokens_end(tx: &Tx<'_>) -> Option<Timestamp> {
+    let seconds = tx.context().platform().audit().undo.ttl_seconds?;
+    let life = time::Duration::seconds(i64::try_from(seconds).unwrap_or(i64::MAX));
+    Some(tx.now().after(life))
 }
 
 /// What the bus announces by itself, and what the command added.
-fn events(tx: &Tx<'_>, command: &CommandInfo, entry: &NewEntry<'_>, organization: Option<Uuid>) -> EventRows {
+pub(super) fn events(
+    tx: &Tx<'_>,
+    command: &CommandInfo,
+    entity: &dyn AnyEntity,
+    entry: &NewEntry<'_>,
+    organization: Option<Uuid>,
+) -> EventRows {
     let verb = match (command.class, entry.before.is_some(), entry.after.is_some()) {
+        (_, false, true) if command.makes => "created",
         (Class::Create | Class::Delete, false, _) => "created",
         (Class::Create | Class::Delete, true, false) => "deleted",
         _ => "updated",
     };
-    let mut own = Event::new(format!("{}.{verb}", command.kind), entry.resource);
+    let mut own = Event::new(format!("{}.{verb}", command.kind), entry.resource).shown_to_viewers(entity.view());
+    if let Some(audience) = entry.after.or(entry.before).and_then(|shown| entity.audience(shown)) {
+        own = own.for_principal(audience);
+    }
     if let Some(word) = entry.history.word() {
         own = own.with(word, true);
     }
     let mut rows = EventRows::default();
     for event in std::iter::once(&own).chain(&entry.events) {
-        rows.ids.push(tx.new_id());
-        rows.names.push(event.name.clone());
-        rows.payloads.push(event.full_payload(tx.tenant(), organization));
+        rows.push(tx.new_id(), event, tx.tenant(), organization);
     }
     rows
 }
 
-fn source(context: &RequestContext, history: History) -> &'static str {
+pub(super) fn source(context: &RequestContext, history: History) -> &'static str {
     match (history, context.identity().kind) {
+        (History::None, _) if context.job().is_some() => "job",
         (History::Undo { .. }, _) => "undo",
         (History::Redo { .. }, _) => "redo",
         (History::None, ActorKind::User) => "ui",
@@ -285,8 +300,11 @@ fn source(context: &RequestContext, history: History) -> &'static str {
     }
 }
 
-fn entry_context(context: &RequestContext, command: &CommandInfo, entry: &NewEntry<'_>) -> Value {
+pub(super) fn entry_context(context: &RequestContext, command: &CommandInfo, entry: &NewEntry<'_>) -> Value {
     let mut members = Map::from_iter([("requestId".to_owned(), json!(context.call().request_id))]);
+    if let Some(progress_job) = progress_job(context) {
+        members.insert("progressJobId".to_owned(), json!(progress_job));
+    }
     if let (Some(word), Some(source)) = (entry.history.word(), entry.history.source()) {
         members.insert("historyAction".to_owned(), json!(word));
         members.insert("sourceLogId".to_owned(), json!(source));
@@ -299,6 +317,11 @@ fn entry_context(context: &RequestContext, command: &CommandInfo, entry: &NewEnt
         members.insert("snapshotTruncated".to_owned(), json!(true));
     }
     Value::Object(members)
+}
+
+/// The job that people watch and that this is a part of.
+fn progress_job(context: &RequestContext) -> Option<Uuid> {
+    context.job().and_then(|job| job.progress_job)
 }
 
 fn tagged(entity: &EntityRef) -> String {

@@ -1,6 +1,7 @@
 //! The command bus: one execution is one transaction that holds the change, its log entry with images read back from the database, and
 //! its events. Undo and redo restore images; they never run the command again.
 
+mod batch;
 mod changes;
 mod entity;
 mod execute;
@@ -8,6 +9,7 @@ mod history;
 mod idempotency;
 mod interceptor;
 mod log;
+mod log_many;
 mod snapshot;
 mod token;
 mod touched;
@@ -25,6 +27,7 @@ use crate::error::Result;
 use crate::time::Timestamp;
 
 pub use crate::http::Answer;
+pub use batch::{BatchCommand, BatchItem, ItemOutcome, execute_all};
 pub use entity::{AnyEntity, Depth, Entity, EntityOf, EntityRef, Field, FieldKind, Located, Transition};
 pub(crate) use execute::execute;
 pub use history::HistoryOutcome;
@@ -94,6 +97,8 @@ pub trait Command: Send + Sync {
     const FEATURES: &'static [Feature];
     /// Whether the entry carries an undo token.
     const UNDOABLE: bool = true;
+    /// Whether its resource is new although its class says something else: a bulk edit makes a job.
+    const MAKES: bool = false;
     /// The entity of its resource.
     type Entity: Entity;
     /// What it tells its caller.
@@ -130,6 +135,8 @@ pub struct CommandInfo {
     pub features: &'static [Feature],
     /// Whether it can be undone.
     pub undoable: bool,
+    /// Whether its resource is new although its class says something else.
+    pub makes: bool,
     /// Kind of its entity.
     pub kind: &'static str,
 }
@@ -142,6 +149,7 @@ impl CommandInfo {
             label: C::LABEL,
             features: C::FEATURES,
             undoable: C::UNDOABLE,
+            makes: C::MAKES,
             kind: <C::Entity as Entity>::KIND,
         }
     }

@@ -108,8 +108,8 @@ pub(super) fn changed(tx: &Tx<'_>, before: &Images, after: &Images) -> Result<(V
     let (mut keys, mut events) = (Vec::new(), Vec::new());
     for (key @ (kind, id), to) in after {
         let from = before.get(key).and_then(Option::as_ref);
-        let fields = entity(tx.context(), kind)?.fields();
-        if from.is_some() == to.is_some() && changes::differing(fields, from, to.as_ref()).is_empty() {
+        let entity = entity(tx.context(), kind)?;
+        if from.is_some() == to.is_some() && changes::differing(entity.fields(), from, to.as_ref()).is_empty() {
             continue;
         }
         let verb = match (from, to) {
@@ -118,7 +118,9 @@ pub(super) fn changed(tx: &Tx<'_>, before: &Images, after: &Images) -> Result<(V
             _ => "updated",
         };
         keys.push(*key);
-        events.push(Event::new(format!("{kind}.{verb}"), *id));
+        let organization = to.as_ref().or(from).and_then(Snapshot::organization);
+        let event = Event::new(format!("{kind}.{verb}"), *id).in_organization(organization);
+        events.push(event.shown_to_viewers(entity.view()));
     }
     Ok((keys, events))
 }

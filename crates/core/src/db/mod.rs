@@ -49,6 +49,12 @@ impl DatabaseOptions {
     }
 }
 
+/// A connection that is told of notifications.
+pub(crate) type Notified = (
+    tokio_postgres::Client,
+    tokio_postgres::Connection<tokio_postgres::Socket, tokio_postgres::tls::NoTlsStream>,
+);
+
 /// What row-level security lets a connection see.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Visibility {
@@ -201,6 +207,15 @@ impl Database {
         let mut connection = self.pool.acquire(Visibility::QUEUE).await?;
         connection.show(Visibility::QUEUE).await?;
         Ok(connection)
+    }
+
+    /// A connection beside the pool that is told of notifications. The first half sends statements, the second one must be polled.
+    pub(crate) async fn notified(&self) -> Result<Notified> {
+        let connecting = self.config.connect(tokio_postgres::NoTls);
+        tokio::time::timeout(self.options.timeout, connecting)
+            .await
+            .map_err(|_| Error::Unavailable("connecting took too long".into()))?
+            .map_err(|error| Error::Unavailable(Box::new(error)))
     }
 
     pub(crate) async fn begin(&self, scope: &Scope) -> Result<Connection> {

@@ -24,6 +24,16 @@ pub struct Tx<'a> {
     wrote_secret: Vec<&'static str>,
 }
 
+/// Where a transaction stood.
+#[derive(Debug)]
+pub(crate) struct Savepoint {
+    tenant: Uuid,
+    now: Timestamp,
+    events: usize,
+    after_commit: usize,
+    secrets: usize,
+}
+
 impl std::fmt::Debug for Tx<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Tx")
@@ -149,8 +159,43 @@ impl<'a> Tx<'a> {
         std::mem::take(&mut self.events)
     }
 
+    /// A point to which the transaction can be rolled back, with what was announced since.
+    pub(crate) async fn savepoint(&mut self) -> Result<Savepoint> {
+        self.connection.batch_execute("savepoint part").await?;
+        Ok(Savepoint {
+            tenant: self.tenant,
+            now: self.now,
+            events: self.events.len(),
+            after_commit: self.after_commit.len(),
+            secrets: self.wrote_secret.len(),
+        })
+    }
+
+    /// Forgets everything since the savepoint, and the savepoint.
+    pub(crate) async fn roll_back_to(&mut self, savepoint: Savepoint) -> Result<()> {
+        self.connection
+            .batch_execute("rollback to savepoint part; release savepoint part")
+            .await?;
+        self.tenant = savepoint.tenant;
+        self.now = savepoint.now;
+        self.events.truncate(savepoint.events);
+        self.after_commit.truncate(savepoint.after_commit);
+        self.wrote_secret.truncate(savepoint.secrets);
+        Ok(())
+    }
+
+    /// Keeps everything since the savepoint. The next part starts at the same tenant and instant.
+    pub(crate) async fn release(&mut self, savepoint: Savepoint) -> Result<()> {
+        self.connection.batch_execute("release savepoint part").await?;
+        self.tenant = savepoint.tenant;
+        self.now = savepoint.now;
+        self.wrote_secret.truncate(savepoint.secrets);
+        Ok(())
+    }
+
     pub(crate) async fn commit(mut self) -> Result<()> {
         self.connection.end(true).await?;
+        self.context.platform().event_bell().ring();
         for hint in std::mem::take(&mut self.after_commit) {
             hint();
         }

@@ -2,17 +2,17 @@
 
 use std::sync::Arc;
 
-use actix_web::HttpRequest;
 use actix_web::http::Method;
 use actix_web::http::header::AUTHORIZATION;
 
 use super::answer::AUTH_COOKIE;
+use super::head::Head;
 use crate::context::Call;
 use crate::error::{Refusal, Result};
 use crate::identity::{Credential, Identity};
 
 /// The principal that calls: the first credential that is presented decides.
-pub(super) async fn authenticate(call: &Call, request: &HttpRequest) -> Result<Arc<Identity>> {
+pub(super) async fn authenticate(call: &Call, request: &impl Head) -> Result<Arc<Identity>> {
     let presented = header_credential(request);
     let cookie = match presented {
         Presented::Nothing => request.cookie(AUTH_COOKIE),
@@ -49,7 +49,7 @@ enum Presented<'a> {
     Credential(Credential<'a>),
 }
 
-fn header_credential(request: &HttpRequest) -> Presented<'_> {
+fn header_credential(request: &impl Head) -> Presented<'_> {
     let Some(header) = request.headers().get(AUTHORIZATION) else {
         return Presented::Nothing;
     };

@@ -1,9 +1,9 @@
 //! Tenant and organization of a request (accounts specification, section 4.2).
 
-use actix_web::HttpRequest;
 use actix_web::http::Method;
 use uuid::Uuid;
 
+use super::head::Head;
 use super::tenant_parameter::not_authorized;
 use crate::context::Call;
 use crate::db::Connection;
@@ -19,7 +19,7 @@ enum Selected {
 }
 
 impl Selected {
-    fn of(request: &HttpRequest, header: &str, cookie: &str) -> Self {
+    fn of(request: &impl Head, header: &str, cookie: &str) -> Self {
         if let Some(value) = request.headers().get(header) {
             return Self::Header(value.to_str().unwrap_or("?").trim().to_owned());
         }
@@ -37,22 +37,42 @@ impl Selected {
     }
 
     /// What becomes of a selection that the caller may not make: refused in a header and on writes, ignored on reads.
-    fn reject(&self, request: &HttpRequest, in_header: Error) -> Result<()> {
+    fn reject(&self, reads: bool, in_header: Error) -> Result<()> {
         match self {
             Self::Header(_) => Err(in_header),
-            Self::Cookie(_) if *request.method() != Method::GET => {
-                Err(Refusal::forbidden("Selection is not available")
-                    .code("selection_rejected")
-                    .into())
-            }
+            Self::Cookie(_) if !reads => Err(Refusal::forbidden("Selection is not available")
+                .code("selection_rejected")
+                .into()),
             Self::Cookie(_) | Self::Nothing => Ok(()),
         }
     }
 }
 
-pub(super) async fn scope(call: &Call, identity: &Identity, request: &HttpRequest) -> Result<Scope> {
+pub(super) async fn scope(call: &Call, identity: &Identity, request: &impl Head) -> Result<Scope> {
     let tenant = Selected::of(request, "x-tenant-id", "selected_tenant");
     let organization = Selected::of(request, "x-organization-id", "selected_org");
+    of_choice(call, identity, &tenant, &organization, *request.method() == Method::GET).await
+}
+
+/// The scope of a principal that chose this tenant and organization, now. What it may no longer choose is refused.
+pub(crate) async fn of_stored(
+    call: &Call,
+    identity: &Identity,
+    tenant: Uuid,
+    organization: Option<Uuid>,
+) -> Result<Scope> {
+    let chosen = |id: Uuid| Selected::Header(id.to_string());
+    let organization = organization.map_or(Selected::Nothing, chosen);
+    of_choice(call, identity, &chosen(tenant), &organization, false).await
+}
+
+async fn of_choice(
+    call: &Call,
+    identity: &Identity,
+    tenant: &Selected,
+    organization: &Selected,
+    reads: bool,
+) -> Result<Scope> {
     let nothing_selected = tenant.value().is_none() && organization.value().is_none();
     if nothing_selected && identity.rights.organizations.is_none() {
         return Ok(whole_tenant(identity));
@@ -63,11 +83,11 @@ pub(super) async fn scope(call: &Call, identity: &Identity, request: &HttpReques
     let mut connection = call.database().read(&own_or_all(identity)).await?;
     Resolver {
         identity,
-        request,
+        reads,
         tree: &*tree,
         connection: &mut connection,
     }
-    .resolve(&tenant, &organization)
+    .resolve(tenant, organization)
     .await
 }
 
@@ -93,7 +113,7 @@ fn whole_tenant(identity: &Identity) -> Scope {
 
 struct Resolver<'a> {
     identity: &'a Identity,
-    request: &'a HttpRequest,
+    reads: bool,
     tree: &'a dyn OrganizationTree,
     connection: &'a mut Connection,
 }
@@ -120,7 +140,7 @@ impl Resolver<'_> {
         let own = self.identity.tenant;
         if !self.identity.rights.is_super_admin {
             if value != "all" && value.parse() != Ok(own) {
-                selected.reject(self.request, not_authorized())?;
+                selected.reject(self.reads, not_authorized())?;
             }
             return Ok(());
         }
@@ -134,7 +154,7 @@ impl Resolver<'_> {
                 scope.tenant = Some(wanted);
                 Ok(())
             }
-            _ => selected.reject(self.request, not_authorized()),
+            _ => selected.reject(self.reads, not_authorized()),
         }
     }
 
@@ -168,12 +188,12 @@ impl Resolver<'_> {
         };
         let out_of_scope = || Error::from(Refusal::forbidden("Organization out of scope"));
         let Ok(wanted) = value.parse::<Uuid>() else {
-            return selected.reject(self.request, out_of_scope());
+            return selected.reject(self.reads, out_of_scope());
         };
         let allowed = scope.allowed.as_ref().is_none_or(|list| list.contains(&wanted));
         let tenant = self.tree.tenant_of(self.connection, wanted).await?.filter(|_| allowed);
         let Some(tenant) = tenant.filter(|tenant| scope.tenant.is_none_or(|own| own == *tenant)) else {
-            return selected.reject(self.request, out_of_scope());
+            return selected.reject(self.reads, out_of_scope());
         };
         if scope.tenant.is_none() {
             scope.tenant = Some(tenant);

@@ -4,16 +4,12 @@ use diesel::sql_types::{Array, BigInt, Integer, Jsonb, Nullable, Text, Timestamp
 use diesel::{OptionalExtension, QueryableByName, sql_query};
 use diesel_async::RunQueryDsl;
 use serde_json::Value;
-use time::Duration;
 use uuid::Uuid;
 
 use crate::db::Prepared;
 use crate::error::Result;
 use crate::platform::Runtime;
 use crate::time::Timestamp;
-
-/// Life of a lease without a heartbeat.
-pub(super) const LEASE: Duration = Duration::seconds(60);
 
 /// A job that this worker holds.
 #[derive(Debug, Clone, QueryableByName)]
@@ -30,6 +26,8 @@ pub(super) struct Claimed {
     pub(super) payload: Value,
     #[diesel(sql_type = Text)]
     pub(super) actor_kind: String,
+    #[diesel(sql_type = Nullable<SqlUuid>)]
+    pub(super) actor_id: Option<Uuid>,
     #[diesel(sql_type = Jsonb)]
     pub(super) selection: Value,
     #[diesel(sql_type = Integer)]
@@ -73,14 +71,14 @@ pub(super) async fn claim(runtime: &Runtime, now: Timestamp) -> Result<Option<Cl
         update core_jobs j
         set state = 'running', lease_owner = $4, lease_until = $5, attempt = j.attempt + 1, updated_at = $1
         from next where j.tenant_id = next.tenant_id and j.id = next.id
-        returning j.tenant_id, j.id, j.organization_id, j.kind, j.payload, j.actor_kind, j.selection, j.attempt,
+        returning j.tenant_id, j.id, j.organization_id, j.kind, j.payload, j.actor_kind, j.actor_id, j.selection, j.attempt,
             j.max_attempts, j.cursor, j.progress_job_id, j.lease_owner",
     )
     .bind::<Timestamptz, _>(now)
     .bind::<Array<Text>, _>(platform.registry().job_kinds().names())
     .bind::<Integer, _>(platform.jobs().per_tenant)
     .bind::<SqlUuid, _>(platform.ids().at(now))
-    .bind::<Timestamptz, _>(now.after(LEASE));
+    .bind::<Timestamptz, _>(now.after(platform.jobs().lease()));
     Ok(Prepared(statement).get_result(&mut *connection).await.optional()?)
 }
 

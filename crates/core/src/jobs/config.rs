@@ -1,6 +1,7 @@
 //! Section `jobs` of the configuration.
 
 use serde::Deserialize;
+use time::Duration;
 
 use crate::config::ConfigError;
 
@@ -12,6 +13,10 @@ pub struct JobsConfig {
     pub workers: usize,
     /// Jobs of one tenant that run at once, on all nodes together. Default 2.
     pub per_tenant: i32,
+    /// Seconds for which a worker holds a job without a sign of life, 5 to 600. Default 60. It gives one every quarter of that time.
+    pub lease_seconds: u32,
+    /// Unfinished bulk jobs of one tenant at most. Default 20.
+    pub max_open_bulk: u32,
 }
 
 impl Default for JobsConfig {
@@ -19,17 +24,29 @@ impl Default for JobsConfig {
         Self {
             workers: 4,
             per_tenant: 2,
+            lease_seconds: 60,
+            max_open_bulk: 20,
         }
     }
 }
 
 impl JobsConfig {
+    pub(crate) fn lease(&self) -> Duration {
+        Duration::seconds(i64::from(self.lease_seconds))
+    }
+
     pub(crate) fn checked(self) -> Result<Self, ConfigError> {
         if self.per_tenant < 1 {
             return Err(ConfigError::new("jobs.per_tenant", "must be at least 1"));
         }
         if self.workers > 64 {
             return Err(ConfigError::new("jobs.workers", "must be at most 64"));
+        }
+        if !(5..=600).contains(&self.lease_seconds) {
+            return Err(ConfigError::new("jobs.lease_seconds", "must be between 5 and 600"));
+        }
+        if self.max_open_bulk < 1 {
+            return Err(ConfigError::new("jobs.max_open_bulk", "must be at least 1"));
         }
         Ok(self)
     }

@@ -7,9 +7,11 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::Job;
-use crate::context::Call;
+use super::requester::Selection;
+use crate::context::{Call, RequestContext};
+use crate::db::Tx;
 use crate::error::Result;
-use crate::identity::{ActorKind, Identity};
+use crate::identity::ActorKind;
 use crate::time::Timestamp;
 
 /// A job to be done.
@@ -51,10 +53,24 @@ impl<J: Job> Order<J> {
         }
     }
 
-    /// Work that runs as this principal, with its rights at that time.
+    /// Work for the request's principal: it acts with the rights that the principal has by then, in what it had selected.
+    ///
+    /// # Errors
+    /// 400 when a super administrator selected all tenants.
+    pub fn of_requester(context: &RequestContext, job: J) -> Result<Self> {
+        let (identity, scope) = (context.identity(), context.scope());
+        Ok(Self {
+            organization: scope.selected,
+            actor: (identity.kind, identity.id),
+            selection: serde_json::to_value(Selection::of(context)?)?,
+            ..Self::of_system(context.tenant()?, job)
+        })
+    }
+
+    /// Shown to people as this job.
     #[must_use]
-    pub fn run_as(mut self, identity: &Identity) -> Self {
-        self.actor = (identity.kind, identity.id);
+    pub fn watched_as(mut self, progress_job: Uuid) -> Self {
+        self.progress_job = Some(progress_job);
         self
     }
 
@@ -78,6 +94,46 @@ struct Enqueued {
 /// # Errors
 /// When the database can't be reached or the connection may not write this tenant's rows.
 pub async fn enqueue<J: Job>(connection: &mut AsyncPgConnection, call: &Call, order: &Order<J>) -> Result<Uuid> {
+    let id = insert(connection, call, order).await?;
+    call.platform().bell().ring();
+    Ok(id)
+}
+
+/// The same in the transaction of a command; workers are woken once it is committed.
+///
+/// # Errors
+/// As [`enqueue`].
+pub async fn enqueue_with<J: Job>(tx: &mut Tx<'_>, order: &Order<J>) -> Result<Uuid> {
+    let call = tx.context().call();
+    let bell = call.platform().bell().clone();
+    let id = insert(tx.conn(), call, order).await?;
+    tx.after_commit(move || bell.ring());
+    Ok(id)
+}
+
+/// Cancels the waiting job behind what people watch; false when a worker has it already.
+///
+/// # Errors
+/// When the database can't be reached.
+pub async fn cancel_watched(
+    connection: &mut AsyncPgConnection,
+    tenant: Uuid,
+    progress_job: Uuid,
+    now: Timestamp,
+) -> Result<bool> {
+    let cancelled = sql_query(
+        "update core_jobs set state = 'cancelled', finished_at = $3, updated_at = $3 \
+         where tenant_id = $1 and progress_job_id = $2 and state = 'queued'",
+    )
+    .bind::<SqlUuid, _>(tenant)
+    .bind::<SqlUuid, _>(progress_job)
+    .bind::<Timestamptz, _>(now)
+    .execute(connection)
+    .await?;
+    Ok(cancelled == 1)
+}
+
+async fn insert<J: Job>(connection: &mut AsyncPgConnection, call: &Call, order: &Order<J>) -> Result<Uuid> {
     let ids = call.platform().ids();
     let enqueued: Enqueued = sql_query(
         "with tenant as (
@@ -113,6 +169,5 @@ pub async fn enqueue<J: Job>(connection: &mut AsyncPgConnection, call: &Call, or
     .bind::<Nullable<SqlUuid>, _>(order.progress_job)
     .get_result(connection)
     .await?;
-    call.platform().bell().ring();
     Ok(enqueued.id)
 }

@@ -8,6 +8,9 @@ mod claim;
 mod config;
 mod enqueue;
 mod outcome;
+mod pace;
+mod queue;
+mod requester;
 mod retention;
 mod work;
 mod worker;
@@ -15,16 +18,20 @@ mod worker;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use diesel_async::AsyncPgConnection;
 use futures_util::future::BoxFuture;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use uuid::Uuid;
 
+use crate::context::Call;
 use crate::error::Result;
 
 pub use config::JobsConfig;
-pub use enqueue::{Order, enqueue};
-pub use work::{Chunk, Work};
+pub use enqueue::{Order, cancel_watched, enqueue, enqueue_with};
+pub use queue::{Depth, QueuedJob, cancel, depth, list, retry};
+pub use work::{Chunk, CommandChunk, Work};
 pub use worker::{Stop, Worker, stop_signal, work};
 
 /// What a step reached.
@@ -43,27 +50,61 @@ pub trait Job: Serialize + DeserializeOwned + Send + Sync + 'static {
     /// Attempts without progress before it is given up.
     const MAX_ATTEMPTS: i32 = 8;
 
+    /// What follows when it is given up, in the transaction that does so. The connection reaches the job's tenant.
+    fn given_up(
+        _connection: &mut AsyncPgConnection,
+        _call: &Call,
+        _job: &DeadJob,
+    ) -> impl Future<Output = Result<()>> + Send {
+        async { Ok(()) }
+    }
+
     /// Does the next step. An error ends the attempt; the next one starts at the cursor that was last committed.
     fn run(&self, work: &mut Work<'_>) -> impl Future<Output = Result<Step>> + Send;
 }
 
+/// A job that was given up, by the workers or by an operator.
+#[derive(Debug, Clone)]
+pub struct DeadJob {
+    /// Its tenant.
+    pub tenant: Uuid,
+    /// Its id.
+    pub id: Uuid,
+    /// The job that people watch.
+    pub progress_job: Option<Uuid>,
+    /// Whether an operator took it out of the queue.
+    pub is_cancelled: bool,
+}
+
 type Run = for<'a> fn(Value, &'a mut Work<'_>) -> BoxFuture<'a, Result<Step>>;
+type GivenUp = for<'a> fn(&'a mut AsyncPgConnection, &'a Call, &'a DeadJob) -> BoxFuture<'a, Result<()>>;
+
+/// What the workers know of a kind of job.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct JobKind {
+    run: Run,
+    given_up: GivenUp,
+}
 
 /// The kinds of jobs that the enabled modules know.
 #[derive(Debug, Default)]
-pub(crate) struct JobKinds(BTreeMap<&'static str, Run>);
+pub(crate) struct JobKinds(BTreeMap<&'static str, JobKind>);
 
 impl JobKinds {
     /// Returns false when the name is taken.
     pub(crate) fn add<J: Job>(&mut self) -> bool {
-        self.0.insert(J::KIND, run::<J>).is_none()
+        let kind = JobKind {
+            run: run::<J>,
+            given_up: given_up::<J>,
+        };
+        self.0.insert(J::KIND, kind).is_none()
     }
 
     pub(crate) fn names(&self) -> Vec<&'static str> {
         self.0.keys().copied().collect()
     }
 
-    pub(crate) fn find(&self, kind: &str) -> Option<Run> {
+    pub(crate) fn find(&self, kind: &str) -> Option<JobKind> {
         self.0.get(kind).copied()
     }
 }
@@ -73,6 +114,14 @@ fn run<'a, J: Job>(payload: Value, work: &'a mut Work<'_>) -> BoxFuture<'a, Resu
         let job: J = serde_json::from_value(payload)?;
         job.run(work).await
     })
+}
+
+fn given_up<'a, J: Job>(
+    connection: &'a mut AsyncPgConnection,
+    call: &'a Call,
+    job: &'a DeadJob,
+) -> BoxFuture<'a, Result<()>> {
+    Box::pin(J::given_up(connection, call, job))
 }
 
 /// Wakes the workers of this process.

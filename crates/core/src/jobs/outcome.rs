@@ -1,13 +1,16 @@
 //! What becomes of a claimed job. Every statement names the lease: a worker that lost it changes nothing.
 
-use diesel::sql_query;
 use diesel::sql_types::{Integer, Text, Timestamptz, Uuid as SqlUuid};
+use diesel::{OptionalExtension, QueryableByName, sql_query};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use time::Duration;
 
-use super::claim::{Claimed, LEASE};
+use super::DeadJob;
+use super::claim::Claimed;
+use crate::context::Call;
 use crate::error::{Error, Result};
 use crate::platform::Runtime;
+use crate::scope::Scope;
 use crate::time::Timestamp;
 
 const LONGEST_WAIT: Duration = Duration::minutes(10);
@@ -22,7 +25,7 @@ pub(super) async fn extend(runtime: &Runtime, job: &Claimed, now: Timestamp) -> 
     .bind::<SqlUuid, _>(job.tenant_id)
     .bind::<SqlUuid, _>(job.id)
     .bind::<SqlUuid, _>(job.lease_owner)
-    .bind::<Timestamptz, _>(now.after(LEASE))
+    .bind::<Timestamptz, _>(now.after(runtime.platform.jobs().lease()))
     .bind::<Timestamptz, _>(now)
     .execute(&mut *connection)
     .await?;
@@ -61,19 +64,27 @@ pub(super) async fn hand_back(runtime: &Runtime, job: &Claimed, now: Timestamp) 
     Ok(())
 }
 
+#[derive(QueryableByName)]
+struct Ended {
+    #[diesel(sql_type = Text)]
+    state: String,
+    #[diesel(sql_type = Integer)]
+    attempt: i32,
+}
+
 /// The attempt failed: it is repeated later, or the job is given up.
 pub(super) async fn fail(runtime: &Runtime, job: &Claimed, error: &Error, now: Timestamp) -> Result<()> {
     let [random] = runtime.platform.ids().random::<1>();
-    let mut connection = runtime.database.queue().await?;
+    let mut transaction = runtime.database.transaction(&Scope::tenant(job.tenant_id)).await?;
     // The attempt is read from the row: it starts anew whenever the cursor moves.
-    let given_up = sql_query(
+    let ended: Option<Ended> = sql_query(
         "update core_jobs set \
              state = case when attempt >= max_attempts then 'dead' else 'queued' end, \
              finished_at = case when attempt >= max_attempts then $4 end, \
              run_at = $4 + least(interval '2 seconds' * power(2, least(greatest(attempt, 1) - 1, 20)), make_interval(secs => $6)) \
                  * ($7 / 1000.0), \
              last_error = left($5, 2000), updated_at = $4, lease_owner = null, lease_until = null \
-         where tenant_id = $1 and id = $2 and lease_owner = $3 and state = 'running'",
+         where tenant_id = $1 and id = $2 and lease_owner = $3 and state = 'running' returning state, attempt",
     )
     .bind::<SqlUuid, _>(job.tenant_id)
     .bind::<SqlUuid, _>(job.id)
@@ -82,12 +93,24 @@ pub(super) async fn fail(runtime: &Runtime, job: &Claimed, error: &Error, now: T
     .bind::<Text, _>(error.to_string())
     .bind::<Integer, _>(i32::try_from(LONGEST_WAIT.whole_seconds()).unwrap_or(600))
     .bind::<Integer, _>(spread(random))
-    .execute(&mut *connection)
-    .await?;
-    if given_up == 1 {
-        tracing::warn!(job.id = %job.id, job.kind = %job.kind, job.attempt = job.attempt, job.attempts = job.max_attempts, %error,
-            "an attempt at a job failed");
+    .get_result(&mut **transaction.connection())
+    .await
+    .optional()?;
+    let Some(ended) = ended else { return Ok(()) };
+    if ended.state == "dead"
+        && let Some(kind) = runtime.platform.registry().job_kinds().find(&job.kind)
+    {
+        let dead = DeadJob {
+            tenant: job.tenant_id,
+            id: job.id,
+            progress_job: job.progress_job_id,
+            is_cancelled: false,
+        };
+        (kind.given_up)(transaction.connection(), &Call::internal(runtime), &dead).await?;
     }
+    transaction.commit().await?;
+    tracing::warn!(job.id = %job.id, job.kind = %job.kind, job.attempt = ended.attempt, job.attempts = job.max_attempts, %error,
+        "an attempt at a job failed");
     Ok(())
 }
 

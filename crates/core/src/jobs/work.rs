@@ -3,13 +3,14 @@
 use diesel::sql_types::{BigInt, Integer, Timestamptz, Uuid as SqlUuid};
 use diesel::{OptionalExtension, QueryableByName, sql_query};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
-use serde_json::Value;
+use tokio::time::Instant;
 use uuid::Uuid;
 
-use super::claim::{Claimed, LEASE};
-use super::outcome;
+use super::claim::Claimed;
+use super::pace::Pace;
+use super::{outcome, requester};
 use crate::context::{Call, RequestContext};
-use crate::db::BookkeepingTransaction;
+use crate::db::{BookkeepingTransaction, Tx};
 use crate::error::{Error, Result};
 use crate::platform::Runtime;
 use crate::scope::Scope;
@@ -21,14 +22,20 @@ pub struct Work<'a> {
     runtime: &'a Runtime,
     pub(super) job: Claimed,
     context: RequestContext,
+    pace: Pace,
 }
 
 impl<'a> Work<'a> {
     pub(super) fn new(runtime: &'a Runtime, job: Claimed, context: RequestContext) -> Self {
-        Self { runtime, job, context }
+        Self {
+            runtime,
+            job,
+            context,
+            pace: Pace::new(),
+        }
     }
 
-    /// As whom the job runs, and where.
+    /// The platform itself as the actor, in the job's tenant. See [`Work::requester`] for work in somebody's name.
     #[must_use]
     pub fn context(&self) -> &RequestContext {
         &self.context
@@ -64,12 +71,6 @@ impl<'a> Work<'a> {
         self.job.organization_id
     }
 
-    /// The actor's selection at the request.
-    #[must_use]
-    pub fn selection(&self) -> &Value {
-        &self.job.selection
-    }
-
     /// The job that people watch.
     #[must_use]
     pub fn progress_job(&self) -> Option<Uuid> {
@@ -88,6 +89,46 @@ impl<'a> Work<'a> {
         self.job.attempt
     }
 
+    /// Items that the next chunk should hold, 1 to 100: fewer when the last one took long.
+    #[must_use]
+    pub fn chunk_items(&self) -> usize {
+        self.pace.items()
+    }
+
+    /// Whether those who watch may be told again, which is so twice a second; true counts as told.
+    pub fn may_notify(&mut self) -> bool {
+        self.pace.may_notify(Instant::now())
+    }
+
+    /// The principal that asked for the job, with the rights that it has now and in what it had selected; `None` once it is gone,
+    /// inactive, revoked, or may no longer select that.
+    ///
+    /// # Errors
+    /// When the database can't be reached.
+    pub async fn requester(&self) -> Result<Option<RequestContext>> {
+        requester::context(self.runtime, &self.job).await
+    }
+
+    /// Starts a transaction of this step in which commands run as this principal, fenced as [`Work::begin`] says.
+    ///
+    /// # Errors
+    /// When the lease is lost, or the database can't be reached.
+    pub async fn begin_commands<'w>(&'w mut self, context: &'w RequestContext) -> Result<CommandChunk<'w>> {
+        let started = Instant::now();
+        let mut tx = Tx::begin(context, self.job.tenant_id).await?;
+        fence(tx.conn(), &self.job).await?;
+        let now = self.now();
+        let lease_until = now.after(self.runtime.platform.jobs().lease());
+        Ok(CommandChunk {
+            job: &mut self.job,
+            pace: &mut self.pace,
+            tx,
+            now,
+            lease_until,
+            started,
+        })
+    }
+
     /// Starts a transaction of this step in the scope, fenced by the lease: once another worker holds the job, there is none.
     ///
     /// # Errors
@@ -96,10 +137,12 @@ impl<'a> Work<'a> {
         let mut transaction = self.runtime.database.transaction(scope).await?;
         fence(transaction.connection(), &self.job).await?;
         let now = self.now();
+        let lease_until = now.after(self.runtime.platform.jobs().lease());
         Ok(Chunk {
             job: &mut self.job,
             transaction,
             now,
+            lease_until,
         })
     }
 }
@@ -110,6 +153,7 @@ pub struct Chunk<'a> {
     job: &'a mut Claimed,
     transaction: BookkeepingTransaction,
     now: Timestamp,
+    lease_until: Timestamp,
 }
 
 impl Chunk<'_> {
@@ -123,23 +167,16 @@ impl Chunk<'_> {
     /// # Errors
     /// When the database refuses or is gone; then nothing of the step is there.
     pub async fn advance(mut self, cursor: i64) -> Result<()> {
-        sql_query(
-            "update core_jobs set cursor = $4, attempt = case when cursor = $4 then attempt else 0 end, lease_until = $5, updated_at = $6 \
-             where tenant_id = $1 and id = $2 and lease_owner = $3",
+        move_cursor(
+            self.transaction.connection(),
+            self.job,
+            cursor,
+            self.now,
+            self.lease_until,
         )
-        .bind::<SqlUuid, _>(self.job.tenant_id)
-        .bind::<SqlUuid, _>(self.job.id)
-        .bind::<SqlUuid, _>(self.job.lease_owner)
-        .bind::<BigInt, _>(cursor)
-        .bind::<Timestamptz, _>(self.now.after(LEASE))
-        .bind::<Timestamptz, _>(self.now)
-        .execute(&mut **self.transaction.connection())
         .await?;
         self.transaction.commit().await?;
-        if self.job.cursor != cursor {
-            self.job.attempt = 0;
-        }
-        self.job.cursor = cursor;
+        reached(self.job, cursor);
         Ok(())
     }
 
@@ -151,6 +188,80 @@ impl Chunk<'_> {
         outcome::finish(self.transaction.connection(), self.job, self.now).await?;
         self.transaction.commit().await
     }
+}
+
+/// The transaction of one step in which commands run: their effects, entries and events, and the cursor become true together.
+#[derive(Debug)]
+pub struct CommandChunk<'a> {
+    job: &'a mut Claimed,
+    pace: &'a mut Pace,
+    tx: Tx<'a>,
+    now: Timestamp,
+    lease_until: Timestamp,
+    started: Instant,
+}
+
+impl<'a> CommandChunk<'a> {
+    /// The transaction of the commands.
+    pub fn tx(&mut self) -> &mut Tx<'a> {
+        &mut self.tx
+    }
+
+    /// Number of this attempt since the cursor last moved, from 1.
+    #[must_use]
+    pub fn attempt(&self) -> i32 {
+        self.job.attempt
+    }
+
+    /// Commits the effects with the cursor.
+    ///
+    /// # Errors
+    /// When the database refuses or is gone; then nothing of the step is there.
+    pub async fn advance(mut self, cursor: i64) -> Result<()> {
+        move_cursor(self.tx.conn(), self.job, cursor, self.now, self.lease_until).await?;
+        self.tx.commit().await?;
+        reached(self.job, cursor);
+        self.pace.took(self.started.elapsed());
+        Ok(())
+    }
+
+    /// Commits the effects with the end of the job. The step then answers [`Step::Done`](super::Step::Done).
+    ///
+    /// # Errors
+    /// As [`CommandChunk::advance`].
+    pub async fn finish(mut self) -> Result<()> {
+        outcome::finish(self.tx.conn(), self.job, self.now).await?;
+        self.tx.commit().await
+    }
+}
+
+async fn move_cursor(
+    connection: &mut AsyncPgConnection,
+    job: &Claimed,
+    cursor: i64,
+    now: Timestamp,
+    lease_until: Timestamp,
+) -> Result<()> {
+    sql_query(
+        "update core_jobs set cursor = $4, attempt = case when cursor = $4 then attempt else 0 end, lease_until = $5, updated_at = $6 \
+         where tenant_id = $1 and id = $2 and lease_owner = $3",
+    )
+    .bind::<SqlUuid, _>(job.tenant_id)
+    .bind::<SqlUuid, _>(job.id)
+    .bind::<SqlUuid, _>(job.lease_owner)
+    .bind::<BigInt, _>(cursor)
+    .bind::<Timestamptz, _>(lease_until)
+    .bind::<Timestamptz, _>(now)
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+fn reached(job: &mut Claimed, cursor: i64) {
+    if job.cursor != cursor {
+        job.attempt = 0;
+    }
+    job.cursor = cursor;
 }
 
 #[derive(QueryableByName)]

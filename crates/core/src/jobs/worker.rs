@@ -13,13 +13,12 @@ use super::claim::{self, Claimed};
 use super::{Step, Work, outcome};
 use crate::context::{Call, RequestContext};
 use crate::error::{Error, Result};
-use crate::identity::{ActorKind, Identity};
+use crate::identity::Identity;
 use crate::platform::Runtime;
 use crate::scope::Scope;
 
 /// Wait between looks at an empty queue, when nobody rings.
 const POLL: Duration = Duration::from_secs(1);
-const HEARTBEAT: Duration = Duration::from_secs(15);
 /// After this long a job makes room for another tenant's.
 const TURN: Duration = Duration::from_secs(2);
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
@@ -89,6 +88,9 @@ pub struct Worker {
     runtime: Runtime,
 }
 
+/// How often a worker tries to tell how its attempt ended, a second apart, while the database is gone.
+const TRIES_TO_TELL: u32 = 60;
+
 /// How an attempt ended.
 enum End {
     Finished,
@@ -117,13 +119,25 @@ impl Worker {
             end = self.attempt(job.clone(), stop) => end,
             () = self.keep_alive(&job) => End::LeaseLost,
         };
+        let mut left = TRIES_TO_TELL;
+        loop {
+            match self.conclude(&job, &end).await {
+                // What can't be said now is said a little later, or else the lease runs out first.
+                Err(Error::Unavailable(_)) if left > 0 => left -= 1,
+                concluded => return concluded.map(|()| true),
+            }
+            tokio::time::sleep(POLL).await;
+        }
+    }
+
+    async fn conclude(&self, job: &Claimed, end: &End) -> Result<()> {
         let now = self.runtime.platform.clock().now();
         match end {
-            End::Finished | End::LeaseLost => {}
-            End::HandBack => outcome::hand_back(&self.runtime, &job, now).await?,
-            End::Failed(error) => outcome::fail(&self.runtime, &job, &error, now).await?,
+            End::Finished | End::LeaseLost => Ok(()),
+            // The job is not to blame for a database that is gone.
+            End::HandBack | End::Failed(Error::Unavailable(_)) => outcome::hand_back(&self.runtime, job, now).await,
+            End::Failed(error) => outcome::fail(&self.runtime, job, error, now).await,
         }
-        Ok(true)
     }
 
     async fn attempt(&self, job: Claimed, stop: Option<&Stop>) -> End {
@@ -136,15 +150,18 @@ impl Worker {
     }
 
     async fn steps(&self, job: Claimed, stop: Option<&Stop>) -> Result<End> {
-        let Some(run) = self.runtime.platform.registry().job_kinds().find(&job.kind) else {
+        let Some(kind) = self.runtime.platform.registry().job_kinds().find(&job.kind) else {
             return Err(Error::internal(format!("nobody knows jobs of kind {}", job.kind)));
         };
+        if job.attempt > job.max_attempts {
+            return Err(Error::internal("every attempt at the job took its worker down"));
+        }
         let started = Instant::now();
         let (payload, tenant) = (job.payload.clone(), job.tenant_id);
-        let context = self.context(&job)?;
+        let context = self.context(&job);
         let mut work = Work::new(&self.runtime, job, context);
         loop {
-            if run(payload.clone(), &mut work).await? == Step::Done {
+            if (kind.run)(payload.clone(), &mut work).await? == Step::Done {
                 self.finish(&work.job).await?;
                 return Ok(End::Finished);
             }
@@ -165,23 +182,18 @@ impl Worker {
         outcome::finish(&mut connection, job, now).await
     }
 
-    fn context(&self, job: &Claimed) -> Result<RequestContext> {
-        if job.actor_kind != ActorKind::System.as_str() {
-            return Err(Error::internal("jobs of users and keys can't be run yet"));
-        }
+    fn context(&self, job: &Claimed) -> RequestContext {
         let mut scope = Scope::system();
         scope.tenant = Some(job.tenant_id);
-        Ok(RequestContext::new(
-            Call::internal(&self.runtime),
-            Arc::new(Identity::system()),
-            scope,
-        ))
+        RequestContext::new(Call::internal(&self.runtime), Arc::new(Identity::system()), scope)
     }
 
     /// Returns when the lease is lost.
     async fn keep_alive(&self, job: &Claimed) {
+        let lease = self.runtime.platform.jobs().lease_seconds;
+        let heartbeat = Duration::from_secs(u64::from(lease)) / 4;
         loop {
-            tokio::time::sleep(HEARTBEAT).await;
+            tokio::time::sleep(heartbeat).await;
             let now = self.runtime.platform.clock().now();
             match outcome::extend(&self.runtime, job, now).await {
                 Ok(true) => {}

@@ -2,7 +2,7 @@
 
 use backoffice_core::command::{Depth, Entity, EntityRef, Field, Located, Snapshot, Snapshots, Transition};
 use backoffice_core::db::Tx;
-use backoffice_core::{Result, Timestamp};
+use backoffice_core::{Feature, Result, Timestamp};
 use diesel::pg::Pg;
 use diesel::upsert::excluded;
 use diesel::{ExpressionMethods, Insertable, QueryDsl, Queryable, Selectable, SelectableHelper, insert_into, update};
@@ -13,7 +13,7 @@ use uuid::Uuid;
 use super::ORGANIZATION;
 use crate::config::Settings;
 use crate::schema::directory_organizations as organizations;
-use crate::{Error, query, tree};
+use crate::{Error, acl, query, tree};
 
 /// An organization.
 #[derive(Debug, Clone, PartialEq, Eq, Queryable, Selectable, Insertable, Serialize, Deserialize)]
@@ -68,6 +68,7 @@ impl Entity for Organization {
         Field::volatile("updatedAt"),
     ];
     const NOT_FOUND: &'static str = "Organization not found";
+    const VIEW: Option<Feature> = Some(acl::ORGANIZATIONS_VIEW);
     const IS_ORGANIZATION: bool = true;
     const TOMBSTONES: Option<&'static str> = Some("directory_organizations");
 

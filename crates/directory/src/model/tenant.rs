@@ -2,7 +2,7 @@
 
 use backoffice_core::command::{Depth, Entity, Field, Located, Snapshot, Snapshots};
 use backoffice_core::db::Tx;
-use backoffice_core::{Result, Timestamp};
+use backoffice_core::{Feature, Result, Timestamp};
 use diesel::pg::Pg;
 use diesel::upsert::excluded;
 use diesel::{ExpressionMethods, Insertable, QueryDsl, Queryable, Selectable, SelectableHelper, insert_into, update};
@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::TENANT;
-use crate::query;
 use crate::schema::directory_tenants as tenants;
+use crate::{acl, query};
 
 /// A tenant.
 #[derive(Debug, Clone, PartialEq, Eq, Queryable, Selectable, Insertable, Serialize, Deserialize)]
@@ -61,6 +61,7 @@ impl Entity for Tenant {
         Field::volatile("updatedAt"),
     ];
     const NOT_FOUND: &'static str = "Tenant not found";
+    const VIEW: Option<Feature> = Some(acl::TENANTS_VIEW);
 
     async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<Located>> {
         let rows: Vec<Uuid> = query::tenants_in_scope(tx.scope())

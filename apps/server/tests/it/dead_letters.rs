@@ -1,0 +1,55 @@
+//! Dead letters on the command line.
+
+use backoffice_test_support::TestDatabase;
+use serde_json::Value;
+
+use crate::support::{Folder, errors, text};
+
+const LETTER: &str = "00000000-0000-7000-8000-000000000001";
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn dead_letters_are_listed_and_tried_again() {
+    let database = TestDatabase::create(&backoffice_server::modules::compiled()).await;
+    let folder = Folder::new();
+    let url = database.application_url();
+    let run = |arguments: &[&str]| {
+        let arguments = [&["events", "dead-letters"], arguments].concat();
+        folder.run_with(&arguments, &[("BACKOFFICE__DATABASE__URL", &url)])
+    };
+    text(&folder.run_with(&["init", "--generate"], &[("BACKOFFICE__DATABASE__URL", &url)]));
+    let letter = format!(
+        "insert into core_event_dead_letters
+            (tenant_id, id, subscriber, event_id, seq, event, attempts, error, created_at, updated_at)
+         select t, '{LETTER}', 'gone.subscriber', '{LETTER}', 1, jsonb_build_object('tenant_id', t, 'id', '{LETTER}', 'seq', 1,
+            'organization_id', null, 'name', 'sample.thing.made', 'payload', '{{}}'::jsonb, 'browser', false, 'feature', null,
+            'occurred_at', '2026-11-20T08:00:00.000Z'), 12, 'it does not fit', now(), now()
+         from (values ('{LETTER}'::uuid)) as v (t)"
+    );
+    database.sql(&letter).await;
+
+    let listed: Value = serde_json::from_str(&text(&run(&["list", "--json"]))).expect("JSON");
+    assert_eq!(
+        (listed.as_array().map(Vec::len), &listed[0]["id"]),
+        (Some(1), &Value::from(LETTER))
+    );
+    let table = text(&run(&["list"]));
+    assert!(
+        table.contains("gone.subscriber") && table.contains("it does not fit"),
+        "{table}"
+    );
+
+    for which in ["--all", LETTER] {
+        let output = run(&["retry", which]);
+        assert!(!output.status.success());
+        let told = errors(&output);
+        assert!(told.contains("nobody knows the subscriber gone.subscriber"), "{told}");
+    }
+    let unknown = errors(&run(&["retry", "00000000-0000-7000-8000-000000000002"]));
+    assert!(unknown.contains("No such dead letter waits"), "{unknown}");
+
+    database
+        .sql("update core_event_dead_letters set resolved_at = now()")
+        .await;
+    assert!(!text(&run(&["list"])).contains(LETTER));
+    assert!(text(&run(&["list", "--all"])).contains(LETTER));
+}

@@ -1,0 +1,340 @@
+//! One command on many resources in one transaction, each with its own log entry: what bulk jobs are made of.
+//!
+//! The whole set is locked, read, changed and logged together, so the number of statements doesn't depend on how many there are. When
+//! one of them stands in the way of the others (a constraint, a guard, a refusal after the change), everything since the start is
+//! rolled back and they are run one by one, each in a savepoint of its own.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use uuid::Uuid;
+
+use super::entity::{AnyEntity, Transition};
+use super::execute::{Execution, entity, within_limit};
+use super::interceptor::{self, Attempt, Hook};
+use super::log::{History, NewEntry, Versions};
+use super::snapshot::{Snapshot, Snapshots};
+use super::token::UndoToken;
+use super::{Class, Command, CommandInfo, Entity, Target, changes, log_many, moved_forward};
+use crate::db::Tx;
+use crate::error::{Error, Refusal, Result};
+use crate::events::Event;
+use crate::http::Json;
+
+/// A command that many resources of its kind can take together. Its target exists, and it touches nothing but its target.
+pub trait BatchCommand: Command + Sized {
+    /// Makes the change for all of these with a number of statements that doesn't depend on how many they are. Returns what is wrong
+    /// with those that can't be changed; all others are changed, but for those where nothing differs: their rows stay as they are.
+    fn apply_all(
+        tx: &mut Tx<'_>,
+        items: &[BatchItem<'_, Self>],
+    ) -> impl Future<Output = Result<Vec<(Uuid, Refusal)>>> + Send;
+}
+
+/// A resource and what is to be done with it.
+#[derive(Debug)]
+pub struct BatchItem<'a, C> {
+    /// Its id.
+    pub id: Uuid,
+    /// The command.
+    pub command: &'a C,
+    /// Its image under the lock.
+    pub before: &'a Snapshot,
+}
+
+/// What became of one of them.
+#[derive(Debug)]
+pub enum ItemOutcome {
+    /// It was changed; this entry of the log says how.
+    Changed(Uuid),
+    /// Nothing differs.
+    Unchanged,
+    /// It could not be changed, and nothing of it was.
+    Failed(Error),
+}
+
+/// Runs the commands, each on another resource, inside the transaction; the outcomes are in their order.
+///
+/// # Errors
+/// When the principal lacks the features, or the transaction as a whole can't go on and may be repeated.
+pub async fn execute_all<C: BatchCommand>(tx: &mut Tx<'_>, commands: &[C]) -> Result<Vec<ItemOutcome>> {
+    tx.context().require(C::FEATURES)?;
+    let entity = entity(tx.context(), <C::Entity as Entity>::KIND)?;
+    let batch = Batch {
+        commands: by_target(commands)?,
+        info: CommandInfo::of::<C>(),
+        entity: &*entity,
+    };
+    let savepoint = tx.savepoint().await?;
+    let mut outcomes = match batch.together(tx).await {
+        Ok(Some(outcomes)) => {
+            tx.release(savepoint).await?;
+            outcomes
+        }
+        Err(error @ (Error::Unavailable(_) | Error::Collision(_))) => return Err(error),
+        Ok(None) | Err(_) => {
+            tx.roll_back_to(savepoint).await?;
+            batch.one_by_one(tx).await?
+        }
+    };
+    let mut outcome = |command: &C| match command.target() {
+        Target::Existing(id) => outcomes.remove(&id),
+        Target::New { .. } => None,
+    };
+    let missing = || Error::internal("a command of a batch has no outcome");
+    commands
+        .iter()
+        .map(|command| outcome(command).ok_or_else(missing))
+        .collect()
+}
+
+fn by_target<C: Command>(commands: &[C]) -> Result<BTreeMap<Uuid, &C>> {
+    let mut by_target = BTreeMap::new();
+    for command in commands {
+        let (Target::Existing(id), true) = (command.target(), command.touches().is_empty()) else {
+            return Err(Error::internal(format!("{} can't be run on many", C::ID)));
+        };
+        if by_target.insert(id, command).is_some() {
+            return Err(Error::internal("a batch names a resource twice"));
+        }
+    }
+    Ok(by_target)
+}
+
+struct Batch<'a, C> {
+    commands: BTreeMap<Uuid, &'a C>,
+    info: CommandInfo,
+    entity: &'a dyn AnyEntity,
+}
+
+/// A change, ready to be logged.
+struct Change {
+    log_id: Uuid,
+    id: Uuid,
+    before: Option<Snapshot>,
+    after: Option<Snapshot>,
+    changes: BTreeMap<String, serde_json::Value>,
+    token: Option<UndoToken>,
+    truncated: bool,
+    events: Vec<Event>,
+}
+
+type Outcomes = BTreeMap<Uuid, ItemOutcome>;
+
+impl<C: BatchCommand> Batch<'_, C> {
+    /// All at once; `None` when one of them stands in the way of the others.
+    async fn together(&self, tx: &mut Tx<'_>) -> Result<Option<Outcomes>> {
+        let mut outcomes = Outcomes::new();
+        let ids: Vec<Uuid> = self.commands.keys().copied().collect();
+        let before = self.lock_and_load(tx, &ids).await?;
+        for id in ids.iter().filter(|id| !before.contains_key(id)) {
+            outcomes.insert(*id, ItemOutcome::Failed(self.not_found()));
+        }
+        for (id, image) in &before {
+            if let Err(error) = self.intercept(tx, Hook::BeforeExecute, *id, Some(image), None).await? {
+                outcomes.insert(*id, ItemOutcome::Failed(error));
+            }
+        }
+        let items: Vec<BatchItem<'_, C>> = before
+            .iter()
+            .filter(|(id, _)| !outcomes.contains_key(id))
+            .filter_map(|(id, before)| {
+                let command = *self.commands.get(id)?;
+                Some(BatchItem {
+                    id: *id,
+                    command,
+                    before,
+                })
+            })
+            .collect();
+        if items.is_empty() {
+            return Ok(Some(outcomes));
+        }
+        for (id, refusal) in C::apply_all(tx, &items).await? {
+            outcomes.insert(id, ItemOutcome::Failed(refusal.into()));
+        }
+        let done: Vec<Uuid> = items
+            .iter()
+            .map(|item| item.id)
+            .filter(|id| !outcomes.contains_key(id))
+            .collect();
+        let changes = match self.changes(tx, &done, before, &mut outcomes).await? {
+            Some(changes) => changes,
+            None => return Ok(None),
+        };
+        self.record(tx, changes, &mut outcomes).await?;
+        Ok(Some(outcomes))
+    }
+
+    fn not_found(&self) -> Error {
+        Refusal::not_found(self.entity.not_found()).into()
+    }
+
+    async fn lock_and_load(&self, tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Snapshots> {
+        let tenant = tx.tenant();
+        let located = self.entity.lock(tx, ids).await?;
+        let own: Vec<Uuid> = located
+            .into_iter()
+            .filter(|one| one.tenant == tenant)
+            .map(|one| one.id)
+            .collect();
+        if own.is_empty() {
+            return Ok(Snapshots::new());
+        }
+        let before = self.entity.images(tx, &own, self.info.depth()).await?;
+        tx.set_now(moved_forward(tx.now(), &before));
+        Ok(before)
+    }
+
+    /// What the change made of them, once guards and interceptors have let each pass; `None` when one did not.
+    async fn changes(
+        &self,
+        tx: &mut Tx<'_>,
+        done: &[Uuid],
+        mut before: Snapshots,
+        outcomes: &mut Outcomes,
+    ) -> Result<Option<Vec<Change>>> {
+        let mut after = self.entity.images(tx, done, self.info.depth()).await?;
+        let mut changes = Vec::with_capacity(done.len());
+        for id in done {
+            let (before, after) = (before.remove(id), after.remove(id));
+            let step = Transition {
+                id: *id,
+                from: before.as_ref(),
+                to: after.as_ref(),
+                restoring: false,
+            };
+            let allowed = match self.entity.guard(tx, &step).await {
+                Ok(()) => self.entity.settled(tx, &step).await,
+                refused => refused,
+            };
+            match allowed {
+                Err(error @ (Error::Unavailable(_) | Error::Collision(_))) => return Err(error),
+                Err(_) => return Ok(None),
+                Ok(()) => {}
+            }
+            let last = self
+                .intercept(tx, Hook::AfterExecute, *id, before.as_ref(), after.as_ref())
+                .await?;
+            if last.is_err() || !tx.secrets_written().is_empty() {
+                return Ok(None);
+            }
+            let differences = changes::between(self.entity.fields(), before.as_ref(), after.as_ref());
+            let differs = before.is_some() != after.is_some() || !differences.is_empty();
+            if !differs && matches!(self.info.class, Class::Edit | Class::Assign) {
+                let written = |image: &Option<Snapshot>| image.as_ref().and_then(Snapshot::updated_at);
+                if written(&before) != written(&after) {
+                    return Ok(None);
+                }
+                outcomes.insert(*id, ItemOutcome::Unchanged);
+                continue;
+            }
+            let (before, after, truncated) = within_limit(tx, &self.info, before, after);
+            let log_id = tx.new_id();
+            changes.push(Change {
+                log_id,
+                id: *id,
+                before,
+                after,
+                changes: differences,
+                token: (self.info.undoable && !truncated).then(|| UndoToken::new(log_id, tx.context().ids().random())),
+                truncated,
+                events: Vec::new(),
+            });
+        }
+        let mut events = by_resource(tx.take_events());
+        for change in &mut changes {
+            change.events = events.remove(&change.id.to_string()).unwrap_or_default();
+        }
+        Ok(Some(changes))
+    }
+
+    async fn record(&self, tx: &mut Tx<'_>, changes: Vec<Change>, outcomes: &mut Outcomes) -> Result<()> {
+        if changes.is_empty() {
+            return Ok(());
+        }
+        outcomes.extend(changes.iter().map(|one| (one.id, ItemOutcome::Changed(one.log_id))));
+        let entries: Vec<NewEntry<'_>> = changes
+            .iter()
+            .map(|one| NewEntry {
+                id: one.log_id,
+                resource: one.id,
+                before: one.before.as_ref(),
+                after: one.after.as_ref(),
+                changes: one.changes.clone(),
+                versions: Versions::Next,
+                token: one.token.as_ref(),
+                history: History::None,
+                touched: Vec::new(),
+                dropped: Vec::new(),
+                truncated: one.truncated,
+                events: one.events.clone(),
+            })
+            .collect();
+        log_many::write(tx, &self.info, self.entity, &entries).await
+    }
+
+    /// The outer error is one of the whole transaction, the inner one that of the resource.
+    async fn intercept(
+        &self,
+        tx: &mut Tx<'_>,
+        hook: Hook,
+        id: Uuid,
+        before: Option<&Snapshot>,
+        after: Option<&Snapshot>,
+    ) -> Result<Result<()>> {
+        let attempt = Attempt {
+            hook,
+            command: self.info.id,
+            kind: self.info.kind,
+            id,
+            before,
+            after,
+        };
+        match interceptor::run(tx, &attempt).await {
+            Err(error @ (Error::Unavailable(_) | Error::Collision(_))) => Err(error),
+            judged => Ok(judged),
+        }
+    }
+
+    /// Each in a savepoint. All are locked first: the first entry locks the tenant's stream, behind which nothing may wait.
+    async fn one_by_one(&self, tx: &mut Tx<'_>) -> Result<Outcomes> {
+        let ids: BTreeSet<Uuid> = self.commands.keys().copied().collect();
+        let ids: Vec<Uuid> = ids.into_iter().collect();
+        self.entity.lock(tx, &ids).await?;
+        let mut outcomes = Outcomes::new();
+        for (id, command) in &self.commands {
+            let savepoint = tx.savepoint().await?;
+            let execution = Execution {
+                command: *command,
+                info: self.info,
+                entity: self.entity,
+            };
+            let outcome = match execution.run(tx, |_| Json(())).await {
+                Ok(done) if done.changed => {
+                    tx.release(savepoint).await?;
+                    ItemOutcome::Changed(done.log_id)
+                }
+                Ok(_) => {
+                    tx.roll_back_to(savepoint).await?;
+                    ItemOutcome::Unchanged
+                }
+                Err(error @ (Error::Unavailable(_) | Error::Collision(_))) => return Err(error),
+                Err(error) => {
+                    tx.roll_back_to(savepoint).await?;
+                    ItemOutcome::Failed(error)
+                }
+            };
+            outcomes.insert(*id, outcome);
+        }
+        Ok(outcomes)
+    }
+}
+
+/// Events by the resource that they are about.
+fn by_resource(events: Vec<Event>) -> HashMap<String, Vec<Event>> {
+    let mut by_resource: HashMap<String, Vec<Event>> = HashMap::new();
+    for event in events {
+        by_resource.entry(event.id.clone()).or_default().push(event);
+    }
+    by_resource
+}

@@ -1,0 +1,145 @@
+//! Writes the entries of one command on many resources, with their versions and events: one statement, whatever their number, after
+//! which nothing else is locked.
+
+use diesel::sql_query;
+use diesel::sql_types::{BigInt, Jsonb, Nullable, Text, Timestamptz, Uuid as SqlUuid};
+use diesel_async::RunQueryDsl;
+use serde_json::{Value, json};
+
+use super::CommandInfo;
+use super::entity::AnyEntity;
+use super::log::{self, History, NewEntry};
+use super::snapshot::Snapshot;
+use super::token::UndoToken;
+use crate::db::{Prepared, Tx};
+use crate::error::Result;
+
+const WRITE: &str = "\
+with fresh as materialized (
+    select * from jsonb_to_recordset($6) as f (
+        id uuid, resource_id text, organization_id uuid, parent_kind text, parent_id text, related text[], undo_secret text,
+        snapshot_before jsonb, snapshot_after jsonb, changes jsonb, changed_fields text[], context jsonb, number bigint)
+), known as (
+    select v.resource_id, v.version from audit_resource_versions v
+    where v.tenant_id = $1 and v.resource_kind = $2 and v.resource_id in (select resource_id from fresh)
+), moved as (
+    insert into audit_resource_versions as v
+        (tenant_id, id, resource_kind, resource_id, version, max_version, last_log_id, created_at, updated_at)
+    select $1, id, $2, resource_id, 1, 1, id, $3, $3 from fresh order by resource_id
+    on conflict (tenant_id, resource_kind, resource_id) do update set
+        version = v.max_version + 1, max_version = v.max_version + 1, last_log_id = excluded.last_log_id, updated_at = $3
+    returning resource_id, version
+), stream as (
+    insert into core_event_streams as s (tenant_id, id, name, last_seq, created_at, updated_at)
+    select $1, (select id from fresh order by number limit 1), 'log', $4, $3, $3
+    on conflict (tenant_id, name) do update set last_seq = s.last_seq + $4, updated_at = $3
+    returning last_seq - $4 as seq
+), entry as (
+    insert into audit_action_logs
+        (tenant_id, id, seq, organization_id, actor_kind, actor_id, actor_name, command_id, action_type, action_label, source,
+         resource_kind, resource_id, parent_resource_kind, parent_resource_id, related, execution_state,
+         version_before, version_after, undo_secret, undo_expires_at,
+         snapshot_before, snapshot_after, changes, context, changed_fields, request_id, created_at, updated_at)
+    select $1, f.id, stream.seq + f.number, f.organization_id, $8, $9, $10, $11, $12, $13, $14,
+         $2, f.resource_id, f.parent_kind, f.parent_id, f.related, 'done',
+         coalesce(known.version, 0), moved.version, decode(f.undo_secret, 'hex'), $5,
+         f.snapshot_before, f.snapshot_after, f.changes, f.context, f.changed_fields, $15, $3, $3
+    from stream, fresh f join moved using (resource_id) left join known using (resource_id)
+), linked as (
+    insert into audit_action_links (tenant_id, id, resource_kind, resource_id, log_id)
+    select distinct $1, (substr(f.id::text, 1, 14) || '7' || substr(md5(f.id::text || r)::uuid::text, 16))::uuid,
+        split_part(r, ':', 1), substr(r, strpos(r, ':') + 1), f.id
+    from fresh f, unnest(f.related) as r
+), announced as (
+    insert into core_outbox_events
+        (tenant_id, id, seq, organization_id, name, payload, browser, feature, audience_id, log_id, request_id, occurred_at,
+         created_at, updated_at)
+    select $1, e.id, stream.seq + e.number, e.organization, e.name, e.payload, e.browser, e.feature, e.audience, e.log_id, $15,
+        $3, $3, $3
+    from stream, jsonb_to_recordset($7) as e (
+        id uuid, name text, payload jsonb, organization uuid, browser boolean, feature text, audience uuid, log_id uuid, number bigint)
+)
+select seq from stream";
+
+/// Writes the entries, each of another resource of the command's kind and none without changes.
+pub(super) async fn write(
+    tx: &mut Tx<'_>,
+    command: &CommandInfo,
+    entity: &dyn AnyEntity,
+    entries: &[NewEntry<'_>],
+) -> Result<()> {
+    let (mut number, mut rows, mut announced) = (0_i64, Vec::with_capacity(entries.len()), Vec::new());
+    for entry in entries {
+        number += 1;
+        rows.push(row(tx, command, entity, entry, number));
+        let shown = entry.after.or(entry.before);
+        let events = log::events(tx, command, entity, entry, shown.and_then(Snapshot::organization));
+        for (index, id) in events.ids.iter().enumerate() {
+            number += 1;
+            announced.push(json!({
+                "id": id,
+                "name": events.names[index],
+                "payload": events.payloads[index],
+                "organization": events.organizations[index],
+                "browser": events.browsers[index],
+                "feature": events.features[index],
+                "audience": events.audiences[index],
+                "log_id": entry.id,
+                "number": number,
+            }));
+        }
+    }
+    let context = tx.context();
+    let identity = context.identity();
+    let (tenant, now, tokens_end) = (tx.tenant(), tx.now(), log::tokens_end(tx));
+    let statement = sql_query(WRITE)
+        .bind::<SqlUuid, _>(tenant)
+        .bind::<Text, _>(command.kind)
+        .bind::<Timestamptz, _>(now)
+        .bind::<BigInt, _>(number)
+        .bind::<Nullable<Timestamptz>, _>(tokens_end)
+        .bind::<Jsonb, _>(Value::Array(rows))
+        .bind::<Jsonb, _>(Value::Array(announced))
+        .bind::<Text, _>(identity.kind.as_str())
+        .bind::<Nullable<SqlUuid>, _>(identity.id)
+        .bind::<Nullable<Text>, _>(identity.name.as_deref())
+        .bind::<Text, _>(command.id)
+        .bind::<Text, _>(command.class.as_str())
+        .bind::<Text, _>(command.label)
+        .bind::<Text, _>(log::source(context, History::None))
+        .bind::<Text, _>(&context.call().request_id);
+    Prepared(statement).execute(tx.conn()).await?;
+    Ok(())
+}
+
+fn row(tx: &Tx<'_>, command: &CommandInfo, entity: &dyn AnyEntity, entry: &NewEntry<'_>, number: i64) -> Value {
+    let shown = entry.after.or(entry.before);
+    let parent = shown.and_then(|snapshot| entity.parent(snapshot));
+    json!({
+        "id": entry.id,
+        "resource_id": entry.resource.to_string(),
+        "organization_id": shown.and_then(Snapshot::organization),
+        "parent_kind": parent.as_ref().map(|parent| parent.kind),
+        "parent_id": parent.as_ref().map(|parent| parent.id.to_string()),
+        "related": log::related(tx.context(), entity, entry),
+        "undo_secret": entry.token.map(UndoToken::secret).map(hex),
+        "snapshot_before": entry.before.map(Snapshot::to_value),
+        "snapshot_after": entry.after.map(Snapshot::to_value),
+        "changes": (!entry.changes.is_empty()).then(|| json!(entry.changes)),
+        "changed_fields": entry.changes.keys().collect::<Vec<_>>(),
+        "context": log::entry_context(tx.context(), command, entry),
+        "number": number,
+    })
+}
+
+fn hex(bytes: &[u8]) -> String {
+    use std::fmt::Write;
+
+    bytes
+        .iter()
+        .fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
+            // Writing to a string can't fail.
+            let _written = write!(text, "{byte:02x}");
+            text
+        })
+}

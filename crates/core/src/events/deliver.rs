@@ -1,0 +1,217 @@
+//! One delivery: the events behind a cursor, what the subscriber does with them, and the cursor's move, in one transaction.
+
+use std::panic::AssertUnwindSafe;
+use std::time::Duration;
+
+use diesel::sql_types::{BigInt, Integer, Nullable, Text, Timestamptz, Uuid as SqlUuid};
+use diesel::{OptionalExtension, QueryableByName, sql_query};
+use diesel_async::{AsyncPgConnection, RunQueryDsl, SimpleAsyncConnection};
+use futures_util::FutureExt;
+use tokio::time::{Instant, timeout};
+
+use super::claim::Claimed;
+use super::{StoredEvent, Subscriber, dead_letters, stored};
+use crate::context::Call;
+use crate::error::{Error, Result};
+use crate::platform::Runtime;
+use crate::scope::Scope;
+use crate::time::Timestamp;
+
+/// Attempts before an event is put aside.
+pub(super) const MAX_ATTEMPTS: i32 = 12;
+const BATCH: usize = 100;
+/// No further event is begun after this long, so that the lease outlives the delivery.
+const TURN: Duration = Duration::from_secs(5);
+const LONGEST_HANDLER: Duration = Duration::from_secs(20);
+const LONGEST_WAIT: time::Duration = time::Duration::minutes(15);
+
+/// How far a delivery came.
+struct Reached {
+    seq: i64,
+    /// Events that the subscriber took.
+    taken: usize,
+    failure: Option<(StoredEvent, Error)>,
+}
+
+/// Delivers what waits behind the cursor. After a failed attempt it is one event at a time, so that the attempts that are counted belong
+/// to the event that comes first.
+pub(super) async fn deliver(runtime: &Runtime, subscriber: &Subscriber, cursor: &Claimed) -> Result<()> {
+    let call = Call::internal(runtime);
+    let tenant = cursor.tenant_id;
+    let mut transaction = runtime.database.transaction(&Scope::tenant(tenant)).await?;
+    let connection = transaction.connection();
+    fence(connection, cursor).await?;
+    let last = stored::extent(connection, tenant).await?.last;
+    let limit = i64::try_from(BATCH).unwrap_or(i64::MAX);
+    let events = stored::between(connection, tenant, cursor.last_seq, last, limit).await?;
+    let reached = take(connection, &call, subscriber, cursor, &events, last).await?;
+    settle(connection, &call, cursor, reached).await?;
+    transaction.commit().await
+}
+
+async fn take(
+    connection: &mut AsyncPgConnection,
+    call: &Call,
+    subscriber: &Subscriber,
+    cursor: &Claimed,
+    events: &[StoredEvent],
+    last: i64,
+) -> Result<Reached> {
+    let started = Instant::now();
+    let at_once = if cursor.attempt > 1 { 1 } else { BATCH };
+    let mut reached = Reached {
+        seq: cursor.last_seq,
+        taken: 0,
+        failure: None,
+    };
+    for event in events {
+        if subscriber.wants(&event.name) {
+            if reached.taken == at_once || started.elapsed() >= TURN {
+                return Ok(reached);
+            }
+            connection.batch_execute("savepoint event").await?;
+            if let Err(error) = handle(connection, call, subscriber, cursor, event).await {
+                connection.batch_execute("rollback to savepoint event").await?;
+                reached.failure = Some((event.clone(), error));
+                return Ok(reached);
+            }
+            connection.batch_execute("release savepoint event").await?;
+            reached.taken += 1;
+        }
+        reached.seq = event.seq;
+    }
+    if events.len() < BATCH {
+        reached.seq = last;
+    }
+    Ok(reached)
+}
+
+async fn handle(
+    connection: &mut AsyncPgConnection,
+    call: &Call,
+    subscriber: &Subscriber,
+    cursor: &Claimed,
+    event: &StoredEvent,
+) -> Result<()> {
+    if cursor.attempt > MAX_ATTEMPTS {
+        // Every attempt took the process or the connection with it, so none could say that it failed.
+        let error = cursor.last_error.clone();
+        return Err(Error::internal(
+            error.unwrap_or_else(|| "no attempt came to its end".to_owned()),
+        ));
+    }
+    let work = AssertUnwindSafe((subscriber.handler)(connection, call, event)).catch_unwind();
+    match timeout(LONGEST_HANDLER, work).await {
+        Ok(Ok(outcome)) => outcome,
+        Ok(Err(_panic)) => Err(Error::internal("the subscriber panicked")),
+        Err(_elapsed) => Err(Error::internal("the subscriber took too long")),
+    }
+}
+
+/// Moves the cursor, and says what becomes of an event that failed.
+async fn settle(connection: &mut AsyncPgConnection, call: &Call, cursor: &Claimed, reached: Reached) -> Result<()> {
+    let Some((event, error)) = reached.failure else {
+        return advance(connection, cursor, reached.seq, 0, call.now, call.now, None).await;
+    };
+    let attempts = if reached.taken > 0 { 1 } else { cursor.attempt };
+    let text = error.to_string();
+    tracing::warn!(subscriber = cursor.subscriber, event.id = %event.id, event.name, attempt = attempts, %error,
+        "a subscriber failed");
+    if attempts >= MAX_ATTEMPTS {
+        let attempts = attempts.min(MAX_ATTEMPTS);
+        dead_letters::put(connection, call, &cursor.subscriber, &event, attempts, &text).await?;
+        return advance(connection, cursor, event.seq, 0, call.now, call.now, None).await;
+    }
+    let [random] = call.platform().ids().random::<1>();
+    let next = call.now.after(pause(attempts, random));
+    advance(connection, cursor, reached.seq, attempts, next, call.now, Some(&text)).await
+}
+
+async fn advance(
+    connection: &mut AsyncPgConnection,
+    cursor: &Claimed,
+    seq: i64,
+    attempt: i32,
+    next: Timestamp,
+    now: Timestamp,
+    error: Option<&str>,
+) -> Result<()> {
+    sql_query(
+        "update core_event_cursors set last_seq = $4, attempt = $5, next_at = $6, updated_at = $7, last_error = left($8, 2000), \
+             lease_owner = null, lease_until = null \
+         where tenant_id = $1 and id = $2 and lease_owner = $3",
+    )
+    .bind::<SqlUuid, _>(cursor.tenant_id)
+    .bind::<SqlUuid, _>(cursor.id)
+    .bind::<SqlUuid, _>(cursor.lease_owner)
+    .bind::<BigInt, _>(seq)
+    .bind::<Integer, _>(attempt)
+    .bind::<Timestamptz, _>(next)
+    .bind::<Timestamptz, _>(now)
+    .bind::<Nullable<Text>, _>(error)
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+/// The delivery itself failed, and nothing of it is there: it is repeated later.
+pub(super) async fn postpone(runtime: &Runtime, cursor: &Claimed, error: &Error) -> Result<()> {
+    let now = runtime.platform.clock().now();
+    let [random] = runtime.platform.ids().random::<1>();
+    let next = now.after(pause(cursor.attempt, random));
+    let mut connection = runtime.database.queue().await?;
+    let text = error.to_string();
+    advance(
+        &mut connection,
+        cursor,
+        cursor.last_seq,
+        cursor.attempt,
+        next,
+        now,
+        Some(&text),
+    )
+    .await
+}
+
+/// 1 s, doubled with every attempt, 15 minutes at most; a fifth more or less, so that what failed together does not come back together.
+fn pause(attempt: i32, random: u8) -> time::Duration {
+    let doubled = 1_i32 << (attempt.max(1) - 1).min(20);
+    time::Duration::seconds(i64::from(doubled)).min(LONGEST_WAIT) * (800 + i32::from(random) * 400 / 255) / 1000
+}
+
+#[derive(QueryableByName)]
+struct Held {
+    #[diesel(sql_type = Integer)]
+    #[expect(dead_code, reason = "the row is what counts")]
+    held: i32,
+}
+
+/// Locks the cursor, or refuses when another relay holds it.
+async fn fence(connection: &mut AsyncPgConnection, cursor: &Claimed) -> Result<()> {
+    let held: Option<Held> = sql_query(
+        "select 1 as held from core_event_cursors where tenant_id = $1 and id = $2 and lease_owner = $3 for update",
+    )
+    .bind::<SqlUuid, _>(cursor.tenant_id)
+    .bind::<SqlUuid, _>(cursor.id)
+    .bind::<SqlUuid, _>(cursor.lease_owner)
+    .get_result(connection)
+    .await
+    .optional()?;
+    match held {
+        Some(_) => Ok(()),
+        None => Err(Error::internal("another relay holds the cursor")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_double_up_to_a_quarter_of_an_hour() {
+        let middle = |attempt| pause(attempt, 127).whole_milliseconds();
+        assert_eq!((middle(1), middle(2), middle(5)), (999, 1998, 15984));
+        assert_eq!(pause(11, 255), time::Duration::minutes(18));
+        assert_eq!(pause(12, 0), time::Duration::minutes(12));
+    }
+}

@@ -1,0 +1,145 @@
+//! What commands announce. Events are rows of the outbox, written in the command's transaction. From there a relay on every node takes
+//! them to the subscribers, in the order of the commits: each subscriber has a cursor of its own in each tenant, and its effects in the
+//! database are one transaction with the cursor's move.
+
+mod bell;
+mod claim;
+pub mod dead_letters;
+mod deliver;
+mod event;
+mod nodes;
+mod relay;
+mod retention;
+mod stored;
+mod subscriber;
+
+use diesel::sql_query;
+use diesel::sql_types::{Array, BigInt, Bool, Jsonb, Nullable, Text, Timestamptz, Uuid as SqlUuid};
+use diesel_async::{AsyncPgConnection, RunQueryDsl};
+use uuid::Uuid;
+
+use crate::context::Call;
+use crate::error::Result;
+
+pub use bell::{EventBell, Listening};
+pub use claim::introduce_subscribers;
+pub use event::Event;
+pub(crate) use event::EventRows;
+pub use nodes::wake_each_other;
+pub use relay::{Relay, relay};
+pub use retention::forget;
+pub use stored::{Extent, StoredEvent, between, extent};
+pub(crate) use subscriber::Subscribers;
+pub use subscriber::{Handler, Subscriber};
+
+/// Writes events of bookkeeping that is no command (a session started) into the outbox, in the caller's transaction. The tenant's
+/// stream stays locked until its end, so this comes last: the commit is expected at once, and whoever waits for events is woken now.
+///
+/// # Errors
+/// When the database can't be reached.
+pub async fn announce(
+    connection: &mut AsyncPgConnection,
+    call: &Call,
+    tenant: Uuid,
+    organization: Option<Uuid>,
+    events: &[Event],
+) -> Result<()> {
+    let ids = call.platform().ids();
+    let mut rows = EventRows::default();
+    for event in events {
+        rows.push(ids.at(call.now), event, tenant, organization);
+    }
+    sql_query(
+        "with stream as (
+            insert into core_event_streams as s (tenant_id, id, name, last_seq, created_at, updated_at)
+            values ($1, $2, 'log', $3, $4, $4)
+            on conflict (tenant_id, name) do update set last_seq = s.last_seq + $3, updated_at = $4
+            returning last_seq - $3 as seq
+        )
+        insert into core_outbox_events
+            (tenant_id, id, seq, organization_id, name, payload, browser, feature, audience_id, request_id, occurred_at,
+             created_at, updated_at)
+        select $1, e.id, stream.seq + e.number, e.organization, e.name, e.payload, e.browser, e.feature, e.audience, $5, $4, $4, $4
+        from stream, unnest($6, $7, $8, $9, $10, $11, $12) with ordinality
+            as e (id, name, payload, organization, browser, feature, audience, number)",
+    )
+    .bind::<SqlUuid, _>(tenant)
+    .bind::<SqlUuid, _>(ids.at(call.now))
+    .bind::<BigInt, _>(i64::try_from(events.len()).unwrap_or(0))
+    .bind::<Timestamptz, _>(call.now)
+    .bind::<Text, _>(&call.request_id)
+    .bind::<Array<SqlUuid>, _>(rows.ids)
+    .bind::<Array<Text>, _>(rows.names)
+    .bind::<Array<Jsonb>, _>(rows.payloads)
+    .bind::<Array<Nullable<SqlUuid>>, _>(rows.organizations)
+    .bind::<Array<Bool>, _>(rows.browsers)
+    .bind::<Array<Nullable<Text>>, _>(rows.features)
+    .bind::<Array<Nullable<SqlUuid>>, _>(rows.audiences)
+    .execute(connection)
+    .await?;
+    call.platform().event_bell().ring();
+    Ok(())
+}
+
+/// An event of a tenant, for [`announce_each`].
+#[derive(Debug, Clone)]
+pub struct Announcement {
+    /// The tenant; no other announcement of the same call has it.
+    pub tenant: Uuid,
+    /// The organization that it is about.
+    pub organization: Option<Uuid>,
+    /// The event; without one the stream is touched all the same, so that nobody can tell by the work whether there was something to say.
+    pub event: Option<Event>,
+}
+
+/// Writes at most one event for each of several tenants: one statement, whatever their number. The connection reaches all tenants.
+///
+/// # Errors
+/// When the database can't be reached.
+pub async fn announce_each(
+    connection: &mut AsyncPgConnection,
+    call: &Call,
+    announcements: &[Announcement],
+) -> Result<()> {
+    let ids = call.platform().ids();
+    let mut rows = EventRows::default();
+    for one in announcements {
+        match &one.event {
+            Some(event) => rows.push(ids.at(call.now), event, one.tenant, one.organization),
+            None => rows.push_nothing(ids.at(call.now)),
+        }
+    }
+    sql_query(
+        "with wanted as (
+            select * from unnest($1, $2, $3, $4, $5, $6, $7, $10, $11, $12)
+                as w (tenant_id, stream_id, event_id, organization_id, name, payload, events, browser, feature, audience)
+        ), stream as (
+            insert into core_event_streams as s (tenant_id, id, name, last_seq, created_at, updated_at)
+            select tenant_id, stream_id, 'log', events, $8, $8 from wanted order by tenant_id
+            on conflict (tenant_id, name) do update set last_seq = s.last_seq + excluded.last_seq, updated_at = $8
+            returning tenant_id, last_seq
+        )
+        insert into core_outbox_events
+            (tenant_id, id, seq, organization_id, name, payload, browser, feature, audience_id, request_id, occurred_at,
+             created_at, updated_at)
+        select w.tenant_id, w.event_id, stream.last_seq, w.organization_id, w.name, w.payload, w.browser, w.feature, w.audience,
+            $9, $8, $8, $8
+        from wanted w join stream on stream.tenant_id = w.tenant_id where w.events = 1",
+    )
+    .bind::<Array<SqlUuid>, _>(announcements.iter().map(|one| one.tenant).collect::<Vec<_>>())
+    .bind::<Array<SqlUuid>, _>(announcements.iter().map(|_| ids.at(call.now)).collect::<Vec<_>>())
+    .bind::<Array<SqlUuid>, _>(rows.ids)
+    .bind::<Array<Nullable<SqlUuid>>, _>(rows.organizations)
+    .bind::<Array<Text>, _>(rows.names)
+    .bind::<Array<Jsonb>, _>(rows.payloads)
+    .bind::<Array<BigInt>, _>(announcements.iter().map(|one| i64::from(one.event.is_some())).collect::<Vec<_>>())
+    .bind::<Timestamptz, _>(call.now)
+    .bind::<Text, _>(&call.request_id)
+    .bind::<Array<Bool>, _>(rows.browsers)
+    .bind::<Array<Nullable<Text>>, _>(rows.features)
+    .bind::<Array<Nullable<SqlUuid>>, _>(rows.audiences)
+    .execute(connection)
+    .await?;
+    call.platform().event_bell().ring();
+    Ok(())
+}

@@ -1,0 +1,134 @@
+//! The relay of a node: takes events from the outbox to the subscribers.
+
+use std::panic::AssertUnwindSafe;
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use futures_util::future::join_all;
+use tokio::time::{sleep, timeout};
+
+use super::claim::{self, Claimed};
+use super::deliver;
+use crate::error::{Error, Result};
+use crate::jobs::Stop;
+use crate::platform::Runtime;
+use crate::time::Timestamp;
+
+/// Deliveries that a node has under way at once.
+const SLOTS: usize = 2;
+/// Wait between looks at the cursors when nobody rings: other nodes announce things too.
+const POLL: Duration = Duration::from_secs(1);
+/// Commits of this long are looked at together.
+const GATHER: Duration = Duration::from_millis(20);
+const LONGEST_PAUSE: Duration = Duration::from_secs(10);
+/// A little less than the lease.
+const LONGEST_DELIVERY: Duration = Duration::from_secs(28);
+/// How often all tenants are looked at for one without cursors, in place of the recent ones.
+const ALL_TENANTS: time::Duration = time::Duration::minutes(10);
+/// Longer than any transaction that makes a tenant.
+const RECENT: time::Duration = time::Duration::hours(1);
+
+/// Delivers events until the signal. It outlives errors, panics of subscribers, and the database's absence.
+pub async fn relay(runtime: Runtime, mut stop: Stop) {
+    if runtime.platform.registry().subscribers().is_empty() {
+        return;
+    }
+    while let Err(error) = claim::introduce_subscribers(&runtime).await {
+        tracing::debug!(%error, "new subscribers can't be introduced yet");
+        tokio::select! {
+            () = sleep(POLL) => {}
+            () = stop.set() => return,
+        }
+    }
+    join_all((0..SLOTS).map(|_| slot(Relay::new(runtime.clone()), stop.clone()))).await;
+}
+
+async fn slot(mut relay: Relay, mut stop: Stop) {
+    let mut bell = relay.runtime.platform.event_bell().listen();
+    let mut pause = POLL;
+    while !stop.is_set() {
+        match relay.run_one().await {
+            Ok(true) => {
+                pause = POLL;
+                continue;
+            }
+            Ok(false) => pause = POLL,
+            Err(error) => {
+                tracing::debug!(%error, "the outbox can't be read");
+                pause = (pause * 2).min(LONGEST_PAUSE);
+            }
+        }
+        tokio::select! {
+            () = sleep(pause) => {}
+            () = bell.heard() => sleep(GATHER).await,
+            () = stop.set() => {}
+        }
+    }
+}
+
+/// Delivers to one cursor at a time.
+#[derive(Debug)]
+pub struct Relay {
+    runtime: Runtime,
+    met: Option<Timestamp>,
+    met_all: Option<Timestamp>,
+}
+
+impl Relay {
+    /// A relay of this platform and database.
+    #[must_use]
+    pub fn new(runtime: Runtime) -> Self {
+        Self {
+            runtime,
+            met: None,
+            met_all: None,
+        }
+    }
+
+    /// Claims one cursor and delivers what waits behind it; false when none could be claimed. A subscriber that fails is not an error here.
+    ///
+    /// # Errors
+    /// When the cursors can't be reached.
+    pub async fn run_one(&mut self) -> Result<bool> {
+        if self.runtime.platform.registry().subscribers().is_empty() {
+            return Ok(false);
+        }
+        let now = self.runtime.platform.clock().now();
+        if self.met.is_none_or(|met| met.after(time::Duration::seconds(1)) <= now) {
+            self.meet_tenants(now).await?;
+        }
+        let mut claimed = claim::claim(&self.runtime, now).await?;
+        if claimed.is_none() && self.meet_tenants(now).await? > 0 {
+            claimed = claim::claim(&self.runtime, now).await?;
+        }
+        let Some(cursor) = claimed else { return Ok(false) };
+        if let Err(error) = self.deliver(&cursor).await {
+            tracing::warn!(subscriber = cursor.subscriber, tenant = %cursor.tenant_id, %error, "events could not be delivered");
+            deliver::postpone(&self.runtime, &cursor, &error).await?;
+        }
+        Ok(true)
+    }
+
+    async fn deliver(&self, cursor: &Claimed) -> Result<()> {
+        let Some(subscriber) = self.runtime.platform.registry().subscribers().find(&cursor.subscriber) else {
+            return Err(Error::internal("nobody knows this subscriber"));
+        };
+        let work = AssertUnwindSafe(deliver::deliver(&self.runtime, subscriber, cursor)).catch_unwind();
+        match timeout(LONGEST_DELIVERY, work).await {
+            Ok(Ok(outcome)) => outcome,
+            Ok(Err(_panic)) => Err(Error::internal("the delivery panicked")),
+            Err(_elapsed) => Err(Error::internal("the delivery took too long")),
+        }
+    }
+
+    async fn meet_tenants(&mut self, now: Timestamp) -> Result<usize> {
+        let all = self.met_all.is_none_or(|met| met.after(ALL_TENANTS) <= now);
+        let since = (!all).then(|| now.after(-RECENT));
+        let met = claim::meet_tenants(&self.runtime, now, since).await?;
+        self.met = Some(now);
+        if all {
+            self.met_all = Some(now);
+        }
+        Ok(met)
+    }
+}

@@ -1,0 +1,102 @@
+//! Events as they lie in the outbox.
+
+use diesel::sql_types::{BigInt, Bool, Jsonb, Nullable, Text, Timestamptz, Uuid as SqlUuid};
+use diesel::{OptionalExtension, QueryableByName, sql_query};
+use diesel_async::{AsyncPgConnection, RunQueryDsl};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use uuid::Uuid;
+
+use crate::db::Prepared;
+use crate::error::Result;
+use crate::time::Timestamp;
+
+/// An event that was announced.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, QueryableByName)]
+pub struct StoredEvent {
+    /// Its tenant; the nil UUID for events of the platform.
+    #[diesel(sql_type = SqlUuid)]
+    pub tenant_id: Uuid,
+    /// Its id.
+    #[diesel(sql_type = SqlUuid)]
+    pub id: Uuid,
+    /// Its number in the tenant, in the order of the commits.
+    #[diesel(sql_type = BigInt)]
+    pub seq: i64,
+    /// The organization that it is about.
+    #[diesel(sql_type = Nullable<SqlUuid>)]
+    pub organization_id: Option<Uuid>,
+    /// Its name.
+    #[diesel(sql_type = Text)]
+    pub name: String,
+    /// What it says.
+    #[diesel(sql_type = Jsonb)]
+    pub payload: Value,
+    /// Whether the stream of `GET /events/stream` carries it.
+    #[diesel(sql_type = Bool)]
+    pub browser: bool,
+    /// What a reader of the stream must hold.
+    #[diesel(sql_type = Nullable<Text>)]
+    pub feature: Option<String>,
+    /// A principal whose streams carry it whatever it holds.
+    #[serde(default)]
+    #[diesel(sql_type = Nullable<SqlUuid>)]
+    pub audience_id: Option<Uuid>,
+    /// When it happened.
+    #[diesel(sql_type = Timestamptz)]
+    pub occurred_at: Timestamp,
+}
+
+/// The ends of a tenant's outbox.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, QueryableByName)]
+pub struct Extent {
+    /// The last number that was given to an entry or event.
+    #[diesel(sql_type = BigInt)]
+    pub last: i64,
+    /// Every event behind this number is kept.
+    #[diesel(sql_type = BigInt)]
+    pub removed: i64,
+}
+
+/// The ends of a tenant's outbox. Numbers are given under a lock that is held until the commit, so everything up to `last` is there.
+///
+/// # Errors
+/// When the database can't be reached.
+pub async fn extent(connection: &mut AsyncPgConnection, tenant: Uuid) -> Result<Extent> {
+    let found: Option<Extent> = Prepared(
+        sql_query(
+            "select coalesce(max(last_seq) filter (where name = 'log'), 0) as last,
+                coalesce(max(last_seq) filter (where name = 'removed'), 0) as removed
+             from core_event_streams where tenant_id = $1 and name in ('log', 'removed')",
+        )
+        .bind::<SqlUuid, _>(tenant),
+    )
+    .get_result(connection)
+    .await
+    .optional()?;
+    Ok(found.unwrap_or(Extent { last: 0, removed: 0 }))
+}
+
+/// The first events of a tenant behind one number and up to another, at most `limit`.
+///
+/// # Errors
+/// When the database can't be reached.
+pub async fn between(
+    connection: &mut AsyncPgConnection,
+    tenant: Uuid,
+    behind: i64,
+    up_to: i64,
+    limit: i64,
+) -> Result<Vec<StoredEvent>> {
+    let statement = sql_query(
+        "select tenant_id, id, seq, organization_id, name, payload, browser, feature, audience_id, occurred_at
+         from core_outbox_events
+         where tenant_id = $1 and seq > $2 and seq <= $3
+         order by seq limit $4",
+    )
+    .bind::<SqlUuid, _>(tenant)
+    .bind::<BigInt, _>(behind)
+    .bind::<BigInt, _>(up_to)
+    .bind::<BigInt, _>(limit);
+    Ok(Prepared(statement).get_results(connection).await?)
+}

@@ -1,0 +1,62 @@
+//! Who wants to hear of events.
+
+use std::collections::BTreeMap;
+
+use diesel_async::AsyncPgConnection;
+use futures_util::future::BoxFuture;
+
+use super::StoredEvent;
+use crate::acl::matches;
+use crate::context::Call;
+use crate::error::Result;
+
+/// Reacts to an event, inside the transaction that moves the cursor: what it writes on the connection is there exactly once. The
+/// connection reaches the event's tenant alone. What happens outside of the database (mail, HTTP) is enqueued as a job with the
+/// event's id as its `dedupe_key`.
+pub type Handler = for<'a> fn(&'a mut AsyncPgConnection, &'a Call, &'a StoredEvent) -> BoxFuture<'a, Result<()>>;
+
+/// Somebody who is told of events.
+#[derive(Debug, Clone, Copy)]
+pub struct Subscriber {
+    /// Its name, `<module>.<what it does>`. The cursors in the database bear it, so it never changes.
+    pub id: &'static str,
+    /// Names of events: exact, `prefix.*` or `*`.
+    pub patterns: &'static [&'static str],
+    /// What it does.
+    pub handler: Handler,
+    /// Whether a subscriber that is new starts with the oldest event that is kept, and not with the next one.
+    pub replay: bool,
+}
+
+impl Subscriber {
+    pub(super) fn wants(&self, name: &str) -> bool {
+        self.patterns.iter().any(|pattern| matches(pattern, name))
+    }
+}
+
+/// The subscribers of the enabled modules.
+#[derive(Debug, Default)]
+pub(crate) struct Subscribers(BTreeMap<&'static str, Subscriber>);
+
+impl Subscribers {
+    /// Returns false when the name is taken.
+    pub(crate) fn add(&mut self, subscriber: Subscriber) -> bool {
+        self.0.insert(subscriber.id, subscriber).is_none()
+    }
+
+    pub(super) fn find(&self, id: &str) -> Option<&Subscriber> {
+        self.0.get(id)
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(super) fn names(&self) -> Vec<&'static str> {
+        self.0.keys().copied().collect()
+    }
+
+    pub(super) fn replays(&self) -> Vec<bool> {
+        self.0.values().map(|one| one.replay).collect()
+    }
+}

@@ -1,0 +1,59 @@
+//! What the checks of credential and selection look at, in a request that is being answered or one that is kept.
+
+use actix_web::HttpRequest;
+use actix_web::cookie::Cookie;
+use actix_web::http::Method;
+use actix_web::http::header::HeaderMap;
+
+/// Method, headers and cookies.
+pub(super) trait Head {
+    fn method(&self) -> &Method;
+    fn headers(&self) -> &HeaderMap;
+    fn cookie(&self, name: &str) -> Option<Cookie<'static>>;
+}
+
+impl Head for HttpRequest {
+    fn method(&self) -> &Method {
+        self.method()
+    }
+
+    fn headers(&self) -> &HeaderMap {
+        self.headers()
+    }
+
+    fn cookie(&self, name: &str) -> Option<Cookie<'static>> {
+        self.cookie(name)
+    }
+}
+
+/// A copy that outlives the request and may go to any thread.
+#[derive(Debug)]
+pub(super) struct KeptHead {
+    method: Method,
+    headers: HeaderMap,
+    cookies: Vec<Cookie<'static>>,
+}
+
+impl KeptHead {
+    pub(super) fn of(request: &HttpRequest) -> Self {
+        Self {
+            method: request.method().clone(),
+            headers: request.headers().clone(),
+            cookies: request.cookies().map(|cookies| cookies.clone()).unwrap_or_default(),
+        }
+    }
+}
+
+impl Head for KeptHead {
+    fn method(&self) -> &Method {
+        &self.method
+    }
+
+    fn headers(&self) -> &HeaderMap {
+        &self.headers
+    }
+
+    fn cookie(&self, name: &str) -> Option<Cookie<'static>> {
+        self.cookies.iter().find(|cookie| cookie.name() == name).cloned()
+    }
+}

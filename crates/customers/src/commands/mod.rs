@@ -1,0 +1,7 @@
+//! What can be changed.
+
+pub mod companies;
+pub mod deals;
+pub mod people;
+pub mod pipelines;
+pub mod stages;

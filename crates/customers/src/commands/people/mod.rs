@@ -1,0 +1,5 @@
+//! Commands on people.
+
+use backoffice_core::registry::Registry;
+
+pub(crate) fn register(_registry: &mut Registry) {}

@@ -1,0 +1,5 @@
+//! Endpoints of companies.
+
+use backoffice_core::http::Routes;
+
+pub(super) fn routes(_routes: &mut Routes) {}

@@ -1,0 +1,7 @@
+//! Reads, each in a scope.
+
+pub mod companies;
+pub mod deals;
+pub mod people;
+pub mod pipelines;
+pub mod stages;

@@ -1,0 +1,8 @@
+//! Tests of the customers over HTTP.
+
+mod companies;
+mod deals;
+mod people;
+mod pipelines;
+mod stages;
+mod world;

@@ -1,0 +1,99 @@
+//! The endpoint.
+
+use actix_web::HttpRequest;
+use actix_web::http::header::{CACHE_CONTROL, HeaderName, HeaderValue};
+use backoffice_core::events::extent;
+use backoffice_core::http::{Access, Query, Routes, Standing, Streamed};
+use backoffice_core::{Detail, Refusal, RequestContext, Result, Scope};
+use garde::Validate;
+use serde::Deserialize;
+use utoipa::IntoParams;
+
+use crate::live::{Live, Start};
+use crate::seats::Seats;
+
+const MOST_NAMES: usize = 50;
+
+pub(crate) fn routes(routes: &mut Routes) {
+    routes
+        .get("/events/stream", Access::Authenticated, stream_events)
+        .about("Events of the tenant as they happen, as server-sent events")
+        .refuses(&[400]);
+}
+
+#[derive(Debug, Deserialize, Validate, IntoParams)]
+struct Filter {
+    /// Names of events: a comma list of exact names, `prefix.*` or `*`.
+    #[garde(length(max = 4000))]
+    names: Option<String>,
+}
+
+async fn stream_events(
+    context: RequestContext,
+    standing: Standing,
+    request: HttpRequest,
+    Query(filter): Query<Filter>,
+) -> Result<Streamed> {
+    let tenant = context.tenant()?;
+    let names = filter.names.as_deref().map(patterns).transpose()?;
+    let seats = context.call().provided::<Seats>()?;
+    let extent = {
+        let mut connection = context.database().read(&Scope::tenant(tenant)).await?;
+        extent(&mut connection, tenant).await?
+    };
+    let known = request.headers().get("last-event-id");
+    let start = Start::of(known.map(|value| value.to_str().unwrap_or_default()), extent);
+    let identity = context.identity();
+    let seat = seats.take((identity.kind.as_str(), identity.id));
+    Ok(Streamed {
+        content_type: "text/event-stream",
+        headers: vec![
+            (CACHE_CONTROL, HeaderValue::from_static("no-store")),
+            // Proxies that collect answers would hold back what is meant for now.
+            (
+                HeaderName::from_static("x-accel-buffering"),
+                HeaderValue::from_static("no"),
+            ),
+        ],
+        pieces: Live::new(standing, seat, tenant, names, start).into_pieces(),
+    })
+}
+
+fn patterns(text: &str) -> Result<Vec<String>> {
+    let names: Vec<String> = text.split(',').map(|name| name.trim().to_owned()).collect();
+    if names.len() <= MOST_NAMES && names.iter().all(|name| is_pattern(name)) {
+        return Ok(names);
+    }
+    let detail = Detail::new(
+        "names",
+        "must be up to 50 names of events: exact ones, `prefix.*` or `*`",
+        "invalid_value",
+    );
+    Err(Refusal::invalid(vec![detail]).into())
+}
+
+fn is_pattern(name: &str) -> bool {
+    let is_name = |text: &str| {
+        let is_word = |word: &str| {
+            let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+            !word.is_empty() && word.bytes().all(fits)
+        };
+        text.split('.').all(is_word)
+    };
+    name == "*" || is_name(name.strip_suffix(".*").unwrap_or(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_are_names_prefixes_or_everything() {
+        for good in ["*", "auth.*", "auth.role.created", "audit_logs.*"] {
+            assert!(is_pattern(good), "{good}");
+        }
+        for bad in ["", "*.created", "auth.", "auth*", "a b", "auth.*.created", ".*"] {
+            assert!(!is_pattern(bad), "{bad}");
+        }
+    }
+}

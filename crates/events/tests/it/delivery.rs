@@ -1,0 +1,149 @@
+//! Delivery to subscribers inside the process.
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use backoffice_core::Call;
+use backoffice_core::events::{Relay, dead_letters};
+use backoffice_test_support::{Duration as Span, TestApp};
+use tokio::time::timeout;
+
+use crate::sample::{A, B, FAILS, HANGS, MODULE, announce_in, effects, happened, made};
+
+async fn app() -> TestApp {
+    TestApp::new(&[&MODULE]).await
+}
+
+#[actix_web::test]
+async fn every_event_of_every_tenant_arrives_once_and_only_where_it_is_wanted() {
+    let app = app().await;
+    for number in 0..150 {
+        announce_in(&app, A, None, made(number)).await;
+    }
+    announce_in(&app, B, None, made(1)).await;
+    announce_in(&app, A, None, happened("other.thing.made", 1)).await;
+
+    app.deliver_events().await;
+    app.deliver_events().await;
+
+    let all: Vec<(i64, i64)> = (1..=150).map(|seq| (seq, 1)).collect();
+    assert_eq!(effects(&app, A, "counter").await, all);
+    assert_eq!(effects(&app, A, "fragile").await, all);
+    assert_eq!(effects(&app, B, "counter").await, [(1, 1)]);
+    let behind = "select 1 as one from core_event_cursors c join core_event_streams s using (tenant_id) \
+                  where s.name = 'log' and c.last_seq <> s.last_seq";
+    assert!(app.rows(behind).await.is_empty());
+}
+
+#[actix_web::test]
+async fn job_1_a_relay_that_dies_before_its_commit_leaves_nothing_and_the_next_one_delivers_once() {
+    let app = app().await;
+    announce_in(&app, A, None, made(1)).await;
+    announce_in(&app, A, None, made(2).with("hangs", true)).await;
+    HANGS.store(true, Ordering::SeqCst);
+    let mut relay = Relay::new(app.runtime().clone());
+    for _ in 0..3 {
+        // The other subscribers' deliveries end. The hanging one is dropped in the middle, with its effect written.
+        let _died = timeout(Duration::from_secs(2), relay.run_one()).await;
+    }
+    HANGS.store(false, Ordering::SeqCst);
+
+    assert_eq!(effects(&app, A, "fragile").await, []);
+    app.deliver_events().await;
+    assert_eq!(effects(&app, A, "fragile").await, [], "the lease still holds");
+
+    app.advance(Span::seconds(31));
+    app.deliver_events().await;
+
+    assert_eq!(effects(&app, A, "fragile").await, [(1, 1), (2, 1)]);
+    assert_eq!(effects(&app, A, "counter").await, [(1, 1), (2, 1)]);
+    assert_eq!(effects(&app, A, "witness").await, [(1, 1), (2, 1)]);
+}
+
+#[actix_web::test]
+async fn job_2_a_subscriber_that_fails_delays_only_itself_until_the_event_is_put_aside() {
+    let app = app().await;
+    FAILS.store(true, Ordering::SeqCst);
+    announce_in(&app, A, None, made(1)).await;
+    announce_in(&app, A, None, made(2).with("fails", true)).await;
+    announce_in(&app, A, None, made(3)).await;
+    announce_in(&app, B, None, made(4)).await;
+
+    app.deliver_events().await;
+
+    for other in ["counter", "witness"] {
+        assert_eq!(effects(&app, A, other).await, [(1, 1), (2, 1), (3, 1)]);
+    }
+    assert_eq!(effects(&app, B, "fragile").await, [(1, 1)]);
+    assert_eq!(effects(&app, A, "fragile").await, [(1, 1)], "what came before stays");
+
+    for attempt in 2..=12 {
+        assert!(letters(&app).await.is_empty(), "before attempt {attempt}");
+        assert_eq!(app.deliver_events().await, 0, "it waits before attempt {attempt}");
+        app.advance(Span::minutes(18));
+        app.deliver_events().await;
+    }
+
+    assert_eq!(effects(&app, A, "fragile").await, [(1, 1), (3, 1)]);
+    for other in ["counter", "witness"] {
+        assert_eq!(effects(&app, A, other).await, [(1, 1), (2, 1), (3, 1)]);
+    }
+    let letters = letters(&app).await;
+    assert_eq!((letters.len(), letters[0].attempts), (1, 12));
+    assert!(letters[0].error.contains("it does not fit"), "{}", letters[0].error);
+
+    let call = Call::internal(app.runtime());
+    dead_letters::retry(&call, &letters[0])
+        .await
+        .expect_err("it still fails");
+    assert_eq!(effects(&app, A, "fragile").await, [(1, 1), (3, 1)]);
+    FAILS.store(false, Ordering::SeqCst);
+    dead_letters::retry(&call, &letters[0]).await.expect("delivered");
+    assert_eq!(effects(&app, A, "fragile").await, [(1, 1), (2, 1), (3, 1)]);
+    dead_letters::retry(&call, &letters[0])
+        .await
+        .expect_err("it was delivered");
+    assert_eq!(effects(&app, A, "fragile").await, [(1, 1), (2, 1), (3, 1)]);
+}
+
+async fn letters(app: &TestApp) -> Vec<dead_letters::DeadLetter> {
+    let call = Call::internal(app.runtime());
+    dead_letters::list(&call, false).await.expect("the letters")
+}
+
+#[actix_web::test]
+async fn two_nodes_share_the_work_without_doing_it_twice() {
+    let app = app().await;
+    let other = app.second_node().await;
+    let tenants: Vec<_> = (100..110).map(uuid::Uuid::from_u128).collect();
+    for number in 0..20 {
+        for tenant in &tenants {
+            announce_in(&app, *tenant, None, made(number)).await;
+        }
+    }
+
+    let (here, there) = tokio::join!(app.deliver_events(), other.deliver_events());
+
+    assert!(here > 0 && there > 0, "{here} and {there}");
+    let all: Vec<(i64, i64)> = (1..=20).map(|seq| (seq, 1)).collect();
+    for tenant in tenants {
+        assert_eq!(effects(&app, tenant, "counter").await, all);
+        assert_eq!(effects(&app, tenant, "fragile").await, all);
+    }
+}
+
+#[actix_web::test]
+async fn a_subscriber_that_is_new_begins_with_the_next_event_or_with_the_oldest_one() {
+    let app = app().await;
+    announce_in(&app, A, None, made(1)).await;
+    app.sql("delete from core_event_cursors where subscriber in ('sample.counter', 'sample.witness')")
+        .await;
+
+    let later = app.second_node().await;
+    announce_in(&app, A, None, made(2)).await;
+    later.deliver_events().await;
+
+    assert_eq!(effects(&app, A, "counter").await, [(2, 1)]);
+    assert_eq!(effects(&app, A, "witness").await, [(1, 1), (2, 1)]);
+    assert_eq!(effects(&app, A, "fragile").await, [(1, 1), (2, 1)]);
+}

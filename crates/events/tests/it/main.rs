@@ -1,0 +1,7 @@
+//! Events on their way to subscribers and browsers.
+
+mod crash;
+mod delivery;
+mod retention;
+mod sample;
+mod stream;

@@ -1,0 +1,246 @@
+//! A module that announces and hears, and callers whose rights the test changes.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+
+use backoffice_core::acl::Rights;
+use backoffice_core::config::ConfigError;
+use backoffice_core::events::{Event, StoredEvent, Subscriber, announce};
+use backoffice_core::identity::{ActorKind, Authenticator, Credential, Identity};
+use backoffice_core::registry::{Registry, Startup};
+use backoffice_core::{Call, Error, Feature, Module, Result, Runtime, Scope, Timestamp};
+use backoffice_test_support::TestApp;
+use diesel::sql_query;
+use diesel::sql_types::{BigInt, Timestamptz, Uuid as SqlUuid};
+use diesel_async::{AsyncPgConnection, RunQueryDsl};
+use futures_util::future::BoxFuture;
+use uuid::Uuid;
+
+pub(crate) const A: Uuid = Uuid::from_u128(0xa);
+pub(crate) const B: Uuid = Uuid::from_u128(0xb);
+
+pub(crate) const THINGS: Feature = Feature::new("sample.thing.view", "See things");
+pub(crate) const SECRETS: Feature = Feature::new("sample.secret.view", "See secrets");
+
+/// Fails, and shows by it that nobody else waits.
+pub(crate) static FAILS: AtomicBool = AtomicBool::new(false);
+/// Never comes back, as a process that dies.
+pub(crate) static HANGS: AtomicBool = AtomicBool::new(false);
+
+pub(crate) static MODULE: Module = Module {
+    name: "sample",
+    title: "Sample",
+    features: &[THINGS, SECRETS],
+    register,
+    start,
+    ..Module::EMPTY
+};
+
+fn register(registry: &mut Registry) {
+    registry
+        .subscribe(Subscriber {
+            id: "sample.counter",
+            patterns: &["sample.*"],
+            handler: |connection, call, event| Box::pin(counter(connection, call, event)),
+            replay: false,
+        })
+        .subscribe(Subscriber {
+            id: "sample.fragile",
+            patterns: &["sample.thing.made"],
+            handler: |connection, call, event| Box::pin(fragile(connection, call, event)),
+            replay: false,
+        })
+        .subscribe(Subscriber {
+            id: "sample.witness",
+            patterns: &["*"],
+            handler: |connection, call, event| Box::pin(write(connection, call, event, "witness")),
+            replay: true,
+        });
+}
+
+/// Effects of a subscriber: a stream whose name tells who and what, and whose number tells how often.
+async fn write(connection: &mut AsyncPgConnection, call: &Call, event: &StoredEvent, who: &str) -> Result<()> {
+    sql_query(format!(
+        "insert into core_event_streams as s (tenant_id, id, name, last_seq, created_at, updated_at)
+         values ($1, $2, '{who}:' || lpad($3::text, 6, '0'), 1, $4, $4)
+         on conflict (tenant_id, name) do update set last_seq = s.last_seq + 1"
+    ))
+    .bind::<SqlUuid, _>(event.tenant_id)
+    .bind::<SqlUuid, _>(call.platform().ids().at(call.now))
+    .bind::<BigInt, _>(event.seq)
+    .bind::<Timestamptz, _>(call.now)
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+/// Refuses what comes after something later.
+async fn counter(connection: &mut AsyncPgConnection, call: &Call, event: &StoredEvent) -> Result<()> {
+    let moved = sql_query(
+        "insert into core_event_streams as s (tenant_id, id, name, last_seq, created_at, updated_at)
+         values ($1, $2, 'latest', $3, $4, $4)
+         on conflict (tenant_id, name) do update set last_seq = $3 where s.last_seq < $3",
+    )
+    .bind::<SqlUuid, _>(event.tenant_id)
+    .bind::<SqlUuid, _>(call.platform().ids().at(call.now))
+    .bind::<BigInt, _>(event.seq)
+    .bind::<Timestamptz, _>(call.now)
+    .execute(connection)
+    .await?;
+    if moved == 0 {
+        return Err(Error::internal("it comes too late"));
+    }
+    write(connection, call, event, "counter").await
+}
+
+async fn fragile(connection: &mut AsyncPgConnection, call: &Call, event: &StoredEvent) -> Result<()> {
+    write(connection, call, event, "fragile").await?;
+    if AtomicBool::load(&HANGS, Ordering::SeqCst) && event.payload["hangs"] == true {
+        std::future::pending::<()>().await;
+    }
+    if AtomicBool::load(&FAILS, Ordering::SeqCst) && event.payload["fails"] == true {
+        return Err(Error::internal("it does not fit"));
+    }
+    Ok(())
+}
+
+/// Announces an event of a tenant.
+pub(crate) async fn announce_in(app: &TestApp, tenant: Uuid, organization: Option<Uuid>, event: Event) {
+    announce_on(app.runtime(), tenant, organization, event)
+        .await
+        .expect("announced");
+}
+
+/// The same without a whole application.
+pub(crate) async fn announce_on(
+    runtime: &Runtime,
+    tenant: Uuid,
+    organization: Option<Uuid>,
+    event: Event,
+) -> Result<()> {
+    let call = Call::internal(runtime);
+    let mut transaction = call.database().transaction(&Scope::tenant(tenant)).await?;
+    announce(transaction.connection(), &call, tenant, organization, &[event]).await?;
+    transaction.commit().await
+}
+
+/// A thing was made; those who see things see that.
+pub(crate) fn made(number: u128) -> Event {
+    happened("sample.thing.made", number).shown_to(THINGS)
+}
+
+/// Something happened that stays inside.
+pub(crate) fn happened(name: &str, number: u128) -> Event {
+    Event::new(name, Uuid::from_u128(number))
+}
+
+/// The id of whom a token belongs to.
+pub(crate) fn person(token: &str) -> Uuid {
+    Uuid::from_u128(u128::from(token.as_bytes()[0]))
+}
+
+/// The effects of a subscriber: number of the event, and how often.
+pub(crate) async fn effects(app: &TestApp, tenant: Uuid, who: &str) -> Vec<(i64, i64)> {
+    let rows = app
+        .rows(&format!(
+            "select substr(name, {})::bigint as seq, last_seq as times from core_event_streams \
+             where tenant_id = '{tenant}' and name like '{who}:%' order by name",
+            who.len() + 2
+        ))
+        .await;
+    let pair = |row: &serde_json::Value| (row["seq"].as_i64().expect("seq"), row["times"].as_i64().expect("times"));
+    rows.iter().map(pair).collect()
+}
+
+/// Tokens and who is behind them.
+#[derive(Default)]
+pub(crate) struct People(Mutex<BTreeMap<String, Identity>>);
+
+impl People {
+    pub(crate) fn of(app: &TestApp) -> Arc<Self> {
+        app.platform().provided().get::<Self>().expect("provided at the start")
+    }
+
+    /// Somebody with grants in a tenant, limited to organizations if there are some.
+    pub(crate) fn set(&self, token: &str, tenant: Uuid, grants: &[&str], organizations: Option<&[Uuid]>) {
+        let identity = Identity {
+            kind: ActorKind::User,
+            id: Some(person(token)),
+            name: None,
+            tenant,
+            organization: None,
+            rights: Rights {
+                is_super_admin: false,
+                grants: grants.iter().map(|grant| (*grant).to_owned()).collect(),
+                organizations: organizations.map(|list| list.iter().copied().collect::<BTreeSet<_>>()),
+            },
+            roles: Vec::new(),
+            session: None,
+        };
+        self.0.lock().expect("no panic").insert(token.to_owned(), identity);
+    }
+
+    pub(crate) fn remove(&self, token: &str) {
+        self.0.lock().expect("no panic").remove(token);
+    }
+}
+
+impl Authenticator for People {
+    fn accepts(&self, credential: Credential<'_>) -> bool {
+        matches!(credential, Credential::Bearer(_))
+    }
+
+    fn authenticate<'a>(
+        &'a self,
+        _runtime: &'a Runtime,
+        credential: Credential<'a>,
+        _now: Timestamp,
+    ) -> BoxFuture<'a, Result<Option<Arc<Identity>>>> {
+        Box::pin(async move {
+            let Credential::Bearer(token) = credential else {
+                return Ok(None);
+            };
+            Ok(self.0.lock().expect("no panic").get(token).cloned().map(Arc::new))
+        })
+    }
+}
+
+/// Organizations without descendants, each of tenant A.
+struct Flat;
+
+impl backoffice_core::identity::OrganizationTree for Flat {
+    fn expand<'a>(
+        &'a self,
+        _connection: &'a mut backoffice_core::db::Connection,
+        _tenant: Option<Uuid>,
+        roots: &'a [Uuid],
+    ) -> BoxFuture<'a, Result<Vec<Uuid>>> {
+        Box::pin(async move { Ok(roots.to_vec()) })
+    }
+
+    fn tenant_of<'a>(
+        &'a self,
+        _connection: &'a mut backoffice_core::db::Connection,
+        _organization: Uuid,
+    ) -> BoxFuture<'a, Result<Option<Uuid>>> {
+        Box::pin(async { Ok(Some(A)) })
+    }
+
+    fn tenant_is_live<'a>(
+        &'a self,
+        _connection: &'a mut backoffice_core::db::Connection,
+        _tenant: Uuid,
+    ) -> BoxFuture<'a, Result<bool>> {
+        Box::pin(async { Ok(true) })
+    }
+}
+
+fn start(startup: &mut Startup<'_>) -> Result<(), ConfigError> {
+    let people = Arc::new(People::default());
+    startup
+        .provide(Arc::clone(&people))
+        .authenticator(people)
+        .organizations(Arc::new(Flat));
+    Ok(())
+}

@@ -1,0 +1,13 @@
+//! Bulk operations: a request that starts a job, and the worker that runs its items.
+
+mod event;
+mod operation;
+mod outcome;
+mod run;
+mod start;
+mod state;
+
+pub use operation::{BulkOperation, MAX_ITEMS, checked_ids, register};
+pub use start::{StartBulk, Started, start, start_matching};
+
+pub(crate) use event::{event_name, shown};

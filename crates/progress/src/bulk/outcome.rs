@@ -1,0 +1,157 @@
+//! What became of an item, as it is stored and shown.
+
+use backoffice_core::Error;
+use backoffice_core::command::ItemOutcome;
+use uuid::Uuid;
+
+/// Longest text of an error.
+const LONGEST: usize = 500;
+/// Codes of violated rules that stand for the item; others are `validation_failed`.
+const RULES: [&str; 3] = ["unknown_reference", "owner_out_of_scope", "stage_in_other_pipeline"];
+
+/// A failed item.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Failure {
+    pub(super) status: i16,
+    pub(super) code: String,
+    pub(super) message: String,
+}
+
+/// An item that is done with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Outcome {
+    Succeeded(Uuid),
+    Skipped,
+    Failed(Failure),
+}
+
+impl Outcome {
+    pub(super) fn state(&self) -> &'static str {
+        match self {
+            Self::Succeeded(_) => "succeeded",
+            Self::Skipped => "skipped",
+            Self::Failed(_) => "failed",
+        }
+    }
+
+    pub(super) fn log_id(&self) -> Option<Uuid> {
+        match self {
+            Self::Succeeded(id) => Some(*id),
+            Self::Skipped | Self::Failed(_) => None,
+        }
+    }
+
+    pub(super) fn failure(&self) -> Option<&Failure> {
+        match self {
+            Self::Failed(failure) => Some(failure),
+            Self::Succeeded(_) | Self::Skipped => None,
+        }
+    }
+}
+
+impl From<ItemOutcome> for Outcome {
+    fn from(outcome: ItemOutcome) -> Self {
+        match outcome {
+            ItemOutcome::Changed(log_id) => Self::Succeeded(log_id),
+            ItemOutcome::Unchanged => Self::Skipped,
+            ItemOutcome::Failed(error) => Self::Failed(Failure::of(&error)),
+        }
+    }
+}
+
+impl Failure {
+    /// An item that was never run, because its requester may not.
+    pub(super) fn forbidden() -> Self {
+        Self {
+            status: 403,
+            code: "forbidden".to_owned(),
+            message: "The right to do this was withdrawn".to_owned(),
+        }
+    }
+
+    /// An item that took its worker down.
+    pub(super) fn internal() -> Self {
+        Self {
+            status: 500,
+            code: "internal_error".to_owned(),
+            message: "Internal server error".to_owned(),
+        }
+    }
+
+    fn of(error: &Error) -> Self {
+        if let Some(constraint) = error.violated_constraint() {
+            tracing::debug!(db.constraint = constraint, "an item violates a constraint");
+            return Self {
+                status: 409,
+                code: "conflict".to_owned(),
+                message: "In conflict with other data".to_owned(),
+            };
+        }
+        let refusal = error.to_refusal();
+        let status = refusal.status.as_u16();
+        let rule = refusal.details.first().map(|detail| detail.code.as_ref());
+        let code = match (refusal.code.as_deref(), status) {
+            (_, 500) => "internal_error",
+            (Some(code), _) => code,
+            (None, 400) => rule.filter(|code| RULES.contains(code)).unwrap_or("validation_failed"),
+            (None, 403) => "forbidden",
+            (None, 404) => "not_found",
+            (None, 409) => "conflict",
+            (None, _) => "blocked",
+        };
+        if status >= 500 {
+            tracing::error!(%error, "an item of a bulk job failed");
+        }
+        let text = refusal
+            .details
+            .first()
+            .map_or(&*refusal.message, |detail| &detail.message);
+        Self {
+            status: i16::try_from(status).unwrap_or(500),
+            code: code.to_owned(),
+            message: text.chars().take(LONGEST).collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use backoffice_core::{Detail, Refusal};
+
+    use super::*;
+
+    fn failure(refusal: Refusal) -> (i16, String) {
+        let failure = Failure::of(&refusal.into());
+        (failure.status, failure.code)
+    }
+
+    #[test]
+    fn each_refusal_has_the_code_of_its_kind() {
+        let rule = |code| Refusal::invalid(vec![Detail::new("ownerUserId", "is unknown", code)]);
+
+        assert_eq!(
+            failure(rule("unknown_reference")),
+            (400, "unknown_reference".to_owned())
+        );
+        assert_eq!(failure(rule("too_long")), (400, "validation_failed".to_owned()));
+        assert_eq!(failure(Refusal::not_found("Gone")), (404, "not_found".to_owned()));
+        assert_eq!(
+            failure(Refusal::conflict("In use").code("in_use")),
+            (409, "in_use".to_owned())
+        );
+    }
+
+    #[test]
+    fn an_internal_error_shows_nothing_of_its_cause() {
+        let failure = Failure::of(&Error::internal("relation x does not exist"));
+
+        assert_eq!(failure, Failure::internal());
+    }
+
+    #[test]
+    fn a_text_is_cut_at_500_characters() {
+        let failure = Failure::of(&Refusal::bad_request("ä".repeat(600)).into());
+
+        assert_eq!(failure.message.chars().count(), 500);
+    }
+}

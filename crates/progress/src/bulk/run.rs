@@ -1,0 +1,207 @@
+//! The worker's part: one chunk after the other, each a transaction of effects, entries, events, item states, counts and cursor.
+
+use backoffice_core::command::execute_all;
+use backoffice_core::db::Tx;
+use backoffice_core::jobs::{CommandChunk, DeadJob, Job, Step, Work};
+use backoffice_core::{Call, Error, RequestContext, Result};
+use diesel_async::AsyncPgConnection;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use super::operation::BulkOperation;
+use super::outcome::{Failure, Outcome};
+use super::state::{self, Item, Notice, Progress};
+use crate::model::Status;
+
+/// Failed attempts at one cursor after which chunks hold one item.
+const CAREFUL_AFTER: i32 = 2;
+/// Further attempts that a single item has.
+const SINGLE_TRIES: i32 = 3;
+/// Items that are taken one at a time once one of them is under suspicion: as many as a chunk may have held.
+const SUSPECTS: i32 = 100;
+
+/// The queue's job behind a bulk request.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(transparent)]
+pub(super) struct BulkJob<O> {
+    pub(super) operation: O,
+}
+
+impl<O: BulkOperation> Job for BulkJob<O> {
+    const KIND: &'static str = O::ID;
+
+    async fn given_up(connection: &mut AsyncPgConnection, call: &Call, job: &DeadJob) -> Result<()> {
+        let Some(id) = job.progress_job else { return Ok(()) };
+        let Some(progress) = state::open(connection, job.tenant, id).await? else {
+            return Ok(());
+        };
+        if progress.status()?.is_final() {
+            return Ok(());
+        }
+        let (status, reason) = if job.is_cancelled {
+            (Status::Cancelled, None)
+        } else {
+            (Status::Failed, Some("The job was given up"))
+        };
+        let notice = state::end(connection, &progress, status, call.now, reason).await?;
+        notice.announce(connection, call).await
+    }
+
+    async fn run(&self, work: &mut Work<'_>) -> Result<Step> {
+        let id = work
+            .progress_job()
+            .ok_or_else(|| Error::internal("a bulk job has nothing to show its progress"))?;
+        let requester = work.requester().await?;
+        match requester.filter(|context| context.require(O::FEATURES).is_ok()) {
+            Some(context) => self.chunk(work, &context, id).await,
+            None => forbid_rest(work, id).await,
+        }
+    }
+}
+
+impl<O: BulkOperation> BulkJob<O> {
+    async fn chunk(&self, work: &mut Work<'_>, context: &RequestContext, id: Uuid) -> Result<Step> {
+        let (cursor, wanted, may_notify) = (work.cursor(), work.chunk_items(), work.may_notify());
+        let mut chunk = work.begin_commands(context).await?;
+        let (tenant, now) = (chunk.tx().tenant(), context.now());
+        let Some(mut progress) = state::open(chunk.tx().conn(), tenant, id).await? else {
+            return finished(chunk).await;
+        };
+        if progress.status()?.is_final() {
+            return finished(chunk).await;
+        }
+        if progress.cancel_requested_at.is_some() {
+            return end(chunk, &progress, Status::Cancelled).await;
+        }
+        if progress.status()? == Status::Pending {
+            let notice = state::begin(chunk.tx().conn(), &mut progress, now).await?;
+            notice.announce(chunk.tx().conn(), context.call()).await?;
+        }
+        let care = Care::of(&progress, cursor, chunk.attempt());
+        let limit = if care.one_at_a_time { 1 } else { wanted };
+        let items = state::pending_items(chunk.tx().conn(), &progress, cursor, limit).await?;
+        let Some(last) = items.last().map(|item| item.position) else {
+            let status = Status::of_counts(progress.total_count, progress.failed_count);
+            return end(chunk, &progress, status).await;
+        };
+        let outcomes = if care.gives_up {
+            vec![Outcome::Failed(Failure::internal())]
+        } else {
+            self.run_items(chunk.tx(), &items).await?
+        };
+        if let Some(until) = care.suspects_until {
+            progress.careful_until = until;
+        }
+        state::record(chunk.tx().conn(), &mut progress, &items, &outcomes, now).await?;
+        if progress.processed_count == progress.total_count {
+            let status = Status::of_counts(progress.total_count, progress.failed_count);
+            return end(chunk, &progress, status).await;
+        }
+        if may_notify {
+            let notice = Notice::updated(&progress);
+            notice.announce(chunk.tx().conn(), context.call()).await?;
+        }
+        chunk.advance(i64::from(last) + 1).await?;
+        Ok(Step::More)
+    }
+
+    async fn run_items(&self, tx: &mut Tx<'_>, items: &[Item]) -> Result<Vec<Outcome>> {
+        let commands: Vec<O::Item> = items.iter().map(|item| self.operation.item(item.resource_id)).collect();
+        let outcomes = execute_all(tx, &commands).await?;
+        Ok(outcomes.into_iter().map(Outcome::from).collect())
+    }
+}
+
+async fn finished(chunk: CommandChunk<'_>) -> Result<Step> {
+    chunk.finish().await?;
+    Ok(Step::Done)
+}
+
+async fn end(mut chunk: CommandChunk<'_>, progress: &Progress, status: Status) -> Result<Step> {
+    let context = chunk.tx().context();
+    let connection = chunk.tx().conn();
+    let notice = state::end(connection, progress, status, context.now(), None).await?;
+    notice.announce(connection, context.call()).await?;
+    finished(chunk).await
+}
+
+/// The requester may no longer do this: what is left has failed, unless somebody has stopped the job anyway.
+async fn forbid_rest(work: &mut Work<'_>, id: Uuid) -> Result<Step> {
+    let (call, tenant) = (work.call().clone(), work.tenant());
+    let scope = work.context().scope().clone();
+    let mut chunk = work.begin(&scope).await?;
+    let connection = chunk.connection();
+    if let Some(mut progress) = state::open(connection, tenant, id).await?
+        && !progress.status()?.is_final()
+    {
+        let status = if progress.cancel_requested_at.is_some() {
+            Status::Cancelled
+        } else {
+            state::fail_rest(connection, &mut progress, &Failure::forbidden(), call.now).await?;
+            Status::of_counts(progress.total_count, progress.failed_count)
+        };
+        let notice = state::end(connection, &progress, status, call.now, None).await?;
+        notice.announce(connection, &call).await?;
+    }
+    chunk.finish().await?;
+    Ok(Step::Done)
+}
+
+/// How a chunk is taken that may hold an item which brings its worker down.
+#[derive(Debug, PartialEq, Eq)]
+struct Care {
+    one_at_a_time: bool,
+    /// The item has had its tries.
+    gives_up: bool,
+    /// From now on items before this position are under suspicion.
+    suspects_until: Option<i32>,
+}
+
+impl Care {
+    fn of(progress: &Progress, cursor: i64, attempt: i32) -> Self {
+        let suspected = i64::from(progress.careful_until) > cursor;
+        let tries = if suspected {
+            SINGLE_TRIES
+        } else {
+            CAREFUL_AFTER + SINGLE_TRIES
+        };
+        let one_at_a_time = suspected || attempt > CAREFUL_AFTER;
+        let position = i32::try_from(cursor).unwrap_or(i32::MAX);
+        Self {
+            one_at_a_time,
+            gives_up: attempt > tries,
+            suspects_until: (one_at_a_time && !suspected).then(|| position.saturating_add(SUSPECTS)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn care(careful_until: i32, cursor: i64, attempt: i32) -> Care {
+        Care::of(&Progress::for_test(careful_until), cursor, attempt)
+    }
+
+    #[test]
+    fn two_failed_attempts_make_chunks_of_one_item() {
+        assert!(!care(0, 0, 2).one_at_a_time);
+        let third = care(0, 40, 3);
+        assert!(third.one_at_a_time && !third.gives_up);
+        assert_eq!(third.suspects_until, Some(140));
+    }
+
+    #[test]
+    fn an_item_has_three_tries_of_its_own() {
+        assert!(!care(0, 0, 5).gives_up);
+        assert!(care(0, 0, 6).gives_up);
+        assert!(!care(140, 41, 3).gives_up);
+        assert!(care(140, 41, 4).gives_up);
+    }
+
+    #[test]
+    fn behind_the_suspects_chunks_are_whole_again() {
+        assert!(care(140, 139, 0).one_at_a_time);
+        assert!(!care(140, 140, 0).one_at_a_time);
+    }
+}

@@ -1,0 +1,245 @@
+//! The request: a command that writes the job, its items and the queue's row.
+
+use backoffice_core::command::{Class, Command, Entity, Target};
+use backoffice_core::db::Tx;
+use backoffice_core::events::Event;
+use backoffice_core::http::Created;
+use backoffice_core::jobs::{Order, enqueue_with};
+use backoffice_core::{Feature, RequestContext, Result};
+use diesel::sql_types::{Array, BigInt, Text, Timestamptz, Uuid as SqlUuid};
+use diesel::{ExpressionMethods, QueryDsl, QueryableByName, insert_into, sql_query, update};
+use diesel_async::RunQueryDsl;
+use futures_util::future::BoxFuture;
+use serde::Serialize;
+use serde_json::Value;
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+use super::operation::{BulkOperation, MAX_ITEMS};
+use super::run::BulkJob;
+use super::{event_name, shown};
+use crate::Error;
+use crate::model::{JobRow, KIND, ProgressJob, Status};
+use crate::schema::progress_jobs as jobs;
+
+/// A bulk operation was started.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Started {
+    /// Always true.
+    pub ok: bool,
+    /// The job to watch.
+    pub progress_job_id: Uuid,
+    /// For people.
+    pub message: String,
+    /// Distinct items.
+    pub total_count: usize,
+}
+
+/// Starts a bulk operation. Tells the number of its items.
+#[derive(Debug, Clone)]
+pub struct StartBulk<O> {
+    id: Uuid,
+    tenant: Uuid,
+    operation: O,
+    /// `None` = what the operation matches.
+    items: Option<Vec<Uuid>>,
+}
+
+/// Starts the operation over these items; [`checked_ids`](super::checked_ids) made them.
+///
+/// # Errors
+/// 403 without its features, 400 when its check refuses, 409 when the tenant has too many unfinished jobs.
+pub async fn start<O: BulkOperation>(ctx: &RequestContext, operation: O, items: Vec<Uuid>) -> Result<Created<Started>> {
+    run(ctx, operation, Some(items)).await.map(Created)
+}
+
+/// Starts the operation over what it matches now.
+///
+/// # Errors
+/// As [`start`]; 400 when more than [`MAX_ITEMS`] match.
+pub async fn start_matching<O: BulkOperation>(ctx: &RequestContext, operation: O) -> Result<Created<Started>> {
+    run(ctx, operation, None).await.map(Created)
+}
+
+/// Starts an operation of stored parameters.
+pub(super) fn start_again<O: BulkOperation>(
+    ctx: &RequestContext,
+    parameters: Value,
+    items: Vec<Uuid>,
+) -> BoxFuture<'_, Result<Started>> {
+    Box::pin(async move {
+        let operation: O = serde_json::from_value(parameters)?;
+        run(ctx, operation, Some(items)).await
+    })
+}
+
+async fn run<O: BulkOperation>(ctx: &RequestContext, operation: O, items: Option<Vec<Uuid>>) -> Result<Started> {
+    let command = StartBulk {
+        id: ctx.new_id(),
+        tenant: ctx.tenant()?,
+        operation,
+        items,
+    };
+    let answer = |total| {
+        Created(Started {
+            ok: true,
+            progress_job_id: command.id,
+            message: O::message(total),
+            total_count: total,
+        })
+    };
+    let Created(started) = ctx.execute(&command, answer).await?;
+    Ok(started)
+}
+
+impl<O: BulkOperation> Command for StartBulk<O> {
+    const ID: &'static str = O::ID;
+    const CLASS: Class = O::CLASS;
+    const LABEL: &'static str = O::LABEL;
+    const FEATURES: &'static [Feature] = O::FEATURES;
+    const UNDOABLE: bool = false;
+    const MAKES: bool = true;
+    type Entity = ProgressJob;
+    type Output = usize;
+
+    fn target(&self) -> Target {
+        Target::New {
+            tenant: self.tenant,
+            id: self.id,
+        }
+    }
+
+    async fn apply(&self, tx: &mut Tx<'_>) -> Result<usize> {
+        self.operation.check(tx).await?;
+        let matched;
+        let items = match &self.items {
+            Some(items) => items,
+            None => {
+                let (found, total) = self.operation.matching(tx, MAX_ITEMS).await?;
+                if total > MAX_ITEMS as i64 {
+                    return Err(Error::TooManyItems {
+                        matched: total,
+                        most: MAX_ITEMS,
+                    }
+                    .into());
+                }
+                matched = found;
+                &matched
+            }
+        };
+        check_open(tx).await?;
+        self.insert(tx, items).await?;
+        if items.is_empty() {
+            self.end_at_once(tx).await?;
+        } else {
+            let job = BulkJob {
+                operation: self.operation.clone(),
+            };
+            let order = Order::of_requester(tx.context(), job)?.watched_as(self.id);
+            enqueue_with(tx, &order).await?;
+        }
+        Ok(items.len())
+    }
+}
+
+impl<O: BulkOperation> StartBulk<O> {
+    async fn insert(&self, tx: &mut Tx<'_>, items: &[Uuid]) -> Result<()> {
+        let (context, now) = (tx.context(), tx.now());
+        let identity = context.identity();
+        let row = JobRow {
+            tenant_id: self.tenant,
+            id: self.id,
+            organization_id: context.scope().selected,
+            job_type: O::ID.to_owned(),
+            name: O::NAME.to_owned(),
+            description: None,
+            status: Status::Pending.as_str().to_owned(),
+            total_count: i32::try_from(items.len()).unwrap_or(i32::MAX),
+            processed_count: 0,
+            succeeded_count: 0,
+            skipped_count: 0,
+            failed_count: 0,
+            cancellable: true,
+            cancel_requested_at: None,
+            cancelled_by: None,
+            actor_kind: identity.kind.as_str().to_owned(),
+            actor_id: identity.id,
+            actor_name: identity.name.clone(),
+            started_at: None,
+            heartbeat_at: None,
+            finished_at: None,
+            error_message: None,
+            meta: Some(self.operation.meta(tx).await?),
+            created_at: now,
+            updated_at: now,
+        };
+        let parameters = serde_json::to_value(&self.operation)?;
+        insert_into(jobs::table)
+            .values((row, jobs::parameters.eq(parameters)))
+            .execute(tx.conn())
+            .await?;
+        let ids: Vec<Uuid> = items.iter().map(|_| tx.new_id()).collect();
+        sql_query(
+            "insert into progress_job_items
+                (tenant_id, id, job_id, position, resource_kind, resource_id, state, created_at, updated_at)
+             select $1, i.id, $2, i.number - 1, $3, i.resource_id, 'pending', $4, $4
+             from unnest($5, $6) with ordinality as i (id, resource_id, number)",
+        )
+        .bind::<SqlUuid, _>(self.tenant)
+        .bind::<SqlUuid, _>(self.id)
+        .bind::<Text, _>(<<O::Item as Command>::Entity as Entity>::KIND)
+        .bind::<Timestamptz, _>(now)
+        .bind::<Array<SqlUuid>, _>(ids)
+        .bind::<Array<SqlUuid>, _>(items)
+        .execute(tx.conn())
+        .await?;
+        Ok(())
+    }
+
+    /// A job without items has nothing to wait for.
+    async fn end_at_once(&self, tx: &mut Tx<'_>) -> Result<()> {
+        let (now, status) = (tx.now(), Status::Completed);
+        update(
+            jobs::table
+                .filter(jobs::tenant_id.eq(self.tenant))
+                .filter(jobs::id.eq(self.id)),
+        )
+        .set((
+            jobs::status.eq(status.as_str()),
+            jobs::started_at.eq(now),
+            jobs::finished_at.eq(now),
+        ))
+        .execute(tx.conn())
+        .await?;
+        let event = Event::new(event_name(status), self.id).with("status", status.as_str());
+        tx.emit(shown(event, tx.context().identity().id));
+        Ok(())
+    }
+}
+
+#[derive(QueryableByName)]
+struct Open {
+    #[diesel(sql_type = BigInt)]
+    open: i64,
+}
+
+/// Refuses one more job than `jobs.max_open_bulk`. Requests of a tenant that start jobs pass here one after the other.
+async fn check_open(tx: &mut Tx<'_>) -> Result<()> {
+    let tenant = tx.tenant();
+    sql_query("select pg_advisory_xact_lock(hashtextextended($1 || ':' || $2, 0))")
+        .bind::<Text, _>(KIND)
+        .bind::<Text, _>(tenant.to_string())
+        .execute(tx.conn())
+        .await?;
+    let open: Open = sql_query(
+        "select count(*) as open from progress_jobs where tenant_id = $1 and status in ('pending', 'running')",
+    )
+    .bind::<SqlUuid, _>(tenant)
+    .get_result(tx.conn())
+    .await?;
+    if open.open >= i64::from(tx.context().platform().jobs().max_open_bulk) {
+        return Err(Error::TooManyJobs.into());
+    }
+    Ok(())
+}

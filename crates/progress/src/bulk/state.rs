@@ -1,0 +1,262 @@
+//! The rows of a job, as the worker reads and writes them in its chunk's transaction.
+
+use backoffice_core::events::{Event, announce};
+use backoffice_core::{Call, Error, Result, Timestamp};
+use diesel::sql_types::{Array, Integer, Nullable, SmallInt, Text, Timestamptz, Uuid as SqlUuid};
+use diesel::{
+    ExpressionMethods, OptionalExtension, QueryDsl, Queryable, Selectable, SelectableHelper, sql_query, update,
+};
+use diesel_async::{AsyncPgConnection, RunQueryDsl};
+use uuid::Uuid;
+
+use super::outcome::{Failure, Outcome};
+use super::{event_name, shown};
+use crate::model::{KIND, Status};
+use crate::schema::{progress_job_items as items, progress_jobs as jobs};
+
+/// What the worker must know of its job.
+#[derive(Debug, Clone, Queryable, Selectable)]
+#[diesel(table_name = jobs, check_for_backend(diesel::pg::Pg))]
+pub(super) struct Progress {
+    pub(super) tenant_id: Uuid,
+    pub(super) id: Uuid,
+    pub(super) organization_id: Option<Uuid>,
+    status: String,
+    pub(super) total_count: i32,
+    pub(super) processed_count: i32,
+    pub(super) succeeded_count: i32,
+    pub(super) skipped_count: i32,
+    pub(super) failed_count: i32,
+    pub(super) cancel_requested_at: Option<Timestamp>,
+    actor_id: Option<Uuid>,
+    pub(super) careful_until: i32,
+}
+
+impl Progress {
+    pub(super) fn status(&self) -> Result<Status> {
+        Status::parse(&self.status).ok_or_else(|| Error::internal(format!("no job is {}", self.status)))
+    }
+
+    #[cfg(test)]
+    pub(super) fn for_test(careful_until: i32) -> Self {
+        Self {
+            tenant_id: Uuid::nil(),
+            id: Uuid::nil(),
+            organization_id: None,
+            status: Status::Running.as_str().to_owned(),
+            total_count: 1000,
+            processed_count: 0,
+            succeeded_count: 0,
+            skipped_count: 0,
+            failed_count: 0,
+            cancel_requested_at: None,
+            actor_id: None,
+            careful_until,
+        }
+    }
+
+    fn add(&mut self, outcome: &Outcome) {
+        self.processed_count += 1;
+        match outcome {
+            Outcome::Succeeded(_) => self.succeeded_count += 1,
+            Outcome::Skipped => self.skipped_count += 1,
+            Outcome::Failed(_) => self.failed_count += 1,
+        }
+    }
+}
+
+/// An item that is still to be done.
+#[derive(Debug, Clone, Copy, Queryable)]
+pub(super) struct Item {
+    pub(super) position: i32,
+    pub(super) resource_id: Uuid,
+}
+
+/// Something to be told of a job. Written last: it locks the tenant's stream.
+#[derive(Debug)]
+pub(super) struct Notice {
+    tenant: Uuid,
+    organization: Option<Uuid>,
+    event: Event,
+}
+
+impl Notice {
+    fn of(progress: &Progress, name: String, status: Status) -> Self {
+        let event = Event::new(name, progress.id)
+            .with("status", status.as_str())
+            .with("totalCount", progress.total_count)
+            .with("processedCount", progress.processed_count)
+            .with("succeededCount", progress.succeeded_count)
+            .with("skippedCount", progress.skipped_count)
+            .with("failedCount", progress.failed_count);
+        Self {
+            tenant: progress.tenant_id,
+            organization: progress.organization_id,
+            event: shown(event, progress.actor_id),
+        }
+    }
+
+    /// The counts have moved.
+    pub(super) fn updated(progress: &Progress) -> Self {
+        Self::of(progress, format!("{KIND}.updated"), Status::Running)
+    }
+
+    pub(super) async fn announce(&self, connection: &mut AsyncPgConnection, call: &Call) -> Result<()> {
+        let events = std::slice::from_ref(&self.event);
+        announce(connection, call, self.tenant, self.organization, events).await
+    }
+}
+
+macro_rules! job {
+    ($progress:expr) => {
+        jobs::table
+            .filter(jobs::tenant_id.eq($progress.tenant_id))
+            .filter(jobs::id.eq($progress.id))
+    };
+}
+
+/// Locks the job: whoever cancels it waits for the chunk, or the chunk sees the request.
+pub(super) async fn open(connection: &mut AsyncPgConnection, tenant: Uuid, id: Uuid) -> Result<Option<Progress>> {
+    Ok(jobs::table
+        .filter(jobs::tenant_id.eq(tenant))
+        .filter(jobs::id.eq(id))
+        .select(Progress::as_select())
+        .for_update()
+        .first(connection)
+        .await
+        .optional()?)
+}
+
+/// A worker has it.
+pub(super) async fn begin(
+    connection: &mut AsyncPgConnection,
+    progress: &mut Progress,
+    now: Timestamp,
+) -> Result<Notice> {
+    progress.status = Status::Running.as_str().to_owned();
+    update(job!(progress))
+        .set((
+            jobs::status.eq(&progress.status),
+            jobs::started_at.eq(now),
+            jobs::heartbeat_at.eq(now),
+            jobs::updated_at.eq(now),
+        ))
+        .execute(connection)
+        .await?;
+    Ok(Notice::of(progress, event_name(Status::Running), Status::Running))
+}
+
+/// The next items from this position on.
+pub(super) async fn pending_items(
+    connection: &mut AsyncPgConnection,
+    progress: &Progress,
+    cursor: i64,
+    limit: usize,
+) -> Result<Vec<Item>> {
+    Ok(items::table
+        .filter(items::tenant_id.eq(progress.tenant_id))
+        .filter(items::job_id.eq(progress.id))
+        .filter(items::state.eq("pending"))
+        .filter(items::position.ge(i32::try_from(cursor).unwrap_or(i32::MAX)))
+        .order(items::position)
+        .limit(i64::try_from(limit).unwrap_or(1))
+        .select((items::position, items::resource_id))
+        .load(connection)
+        .await?)
+}
+
+/// Writes what became of these items, and the counts: two statements.
+pub(super) async fn record(
+    connection: &mut AsyncPgConnection,
+    progress: &mut Progress,
+    done: &[Item],
+    outcomes: &[Outcome],
+    now: Timestamp,
+) -> Result<()> {
+    let failure = |outcome: &Outcome| outcome.failure().cloned();
+    sql_query(
+        "update progress_job_items i
+         set state = o.state, log_id = o.log_id, error_status = o.status, error_code = o.code, error_message = o.message, updated_at = $3
+         from unnest($4, $5, $6, $7, $8, $9) as o (position, state, log_id, status, code, message)
+         where i.tenant_id = $1 and i.job_id = $2 and i.position = o.position",
+    )
+    .bind::<SqlUuid, _>(progress.tenant_id)
+    .bind::<SqlUuid, _>(progress.id)
+    .bind::<Timestamptz, _>(now)
+    .bind::<Array<Integer>, _>(done.iter().map(|item| item.position).collect::<Vec<_>>())
+    .bind::<Array<Text>, _>(outcomes.iter().map(Outcome::state).collect::<Vec<_>>())
+    .bind::<Array<Nullable<SqlUuid>>, _>(outcomes.iter().map(Outcome::log_id).collect::<Vec<_>>())
+    .bind::<Array<Nullable<SmallInt>>, _>(outcomes.iter().map(|one| failure(one).map(|it| it.status)).collect::<Vec<_>>())
+    .bind::<Array<Nullable<Text>>, _>(outcomes.iter().map(|one| failure(one).map(|it| it.code)).collect::<Vec<_>>())
+    .bind::<Array<Nullable<Text>>, _>(outcomes.iter().map(|one| failure(one).map(|it| it.message)).collect::<Vec<_>>())
+    .execute(connection)
+    .await?;
+    for outcome in outcomes {
+        progress.add(outcome);
+    }
+    store_counts(connection, progress, now).await
+}
+
+/// All items that are left have failed this way.
+pub(super) async fn fail_rest(
+    connection: &mut AsyncPgConnection,
+    progress: &mut Progress,
+    failure: &Failure,
+    now: Timestamp,
+) -> Result<()> {
+    let rest = items::table
+        .filter(items::tenant_id.eq(progress.tenant_id))
+        .filter(items::job_id.eq(progress.id))
+        .filter(items::state.eq("pending"));
+    let failed = update(rest)
+        .set((
+            items::state.eq("failed"),
+            items::error_status.eq(failure.status),
+            items::error_code.eq(&failure.code),
+            items::error_message.eq(&failure.message),
+            items::updated_at.eq(now),
+        ))
+        .execute(connection)
+        .await?;
+    let failed = i32::try_from(failed).unwrap_or(i32::MAX);
+    progress.processed_count += failed;
+    progress.failed_count += failed;
+    store_counts(connection, progress, now).await
+}
+
+async fn store_counts(connection: &mut AsyncPgConnection, progress: &Progress, now: Timestamp) -> Result<()> {
+    update(job!(progress))
+        .set((
+            jobs::processed_count.eq(progress.processed_count),
+            jobs::succeeded_count.eq(progress.succeeded_count),
+            jobs::skipped_count.eq(progress.skipped_count),
+            jobs::failed_count.eq(progress.failed_count),
+            jobs::careful_until.eq(progress.careful_until),
+            jobs::heartbeat_at.eq(now),
+            jobs::updated_at.eq(now),
+        ))
+        .execute(connection)
+        .await?;
+    Ok(())
+}
+
+/// The job has ended.
+pub(super) async fn end(
+    connection: &mut AsyncPgConnection,
+    progress: &Progress,
+    status: Status,
+    now: Timestamp,
+    error: Option<&str>,
+) -> Result<Notice> {
+    update(job!(progress))
+        .set((
+            jobs::status.eq(status.as_str()),
+            jobs::finished_at.eq(now),
+            jobs::heartbeat_at.eq(now),
+            jobs::error_message.eq(error),
+            jobs::updated_at.eq(now),
+        ))
+        .execute(connection)
+        .await?;
+    Ok(Notice::of(progress, event_name(status), status))
+}

@@ -1,0 +1,74 @@
+//! Stops a job.
+
+use backoffice_core::command::{Class, Command, Target};
+use backoffice_core::db::Tx;
+use backoffice_core::events::Event;
+use backoffice_core::identity::ActorKind;
+use backoffice_core::{Feature, Result, jobs as queue};
+use diesel::{ExpressionMethods, QueryDsl, SelectableHelper, update};
+use diesel_async::RunQueryDsl;
+use uuid::Uuid;
+
+use crate::model::{JobRow, ProgressJob, Status};
+use crate::schema::progress_jobs as jobs;
+use crate::{Error, acl, bulk};
+
+/// Stops a job that nobody has begun at once, and one that runs before its next chunk. One's own, or with `progress.manage` anybody's
+/// that one sees. Tells where the job stands.
+#[derive(Debug, Clone, Copy)]
+pub struct CancelJob {
+    /// The job.
+    pub id: Uuid,
+}
+
+impl Command for CancelJob {
+    const ID: &'static str = "progress.job.cancel";
+    const CLASS: Class = Class::Edit;
+    const LABEL: &'static str = "Cancel job";
+    const FEATURES: &'static [Feature] = &[];
+    const UNDOABLE: bool = false;
+    type Entity = ProgressJob;
+    type Output = Status;
+
+    fn target(&self) -> Target {
+        Target::Existing(self.id)
+    }
+
+    async fn apply(&self, tx: &mut Tx<'_>) -> Result<Status> {
+        let (tenant, now, context) = (tx.tenant(), tx.now(), tx.context());
+        let own_row = jobs::table
+            .filter(jobs::tenant_id.eq(tenant))
+            .filter(jobs::id.eq(self.id));
+        let job: JobRow = own_row.select(JobRow::as_select()).first(tx.conn()).await?;
+        let identity = context.identity();
+        let is_own = job.actor_kind == identity.kind.as_str() && job.actor_id == identity.id;
+        if !is_own && !context.holds(acl::MANAGE) {
+            return Err(Error::NotOwner.into());
+        }
+        let status = job.status()?;
+        if status == Status::Cancelled || job.cancel_requested_at.is_some() && !status.is_final() {
+            return Ok(status);
+        }
+        if status.is_final() {
+            return Err(Error::AlreadyFinished.into());
+        }
+        if !job.cancellable {
+            return Err(Error::NotCancellable.into());
+        }
+        let at_once = status == Status::Pending && queue::cancel_watched(tx.conn(), tenant, self.id, now).await?;
+        let status = if at_once { Status::Cancelled } else { status };
+        let asked = (
+            jobs::cancel_requested_at.eq(now),
+            jobs::cancelled_by.eq(identity.id.filter(|_| identity.kind == ActorKind::User)),
+            jobs::status.eq(status.as_str()),
+            jobs::finished_at.eq(at_once.then_some(now)),
+            jobs::updated_at.eq(now),
+        );
+        update(own_row).set(asked).execute(tx.conn()).await?;
+        if at_once {
+            let event = Event::new(bulk::event_name(status), self.id).with("status", status.as_str());
+            tx.emit(bulk::shown(event, job.actor_id));
+        }
+        Ok(status)
+    }
+}

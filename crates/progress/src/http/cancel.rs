@@ -1,0 +1,28 @@
+//! Stopping a job.
+
+use backoffice_core::http::{Json, Path};
+use backoffice_core::{RequestContext, Result};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::job_id::JobId;
+use crate::commands::CancelJob;
+
+/// Where the job stands now.
+#[derive(Debug, Clone, Copy, Serialize, ToSchema)]
+pub(super) struct Cancelled {
+    /// Always true.
+    ok: bool,
+    /// `cancelled`, or `running` until the worker has finished its chunk.
+    status: &'static str,
+}
+
+pub(super) async fn cancel_job(ctx: RequestContext, path: Path<JobId>) -> Result<Json<Cancelled>> {
+    let answer = |status: crate::model::Status| {
+        Json(Cancelled {
+            ok: true,
+            status: status.as_str(),
+        })
+    };
+    ctx.execute(&CancelJob { id: path.0.get()? }, answer).await
+}

@@ -1,0 +1,3 @@
+//! What is read.
+
+pub mod jobs;

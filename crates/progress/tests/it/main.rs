@@ -1,0 +1,1 @@
+//! The module over HTTP and a real database.

@@ -1,0 +1,7 @@
+//! The entries of companies and people.
+
+use crate::endpoints::Entry;
+
+pub(super) fn table() -> Vec<Entry> {
+    Vec::new()
+}

@@ -1,0 +1,7 @@
+//! Commands on companies and people.
+
+use crate::scenarios::Scenario;
+
+pub(super) fn scenarios() -> Vec<Scenario> {
+    Vec::new()
+}
