@@ -1,10 +1,9 @@
 //! A tenant with organizations below each other, and another tenant beside it.
 
 use actix_web::http::Method;
-use backoffice_auth::{NewAccount, create_account};
 use backoffice_core::Module;
-use backoffice_core::http::Json;
-use backoffice_directory::commands::{CreateTenant, NewTenant};
+pub(crate) use backoffice_test_accounts::id_of;
+use backoffice_test_accounts::{CONFIG, NO_LIMITS, TwoTenants, account, login};
 use backoffice_test_support::{TestApp, TestResponse};
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -14,21 +13,12 @@ pub(crate) const VARIANTS: &str = "/catalog/variants";
 pub(crate) const PRICES: &str = "/catalog/prices";
 pub(crate) const CATEGORIES: &str = "/catalog/categories";
 const ACTIONS: &str = "/audit_logs/audit-logs/actions";
-const PASSWORD: &str = "correct horse battery";
 
-const CONFIG: &str = r#"
-rate_limits = { enabled = false }
-[auth]
-jwt = { keys = [{ kid = "test", secret = "0123456789012345678901234567890123456789" }] }
-consent = { keys = [{ kid = "test", secret = "abcdefghijabcdefghijabcdefghijabcdefghij" }] }
-argon2 = { memory_kib = 8, iterations = 1 }
-login = { failure_floor = "0ms" }
-"#;
-
-const MODULES: [&Module; 4] = [
+const MODULES: [&Module; 5] = [
     &backoffice_directory::MODULE,
     &backoffice_auth::MODULE,
     &backoffice_audit_logs::MODULE,
+    &backoffice_progress::MODULE,
     &backoffice_catalog::MODULE,
 ];
 
@@ -36,7 +26,7 @@ pub(crate) struct World {
     pub(crate) app: TestApp,
     pub(crate) tenant: Uuid,
     pub(crate) root: Uuid,
-    /// Below `root` stands nothing; `child` is below `parent`.
+    /// Above `child`.
     pub(crate) parent: Uuid,
     pub(crate) child: Uuid,
     /// Role `admin`, in `root`.
@@ -51,31 +41,32 @@ pub(crate) struct World {
 
 impl World {
     pub(crate) async fn new() -> Self {
-        let app = TestApp::builder(&MODULES).config(CONFIG).build().await;
-        let (tenant, root) = tenant(&app, "Alpha").await;
-        let admin = account(&app, tenant, root, "admin", &["admin"]).await;
-        let (elsewhere, office) = self::tenant(&app, "Beta").await;
-        let stranger = account(&app, elsewhere, office, "stranger", &["admin"]).await;
-        let made = async |path: &str, body: Value| {
-            let (status, body) = app.post(&admin, path, body).await;
-            assert_eq!(status, 201, "{path}: {body}");
+        let app = TestApp::builder(&MODULES).config(CONFIG).config(NO_LIMITS);
+        let tenants = TwoTenants::inside(app.build().await).await;
+        let organization = async |name: &str, parent: Option<Uuid>| {
+            let body = json!({"name": name, "parentId": parent});
+            let target = "/directory/organizations";
+            let (status, body) = tenants.app.post(&tenants.a.token, target, body).await;
+            assert_eq!(status, 201, "{body}");
             id_of(&body)
         };
-        let parent = made("/directory/organizations", json!({"name": "Parent"})).await;
-        let child = made("/directory/organizations", json!({"name": "Child", "parentId": parent})).await;
-        let role = made("/auth/roles", json!({"name": "Local"})).await;
-        let acl = json!({"roleId": role, "features": ["catalog.*", "audit_logs.*"], "organizations": [child]});
-        assert_eq!(app.put(&admin, "/auth/roles/acl", acl).await.0, 200);
+        let parent = organization("Parent", None).await;
+        let child = organization("Child", Some(parent)).await;
+        tenants
+            .role("Local", &["catalog.*", "audit_logs.*"], Some(&[child]))
+            .await;
+        let email = "local@alpha.test";
+        account(&tenants.app, Some(tenants.a.id), Some(child), email, &["Local"], false).await;
         Self {
-            local: account(&app, tenant, child, "local", &["Local"]).await,
-            employee: account(&app, tenant, root, "employee", &["employee"]).await,
-            tenant,
-            root,
+            local: login(&tenants.app, email).await,
+            employee: tenants.user("employee@alpha.test", &["employee"]).await.1,
+            tenant: tenants.a.id,
+            root: tenants.a.organization,
             parent,
             child,
-            admin,
-            stranger,
-            app,
+            admin: tenants.a.token,
+            stranger: tenants.b.token,
+            app: tenants.app,
         }
     }
 
@@ -203,43 +194,4 @@ pub(crate) fn details(body: &Value) -> Vec<(&str, &str)> {
             )
         })
         .collect()
-}
-
-pub(crate) fn id_of(body: &Value) -> Uuid {
-    body["id"].as_str().expect("an id").parse().expect("a UUID")
-}
-
-async fn tenant(app: &TestApp, name: &str) -> (Uuid, Uuid) {
-    let system = app.system_context();
-    let input = NewTenant {
-        name: name.to_owned(),
-        ..NewTenant::default()
-    };
-    let command = CreateTenant::new(&system, input).expect("a valid tenant");
-    let answer = system.execute(&command, |made| {
-        Json(json!([{"id": made.id}, {"id": made.organization_id}]))
-    });
-    let made = answer.await.expect("the tenant is made").0;
-    (id_of(&made[0]), id_of(&made[1]))
-}
-
-/// An account, signed in.
-async fn account(app: &TestApp, tenant: Uuid, organization: Uuid, who: &str, roles: &[&str]) -> String {
-    let email = format!("{who}@catalog.test");
-    let account = NewAccount {
-        tenant: Some(tenant),
-        organization: Some(organization),
-        email: email.clone(),
-        name: None,
-        password: Some(PASSWORD.to_owned().into()),
-        roles: roles.iter().map(|role| (*role).to_owned()).collect(),
-        super_admin: false,
-    };
-    create_account(&app.system_context(), account)
-        .await
-        .expect("the account is made");
-    let sign_in = json!({"email": email, "password": PASSWORD});
-    let (status, body) = app.post("", "/auth/login", sign_in).await;
-    assert_eq!(status, 200, "{body}");
-    body["token"].as_str().expect("a token").to_owned()
 }
