@@ -11,6 +11,7 @@ mod endpoints;
 mod events;
 mod history;
 mod isolation;
+mod only_commands;
 mod parallel;
 mod platform_user;
 mod privileges;

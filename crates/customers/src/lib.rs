@@ -16,6 +16,7 @@ mod owners;
 mod place;
 mod schema;
 mod values;
+mod web_address;
 
 use backoffice_core::Module;
 use backoffice_core::db::Migrations;

@@ -129,6 +129,13 @@ impl Setting {
         found
     }
 
+    /// The same in an order in which one request leaves the next what it needs.
+    pub(crate) fn endpoints_in_lasting_order(&self) -> impl Iterator<Item = (EndpointInfo, Entry)> {
+        let is_end = |info: &EndpointInfo| info.method == Method::DELETE || info.path == history::UNDO;
+        let (ends, others): (Vec<_>, Vec<_>) = self.endpoints().into_iter().partition(|(info, _)| is_end(info));
+        others.into_iter().chain(ends)
+    }
+
     /// The endpoints that need somebody who is signed in.
     pub(crate) fn private(&self) -> Vec<(EndpointInfo, Entry)> {
         let mut endpoints = self.endpoints();

@@ -2,6 +2,7 @@
 
 mod companies;
 mod deals;
+mod parties;
 mod people;
 mod pipelines;
 mod stages;
