@@ -1,5 +1,8 @@
 //! Every command that can be undone, as requests on a world with rich state. A command without a scenario fails the tests.
 
+mod catalog;
+mod customers;
+
 use std::collections::BTreeSet;
 
 use actix_web::http::Method;
@@ -58,6 +61,8 @@ pub(crate) async fn rich(world: World) -> World {
         let roles = json!({"id": house.colleague.id, "roles": ["Dispatcher", "employee"]});
         run(&world, &house.keeper, &Call::put(USERS, roles)).await;
         arrange(&world, house).await;
+        crate::customers::furnish(&world, house).await;
+        crate::catalog::furnish(&world, house).await;
         let logo = json!({"id": house.leaf, "logoUrl": "https://example.test/logo.png"});
         run(&world, &house.keeper, &Call::put(ORGANIZATIONS, logo)).await;
     }
@@ -107,6 +112,8 @@ pub(crate) fn scenarios() -> Vec<Scenario> {
     all.extend(users());
     all.extend(organizations());
     all.extend(sidebars());
+    all.extend(customers::scenarios());
+    all.extend(catalog::scenarios());
     all
 }
 

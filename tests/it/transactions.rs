@@ -43,6 +43,16 @@ async fn aud_20_a_write_of_organizations_is_whole_or_absent() {
 }
 
 #[actix_web::test]
+async fn aud_20_a_write_of_customers_is_whole_or_absent() {
+    whole_or_absent("customers").await;
+}
+
+#[actix_web::test]
+async fn aud_20_a_write_of_the_catalog_is_whole_or_absent() {
+    whole_or_absent("catalog").await;
+}
+
+#[actix_web::test]
 async fn aud_20_a_write_that_can_not_be_undone_is_whole_or_absent() {
     let (failed, lost) = (walk_final(FaultMode::Before).await, walk_final(FaultMode::After).await);
 
@@ -58,6 +68,8 @@ async fn aud_20_every_undoable_command_is_tried() {
         "auth.profile",
         "auth.sidebar",
         "directory.organization",
+        "customers",
+        "catalog",
     ];
 
     for command in undoable(world.app.platform()) {
@@ -283,7 +295,7 @@ fn without_new_ids(value: &Value, known: &BTreeSet<String>) -> Value {
     }
 }
 
-async fn last_entry(world: &World) -> Uuid {
+pub(crate) async fn last_entry(world: &World) -> Uuid {
     let sql = format!(
         "select id from audit_action_logs where tenant_id = '{}' order by seq desc limit 1",
         world.a.tenant
@@ -292,7 +304,7 @@ async fn last_entry(world: &World) -> Uuid {
 }
 
 /// The token as the log tells its owner: after a lost answer there is no other way to learn it.
-async fn token(world: &World, log_id: Uuid) -> String {
+pub(crate) async fn token(world: &World, log_id: Uuid) -> String {
     let entry = crate::history::entry(&world.app, &world.a.keeper, log_id).await;
     crate::world::text(&entry["undoToken"])
 }

@@ -10,13 +10,16 @@ use backoffice_test_support::{TestApp, TestAppBuilder};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-pub(crate) const MODULES: [&Module; 6] = [
+pub(crate) const MODULES: [&Module; 9] = [
     &backoffice_directory::MODULE,
     &backoffice_auth::MODULE,
     &backoffice_audit_logs::MODULE,
     &backoffice_api_keys::MODULE,
     &backoffice_api_docs::MODULE,
     &backoffice_events::MODULE,
+    &backoffice_progress::MODULE,
+    &backoffice_customers::MODULE,
+    &backoffice_catalog::MODULE,
 ];
 
 /// Signs tokens, and makes hashing and failing cheap.
@@ -38,7 +41,14 @@ pub(crate) const NO_LIMITS: &str = "[rate_limits]\nenabled = false\n";
 pub(crate) const PASSWORD: &str = "correct horse battery";
 
 /// What a user limited to one organization may do there: everything.
-const EVERYTHING: [&str; 4] = ["api_keys.*", "audit_logs.*", "auth.*", "directory.organizations.*"];
+const EVERYTHING: [&str; 6] = [
+    "api_keys.*",
+    "audit_logs.*",
+    "auth.*",
+    "customers.*",
+    "catalog.*",
+    "directory.organizations.*",
+];
 
 /// An account that is signed in.
 #[derive(Debug, Clone)]

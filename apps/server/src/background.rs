@@ -13,6 +13,7 @@ const DAY: Duration = Duration::from_secs(24 * 3600);
 const MINUTE: Duration = Duration::from_secs(60);
 const WORKERS_MAY_TAKE: Duration = Duration::from_secs(10);
 const FORGET: Duration = Duration::from_secs(600);
+const MEASURE: Duration = Duration::from_secs(15);
 const UPKEEP: Duration = Duration::from_secs(5);
 
 /// The work that was started.
@@ -54,6 +55,7 @@ pub(crate) fn start(runtime: &Runtime, metrics: PrometheusHandle) -> Background 
     tasks.spawn(sweep(runtime.clone()));
     tasks.spawn(maintain_logs(runtime.clone()));
     tasks.spawn(forget_events(runtime.clone()));
+    tasks.spawn(measure_queue(runtime.clone()));
     tasks.spawn(events::wake_each_other(runtime.clone()));
     tasks.spawn(async move {
         let mut ticks = interval(UPKEEP);
@@ -95,6 +97,25 @@ async fn maintain_logs(runtime: Runtime) {
         };
         sleep(wait).await;
     }
+}
+
+async fn measure_queue(runtime: Runtime) {
+    loop {
+        sleep(MEASURE).await;
+        // What can't be measured keeps its last value; the database's absence shows elsewhere.
+        if let Ok(depth) = jobs::depth(&Call::internal(&runtime)).await {
+            show(&depth);
+        }
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "gauges; the error begins at 2^53 jobs")]
+fn show(depth: &jobs::Depth) {
+    metrics::gauge!("jobs_due").set(depth.due as f64);
+    metrics::gauge!("jobs_later").set(depth.later as f64);
+    metrics::gauge!("jobs_running").set(depth.running as f64);
+    metrics::gauge!("jobs_dead").set(depth.dead as f64);
+    metrics::gauge!("jobs_oldest_due_seconds").set(depth.oldest_seconds);
 }
 
 async fn forget_events(runtime: Runtime) {

@@ -6,6 +6,7 @@ mod config;
 mod dead_letters;
 mod init;
 mod inspect;
+mod jobs;
 mod migrate;
 #[cfg(feature = "directory")]
 pub(crate) mod organization;
@@ -88,6 +89,11 @@ enum Command {
     /// Delivery of events
     #[command(subcommand)]
     Events(EventsCommand),
+    /// Run background jobs and deliver events, without the API, until SIGTERM or SIGINT
+    Worker,
+    /// The queue of background jobs
+    #[command(subcommand)]
+    Jobs(JobsCommand),
     /// Print the OpenAPI document of the enabled modules
     Openapi,
     /// List the modules that are compiled in
@@ -241,6 +247,26 @@ enum EventsCommand {
 }
 
 #[derive(Debug, Subcommand)]
+enum JobsCommand {
+    /// List those that are open or were given up
+    List {
+        /// Those that are done or cancelled, too
+        #[arg(long)]
+        all: bool,
+    },
+    /// Put a job that was given up or cancelled back into the queue
+    Retry {
+        /// Its id
+        id: uuid::Uuid,
+    },
+    /// Take a job out of the queue; what it has done stays
+    Cancel {
+        /// Its id
+        id: uuid::Uuid,
+    },
+}
+
+#[derive(Debug, Subcommand)]
 enum DeadLettersCommand {
     /// List those that wait
     List {
@@ -315,6 +341,12 @@ async fn execute(arguments: Arguments) -> Result<ExitCode> {
     logging::start(&settings.log)?;
     match arguments.command.unwrap_or(Command::Serve) {
         Command::Serve => serve::serve(settings).await?,
+        Command::Worker => serve::work(settings).await?,
+        Command::Jobs(command) => {
+            let host = Host::open(settings, Purpose::Command).await?;
+            let outcome = jobs::run(&host, command, output).await;
+            host.close().await.and(outcome)?;
+        }
         Command::Migrate => migrate::migrate(settings, output).await?,
         Command::Init(wanted) => init::init(settings, wanted, output).await?,
         Command::User(command) => user(settings, command, output).await?,

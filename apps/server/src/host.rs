@@ -55,7 +55,8 @@ impl Host {
 
     /// A runtime for work of this process beside the requests.
     pub(crate) fn runtime(&self) -> Runtime {
-        self.office.runtime(4)
+        // A worker holds one connection for its chunk and needs another one for the queue now and then; the relay has its own work.
+        self.office.runtime(self.office.platform().jobs().workers + 4)
     }
 
     /// The platform itself as the actor.

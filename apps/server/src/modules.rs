@@ -14,10 +14,16 @@ pub fn compiled() -> Vec<&'static Module> {
         &backoffice_audit_logs::MODULE,
         #[cfg(feature = "auth")]
         &backoffice_auth::MODULE,
+        #[cfg(feature = "customers")]
+        &backoffice_customers::MODULE,
+        #[cfg(feature = "catalog")]
+        &backoffice_catalog::MODULE,
         #[cfg(feature = "directory")]
         &backoffice_directory::MODULE,
         #[cfg(feature = "events")]
         &backoffice_events::MODULE,
+        #[cfg(feature = "progress")]
+        &backoffice_progress::MODULE,
     ]
 }
 

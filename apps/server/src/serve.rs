@@ -26,6 +26,42 @@ pub(crate) async fn serve(settings: Settings) -> Result<()> {
     host.close().await.and(outcome)
 }
 
+/// Runs jobs and delivers events until SIGTERM or SIGINT, beside processes that serve.
+pub(crate) async fn work(settings: Settings) -> Result<()> {
+    let metrics = admin::collect_metrics()?;
+    let host = Host::open(settings, Purpose::Command).await?;
+    let outcome = work_opened(&host, metrics).await;
+    host.close().await.and(outcome)
+}
+
+async fn work_opened(host: &Host, metrics: metrics_exporter_prometheus::PrometheusHandle) -> Result<()> {
+    let (readiness, runtime) = (Readiness::default(), host.runtime());
+    let admin = admin::listen(
+        host.settings.admin.listen,
+        runtime.clone(),
+        readiness.clone(),
+        metrics.clone(),
+    )?;
+    let admin_handle = admin.handle();
+    let admin = tokio::spawn(admin);
+    let mut terminate = signal(SignalKind::terminate()).map_err(Error::file("SIGTERM"))?;
+    let mut interrupt = signal(SignalKind::interrupt()).map_err(Error::file("SIGINT"))?;
+    let background = background::start(&runtime, metrics);
+    readiness.set(true);
+    tracing::info!(admin = %host.settings.admin.listen, jobs.workers = runtime.platform.jobs().workers, "working");
+    tokio::select! {
+        _ = terminate.recv() => {}
+        _ = interrupt.recv() => {}
+    }
+    readiness.set(false);
+    host.office.platform().event_bell().close();
+    background.stop().await;
+    admin_handle.stop(true).await;
+    let _ended = admin.await;
+    tracing::info!("stopped");
+    Ok(())
+}
+
 async fn serve_opened(host: &Host, metrics: metrics_exporter_prometheus::PrometheusHandle) -> Result<()> {
     let readiness = Readiness::default();
     let runtime = host.runtime();

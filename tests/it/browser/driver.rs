@@ -5,6 +5,7 @@ use std::net::TcpStream;
 use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use base64::Engine;
@@ -31,6 +32,7 @@ pub(crate) async fn browse(test: impl AsyncFnOnce(&Browser)) {
     let browser = Browser::start(&chromium, &driver).await;
     let outcome = AssertUnwindSafe(test(&browser)).catch_unwind().await;
     browser.command("DELETE", "", Value::Null).await;
+    drop(browser);
     if let Err(panic) = outcome {
         std::panic::resume_unwind(panic);
     }
@@ -46,7 +48,35 @@ fn program(name: &str) -> Option<PathBuf> {
 pub(crate) struct Browser {
     port: u16,
     session: String,
+    // In this order: the folder goes when nobody writes into it any more.
     _driver: Driver,
+    _folder: Folder,
+}
+
+/// Where the driver and the browser keep their profile and everything temporary; goes with this value.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new() -> Self {
+        static MADE: AtomicU32 = AtomicU32::new(0);
+        let number = MADE.fetch_add(1, Ordering::Relaxed);
+        // Not below the target folder: the browser makes sockets in it, whose paths must be short.
+        let path = std::env::temp_dir().join(format!("backoffice-browser-{}-{number}", std::process::id()));
+        std::fs::create_dir_all(&path).expect("a folder for the browser");
+        Self(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // The browser's last processes may still be writing.
+        for _ in 0..40 {
+            if std::fs::remove_dir_all(&self.0).is_ok() || !self.0.exists() {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
 }
 
 /// The driver's process; ends with this value.
@@ -62,7 +92,8 @@ impl Drop for Driver {
 
 impl Browser {
     async fn start(chromium: &Path, driver: &Path) -> Self {
-        let (driver, port) = start_driver(driver);
+        let folder = Folder::new();
+        let (driver, port) = start_driver(driver, &folder.0);
         let options = json!({
             "binary": chromium,
             "args": [
@@ -88,6 +119,7 @@ impl Browser {
             port,
             session: session.to_owned(),
             _driver: driver,
+            _folder: folder,
         }
     }
 
@@ -203,9 +235,10 @@ impl Browser {
 }
 
 /// Starts it on a free port, which it prints.
-fn start_driver(program: &Path) -> (Driver, u16) {
+fn start_driver(program: &Path, folder: &Path) -> (Driver, u16) {
     let child = Command::new(program)
         .arg("--port=0")
+        .env("TMPDIR", folder)
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn();

@@ -1,6 +1,7 @@
 //! The pages in a real browser: Chromium without a window.
 
 mod driver;
+mod invitation;
 mod login;
 mod reset;
 
@@ -100,6 +101,18 @@ async fn the_checks_find_what_they_look_for() {
         }
     })
     .await;
+}
+
+async fn view(browser: &Browser, name: &str) {
+    browser
+        .until(&format!("!document.querySelector('[data-view={name}]').hidden"))
+        .await;
+}
+
+/// Addresses with a token in the lines of a message.
+fn links_in(text: &str) -> impl Iterator<Item = &str> {
+    let words = text.split_ascii_whitespace();
+    words.filter(|word| word.starts_with("http") && word.contains("/reset#token="))
 }
 
 /// The text of an element as it is shown; null if there is none.

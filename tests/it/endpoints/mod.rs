@@ -1,5 +1,7 @@
 //! A valid request for every endpoint, and the ids that it takes. An endpoint without an entry fails the tests that walk the table.
 
+mod catalog;
+mod customers;
 mod table;
 
 use actix_web::http::Method;
@@ -8,6 +10,7 @@ use backoffice_core::http::EndpointInfo;
 use uuid::Uuid;
 
 use crate::call::{Call, Place};
+use crate::customers::Customer;
 use crate::history::{self, Operation};
 use crate::world::{Account, House, World};
 
@@ -47,6 +50,8 @@ pub(crate) enum Kind {
     Undone,
     /// A variant of the keeper's sidebar.
     Variant,
+    /// A record of the customers.
+    Customer(Customer),
 }
 
 /// An id that a request takes.
@@ -80,6 +85,10 @@ pub(crate) struct Entry {
 
 impl Setting {
     pub(crate) async fn new(world: World) -> Self {
+        for house in [&world.a, &world.b] {
+            crate::customers::furnish(&world, house).await;
+            crate::catalog::furnish(&world, house).await;
+        }
         let a = Self::history(&world, &world.a).await;
         let b = Self::history(&world, &world.b).await;
         Self { world, a, b }
@@ -118,6 +127,13 @@ impl Setting {
         let mut found: Vec<_> = found.collect();
         found.sort_by_key(|(info, _)| info.method == Method::DELETE && info.path == "/directory/tenants");
         found
+    }
+
+    /// The same in an order in which one request leaves the next what it needs.
+    pub(crate) fn endpoints_in_lasting_order(&self) -> impl Iterator<Item = (EndpointInfo, Entry)> {
+        let is_end = |info: &EndpointInfo| info.method == Method::DELETE || info.path == history::UNDO;
+        let (ends, others): (Vec<_>, Vec<_>) = self.endpoints().into_iter().partition(|(info, _)| is_end(info));
+        others.into_iter().chain(ends)
     }
 
     /// The endpoints that need somebody who is signed in.
@@ -175,6 +191,7 @@ impl Target {
             Kind::Token => history.done.token.clone(),
             Kind::Undone => history.undone.log_id.to_string(),
             Kind::Variant => history.variant.to_string(),
+            Kind::Customer(customer) => customer.of(house).to_string(),
         }
     }
 

@@ -31,6 +31,8 @@ pub(crate) fn table() -> Vec<Entry> {
     table.extend(directory());
     table.extend(actions());
     table.extend(events());
+    table.extend(super::customers::table());
+    table.extend(super::catalog::table());
     table
 }
 
@@ -471,7 +473,7 @@ fn actions() -> Vec<Entry> {
     ]
 }
 
-const fn at(place: Place, kind: Kind) -> Target {
+pub(super) const fn at(place: Place, kind: Kind) -> Target {
     Target {
         place,
         kind,
@@ -479,7 +481,7 @@ const fn at(place: Place, kind: Kind) -> Target {
     }
 }
 
-fn entry<const N: usize>(method: Method, path: &'static str, targets: [Target; N], call: MakeCall) -> Entry {
+pub(super) fn entry<const N: usize>(method: Method, path: &'static str, targets: [Target; N], call: MakeCall) -> Entry {
     let sender = Sender::Keeper;
     Entry {
         method,

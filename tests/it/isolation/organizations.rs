@@ -12,7 +12,7 @@ pub(super) async fn targets(setting: Setting) {
     let before = written(&setting, setting.world.a.tenant).await;
 
     for (_, entry) in setting.private() {
-        let inside = |kind| matches!(kind, Kind::Organization | Kind::User);
+        let inside = |kind| matches!(kind, Kind::Organization | Kind::User | Kind::Customer(_));
         for target in entry.targets.iter().filter(|target| inside(target.kind)) {
             let call = setting.call(&entry);
             let (foreign, unknown) = (target.of(&setting.world.a, &setting.a), target.unknown());

@@ -4,13 +4,16 @@ use backoffice_core::db::Connection;
 use backoffice_core::ids::PLATFORM_TENANT;
 use backoffice_core::{Result, Timestamp};
 use diesel::pg::Pg;
-use diesel::{BoolExpressionMethods, ExpressionMethods, QueryDsl, Queryable, Selectable, SelectableHelper, dsl};
+use diesel::{
+    BoolExpressionMethods, ExpressionMethods, NullableExpressionMethods, QueryDsl, Queryable, Selectable,
+    SelectableHelper, dsl,
+};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use futures_util::future::try_join;
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::lowest_id;
+use super::{lowest_id, organization_name, tenant_name, visible_entries};
 use crate::filter::AccessFilter;
 use crate::foreign::{
     audit_access_logs as logs, directory_organizations as organizations, directory_tenants as tenants,
@@ -43,31 +46,7 @@ type Boxed<'a> = dsl::IntoBoxed<'a, logs::table, Pg>;
 /// Milliseconds by which an entry's id may be older than its `created_at`: the longest window that anybody configures.
 const LONGEST_WINDOW: i64 = 24 * 3600 * 1000;
 
-/// The entries that the caller sees.
-fn visible<'a>(viewer: Viewer<'a>) -> Boxed<'a> {
-    let (scope, identity) = (viewer.ctx.scope(), viewer.ctx.identity());
-    let own = || {
-        logs::actor_kind
-            .eq(identity.kind.as_str())
-            .and(logs::actor_id.eq(identity.id))
-    };
-    let mut query = logs::table.filter(scope.owns(logs::tenant_id)).into_boxed();
-    if let Some(tenant) = viewer.own_tenant_of_many() {
-        query = query.filter(logs::tenant_id.eq_any([tenant, PLATFORM_TENANT]));
-    }
-    if !viewer.can_view_tenant() {
-        query = query.filter(own());
-    }
-    match (&scope.organizations, scope.selected) {
-        (None, _) => query,
-        (Some(_), Some(_)) => query.filter(scope.within(logs::organization_id)),
-        (Some(_), None) => query.filter(
-            scope
-                .within(logs::organization_id)
-                .or(logs::organization_id.is_null().and(own())),
-        ),
-    }
-}
+visible_entries!(logs);
 
 fn filtered<'a>(viewer: Viewer<'a>, filter: &'a AccessFilter) -> Boxed<'a> {
     let mut query = visible(viewer);
@@ -102,24 +81,11 @@ pub(crate) async fn page(
     viewer: Viewer<'_>,
     filter: &AccessFilter,
 ) -> Result<(Vec<NamedRow>, i64)> {
-    let tenant_name = tenants::table
-        .filter(tenants::tenant_id.eq(logs::tenant_id))
-        .filter(tenants::deleted_at.is_null())
-        .select(tenants::name);
-    let organization_name = organizations::table
-        .filter(organizations::tenant_id.eq(logs::tenant_id))
-        .filter(diesel::NullableExpressionMethods::nullable(organizations::id).eq(logs::organization_id))
-        .filter(organizations::deleted_at.is_null())
-        .select(organizations::name);
     let list = filtered(viewer, filter)
         .order((logs::created_at.desc(), logs::id.desc()))
         .offset(filter.paging.start)
         .limit(filter.paging.size)
-        .select((
-            AccessRow::as_select(),
-            tenant_name.single_value(),
-            organization_name.single_value(),
-        ));
+        .select((AccessRow::as_select(), tenant_name!(logs), organization_name!(logs)));
     let shared: &AsyncPgConnection = connection;
     let (mut first, mut second) = (shared, shared);
     let count = filtered(viewer, filter).count().get_result::<i64>(&mut second);

@@ -15,7 +15,7 @@ use futures_util::future::{Either, ready, try_join};
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::lowest_id;
+use super::{lowest_id, organization_name, tenant_name, visible_entries};
 use crate::filter::{ActionFilter, SortField};
 use crate::foreign::{
     audit_action_logs as logs, audit_resource_versions as versions, directory_organizations as organizations,
@@ -59,32 +59,7 @@ pub(crate) type NamedRow = (ActionRow, Option<String>, Option<String>);
 
 type Boxed<'a> = dsl::IntoBoxed<'a, logs::table, Pg>;
 
-/// The entries that the caller sees.
-fn visible<'a>(viewer: Viewer<'a>) -> Boxed<'a> {
-    let (scope, identity) = (viewer.ctx.scope(), viewer.ctx.identity());
-    let own = || {
-        logs::actor_kind
-            .eq(identity.kind.as_str())
-            .and(logs::actor_id.eq(identity.id))
-    };
-    let mut query = logs::table.filter(scope.owns(logs::tenant_id)).into_boxed();
-    if let Some(tenant) = viewer.own_tenant_of_many() {
-        // What a super administrator did to global rows is logged in the platform's tenant, which can't be selected.
-        query = query.filter(logs::tenant_id.eq_any([tenant, PLATFORM_TENANT]));
-    }
-    if !viewer.can_view_tenant() {
-        query = query.filter(own());
-    }
-    match (&scope.organizations, scope.selected) {
-        (None, _) => query,
-        (Some(_), Some(_)) => query.filter(scope.within(logs::organization_id)),
-        (Some(_), None) => query.filter(
-            scope
-                .within(logs::organization_id)
-                .or(logs::organization_id.is_null().and(own())),
-        ),
-    }
-}
+visible_entries!(logs);
 
 pub(super) fn filtered<'a>(viewer: Viewer<'a>, filter: &'a ActionFilter) -> Boxed<'a> {
     let mut query = about(visible(viewer), viewer, filter);
@@ -229,25 +204,12 @@ pub(crate) async fn page(
     viewer: Viewer<'_>,
     filter: &ActionFilter,
 ) -> Result<(Vec<NamedRow>, Option<i64>)> {
-    let tenant_name = tenants::table
-        .filter(tenants::tenant_id.eq(logs::tenant_id))
-        .filter(tenants::deleted_at.is_null())
-        .select(tenants::name);
-    let organization_name = organizations::table
-        .filter(organizations::tenant_id.eq(logs::tenant_id))
-        .filter(organizations::id.nullable().eq(logs::organization_id))
-        .filter(organizations::deleted_at.is_null())
-        .select(organizations::name);
     let list = filtered(viewer, filter)
         .order(order(filter))
         .then_order_by(logs::id.desc())
         .offset(filter.paging.start)
         .limit(filter.paging.size + i64::from(!filter.include_total))
-        .select((
-            ActionRow::as_select(),
-            tenant_name.single_value(),
-            organization_name.single_value(),
-        ));
+        .select((ActionRow::as_select(), tenant_name!(logs), organization_name!(logs)));
     let shared: &AsyncPgConnection = connection;
     let (mut first, mut second) = (shared, shared);
     let count = if filter.include_total {

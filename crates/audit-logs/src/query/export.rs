@@ -11,6 +11,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::actions::{filtered, order};
+use super::organization_name;
 use crate::filter::ActionFilter;
 use crate::foreign::{audit_action_logs as logs, directory_organizations as organizations};
 use crate::visibility::Viewer;
@@ -55,11 +56,6 @@ impl Cursor {
     /// Opens it over the entries of the filter, as many as its page has.
     pub(crate) async fn open(viewer: Viewer<'_>, filter: &ActionFilter) -> Result<Self> {
         let mut transaction = viewer.ctx.database().transaction(viewer.ctx.scope()).await?;
-        let organization_name = organizations::table
-            .filter(organizations::tenant_id.eq(logs::tenant_id))
-            .filter(organizations::id.nullable().eq(logs::organization_id))
-            .filter(organizations::deleted_at.is_null())
-            .select(organizations::name);
         let entries = filtered(viewer, filter)
             .order(order(filter))
             .then_order_by(logs::id.desc())
@@ -76,7 +72,7 @@ impl Cursor {
                 logs::changes,
                 logs::source,
                 logs::execution_state,
-                organization_name.single_value(),
+                organization_name!(logs),
             ));
         RunQueryDsl::execute(Declared(entries), &mut **transaction.connection()).await?;
         Ok(Self(transaction))

@@ -13,6 +13,63 @@ use uuid::Uuid;
 use crate::foreign::directory_organizations as organizations;
 use crate::visibility::Viewer;
 
+/// Where every statement on a log starts. The two logs are types of their own with the same columns.
+macro_rules! visible_entries {
+    ($logs:ident) => {
+        /// The entries that the caller sees.
+        fn visible<'a>(viewer: Viewer<'a>) -> Boxed<'a> {
+            let (scope, identity) = (viewer.ctx.scope(), viewer.ctx.identity());
+            let own = || {
+                $logs::actor_kind
+                    .eq(identity.kind.as_str())
+                    .and($logs::actor_id.eq(identity.id))
+            };
+            let mut query = $logs::table.filter(scope.owns($logs::tenant_id)).into_boxed();
+            if let Some(tenant) = viewer.own_tenant_of_many() {
+                // What a super administrator did to global rows is logged in the platform's tenant, which can't be selected.
+                query = query.filter($logs::tenant_id.eq_any([tenant, PLATFORM_TENANT]));
+            }
+            if !viewer.can_view_tenant() {
+                query = query.filter(own());
+            }
+            match (&scope.organizations, scope.selected) {
+                (None, _) => query,
+                (Some(_), Some(_)) => query.filter(scope.within($logs::organization_id)),
+                (Some(_), None) => query.filter(
+                    scope
+                        .within($logs::organization_id)
+                        .or($logs::organization_id.is_null().and(own())),
+                ),
+            }
+        }
+    };
+}
+
+/// The name of an entry's tenant, as far as it is still there.
+macro_rules! tenant_name {
+    ($logs:ident) => {
+        tenants::table
+            .filter(tenants::tenant_id.eq($logs::tenant_id))
+            .filter(tenants::deleted_at.is_null())
+            .select(tenants::name)
+            .single_value()
+    };
+}
+
+/// The name of an entry's organization, as far as it is still there.
+macro_rules! organization_name {
+    ($logs:ident) => {
+        organizations::table
+            .filter(organizations::tenant_id.eq($logs::tenant_id))
+            .filter(organizations::id.nullable().eq($logs::organization_id))
+            .filter(organizations::deleted_at.is_null())
+            .select(organizations::name)
+            .single_value()
+    };
+}
+
+use {organization_name, tenant_name, visible_entries};
+
 /// The lowest id of an instant, in milliseconds since 1970; before that the lowest of all.
 fn lowest_id(millis: i64) -> Uuid {
     Uuid::from_u128(u128::try_from(millis).unwrap_or(0) << 80)

@@ -10,6 +10,7 @@ use diesel_async::RunQueryDsl;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use super::stored::{images, parent_in, rows_of, store_rows, stored_rows};
 use super::{Role, User};
 use crate::revocation::{self, Subject};
 use crate::schema::{auth_role_acls as role_acls, auth_user_acls as user_acls};
@@ -90,69 +91,18 @@ pub(crate) fn acl_of_user(row: &UserAclRow) -> grants::Acl {
     }
 }
 
-macro_rules! store {
-    ($name:ident, $row:ident, $table:ident) => {
-        pub(crate) async fn $name(tx: &mut Tx<'_>, rows: &[$row]) -> Result<()> {
-            diesel::insert_into($table::table)
-                .values(rows)
-                .on_conflict(($table::tenant_id, $table::id))
-                .do_update()
-                .set((
-                    $table::is_super_admin.eq(excluded($table::is_super_admin)),
-                    $table::features.eq(excluded($table::features)),
-                    $table::organizations.eq(excluded($table::organizations)),
-                    $table::created_at.eq(excluded($table::created_at)),
-                    $table::updated_at.eq(excluded($table::updated_at)),
-                ))
-                .execute(tx.conn())
-                .await?;
-            Ok(())
-        }
-    };
-}
-
-store!(store_role_acls, RoleAclRow, role_acls);
-store!(store_user_acls, UserAclRow, user_acls);
-
-/// Images of ACLs: the two tables differ in whose they are, not in what they hold.
-macro_rules! stored_acls {
-    ($row:ident, $table:ident, $store:ident) => {
-        async fn load(tx: &mut Tx<'_>, ids: &[Uuid], _depth: Depth) -> Result<Snapshots> {
-            let tenant = tx.tenant();
-            let rows: Vec<$row> = $table::table
-                .filter($table::tenant_id.eq(tenant))
-                .filter($table::id.eq_any(ids))
-                .select($row::as_select())
-                .load(tx.conn())
-                .await?;
-            rows.into_iter()
-                .map(|row| Ok((row.id, Snapshot::of(&row)?.with_organization(None))))
-                .collect()
-        }
-
-        async fn store(tx: &mut Tx<'_>, snapshots: &[Snapshot]) -> Result<Vec<String>> {
-            let updated_at = tx.now();
-            let rows: Vec<$row> = snapshots
-                .iter()
-                .map(|image| image.row().map(|row| $row { updated_at, ..row }))
-                .collect::<Result<_>>()?;
-            $store(tx, &rows).await?;
-            Ok(Vec::new())
-        }
-
-        async fn remove(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<()> {
-            let tenant = tx.tenant();
-            diesel::delete(
-                $table::table
-                    .filter($table::tenant_id.eq(tenant))
-                    .filter($table::id.eq_any(ids)),
-            )
-            .execute(tx.conn())
-            .await?;
-            Ok(())
-        }
-    };
-}
+store_rows!(
+    store_role_acls,
+    RoleAclRow,
+    role_acls,
+    [is_super_admin, features, organizations]
+);
+store_rows!(
+    store_user_acls,
+    UserAclRow,
+    user_acls,
+    [is_super_admin, features, organizations]
+);
 
 /// Entity kind `auth.role_acl`.
 #[derive(Debug)]
@@ -168,7 +118,7 @@ impl Entity for RoleAcl {
         Role::lock(tx, ids).await
     }
 
-    stored_acls!(RoleAclRow, role_acls, store_role_acls);
+    stored_rows!(RoleAclRow, role_acls, store_role_acls);
 
     async fn guard(tx: &mut Tx<'_>, step: &Transition<'_>) -> Result<()> {
         let acl = |image: Option<&Snapshot>| {
@@ -190,8 +140,7 @@ impl Entity for RoleAcl {
     }
 
     fn parent(snapshot: &Snapshot) -> Option<EntityRef> {
-        let id = snapshot.get("roleId")?.as_str()?.parse().ok()?;
-        Some(EntityRef { kind: Role::KIND, id })
+        parent_in(snapshot, "roleId", Role::KIND)
     }
 }
 
@@ -209,7 +158,7 @@ impl Entity for UserAcl {
         User::lock(tx, ids).await
     }
 
-    stored_acls!(UserAclRow, user_acls, store_user_acls);
+    stored_rows!(UserAclRow, user_acls, store_user_acls);
 
     async fn guard(tx: &mut Tx<'_>, step: &Transition<'_>) -> Result<()> {
         let acl = |image: Option<&Snapshot>| {
@@ -231,7 +180,6 @@ impl Entity for UserAcl {
     }
 
     fn parent(snapshot: &Snapshot) -> Option<EntityRef> {
-        let id = snapshot.get("userId")?.as_str()?.parse().ok()?;
-        Some(EntityRef { kind: User::KIND, id })
+        parent_in(snapshot, "userId", User::KIND)
     }
 }

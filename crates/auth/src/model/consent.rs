@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::User;
+use super::stored::parent_in;
 use crate::schema::auth_consents as consents;
 
 /// A row of `auth_consents`.
@@ -103,7 +104,6 @@ impl Entity for Consent {
     }
 
     fn parent(snapshot: &Snapshot) -> Option<EntityRef> {
-        let id = snapshot.get("userId")?.as_str()?.parse().ok()?;
-        Some(EntityRef { kind: User::KIND, id })
+        parent_in(snapshot, "userId", User::KIND)
     }
 }

@@ -4,6 +4,7 @@ mod acl;
 mod consent;
 mod role;
 mod sidebar;
+mod stored;
 mod user;
 
 pub use acl::{RoleAcl, RoleAclRow, UserAcl, UserAclRow};

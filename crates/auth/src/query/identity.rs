@@ -104,12 +104,8 @@ pub(crate) async fn of_user(connection: &AsyncPgConnection, tenant: Uuid, user: 
 }
 
 fn identity(row: Row) -> Result<Identity> {
-    let own: Option<AclOf> = row.own.map(serde_json::from_value).transpose()?;
     let roles: Vec<AclOf> = serde_json::from_value(row.roles)?;
-    let rights = match &own {
-        Some(own) => merged(std::slice::from_ref(own)),
-        None => merged(&roles),
-    };
+    let rights = counting(row.own, &roles)?;
     Ok(Identity {
         kind: ActorKind::User,
         id: Some(row.id),
@@ -120,6 +116,21 @@ fn identity(row: Row) -> Result<Identity> {
         roles: roles.into_iter().map(HeldRole::from).collect(),
         session: row.session,
     })
+}
+
+/// What a user's own ACL grants, else its roles' ACLs together.
+fn counting(own: Option<Value>, roles: &[AclOf]) -> Result<Rights> {
+    let own: Option<AclOf> = own.map(serde_json::from_value).transpose()?;
+    Ok(match &own {
+        Some(own) => merged(std::slice::from_ref(own)),
+        None => merged(roles),
+    })
+}
+
+/// The same of values as the database has them.
+pub(crate) fn rights_of(own: Option<Value>, roles: Value) -> Result<Rights> {
+    let roles: Vec<AclOf> = serde_json::from_value(roles)?;
+    counting(own, &roles)
 }
 
 /// What these roles grant when their super-administrator flags are left aside.

@@ -133,11 +133,7 @@ pub(crate) async fn lock(
     context: &RequestContext,
     ids: &[Uuid],
 ) -> Result<Vec<Located>> {
-    let seen: Vec<Uuid> = visible(context)
-        .filter(users::id.eq_any(ids))
-        .select(users::id)
-        .load(connection)
-        .await?;
+    let seen = seen(connection, context, ids).await?;
     let rows: Vec<(Uuid, Uuid)> = in_scope(context.scope())
         .filter(users::id.eq_any(seen))
         .order(users::id)
@@ -146,6 +142,19 @@ pub(crate) async fn lock(
         .load(connection)
         .await?;
     Ok(rows.into_iter().map(|(tenant, id)| Located { id, tenant }).collect())
+}
+
+/// Those of these users that the caller may see.
+pub(crate) async fn seen(
+    connection: &mut AsyncPgConnection,
+    context: &RequestContext,
+    ids: &[Uuid],
+) -> Result<Vec<Uuid>> {
+    Ok(visible(context)
+        .filter(users::id.eq_any(ids))
+        .select(users::id)
+        .load(connection)
+        .await?)
 }
 
 /// One user that the caller may see.

@@ -1,41 +1,11 @@
-//! Two tenants with an administrator each, and a super administrator.
+//! Two tenants with an administrator each, and a super administrator, in an application of this module.
 
-use backoffice_auth::{NewAccount, create_account};
+use std::ops::Deref;
+
 use backoffice_core::Module;
-use backoffice_core::http::Json;
-use backoffice_directory::commands::{CreateTenant, NewTenant};
+use backoffice_test_accounts::TwoTenants;
+pub(crate) use backoffice_test_accounts::{CONFIG, NO_LIMITS, PASSWORD, account, id_of, login};
 use backoffice_test_support::{TestApp, TestAppBuilder};
-use serde_json::{Value, json};
-use uuid::Uuid;
-
-pub(crate) const PASSWORD: &str = "correct horse battery";
-
-pub(crate) const CONFIG: &str = r#"
-[auth.jwt]
-keys = [{ kid = "test", secret = "0123456789012345678901234567890123456789" }]
-[auth.consent]
-keys = [{ kid = "test", secret = "abcdefghijabcdefghijabcdefghijabcdefghij" }]
-[auth.argon2]
-memory_kib = 8
-iterations = 1
-[auth.login]
-failure_floor = "0ms"
-"#;
-
-/// A tenant and its administrator.
-pub(crate) struct Tenant {
-    pub(crate) id: Uuid,
-    pub(crate) organization: Uuid,
-    pub(crate) admin: Uuid,
-    pub(crate) token: String,
-}
-
-pub(crate) struct World {
-    pub(crate) app: TestApp,
-    pub(crate) a: Tenant,
-    pub(crate) b: Tenant,
-    pub(crate) root: String,
-}
 
 /// The modules of every world.
 pub(crate) const MODULES: [&Module; 3] = [
@@ -48,9 +18,19 @@ fn builder(extra: &[&'static Module]) -> TestAppBuilder {
     TestApp::builder(&[&MODULES, extra].concat())
 }
 
+pub(crate) struct World(TwoTenants);
+
+impl Deref for World {
+    type Target = TwoTenants;
+
+    fn deref(&self) -> &TwoTenants {
+        &self.0
+    }
+}
+
 impl World {
     pub(crate) async fn new() -> Self {
-        Self::with_config("[rate_limits]\nenabled = false\n").await
+        Self::with_config(NO_LIMITS).await
     }
 
     pub(crate) async fn with_config(extra: &str) -> Self {
@@ -59,7 +39,7 @@ impl World {
 
     /// With further modules of the test.
     pub(crate) async fn with_modules(modules: &[&'static Module]) -> Self {
-        Self::build("[rate_limits]\nenabled = false\n", modules).await
+        Self::build(NO_LIMITS, modules).await
     }
 
     /// Where only this many passwords wait to be hashed.
@@ -70,7 +50,7 @@ impl World {
     /// With one of the settings replaced, and without limits.
     pub(crate) async fn replacing(setting: &str, by: &str) -> Self {
         assert!(CONFIG.contains(setting), "{setting} is set");
-        let config = format!("{}[rate_limits]\nenabled = false\n", CONFIG.replace(setting, by));
+        let config = format!("{}{NO_LIMITS}", CONFIG.replace(setting, by));
         Self::inside(builder(&[]).config(&config).build().await).await
     }
 
@@ -81,7 +61,7 @@ impl World {
 
     /// The same with more configuration.
     pub(crate) async fn counting_with(extra: &str) -> Self {
-        let config = format!("{CONFIG}{extra}[rate_limits]\nenabled = false\n");
+        let config = format!("{CONFIG}{extra}{NO_LIMITS}");
         Self::inside(builder(&[]).config(&config).through_proxy().build().await).await
     }
 
@@ -90,92 +70,6 @@ impl World {
     }
 
     pub(crate) async fn inside(app: TestApp) -> Self {
-        let a = tenant(&app, "Alpha", "admin@alpha.test").await;
-        let b = tenant(&app, "Beta", "admin@beta.test").await;
-        account(&app, None, None, "root@platform.test", &[], true).await;
-        let root = login(&app, "root@platform.test").await;
-        Self { app, a, b, root }
+        Self(TwoTenants::inside(app).await)
     }
-
-    /// A user of tenant A with these roles; returns its id and token.
-    pub(crate) async fn user(&self, email: &str, roles: &[&str]) -> (Uuid, String) {
-        let id = account(
-            &self.app,
-            Some(self.a.id),
-            Some(self.a.organization),
-            email,
-            roles,
-            false,
-        )
-        .await;
-        (id, login(&self.app, email).await)
-    }
-
-    /// A role of tenant A with these features and organizations.
-    pub(crate) async fn role(&self, name: &str, features: &[&str], organizations: Option<&[Uuid]>) -> Uuid {
-        let (status, body) = self.app.post(&self.a.token, "/auth/roles", json!({"name": name})).await;
-        assert_eq!(status, 201, "{body}");
-        let id = id_of(&body);
-        let acl = json!({"roleId": id, "features": features, "organizations": organizations});
-        let (status, body) = self.app.put(&self.root, "/auth/roles/acl", acl).await;
-        assert_eq!(status, 200, "{body}");
-        id
-    }
-}
-
-pub(crate) fn id_of(body: &Value) -> Uuid {
-    body["id"].as_str().expect("an id").parse().expect("a UUID")
-}
-
-async fn tenant(app: &TestApp, name: &str, email: &str) -> Tenant {
-    let system = app.system_context();
-    let input = NewTenant {
-        name: name.to_owned(),
-        ..NewTenant::default()
-    };
-    let command = CreateTenant::new(&system, input).expect("valid");
-    let made = std::sync::Mutex::new(None);
-    system
-        .execute(&command, |created| {
-            *made.lock().expect("one thread") = Some(created);
-            Json(Value::Null)
-        })
-        .await
-        .expect("made");
-    let made = made.into_inner().expect("one thread").expect("an output");
-    let admin = account(app, Some(made.id), Some(made.organization_id), email, &["admin"], false).await;
-    Tenant {
-        id: made.id,
-        organization: made.organization_id,
-        admin,
-        token: login(app, email).await,
-    }
-}
-
-pub(crate) async fn account(
-    app: &TestApp,
-    tenant: Option<Uuid>,
-    organization: Option<Uuid>,
-    email: &str,
-    roles: &[&str],
-    super_admin: bool,
-) -> Uuid {
-    let account = NewAccount {
-        tenant,
-        organization,
-        email: email.to_owned(),
-        name: None,
-        password: Some(PASSWORD.to_owned().into()),
-        roles: roles.iter().map(|role| (*role).to_owned()).collect(),
-        super_admin,
-    };
-    create_account(&app.system_context(), account).await.expect("made")
-}
-
-pub(crate) async fn login(app: &TestApp, email: &str) -> String {
-    let (status, body) = app
-        .post("", "/auth/login", json!({"email": email, "password": PASSWORD}))
-        .await;
-    assert_eq!(status, 200, "{body}");
-    body["token"].as_str().expect("a token").to_owned()
 }

@@ -9,6 +9,7 @@ mod config;
 mod enqueue;
 mod outcome;
 mod pace;
+mod queue;
 mod requester;
 mod retention;
 mod work;
@@ -29,6 +30,7 @@ use crate::error::Result;
 
 pub use config::JobsConfig;
 pub use enqueue::{Order, cancel_watched, enqueue, enqueue_with};
+pub use queue::{Depth, QueuedJob, cancel, depth, list, retry};
 pub use work::{Chunk, CommandChunk, Work};
 pub use worker::{Stop, Worker, stop_signal, work};
 
@@ -61,7 +63,7 @@ pub trait Job: Serialize + DeserializeOwned + Send + Sync + 'static {
     fn run(&self, work: &mut Work<'_>) -> impl Future<Output = Result<Step>> + Send;
 }
 
-/// A job that was given up.
+/// A job that was given up, by the workers or by an operator.
 #[derive(Debug, Clone)]
 pub struct DeadJob {
     /// Its tenant.
@@ -70,6 +72,8 @@ pub struct DeadJob {
     pub id: Uuid,
     /// The job that people watch.
     pub progress_job: Option<Uuid>,
+    /// Whether an operator took it out of the queue.
+    pub is_cancelled: bool,
 }
 
 type Run = for<'a> fn(Value, &'a mut Work<'_>) -> BoxFuture<'a, Result<Step>>;

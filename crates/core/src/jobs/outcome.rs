@@ -104,6 +104,7 @@ pub(super) async fn fail(runtime: &Runtime, job: &Claimed, error: &Error, now: T
             tenant: job.tenant_id,
             id: job.id,
             progress_job: job.progress_job_id,
+            is_cancelled: false,
         };
         (kind.given_up)(transaction.connection(), &Call::internal(runtime), &dead).await?;
     }

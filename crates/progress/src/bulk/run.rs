@@ -35,14 +35,15 @@ impl<O: BulkOperation> Job for BulkJob<O> {
         let Some(progress) = state::open(connection, job.tenant, id).await? else {
             return Ok(());
         };
-        let notice = state::end(
-            connection,
-            &progress,
-            Status::Failed,
-            call.now,
-            Some("The job was given up"),
-        )
-        .await?;
+        if progress.status()?.is_final() {
+            return Ok(());
+        }
+        let (status, reason) = if job.is_cancelled {
+            (Status::Cancelled, None)
+        } else {
+            (Status::Failed, Some("The job was given up"))
+        };
+        let notice = state::end(connection, &progress, status, call.now, reason).await?;
         notice.announce(connection, call).await
     }
 

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::model::User;
+use crate::model::stored::{images, parent_in, rows_of, store_rows, stored_rows};
 use crate::query;
 use crate::schema::auth_sidebar_preferences as preferences;
 use crate::sidebar::SidebarSettings;
@@ -67,62 +68,16 @@ impl Entity for SidebarPreference {
         Ok(own.map(|id| Located { id: *id, tenant }).collect())
     }
 
-    async fn load(tx: &mut Tx<'_>, ids: &[Uuid], _depth: Depth) -> Result<Snapshots> {
-        let tenant = tx.tenant();
-        let rows: Vec<SidebarPreferenceRow> = preferences::table
-            .filter(preferences::tenant_id.eq(tenant))
-            .filter(preferences::id.eq_any(ids))
-            .select(SidebarPreferenceRow::as_select())
-            .load(tx.conn())
-            .await?;
-        rows.into_iter()
-            .map(|row| Ok((row.id, Snapshot::of(&row)?.with_organization(None))))
-            .collect()
-    }
-
-    async fn store(tx: &mut Tx<'_>, snapshots: &[Snapshot]) -> Result<Vec<String>> {
-        let updated_at = tx.now();
-        let rows: Vec<SidebarPreferenceRow> = snapshots
-            .iter()
-            .map(|image| image.row().map(|row| SidebarPreferenceRow { updated_at, ..row }))
-            .collect::<Result<_>>()?;
-        store_sidebar_preferences(tx, &rows).await?;
-        Ok(Vec::new())
-    }
-
-    async fn remove(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<()> {
-        let tenant = tx.tenant();
-        diesel::delete(
-            preferences::table
-                .filter(preferences::tenant_id.eq(tenant))
-                .filter(preferences::id.eq_any(ids)),
-        )
-        .execute(tx.conn())
-        .await?;
-        Ok(())
-    }
+    stored_rows!(SidebarPreferenceRow, preferences, store_sidebar_preferences);
 
     fn parent(snapshot: &Snapshot) -> Option<EntityRef> {
-        let id = snapshot.get("userId")?.as_str()?.parse().ok()?;
-        Some(EntityRef { kind: User::KIND, id })
+        parent_in(snapshot, "userId", User::KIND)
     }
 }
 
-/// Inserts or replaces rows.
-pub(crate) async fn store_sidebar_preferences(tx: &mut Tx<'_>, rows: &[SidebarPreferenceRow]) -> Result<()> {
-    if rows.is_empty() {
-        return Ok(());
-    }
-    diesel::insert_into(preferences::table)
-        .values(rows)
-        .on_conflict((preferences::tenant_id, preferences::id))
-        .do_update()
-        .set((
-            preferences::settings.eq(excluded(preferences::settings)),
-            preferences::created_at.eq(excluded(preferences::created_at)),
-            preferences::updated_at.eq(excluded(preferences::updated_at)),
-        ))
-        .execute(tx.conn())
-        .await?;
-    Ok(())
-}
+store_rows!(
+    store_sidebar_preferences,
+    SidebarPreferenceRow,
+    preferences,
+    [locale, settings]
+);

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::model::Role;
+use crate::model::stored::{images, parent_in, rows_of, store_rows, stored_rows};
 use crate::schema::auth_role_sidebar_preferences as preferences;
 use crate::sidebar::SidebarSettings;
 
@@ -69,62 +70,16 @@ impl Entity for RoleSidebarPreference {
         Ok(ids.iter().map(|id| Located { id: *id, tenant }).collect())
     }
 
-    async fn load(tx: &mut Tx<'_>, ids: &[Uuid], _depth: Depth) -> Result<Snapshots> {
-        let tenant = tx.tenant();
-        let rows: Vec<RoleSidebarPreferenceRow> = preferences::table
-            .filter(preferences::tenant_id.eq(tenant))
-            .filter(preferences::id.eq_any(ids))
-            .select(RoleSidebarPreferenceRow::as_select())
-            .load(tx.conn())
-            .await?;
-        rows.into_iter()
-            .map(|row| Ok((row.id, Snapshot::of(&row)?.with_organization(None))))
-            .collect()
-    }
-
-    async fn store(tx: &mut Tx<'_>, snapshots: &[Snapshot]) -> Result<Vec<String>> {
-        let updated_at = tx.now();
-        let rows: Vec<RoleSidebarPreferenceRow> = snapshots
-            .iter()
-            .map(|image| image.row().map(|row| RoleSidebarPreferenceRow { updated_at, ..row }))
-            .collect::<Result<_>>()?;
-        store_role_sidebar_preferences(tx, &rows).await?;
-        Ok(Vec::new())
-    }
-
-    async fn remove(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<()> {
-        let tenant = tx.tenant();
-        diesel::delete(
-            preferences::table
-                .filter(preferences::tenant_id.eq(tenant))
-                .filter(preferences::id.eq_any(ids)),
-        )
-        .execute(tx.conn())
-        .await?;
-        Ok(())
-    }
+    stored_rows!(RoleSidebarPreferenceRow, preferences, store_role_sidebar_preferences);
 
     fn parent(snapshot: &Snapshot) -> Option<EntityRef> {
-        let id = snapshot.get("roleId")?.as_str()?.parse().ok()?;
-        Some(EntityRef { kind: Role::KIND, id })
+        parent_in(snapshot, "roleId", Role::KIND)
     }
 }
 
-/// Inserts or replaces rows.
-pub(crate) async fn store_role_sidebar_preferences(tx: &mut Tx<'_>, rows: &[RoleSidebarPreferenceRow]) -> Result<()> {
-    if rows.is_empty() {
-        return Ok(());
-    }
-    diesel::insert_into(preferences::table)
-        .values(rows)
-        .on_conflict((preferences::tenant_id, preferences::id))
-        .do_update()
-        .set((
-            preferences::settings.eq(excluded(preferences::settings)),
-            preferences::created_at.eq(excluded(preferences::created_at)),
-            preferences::updated_at.eq(excluded(preferences::updated_at)),
-        ))
-        .execute(tx.conn())
-        .await?;
-    Ok(())
-}
+store_rows!(
+    store_role_sidebar_preferences,
+    RoleSidebarPreferenceRow,
+    preferences,
+    [locale, settings]
+);

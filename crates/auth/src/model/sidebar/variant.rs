@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::model::User;
+use crate::model::stored::{images, parent_in, rows_of};
 use crate::query;
 use crate::schema::auth_sidebar_variants as variants;
 use crate::sidebar::SidebarSettings;
@@ -87,17 +88,11 @@ impl Entity for SidebarVariant {
             .select(SidebarVariantRow::as_select())
             .load(tx.conn())
             .await?;
-        rows.into_iter()
-            .map(|row| Ok((row.id, Snapshot::of(&row)?.with_organization(None))))
-            .collect()
+        images(&rows, |row| row.id)
     }
 
     async fn store(tx: &mut Tx<'_>, snapshots: &[Snapshot]) -> Result<Vec<String>> {
-        let updated_at = tx.now();
-        let rows: Vec<SidebarVariantRow> = snapshots
-            .iter()
-            .map(|image| image.row().map(|row| SidebarVariantRow { updated_at, ..row }))
-            .collect::<Result<_>>()?;
+        let rows = rows_of(tx, snapshots)?;
         store_sidebar_variants(tx, rows).await?;
         Ok(Vec::new())
     }
@@ -121,8 +116,7 @@ impl Entity for SidebarVariant {
     }
 
     fn parent(snapshot: &Snapshot) -> Option<EntityRef> {
-        let id = snapshot.get("userId")?.as_str()?.parse().ok()?;
-        Some(EntityRef { kind: User::KIND, id })
+        parent_in(snapshot, "userId", User::KIND)
     }
 }
 
@@ -139,6 +133,7 @@ pub(super) async fn store_sidebar_variants(tx: &mut Tx<'_>, mut rows: Vec<Sideba
         .on_conflict((variants::tenant_id, variants::id))
         .do_update()
         .set((
+            variants::locale.eq(excluded(variants::locale)),
             variants::name.eq(excluded(variants::name)),
             variants::name_norm.eq(excluded(variants::name_norm)),
             variants::settings.eq(excluded(variants::settings)),

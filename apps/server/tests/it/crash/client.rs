@@ -1,0 +1,152 @@
+//! A client that writes until its server dies.
+
+use std::net::SocketAddr;
+
+use serde_json::{Value, json};
+
+use super::connection::{Answer, Connection};
+use super::ledger::{Role, What, Write, string};
+
+const ROLES_OF_A_CLIENT: usize = 3;
+
+/// Makes roles, renames them (each name once), undoes and redoes.
+#[derive(Debug)]
+pub(super) struct Client {
+    number: usize,
+    pub(super) email: String,
+    pub(super) token: String,
+    pub(super) roles: Vec<Role>,
+    pub(super) ledger: Vec<Write>,
+    /// Sent and not answered: it may have become true.
+    pub(super) sent: Option<Write>,
+    /// How many of those became true.
+    pub(super) lost: usize,
+}
+
+impl Client {
+    pub(super) fn new(number: usize, email: &str, token: &str) -> Self {
+        Self {
+            number,
+            email: email.to_owned(),
+            token: token.to_owned(),
+            roles: Vec::new(),
+            ledger: Vec::new(),
+            sent: None,
+            lost: 0,
+        }
+    }
+
+    pub(super) fn write_until_killed(mut self, api: SocketAddr, round: usize) -> Self {
+        let Ok(mut connection) = Connection::open(api) else {
+            return self;
+        };
+        for step in 0.. {
+            let name = format!("crash {round} {} {step}", self.number);
+            let done = if self.roles.len() < ROLES_OF_A_CLIENT || step == 0 {
+                self.create(&mut connection, name)
+            } else {
+                let index = step / 4 % self.roles.len();
+                self.change(&mut connection, index, step % 4, name)
+            };
+            if done.is_err() {
+                break;
+            }
+        }
+        self
+    }
+
+    /// Sends a write and enters it once it is acknowledged; `id` takes the id of its entry from the answer.
+    fn acknowledged(
+        &mut self,
+        connection: &mut Connection,
+        request: (&str, &str, Value),
+        write: Write,
+        id: impl Fn(&Answer) -> String,
+    ) -> std::io::Result<Answer> {
+        self.sent = Some(write.clone());
+        let (method, path, body) = request;
+        let answer = connection.send(method, path, &self.token, Some(&body))?;
+        assert!(
+            matches!(answer.status, 200 | 201),
+            "{path} {body}: {} {}",
+            answer.status,
+            answer.body
+        );
+        self.sent = None;
+        let role = if write.what == What::Create {
+            string(&answer.body["id"])
+        } else {
+            write.role
+        };
+        self.ledger.push(Write {
+            id: id(&answer),
+            role,
+            ..write
+        });
+        Ok(answer)
+    }
+
+    fn create(&mut self, connection: &mut Connection, name: String) -> std::io::Result<()> {
+        let write = Write {
+            id: String::new(),
+            what: What::Create,
+            role: String::new(),
+            name: name.clone(),
+        };
+        let request = ("POST", "/api/auth/roles", json!({"name": name}));
+        let answer = self.acknowledged(connection, request, write, |answer| answer.operation.clone())?;
+        self.roles.push(Role {
+            id: string(&answer.body["id"]),
+            name,
+            undo: None,
+            redo: None,
+        });
+        Ok(())
+    }
+
+    /// Rename, undo, redo, undo; a rename where there is nothing to undo or redo.
+    fn change(&mut self, connection: &mut Connection, index: usize, turn: usize, name: String) -> std::io::Result<()> {
+        let role = &mut self.roles[index];
+        let write = |what, name: &str| Write {
+            id: String::new(),
+            what,
+            role: role.id.clone(),
+            name: name.to_owned(),
+        };
+        match (turn, role.undo.take(), role.redo.take()) {
+            (1 | 3, Some((entry, token, before)), _) => {
+                let (write, undone) = (write(What::Undo, &before), role.name.clone());
+                let request = (
+                    "POST",
+                    "/api/audit_logs/audit-logs/actions/undo",
+                    json!({"undoToken": token}),
+                );
+                self.acknowledged(connection, request, write, |answer| string(&answer.body["traceLogId"]))?;
+                let role = &mut self.roles[index];
+                role.name = before;
+                role.redo = Some((entry, undone));
+            }
+            (2, _, Some((entry, again))) => {
+                let (write, before) = (write(What::Redo, &again), role.name.clone());
+                let request = (
+                    "POST",
+                    "/api/audit_logs/audit-logs/actions/redo",
+                    json!({"logId": entry}),
+                );
+                let answer = self.acknowledged(connection, request, write, |answer| string(&answer.body["logId"]))?;
+                let role = &mut self.roles[index];
+                role.name = again;
+                role.undo = Some((string(&answer.body["logId"]), string(&answer.body["undoToken"]), before));
+            }
+            _ => {
+                let (write, before) = (write(What::Rename, &name), role.name.clone());
+                let request = ("PUT", "/api/auth/roles", json!({"id": role.id, "name": name}));
+                let answer = self.acknowledged(connection, request, write, |answer| answer.operation.clone())?;
+                let role = &mut self.roles[index];
+                role.name = name;
+                role.undo = Some((answer.operation, answer.undo_token, before));
+            }
+        }
+        Ok(())
+    }
+}

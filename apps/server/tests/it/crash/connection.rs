@@ -1,0 +1,87 @@
+//! As much of HTTP/1.1 as this test needs.
+
+use std::io::{Read as _, Write as _};
+use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
+
+use serde_json::Value;
+
+/// A connection to the server.
+pub(super) struct Connection(TcpStream);
+
+#[derive(Debug)]
+pub(super) struct Answer {
+    pub(super) status: u16,
+    /// Id of the log entry.
+    pub(super) operation: String,
+    /// What undoes it.
+    pub(super) undo_token: String,
+    pub(super) body: Value,
+}
+
+impl Connection {
+    pub(super) fn open(address: SocketAddr) -> std::io::Result<Self> {
+        let stream = TcpStream::connect(address)?;
+        stream.set_nodelay(true)?;
+        stream.set_read_timeout(Some(Duration::from_secs(10)))?;
+        Ok(Self(stream))
+    }
+
+    pub(super) fn send(
+        &mut self,
+        method: &str,
+        path: &str,
+        token: &str,
+        body: Option<&Value>,
+    ) -> std::io::Result<Answer> {
+        let body = body.map(Value::to_string).unwrap_or_default();
+        let credential = if token.is_empty() {
+            String::new()
+        } else {
+            format!("authorization: Bearer {token}\r\n")
+        };
+        let request = format!(
+            "{method} {path} HTTP/1.1\r\nhost: localhost\r\n{credential}content-type: application/json\r\n\
+             content-length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        self.0.write_all(request.as_bytes())?;
+        let mut bytes = Vec::new();
+        let mut chunk = [0; 4096];
+        loop {
+            let read = self.0.read(&mut chunk)?;
+            if read == 0 {
+                return Err(std::io::ErrorKind::UnexpectedEof.into());
+            }
+            bytes.extend_from_slice(&chunk[..read]);
+            if let Some(answer) = complete(&bytes) {
+                return Ok(answer);
+            }
+        }
+    }
+}
+
+/// The answer, once its last byte is there.
+fn complete(bytes: &[u8]) -> Option<Answer> {
+    let text = std::str::from_utf8(bytes).ok()?;
+    let (head, body) = text.split_once("\r\n\r\n")?;
+    let header = |wanted: &str| {
+        let mut headers = head.lines().filter_map(|line| line.split_once(": "));
+        headers
+            .find(|(name, _)| name.eq_ignore_ascii_case(wanted))
+            .map(|(_, value)| value)
+    };
+    if body.len() < header("content-length")?.parse::<usize>().ok()? {
+        return None;
+    }
+    let member = |name: &str| {
+        let (_, rest) = header("x-operation")?.split_once(&format!("%22{name}%22%3A%22"))?;
+        rest.split_once("%22").map(|(value, _)| value.to_owned())
+    };
+    Some(Answer {
+        status: head.split(' ').nth(1)?.parse().ok()?,
+        operation: member("id").unwrap_or_default(),
+        undo_token: member("undoToken").unwrap_or_default(),
+        body: serde_json::from_str(body).unwrap_or_default(),
+    })
+}

@@ -1,0 +1,106 @@
+//! The server is killed while it writes, undoes and redoes, again and again. What it acknowledged is what is there, nothing is half
+//! there, and it serves again soon. `BACKOFFICE_CRASH_ROUNDS` sets how often.
+
+mod check;
+mod client;
+mod connection;
+mod ledger;
+mod offences;
+mod server;
+
+use std::time::Duration;
+
+use backoffice_test_support::TestDatabase;
+use serde_json::json;
+use tokio::time::Instant;
+
+use self::client::Client;
+use self::connection::Connection;
+use self::ledger::What;
+use self::offences::{check_log, wait_until_disconnected};
+pub(crate) use self::server::Server;
+use crate::support::{Folder, errors};
+
+const ROUNDS: usize = 20;
+const CLIENTS: usize = 4;
+const PASSWORD: &str = "killed-Often-4711";
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn aud_20_a_killed_server_loses_nothing_that_it_acknowledged() {
+    let modules = backoffice_server::modules::compiled();
+    let database = TestDatabase::create(&modules).await;
+    let folder = Folder::new();
+    let rounds = std::env::var("BACKOFFICE_CRASH_ROUNDS").ok();
+    let rounds = rounds.and_then(|text| text.parse().ok()).unwrap_or(ROUNDS);
+    let mut clients = accounts(&folder, &database).await;
+    let token = clients[0].token.clone();
+    let mut slowest = Duration::ZERO;
+
+    for round in 0..=rounds {
+        let started = Instant::now();
+        let server = Server::start(&folder, &database);
+        server.wait_for("/api/auth/profile", &token).await;
+        slowest = slowest.max(started.elapsed());
+        if round == rounds {
+            break;
+        }
+        clients = server.kill_under_load(clients, round).await;
+        wait_until_disconnected(&database).await;
+        for client in &mut clients {
+            client.check(&database).await;
+        }
+        check_log(&database).await;
+    }
+
+    let acknowledged: usize = clients.iter().map(|client| client.ledger.len()).sum();
+    let lost: usize = clients.iter().map(|client| client.lost).sum();
+    let of = |what: What| {
+        clients
+            .iter()
+            .flat_map(|client| &client.ledger)
+            .filter(|one| one.what == what)
+            .count()
+    };
+    let (undone, redone) = (of(What::Undo), of(What::Redo));
+    println!(
+        "{rounds} kills: {acknowledged} writes, {undone} of them undos, {redone} redos, {lost} that became true unanswered; \
+         slowest start {slowest:?}"
+    );
+    assert!(
+        acknowledged >= rounds * CLIENTS && undone > 0 && redone > 0,
+        "too little was written to show anything: {acknowledged}"
+    );
+    assert!(slowest <= Duration::from_secs(2), "{slowest:?}");
+}
+
+/// Makes an administrator of the first tenant for each client, and signs in.
+async fn accounts(folder: &Folder, database: &TestDatabase) -> Vec<Client> {
+    folder.write("password", PASSWORD);
+    let url = database.application_url();
+    let run = |arguments: &[&str]| {
+        let output = folder.run_with(arguments, &[("BACKOFFICE__DATABASE__URL", &url)]);
+        assert!(output.status.success(), "{}", errors(&output));
+    };
+    run(&["init", "--generate"]);
+    let emails: Vec<String> = (0..CLIENTS)
+        .map(|number| format!("writer{number}@example.com"))
+        .collect();
+    for email in &emails {
+        let options = ["--tenant", "Main", "--role", "admin", "--password-file", "password"];
+        run(&[&["user", "create", email], &options[..]].concat());
+    }
+    let server = Server::start(folder, database);
+    server.wait_for("/api/version", "").await;
+    let sign_in = |(number, email): (usize, &String)| {
+        let body = json!({"email": email, "password": PASSWORD});
+        let mut connection = Connection::open(server.api).expect("the server listens");
+        let answer = connection
+            .send("POST", "/api/auth/login", "", Some(&body))
+            .expect("an answer");
+        let token = answer.body["token"]
+            .as_str()
+            .unwrap_or_else(|| panic!("signed in: {}", answer.body));
+        Client::new(number, email, token)
+    };
+    emails.iter().enumerate().map(sign_in).collect()
+}

@@ -1,0 +1,190 @@
+//! The queue as operators see it: of all tenants, under the scope that sees job tables and nothing else.
+
+use diesel::sql_types::{BigInt, Bool, Double, Integer, Nullable, Text, Timestamptz, Uuid as SqlUuid};
+use diesel::{OptionalExtension, QueryableByName, sql_query};
+use diesel_async::RunQueryDsl;
+use serde::Serialize;
+use uuid::Uuid;
+
+use super::DeadJob;
+use crate::context::Call;
+use crate::error::{Refusal, Result};
+use crate::scope::Scope;
+use crate::time::Timestamp;
+
+/// A job in the queue, without its payload.
+#[derive(Debug, Clone, Serialize, QueryableByName)]
+#[serde(rename_all = "camelCase")]
+pub struct QueuedJob {
+    /// Its tenant.
+    #[diesel(sql_type = SqlUuid)]
+    pub tenant_id: Uuid,
+    /// Its id.
+    #[diesel(sql_type = SqlUuid)]
+    pub id: Uuid,
+    /// What it does.
+    #[diesel(sql_type = Text)]
+    pub kind: String,
+    /// `queued`, `running`, `done`, `dead` or `cancelled`.
+    #[diesel(sql_type = Text)]
+    pub state: String,
+    /// Attempts since it last came further.
+    #[diesel(sql_type = Integer)]
+    pub attempt: i32,
+    /// How far it came.
+    #[diesel(sql_type = BigInt)]
+    pub cursor: i64,
+    /// Not before this instant.
+    #[diesel(sql_type = Timestamptz)]
+    pub run_at: Timestamp,
+    /// The job that people watch.
+    #[diesel(sql_type = Nullable<SqlUuid>)]
+    pub progress_job_id: Option<Uuid>,
+    /// What the last failed attempt said.
+    #[diesel(sql_type = Nullable<Text>)]
+    pub last_error: Option<String>,
+    /// When it was ordered.
+    #[diesel(sql_type = Timestamptz)]
+    pub created_at: Timestamp,
+}
+
+/// The jobs of all tenants that are open or dead, or all that are kept, the oldest first; at most 1000.
+///
+/// # Errors
+/// When the database can't be reached.
+pub async fn list(call: &Call, finished_too: bool) -> Result<Vec<QueuedJob>> {
+    let mut connection = call.database().queue().await?;
+    Ok(sql_query(
+        "select tenant_id, id, kind, state, attempt, cursor, run_at, progress_job_id, last_error, created_at from core_jobs \
+         where $1 or state in ('queued', 'running', 'dead') order by created_at, id limit 1000",
+    )
+    .bind::<Bool, _>(finished_too)
+    .load(&mut *connection)
+    .await?)
+}
+
+/// Puts a dead or cancelled job back into the queue: it goes on at its cursor, with all its attempts before it.
+///
+/// # Errors
+/// 404 when there is no such job, 409 when it has another state, or when a job with its dedupe key is open.
+pub async fn retry(call: &Call, id: Uuid) -> Result<()> {
+    let mut connection = call.database().queue().await?;
+    let queued = sql_query(
+        "update core_jobs set state = 'queued', run_at = $2, attempt = 0, finished_at = null, updated_at = $2 \
+         where id = $1 and state in ('dead', 'cancelled')",
+    )
+    .bind::<SqlUuid, _>(id)
+    .bind::<Timestamptz, _>(call.now)
+    .execute(&mut *connection)
+    .await?;
+    if queued == 0 {
+        return Err(refused(call, id, "only dead and cancelled jobs can be retried").await);
+    }
+    call.platform().bell().ring();
+    Ok(())
+}
+
+#[derive(QueryableByName)]
+struct Stopped {
+    #[diesel(sql_type = SqlUuid)]
+    tenant_id: Uuid,
+    #[diesel(sql_type = Nullable<SqlUuid>)]
+    progress_job_id: Option<Uuid>,
+    #[diesel(sql_type = Text)]
+    kind: String,
+}
+
+/// Takes a job out of the queue. One that runs loses its lease: the chunk under way ends without effect.
+///
+/// # Errors
+/// 404 when there is no such job, 409 when it has ended.
+pub async fn cancel(call: &Call, id: Uuid) -> Result<()> {
+    let found: Option<QueuedJob> = find(call, id).await?;
+    let Some(found) = found else { return Err(not_found()) };
+    let mut transaction = call.database().transaction(&Scope::tenant(found.tenant_id)).await?;
+    let stopped: Option<Stopped> = sql_query(
+        "update core_jobs set state = 'cancelled', finished_at = $2, updated_at = $2, lease_owner = null, lease_until = null \
+         where id = $1 and state in ('queued', 'running') returning tenant_id, progress_job_id, kind",
+    )
+    .bind::<SqlUuid, _>(id)
+    .bind::<Timestamptz, _>(call.now)
+    .get_result(&mut **transaction.connection())
+    .await
+    .optional()?;
+    let Some(stopped) = stopped else {
+        return Err(refused(call, id, "the job has ended already").await);
+    };
+    if let Some(kind) = call.platform().registry().job_kinds().find(&stopped.kind) {
+        let job = DeadJob {
+            tenant: stopped.tenant_id,
+            id,
+            progress_job: stopped.progress_job_id,
+            is_cancelled: true,
+        };
+        (kind.given_up)(transaction.connection(), call, &job).await?;
+    }
+    transaction.commit().await
+}
+
+async fn find(call: &Call, id: Uuid) -> Result<Option<QueuedJob>> {
+    let mut connection = call.database().queue().await?;
+    Ok(sql_query(
+        "select tenant_id, id, kind, state, attempt, cursor, run_at, progress_job_id, last_error, created_at from core_jobs \
+         where id = $1",
+    )
+    .bind::<SqlUuid, _>(id)
+    .get_result(&mut *connection)
+    .await
+    .optional()?)
+}
+
+async fn refused(call: &Call, id: Uuid, rule: &'static str) -> crate::error::Error {
+    match find(call, id).await {
+        Ok(Some(job)) => Refusal::conflict(format!("{rule}; this one is {}", job.state)).into(),
+        Ok(None) => not_found(),
+        Err(error) => error,
+    }
+}
+
+fn not_found() -> crate::error::Error {
+    Refusal::not_found("no such job").into()
+}
+
+/// How much waits, on all nodes together.
+#[derive(Debug, Clone, Copy, Default, PartialEq, QueryableByName)]
+pub struct Depth {
+    /// Jobs that could run now.
+    #[diesel(sql_type = BigInt)]
+    pub due: i64,
+    /// Jobs that wait for their time.
+    #[diesel(sql_type = BigInt)]
+    pub later: i64,
+    /// Jobs that a worker has.
+    #[diesel(sql_type = BigInt)]
+    pub running: i64,
+    /// Jobs that were given up.
+    #[diesel(sql_type = BigInt)]
+    pub dead: i64,
+    /// For how long the first that could run has waited, in seconds.
+    #[diesel(sql_type = Double)]
+    pub oldest_seconds: f64,
+}
+
+/// Measures the queue: one statement.
+///
+/// # Errors
+/// When the database can't be reached.
+pub async fn depth(call: &Call) -> Result<Depth> {
+    let mut connection = call.database().queue().await?;
+    Ok(sql_query(
+        "select count(*) filter (where state = 'queued' and run_at <= $1) as due,
+            count(*) filter (where state = 'queued' and run_at > $1) as later,
+            count(*) filter (where state = 'running') as running,
+            count(*) filter (where state = 'dead') as dead,
+            coalesce(extract(epoch from $1 - min(run_at) filter (where state = 'queued' and run_at <= $1)), 0)::float8 as oldest_seconds
+         from core_jobs where state in ('queued', 'running', 'dead')",
+    )
+    .bind::<Timestamptz, _>(call.now)
+    .get_result(&mut *connection)
+    .await?)
+}

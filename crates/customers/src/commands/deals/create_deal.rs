@@ -1,0 +1,60 @@
+//! Makes a deal.
+
+use backoffice_core::command::{Class, Command, Target};
+use backoffice_core::db::Tx;
+use backoffice_core::{Feature, RequestContext, Result};
+use uuid::Uuid;
+
+use super::DealFields;
+use super::write::{changed, insert};
+use crate::model::{Deal, DealRow};
+use crate::{Place, acl};
+
+/// Makes a deal. Tells its id.
+#[derive(Debug, Clone)]
+pub struct CreateDeal {
+    place: Place,
+    id: Uuid,
+    fields: DealFields,
+}
+
+impl CreateDeal {
+    /// Checks the members.
+    ///
+    /// # Errors
+    /// 400 that names those that break a rule, or when nothing says where the deal belongs.
+    pub fn new(ctx: &RequestContext, mut fields: DealFields) -> Result<Self> {
+        // Counts as null, which it can't be.
+        fields.title.get_or_insert(None);
+        let fields = fields.checked()?;
+        Ok(Self {
+            place: Place::of_new(ctx, fields.organization_id.flatten())?,
+            id: ctx.new_id(),
+            fields,
+        })
+    }
+}
+
+impl Command for CreateDeal {
+    const ID: &'static str = "customers.deal.create";
+    const CLASS: Class = Class::Create;
+    const LABEL: &'static str = "Create deal";
+    const FEATURES: &'static [Feature] = &[acl::DEALS_MANAGE];
+    type Entity = Deal;
+    type Output = Uuid;
+
+    fn target(&self) -> Target {
+        Target::New {
+            tenant: self.place.tenant,
+            id: self.id,
+        }
+    }
+
+    async fn apply(&self, tx: &mut Tx<'_>) -> Result<Uuid> {
+        self.place.check(tx).await?;
+        let blank = DealRow::blank(self.id, self.place, tx.now());
+        let (row, sets) = changed(tx, &self.fields, &blank).await?;
+        insert(tx, &row, &sets).await?;
+        Ok(self.id)
+    }
+}

@@ -1,0 +1,66 @@
+//! Commands on deals.
+
+mod assign_owner;
+mod change_stage;
+mod create_deal;
+mod delete_deal;
+mod fields;
+mod update_deal;
+mod write;
+
+use backoffice_core::db::Tx;
+use backoffice_core::registry::Registry;
+use backoffice_core::{Error as CoreError, Result};
+use diesel::{ExpressionMethods, QueryDsl, SelectableHelper};
+use diesel_async::RunQueryDsl;
+use uuid::Uuid;
+
+pub use assign_owner::{AssignOwner, assign_owner_to};
+pub use change_stage::{ChangeStage, move_to};
+pub use create_deal::CreateDeal;
+pub use delete_deal::DeleteDeal;
+pub use fields::DealFields;
+pub use update_deal::UpdateDeal;
+
+use crate::model::{Deal, DealRow};
+use crate::schema::customers_deals as deals;
+use crate::{Error, query};
+
+pub(crate) fn register(registry: &mut Registry) {
+    registry
+        .entity::<Deal>()
+        .command::<CreateDeal>()
+        .command::<UpdateDeal>()
+        .command::<DeleteDeal>()
+        .command::<AssignOwner>()
+        .command::<ChangeStage>();
+}
+
+/// Deals of the transaction's tenant, which the bus has locked, by id.
+pub(crate) async fn locked(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<DealRow>> {
+    let tenant = tx.tenant();
+    Ok(query::deals::of_tenant(tenant)
+        .filter(deals::id.eq_any(ids))
+        .order(deals::id)
+        .select(DealRow::as_select())
+        .load(tx.conn())
+        .await?)
+}
+
+/// The one deal of a command.
+async fn locked_one(tx: &mut Tx<'_>, id: Uuid) -> Result<DealRow> {
+    let found = locked(tx, &[id]).await?.pop();
+    found.ok_or_else(|| CoreError::internal("the locked deal is gone"))
+}
+
+/// A reference can go while a deal is written that is to hold it; then its key says so.
+fn reference_is_gone(error: CoreError) -> CoreError {
+    let member = match error.violated_constraint() {
+        Some("customers_deals_tenant_id_pipeline_id_fkey") => "pipelineId",
+        Some("customers_deals_tenant_id_pipeline_id_pipeline_stage_id_fkey") => "pipelineStageId",
+        Some("customers_deal_people_tenant_id_person_id_fkey") => "personIds",
+        Some("customers_deal_companies_tenant_id_company_id_fkey") => "companyIds",
+        _ => return error,
+    };
+    Error::UnknownReferences(vec![member]).into()
+}

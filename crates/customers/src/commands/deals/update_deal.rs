@@ -1,0 +1,56 @@
+//! Changes a deal.
+
+use backoffice_core::command::{Class, Command, Target};
+use backoffice_core::db::Tx;
+use backoffice_core::{Feature, Result, Timestamp};
+use uuid::Uuid;
+
+use super::write::{changed, replace};
+use super::{DealFields, locked_one};
+use crate::model::Deal;
+use crate::{Error, acl};
+
+/// Changes a deal. Tells when it was last changed.
+#[derive(Debug, Clone)]
+pub struct UpdateDeal {
+    id: Uuid,
+    fields: DealFields,
+}
+
+impl UpdateDeal {
+    /// Checks the members.
+    ///
+    /// # Errors
+    /// 400 that names those that break a rule.
+    pub fn new(id: Uuid, fields: DealFields) -> Result<Self> {
+        Ok(Self {
+            id,
+            fields: fields.checked()?,
+        })
+    }
+}
+
+impl Command for UpdateDeal {
+    const ID: &'static str = "customers.deal.update";
+    const CLASS: Class = Class::Edit;
+    const LABEL: &'static str = "Update deal";
+    const FEATURES: &'static [Feature] = &[acl::DEALS_MANAGE];
+    type Entity = Deal;
+    type Output = Timestamp;
+
+    fn target(&self) -> Target {
+        Target::Existing(self.id)
+    }
+
+    async fn apply(&self, tx: &mut Tx<'_>) -> Result<Timestamp> {
+        let present = locked_one(tx, self.id).await?;
+        Error::keeps_organization(self.fields.organization_id, present.organization_id)?;
+        let (mut row, sets) = changed(tx, &self.fields, &present).await?;
+        if row == present && sets.are_unchanged() {
+            return Ok(present.updated_at);
+        }
+        row.updated_at = tx.now();
+        replace(tx, &row, &sets).await?;
+        Ok(row.updated_at)
+    }
+}

@@ -1,0 +1,60 @@
+//! Commands on pipelines.
+
+mod create_pipeline;
+mod delete_pipeline;
+mod update_pipeline;
+
+use backoffice_core::registry::Registry;
+use serde::Deserialize;
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+pub use create_pipeline::CreatePipeline;
+pub use delete_pipeline::DeletePipeline;
+pub use update_pipeline::UpdatePipeline;
+
+use crate::Error;
+use crate::model::Pipeline;
+use crate::values::{Given, Rules};
+
+pub(crate) fn register(registry: &mut Registry) {
+    registry
+        .entity::<Pipeline>()
+        .command::<CreatePipeline>()
+        .command::<UpdatePipeline>()
+        .command::<DeletePipeline>();
+}
+
+/// Members of a pipeline: absent ones stay as they are.
+#[derive(Debug, Clone, Default, Deserialize, ToSchema, garde::Validate)]
+#[serde(rename_all = "camelCase")]
+#[garde(allow_unvalidated)]
+pub struct PipelineFields {
+    /// Where it belongs, by default the selected organization or the caller's own. It does not change later.
+    #[serde(default, deserialize_with = "backoffice_core::http::present")]
+    #[schema(value_type = Option<Uuid>)]
+    pub organization_id: Given<Uuid>,
+    /// 1 to 200 characters, unique in the organization without regard to case; required in a new pipeline.
+    #[serde(default, deserialize_with = "backoffice_core::http::present")]
+    #[schema(value_type = Option<String>)]
+    pub name: Given<String>,
+}
+
+impl PipelineFields {
+    fn checked(mut self) -> backoffice_core::Result<Self> {
+        let mut rules = Rules::default();
+        self.organization_id = rules.not_null("organizationId", self.organization_id).map(Some);
+        self.name = rules.name("name", self.name, 200).map(Some);
+        rules.check()?;
+        Ok(self)
+    }
+}
+
+/// Another pipeline of the organization has the name.
+fn name_is_taken(error: diesel::result::Error) -> backoffice_core::Error {
+    let error = backoffice_core::Error::from(error);
+    match error.violated_constraint() {
+        Some("customers_pipelines_tenant_id_organization_id_name_key") => Error::NameInUse.into(),
+        _ => error,
+    }
+}

@@ -1,0 +1,89 @@
+//! Puts the stages of a pipeline into another order.
+
+use std::collections::BTreeSet;
+
+use backoffice_core::command::{Class, Command, EntityRef, Target};
+use backoffice_core::db::{Prepared, Tx};
+use backoffice_core::{Feature, Result};
+use diesel::sql_types::{Array, Timestamptz, Uuid as SqlUuid};
+use diesel::{ExpressionMethods, OptionalExtension, QueryDsl, sql_query};
+use diesel_async::RunQueryDsl;
+use serde::Deserialize;
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+use crate::model::{Pipeline, STAGE};
+use crate::schema::{customers_pipeline_stages as stages, customers_pipelines as pipelines};
+use crate::{Error, acl, query};
+
+/// The order that the stages of a pipeline are to have.
+#[derive(Debug, Clone, Deserialize, ToSchema, garde::Validate)]
+#[serde(rename_all = "camelCase")]
+#[garde(allow_unvalidated)]
+pub struct StageOrder {
+    /// The pipeline.
+    pub pipeline_id: Uuid,
+    /// Exactly its stages, each once.
+    pub ids: Vec<Uuid>,
+}
+
+/// Puts the stages of a pipeline into this order, numbered from 1.
+#[derive(Debug, Clone)]
+pub struct ReorderStages(pub StageOrder);
+
+const REORDER: &str = "\
+update customers_pipeline_stages s set position = w.position::integer, updated_at = $3
+from unnest($2) with ordinality as w (id, position)
+where s.tenant_id = $1 and s.id = w.id and s.position <> w.position";
+
+impl Command for ReorderStages {
+    const ID: &'static str = "customers.pipeline_stage.reorder";
+    const CLASS: Class = Class::Edit;
+    const LABEL: &'static str = "Reorder pipeline stages";
+    const FEATURES: &'static [Feature] = &[acl::PIPELINES_MANAGE];
+    type Entity = Pipeline;
+    type Output = ();
+
+    fn target(&self) -> Target {
+        Target::Existing(self.0.pipeline_id)
+    }
+
+    /// The stages, behind the lock of their pipeline: while it is held, none is appended.
+    async fn touches_behind_lock(&self, tx: &mut Tx<'_>) -> Result<Vec<EntityRef>> {
+        let scope = tx.scope();
+        let tenant: Option<Uuid> = query::pipelines::in_scope(scope)
+            .filter(pipelines::id.eq(self.0.pipeline_id))
+            .select(pipelines::tenant_id)
+            .for_no_key_update()
+            .first(tx.conn())
+            .await
+            .optional()?;
+        let Some(tenant) = tenant else { return Ok(Vec::new()) };
+        let present: BTreeSet<Uuid> = query::stages::of_tenant(tenant)
+            .filter(stages::pipeline_id.eq(self.0.pipeline_id))
+            .select(stages::id)
+            .load(tx.conn())
+            .await?
+            .into_iter()
+            .collect();
+        let wanted: BTreeSet<Uuid> = self.0.ids.iter().copied().collect();
+        if wanted != present || wanted.len() != self.0.ids.len() {
+            return Err(Error::Invalid {
+                path: "ids",
+                rule: "must be exactly the stages of the pipeline, each once",
+            }
+            .into());
+        }
+        Ok(present.into_iter().map(|id| EntityRef { kind: STAGE, id }).collect())
+    }
+
+    async fn apply(&self, tx: &mut Tx<'_>) -> Result<()> {
+        let (tenant, now) = (tx.tenant(), tx.now());
+        let statement = sql_query(REORDER)
+            .bind::<SqlUuid, _>(tenant)
+            .bind::<Array<SqlUuid>, _>(&self.0.ids)
+            .bind::<Timestamptz, _>(now);
+        Prepared(statement).execute(tx.conn()).await?;
+        Ok(())
+    }
+}

@@ -1,0 +1,146 @@
+//! Parameters, bodies and answers that the resources have in common.
+
+use backoffice_core::http::{Describe, Extract, Incoming, Json, Schemas};
+use backoffice_core::list::{PageQuery, Window, search_pattern};
+use backoffice_core::{Result, Timestamp};
+use garde::Validate;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use utoipa::openapi::path::OperationBuilder;
+use utoipa::{IntoParams, ToSchema};
+use uuid::Uuid;
+
+use crate::lists;
+
+/// Parameters of every list.
+#[derive(Debug, Deserialize, Validate, IntoParams)]
+#[serde(rename_all = "camelCase")]
+#[into_params(parameter_in = Query)]
+#[garde(allow_unvalidated)]
+pub(super) struct ListQuery {
+    /// Page number from 1.
+    #[param(minimum = 1, default = 1)]
+    page: Option<u32>,
+    /// Rows of a page.
+    #[param(minimum = 1, maximum = 100, default = 50)]
+    page_size: Option<u32>,
+    /// Part of a text, without regard to case.
+    search: Option<String>,
+    /// Only these: ids joined by commas, at most 200.
+    ids: Option<String>,
+    /// By default `asc`, and `desc` for `createdAt`.
+    #[param(inline)]
+    sort_dir: Option<SortDir>,
+}
+
+/// Which end of a list comes first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) enum SortDir {
+    Asc,
+    Desc,
+}
+
+/// Parameters of every list, checked.
+#[derive(Debug)]
+pub(super) struct Wanted {
+    pub(super) window: Window,
+    pub(super) pattern: Option<String>,
+    pub(super) ids: Option<Vec<Uuid>>,
+    sort_dir: Option<SortDir>,
+}
+
+impl ListQuery {
+    pub(super) fn checked(&self) -> Result<Wanted> {
+        Ok(Wanted {
+            window: PageQuery::new(self.page, self.page_size).window()?,
+            pattern: search_pattern(self.search.as_deref())?,
+            ids: self.ids.as_deref().map(|text| lists::ids("ids", text)).transpose()?,
+            sort_dir: self.sort_dir,
+        })
+    }
+}
+
+impl Wanted {
+    /// Whether the largest come first, where that is the default or was asked for.
+    pub(super) fn is_descending(&self, by_default: bool) -> bool {
+        self.sort_dir.map_or(by_default, |dir| dir == SortDir::Desc)
+    }
+}
+
+/// The record that a request is about.
+#[derive(Debug, Deserialize, Validate, IntoParams, ToSchema)]
+#[garde(allow_unvalidated)]
+pub(super) struct Id {
+    /// Its id.
+    pub(super) id: Uuid,
+}
+
+/// A record that was made.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub(super) struct Made {
+    id: Uuid,
+}
+
+impl From<Uuid> for Made {
+    fn from(id: Uuid) -> Self {
+        Self { id }
+    }
+}
+
+/// A record that was changed.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Changed {
+    /// Always true.
+    ok: bool,
+    updated_at: Timestamp,
+}
+
+impl From<Timestamp> for Changed {
+    fn from(updated_at: Timestamp) -> Self {
+        Self { ok: true, updated_at }
+    }
+}
+
+/// A write without more to tell.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub(super) struct Done {
+    /// Always true.
+    ok: bool,
+}
+
+impl Done {
+    pub(super) const YES: Self = Self { ok: true };
+}
+
+/// A body that names a record and gives members of it: absent ones stay, null clears.
+#[derive(Debug)]
+pub(super) struct Patch<T> {
+    pub(super) id: Uuid,
+    pub(super) fields: T,
+}
+
+/// The same for the API document.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "only its schema is used")]
+struct Identified<T> {
+    /// The record.
+    id: Uuid,
+    #[serde(flatten)]
+    fields: T,
+}
+
+impl<T: DeserializeOwned + Validate<Context = ()>> Extract for Patch<T> {
+    fn extract(incoming: &Incoming<'_>) -> Result<Self> {
+        let Json(Id { id }) = Json::extract(incoming)?;
+        let Json(fields) = Json::extract(incoming)?;
+        Ok(Self { id, fields })
+    }
+}
+
+impl<T: ToSchema> Describe for Patch<T> {
+    fn describe(operation: OperationBuilder, schemas: &mut Schemas) -> OperationBuilder {
+        Json::<Identified<T>>::describe(operation, schemas)
+    }
+}

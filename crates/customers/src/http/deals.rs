@@ -1,0 +1,288 @@
+//! Deals.
+
+use backoffice_core::access_log::{AccessType, Record};
+use backoffice_core::http::{Created, Json, Path, Query, Routes, requires};
+use backoffice_core::list::Page;
+use backoffice_core::{Detail, Refusal, RequestContext, Result, Timestamp};
+use garde::Validate;
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+use uuid::Uuid;
+
+use super::bodies::{Changed, Done, Id, ListQuery, Made, Patch, Wanted};
+use crate::commands::deals::{CreateDeal, DealFields, DeleteDeal, UpdateDeal};
+use crate::lists::{self, Order};
+use crate::model::{Amount, DEAL, Day, Deal, DealStatus};
+use crate::query::deals::{DealFilter, DealLine, Named};
+use crate::{acl, not_found, query};
+
+pub(super) fn routes(routes: &mut Routes) {
+    let path = "/customers/deals";
+    routes
+        .get(path, requires(&[acl::DEALS_VIEW]), list_deals)
+        .about("List deals")
+        .reads(DEAL);
+    routes
+        .get("/customers/deals/{id}", requires(&[acl::DEALS_VIEW]), get_deal)
+        .about("A deal with its people and companies")
+        .refuses(&[404])
+        .reads(DEAL);
+    routes
+        .post(path, requires(&[acl::DEALS_MANAGE]), create_deal)
+        .about("Make a deal")
+        .refuses(&[409, 422]);
+    routes
+        .put(path, requires(&[acl::DEALS_MANAGE]), update_deal)
+        .about("Change a deal")
+        .refuses(&[404, 409, 422]);
+    routes
+        .delete(path, requires(&[acl::DEALS_MANAGE]), delete_deal)
+        .about("Delete a deal")
+        .refuses(&[404, 409, 422]);
+}
+
+/// What narrows and orders the list of deals. Lists are joined by commas; `none` in a list of references stands for no reference.
+#[derive(Debug, Default, Deserialize, Validate, IntoParams)]
+#[serde(rename_all = "camelCase")]
+#[into_params(parameter_in = Query)]
+#[garde(allow_unvalidated)]
+struct DealQuery {
+    /// Any of `open`, `won`, `lost`.
+    status: Option<String>,
+    /// Any of these pipelines, or `none`.
+    pipeline_id: Option<String>,
+    /// Any of these stages, or `none`.
+    pipeline_stage_id: Option<String>,
+    /// Any of these owners, or `none`.
+    owner_user_id: Option<String>,
+    /// With any of these people.
+    person_ids: Option<String>,
+    /// With any of these companies.
+    company_ids: Option<String>,
+    /// Expected on this day or later.
+    #[param(value_type = Option<Day>)]
+    expected_close_from: Option<String>,
+    /// Expected on this day or earlier.
+    #[param(value_type = Option<Day>)]
+    expected_close_to: Option<String>,
+    /// Worth this or more.
+    #[param(value_type = Option<Amount>)]
+    value_min: Option<String>,
+    /// Worth this or less.
+    #[param(value_type = Option<Amount>)]
+    value_max: Option<String>,
+    /// In this currency.
+    value_currency: Option<String>,
+    /// By default `createdAt`, the latest first.
+    #[param(inline)]
+    sort_field: Option<SortField>,
+}
+
+#[derive(Debug, Clone, Copy, Default, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+enum SortField {
+    #[default]
+    CreatedAt,
+    UpdatedAt,
+    Title,
+    ValueAmount,
+    Probability,
+    ExpectedCloseOn,
+}
+
+impl DealQuery {
+    fn filter(&self, wanted: &Wanted) -> Result<DealFilter> {
+        let references =
+            |path, text: &Option<String>| text.as_deref().map(|text| lists::references(path, text)).transpose();
+        let ids = |path, text: &Option<String>| text.as_deref().map(|text| lists::ids(path, text)).transpose();
+        let status = self.status.as_deref();
+        Ok(DealFilter {
+            pattern: wanted.pattern.clone(),
+            ids: wanted.ids.clone(),
+            status: status
+                .map(|text| lists::words("status", text, &DealStatus::WORDS))
+                .transpose()?,
+            pipelines: references("pipelineId", &self.pipeline_id)?,
+            stages: references("pipelineStageId", &self.pipeline_stage_id)?,
+            owners: references("ownerUserId", &self.owner_user_id)?,
+            people: ids("personIds", &self.person_ids)?,
+            companies: ids("companyIds", &self.company_ids)?,
+            close_from: day("expectedCloseFrom", self.expected_close_from.as_deref())?,
+            close_to: day("expectedCloseTo", self.expected_close_to.as_deref())?,
+            value_min: amount("valueMin", self.value_min.as_deref())?,
+            value_max: amount("valueMax", self.value_max.as_deref())?,
+            currency: self.value_currency.as_deref().map(|text| text.trim().to_uppercase()),
+        })
+    }
+
+    fn order(&self, wanted: &Wanted) -> Order {
+        let field = self.sort_field.unwrap_or_default();
+        let (column, nullable) = match field {
+            SortField::CreatedAt => ("customers_deals.created_at", false),
+            SortField::UpdatedAt => ("customers_deals.updated_at", false),
+            SortField::Title => ("lower(customers_deals.title)", false),
+            SortField::ValueAmount => ("customers_deals.value_amount", true),
+            SortField::Probability => ("customers_deals.probability", true),
+            SortField::ExpectedCloseOn => ("customers_deals.expected_close_on", true),
+        };
+        Order {
+            column,
+            nullable,
+            descending: wanted.is_descending(matches!(field, SortField::CreatedAt)),
+        }
+    }
+}
+
+fn day(path: &str, text: Option<&str>) -> Result<Option<Day>> {
+    read(path, text, Day::parse, "must be a day: YYYY-MM-DD")
+}
+
+fn amount(path: &str, text: Option<&str>) -> Result<Option<Amount>> {
+    read(path, text, Amount::parse, "must be an amount with at most two decimals")
+}
+
+fn read<T>(path: &str, text: Option<&str>, parse: fn(&str) -> Option<T>, rule: &str) -> Result<Option<T>> {
+    let Some(text) = text else { return Ok(None) };
+    match parse(text) {
+        Some(value) => Ok(Some(value)),
+        None => Err(Refusal::invalid(vec![Detail::new(path, rule, "invalid_value")]).into()),
+    }
+}
+
+/// A deal of the list.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct DealItem {
+    id: Uuid,
+    tenant_id: Uuid,
+    organization_id: Uuid,
+    title: String,
+    description: Option<String>,
+    status: DealStatus,
+    pipeline_id: Option<Uuid>,
+    pipeline_name: Option<String>,
+    pipeline_stage_id: Option<Uuid>,
+    pipeline_stage_label: Option<String>,
+    value_amount: Option<Amount>,
+    value_currency: Option<String>,
+    /// In percent.
+    probability: Option<i16>,
+    expected_close_on: Option<Day>,
+    /// Set when the deal is won or lost.
+    closed_at: Option<Timestamp>,
+    lost_reason: Option<String>,
+    owner_user_id: Option<Uuid>,
+    owner_name: Option<String>,
+    source: Option<String>,
+    person_ids: Vec<Uuid>,
+    company_ids: Vec<Uuid>,
+    created_at: Timestamp,
+    updated_at: Timestamp,
+}
+
+impl From<DealLine> for DealItem {
+    fn from(line: DealLine) -> Self {
+        let row = line.row;
+        Self {
+            id: row.id,
+            tenant_id: row.tenant_id,
+            organization_id: row.organization_id,
+            title: row.title,
+            description: row.description,
+            status: row.status,
+            pipeline_id: row.pipeline_id,
+            pipeline_name: line.pipeline_name,
+            pipeline_stage_id: row.pipeline_stage_id,
+            pipeline_stage_label: line.stage_label,
+            value_amount: row.value_amount,
+            value_currency: row.value_currency,
+            probability: row.probability,
+            expected_close_on: row.expected_close_on,
+            closed_at: row.closed_at,
+            lost_reason: row.lost_reason,
+            owner_user_id: row.owner_user_id,
+            owner_name: line.owner_name,
+            source: row.source,
+            person_ids: line.person_ids,
+            company_ids: line.company_ids,
+            created_at: row.created_at,
+            updated_at: row.updated_at,
+        }
+    }
+}
+
+/// A deal with its people and companies, as far as the caller sees them.
+#[derive(Debug, Serialize, ToSchema)]
+struct DealDetail {
+    #[serde(flatten)]
+    item: DealItem,
+    people: Vec<PartyOfDeal>,
+    companies: Vec<PartyOfDeal>,
+}
+
+/// A person or company of a deal.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct PartyOfDeal {
+    id: Uuid,
+    display_name: String,
+}
+
+impl From<Named> for PartyOfDeal {
+    fn from(named: Named) -> Self {
+        Self {
+            id: named.id,
+            display_name: named.display_name,
+        }
+    }
+}
+
+fn record(deal: &DealItem) -> Record {
+    Record::new(deal.id, Some(deal.tenant_id)).of(Some(deal.organization_id))
+}
+
+async fn list_deals(
+    ctx: RequestContext,
+    query: Query<ListQuery>,
+    deals: Query<DealQuery>,
+) -> Result<Json<Page<DealItem>>> {
+    let wanted = query.0.checked()?;
+    let (filter, order) = (deals.0.filter(&wanted)?, deals.0.order(&wanted));
+    let connection = ctx.read().await?;
+    let page = query::deals::list(&connection, ctx.scope(), &filter, order, wanted.window).await?;
+    let page = page.map(DealItem::from);
+    ctx.log_reads(&connection, AccessType::List, &page.items, record)
+        .await?;
+    Ok(Json(page))
+}
+
+async fn get_deal(ctx: RequestContext, path: Path<Id>) -> Result<Json<DealDetail>> {
+    let connection = ctx.read().await?;
+    let Some(line) = query::deals::find(&connection, ctx.scope(), path.0.id).await? else {
+        return Err(not_found::<Deal>());
+    };
+    let (people, companies) = query::deals::parties(&connection, ctx.scope(), &line.row).await?;
+    let detail = DealDetail {
+        item: line.into(),
+        people: people.into_iter().map(PartyOfDeal::from).collect(),
+        companies: companies.into_iter().map(PartyOfDeal::from).collect(),
+    };
+    let of_detail = |detail: &DealDetail| record(&detail.item);
+    ctx.log_reads(&connection, AccessType::Item, std::slice::from_ref(&detail), of_detail)
+        .await?;
+    Ok(Json(detail))
+}
+
+async fn create_deal(ctx: RequestContext, body: Json<DealFields>) -> Result<Created<Made>> {
+    let command = CreateDeal::new(&ctx, body.0)?;
+    ctx.execute(&command, |id| Created(Made::from(id))).await
+}
+
+async fn update_deal(ctx: RequestContext, body: Patch<DealFields>) -> Result<Json<Changed>> {
+    let command = UpdateDeal::new(body.id, body.fields)?;
+    ctx.execute(&command, |at| Json(Changed::from(at))).await
+}
+
+async fn delete_deal(ctx: RequestContext, query: Query<Id>) -> Result<Json<Done>> {
+    ctx.execute(&DeleteDeal { id: query.0.id }, |()| Json(Done::YES)).await
+}

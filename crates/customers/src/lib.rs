@@ -1,0 +1,57 @@
+#![doc = include_str!("../README.md")]
+
+pub mod acl;
+pub mod bulk;
+pub mod commands;
+pub mod model;
+pub mod query;
+
+mod destination;
+mod error;
+mod foreign;
+mod http;
+mod lists;
+mod navigation;
+mod owners;
+mod place;
+mod schema;
+mod values;
+mod web_address;
+
+use backoffice_core::Module;
+use backoffice_core::db::Migrations;
+use backoffice_core::registry::Registry;
+use diesel_migrations::embed_migrations;
+
+pub use destination::Destination;
+pub use error::Error;
+pub(crate) use error::not_found;
+pub use lists::{Order, References};
+pub use owners::Owner;
+pub use place::Place;
+
+const MIGRATIONS: Migrations = embed_migrations!("migrations");
+
+/// The module.
+pub static MODULE: Module = Module {
+    name: "customers",
+    title: "Customer Relationship Management",
+    requires: &["auth", "progress"],
+    features: acl::FEATURES,
+    default_grants: acl::DEFAULT_GRANTS,
+    navigation: navigation::NAVIGATION,
+    nav_titles: navigation::NAV_TITLES,
+    migrations: Some(MIGRATIONS),
+    routes: http::routes,
+    register,
+    ..Module::EMPTY
+};
+
+fn register(registry: &mut Registry) {
+    commands::deals::register(registry);
+    bulk::register(registry);
+    commands::pipelines::register(registry);
+    commands::stages::register(registry);
+    commands::companies::register(registry);
+    commands::people::register(registry);
+}

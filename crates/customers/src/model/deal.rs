@@ -1,0 +1,263 @@
+//! Deals.
+
+use std::collections::BTreeSet;
+
+use backoffice_core::command::{Depth, Entity, EntityRef, Field, Located, Snapshot, Snapshots, Transition};
+use backoffice_core::db::Tx;
+use backoffice_core::events::Event;
+use backoffice_core::{Feature, Result, Timestamp};
+use diesel::pg::Pg;
+use diesel::upsert::excluded;
+use diesel::{
+    AsChangeset, ExpressionMethods, Insertable, QueryDsl, Queryable, Selectable, SelectableHelper, delete, insert_into,
+};
+use diesel_async::RunQueryDsl;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::amount::Amount;
+use super::day::Day;
+use super::deal_law;
+use super::deal_sets::{COMPANIES, DealSet, End, Link, PEOPLE};
+use super::status::DealStatus;
+use super::{DEAL, located};
+use crate::schema::customers_deals as deals;
+use crate::{Place, acl, query};
+
+/// A deal.
+#[derive(Debug, Clone, PartialEq, Eq, Queryable, Selectable, Insertable, AsChangeset, Serialize, Deserialize)]
+#[diesel(table_name = deals, primary_key(tenant_id, id), treat_none_as_null = true, check_for_backend(Pg))]
+#[serde(rename_all = "camelCase")]
+pub struct DealRow {
+    /// Its tenant.
+    pub tenant_id: Uuid,
+    /// Its id.
+    pub id: Uuid,
+    /// Its organization.
+    pub organization_id: Uuid,
+    /// 1 to 200 characters.
+    pub title: String,
+    /// At most 4000 characters.
+    pub description: Option<String>,
+    /// How it stands.
+    pub status: DealStatus,
+    /// The pipeline that it goes through.
+    pub pipeline_id: Option<Uuid>,
+    /// Where it is in its pipeline.
+    pub pipeline_stage_id: Option<Uuid>,
+    /// What it is worth.
+    pub value_amount: Option<Amount>,
+    /// In which currency: three capital letters.
+    pub value_currency: Option<String>,
+    /// How likely it is to be won, in percent.
+    pub probability: Option<i16>,
+    /// When it is expected to be won.
+    pub expected_close_on: Option<Day>,
+    /// When it was won or lost.
+    pub closed_at: Option<Timestamp>,
+    /// Why it was lost.
+    pub lost_reason: Option<String>,
+    /// The user who looks after it.
+    pub owner_user_id: Option<Uuid>,
+    /// Where it comes from.
+    pub source: Option<String>,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When it was last changed.
+    pub updated_at: Timestamp,
+}
+
+impl DealRow {
+    /// An open deal without content.
+    pub(crate) fn blank(id: Uuid, place: Place, now: Timestamp) -> Self {
+        Self {
+            tenant_id: place.tenant,
+            id,
+            organization_id: place.organization,
+            title: String::new(),
+            description: None,
+            status: DealStatus::Open,
+            pipeline_id: None,
+            pipeline_stage_id: None,
+            value_amount: None,
+            value_currency: None,
+            probability: None,
+            expected_close_on: None,
+            closed_at: None,
+            lost_reason: None,
+            owner_user_id: None,
+            source: None,
+            created_at: now,
+            updated_at: now,
+        }
+    }
+}
+
+/// Entity kind `customers.deal`. Its people and companies are part of it.
+#[derive(Debug)]
+pub enum Deal {}
+
+impl Entity for Deal {
+    const KIND: &'static str = DEAL;
+    const FIELDS: &'static [Field] = &[
+        Field::tracked("id"),
+        Field::tracked("tenantId"),
+        Field::tracked("organizationId"),
+        Field::tracked("title"),
+        Field::tracked("description"),
+        Field::tracked("status"),
+        Field::tracked("pipelineId"),
+        Field::tracked("pipelineStageId"),
+        Field::tracked("valueAmount"),
+        Field::tracked("valueCurrency"),
+        Field::tracked("probability"),
+        Field::tracked("expectedCloseOn"),
+        Field::tracked("closedAt"),
+        Field::tracked("lostReason"),
+        Field::tracked("ownerUserId"),
+        Field::tracked("source"),
+        Field::tracked("personIds"),
+        Field::tracked("companyIds"),
+        Field::tracked("createdAt"),
+        Field::volatile("updatedAt"),
+    ];
+    const NOT_FOUND: &'static str = "Deal not found";
+    const VIEW: Option<Feature> = Some(acl::DEALS_VIEW);
+
+    async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<Located>> {
+        let scope = tx.scope();
+        let rows: Vec<(Uuid, Uuid)> = query::deals::in_scope(scope)
+            .filter(deals::id.eq_any(ids))
+            .order(deals::id)
+            .select((deals::id, deals::tenant_id))
+            .for_update()
+            .load(tx.conn())
+            .await?;
+        Ok(located(rows))
+    }
+
+    async fn load(tx: &mut Tx<'_>, ids: &[Uuid], _depth: Depth) -> Result<Snapshots> {
+        let tenant = tx.tenant();
+        let rows: Vec<DealRow> = query::deals::of_tenant(tenant)
+            .filter(deals::id.eq_any(ids))
+            .select(DealRow::as_select())
+            .load(tx.conn())
+            .await?;
+        let sets = [
+            (PEOPLE, PEOPLE.links_of(tx, ids).await?),
+            (COMPANIES, COMPANIES.links_of(tx, ids).await?),
+        ];
+        let image = |row: &DealRow| {
+            let mut snapshot = Snapshot::of(row)?;
+            for (set, links) in &sets {
+                let own: Vec<&Link> = links.iter().filter(|link| link.deal_id == row.id).collect();
+                let parties: BTreeSet<Uuid> = own.iter().map(|link| link.party_id).collect();
+                snapshot = snapshot
+                    .with_member(set.member, json!(parties))
+                    .with_children(set.kind, &own)?;
+            }
+            Ok((row.id, snapshot))
+        };
+        rows.iter().map(image).collect()
+    }
+
+    async fn store(tx: &mut Tx<'_>, snapshots: &[Snapshot]) -> Result<Vec<String>> {
+        let mut rows = snapshots.iter().map(Snapshot::row).collect::<Result<Vec<DealRow>>>()?;
+        let mut dropped = deal_law::leave_out(tx, &mut rows).await?;
+        for row in &mut rows {
+            row.updated_at = tx.now();
+        }
+        upsert(tx, &rows).await?;
+        let ids: Vec<Uuid> = rows.iter().map(|row| row.id).collect();
+        for set in [PEOPLE, COMPANIES] {
+            dropped.extend(set.restore(tx, End::Deal, &ids, &links(snapshots, &set)?).await?);
+        }
+        Ok(dropped)
+    }
+
+    async fn remove(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<()> {
+        let tenant = tx.tenant();
+        delete(query::deals::of_tenant(tenant).filter(deals::id.eq_any(ids)))
+            .execute(tx.conn())
+            .await?;
+        Ok(())
+    }
+
+    async fn guard(tx: &mut Tx<'_>, step: &Transition<'_>) -> Result<()> {
+        match step.to {
+            Some(to) if step.restoring => deal_law::judge(tx, step.from, to).await,
+            _ => Ok(()),
+        }
+    }
+
+    async fn settled(tx: &mut Tx<'_>, step: &Transition<'_>) -> Result<()> {
+        let Some(to) = step.to else { return Ok(()) };
+        let value = |name: &str| {
+            let of = |image: Option<&Snapshot>| image.and_then(|image| image.get(name)).cloned();
+            (
+                of(step.from).unwrap_or(Value::Null),
+                of(Some(to)).unwrap_or(Value::Null),
+            )
+        };
+        let (from, to) = value("ownerUserId");
+        if from != to {
+            let event = Event::new("customers.deal.owner_assigned", step.id).shown_to(acl::DEALS_VIEW);
+            tx.emit(event.with("fromUserId", from).with("toUserId", to));
+        }
+        let (from, to) = value("pipelineStageId");
+        if from != to {
+            let event = Event::new("customers.deal.stage_changed", step.id).shown_to(acl::DEALS_VIEW);
+            let event = event.with("pipelineId", value("pipelineId").1);
+            tx.emit(event.with("fromStageId", from).with("toStageId", to));
+        }
+        Ok(())
+    }
+
+    fn related(snapshot: &Snapshot) -> Vec<EntityRef> {
+        let of = |set: &DealSet| -> Vec<Uuid> {
+            let ids = snapshot.get(set.member).cloned().unwrap_or_default();
+            serde_json::from_value(ids).unwrap_or_default()
+        };
+        let refs = [PEOPLE, COMPANIES].into_iter().flat_map(|set| {
+            let ids = of(&set).into_iter();
+            ids.map(move |id| EntityRef { kind: set.party, id })
+        });
+        refs.take(100).collect()
+    }
+}
+
+fn links(snapshots: &[Snapshot], set: &DealSet) -> Result<Vec<Link>> {
+    let mut all = Vec::new();
+    for snapshot in snapshots {
+        all.extend(snapshot.children::<Link>(set.kind)?.unwrap_or_default());
+    }
+    Ok(all)
+}
+
+async fn upsert(tx: &mut Tx<'_>, rows: &[DealRow]) -> Result<()> {
+    insert_into(deals::table)
+        .values(rows)
+        .on_conflict((deals::tenant_id, deals::id))
+        .do_update()
+        .set((
+            deals::organization_id.eq(excluded(deals::organization_id)),
+            deals::title.eq(excluded(deals::title)),
+            deals::description.eq(excluded(deals::description)),
+            deals::status.eq(excluded(deals::status)),
+            deals::pipeline_id.eq(excluded(deals::pipeline_id)),
+            deals::pipeline_stage_id.eq(excluded(deals::pipeline_stage_id)),
+            deals::value_amount.eq(excluded(deals::value_amount)),
+            deals::value_currency.eq(excluded(deals::value_currency)),
+            deals::probability.eq(excluded(deals::probability)),
+            deals::expected_close_on.eq(excluded(deals::expected_close_on)),
+            deals::closed_at.eq(excluded(deals::closed_at)),
+            deals::lost_reason.eq(excluded(deals::lost_reason)),
+            deals::owner_user_id.eq(excluded(deals::owner_user_id)),
+            deals::source.eq(excluded(deals::source)),
+            deals::updated_at.eq(excluded(deals::updated_at)),
+        ))
+        .execute(tx.conn())
+        .await?;
+    Ok(())
+}

@@ -1,0 +1,140 @@
+//! What undo and redo may bring back of a deal: what is gone stays out, what the caller may not refer to stands in the way.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use backoffice_auth::find_members;
+use backoffice_core::Result;
+use backoffice_core::command::Snapshot;
+use backoffice_core::db::Tx;
+use diesel::{ExpressionMethods, QueryDsl, SelectableHelper};
+use diesel_async::RunQueryDsl;
+use uuid::Uuid;
+
+use super::deal::DealRow;
+use super::deal_sets::{COMPANIES, DealSet, PEOPLE};
+use super::{PIPELINE, STAGE};
+use crate::error::undo_conflict;
+use crate::schema::{customers_deals as deals, customers_pipeline_stages as stages, customers_pipelines as pipelines};
+use crate::{Destination, owners, query};
+
+/// Leaves out an owner, a pipeline and a stage that a row would get back but that are gone; names them. A user who may not sign in any
+/// more is gone as an owner. The number of statements does not depend on the number of rows.
+pub(super) async fn leave_out(tx: &mut Tx<'_>, rows: &mut [DealRow]) -> Result<Vec<String>> {
+    let tenant = tx.tenant();
+    let present: Vec<DealRow> = query::deals::of_tenant(tenant)
+        .filter(deals::id.eq_any(rows.iter().map(|row| row.id).collect::<Vec<_>>()))
+        .select(DealRow::as_select())
+        .load(tx.conn())
+        .await?;
+    let present: BTreeMap<Uuid, DealRow> = present.into_iter().map(|row| (row.id, row)).collect();
+    let returning = |row: &DealRow, of: fn(&DealRow) -> Option<Uuid>| {
+        of(row).filter(|id| present.get(&row.id).and_then(of) != Some(*id))
+    };
+    let all = |of: fn(&DealRow) -> Option<Uuid>| -> Vec<Uuid> {
+        let ids: BTreeSet<Uuid> = rows.iter().filter_map(|row| returning(row, of)).collect();
+        ids.into_iter().collect()
+    };
+    let owner = |row: &DealRow| row.owner_user_id;
+    let pipeline = |row: &DealRow| row.pipeline_id;
+    let stage = |row: &DealRow| row.pipeline_stage_id;
+    let (owners, in_pipelines, in_stages) = (all(owner), all(pipeline), all(stage));
+    let active = active(tx, &owners).await?;
+    let pipelines: BTreeSet<Uuid> = there(tx, &in_pipelines, Table::Pipelines).await?;
+    let stages: BTreeSet<Uuid> = there(tx, &in_stages, Table::Stages).await?;
+    let mut dropped = BTreeSet::new();
+    for row in rows {
+        if let Some(id) = returning(row, owner).filter(|id| !active.contains(id)) {
+            dropped.insert(format!("auth.user:{id}"));
+            row.owner_user_id = None;
+        }
+        if let Some(id) = returning(row, stage).filter(|id| !stages.contains(id)) {
+            dropped.insert(format!("{STAGE}:{id}"));
+            row.pipeline_stage_id = None;
+        }
+        if let Some(id) = returning(row, pipeline).filter(|id| !pipelines.contains(id)) {
+            dropped.insert(format!("{PIPELINE}:{id}"));
+            row.pipeline_id = None;
+        }
+    }
+    Ok(dropped.into_iter().collect())
+}
+
+async fn active(tx: &mut Tx<'_>, users: &[Uuid]) -> Result<BTreeSet<Uuid>> {
+    if users.is_empty() {
+        return Ok(BTreeSet::new());
+    }
+    let members = find_members(tx, users).await?.into_iter();
+    Ok(members.filter(|one| one.is_active).map(|one| one.id).collect())
+}
+
+#[derive(Clone, Copy)]
+enum Table {
+    Pipelines,
+    Stages,
+}
+
+/// Those of these rows that are there; they stay until the end of the transaction.
+async fn there(tx: &mut Tx<'_>, ids: &[Uuid], table: Table) -> Result<BTreeSet<Uuid>> {
+    if ids.is_empty() {
+        return Ok(BTreeSet::new());
+    }
+    let tenant = tx.tenant();
+    let found: Vec<Uuid> = match table {
+        Table::Pipelines => {
+            query::pipelines::of_tenant(tenant)
+                .filter(pipelines::id.eq_any(ids))
+                .select(pipelines::id)
+                .for_key_share()
+                .load(tx.conn())
+                .await?
+        }
+        Table::Stages => {
+            query::stages::of_tenant(tenant)
+                .filter(stages::id.eq_any(ids))
+                .select(stages::id)
+                .for_key_share()
+                .load(tx.conn())
+                .await?
+        }
+    };
+    Ok(found.into_iter().collect())
+}
+
+/// Refuses a restored deal with references that the caller could not make by a write: `undo_conflict` that names the member.
+pub(super) async fn judge(tx: &mut Tx<'_>, from: Option<&Snapshot>, to: &Snapshot) -> Result<()> {
+    let row: DealRow = to.row()?;
+    let before: Option<DealRow> = from.map(Snapshot::row).transpose()?;
+    let owner = |row: &DealRow| row.owner_user_id;
+    if before.as_ref().and_then(owner) != row.owner_user_id {
+        let verdict = owners::check(tx, row.owner_user_id, row.organization_id).await;
+        verdict.map_err(|error| while_restoring(error, "ownerUserId"))?;
+    }
+    if let Some(pipeline) = row
+        .pipeline_id
+        .filter(|id| before.as_ref().and_then(|row| row.pipeline_id) != Some(*id))
+    {
+        let verdict = Destination::of_pipeline(tx, pipeline, row.organization_id).await;
+        verdict.map_err(|error| while_restoring(error, "pipelineId"))?;
+    }
+    for set in [PEOPLE, COMPANIES] {
+        let known = ids(from, &set)?;
+        let added: Vec<Uuid> = ids(Some(to), &set)?.difference(&known).copied().collect();
+        if !added.is_empty() && set.seen(tx, &added).await?.len() < added.len() {
+            return Err(undo_conflict(&[set.member]));
+        }
+    }
+    Ok(())
+}
+
+fn ids(image: Option<&Snapshot>, set: &DealSet) -> Result<BTreeSet<Uuid>> {
+    let ids = image.and_then(|image| image.get(set.member)).cloned();
+    Ok(ids.map(serde_json::from_value).transpose()?.unwrap_or_default())
+}
+
+/// A refusal of the rules is a conflict with present data.
+fn while_restoring(error: backoffice_core::Error, member: &str) -> backoffice_core::Error {
+    match error {
+        backoffice_core::Error::Refused(_) => undo_conflict(&[member]),
+        other => other,
+    }
+}

@@ -1,0 +1,47 @@
+//! Deals, pipelines, stages, companies and people as other modules and the command bus see them.
+
+mod amount;
+mod cleared;
+mod company;
+mod day;
+mod deal;
+mod deal_law;
+pub(crate) mod deal_sets;
+mod party;
+mod person;
+mod pipeline;
+mod stage;
+mod status;
+
+use backoffice_core::command::Located;
+use uuid::Uuid;
+
+pub use amount::Amount;
+pub use cleared::ClearedReference;
+pub use company::{Company, CompanyRow};
+pub use day::Day;
+pub use deal::{Deal, DealRow};
+pub use deal_sets::DealSet;
+pub use party::{Fields, Party, PartyEntity, Verbs};
+pub use person::{Person, PersonRow};
+pub use pipeline::{Pipeline, PipelineRow};
+pub(crate) use pipeline::{held_by_deals, remove_rows as remove_pipelines};
+pub(crate) use stage::remove_rows as remove_stages;
+pub use stage::{Stage, StageRow};
+pub use status::DealStatus;
+
+/// Kind of deals.
+pub const DEAL: &str = "customers.deal";
+/// Kind of pipelines.
+pub const PIPELINE: &str = "customers.pipeline";
+/// Kind of stages.
+pub const STAGE: &str = "customers.pipeline_stage";
+/// Kind of companies.
+pub const COMPANY: &str = "customers.company";
+/// Kind of people.
+pub const PERSON: &str = "customers.person";
+
+/// What a statement that locks has found.
+fn located(rows: Vec<(Uuid, Uuid)>) -> Vec<Located> {
+    rows.into_iter().map(|(id, tenant)| Located { id, tenant }).collect()
+}

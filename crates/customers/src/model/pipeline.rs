@@ -1,0 +1,158 @@
+//! Pipelines.
+
+use backoffice_core::command::{Depth, Entity, Field, Located, Snapshot, Snapshots};
+use backoffice_core::db::Tx;
+use backoffice_core::{Error, Feature, Result, Timestamp};
+use diesel::pg::Pg;
+use diesel::upsert::excluded;
+use diesel::{ExpressionMethods, Insertable, QueryDsl, Queryable, Selectable, SelectableHelper, delete, insert_into};
+use diesel_async::RunQueryDsl;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+use super::stage::{self, StageRow};
+use super::{DEAL, PIPELINE, STAGE, located};
+use crate::error::undo_conflict;
+use crate::schema::{customers_pipeline_stages as stages, customers_pipelines as pipelines};
+use crate::{acl, query};
+
+/// A pipeline. It serves the deals of its organization and of those below.
+#[derive(Debug, Clone, PartialEq, Eq, Queryable, Selectable, Insertable, Serialize, Deserialize, ToSchema)]
+#[diesel(table_name = pipelines, check_for_backend(Pg))]
+#[serde(rename_all = "camelCase")]
+pub struct PipelineRow {
+    /// Its tenant.
+    pub tenant_id: Uuid,
+    /// Its id.
+    pub id: Uuid,
+    /// Its organization.
+    pub organization_id: Uuid,
+    /// 1 to 200 characters, unique in the organization without regard to case.
+    pub name: String,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When it was last changed.
+    pub updated_at: Timestamp,
+}
+
+/// Entity kind `customers.pipeline`. Its stages come and go with it.
+#[derive(Debug)]
+pub enum Pipeline {}
+
+impl Entity for Pipeline {
+    const KIND: &'static str = PIPELINE;
+    const FIELDS: &'static [Field] = &[
+        Field::tracked("id"),
+        Field::tracked("tenantId"),
+        Field::tracked("organizationId"),
+        Field::tracked("name"),
+        Field::tracked("createdAt"),
+        Field::volatile("updatedAt"),
+    ];
+    const NOT_FOUND: &'static str = "Pipeline not found";
+    const VIEW: Option<Feature> = Some(acl::PIPELINES_VIEW);
+
+    async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<Located>> {
+        let scope = tx.scope();
+        let rows: Vec<(Uuid, Uuid)> = query::pipelines::in_scope(scope)
+            .filter(pipelines::id.eq_any(ids))
+            .order(pipelines::id)
+            .select((pipelines::id, pipelines::tenant_id))
+            // Deals may go on coming into its stages; a deletion waits for them.
+            .for_no_key_update()
+            .load(tx.conn())
+            .await?;
+        Ok(located(rows))
+    }
+
+    async fn load(tx: &mut Tx<'_>, ids: &[Uuid], depth: Depth) -> Result<Snapshots> {
+        let tenant = tx.tenant();
+        let rows: Vec<PipelineRow> = query::pipelines::of_tenant(tenant)
+            .filter(pipelines::id.eq_any(ids))
+            .select(PipelineRow::as_select())
+            .load(tx.conn())
+            .await?;
+        let children = match depth {
+            Depth::Own => None,
+            Depth::Tree => Some(stages_of(tx, ids).await?),
+        };
+        let image = |row: &PipelineRow| {
+            let mut snapshot = Snapshot::of(row)?;
+            if let Some(children) = &children {
+                let own: Vec<&StageRow> = children.iter().filter(|stage| stage.pipeline_id == row.id).collect();
+                snapshot = snapshot.with_children(STAGE, &own)?;
+            }
+            Ok((row.id, snapshot))
+        };
+        rows.iter().map(image).collect()
+    }
+
+    async fn store(tx: &mut Tx<'_>, snapshots: &[Snapshot]) -> Result<Vec<String>> {
+        let mut children = Vec::new();
+        let mut rows = snapshots
+            .iter()
+            .map(Snapshot::row)
+            .collect::<Result<Vec<PipelineRow>>>()?;
+        for (row, snapshot) in rows.iter_mut().zip(snapshots) {
+            row.updated_at = tx.now();
+            children.extend(snapshot.children::<StageRow>(STAGE)?.unwrap_or_default());
+        }
+        insert_into(pipelines::table)
+            .values(&rows)
+            .on_conflict((pipelines::tenant_id, pipelines::id))
+            .do_update()
+            .set((
+                pipelines::organization_id.eq(excluded(pipelines::organization_id)),
+                pipelines::name.eq(excluded(pipelines::name)),
+                pipelines::updated_at.eq(excluded(pipelines::updated_at)),
+            ))
+            .execute(tx.conn())
+            .await?;
+        if !children.is_empty() {
+            stage::upsert(tx, children).await?;
+        }
+        Ok(Vec::new())
+    }
+
+    /// With its stages. Deals in them stand in the way.
+    async fn remove(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<()> {
+        let removed = remove_rows(tx, ids).await;
+        removed.map_err(|error| held_by_deals(error).unwrap_or_else(|| undo_conflict(&[DEAL])))
+    }
+}
+
+/// Deletes pipelines with their stages.
+///
+/// # Errors
+/// The violated key when deals are in them.
+pub(crate) async fn remove_rows(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<()> {
+    let tenant = tx.tenant();
+    delete(query::pipelines::of_tenant(tenant).filter(pipelines::id.eq_any(ids)))
+        .execute(tx.conn())
+        .await?;
+    Ok(())
+}
+
+/// The error of a deletion, unless it says that deals are in what was to go.
+pub(crate) fn held_by_deals(error: Error) -> Option<Error> {
+    match error.violated_constraint() {
+        Some(
+            "customers_deals_tenant_id_pipeline_id_fkey"
+            | "customers_deals_tenant_id_pipeline_id_pipeline_stage_id_fkey",
+        ) => None,
+        _ => Some(error),
+    }
+}
+
+/// The stages of pipelines by id; nobody changes them until the end of the transaction, so that the image is what goes.
+async fn stages_of(tx: &mut Tx<'_>, pipelines: &[Uuid]) -> Result<Vec<StageRow>> {
+    let tenant = tx.tenant();
+    Ok(query::stages::of_tenant(tenant)
+        .filter(stages::pipeline_id.eq_any(pipelines))
+        .order(stages::id)
+        .select(StageRow::as_select())
+        .for_no_key_update()
+        .load(tx.conn())
+        .await?)
+}

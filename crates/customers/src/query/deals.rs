@@ -1,0 +1,250 @@
+//! Reads of deals.
+
+use backoffice_core::db::Prepared;
+use backoffice_core::list::{Page, Window};
+use backoffice_core::scope::{Owned, Within};
+use backoffice_core::{Result, Scope};
+use diesel::dsl::{Eq, Filter, count_star, sql};
+use diesel::pg::Pg;
+use diesel::sql_types::{Array, Bool, Nullable, Text, Uuid as SqlUuid};
+use diesel::{
+    BoolExpressionMethods, ExpressionMethods, JoinOnDsl, OptionalExtension, PgTextExpressionMethods, QueryDsl,
+    Queryable, SelectableHelper,
+};
+use diesel_async::{AsyncPgConnection, RunQueryDsl};
+use uuid::Uuid;
+
+use crate::foreign;
+use crate::lists::{Order, References};
+use crate::model::{Amount, Day, DealRow};
+use crate::schema::{
+    customers_companies as companies, customers_deal_companies as deal_companies, customers_deal_people as deal_people,
+    customers_deals as deals, customers_people as people,
+};
+
+/// A deal with what a list tells beside its row.
+#[derive(Debug, Clone, Queryable)]
+pub struct DealLine {
+    /// The row.
+    pub row: DealRow,
+    /// Name of its owner.
+    pub owner_name: Option<String>,
+    /// Name of its pipeline.
+    pub pipeline_name: Option<String>,
+    /// Label of its stage.
+    pub stage_label: Option<String>,
+    /// Its people, by id.
+    pub person_ids: Vec<Uuid>,
+    /// Its companies, by id.
+    pub company_ids: Vec<Uuid>,
+}
+
+/// A company or person of a deal.
+#[derive(Debug, Clone, PartialEq, Eq, Queryable)]
+pub struct Named {
+    /// Its id.
+    pub id: Uuid,
+    /// The name that people read.
+    pub display_name: String,
+}
+
+/// What a list of deals is narrowed to; lists that are empty match nothing.
+#[derive(Debug, Clone, Default)]
+pub struct DealFilter {
+    /// Pattern for title and description.
+    pub pattern: Option<String>,
+    /// These deals.
+    pub ids: Option<Vec<Uuid>>,
+    /// Any of these states.
+    pub status: Option<Vec<String>>,
+    /// Any of these pipelines.
+    pub pipelines: Option<References>,
+    /// Any of these stages.
+    pub stages: Option<References>,
+    /// Any of these owners.
+    pub owners: Option<References>,
+    /// With any of these people.
+    pub people: Option<Vec<Uuid>>,
+    /// With any of these companies.
+    pub companies: Option<Vec<Uuid>>,
+    /// Expected on this day or later.
+    pub close_from: Option<Day>,
+    /// Expected on this day or earlier.
+    pub close_to: Option<Day>,
+    /// Worth this or more.
+    pub value_min: Option<Amount>,
+    /// Worth this or less.
+    pub value_max: Option<Amount>,
+    /// In this currency.
+    pub currency: Option<String>,
+}
+
+/// Deals of a tenant.
+pub(crate) type OfTenant = Filter<deals::table, Eq<deals::tenant_id, Uuid>>;
+/// Deals that are reached and read.
+pub(crate) type InScope = Filter<Filter<deals::table, Owned<deals::tenant_id>>, Within<deals::organization_id>>;
+
+/// Every deal of a tenant, for the transaction of a command.
+pub(crate) fn of_tenant(tenant: Uuid) -> OfTenant {
+    deals::table.filter(deals::tenant_id.eq(tenant))
+}
+
+/// Every read of deals starts here.
+pub(crate) fn in_scope(scope: &Scope) -> InScope {
+    deals::table
+        .filter(scope.owns(deals::tenant_id))
+        .filter(scope.within(deals::organization_id))
+}
+
+const PIPELINE_NAME: &str = "(select p.name from customers_pipelines p \
+    where p.tenant_id = customers_deals.tenant_id and p.id = customers_deals.pipeline_id)";
+const STAGE_LABEL: &str = "(select s.label from customers_pipeline_stages s \
+    where s.tenant_id = customers_deals.tenant_id and s.id = customers_deals.pipeline_stage_id)";
+const PERSON_IDS: &str = "array(select l.person_id from customers_deal_people l \
+    where l.tenant_id = customers_deals.tenant_id and l.deal_id = customers_deals.id order by 1)";
+const COMPANY_IDS: &str = "array(select l.company_id from customers_deal_companies l \
+    where l.tenant_id = customers_deals.tenant_id and l.deal_id = customers_deals.id order by 1)";
+
+/// The members of a [`DealLine`].
+macro_rules! shown {
+    () => {
+        (
+            DealRow::as_select(),
+            foreign::owner_name::<deals::table>("customers_deals"),
+            sql::<Nullable<Text>>(PIPELINE_NAME),
+            sql::<Nullable<Text>>(STAGE_LABEL),
+            sql::<Array<SqlUuid>>(PERSON_IDS),
+            sql::<Array<SqlUuid>>(COMPANY_IDS),
+        )
+    };
+}
+
+/// A page of deals and their total: two statements, sent together.
+///
+/// # Errors
+/// When the database can't be reached.
+pub async fn list(
+    connection: &AsyncPgConnection,
+    scope: &Scope,
+    filter: &DealFilter,
+    order: Order,
+    window: Window,
+) -> Result<Page<DealLine>> {
+    let page = narrowed(scope, filter)
+        .order(order.by("customers_deals.id"))
+        .limit(window.limit())
+        .offset(window.offset())
+        .select(shown!());
+    let total = narrowed(scope, filter).select(count_star());
+    let page = Prepared(page).load::<DealLine>(&mut &*connection);
+    let total = Prepared(total).get_result::<i64>(&mut &*connection);
+    let (items, total) = futures_util::future::try_join(page, total).await?;
+    Ok(window.page(items, total))
+}
+
+/// One deal that the scope reads.
+///
+/// # Errors
+/// When the database can't be reached.
+pub async fn find(connection: &AsyncPgConnection, scope: &Scope, id: Uuid) -> Result<Option<DealLine>> {
+    let statement = in_scope(scope).filter(deals::id.eq(id)).into_boxed().select(shown!());
+    Ok(Prepared(statement).get_result(&mut &*connection).await.optional()?)
+}
+
+/// The people and companies of a deal that the scope reads, by name: two statements, sent together.
+///
+/// # Errors
+/// When the database can't be reached.
+pub async fn parties(
+    connection: &AsyncPgConnection,
+    scope: &Scope,
+    deal: &DealRow,
+) -> Result<(Vec<Named>, Vec<Named>)> {
+    let of_deal = deal_people::table
+        .inner_join(
+            people::table.on(people::tenant_id
+                .eq(deal_people::tenant_id)
+                .and(people::id.eq(deal_people::person_id))),
+        )
+        .filter(deal_people::tenant_id.eq(deal.tenant_id))
+        .filter(deal_people::deal_id.eq(deal.id))
+        .filter(scope.within(people::organization_id))
+        .order((people::display_name, people::id))
+        .select((people::id, people::display_name));
+    let at_companies = deal_companies::table
+        .inner_join(
+            companies::table.on(companies::tenant_id
+                .eq(deal_companies::tenant_id)
+                .and(companies::id.eq(deal_companies::company_id))),
+        )
+        .filter(deal_companies::tenant_id.eq(deal.tenant_id))
+        .filter(deal_companies::deal_id.eq(deal.id))
+        .filter(scope.within(companies::organization_id))
+        .order((companies::display_name, companies::id))
+        .select((companies::id, companies::display_name));
+    let of_deal = Prepared(of_deal).load::<Named>(&mut &*connection);
+    let at_companies = Prepared(at_companies).load::<Named>(&mut &*connection);
+    Ok(futures_util::future::try_join(of_deal, at_companies).await?)
+}
+
+fn narrowed<'a>(scope: &Scope, filter: &DealFilter) -> deals::BoxedQuery<'a, Pg> {
+    let mut query = by_references(in_scope(scope).into_boxed(), filter);
+    if let Some(pattern) = &filter.pattern {
+        query = query.filter(
+            deals::title
+                .ilike(pattern.clone())
+                .or(deals::description.ilike(pattern.clone())),
+        );
+    }
+    if let Some(ids) = &filter.ids {
+        query = query.filter(deals::id.eq_any(ids.clone()));
+    }
+    if let Some(status) = &filter.status {
+        query = query.filter(
+            sql::<Bool>("customers_deals.status = any(")
+                .bind::<Array<Text>, _>(status.clone())
+                .sql(")"),
+        );
+    }
+    if let Some(day) = filter.close_from {
+        query = query.filter(deals::expected_close_on.ge(day));
+    }
+    if let Some(day) = filter.close_to {
+        query = query.filter(deals::expected_close_on.le(day));
+    }
+    if let Some(amount) = filter.value_min {
+        query = query.filter(deals::value_amount.ge(amount));
+    }
+    if let Some(amount) = filter.value_max {
+        query = query.filter(deals::value_amount.le(amount));
+    }
+    if let Some(currency) = &filter.currency {
+        query = query.filter(deals::value_currency.eq(currency.clone()));
+    }
+    query
+}
+
+fn by_references<'a>(mut query: deals::BoxedQuery<'a, Pg>, filter: &DealFilter) -> deals::BoxedQuery<'a, Pg> {
+    for (wanted, column) in [
+        (&filter.pipelines, "customers_deals.pipeline_id"),
+        (&filter.stages, "customers_deals.pipeline_stage_id"),
+        (&filter.owners, "customers_deals.owner_user_id"),
+    ] {
+        if let Some(wanted) = wanted {
+            query = query.filter(wanted.condition::<deals::table>(column));
+        }
+    }
+    for (wanted, linked) in [
+        (&filter.people, "customers_deal_people l where l.person_id"),
+        (&filter.companies, "customers_deal_companies l where l.company_id"),
+    ] {
+        if let Some(ids) = wanted {
+            query = query.filter(
+                sql::<Bool>(&format!("exists (select 1 from {linked} = any("))
+                    .bind::<Array<SqlUuid>, _>(ids.clone())
+                    .sql(") and l.tenant_id = customers_deals.tenant_id and l.deal_id = customers_deals.id)"),
+            );
+        }
+    }
+    query
+}

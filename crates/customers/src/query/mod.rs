@@ -1,0 +1,8 @@
+//! Reads, each in a scope.
+
+pub mod companies;
+pub mod deals;
+pub mod parties;
+pub mod people;
+pub mod pipelines;
+pub mod stages;

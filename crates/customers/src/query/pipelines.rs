@@ -1,0 +1,96 @@
+//! Reads of pipelines.
+
+use backoffice_core::db::Prepared;
+use backoffice_core::list::{Page, Window};
+use backoffice_core::scope::{Owned, Within};
+use backoffice_core::{Result, Scope};
+use diesel::dsl::{Eq, Filter, count_star};
+use diesel::pg::Pg;
+use diesel::{ExpressionMethods, OptionalExtension, PgTextExpressionMethods, QueryDsl, SelectableHelper};
+use diesel_async::{AsyncPgConnection, RunQueryDsl};
+use uuid::Uuid;
+
+use crate::foreign::serves;
+use crate::lists::Order;
+use crate::model::PipelineRow;
+use crate::schema::customers_pipelines as pipelines;
+
+/// What a list of pipelines is narrowed to.
+#[derive(Debug, Clone, Default)]
+pub struct PipelineFilter {
+    /// Pattern for the name.
+    pub pattern: Option<String>,
+    /// These pipelines.
+    pub ids: Option<Vec<Uuid>>,
+}
+
+/// Pipelines of a tenant.
+pub(crate) type OfTenant = Filter<pipelines::table, Eq<pipelines::tenant_id, Uuid>>;
+/// Pipelines that are reached and whose organizations are read.
+pub(crate) type InScope =
+    Filter<Filter<pipelines::table, Owned<pipelines::tenant_id>>, Within<pipelines::organization_id>>;
+
+/// Every pipeline of a tenant, for the transaction of a command.
+pub(crate) fn of_tenant(tenant: Uuid) -> OfTenant {
+    pipelines::table.filter(pipelines::tenant_id.eq(tenant))
+}
+
+/// Pipelines that the caller may change.
+pub(crate) fn in_scope(scope: &Scope) -> InScope {
+    pipelines::table
+        .filter(scope.owns(pipelines::tenant_id))
+        .filter(scope.within(pipelines::organization_id))
+}
+
+/// Pipelines that the caller sees: those that serve an organization that it reads.
+pub(crate) fn seen<'a>(scope: &Scope) -> pipelines::BoxedQuery<'a, Pg> {
+    pipelines::table
+        .filter(scope.owns(pipelines::tenant_id))
+        .into_boxed()
+        .filter(serves::<pipelines::table>(scope, "customers_pipelines.organization_id"))
+}
+
+/// A page of pipelines and their total: two statements, sent together.
+///
+/// # Errors
+/// When the database can't be reached.
+pub async fn list(
+    connection: &AsyncPgConnection,
+    scope: &Scope,
+    filter: &PipelineFilter,
+    order: Order,
+    window: Window,
+) -> Result<Page<PipelineRow>> {
+    let page = narrowed(scope, filter)
+        .order(order.by("customers_pipelines.id"))
+        .limit(window.limit())
+        .offset(window.offset())
+        .select(PipelineRow::as_select());
+    let total = narrowed(scope, filter).select(count_star());
+    let page = Prepared(page).load::<PipelineRow>(&mut &*connection);
+    let total = Prepared(total).get_result::<i64>(&mut &*connection);
+    let (items, total) = futures_util::future::try_join(page, total).await?;
+    Ok(window.page(items, total))
+}
+
+/// One pipeline that the caller sees.
+///
+/// # Errors
+/// When the database can't be reached.
+pub async fn find(connection: &AsyncPgConnection, scope: &Scope, id: Uuid) -> Result<Option<PipelineRow>> {
+    let statement = seen(scope)
+        .filter(pipelines::id.eq(id))
+        .select(PipelineRow::as_select());
+    Ok(Prepared(statement).get_result(&mut &*connection).await.optional()?)
+}
+
+fn narrowed<'a>(scope: &Scope, filter: &PipelineFilter) -> pipelines::BoxedQuery<'a, Pg> {
+    let mut query = seen(scope);
+    if let Some(pattern) = &filter.pattern {
+        query = query.filter(pipelines::name.ilike(pattern.clone()));
+    }
+    if let Some(ids) = &filter.ids {
+        query = query.filter(pipelines::id.eq_any(ids.clone()));
+    }
+    query
+}

@@ -1,0 +1,101 @@
+//! Reads of stages.
+
+use backoffice_core::db::Prepared;
+use backoffice_core::list::{Page, Window};
+use backoffice_core::scope::{Owned, Within};
+use backoffice_core::{Result, Scope};
+use diesel::dsl::{Eq, Filter, count_star};
+use diesel::pg::Pg;
+use diesel::{ExpressionMethods, OptionalExtension, PgTextExpressionMethods, QueryDsl, SelectableHelper};
+use diesel_async::{AsyncPgConnection, RunQueryDsl};
+use uuid::Uuid;
+
+use crate::foreign::serves;
+use crate::lists::Order;
+use crate::model::StageRow;
+use crate::schema::customers_pipeline_stages as stages;
+
+/// What a list of stages is narrowed to.
+#[derive(Debug, Clone, Default)]
+pub struct StageFilter {
+    /// Pattern for the label.
+    pub pattern: Option<String>,
+    /// These stages.
+    pub ids: Option<Vec<Uuid>>,
+    /// Of any of these pipelines.
+    pub pipelines: Option<Vec<Uuid>>,
+}
+
+/// Stages of a tenant.
+pub(crate) type OfTenant = Filter<stages::table, Eq<stages::tenant_id, Uuid>>;
+/// Stages that are reached and whose organizations are read.
+pub(crate) type InScope = Filter<Filter<stages::table, Owned<stages::tenant_id>>, Within<stages::organization_id>>;
+
+/// Every stage of a tenant, for the transaction of a command.
+pub(crate) fn of_tenant(tenant: Uuid) -> OfTenant {
+    stages::table.filter(stages::tenant_id.eq(tenant))
+}
+
+/// Stages that the caller may change.
+pub(crate) fn in_scope(scope: &Scope) -> InScope {
+    stages::table
+        .filter(scope.owns(stages::tenant_id))
+        .filter(scope.within(stages::organization_id))
+}
+
+/// Stages that the caller sees: those of the pipelines that serve an organization that it reads.
+pub(crate) fn seen<'a>(scope: &Scope) -> stages::BoxedQuery<'a, Pg> {
+    stages::table
+        .filter(scope.owns(stages::tenant_id))
+        .into_boxed()
+        .filter(serves::<stages::table>(
+            scope,
+            "customers_pipeline_stages.organization_id",
+        ))
+}
+
+/// A page of stages and their total: two statements, sent together.
+///
+/// # Errors
+/// When the database can't be reached.
+pub async fn list(
+    connection: &AsyncPgConnection,
+    scope: &Scope,
+    filter: &StageFilter,
+    order: Order,
+    window: Window,
+) -> Result<Page<StageRow>> {
+    let page = narrowed(scope, filter)
+        .order(order.by("customers_pipeline_stages.id"))
+        .limit(window.limit())
+        .offset(window.offset())
+        .select(StageRow::as_select());
+    let total = narrowed(scope, filter).select(count_star());
+    let page = Prepared(page).load::<StageRow>(&mut &*connection);
+    let total = Prepared(total).get_result::<i64>(&mut &*connection);
+    let (items, total) = futures_util::future::try_join(page, total).await?;
+    Ok(window.page(items, total))
+}
+
+/// One stage that the caller sees.
+///
+/// # Errors
+/// When the database can't be reached.
+pub async fn find(connection: &AsyncPgConnection, scope: &Scope, id: Uuid) -> Result<Option<StageRow>> {
+    let statement = seen(scope).filter(stages::id.eq(id)).select(StageRow::as_select());
+    Ok(Prepared(statement).get_result(&mut &*connection).await.optional()?)
+}
+
+fn narrowed<'a>(scope: &Scope, filter: &StageFilter) -> stages::BoxedQuery<'a, Pg> {
+    let mut query = seen(scope);
+    if let Some(pattern) = &filter.pattern {
+        query = query.filter(stages::label.ilike(pattern.clone()));
+    }
+    if let Some(ids) = &filter.ids {
+        query = query.filter(stages::id.eq_any(ids.clone()));
+    }
+    if let Some(pipelines) = &filter.pipelines {
+        query = query.filter(stages::pipeline_id.eq_any(pipelines.clone()));
+    }
+    query
+}

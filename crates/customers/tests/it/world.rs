@@ -1,0 +1,302 @@
+//! Two tenants of the same shape, with people who reach different parts of them.
+
+use actix_web::http::Method;
+use backoffice_core::Module;
+use backoffice_test_accounts::{CONFIG, NO_LIMITS, account, login, tenant};
+use backoffice_test_support::{TestApp, TestResponse};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+pub(crate) const DEALS: &str = "/customers/deals";
+pub(crate) const PIPELINES: &str = "/customers/pipelines";
+pub(crate) const STAGES: &str = "/customers/pipeline-stages";
+pub(crate) const COMPANIES: &str = "/customers/companies";
+pub(crate) const PEOPLE: &str = "/customers/people";
+pub(crate) const ACTIONS: &str = "/audit_logs/audit-logs/actions";
+const UNDO: &str = "/audit_logs/audit-logs/actions/undo";
+const REDO: &str = "/audit_logs/audit-logs/actions/redo";
+const MODULES: [&Module; 4] = [
+    &backoffice_directory::MODULE,
+    &backoffice_auth::MODULE,
+    &backoffice_audit_logs::MODULE,
+    &backoffice_customers::MODULE,
+];
+
+/// Somebody who is signed in.
+#[derive(Debug, Clone)]
+pub(crate) struct Account {
+    pub(crate) id: Uuid,
+    pub(crate) email: String,
+    pub(crate) token: String,
+}
+
+/// A tenant: organizations root, parent > child, and other.
+pub(crate) struct House {
+    pub(crate) id: Uuid,
+    pub(crate) root: Uuid,
+    pub(crate) parent: Uuid,
+    pub(crate) child: Uuid,
+    pub(crate) other: Uuid,
+    /// All rights in the whole tenant; belongs to `root`.
+    pub(crate) admin: Account,
+    /// All rights of the customers, in `child` alone.
+    pub(crate) local: Account,
+    /// The same in `other`.
+    pub(crate) stranger: Account,
+    /// No rights; belongs to `root`.
+    pub(crate) plain: Account,
+}
+
+pub(crate) struct World {
+    pub(crate) app: TestApp,
+    pub(crate) a: House,
+    pub(crate) b: House,
+}
+
+/// An undoable write.
+#[derive(Debug, Clone)]
+pub(crate) struct Written {
+    pub(crate) id: Uuid,
+    pub(crate) log_id: Uuid,
+    pub(crate) token: String,
+}
+
+impl World {
+    pub(crate) async fn new() -> Self {
+        let app = TestApp::builder(&MODULES)
+            .config(CONFIG)
+            .config(NO_LIMITS)
+            .build()
+            .await;
+        let (a, b) = (house(&app, "alpha").await, house(&app, "beta").await);
+        Self { app, a, b }
+    }
+
+    /// Makes a record; it must succeed.
+    pub(crate) async fn make(&self, who: &Account, path: &str, body: Value) -> Uuid {
+        self.write(who, Method::POST, path, body).await.id
+    }
+
+    /// A write that must succeed and be undoable.
+    pub(crate) async fn write(&self, who: &Account, method: Method, path: &str, body: Value) -> Written {
+        let response = self.send(who, method, path, Some(body)).await;
+        assert!(response.status < 300, "{path}: {} {}", response.status, response.text());
+        written(&response)
+    }
+
+    /// Removes a record; it must succeed.
+    pub(crate) async fn remove(&self, who: &Account, path: &str, id: Uuid) -> Written {
+        let response = self.send(who, Method::DELETE, &format!("{path}?id={id}"), None).await;
+        assert_eq!(response.status, 200, "{path}: {}", response.text());
+        written(&response)
+    }
+
+    pub(crate) async fn send(&self, who: &Account, method: Method, path: &str, body: Option<Value>) -> TestResponse {
+        let request = self.app.request(method, path).bearer(&who.token);
+        match body {
+            Some(body) => request.json(&body).send().await,
+            None => request.send().await,
+        }
+    }
+
+    pub(crate) async fn get(&self, who: &Account, path: &str) -> (u16, Value) {
+        self.app.get(&who.token, path).await
+    }
+
+    /// A record that must be there.
+    pub(crate) async fn item(&self, who: &Account, path: &str, id: Uuid) -> Value {
+        let (status, body) = self.get(who, &format!("{path}/{id}")).await;
+        assert_eq!(status, 200, "{body}");
+        body
+    }
+
+    /// The ids of a list, in its order.
+    pub(crate) async fn list(&self, who: &Account, path: &str) -> Vec<Uuid> {
+        let (status, body) = self.get(who, path).await;
+        assert_eq!(status, 200, "{path}: {body}");
+        let items = body["items"].as_array().expect("a list");
+        assert_eq!(body["total"], items.len(), "{path}: one page holds all");
+        items.iter().map(id_of).collect()
+    }
+
+    pub(crate) async fn undo(&self, who: &Account, written: &Written) -> (u16, Value) {
+        let body = json!({"undoToken": written.token});
+        self.app.post(&who.token, UNDO, body).await
+    }
+
+    pub(crate) async fn redo(&self, who: &Account, written: &Written) -> (u16, Value) {
+        self.app.post(&who.token, REDO, json!({"logId": written.log_id})).await
+    }
+
+    /// The newest entry of the log, as this account sees it.
+    pub(crate) async fn last_entry(&self, who: &Account) -> Value {
+        let (status, body) = self.get(who, &format!("{ACTIONS}?pageSize=1")).await;
+        assert_eq!(status, 200, "{body}");
+        body["items"][0].clone()
+    }
+
+    /// Names and payloads of the events of tenant A about a record, in their order.
+    pub(crate) async fn events(&self, about: Uuid) -> Vec<(String, Value)> {
+        let query = format!(
+            "select name, payload from core_outbox_events where tenant_id = '{}' and payload->>'id' = '{about}' order by seq",
+            self.a.id
+        );
+        let rows = self.app.rows(&query).await.into_iter();
+        rows.map(|row| (row["name"].as_str().expect("a name").to_owned(), row["payload"].clone()))
+            .collect()
+    }
+
+    /// Another account of a house, in one of its organizations, with rights in the listed ones (`None`: everywhere).
+    pub(crate) async fn account(
+        &self,
+        house: &House,
+        organization: Uuid,
+        email: &str,
+        features: &[&str],
+        only: Option<&[Uuid]>,
+    ) -> Account {
+        member(&self.app, house.id, organization, email, Some((features, only))).await
+    }
+}
+
+/// What an answer's header says.
+pub(crate) fn written(response: &TestResponse) -> Written {
+    let told = response.operation();
+    let told = told.unwrap_or_else(|| panic!("no X-Operation: {} {}", response.status, response.text()));
+    let id = |name: &str| told[name].as_str().expect("text").parse().expect("a UUID");
+    Written {
+        id: id("resourceId"),
+        log_id: id("id"),
+        token: told["undoToken"].as_str().expect("a token").to_owned(),
+    }
+}
+
+pub(crate) use backoffice_test_accounts::id_of;
+
+/// The one detail of a 400: where and which rule.
+pub(crate) fn detail(body: &Value) -> (&str, &str) {
+    let details = body["details"]
+        .as_array()
+        .unwrap_or_else(|| panic!("no details: {body}"));
+    assert_eq!(details.len(), 1, "{body}");
+    let text = |name: &str| details[0][name].as_str().expect("text");
+    (text("path"), text("code"))
+}
+
+async fn house(app: &TestApp, name: &str) -> House {
+    let made = tenant(app, name, &format!("seeded@{name}.test")).await;
+    let (tenant, root) = (made.id, made.organization);
+    let everything = Some((&["*"][..], None));
+    let admin = member(app, tenant, root, &format!("admin@{name}.test"), everything).await;
+    let organization = async |title: &str, parent: Option<Uuid>| {
+        let body = json!({"name": title, "parentId": parent});
+        let (status, body) = app.post(&admin.token, "/directory/organizations", body).await;
+        assert_eq!(status, 201, "{body}");
+        id_of(&body)
+    };
+    let parent = organization("Parent", None).await;
+    let child = organization("Child", Some(parent)).await;
+    let other = organization("Other", None).await;
+    let limited = async |who: &str, only: Uuid| {
+        let rights = Some((&["customers.*", "audit_logs.*"][..], Some(&[only][..])));
+        member(app, tenant, only, &format!("{who}@{name}.test"), rights).await
+    };
+    House {
+        id: tenant,
+        root,
+        parent,
+        child,
+        other,
+        local: limited("local", child).await,
+        stranger: limited("stranger", other).await,
+        plain: member(app, tenant, root, &format!("plain@{name}.test"), None).await,
+        admin,
+    }
+}
+
+/// An account with rights of its own, signed in.
+async fn member(
+    app: &TestApp,
+    tenant: Uuid,
+    organization: Uuid,
+    email: &str,
+    rights: Option<(&[&str], Option<&[Uuid]>)>,
+) -> Account {
+    let id = account(app, Some(tenant), Some(organization), email, &[], false).await;
+    if let Some((features, only)) = rights {
+        let only = match only {
+            Some(ids) => {
+                let ids: Vec<String> = ids.iter().map(Uuid::to_string).collect();
+                format!("'{{{}}}'", ids.join(","))
+            }
+            None => "null".to_owned(),
+        };
+        let acl = format!(
+            "insert into auth_user_acls (tenant_id, id, user_id, is_super_admin, features, organizations, created_at, updated_at) \
+             values ('{tenant}', '{id}', '{id}', false, '{{{}}}', {only}, now(), now())",
+            features.join(",")
+        );
+        assert_eq!(app.sql(&acl).await, 1);
+    }
+    Account {
+        id,
+        email: email.to_owned(),
+        token: login(app, email).await,
+    }
+}
+
+impl World {
+    /// A person, written behind the log.
+    pub(crate) async fn person(&self, house: &House, organization: Uuid, name: &str) -> Uuid {
+        let columns = "first_name, last_name, display_name";
+        let values = format!("'{name}', 'Doe', '{name} Doe'");
+        self.party("customers_people", columns, &values, house, organization)
+            .await
+    }
+
+    /// A company, written behind the log.
+    pub(crate) async fn company(&self, house: &House, organization: Uuid, name: &str) -> Uuid {
+        let values = format!("'{name}'");
+        self.party("customers_companies", "display_name", &values, house, organization)
+            .await
+    }
+
+    async fn party(&self, table: &str, columns: &str, values: &str, house: &House, organization: Uuid) -> Uuid {
+        let id = self.app.system_context().new_id();
+        let sql = format!(
+            "insert into {table} (tenant_id, id, organization_id, {columns}, is_active, created_at, updated_at) \
+             values ('{}', '{id}', '{organization}', {values}, true, now(), now())",
+            house.id
+        );
+        assert_eq!(self.app.sql(&sql).await, 1);
+        id
+    }
+
+    /// A pipeline with stages of these labels: its id and theirs.
+    pub(crate) async fn pipeline(&self, who: &Account, organization: Uuid, labels: &[&str]) -> (Uuid, Vec<Uuid>) {
+        let name = format!("Pipeline {}", self.app.system_context().new_id());
+        let body = json!({"name": name, "organizationId": organization});
+        let pipeline = self.make(who, PIPELINES, body).await;
+        let mut stages = Vec::new();
+        for label in labels {
+            stages.push(
+                self.make(who, STAGES, json!({"pipelineId": pipeline, "label": label}))
+                    .await,
+            );
+        }
+        (pipeline, stages)
+    }
+
+    /// A deal of an organization with further members.
+    pub(crate) async fn deal(&self, who: &Account, organization: Uuid, members: Value) -> Uuid {
+        let mut body = json!({"title": "A deal", "organizationId": organization});
+        let further = members.as_object().expect("an object").clone();
+        body.as_object_mut().expect("an object").extend(further);
+        self.make(who, DEALS, body).await
+    }
+
+    /// A change that is refused: status and body.
+    pub(crate) async fn put(&self, who: &Account, path: &str, body: Value) -> (u16, Value) {
+        self.app.put(&who.token, path, body).await
+    }
+}

@@ -1,0 +1,131 @@
+//! A mail server of the test's own.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use actix_web::rt;
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use tokio::net::{TcpListener, TcpStream};
+
+type Lines = Arc<Mutex<Vec<String>>>;
+
+/// Takes every message and delivers none. Ends with the test.
+#[derive(Debug)]
+pub struct MailServer {
+    url: String,
+    heard: Lines,
+}
+
+impl MailServer {
+    /// Listens on a free port.
+    ///
+    /// # Panics
+    /// When there is none.
+    pub async fn start() -> Self {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("a free port");
+        let address = listener.local_addr().expect("a bound listener has an address");
+        let heard = Lines::default();
+        rt::spawn(listen(listener, Arc::clone(&heard)));
+        Self {
+            url: format!("smtp://{address}"),
+            heard,
+        }
+    }
+
+    /// The section `mail` of a configuration that sends mail here.
+    #[must_use]
+    pub fn config(&self) -> String {
+        let url = &self.url;
+        format!("[mail]\ntransport = \"smtp\"\nsmtp_url = \"{url}\"\nfrom = \"Office <office@office.example>\"\n")
+    }
+
+    /// The messages so far, headers included, with `quoted-printable` undone.
+    #[must_use]
+    pub fn messages(&self) -> Vec<String> {
+        let heard = self.heard();
+        let mut messages = Vec::new();
+        let mut rest = heard.as_slice();
+        while let Some(start) = rest.iter().position(|line| line == "DATA") {
+            let message = &rest[start + 1..];
+            let end = message.iter().position(|line| line == ".").unwrap_or(message.len());
+            messages.push(plain(&message[..end]));
+            rest = &message[end..];
+        }
+        messages
+    }
+
+    /// What was said to it so far, commands and messages, line by line.
+    #[must_use]
+    pub fn heard(&self) -> Vec<String> {
+        self.heard.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// Answers one conversation after the other.
+async fn listen(listener: TcpListener, heard: Lines) {
+    while let Ok((stream, _)) = listener.accept().await {
+        converse(stream, &heard).await;
+    }
+}
+
+async fn converse(stream: TcpStream, heard: &Lines) {
+    let (read, mut write) = stream.into_split();
+    let mut lines = BufReader::new(read).lines();
+    let mut in_message = false;
+    if write.write_all(b"220 mail.test\r\n").await.is_err() {
+        return;
+    }
+    while let Ok(Some(line)) = lines.next_line().await {
+        let answer: &[u8] = match (in_message, line.to_ascii_uppercase()) {
+            (true, _) if line == "." => {
+                in_message = false;
+                b"250 taken\r\n"
+            }
+            (true, _) => b"",
+            (false, command) if command.starts_with("DATA") => {
+                in_message = true;
+                b"354 go on\r\n"
+            }
+            (false, command) if command.starts_with("QUIT") => b"221 bye\r\n",
+            (false, _) => b"250 fine\r\n",
+        };
+        heard.lock().unwrap_or_else(PoisonError::into_inner).push(line);
+        if write.write_all(answer).await.is_err() {
+            return;
+        }
+    }
+}
+
+/// The text of lines that are `quoted-printable`.
+fn plain(lines: &[String]) -> String {
+    // A line that begins with a dot travels with another one before it.
+    let lines: Vec<&str> = lines
+        .iter()
+        .map(|line| line.strip_prefix('.').unwrap_or(line))
+        .collect();
+    let text = lines.join("\n").replace("=\n", "");
+    let mut parts = text.split('=');
+    let mut bytes = parts.next().unwrap_or_default().as_bytes().to_vec();
+    for part in parts {
+        match part.get(..2).map(|code| u8::from_str_radix(code, 16)) {
+            Some(Ok(byte)) => {
+                bytes.push(byte);
+                bytes.extend_from_slice(&part.as_bytes()[2..]);
+            }
+            // Nothing that was quoted, as in a header.
+            _ => bytes.extend_from_slice(format!("={part}").as_bytes()),
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::plain;
+
+    #[test]
+    fn quoted_text_is_read() {
+        let lines = ["id=zz", "a=3Db=", "c", "..d", "=C3=B3"].map(str::to_owned);
+
+        assert_eq!(plain(&lines), "id=zz\na=bc\n.d\nó");
+    }
+}

@@ -1,0 +1,136 @@
+//! Customers of a house, all in its organization `other`: two companies and two people, a deal with the first of each in the first of
+//! three stages, and a pipeline without deals.
+
+use backoffice_core::command::Command;
+use backoffice_core::http::Json;
+use backoffice_customers::commands::deals::{AssignOwner, ChangeStage};
+use serde_json::Value;
+use uuid::Uuid;
+
+use crate::world::{House, World};
+
+/// A record of a house that every test knows by its place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Customer {
+    /// Its first stage holds the deal.
+    Pipeline = 1,
+    /// Holds the deal.
+    Stage,
+    Second,
+    Third,
+    /// Without deals.
+    FreePipeline,
+    FreeStage,
+    Company,
+    /// Nobody's.
+    SpareCompany,
+    /// Works for the company.
+    Person,
+    SparePerson,
+    Deal,
+    /// In no pipeline.
+    BareDeal,
+}
+
+impl Customer {
+    /// Its id in this house.
+    pub(crate) fn of(self, house: &House) -> Uuid {
+        Uuid::from_u128(house.tenant.as_u128() ^ (self as u128 + 0x1000))
+    }
+}
+
+/// Makes them, behind the log.
+pub(crate) async fn furnish(world: &World, house: &House) {
+    use Customer::{
+        BareDeal, Company, Deal, FreePipeline, FreeStage, Person, Pipeline, Second, SpareCompany, SparePerson, Stage,
+        Third,
+    };
+    let (tenant, organization, owner) = (house.tenant, house.other, house.keeper.id);
+    let at = "'2026-11-20T07:00:00Z', '2026-11-20T07:00:00Z'";
+    let mut sql = Vec::new();
+    for (pipeline, name) in [(Pipeline, "Sales"), (FreePipeline, "Support")] {
+        sql.push(format!(
+            "insert into customers_pipelines values ('{tenant}', '{}', '{organization}', '{name}', {at})",
+            pipeline.of(house)
+        ));
+    }
+    for (stage, pipeline, label, position) in [
+        (Stage, Pipeline, "New", 1),
+        (Second, Pipeline, "Offered", 2),
+        (Third, Pipeline, "Agreed", 3),
+        (FreeStage, FreePipeline, "Open", 1),
+    ] {
+        sql.push(format!(
+            "insert into customers_pipeline_stages \
+             values ('{tenant}', '{}', '{organization}', '{}', '{label}', {position}, '#00ff00', {at})",
+            stage.of(house),
+            pipeline.of(house)
+        ));
+    }
+    for (company, name) in [(Company, "Acme"), (SpareCompany, "Spare")] {
+        sql.push(format!(
+            "insert into customers_companies (tenant_id, id, organization_id, display_name, website_url, owner_user_id, is_active, \
+             created_at, updated_at) \
+             values ('{tenant}', '{}', '{organization}', '{name}', 'https://example.test', '{owner}', true, {at})",
+            company.of(house)
+        ));
+    }
+    for (person, name, company) in [
+        (Person, "Ada", format!("'{}'", Company.of(house))),
+        (SparePerson, "Bob", "null".to_owned()),
+    ] {
+        sql.push(format!(
+            "insert into customers_people (tenant_id, id, organization_id, first_name, last_name, display_name, company_id, is_active, \
+             created_at, updated_at) \
+             values ('{tenant}', '{}', '{organization}', '{name}', 'Doe', '{name} Doe', {company}, true, {at})",
+            person.of(house)
+        ));
+    }
+    for (deal, place) in [
+        (Deal, format!("'{}', '{}'", Pipeline.of(house), Stage.of(house))),
+        (BareDeal, "null, null".to_owned()),
+    ] {
+        sql.push(format!(
+            "insert into customers_deals (tenant_id, id, organization_id, title, status, pipeline_id, pipeline_stage_id, value_amount, \
+             value_currency, owner_user_id, created_at, updated_at) \
+             values ('{tenant}', '{}', '{organization}', 'A deal', 'open', {place}, 12.5, 'EUR', '{owner}', {at})",
+            deal.of(house)
+        ));
+    }
+    for (table, other, id) in [("people", "person", Person), ("companies", "company", Company)] {
+        sql.push(format!(
+            "insert into customers_deal_{table} (tenant_id, id, deal_id, {other}_id, created_at, updated_at) \
+             values ('{tenant}', '{0}', '{0}', '{1}', {at})",
+            Deal.of(house),
+            id.of(house)
+        ));
+    }
+    for statement in sql {
+        assert_eq!(world.app.sql(&statement).await, 1, "{statement}");
+    }
+}
+
+/// Commands that no endpoint runs by itself.
+pub(crate) const OF_JOBS: [&str; 2] = [AssignOwner::ID, ChangeStage::ID];
+
+/// Runs one of the commands of [`OF_JOBS`] in house A, as the platform itself; `None` behind the last.
+pub(crate) async fn run_of_jobs(world: &World, number: usize) -> Option<&'static str> {
+    let (house, ctx) = (&world.a, world.app.system_context());
+    let (deal, bare) = (Customer::Deal.of(house), Customer::BareDeal.of(house));
+    let owner = |owner| AssignOwner { deal, owner };
+    let stage = |deal, stage: Customer| ChangeStage {
+        deal,
+        stage: stage.of(house),
+    };
+    let owners = [owner(Some(house.admin.id)), owner(None)];
+    let stages = [stage(deal, Customer::Third), stage(bare, Customer::Second)];
+    let nothing = |()| Json(Value::Null);
+    if let Some(command) = owners.get(number) {
+        ctx.execute(command, nothing).await.expect("it runs");
+        return Some(AssignOwner::ID);
+    }
+    ctx.execute(stages.get(number - owners.len())?, nothing)
+        .await
+        .expect("it runs");
+    Some(ChangeStage::ID)
+}

@@ -1,0 +1,12 @@
+//! The entries of the customers.
+
+mod deals;
+mod parties;
+
+use super::Entry;
+
+pub(super) fn table() -> Vec<Entry> {
+    let mut table = deals::table();
+    table.extend(parties::table());
+    table
+}

@@ -1,0 +1,205 @@
+//! A run: a world, who acts in it, and what was done.
+
+use std::cell::Cell;
+
+use backoffice_test_support::{TestApp, TestResponse};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::calls::organizations;
+use super::picture::{Holder, Picture};
+use super::strategy::{AclOf, Operation, Step, TOOLS};
+use crate::call::Call;
+use crate::world::{PASSWORD, World, id, text};
+
+/// What an actor presents.
+#[derive(Debug, Clone)]
+enum Credential {
+    /// Renewed when its session has ended.
+    Token(String),
+    Key(String),
+}
+
+impl Credential {
+    async fn send(&self, call: &Call, app: &TestApp) -> TestResponse {
+        match self {
+            Self::Token(token) => call.send(app, token).await,
+            Self::Key(secret) => call.request(app, "").header("X-Api-Key", secret).send().await,
+        }
+    }
+}
+
+/// An account or a key that acts.
+#[derive(Debug, Clone)]
+struct Actor {
+    holder: Holder,
+    credential: Credential,
+}
+
+impl Actor {
+    fn user(id: Uuid, token: String) -> Self {
+        Self {
+            holder: Holder::User(id),
+            credential: Credential::Token(token),
+        }
+    }
+}
+
+/// An entry that can be undone, or could.
+#[derive(Debug)]
+pub(super) struct Entry {
+    pub(super) id: Uuid,
+    pub(super) token: Value,
+    actor: usize,
+}
+
+/// How many steps were taken and refused in all runs: a property of refusals alone proves nothing.
+#[derive(Debug, Default)]
+pub(super) struct Tally {
+    done: Cell<u32>,
+    done_by_keys: Cell<u32>,
+    refused: Cell<u32>,
+}
+
+impl Tally {
+    pub(super) fn shows_something(&self) -> bool {
+        [&self.done, &self.done_by_keys, &self.refused]
+            .iter()
+            .all(|count| count.get() > 0)
+    }
+}
+
+fn count(counter: &Cell<u32>, one: bool) {
+    counter.set(counter.get() + u32::from(one));
+}
+
+pub(super) struct Model<'a> {
+    pub(super) world: World,
+    actors: Vec<Actor>,
+    pub(super) users: Vec<Uuid>,
+    pub(super) roles: Vec<Uuid>,
+    pub(super) keys: Vec<Uuid>,
+    pub(super) entries: Vec<Entry>,
+    /// How many steps were done, for names that nothing has yet.
+    pub(super) made: usize,
+    tally: &'a Tally,
+}
+
+impl<'a> Model<'a> {
+    pub(super) async fn new(acls: &[AclOf], tally: &'a Tally) -> Self {
+        let world = World::new().await;
+        let house = &world.a;
+        let mut actors = vec![Actor::user(world.root.id, world.root.token.clone())];
+        let mut users = Vec::new();
+        let mut roles = vec![house.role, house.spare_role];
+        for (number, acl) in acls.iter().enumerate() {
+            let name = format!("Actor {number}");
+            let grants = [&TOOLS[..], &acl.grants()].concat();
+            let only = organizations(house, acl.organizations);
+            roles.push(world.role(house, &name, &grants, only.as_deref()).await);
+            let email = format!("actor-{number}@alpha.test");
+            let account = world.account(house, &email, &[&name]).await;
+            users.push(account.id);
+            actors.push(Actor::user(account.id, account.token));
+        }
+        users.extend([&house.user, &house.colleague, &house.local, &house.keeper].map(|account| account.id));
+        Self {
+            actors,
+            users,
+            roles,
+            keys: vec![house.key],
+            entries: Vec::new(),
+            made: 0,
+            tally,
+            world,
+        }
+    }
+
+    /// Who acts. Undo and redo are mostly tried by whoever may.
+    fn acts(&self, step: Step) -> usize {
+        match step.operation {
+            Operation::Undo(back) | Operation::Redo(back) if !step.actor.is_multiple_of(4) => {
+                self.entry(back).map_or(0, |entry| entry.actor)
+            }
+            _ if step.actor == 0 => 0,
+            _ => 1 + (step.actor - 1) % (self.actors.len() - 1),
+        }
+    }
+
+    /// One step, judged.
+    pub(super) async fn run(&mut self, step: Step) {
+        let Some(call) = self.call(step.operation) else { return };
+        let index = self.acts(step);
+        let before = Picture::take(&self.world).await;
+        let Some(response) = self.send(&call, index, &before).await else {
+            return;
+        };
+        assert!(response.status < 500, "{call}: {}", response.text());
+        if response.status >= 300 {
+            return count(&self.tally.refused, response.status == 403);
+        }
+        let actor = self.actors[index].holder;
+        count(&self.tally.done, true);
+        count(&self.tally.done_by_keys, matches!(actor, Holder::Key(_)));
+        self.made += 1;
+        let after = Picture::take(&self.world).await;
+        before.judge(&after, actor, &format!("{call} by {actor:?}"));
+        self.note(step.operation, &response, index, &after).await;
+    }
+
+    /// The answer to an actor, who signs in again if need be; none if it can't.
+    async fn send(&mut self, call: &Call, index: usize, picture: &Picture) -> Option<TestResponse> {
+        let Actor { holder, credential } = self.actors[index].clone();
+        let response = credential.send(call, &self.world.app).await;
+        if response.status != 401 {
+            return Some(response);
+        }
+        let Holder::User(user) = holder else { return None };
+        let actor = self.sign_in(picture, user).await?;
+        let response = actor.credential.send(call, &self.world.app).await;
+        self.actors[index] = actor;
+        Some(response)
+    }
+
+    /// What the step made is there for the next ones.
+    async fn note(&mut self, operation: Operation, response: &TestResponse, index: usize, picture: &Picture) {
+        if let Some(told) = response.operation().filter(|told| told["undoToken"].is_string()) {
+            self.record(&told["id"], &told["undoToken"], index);
+        }
+        let body = response.json();
+        match operation {
+            Operation::CreateRole => self.roles.push(id(&body["id"])),
+            Operation::CreateUser { .. } => {
+                let user = id(&body["id"]);
+                self.users.push(user);
+                let actor = self.sign_in(picture, user).await;
+                self.actors.extend(actor);
+            }
+            Operation::CreateKey { .. } => {
+                let key = id(&body["id"]);
+                self.keys.push(key);
+                self.actors.push(Actor {
+                    holder: Holder::Key(key),
+                    credential: Credential::Key(text(&body["secret"])),
+                });
+            }
+            Operation::Redo(_) => self.record(&body["logId"], &body["undoToken"], index),
+            _ => {}
+        }
+    }
+
+    fn record(&mut self, log_id: &Value, token: &Value, actor: usize) {
+        self.entries.push(Entry {
+            id: id(log_id),
+            token: token.clone(),
+            actor,
+        });
+    }
+
+    /// The user with a new session, unless it is gone or inactive.
+    async fn sign_in(&self, picture: &Picture, user: Uuid) -> Option<Actor> {
+        let body = json!({"email": picture.email(user)?, "password": PASSWORD});
+        let (status, answer) = self.world.app.post("", "/auth/login", body).await;
+        (status == 200).then(|| Actor::user(user, text(&answer["token"])))
+    }
+}

@@ -1,0 +1,205 @@
+//! The rights of everybody at one moment, as what they reach and not as they are written: a list of grants is the set of features that it
+//! matches, among them made-up ones that a module of tomorrow might declare; a list of organizations is the set with all descendants.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use backoffice_test_support::TestApp;
+use serde_json::Value;
+use uuid::Uuid;
+
+use crate::world::{House, World, id, text};
+
+/// Features that nobody declares yet; whoever holds one holds a wildcard.
+const UNDECLARED: [&str; 9] = [
+    "api_keys.future",
+    "auth.future",
+    "auth.users.future",
+    "auth.roles.future",
+    "auth.acl.future",
+    "audit_logs.future",
+    "directory.future",
+    "directory.organizations.future",
+    "future",
+];
+
+const USERS: &str = "select u.id, u.email, u.password_hash,
+        (select to_jsonb(a) from auth_user_acls a where a.tenant_id = u.tenant_id and a.user_id = u.id) as own,
+        (select coalesce(jsonb_agg(l.role_id), '[]') from auth_user_roles l
+         where l.tenant_id = u.tenant_id and l.user_id = u.id) as roles
+     from auth_users u where u.deleted_at is null";
+
+const KEYS: &str = "select k.id, k.organization_id,
+        (select coalesce(jsonb_agg(l.role_id), '[]') from api_keys_key_roles l
+         where l.tenant_id = k.tenant_id and l.key_id = k.id) as roles
+     from api_keys_keys k where k.deleted_at is null";
+
+/// What somebody or something grants, as what it reaches.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Rights {
+    is_super_admin: bool,
+    features: BTreeSet<String>,
+    /// With descendants; all and one more for the whole tenant.
+    organizations: BTreeSet<Uuid>,
+}
+
+impl Rights {
+    fn of(acl: &Value, known: &[String], house: &House) -> Self {
+        let is_super_admin = acl["is_super_admin"] == true;
+        let grants: Vec<String> = acl["features"].as_array().expect("a list").iter().map(text).collect();
+        if grants.is_empty() && !is_super_admin {
+            return Self::default();
+        }
+        let matched = |feature: &&String| grants.iter().any(|grant| reaches(grant, feature));
+        let organizations = match acl["organizations"].as_array() {
+            Some(listed) => listed.iter().flat_map(|one| with_descendants(house, id(one))).collect(),
+            None => whole_tenant(house),
+        };
+        Self {
+            is_super_admin,
+            features: known.iter().filter(matched).cloned().collect(),
+            organizations,
+        }
+    }
+
+    fn add(&mut self, other: &Self) {
+        self.is_super_admin |= other.is_super_admin;
+        self.features.extend(other.features.iter().cloned());
+        self.organizations.extend(other.organizations.iter().copied());
+    }
+
+    /// What of this is in neither of the two.
+    fn beyond(&self, before: &Self, actor: &Self) -> Option<String> {
+        if actor.is_super_admin || (self.is_super_admin && before.is_super_admin) {
+            return None;
+        }
+        let new = |one: &&String| !before.features.contains(*one) && !actor.features.contains(*one);
+        let features: Vec<&String> = self.features.iter().filter(new).collect();
+        let outside = |one: &&Uuid| !before.organizations.contains(*one) && !actor.organizations.contains(*one);
+        let organizations: Vec<&Uuid> = self.organizations.iter().filter(outside).collect();
+        let flag = self.is_super_admin && !before.is_super_admin;
+        (flag || !features.is_empty() || !organizations.is_empty())
+            .then(|| format!("super admin: {flag}, features {features:?}, organizations {organizations:?}"))
+    }
+}
+
+/// Whoever has rights or hands them out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Holder {
+    User(Uuid),
+    Role(Uuid),
+    Key(Uuid),
+}
+
+/// A user as far as signing in is concerned.
+#[derive(Debug, Clone, PartialEq)]
+struct Credentials {
+    email: Value,
+    password_hash: Value,
+}
+
+/// The rights of everybody at one moment.
+#[derive(Debug, Default)]
+pub(super) struct Picture {
+    rights: BTreeMap<Holder, Rights>,
+    credentials: BTreeMap<Uuid, Credentials>,
+}
+
+impl Picture {
+    /// The rights of all users, roles and keys of all tenants, as the database has them now.
+    pub(super) async fn take(world: &World) -> Self {
+        let (app, house) = (&world.app, &world.a);
+        let known = features(app);
+        let mut picture = Self::default();
+        let acls = "select role_id, is_super_admin, features, organizations from auth_role_acls";
+        for acl in &app.rows(acls).await {
+            let rights = Rights::of(acl, &known, house);
+            picture.rights.insert(Holder::Role(id(&acl["role_id"])), rights);
+        }
+        for user in &app.rows(USERS).await {
+            let rights = if user["own"].is_null() {
+                picture.union(&user["roles"])
+            } else {
+                Rights::of(&user["own"], &known, house)
+            };
+            let user_id = id(&user["id"]);
+            picture.rights.insert(Holder::User(user_id), rights);
+            let credentials = Credentials {
+                email: user["email"].clone(),
+                password_hash: user["password_hash"].clone(),
+            };
+            picture.credentials.insert(user_id, credentials);
+        }
+        for key in &app.rows(KEYS).await {
+            let mut rights = picture.union(&key["roles"]);
+            rights.is_super_admin = false;
+            if !key["organization_id"].is_null() {
+                let own = with_descendants(house, id(&key["organization_id"]));
+                rights.organizations.retain(|one| own.contains(one));
+            }
+            picture.rights.insert(Holder::Key(id(&key["id"])), rights);
+        }
+        picture
+    }
+
+    fn of(&self, holder: Holder) -> Rights {
+        self.rights.get(&holder).cloned().unwrap_or_default()
+    }
+
+    fn union(&self, roles: &Value) -> Rights {
+        let mut union = Rights::default();
+        for role in roles.as_array().expect("a list") {
+            union.add(&self.of(Holder::Role(id(role))));
+        }
+        union
+    }
+
+    /// With what the user signs in, unless it is gone.
+    pub(super) fn email(&self, user: Uuid) -> Option<&Value> {
+        Some(&self.credentials.get(&user)?.email)
+    }
+
+    /// In the step from this to the other picture nobody gained what the actor did not hold, and whose credentials were set was no
+    /// stronger than the actor.
+    pub(super) fn judge(&self, after: &Self, actor: Holder, step: &str) {
+        let held = self.of(actor);
+        for (holder, rights) in &after.rights {
+            let gained = rights.beyond(&self.of(*holder), &held);
+            assert_eq!(gained, None, "{holder:?} gained by {step}");
+        }
+        for (user, credentials) in &after.credentials {
+            let holder = Holder::User(*user);
+            let taken_over = holder != actor && self.credentials.get(user).is_some_and(|old| old != credentials);
+            let stronger = self.of(holder).beyond(&Rights::default(), &held);
+            assert!(
+                !taken_over || stronger.is_none(),
+                "{user} was stronger: {stronger:?}; {step}"
+            );
+        }
+    }
+}
+
+fn features(app: &TestApp) -> Vec<String> {
+    let catalogue = app.platform().compiled_catalogue();
+    catalogue.ids().chain(UNDECLARED).map(str::to_owned).collect()
+}
+
+fn reaches(grant: &str, feature: &str) -> bool {
+    match grant.strip_suffix(".*") {
+        Some(stem) => feature == stem || feature.strip_prefix(stem).is_some_and(|rest| rest.starts_with('.')),
+        None => grant == "*" || grant == feature,
+    }
+}
+
+fn with_descendants(house: &House, organization: Uuid) -> Vec<Uuid> {
+    let line = [house.parent, house.child, house.leaf];
+    match line.iter().position(|one| *one == organization) {
+        Some(place) => line[place..].to_vec(),
+        None => vec![organization],
+    }
+}
+
+/// All organizations, and those to come.
+fn whole_tenant(house: &House) -> BTreeSet<Uuid> {
+    let to_come = Uuid::max();
+    [house.root, house.parent, house.child, house.leaf, house.other, to_come].into()
+}

@@ -1,0 +1,12 @@
+//! The commands of the customers.
+
+mod deals;
+mod parties;
+
+use super::Scenario;
+
+pub(super) fn scenarios() -> Vec<Scenario> {
+    let mut all = deals::scenarios();
+    all.extend(parties::scenarios());
+    all
+}
