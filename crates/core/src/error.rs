@@ -57,6 +57,8 @@ pub struct Refusal {
     pub details: Vec<Detail>,
     /// Further members of the body.
     pub members: Map<String, Value>,
+    /// Whether an interceptor refuses, and not what was asked.
+    pub by_interceptor: bool,
     /// Replaces the body altogether (an interceptor's).
     pub body: Option<Map<String, Value>>,
     /// Seconds after which a repeat makes sense.
@@ -76,6 +78,7 @@ impl Refusal {
             code: None,
             details: Vec::new(),
             members: Map::new(),
+            by_interceptor: false,
             body: None,
             retry_after: None,
             rate_limit: None,
