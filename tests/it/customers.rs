@@ -1,6 +1,10 @@
 //! Customers of a house, all in its organization `other`: two companies and two people, a deal with the first of each in the first of
 //! three stages, and a pipeline without deals.
 
+use backoffice_core::command::Command;
+use backoffice_core::http::Json;
+use backoffice_customers::commands::deals::{AssignOwner, ChangeStage};
+use serde_json::Value;
 use uuid::Uuid;
 
 use crate::world::{House, World};
@@ -104,4 +108,29 @@ pub(crate) async fn furnish(world: &World, house: &House) {
     for statement in sql {
         assert_eq!(world.app.sql(&statement).await, 1, "{statement}");
     }
+}
+
+/// Commands that no endpoint runs by itself.
+pub(crate) const OF_JOBS: [&str; 2] = [AssignOwner::ID, ChangeStage::ID];
+
+/// Runs one of the commands of [`OF_JOBS`] in house A, as the platform itself; `None` behind the last.
+pub(crate) async fn run_of_jobs(world: &World, number: usize) -> Option<&'static str> {
+    let (house, ctx) = (&world.a, world.app.system_context());
+    let (deal, bare) = (Customer::Deal.of(house), Customer::BareDeal.of(house));
+    let owner = |owner| AssignOwner { deal, owner };
+    let stage = |deal, stage: Customer| ChangeStage {
+        deal,
+        stage: stage.of(house),
+    };
+    let owners = [owner(Some(house.admin.id)), owner(None)];
+    let stages = [stage(deal, Customer::Third), stage(bare, Customer::Second)];
+    let nothing = |()| Json(Value::Null);
+    if let Some(command) = owners.get(number) {
+        ctx.execute(command, nothing).await.expect("it runs");
+        return Some(AssignOwner::ID);
+    }
+    ctx.execute(stages.get(number - owners.len())?, nothing)
+        .await
+        .expect("it runs");
+    Some(ChangeStage::ID)
 }

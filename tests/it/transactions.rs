@@ -289,7 +289,7 @@ fn without_new_ids(value: &Value, known: &BTreeSet<String>) -> Value {
     }
 }
 
-async fn last_entry(world: &World) -> Uuid {
+pub(crate) async fn last_entry(world: &World) -> Uuid {
     let sql = format!(
         "select id from audit_action_logs where tenant_id = '{}' order by seq desc limit 1",
         world.a.tenant
@@ -298,7 +298,7 @@ async fn last_entry(world: &World) -> Uuid {
 }
 
 /// The token as the log tells its owner: after a lost answer there is no other way to learn it.
-async fn token(world: &World, log_id: Uuid) -> String {
+pub(crate) async fn token(world: &World, log_id: Uuid) -> String {
     let entry = crate::history::entry(&world.app, &world.a.keeper, log_id).await;
     crate::world::text(&entry["undoToken"])
 }

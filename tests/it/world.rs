@@ -16,8 +16,8 @@ pub(crate) const MODULES: [&Module; 7] = [
     &backoffice_audit_logs::MODULE,
     &backoffice_api_keys::MODULE,
     &backoffice_api_docs::MODULE,
-    &backoffice_events::MODULE,
     &backoffice_customers::MODULE,
+    &backoffice_events::MODULE,
 ];
 
 /// Signs tokens, and makes hashing and failing cheap.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use backoffice_core::command::{Depth, Entity, EntityRef, Field, Located, Snapshot, Snapshots, Transition};
 use backoffice_core::db::Tx;
 use backoffice_core::events::Event;
-use backoffice_core::{Result, Timestamp};
+use backoffice_core::{Feature, Result, Timestamp};
 use diesel::pg::Pg;
 use diesel::upsert::excluded;
 use diesel::{
@@ -23,7 +23,7 @@ use super::deal_sets::{COMPANIES, DealSet, End, Link, PEOPLE};
 use super::status::DealStatus;
 use super::{DEAL, located};
 use crate::schema::customers_deals as deals;
-use crate::{Place, query};
+use crate::{Place, acl, query};
 
 /// A deal.
 #[derive(Debug, Clone, PartialEq, Eq, Queryable, Selectable, Insertable, AsChangeset, Serialize, Deserialize)]
@@ -123,6 +123,7 @@ impl Entity for Deal {
         Field::volatile("updatedAt"),
     ];
     const NOT_FOUND: &'static str = "Deal not found";
+    const VIEW: Option<Feature> = Some(acl::DEALS_VIEW);
 
     async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<Located>> {
         let scope = tx.scope();
@@ -201,12 +202,13 @@ impl Entity for Deal {
         };
         let (from, to) = value("ownerUserId");
         if from != to {
-            let event = Event::new("customers.deal.owner_assigned", step.id);
+            let event = Event::new("customers.deal.owner_assigned", step.id).shown_to(acl::DEALS_VIEW);
             tx.emit(event.with("fromUserId", from).with("toUserId", to));
         }
         let (from, to) = value("pipelineStageId");
         if from != to {
-            let event = Event::new("customers.deal.stage_changed", step.id).with("pipelineId", value("pipelineId").1);
+            let event = Event::new("customers.deal.stage_changed", step.id).shown_to(acl::DEALS_VIEW);
+            let event = event.with("pipelineId", value("pipelineId").1);
             tx.emit(event.with("fromStageId", from).with("toStageId", to));
         }
         Ok(())

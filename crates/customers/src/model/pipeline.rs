@@ -2,7 +2,7 @@
 
 use backoffice_core::command::{Depth, Entity, Field, Located, Snapshot, Snapshots};
 use backoffice_core::db::Tx;
-use backoffice_core::{Error, Result, Timestamp};
+use backoffice_core::{Error, Feature, Result, Timestamp};
 use diesel::pg::Pg;
 use diesel::upsert::excluded;
 use diesel::{ExpressionMethods, Insertable, QueryDsl, Queryable, Selectable, SelectableHelper, delete, insert_into};
@@ -14,8 +14,8 @@ use uuid::Uuid;
 use super::stage::{self, StageRow};
 use super::{DEAL, PIPELINE, STAGE, located};
 use crate::error::undo_conflict;
-use crate::query;
 use crate::schema::{customers_pipeline_stages as stages, customers_pipelines as pipelines};
+use crate::{acl, query};
 
 /// A pipeline. It serves the deals of its organization and of those below.
 #[derive(Debug, Clone, PartialEq, Eq, Queryable, Selectable, Insertable, Serialize, Deserialize, ToSchema)]
@@ -51,6 +51,7 @@ impl Entity for Pipeline {
         Field::volatile("updatedAt"),
     ];
     const NOT_FOUND: &'static str = "Pipeline not found";
+    const VIEW: Option<Feature> = Some(acl::PIPELINES_VIEW);
 
     async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<Located>> {
         let scope = tx.scope();

@@ -2,7 +2,7 @@
 
 use backoffice_core::command::{Depth, Entity, EntityRef, Field, Located, Snapshot, Snapshots};
 use backoffice_core::db::Tx;
-use backoffice_core::{Result, Timestamp};
+use backoffice_core::{Feature, Result, Timestamp};
 use diesel::pg::Pg;
 use diesel::upsert::excluded;
 use diesel::{ExpressionMethods, Insertable, QueryDsl, Queryable, Selectable, SelectableHelper, delete, insert_into};
@@ -14,8 +14,8 @@ use uuid::Uuid;
 use super::pipeline::held_by_deals;
 use super::{DEAL, PIPELINE, STAGE, located};
 use crate::error::undo_conflict;
-use crate::query;
 use crate::schema::customers_pipeline_stages as stages;
+use crate::{acl, query};
 
 /// A stage of a pipeline.
 #[derive(Debug, Clone, PartialEq, Eq, Queryable, Selectable, Insertable, Serialize, Deserialize, ToSchema)]
@@ -60,6 +60,7 @@ impl Entity for Stage {
         Field::volatile("updatedAt"),
     ];
     const NOT_FOUND: &'static str = "Pipeline stage not found";
+    const VIEW: Option<Feature> = Some(acl::PIPELINES_VIEW);
 
     async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<Located>> {
         let scope = tx.scope();

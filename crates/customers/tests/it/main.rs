@@ -1,6 +1,9 @@
 //! Tests of the customers over HTTP.
 
 mod companies;
+mod deal_history;
+mod deal_lists;
+mod deal_references;
 mod deals;
 mod parties;
 mod people;

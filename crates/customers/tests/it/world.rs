@@ -1,10 +1,8 @@
 //! Two tenants of the same shape, with people who reach different parts of them.
 
 use actix_web::http::Method;
-use backoffice_auth::{NewAccount, create_account};
 use backoffice_core::Module;
-use backoffice_core::http::Json;
-use backoffice_directory::commands::{CreateTenant, NewTenant};
+use backoffice_test_accounts::{CONFIG, NO_LIMITS, account, login, tenant};
 use backoffice_test_support::{TestApp, TestResponse};
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -17,22 +15,6 @@ pub(crate) const PEOPLE: &str = "/customers/people";
 pub(crate) const ACTIONS: &str = "/audit_logs/audit-logs/actions";
 const UNDO: &str = "/audit_logs/audit-logs/actions/undo";
 const REDO: &str = "/audit_logs/audit-logs/actions/redo";
-const PASSWORD: &str = "correct horse battery";
-
-const CONFIG: &str = r#"
-[auth.jwt]
-keys = [{ kid = "test", secret = "0123456789012345678901234567890123456789" }]
-[auth.consent]
-keys = [{ kid = "test", secret = "abcdefghijabcdefghijabcdefghijabcdefghij" }]
-[auth.argon2]
-memory_kib = 8
-iterations = 1
-[auth.login]
-failure_floor = "0ms"
-[rate_limits]
-enabled = false
-"#;
-
 const MODULES: [&Module; 4] = [
     &backoffice_directory::MODULE,
     &backoffice_auth::MODULE,
@@ -81,7 +63,11 @@ pub(crate) struct Written {
 
 impl World {
     pub(crate) async fn new() -> Self {
-        let app = TestApp::builder(&MODULES).config(CONFIG).build().await;
+        let app = TestApp::builder(&MODULES)
+            .config(CONFIG)
+            .config(NO_LIMITS)
+            .build()
+            .await;
         let (a, b) = (house(&app, "alpha").await, house(&app, "beta").await);
         Self { app, a, b }
     }
@@ -115,6 +101,11 @@ impl World {
 
     pub(crate) async fn get(&self, who: &Account, path: &str) -> (u16, Value) {
         self.app.get(&who.token, path).await
+    }
+
+    /// A removal that may be refused: status and body.
+    pub(crate) async fn delete(&self, who: &Account, path: &str) -> (u16, Value) {
+        self.app.delete(&who.token, path, Value::Null).await
     }
 
     /// A record that must be there.
@@ -185,9 +176,7 @@ pub(crate) fn written(response: &TestResponse) -> Written {
     }
 }
 
-pub(crate) fn id_of(body: &Value) -> Uuid {
-    body["id"].as_str().expect("an id").parse().expect("a UUID")
-}
+pub(crate) use backoffice_test_accounts::id_of;
 
 /// The one detail of a 400: where and which rule.
 pub(crate) fn detail(body: &Value) -> (&str, &str) {
@@ -200,18 +189,8 @@ pub(crate) fn detail(body: &Value) -> (&str, &str) {
 }
 
 async fn house(app: &TestApp, name: &str) -> House {
-    let system = app.system_context();
-    let input = NewTenant {
-        name: name.to_owned(),
-        ..NewTenant::default()
-    };
-    let command = CreateTenant::new(&system, input).expect("valid");
-    let made = system
-        .execute(&command, |made| Json(json!([made.id, made.organization_id])))
-        .await
-        .expect("made");
-    let id = |value: &Value| value.as_str().expect("text").parse::<Uuid>().expect("a UUID");
-    let (tenant, root) = (id(&made.0[0]), id(&made.0[1]));
+    let made = tenant(app, name, &format!("seeded@{name}.test")).await;
+    let (tenant, root) = (made.id, made.organization);
     let everything = Some((&["*"][..], None));
     let admin = member(app, tenant, root, &format!("admin@{name}.test"), everything).await;
     let organization = async |title: &str, parent: Option<Uuid>| {
@@ -248,16 +227,7 @@ async fn member(
     email: &str,
     rights: Option<(&[&str], Option<&[Uuid]>)>,
 ) -> Account {
-    let account = NewAccount {
-        tenant: Some(tenant),
-        organization: Some(organization),
-        email: email.to_owned(),
-        name: None,
-        password: Some(PASSWORD.to_owned().into()),
-        roles: Vec::new(),
-        super_admin: false,
-    };
-    let id = create_account(&app.system_context(), account).await.expect("made");
+    let id = account(app, Some(tenant), Some(organization), email, &[], false).await;
     if let Some((features, only)) = rights {
         let only = match only {
             Some(ids) => {
@@ -273,13 +243,65 @@ async fn member(
         );
         assert_eq!(app.sql(&acl).await, 1);
     }
-    let (status, body) = app
-        .post("", "/auth/login", json!({"email": email, "password": PASSWORD}))
-        .await;
-    assert_eq!(status, 200, "{body}");
     Account {
         id,
         email: email.to_owned(),
-        token: body["token"].as_str().expect("a token").to_owned(),
+        token: login(app, email).await,
+    }
+}
+
+impl World {
+    /// A person, written behind the log.
+    pub(crate) async fn person(&self, house: &House, organization: Uuid, name: &str) -> Uuid {
+        let columns = "first_name, last_name, display_name";
+        let values = format!("'{name}', 'Doe', '{name} Doe'");
+        self.party("customers_people", columns, &values, house, organization)
+            .await
+    }
+
+    /// A company, written behind the log.
+    pub(crate) async fn company(&self, house: &House, organization: Uuid, name: &str) -> Uuid {
+        let values = format!("'{name}'");
+        self.party("customers_companies", "display_name", &values, house, organization)
+            .await
+    }
+
+    async fn party(&self, table: &str, columns: &str, values: &str, house: &House, organization: Uuid) -> Uuid {
+        let id = self.app.system_context().new_id();
+        let sql = format!(
+            "insert into {table} (tenant_id, id, organization_id, {columns}, is_active, created_at, updated_at) \
+             values ('{}', '{id}', '{organization}', {values}, true, now(), now())",
+            house.id
+        );
+        assert_eq!(self.app.sql(&sql).await, 1);
+        id
+    }
+
+    /// A pipeline with stages of these labels: its id and theirs.
+    pub(crate) async fn pipeline(&self, who: &Account, organization: Uuid, labels: &[&str]) -> (Uuid, Vec<Uuid>) {
+        let name = format!("Pipeline {}", self.app.system_context().new_id());
+        let body = json!({"name": name, "organizationId": organization});
+        let pipeline = self.make(who, PIPELINES, body).await;
+        let mut stages = Vec::new();
+        for label in labels {
+            stages.push(
+                self.make(who, STAGES, json!({"pipelineId": pipeline, "label": label}))
+                    .await,
+            );
+        }
+        (pipeline, stages)
+    }
+
+    /// A deal of an organization with further members.
+    pub(crate) async fn deal(&self, who: &Account, organization: Uuid, members: Value) -> Uuid {
+        let mut body = json!({"title": "A deal", "organizationId": organization});
+        let further = members.as_object().expect("an object").clone();
+        body.as_object_mut().expect("an object").extend(further);
+        self.make(who, DEALS, body).await
+    }
+
+    /// A change that is refused: status and body.
+    pub(crate) async fn put(&self, who: &Account, path: &str, body: Value) -> (u16, Value) {
+        self.app.put(&who.token, path, body).await
     }
 }

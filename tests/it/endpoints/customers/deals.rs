@@ -188,12 +188,11 @@ fn stages() -> Vec<Entry> {
                 subject(Place::BodyList("ids"), Customer::Stage),
             ],
             |house, _| {
-                let ids = [
-                    Customer::Stage.of(house),
-                    Customer::Third.of(house),
-                    Customer::Second.of(house),
-                ];
-                Call::post(REORDER, json!({"pipelineId": Customer::Pipeline.of(house), "ids": ids}))
+                let ids = [Customer::FreeStage.of(house)];
+                Call::post(
+                    REORDER,
+                    json!({"pipelineId": Customer::FreePipeline.of(house), "ids": ids}),
+                )
             },
         ),
         entry(
