@@ -48,6 +48,11 @@ async fn aud_20_a_write_of_customers_is_whole_or_absent() {
 }
 
 #[actix_web::test]
+async fn aud_20_a_write_of_the_catalog_is_whole_or_absent() {
+    whole_or_absent("catalog").await;
+}
+
+#[actix_web::test]
 async fn aud_20_a_write_that_can_not_be_undone_is_whole_or_absent() {
     let (failed, lost) = (walk_final(FaultMode::Before).await, walk_final(FaultMode::After).await);
 
@@ -64,6 +69,7 @@ async fn aud_20_every_undoable_command_is_tried() {
         "auth.sidebar",
         "directory.organization",
         "customers",
+        "catalog",
     ];
 
     for command in undoable(world.app.platform()) {

@@ -1,5 +1,6 @@
 //! Tests of the customers over HTTP.
 
+mod bulk;
 mod companies;
 mod deal_history;
 mod deal_lists;
