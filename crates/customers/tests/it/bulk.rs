@@ -4,7 +4,7 @@ use backoffice_core::jobs::{Worker, stop_signal};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::world::{Account, DEALS, House, World, detail, id_of};
+use crate::world::{Account, House, World, detail, id_of};
 
 const OWNER: &str = "/customers/deals/bulk-update-owner";
 const STAGE: &str = "/customers/deals/bulk-update-stage";
