@@ -3,7 +3,7 @@
 use actix_web::http::Method;
 use backoffice_core::Module;
 use backoffice_test_accounts::{CONFIG, NO_LIMITS, account, login, tenant};
-use backoffice_test_support::{TestApp, TestResponse};
+use backoffice_test_support::{TestApp, TestAppBuilder, TestResponse};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -64,11 +64,16 @@ pub(crate) struct Written {
 
 impl World {
     pub(crate) async fn new() -> Self {
-        let app = TestApp::builder(&MODULES)
-            .config(CONFIG)
-            .config(NO_LIMITS)
-            .build()
-            .await;
+        Self::of(TestApp::builder(&MODULES)).await
+    }
+
+    /// The same on a connection that counts statements.
+    pub(crate) async fn behind_a_proxy() -> Self {
+        Self::of(TestApp::builder(&MODULES).through_proxy()).await
+    }
+
+    async fn of(builder: TestAppBuilder) -> Self {
+        let app = builder.config(CONFIG).config(NO_LIMITS).build().await;
         let (a, b) = (house(&app, "alpha").await, house(&app, "beta").await);
         Self { app, a, b }
     }
