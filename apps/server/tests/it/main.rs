@@ -17,6 +17,8 @@ mod init;
 mod inspection;
 #[cfg(feature = "auth")]
 mod jobs;
+#[cfg(all(feature = "customers", feature = "catalog"))]
+mod killed_jobs;
 #[cfg(feature = "auth")]
 mod office;
 #[cfg(all(feature = "auth", feature = "events"))]
