@@ -27,6 +27,43 @@ async fn the_sixth_sign_in_of_an_account_waits_whoever_it_is() {
 }
 
 #[actix_web::test]
+async fn what_is_over_its_limit_is_refused_from_memory_for_a_second() {
+    let app = TestApp::builder(&MODULES).config(AUTH).through_proxy().build().await;
+    for _ in 0..5 {
+        assert_eq!(sign_in(&app, "10.0.0.1").await.status, 401);
+    }
+    let told = |answer: &TestResponse| {
+        let headers = ["retry-after", "ratelimit-policy", "ratelimit"].map(|name| answer.header(name));
+        (answer.status, answer.text(), headers)
+    };
+    let (first, asked) = app.count_statements(sign_in(&app, "10.0.0.1")).await;
+
+    let (second, remembered) = app.count_statements(sign_in(&app, "10.0.0.1")).await;
+    let (other, _) = app.count_statements(sign_in(&app, "10.0.0.2")).await;
+    app.advance(Duration::SECOND);
+    let (third, asked_again) = app.count_statements(sign_in(&app, "10.0.0.1")).await;
+    app.advance(Duration::seconds(60));
+    let later = sign_in(&app, "10.0.0.1").await;
+
+    assert_eq!((first.status, told(&second)), (429, told(&first)));
+    // The address of the client is counted before the account is.
+    assert_eq!((asked, remembered, asked_again), (2, 1, 2));
+    assert_eq!((other.status, third.status, later.status), (401, 429, 401));
+}
+
+#[actix_web::test]
+async fn a_client_over_its_limit_costs_no_statement() {
+    let config = format!("{AUTH}[rate_limits.limits]\n\"auth.login.ip\" = \"1/60\"\n");
+    let app = TestApp::builder(&MODULES).config(&config).through_proxy().build().await;
+    assert_eq!(sign_in(&app, "10.0.0.1").await.status, 401);
+    assert_eq!(sign_in(&app, "10.0.0.1").await.status, 429);
+
+    let (refused, statements) = app.count_statements(sign_in(&app, "10.0.0.1")).await;
+
+    assert_eq!((refused.status, statements), (429, 0));
+}
+
+#[actix_web::test]
 async fn one_client_may_try_twenty_accounts_a_minute() {
     let app = TestApp::builder(&MODULES).config(AUTH).build().await;
 

@@ -4,9 +4,10 @@
 use std::time::Duration;
 
 use actix_web::http::Method;
+use backoffice_auth::set_password;
 use backoffice_core::http::{AUTH_COOKIE, SESSION_COOKIE};
-use backoffice_test_support::{TestApp, TestResponse};
-use serde_json::json;
+use backoffice_test_support::TestApp;
+use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::call::Call;
@@ -31,6 +32,19 @@ enum Event {
     TenantDeleted,
     Reset,
     KeyDeleted,
+    PasswordByCommandLine,
+    OrganizationChanged,
+    OrganizationCreated,
+    OrganizationMoved,
+}
+
+/// What becomes of the tokens in mails that the user has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Mail {
+    Dead,
+    Works,
+    /// It works again once the tenant is live and active.
+    Waits,
 }
 
 /// What a session is afterwards.
@@ -54,25 +68,111 @@ enum Credential {
 
 const CREDENTIALS: [Credential; 3] = [Credential::Bearer, Credential::Cookie, Credential::Refresh];
 
-/// The event; what becomes of the session that causes it or just watches, of another session of the same user, and of an API key with the
-/// user's role in the user's organization.
-const ROWS: [(Event, Then, Then, Then); 15] = [
-    (Event::Logout, Then::Ended, Then::GoesOn, Then::GoesOn),
-    (Event::LogoutOfAll, Then::Ended, Then::Ended, Then::GoesOn),
-    (Event::OwnPassword, Then::GoesOn, Then::Ended, Then::GoesOn),
-    (Event::OwnAddress, Then::GoesOn, Then::GoesOn, Then::GoesOn),
-    (Event::PasswordByAdministrator, Then::Ended, Then::Ended, Then::GoesOn),
-    (Event::Deactivated, Then::Ended, Then::Ended, Then::GoesOn),
-    (Event::Deleted, Then::Ended, Then::Ended, Then::GoesOn),
-    (Event::RoleAcl, Then::Narrowed, Then::Narrowed, Then::Narrowed),
-    (Event::UserAcl, Then::Narrowed, Then::Narrowed, Then::GoesOn),
-    (Event::RolesTaken, Then::Narrowed, Then::Narrowed, Then::GoesOn),
-    (Event::OrganizationClosed, Then::Ended, Then::Ended, Then::Ended),
-    (Event::TenantClosed, Then::Ended, Then::Ended, Then::Ended),
-    (Event::TenantDeleted, Then::Ended, Then::Ended, Then::Ended),
-    (Event::Reset, Then::Ended, Then::Ended, Then::GoesOn),
-    (Event::KeyDeleted, Then::GoesOn, Then::GoesOn, Then::Ended),
+/// The event; what becomes of the session that causes it or just watches, of another session of the same user, of an API key with the
+/// user's role in the user's organization, and of the user's tokens for a password.
+const ROWS: [(Event, Then, Then, Then, Mail); 19] = [
+    (Event::Logout, Then::Ended, Then::GoesOn, Then::GoesOn, Mail::Works),
+    (Event::LogoutOfAll, Then::Ended, Then::Ended, Then::GoesOn, Mail::Works),
+    (Event::OwnPassword, Then::GoesOn, Then::Ended, Then::GoesOn, Mail::Dead),
+    (Event::OwnAddress, Then::GoesOn, Then::GoesOn, Then::GoesOn, Mail::Dead),
+    (
+        Event::PasswordByAdministrator,
+        Then::Ended,
+        Then::Ended,
+        Then::GoesOn,
+        Mail::Dead,
+    ),
+    (Event::Deactivated, Then::Ended, Then::Ended, Then::GoesOn, Mail::Dead),
+    (Event::Deleted, Then::Ended, Then::Ended, Then::GoesOn, Mail::Dead),
+    (
+        Event::RoleAcl,
+        Then::Narrowed,
+        Then::Narrowed,
+        Then::Narrowed,
+        Mail::Works,
+    ),
+    (
+        Event::UserAcl,
+        Then::Narrowed,
+        Then::Narrowed,
+        Then::GoesOn,
+        Mail::Works,
+    ),
+    (
+        Event::RolesTaken,
+        Then::Narrowed,
+        Then::Narrowed,
+        Then::GoesOn,
+        Mail::Works,
+    ),
+    (
+        Event::OrganizationClosed,
+        Then::Ended,
+        Then::Ended,
+        Then::Ended,
+        Mail::Works,
+    ),
+    (Event::TenantClosed, Then::Ended, Then::Ended, Then::Ended, Mail::Waits),
+    (Event::TenantDeleted, Then::Ended, Then::Ended, Then::Ended, Mail::Waits),
+    (Event::Reset, Then::Ended, Then::Ended, Then::GoesOn, Mail::Dead),
+    (Event::KeyDeleted, Then::GoesOn, Then::GoesOn, Then::Ended, Mail::Works),
+    (
+        Event::PasswordByCommandLine,
+        Then::Ended,
+        Then::Ended,
+        Then::GoesOn,
+        Mail::Dead,
+    ),
+    (
+        Event::OrganizationChanged,
+        Then::GoesOn,
+        Then::GoesOn,
+        Then::GoesOn,
+        Mail::Works,
+    ),
+    (
+        Event::OrganizationCreated,
+        Then::GoesOn,
+        Then::GoesOn,
+        Then::GoesOn,
+        Mail::Works,
+    ),
+    (
+        Event::OrganizationMoved,
+        Then::GoesOn,
+        Then::GoesOn,
+        Then::GoesOn,
+        Mail::Works,
+    ),
 ];
+
+/// Tokens that the user might have in a mail, one for each purpose; only their hashes are stored.
+const TOKENS: [(&str, &str); 2] = [
+    ("invite", "invite-token-0123456789abcdefghijklmnopqrst"),
+    ("reset", "reset-token-0123456789abcdefghijklmnopqrstu"),
+];
+
+async fn issue_tokens(app: &TestApp, user: Uuid) {
+    for (purpose, token) in TOKENS {
+        let sql = format!(
+            "insert into auth_one_time_tokens (tenant_id, id, user_id, purpose, token_hash, expires_at, created_at, updated_at) \
+             select tenant_id, gen_random_uuid(), id, '{purpose}', sha256(convert_to('{token}', 'UTF8')), \
+             '2026-11-20T08:30:00Z', '2026-11-20T08:00:00Z', '2026-11-20T08:00:00Z' from auth_users where id = '{user}'"
+        );
+        assert_eq!(app.sql(&sql).await, 1);
+    }
+}
+
+/// Whether each of them could set a password now.
+async fn tokens_that_work(app: &TestApp) -> [bool; 2] {
+    let mut valid = [false; 2];
+    for (valid, (_, token)) in valid.iter_mut().zip(TOKENS) {
+        let (status, answer) = app.post("", "/auth/reset/validate", json!({"token": token})).await;
+        assert_eq!(status, 200, "{answer}");
+        *valid = answer["valid"] == true;
+    }
+    valid
+}
 
 /// An API key and its secret.
 struct Key {
@@ -99,13 +199,34 @@ impl Key {
 }
 
 impl Event {
-    async fn happens(self, world: &World, acting: &Account, key: &Key) -> TestResponse {
+    /// What the write told about undoing it.
+    async fn happens(self, world: &World, acting: &Account, key: &Key) -> Option<Value> {
         let (house, user) = (&world.a, acting.id);
         let (call, caller) = match self {
             Self::Logout => (Call::post("/auth/logout", json!({})), acting),
             Self::LogoutOfAll => {
                 let request = world.app.request(Method::POST, "/auth/logout");
-                return request.bearer(&acting.token).form(&[("all", "yes")]).send().await;
+                let answer = request.bearer(&acting.token).form(&[("all", "yes")]).send().await;
+                assert_eq!(answer.status, 302, "{}", answer.text());
+                return None;
+            }
+            Self::PasswordByCommandLine => {
+                let password = "a new long password".to_owned().into();
+                let made = set_password(&world.app.system_context(), &acting.email, None, password).await;
+                made.expect("the password is set");
+                return None;
+            }
+            Self::OrganizationChanged => {
+                let body = json!({"id": user, "organizationId": house.parent});
+                (Call::put("/auth/users", body), &house.keeper)
+            }
+            Self::OrganizationCreated => {
+                let body = json!({"name": "New", "parentId": house.other});
+                (Call::post("/directory/organizations", body), &house.keeper)
+            }
+            Self::OrganizationMoved => {
+                let body = json!({"id": house.leaf, "parentId": house.other});
+                (Call::put("/directory/organizations", body), &house.keeper)
             }
             Self::OwnPassword => {
                 let body = json!({"password": "a new long password", "currentPassword": PASSWORD});
@@ -152,7 +273,9 @@ impl Event {
                 (Call::post("/auth/reset/confirm", body), acting)
             }
         };
-        call.send(&world.app, &caller.token).await
+        let answer = call.send(&world.app, &caller.token).await;
+        assert!(answer.status < 400, "{self:?}: {}", answer.text());
+        answer.operation()
     }
 
     /// Who can take it back, if it can be taken back.
@@ -216,7 +339,7 @@ fn expected(acting: Then, other: Then, key: Then) -> Told {
 
 /// Two processes that hear of each other and remember the sessions, one row of the table, and what undoing it brings back.
 async fn takes_effect(event: Event) {
-    let (_, acting, other, of_key) = *ROWS
+    let (_, acting, other, of_key, mail) = *ROWS
         .iter()
         .find(|(one, ..)| *one == event)
         .expect("the table has every event");
@@ -227,6 +350,8 @@ async fn takes_effect(event: Event) {
     tokio::time::sleep(Duration::from_millis(600)).await;
     let second = world.sign_in(&world.a.user.email).await;
     let key = Key::new(&world).await;
+    issue_tokens(&world.app, world.a.user.id).await;
+    assert_eq!(tokens_that_work(&world.app).await, [true; 2]);
     let sessions = [&world.a.user, &second];
     for app in [&world.app, &node] {
         assert_eq!(
@@ -236,15 +361,16 @@ async fn takes_effect(event: Event) {
         );
     }
 
-    let answer = event.happens(&world, &world.a.user, &key).await;
-    assert!(answer.status < 400, "{event:?}: {}", answer.text());
+    let told = event.happens(&world, &world.a.user, &key).await;
     let here = statuses(&world.app, &sessions, &key).await;
     tokio::time::sleep(Duration::from_secs(1)).await;
     let there = statuses(&node, &sessions, &key).await;
 
     assert_eq!(here, expected(acting, other, of_key), "{event:?} on the same process");
     assert_eq!(there, expected(acting, other, of_key), "{event:?} on another process");
-    let Some(operation) = answer.operation().filter(|told| told["undoToken"].is_string()) else {
+    let works = tokens_that_work(&world.app).await;
+    assert_eq!(works, [mail == Mail::Works; 2], "tokens after {event:?}");
+    let Some(operation) = told.filter(|told| told["undoToken"].is_string()) else {
         return;
     };
     let undoing = event.undone_by(&world);
@@ -257,6 +383,8 @@ async fn takes_effect(event: Event) {
         expected(back(acting), back(other), back_of_key(event, of_key)),
         "ended sessions stay ended: {event:?}"
     );
+    let works = tokens_that_work(&world.app).await;
+    assert_eq!(works, [mail != Mail::Dead; 2], "dead tokens stay dead: {event:?}");
 }
 
 /// A key does not end with its organization or tenant: it is refused while they are closed.
@@ -340,6 +468,113 @@ async fn acc_08_closing_a_tenant_ends_the_sessions_of_its_users() {
 #[actix_web::test]
 async fn acc_08_deleting_a_tenant_ends_the_sessions_of_its_users() {
     takes_effect(Event::TenantDeleted).await;
+}
+
+#[actix_web::test]
+async fn acc_08_a_password_set_on_the_command_line_ends_every_session() {
+    takes_effect(Event::PasswordByCommandLine).await;
+}
+
+#[actix_web::test]
+async fn acc_08_another_organization_of_a_user_ends_no_session() {
+    takes_effect(Event::OrganizationChanged).await;
+}
+
+#[actix_web::test]
+async fn acc_08_a_new_organization_ends_no_session() {
+    takes_effect(Event::OrganizationCreated).await;
+}
+
+#[actix_web::test]
+async fn acc_08_a_moved_organization_ends_no_session() {
+    takes_effect(Event::OrganizationMoved).await;
+}
+
+#[actix_web::test]
+async fn acc_08_a_role_is_not_deleted_while_somebody_holds_it() {
+    let world = World::new().await;
+    let (house, key) = (&world.a, Key::new(&world).await);
+    let delete = async || {
+        Call::delete("/auth/roles", house.role)
+            .send(&world.app, &house.keeper.token)
+            .await
+    };
+
+    let by_user_and_key = delete().await;
+    Event::RolesTaken.happens(&world, &house.user, &key).await;
+    let by_keys = delete().await;
+    let after = statuses(&world.app, &[&house.user, &house.user], &key).await;
+    for key in [key.id, house.key] {
+        let call = Call::delete("/api_keys/keys", key);
+        assert_eq!(call.send(&world.app, &house.keeper.token).await.status, 200);
+    }
+    let by_nobody = delete().await;
+
+    for refused in [by_user_and_key, by_keys] {
+        assert_eq!(
+            (refused.status, refused.json()["code"].clone()),
+            (400, json!("role_in_use"))
+        );
+    }
+    assert_eq!(after, expected(Then::Narrowed, Then::Narrowed, Then::GoesOn));
+    assert_eq!(by_nobody.status, 200, "{}", by_nobody.text());
+}
+
+/// Runs a check on the node where the event happens at once, and on another one within a second.
+async fn seen_by_both(event: Event, world: &World, check: impl AsyncFn(&TestApp) -> Value) -> [Value; 4] {
+    let node = world.app.second_node().await;
+    world.app.start_background();
+    node.start_background();
+    tokio::time::sleep(Duration::from_millis(600)).await;
+    let before = [check(&world.app).await, check(&node).await];
+    event.happens(world, &world.a.user, &Key::new(world).await).await;
+    let here = check(&world.app).await;
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let [first, second] = before;
+    [first, second, here, check(&node).await]
+}
+
+#[actix_web::test]
+async fn acc_08_a_user_works_in_its_new_organization_at_once() {
+    let world = World::new().await;
+    let organization = async |app: &TestApp| {
+        let (status, body) = app.get(&world.a.user.token, "/auth/admin/nav").await;
+        assert_eq!(status, 200, "{body}");
+        body["currentOrganization"]["id"].clone()
+    };
+
+    let seen = seen_by_both(Event::OrganizationChanged, &world, organization).await;
+
+    let [before, after] = [json!(world.a.other), json!(world.a.parent)];
+    assert_eq!(seen, [before.clone(), before, after.clone(), after]);
+}
+
+#[actix_web::test]
+async fn acc_08_an_organization_that_moved_is_out_of_reach_at_once() {
+    let world = World::new().await;
+    let is_seen = async |app: &TestApp| {
+        let path = format!("/directory/organizations?id={}", world.a.leaf);
+        app.get(&world.a.local.token, &path).await.1["total"].clone()
+    };
+
+    let seen = seen_by_both(Event::OrganizationMoved, &world, is_seen).await;
+
+    assert_eq!(seen, [1, 1, 0, 0]);
+}
+
+#[actix_web::test]
+async fn acc_08_an_organization_that_is_new_is_in_reach_at_once() {
+    let world = World::new().await;
+    let only = [world.a.other];
+    world
+        .role(&world.a, "Other", &["directory.organizations.view"], Some(&only))
+        .await;
+    let limited = world.account(&world.a, "limited@alpha.test", &["Other"]).await;
+    let count = async |app: &TestApp| app.get(&limited.token, "/directory/organizations").await.1["total"].clone();
+
+    let seen = seen_by_both(Event::OrganizationCreated, &world, count).await;
+
+    assert_eq!(seen, [1, 1, 2, 2]);
 }
 
 #[actix_web::test]

@@ -1,5 +1,6 @@
 //! Every command that can be undone, as requests on a world with rich state. A command without a scenario fails the tests.
 
+mod catalog;
 mod customers;
 
 use std::collections::BTreeSet;
@@ -61,6 +62,7 @@ pub(crate) async fn rich(world: World) -> World {
         run(&world, &house.keeper, &Call::put(USERS, roles)).await;
         arrange(&world, house).await;
         crate::customers::furnish(&world, house).await;
+        crate::catalog::furnish(&world, house).await;
         let logo = json!({"id": house.leaf, "logoUrl": "https://example.test/logo.png"});
         run(&world, &house.keeper, &Call::put(ORGANIZATIONS, logo)).await;
     }
@@ -111,6 +113,7 @@ pub(crate) fn scenarios() -> Vec<Scenario> {
     all.extend(organizations());
     all.extend(sidebars());
     all.extend(customers::scenarios());
+    all.extend(catalog::scenarios());
     all
 }
 

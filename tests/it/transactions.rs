@@ -68,6 +68,11 @@ async fn aud_20_a_write_of_people_is_whole_or_absent() {
 }
 
 #[actix_web::test]
+async fn aud_20_a_write_of_the_catalog_is_whole_or_absent() {
+    whole_or_absent("catalog").await;
+}
+
+#[actix_web::test]
 async fn aud_20_a_write_that_can_not_be_undone_is_whole_or_absent() {
     let (failed, lost) = (walk_final(FaultMode::Before).await, walk_final(FaultMode::After).await);
 
@@ -88,6 +93,7 @@ async fn aud_20_every_undoable_command_is_tried() {
         "customers.pipeline_stage",
         "customers.company",
         "customers.person",
+        "catalog",
     ];
 
     for command in undoable(world.app.platform()) {

@@ -10,14 +10,16 @@ use backoffice_test_support::{TestApp, TestAppBuilder};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-pub(crate) const MODULES: [&Module; 7] = [
+pub(crate) const MODULES: [&Module; 9] = [
     &backoffice_directory::MODULE,
     &backoffice_auth::MODULE,
     &backoffice_audit_logs::MODULE,
     &backoffice_api_keys::MODULE,
     &backoffice_api_docs::MODULE,
-    &backoffice_customers::MODULE,
     &backoffice_events::MODULE,
+    &backoffice_progress::MODULE,
+    &backoffice_customers::MODULE,
+    &backoffice_catalog::MODULE,
 ];
 
 /// Signs tokens, and makes hashing and failing cheap.
@@ -39,11 +41,12 @@ pub(crate) const NO_LIMITS: &str = "[rate_limits]\nenabled = false\n";
 pub(crate) const PASSWORD: &str = "correct horse battery";
 
 /// What a user limited to one organization may do there: everything.
-const EVERYTHING: [&str; 5] = [
+const EVERYTHING: [&str; 6] = [
     "api_keys.*",
     "audit_logs.*",
     "auth.*",
     "customers.*",
+    "catalog.*",
     "directory.organizations.*",
 ];
 

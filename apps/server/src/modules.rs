@@ -16,10 +16,14 @@ pub fn compiled() -> Vec<&'static Module> {
         &backoffice_auth::MODULE,
         #[cfg(feature = "customers")]
         &backoffice_customers::MODULE,
+        #[cfg(feature = "catalog")]
+        &backoffice_catalog::MODULE,
         #[cfg(feature = "directory")]
         &backoffice_directory::MODULE,
         #[cfg(feature = "events")]
         &backoffice_events::MODULE,
+        #[cfg(feature = "progress")]
+        &backoffice_progress::MODULE,
     ]
 }
 

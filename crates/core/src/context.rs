@@ -1,5 +1,6 @@
 //! Who calls, for which scope, at which instant: the first argument of everything.
 
+use std::any::Any;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -32,9 +33,28 @@ pub struct Call {
     pub user_agent: Option<String>,
     /// Whether the request came from this site, or says nothing about where it comes from.
     pub same_origin: bool,
+    /// What the endpoint's admission took for this request.
+    pub(crate) admitted: Admitted,
+}
+
+/// Something that is held for a request until its handler takes it or the request ends.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Admitted(Arc<Mutex<Option<Box<dyn Any + Send>>>>);
+
+impl Admitted {
+    pub(crate) fn hold(&self, taken: Box<dyn Any + Send>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(taken);
+    }
 }
 
 impl Call {
+    /// What the endpoint's admission took for this request, if it is of this type: from now on the caller's.
+    #[must_use]
+    pub fn admitted<T: Any>(&self) -> Option<T> {
+        let held = self.admitted.0.lock().unwrap_or_else(PoisonError::into_inner).take()?;
+        held.downcast().ok().map(|held| *held)
+    }
+
     /// A call that no HTTP request stands behind: the command line, a test, a worker.
     #[must_use]
     pub fn internal(runtime: &Runtime) -> Self {
@@ -45,6 +65,7 @@ impl Call {
             ip: None,
             user_agent: None,
             same_origin: true,
+            admitted: Admitted::default(),
         }
     }
 

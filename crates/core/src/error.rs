@@ -57,6 +57,8 @@ pub struct Refusal {
     pub details: Vec<Detail>,
     /// Further members of the body.
     pub members: Map<String, Value>,
+    /// Whether an interceptor refuses, and not what was asked.
+    pub by_interceptor: bool,
     /// Replaces the body altogether (an interceptor's).
     pub body: Option<Map<String, Value>>,
     /// Seconds after which a repeat makes sense.
@@ -76,6 +78,7 @@ impl Refusal {
             code: None,
             details: Vec::new(),
             members: Map::new(),
+            by_interceptor: false,
             body: None,
             retry_after: None,
             rate_limit: None,
@@ -302,6 +305,16 @@ impl From<DieselError> for Error {
                 _ => Self::Internal(Box::new(error)),
             },
         }
+    }
+}
+
+/// Of a connection: it could not be made, or it has ended. Its own text does not say why.
+impl From<tokio_postgres::Error> for Error {
+    fn from(error: tokio_postgres::Error) -> Self {
+        Self::Unavailable(match std::error::Error::source(&error) {
+            Some(cause) => format!("{error}: {cause}").into(),
+            None => Box::new(error),
+        })
     }
 }
 

@@ -6,6 +6,7 @@ pub mod command;
 pub mod config;
 pub mod context;
 pub mod db;
+pub mod decimal;
 pub mod erasure;
 pub mod error;
 pub mod events;
@@ -25,6 +26,7 @@ pub mod time;
 
 pub use acl::{DefaultGrant, Feature};
 pub use context::{Call, RequestContext, Visitor};
+pub use decimal::Decimal;
 pub use error::{Detail, Error, ErrorShape, Refusal, Result};
 pub use module::{Module, NavContext, NavEntry, NavTitles, Translations};
 pub use platform::{API_PREFIX, INTERFACE_VERSION, Platform, PlatformOptions, Runtime};

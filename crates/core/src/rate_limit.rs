@@ -1,11 +1,14 @@
-//! Limits of requests per window, counted in the database so that all replicas share them.
+//! Limits of requests per window, counted in the database so that all replicas share them. What is over its limit is refused from memory
+//! for a second before the database is asked again.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use diesel::sql_types::{Binary, Bool, Integer, Timestamptz};
 use diesel::{QueryableByName, sql_query};
 use diesel_async::RunQueryDsl;
 use sha2::{Digest, Sha256};
+use time::Duration;
 
 use crate::config::{ConfigError, RateLimitConfig};
 use crate::context::Call;
@@ -51,6 +54,50 @@ impl RateLimit {
 pub struct RateLimits {
     enabled: bool,
     changed: BTreeMap<String, (i32, i32)>,
+    exceeded: Exceeded,
+}
+
+/// How long a node refuses by what it remembers before it asks the database again.
+const REMEMBERED: Duration = Duration::seconds(1);
+/// How many keys are remembered.
+const REMEMBERED_KEYS: usize = 10_000;
+
+/// Keys that were over their limit a moment ago, so that a flood of requests costs one statement a second and not one each.
+#[derive(Debug, Default)]
+struct Exceeded(Mutex<HashMap<Vec<u8>, Over>>);
+
+#[derive(Debug, Clone, Copy)]
+struct Over {
+    /// When the database said so.
+    since: Timestamp,
+    window_ends_at: Timestamp,
+}
+
+impl Exceeded {
+    fn keys(&self) -> MutexGuard<'_, HashMap<Vec<u8>, Over>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// When the key's window ends, if it is known to be over its limit.
+    fn find(&self, key: &[u8], now: Timestamp) -> Option<Timestamp> {
+        let over = *self.keys().get(key)?;
+        let is_known = over.since <= now && now < over.since.after(REMEMBERED) && now < over.window_ends_at;
+        is_known.then_some(over.window_ends_at)
+    }
+
+    fn remember(&self, key: Vec<u8>, since: Timestamp, window_ends_at: Timestamp) {
+        let mut keys = self.keys();
+        if keys.len() >= REMEMBERED_KEYS {
+            keys.retain(|_, over| since < over.since.after(REMEMBERED));
+        }
+        if keys.len() < REMEMBERED_KEYS {
+            keys.insert(key, Over { since, window_ends_at });
+        }
+    }
+
+    fn forget(&self, key: &[u8]) {
+        self.keys().remove(key);
+    }
 }
 
 #[derive(QueryableByName)]
@@ -82,6 +129,7 @@ impl RateLimits {
         Ok(Self {
             enabled: config.enabled,
             changed,
+            exceeded: Exceeded::default(),
         })
     }
 
@@ -113,6 +161,10 @@ impl RateLimits {
             return Ok(());
         }
         let limit = self.in_force(limit);
+        let key = Self::key(limit, subject);
+        if let Some(end) = self.exceeded.find(&key, call.now) {
+            return Err(too_many(limit, call.now, end));
+        }
         let mut connection = call.database().bookkeeping(&Scope::system()).await?;
         let counted: Counted = sql_query(
             "insert into core_rate_limits as l (key, points, window_ends_at) \
@@ -125,7 +177,7 @@ impl RateLimits {
                  else l.window_ends_at end \
              returning points, window_ends_at",
         )
-        .bind::<Binary, _>(Self::key(limit, subject))
+        .bind::<Binary, _>(&key)
         .bind::<Timestamptz, _>(call.now)
         .bind::<Integer, _>(limit.seconds)
         .bind::<Integer, _>(limit.points)
@@ -136,11 +188,8 @@ impl RateLimits {
         if counted.points <= limit.points {
             return Ok(());
         }
-        let wait_ms = (counted.window_ends_at.unix_millis() - call.now.unix_millis()).max(0);
-        Err(too_many(
-            limit,
-            u64::try_from(wait_ms).unwrap_or(0).div_ceil(1000).max(1),
-        ))
+        self.exceeded.remember(key, call.now, counted.window_ends_at);
+        Err(too_many(limit, call.now, counted.window_ends_at))
     }
 
     /// Forgets what this subject used up (a successful sign-in).
@@ -151,9 +200,11 @@ impl RateLimits {
         if !self.enabled {
             return Ok(());
         }
+        let key = Self::key(limit, subject);
         let mut connection = call.database().bookkeeping(&Scope::system()).await?;
+        self.exceeded.forget(&key);
         sql_query("delete from core_rate_limits where key = $1")
-            .bind::<Binary, _>(Self::key(limit, subject))
+            .bind::<Binary, _>(&key)
             .execute(&mut *connection)
             .await?;
         Ok(())
@@ -177,7 +228,9 @@ pub async fn sweep(call: &Call) -> Result<()> {
     Ok(())
 }
 
-fn too_many(limit: RateLimit, wait: u64) -> Error {
+fn too_many(limit: RateLimit, now: Timestamp, window_ends_at: Timestamp) -> Error {
+    let wait_ms = (window_ends_at.unix_millis() - now.unix_millis()).max(0);
+    let wait = u64::try_from(wait_ms).unwrap_or(0).div_ceil(1000).max(1);
     let mut refusal = Refusal::new(actix_web::http::StatusCode::TOO_MANY_REQUESTS, "Too many requests");
     refusal.retry_after = Some(wait);
     refusal.rate_limit = Some((

@@ -9,6 +9,7 @@ use diesel::expression::AsExpression;
 use diesel::pg::{Pg, PgValue};
 use diesel::serialize::{self, Output, ToSql};
 use diesel::sql_types::Timestamptz;
+use futures_util::future::BoxFuture;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use utoipa::openapi::{KnownFormat, ObjectBuilder, RefOr, Schema, SchemaFormat, schema::Type};
 
@@ -117,6 +118,11 @@ impl utoipa::ToSchema for Timestamp {}
 pub trait Clock: Send + Sync + 'static {
     /// The present instant.
     fn now(&self) -> Timestamp;
+
+    /// Waits this long.
+    fn sleep(&self, duration: std::time::Duration) -> BoxFuture<'_, ()> {
+        Box::pin(tokio::time::sleep(duration))
+    }
 }
 
 /// The system's clock.

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 pub mod acl;
+pub mod bulk;
 pub mod commands;
 pub mod model;
 pub mod query;
@@ -16,6 +17,7 @@ mod owners;
 mod place;
 mod schema;
 mod values;
+mod web_address;
 
 use backoffice_core::Module;
 use backoffice_core::db::Migrations;
@@ -35,7 +37,7 @@ const MIGRATIONS: Migrations = embed_migrations!("migrations");
 pub static MODULE: Module = Module {
     name: "customers",
     title: "Customer Relationship Management",
-    requires: &["auth"],
+    requires: &["auth", "progress"],
     features: acl::FEATURES,
     default_grants: acl::DEFAULT_GRANTS,
     navigation: navigation::NAVIGATION,
@@ -48,6 +50,7 @@ pub static MODULE: Module = Module {
 
 fn register(registry: &mut Registry) {
     commands::deals::register(registry);
+    bulk::register(registry);
     commands::pipelines::register(registry);
     commands::stages::register(registry);
     commands::companies::register(registry);

@@ -1,10 +1,13 @@
-//! A clock that moves only when a test moves it.
+//! A clock that moves only when a test moves it; whoever sleeps by it sleeps until then.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use backoffice_core::Timestamp;
 use backoffice_core::time::Clock;
+use futures_util::future::BoxFuture;
 use time::Duration;
+use tokio::sync::Notify;
 
 /// Where the time of a test starts.
 pub(crate) const START: &str = "2026-11-20T08:00:00Z";
@@ -13,24 +16,37 @@ pub(crate) const START: &str = "2026-11-20T08:00:00Z";
 #[derive(Debug)]
 pub struct MockClock {
     now: Mutex<Timestamp>,
+    moved: Notify,
+    waiting: AtomicUsize,
 }
 
 impl MockClock {
     /// A clock that stands at this instant.
     #[must_use]
     pub fn new(now: Timestamp) -> Self {
-        Self { now: Mutex::new(now) }
+        Self {
+            now: Mutex::new(now),
+            moved: Notify::new(),
+            waiting: AtomicUsize::new(0),
+        }
     }
 
     /// Moves the present; a negative duration moves it back.
     pub fn advance(&self, duration: Duration) {
-        let mut now = self.lock();
-        *now = now.after(duration);
+        let now = self.lock().after(duration);
+        self.set(now);
     }
 
     /// Sets the present.
     pub fn set(&self, now: Timestamp) {
         *self.lock() = now;
+        self.moved.notify_waiters();
+    }
+
+    /// How many wait for the clock to move.
+    #[must_use]
+    pub fn waiting(&self) -> usize {
+        self.waiting.load(Ordering::SeqCst)
     }
 
     fn lock(&self) -> MutexGuard<'_, Timestamp> {
@@ -41,5 +57,21 @@ impl MockClock {
 impl Clock for MockClock {
     fn now(&self) -> Timestamp {
         *self.lock()
+    }
+
+    fn sleep(&self, duration: std::time::Duration) -> BoxFuture<'_, ()> {
+        let end = self.now().after(duration.try_into().unwrap_or(Duration::MAX));
+        Box::pin(async move {
+            self.waiting.fetch_add(1, Ordering::SeqCst);
+            loop {
+                let mut moved = std::pin::pin!(self.moved.notified());
+                moved.as_mut().enable();
+                if self.now() >= end {
+                    break;
+                }
+                moved.await;
+            }
+            self.waiting.fetch_sub(1, Ordering::SeqCst);
+        })
     }
 }

@@ -19,7 +19,15 @@ async fn tombstones_go_when_no_entry_can_bring_them_back() {
     let (app, a) = (&world.app, &world.a);
     let consent = json!({"consentType": "terms", "isGranted": true});
     let consented = Request::put("/auth/profile/consents", consent);
-    assert_eq!(consented.send(app, &a.user.token).await.status, 200);
+    for account in [&a.user, &a.admin] {
+        assert_eq!(consented.send(app, &account.token).await.status, 200);
+    }
+    let consents = async || {
+        let rows = app
+            .rows("select user_id from auth_consents order by created_at, id")
+            .await;
+        rows.iter().map(|row| row["user_id"].clone()).collect::<Vec<_>>()
+    };
     for (path, id) in [
         ("/auth/users", a.user.id),
         ("/auth/users", a.colleague.id),
@@ -40,6 +48,8 @@ async fn tombstones_go_when_no_entry_can_bring_them_back() {
 
     maintain(&world).await;
     assert_eq!(tombs().await["users"], 2, "they are young");
+    let both = [json!(a.user.id), json!(a.admin.id)];
+    assert_eq!(consents().await, both, "a consent stays while its user can come back");
 
     // Kept are 24 months before November 2026, and that of the last day.
     app.sql(&age("auth_users", a.user.id, "2024-10-31T23:59:59.999Z")).await;
@@ -59,6 +69,15 @@ async fn tombstones_go_when_no_entry_can_bring_them_back() {
         expected,
         "an organization that a tombstone refers to waits for it"
     );
+    assert_eq!(
+        consents().await,
+        both[1..],
+        "it goes with its user, those of others stay"
+    );
+    let (_, others) = app
+        .get(&a.keeper.token, &format!("/auth/users/consents?userId={}", a.admin.id))
+        .await;
+    assert_eq!(others["items"][0]["integrityVerified"], true, "{others}");
 
     app.sql(&age("auth_users", a.colleague.id, "2024-10-31T00:00:00Z"))
         .await;

@@ -30,14 +30,6 @@ static LAWS: Module = Module {
     ..Module::EMPTY
 };
 
-/// What no command changes on a row that is there, so that storing has nothing to give back.
-const FIXED: [(&str, &str); 4] = [
-    ("auth.role_sidebar_preference", "locale"),
-    ("auth.sidebar_preference", "locale"),
-    ("auth.sidebar_variant", "locale"),
-    ("directory.organization", "created_at"),
-];
-
 #[derive(Clone)]
 enum Task {
     /// Reads these resources.
@@ -202,7 +194,12 @@ impl Laws {
 
 /// Names of tables follow from kinds.
 fn table(kind: &str) -> String {
-    format!("{}s", kind.replace('.', "_"))
+    match kind {
+        "catalog.category" => "catalog_categories".to_owned(),
+        "customers.company" => "customers_companies".to_owned(),
+        "customers.person" => "customers_people".to_owned(),
+        _ => format!("{}s", kind.replace('.', "_")),
+    }
 }
 
 /// Without the times of changes, which move.
@@ -327,12 +324,7 @@ async fn aud_3_images_are_complete_and_storing_one_gives_back_every_column() {
         assert!(changed > 0, "no column of {kind} could be changed");
     }
 
-    let expected = FIXED.map(|(kind, column)| format!("{kind} {column}"));
-    assert_eq!(
-        kept_back,
-        BTreeSet::from(expected),
-        "E1: columns that are not given back"
-    );
+    assert_eq!(kept_back, BTreeSet::new(), "E1: columns that are not given back");
 }
 
 #[actix_web::test]
@@ -389,6 +381,7 @@ fn other(data_type: &str, is_nullable: bool, name: &str) -> Option<String> {
         "integer" | "bigint" | "smallint" => format!("{name} + 1"),
         "timestamp with time zone" => format!("coalesce({name}, '2026-01-01') + interval '1 hour'"),
         "jsonb" => "'{\"changed\": true}'".to_owned(),
+        "numeric" => format!("{name} + 1"),
         "ARRAY" => format!("{name}[2:]"),
         _ if is_nullable => "null".to_owned(),
         _ => return None,

@@ -10,7 +10,7 @@ use uuid::Uuid;
 use super::rename;
 use crate::call::Call as Request;
 use crate::history::{ACTIONS, EXPORT, entries, operation, unavailable, undo};
-use crate::world::{Account, House, World, builder};
+use crate::world::{Account, House, World, builder, text};
 
 /// Entries of a caller on a role of its own, a millisecond apart from 07:00 on.
 async fn fill(world: &World, house: &House, actor: &Account, count: u32) {
@@ -34,7 +34,7 @@ async fn list(app: &TestApp, caller: &Account, query: &str) -> Value {
 
 fn ids(page: &Value) -> Vec<String> {
     let items = page["items"].as_array().expect("a list");
-    items.iter().map(|item| crate::world::text(&item["id"])).collect()
+    items.iter().map(|item| text(&item["id"])).collect()
 }
 
 #[actix_web::test]
@@ -114,6 +114,41 @@ async fn aud_25_related_entries_come_only_when_asked_for() {
     );
     assert!(!found("includeRelated=false").await.contains(&log_id));
     assert_eq!(found("").await, found("includeRelated=off").await);
+}
+
+#[actix_web::test]
+async fn aud_25_what_went_with_a_resource_has_its_removal_in_its_history() {
+    let world = World::new().await;
+    let (app, house) = (&world.app, &world.a);
+    let made = Request::post("/auth/sidebar/variants", json!({"name": "Mine"}));
+    let made = operation(&made.send(app, &house.admin.token).await);
+    let acl = json!({"userId": house.admin.id, "features": ["auth.users.list"]});
+    let acl = Request::put("/auth/users/acl", acl)
+        .send(app, &house.keeper.token)
+        .await;
+    assert_eq!(acl.status, 200, "{}", acl.text());
+    let removed = Request::delete("/auth/users", house.admin.id);
+    let removed = operation(&removed.send(app, &house.keeper.token).await);
+    let (status, told) = undo(app, &house.keeper, &removed.token).await;
+    assert_eq!(status, 200, "{told}");
+    let found = async |kind: &str, id, query: &str| {
+        let resource = format!("resourceKind={kind}&resourceId={id}&includeTotal=true");
+        ids(&list(app, &house.keeper, &format!("{resource}&{query}")).await)
+    };
+
+    for (kind, id) in [
+        ("auth.sidebar_variant", made.resource),
+        ("auth.user_acl", house.admin.id),
+    ] {
+        let own = found(kind, id, "includeRelated=false").await;
+        let related = found(kind, id, "includeRelated=true").await;
+
+        for entry in [removed.log_id.to_string(), text(&told["traceLogId"])] {
+            assert!(!own.contains(&entry), "{kind}");
+            assert!(related.contains(&entry), "{kind}: {related:?}");
+        }
+        assert_eq!(related.len(), own.len() + 2, "{kind}");
+    }
 }
 
 #[actix_web::test]

@@ -1,5 +1,6 @@
 //! A valid request for every endpoint, and the ids that it takes. An endpoint without an entry fails the tests that walk the table.
 
+mod catalog;
 mod customers;
 mod table;
 
@@ -86,6 +87,7 @@ impl Setting {
     pub(crate) async fn new(world: World) -> Self {
         for house in [&world.a, &world.b] {
             crate::customers::furnish(&world, house).await;
+            crate::catalog::furnish(&world, house).await;
         }
         let a = Self::history(&world, &world.a).await;
         let b = Self::history(&world, &world.b).await;
@@ -125,6 +127,13 @@ impl Setting {
         let mut found: Vec<_> = found.collect();
         found.sort_by_key(|(info, _)| info.method == Method::DELETE && info.path == "/directory/tenants");
         found
+    }
+
+    /// The same in an order in which one request leaves the next what it needs.
+    pub(crate) fn endpoints_in_lasting_order(&self) -> impl Iterator<Item = (EndpointInfo, Entry)> {
+        let is_end = |info: &EndpointInfo| info.method == Method::DELETE || info.path == history::UNDO;
+        let (ends, others): (Vec<_>, Vec<_>) = self.endpoints().into_iter().partition(|(info, _)| is_end(info));
+        others.into_iter().chain(ends)
     }
 
     /// The endpoints that need somebody who is signed in.

@@ -30,8 +30,9 @@ pub(crate) fn table() -> Vec<Entry> {
     table.extend(keys());
     table.extend(directory());
     table.extend(actions());
-    table.extend(super::customers::table());
     table.extend(events());
+    table.extend(super::customers::table());
+    table.extend(super::catalog::table());
     table
 }
 

@@ -5,12 +5,10 @@ mod organizations;
 mod selection;
 mod tenants;
 
-use actix_web::http::Method;
 use backoffice_test_support::{Image, TestResponse};
 use uuid::Uuid;
 
 use crate::endpoints::{Setting, Target, table};
-use crate::history::UNDO;
 use crate::world::World;
 
 /// Two tests of each check: with the tenant predicates of the statements, and without.
@@ -49,12 +47,8 @@ checks! {
 #[actix_web::test]
 async fn every_endpoint_has_a_valid_request() {
     let setting = Setting::new(World::new().await).await;
-    let (ends, others): (Vec<_>, Vec<_>) = setting
-        .endpoints()
-        .into_iter()
-        .partition(|(info, _)| info.method == Method::DELETE || info.path == UNDO);
 
-    for (info, entry) in others.into_iter().chain(ends) {
+    for (info, entry) in setting.endpoints_in_lasting_order() {
         let call = setting.call(&entry);
         let response = call.send(&setting.world.app, &setting.sender(&entry).token).await;
 

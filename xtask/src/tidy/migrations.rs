@@ -14,7 +14,9 @@ const NUMBERS: &[(&str, &str)] = &[
     ("auth", "0200"),
     ("audit-logs", "0300"),
     ("api-keys", "0400"),
+    ("progress", "0450"),
     ("customers", "0500"),
+    ("catalog", "0600"),
 ];
 
 /// One migration: `migrations/<module>/<version>_<name>`.

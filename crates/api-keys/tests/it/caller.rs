@@ -5,7 +5,7 @@ use std::time::Duration;
 use actix_web::http::Method;
 use serde_json::{Value, json};
 
-use crate::world::{KEYS, World};
+use crate::world::{KEYS, PASSWORD, World, login};
 
 const USERS: &str = "/auth/users";
 
@@ -20,8 +20,18 @@ async fn acc_17_endpoints_that_need_a_user_refuse_keys() {
     };
 
     let no_user = json!({"error": "No user context", "code": "user_required"});
-    let change = json!({"name": "N"});
-    assert_eq!(send(Method::PUT, "/auth/profile", change).await, (403, no_user.clone()));
+    for change in [
+        json!({"name": "N"}),
+        json!({"password": "a new long password", "currentPassword": PASSWORD}),
+        json!({"email": "new@alpha.test", "currentPassword": PASSWORD}),
+    ] {
+        let refused = send(Method::PUT, "/auth/profile", change.clone()).await;
+        assert_eq!(refused, (403, no_user.clone()), "{change}");
+    }
+    // Whoever made the key is as before.
+    let maker = login(&world.app, "admin@alpha.test").await;
+    assert_eq!(world.app.get(&maker, "/auth/profile").await.0, 200);
+    assert_eq!(world.app.get(&world.a.token, "/auth/profile").await.0, 200);
     let settings = json!({"groupOrder": []});
     assert_eq!(
         send(Method::PUT, "/auth/sidebar/preferences", settings).await,

@@ -4,8 +4,8 @@ use std::ops::Deref;
 
 use actix_web::http::Method;
 use backoffice_core::Module;
-pub(crate) use backoffice_test_accounts::id_of;
 use backoffice_test_accounts::{CONFIG, NO_LIMITS, TwoTenants};
+pub(crate) use backoffice_test_accounts::{PASSWORD, id_of, login};
 use backoffice_test_support::{TestApp, TestResponse};
 use serde_json::{Value, json};
 use uuid::Uuid;

@@ -1,5 +1,6 @@
 //! Signing in and out.
 
+use std::any::Any;
 use std::time::Duration;
 
 use actix_web::HttpRequest;
@@ -18,7 +19,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
-use tokio::time::Instant;
 use utoipa::ToSchema;
 use utoipa::openapi::path::OperationBuilder;
 use uuid::Uuid;
@@ -39,6 +39,7 @@ pub(super) fn routes(routes: &mut Routes) {
         .about("Sign in with e-mail address and password")
         .errors(ErrorShape::OkFalse)
         .invalid("Invalid request")
+        .admitted_by(place_to_verify)
         .limit(LOGIN_BY_IP)
         .refuses(&[401, 403]);
     routes
@@ -165,7 +166,6 @@ impl Describe for Attempt {
 }
 
 async fn login(visitor: Visitor, attempt: Attempt) -> Result<Cookies<Json<SignedIn>>> {
-    let started = Instant::now();
     let call = &*visitor;
     let accounts: Arc<Accounts> = call.provided()?;
     let subject = login_subject(call, &attempt.address);
@@ -175,15 +175,14 @@ async fn login(visitor: Visitor, attempt: Attempt) -> Result<Cookies<Json<Signed
         .await?;
     let form = attempt.form?;
     let roles = required_roles(&form)?;
-    let place = accounts.hasher.place()?;
+    let place = call.admitted().map_or_else(|| accounts.hasher.place(), Ok)?;
     let candidates = login::candidates(call, &accounts, &form.email, form.tenant_id).await?;
     let matching = login::verified(&accounts, &place, candidates.clone(), &form.password).await?;
     let chosen = match matching.as_slice() {
         [] => {
             drop(place);
             announce_failures(call, &candidates).await?;
-            let floor: Duration = accounts.config.login.failure_floor;
-            tokio::time::sleep_until(started + floor).await;
+            hold_back(call, accounts.config.login.failure_floor).await;
             return Err(Error::InvalidCredentials.into());
         }
         [one] => one,
@@ -206,6 +205,13 @@ async fn login(visitor: Visitor, attempt: Attempt) -> Result<Cookies<Json<Signed
         cookies: sign_in_cookies(call, &session),
         answer: Json(signed_in(call, &accounts, &form, session)),
     })
+}
+
+/// A place among those who hash or wait, before the attempt costs a statement: beyond the queue nothing is counted or looked up, for no
+/// address.
+fn place_to_verify(call: &Call) -> Result<Box<dyn Any + Send>> {
+    let accounts: Arc<Accounts> = call.provided()?;
+    Ok(Box::new(accounts.hasher.place()?))
 }
 
 /// Key of the limit per account and address of the client; the account only as a hash.
@@ -232,6 +238,14 @@ fn required_roles(form: &LoginForm) -> Result<Vec<String>> {
         return Err(Refusal::bad_request("Invalid request").into());
     }
     Ok(roles)
+}
+
+/// Waits until the request was read this long ago, by the platform's clock. A clock that was set back makes it no longer.
+async fn hold_back(call: &Call, floor: Duration) {
+    let clock = call.platform().clock();
+    let passed = clock.now().unix_millis() - call.now.unix_millis();
+    let passed = Duration::from_millis(u64::try_from(passed).unwrap_or(0));
+    clock.sleep(floor.saturating_sub(passed)).await;
 }
 
 /// One statement that writes, whether the address is known or not.

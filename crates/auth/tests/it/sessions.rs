@@ -1,8 +1,8 @@
 use actix_web::http::Method;
-use backoffice_test_support::Duration;
+use backoffice_test_support::{Duration, TestApp};
 use serde_json::json;
 
-use crate::world::{PASSWORD, World, account, login};
+use crate::world::{CONFIG, MODULES, PASSWORD, World, account, login};
 
 #[actix_web::test]
 async fn acc_1_login_answers_tokens_and_cookies_as_form_and_as_json() {
@@ -155,6 +155,43 @@ async fn acc_16_logins_beyond_the_queue_are_refused_for_a_second() {
     }
     let (status, _) = world.app.post("", "/auth/login", body.clone()).await;
     assert_eq!(status, 401, "the queue is free again");
+}
+
+#[actix_web::test]
+async fn acc_16_logins_beyond_the_queue_cost_no_statement_whoever_they_are_for() {
+    let config = CONFIG.replace("memory_kib = 8", "memory_kib = 8\nqueue = 0");
+    let app = TestApp::builder(&MODULES).config(&config).through_proxy().build().await;
+    let world = World::inside(app).await;
+    let attempt = async |number: u8| {
+        let email = ["nobody@alpha.test", "admin@alpha.test"][usize::from(number % 2)];
+        let body = json!({"email": email, "password": "wrong password"});
+        let request = world.app.request(Method::POST, "/auth/login");
+        request
+            .peer(&format!("10.0.0.{number}"))
+            .json(&body)
+            .send()
+            .await
+            .status
+    };
+    assert_eq!(attempt(200).await, 401);
+    let (one, statements_of_one) = world.app.count_statements(attempt(201)).await;
+    assert_eq!(one, 401);
+
+    let attempts = futures_util::future::join_all((0..100).map(attempt));
+    let (statuses, statements) = world.app.count_statements(attempts).await;
+
+    let served = statuses.iter().filter(|status| **status == 401).count();
+    assert_eq!(statuses.iter().filter(|status| **status == 429).count(), 100 - served);
+    assert!(served < 100, "{served}");
+    // Beside those who are served, connections that are new cost some; the refused ones are many more.
+    let (served, refused) = (
+        u64::try_from(served).expect("few"),
+        u64::try_from(100 - served).expect("few"),
+    );
+    assert!(
+        statements < statements_of_one * served + refused / 2,
+        "{statements} for {served} of 100"
+    );
 }
 
 #[actix_web::test]

@@ -194,7 +194,6 @@ impl<C: BatchCommand> Batch<'_, C> {
         outcomes: &mut Outcomes,
     ) -> Result<Option<Vec<Change>>> {
         let mut after = self.entity.images(tx, done, self.info.depth()).await?;
-        let mut events = by_resource(tx.take_events());
         let mut changes = Vec::with_capacity(done.len());
         for id in done {
             let (before, after) = (before.remove(id), after.remove(id));
@@ -239,8 +238,12 @@ impl<C: BatchCommand> Batch<'_, C> {
                 changes: differences,
                 token: (self.info.undoable && !truncated).then(|| UndoToken::new(log_id, tx.context().ids().random())),
                 truncated,
-                events: events.remove(id.to_string().as_str()).unwrap_or_default(),
+                events: Vec::new(),
             });
+        }
+        let mut events = by_resource(tx.take_events());
+        for change in &mut changes {
+            change.events = events.remove(&change.id.to_string()).unwrap_or_default();
         }
         Ok(Some(changes))
     }

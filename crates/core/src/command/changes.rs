@@ -50,17 +50,31 @@ pub(super) fn differing(fields: &[Field], expected: Option<&Snapshot>, present: 
             .cloned()
             .unwrap_or_default()
     };
-    let (expected, present) = (children(&expected), children(&present));
+    let (inner_expected, inner_present) = (children(&expected), children(&present));
     names.extend(
-        expected
+        inner_expected
             .iter()
-            .chain(present.iter())
-            .filter(|(kind, _)| stripped(expected.get(*kind)) != stripped(present.get(*kind)))
+            .chain(inner_present.iter())
+            .filter(|(kind, _)| stripped(inner_expected.get(*kind)) != stripped(inner_present.get(*kind)))
             .map(|(kind, _)| kind.clone()),
     );
+    names.extend(differing_links(expected.get(LINKS), present.get(LINKS)));
     names.sort();
     names.dedup();
     names
+}
+
+/// Kinds of the rows that refer to the resource in one image and not in the other.
+fn differing_links(expected: Option<&Value>, present: Option<&Value>) -> Vec<String> {
+    let links = |value: Option<&Value>| value.and_then(Value::as_array).cloned().unwrap_or_default();
+    let (expected, present) = (links(expected), links(present));
+    let only = |some: &[Value], others: &[Value]| -> Vec<String> {
+        some.iter()
+            .filter(|link| !others.contains(link))
+            .filter_map(|link| link.get("kind").and_then(Value::as_str).map(str::to_owned))
+            .collect()
+    };
+    [only(&expected, &present), only(&present, &expected)].concat()
 }
 
 /// Child rows without their `updatedAt`, which moves whenever they are restored.
@@ -113,5 +127,16 @@ mod tests {
 
         assert!(differing(FIELDS, Some(&expected), Some(&same)).is_empty());
         assert_eq!(differing(FIELDS, Some(&expected), Some(&other)), ["a.b"]);
+    }
+
+    #[test]
+    fn a_reference_that_came_is_named_by_its_kind() {
+        let link = json!({"kind": "a.b", "id": "2", "field": "parentId", "value": "1"});
+        let alone = image(json!({"id": "1", "_links": []}));
+        let referred = image(json!({"id": "1", "_links": [link]}));
+
+        assert!(differing(FIELDS, Some(&referred), Some(&referred)).is_empty());
+        assert_eq!(differing(FIELDS, Some(&alone), Some(&referred)), ["a.b"]);
+        assert_eq!(differing(FIELDS, Some(&referred), None), ["a.b", "id"]);
     }
 }

@@ -111,6 +111,7 @@ fn refusal(message: String, code: Option<String>, status: Option<u16>, body: Opt
         .unwrap_or(StatusCode::UNPROCESSABLE_ENTITY);
     Refusal {
         code: code.map(Into::into),
+        by_interceptor: true,
         body,
         ..Refusal::new(status, message)
     }

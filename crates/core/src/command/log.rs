@@ -247,9 +247,12 @@ pub(super) fn related(context: &RequestContext, entity: &dyn AnyEntity, entry: &
     let job = progress_job(context).map(|id| format!("{PROGRESS_JOB}:{id}"));
     let shown = entry.after.or(entry.before);
     let own = shown.into_iter().flat_map(|snapshot| entity.related(snapshot));
+    // What was made or removed with the resource has this entry in its history too.
+    let children = shown.into_iter().flat_map(Snapshot::child_ids);
     touched
         .chain(job)
         .chain(own.map(|one| tagged(&one)))
+        .chain(children.map(|(kind, id)| format!("{kind}:{id}")))
         .take(100)
         .collect()
 }

@@ -87,6 +87,15 @@ impl Snapshot {
         }
     }
 
+    /// Kind and id of each row that comes and goes with the resource, as far as the image covers them.
+    pub(crate) fn child_ids(&self) -> impl Iterator<Item = (&str, &str)> {
+        let kinds = self.0.get(CHILDREN).and_then(Value::as_object).into_iter().flatten();
+        kinds.flat_map(|(kind, rows)| {
+            let rows = rows.as_array().into_iter().flatten();
+            rows.filter_map(move |row| Some((kind.as_str(), row.get("id")?.as_str()?)))
+        })
+    }
+
     /// A member.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Value> {

@@ -17,7 +17,7 @@ use super::extract::{Extract, Incoming};
 use super::routes::{Access, EndpointInfo};
 use super::{credential, origin, selection, tenant_parameter};
 use crate::access_log::Reading;
-use crate::context::{Call, IdempotencyKey, RequestContext, require};
+use crate::context::{Admitted, Call, IdempotencyKey, RequestContext, require};
 use crate::error::{Detail, Error, ErrorShape, Refusal, Result, StoredAnswer};
 use crate::identity::Identity;
 use crate::platform::Runtime;
@@ -129,6 +129,9 @@ where
     T: Answer,
 {
     let info = &*endpoint.info;
+    if let Some(admission) = info.admission {
+        call.admitted.hold(admission(call)?);
+    }
     for limit in &info.limits {
         let ip = call.ip.map(|ip| ip.to_string()).unwrap_or_default();
         call.platform().rate_limits().count(call, *limit, &ip).await?;
@@ -206,6 +209,7 @@ fn make_call(runtime: &Runtime, request: &HttpRequest) -> Call {
             .and_then(|value| value.to_str().ok())
             .map(|value| value.get(..512).unwrap_or(value).to_owned()),
         same_origin: origin::is_same_origin(request, runtime.platform.app().public_url.as_deref()),
+        admitted: Admitted::default(),
     }
 }
 

@@ -20,7 +20,7 @@ pub use extract::{Describe, Extract, Form, Incoming, Path, Query, present};
 pub use openapi::{Schemas, document};
 pub use origin::safe_local_path;
 pub use pages::{PageInfo, Pages};
-pub use routes::{Access, Declaration, EndpointInfo, Routes, requires};
+pub use routes::{Access, Admission, Declaration, EndpointInfo, Routes, requires};
 pub(crate) use selection::of_stored as scope_of_stored;
 pub use selection::wire_tenant;
 pub use standing::Standing;

@@ -1,5 +1,6 @@
 //! Declarations of endpoints.
 
+use std::any::Any;
 use std::sync::Arc;
 
 use actix_web::http::Method;
@@ -11,6 +12,7 @@ use super::dispatch::{self, Endpoint};
 use super::extract::{Describe, Extract};
 use super::openapi::Schemas;
 use crate::acl::Feature;
+use crate::context::Call;
 use crate::error::{ErrorShape, Result};
 use crate::module::Module;
 use crate::platform::Runtime;
@@ -52,6 +54,8 @@ pub struct EndpointInfo {
     pub summary: &'static str,
     /// Name of the handler, unique in the document.
     pub operation: &'static str,
+    /// What a request must be given before anything is done for it.
+    pub admission: Option<Admission>,
     /// Limits keyed by the client's address.
     pub limits: Vec<RateLimit>,
     /// Text of the 400 for an input that can't be read.
@@ -65,6 +69,9 @@ pub struct EndpointInfo {
     /// Kind of the records whose reads go into the access log.
     pub reads: Option<&'static str>,
 }
+
+/// Gives a request what only so many requests can have at once, or refuses it. Looks at memory only.
+pub type Admission = fn(&Call) -> Result<Box<dyn Any + Send>>;
 
 type Service = Arc<dyn Fn(Arc<EndpointInfo>) -> actix_web::Route + Send + Sync>;
 type Describer = fn(OperationBuilder, &mut Schemas) -> OperationBuilder;
@@ -169,6 +176,7 @@ impl Routes {
             shape: self.module.errors,
             summary: "",
             operation: name.rsplit("::").next().unwrap_or(name),
+            admission: None,
             limits: Vec::new(),
             invalid: "Invalid input",
             one_time: &[],
@@ -229,6 +237,12 @@ impl Declaration<'_> {
     /// Error bodies of another shape than the module's.
     pub fn errors(self, shape: ErrorShape) -> Self {
         self.change(|info| info.shape = shape)
+    }
+
+    /// Asks for something before anything else is done for a request, limits included. A refusal then costs next to nothing; what is given
+    /// is the handler's to take ([`Call::admitted`]), or free again with the request.
+    pub fn admitted_by(self, admission: Admission) -> Self {
+        self.change(|info| info.admission = Some(admission))
     }
 
     /// A limit per client address.

@@ -95,11 +95,6 @@ impl<'a> Work<'a> {
         self.pace.items()
     }
 
-    /// Whether those who watch may be told again, which is so twice a second; true counts as told.
-    pub fn may_notify(&mut self) -> bool {
-        self.pace.may_notify(Instant::now())
-    }
-
     /// The principal that asked for the job, with the rights that it has now and in what it had selected; `None` once it is gone,
     /// inactive, revoked, or may no longer select that.
     ///
@@ -211,6 +206,11 @@ impl<'a> CommandChunk<'a> {
     #[must_use]
     pub fn attempt(&self) -> i32 {
         self.job.attempt
+    }
+
+    /// Whether those who watch may be told again, which is so twice a second; true counts as told.
+    pub fn may_notify(&mut self) -> bool {
+        self.pace.may_notify(Instant::now())
     }
 
     /// Commits the effects with the cursor.

@@ -1,8 +1,10 @@
 //! The endpoints.
 
 mod bodies;
+mod bulk;
 mod companies;
 mod deals;
+mod parties;
 mod people;
 mod pipelines;
 mod stages;
@@ -11,6 +13,7 @@ use backoffice_core::http::Routes;
 
 pub(crate) fn routes(routes: &mut Routes) {
     deals::routes(routes);
+    bulk::routes(routes);
     pipelines::routes(routes);
     stages::routes(routes);
     companies::routes(routes);

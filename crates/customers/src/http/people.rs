@@ -1,5 +1,109 @@
 //! Endpoints of people.
 
-use backoffice_core::http::Routes;
+use backoffice_core::access_log::{AccessType, Record};
+use backoffice_core::http::{Created, Json, Path, Query, Routes, requires};
+use backoffice_core::list::Page;
+use backoffice_core::{Refusal, RequestContext, Result};
+use garde::Validate;
+use serde::Deserialize;
+use utoipa::IntoParams;
 
-pub(super) fn routes(_routes: &mut Routes) {}
+use super::bodies::{Changed, Done, Id, ListQuery, Made, Patch};
+use super::parties::{PartyQuery, SortColumns};
+use crate::commands::people::{CreatePerson, DeletePerson, PersonFields, UpdatePerson};
+use crate::model::{PERSON, Party, PersonRow};
+use crate::query::people::{self, PersonItem};
+use crate::{References, acl, lists};
+
+const LIST: &str = "/customers/people";
+const ONE: &str = "/customers/people/{id}";
+
+const COLUMNS: SortColumns = SortColumns {
+    created_at: "customers_people.created_at",
+    updated_at: "customers_people.updated_at",
+    display_name: "customers_people.display_name",
+};
+
+pub(super) fn routes(routes: &mut Routes) {
+    routes
+        .get(LIST, requires(&[acl::PEOPLE_VIEW]), list_people)
+        .about("List people")
+        .reads(PERSON);
+    routes
+        .get(ONE, requires(&[acl::PEOPLE_VIEW]), get_person)
+        .about("One person")
+        .reads(PERSON)
+        .refuses(&[404]);
+    routes
+        .post(LIST, requires(&[acl::PEOPLE_MANAGE]), create_person)
+        .about("Make a person")
+        .refuses(&[409, 422]);
+    routes
+        .put(LIST, requires(&[acl::PEOPLE_MANAGE]), update_person)
+        .about("Change a person")
+        .refuses(&[404, 409, 422]);
+    routes
+        .delete(LIST, requires(&[acl::PEOPLE_MANAGE]), delete_person)
+        .about("Delete a person; deals lose their links to it")
+        .refuses(&[404, 409, 422]);
+}
+
+/// Parameters of the list of people alone.
+#[derive(Debug, Deserialize, Validate, IntoParams)]
+#[serde(rename_all = "camelCase")]
+#[into_params(parameter_in = Query)]
+#[garde(allow_unvalidated)]
+struct PersonQuery {
+    /// Only people of these companies: ids joined by commas, at most 200.
+    company_ids: Option<String>,
+}
+
+impl PersonQuery {
+    fn companies(&self) -> Result<Option<References>> {
+        let ids = self.company_ids.as_deref();
+        let ids = ids.map(|text| lists::ids("companyIds", text)).transpose()?;
+        Ok(ids.map(|ids| References { ids, or_none: false }))
+    }
+}
+
+fn record(item: &PersonItem) -> Record {
+    Record::new(item.row.id, Some(item.row.tenant_id)).of(Some(item.row.organization_id))
+}
+
+async fn list_people(
+    ctx: RequestContext,
+    list: Query<ListQuery>,
+    query: Query<PartyQuery>,
+    own: Query<PersonQuery>,
+) -> Result<Json<Page<PersonItem>>> {
+    let (mut filter, window) = query.0.filter(&list.0, &COLUMNS)?;
+    filter.companies = own.0.companies()?;
+    let connection = ctx.read().await?;
+    let page = people::list(&connection, ctx.scope(), &filter, window).await?;
+    ctx.log_reads(&connection, AccessType::List, &page.items, record)
+        .await?;
+    Ok(Json(page))
+}
+
+async fn get_person(ctx: RequestContext, path: Path<Id>) -> Result<Json<PersonItem>> {
+    let connection = ctx.read().await?;
+    let found = people::find(&connection, ctx.scope(), path.0.id).await?;
+    let item = found.ok_or_else(|| Refusal::not_found(PersonRow::NOT_FOUND))?;
+    ctx.log_reads(&connection, AccessType::Item, std::slice::from_ref(&item), record)
+        .await?;
+    Ok(Json(item))
+}
+
+async fn create_person(ctx: RequestContext, body: Json<PersonFields>) -> Result<Created<Made>> {
+    let command = CreatePerson::new(&ctx, body.0)?;
+    ctx.execute(&command, |id| Created(Made::from(id))).await
+}
+
+async fn update_person(ctx: RequestContext, body: Patch<PersonFields>) -> Result<Json<Changed>> {
+    let command = UpdatePerson::new(body.id, body.fields)?;
+    ctx.execute(&command, |at| Json(Changed::from(at))).await
+}
+
+async fn delete_person(ctx: RequestContext, query: Query<Id>) -> Result<Json<Done>> {
+    ctx.execute(&DeletePerson::new(query.0.id), |()| Json(Done::YES)).await
+}

@@ -19,7 +19,7 @@ use uuid::Uuid;
 use super::amount::Amount;
 use super::day::Day;
 use super::deal_law;
-use super::deal_sets::{COMPANIES, DealSet, Link, PEOPLE};
+use super::deal_sets::{COMPANIES, DealSet, End, Link, PEOPLE};
 use super::status::DealStatus;
 use super::{DEAL, located};
 use crate::schema::customers_deals as deals;
@@ -171,7 +171,7 @@ impl Entity for Deal {
         upsert(tx, &rows).await?;
         let ids: Vec<Uuid> = rows.iter().map(|row| row.id).collect();
         for set in [PEOPLE, COMPANIES] {
-            dropped.extend(set.restore(tx, &ids, &links(snapshots, &set)?).await?);
+            dropped.extend(set.restore(tx, End::Deal, &ids, &links(snapshots, &set)?).await?);
         }
         Ok(dropped)
     }
@@ -255,6 +255,7 @@ async fn upsert(tx: &mut Tx<'_>, rows: &[DealRow]) -> Result<()> {
             deals::lost_reason.eq(excluded(deals::lost_reason)),
             deals::owner_user_id.eq(excluded(deals::owner_user_id)),
             deals::source.eq(excluded(deals::source)),
+            deals::created_at.eq(excluded(deals::created_at)),
             deals::updated_at.eq(excluded(deals::updated_at)),
         ))
         .execute(tx.conn())

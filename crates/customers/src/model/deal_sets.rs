@@ -1,4 +1,4 @@
-//! The people and companies of deals: sets that a deal owns.
+//! The people and companies of deals: sets that a deal owns, and that a person or company takes along when it goes.
 
 use std::collections::BTreeSet;
 
@@ -10,11 +10,11 @@ use diesel_async::RunQueryDsl;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::{COMPANY, PERSON};
+use super::{COMPANY, DEAL, PERSON};
 
-/// A table of links, seen from the deals.
-#[derive(Debug)]
-pub(crate) struct DealSet {
+/// A table of links between deals and parties.
+#[derive(Debug, Clone, Copy)]
+pub struct DealSet {
     /// Kind of its rows in images.
     pub(crate) kind: &'static str,
     /// The member of a deal that lists the other ends.
@@ -66,6 +66,13 @@ struct Found {
     id: Uuid,
 }
 
+/// The end of a link that is looked from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum End {
+    Deal,
+    Party,
+}
+
 #[derive(QueryableByName)]
 struct Gone {
     #[diesel(sql_type = Text)]
@@ -75,14 +82,27 @@ struct Gone {
 impl DealSet {
     /// The links of these deals, by id.
     pub(crate) async fn links_of(&self, tx: &mut Tx<'_>, deals: &[Uuid]) -> Result<Vec<Link>> {
+        self.links(tx, End::Deal, deals).await
+    }
+
+    /// The links at these ends, by id.
+    pub(crate) async fn links(&self, tx: &mut Tx<'_>, end: End, ids: &[Uuid]) -> Result<Vec<Link>> {
         let Self { table, column, .. } = self;
         let tenant = tx.tenant();
         let statement = sql_query(format!(
             "select id, deal_id, {column} as party_id, created_at from {table} \
-             where tenant_id = $1 and deal_id = any($2) order by id"
+             where tenant_id = $1 and {} = any($2) order by id",
+            self.column_of(end)
         ));
-        let statement = statement.bind::<SqlUuid, _>(tenant).bind::<Array<SqlUuid>, _>(deals);
+        let statement = statement.bind::<SqlUuid, _>(tenant).bind::<Array<SqlUuid>, _>(ids);
         Ok(Prepared(statement).load(tx.conn()).await?)
+    }
+
+    fn column_of(&self, end: End) -> &'static str {
+        match end {
+            End::Deal => "deal_id",
+            End::Party => self.column,
+        }
     }
 
     /// Those of the other ends that are in the tenant and that the caller sees.
@@ -116,7 +136,7 @@ impl DealSet {
             });
         let added: Vec<Link> = added.collect();
         if !gone.is_empty() {
-            self.keep_only(tx, &[deal], &kept).await?;
+            self.keep_only(tx, End::Deal, &[deal], &kept).await?;
         }
         if !added.is_empty() {
             self.insert(tx, &added).await?;
@@ -124,46 +144,68 @@ impl DealSet {
         Ok(())
     }
 
-    /// Makes the links of these deals exactly the given ones, ids and all, but for those whose other end is gone; names these.
-    pub(crate) async fn restore(&self, tx: &mut Tx<'_>, deals: &[Uuid], links: &[Link]) -> Result<Vec<String>> {
-        self.keep_only(tx, deals, links).await?;
-        if links.is_empty() {
-            return Ok(Vec::new());
-        }
-        let gone = self.insert(tx, links).await?;
-        Ok(gone.into_iter().map(|id| format!("{}:{id}", self.party)).collect())
-    }
-
-    async fn keep_only(&self, tx: &mut Tx<'_>, deals: &[Uuid], links: &[Link]) -> Result<()> {
-        let tenant = tx.tenant();
+    /// Moves `updated_at` of the deals that have links to these: they are about to show other sets, or have just come to.
+    pub(crate) async fn touch_deals(&self, tx: &mut Tx<'_>, parties: &[Uuid]) -> Result<()> {
+        let Self { table, column, .. } = self;
+        let (tenant, now) = (tx.tenant(), tx.now());
         let statement = sql_query(format!(
-            "delete from {} where tenant_id = $1 and deal_id = any($2) and id <> all($3)",
-            self.table
+            "update customers_deals set updated_at = greatest($3, updated_at + interval '1 millisecond') \
+             where tenant_id = $1 and id in (select deal_id from {table} where tenant_id = $1 and {column} = any($2))"
         ));
         let statement = statement
             .bind::<SqlUuid, _>(tenant)
-            .bind::<Array<SqlUuid>, _>(deals)
+            .bind::<Array<SqlUuid>, _>(parties)
+            .bind::<Timestamptz, _>(now);
+        Prepared(statement).execute(tx.conn()).await?;
+        Ok(())
+    }
+
+    /// Makes the links at these ends exactly the given ones, ids and all, but for those whose other end is gone; names these.
+    pub(crate) async fn restore(&self, tx: &mut Tx<'_>, end: End, ids: &[Uuid], links: &[Link]) -> Result<Vec<String>> {
+        self.keep_only(tx, end, ids, links).await?;
+        if links.is_empty() {
+            return Ok(Vec::new());
+        }
+        self.insert(tx, links).await
+    }
+
+    async fn keep_only(&self, tx: &mut Tx<'_>, end: End, ids: &[Uuid], links: &[Link]) -> Result<()> {
+        let tenant = tx.tenant();
+        let statement = sql_query(format!(
+            "delete from {} where tenant_id = $1 and {} = any($2) and id <> all($3)",
+            self.table,
+            self.column_of(end)
+        ));
+        let statement = statement
+            .bind::<SqlUuid, _>(tenant)
+            .bind::<Array<SqlUuid>, _>(ids)
             .bind::<Array<SqlUuid>, _>(links.iter().map(|link| link.id).collect::<Vec<_>>());
         Prepared(statement).execute(tx.conn()).await?;
         Ok(())
     }
 
-    /// Inserts the links that are missing and whose other end is there; returns the ends that are not.
+    /// Inserts the links that are missing and whose ends are there; names the ends that are not.
     async fn insert(&self, tx: &mut Tx<'_>, links: &[Link]) -> Result<Vec<String>> {
         let Self {
-            table, column, parties, ..
+            table,
+            column,
+            parties,
+            party,
+            ..
         } = self;
         let (tenant, now) = (tx.tenant(), tx.now());
         let statement = sql_query(format!(
             "with wanted as ( \
-                 select w.*, p.id is null as is_gone from unnest($2, $3, $4, $5) as w (id, deal_id, party_id, created_at) \
+                 select w.*, case when p.id is null then '{party}:' || w.party_id when d.id is null then '{DEAL}:' || w.deal_id end as gone \
+                 from unnest($2, $3, $4, $5) as w (id, deal_id, party_id, created_at) \
                  left join {parties} p on p.tenant_id = $1 and p.id = w.party_id \
+                 left join customers_deals d on d.tenant_id = $1 and d.id = w.deal_id \
              ), stored as ( \
                  insert into {table} (tenant_id, id, deal_id, {column}, created_at, updated_at) \
-                 select $1, id, deal_id, party_id, created_at, $6 from wanted where not is_gone \
+                 select $1, id, deal_id, party_id, created_at, $6 from wanted where gone is null \
                  on conflict (tenant_id, id) do nothing \
              ) \
-             select distinct party_id::text as gone from wanted where is_gone order by 1"
+             select distinct gone from wanted where gone is not null order by 1"
         ));
         let of = |pick: fn(&Link) -> Uuid| links.iter().map(pick).collect::<Vec<Uuid>>();
         let statement = statement

@@ -1,11 +1,13 @@
 //! Deals, pipelines, stages, companies and people as other modules and the command bus see them.
 
 mod amount;
+mod cleared;
 mod company;
 mod day;
 mod deal;
 mod deal_law;
 pub(crate) mod deal_sets;
+mod party;
 mod person;
 mod pipeline;
 mod stage;
@@ -15,8 +17,13 @@ use backoffice_core::command::Located;
 use uuid::Uuid;
 
 pub use amount::Amount;
+pub use cleared::ClearedReference;
+pub use company::{Company, CompanyRow};
 pub use day::Day;
 pub use deal::{Deal, DealRow};
+pub use deal_sets::DealSet;
+pub use party::{Fields, Party, PartyEntity, Verbs};
+pub use person::{Person, PersonRow};
 pub use pipeline::{Pipeline, PipelineRow};
 pub(crate) use pipeline::{held_by_deals, remove_rows as remove_pipelines};
 pub(crate) use stage::remove_rows as remove_stages;

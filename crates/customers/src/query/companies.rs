@@ -1,1 +1,95 @@
 //! Reads of companies.
+
+use backoffice_core::db::Prepared;
+use backoffice_core::list::{Page, Window};
+use backoffice_core::scope::{Owned, Within};
+use backoffice_core::{Result, Scope};
+use diesel::dsl::{Filter, count_star};
+use diesel::sql_types::Bool;
+use diesel::{
+    BoolExpressionMethods, ExpressionMethods, NullableExpressionMethods, OptionalExtension, PgTextExpressionMethods,
+    QueryDsl, Queryable, SelectableHelper,
+};
+use diesel_async::{AsyncPgConnection, RunQueryDsl};
+use serde::Serialize;
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+use super::parties::{Columns, PartyFilter};
+use crate::foreign::{Fragment, owner_name};
+use crate::model::CompanyRow;
+use crate::schema::customers_companies as companies;
+
+/// Companies of the reached tenants, in the organizations that are read.
+pub(crate) type InScope =
+    Filter<Filter<companies::table, Owned<companies::tenant_id>>, Within<companies::organization_id>>;
+
+/// Every statement on companies starts here.
+pub(crate) fn in_scope(scope: &Scope) -> InScope {
+    companies::table
+        .filter(scope.owns(companies::tenant_id))
+        .filter(scope.within(companies::organization_id))
+}
+
+/// A company as clients read it.
+#[derive(Debug, Clone, PartialEq, Eq, Queryable, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CompanyItem {
+    /// The row.
+    #[serde(flatten)]
+    #[diesel(embed)]
+    pub row: CompanyRow,
+    /// Name of its owner.
+    pub owner_name: Option<String>,
+}
+
+/// The company with this id, if the scope reads it.
+///
+/// # Errors
+/// When the database can't be reached.
+pub async fn find(connection: &AsyncPgConnection, scope: &Scope, id: Uuid) -> Result<Option<CompanyItem>> {
+    let statement = in_scope(scope)
+        .filter(companies::id.eq(id))
+        .select((CompanyRow::as_select(), owner_name("customers_companies")));
+    Ok(Prepared(statement).get_result(&mut &*connection).await.optional()?)
+}
+
+/// A page of companies and their total: two statements, sent together.
+///
+/// # Errors
+/// When the database can't be reached.
+pub async fn list(
+    connection: &AsyncPgConnection,
+    scope: &Scope,
+    filter: &PartyFilter,
+    window: Window,
+) -> Result<Page<CompanyItem>> {
+    let narrowed = || in_scope(scope).filter(narrow(filter));
+    let page = narrowed()
+        .order(filter.order.by("customers_companies.id"))
+        .limit(window.limit())
+        .offset(window.offset())
+        .select((CompanyRow::as_select(), owner_name("customers_companies")));
+    let total = narrowed().select(count_star());
+    let page = Prepared(page).load(&mut &*connection);
+    let total = Prepared(total).get_result::<i64>(&mut &*connection);
+    let (items, total) = futures_util::future::try_join(page, total).await?;
+    Ok(window.page(items, total))
+}
+
+const COLUMNS: Columns = Columns {
+    id: "customers_companies.id",
+    owner: "customers_companies.owner_user_id",
+    company: None,
+    is_active: "customers_companies.is_active",
+};
+
+fn narrow(filter: &PartyFilter) -> Fragment<companies::table, Bool> {
+    let all = filter.condition(&COLUMNS);
+    let Some(pattern) = &filter.pattern else { return all };
+    let found = companies::display_name
+        .ilike(pattern.clone())
+        .or(companies::legal_name.ilike(pattern.clone()).assume_not_null())
+        .or(companies::primary_email.ilike(pattern.clone()).assume_not_null());
+    Box::new(all.and(found))
+}

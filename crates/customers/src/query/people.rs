@@ -1,1 +1,117 @@
 //! Reads of people.
+
+use backoffice_core::db::Prepared;
+use backoffice_core::list::{Page, Window};
+use backoffice_core::scope::{Owned, Within};
+use backoffice_core::{Result, Scope};
+use diesel::dsl::{Filter, count_star, sql};
+use diesel::sql_types::{Array, Bool, Nullable, Text, Uuid as SqlUuid};
+use diesel::{
+    BoolExpressionMethods, ExpressionMethods, NullableExpressionMethods, OptionalExtension, PgTextExpressionMethods,
+    QueryDsl, Queryable, SelectableHelper,
+};
+use diesel_async::{AsyncPgConnection, RunQueryDsl};
+use serde::Serialize;
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+use super::parties::{Columns, PartyFilter};
+use crate::foreign::{Fragment, owner_name};
+use crate::model::PersonRow;
+use crate::schema::customers_people as people;
+
+/// People of the reached tenants, in the organizations that are read.
+pub(crate) type InScope = Filter<Filter<people::table, Owned<people::tenant_id>>, Within<people::organization_id>>;
+
+/// Every statement on people starts here.
+pub(crate) fn in_scope(scope: &Scope) -> InScope {
+    people::table
+        .filter(scope.owns(people::tenant_id))
+        .filter(scope.within(people::organization_id))
+}
+
+/// A person as clients read it.
+#[derive(Debug, Clone, PartialEq, Eq, Queryable, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PersonItem {
+    /// The row.
+    #[serde(flatten)]
+    #[diesel(embed)]
+    pub row: PersonRow,
+    /// Name of its owner.
+    pub owner_name: Option<String>,
+    /// Name of its company, if the caller reads that.
+    pub company_name: Option<String>,
+}
+
+/// The person with this id, if the scope reads it.
+///
+/// # Errors
+/// When the database can't be reached.
+pub async fn find(connection: &AsyncPgConnection, scope: &Scope, id: Uuid) -> Result<Option<PersonItem>> {
+    let statement = in_scope(scope).filter(people::id.eq(id)).select((
+        PersonRow::as_select(),
+        owner_name("customers_people"),
+        company_name(scope),
+    ));
+    Ok(Prepared(statement).get_result(&mut &*connection).await.optional()?)
+}
+
+/// A page of people and their total: two statements, sent together.
+///
+/// # Errors
+/// When the database can't be reached.
+pub async fn list(
+    connection: &AsyncPgConnection,
+    scope: &Scope,
+    filter: &PartyFilter,
+    window: Window,
+) -> Result<Page<PersonItem>> {
+    let narrowed = || in_scope(scope).filter(narrow(filter));
+    let page = narrowed()
+        .order(filter.order.by("customers_people.id"))
+        .limit(window.limit())
+        .offset(window.offset())
+        .select((
+            PersonRow::as_select(),
+            owner_name("customers_people"),
+            company_name(scope),
+        ));
+    let total = narrowed().select(count_star());
+    let page = Prepared(page).load(&mut &*connection);
+    let total = Prepared(total).get_result::<i64>(&mut &*connection);
+    let (items, total) = futures_util::future::try_join(page, total).await?;
+    Ok(window.page(items, total))
+}
+
+const COLUMNS: Columns = Columns {
+    id: "customers_people.id",
+    owner: "customers_people.owner_user_id",
+    company: Some("customers_people.company_id"),
+    is_active: "customers_people.is_active",
+};
+
+fn narrow(filter: &PartyFilter) -> Fragment<people::table, Bool> {
+    let all = filter.condition(&COLUMNS);
+    let Some(pattern) = &filter.pattern else { return all };
+    let found = people::display_name
+        .ilike(pattern.clone())
+        .or(people::first_name.ilike(pattern.clone()))
+        .or(people::last_name.ilike(pattern.clone()))
+        .or(people::primary_email.ilike(pattern.clone()).assume_not_null());
+    Box::new(all.and(found))
+}
+
+/// Another organization's company is not named.
+fn company_name(scope: &Scope) -> Fragment<people::table, Nullable<Text>> {
+    let organizations = scope.organizations.clone();
+    Box::new(
+        sql::<Nullable<Text>>(
+            "(select c.display_name from customers_companies c \
+              where c.tenant_id = customers_people.tenant_id and c.id = customers_people.company_id \
+              and coalesce(c.organization_id = any(",
+        )
+        .bind::<Nullable<Array<SqlUuid>>, _>(organizations)
+        .sql("), true))"),
+    )
+}

@@ -1,1 +1,312 @@
+//! Companies: what their deletion takes along, and what comes back.
 
+use actix_web::http::Method;
+use backoffice_test_support::Duration;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use crate::world::{ACTIONS, COMPANIES, DEALS, House, PEOPLE, World};
+
+/// A company with two people and two deals.
+struct Acme {
+    id: Uuid,
+    people: [Uuid; 2],
+    deals: [Uuid; 2],
+}
+
+async fn acme(world: &World) -> Acme {
+    let House { admin, child, .. } = &world.a;
+    let id = world.make(admin, COMPANIES, json!({"displayName": "Acme"})).await;
+    world.app.advance(Duration::SECOND);
+    let mut people = Vec::new();
+    for name in ["Ada", "Bob"] {
+        // Also people whom a caller of one organization would not see.
+        let body = json!({"firstName": name, "lastName": "Doe", "companyId": id, "organizationId": child});
+        people.push(world.make(admin, PEOPLE, body).await);
+    }
+    let mut deals = Vec::new();
+    for _ in 0..2 {
+        let deal = deal(world).await;
+        link(world, "companies", deal, id).await;
+        deals.push(deal);
+    }
+    Acme {
+        id,
+        people: people.try_into().expect("two"),
+        deals: deals.try_into().expect("two"),
+    }
+}
+
+/// A deal, made behind the log.
+pub(crate) async fn deal(world: &World) -> Uuid {
+    let id = world.app.system_context().new_id();
+    let sql = format!(
+        "insert into customers_deals (tenant_id, id, organization_id, title, status, created_at, updated_at) \
+         values ('{}', '{id}', '{}', 'Deal', 'open', now(), now())",
+        world.a.id, world.a.root
+    );
+    assert_eq!(world.app.sql(&sql).await, 1);
+    id
+}
+
+/// A link of a deal, made behind the log.
+pub(crate) async fn link(world: &World, table: &str, deal: Uuid, party: Uuid) {
+    let column = if table == "people" { "person_id" } else { "company_id" };
+    let sql = format!(
+        "insert into customers_deal_{table} (tenant_id, id, deal_id, {column}, created_at, updated_at) \
+         values ('{}', gen_random_uuid(), '{deal}', '{party}', '2026-11-20T07:00:00Z', now())",
+        world.a.id
+    );
+    assert_eq!(world.app.sql(&sql).await, 1);
+}
+
+/// Links of deals to companies and people, but for the time of their last change.
+pub(crate) async fn links(world: &World) -> Vec<Value> {
+    world
+        .app
+        .rows(
+            "select l - 'updated_at' as link from \
+             (select to_jsonb(c) as l from customers_deal_companies c union all select to_jsonb(p) from customers_deal_people p) x \
+             order by 1",
+        )
+        .await
+}
+
+async fn company_of(world: &World, person: Uuid) -> Value {
+    world.item(&world.a.admin, PEOPLE, person).await["companyId"].clone()
+}
+
+#[actix_web::test]
+async fn crm_15_a_deleted_company_comes_back_with_its_people_and_deals() {
+    let world = World::new().await;
+    let who = &world.a.admin;
+    let acme = acme(&world).await;
+    let linked = links(&world).await;
+    let seen = world.item(who, PEOPLE, acme.people[0]).await["updatedAt"].clone();
+    let with = world.item(who, DEALS, acme.deals[0]).await;
+    assert_eq!(with["companyIds"], json!([acme.id]));
+
+    world.app.advance(Duration::SECOND);
+    let removed = world.remove(who, COMPANIES, acme.id).await;
+    world.app.advance(Duration::SECOND);
+
+    let entry = world.last_entry(who).await;
+    assert_eq!(
+        entry["snapshotBefore"]["_links"].as_array().map(Vec::len),
+        Some(2),
+        "{entry}"
+    );
+    assert_eq!(links(&world).await, Vec::<Value>::new());
+    for person in acme.people {
+        let person = world.item(who, PEOPLE, person).await;
+        assert_eq!(
+            (&person["companyId"], &person["companyName"]),
+            (&Value::Null, &Value::Null)
+        );
+        assert_ne!(person["updatedAt"], seen, "it is another state");
+    }
+    let without = world.item(who, DEALS, acme.deals[0]).await;
+    assert_eq!(without["companyIds"], json!([]));
+    assert_ne!(without["updatedAt"], with["updatedAt"]);
+    assert_eq!(world.undo(who, &removed).await.0, 200);
+    assert_eq!(links(&world).await, linked);
+    let again = world.item(who, DEALS, acme.deals[0]).await;
+    assert_eq!(again["companyIds"], json!([acme.id]));
+    assert!(
+        ![&with, &without]
+            .iter()
+            .any(|deal| deal["updatedAt"] == again["updatedAt"])
+    );
+    for person in acme.people {
+        assert_eq!(company_of(&world, person).await, acme.id.to_string());
+    }
+    assert_eq!(world.last_entry(who).await["context"].get("dropped"), None);
+    assert_eq!(world.redo(who, &removed).await.0, 200);
+    assert_eq!(links(&world).await, Vec::<Value>::new());
+    assert_eq!(company_of(&world, acme.people[1]).await, Value::Null);
+}
+
+#[actix_web::test]
+async fn crm_15_who_got_another_company_meanwhile_stays_there_and_is_named() {
+    let world = World::new().await;
+    let who = &world.a.admin;
+    let acme = acme(&world).await;
+    let other = world.make(who, COMPANIES, json!({"displayName": "Other"})).await;
+    world.app.advance(Duration::SECOND);
+    let removed = world.remove(who, COMPANIES, acme.id).await;
+    world.app.advance(Duration::SECOND);
+    let [moved, kept] = acme.people;
+    let into = json!({"id": moved, "companyId": other});
+    world.write(who, Method::PUT, PEOPLE, into).await;
+    world.app.advance(Duration::SECOND);
+    let gone = format!("delete from customers_deals where id = '{}'", acme.deals[0]);
+    assert_eq!(world.app.sql(&gone).await, 1);
+
+    let (status, body) = world.undo(who, &removed).await;
+
+    assert_eq!(status, 200, "{body}");
+    assert_eq!(company_of(&world, moved).await, other.to_string());
+    assert_eq!(company_of(&world, kept).await, acme.id.to_string());
+    assert_eq!(links(&world).await.len(), 1);
+    assert_eq!(
+        world.last_entry(who).await["context"]["dropped"],
+        json!([
+            format!("customers.deal:{}", acme.deals[0]),
+            format!("customers.person:{moved}")
+        ])
+    );
+}
+
+#[actix_web::test]
+async fn crm_15_a_person_who_is_gone_is_named_too() {
+    let world = World::new().await;
+    let who = &world.a.admin;
+    let acme = acme(&world).await;
+    world.app.advance(Duration::SECOND);
+    let removed = world.remove(who, COMPANIES, acme.id).await;
+    world.app.advance(Duration::SECOND);
+    world.remove(who, PEOPLE, acme.people[0]).await;
+    world.app.advance(Duration::SECOND);
+
+    assert_eq!(world.undo(who, &removed).await.0, 200);
+
+    assert_eq!(
+        world.last_entry(who).await["context"]["dropped"],
+        json!([format!("customers.person:{}", acme.people[0])])
+    );
+}
+
+#[actix_web::test]
+async fn a_new_company_that_others_refer_to_by_now_stays() {
+    let world = World::new().await;
+    let who = &world.a.admin;
+    let made = world
+        .write(who, Method::POST, COMPANIES, json!({"displayName": "Acme"}))
+        .await;
+    let person = json!({"firstName": "Ada", "lastName": "Doe", "companyId": made.id});
+    let person = world.write(who, Method::POST, PEOPLE, person).await;
+    let conflict = |kind: &str| {
+        let message = "The record has changed since this action";
+        (
+            400,
+            json!({"error": message, "code": "undo_conflict", "fields": [kind]}),
+        )
+    };
+
+    assert_eq!(world.undo(who, &made).await, conflict("customers.person"));
+    assert_eq!(world.undo(who, &person).await.0, 200);
+    let deal = deal(&world).await;
+    link(&world, "companies", deal, made.id).await;
+    assert_eq!(world.undo(who, &made).await, conflict("customers.deal_company"));
+    assert_eq!(world.app.sql("delete from customers_deal_companies").await, 1);
+    assert_eq!(world.undo(who, &made).await.0, 200);
+    assert_eq!(world.get(who, &format!("{COMPANIES}/{}", made.id)).await.0, 404);
+}
+
+#[actix_web::test]
+async fn a_deletion_is_not_repeated_over_people_who_came_meanwhile() {
+    let world = World::new().await;
+    let who = &world.a.admin;
+    let acme = acme(&world).await;
+    world.app.advance(Duration::SECOND);
+    let removed = world.remove(who, COMPANIES, acme.id).await;
+    world.app.advance(Duration::SECOND);
+    assert_eq!(world.undo(who, &removed).await.0, 200);
+    let newcomer = json!({"firstName": "Eve", "lastName": "Doe", "companyId": acme.id});
+    let newcomer = world.make(who, PEOPLE, newcomer).await;
+
+    let (status, body) = world.redo(who, &removed).await;
+
+    assert_eq!((status, &body["error"]), (400, &json!("Redo target not available")));
+    assert_eq!(company_of(&world, newcomer).await, acme.id.to_string());
+}
+
+#[actix_web::test]
+async fn an_edit_is_undone_whoever_came_meanwhile() {
+    let world = World::new().await;
+    let who = &world.a.admin;
+    let acme = acme(&world).await;
+    let edit = json!({"id": acme.id, "displayName": "Renamed"});
+    let edited = world.write(who, Method::PUT, COMPANIES, edit).await;
+    let newcomer = json!({"firstName": "Eve", "lastName": "Doe", "companyId": acme.id});
+    let newcomer = world.make(who, PEOPLE, newcomer).await;
+
+    assert_eq!(world.undo(who, &edited).await.0, 200);
+
+    assert_eq!(world.item(who, COMPANIES, acme.id).await["displayName"], "Acme");
+    assert_eq!(company_of(&world, newcomer).await, acme.id.to_string());
+    assert_eq!(links(&world).await.len(), 2);
+}
+
+#[actix_web::test]
+async fn absent_members_stay_and_null_clears() {
+    let world = World::new().await;
+    let who = &world.a.admin;
+    let full = json!({"displayName": " Acme ", "legalName": "Acme Ltd", "description": "Line 1\nLine 2",
+        "primaryEmail": "info@acme.test", "primaryPhone": "+48 1", "websiteUrl": "https://acme.test/x",
+        "industry": "Trade", "ownerUserId": who.id, "isActive": false});
+    let id = world.make(who, COMPANIES, full.clone()).await;
+    let made = world.item(who, COMPANIES, id).await;
+    assert_eq!(made["displayName"], "Acme", "trimmed");
+    for member in [
+        "legalName",
+        "description",
+        "primaryEmail",
+        "websiteUrl",
+        "industry",
+        "ownerUserId",
+        "isActive",
+    ] {
+        assert_eq!(made[member], full[member]);
+    }
+
+    world
+        .write(
+            who,
+            Method::PUT,
+            COMPANIES,
+            json!({"id": id, "legalName": " ", "industry": null}),
+        )
+        .await;
+
+    let mut expected = made.clone();
+    expected["legalName"] = Value::Null;
+    expected["industry"] = Value::Null;
+    let mut present = world.item(who, COMPANIES, id).await;
+    expected["updatedAt"] = present["updatedAt"].take();
+    present["updatedAt"] = expected["updatedAt"].clone();
+    assert_eq!(present, expected);
+}
+
+#[actix_web::test]
+async fn the_log_of_a_company_has_the_entries_of_its_people() {
+    let world = World::new().await;
+    let who = &world.a.admin;
+    let acme = acme(&world).await;
+    world.app.advance(Duration::SECOND);
+    world.remove(who, COMPANIES, acme.id).await;
+    let commands = async |kind: &str, id: Uuid| {
+        let path = format!("{ACTIONS}?resourceKind={kind}&resourceId={id}&includeRelated=true");
+        let (status, body) = world.get(who, &path).await;
+        assert_eq!(status, 200, "{body}");
+        let items = body["items"].as_array().expect("a list").iter();
+        items
+            .map(|entry| entry["commandId"].as_str().expect("an id").to_owned())
+            .collect::<Vec<_>>()
+    };
+
+    assert_eq!(
+        commands("customers.company", acme.id).await,
+        [
+            "customers.company.delete",
+            "customers.person.create",
+            "customers.person.create",
+            "customers.company.create"
+        ]
+    );
+    assert_eq!(
+        commands("customers.person", acme.people[0]).await,
+        ["customers.company.delete", "customers.person.create"],
+        "the end of its company is a part of its past"
+    );
+}

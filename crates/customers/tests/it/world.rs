@@ -15,10 +15,11 @@ pub(crate) const PEOPLE: &str = "/customers/people";
 pub(crate) const ACTIONS: &str = "/audit_logs/audit-logs/actions";
 const UNDO: &str = "/audit_logs/audit-logs/actions/undo";
 const REDO: &str = "/audit_logs/audit-logs/actions/redo";
-const MODULES: [&Module; 4] = [
+const MODULES: [&Module; 5] = [
     &backoffice_directory::MODULE,
     &backoffice_auth::MODULE,
     &backoffice_audit_logs::MODULE,
+    &backoffice_progress::MODULE,
     &backoffice_customers::MODULE,
 ];
 

@@ -125,6 +125,7 @@ impl Entity for Organization {
                 organizations::logo_url.eq(excluded(organizations::logo_url)),
                 organizations::is_active.eq(excluded(organizations::is_active)),
                 organizations::deleted_at.eq(None::<Timestamp>),
+                organizations::created_at.eq(excluded(organizations::created_at)),
                 organizations::updated_at.eq(excluded(organizations::updated_at)),
             ))
             .execute(tx.conn())

@@ -11,3 +11,4 @@ pub use operation::{BulkOperation, MAX_ITEMS, checked_ids, register};
 pub use start::{StartBulk, Started, start, start_matching};
 
 pub(crate) use event::{event_name, shown};
+pub(crate) use operation::BulkKind;

@@ -4,6 +4,8 @@ use backoffice_core::Error;
 use backoffice_core::command::ItemOutcome;
 use uuid::Uuid;
 
+use crate::model::ItemState;
+
 /// Longest text of an error.
 const LONGEST: usize = 500;
 /// Codes of violated rules that stand for the item; others are `validation_failed`.
@@ -26,11 +28,11 @@ pub(super) enum Outcome {
 }
 
 impl Outcome {
-    pub(super) fn state(&self) -> &'static str {
+    pub(super) fn state(&self) -> ItemState {
         match self {
-            Self::Succeeded(_) => "succeeded",
-            Self::Skipped => "skipped",
-            Self::Failed(_) => "failed",
+            Self::Succeeded(_) => ItemState::Succeeded,
+            Self::Skipped => ItemState::Skipped,
+            Self::Failed(_) => ItemState::Failed,
         }
     }
 
@@ -91,15 +93,16 @@ impl Failure {
         let status = refusal.status.as_u16();
         let rule = refusal.details.first().map(|detail| detail.code.as_ref());
         let code = match (refusal.code.as_deref(), status) {
-            (_, 500) => "internal_error",
             (Some(code), _) => code,
+            (None, _) if refusal.by_interceptor => "blocked",
+            (None, 500) => "internal_error",
             (None, 400) => rule.filter(|code| RULES.contains(code)).unwrap_or("validation_failed"),
             (None, 403) => "forbidden",
             (None, 404) => "not_found",
             (None, 409) => "conflict",
             (None, _) => "blocked",
         };
-        if status >= 500 {
+        if status >= 500 && !refusal.by_interceptor {
             tracing::error!(%error, "an item of a bulk job failed");
         }
         let text = refusal
@@ -139,6 +142,18 @@ mod tests {
             failure(Refusal::conflict("In use").code("in_use")),
             (409, "in_use".to_owned())
         );
+    }
+
+    #[test]
+    fn an_interceptor_names_its_code_or_none() {
+        let refusal = |code: Option<&'static str>| Refusal {
+            by_interceptor: true,
+            code: code.map(Into::into),
+            ..Refusal::conflict("Not now")
+        };
+
+        assert_eq!(failure(refusal(Some("paused"))), (409, "paused".to_owned()));
+        assert_eq!(failure(refusal(None)), (409, "blocked".to_owned()));
     }
 
     #[test]

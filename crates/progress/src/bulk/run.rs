@@ -61,7 +61,7 @@ impl<O: BulkOperation> Job for BulkJob<O> {
 
 impl<O: BulkOperation> BulkJob<O> {
     async fn chunk(&self, work: &mut Work<'_>, context: &RequestContext, id: Uuid) -> Result<Step> {
-        let (cursor, wanted, may_notify) = (work.cursor(), work.chunk_items(), work.may_notify());
+        let (cursor, wanted) = (work.cursor(), work.chunk_items());
         let mut chunk = work.begin_commands(context).await?;
         let (tenant, now) = (chunk.tx().tenant(), context.now());
         let Some(mut progress) = state::open(chunk.tx().conn(), tenant, id).await? else {
@@ -74,8 +74,7 @@ impl<O: BulkOperation> BulkJob<O> {
             return end(chunk, &progress, Status::Cancelled).await;
         }
         if progress.status()? == Status::Pending {
-            let notice = state::begin(chunk.tx().conn(), &mut progress, now).await?;
-            notice.announce(chunk.tx().conn(), context.call()).await?;
+            return begin(chunk, &progress, cursor).await;
         }
         let care = Care::of(&progress, cursor, chunk.attempt());
         let limit = if care.one_at_a_time { 1 } else { wanted };
@@ -97,7 +96,7 @@ impl<O: BulkOperation> BulkJob<O> {
             let status = Status::of_counts(progress.total_count, progress.failed_count);
             return end(chunk, &progress, status).await;
         }
-        if may_notify {
+        if chunk.may_notify() {
             let notice = Notice::updated(&progress);
             notice.announce(chunk.tx().conn(), context.call()).await?;
         }
@@ -110,6 +109,17 @@ impl<O: BulkOperation> BulkJob<O> {
         let outcomes = execute_all(tx, &commands).await?;
         Ok(outcomes.into_iter().map(Outcome::from).collect())
     }
+}
+
+/// The first step only says that a worker has the job, and commits that: those who watch see it before anything is done, and what is
+/// announced locks the tenant's stream, behind which no item may wait.
+async fn begin(mut chunk: CommandChunk<'_>, progress: &Progress, cursor: i64) -> Result<Step> {
+    let context = chunk.tx().context();
+    let connection = chunk.tx().conn();
+    let notice = state::begin(connection, progress, context.now()).await?;
+    notice.announce(connection, context.call()).await?;
+    chunk.advance(cursor).await?;
+    Ok(Step::More)
 }
 
 async fn finished(chunk: CommandChunk<'_>) -> Result<Step> {

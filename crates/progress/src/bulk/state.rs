@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use super::outcome::{Failure, Outcome};
 use super::{event_name, shown};
-use crate::model::{KIND, Status};
+use crate::model::{ItemState, KIND, Status};
 use crate::schema::{progress_job_items as items, progress_jobs as jobs};
 
 /// What the worker must know of its job.
@@ -128,15 +128,10 @@ pub(super) async fn open(connection: &mut AsyncPgConnection, tenant: Uuid, id: U
 }
 
 /// A worker has it.
-pub(super) async fn begin(
-    connection: &mut AsyncPgConnection,
-    progress: &mut Progress,
-    now: Timestamp,
-) -> Result<Notice> {
-    progress.status = Status::Running.as_str().to_owned();
+pub(super) async fn begin(connection: &mut AsyncPgConnection, progress: &Progress, now: Timestamp) -> Result<Notice> {
     update(job!(progress))
         .set((
-            jobs::status.eq(&progress.status),
+            jobs::status.eq(Status::Running.as_str()),
             jobs::started_at.eq(now),
             jobs::heartbeat_at.eq(now),
             jobs::updated_at.eq(now),
@@ -156,7 +151,7 @@ pub(super) async fn pending_items(
     Ok(items::table
         .filter(items::tenant_id.eq(progress.tenant_id))
         .filter(items::job_id.eq(progress.id))
-        .filter(items::state.eq("pending"))
+        .filter(items::state.eq(ItemState::Pending.as_str()))
         .filter(items::position.ge(i32::try_from(cursor).unwrap_or(i32::MAX)))
         .order(items::position)
         .limit(i64::try_from(limit).unwrap_or(1))
@@ -184,7 +179,7 @@ pub(super) async fn record(
     .bind::<SqlUuid, _>(progress.id)
     .bind::<Timestamptz, _>(now)
     .bind::<Array<Integer>, _>(done.iter().map(|item| item.position).collect::<Vec<_>>())
-    .bind::<Array<Text>, _>(outcomes.iter().map(Outcome::state).collect::<Vec<_>>())
+    .bind::<Array<Text>, _>(outcomes.iter().map(|one| one.state().as_str()).collect::<Vec<_>>())
     .bind::<Array<Nullable<SqlUuid>>, _>(outcomes.iter().map(Outcome::log_id).collect::<Vec<_>>())
     .bind::<Array<Nullable<SmallInt>>, _>(outcomes.iter().map(|one| failure(one).map(|it| it.status)).collect::<Vec<_>>())
     .bind::<Array<Nullable<Text>>, _>(outcomes.iter().map(|one| failure(one).map(|it| it.code)).collect::<Vec<_>>())
@@ -207,10 +202,10 @@ pub(super) async fn fail_rest(
     let rest = items::table
         .filter(items::tenant_id.eq(progress.tenant_id))
         .filter(items::job_id.eq(progress.id))
-        .filter(items::state.eq("pending"));
+        .filter(items::state.eq(ItemState::Pending.as_str()));
     let failed = update(rest)
         .set((
-            items::state.eq("failed"),
+            items::state.eq(ItemState::Failed.as_str()),
             items::error_status.eq(failure.status),
             items::error_code.eq(&failure.code),
             items::error_message.eq(&failure.message),

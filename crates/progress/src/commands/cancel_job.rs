@@ -41,8 +41,7 @@ impl Command for CancelJob {
             .filter(jobs::id.eq(self.id));
         let job: JobRow = own_row.select(JobRow::as_select()).first(tx.conn()).await?;
         let identity = context.identity();
-        let is_own = job.actor_kind == identity.kind.as_str() && job.actor_id == identity.id;
-        if !is_own && !context.holds(acl::MANAGE) {
+        if !job.is_of(identity) && !context.holds(acl::MANAGE) {
             return Err(Error::NotOwner.into());
         }
         let status = job.status()?;

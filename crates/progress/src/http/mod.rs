@@ -1,14 +1,39 @@
 //! The endpoints. One's own jobs need a login only, so none of them asks for a feature; what the caller sees follows from
 //! [`crate::query::jobs::seen_by`].
 
+mod active;
 mod cancel;
+mod detail;
+mod items;
 mod job_id;
+mod job_item;
+mod list;
+mod retry;
+mod words;
 
 use backoffice_core::http::{Access, Routes};
 
 pub(crate) fn routes(routes: &mut Routes) {
     routes
+        .get("/progress/active", Access::Authenticated, active::list_active_jobs)
+        .about("List the jobs that are under way, and those that have just finished");
+    routes
+        .get("/progress/jobs", Access::Authenticated, list::list_jobs)
+        .about("List jobs");
+    routes
+        .get("/progress/jobs/{id}", Access::Authenticated, detail::get_job)
+        .about("Show a job and what came of it")
+        .refuses(&[404]);
+    routes
+        .get("/progress/jobs/{id}/items", Access::Authenticated, items::list_items)
+        .about("List the items of a job")
+        .refuses(&[404]);
+    routes
         .post("/progress/jobs/{id}/cancel", Access::Authenticated, cancel::cancel_job)
         .about("Stop a job before its next chunk")
         .refuses(&[404, 409]);
+    routes
+        .post("/progress/jobs/{id}/retry", Access::Authenticated, retry::retry_job)
+        .about("Start a new job over what failed or was left")
+        .refuses(&[404, 409, 422]);
 }

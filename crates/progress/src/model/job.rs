@@ -2,6 +2,7 @@
 
 use backoffice_core::command::{Depth, Entity, Field, Located, Snapshot, Snapshots};
 use backoffice_core::db::Tx;
+use backoffice_core::identity::Identity;
 use backoffice_core::{Error, Feature, Result, Timestamp};
 use diesel::{ExpressionMethods, Insertable, QueryDsl, Queryable, Selectable, SelectableHelper};
 use diesel_async::RunQueryDsl;
@@ -74,6 +75,12 @@ pub struct JobRow {
 }
 
 impl JobRow {
+    /// Whether this principal asked for it.
+    #[must_use]
+    pub fn is_of(&self, identity: &Identity) -> bool {
+        self.actor_kind == identity.kind.as_str() && self.actor_id == identity.id
+    }
+
     /// Where it stands.
     ///
     /// # Errors

@@ -1,7 +1,9 @@
 //! What this module keeps.
 
+mod item_state;
 mod job;
 mod status;
 
+pub use item_state::ItemState;
 pub use job::{JobRow, KIND, ProgressJob};
 pub use status::Status;

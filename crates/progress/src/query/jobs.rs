@@ -1,17 +1,35 @@
 //! Jobs that a caller sees.
 
-use backoffice_core::RequestContext;
+use backoffice_core::db::Prepared;
+use backoffice_core::list::{Page, Window};
 use backoffice_core::scope::{Owned, Within};
-use diesel::dsl::{And, AsExprOf, Eq, IsNotDistinctFrom, Or};
+use backoffice_core::{RequestContext, Result, Timestamp};
+use diesel::dsl::{And, AsExprOf, Eq, IsNotDistinctFrom, Or, count_star};
+use diesel::pg::Pg;
 use diesel::sql_types::Bool;
-use diesel::{BoolExpressionMethods, ExpressionMethods, IntoSql, PgExpressionMethods};
+use diesel::{
+    BoolExpressionMethods, ExpressionMethods, IntoSql, OptionalExtension, PgExpressionMethods, PgSortExpressionMethods,
+    PgTextExpressionMethods, QueryDsl, SelectableHelper,
+};
+use diesel_async::{AsyncPgConnection, RunQueryDsl};
+use serde_json::Value;
+use time::Duration;
 use uuid::Uuid;
 
 use crate::acl;
+use crate::model::{JobRow, Status};
 use crate::schema::progress_jobs as jobs;
+
+/// Unfinished jobs that are shown at once.
+const MOST_ACTIVE: i64 = 50;
+/// Jobs that have just finished, beside them.
+const MOST_RECENT: i64 = 10;
+/// For how long a job has just finished.
+const RECENTLY: Duration = Duration::seconds(30);
 
 type Own = And<Eq<jobs::actor_kind, &'static str>, IsNotDistinctFrom<jobs::actor_id, Option<Uuid>>>;
 type OfOthers = And<AsExprOf<bool, Bool>, Within<jobs::organization_id>>;
+type Boxed<'a> = jobs::BoxedQuery<'a, Pg>;
 
 /// The condition of [`seen_by`].
 pub type Seen = And<Owned<jobs::tenant_id>, Or<Own, OfOthers>>;
@@ -21,13 +39,158 @@ pub type Seen = And<Owned<jobs::tenant_id>, Or<Own, OfOthers>>;
 #[must_use]
 pub fn seen_by(ctx: &RequestContext) -> Seen {
     let scope = ctx.scope();
-    let identity = ctx.identity();
-    let own = jobs::actor_kind
-        .eq(identity.kind.as_str())
-        .and(jobs::actor_id.is_not_distinct_from(identity.id));
     let others = ctx
         .holds(acl::VIEW_TENANT)
         .into_sql::<Bool>()
         .and(scope.within(jobs::organization_id));
-    scope.owns(jobs::tenant_id).and(own.or(others))
+    scope.owns(jobs::tenant_id).and(own(ctx).or(others))
+}
+
+fn own(ctx: &RequestContext) -> Own {
+    let identity = ctx.identity();
+    jobs::actor_kind
+        .eq(identity.kind.as_str())
+        .and(jobs::actor_id.is_not_distinct_from(identity.id))
+}
+
+/// What a list of jobs is sorted by.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum JobSort {
+    /// When they were asked for.
+    #[default]
+    CreatedAt,
+    /// When a worker took them up; those that wait come last.
+    StartedAt,
+    /// When they ended; those that have not come last.
+    FinishedAt,
+}
+
+/// Which jobs are listed.
+#[derive(Debug, Clone, Default)]
+pub struct JobFilter {
+    /// The caller's own ones only.
+    pub mine: bool,
+    /// Any of these.
+    pub statuses: Option<Vec<Status>>,
+    /// Any of these bulk commands.
+    pub types: Option<Vec<String>>,
+    /// Pattern of the name.
+    pub name: Option<String>,
+    /// Asked for before this instant.
+    pub before: Option<Timestamp>,
+    /// Asked for after this instant.
+    pub after: Option<Timestamp>,
+    /// The order.
+    pub sort: JobSort,
+    /// Whether the latest come first.
+    pub descending: bool,
+}
+
+/// A page of jobs and their total: two statements, sent together.
+///
+/// # Errors
+/// When the database can't be reached.
+pub async fn list(
+    connection: &AsyncPgConnection,
+    ctx: &RequestContext,
+    filter: &JobFilter,
+    window: Window,
+) -> Result<Page<JobRow>> {
+    let page = ordered(narrowed(ctx, filter), filter)
+        .limit(window.limit())
+        .offset(window.offset())
+        .select(JobRow::as_select());
+    let total = narrowed(ctx, filter).select(count_star());
+    let page = Prepared(page).load::<JobRow>(&mut &*connection);
+    let total = Prepared(total).get_result::<i64>(&mut &*connection);
+    let (items, total) = futures_util::future::try_join(page, total).await?;
+    Ok(window.page(items, total))
+}
+
+fn narrowed<'a>(ctx: &RequestContext, filter: &JobFilter) -> Boxed<'a> {
+    let mut query = jobs::table.filter(seen_by(ctx)).into_boxed();
+    if filter.mine {
+        query = query.filter(own(ctx));
+    }
+    if let Some(statuses) = &filter.statuses {
+        let words: Vec<&'static str> = statuses.iter().map(|status| status.as_str()).collect();
+        query = query.filter(jobs::status.eq_any(words));
+    }
+    if let Some(types) = &filter.types {
+        query = query.filter(jobs::job_type.eq_any(types.clone()));
+    }
+    if let Some(pattern) = &filter.name {
+        query = query.filter(jobs::name.ilike(pattern.clone()));
+    }
+    if let Some(before) = filter.before {
+        query = query.filter(jobs::created_at.lt(before));
+    }
+    if let Some(after) = filter.after {
+        query = query.filter(jobs::created_at.gt(after));
+    }
+    query
+}
+
+fn ordered<'a>(query: Boxed<'a>, filter: &JobFilter) -> Boxed<'a> {
+    match (filter.sort, filter.descending) {
+        (JobSort::CreatedAt, true) => query.order((jobs::created_at.desc(), jobs::id.desc())),
+        (JobSort::CreatedAt, false) => query.order((jobs::created_at.asc(), jobs::id.asc())),
+        (JobSort::StartedAt, true) => query.order((jobs::started_at.desc().nulls_last(), jobs::id.desc())),
+        (JobSort::StartedAt, false) => query.order((jobs::started_at.asc().nulls_last(), jobs::id.asc())),
+        (JobSort::FinishedAt, true) => query.order((jobs::finished_at.desc().nulls_last(), jobs::id.desc())),
+        (JobSort::FinishedAt, false) => query.order((jobs::finished_at.asc().nulls_last(), jobs::id.asc())),
+    }
+}
+
+/// Unfinished jobs, the newest first, and those that have just finished, the latest first: two statements, sent together.
+///
+/// # Errors
+/// When the database can't be reached.
+pub async fn under_way(
+    connection: &AsyncPgConnection,
+    ctx: &RequestContext,
+    mine: bool,
+) -> Result<(Vec<JobRow>, Vec<JobRow>)> {
+    let filter = |statuses: Option<Vec<Status>>| JobFilter {
+        mine,
+        statuses,
+        ..JobFilter::default()
+    };
+    let open = vec![Status::Pending, Status::Running];
+    let active = narrowed(ctx, &filter(Some(open)))
+        .order((jobs::created_at.desc(), jobs::id.desc()))
+        .limit(MOST_ACTIVE)
+        .select(JobRow::as_select());
+    let recent = narrowed(ctx, &filter(None))
+        .filter(jobs::finished_at.ge(ctx.now().before(RECENTLY)))
+        .order((jobs::finished_at.desc(), jobs::id.desc()))
+        .limit(MOST_RECENT)
+        .select(JobRow::as_select());
+    let active = Prepared(active).load::<JobRow>(&mut &*connection);
+    let recent = Prepared(recent).load::<JobRow>(&mut &*connection);
+    Ok(futures_util::future::try_join(active, recent).await?)
+}
+
+/// The job, if the caller sees it.
+///
+/// # Errors
+/// When the database can't be reached.
+pub async fn find(connection: &AsyncPgConnection, ctx: &RequestContext, id: Uuid) -> Result<Option<JobRow>> {
+    let job = jobs::table
+        .filter(seen_by(ctx))
+        .filter(jobs::id.eq(id))
+        .select(JobRow::as_select());
+    Ok(Prepared(job).get_result(&mut &*connection).await.optional()?)
+}
+
+/// What a job was asked to do.
+///
+/// # Errors
+/// When the database can't be reached.
+pub(crate) async fn parameters(connection: &AsyncPgConnection, job: &JobRow) -> Result<Value> {
+    let parameters = jobs::table
+        .filter(jobs::tenant_id.eq(job.tenant_id))
+        .filter(jobs::id.eq(job.id))
+        .select(jobs::parameters);
+    Ok(Prepared(parameters).get_result(&mut &*connection).await?)
 }

@@ -1,3 +1,4 @@
 //! What is read.
 
+pub mod items;
 pub mod jobs;

@@ -1,1 +1,13 @@
 //! The module over HTTP and a real database.
+
+mod cancelling;
+mod failures;
+mod list;
+mod people;
+mod recovery;
+mod rights;
+mod run;
+mod sample;
+mod start;
+mod visibility;
+mod world;

@@ -75,4 +75,9 @@ impl Entity for SidebarPreference {
     }
 }
 
-store_rows!(store_sidebar_preferences, SidebarPreferenceRow, preferences, [settings]);
+store_rows!(
+    store_sidebar_preferences,
+    SidebarPreferenceRow,
+    preferences,
+    [locale, settings]
+);

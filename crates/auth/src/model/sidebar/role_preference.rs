@@ -81,5 +81,5 @@ store_rows!(
     store_role_sidebar_preferences,
     RoleSidebarPreferenceRow,
     preferences,
-    [settings]
+    [locale, settings]
 );

@@ -133,6 +133,7 @@ pub(super) async fn store_sidebar_variants(tx: &mut Tx<'_>, mut rows: Vec<Sideba
         .on_conflict((variants::tenant_id, variants::id))
         .do_update()
         .set((
+            variants::locale.eq(excluded(variants::locale)),
             variants::name.eq(excluded(variants::name)),
             variants::name_norm.eq(excluded(variants::name_norm)),
             variants::settings.eq(excluded(variants::settings)),

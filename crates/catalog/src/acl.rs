@@ -1,0 +1,29 @@
+//! The rights of the catalog. To see is not contained in to manage.
+
+use backoffice_core::{DefaultGrant, Feature};
+
+/// See products with their variants and prices.
+pub const PRODUCTS_VIEW: Feature = Feature::new("catalog.products.view", "View products");
+/// Make, change and delete products, variants and prices.
+pub const PRODUCTS_MANAGE: Feature = Feature::new("catalog.products.manage", "Manage products");
+/// See categories.
+pub const CATEGORIES_VIEW: Feature = Feature::new("catalog.categories.view", "View categories");
+/// Make, change and delete categories.
+pub const CATEGORIES_MANAGE: Feature = Feature::new("catalog.categories.manage", "Manage categories");
+
+pub(crate) const FEATURES: &[Feature] = &[PRODUCTS_VIEW, PRODUCTS_MANAGE, CATEGORIES_VIEW, CATEGORIES_MANAGE];
+
+pub(crate) const DEFAULT_GRANTS: &[DefaultGrant] = &[
+    DefaultGrant {
+        role: "admin",
+        grants: &["catalog.*"],
+    },
+    DefaultGrant {
+        role: "employee",
+        grants: &[
+            "catalog.products.view",
+            "catalog.products.manage",
+            "catalog.categories.view",
+        ],
+    },
+];

@@ -1,0 +1,73 @@
+//! The operation.
+
+use backoffice_core::command::{BatchCommand, BatchItem, Class};
+use backoffice_core::db::Tx;
+use backoffice_core::{Feature, Refusal, Result};
+use backoffice_progress::bulk::BulkOperation;
+use diesel::{ExpressionMethods, QueryDsl};
+use diesel_async::RunQueryDsl;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::{BulkScope, DeleteFilter};
+use crate::commands::{Delete, DeleteProduct, Removal};
+use crate::schema::catalog_products as products;
+use crate::{acl, query};
+
+/// Deletes products: the ones that a client named, or those that a filter matches at the request.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct BulkDelete {
+    /// How they are named.
+    pub scope: BulkScope,
+    /// The filter, if one was given.
+    pub filter: Option<DeleteFilter>,
+}
+
+impl BulkOperation for BulkDelete {
+    const ID: &'static str = "catalog.product.bulk_delete";
+    const CLASS: Class = Class::Delete;
+    const LABEL: &'static str = "Delete products";
+    const NAME: &'static str = "Delete products";
+    const FEATURES: &'static [Feature] = &[acl::PRODUCTS_MANAGE];
+    type Item = DeleteProduct;
+
+    fn item(&self, id: Uuid) -> DeleteProduct {
+        Delete::new(id)
+    }
+
+    fn message(total: usize) -> String {
+        format!("Bulk delete started ({total} products).")
+    }
+
+    async fn meta(&self, _tx: &mut Tx<'_>) -> Result<Value> {
+        Ok(json!({"scope": self.scope, "filter": self.filter}))
+    }
+
+    async fn matching(&self, tx: &mut Tx<'_>, most: usize) -> Result<(Vec<Uuid>, i64)> {
+        let Some(filter) = &self.filter else {
+            return Ok((Vec::new(), 0));
+        };
+        let (filter, scope) = (filter.to_product_filter()?, tx.scope());
+        let limit = i64::try_from(most).unwrap_or(i64::MAX).saturating_add(1);
+        let found: Vec<Uuid> = query::products::matching(scope, &filter)
+            .order((products::created_at.asc(), products::id.asc()))
+            .limit(limit)
+            .load(tx.conn())
+            .await?;
+        if found.len() <= most {
+            let total = i64::try_from(found.len()).unwrap_or(i64::MAX);
+            return Ok((found, total));
+        }
+        let total = query::products::count(tx.conn(), scope, &filter).await?;
+        Ok((found, total))
+    }
+}
+
+impl<E: Removal> BatchCommand for Delete<E> {
+    async fn apply_all(tx: &mut Tx<'_>, items: &[BatchItem<'_, Self>]) -> Result<Vec<(Uuid, Refusal)>> {
+        let ids: Vec<Uuid> = items.iter().map(|item| item.id).collect();
+        E::remove(tx, &ids).await.map_err(E::refused)?;
+        Ok(Vec::new())
+    }
+}

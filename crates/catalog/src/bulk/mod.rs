@@ -1,0 +1,14 @@
+//! Deletion of many products at once.
+
+mod delete;
+mod filter;
+
+use backoffice_core::registry::Registry;
+use backoffice_progress::bulk;
+
+pub use delete::BulkDelete;
+pub use filter::{BulkScope, DeleteFilter, List};
+
+pub(crate) fn register(registry: &mut Registry) {
+    bulk::register::<BulkDelete>(registry);
+}

@@ -1,0 +1,60 @@
+//! Makes a category.
+
+use backoffice_core::command::{Class, Command, Target};
+use backoffice_core::db::Tx;
+use backoffice_core::{Feature, RequestContext, Result};
+use uuid::Uuid;
+
+use super::references::{check_organization, check_parent, organization};
+use super::update::Change;
+use crate::acl;
+use crate::error::violation;
+use crate::input::CategoryInput;
+use crate::model::{Category, CategoryRow, store_categories};
+use crate::rules::Rules;
+
+/// Makes a category, at the top or below another one.
+#[derive(Debug, Clone)]
+pub struct CreateCategory(CategoryRow);
+
+impl CreateCategory {
+    /// Checks the input.
+    ///
+    /// # Errors
+    /// 400 for values out of their rules, 403 for an organization that the caller does not write in.
+    pub fn new(context: &RequestContext, input: &CategoryInput) -> Result<Self> {
+        let mut rules = Rules::default();
+        let mut row = CategoryInput::blank(context.tenant()?, context.new_id(), context.now());
+        rules.needs("name", &input.name);
+        rules.needs("slug", &input.slug);
+        input.write(&mut row, &mut rules);
+        rules.check()?;
+        row.organization_id = organization(context, input.organization_id)?;
+        Ok(Self(row))
+    }
+}
+
+impl Command for CreateCategory {
+    const ID: &'static str = "catalog.category.create";
+    const CLASS: Class = Class::Create;
+    const LABEL: &'static str = "Create category";
+    const FEATURES: &'static [Feature] = &[acl::CATEGORIES_MANAGE];
+    type Entity = Category;
+    type Output = Uuid;
+
+    fn target(&self) -> Target {
+        Target::New {
+            tenant: self.0.tenant_id,
+            id: self.0.id,
+        }
+    }
+
+    async fn apply(&self, tx: &mut Tx<'_>) -> Result<Uuid> {
+        check_organization(tx, self.0.organization_id).await?;
+        check_parent(tx, &self.0).await?;
+        store_categories(tx, std::slice::from_ref(&self.0))
+            .await
+            .map_err(violation)?;
+        Ok(self.0.id)
+    }
+}

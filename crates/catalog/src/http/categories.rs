@@ -1,0 +1,82 @@
+//! `/catalog/categories`
+
+use backoffice_core::http::{Created, Json, Path, Query, Routes, requires};
+use backoffice_core::list::Page;
+use backoffice_core::{RequestContext, Result};
+use serde::Deserialize;
+use utoipa::IntoParams;
+use uuid::Uuid;
+
+use super::listing::Listing;
+use super::{Changed, Done, Id, NewId, found};
+use crate::commands::CreateCategory;
+use crate::input::CategoryInput;
+use crate::model::{Category, CategoryRow};
+use crate::query::categories::CategoryFilter;
+use crate::{acl, query};
+
+pub(super) fn routes(routes: &mut Routes) {
+    let (path, one) = ("/catalog/categories", "/catalog/categories/{id}");
+    routes
+        .get(path, requires(&[acl::CATEGORIES_VIEW]), list_categories)
+        .about("List categories");
+    routes
+        .get(one, requires(&[acl::CATEGORIES_VIEW]), get_category)
+        .about("A category")
+        .refuses(&[404]);
+    routes
+        .post(path, requires(&[acl::CATEGORIES_MANAGE]), create_category)
+        .about("Make a category")
+        .refuses(&[409, 422]);
+    routes
+        .put(path, requires(&[acl::CATEGORIES_MANAGE]), update_category)
+        .about("Change a category")
+        .refuses(&[404, 409, 422]);
+    routes
+        .delete(path, requires(&[acl::CATEGORIES_MANAGE]), delete_category)
+        .about("Delete a category that has none below it")
+        .refuses(&[404, 409, 422]);
+}
+
+#[derive(Debug, Default, Deserialize, IntoParams, garde::Validate)]
+#[serde(rename_all = "camelCase")]
+#[into_params(parameter_in = Query)]
+#[garde(allow_unvalidated)]
+struct CategoryQuery {
+    /// Only those directly below this one.
+    parent_id: Option<Uuid>,
+}
+
+async fn list_categories(
+    ctx: RequestContext,
+    listing: Query<Listing>,
+    query: Query<CategoryQuery>,
+) -> Result<Json<Page<CategoryRow>>> {
+    let filter = CategoryFilter {
+        pattern: listing.0.pattern()?,
+        ids: listing.0.ids()?,
+        parent_id: query.0.parent_id,
+    };
+    let (window, sort) = (listing.0.window()?, listing.0.sort(&["name", "createdAt"])?);
+    let connection = ctx.read().await?;
+    let page = query::categories::list(&connection, ctx.scope(), &filter, sort, window).await?;
+    Ok(Json(page))
+}
+
+async fn get_category(ctx: RequestContext, path: Path<Id>) -> Result<Json<CategoryRow>> {
+    let connection = ctx.read().await?;
+    let row = query::categories::find(&connection, ctx.scope(), path.0.id).await?;
+    found::<Category, _>(row).map(Json)
+}
+
+async fn create_category(ctx: RequestContext, body: Json<CategoryInput>) -> Result<Created<NewId>> {
+    super::create(&ctx, CreateCategory::new(&ctx, &body.0)?).await
+}
+
+async fn update_category(ctx: RequestContext, body: Json<CategoryInput>) -> Result<Json<Changed>> {
+    super::update(&ctx, body.0).await
+}
+
+async fn delete_category(ctx: RequestContext, target: Query<Id>) -> Result<Json<Done>> {
+    super::delete::<Category>(&ctx, target.0).await
+}

@@ -1,0 +1,79 @@
+//! The endpoints: the same five calls for each kind.
+
+mod bulk_delete;
+mod categories;
+mod listing;
+mod prices;
+mod products;
+mod variants;
+
+use backoffice_core::command::{Command, Entity};
+use backoffice_core::http::{Created, Json, Routes};
+use backoffice_core::{Refusal, RequestContext, Result, Timestamp};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+use uuid::Uuid;
+
+use crate::commands::{Change, Delete, Removal, Update};
+
+pub(crate) fn routes(routes: &mut Routes) {
+    products::routes(routes);
+    bulk_delete::routes(routes);
+    variants::routes(routes);
+    prices::routes(routes);
+    categories::routes(routes);
+}
+
+/// The id in a path or query.
+#[derive(Debug, Deserialize, IntoParams, garde::Validate)]
+#[garde(allow_unvalidated)]
+struct Id {
+    /// Its id.
+    id: Uuid,
+}
+
+/// The id of what was made.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = CreatedInCatalog)]
+struct NewId {
+    id: Uuid,
+}
+
+/// A change that succeeded.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = ChangedInCatalog)]
+struct Changed {
+    /// Always true.
+    ok: bool,
+    /// When it was last changed; a change that makes no difference leaves it.
+    updated_at: Timestamp,
+}
+
+/// A deletion that succeeded.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = DeletedFromCatalog)]
+struct Done {
+    /// Always true.
+    ok: bool,
+}
+
+async fn create<C: Command<Output = Uuid>>(ctx: &RequestContext, command: C) -> Result<Created<NewId>> {
+    ctx.execute(&command, |id| Created(NewId { id })).await
+}
+
+async fn update<I: Change>(ctx: &RequestContext, input: I) -> Result<Json<Changed>> {
+    let command = Update::new(input, ctx.now())?;
+    ctx.execute(&command, |updated_at| Json(Changed { ok: true, updated_at }))
+        .await
+}
+
+async fn delete<E: Removal>(ctx: &RequestContext, target: Id) -> Result<Json<Done>> {
+    ctx.execute(&Delete::<E>::new(target.id), |()| Json(Done { ok: true }))
+        .await
+}
+
+/// A row that must be there.
+fn found<E: Entity, T>(row: Option<T>) -> Result<T> {
+    row.ok_or_else(|| Refusal::not_found(E::NOT_FOUND).into())
+}

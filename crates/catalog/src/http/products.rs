@@ -1,0 +1,181 @@
+//! `/catalog/products`
+
+use backoffice_core::http::{Created, Json, Path, Query, Routes, requires};
+use backoffice_core::list::Page;
+use backoffice_core::{Detail, Refusal, RequestContext, Result};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+use uuid::Uuid;
+
+use super::listing::{Listing, uuids, words};
+use super::{Changed, Done, Id, NewId, found};
+use crate::commands::CreateProduct;
+use crate::input::{PRODUCT_TYPES, ProductInput};
+use crate::model::{CategoryRow, PriceRow, Product, ProductRow, VariantRow};
+use crate::query::products::{ProductFilter, ProductLine};
+use crate::range::instant;
+use crate::{acl, query};
+
+pub(super) fn routes(routes: &mut Routes) {
+    let (path, one) = ("/catalog/products", "/catalog/products/{id}");
+    routes
+        .get(path, requires(&[acl::PRODUCTS_VIEW]), list_products)
+        .about("List products");
+    routes
+        .get(one, requires(&[acl::PRODUCTS_VIEW]), get_product)
+        .about("A product with its variants, prices and categories")
+        .refuses(&[404]);
+    routes
+        .post(path, requires(&[acl::PRODUCTS_MANAGE]), create_product)
+        .about("Make a product, with variants and prices if given")
+        .refuses(&[409, 422]);
+    routes
+        .put(path, requires(&[acl::PRODUCTS_MANAGE]), update_product)
+        .about("Change a product")
+        .refuses(&[404, 409, 422]);
+    routes
+        .delete(path, requires(&[acl::PRODUCTS_MANAGE]), delete_product)
+        .about("Delete a product with its variants and prices")
+        .refuses(&[404, 409, 422]);
+}
+
+#[derive(Debug, Default, Deserialize, IntoParams, garde::Validate)]
+#[serde(rename_all = "camelCase")]
+#[into_params(parameter_in = Query)]
+#[garde(allow_unvalidated)]
+struct ProductQuery {
+    /// Only those that are offered, or only the others.
+    is_active: Option<bool>,
+    /// Types joined by commas: `simple`, `configurable`, `virtual`.
+    product_type: Option<String>,
+    /// In any of these categories or below: ids joined by commas.
+    category_ids: Option<String>,
+    /// With any of these tags, joined by commas.
+    tags: Option<String>,
+    /// Made then or later: a timestamp or a date.
+    created_from: Option<String>,
+    /// Made then or earlier: a timestamp or a date, that day included.
+    created_to: Option<String>,
+}
+
+impl ProductQuery {
+    fn filter(&self, listing: &Listing) -> Result<ProductFilter> {
+        Ok(ProductFilter {
+            pattern: listing.pattern()?,
+            ids: listing.ids()?,
+            is_active: self.is_active,
+            product_types: self.product_types()?,
+            category_ids: uuids("categoryIds", self.category_ids.as_deref())?,
+            tags: words(self.tags.as_deref()),
+            created_from: instant("createdFrom", self.created_from.as_deref(), false)?,
+            created_to: instant("createdTo", self.created_to.as_deref(), true)?,
+        })
+    }
+
+    fn product_types(&self) -> Result<Option<Vec<String>>> {
+        let types = words(self.product_type.as_deref());
+        let is_known = |one: &String| PRODUCT_TYPES.contains(&one.as_str());
+        if types.iter().flatten().all(is_known) {
+            return Ok(types);
+        }
+        let rule = format!("must be of {}", PRODUCT_TYPES.join(", "));
+        Err(Refusal::invalid(vec![Detail::new("productType", rule, "invalid_value")]).into())
+    }
+}
+
+/// A product of a list.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = CatalogProductItem)]
+struct ProductItem {
+    #[serde(flatten)]
+    row: ProductRow,
+    /// Its categories.
+    category_ids: Vec<Uuid>,
+    /// How many variants it has.
+    variant_count: i64,
+}
+
+impl From<ProductLine> for ProductItem {
+    fn from(line: ProductLine) -> Self {
+        Self {
+            row: line.row,
+            category_ids: line.category_ids,
+            variant_count: line.variant_count,
+        }
+    }
+}
+
+/// A product with what belongs to it.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = CatalogProductDetail)]
+struct ProductDetail {
+    #[serde(flatten)]
+    item: ProductItem,
+    /// By position.
+    variants: Vec<VariantRow>,
+    /// The oldest first.
+    prices: Vec<PriceRow>,
+    /// By name, those that the caller may see.
+    categories: Vec<CategoryName>,
+}
+
+/// A category, as a product names it.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = CatalogCategoryName)]
+struct CategoryName {
+    id: Uuid,
+    name: String,
+    slug: String,
+}
+
+impl From<CategoryRow> for CategoryName {
+    fn from(row: CategoryRow) -> Self {
+        Self {
+            id: row.id,
+            name: row.name,
+            slug: row.slug,
+        }
+    }
+}
+
+async fn list_products(
+    ctx: RequestContext,
+    listing: Query<Listing>,
+    query: Query<ProductQuery>,
+) -> Result<Json<Page<ProductItem>>> {
+    let (window, filter) = (listing.0.window()?, query.0.filter(&listing.0)?);
+    let sort = listing.0.sort(&["createdAt", "updatedAt", "title", "sku"])?;
+    let connection = ctx.read().await?;
+    let page = query::products::list(&connection, ctx.scope(), &filter, sort, window).await?;
+    Ok(Json(page.map(ProductItem::from)))
+}
+
+async fn get_product(ctx: RequestContext, path: Path<Id>) -> Result<Json<ProductDetail>> {
+    let (id, connection, scope) = (path.0.id, ctx.read().await?, ctx.scope());
+    let item = found::<Product, _>(query::products::find(&connection, scope, id).await?)?;
+    let (variants, prices, categories) = futures_util::future::try_join3(
+        query::variants::of_product(&connection, scope, id),
+        query::prices::of_product(&connection, scope, id),
+        query::categories::of_product(&connection, scope, id),
+    )
+    .await?;
+    Ok(Json(ProductDetail {
+        item: item.into(),
+        variants,
+        prices,
+        categories: categories.into_iter().map(CategoryName::from).collect(),
+    }))
+}
+
+async fn create_product(ctx: RequestContext, body: Json<ProductInput>) -> Result<Created<NewId>> {
+    super::create(&ctx, CreateProduct::new(&ctx, &body.0)?).await
+}
+
+async fn update_product(ctx: RequestContext, body: Json<ProductInput>) -> Result<Json<Changed>> {
+    super::update(&ctx, body.0).await
+}
+
+async fn delete_product(ctx: RequestContext, target: Query<Id>) -> Result<Json<Done>> {
+    super::delete::<Product>(&ctx, target.0).await
+}

@@ -1,0 +1,82 @@
+//! `/catalog/variants`
+
+use backoffice_core::http::{Created, Json, Path, Query, Routes, requires};
+use backoffice_core::list::Page;
+use backoffice_core::{RequestContext, Result};
+use serde::Deserialize;
+use utoipa::IntoParams;
+use uuid::Uuid;
+
+use super::listing::Listing;
+use super::{Changed, Done, Id, NewId, found};
+use crate::commands::CreateVariant;
+use crate::input::VariantInput;
+use crate::model::{Variant, VariantRow};
+use crate::query::variants::VariantFilter;
+use crate::{acl, query};
+
+pub(super) fn routes(routes: &mut Routes) {
+    let (path, one) = ("/catalog/variants", "/catalog/variants/{id}");
+    routes
+        .get(path, requires(&[acl::PRODUCTS_VIEW]), list_variants)
+        .about("List variants");
+    routes
+        .get(one, requires(&[acl::PRODUCTS_VIEW]), get_variant)
+        .about("A variant")
+        .refuses(&[404]);
+    routes
+        .post(path, requires(&[acl::PRODUCTS_MANAGE]), create_variant)
+        .about("Make a variant of a product")
+        .refuses(&[409, 422]);
+    routes
+        .put(path, requires(&[acl::PRODUCTS_MANAGE]), update_variant)
+        .about("Change a variant")
+        .refuses(&[404, 409, 422]);
+    routes
+        .delete(path, requires(&[acl::PRODUCTS_MANAGE]), delete_variant)
+        .about("Delete a variant with its prices")
+        .refuses(&[404, 409, 422]);
+}
+
+#[derive(Debug, Default, Deserialize, IntoParams, garde::Validate)]
+#[serde(rename_all = "camelCase")]
+#[into_params(parameter_in = Query)]
+#[garde(allow_unvalidated)]
+struct VariantQuery {
+    /// Only those of this product.
+    product_id: Option<Uuid>,
+}
+
+async fn list_variants(
+    ctx: RequestContext,
+    listing: Query<Listing>,
+    query: Query<VariantQuery>,
+) -> Result<Json<Page<VariantRow>>> {
+    let filter = VariantFilter {
+        pattern: listing.0.pattern()?,
+        ids: listing.0.ids()?,
+        product_id: query.0.product_id,
+    };
+    let (window, sort) = (listing.0.window()?, listing.0.sort(&["position", "createdAt"])?);
+    let connection = ctx.read().await?;
+    let page = query::variants::list(&connection, ctx.scope(), &filter, sort, window).await?;
+    Ok(Json(page))
+}
+
+async fn get_variant(ctx: RequestContext, path: Path<Id>) -> Result<Json<VariantRow>> {
+    let connection = ctx.read().await?;
+    let row = query::variants::find(&connection, ctx.scope(), path.0.id).await?;
+    found::<Variant, _>(row).map(Json)
+}
+
+async fn create_variant(ctx: RequestContext, body: Json<VariantInput>) -> Result<Created<NewId>> {
+    super::create(&ctx, CreateVariant::new(&ctx, &body.0)?).await
+}
+
+async fn update_variant(ctx: RequestContext, body: Json<VariantInput>) -> Result<Json<Changed>> {
+    super::update(&ctx, body.0).await
+}
+
+async fn delete_variant(ctx: RequestContext, target: Query<Id>) -> Result<Json<Done>> {
+    super::delete::<Variant>(&ctx, target.0).await
+}

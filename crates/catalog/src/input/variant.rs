@@ -1,0 +1,114 @@
+//! Variants.
+
+use std::collections::BTreeMap;
+
+use backoffice_core::db::Tx;
+use backoffice_core::http::present;
+use backoffice_core::{Feature, Result, Timestamp};
+use serde::Deserialize;
+use serde_json::json;
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+use super::stays;
+use crate::acl;
+use crate::commands::Change;
+use crate::model::{By, Variant, VariantRow, store_variants};
+use crate::rules::{self, Rules};
+
+/// A variant to be made, or what changes of one: absent members stay, null clears.
+#[derive(Debug, Clone, Default, Deserialize, ToSchema, garde::Validate)]
+#[serde(rename_all = "camelCase")]
+#[garde(allow_unvalidated)]
+pub struct VariantInput {
+    /// The variant to change; not read when one is made.
+    pub id: Option<Uuid>,
+    /// The organization of the product, if given.
+    pub organization_id: Option<Uuid>,
+    /// Its product; required for a new variant, unless it is made with its product. It does not change later.
+    pub product_id: Option<Uuid>,
+    /// 1 to 255 characters; required for a new variant.
+    #[serde(default, deserialize_with = "present")]
+    #[schema(value_type = Option<String>)]
+    pub name: Option<Option<String>>,
+    /// At most 191 characters, unique in the organization.
+    #[serde(default, deserialize_with = "present")]
+    #[schema(value_type = Option<String>)]
+    pub sku: Option<Option<String>>,
+    /// At most 191 characters.
+    #[serde(default, deserialize_with = "present")]
+    #[schema(value_type = Option<String>)]
+    pub barcode: Option<Option<String>>,
+    /// What makes it differ from the others: texts by name.
+    #[serde(default, deserialize_with = "present")]
+    #[schema(value_type = Option<BTreeMap<String, String>>)]
+    pub options: Option<Option<BTreeMap<String, String>>>,
+    /// Its place; by default the last.
+    #[serde(default, deserialize_with = "present")]
+    #[schema(value_type = Option<i32>)]
+    pub position: Option<Option<i32>>,
+    /// Whether it is offered; default true.
+    #[serde(default, deserialize_with = "present")]
+    #[schema(value_type = Option<bool>)]
+    pub is_active: Option<Option<bool>>,
+}
+
+impl Change for VariantInput {
+    const ID: &'static str = "catalog.variant.update";
+    const LABEL: &'static str = "Update variant";
+    const FEATURES: &'static [Feature] = &[acl::PRODUCTS_MANAGE];
+    type Entity = Variant;
+    type Row = VariantRow;
+
+    fn id(&self) -> Option<Uuid> {
+        self.id
+    }
+
+    fn updated_at(row: &mut VariantRow) -> &mut Timestamp {
+        &mut row.updated_at
+    }
+
+    fn blank(tenant_id: Uuid, id: Uuid, now: Timestamp) -> VariantRow {
+        VariantRow {
+            tenant_id,
+            id,
+            organization_id: Uuid::nil(),
+            product_id: Uuid::nil(),
+            name: String::new(),
+            sku: None,
+            barcode: None,
+            options: None,
+            position: 0,
+            is_active: true,
+            created_at: now,
+            updated_at: now,
+        }
+    }
+
+    fn write(&self, row: &mut VariantRow, rules: &mut Rules) {
+        rules.text("name", &self.name, &mut row.name, rules::line(255));
+        rules.optional_text("sku", &self.sku, &mut row.sku, rules::line(191));
+        rules.optional_text("barcode", &self.barcode, &mut row.barcode, rules::line(191));
+        let options = self
+            .options
+            .as_ref()
+            .map(|given| given.as_ref().map(|options| json!(options)));
+        rules.optional("options", &options, &mut row.options, rules::any);
+        rules.value("position", &self.position, &mut row.position, rules::at_least(0));
+        rules.value("isActive", &self.is_active, &mut row.is_active, rules::any);
+    }
+
+    async fn load(tx: &mut Tx<'_>, id: Uuid) -> Result<Option<VariantRow>> {
+        Ok(VariantRow::load(tx, By::Id, &[id]).await?.pop())
+    }
+
+    async fn settle(&self, _tx: &mut Tx<'_>, before: &VariantRow, _row: &VariantRow) -> Result<bool> {
+        stays("organizationId", self.organization_id, before.organization_id)?;
+        stays("productId", self.product_id, before.product_id)?;
+        Ok(false)
+    }
+
+    async fn store(tx: &mut Tx<'_>, row: VariantRow) -> Result<()> {
+        store_variants(tx, &[row]).await
+    }
+}

@@ -1,0 +1,110 @@
+//! What others depend on stays: a category with categories below it, an organization that has products or categories.
+
+use backoffice_core::command::{Attempt, Entity, Hook, Interceptor, Verdict};
+use backoffice_core::db::Tx;
+use backoffice_core::{Refusal, Result};
+use diesel::dsl::exists;
+use diesel::{ExpressionMethods, QueryDsl, select};
+use diesel_async::RunQueryDsl;
+use futures_util::future::BoxFuture;
+use uuid::Uuid;
+
+use crate::error::changed_since;
+use crate::model::{Category, Product};
+use crate::schema::{catalog_categories as categories, catalog_products as products};
+
+/// Refuses to remove a category with categories below it.
+pub(crate) const KEEP_PARENT_CATEGORIES: Interceptor = Interceptor {
+    id: "catalog.category_children",
+    target: "catalog.category.*",
+    priority: 100,
+    run: keep_category,
+};
+
+/// Refuses to remove an organization with products or categories.
+pub(crate) const KEEP_ORGANIZATIONS_IN_USE: Interceptor = Interceptor {
+    id: "catalog.organization_products",
+    target: "directory.organization.*",
+    priority: 100,
+    run: keep_organization,
+};
+
+/// Whether this hook sees the resource before it is removed.
+fn removes(attempt: &Attempt<'_>, command: &str) -> bool {
+    match attempt.hook {
+        Hook::BeforeExecute => attempt.command == command,
+        Hook::BeforeUndo | Hook::BeforeRedo => attempt.after.is_none(),
+        Hook::AfterExecute => false,
+    }
+}
+
+/// The refusal of a client's own deletion, or what undo and redo say when `kind` was made since.
+fn refuse(attempt: &Attempt<'_>, own: Refusal, kind: &str) -> Verdict {
+    let refusal = match attempt.hook {
+        Hook::BeforeExecute => own,
+        _ => changed_since(kind),
+    };
+    Verdict::Refuse {
+        status: Some(refusal.status.as_u16()),
+        code: None,
+        body: refusal
+            .to_body(backoffice_core::ErrorShape::Error, "")
+            .as_object()
+            .cloned(),
+        message: refusal.message.into_owned(),
+    }
+}
+
+fn keep_category<'a>(tx: &'a mut Tx<'_>, attempt: &'a Attempt<'a>) -> BoxFuture<'a, Result<Verdict>> {
+    Box::pin(async move {
+        if !removes(attempt, "catalog.category.delete") {
+            return Ok(Verdict::Continue);
+        }
+        let tenant = tx.tenant();
+        let below = categories::table
+            .filter(categories::tenant_id.eq(tenant))
+            .filter(categories::parent_id.eq(attempt.id));
+        let is_parent: bool = select(exists(below)).get_result(tx.conn()).await?;
+        if !is_parent {
+            return Ok(Verdict::Continue);
+        }
+        Ok(refuse(attempt, in_use(), Category::KIND))
+    })
+}
+
+/// The refusal to remove a category that others lie below.
+fn in_use() -> Refusal {
+    backoffice_core::Error::from(crate::Error::InUse).to_refusal()
+}
+
+fn keep_organization<'a>(tx: &'a mut Tx<'_>, attempt: &'a Attempt<'a>) -> BoxFuture<'a, Result<Verdict>> {
+    Box::pin(async move {
+        if !removes(attempt, "directory.organization.delete") {
+            return Ok(Verdict::Continue);
+        }
+        let Some(kind) = kind_in(tx, attempt.id).await? else {
+            return Ok(Verdict::Continue);
+        };
+        let own = Refusal::conflict("Organization is in use").code("organization_in_use");
+        Ok(refuse(attempt, own, kind))
+    })
+}
+
+/// What the catalog has in an organization. Variants and prices are where their product is.
+async fn kind_in(tx: &mut Tx<'_>, organization: Uuid) -> Result<Option<&'static str>> {
+    let tenant = tx.tenant();
+    let own_products = products::table
+        .filter(products::tenant_id.eq(tenant))
+        .filter(products::organization_id.eq(organization));
+    let own_categories = categories::table
+        .filter(categories::tenant_id.eq(tenant))
+        .filter(categories::organization_id.eq(organization));
+    let (has_products, has_categories): (bool, bool) = select((exists(own_products), exists(own_categories)))
+        .get_result(tx.conn())
+        .await?;
+    Ok(match (has_products, has_categories) {
+        (true, _) => Some(Product::KIND),
+        (_, true) => Some(Category::KIND),
+        _ => None,
+    })
+}

@@ -1,0 +1,213 @@
+//! Categories: a tree in which products stand. The links to products go with a category; one with categories below it stays.
+
+use backoffice_core::command::{Depth, Entity, EntityRef, Field, Located, Snapshot, Snapshots, Transition};
+use backoffice_core::db::Tx;
+use backoffice_core::{Feature, Result, Timestamp};
+use diesel::pg::Pg;
+use diesel::sql_types::{Bool, Text, Uuid as SqlUuid};
+use diesel::upsert::excluded;
+use diesel::{
+    ExpressionMethods, Insertable, QueryDsl, Queryable, QueryableByName, Selectable, SelectableHelper, delete,
+    insert_into, sql_query,
+};
+use diesel_async::RunQueryDsl;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+use super::links::{LINK_KIND, LinkRow, Links};
+use super::named;
+use crate::error::changed_since;
+use crate::schema::catalog_categories as categories;
+use crate::{Error, acl, query};
+
+/// A category.
+#[derive(Debug, Clone, PartialEq, Eq, Queryable, Selectable, Insertable, Serialize, Deserialize, ToSchema)]
+#[diesel(table_name = categories, check_for_backend(Pg))]
+#[serde(rename_all = "camelCase")]
+#[schema(as = CatalogCategory)]
+pub struct CategoryRow {
+    /// Its tenant.
+    pub tenant_id: Uuid,
+    /// Its id.
+    pub id: Uuid,
+    /// Its organization.
+    pub organization_id: Uuid,
+    /// 1 to 150 characters.
+    pub name: String,
+    /// Unique in the organization, lower-case.
+    pub slug: String,
+    /// The category above it.
+    pub parent_id: Option<Uuid>,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When it was last changed.
+    pub updated_at: Timestamp,
+}
+
+impl CategoryRow {
+    /// Rows of the transaction's tenant.
+    pub(crate) async fn load(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<Self>> {
+        let tenant = tx.tenant();
+        Ok(categories::table
+            .filter(categories::tenant_id.eq(tenant))
+            .filter(categories::id.eq_any(ids))
+            .select(Self::as_select())
+            .load(tx.conn())
+            .await?)
+    }
+}
+
+/// Entity kind `catalog.category`.
+#[derive(Debug)]
+pub enum Category {}
+
+impl Entity for Category {
+    const KIND: &'static str = "catalog.category";
+    const FIELDS: &'static [Field] = &[
+        Field::tracked("id"),
+        Field::tracked("tenantId"),
+        Field::tracked("organizationId"),
+        Field::tracked("name"),
+        Field::tracked("slug"),
+        Field::tracked("parentId"),
+        Field::tracked("createdAt"),
+        Field::volatile("updatedAt"),
+    ];
+    const NOT_FOUND: &'static str = "Category not found";
+    const VIEW: Option<Feature> = Some(acl::CATEGORIES_VIEW);
+
+    async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<Located>> {
+        let rows: Vec<(Uuid, Uuid)> = query::categories::in_scope(tx.scope())
+            .filter(categories::id.eq_any(ids))
+            .order(categories::id)
+            .select((categories::id, categories::tenant_id))
+            .for_update()
+            .load(tx.conn())
+            .await?;
+        Ok(rows.into_iter().map(|(id, tenant)| Located { id, tenant }).collect())
+    }
+
+    async fn load(tx: &mut Tx<'_>, ids: &[Uuid], depth: Depth) -> Result<Snapshots> {
+        let rows = CategoryRow::load(tx, ids).await?;
+        let links = match depth {
+            Depth::Own => None,
+            Depth::Tree => Some(Links::OfCategories.load(tx, ids).await?),
+        };
+        let mut images = Snapshots::new();
+        for row in rows {
+            let mut image = Snapshot::of(&row)?;
+            if let Some(links) = &links {
+                let own: Vec<_> = links.iter().filter(|link| link.category_id == row.id).collect();
+                image = image.with_children(LINK_KIND, &own)?;
+            }
+            images.insert(row.id, image);
+        }
+        Ok(images)
+    }
+
+    async fn store(tx: &mut Tx<'_>, images: &[Snapshot]) -> Result<Vec<String>> {
+        let updated_at = tx.now();
+        let (mut rows, mut linked, mut links) = (Vec::with_capacity(images.len()), Vec::new(), Vec::new());
+        for image in images {
+            let row: CategoryRow = image.row()?;
+            // An image of the category alone says nothing about its products.
+            if let Some(own) = image.children::<LinkRow>(LINK_KIND)? {
+                linked.push(row.id);
+                links.extend(own);
+            }
+            rows.push(CategoryRow { updated_at, ..row });
+        }
+        store_categories(tx, &rows).await?;
+        if linked.is_empty() {
+            return Ok(Vec::new());
+        }
+        Links::OfCategories.replace(tx, &linked, links).await
+    }
+
+    /// The database takes the links with them.
+    async fn remove(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<()> {
+        let tenant = tx.tenant();
+        let rows = categories::table.filter(categories::tenant_id.eq(tenant));
+        delete(rows.filter(categories::id.eq_any(ids)))
+            .execute(tx.conn())
+            .await?;
+        Ok(())
+    }
+
+    async fn guard(tx: &mut Tx<'_>, step: &Transition<'_>) -> Result<()> {
+        let above = |image: Option<&Snapshot>| image.and_then(|image| named(image, "parentId", Self::KIND));
+        let parent = above(step.to);
+        if parent.is_none() || parent == above(step.from) || !lies_below_itself(tx, step.id).await? {
+            return Ok(());
+        }
+        if step.restoring {
+            return Err(changed_since("parentId").into());
+        }
+        Err(Error::Cycle.into())
+    }
+
+    fn parent(image: &Snapshot) -> Option<EntityRef> {
+        named(image, "parentId", Self::KIND)
+    }
+}
+
+/// Inserts rows or makes the present ones equal to them.
+pub(crate) async fn store_categories(tx: &mut Tx<'_>, rows: &[CategoryRow]) -> Result<()> {
+    insert_into(categories::table)
+        .values(rows)
+        .on_conflict((categories::tenant_id, categories::id))
+        .do_update()
+        .set((
+            categories::organization_id.eq(excluded(categories::organization_id)),
+            categories::name.eq(excluded(categories::name)),
+            categories::slug.eq(excluded(categories::slug)),
+            categories::parent_id.eq(excluded(categories::parent_id)),
+            categories::created_at.eq(excluded(categories::created_at)),
+            categories::updated_at.eq(excluded(categories::updated_at)),
+        ))
+        .execute(tx.conn())
+        .await?;
+    Ok(())
+}
+
+/// Which of these the caller sees; they stay while the transaction lasts.
+pub(crate) async fn share_categories(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<Uuid>> {
+    let (scope, tenant) = (tx.scope(), tx.tenant());
+    Ok(query::categories::in_scope(scope)
+        .filter(categories::tenant_id.eq(tenant))
+        .filter(categories::id.eq_any(ids))
+        .order(categories::id)
+        .select(categories::id)
+        .for_key_share()
+        .load(tx.conn())
+        .await?)
+}
+
+#[derive(QueryableByName)]
+struct Circle {
+    #[diesel(sql_type = Bool)]
+    is_closed: bool,
+}
+
+/// Whether a category lies below itself. Those who ask wait for each other: two moves at once could close a circle that neither sees.
+async fn lies_below_itself(tx: &mut Tx<'_>, id: Uuid) -> Result<bool> {
+    let tenant = tx.tenant();
+    sql_query("select pg_advisory_xact_lock(hashtextextended('catalog_categories' || $1, 0))")
+        .bind::<Text, _>(tenant.to_string())
+        .execute(tx.conn())
+        .await?;
+    let circle: Circle = sql_query(
+        "with recursive above as (
+            select c.parent_id as id from catalog_categories c where c.tenant_id = $1 and c.id = $2
+            union
+            select c.parent_id from catalog_categories c join above a on c.tenant_id = $1 and c.id = a.id
+        )
+        select exists (select 1 from above where id = $2) as is_closed",
+    )
+    .bind::<SqlUuid, _>(tenant)
+    .bind::<SqlUuid, _>(id)
+    .get_result(tx.conn())
+    .await?;
+    Ok(circle.is_closed)
+}

@@ -1,0 +1,130 @@
+//! Which products stand in which categories. A link comes and goes with either of them.
+
+use backoffice_core::command::Entity;
+use backoffice_core::db::Tx;
+use backoffice_core::{Result, Timestamp};
+use diesel::pg::Pg;
+use diesel::{ExpressionMethods, Insertable, QueryDsl, Queryable, Selectable, SelectableHelper, delete, insert_into};
+use diesel_async::RunQueryDsl;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use super::{Category, Product};
+use crate::schema::{
+    catalog_categories as categories, catalog_product_categories as links, catalog_products as products,
+};
+
+/// Under this name images keep the links.
+pub(super) const LINK_KIND: &str = "catalog.product_category";
+
+/// A product in a category.
+#[derive(Debug, Clone, PartialEq, Eq, Queryable, Selectable, Insertable, Serialize, Deserialize)]
+#[diesel(table_name = links, check_for_backend(Pg))]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct LinkRow {
+    pub(crate) tenant_id: Uuid,
+    pub(crate) id: Uuid,
+    pub(crate) product_id: Uuid,
+    pub(crate) category_id: Uuid,
+    pub(crate) created_at: Timestamp,
+    pub(crate) updated_at: Timestamp,
+}
+
+/// The end from which links are seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Links {
+    OfProducts,
+    OfCategories,
+}
+
+impl Links {
+    /// The links of these products or categories, by id.
+    pub(crate) async fn load(self, tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<LinkRow>> {
+        let tenant = tx.tenant();
+        let rows = links::table
+            .filter(links::tenant_id.eq(tenant))
+            .order(links::id)
+            .select(LinkRow::as_select())
+            .into_boxed();
+        let rows = match self {
+            Self::OfProducts => rows.filter(links::product_id.eq_any(ids)),
+            Self::OfCategories => rows.filter(links::category_id.eq_any(ids)),
+        };
+        Ok(rows.load(tx.conn()).await?)
+    }
+
+    /// Makes the links of these products or categories exactly the wanted ones, ids and all. A link whose other end is gone is left
+    /// out and its end named.
+    pub(crate) async fn replace(self, tx: &mut Tx<'_>, ids: &[Uuid], wanted: Vec<LinkRow>) -> Result<Vec<String>> {
+        let tenant = tx.tenant();
+        let kept: Vec<Uuid> = wanted.iter().map(|link| link.id).collect();
+        let surplus = links::table
+            .filter(links::tenant_id.eq(tenant))
+            .filter(links::id.ne_all(kept));
+        match self {
+            Self::OfProducts => {
+                delete(surplus.filter(links::product_id.eq_any(ids)))
+                    .execute(tx.conn())
+                    .await?
+            }
+            Self::OfCategories => {
+                delete(surplus.filter(links::category_id.eq_any(ids)))
+                    .execute(tx.conn())
+                    .await?
+            }
+        };
+        if wanted.is_empty() {
+            return Ok(Vec::new());
+        }
+        let present = self.present_ends(tx, &wanted).await?;
+        let (whole, broken): (Vec<_>, Vec<_>) = wanted
+            .into_iter()
+            .partition(|link| present.contains(&self.other_end(link)));
+        insert_into(links::table)
+            .values(&whole)
+            .on_conflict_do_nothing()
+            .execute(tx.conn())
+            .await?;
+        let kind = match self {
+            Self::OfProducts => Category::KIND,
+            Self::OfCategories => Product::KIND,
+        };
+        let named = broken.iter().map(|link| format!("{kind}:{}", self.other_end(link)));
+        Ok(named.collect())
+    }
+
+    fn other_end(self, link: &LinkRow) -> Uuid {
+        match self {
+            Self::OfProducts => link.category_id,
+            Self::OfCategories => link.product_id,
+        }
+    }
+
+    /// The other ends that exist; they stay while the transaction lasts.
+    async fn present_ends(self, tx: &mut Tx<'_>, wanted: &[LinkRow]) -> Result<Vec<Uuid>> {
+        let tenant = tx.tenant();
+        let named: Vec<Uuid> = wanted.iter().map(|link| self.other_end(link)).collect();
+        Ok(match self {
+            Self::OfProducts => {
+                categories::table
+                    .filter(categories::tenant_id.eq(tenant))
+                    .filter(categories::id.eq_any(named))
+                    .order(categories::id)
+                    .select(categories::id)
+                    .for_key_share()
+                    .load(tx.conn())
+                    .await?
+            }
+            Self::OfCategories => {
+                products::table
+                    .filter(products::tenant_id.eq(tenant))
+                    .filter(products::id.eq_any(named))
+                    .order(products::id)
+                    .select(products::id)
+                    .for_key_share()
+                    .load(tx.conn())
+                    .await?
+            }
+        })
+    }
+}

@@ -1,0 +1,45 @@
+//! Rows and entities.
+
+mod category;
+mod links;
+mod price;
+mod product;
+mod variant;
+
+use backoffice_core::command::{CHILDREN, EntityRef, Snapshot};
+use serde_json::Value;
+use uuid::Uuid;
+
+pub use category::{Category, CategoryRow};
+pub use price::{Money, Price, PriceRow, Rate};
+pub use product::{Product, ProductRow};
+pub use variant::{Variant, VariantRow};
+
+pub(crate) use category::{share_categories, store_categories};
+pub(crate) use links::{LinkRow, Links};
+pub(crate) use price::store_prices;
+pub(crate) use product::{share_product, store_products};
+pub(crate) use variant::{share_variant, store_variants};
+
+/// By what rows are read: their own id, or what they belong to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum By {
+    Id,
+    Product,
+    Variant,
+}
+
+/// The resource that a member of an image names.
+fn named(image: &Snapshot, member: &str, kind: &'static str) -> Option<EntityRef> {
+    let id = image.get(member)?.as_str()?.parse().ok()?;
+    Some(EntityRef { kind, id })
+}
+
+/// The resources of one kind that come and go with the resource of an image.
+fn children<'a>(image: &'a Snapshot, kind: &'static str) -> impl Iterator<Item = EntityRef> + use<'a> {
+    let rows = image.get(CHILDREN).and_then(|children| children.get(kind)?.as_array());
+    let id = |row: &Value| row.get("id")?.as_str()?.parse::<Uuid>().ok();
+    rows.into_iter()
+        .flatten()
+        .filter_map(move |row| Some(EntityRef { kind, id: id(row)? }))
+}

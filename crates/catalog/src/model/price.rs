@@ -1,0 +1,192 @@
+//! Prices of products and of their variants.
+
+use backoffice_core::command::{Depth, Entity, EntityRef, Field, Located, Snapshot, Snapshots};
+use backoffice_core::db::Tx;
+use backoffice_core::{Decimal, Feature, Result, Timestamp};
+use diesel::pg::Pg;
+use diesel::upsert::excluded;
+use diesel::{
+    ExpressionMethods, Insertable, NullableExpressionMethods, QueryDsl, Queryable, Selectable, SelectableHelper,
+    delete, insert_into,
+};
+use diesel_async::RunQueryDsl;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+use super::{By, Product, Variant, named};
+use crate::schema::{catalog_prices as prices, catalog_products as products, catalog_variants as variants};
+use crate::{acl, query};
+
+/// An amount of money.
+pub type Money = Decimal<4>;
+/// A rate in percent.
+pub type Rate = Decimal<4>;
+
+/// A price.
+#[derive(Debug, Clone, PartialEq, Queryable, Selectable, Insertable, Serialize, Deserialize, ToSchema)]
+#[diesel(table_name = prices, check_for_backend(Pg))]
+#[serde(rename_all = "camelCase")]
+#[schema(as = CatalogPrice)]
+pub struct PriceRow {
+    /// Its tenant.
+    pub tenant_id: Uuid,
+    /// Its id.
+    pub id: Uuid,
+    /// The organization of its product.
+    pub organization_id: Uuid,
+    /// Its product.
+    pub product_id: Uuid,
+    /// The one variant that it is for.
+    pub variant_id: Option<Uuid>,
+    /// `regular` or `sale`.
+    pub kind: String,
+    /// Three letters.
+    pub currency_code: String,
+    /// From how many pieces it holds, at least 1.
+    pub min_quantity: i32,
+    /// At least 0, with at most 4 decimals.
+    #[schema(value_type = f64, minimum = 0)]
+    pub amount: Money,
+    /// 0 to 100, with at most 4 decimals.
+    #[schema(value_type = Option<f64>, minimum = 0, maximum = 100)]
+    pub tax_rate: Option<Rate>,
+    /// Since when it holds.
+    pub starts_at: Option<Timestamp>,
+    /// Until when it holds.
+    pub ends_at: Option<Timestamp>,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When it was last changed.
+    pub updated_at: Timestamp,
+}
+
+impl PriceRow {
+    /// Rows of the transaction's tenant, by id.
+    pub(crate) async fn load(tx: &mut Tx<'_>, by: By, ids: &[Uuid]) -> Result<Vec<Self>> {
+        let tenant = tx.tenant();
+        let rows = prices::table
+            .filter(prices::tenant_id.eq(tenant))
+            .order(prices::id)
+            .select(Self::as_select())
+            .into_boxed();
+        let rows = match by {
+            By::Id => rows.filter(prices::id.eq_any(ids)),
+            By::Product => rows.filter(prices::product_id.eq_any(ids)),
+            By::Variant => rows.filter(prices::variant_id.eq_any(ids)),
+        };
+        Ok(rows.load(tx.conn()).await?)
+    }
+}
+
+/// Entity kind `catalog.price`.
+#[derive(Debug)]
+pub enum Price {}
+
+impl Entity for Price {
+    const KIND: &'static str = "catalog.price";
+    const FIELDS: &'static [Field] = &[
+        Field::tracked("id"),
+        Field::tracked("tenantId"),
+        Field::tracked("organizationId"),
+        Field::tracked("productId"),
+        Field::tracked("variantId"),
+        Field::tracked("kind"),
+        Field::tracked("currencyCode"),
+        Field::tracked("minQuantity"),
+        Field::tracked("amount"),
+        Field::tracked("taxRate"),
+        Field::tracked("startsAt"),
+        Field::tracked("endsAt"),
+        Field::tracked("createdAt"),
+        Field::volatile("updatedAt"),
+    ];
+    const NOT_FOUND: &'static str = "Price not found";
+    const VIEW: Option<Feature> = Some(acl::PRODUCTS_VIEW);
+
+    /// Products and variants are held first, in this order, as by everything that goes from above to below.
+    async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<Located>> {
+        let scope = tx.scope();
+        let own = || query::prices::in_scope(scope).filter(prices::id.eq_any(ids));
+        query::products::in_scope(scope)
+            .filter(products::id.eq_any(own().select(prices::product_id)))
+            .order(products::id)
+            .select(products::id)
+            .for_key_share()
+            .load::<Uuid>(tx.conn())
+            .await?;
+        query::variants::in_scope(scope)
+            .filter(variants::id.nullable().eq_any(own().select(prices::variant_id)))
+            .order(variants::id)
+            .select(variants::id)
+            .for_key_share()
+            .load::<Uuid>(tx.conn())
+            .await?;
+        let rows: Vec<(Uuid, Uuid)> = own()
+            .order(prices::id)
+            .select((prices::id, prices::tenant_id))
+            .for_update()
+            .load(tx.conn())
+            .await?;
+        Ok(rows.into_iter().map(|(id, tenant)| Located { id, tenant }).collect())
+    }
+
+    async fn load(tx: &mut Tx<'_>, ids: &[Uuid], _depth: Depth) -> Result<Snapshots> {
+        let rows = PriceRow::load(tx, By::Id, ids).await?;
+        rows.iter().map(|row| Ok((row.id, Snapshot::of(row)?))).collect()
+    }
+
+    async fn store(tx: &mut Tx<'_>, images: &[Snapshot]) -> Result<Vec<String>> {
+        let updated_at = tx.now();
+        let rows: Vec<PriceRow> = images
+            .iter()
+            .map(|image| image.row().map(|row| PriceRow { updated_at, ..row }))
+            .collect::<Result<_>>()?;
+        store_prices(tx, &rows).await?;
+        Ok(Vec::new())
+    }
+
+    async fn remove(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<()> {
+        let tenant = tx.tenant();
+        let rows = prices::table.filter(prices::tenant_id.eq(tenant));
+        delete(rows.filter(prices::id.eq_any(ids))).execute(tx.conn()).await?;
+        Ok(())
+    }
+
+    fn parent(image: &Snapshot) -> Option<EntityRef> {
+        named(image, "variantId", Variant::KIND).or_else(|| named(image, "productId", Product::KIND))
+    }
+
+    /// The log of a product shows the prices of its variants too.
+    fn related(image: &Snapshot) -> Vec<EntityRef> {
+        named(image, "productId", Product::KIND).into_iter().collect()
+    }
+}
+
+/// Inserts rows or makes the present ones equal to them.
+pub(crate) async fn store_prices(tx: &mut Tx<'_>, rows: &[PriceRow]) -> Result<()> {
+    if rows.is_empty() {
+        return Ok(());
+    }
+    insert_into(prices::table)
+        .values(rows)
+        .on_conflict((prices::tenant_id, prices::id))
+        .do_update()
+        .set((
+            prices::organization_id.eq(excluded(prices::organization_id)),
+            prices::product_id.eq(excluded(prices::product_id)),
+            prices::variant_id.eq(excluded(prices::variant_id)),
+            prices::kind.eq(excluded(prices::kind)),
+            prices::currency_code.eq(excluded(prices::currency_code)),
+            prices::min_quantity.eq(excluded(prices::min_quantity)),
+            prices::amount.eq(excluded(prices::amount)),
+            prices::tax_rate.eq(excluded(prices::tax_rate)),
+            prices::starts_at.eq(excluded(prices::starts_at)),
+            prices::ends_at.eq(excluded(prices::ends_at)),
+            prices::created_at.eq(excluded(prices::created_at)),
+            prices::updated_at.eq(excluded(prices::updated_at)),
+        ))
+        .execute(tx.conn())
+        .await?;
+    Ok(())
+}

@@ -1,0 +1,27 @@
+//! Reads. Every statement about rows that a caller may see begins with its scope here.
+
+pub mod categories;
+pub mod prices;
+pub mod products;
+pub mod variants;
+
+/// By what a list is ordered; the id decides between equals.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sort {
+    /// A member that the list may be sorted by.
+    pub field: &'static str,
+    /// Whether the largest comes first.
+    pub descending: bool,
+}
+
+/// Orders a boxed statement by a column, then by the id.
+macro_rules! ordered {
+    ($query:expr, $descending:expr, $column:expr, $id:expr) => {
+        if $descending {
+            $query.order(($column.desc(), $id.desc()))
+        } else {
+            $query.order(($column.asc(), $id.asc()))
+        }
+    };
+}
+use ordered;

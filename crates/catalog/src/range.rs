@@ -1,0 +1,61 @@
+//! Lists of ids and ranges of time, as queries and bodies give them.
+
+use backoffice_core::{Detail, Refusal, Result, Timestamp};
+use uuid::Uuid;
+
+/// Most ids of a list.
+const MOST_IDS: usize = 200;
+
+/// 400 that names the member.
+pub(crate) fn invalid(path: &str, message: impl Into<String>, code: &'static str) -> backoffice_core::Error {
+    Refusal::invalid(vec![Detail::new(path, message, code)]).into()
+}
+
+/// The ids that these words are.
+pub(crate) fn uuids_of(path: &str, words: &[String]) -> Result<Vec<Uuid>> {
+    if words.len() > MOST_IDS {
+        return Err(invalid(path, format!("must be at most {MOST_IDS} ids"), "too_long"));
+    }
+    let ids: Result<Vec<Uuid>, _> = words.iter().map(|word| word.parse()).collect();
+    ids.map_err(|_| invalid(path, "must be UUIDs", "invalid_value"))
+}
+
+/// An end of a time range, which belongs to it. A date stands for its first millisecond as a start and for its last as an end.
+pub(crate) fn instant(path: &str, given: Option<&str>, is_end: bool) -> Result<Option<Timestamp>> {
+    let Some(text) = given.map(str::trim) else {
+        return Ok(None);
+    };
+    let text = match (text.len(), is_end) {
+        (10, false) => format!("{text}T00:00:00Z"),
+        (10, true) => format!("{text}T23:59:59.999Z"),
+        _ => text.to_owned(),
+    };
+    let instant = Timestamp::parse(&text);
+    instant
+        .map(Some)
+        .map_err(|_| invalid(path, "must be an ISO-8601 timestamp or a date", "invalid_value"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_range_holds_both_of_its_ends() {
+        let at = |text: &str| Some(Timestamp::parse(text).expect("an instant"));
+
+        assert_eq!(
+            instant("x", Some("2026-11-20"), false).ok(),
+            Some(at("2026-11-20T00:00:00Z"))
+        );
+        assert_eq!(
+            instant("x", Some("2026-11-20"), true).ok(),
+            Some(at("2026-11-20T23:59:59.999Z"))
+        );
+        assert_eq!(
+            instant("x", Some("2026-11-20T10:00:00+01:00"), true).ok(),
+            Some(at("2026-11-20T09:00:00Z"))
+        );
+        assert!(instant("x", Some("2026-13-20"), true).is_err() && instant("x", Some(""), true).is_err());
+    }
+}

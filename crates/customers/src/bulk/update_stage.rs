@@ -1,0 +1,91 @@
+//! Moves many deals to a stage.
+
+use std::collections::BTreeMap;
+
+use backoffice_core::command::{BatchCommand, BatchItem, Class};
+use backoffice_core::db::Tx;
+use backoffice_core::{Feature, Refusal, Result};
+use backoffice_progress::bulk::BulkOperation;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::{all_refused, refused};
+use crate::commands::deals::{ChangeStage, move_to};
+use crate::model::DealRow;
+use crate::{Destination, acl};
+
+/// Moves deals to a stage of their pipeline; those without a pipeline take the stage's.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct BulkUpdateStage {
+    /// Where they are from now on.
+    pub pipeline_stage_id: Uuid,
+}
+
+impl BulkOperation for BulkUpdateStage {
+    const ID: &'static str = "customers.deal.bulk_update_stage";
+    const CLASS: Class = Class::Edit;
+    const LABEL: &'static str = "Change stage of deals";
+    const NAME: &'static str = "Update stage of deals";
+    const FEATURES: &'static [Feature] = &[acl::DEALS_MANAGE];
+    type Item = ChangeStage;
+
+    fn item(&self, id: Uuid) -> ChangeStage {
+        ChangeStage {
+            deal: id,
+            stage: self.pipeline_stage_id,
+        }
+    }
+
+    fn message(total: usize) -> String {
+        format!("Bulk stage update started ({total} deals).")
+    }
+
+    async fn meta(&self, tx: &mut Tx<'_>) -> Result<Value> {
+        let to = Destination::find(tx, self.pipeline_stage_id).await?;
+        Ok(json!({"pipelineStageId": to.stage, "pipelineId": to.pipeline}))
+    }
+
+    async fn check(&self, tx: &mut Tx<'_>) -> Result<()> {
+        Destination::find(tx, self.pipeline_stage_id).await?;
+        Ok(())
+    }
+}
+
+impl BatchCommand for ChangeStage {
+    async fn apply_all(tx: &mut Tx<'_>, items: &[BatchItem<'_, Self>]) -> Result<Vec<(Uuid, Refusal)>> {
+        let mut by_stage: BTreeMap<Uuid, Vec<&BatchItem<'_, Self>>> = BTreeMap::new();
+        for item in items {
+            by_stage.entry(item.command.stage).or_default().push(item);
+        }
+        let mut failed = Vec::new();
+        for (stage, items) in by_stage {
+            failed.extend(change(tx, stage, &items).await?);
+        }
+        Ok(failed)
+    }
+}
+
+async fn change(tx: &mut Tx<'_>, stage: Uuid, items: &[&BatchItem<'_, ChangeStage>]) -> Result<Vec<(Uuid, Refusal)>> {
+    let to = match refused(Destination::find(tx, stage).await)? {
+        Ok(to) => to,
+        Err(refusal) => return Ok(all_refused(items, &refusal)),
+    };
+    let (mut failed, mut moving) = (Vec::new(), Vec::new());
+    for item in items {
+        let deal: DealRow = item.before.row()?;
+        if deal.pipeline_stage_id == Some(stage) {
+            continue;
+        }
+        let accepted = to.accepts(deal.pipeline_id, deal.organization_id);
+        match refused(accepted.map_err(backoffice_core::Error::from))? {
+            Ok(()) => moving.push(item.id),
+            Err(refusal) => failed.push((item.id, *refusal)),
+        }
+    }
+    if !moving.is_empty() {
+        move_to(tx, &moving, &to).await?;
+    }
+    Ok(failed)
+}

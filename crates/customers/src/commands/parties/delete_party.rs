@@ -1,0 +1,40 @@
+use std::marker::PhantomData;
+
+use backoffice_core::command::{Class, Command, Entity, Target};
+use backoffice_core::db::Tx;
+use backoffice_core::{Feature, Result};
+use uuid::Uuid;
+
+use crate::model::{Party, PartyEntity};
+
+/// Deletes a company or a person. Deals lose their links to it, and people their company.
+#[derive(Debug, Clone, Copy)]
+pub struct DeleteParty<P> {
+    id: Uuid,
+    kind: PhantomData<fn() -> P>,
+}
+
+impl<P: Party> DeleteParty<P> {
+    /// Deletes this one.
+    #[must_use]
+    pub fn new(id: Uuid) -> Self {
+        Self { id, kind: PhantomData }
+    }
+}
+
+impl<P: Party> Command for DeleteParty<P> {
+    const ID: &'static str = P::VERBS.delete.0;
+    const CLASS: Class = Class::Delete;
+    const LABEL: &'static str = P::VERBS.delete.1;
+    const FEATURES: &'static [Feature] = P::MANAGE;
+    type Entity = PartyEntity<P>;
+    type Output = ();
+
+    fn target(&self) -> Target {
+        Target::Existing(self.id)
+    }
+
+    async fn apply(&self, tx: &mut Tx<'_>) -> Result<()> {
+        PartyEntity::<P>::remove(tx, &[self.id]).await
+    }
+}

@@ -1,0 +1,75 @@
+//! Bulk operations on deals: each answers with a job to watch.
+
+use backoffice_core::http::{Created, Json, Routes, requires};
+use backoffice_core::{RequestContext, Result};
+use backoffice_progress::bulk::{Started, checked_ids, start};
+use garde::Validate;
+use serde::{Deserialize, Deserializer};
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+use crate::acl;
+use crate::bulk::{BulkUpdateOwner, BulkUpdateStage};
+
+pub(super) fn routes(routes: &mut Routes) {
+    routes
+        .post(
+            "/customers/deals/bulk-update-owner",
+            requires(&[acl::DEALS_MANAGE]),
+            bulk_update_owner,
+        )
+        .about("Give many deals to somebody, in the background")
+        .refuses(&[409, 422]);
+    routes
+        .post(
+            "/customers/deals/bulk-update-stage",
+            requires(&[acl::DEALS_MANAGE]),
+            bulk_update_stage,
+        )
+        .about("Move many deals to a stage, in the background")
+        .refuses(&[409, 422]);
+}
+
+/// Deals and who is to look after them.
+#[derive(Debug, Deserialize, Validate, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[garde(allow_unvalidated)]
+struct OwnerOfDeals {
+    /// 1 to 10000 deals; repeated ones count once.
+    ids: Vec<Uuid>,
+    /// Null = nobody. The member is required.
+    #[serde(deserialize_with = "required")]
+    owner_user_id: Option<Uuid>,
+}
+
+/// Deals and the stage into which they move.
+#[derive(Debug, Deserialize, Validate, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[garde(allow_unvalidated)]
+struct StageOfDeals {
+    /// 1 to 10000 deals; repeated ones count once.
+    ids: Vec<Uuid>,
+    /// The stage.
+    pipeline_stage_id: Uuid,
+}
+
+/// A member that may be null but not absent.
+fn required<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Uuid>, D::Error> {
+    Option::deserialize(deserializer)
+}
+
+async fn bulk_update_owner(ctx: RequestContext, body: Json<OwnerOfDeals>) -> Result<Created<Started>> {
+    let ids = checked_ids(body.0.ids)?;
+    let operation = BulkUpdateOwner {
+        owner_user_id: body.0.owner_user_id,
+    };
+    start(&ctx, operation, ids).await
+}
+
+async fn bulk_update_stage(ctx: RequestContext, body: Json<StageOfDeals>) -> Result<Created<Started>> {
+    let ids = checked_ids(body.0.ids)?;
+    let operation = BulkUpdateStage {
+        pipeline_stage_id: body.0.pipeline_stage_id,
+    };
+    start(&ctx, operation, ids).await
+}

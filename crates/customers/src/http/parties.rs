@@ -1,0 +1,70 @@
+//! What the lists of companies and of people take.
+
+use backoffice_core::Result;
+use backoffice_core::list::Window;
+use garde::Validate;
+use serde::Deserialize;
+use utoipa::{IntoParams, ToSchema};
+
+use super::bodies::ListQuery;
+use crate::query::parties::PartyFilter;
+use crate::{Order, lists};
+
+/// Parameters that both lists have beside those of every list.
+#[derive(Debug, Deserialize, Validate, IntoParams)]
+#[serde(rename_all = "camelCase")]
+#[into_params(parameter_in = Query)]
+#[garde(allow_unvalidated)]
+pub(super) struct PartyQuery {
+    /// Only those of these owners: user ids joined by commas, `none` for those without an owner.
+    owner_user_id: Option<String>,
+    /// Only those with whom there is business, or only the others.
+    is_active: Option<bool>,
+    /// `createdAt` (default), `updatedAt` or `displayName`.
+    #[param(inline)]
+    sort_field: Option<PartySort>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+enum PartySort {
+    CreatedAt,
+    UpdatedAt,
+    DisplayName,
+}
+
+/// The columns to sort by, with their table.
+pub(super) struct SortColumns {
+    pub(super) created_at: &'static str,
+    pub(super) updated_at: &'static str,
+    pub(super) display_name: &'static str,
+}
+
+impl PartyQuery {
+    /// The checked parameters.
+    pub(super) fn filter(&self, list: &ListQuery, columns: &SortColumns) -> Result<(PartyFilter, Window)> {
+        let wanted = list.checked()?;
+        let owners = self.owner_user_id.as_deref();
+        let owners = owners.map(|text| lists::references("ownerUserId", text));
+        let sort = self.sort_field.unwrap_or(PartySort::CreatedAt);
+        let column = match sort {
+            PartySort::CreatedAt => columns.created_at,
+            PartySort::UpdatedAt => columns.updated_at,
+            PartySort::DisplayName => columns.display_name,
+        };
+        let order = Order {
+            column,
+            nullable: false,
+            descending: wanted.is_descending(sort == PartySort::CreatedAt),
+        };
+        let filter = PartyFilter {
+            ids: wanted.ids,
+            owners: owners.transpose()?,
+            companies: None,
+            is_active: self.is_active,
+            pattern: wanted.pattern,
+            order,
+        };
+        Ok((filter, wanted.window))
+    }
+}

@@ -1,0 +1,108 @@
+//! People who refer to a company: its deletion clears that, its return sets it again.
+
+use backoffice_core::Result;
+use backoffice_core::command::{LINKS, Snapshot};
+use backoffice_core::db::{Prepared, Tx};
+use diesel::sql_types::{Array, Timestamptz, Uuid as SqlUuid};
+use diesel::{ExpressionMethods, QueryDsl, QueryableByName, sql_query};
+use diesel_async::RunQueryDsl;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use super::PERSON;
+use crate::schema::customers_people as people;
+
+/// A reference of another row that goes when the row goes that it names.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClearedReference {
+    /// Kind of the other row.
+    pub kind: String,
+    /// The other row.
+    pub id: Uuid,
+    /// Its field.
+    pub field: String,
+    /// What the field held.
+    pub value: Uuid,
+}
+
+impl ClearedReference {
+    /// Those of an image; none when it does not cover them.
+    pub(super) fn of(snapshot: &Snapshot) -> Result<Vec<Self>> {
+        match snapshot.get(LINKS) {
+            Some(links) => Ok(serde_json::from_value(links.clone())?),
+            None => Ok(Vec::new()),
+        }
+    }
+}
+
+/// The people of these companies.
+pub(super) async fn people_of(tx: &mut Tx<'_>, companies: &[Uuid]) -> Result<Vec<ClearedReference>> {
+    let tenant = tx.tenant();
+    let found: Vec<(Uuid, Option<Uuid>)> = people::table
+        .filter(people::tenant_id.eq(tenant))
+        .filter(people::company_id.eq_any(companies))
+        .order(people::id)
+        .select((people::id, people::company_id))
+        .load(tx.conn())
+        .await?;
+    let reference = |(id, company): (Uuid, Option<Uuid>)| {
+        Some(ClearedReference {
+            kind: PERSON.to_owned(),
+            id,
+            field: "companyId".to_owned(),
+            value: company?,
+        })
+    };
+    Ok(found.into_iter().filter_map(reference).collect())
+}
+
+/// The key would clear the references too, but not move the people's `updated_at` with them.
+const CLEAR: &str = "\
+update customers_people set company_id = null, updated_at = greatest($3, updated_at + interval '1 millisecond')
+where tenant_id = $1 and company_id = any($2)";
+
+/// Leaves the people of these companies without one.
+pub(super) async fn clear(tx: &mut Tx<'_>, companies: &[Uuid]) -> Result<()> {
+    let (tenant, now) = (tx.tenant(), tx.now());
+    let statement = sql_query(CLEAR)
+        .bind::<SqlUuid, _>(tenant)
+        .bind::<Array<SqlUuid>, _>(companies)
+        .bind::<Timestamptz, _>(now);
+    Prepared(statement).execute(tx.conn()).await?;
+    Ok(())
+}
+
+/// Who is somewhere else by now, or gone, stays so and is told.
+const SET_AGAIN: &str = "\
+with wanted as (
+    select * from unnest($2, $3) as w (id, company_id)
+), moved as (
+    update customers_people p
+    set company_id = w.company_id, updated_at = greatest($4, p.updated_at + interval '1 millisecond')
+    from wanted w
+    where p.tenant_id = $1 and p.id = w.id and p.company_id is null
+    returning p.id
+)
+select w.id from wanted w
+where w.id not in (select id from moved) and not exists (
+    select from customers_people p where p.tenant_id = $1 and p.id = w.id and p.company_id = w.company_id)
+order by w.id";
+
+#[derive(QueryableByName)]
+struct LeftOut {
+    #[diesel(sql_type = SqlUuid)]
+    id: Uuid,
+}
+
+/// Brings the people back to their companies, and names those who are left out.
+pub(super) async fn set_again(tx: &mut Tx<'_>, references: &[ClearedReference]) -> Result<Vec<String>> {
+    let (tenant, now) = (tx.tenant(), tx.now());
+    let (ids, companies): (Vec<Uuid>, Vec<Uuid>) = references.iter().map(|one| (one.id, one.value)).unzip();
+    let statement = sql_query(SET_AGAIN)
+        .bind::<SqlUuid, _>(tenant)
+        .bind::<Array<SqlUuid>, _>(ids)
+        .bind::<Array<SqlUuid>, _>(companies)
+        .bind::<Timestamptz, _>(now);
+    let left_out: Vec<LeftOut> = Prepared(statement).load(tx.conn()).await?;
+    Ok(left_out.into_iter().map(|one| format!("{PERSON}:{}", one.id)).collect())
+}

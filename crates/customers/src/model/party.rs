@@ -1,0 +1,200 @@
+//! What companies and people have in common, and the entity that both are: a row of an organization that deals link to.
+
+use std::future::Future;
+use std::marker::PhantomData;
+
+use backoffice_core::command::{Depth, Entity, EntityRef, Field, LINKS, Located, Snapshot, Snapshots};
+use backoffice_core::db::Tx;
+use backoffice_core::{Feature, Result, Timestamp};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::json;
+use uuid::Uuid;
+
+use super::cleared::ClearedReference;
+use super::deal_sets::{DealSet, End, Link};
+use crate::Place;
+
+/// Ids and labels of the commands on a kind.
+#[derive(Debug, Clone, Copy)]
+pub struct Verbs {
+    /// Of the one that makes: id and label.
+    pub create: (&'static str, &'static str),
+    /// Of the one that changes.
+    pub update: (&'static str, &'static str),
+    /// Of the one that deletes.
+    pub delete: (&'static str, &'static str),
+}
+
+/// A row of a company or a person.
+pub trait Party: Clone + PartialEq + Serialize + DeserializeOwned + Send + Sync + 'static {
+    /// `module.entity`.
+    const KIND: &'static str;
+    /// Its fields.
+    const FIELDS: &'static [Field];
+    /// What a 404 says.
+    const NOT_FOUND: &'static str;
+    /// The commands on it.
+    const VERBS: Verbs;
+    /// The right that shows it, and what is announced of it.
+    const VIEW: Feature;
+    /// What its commands need.
+    const MANAGE: &'static [Feature];
+    /// The table in which deals link to it.
+    const DEALS: DealSet;
+    /// What a client may give of it.
+    type Fields: Fields<Self>;
+
+    /// A row without content.
+    fn blank(id: Uuid, place: Place, now: Timestamp) -> Self;
+
+    /// Its id.
+    fn id(&self) -> Uuid;
+
+    /// Where it belongs.
+    fn place(&self) -> Place;
+
+    /// When it was last changed.
+    fn updated_at(&self) -> Timestamp;
+
+    /// The user who looks after it.
+    fn owner(&self) -> Option<Uuid>;
+
+    /// The company that it belongs to.
+    fn company(&self) -> Option<Uuid> {
+        None
+    }
+
+    /// Locks the ones that the caller may see, by id ascending.
+    fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> impl Future<Output = Result<Vec<Located>>> + Send;
+
+    /// Those of the transaction's tenant.
+    fn read(tx: &mut Tx<'_>, ids: &[Uuid]) -> impl Future<Output = Result<Vec<Self>>> + Send;
+
+    /// Inserts or updates, with the transaction's instant as `updatedAt`.
+    fn write(tx: &mut Tx<'_>, rows: &[Self]) -> impl Future<Output = Result<()>> + Send;
+
+    /// Deletes; deals lose their links to it.
+    fn delete(tx: &mut Tx<'_>, ids: &[Uuid]) -> impl Future<Output = Result<()>> + Send;
+
+    /// Leaves out optional references to what is gone, and names it.
+    fn without_gone(_tx: &mut Tx<'_>, _rows: &mut [Self]) -> impl Future<Output = Result<Vec<String>>> + Send {
+        async { Ok(Vec::new()) }
+    }
+
+    /// References of other rows that a deletion clears.
+    fn inbound(_tx: &mut Tx<'_>, _ids: &[Uuid]) -> impl Future<Output = Result<Vec<ClearedReference>>> + Send {
+        async { Ok(Vec::new()) }
+    }
+
+    /// Sets them again, unless the other row is gone or refers to something else by now; names the ones that are left out.
+    fn refer_again(
+        _tx: &mut Tx<'_>,
+        _references: &[ClearedReference],
+    ) -> impl Future<Output = Result<Vec<String>>> + Send {
+        async { Ok(Vec::new()) }
+    }
+}
+
+/// Members that a client gives: absent ones stay, null clears.
+pub trait Fields<P>: Clone + Send + Sync {
+    /// Counts what can't be absent in a new row as null, which is refused.
+    #[must_use]
+    fn of_new(self) -> Self;
+
+    /// Brings the members into form.
+    ///
+    /// # Errors
+    /// 400 that names those that break a rule.
+    fn checked(self) -> Result<Self>;
+
+    /// Changes the row.
+    fn change(&self, row: &mut P);
+
+    /// The organization that is named.
+    fn organization(&self) -> Option<Option<Uuid>>;
+}
+
+/// The entity of a [`Party`].
+#[derive(Debug)]
+pub struct PartyEntity<P>(PhantomData<fn() -> P>);
+
+impl<P: Party> Entity for PartyEntity<P> {
+    const KIND: &'static str = P::KIND;
+    const FIELDS: &'static [Field] = P::FIELDS;
+    const NOT_FOUND: &'static str = P::NOT_FOUND;
+    const VIEW: Option<Feature> = Some(P::VIEW);
+
+    async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<Located>> {
+        P::lock(tx, ids).await
+    }
+
+    async fn load(tx: &mut Tx<'_>, ids: &[Uuid], depth: Depth) -> Result<Snapshots> {
+        let rows = P::read(tx, ids).await?;
+        let tree = match depth {
+            Depth::Own => None,
+            Depth::Tree => Some((P::DEALS.links(tx, End::Party, ids).await?, P::inbound(tx, ids).await?)),
+        };
+        let mut snapshots = Snapshots::new();
+        for row in rows {
+            let id = row.id();
+            let mut snapshot = Snapshot::of(&row)?;
+            if let Some((links, inbound)) = &tree {
+                let inbound: Vec<_> = inbound.iter().filter(|one| one.value == id).collect();
+                let links: Vec<&Link> = links.iter().filter(|link| link.party_id == id).collect();
+                snapshot = snapshot
+                    .with_children(P::DEALS.kind, &links)?
+                    .with_member(LINKS, json!(inbound));
+            }
+            snapshots.insert(id, snapshot);
+        }
+        Ok(snapshots)
+    }
+
+    async fn store(tx: &mut Tx<'_>, snapshots: &[Snapshot]) -> Result<Vec<String>> {
+        let mut rows = snapshots.iter().map(Snapshot::row).collect::<Result<Vec<P>>>()?;
+        let mut dropped = P::without_gone(tx, &mut rows).await?;
+        P::write(tx, &rows).await?;
+        let (mut trees, mut links, mut references) = (Vec::new(), Vec::new(), Vec::new());
+        for (row, snapshot) in rows.iter().zip(snapshots) {
+            if let Some(own) = snapshot.children::<Link>(P::DEALS.kind)? {
+                trees.push(row.id());
+                links.extend(own);
+            }
+            references.extend(ClearedReference::of(snapshot)?);
+        }
+        if !trees.is_empty() {
+            dropped.extend(P::DEALS.restore(tx, End::Party, &trees, &links).await?);
+            P::DEALS.touch_deals(tx, &trees).await?;
+        }
+        if !references.is_empty() {
+            dropped.extend(P::refer_again(tx, &references).await?);
+        }
+        Ok(dropped)
+    }
+
+    async fn remove(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<()> {
+        P::DEALS.touch_deals(tx, ids).await?;
+        P::delete(tx, ids).await
+    }
+
+    /// The company, and what a deletion takes the links from.
+    fn related(snapshot: &Snapshot) -> Vec<EntityRef> {
+        let company = snapshot.row::<P>().ok().and_then(|row| row.company());
+        let company = company.map(|id| EntityRef {
+            kind: super::COMPANY,
+            id,
+        });
+        let deals = snapshot.children::<Link>(P::DEALS.kind).ok().flatten();
+        let deals = deals.into_iter().flatten().map(|link| EntityRef {
+            kind: super::DEAL,
+            id: link.deal_id,
+        });
+        let people = ClearedReference::of(snapshot).unwrap_or_default();
+        let people = people.into_iter().map(|one| EntityRef {
+            kind: super::PERSON,
+            id: one.id,
+        });
+        company.into_iter().chain(deals).chain(people).take(100).collect()
+    }
+}

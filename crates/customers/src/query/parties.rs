@@ -1,0 +1,59 @@
+//! What narrows lists of companies and of people.
+
+use diesel::BoolExpressionMethods;
+use diesel::dsl::sql;
+use diesel::sql_types::Bool;
+use uuid::Uuid;
+
+use crate::foreign::Fragment;
+use crate::{Order, References};
+
+/// What a list is narrowed to, and its order.
+#[derive(Debug, Clone)]
+pub struct PartyFilter {
+    /// Only these; an empty list matches nothing.
+    pub ids: Option<Vec<Uuid>>,
+    /// Only those of these owners.
+    pub owners: Option<References>,
+    /// Only people of these companies.
+    pub companies: Option<References>,
+    /// Only those with whom there is business, or only the others.
+    pub is_active: Option<bool>,
+    /// Pattern for names and e-mail addresses, wildcards already literal.
+    pub pattern: Option<String>,
+    /// The order.
+    pub order: Order,
+}
+
+/// Columns to narrow by, with their table.
+pub(crate) struct Columns {
+    pub(crate) id: &'static str,
+    pub(crate) owner: &'static str,
+    pub(crate) company: Option<&'static str>,
+    pub(crate) is_active: &'static str,
+}
+
+impl PartyFilter {
+    /// The conditions besides the search.
+    pub(crate) fn condition<T: 'static>(&self, columns: &Columns) -> Fragment<T, Bool> {
+        let ids = self.ids.as_ref().map(|ids| References {
+            ids: ids.clone(),
+            or_none: false,
+        });
+        let references = [
+            (ids.as_ref(), Some(columns.id)),
+            (self.owners.as_ref(), Some(columns.owner)),
+            (self.companies.as_ref(), columns.company),
+        ];
+        let mut all: Fragment<T, Bool> = match self.is_active {
+            Some(is_active) => Box::new(sql::<Bool>(&format!("{} = ", columns.is_active)).bind::<Bool, _>(is_active)),
+            None => Box::new(sql::<Bool>("true")),
+        };
+        for (wanted, column) in references {
+            if let (Some(wanted), Some(column)) = (wanted, column) {
+                all = Box::new(all.and(wanted.condition(column)));
+            }
+        }
+        all
+    }
+}

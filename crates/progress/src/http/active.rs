@@ -1,0 +1,42 @@
+//! What is under way.
+
+use backoffice_core::http::{Json, Query};
+use backoffice_core::{RequestContext, Result};
+use garde::Validate;
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+use super::job_item::JobItem;
+use crate::model::JobRow;
+use crate::query;
+
+/// Whose jobs.
+#[derive(Debug, Deserialize, Validate, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[garde(allow_unvalidated)]
+pub(super) struct ActiveQuery {
+    /// Only the caller's own. Default false.
+    mine: Option<bool>,
+}
+
+/// What is under way.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ActiveJobs {
+    /// Unfinished ones, the newest first, at most 50.
+    active: Vec<JobItem>,
+    /// Those that finished within the last 30 seconds, the latest first, at most 10.
+    recently_completed: Vec<JobItem>,
+}
+
+pub(super) async fn list_active_jobs(ctx: RequestContext, query: Query<ActiveQuery>) -> Result<Json<ActiveJobs>> {
+    let connection = ctx.read().await?;
+    let (active, recent) = query::jobs::under_way(&connection, &ctx, query.0.mine.unwrap_or(false)).await?;
+    let items = |rows: Vec<JobRow>| -> Result<Vec<JobItem>> {
+        rows.into_iter().map(|row| JobItem::new(row, ctx.now())).collect()
+    };
+    Ok(Json(ActiveJobs {
+        active: items(active)?,
+        recently_completed: items(recent)?,
+    }))
+}

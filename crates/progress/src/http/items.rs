@@ -1,0 +1,85 @@
+//! The items of a job.
+
+use backoffice_core::http::{Json, Path, Query};
+use backoffice_core::list::{Page, PageQuery};
+use backoffice_core::{RequestContext, Result};
+use garde::Validate;
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+use uuid::Uuid;
+
+use super::job_id::JobId;
+use super::words::known;
+use crate::model::ItemState;
+use crate::query::items::ItemRow;
+use crate::{Error, query};
+
+/// Parameters of the list of items.
+#[derive(Debug, Deserialize, Validate, IntoParams)]
+#[serde(rename_all = "camelCase")]
+#[into_params(parameter_in = Query)]
+#[garde(allow_unvalidated)]
+pub(super) struct ItemQuery {
+    /// Page number from 1.
+    #[param(minimum = 1, default = 1)]
+    page: Option<u32>,
+    /// Rows of a page.
+    #[param(minimum = 1, maximum = 100, default = 50)]
+    page_size: Option<u32>,
+    /// Any of `pending`, `succeeded`, `skipped` and `failed`: comma list or repeated.
+    state: Option<Vec<String>>,
+}
+
+/// An item of a job.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ItemOfJob {
+    /// Its place, from 0.
+    position: i32,
+    resource_kind: String,
+    resource_id: Uuid,
+    /// `pending`, `succeeded`, `skipped` or `failed`.
+    state: String,
+    /// The entry of the log that says what was changed.
+    log_id: Option<Uuid>,
+    /// Why it could not be changed.
+    error: Option<ItemError>,
+}
+
+/// Why an item could not be changed.
+#[derive(Debug, Serialize, ToSchema)]
+struct ItemError {
+    /// What a request for this one would have been answered.
+    status: i16,
+    code: Option<String>,
+    message: Option<String>,
+}
+
+impl From<ItemRow> for ItemOfJob {
+    fn from(row: ItemRow) -> Self {
+        let (code, message) = (row.error_code, row.error_message);
+        Self {
+            position: row.position,
+            resource_kind: row.resource_kind,
+            resource_id: row.resource_id,
+            state: row.state,
+            log_id: row.log_id,
+            error: row.error_status.map(|status| ItemError { status, code, message }),
+        }
+    }
+}
+
+pub(super) async fn list_items(
+    ctx: RequestContext,
+    path: Path<JobId>,
+    query: Query<ItemQuery>,
+) -> Result<Json<Page<ItemOfJob>>> {
+    let query = query.0;
+    let window = PageQuery::new(query.page, query.page_size).window()?;
+    let states = known("state", query.state.as_deref(), ItemState::parse)?;
+    let id = path.0.get()?;
+    let connection = ctx.read().await?;
+    let job = query::jobs::find(&connection, &ctx, id).await?.ok_or(Error::NotFound)?;
+    let page = query::items::list(&connection, &job, states.as_deref(), window).await?;
+    Ok(Json(page.map(ItemOfJob::from)))
+}

@@ -1,0 +1,82 @@
+//! The list of jobs.
+
+use backoffice_core::http::{Json, Query};
+use backoffice_core::list::{Page, PageQuery, search_pattern};
+use backoffice_core::{RequestContext, Result, Timestamp};
+use garde::Validate;
+use serde::Deserialize;
+use utoipa::{IntoParams, ToSchema};
+
+use super::job_item::JobItem;
+use super::words::{known, words};
+use crate::model::Status;
+use crate::query::jobs::{self, JobFilter, JobSort};
+
+/// Parameters of the list of jobs.
+#[derive(Debug, Deserialize, Validate, IntoParams)]
+#[serde(rename_all = "camelCase")]
+#[into_params(parameter_in = Query)]
+#[garde(allow_unvalidated)]
+pub(super) struct JobQuery {
+    /// Page number from 1.
+    #[param(minimum = 1, default = 1)]
+    page: Option<u32>,
+    /// Rows of a page.
+    #[param(minimum = 1, maximum = 100, default = 50)]
+    page_size: Option<u32>,
+    /// Any of these statuses: comma list or repeated.
+    status: Option<Vec<String>>,
+    /// Any of these bulk commands: comma list or repeated.
+    job_type: Option<Vec<String>>,
+    /// Only the caller's own. Default false.
+    mine: Option<bool>,
+    /// Substring of the name.
+    search: Option<String>,
+    /// Asked for before this instant.
+    before: Option<Timestamp>,
+    /// Asked for after this instant.
+    after: Option<Timestamp>,
+    /// `createdAt` (default), `startedAt` or `finishedAt`.
+    #[param(inline)]
+    sort_field: Option<SortField>,
+    /// `desc` (default) or `asc`.
+    #[param(inline)]
+    sort_dir: Option<SortDirection>,
+}
+
+#[derive(Debug, Clone, Copy, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+enum SortField {
+    CreatedAt,
+    StartedAt,
+    FinishedAt,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+enum SortDirection {
+    Asc,
+    Desc,
+}
+
+pub(super) async fn list_jobs(ctx: RequestContext, query: Query<JobQuery>) -> Result<Json<Page<JobItem>>> {
+    let query = query.0;
+    let window = PageQuery::new(query.page, query.page_size).window()?;
+    let filter = JobFilter {
+        mine: query.mine.unwrap_or(false),
+        statuses: known("status", query.status.as_deref(), Status::parse)?,
+        types: words("jobType", query.job_type.as_deref())?,
+        name: search_pattern(query.search.as_deref())?,
+        before: query.before,
+        after: query.after,
+        sort: match query.sort_field {
+            None | Some(SortField::CreatedAt) => JobSort::CreatedAt,
+            Some(SortField::StartedAt) => JobSort::StartedAt,
+            Some(SortField::FinishedAt) => JobSort::FinishedAt,
+        },
+        descending: query.sort_dir != Some(SortDirection::Asc),
+    };
+    let connection = ctx.read().await?;
+    let page = jobs::list(&connection, &ctx, &filter, window).await?;
+    page.try_map(|row| JobItem::new(row, ctx.now())).map(Json)
+}

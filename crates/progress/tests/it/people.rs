@@ -1,0 +1,151 @@
+//! A stand-in for the module that signs people in, whose tokens are names; the test changes what they may do.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex};
+
+use backoffice_core::acl::Rights;
+use backoffice_core::identity::{ActorKind, Authenticator, Credential, Identity, Principal};
+use backoffice_core::{Error, Module, Result, Runtime, Timestamp};
+use backoffice_test_support::TestApp;
+use futures_util::future::BoxFuture;
+use tokio::sync::watch;
+use uuid::Uuid;
+
+/// Under the name that the log's module requires.
+pub(crate) static SIGN_IN: Module = Module {
+    name: "auth",
+    title: "Sign-in",
+    start: |startup| {
+        let people = Arc::new(People::default());
+        startup.provide(Arc::clone(&people)).authenticator(people);
+        Ok(())
+    },
+    ..Module::EMPTY
+};
+
+/// What happens to whoever asks for a principal by its id.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Mood {
+    #[default]
+    Answers,
+    /// It waits until the mood changes.
+    Waits,
+    Fails,
+}
+
+pub(crate) struct People {
+    known: Mutex<BTreeMap<String, Identity>>,
+    signed_out: Mutex<BTreeSet<String>>,
+    mood: watch::Sender<Mood>,
+}
+
+impl Default for People {
+    fn default() -> Self {
+        Self {
+            known: Mutex::default(),
+            signed_out: Mutex::default(),
+            mood: watch::Sender::new(Mood::Answers),
+        }
+    }
+}
+
+/// The id of whom a token belongs to.
+pub(crate) fn person(token: &str) -> Uuid {
+    let bytes = token.bytes().fold(0_u128, |sum, byte| sum << 8 | u128::from(byte));
+    Uuid::from_u128(bytes)
+}
+
+impl People {
+    pub(crate) fn of(app: &TestApp) -> Arc<Self> {
+        app.platform().provided().get::<Self>().expect("provided at the start")
+    }
+
+    /// A user with grants in a tenant, limited to organizations if there are some.
+    pub(crate) fn set(&self, token: &str, tenant: Uuid, grants: &[&str], organizations: Option<&[Uuid]>) {
+        let identity = Identity {
+            kind: ActorKind::User,
+            id: Some(person(token)),
+            name: Some(format!("Name of {token}")),
+            tenant,
+            organization: None,
+            rights: Rights {
+                is_super_admin: false,
+                grants: grants.iter().map(|grant| (*grant).to_owned()).collect(),
+                organizations: organizations.map(|list| list.iter().copied().collect()),
+            },
+            roles: Vec::new(),
+            session: None,
+        };
+        self.put(token, identity);
+    }
+
+    pub(crate) fn put(&self, token: &str, identity: Identity) {
+        self.known.lock().expect("no panic").insert(token.to_owned(), identity);
+    }
+
+    /// Nobody acts as this one any more.
+    pub(crate) fn remove(&self, token: &str) {
+        self.known.lock().expect("no panic").remove(token);
+    }
+
+    /// The token is worth nothing; the person is there as before.
+    pub(crate) fn sign_out(&self, token: &str) {
+        self.signed_out.lock().expect("no panic").insert(token.to_owned());
+    }
+
+    /// The same people as another node knows.
+    pub(crate) fn copy_from(&self, other: &Self) {
+        let known = other.known.lock().expect("no panic").clone();
+        *self.known.lock().expect("no panic") = known;
+    }
+
+    pub(crate) fn become_(&self, mood: Mood) {
+        self.mood.send_replace(mood);
+    }
+}
+
+impl Authenticator for People {
+    fn accepts(&self, credential: Credential<'_>) -> bool {
+        matches!(credential, Credential::Bearer(_))
+    }
+
+    fn authenticate<'a>(
+        &'a self,
+        _runtime: &'a Runtime,
+        credential: Credential<'a>,
+        _now: Timestamp,
+    ) -> BoxFuture<'a, Result<Option<Arc<Identity>>>> {
+        Box::pin(async move {
+            let Credential::Bearer(token) = credential else {
+                return Ok(None);
+            };
+            if self.signed_out.lock().expect("no panic").contains(token) {
+                return Ok(None);
+            }
+            Ok(self.known.lock().expect("no panic").get(token).cloned().map(Arc::new))
+        })
+    }
+
+    fn identify<'a>(
+        &'a self,
+        _runtime: &'a Runtime,
+        principal: &'a Principal,
+        _now: Timestamp,
+    ) -> BoxFuture<'a, Result<Option<Identity>>> {
+        Box::pin(async move {
+            let mut mood = self.mood.subscribe();
+            let mood = *mood
+                .wait_for(|mood| *mood != Mood::Waits)
+                .await
+                .expect("the sender lives");
+            if mood == Mood::Fails {
+                return Err(Error::internal("nobody knows who that is"));
+            }
+            let known = self.known.lock().expect("no panic");
+            let found = known
+                .values()
+                .find(|one| one.id == Some(principal.id) && one.kind == principal.kind);
+            Ok(found.cloned())
+        })
+    }
+}

@@ -1,0 +1,176 @@
+//! The entries of the catalog. Whatever stands in an organization has its id, so that ids of another organization name products,
+//! variants, prices and categories alike.
+
+use actix_web::http::Method;
+use serde_json::json;
+
+use super::table::{at, entry};
+use super::{Entry, Kind, MakeCall, Target};
+use crate::call::{Call, Place};
+
+const PRODUCTS: &str = "/catalog/products";
+const VARIANTS: &str = "/catalog/variants";
+const PRICES: &str = "/catalog/prices";
+const CATEGORIES: &str = "/catalog/categories";
+
+const fn inside(place: Place) -> Target {
+    at(place, Kind::Organization)
+}
+
+/// An empty id in the path is another path.
+const ONE: Target = Target {
+    strict: false,
+    ..inside(Place::Path)
+};
+const ID: Target = inside(Place::Body("id"));
+const IDS: Target = inside(Place::QueryList("ids"));
+const ORGANIZATION: Target = inside(Place::Body("organizationId"));
+const PRODUCT: Target = inside(Place::Body("productId"));
+const OF_PRODUCT: Target = inside(Place::Query("productId"));
+
+pub(super) fn table() -> Vec<Entry> {
+    let mut table = products();
+    table.extend(variants());
+    table.extend(prices());
+    table.extend(categories());
+    table
+}
+
+fn removal(path: &'static str, call: MakeCall) -> Entry {
+    entry(Method::DELETE, path, [inside(Place::Query("id"))], call)
+}
+
+fn products() -> Vec<Entry> {
+    vec![
+        entry(
+            Method::GET,
+            PRODUCTS,
+            [IDS, inside(Place::QueryList("categoryIds"))],
+            |_, _| {
+                Call::get(PRODUCTS)
+                    .with_query("sortField", "title")
+                    .with_query("createdTo", "2030-01-01")
+            },
+        ),
+        entry(Method::GET, "/catalog/products/{id}", [ONE], |house, _| {
+            Call::get(&format!("{PRODUCTS}/{}", house.child))
+        }),
+        entry(
+            Method::POST,
+            PRODUCTS,
+            [ORGANIZATION, inside(Place::BodyList("categoryIds"))],
+            |house, _| {
+                let price = json!({"kind": "sale", "currencyCode": "EUR", "amount": 1.5, "variantIndex": 0});
+                Call::post(
+                    PRODUCTS,
+                    json!({"organizationId": house.child, "title": "Made", "subtitle": "S", "description": "D",
+                        "sku": "made", "handle": "made", "productType": "simple", "isActive": true,
+                        "primaryCurrencyCode": "EUR", "tags": ["a"], "metadata": {"a": 1}, "categoryIds": [house.child],
+                        "variants": [{"name": "V"}], "prices": [price]}),
+                )
+            },
+        ),
+        entry(
+            Method::PUT,
+            PRODUCTS,
+            [ID, ORGANIZATION, inside(Place::BodyList("categoryIds"))],
+            |house, _| {
+                Call::put(
+                    PRODUCTS,
+                    json!({"id": house.child, "organizationId": house.child, "title": "Renamed", "subtitle": "T",
+                        "description": "E", "sku": "renamed", "handle": "renamed", "productType": "virtual",
+                        "isActive": false, "primaryCurrencyCode": "PLN", "tags": ["b"], "metadata": {"b": 1},
+                        "categoryIds": [house.parent]}),
+                )
+            },
+        ),
+        removal(PRODUCTS, |house, _| Call::delete(PRODUCTS, house.child)),
+    ]
+}
+
+fn variants() -> Vec<Entry> {
+    vec![
+        entry(Method::GET, VARIANTS, [IDS, OF_PRODUCT], |_, _| {
+            Call::get(VARIANTS).with_query("sortDir", "desc")
+        }),
+        entry(Method::GET, "/catalog/variants/{id}", [ONE], |house, _| {
+            Call::get(&format!("{VARIANTS}/{}", house.child))
+        }),
+        entry(Method::POST, VARIANTS, [ORGANIZATION, PRODUCT], |house, _| {
+            Call::post(
+                VARIANTS,
+                json!({"organizationId": house.child, "productId": house.child, "name": "Made", "sku": "made",
+                    "barcode": "1", "options": {"size": "L"}, "position": 1, "isActive": true}),
+            )
+        }),
+        entry(Method::PUT, VARIANTS, [ID, ORGANIZATION, PRODUCT], |house, _| {
+            Call::put(
+                VARIANTS,
+                json!({"id": house.child, "organizationId": house.child, "productId": house.child, "name": "Renamed",
+                    "sku": "renamed", "barcode": "2", "options": {"size": "M"}, "position": 2, "isActive": false}),
+            )
+        }),
+        removal(VARIANTS, |house, _| Call::delete(VARIANTS, house.child)),
+    ]
+}
+
+fn prices() -> Vec<Entry> {
+    let variant = inside(Place::Body("variantId"));
+    vec![
+        entry(
+            Method::GET,
+            PRICES,
+            [IDS, OF_PRODUCT, inside(Place::Query("variantId"))],
+            |_, _| Call::get(PRICES).with_query("search", "eu"),
+        ),
+        entry(Method::GET, "/catalog/prices/{id}", [ONE], |house, _| {
+            Call::get(&format!("{PRICES}/{}", house.child))
+        }),
+        entry(Method::POST, PRICES, [ORGANIZATION, PRODUCT, variant], |house, _| {
+            Call::post(
+                PRICES,
+                json!({"organizationId": house.child, "productId": house.child, "variantId": house.child,
+                    "kind": "regular", "currencyCode": "EUR", "minQuantity": 2, "amount": 1.5, "taxRate": 23,
+                    "startsAt": "2026-11-01T00:00:00Z", "endsAt": "2026-12-01T00:00:00Z"}),
+            )
+        }),
+        entry(Method::PUT, PRICES, [ID, ORGANIZATION, PRODUCT, variant], |house, _| {
+            Call::put(
+                PRICES,
+                json!({"id": house.child, "organizationId": house.child, "productId": house.child,
+                        "variantId": house.child, "kind": "regular", "currencyCode": "PLN", "minQuantity": 3,
+                        "amount": 2, "taxRate": 8, "startsAt": "2026-11-02T00:00:00Z", "endsAt": "2026-12-02T00:00:00Z"}),
+            )
+        }),
+        removal(PRICES, |house, _| Call::delete(PRICES, house.child)),
+    ]
+}
+
+fn categories() -> Vec<Entry> {
+    let parent = inside(Place::Body("parentId"));
+    vec![
+        entry(
+            Method::GET,
+            CATEGORIES,
+            [IDS, inside(Place::Query("parentId"))],
+            |_, _| Call::get(CATEGORIES).with_query("sortField", "createdAt"),
+        ),
+        entry(Method::GET, "/catalog/categories/{id}", [ONE], |house, _| {
+            Call::get(&format!("{CATEGORIES}/{}", house.child))
+        }),
+        entry(Method::POST, CATEGORIES, [ORGANIZATION, parent], |house, _| {
+            Call::post(
+                CATEGORIES,
+                json!({"organizationId": house.child, "name": "Made", "slug": "made", "parentId": house.child}),
+            )
+        }),
+        entry(Method::PUT, CATEGORIES, [ID, ORGANIZATION, parent], |house, _| {
+            Call::put(
+                CATEGORIES,
+                json!({"id": house.child, "organizationId": house.child, "name": "Renamed", "slug": "renamed",
+                    "parentId": house.parent}),
+            )
+        }),
+        removal(CATEGORIES, |house, _| Call::delete(CATEGORIES, house.child)),
+    ]
+}

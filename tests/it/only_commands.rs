@@ -1,0 +1,76 @@
+//! No route writes without a command (audit specification, AUD-3): each endpoint is called once, and what differs in the database
+//! afterwards came with an entry of the action log, or is named here with its reason.
+
+use std::collections::BTreeSet;
+
+use actix_web::http::Method;
+use backoffice_test_support::Duration;
+
+use crate::endpoints::Setting;
+use crate::world::World;
+
+/// Writing routes that run no command, why not, and the tables that they may write.
+const WITHOUT_COMMAND: [(&str, &str, &[&str]); 7] = [
+    (
+        "POST /auth/login",
+        "sessions are credentials, not data of the tenant",
+        &["auth_sessions", "auth_users"],
+    ),
+    (
+        "POST /auth/logout",
+        "as signing in",
+        &["auth_revocations", "auth_sessions"],
+    ),
+    ("POST /auth/session/refresh", "a token is derived from the session", &[]),
+    ("POST /auth/feature-check", "asks a question", &[]),
+    ("POST /auth/locale", "sets a cookie", &[]),
+    (
+        "POST /auth/reset",
+        "the same work for every address; the job that follows runs the command",
+        &["core_jobs"],
+    ),
+    ("POST /auth/reset/validate", "asks a question", &[]),
+];
+
+/// Bookkeeping of every request, and what comes with an entry.
+const BOOKKEEPING: [&str; 5] = [
+    "audit_access_logs",
+    "core_event_streams",
+    "core_idempotency_keys",
+    "core_outbox_events",
+    "core_rate_limits",
+];
+
+#[actix_web::test]
+async fn aud_3_no_route_writes_without_a_command() {
+    let setting = Setting::new(World::new().await).await;
+    let app = &setting.world.app;
+    let mut listed: BTreeSet<&str> = WITHOUT_COMMAND.iter().map(|(route, ..)| *route).collect();
+
+    for (info, entry) in setting.endpoints_in_lasting_order() {
+        let route = format!("{} {}", info.method, info.path);
+        let call = setting.call(&entry);
+        // So that an instant which is stored is another one.
+        app.advance(Duration::SECOND);
+        let before = app.image_without(&BOOKKEEPING, &["last_used_at"]).await;
+        let response = call.send(app, &setting.sender(&entry).token).await;
+        let mut after = app.image_without(&BOOKKEEPING, &["last_used_at"]).await;
+
+        assert!(response.status < 400, "{call}: {} {}", response.status, response.text());
+        after.retain(|table, rows| *rows != before[table]);
+        let written: Vec<&str> = after.keys().map(String::as_str).collect();
+        let has_entry = written.contains(&"audit_action_logs");
+        let exception = WITHOUT_COMMAND.iter().find(|(listed, ..)| *listed == route);
+        listed.remove(route.as_str());
+        match exception {
+            Some((_, reason, tables)) => assert!(
+                written.iter().all(|table| tables.contains(table)),
+                "{route} wrote {written:?}, though: {reason}"
+            ),
+            None if info.method == Method::GET => assert_eq!(written, [""; 0], "{route} reads"),
+            None => assert!(has_entry, "{route} wrote {written:?} and no entry of the log"),
+        }
+    }
+
+    assert_eq!(listed, BTreeSet::new(), "each exception is a route");
+}
