@@ -185,6 +185,17 @@ async fn a_list_costs_the_same_number_of_statements_whatever_its_page_size() {
             world.a.tenant, world.a.other
         );
         world.app.sql(&organization).await;
+        for (table, columns, values) in [
+            ("customers_deals", "title, status", "'Deal', 'open'".to_owned()),
+            ("customers_pipelines", "name", format!("'Pipeline {number}'")),
+        ] {
+            let record = format!(
+                "insert into {table} (tenant_id, id, organization_id, {columns}, created_at, updated_at) \
+                 values ('{}', gen_random_uuid(), '{}', {values}, now(), now())",
+                world.a.tenant, world.a.other
+            );
+            world.app.sql(&record).await;
+        }
     }
     world.app.start_background();
     let (token, root) = (&world.a.keeper.token, &world.root.token);
@@ -195,6 +206,8 @@ async fn a_list_costs_the_same_number_of_statements_whatever_its_page_size() {
         ("/directory/organizations", token, 3),
         ("/directory/tenants", root, 3),
         ("/audit_logs/audit-logs/actions", token, 3),
+        ("/customers/deals", token, 2),
+        ("/customers/pipelines", token, 2),
     ] {
         let mut counts = BTreeSet::new();
         for size in [1, 10, 100] {

@@ -30,6 +30,8 @@ pub(crate) enum Customer {
     Deal,
     /// In no pipeline.
     BareDeal,
+    PersonOfDeal,
+    CompanyOfDeal,
 }
 
 impl Customer {
@@ -42,8 +44,8 @@ impl Customer {
 /// Makes them, behind the log.
 pub(crate) async fn furnish(world: &World, house: &House) {
     use Customer::{
-        BareDeal, Company, Deal, FreePipeline, FreeStage, Person, Pipeline, Second, SpareCompany, SparePerson, Stage,
-        Third,
+        BareDeal, Company, CompanyOfDeal, Deal, FreePipeline, FreeStage, Person, PersonOfDeal, Pipeline, Second,
+        SpareCompany, SparePerson, Stage, Third,
     };
     let (tenant, organization, owner) = (house.tenant, house.other, house.keeper.id);
     let at = "'2026-11-20T07:00:00Z', '2026-11-20T07:00:00Z'";
@@ -97,10 +99,14 @@ pub(crate) async fn furnish(world: &World, house: &House) {
             deal.of(house)
         ));
     }
-    for (table, other, id) in [("people", "person", Person), ("companies", "company", Company)] {
+    for (table, other, link, id) in [
+        ("people", "person", PersonOfDeal, Person),
+        ("companies", "company", CompanyOfDeal, Company),
+    ] {
         sql.push(format!(
             "insert into customers_deal_{table} (tenant_id, id, deal_id, {other}_id, created_at, updated_at) \
-             values ('{tenant}', '{0}', '{0}', '{1}', {at})",
+             values ('{tenant}', '{}', '{}', '{}', {at})",
+            link.of(house),
             Deal.of(house),
             id.of(house)
         ));

@@ -43,8 +43,28 @@ async fn aud_20_a_write_of_organizations_is_whole_or_absent() {
 }
 
 #[actix_web::test]
-async fn aud_20_a_write_of_customers_is_whole_or_absent() {
-    whole_or_absent("customers").await;
+async fn aud_20_a_write_of_deals_is_whole_or_absent() {
+    whole_or_absent("customers.deal").await;
+}
+
+#[actix_web::test]
+async fn aud_20_a_write_of_pipelines_is_whole_or_absent() {
+    whole_or_absent("customers.pipeline.").await;
+}
+
+#[actix_web::test]
+async fn aud_20_a_write_of_stages_is_whole_or_absent() {
+    whole_or_absent("customers.pipeline_stage").await;
+}
+
+#[actix_web::test]
+async fn aud_20_a_write_of_companies_is_whole_or_absent() {
+    whole_or_absent("customers.company").await;
+}
+
+#[actix_web::test]
+async fn aud_20_a_write_of_people_is_whole_or_absent() {
+    whole_or_absent("customers.person").await;
 }
 
 #[actix_web::test]
@@ -68,7 +88,11 @@ async fn aud_20_every_undoable_command_is_tried() {
         "auth.profile",
         "auth.sidebar",
         "directory.organization",
-        "customers",
+        "customers.deal",
+        "customers.pipeline.",
+        "customers.pipeline_stage",
+        "customers.company",
+        "customers.person",
         "catalog",
     ];
 

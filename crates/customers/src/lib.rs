@@ -10,6 +10,7 @@ mod destination;
 mod error;
 mod foreign;
 mod http;
+mod interceptors;
 mod lists;
 mod navigation;
 mod owners;
@@ -54,4 +55,5 @@ fn register(registry: &mut Registry) {
     commands::stages::register(registry);
     commands::companies::register(registry);
     commands::people::register(registry);
+    registry.interceptor(interceptors::KEEP_ORGANIZATIONS_WITH_CUSTOMERS);
 }

@@ -235,6 +235,25 @@ async fn a_pipeline_whose_name_was_taken_does_not_come_back() {
 }
 
 #[actix_web::test]
+async fn an_organization_with_customers_stays() {
+    let world = World::new().await;
+    let (house, admin) = (&world.a, &world.a.admin);
+    let body = json!({"name": "New", "parentId": house.parent});
+    let made = world.write(admin, Method::POST, "/directory/organizations", body).await;
+    let deal = world.deal(admin, made.id, json!({})).await;
+    let path = format!("/directory/organizations?id={}", made.id);
+
+    let deleted = world.delete(admin, &path).await;
+    let undone = world.undo(admin, &made).await;
+
+    let in_use = json!({"error": "Organization is in use", "code": "organization_in_use"});
+    assert_eq!(deleted, (409, in_use));
+    assert_eq!((undone.0, &undone.1["fields"]), (400, &json!(["customers.deal"])));
+    world.remove(admin, DEALS, deal).await;
+    assert_eq!(world.delete(admin, &path).await.0, 200);
+}
+
+#[actix_web::test]
 async fn a_pipeline_with_later_stages_is_not_undone() {
     let world = World::new().await;
     let admin = &world.a.admin;
