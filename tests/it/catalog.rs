@@ -55,7 +55,7 @@ async fn product(world: &World, house: &House, id: Uuid) {
         "'{id}', '{id}', '{id}', '{id}', 'sale', 'EUR', 10, 123456789012.3456, 7.25, '2026-11-01T00:00:00Z', null"
     );
     insert(world, house, "catalog_prices", columns, &values).await;
-    let values = format!("gen_random_uuid(), '{id}', '{id}', null, 'regular', 'EUR', 1, 19.99, null, null, null");
+    let values = format!("md5('price {id}')::uuid, '{id}', '{id}', null, 'regular', 'EUR', 1, 19.99, null, null, null");
     insert(world, house, "catalog_prices", columns, &values).await;
     let columns = "id, product_id, category_id";
     insert(
@@ -63,7 +63,7 @@ async fn product(world: &World, house: &House, id: Uuid) {
         house,
         "catalog_product_categories",
         columns,
-        &format!("gen_random_uuid(), '{id}', '{id}'"),
+        &format!("md5('link {id}')::uuid, '{id}', '{id}'"),
     )
     .await;
 }

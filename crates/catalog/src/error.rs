@@ -1,7 +1,6 @@
 //! What can go wrong that a client should know.
 
 use backoffice_core::{Detail, Refusal};
-use serde_json::json;
 
 /// A refusal of the catalog.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,13 +62,6 @@ impl From<Error> for backoffice_core::Error {
     fn from(error: Error) -> Self {
         error.refusal().into()
     }
-}
-
-/// What stands in the way of an undo or redo.
-pub(crate) fn changed_since(field: &str) -> Refusal {
-    Refusal::bad_request("The record has changed since this action")
-        .code("undo_conflict")
-        .with("fields", json!([field]))
 }
 
 /// The unique and foreign keys that a client's values can violate, as refusals. Everything else stays what it is.

@@ -1,6 +1,6 @@
 //! What others depend on stays: a category with categories below it, an organization that has products or categories.
 
-use backoffice_core::command::{Attempt, Entity, Hook, Interceptor, Verdict};
+use backoffice_core::command::{Attempt, Entity, Interceptor, Verdict};
 use backoffice_core::db::Tx;
 use backoffice_core::{Refusal, Result};
 use diesel::dsl::exists;
@@ -9,7 +9,7 @@ use diesel_async::RunQueryDsl;
 use futures_util::future::BoxFuture;
 use uuid::Uuid;
 
-use crate::error::changed_since;
+use crate::Error;
 use crate::model::{Category, Product};
 use crate::schema::{catalog_categories as categories, catalog_products as products};
 
@@ -29,35 +29,9 @@ pub(crate) const KEEP_ORGANIZATIONS_IN_USE: Interceptor = Interceptor {
     run: keep_organization,
 };
 
-/// Whether this hook sees the resource before it is removed.
-fn removes(attempt: &Attempt<'_>, command: &str) -> bool {
-    match attempt.hook {
-        Hook::BeforeExecute => attempt.command == command,
-        Hook::BeforeUndo | Hook::BeforeRedo => attempt.after.is_none(),
-        Hook::AfterExecute => false,
-    }
-}
-
-/// The refusal of a client's own deletion, or what undo and redo say when `kind` was made since.
-fn refuse(attempt: &Attempt<'_>, own: Refusal, kind: &str) -> Verdict {
-    let refusal = match attempt.hook {
-        Hook::BeforeExecute => own,
-        _ => changed_since(kind),
-    };
-    Verdict::Refuse {
-        status: Some(refusal.status.as_u16()),
-        code: None,
-        body: refusal
-            .to_body(backoffice_core::ErrorShape::Error, "")
-            .as_object()
-            .cloned(),
-        message: refusal.message.into_owned(),
-    }
-}
-
 fn keep_category<'a>(tx: &'a mut Tx<'_>, attempt: &'a Attempt<'a>) -> BoxFuture<'a, Result<Verdict>> {
     Box::pin(async move {
-        if !removes(attempt, "catalog.category.delete") {
+        if !attempt.removes("catalog.category.delete") {
             return Ok(Verdict::Continue);
         }
         let tenant = tx.tenant();
@@ -68,25 +42,21 @@ fn keep_category<'a>(tx: &'a mut Tx<'_>, attempt: &'a Attempt<'a>) -> BoxFuture<
         if !is_parent {
             return Ok(Verdict::Continue);
         }
-        Ok(refuse(attempt, in_use(), Category::KIND))
+        let own = backoffice_core::Error::from(Error::InUse).to_refusal();
+        Ok(attempt.keep(own, Category::KIND))
     })
-}
-
-/// The refusal to remove a category that others lie below.
-fn in_use() -> Refusal {
-    backoffice_core::Error::from(crate::Error::InUse).to_refusal()
 }
 
 fn keep_organization<'a>(tx: &'a mut Tx<'_>, attempt: &'a Attempt<'a>) -> BoxFuture<'a, Result<Verdict>> {
     Box::pin(async move {
-        if !removes(attempt, "directory.organization.delete") {
+        if !attempt.removes("directory.organization.delete") {
             return Ok(Verdict::Continue);
         }
         let Some(kind) = kind_in(tx, attempt.id).await? else {
             return Ok(Verdict::Continue);
         };
         let own = Refusal::conflict("Organization is in use").code("organization_in_use");
-        Ok(refuse(attempt, own, kind))
+        Ok(attempt.keep(own, kind))
     })
 }
 

@@ -127,6 +127,14 @@ impl Refusal {
         Self::new(StatusCode::CONFLICT, message)
     }
 
+    /// 400 of an undo or redo: the present data stands against it, in these fields or kinds.
+    #[must_use]
+    pub fn undo_conflict<T: serde::Serialize>(fields: &[T]) -> Self {
+        Self::bad_request("The record has changed since this action")
+            .code("undo_conflict")
+            .with("fields", json!(fields))
+    }
+
     /// 503 of the conventions.
     #[must_use]
     pub fn unavailable() -> Self {

@@ -2,7 +2,7 @@
 
 use backoffice_core::command::{Depth, Entity, EntityRef, Field, Located, Snapshot, Snapshots, Transition};
 use backoffice_core::db::Tx;
-use backoffice_core::{Feature, Result, Timestamp};
+use backoffice_core::{Feature, Refusal, Result, Timestamp};
 use diesel::pg::Pg;
 use diesel::sql_types::{Bool, Text, Uuid as SqlUuid};
 use diesel::upsert::excluded;
@@ -17,7 +17,6 @@ use uuid::Uuid;
 
 use super::links::{LINK_KIND, LinkRow, Links};
 use super::named;
-use crate::error::changed_since;
 use crate::schema::catalog_categories as categories;
 use crate::{Error, acl, query};
 
@@ -142,7 +141,7 @@ impl Entity for Category {
             return Ok(());
         }
         if step.restoring {
-            return Err(changed_since("parentId").into());
+            return Err(Refusal::undo_conflict(&["parentId"]).into());
         }
         Err(Error::Cycle.into())
     }

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use super::snapshot::Snapshot;
 use crate::db::Tx;
-use crate::error::{Error, Refusal, Result};
+use crate::error::{Error, ErrorShape, Refusal, Result};
 
 /// When a hook runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,6 +39,38 @@ pub struct Attempt<'a> {
     pub before: Option<&'a Snapshot>,
     /// The image that the change made, or that the restore will make.
     pub after: Option<&'a Snapshot>,
+}
+
+impl Attempt<'_> {
+    /// Whether the resource is there and about to go: by this command, or by an undo or redo.
+    #[must_use]
+    pub fn removes(&self, command: &str) -> bool {
+        match self.hook {
+            Hook::BeforeExecute => self.command == command,
+            Hook::BeforeUndo | Hook::BeforeRedo => self.after.is_none(),
+            Hook::AfterExecute => false,
+        }
+    }
+
+    /// Refuses that it goes, because resources of this kind depend on it: a client's deletion by `refusal`, an undo or redo as a
+    /// conflict with what was made since.
+    #[must_use]
+    pub fn keep(&self, refusal: Refusal, kind: &str) -> Verdict {
+        let (refusal, body) = match self.hook {
+            Hook::BeforeExecute | Hook::AfterExecute => (refusal, None),
+            Hook::BeforeUndo | Hook::BeforeRedo => {
+                let conflict = Refusal::undo_conflict(&[kind]);
+                let body = conflict.to_body(ErrorShape::Error, "");
+                (conflict, body.as_object().cloned())
+            }
+        };
+        Verdict::Refuse {
+            status: Some(refusal.status.as_u16()),
+            message: refusal.message.into_owned(),
+            code: refusal.code.map(std::borrow::Cow::into_owned),
+            body,
+        }
+    }
 }
 
 /// What a hook decides.

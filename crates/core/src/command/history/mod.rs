@@ -7,7 +7,6 @@ mod stack;
 
 use diesel::{ExpressionMethods, QueryDsl, sql_query};
 use diesel_async::RunQueryDsl;
-use serde_json::json;
 use uuid::Uuid;
 
 use self::entry::Claimed;
@@ -77,10 +76,7 @@ impl Direction {
 
 /// C of the specification.
 fn conflict(fields: Vec<String>) -> Error {
-    Refusal::bad_request("The record has changed since this action")
-        .code("undo_conflict")
-        .with("fields", json!(fields))
-        .into()
+    Refusal::undo_conflict(&fields).into()
 }
 
 /// A constraint that a restore violates is a conflict with present data.
