@@ -142,8 +142,9 @@ pub(super) async fn write(
             .flat_map(|snapshot| entity.related(snapshot))
             .map(|one| tagged(&one)),
     );
-    // What was made or removed with the resource has this entry in its history too.
-    let children = shown.into_iter().flat_map(Snapshot::child_ids);
+    // What was removed with the resource, or came back with it, has this entry in its history too.
+    let tree = shown.filter(|_| command.class == Class::Delete);
+    let children = tree.into_iter().flat_map(Snapshot::child_ids);
     related.extend(children.map(|(kind, id)| format!("{kind}:{id}")));
     related.truncate(100);
     let events = events(tx, command, &entry, organization);
