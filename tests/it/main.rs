@@ -15,6 +15,7 @@ mod only_commands;
 mod parallel;
 mod platform_user;
 mod privileges;
+mod random;
 mod rate_limits;
 mod revocation;
 mod scenarios;

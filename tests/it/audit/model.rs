@@ -4,12 +4,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
-use proptest::test_runner::{Config, FileFailurePersistence, TestRunner};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::call::Call;
 use crate::history::{operation, redo, undo};
+use crate::random::runs;
 use crate::world::{Account, World, id, text};
 
 const STEPS: usize = 40;
@@ -415,24 +415,11 @@ impl Model {
 
 #[test]
 fn random_interleavings_agree_with_a_model() {
-    let cases = std::env::var("BACKOFFICE_MODEL_CASES")
-        .ok()
-        .and_then(|text| text.parse().ok());
-    let mut runner = TestRunner::new(Config {
-        cases: cases.unwrap_or(CASES),
-        max_shrink_iters: 60,
-        failure_persistence: Some(Box::new(FileFailurePersistence::Off)),
-        ..Config::default()
+    runs(CASES, &prop::collection::vec(step(), 1..=STEPS), async |steps| {
+        let mut model = Model::new().await;
+        for step in &steps {
+            model.run(step).await;
+            model.check().await;
+        }
     });
-    let outcome = runner.run(&prop::collection::vec(step(), 1..=STEPS), |steps| {
-        actix_web::rt::System::new().block_on(async {
-            let mut model = Model::new().await;
-            for step in &steps {
-                model.run(step).await;
-                model.check().await;
-            }
-        });
-        Ok(())
-    });
-    outcome.unwrap_or_else(|error| panic!("{error}"));
 }

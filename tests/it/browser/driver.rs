@@ -68,6 +68,10 @@ impl Folder {
 }
 
 impl Drop for Folder {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "nothing can be awaited here, and the test is over"
+    )]
     fn drop(&mut self) {
         // The browser's last processes may still be writing.
         for _ in 0..40 {

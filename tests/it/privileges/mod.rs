@@ -9,39 +9,25 @@ mod picture;
 mod strategy;
 
 use proptest::prelude::*;
-use proptest::test_runner::{Config, FileFailurePersistence, TestRunner};
 
 use model::{Model, Tally};
 use strategy::{acl, step};
+
+use crate::random::runs;
 
 const STEPS: usize = 120;
 const CASES: u32 = 5;
 
 #[test]
 fn acc_22_nobody_gains_what_no_actor_held() {
-    let cases = std::env::var("BACKOFFICE_MODEL_CASES")
-        .ok()
-        .and_then(|text| text.parse().ok());
-    let mut runner = TestRunner::new(Config {
-        cases: cases.unwrap_or(CASES),
-        max_shrink_iters: 60,
-        failure_persistence: Some(Box::new(FileFailurePersistence::Off)),
-        ..Config::default()
-    });
     let tally = Tally::default();
-    let runs = (
-        prop::collection::vec(acl(), 4),
-        prop::collection::vec(step(), STEPS / 2..=STEPS),
-    );
-    let outcome = runner.run(&runs, |(acls, steps)| {
-        actix_web::rt::System::new().block_on(async {
-            let mut model = Model::new(&acls, &tally).await;
-            for step in &steps {
-                model.run(*step).await;
-            }
-        });
-        Ok(())
+    let acls = prop::collection::vec(acl(), 4);
+    let steps = prop::collection::vec(step(), STEPS / 2..=STEPS);
+    runs(CASES, &(acls, steps), async |(acls, steps)| {
+        let mut model = Model::new(&acls, &tally).await;
+        for step in &steps {
+            model.run(*step).await;
+        }
     });
-    outcome.unwrap_or_else(|error| panic!("{error}"));
     assert!(tally.shows_something(), "{tally:?}");
 }

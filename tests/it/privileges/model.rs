@@ -12,6 +12,9 @@ use super::strategy::{AclOf, Operation, Step, TOOLS};
 use crate::call::Call;
 use crate::world::{PASSWORD, World, id, text};
 
+/// How many keys act from the start, with the roles of as many users.
+const KEYS: usize = 2;
+
 /// What an actor presents.
 #[derive(Debug, Clone)]
 enum Credential {
@@ -41,6 +44,14 @@ impl Actor {
         Self {
             holder: Holder::User(id),
             credential: Credential::Token(token),
+        }
+    }
+
+    /// The key that an answer shows.
+    fn key(made: &Value) -> Self {
+        Self {
+            holder: Holder::Key(id(&made["id"])),
+            credential: Credential::Key(text(&made["secret"])),
         }
     }
 }
@@ -102,12 +113,20 @@ impl<'a> Model<'a> {
             users.push(account.id);
             actors.push(Actor::user(account.id, account.token));
         }
+        let mut keys = vec![house.key];
+        for role in roles.iter().rev().take(KEYS) {
+            let body = json!({"name": "Acting", "roles": [role], "organizationId": null});
+            let (status, made) = world.app.post(&house.keeper.token, "/api_keys/keys", body).await;
+            assert_eq!(status, 201, "{made}");
+            actors.push(Actor::key(&made));
+            keys.push(id(&made["id"]));
+        }
         users.extend([&house.user, &house.colleague, &house.local, &house.keeper].map(|account| account.id));
         Self {
             actors,
             users,
             roles,
-            keys: vec![house.key],
+            keys,
             entries: Vec::new(),
             made: 0,
             tally,
@@ -176,12 +195,8 @@ impl<'a> Model<'a> {
                 self.actors.extend(actor);
             }
             Operation::CreateKey { .. } => {
-                let key = id(&body["id"]);
-                self.keys.push(key);
-                self.actors.push(Actor {
-                    holder: Holder::Key(key),
-                    credential: Credential::Key(text(&body["secret"])),
-                });
+                self.keys.push(id(&body["id"]));
+                self.actors.push(Actor::key(&body));
             }
             Operation::Redo(_) => self.record(&body["logId"], &body["undoToken"], index),
             _ => {}

@@ -298,6 +298,7 @@ async fn acc_32_a_deleted_user_comes_back_with_all_that_belongs_to_it() {
     let outside = [
         "auth_sessions",
         "auth_revocations",
+        "audit_action_links",
         "audit_action_logs",
         "audit_resource_versions",
         "core_outbox_events",

@@ -137,7 +137,7 @@ pub(super) async fn write(
     let shown = entry.after.or(entry.before);
     let organization = shown.and_then(Snapshot::organization);
     let parent = shown.and_then(|snapshot| entity.parent(snapshot));
-    let related = related(context, entity, &entry);
+    let related = related(context, command, entity, &entry);
     let events = events(tx, command, entity, &entry, organization);
     let label = match entry.history {
         History::None => command.label.to_owned(),
@@ -242,13 +242,19 @@ pub(super) async fn write_failure(
 }
 
 /// The other resources by which the log finds the entry.
-pub(super) fn related(context: &RequestContext, entity: &dyn AnyEntity, entry: &NewEntry<'_>) -> Vec<String> {
+pub(super) fn related(
+    context: &RequestContext,
+    command: &CommandInfo,
+    entity: &dyn AnyEntity,
+    entry: &NewEntry<'_>,
+) -> Vec<String> {
     let touched = entry.touched.iter().map(|one| format!("{}:{}", one.kind, one.id));
     let job = progress_job(context).map(|id| format!("{PROGRESS_JOB}:{id}"));
     let shown = entry.after.or(entry.before);
     let own = shown.into_iter().flat_map(|snapshot| entity.related(snapshot));
-    // What was made or removed with the resource has this entry in its history too.
-    let children = shown.into_iter().flat_map(Snapshot::child_ids);
+    // What was removed with the resource, or came back with it, has this entry in its history too.
+    let tree = shown.filter(|_| command.class == Class::Delete);
+    let children = tree.into_iter().flat_map(Snapshot::child_ids);
     touched
         .chain(job)
         .chain(own.map(|one| tagged(&one)))

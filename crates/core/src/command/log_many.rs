@@ -121,7 +121,7 @@ fn row(tx: &Tx<'_>, command: &CommandInfo, entity: &dyn AnyEntity, entry: &NewEn
         "organization_id": shown.and_then(Snapshot::organization),
         "parent_kind": parent.as_ref().map(|parent| parent.kind),
         "parent_id": parent.as_ref().map(|parent| parent.id.to_string()),
-        "related": log::related(tx.context(), entity, entry),
+        "related": log::related(tx.context(), command, entity, entry),
         "undo_secret": entry.token.map(UndoToken::secret).map(hex),
         "snapshot_before": entry.before.map(Snapshot::to_value),
         "snapshot_after": entry.after.map(Snapshot::to_value),
