@@ -3,6 +3,7 @@
 mod audit;
 mod bad_input;
 mod browser;
+mod bulk;
 mod call;
 mod catalog;
 mod composition;
@@ -15,6 +16,7 @@ mod only_commands;
 mod parallel;
 mod platform_user;
 mod privileges;
+mod progress;
 mod rate_limits;
 mod revocation;
 mod scenarios;
