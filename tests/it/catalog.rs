@@ -1,5 +1,5 @@
 //! What the shelves of a house hold. Everything has the id of the organization that it stands in: the product, its variant, its prices
-//! and the category of `other`, and the same of `child` and `leaf`.
+//! and the category of `other`, and the same of `child` and `parent`.
 
 use uuid::Uuid;
 
@@ -15,8 +15,8 @@ pub(crate) async fn furnish(world: &World, house: &House) {
     category(world, house, house.root, None).await;
     category(world, house, house.child, Some(house.root)).await;
     category(world, house, house.other, None).await;
-    category(world, house, house.leaf, None).await;
-    for organization in [house.child, house.other, house.leaf] {
+    category(world, house, house.parent, None).await;
+    for organization in [house.child, house.other, house.parent] {
         product(world, house, organization).await;
     }
 }

@@ -101,11 +101,11 @@ async fn maintain_logs(runtime: Runtime) {
 
 async fn measure_queue(runtime: Runtime) {
     loop {
-        sleep(MEASURE).await;
         // What can't be measured keeps its last value; the database's absence shows elsewhere.
         if let Ok(depth) = jobs::depth(&Call::internal(&runtime)).await {
             show(&depth);
         }
+        sleep(MEASURE).await;
     }
 }
 

@@ -30,7 +30,12 @@ pub(crate) async fn serve(settings: Settings) -> Result<()> {
 pub(crate) async fn work(settings: Settings) -> Result<()> {
     let metrics = admin::collect_metrics()?;
     let host = Host::open(settings, Purpose::Command).await?;
-    let outcome = work_opened(&host, metrics).await;
+    let outcome = if host.office.platform().jobs().workers == 0 {
+        let reason = "is 0, so this worker would run no job; start it with --set jobs.workers=4";
+        Err(ConfigError::new("jobs.workers", reason).into())
+    } else {
+        work_opened(&host, metrics).await
+    };
     host.close().await.and(outcome)
 }
 

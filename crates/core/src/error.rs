@@ -308,6 +308,16 @@ impl From<DieselError> for Error {
     }
 }
 
+/// Of a connection: it could not be made, or it has ended. Its own text does not say why.
+impl From<tokio_postgres::Error> for Error {
+    fn from(error: tokio_postgres::Error) -> Self {
+        Self::Unavailable(match std::error::Error::source(&error) {
+            Some(cause) => format!("{error}: {cause}").into(),
+            None => Box::new(error),
+        })
+    }
+}
+
 impl From<serde_json::Error> for Error {
     fn from(error: serde_json::Error) -> Self {
         Self::Internal(Box::new(error))

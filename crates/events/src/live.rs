@@ -127,6 +127,9 @@ impl Live {
                 Err(error) => {
                     tracing::debug!(%error, "a stream of events waits for the database");
                     sleep(POLL).await;
+                    if self.spoke.elapsed() >= COMMENT {
+                        self.ready.push_back(message::comment());
+                    }
                 }
             }
         }

@@ -80,7 +80,7 @@ fn products() -> Vec<Entry> {
                     json!({"id": house.child, "organizationId": house.child, "title": "Renamed", "subtitle": "T",
                         "description": "E", "sku": "renamed", "handle": "renamed", "productType": "virtual",
                         "isActive": false, "primaryCurrencyCode": "PLN", "tags": ["b"], "metadata": {"b": 1},
-                        "categoryIds": [house.leaf]}),
+                        "categoryIds": [house.parent]}),
                 )
             },
         ),
@@ -168,7 +168,7 @@ fn categories() -> Vec<Entry> {
             Call::put(
                 CATEGORIES,
                 json!({"id": house.child, "organizationId": house.child, "name": "Renamed", "slug": "renamed",
-                    "parentId": house.leaf}),
+                    "parentId": house.parent}),
             )
         }),
         removal(CATEGORIES, |house, _| Call::delete(CATEGORIES, house.child)),

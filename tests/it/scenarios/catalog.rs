@@ -49,7 +49,7 @@ fn products() -> Vec<Scenario> {
         scenario("catalog.product.update", "all members", |house| {
             let body = json!({"id": house.other, "title": "Renamed", "subtitle": null, "description": "New",
                 "sku": "renamed", "handle": null, "productType": "virtual", "isActive": false,
-                "primaryCurrencyCode": "PLN", "tags": [], "metadata": null, "categoryIds": [house.child, house.leaf]});
+                "primaryCurrencyCode": "PLN", "tags": [], "metadata": null, "categoryIds": [house.child, house.parent]});
             Call::put(PRODUCTS, body)
         }),
         scenario("catalog.product.update", "another category alone", |house| {

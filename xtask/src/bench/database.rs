@@ -61,19 +61,16 @@ impl Database {
         database.command(&["migrate"])?;
         database.command(&["init", "--password-file", &password])?;
         database.command(&["tenant", "create", TENANT])?;
-        let user = [
-            "user",
-            "create",
-            EMAIL,
-            "--tenant",
-            TENANT,
-            "--role",
-            "admin",
-            "--password-file",
-            &password,
-        ];
-        database.command(&user)?;
+        database.make_administrator(EMAIL, TENANT)?;
         Ok(database)
+    }
+
+    /// An administrator of a tenant, with the password that everybody has here.
+    pub(super) fn make_administrator(&self, email: &str, tenant: &str) -> Result<()> {
+        let password = self.work.join("password");
+        let password = password.to_string_lossy();
+        let user = ["user", "create", email, "--tenant", tenant, "--role", "admin"];
+        self.command(&[&user[..], &["--password-file", &password]].concat())
     }
 
     /// What the server's program needs to use it.
@@ -90,7 +87,8 @@ impl Database {
             .env("BACKOFFICE__DATABASE__OWNER_URL", &self.owner);
     }
 
-    fn command(&self, arguments: &[&str]) -> Result<()> {
+    /// Runs a command of the server's program.
+    pub(super) fn command(&self, arguments: &[&str]) -> Result<()> {
         let mut command = Command::new(&self.program);
         self.configure(&mut command);
         output(command.args(arguments))?;
@@ -112,14 +110,25 @@ impl Database {
         })
     }
 
-    /// Fills it and returns the tenant that is asked about.
-    pub(super) fn seed(&self, options: &Options) -> Result<Uuid> {
-        let tenant = self.execute(&format!("select id from directory_tenants where name = '{TENANT}'"))?;
-        let tenant = tenant.iter().find_map(|message| match message {
+    /// The one value of a statement's first row.
+    pub(super) fn text(&self, sql: &str) -> Result<String> {
+        let messages = self.execute(sql)?;
+        let value = messages.iter().find_map(|message| match message {
             SimpleQueryMessage::Row(row) => row.get(0),
             _ => None,
         });
-        let tenant = tenant.ok_or("the tenant is not there")?.parse()?;
+        Ok(value.ok_or_else(|| format!("no value: {sql}"))?.to_owned())
+    }
+
+    /// The tenant that is asked about.
+    pub(super) fn tenant(&self) -> Result<Uuid> {
+        let tenant = self.text(&format!("select id from directory_tenants where name = '{TENANT}'"))?;
+        Ok(tenant.parse()?)
+    }
+
+    /// Fills it and returns the tenant that is asked about.
+    pub(super) fn seed(&self, options: &Options) -> Result<Uuid> {
+        let tenant = self.tenant()?;
         let roles: Vec<String> = (0..options.clients)
             .map(|client| {
                 format!(

@@ -1,5 +1,6 @@
 //! `bench`: the release server and pgbench take turns on a PostgreSQL of their own; the report compares their rates.
 
+mod bulk;
 mod capture;
 mod database;
 mod http;
@@ -33,6 +34,8 @@ use subject::{Subject, subjects};
 enum Other {
     /// The logs with 10,000 and with 1,000,000 entries, and what recording reads costs a list
     Audit,
+    /// A bulk job over 10,000 deals, and what it costs everybody else
+    Bulk,
     /// Both of the following
     Login,
     /// Whether the time of a refused sign-in tells a known address from an unknown one
@@ -123,6 +126,7 @@ fn report(workspace: &Workspace, program: &Path, options: &Options) -> Result<Ou
     std::fs::create_dir_all(&work)?;
     let report = match options.subject {
         None | Some(Other::Audit) => measure(&postgres, program, &work, options).map(|report| report.to_string()),
+        Some(Other::Bulk) => bulk::measure(&postgres, program, &work, options).map(|report| report.to_string()),
         Some(Other::Login) => login::measure(&postgres, program, &work, options, [true, true]),
         Some(Other::LoginTiming) => login::measure(&postgres, program, &work, options, [true, false]),
         Some(Other::LoginFlood) => login::measure(&postgres, program, &work, options, [false, true]),

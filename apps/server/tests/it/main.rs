@@ -2,7 +2,11 @@
 
 #[cfg(feature = "api-keys")]
 mod api_keys;
+#[cfg(all(feature = "auth", feature = "events"))]
+mod cluster;
 mod configuration;
+#[cfg(feature = "auth")]
+mod connection;
 #[cfg(feature = "auth")]
 mod crash;
 #[cfg(feature = "auth")]
@@ -12,5 +16,17 @@ mod directory;
 mod init;
 mod inspection;
 #[cfg(feature = "auth")]
+mod jobs;
+#[cfg(feature = "auth")]
+mod office;
+#[cfg(all(feature = "auth", feature = "events"))]
+mod outage;
+#[cfg(feature = "auth")]
 mod pages;
+#[cfg(all(feature = "api-keys", feature = "events"))]
+mod replicas;
+#[cfg(feature = "auth")]
+mod server;
+#[cfg(all(feature = "auth", feature = "events"))]
+mod stream;
 mod support;

@@ -2,7 +2,7 @@
 
 use backoffice_test_support::TestDatabase;
 
-use crate::crash::Server;
+use crate::server::Server;
 use crate::support::{Folder, errors};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -30,16 +30,8 @@ impl Folder {
     }
 
     pub(crate) fn run_with(&self, arguments: &[&str], variables: &[(&str, &str)]) -> Output {
-        let mut program = Command::new(env!("CARGO_BIN_EXE_backoffice"));
-        for (name, _) in std::env::vars_os() {
-            if name.to_string_lossy().starts_with("BACKOFFICE") {
-                program.env_remove(name);
-            }
-        }
-        program
-            .current_dir(&self.0)
-            .args(arguments)
-            .envs(variables.iter().copied());
+        let mut program = program(self);
+        program.args(arguments).envs(variables.iter().copied());
         program.output().expect("the program runs")
     }
 }
@@ -49,6 +41,18 @@ impl Drop for Folder {
         // What stays is below the target folder.
         let _left = fs::remove_dir_all(&self.0);
     }
+}
+
+/// The program in this folder, with nothing of the caller's settings.
+pub(crate) fn program(folder: &Folder) -> Command {
+    let mut program = Command::new(env!("CARGO_BIN_EXE_backoffice"));
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("BACKOFFICE") {
+            program.env_remove(name);
+        }
+    }
+    program.current_dir(&folder.0);
+    program
 }
 
 pub(crate) fn text(output: &Output) -> String {

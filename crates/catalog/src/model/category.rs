@@ -2,7 +2,7 @@
 
 use backoffice_core::command::{Depth, Entity, EntityRef, Field, Located, Snapshot, Snapshots, Transition};
 use backoffice_core::db::Tx;
-use backoffice_core::{Result, Timestamp};
+use backoffice_core::{Feature, Result, Timestamp};
 use diesel::pg::Pg;
 use diesel::sql_types::{Bool, Text, Uuid as SqlUuid};
 use diesel::upsert::excluded;
@@ -19,7 +19,7 @@ use super::links::{LINK_KIND, LinkRow, Links};
 use super::named;
 use crate::error::changed_since;
 use crate::schema::catalog_categories as categories;
-use crate::{Error, query};
+use crate::{Error, acl, query};
 
 /// A category.
 #[derive(Debug, Clone, PartialEq, Eq, Queryable, Selectable, Insertable, Serialize, Deserialize, ToSchema)]
@@ -75,6 +75,7 @@ impl Entity for Category {
         Field::volatile("updatedAt"),
     ];
     const NOT_FOUND: &'static str = "Category not found";
+    const VIEW: Option<Feature> = Some(acl::CATEGORIES_VIEW);
 
     async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<Located>> {
         let rows: Vec<(Uuid, Uuid)> = query::categories::in_scope(tx.scope())

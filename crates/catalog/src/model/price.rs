@@ -2,7 +2,7 @@
 
 use backoffice_core::command::{Depth, Entity, EntityRef, Field, Located, Snapshot, Snapshots};
 use backoffice_core::db::Tx;
-use backoffice_core::{Decimal, Result, Timestamp};
+use backoffice_core::{Decimal, Feature, Result, Timestamp};
 use diesel::pg::Pg;
 use diesel::upsert::excluded;
 use diesel::{
@@ -15,8 +15,8 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::{By, Product, Variant, named};
-use crate::query;
 use crate::schema::{catalog_prices as prices, catalog_products as products, catalog_variants as variants};
+use crate::{acl, query};
 
 /// An amount of money.
 pub type Money = Decimal<4>;
@@ -102,6 +102,7 @@ impl Entity for Price {
         Field::volatile("updatedAt"),
     ];
     const NOT_FOUND: &'static str = "Price not found";
+    const VIEW: Option<Feature> = Some(acl::PRODUCTS_VIEW);
 
     /// Products and variants are held first, in this order, as by everything that goes from above to below.
     async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<Located>> {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use backoffice_core::command::{Depth, Entity, EntityRef, Field, Located, Snapshot, Snapshots};
 use backoffice_core::db::Tx;
-use backoffice_core::{Result, Timestamp};
+use backoffice_core::{Feature, Result, Timestamp};
 use diesel::pg::Pg;
 use diesel::upsert::excluded;
 use diesel::{
@@ -21,8 +21,8 @@ use super::links::{LINK_KIND, LinkRow, Links};
 use super::price::{Price, PriceRow, store_prices};
 use super::variant::{Variant, VariantRow, store_variants};
 use super::{By, Category, children};
-use crate::query;
 use crate::schema::catalog_products as products;
+use crate::{acl, query};
 
 /// A product.
 #[derive(Debug, Clone, PartialEq, Queryable, Selectable, Insertable, Serialize, Deserialize, ToSchema)]
@@ -101,6 +101,7 @@ impl Entity for Product {
         Field::volatile("updatedAt"),
     ];
     const NOT_FOUND: &'static str = "Product not found";
+    const VIEW: Option<Feature> = Some(acl::PRODUCTS_VIEW);
 
     async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<Located>> {
         let rows: Vec<(Uuid, Uuid)> = query::products::in_scope(tx.scope())

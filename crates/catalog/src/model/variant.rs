@@ -2,7 +2,7 @@
 
 use backoffice_core::command::{Depth, Entity, EntityRef, Field, Located, Snapshot, Snapshots};
 use backoffice_core::db::Tx;
-use backoffice_core::{Result, Timestamp};
+use backoffice_core::{Feature, Result, Timestamp};
 use diesel::pg::Pg;
 use diesel::upsert::excluded;
 use diesel::{
@@ -17,8 +17,8 @@ use uuid::Uuid;
 
 use super::price::{Price, PriceRow, store_prices};
 use super::{By, Product, children, named};
-use crate::query;
 use crate::schema::{catalog_products as products, catalog_variants as variants};
+use crate::{acl, query};
 
 /// A variant.
 #[derive(Debug, Clone, PartialEq, Queryable, Selectable, Insertable, Serialize, Deserialize, ToSchema)]
@@ -91,6 +91,7 @@ impl Entity for Variant {
         Field::volatile("updatedAt"),
     ];
     const NOT_FOUND: &'static str = "Variant not found";
+    const VIEW: Option<Feature> = Some(acl::PRODUCTS_VIEW);
 
     /// The products are held first, so that none goes with an image of its variants that is no longer true.
     async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<Located>> {

@@ -1,1 +1,11 @@
+//! The catalog over HTTP, on a database of its own for each test.
 
+mod categories;
+mod inputs;
+mod lists;
+mod prices;
+mod products;
+mod rights;
+mod undo;
+mod variants;
+mod world;

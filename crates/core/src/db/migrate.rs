@@ -149,10 +149,7 @@ pub async fn migration_state(
 async fn connect(url: &SecretString) -> Result<AsyncPgConnection> {
     let config = tokio_postgres::Config::from_str(url.expose_secret())
         .map_err(|_| Error::internal("the database URL is no valid postgres:// URL"))?;
-    let (client, connection) = config
-        .connect(tokio_postgres::NoTls)
-        .await
-        .map_err(|error| Error::Unavailable(Box::new(error)))?;
+    let (client, connection) = config.connect(tokio_postgres::NoTls).await?;
     tokio::spawn(connection);
     AsyncPgConnection::try_from(client)
         .await

@@ -212,10 +212,10 @@ impl Database {
     /// A connection beside the pool that is told of notifications. The first half sends statements, the second one must be polled.
     pub(crate) async fn notified(&self) -> Result<Notified> {
         let connecting = self.config.connect(tokio_postgres::NoTls);
-        tokio::time::timeout(self.options.timeout, connecting)
+        let connected = tokio::time::timeout(self.options.timeout, connecting)
             .await
-            .map_err(|_| Error::Unavailable("connecting took too long".into()))?
-            .map_err(|error| Error::Unavailable(Box::new(error)))
+            .map_err(|_| Error::Unavailable("connecting took too long".into()))?;
+        Ok(connected?)
     }
 
     pub(crate) async fn begin(&self, scope: &Scope) -> Result<Connection> {

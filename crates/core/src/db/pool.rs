@@ -114,11 +114,7 @@ impl Pool {
 
     async fn connect(&self) -> Result<AsyncPgConnection> {
         let connecting = async {
-            let (client, connection) = self
-                .config
-                .connect(tokio_postgres::NoTls)
-                .await
-                .map_err(|error| Error::Unavailable(Box::new(error)))?;
+            let (client, connection) = self.config.connect(tokio_postgres::NoTls).await?;
             tokio::spawn(async move {
                 if let Err(error) = connection.await {
                     tracing::debug!(%error, "a database connection ended");

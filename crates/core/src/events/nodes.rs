@@ -69,6 +69,5 @@ async fn exchange(runtime: &Runtime, reached: &mut bool) -> Result<()> {
 }
 
 async fn send(client: &tokio_postgres::Client, statement: &str) -> Result<()> {
-    let sent = client.batch_execute(statement).await;
-    sent.map_err(|error| Error::Unavailable(Box::new(error)))
+    Ok(client.batch_execute(statement).await?)
 }

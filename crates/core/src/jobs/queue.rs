@@ -8,9 +8,12 @@ use uuid::Uuid;
 
 use super::DeadJob;
 use crate::context::Call;
-use crate::error::{Refusal, Result};
+use crate::error::{Error, Refusal, Result};
 use crate::scope::Scope;
 use crate::time::Timestamp;
+
+/// The index that keeps a second job with an open one's dedupe key out.
+const ONE_OPEN: &str = "core_jobs_tenant_id_kind_dedupe_key_key";
 
 /// A job in the queue, without its payload.
 #[derive(Debug, Clone, Serialize, QueryableByName)]
@@ -66,8 +69,13 @@ pub async fn list(call: &Call, finished_too: bool) -> Result<Vec<QueuedJob>> {
 /// Puts a dead or cancelled job back into the queue: it goes on at its cursor, with all its attempts before it.
 ///
 /// # Errors
-/// 404 when there is no such job, 409 when it has another state, or when a job with its dedupe key is open.
+/// 404 when there is no such job; 409 when it has another state, when a job with its dedupe key is open, or when people watch it: what they
+/// see has ended for good, and its requester orders the rest anew.
 pub async fn retry(call: &Call, id: Uuid) -> Result<()> {
+    if let Some(progress_job) = get(call, id).await?.progress_job_id {
+        let rule = "people watch this job; whoever ordered it repeats what is left of it by POST /progress/jobs";
+        return Err(Refusal::conflict(format!("{rule}/{progress_job}/retry")).into());
+    }
     let mut connection = call.database().queue().await?;
     let queued = sql_query(
         "update core_jobs set state = 'queued', run_at = $2, attempt = 0, finished_at = null, updated_at = $2 \
@@ -76,12 +84,18 @@ pub async fn retry(call: &Call, id: Uuid) -> Result<()> {
     .bind::<SqlUuid, _>(id)
     .bind::<Timestamptz, _>(call.now)
     .execute(&mut *connection)
-    .await?;
-    if queued == 0 {
-        return Err(refused(call, id, "only dead and cancelled jobs can be retried").await);
+    .await;
+    match queued.map_err(Error::from) {
+        Ok(0) => Err(refused(call, id, "only dead and cancelled jobs can be retried").await),
+        Ok(_) => {
+            call.platform().bell().ring();
+            Ok(())
+        }
+        Err(error) if error.violated_constraint() == Some(ONE_OPEN) => {
+            Err(Refusal::conflict("another job that does the same is open already").into())
+        }
+        Err(error) => Err(error),
     }
-    call.platform().bell().ring();
-    Ok(())
 }
 
 #[derive(QueryableByName)]
@@ -99,8 +113,7 @@ struct Stopped {
 /// # Errors
 /// 404 when there is no such job, 409 when it has ended.
 pub async fn cancel(call: &Call, id: Uuid) -> Result<()> {
-    let found: Option<QueuedJob> = find(call, id).await?;
-    let Some(found) = found else { return Err(not_found()) };
+    let found = get(call, id).await?;
     let mut transaction = call.database().transaction(&Scope::tenant(found.tenant_id)).await?;
     let stopped: Option<Stopped> = sql_query(
         "update core_jobs set state = 'cancelled', finished_at = $2, updated_at = $2, lease_owner = null, lease_until = null \
@@ -126,6 +139,10 @@ pub async fn cancel(call: &Call, id: Uuid) -> Result<()> {
     transaction.commit().await
 }
 
+async fn get(call: &Call, id: Uuid) -> Result<QueuedJob> {
+    find(call, id).await?.ok_or_else(not_found)
+}
+
 async fn find(call: &Call, id: Uuid) -> Result<Option<QueuedJob>> {
     let mut connection = call.database().queue().await?;
     Ok(sql_query(
@@ -138,7 +155,7 @@ async fn find(call: &Call, id: Uuid) -> Result<Option<QueuedJob>> {
     .optional()?)
 }
 
-async fn refused(call: &Call, id: Uuid, rule: &'static str) -> crate::error::Error {
+async fn refused(call: &Call, id: Uuid, rule: &'static str) -> Error {
     match find(call, id).await {
         Ok(Some(job)) => Refusal::conflict(format!("{rule}; this one is {}", job.state)).into(),
         Ok(None) => not_found(),
@@ -146,7 +163,7 @@ async fn refused(call: &Call, id: Uuid, rule: &'static str) -> crate::error::Err
     }
 }
 
-fn not_found() -> crate::error::Error {
+fn not_found() -> Error {
     Refusal::not_found("no such job").into()
 }
 

@@ -255,6 +255,7 @@ async fn upsert(tx: &mut Tx<'_>, rows: &[DealRow]) -> Result<()> {
             deals::lost_reason.eq(excluded(deals::lost_reason)),
             deals::owner_user_id.eq(excluded(deals::owner_user_id)),
             deals::source.eq(excluded(deals::source)),
+            deals::created_at.eq(excluded(deals::created_at)),
             deals::updated_at.eq(excluded(deals::updated_at)),
         ))
         .execute(tx.conn())

@@ -144,6 +144,22 @@ impl DealSet {
         Ok(())
     }
 
+    /// Moves `updated_at` of the deals that have links to these: they are about to show other sets, or have just come to.
+    pub(crate) async fn touch_deals(&self, tx: &mut Tx<'_>, parties: &[Uuid]) -> Result<()> {
+        let Self { table, column, .. } = self;
+        let (tenant, now) = (tx.tenant(), tx.now());
+        let statement = sql_query(format!(
+            "update customers_deals set updated_at = greatest($3, updated_at + interval '1 millisecond') \
+             where tenant_id = $1 and id in (select deal_id from {table} where tenant_id = $1 and {column} = any($2))"
+        ));
+        let statement = statement
+            .bind::<SqlUuid, _>(tenant)
+            .bind::<Array<SqlUuid>, _>(parties)
+            .bind::<Timestamptz, _>(now);
+        Prepared(statement).execute(tx.conn()).await?;
+        Ok(())
+    }
+
     /// Makes the links at these ends exactly the given ones, ids and all, but for those whose other end is gone; names these.
     pub(crate) async fn restore(&self, tx: &mut Tx<'_>, end: End, ids: &[Uuid], links: &[Link]) -> Result<Vec<String>> {
         self.keep_only(tx, end, ids, links).await?;

@@ -165,6 +165,7 @@ impl<P: Party> Entity for PartyEntity<P> {
         }
         if !trees.is_empty() {
             dropped.extend(P::DEALS.restore(tx, End::Party, &trees, &links).await?);
+            P::DEALS.touch_deals(tx, &trees).await?;
         }
         if !references.is_empty() {
             dropped.extend(P::refer_again(tx, &references).await?);
@@ -173,6 +174,7 @@ impl<P: Party> Entity for PartyEntity<P> {
     }
 
     async fn remove(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<()> {
+        P::DEALS.touch_deals(tx, ids).await?;
         P::delete(tx, ids).await
     }
 

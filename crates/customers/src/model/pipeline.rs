@@ -105,6 +105,7 @@ impl Entity for Pipeline {
             .set((
                 pipelines::organization_id.eq(excluded(pipelines::organization_id)),
                 pipelines::name.eq(excluded(pipelines::name)),
+                pipelines::created_at.eq(excluded(pipelines::created_at)),
                 pipelines::updated_at.eq(excluded(pipelines::updated_at)),
             ))
             .execute(tx.conn())

@@ -130,6 +130,7 @@ pub(super) async fn upsert(tx: &mut Tx<'_>, mut rows: Vec<StageRow>) -> Result<(
             stages::label.eq(excluded(stages::label)),
             stages::position.eq(excluded(stages::position)),
             stages::color.eq(excluded(stages::color)),
+            stages::created_at.eq(excluded(stages::created_at)),
             stages::updated_at.eq(excluded(stages::updated_at)),
         ))
         .execute(tx.conn())

@@ -54,23 +54,6 @@ pub async fn find(connection: &AsyncPgConnection, scope: &Scope, id: Uuid) -> Re
     Ok(Prepared(statement).get_result(&mut &*connection).await.optional()?)
 }
 
-/// Whether the company is of this tenant and the scope reads it.
-pub(crate) async fn is_visible(
-    connection: &mut AsyncPgConnection,
-    scope: &Scope,
-    tenant: Uuid,
-    id: Uuid,
-) -> Result<bool> {
-    let found: Option<Uuid> = in_scope(scope)
-        .filter(companies::tenant_id.eq(tenant))
-        .filter(companies::id.eq(id))
-        .select(companies::id)
-        .first(connection)
-        .await
-        .optional()?;
-    Ok(found.is_some())
-}
-
 /// A page of companies and their total: two statements, sent together.
 ///
 /// # Errors

@@ -5,7 +5,7 @@ use backoffice_test_support::Duration;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::world::{ACTIONS, COMPANIES, House, PEOPLE, World};
+use crate::world::{ACTIONS, COMPANIES, DEALS, House, PEOPLE, World};
 
 /// A company with two people and two deals.
 struct Acme {
@@ -83,6 +83,8 @@ async fn crm_15_a_deleted_company_comes_back_with_its_people_and_deals() {
     let acme = acme(&world).await;
     let linked = links(&world).await;
     let seen = world.item(who, PEOPLE, acme.people[0]).await["updatedAt"].clone();
+    let with = world.item(who, DEALS, acme.deals[0]).await;
+    assert_eq!(with["companyIds"], json!([acme.id]));
 
     world.app.advance(Duration::SECOND);
     let removed = world.remove(who, COMPANIES, acme.id).await;
@@ -103,8 +105,18 @@ async fn crm_15_a_deleted_company_comes_back_with_its_people_and_deals() {
         );
         assert_ne!(person["updatedAt"], seen, "it is another state");
     }
+    let without = world.item(who, DEALS, acme.deals[0]).await;
+    assert_eq!(without["companyIds"], json!([]));
+    assert_ne!(without["updatedAt"], with["updatedAt"]);
     assert_eq!(world.undo(who, &removed).await.0, 200);
     assert_eq!(links(&world).await, linked);
+    let again = world.item(who, DEALS, acme.deals[0]).await;
+    assert_eq!(again["companyIds"], json!([acme.id]));
+    assert!(
+        ![&with, &without]
+            .iter()
+            .any(|deal| deal["updatedAt"] == again["updatedAt"])
+    );
     for person in acme.people {
         assert_eq!(company_of(&world, person).await, acme.id.to_string());
     }

@@ -1,6 +1,10 @@
 //! Tests of the customers over HTTP.
 
+mod bulk;
 mod companies;
+mod deal_history;
+mod deal_lists;
+mod deal_references;
 mod deals;
 mod parties;
 mod people;

@@ -3,7 +3,7 @@
 use actix_web::http::Method;
 use backoffice_core::Module;
 use backoffice_test_accounts::{CONFIG, NO_LIMITS, account, login, tenant};
-use backoffice_test_support::{TestApp, TestResponse};
+use backoffice_test_support::{TestApp, TestAppBuilder, TestResponse};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -15,10 +15,11 @@ pub(crate) const PEOPLE: &str = "/customers/people";
 pub(crate) const ACTIONS: &str = "/audit_logs/audit-logs/actions";
 const UNDO: &str = "/audit_logs/audit-logs/actions/undo";
 const REDO: &str = "/audit_logs/audit-logs/actions/redo";
-const MODULES: [&Module; 4] = [
+const MODULES: [&Module; 5] = [
     &backoffice_directory::MODULE,
     &backoffice_auth::MODULE,
     &backoffice_audit_logs::MODULE,
+    &backoffice_progress::MODULE,
     &backoffice_customers::MODULE,
 ];
 
@@ -63,11 +64,16 @@ pub(crate) struct Written {
 
 impl World {
     pub(crate) async fn new() -> Self {
-        let app = TestApp::builder(&MODULES)
-            .config(CONFIG)
-            .config(NO_LIMITS)
-            .build()
-            .await;
+        Self::of(TestApp::builder(&MODULES)).await
+    }
+
+    /// The same on a connection that counts statements.
+    pub(crate) async fn behind_a_proxy() -> Self {
+        Self::of(TestApp::builder(&MODULES).through_proxy()).await
+    }
+
+    async fn of(builder: TestAppBuilder) -> Self {
+        let app = builder.config(CONFIG).config(NO_LIMITS).build().await;
         let (a, b) = (house(&app, "alpha").await, house(&app, "beta").await);
         Self { app, a, b }
     }
@@ -101,6 +107,11 @@ impl World {
 
     pub(crate) async fn get(&self, who: &Account, path: &str) -> (u16, Value) {
         self.app.get(&who.token, path).await
+    }
+
+    /// A removal that may be refused: status and body.
+    pub(crate) async fn delete(&self, who: &Account, path: &str) -> (u16, Value) {
+        self.app.delete(&who.token, path, Value::Null).await
     }
 
     /// A record that must be there.

@@ -67,7 +67,7 @@ fn companies() -> Vec<Entry> {
                 Call::put(
                     COMPANIES,
                     json!({"id": Customer::Company.of(house), "organizationId": house.other, "displayName": "Renamed",
-                        "legalName": "R", "websiteUrl": "http://r.test", "ownerUserId": house.user.id, "isActive": true}),
+                        "legalName": "R", "websiteUrl": "http://r.test", "ownerUserId": house.admin.id, "isActive": true}),
                 )
             },
         ),
@@ -113,7 +113,7 @@ fn people() -> Vec<Entry> {
                     PEOPLE,
                     json!({"id": Customer::Person.of(house), "organizationId": house.other, "firstName": "Adele",
                         "lastName": "Roe", "displayName": "A. Roe", "jobTitle": "Seller",
-                        "companyId": Customer::SpareCompany.of(house), "ownerUserId": house.user.id, "isActive": true}),
+                        "companyId": Customer::SpareCompany.of(house), "ownerUserId": house.admin.id, "isActive": true}),
                 )
             },
         ),

@@ -4,8 +4,8 @@ use std::net::SocketAddr;
 
 use serde_json::{Value, json};
 
-use super::connection::{Answer, Connection};
 use super::ledger::{Role, What, Write, string};
+use crate::connection::{Answer, Connection};
 
 const ROLES_OF_A_CLIENT: usize = 3;
 

@@ -3,22 +3,22 @@
 
 mod check;
 mod client;
-mod connection;
 mod ledger;
 mod offences;
-mod server;
 
+use std::thread;
 use std::time::Duration;
 
+use backoffice_core::ids::Ids;
 use backoffice_test_support::TestDatabase;
 use serde_json::json;
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep};
 
 use self::client::Client;
-use self::connection::Connection;
 use self::ledger::What;
 use self::offences::{check_log, wait_until_disconnected};
-pub(crate) use self::server::Server;
+use crate::connection::Connection;
+use crate::server::Server;
 use crate::support::{Folder, errors};
 
 const ROUNDS: usize = 20;
@@ -44,7 +44,7 @@ async fn aud_20_a_killed_server_loses_nothing_that_it_acknowledged() {
         if round == rounds {
             break;
         }
-        clients = server.kill_under_load(clients, round).await;
+        clients = kill_under_load(server, clients, round).await;
         wait_until_disconnected(&database).await;
         for client in &mut clients {
             client.check(&database).await;
@@ -71,6 +71,22 @@ async fn aud_20_a_killed_server_loses_nothing_that_it_acknowledged() {
         "too little was written to show anything: {acknowledged}"
     );
     assert!(slowest <= Duration::from_secs(2), "{slowest:?}");
+}
+
+/// Lets the clients write and kills the server at a moment that they do not know.
+async fn kill_under_load(mut server: Server, clients: Vec<Client>, round: usize) -> Vec<Client> {
+    let api = server.api;
+    let writing: Vec<_> = clients
+        .into_iter()
+        .map(|client| thread::spawn(move || client.write_until_killed(api, round)))
+        .collect();
+    let [moment] = Ids::default().random::<1>();
+    sleep(Duration::from_millis(100 + u64::from(moment) * 2)).await;
+    server.kill();
+    writing
+        .into_iter()
+        .map(|client| client.join().expect("every other answer is a success"))
+        .collect()
 }
 
 /// Makes an administrator of the first tenant for each client, and signs in.

@@ -1,6 +1,6 @@
 use std::marker::PhantomData;
 
-use backoffice_core::command::{Class, Command, Target};
+use backoffice_core::command::{Class, Command, Entity, Target};
 use backoffice_core::db::Tx;
 use backoffice_core::{Feature, Result};
 use uuid::Uuid;
@@ -35,6 +35,6 @@ impl<P: Party> Command for DeleteParty<P> {
     }
 
     async fn apply(&self, tx: &mut Tx<'_>) -> Result<()> {
-        P::delete(tx, &[self.id]).await
+        PartyEntity::<P>::remove(tx, &[self.id]).await
     }
 }

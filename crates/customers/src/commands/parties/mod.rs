@@ -13,8 +13,9 @@ use backoffice_core::db::Tx;
 use backoffice_core::registry::Registry;
 use uuid::Uuid;
 
+use crate::model::deal_sets::COMPANIES;
 use crate::model::{Party, PartyEntity};
-use crate::{Error, owners, query};
+use crate::{Error, owners};
 
 pub(super) fn register<P: Party>(registry: &mut Registry) {
     registry
@@ -27,11 +28,10 @@ pub(super) fn register<P: Party>(registry: &mut Registry) {
 /// Refuses references to what does not exist for the caller. What the row already refers to may stay.
 async fn check_references<P: Party>(tx: &mut Tx<'_>, from: Option<&P>, to: &P) -> Result<()> {
     let added = |of: fn(&P) -> Option<Uuid>| of(to).filter(|id| from.and_then(of) != Some(*id));
-    if let Some(company) = added(P::company) {
-        let (scope, tenant) = (tx.scope(), tx.tenant());
-        if !query::companies::is_visible(tx.conn(), scope, tenant, company).await? {
-            return Err(unknown_company());
-        }
+    if let Some(company) = added(P::company)
+        && COMPANIES.seen(tx, &[company]).await?.is_empty()
+    {
+        return Err(unknown_company());
     }
     owners::check(tx, added(P::owner), to.place().organization).await
 }

@@ -1,4 +1,4 @@
-//! As much of HTTP/1.1 as this test needs.
+//! As much of HTTP/1.1 as these tests need.
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
@@ -7,27 +7,32 @@ use std::time::Duration;
 use serde_json::Value;
 
 /// A connection to the server.
-pub(super) struct Connection(TcpStream);
+pub(crate) struct Connection(TcpStream);
 
 #[derive(Debug)]
-pub(super) struct Answer {
-    pub(super) status: u16,
+pub(crate) struct Answer {
+    pub(crate) status: u16,
     /// Id of the log entry.
-    pub(super) operation: String,
+    pub(crate) operation: String,
     /// What undoes it.
-    pub(super) undo_token: String,
-    pub(super) body: Value,
+    pub(crate) undo_token: String,
+    /// Seconds after which a repeat makes sense.
+    pub(crate) retry_after: Option<u64>,
+    /// Null when it is no JSON.
+    pub(crate) body: Value,
+    pub(crate) text: String,
 }
 
 impl Connection {
-    pub(super) fn open(address: SocketAddr) -> std::io::Result<Self> {
+    pub(crate) fn open(address: SocketAddr) -> std::io::Result<Self> {
         let stream = TcpStream::connect(address)?;
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(Duration::from_secs(10)))?;
         Ok(Self(stream))
     }
 
-    pub(super) fn send(
+    /// Sends a request; `token` is an access token, or a credential with its scheme, or empty.
+    pub(crate) fn send(
         &mut self,
         method: &str,
         path: &str,
@@ -35,11 +40,7 @@ impl Connection {
         body: Option<&Value>,
     ) -> std::io::Result<Answer> {
         let body = body.map(Value::to_string).unwrap_or_default();
-        let credential = if token.is_empty() {
-            String::new()
-        } else {
-            format!("authorization: Bearer {token}\r\n")
-        };
+        let credential = credential(token);
         let request = format!(
             "{method} {path} HTTP/1.1\r\nhost: localhost\r\n{credential}content-type: application/json\r\n\
              content-length: {}\r\n\r\n{body}",
@@ -58,6 +59,15 @@ impl Connection {
                 return Ok(answer);
             }
         }
+    }
+}
+
+/// The header that presents a credential.
+pub(crate) fn credential(token: &str) -> String {
+    match token {
+        "" => String::new(),
+        token if token.contains(' ') => format!("authorization: {token}\r\n"),
+        token => format!("authorization: Bearer {token}\r\n"),
     }
 }
 
@@ -82,6 +92,8 @@ fn complete(bytes: &[u8]) -> Option<Answer> {
         status: head.split(' ').nth(1)?.parse().ok()?,
         operation: member("id").unwrap_or_default(),
         undo_token: member("undoToken").unwrap_or_default(),
+        retry_after: header("retry-after").and_then(|seconds| seconds.parse().ok()),
         body: serde_json::from_str(body).unwrap_or_default(),
+        text: body.to_owned(),
     })
 }

@@ -1,0 +1,218 @@
+//! The database goes away and comes back while a server and a worker run. Clients are told to come again; nothing else is lost.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use serde_json::json;
+use tokio::time::{Instant, sleep};
+
+use crate::cluster::Cluster;
+use crate::connection::Connection;
+use crate::office::{ADMINISTRATOR, NO_LIMITS, NO_WORKERS, Office, many_users, order_mail, sign_in};
+use crate::server::Server;
+use crate::stream::Stream;
+
+const OUTAGE: Duration = Duration::from_secs(10);
+/// An answer must be there within this long, whatever it is.
+const LONGEST_ANSWER: Duration = Duration::from_secs(2);
+/// Once the database is back, requests succeed within this long.
+const RECOVERY: Duration = Duration::from_secs(1);
+const EVENT: Duration = Duration::from_secs(10);
+/// An administrator of the tenant; what the first one makes is the platform's.
+const SECOND: &str = "second@example.com";
+const USERS: usize = 60;
+
+/// An answer to a request that is sent again and again.
+#[derive(Debug)]
+struct Probe {
+    sent: Instant,
+    answered: Instant,
+    status: u16,
+    retry_after: Option<u64>,
+}
+
+/// Sends requests until it is told to stop.
+struct Prober {
+    stop: Arc<AtomicBool>,
+    thread: JoinHandle<Vec<Probe>>,
+}
+
+impl Prober {
+    fn start(server: &Server, path: &'static str, token: &str) -> Self {
+        let (api, token, stop) = (server.api, token.to_owned(), Arc::new(AtomicBool::new(false)));
+        let stopped = Arc::clone(&stop);
+        let probe = move || {
+            let sent = Instant::now();
+            let answer = Connection::open(api).and_then(|mut one| one.send("GET", path, &token, None));
+            let answer = answer.expect("every request is answered");
+            thread::sleep(Duration::from_millis(50));
+            Probe {
+                sent,
+                answered: Instant::now() - Duration::from_millis(50),
+                status: answer.status,
+                retry_after: answer.retry_after,
+            }
+        };
+        let thread =
+            thread::spawn(move || std::iter::from_fn(|| (!stopped.load(Ordering::Relaxed)).then(&probe)).collect());
+        Self { stop, thread }
+    }
+
+    fn end(self) -> Vec<Probe> {
+        self.stop.store(true, Ordering::Relaxed);
+        self.thread.join().expect("every request is answered")
+    }
+}
+
+/// When the database was not there: from the moment at which it was gone to the one at which it answered again.
+struct Gap {
+    /// The stop was asked for.
+    begins: Instant,
+    /// Nothing is left of the server.
+    gone: Instant,
+    /// Its start was asked for.
+    returns: Instant,
+    /// It answers.
+    back: Instant,
+}
+
+impl Gap {
+    fn make(cluster: &mut Cluster, stop: impl FnOnce(&mut Cluster), meanwhile: impl FnOnce()) -> Self {
+        let begins = Instant::now();
+        stop(cluster);
+        let gone = Instant::now();
+        meanwhile();
+        let returns = Instant::now();
+        cluster.start_again();
+        Self {
+            begins,
+            gone,
+            returns,
+            back: Instant::now(),
+        }
+    }
+
+    fn check<'a>(&self, probes: impl Iterator<Item = &'a Probe>) {
+        for probe in probes {
+            if probe.sent >= self.gone && probe.answered <= self.returns {
+                assert_eq!(probe.status, 503, "the database is gone: {probe:?}");
+            }
+            if probe.answered < self.begins || probe.sent >= self.back + RECOVERY {
+                assert_eq!(probe.status, 200, "the database is there: {probe:?}");
+            }
+        }
+    }
+}
+
+/// Whatever the database does, clients know what to do.
+fn check_answers(probes: &[Probe]) {
+    for probe in probes {
+        match probe.status {
+            200 => {}
+            503 => assert!(probe.retry_after.is_some(), "{probe:?}"),
+            _ => panic!("{probe:?}"),
+        }
+        assert!(probe.answered - probe.sent <= LONGEST_ANSWER, "{probe:?}");
+    }
+}
+
+/// A server that runs no jobs, and a worker beside it.
+async fn server_and_worker(office: &Office) -> (Server, Server) {
+    let settings = [NO_LIMITS, ("BACKOFFICE__JOBS__LEASE_SECONDS", "5")];
+    let server = office.serve(&[&settings[..], &[NO_WORKERS]].concat()).await;
+    (server, office.work(&settings).await)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_database_that_goes_away_and_comes_back_costs_answers_and_nothing_else() {
+    let mut cluster = Cluster::start();
+    let office = cluster.office();
+    assert_eq!(cluster.sql(&many_users(4)).await, 4);
+    let (mut server, mut worker) = server_and_worker(&office).await;
+    office.make_user(SECOND, "admin");
+    let token = sign_in(&server, SECOND);
+    let mut stream = Stream::open(&server, &token, "auth.role.*");
+    let make_role = |name: &str| {
+        let made = server.post("/api/auth/roles", &token, &json!({"name": name}));
+        assert_eq!(made.status, 201, "{}", made.text);
+        made.body["id"].as_str().expect("an id").to_owned()
+    };
+    let prober = Prober::start(&server, "/api/auth/roles", &token);
+    sleep(Duration::from_secs(1)).await;
+
+    order_mail(&server, "user1@example.com");
+    let crash = Gap::make(&mut cluster, Cluster::stop_immediately, || {});
+    thread::sleep(RECOVERY);
+    stream.wait_for(&make_role("After the crash"), EVENT);
+    order_mail(&server, "user2@example.com");
+    order_mail(&server, "user3@example.com");
+    let stop = Gap::make(&mut cluster, Cluster::stop, || {
+        thread::sleep(OUTAGE / 2);
+        for path in ["/api/auth/login", "/api/auth/reset"] {
+            let refused = server.post(path, "", &json!({"email": ADMINISTRATOR, "password": "is wrong"}));
+            assert_eq!(
+                (refused.status, refused.retry_after),
+                (503, Some(1)),
+                "{}",
+                refused.text
+            );
+        }
+        let ready = (server.operators("/readyz").status, worker.operators("/readyz").status);
+        assert_eq!(ready, (503, 503));
+        thread::sleep(OUTAGE / 2);
+    });
+    thread::sleep(RECOVERY);
+    stream.wait_for(&make_role("After the stop"), EVENT);
+    order_mail(&server, "user4@example.com");
+    sleep(RECOVERY).await;
+    let probes = prober.end();
+
+    check_answers(&probes);
+    crash.check(probes.iter().filter(|probe| probe.answered < stop.begins));
+    stop.check(probes.iter().filter(|probe| probe.sent >= crash.back + RECOVERY));
+    let refused = probes.iter().filter(|probe| probe.status == 503).count();
+    assert!(refused >= 20, "{refused} of {} requests met the outage", probes.len());
+    for user in 1..=4 {
+        office.wait_for_mail(&format!("user{user}@example.com"), &worker).await;
+    }
+    for process in [&mut server, &mut worker] {
+        process.check_health();
+        assert!(process.end().success(), "{}", process.log());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn job_10_jobs_complete_although_postgresql_is_restarted_under_them() {
+    let mut cluster = Cluster::start();
+    let office = cluster.office();
+    assert_eq!(cluster.sql(&many_users(USERS)).await, USERS as u64);
+    let (server, mut worker) = server_and_worker(&office).await;
+    let mails = || office.mails_in("var/mail").len();
+
+    for user in 1..=USERS {
+        order_mail(&server, &format!("user{user}@example.com"));
+    }
+    for share in [4, 2] {
+        while mails() < USERS / share {
+            sleep(Duration::from_millis(5)).await;
+        }
+        cluster.stop_immediately();
+        assert!(mails() < USERS, "there was something left to do");
+        cluster.start_again();
+    }
+
+    for user in 1..=USERS {
+        office.wait_for_mail(&format!("user{user}@example.com"), &worker).await;
+    }
+    let started = Instant::now();
+    while office.json(&["jobs", "list"]) != json!([]) {
+        let patience = Duration::from_secs(30);
+        assert!(started.elapsed() < patience, "{:#}", office.json(&["jobs", "list"]));
+        sleep(Duration::from_millis(100)).await;
+    }
+    worker.check_health();
+    order_mail(&server, ADMINISTRATOR);
+    office.wait_for_mail(ADMINISTRATOR, &worker).await;
+}

@@ -1,0 +1,160 @@
+//! Two servers on one database are one installation.
+
+use std::collections::BTreeSet;
+use std::thread;
+use std::time::Duration;
+
+use backoffice_test_support::TestDatabase;
+use serde_json::{Value, json};
+use tokio::time::{Instant, sleep};
+
+use crate::office::{ADMINISTRATOR, NO_LIMITS, NO_WORKERS, Office, many_users, order_mail, recipient, sign_in};
+use crate::server::Server;
+use crate::stream::Stream;
+
+/// Within this long what one has taken away is refused by the other.
+const REVOKED: Duration = Duration::from_secs(1);
+/// An administrator of the tenant; what the first one makes is the platform's.
+const SECOND: &str = "second@example.com";
+const USERS: usize = 250;
+
+struct Replicas {
+    one: Server,
+    other: Server,
+    office: Office,
+    database: TestDatabase,
+}
+
+impl Replicas {
+    async fn start(of_one: &[(&str, &str)], of_other: &[(&str, &str)]) -> Self {
+        let database = TestDatabase::create(&backoffice_server::modules::compiled()).await;
+        let office = Office::on(&database);
+        Self {
+            one: office.serve(of_one).await,
+            other: office.serve(of_other).await,
+            office,
+            database,
+        }
+    }
+
+    /// The other one knows this credential, and refuses it soon after `revoke`.
+    async fn refuses_after(&self, credential: &str, revoke: impl FnOnce()) {
+        let profile = || self.other.get("/api/auth/roles", credential).status;
+        // Twice, so that the second time it is remembered.
+        assert_eq!((profile(), profile()), (200, 200));
+
+        revoke();
+        sleep(REVOKED).await;
+
+        assert_eq!(profile(), 401);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn jobs_and_events_of_one_replica_reach_the_other() {
+    let replicas = Replicas::start(&[NO_WORKERS], &[]).await;
+    replicas.office.make_user(SECOND, "admin");
+    let token = sign_in(&replicas.one, SECOND);
+    let mut stream = Stream::open(&replicas.other, &token, "auth.role.*");
+
+    order_mail(&replicas.one, ADMINISTRATOR);
+    let made = replicas
+        .one
+        .post("/api/auth/roles", &token, &json!({"name": "Dispatcher"}));
+
+    assert_eq!(made.status, 201, "{}", made.text);
+    stream.wait_for("event: auth.role.created", Duration::from_secs(5));
+    stream.wait_for(made.body["id"].as_str().expect("an id"), Duration::from_secs(1));
+    replicas.office.wait_for_mail(ADMINISTRATOR, &replicas.other).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn sign_in_attempts_are_counted_together() {
+    let replicas = Replicas::start(&[], &[]).await;
+    let attempt = |server: &Server| {
+        let body = json!({"email": "nobody@example.com", "password": "is wrong"});
+        server.post("/api/auth/login", "", &body)
+    };
+
+    for server in [
+        &replicas.one,
+        &replicas.other,
+        &replicas.one,
+        &replicas.other,
+        &replicas.one,
+    ] {
+        assert_eq!(attempt(server).status, 401);
+    }
+
+    for server in [&replicas.other, &replicas.one] {
+        let refused = attempt(server);
+        assert_eq!(refused.status, 429);
+        assert!(refused.retry_after.is_some_and(|seconds| (1..=60).contains(&seconds)));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_one_replica_takes_away_the_other_refuses_within_a_second() {
+    let replicas = Replicas::start(&[], &[]).await;
+    let one = &replicas.one;
+    replicas.office.make_user(SECOND, "admin");
+    let administrator = sign_in(one, ADMINISTRATOR);
+    let succeeds = |method: &str, path: &str, token: &str, body: Value| {
+        let answer = one.send(method, path, token, Some(&body));
+        assert!(answer.status < 400, "{path}: {} {}", answer.status, answer.text);
+        answer.body
+    };
+
+    let session = sign_in(one, SECOND);
+    let sign_out = || drop(succeeds("POST", "/api/auth/logout", &session, json!({})));
+    replicas.refuses_after(&session, sign_out).await;
+
+    let session = sign_in(one, SECOND);
+    let found = one.get("/api/auth/users?search=second", &administrator).body;
+    let deactivate = || {
+        let change = json!({"id": found["items"][0]["id"], "isActive": false});
+        succeeds("PUT", "/api/auth/users", &administrator, change);
+    };
+    replicas.refuses_after(&session, deactivate).await;
+
+    let wanted = json!({"name": "Script", "roles": ["admin"]});
+    let key = succeeds("POST", "/api/api_keys/keys", &administrator, wanted);
+    let text = |member: &str| key[member].as_str().expect("a text").to_owned();
+    let delete = || {
+        let path = format!("/api/api_keys/keys?id={}", text("id"));
+        succeeds("DELETE", &path, &administrator, json!({}));
+    };
+    let credential = format!("ApiKey {}", text("secret"));
+    replicas.refuses_after(&credential, delete).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn job_4_eight_workers_of_two_nodes_run_every_job_once() {
+    let settings = [NO_LIMITS, ("BACKOFFICE__JOBS__PER_TENANT", "8")];
+    let with_mails_in = |dir| [settings.as_slice(), &[("BACKOFFICE__MAIL__DIR", dir)]].concat();
+    let replicas = Replicas::start(&with_mails_in("one"), &with_mails_in("other")).await;
+    let made = replicas.database.sql(&many_users(USERS)).await;
+    assert_eq!(made, USERS as u64);
+
+    let started = Instant::now();
+    thread::scope(|scope| {
+        for (first, server) in [&replicas.one, &replicas.other].into_iter().enumerate() {
+            let users = (1 + first..=USERS).step_by(2);
+            scope.spawn(move || users.for_each(|user| order_mail(server, &format!("user{user}@example.com"))));
+        }
+    });
+    let query = "select state, attempt, count(*) as jobs from core_jobs group by 1, 2";
+    let all = json!({"state": "done", "attempt": 1, "jobs": 2 * USERS});
+    while replicas.database.rows(query).await != [all.clone()] {
+        let jobs = replicas.database.rows(query).await;
+        assert!(started.elapsed() < Duration::from_secs(180), "{jobs:?}");
+        sleep(Duration::from_millis(100)).await;
+    }
+
+    let (one, other) = (replicas.office.mails_in("one"), replicas.office.mails_in("other"));
+    assert!(!one.is_empty() && !other.is_empty(), "both work");
+    let recipients: BTreeSet<&str> = one.iter().chain(&other).map(|mail| recipient(mail)).collect();
+    assert_eq!((one.len() + other.len(), recipients.len()), (USERS, USERS));
+    let commands = "select id from audit_action_logs where command_id = 'auth.user.request_reset'";
+    assert_eq!(replicas.database.rows(commands).await.len(), USERS);
+}

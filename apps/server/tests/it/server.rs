@@ -1,0 +1,135 @@
+//! The program while it serves or works.
+
+use std::fs::{self, File};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::Duration;
+
+use backoffice_test_support::TestDatabase;
+use serde_json::Value;
+use tokio::time::{Instant, sleep};
+
+use crate::connection::{Answer, Connection};
+use crate::support::{Folder, program};
+
+/// A running program; killed when dropped.
+pub(crate) struct Server {
+    child: Child,
+    pub(crate) api: SocketAddr,
+    admin: SocketAddr,
+    log: PathBuf,
+}
+
+impl Server {
+    pub(crate) fn start(folder: &Folder, database: &TestDatabase) -> Self {
+        let url = database.application_url();
+        Self::run(folder, "serve", &[("BACKOFFICE__DATABASE__URL", &url)])
+    }
+
+    /// Starts `serve` or `worker` with these variables.
+    pub(crate) fn run(folder: &Folder, command: &str, variables: &[(&str, &str)]) -> Self {
+        let (api, admin) = (free_address(), free_address());
+        let log = folder.path(&format!("{command}-{}.log", admin.port()));
+        let child = program(folder)
+            .arg(command)
+            .env("BACKOFFICE__HTTP__LISTEN", api.to_string())
+            .env("BACKOFFICE__ADMIN__LISTEN", admin.to_string())
+            .envs(variables.iter().copied())
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(File::create(&log).expect("a log in the test's folder"))
+            .spawn()
+            .expect("the program runs");
+        Self { child, api, admin, log }
+    }
+
+    pub(crate) async fn wait_for(&self, path: &str, token: &str) {
+        self.wait_at(self.api, path, token).await;
+    }
+
+    /// Waits until the operators' listener says that it serves or works.
+    pub(crate) async fn wait_until_ready(&self) {
+        self.wait_at(self.admin, "/readyz", "").await;
+    }
+
+    async fn wait_at(&self, address: SocketAddr, path: &str, token: &str) {
+        let started = Instant::now();
+        loop {
+            let answer = Connection::open(address).and_then(|mut one| one.send("GET", path, token, None));
+            match answer {
+                Ok(answer) if answer.status == 200 => return,
+                outcome => assert!(
+                    started.elapsed() < Duration::from_secs(30),
+                    "{path}: {outcome:?} {}",
+                    self.log()
+                ),
+            }
+            sleep(Duration::from_millis(5)).await;
+        }
+    }
+
+    /// Sends one request of its own connection.
+    pub(crate) fn send(&self, method: &str, path: &str, token: &str, body: Option<&Value>) -> Answer {
+        let answer = Connection::open(self.api).and_then(|mut one| one.send(method, path, token, body));
+        answer.unwrap_or_else(|error| panic!("{method} {path}: {error}\n{}", self.log()))
+    }
+
+    pub(crate) fn get(&self, path: &str, token: &str) -> Answer {
+        self.send("GET", path, token, None)
+    }
+
+    pub(crate) fn post(&self, path: &str, token: &str, body: &Value) -> Answer {
+        self.send("POST", path, token, Some(body))
+    }
+
+    /// What the operators' listener answers.
+    pub(crate) fn operators(&self, path: &str) -> Answer {
+        let answer = Connection::open(self.admin).and_then(|mut one| one.send("GET", path, "", None));
+        answer.unwrap_or_else(|error| panic!("{path}: {error}\n{}", self.log()))
+    }
+
+    /// What it has logged so far.
+    pub(crate) fn log(&self) -> String {
+        fs::read_to_string(&self.log).expect("its log")
+    }
+
+    /// It runs, and no part of it has broken down.
+    pub(crate) fn check_health(&mut self) {
+        let ended = self.child.try_wait().expect("the server is ours");
+        let log = self.log();
+        assert!(ended.is_none(), "{ended:?}\n{log}");
+        assert!(!log.contains("panicked"), "{log}");
+    }
+
+    /// Ends it as an operator does.
+    pub(crate) fn end(&mut self) -> ExitStatus {
+        signal("TERM", self.child.id());
+        self.child.wait().expect("the server is ours")
+    }
+
+    pub(crate) fn kill(&mut self) {
+        self.child.kill().expect("the server was still running");
+        self.child.wait().expect("the server is ours");
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It may be dead already.
+        let _killed = self.child.kill();
+        let _status = self.child.wait();
+    }
+}
+
+/// Sends a process a signal.
+pub(crate) fn signal(name: &str, process: u32) {
+    let mut kill = Command::new("kill");
+    kill.args([format!("-{name}"), process.to_string()]);
+    assert!(kill.status().expect("kill runs").success(), "{name} {process}");
+}
+
+fn free_address() -> SocketAddr {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
+    listener.local_addr().expect("a bound listener has an address")
+}

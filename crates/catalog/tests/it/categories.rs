@@ -1,0 +1,90 @@
+//! The tree of categories.
+
+use actix_web::http::Method;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use crate::world::{CATEGORIES, World, details};
+
+#[actix_web::test]
+async fn a_category_with_others_below_it_stays() {
+    let world = World::new().await;
+    let above = world.category("above", None).await;
+    let below = world.category("below", Some(above)).await;
+    let target = format!("{CATEGORIES}?id={above}");
+
+    let response = world.send(Method::DELETE, &target, &Value::Null).await;
+
+    let told = (response.status, response.json());
+    assert_eq!(told, (409, json!({"error": "In use", "code": "in_use"})));
+    world.remove(CATEGORIES, below).await;
+    world.remove(CATEGORIES, above).await;
+}
+
+#[actix_web::test]
+async fn no_category_comes_to_lie_below_itself() {
+    let world = World::new().await;
+    let top = world.category("top", None).await;
+    let middle = world.category("middle", Some(top)).await;
+    let bottom = world.category("bottom", Some(middle)).await;
+    let before = world.image().await;
+
+    for parent in [top, middle, bottom] {
+        let body = json!({"id": top, "parentId": parent});
+        let response = world.send(Method::PUT, CATEGORIES, &body).await;
+
+        assert_eq!(
+            (response.status, details(&response.json())),
+            (400, vec![("parentId", "category_cycle")])
+        );
+    }
+    assert_eq!(world.image().await, before);
+    world.change(CATEGORIES, json!({"id": bottom, "parentId": top})).await;
+}
+
+#[actix_web::test]
+async fn an_undone_move_closes_no_circle() {
+    let world = World::new().await;
+    let (one, two) = (world.category("one", None).await, world.category("two", None).await);
+    world.change(CATEGORIES, json!({"id": one, "parentId": two})).await;
+    let away = world.change(CATEGORIES, json!({"id": one, "parentId": null})).await;
+    world.change(CATEGORIES, json!({"id": two, "parentId": one})).await;
+
+    let (status, body) = world.undo(&away).await;
+
+    let told = (status, &body["code"], &body["fields"]);
+    assert_eq!(told, (400, &json!("undo_conflict"), &json!(["parentId"])));
+}
+
+#[actix_web::test]
+async fn a_slug_is_there_once_in_an_organization() {
+    let world = World::new().await;
+    world.category("shoes", None).await;
+
+    let again = json!({"name": "Again", "slug": "SHOES"});
+    let response = world.send(Method::POST, CATEGORIES, &again).await;
+
+    assert_eq!(
+        (response.status, details(&response.json())),
+        (400, vec![("slug", "not_unique")])
+    );
+    let elsewhere = json!({"name": "Elsewhere", "slug": "shoes", "organizationId": world.child});
+    world.make(CATEGORIES, elsewhere).await;
+}
+
+#[actix_web::test]
+async fn a_parent_that_is_not_known_is_refused() {
+    let world = World::new().await;
+    let id = world.category("shoes", None).await;
+
+    for (method, body) in [
+        (Method::POST, json!({"name": "X", "slug": "x", "parentId": Uuid::nil()})),
+        (Method::PUT, json!({"id": id, "parentId": Uuid::nil()})),
+    ] {
+        let response = world.send(method, CATEGORIES, &body).await;
+        assert_eq!(
+            (response.status, details(&response.json())),
+            (400, vec![("parentId", "unknown_reference")])
+        );
+    }
+}

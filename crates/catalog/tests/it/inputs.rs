@@ -1,0 +1,102 @@
+//! What the members of a request must be.
+
+use actix_web::http::Method;
+use serde_json::{Value, json};
+
+use crate::world::{CATEGORIES, PRODUCTS, VARIANTS, World, details};
+
+#[actix_web::test]
+async fn members_out_of_their_rules_are_refused() {
+    let world = World::new().await;
+    let id = world.product("Shoe").await;
+    let before = world.image().await;
+    let long = |length: usize| "x".repeat(length);
+    let many: Vec<_> = (0..201).map(uuid::Uuid::from_u128).collect();
+
+    for (path, member, value, code) in [
+        (PRODUCTS, "title", json!(null), "required"),
+        (PRODUCTS, "title", json!(" "), "required"),
+        (PRODUCTS, "title", json!(long(256)), "too_long"),
+        (PRODUCTS, "title", json!("a\nb"), "invalid_character"),
+        (PRODUCTS, "subtitle", json!(long(256)), "too_long"),
+        (PRODUCTS, "description", json!(long(4001)), "too_long"),
+        (PRODUCTS, "sku", json!("a b"), "invalid_character"),
+        (PRODUCTS, "sku", json!(long(192)), "too_long"),
+        (PRODUCTS, "handle", json!("a.b"), "invalid_character"),
+        (PRODUCTS, "handle", json!(long(151)), "too_long"),
+        (PRODUCTS, "productType", json!("gift"), "invalid_value"),
+        (PRODUCTS, "isActive", json!(null), "required"),
+        (PRODUCTS, "primaryCurrencyCode", json!("EU"), "invalid_value"),
+        (PRODUCTS, "tags", json!([long(61)]), "too_long"),
+        (PRODUCTS, "metadata", json!([1]), "invalid_value"),
+        (PRODUCTS, "categoryIds", json!(many), "too_long"),
+        (VARIANTS, "name", json!(long(256)), "too_long"),
+        (VARIANTS, "sku", json!(long(192)), "too_long"),
+        (VARIANTS, "barcode", json!(long(192)), "too_long"),
+        (VARIANTS, "position", json!(-1), "out_of_range"),
+        (CATEGORIES, "name", json!(long(151)), "too_long"),
+        (CATEGORIES, "slug", json!("a b"), "invalid_character"),
+        (CATEGORIES, "slug", json!(null), "required"),
+    ] {
+        for method in [Method::POST, Method::PUT] {
+            let mut body = json!({"id": id, "productId": id, "title": "T", "name": "N", "slug": "s"});
+            body[member] = value.clone();
+            let response = world.send(method.clone(), path, &body).await;
+
+            let told = (response.status, response.json());
+            assert_eq!(
+                (told.0, details(&told.1)),
+                (400, vec![(member, code)]),
+                "{method} {path} {member}"
+            );
+        }
+    }
+    assert_eq!(world.image().await, before);
+}
+
+#[actix_web::test]
+async fn what_is_needed_is_asked_for() {
+    let world = World::new().await;
+
+    for (method, path, expected) in [
+        (Method::POST, PRODUCTS, vec!["title"]),
+        (Method::POST, VARIANTS, vec!["productId", "name"]),
+        (
+            Method::POST,
+            "/catalog/prices",
+            vec!["productId", "kind", "currencyCode", "amount"],
+        ),
+        (Method::POST, CATEGORIES, vec!["name", "slug"]),
+        (Method::PUT, PRODUCTS, vec!["id"]),
+        (Method::PUT, CATEGORIES, vec!["id"]),
+    ] {
+        let response = world.send(method.clone(), path, &json!({})).await;
+
+        let told = (response.status, response.json());
+        let expected: Vec<(&str, &str)> = expected.into_iter().map(|member| (member, "required")).collect();
+        assert_eq!((told.0, details(&told.1)), (400, expected), "{method} {path}");
+    }
+    for path in [PRODUCTS, VARIANTS, CATEGORIES, "/catalog/prices"] {
+        assert_eq!(world.send(Method::DELETE, path, &Value::Null).await.status, 400);
+        assert_eq!(world.app.get(&world.admin, &format!("{path}/x")).await.0, 400);
+    }
+}
+
+#[actix_web::test]
+async fn nulls_options_and_texts_are_kept_as_they_are_meant() {
+    let world = World::new().await;
+    let product = world.product("Shoe").await;
+    let body = json!({"productId": product, "name": "S", "sku": " ", "options": {"size": "S"}, "unknown": 1});
+    let id = world.make(VARIANTS, body).await.id;
+    let shown = world.one(VARIANTS, id).await;
+    assert_eq!(
+        (&shown["sku"], &shown["options"]),
+        (&Value::Null, &json!({"size": "S"}))
+    );
+
+    let wrong = json!({"id": id, "options": {"size": 1}});
+    let response = world.send(Method::PUT, VARIANTS, &wrong).await;
+    assert_eq!(response.status, 400);
+    world.change(VARIANTS, json!({"id": id, "options": null})).await;
+    assert_eq!(world.one(VARIANTS, id).await["options"], Value::Null);
+}

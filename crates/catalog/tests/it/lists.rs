@@ -1,0 +1,194 @@
+//! Lists: what narrows them, and their order.
+
+use serde_json::{Value, json};
+
+use crate::world::{CATEGORIES, PRICES, PRODUCTS, VARIANTS, World};
+
+/// Five products, one minute after the other.
+async fn stocked() -> World {
+    let world = World::new().await;
+    let clothes = world.category("clothes", None).await;
+    let shoes = world.category("shoes", Some(clothes)).await;
+    let boots = world.category("boots", Some(shoes)).await;
+    for body in [
+        json!({"title": "Anorak", "sku": "Z-1", "tags": ["new"], "categoryIds": [clothes]}),
+        json!({"title": "Boot", "handle": "winter-100%", "tags": ["new", "sale"], "categoryIds": [boots]}),
+        json!({"title": "Book", "subtitle": "On boots", "productType": "virtual", "isActive": false}),
+        json!({"title": "Sandal", "variants": [{"name": "S", "sku": "BOOTLESS"}], "categoryIds": [shoes], "tags": ["sale"]}),
+        json!({"title": "Elsewhere", "organizationId": world.child}),
+    ] {
+        let mut body = body;
+        if body["handle"] == "winter-100%" {
+            body["handle"] = json!("winter_100");
+        }
+        world.make(PRODUCTS, body).await;
+        world.app.advance(backoffice_test_support::Duration::minutes(1));
+    }
+    world
+}
+
+async fn titles(world: &World, query: &str) -> Vec<Value> {
+    world
+        .listed(&format!("{PRODUCTS}?sortField=title&{query}"), "title")
+        .await
+}
+
+async fn category(world: &World, slug: &str) -> String {
+    let page = world.get(&format!("{CATEGORIES}?search={slug}")).await;
+    page["items"][0]["id"].as_str().expect("an id").to_owned()
+}
+
+#[actix_web::test]
+async fn every_filter_narrows_and_all_of_them_must_match() {
+    let world = stocked().await;
+    let (clothes, shoes, boots) = (
+        category(&world, "clothes").await,
+        category(&world, "shoes").await,
+        category(&world, "boots").await,
+    );
+
+    for (query, expected) in [
+        (String::new(), &["Anorak", "Book", "Boot", "Elsewhere", "Sandal"][..]),
+        ("search=BOOT".to_owned(), &["Book", "Boot", "Sandal"]),
+        ("search=z-1".to_owned(), &["Anorak"]),
+        ("search=winter_".to_owned(), &["Boot"]),
+        ("search=%25".to_owned(), &[]),
+        ("isActive=false".to_owned(), &["Book"]),
+        ("productType=virtual,configurable".to_owned(), &["Book"]),
+        ("productType=".to_owned(), &[]),
+        ("tags=new,%20sale".to_owned(), &["Anorak", "Boot", "Sandal"]),
+        ("tags=".to_owned(), &[]),
+        (format!("categoryIds={clothes}"), &["Anorak", "Boot", "Sandal"]),
+        (format!("categoryIds={shoes}"), &["Boot", "Sandal"]),
+        (format!("categoryIds={boots},{boots}"), &["Boot"]),
+        ("categoryIds=".to_owned(), &[]),
+        (
+            format!("categoryIds={clothes}&tags=sale&search=boot"),
+            &["Boot", "Sandal"],
+        ),
+        ("ids=".to_owned(), &[]),
+    ] {
+        assert_eq!(titles(&world, &query).await, expected, "{query}");
+    }
+}
+
+#[actix_web::test]
+async fn both_ends_of_a_time_range_belong_to_it() {
+    let world = stocked().await;
+    let page = world.get(&format!("{PRODUCTS}?sortField=title")).await;
+    let made = |title: &str| {
+        let items = page["items"].as_array().expect("a list");
+        let found = items.iter().find(|item| item["title"] == title).expect("it is there");
+        found["createdAt"].as_str().expect("text").to_owned()
+    };
+
+    let both = format!("createdFrom={}&createdTo={}", made("Boot"), made("Sandal"));
+    assert_eq!(titles(&world, &both).await, ["Book", "Boot", "Sandal"]);
+    assert_eq!(
+        titles(&world, "createdFrom=2026-11-20&createdTo=2026-11-20")
+            .await
+            .len(),
+        5
+    );
+    assert_eq!(titles(&world, "createdTo=2026-11-19").await.len(), 0);
+}
+
+#[actix_web::test]
+async fn a_list_has_the_order_that_is_asked_for() {
+    let world = stocked().await;
+    let by_default = world.listed(PRODUCTS, "title").await;
+    assert_eq!(by_default, ["Elsewhere", "Sandal", "Book", "Boot", "Anorak"]);
+    for (query, first) in [
+        ("sortField=title&sortDir=desc", "Sandal"),
+        ("sortField=createdAt&sortDir=asc", "Anorak"),
+        ("sortField=sku", "Anorak"),
+        ("sortField=updatedAt", "Elsewhere"),
+    ] {
+        assert_eq!(
+            world.listed(&format!("{PRODUCTS}?{query}"), "title").await[0],
+            first,
+            "{query}"
+        );
+    }
+
+    let mut seen = Vec::new();
+    for page in 1..=3 {
+        seen.extend(
+            world
+                .listed(&format!("{PRODUCTS}?pageSize=2&page={page}"), "title")
+                .await,
+        );
+    }
+    assert_eq!(seen, by_default);
+    let past = world.get(&format!("{PRODUCTS}?pageSize=2&page=9")).await;
+    assert_eq!(
+        (&past["items"], &past["total"], &past["totalPages"]),
+        (&json!([]), &json!(5), &json!(3))
+    );
+}
+
+#[actix_web::test]
+async fn what_no_list_understands_is_refused() {
+    let world = World::new().await;
+
+    for query in [
+        "sortField=metadata",
+        "sortDir=up",
+        "productType=gift",
+        "categoryIds=x",
+        "ids=x",
+        "isActive=perhaps",
+        "createdFrom=yesterday",
+        "createdTo=2026-02-30",
+        "pageSize=101",
+    ] {
+        let (status, body) = world.app.get(&world.admin, &format!("{PRODUCTS}?{query}")).await;
+        assert_eq!(status, 400, "{query}: {body}");
+    }
+    let many: Vec<String> = (0..201)
+        .map(|number| uuid::Uuid::from_u128(number).to_string())
+        .collect();
+    let (status, _) = world
+        .app
+        .get(&world.admin, &format!("{PRODUCTS}?ids={}", many.join(",")))
+        .await;
+    assert_eq!(status, 400);
+}
+
+#[actix_web::test]
+async fn variants_prices_and_categories_are_narrowed_too() {
+    let world = World::new().await;
+    let price = |kind: &str| json!({"kind": kind, "currencyCode": "EUR", "amount": 1, "variantIndex": 0});
+    let body = json!({"title": "Shoe", "variants": [{"name": "Small", "barcode": "590"}, {"name": "Large"}],
+        "prices": [price("sale"), {"kind": "regular", "currencyCode": "PLN", "amount": 2}]});
+    let product = world.make(PRODUCTS, body).await.id;
+    world
+        .make(PRODUCTS, json!({"title": "Other", "variants": [{"name": "Single"}]}))
+        .await;
+    let small = world.one(PRODUCTS, product).await["variants"][0]["id"].clone();
+    let small = small.as_str().expect("an id");
+    let above = world.category("above", None).await;
+    world.category("below", Some(above)).await;
+
+    for (target, member, expected) in [
+        (
+            format!("{VARIANTS}?productId={product}&sortDir=desc"),
+            "name",
+            &["Large", "Small"][..],
+        ),
+        (format!("{VARIANTS}?search=59"), "name", &["Small"]),
+        (format!("{VARIANTS}?ids={small}"), "name", &["Small"]),
+        (
+            format!("{PRICES}?productId={product}&sortDir=asc"),
+            "currencyCode",
+            &["EUR", "PLN"],
+        ),
+        (format!("{PRICES}?variantId={small}"), "currencyCode", &["EUR"]),
+        (format!("{PRICES}?search=pl"), "currencyCode", &["PLN"]),
+        (CATEGORIES.to_owned(), "name", &["above", "below"]),
+        (format!("{CATEGORIES}?parentId={above}"), "name", &["below"]),
+        (format!("{CATEGORIES}?search=abo"), "name", &["above"]),
+    ] {
+        assert_eq!(world.listed(&target, member).await, expected, "{target}");
+    }
+}

@@ -1,0 +1,84 @@
+//! Variants of products.
+
+use actix_web::http::Method;
+use serde_json::json;
+use uuid::Uuid;
+
+use crate::world::{PRICES, PRODUCTS, VARIANTS, World, details};
+
+#[actix_web::test]
+async fn a_new_variant_is_the_last_one_of_its_product_and_stands_where_the_product_does() {
+    let world = World::new().await;
+    let product = json!({"title": "Shoe", "organizationId": world.child, "variants": [{"name": "S", "position": 4}]});
+    let product = world.make(PRODUCTS, product).await.id;
+
+    let id = world
+        .make(VARIANTS, json!({"productId": product, "name": "M"}))
+        .await
+        .id;
+
+    let shown = world.one(VARIANTS, id).await;
+    assert_eq!(
+        (&shown["position"], &shown["organizationId"]),
+        (&json!(5), &json!(world.child))
+    );
+    let listed = world.listed(&format!("{VARIANTS}?productId={product}"), "name").await;
+    assert_eq!(listed, ["S", "M"]);
+}
+
+#[actix_web::test]
+async fn a_variant_keeps_its_product_and_its_organization() {
+    let world = World::new().await;
+    let (one, two) = (world.product("One").await, world.product("Two").await);
+    let id = world
+        .make(VARIANTS, json!({"productId": one, "name": "S", "sku": "S"}))
+        .await
+        .id;
+
+    for (body, expected) in [
+        (json!({"id": id, "productId": two}), ("productId", "immutable")),
+        (
+            json!({"id": id, "organizationId": world.child}),
+            ("organizationId", "immutable"),
+        ),
+    ] {
+        let response = world.send(Method::PUT, VARIANTS, &body).await;
+        assert_eq!((response.status, details(&response.json())), (400, vec![expected]));
+    }
+    for (body, expected) in [
+        (
+            json!({"productId": two, "name": "S", "sku": "S"}),
+            ("sku", "not_unique"),
+        ),
+        (
+            json!({"productId": Uuid::nil(), "name": "S"}),
+            ("productId", "unknown_reference"),
+        ),
+        (
+            json!({"productId": two, "name": "S", "organizationId": world.child}),
+            ("organizationId", "other_organization"),
+        ),
+    ] {
+        let response = world.send(Method::POST, VARIANTS, &body).await;
+        assert_eq!((response.status, details(&response.json())), (400, vec![expected]));
+    }
+}
+
+#[actix_web::test]
+async fn a_deleted_variant_takes_its_prices_and_brings_them_back() {
+    let world = World::new().await;
+    let price = |index: Option<u32>| json!({"kind": "sale", "currencyCode": "EUR", "amount": 1, "variantIndex": index});
+    let body = json!({"title": "Shoe", "variants": [{"name": "S"}, {"name": "M"}],
+        "prices": [price(None), price(Some(0)), price(Some(1))]});
+    let product = world.make(PRODUCTS, body).await.id;
+    let shown = world.one(PRODUCTS, product).await;
+    let variant = crate::world::id_of(&shown["variants"][0]);
+    let before = world.image().await;
+
+    let done = world.remove(VARIANTS, variant).await;
+
+    let left = world.get(&format!("{PRICES}?productId={product}")).await;
+    assert_eq!(left["total"], 2);
+    assert_eq!(world.undo(&done).await.0, 200);
+    assert_eq!(world.image().await, before);
+}

@@ -1,0 +1,173 @@
+//! Other tenants while the large job runs: how soon their own small jobs start, and how long their requests take.
+
+use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use tokio::time::Instant;
+use uuid::Uuid;
+
+use super::{Job, deals, seed_as, tenant_number};
+use crate::Result;
+use crate::bench::database::{Database, PASSWORD};
+use crate::bench::http::Client;
+use crate::bench::pause;
+use crate::bench::report::verdict;
+use crate::bench::server::Server;
+
+const TENANTS: usize = 3;
+/// Deals of a small job.
+const FEW: usize = 10;
+const QUIET: Duration = Duration::from_secs(5);
+/// Between two reads.
+const PACE: Duration = Duration::from_millis(5);
+/// Between two small jobs of a tenant.
+const BETWEEN: Duration = Duration::from_millis(700);
+
+/// What the others saw.
+#[derive(Debug)]
+pub(super) struct Beside {
+    small_jobs: usize,
+    /// From the request to the start, in seconds.
+    longest_wait: f64,
+    before: Vec<f64>,
+    during: Vec<f64>,
+}
+
+/// An account of another tenant.
+#[derive(Debug)]
+pub(super) struct Neighbour {
+    email: String,
+    owner: String,
+    deals: Vec<Uuid>,
+}
+
+/// Tenants with some deals and an administrator each.
+pub(super) fn neighbours(database: &Database) -> Result<Vec<Neighbour>> {
+    (1..=TENANTS)
+        .map(|number| {
+            let (name, email) = (format!("Beside {number}"), format!("beside{number}@example.com"));
+            database.command(&["tenant", "create", &name])?;
+            database.make_administrator(&email, &name)?;
+            let tenant = database.text(&format!("select id from directory_tenants where name = '{name}'"))?;
+            seed_as(database, tenant.parse()?, tenant_number(number), FEW)?;
+            Ok(Neighbour {
+                owner: database.text(&format!("select id from auth_users where email_norm = '{email}'"))?,
+                deals: deals(tenant_number(number), FEW),
+                email,
+            })
+        })
+        .collect()
+}
+
+/// Runs the large job with the neighbours beside it.
+pub(super) fn measure(
+    server: &Server,
+    database: &Database,
+    neighbours: &[Neighbour],
+    large: impl FnOnce() -> Result<()>,
+) -> Result<Beside> {
+    let tokens = neighbours
+        .iter()
+        .map(|one| server.log_in(&one.email, PASSWORD))
+        .collect::<Result<Vec<_>>>()?;
+    let first = tokens.first().ok_or("no neighbours")?;
+    let goes_on = AtomicBool::new(true);
+    reads(server, first, &goes_on, Some(Duration::from_secs(1)))?;
+    let before = reads(server, first, &goes_on, Some(QUIET))?;
+    let (during, ids) = std::thread::scope(|scope| -> Result<_> {
+        let reader = scope.spawn(|| reads(server, first, &goes_on, None));
+        let jobs: Vec<_> = neighbours
+            .iter()
+            .zip(&tokens)
+            .map(|(one, token)| scope.spawn(|| small_jobs(server, one, token, &goes_on)))
+            .collect();
+        let ran = large();
+        goes_on.store(false, Ordering::Release);
+        let mut ids = Vec::new();
+        for jobs in jobs {
+            ids.extend(jobs.join().map_err(|_| "a neighbour panicked")??);
+        }
+        ran?;
+        let during = reader.join().map_err(|_| "the reader panicked")??;
+        Ok((during, ids))
+    })?;
+    pause(Duration::from_secs(5));
+    let list: Vec<String> = ids.iter().map(|id| format!("'{id}'")).collect();
+    let waited = database.text(&format!(
+        "select max(extract(epoch from coalesce(started_at, now()) - created_at)) from progress_jobs where id in ({})",
+        list.join(",")
+    ))?;
+    Ok(Beside {
+        small_jobs: ids.len(),
+        longest_wait: waited.parse()?,
+        before,
+        during,
+    })
+}
+
+/// Milliseconds of each read of a list, in order.
+fn reads(server: &Server, token: &str, goes_on: &AtomicBool, until: Option<Duration>) -> Result<Vec<f64>> {
+    let mut client = Client::connect(server.api())?;
+    let request = format!(
+        "GET /api/customers/deals?pageSize=20 HTTP/1.1\r\nhost: {}\r\nauthorization: Bearer {token}\r\n\r\n",
+        server.api()
+    );
+    let started = Instant::now();
+    let mut times = Vec::new();
+    while goes_on.load(Ordering::Acquire) && until.is_none_or(|until| started.elapsed() < until) {
+        let sent = Instant::now();
+        client.expect_ok(request.as_bytes())?;
+        times.push(sent.elapsed().as_secs_f64() * 1000.0);
+        pause(PACE);
+    }
+    times.sort_by(f64::total_cmp);
+    Ok(times)
+}
+
+fn small_jobs(server: &Server, one: &Neighbour, token: &str, goes_on: &AtomicBool) -> Result<Vec<String>> {
+    let mut job = Job {
+        client: Client::connect(server.api())?,
+        token: token.to_owned(),
+        host: server.api().to_string(),
+        owner: one.owner.clone(),
+        given: false,
+    };
+    let mut ids = Vec::new();
+    while goes_on.load(Ordering::Acquire) {
+        ids.push(job.start(&one.deals)?);
+        pause(BETWEEN);
+    }
+    Ok(ids)
+}
+
+fn percentile(sorted: &[f64], percent: usize) -> f64 {
+    sorted.get(sorted.len() * percent / 100).copied().unwrap_or(f64::NAN)
+}
+
+impl fmt::Display for Beside {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(
+            f,
+            "| longest wait of {} small jobs of other tenants | {:.2} s | 2 s | {} |",
+            self.small_jobs,
+            self.longest_wait,
+            verdict(self.longest_wait <= 2.0)
+        )?;
+        let slower = percentile(&self.during, 99) / percentile(&self.before, 99);
+        writeln!(
+            f,
+            "| p99 of another tenant's list against before | {slower:.1}x | 2x | {} |",
+            verdict(slower <= 2.0)
+        )?;
+        for (name, times) in [("before", &self.before), ("during", &self.during)] {
+            let (p50, p99) = (percentile(times, 50), percentile(times, 99));
+            writeln!(
+                f,
+                "| {name}: p50, p99 of {} reads | {p50:.2}, {p99:.2} ms | | |",
+                times.len()
+            )?;
+        }
+        Ok(())
+    }
+}

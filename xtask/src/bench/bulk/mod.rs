@@ -1,0 +1,201 @@
+//! A bulk job over 10,000 deals: its rate against what PostgreSQL does with the same writes one by one, and what it costs everybody
+//! else.
+
+mod baseline;
+mod beside;
+
+use std::fmt;
+use std::path::Path;
+use std::time::Duration;
+
+use backoffice_local_postgres::LocalPostgres;
+use serde_json::{Value, json};
+use tokio::time::Instant;
+use uuid::Uuid;
+
+use super::capture::{Kind, Log};
+use super::database::{Database, EMAIL, PASSWORD};
+use super::http::Client;
+use super::report::verdict;
+use super::server::Server;
+use super::{Options, pause};
+use crate::Result;
+use crate::process::say;
+use beside::Beside;
+
+/// Deals of the large job.
+const DEALS: usize = 10_000;
+/// Items of a chunk.
+const CHUNK: usize = 100;
+const PATIENCE: Duration = Duration::from_secs(300);
+
+/// What was measured.
+#[derive(Debug)]
+pub(super) struct Bulk {
+    /// Items per second of the job alone, and of pgbench, in turns.
+    rates: Vec<(f64, f64)>,
+    /// Statements of a chunk.
+    statements: usize,
+    beside: Beside,
+}
+
+/// Measures it on a server of its own.
+pub(super) fn measure(postgres: &LocalPostgres, program: &Path, work: &Path, options: &Options) -> Result<Bulk> {
+    let database = Database::create(postgres, program, work)?;
+    let tenant = database.tenant()?;
+    seed(&database, tenant, DEALS)?;
+    let neighbours = beside::neighbours(&database)?;
+    let server = Server::start(program, work, &database)?;
+    let token = server.log_in(EMAIL, PASSWORD)?;
+    let owner = database.text(&format!("select id from auth_users where email_norm = '{EMAIL}'"))?;
+    let mut large = Job {
+        client: Client::connect(server.api())?,
+        token,
+        host: server.api().to_string(),
+        owner,
+        given: false,
+    };
+    let ids = deals(tenant_number(0), DEALS);
+    large.run(&database, &ids)?;
+    let mut rates = Vec::new();
+    for round in 0..options.rounds {
+        say(&format!("round {} of {} ...", round + 1, options.rounds));
+        let served = large.run(&database, &ids)?;
+        rates.push((served, baseline::run(postgres, &database, work, tenant, options)?));
+    }
+    say("statements ...");
+    let log = Log::open(&database)?;
+    let captured = log.during(|| large.run(&database, &ids[..CHUNK]).map(|_| ()))?;
+    log.close()?;
+    let begins = captured
+        .iter()
+        .position(|entry| entry.sql.contains("core_jobs") && entry.sql.contains("for update"));
+    let chunk = captured
+        .iter()
+        .skip(begins.unwrap_or(0))
+        .filter(|entry| entry.kind == Kind::Run);
+    let statements = chunk.take_while(|entry| entry.sql != "commit").count();
+    say("beside it ...");
+    let beside = beside::measure(&server, &database, &neighbours, || {
+        large.run(&database, &ids).map(|_| ())
+    })?;
+    Ok(Bulk {
+        rates,
+        statements,
+        beside,
+    })
+}
+
+/// First part of the ids of a tenant's deals.
+fn tenant_number(number: usize) -> u64 {
+    0x0192_0000 + number as u64
+}
+
+/// Ids of the first deals of a tenant.
+fn deals(tenant: u64, count: usize) -> Vec<Uuid> {
+    (1..=count)
+        .map(|number| Uuid::from_u64_pair(tenant << 32 | 0x7000, 0x8000_0000_0000_0000 | number as u64))
+        .collect()
+}
+
+fn seed(database: &Database, tenant: Uuid, count: usize) -> Result<()> {
+    seed_as(database, tenant, tenant_number(0), count)
+}
+
+/// Deals in the first organization of a tenant.
+fn seed_as(database: &Database, tenant: Uuid, number: u64, count: usize) -> Result<()> {
+    database.execute(&format!(
+        "insert into customers_deals (tenant_id, id, organization_id, title, status, created_at, updated_at) \
+         select '{tenant}', (lpad(to_hex({number}), 8, '0') || '-0000-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid, o.id, \
+             'Deal ' || n, 'open', now(), now() \
+         from generate_series(1, {count}) n, \
+             (select id from directory_organizations where tenant_id = '{tenant}' order by created_at, id limit 1) o"
+    ))?;
+    database.execute("vacuum analyze customers_deals")?;
+    Ok(())
+}
+
+/// Somebody who gives deals away and takes them back.
+#[derive(Debug)]
+struct Job {
+    client: Client,
+    token: String,
+    host: String,
+    owner: String,
+    given: bool,
+}
+
+impl Job {
+    /// Starts a job; returns its id.
+    fn start(&mut self, ids: &[Uuid]) -> Result<String> {
+        self.given = !self.given;
+        let owner = self.given.then_some(&self.owner);
+        let body = json!({"ids": ids, "ownerUserId": owner}).to_string();
+        let request = format!(
+            "POST /api/customers/deals/bulk-update-owner HTTP/1.1\r\nhost: {}\r\nauthorization: Bearer {}\r\n\
+             content-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+            self.host,
+            self.token,
+            body.len()
+        );
+        let (status, answer) = self.client.send(request.as_bytes())?;
+        let answer: Value = serde_json::from_slice(&answer)?;
+        match answer["progressJobId"].as_str() {
+            Some(id) if status == 201 => Ok(id.to_owned()),
+            _ => Err(format!("{status}: {answer}").into()),
+        }
+    }
+
+    /// Starts a job and waits for its end; items per second.
+    fn run(&mut self, database: &Database, ids: &[Uuid]) -> Result<f64> {
+        let id = self.start(ids)?;
+        let started = Instant::now();
+        let job = format!("from progress_jobs where id = '{id}'");
+        while database
+            .text(&format!("select coalesce(finished_at::text, '') {job}"))?
+            .is_empty()
+        {
+            if started.elapsed() > PATIENCE {
+                return Err("the job does not end".into());
+            }
+            pause(Duration::from_millis(50));
+        }
+        let done = database.text(&format!("select status || ' ' || succeeded_count {job}"))?;
+        if done != format!("completed {}", ids.len()) {
+            return Err(format!("the job ended as {done}").into());
+        }
+        let rate = database.text(&format!(
+            "select succeeded_count / greatest(extract(epoch from finished_at - started_at), 0.001) {job}"
+        ))?;
+        Ok(rate.parse()?)
+    }
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
+}
+
+impl fmt::Display for Bulk {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let served = median(self.rates.iter().map(|(served, _)| *served).collect());
+        let bare = median(self.rates.iter().map(|(_, bare)| *bare).collect());
+        let share = served / bare;
+        let items = CHUNK as f64;
+        writeln!(f, "\nA bulk job over {DEALS} deals\n")?;
+        writeln!(f, "| | measured | wanted | |\n| --- | ---: | ---: | --- |")?;
+        writeln!(f, "| deals per second | {served:.0} | | |")?;
+        writeln!(
+            f,
+            "| pgbench, the same writes one by one, {CHUNK} a transaction | {bare:.0} | | |"
+        )?;
+        writeln!(f, "| share | {share:.2} | 0.5 | {} |", verdict(share >= 0.5))?;
+        writeln!(
+            f,
+            "| statements of a chunk, and per item | {}, {:.2} | | |",
+            self.statements,
+            self.statements as f64 / items
+        )?;
+        write!(f, "{}", self.beside)
+    }
+}
