@@ -27,6 +27,8 @@ pub(crate) enum Place {
     BodyList(&'static str),
     /// Last segment of the path.
     Path,
+    /// The one before it.
+    Inner,
 }
 
 impl Call {
@@ -89,6 +91,13 @@ impl Call {
             Place::Path => {
                 let parent = self.path.rsplit_once('/').expect("the path has segments").0.to_owned();
                 let path = format!("{parent}/{value}");
+                Self { path, ..self }
+            }
+            Place::Inner => {
+                let mut segments: Vec<&str> = self.path.split('/').collect();
+                let inner = segments.len() - 2;
+                segments[inner] = value;
+                let path = segments.join("/");
                 Self { path, ..self }
             }
         }

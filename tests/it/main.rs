@@ -3,6 +3,7 @@
 mod audit;
 mod bad_input;
 mod browser;
+mod bulk;
 mod call;
 mod catalog;
 mod composition;
@@ -16,6 +17,7 @@ mod parallel;
 mod platform_user;
 mod privileges;
 mod random;
+mod progress;
 mod rate_limits;
 mod revocation;
 mod scenarios;

@@ -2,6 +2,7 @@
 
 mod catalog;
 mod customers;
+mod progress;
 mod table;
 
 use actix_web::http::Method;
@@ -12,6 +13,7 @@ use uuid::Uuid;
 use crate::call::{Call, Place};
 use crate::customers::Customer;
 use crate::history::{self, Operation};
+use crate::progress::Job;
 use crate::world::{Account, House, World};
 
 pub(crate) use table::table;
@@ -52,6 +54,8 @@ pub(crate) enum Kind {
     Variant,
     /// A record of the customers.
     Customer(Customer),
+    /// A job of the keeper.
+    Job(Job),
 }
 
 /// An id that a request takes.
@@ -88,6 +92,7 @@ impl Setting {
         for house in [&world.a, &world.b] {
             crate::customers::furnish(&world, house).await;
             crate::catalog::furnish(&world, house).await;
+            crate::progress::furnish(&world, house).await;
         }
         let a = Self::history(&world, &world.a).await;
         let b = Self::history(&world, &world.b).await;
@@ -192,6 +197,7 @@ impl Target {
             Kind::Undone => history.undone.log_id.to_string(),
             Kind::Variant => history.variant.to_string(),
             Kind::Customer(customer) => customer.of(house).to_string(),
+            Kind::Job(job) => job.of(house).to_string(),
         }
     }
 

@@ -33,6 +33,7 @@ pub(crate) fn table() -> Vec<Entry> {
     table.extend(events());
     table.extend(super::customers::table());
     table.extend(super::catalog::table());
+    table.extend(super::progress::table());
     table
 }
 

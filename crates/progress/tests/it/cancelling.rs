@@ -1,8 +1,14 @@
 //! Stopping jobs, and doing what they left.
 
+use std::pin::pin;
+
+use backoffice_core::jobs::Worker;
 use serde_json::{Value, json};
+use tokio::time::timeout;
 use uuid::Uuid;
 
+use crate::people::Mood;
+use crate::recovery::MOMENT;
 use crate::world::{World, id_of};
 
 fn stopped(status: &str) -> (u16, Value) {
@@ -20,11 +26,19 @@ async fn job_9_a_running_job_stops_within_one_chunk_and_a_retry_does_exactly_the
     let job = world.start(&ids, 7).await;
     world.step().await;
     world.step().await;
+    world.people().become_(Mood::Waits);
+    let worker = Worker::new(world.app.runtime().clone());
+    let mut running = pin!(worker.run_one(None));
+    assert!(
+        timeout(MOMENT, &mut running).await.is_err(),
+        "it is about to begin the next chunk"
+    );
 
     assert_eq!(world.cancel("anna", job).await, stopped("running"));
     assert_eq!(world.cancel("anna", job).await, stopped("running"), "again");
     assert!(world.job("anna", job).await["cancelRequestedAt"].is_string());
-    world.app.run_jobs().await;
+    world.people().become_(Mood::Answers);
+    assert!(running.await.expect("the queue"));
 
     assert_eq!(
         world.counts(job).await,
@@ -73,6 +87,27 @@ async fn job_9_a_job_that_waits_is_cancelled_at_once() {
     let told = world.app.rows(sql).await;
     let anna = crate::people::person("anna");
     assert_eq!(told, [json!({"name": "progress.job.cancelled", "audience_id": anna})]);
+}
+
+#[actix_web::test]
+async fn a_job_that_waits_for_another_attempt_is_cancelled_at_once() {
+    let world = World::new().await;
+    let ids = world.things(150, &[(120, "bomb")]).await;
+    let job = world.start(&ids, 7).await;
+    world.app.run_jobs().await;
+    assert_eq!(
+        world.counts(job).await,
+        (json!("running"), json!([150, 100, 100, 0, 0]))
+    );
+
+    assert_eq!(world.cancel("anna", job).await, stopped("cancelled"));
+
+    world.run_with_repeats().await;
+    assert_eq!(
+        world.counts(job).await,
+        (json!("cancelled"), json!([150, 100, 100, 0, 0]))
+    );
+    assert!(world.job("anna", job).await["finishedAt"].is_string());
 }
 
 #[actix_web::test]

@@ -10,7 +10,7 @@ use tokio::time::timeout;
 use crate::people::{Mood, People};
 use crate::world::{World, builder};
 
-const MOMENT: std::time::Duration = std::time::Duration::from_millis(400);
+pub(crate) const MOMENT: std::time::Duration = std::time::Duration::from_millis(400);
 const BROKEN: &str = "internal_error";
 
 fn codes(items: &[Value]) -> Vec<(usize, &Value)> {

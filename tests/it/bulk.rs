@@ -1,0 +1,117 @@
+//! Bulk jobs of people who really sign in: what becomes of the rest when they may no longer do this.
+
+use backoffice_core::jobs::{Worker, stop_signal};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use crate::customers::furnish;
+use crate::world::{Account, World, id, text};
+
+const OWNERS: &str = "/customers/deals/bulk-update-owner";
+
+/// A seller who gives 150 deals to nobody, of which 100 are done.
+struct UnderWay {
+    world: World,
+    role: Uuid,
+    seller: Account,
+    job: Uuid,
+}
+
+impl UnderWay {
+    async fn new() -> Self {
+        let world = World::new().await;
+        furnish(&world, &world.a).await;
+        let role = world.role(&world.a, "Seller", &["customers.*"], None).await;
+        let seller = world.account(&world.a, "seller@alpha.test", &["Seller"]).await;
+        let deals = format!(
+            "insert into customers_deals (tenant_id, id, organization_id, title, status, owner_user_id, created_at, updated_at)
+             select '{}', gen_random_uuid(), '{}', 'Deal ' || n, 'open', '{}', '2026-11-20', '2026-11-20'
+             from generate_series(1, 150) as n",
+            world.a.tenant, world.a.root, seller.id
+        );
+        world.app.sql(&deals).await;
+        let rows = world
+            .app
+            .rows("select id from customers_deals where title <> 'A deal'")
+            .await;
+        let ids: Vec<&Value> = rows.iter().map(|row| &row["id"]).collect();
+        let body = json!({"ids": ids, "ownerUserId": null});
+        let (status, answer) = world.app.post(&seller.token, OWNERS, body).await;
+        assert_eq!(status, 201, "{answer}");
+        let job = id(&answer["progressJobId"]);
+        let (sender, stop) = stop_signal();
+        sender.send_replace(true);
+        // It begins, and then does a chunk.
+        for _ in 0..2 {
+            let worker = Worker::new(world.app.runtime().clone());
+            assert!(worker.run_one(Some(&stop)).await.expect("the queue"));
+        }
+        Self {
+            world,
+            role,
+            seller,
+            job,
+        }
+    }
+
+    /// Status, succeeded and failed items, and the codes of these, once it has ended.
+    async fn end(&self) -> (String, Value, Value, Vec<String>) {
+        self.world.app.run_jobs().await;
+        let path = format!("/progress/jobs/{}", self.job);
+        let (status, shown) = self.world.app.get(&self.world.a.keeper.token, &path).await;
+        assert_eq!(status, 200, "{shown}");
+        let failed = shown["resultSummary"]["failedItems"].as_array().expect("a list");
+        let mut codes: Vec<String> = failed.iter().map(|item| text(&item["code"])).collect();
+        codes.dedup();
+        let counts = (shown["succeededCount"].clone(), shown["failedCount"].clone());
+        (text(&shown["status"]), counts.0, counts.1, codes)
+    }
+
+    async fn put(&self, path: &str, body: Value) {
+        let (status, answer) = self.world.app.put(&self.world.a.keeper.token, path, body).await;
+        assert_eq!(status, 200, "{answer}");
+    }
+}
+
+fn rest_is_forbidden() -> (String, Value, Value, Vec<String>) {
+    let codes = vec!["forbidden".to_owned()];
+    ("completed_with_errors".to_owned(), json!(100), json!(50), codes)
+}
+
+#[actix_web::test]
+async fn crm_8_a_right_that_is_withdrawn_in_mid_job() {
+    let job = UnderWay::new().await;
+
+    let acl = json!({"roleId": job.role, "features": ["auth.users.list"]});
+    job.put("/auth/roles/acl", acl).await;
+
+    assert_eq!(job.end().await, rest_is_forbidden());
+}
+
+#[actix_web::test]
+async fn crm_8_a_user_that_is_deactivated_in_mid_job() {
+    let job = UnderWay::new().await;
+
+    job.put("/auth/users", json!({"id": job.seller.id, "isActive": false}))
+        .await;
+
+    assert_eq!(job.end().await, rest_is_forbidden());
+}
+
+#[actix_web::test]
+async fn crm_8_signing_out_in_mid_job_changes_nothing() {
+    let job = UnderWay::new().await;
+
+    let (status, _) = job
+        .world
+        .app
+        .post(&job.seller.token, "/auth/logout", json!({"all": true}))
+        .await;
+    assert!(status < 400);
+    assert_eq!(job.world.app.get(&job.seller.token, "/progress/active").await.0, 401);
+
+    assert_eq!(
+        job.end().await,
+        ("completed".to_owned(), json!(150), json!(0), Vec::new())
+    );
+}

@@ -1,0 +1,99 @@
+//! The entries of jobs, and of what starts them. Whether a resource exists is a matter of the job, so its ids are no targets of the request.
+
+use actix_web::http::Method;
+use serde_json::json;
+
+use super::table::{at, entry};
+use super::{Entry, Kind, Target};
+use crate::call::{Call, Place};
+use crate::customers::Customer;
+use crate::progress::Job;
+
+const JOBS: &str = "/progress/jobs";
+const OWNERS: &str = "/customers/deals/bulk-update-owner";
+const STAGES: &str = "/customers/deals/bulk-update-stage";
+const DELETION: &str = "/catalog/bulk-delete";
+
+/// What is no id is no job either.
+const fn job(place: Place, job: Job) -> [Target; 1] {
+    [Target {
+        strict: false,
+        ..at(place, Kind::Job(job))
+    }]
+}
+
+pub(super) fn table() -> Vec<Entry> {
+    let mut table = jobs();
+    table.extend(operations());
+    table
+}
+
+fn operations() -> Vec<Entry> {
+    let stage = Kind::Customer(Customer::Stage);
+    vec![
+        entry(
+            Method::POST,
+            OWNERS,
+            [at(Place::Body("ownerUserId"), Kind::User)],
+            |house, _| {
+                let ids = [Customer::Deal.of(house), Customer::BareDeal.of(house)];
+                Call::post(OWNERS, json!({"ids": ids, "ownerUserId": house.admin.id}))
+            },
+        ),
+        entry(
+            Method::POST,
+            STAGES,
+            [at(Place::Body("pipelineStageId"), stage)],
+            |house, _| {
+                let ids = [Customer::Deal.of(house)];
+                Call::post(
+                    STAGES,
+                    json!({"ids": ids, "pipelineStageId": Customer::Second.of(house)}),
+                )
+            },
+        ),
+        entry(Method::POST, DELETION, [], |house, _| {
+            Call::post(
+                DELETION,
+                json!({"confirm": true, "scope": "selected", "ids": [house.leaf]}),
+            )
+        }),
+    ]
+}
+
+fn jobs() -> Vec<Entry> {
+    vec![
+        entry(Method::GET, "/progress/active", [], |_, _| {
+            Call::get("/progress/active").with_query("mine", "true")
+        }),
+        entry(Method::GET, JOBS, [], |_, _| {
+            Call::get(JOBS)
+                .with_query("status", "pending,failed")
+                .with_query("search", "own")
+        }),
+        entry(
+            Method::GET,
+            "/progress/jobs/{id}",
+            job(Place::Path, Job::Failed),
+            |house, _| Call::get(&format!("{JOBS}/{}", Job::Failed.of(house))),
+        ),
+        entry(
+            Method::GET,
+            "/progress/jobs/{id}/items",
+            job(Place::Inner, Job::Failed),
+            |house, _| Call::get(&format!("{JOBS}/{}/items", Job::Failed.of(house))).with_query("state", "failed"),
+        ),
+        entry(
+            Method::POST,
+            "/progress/jobs/{id}/cancel",
+            job(Place::Inner, Job::Running),
+            |house, _| Call::new(Method::POST, &format!("{JOBS}/{}/cancel", Job::Running.of(house))),
+        ),
+        entry(
+            Method::POST,
+            "/progress/jobs/{id}/retry",
+            job(Place::Inner, Job::Failed),
+            |house, _| Call::new(Method::POST, &format!("{JOBS}/{}/retry", Job::Failed.of(house))),
+        ),
+    ]
+}

@@ -1,0 +1,45 @@
+//! Bulk jobs of a house that its keeper asked for: one that runs, and one that failed and may be tried again.
+
+use backoffice_core::command::Command;
+use backoffice_customers::bulk::BulkUpdateOwner;
+use backoffice_progress::bulk::StartBulk;
+use uuid::Uuid;
+
+use crate::customers::Customer;
+use crate::world::{House, World};
+
+/// A job of a house that every test knows by its place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Job {
+    Running = 1,
+    Failed,
+}
+
+impl Job {
+    /// Its id in this house.
+    pub(crate) fn of(self, house: &House) -> Uuid {
+        Uuid::from_u128(house.tenant.as_u128() ^ (self as u128 + 0x2000))
+    }
+}
+
+/// Makes them, behind the log and the queue, over the deal without a pipeline.
+pub(crate) async fn furnish(world: &World, house: &House) {
+    for (job, status, failed) in [(Job::Running, "running", 0), (Job::Failed, "failed", 1)] {
+        let at = "'2026-11-20T07:00:00Z'";
+        let sql = format!(
+            "insert into progress_jobs (tenant_id, id, job_type, name, status, total_count, processed_count, succeeded_count,
+                skipped_count, failed_count, cancellable, actor_kind, actor_id, parameters, created_at, updated_at)
+             values ('{tenant}', '{id}', '{kind}', 'Owners', '{status}', 1, {failed}, 0, 0, {failed}, true, 'user', '{actor}',
+                '{{\"ownerUserId\": null}}', {at}, {at});
+             insert into progress_job_items (tenant_id, id, job_id, position, resource_kind, resource_id, state, created_at, updated_at)
+             values ('{tenant}', gen_random_uuid(), '{id}', 0, 'customers.deal', '{deal}', '{state}', {at}, {at})",
+            tenant = house.tenant,
+            id = job.of(house),
+            kind = <StartBulk<BulkUpdateOwner> as Command>::ID,
+            actor = house.keeper.id,
+            deal = Customer::BareDeal.of(house),
+            state = if failed == 1 { "failed" } else { "pending" },
+        );
+        assert_eq!(world.app.sql(&sql).await, 2);
+    }
+}
