@@ -1,52 +1,21 @@
 //! API keys on the command line.
 
-use std::process::Output;
-
-use backoffice_test_support::TestDatabase;
 use serde_json::{Value, json};
 
-use crate::support::{Folder, errors, text};
-
-struct Setting {
-    folder: Folder,
-    database: TestDatabase,
-}
-
-impl Setting {
-    async fn new() -> Self {
-        let modules = backoffice_server::modules::compiled();
-        let setting = Self {
-            folder: Folder::new(),
-            database: TestDatabase::create(&modules).await,
-        };
-        text(&setting.run(&["init", "--generate"]));
-        setting
-    }
-
-    fn run(&self, arguments: &[&str]) -> Output {
-        let url = self.database.application_url();
-        self.folder.run_with(arguments, &[("BACKOFFICE__DATABASE__URL", &url)])
-    }
-
-    fn refused(&self, arguments: &[&str]) -> String {
-        let output = self.run(arguments);
-        assert!(!output.status.success(), "{arguments:?}");
-        errors(&output)
-    }
-}
+use crate::office::office;
+use crate::support::text;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_key_is_made_and_revoked() {
-    let setting = Setting::new().await;
+    let (office, database) = office().await;
     let create = ["api-key", "create", "--name", "Nightly import", "--role", "admin"];
 
-    let made = setting.run(&[&create[..], &["--expires", "2199-01-01T00:00:00Z", "--json"]].concat());
+    let made = office.run(&[&create[..], &["--expires", "2199-01-01T00:00:00Z", "--json"]].concat());
 
     let made: Value = serde_json::from_str(&text(&made)).expect("JSON");
     let secret = made["secret"].as_str().expect("a key");
     assert_eq!(secret.len(), 55);
-    let stored = setting
-        .database
+    let stored = database
         .rows("select key_prefix, created_by_kind, deleted_at from api_keys_keys")
         .await;
     assert_eq!(
@@ -54,23 +23,18 @@ async fn a_key_is_made_and_revoked() {
         [json!({"key_prefix": &secret[..11], "created_by_kind": "system", "deleted_at": null})]
     );
     let id = made["id"].as_str().expect("an id");
-    text(&setting.run(&["api-key", "revoke", id]));
-    let live = setting
-        .database
+    text(&office.run(&["api-key", "revoke", id]));
+    let live = database
         .rows("select 1 from api_keys_keys where deleted_at is null")
         .await;
     assert!(live.is_empty());
-    assert!(
-        setting
-            .refused(&["api-key", "revoke", id])
-            .contains("API key not found")
-    );
+    assert!(office.refused(&["api-key", "revoke", id]).contains("API key not found"));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_the_api_refuses_is_refused_here_too() {
-    let setting = Setting::new().await;
-    let refused = |more: &[&str]| setting.refused(&[&["api-key", "create", "--name", "K"], more].concat());
+    let (office, _database) = office().await;
+    let refused = |more: &[&str]| office.refused(&[&["api-key", "create", "--name", "K"], more].concat());
 
     assert!(refused(&["--role", "nobody"]).contains("Role(s) not found"));
     assert!(refused(&["--role", "superadmin"]).contains("Super administrator roles"));

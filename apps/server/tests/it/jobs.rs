@@ -3,7 +3,7 @@
 use backoffice_test_support::TestDatabase;
 use serde_json::{Value, json};
 
-use crate::office::{ADMINISTRATOR, NO_WORKERS, Office, order_mail};
+use crate::office::{ADMINISTRATOR, NO_WORKERS, Office, office, order_mail};
 use crate::server::Server;
 use crate::support::{errors, text};
 
@@ -19,8 +19,7 @@ struct Waiting {
 
 impl Waiting {
     async fn new() -> Self {
-        let database = TestDatabase::create(&backoffice_server::modules::compiled()).await;
-        let office = Office::on(&database);
+        let (office, database) = office().await;
         let server = office.serve(&[NO_WORKERS]).await;
         order_mail(&server, ADMINISTRATOR);
         let listed = office.json(&["jobs", "list"]);
@@ -86,10 +85,11 @@ async fn what_is_no_job_is_said() {
     let waiting = Waiting::new().await;
 
     for command in ["cancel", "retry"] {
-        let unknown = waiting.office.refused(&["jobs", command, UNKNOWN]);
-        assert!(unknown.contains("no such job"), "{unknown}");
+        let unknown = waiting.office.run(&["jobs", command, UNKNOWN]);
         let malformed = waiting.office.run(&["jobs", command, "first"]);
-        assert_eq!(malformed.status.code(), Some(2), "{}", errors(&malformed));
+        assert_eq!((unknown.status.code(), malformed.status.code()), (Some(1), Some(2)));
+        let unknown = errors(&unknown);
+        assert!(unknown.contains("no such job"), "{unknown}");
     }
 
     assert_eq!(waiting.state(), "queued");
@@ -168,8 +168,7 @@ async fn of_two_jobs_with_one_key_only_one_is_open() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_worker_without_slots_is_refused() {
-    let database = TestDatabase::create(&backoffice_server::modules::compiled()).await;
-    let office = Office::on(&database);
+    let (office, _database) = office().await;
 
     let refused = office.refused(&["worker", "--set", "jobs.workers=0"]);
 

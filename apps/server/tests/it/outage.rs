@@ -1,5 +1,6 @@
 //! The database goes away and comes back while a server and a worker run. Clients are told to come again; nothing else is lost.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
@@ -39,24 +40,33 @@ struct Prober {
     thread: JoinHandle<Vec<Probe>>,
 }
 
+impl Probe {
+    fn send(api: SocketAddr, path: &str, token: &str) -> Self {
+        let sent = Instant::now();
+        let answer = Connection::open(api).and_then(|mut one| one.send("GET", path, token, None));
+        let answer = answer.expect("every request is answered");
+        Self {
+            sent,
+            answered: Instant::now(),
+            status: answer.status,
+            retry_after: answer.retry_after,
+        }
+    }
+}
+
 impl Prober {
+    #[expect(clippy::disallowed_methods, reason = "the thread is the prober's own")]
     fn start(server: &Server, path: &'static str, token: &str) -> Self {
         let (api, token, stop) = (server.api, token.to_owned(), Arc::new(AtomicBool::new(false)));
         let stopped = Arc::clone(&stop);
-        let probe = move || {
-            let sent = Instant::now();
-            let answer = Connection::open(api).and_then(|mut one| one.send("GET", path, &token, None));
-            let answer = answer.expect("every request is answered");
-            thread::sleep(Duration::from_millis(50));
-            Probe {
-                sent,
-                answered: Instant::now() - Duration::from_millis(50),
-                status: answer.status,
-                retry_after: answer.retry_after,
+        let thread = thread::spawn(move || {
+            let mut probes = Vec::new();
+            while !stopped.load(Ordering::Relaxed) {
+                probes.push(Probe::send(api, path, &token));
+                thread::sleep(Duration::from_millis(50));
             }
-        };
-        let thread =
-            thread::spawn(move || std::iter::from_fn(|| (!stopped.load(Ordering::Relaxed)).then(&probe)).collect());
+            probes
+        });
         Self { stop, thread }
     }
 
@@ -79,11 +89,11 @@ struct Gap {
 }
 
 impl Gap {
-    fn make(cluster: &mut Cluster, stop: impl FnOnce(&mut Cluster), meanwhile: impl FnOnce()) -> Self {
+    async fn make(cluster: &mut Cluster, stop: impl FnOnce(&mut Cluster), meanwhile: impl AsyncFnOnce()) -> Self {
         let begins = Instant::now();
         stop(cluster);
         let gone = Instant::now();
-        meanwhile();
+        meanwhile().await;
         let returns = Instant::now();
         cluster.start_again();
         Self {
@@ -143,13 +153,13 @@ async fn a_database_that_goes_away_and_comes_back_costs_answers_and_nothing_else
     sleep(Duration::from_secs(1)).await;
 
     order_mail(&server, "user1@example.com");
-    let crash = Gap::make(&mut cluster, Cluster::stop_immediately, || {});
-    thread::sleep(RECOVERY);
+    let crash = Gap::make(&mut cluster, Cluster::stop_immediately, async || {}).await;
+    sleep(RECOVERY).await;
     stream.wait_for(&make_role("After the crash"), EVENT);
     order_mail(&server, "user2@example.com");
     order_mail(&server, "user3@example.com");
-    let stop = Gap::make(&mut cluster, Cluster::stop, || {
-        thread::sleep(OUTAGE / 2);
+    let stop = Gap::make(&mut cluster, Cluster::stop, async || {
+        sleep(OUTAGE / 2).await;
         for path in ["/api/auth/login", "/api/auth/reset"] {
             let refused = server.post(path, "", &json!({"email": ADMINISTRATOR, "password": "is wrong"}));
             assert_eq!(
@@ -161,9 +171,10 @@ async fn a_database_that_goes_away_and_comes_back_costs_answers_and_nothing_else
         }
         let ready = (server.operators("/readyz").status, worker.operators("/readyz").status);
         assert_eq!(ready, (503, 503));
-        thread::sleep(OUTAGE / 2);
-    });
-    thread::sleep(RECOVERY);
+        sleep(OUTAGE / 2).await;
+    })
+    .await;
+    sleep(RECOVERY).await;
     stream.wait_for(&make_role("After the stop"), EVENT);
     order_mail(&server, "user4@example.com");
     sleep(RECOVERY).await;

@@ -8,7 +8,7 @@ use backoffice_test_support::TestDatabase;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
-use crate::office::{ADMINISTRATOR, NO_LIMITS, NO_WORKERS, Office, many_users, order_mail, recipient, sign_in};
+use crate::office::{ADMINISTRATOR, NO_LIMITS, NO_WORKERS, Office, many_users, office, order_mail, recipient, sign_in};
 use crate::server::Server;
 use crate::stream::Stream;
 
@@ -16,7 +16,8 @@ use crate::stream::Stream;
 const REVOKED: Duration = Duration::from_secs(1);
 /// An administrator of the tenant; what the first one makes is the platform's.
 const SECOND: &str = "second@example.com";
-const USERS: usize = 250;
+/// Two jobs each.
+const USERS: usize = 500;
 
 struct Replicas {
     one: Server,
@@ -27,8 +28,7 @@ struct Replicas {
 
 impl Replicas {
     async fn start(of_one: &[(&str, &str)], of_other: &[(&str, &str)]) -> Self {
-        let database = TestDatabase::create(&backoffice_server::modules::compiled()).await;
-        let office = Office::on(&database);
+        let (office, database) = office().await;
         Self {
             one: office.serve(of_one).await,
             other: office.serve(of_other).await,

@@ -30,7 +30,7 @@ pub struct DatabaseOptions {
     pub url: SecretString,
     /// Connections of one pool at most.
     pub pool_size: usize,
-    /// Longest wait for a connection of the pool, and for a new one to be made.
+    /// Longest wait for a connection, whether for a free one of the pool or for a new one to be made.
     pub timeout: Duration,
     /// Whether scopes write their tenant predicates; switched off by the test that shows row-level security alone.
     pub predicates: bool,

@@ -8,7 +8,7 @@ use std::time::Duration;
 use diesel_async::pooled_connection::PoolableConnection;
 use diesel_async::{AsyncPgConnection, SimpleAsyncConnection};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout_at};
 
 use super::{DatabaseOptions, Visibility};
 use crate::error::{Error, Result};
@@ -47,14 +47,16 @@ impl Pool {
     }
 
     pub(super) async fn acquire(self: &Arc<Self>, wanted: Visibility) -> Result<Connection> {
+        // One limit for all waits together: whoever asks is told in time that the database is gone.
+        let deadline = Instant::now() + self.timeout;
         let permit = match Arc::clone(&self.permits).try_acquire_owned() {
             Ok(permit) => permit,
-            Err(_) => self.wait_for_permit().await?,
+            Err(_) => self.wait_for_permit(deadline).await?,
         };
         let idle = match self.take_idle(wanted) {
             Some(idle) => idle,
             None => Idle {
-                pg: self.connect().await?,
+                pg: self.connect(deadline).await?,
                 shows: None,
             },
         };
@@ -91,8 +93,8 @@ impl Pool {
             .filter(|connection| Arc::strong_count(connection) <= SHARERS)
     }
 
-    async fn wait_for_permit(&self) -> Result<OwnedSemaphorePermit> {
-        timeout(self.timeout, Arc::clone(&self.permits).acquire_owned())
+    async fn wait_for_permit(&self, deadline: Instant) -> Result<OwnedSemaphorePermit> {
+        timeout_at(deadline, Arc::clone(&self.permits).acquire_owned())
             .await
             .map_err(|_| Error::Unavailable("no free database connection".into()))?
             .map_err(|closed| Error::Unavailable(closed.into()))
@@ -112,7 +114,7 @@ impl Pool {
         }
     }
 
-    async fn connect(&self) -> Result<AsyncPgConnection> {
+    async fn connect(&self, deadline: Instant) -> Result<AsyncPgConnection> {
         let connecting = async {
             let (client, connection) = self.config.connect(tokio_postgres::NoTls).await?;
             tokio::spawn(async move {
@@ -124,7 +126,7 @@ impl Pool {
                 .await
                 .map_err(|error| Error::Unavailable(Box::new(error)))
         };
-        timeout(self.timeout, connecting)
+        timeout_at(deadline, connecting)
             .await
             .map_err(|_| Error::Unavailable("connecting took too long".into()))?
     }

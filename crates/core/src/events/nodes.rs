@@ -23,8 +23,13 @@ pub async fn wake_each_other(runtime: Runtime) {
     let mut pause = PAUSE;
     loop {
         let mut reached = false;
-        if let Err(error) = exchange(&runtime, &mut reached).await {
-            tracing::debug!(%error, "other nodes can't be heard");
+        match exchange(&runtime, &mut reached).await {
+            // Said once; the attempts that follow fail alike.
+            Err(error) if reached => {
+                tracing::warn!(%error, "the connection on which other nodes are heard has ended; it is made again")
+            }
+            Err(error) => tracing::debug!(%error, "other nodes can't be heard"),
+            Ok(()) => {}
         }
         pause = if reached { PAUSE } else { (pause * 2).min(LONGEST_PAUSE) };
         sleep(pause).await;

@@ -2,6 +2,7 @@
 
 mod crash;
 mod delivery;
+mod outage;
 mod retention;
 mod sample;
 mod stream;

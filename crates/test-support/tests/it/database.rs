@@ -1,12 +1,15 @@
 //! The database of a test: migrated, its own, gone in the end.
 
+use std::net::TcpListener;
 use std::sync::Arc;
+use std::time::Duration;
 
-use backoffice_core::Scope;
-use backoffice_core::db::{Connection, MigrationState, migration_state};
+use backoffice_core::db::{Connection, Database, DatabaseOptions, MigrationState, migration_state};
+use backoffice_core::{Error, Scope};
 use backoffice_test_support::{TestApp, TestDatabase};
 use diesel_async::RunQueryDsl;
 use serde_json::json;
+use tokio::time::Instant;
 use uuid::Uuid;
 
 use crate::sample::SAMPLE;
@@ -127,6 +130,31 @@ async fn short_reads_of_one_tenant_travel_together_and_of_another_apart() {
     assert!(!Arc::ptr_eq(&first, &foreign));
     assert_eq!(shown(&second).await, Uuid::from_u128(1).to_string());
     assert_eq!(shown(&foreign).await, Uuid::from_u128(2).to_string());
+}
+
+#[actix_web::test]
+async fn whoever_waits_for_a_database_that_says_nothing_is_told_in_time() {
+    let silent = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
+    let address = silent.local_addr().expect("a bound listener has an address");
+    let limit = Duration::from_millis(400);
+    let database = Database::new(DatabaseOptions {
+        pool_size: 1,
+        timeout: limit,
+        ..DatabaseOptions::new(format!("postgres://nobody@{address}/nothing").into())
+    });
+    let database = database.expect("a pool");
+    let ask = async || {
+        let asked = Instant::now();
+        let answer = database.read(&Scope::system()).await;
+        (answer.err(), asked.elapsed())
+    };
+
+    let (first, second) = tokio::join!(ask(), ask());
+
+    for (error, waited) in [first, second] {
+        assert!(matches!(error, Some(Error::Unavailable(_))), "{error:?}");
+        assert!(waited < limit * 3 / 2, "{waited:?}");
+    }
 }
 
 async fn shown(connection: &Connection) -> String {
