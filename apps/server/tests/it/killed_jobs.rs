@@ -8,7 +8,7 @@ use backoffice_test_support::TestDatabase;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
-use crate::office::{NO_LIMITS, NO_WORKERS, Office, sign_in};
+use crate::office::{NO_LIMITS, NO_WORKERS, Office, office, sign_in};
 use crate::server::Server;
 
 const KILLS: usize = 3;
@@ -34,8 +34,7 @@ struct Killing {
 impl Killing {
     /// A server that only answers; workers come and go beside it.
     async fn new() -> Self {
-        let database = TestDatabase::create(&backoffice_server::modules::compiled()).await;
-        let office = Office::on(&database);
+        let (office, database) = office().await;
         office.make_user(REQUESTER, "admin");
         let server = office.serve(&[NO_WORKERS, NO_LIMITS]).await;
         let token = sign_in(&server, REQUESTER);
