@@ -1,7 +1,7 @@
 //! Putting a job into the queue, in the caller's transaction.
 
 use diesel::sql_types::{Integer, Jsonb, Nullable, SmallInt, Text, Timestamptz, Uuid as SqlUuid};
-use diesel::{QueryableByName, sql_query};
+use diesel::{OptionalExtension, QueryableByName, sql_query};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -10,9 +10,12 @@ use super::Job;
 use super::requester::Selection;
 use crate::context::{Call, RequestContext};
 use crate::db::Tx;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::identity::ActorKind;
 use crate::time::Timestamp;
+
+/// Looks at a dedupe key that others use at the same time.
+const LOOKS: usize = 5;
 
 /// A job to be done.
 #[derive(Debug, Clone)]
@@ -133,9 +136,23 @@ pub async fn cancel_watched(
     Ok(cancelled == 1)
 }
 
+/// Looks at the queue again when somebody else's job with the same key was committed while this one waited for it: the statement that
+/// waited does not see it yet. A job that has ended by the next look makes room for a new one.
 async fn insert<J: Job>(connection: &mut AsyncPgConnection, call: &Call, order: &Order<J>) -> Result<Uuid> {
+    for _ in 0..LOOKS {
+        if let Some(id) = try_insert(connection, call, order).await? {
+            return Ok(id);
+        }
+    }
+    Err(Error::internal(format!(
+        "{} can't be enqueued: its key comes and goes",
+        J::KIND
+    )))
+}
+
+async fn try_insert<J: Job>(connection: &mut AsyncPgConnection, call: &Call, order: &Order<J>) -> Result<Option<Uuid>> {
     let ids = call.platform().ids();
-    let enqueued: Enqueued = sql_query(
+    let enqueued: Option<Enqueued> = sql_query(
         "with tenant as (
             insert into core_job_tenants (tenant_id, id, last_claim_at, created_at, updated_at)
             values ($1, $2, to_timestamp(0), $3, $3) on conflict (tenant_id) do nothing
@@ -168,6 +185,7 @@ async fn insert<J: Job>(connection: &mut AsyncPgConnection, call: &Call, order: 
     .bind::<Nullable<Text>, _>(&order.dedupe_key)
     .bind::<Nullable<SqlUuid>, _>(order.progress_job)
     .get_result(connection)
-    .await?;
-    Ok(enqueued.id)
+    .await
+    .optional()?;
+    Ok(enqueued.map(|enqueued| enqueued.id))
 }

@@ -45,11 +45,13 @@ pub(super) struct JobQuery {
 }
 
 #[derive(Debug, Clone, Copy, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
 enum SortField {
-    CreatedAt,
-    StartedAt,
-    FinishedAt,
+    #[serde(rename = "createdAt")]
+    Created,
+    #[serde(rename = "startedAt")]
+    Started,
+    #[serde(rename = "finishedAt")]
+    Finished,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]
@@ -70,9 +72,9 @@ pub(super) async fn list_jobs(ctx: RequestContext, query: Query<JobQuery>) -> Re
         before: query.before,
         after: query.after,
         sort: match query.sort_field {
-            None | Some(SortField::CreatedAt) => JobSort::CreatedAt,
-            Some(SortField::StartedAt) => JobSort::StartedAt,
-            Some(SortField::FinishedAt) => JobSort::FinishedAt,
+            None | Some(SortField::Created) => JobSort::Created,
+            Some(SortField::Started) => JobSort::Started,
+            Some(SortField::Finished) => JobSort::Finished,
         },
         descending: query.sort_dir != Some(SortDirection::Asc),
     };

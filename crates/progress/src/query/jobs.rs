@@ -58,11 +58,11 @@ fn own(ctx: &RequestContext) -> Own {
 pub enum JobSort {
     /// When they were asked for.
     #[default]
-    CreatedAt,
+    Created,
     /// When a worker took them up; those that wait come last.
-    StartedAt,
+    Started,
     /// When they ended; those that have not come last.
-    FinishedAt,
+    Finished,
 }
 
 /// Which jobs are listed.
@@ -133,12 +133,12 @@ fn narrowed<'a>(ctx: &RequestContext, filter: &JobFilter) -> Boxed<'a> {
 
 fn ordered<'a>(query: Boxed<'a>, filter: &JobFilter) -> Boxed<'a> {
     match (filter.sort, filter.descending) {
-        (JobSort::CreatedAt, true) => query.order((jobs::created_at.desc(), jobs::id.desc())),
-        (JobSort::CreatedAt, false) => query.order((jobs::created_at.asc(), jobs::id.asc())),
-        (JobSort::StartedAt, true) => query.order((jobs::started_at.desc().nulls_last(), jobs::id.desc())),
-        (JobSort::StartedAt, false) => query.order((jobs::started_at.asc().nulls_last(), jobs::id.asc())),
-        (JobSort::FinishedAt, true) => query.order((jobs::finished_at.desc().nulls_last(), jobs::id.desc())),
-        (JobSort::FinishedAt, false) => query.order((jobs::finished_at.asc().nulls_last(), jobs::id.asc())),
+        (JobSort::Created, true) => query.order((jobs::created_at.desc(), jobs::id.desc())),
+        (JobSort::Created, false) => query.order((jobs::created_at.asc(), jobs::id.asc())),
+        (JobSort::Started, true) => query.order((jobs::started_at.desc().nulls_last(), jobs::id.desc())),
+        (JobSort::Started, false) => query.order((jobs::started_at.asc().nulls_last(), jobs::id.asc())),
+        (JobSort::Finished, true) => query.order((jobs::finished_at.desc().nulls_last(), jobs::id.desc())),
+        (JobSort::Finished, false) => query.order((jobs::finished_at.asc().nulls_last(), jobs::id.asc())),
     }
 }
 

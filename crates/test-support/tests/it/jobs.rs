@@ -226,6 +226,18 @@ async fn one_open_job_for_a_dedupe_key() {
 }
 
 #[actix_web::test]
+async fn job_4_twenty_at_once_with_one_dedupe_key_are_one_job() {
+    let app = TestApp::builder(&[&MODULE]).pool_size(20).build().await;
+
+    let orders = (0..20).map(|_| order(&app, Order::of_system(tenant(1), count(1)).deduplicated("key")));
+    let mut ids = futures_util::future::join_all(orders).await;
+
+    ids.dedup();
+    assert_eq!(ids.len(), 1);
+    assert_eq!((app.run_jobs().await, steps(&app, 1).await), (1, 1));
+}
+
+#[actix_web::test]
 async fn two_workers_never_hold_one_job() {
     let app = TestApp::builder(&[&MODULE]).pool_size(16).build().await;
     for _ in 0..20 {
