@@ -1,7 +1,7 @@
 //! Putting a job into the queue, in the caller's transaction.
 
 use diesel::sql_types::{Integer, Jsonb, Nullable, SmallInt, Text, Timestamptz, Uuid as SqlUuid};
-use diesel::{QueryableByName, sql_query};
+use diesel::{OptionalExtension, QueryableByName, sql_query};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -10,9 +10,12 @@ use super::Job;
 use super::requester::Selection;
 use crate::context::{Call, RequestContext};
 use crate::db::Tx;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::identity::ActorKind;
 use crate::time::Timestamp;
+
+/// Looks at the queue that one order takes at most.
+const TRIES: usize = 5;
 
 /// A job to be done.
 #[derive(Debug, Clone)]
@@ -88,7 +91,7 @@ struct Enqueued {
     id: Uuid,
 }
 
-/// Puts a job into the queue with one statement; returns its id, or that of the open job with the same dedupe key. It is seen by workers
+/// Puts a job into the queue, mostly with one statement; returns its id, or that of the open job with the same dedupe key. It is seen by workers
 /// when the caller's transaction commits.
 ///
 /// # Errors
@@ -133,9 +136,24 @@ pub async fn cancel_watched(
     Ok(cancelled == 1)
 }
 
+/// The open job with the same key may be committed while the statement waits for it, too late for the statement to see it; the next one
+/// does, unless that job has ended by then.
 async fn insert<J: Job>(connection: &mut AsyncPgConnection, call: &Call, order: &Order<J>) -> Result<Uuid> {
+    for _ in 0..TRIES {
+        if let Some(id) = insert_or_find(connection, call, order).await? {
+            return Ok(id);
+        }
+    }
+    Err(Error::Collision("jobs with this key come and go".into()))
+}
+
+async fn insert_or_find<J: Job>(
+    connection: &mut AsyncPgConnection,
+    call: &Call,
+    order: &Order<J>,
+) -> Result<Option<Uuid>> {
     let ids = call.platform().ids();
-    let enqueued: Enqueued = sql_query(
+    let enqueued: Option<Enqueued> = sql_query(
         "with tenant as (
             insert into core_job_tenants (tenant_id, id, last_claim_at, created_at, updated_at)
             values ($1, $2, to_timestamp(0), $3, $3) on conflict (tenant_id) do nothing
@@ -168,6 +186,7 @@ async fn insert<J: Job>(connection: &mut AsyncPgConnection, call: &Call, order: 
     .bind::<Nullable<Text>, _>(&order.dedupe_key)
     .bind::<Nullable<SqlUuid>, _>(order.progress_job)
     .get_result(connection)
-    .await?;
-    Ok(enqueued.id)
+    .await
+    .optional()?;
+    Ok(enqueued.map(|job| job.id))
 }
