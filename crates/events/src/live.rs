@@ -114,13 +114,15 @@ impl Live {
             }
             match self.look().await {
                 Ok(Found::More) => {}
+                // The credential has been looked at by now.
+                Ok(Found::Nothing) if self.spoke.elapsed() >= COMMENT => self.ready.push_back(message::comment()),
                 Ok(Found::Nothing) => {
                     let comment_at = self.spoke + COMMENT;
                     tokio::select! {
                         () = self.seat.lost() => return None,
                         () = self.bell.heard() => sleep(GATHER).await,
                         () = sleep(POLL) => {}
-                        () = sleep_until(comment_at) => self.ready.push_back(message::comment()),
+                        () = sleep_until(comment_at) => {}
                     }
                 }
                 Ok(Found::End) | Err(Error::Refused(_)) => return None,

@@ -12,7 +12,7 @@ use tokio_postgres::AsyncMessage;
 use crate::error::{Error, Result};
 use crate::platform::Runtime;
 
-const CHANNEL: &str = "backoffice_events";
+const CHANNEL: &str = "backoffice_outbox";
 /// Commits of this long are told together: each notice takes a lock of the whole cluster for a moment, though in no command's transaction.
 const GATHER: Duration = Duration::from_millis(20);
 const PAUSE: Duration = Duration::from_secs(1);

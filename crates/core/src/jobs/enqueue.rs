@@ -14,8 +14,8 @@ use crate::error::{Error, Result};
 use crate::identity::ActorKind;
 use crate::time::Timestamp;
 
-/// Looks at a dedupe key that others use at the same time.
-const LOOKS: usize = 5;
+/// Looks at the queue that one order takes at most.
+const TRIES: usize = 5;
 
 /// A job to be done.
 #[derive(Debug, Clone)]
@@ -91,7 +91,7 @@ struct Enqueued {
     id: Uuid,
 }
 
-/// Puts a job into the queue with one statement; returns its id, or that of the open job with the same dedupe key. It is seen by workers
+/// Puts a job into the queue, mostly with one statement; returns its id, or that of the open job with the same dedupe key. It is seen by workers
 /// when the caller's transaction commits.
 ///
 /// # Errors
@@ -136,21 +136,22 @@ pub async fn cancel_watched(
     Ok(cancelled == 1)
 }
 
-/// Looks at the queue again when somebody else's job with the same key was committed while this one waited for it: the statement that
-/// waited does not see it yet. A job that has ended by the next look makes room for a new one.
+/// The open job with the same key may be committed while the statement waits for it, too late for the statement to see it; the next one
+/// does, unless that job has ended by then.
 async fn insert<J: Job>(connection: &mut AsyncPgConnection, call: &Call, order: &Order<J>) -> Result<Uuid> {
-    for _ in 0..LOOKS {
-        if let Some(id) = try_insert(connection, call, order).await? {
+    for _ in 0..TRIES {
+        if let Some(id) = insert_or_find(connection, call, order).await? {
             return Ok(id);
         }
     }
-    Err(Error::internal(format!(
-        "{} can't be enqueued: its key comes and goes",
-        J::KIND
-    )))
+    Err(Error::Collision("jobs with this key come and go".into()))
 }
 
-async fn try_insert<J: Job>(connection: &mut AsyncPgConnection, call: &Call, order: &Order<J>) -> Result<Option<Uuid>> {
+async fn insert_or_find<J: Job>(
+    connection: &mut AsyncPgConnection,
+    call: &Call,
+    order: &Order<J>,
+) -> Result<Option<Uuid>> {
     let ids = call.platform().ids();
     let enqueued: Option<Enqueued> = sql_query(
         "with tenant as (
@@ -187,5 +188,5 @@ async fn try_insert<J: Job>(connection: &mut AsyncPgConnection, call: &Call, ord
     .get_result(connection)
     .await
     .optional()?;
-    Ok(enqueued.map(|enqueued| enqueued.id))
+    Ok(enqueued.map(|job| job.id))
 }
