@@ -32,6 +32,7 @@ pub(crate) enum Customer {
     BareDeal,
     PersonOfDeal,
     CompanyOfDeal,
+    SecondFreeStage,
 }
 
 impl Customer {
@@ -45,7 +46,7 @@ impl Customer {
 pub(crate) async fn furnish(world: &World, house: &House) {
     use Customer::{
         BareDeal, Company, CompanyOfDeal, Deal, FreePipeline, FreeStage, Person, PersonOfDeal, Pipeline, Second,
-        SpareCompany, SparePerson, Stage, Third,
+        SecondFreeStage, SpareCompany, SparePerson, Stage, Third,
     };
     let (tenant, organization, owner) = (house.tenant, house.other, house.keeper.id);
     let at = "'2026-11-20T07:00:00Z', '2026-11-20T07:00:00Z'";
@@ -61,6 +62,7 @@ pub(crate) async fn furnish(world: &World, house: &House) {
         (Second, Pipeline, "Offered", 2),
         (Third, Pipeline, "Agreed", 3),
         (FreeStage, FreePipeline, "Open", 1),
+        (SecondFreeStage, FreePipeline, "Closed", 2),
     ] {
         sql.push(format!(
             "insert into customers_pipeline_stages \

@@ -84,7 +84,8 @@ fn products() -> Vec<Entry> {
                 )
             },
         ),
-        removal(PRODUCTS, |house, _| Call::delete(PRODUCTS, house.child)),
+        // Those of `child` are still to be deleted one by one.
+        removal(PRODUCTS, |house, _| Call::delete(PRODUCTS, house.parent)),
     ]
 }
 
@@ -142,7 +143,8 @@ fn prices() -> Vec<Entry> {
                         "amount": 2, "taxRate": 8, "startsAt": "2026-11-02T00:00:00Z", "endsAt": "2026-12-02T00:00:00Z"}),
             )
         }),
-        removal(PRICES, |house, _| Call::delete(PRICES, house.child)),
+        // That of `child` goes with its variant.
+        removal(PRICES, |house, _| Call::delete(PRICES, house.other)),
     ]
 }
 

@@ -143,8 +143,12 @@ async fn a_job_that_was_given_up_waits_for_an_operator() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_people_watch_is_repeated_by_them() {
     let waiting = Waiting::new().await;
-    let watched = "update core_jobs set state = 'dead', progress_job_id = gen_random_uuid()";
+    let watched = "insert into progress_jobs (tenant_id, id, job_type, name, status, total_count, processed_count, succeeded_count,
+            skipped_count, failed_count, cancellable, actor_kind, parameters, created_at, updated_at)
+        select tenant_id, id, kind, kind, 'failed', 0, 0, 0, 0, 0, true, 'system', '{}', now(), now() from core_jobs";
     assert_eq!(waiting.database.sql(watched).await, 1);
+    let dead = "update core_jobs set state = 'dead', progress_job_id = id";
+    assert_eq!(waiting.database.sql(dead).await, 1);
 
     let refused = waiting.office.refused(&["jobs", "retry", &waiting.job]);
 

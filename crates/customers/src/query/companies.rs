@@ -20,6 +20,9 @@ use crate::foreign::{Fragment, owner_name};
 use crate::model::CompanyRow;
 use crate::schema::customers_companies as companies;
 
+/// A condition on companies.
+type Condition = Fragment<companies::table, Bool>;
+
 /// Companies of the reached tenants, in the organizations that are read.
 pub(crate) type InScope =
     Filter<Filter<companies::table, Owned<companies::tenant_id>>, Within<companies::organization_id>>;
@@ -84,7 +87,7 @@ const COLUMNS: Columns = Columns {
     is_active: "customers_companies.is_active",
 };
 
-fn narrow(filter: &PartyFilter) -> Fragment<companies::table, Bool> {
+fn narrow(filter: &PartyFilter) -> Condition {
     let all = filter.condition(&COLUMNS);
     let Some(pattern) = &filter.pattern else { return all };
     let found = companies::display_name

@@ -20,6 +20,9 @@ use crate::foreign::{Fragment, owner_name};
 use crate::model::PersonRow;
 use crate::schema::customers_people as people;
 
+/// A condition on people.
+type Condition = Fragment<people::table, Bool>;
+
 /// People of the reached tenants, in the organizations that are read.
 pub(crate) type InScope = Filter<Filter<people::table, Owned<people::tenant_id>>, Within<people::organization_id>>;
 
@@ -91,7 +94,7 @@ const COLUMNS: Columns = Columns {
     is_active: "customers_people.is_active",
 };
 
-fn narrow(filter: &PartyFilter) -> Fragment<people::table, Bool> {
+fn narrow(filter: &PartyFilter) -> Condition {
     let all = filter.condition(&COLUMNS);
     let Some(pattern) = &filter.pattern else { return all };
     let found = people::display_name

@@ -128,8 +128,7 @@ impl Entity for ProgressJob {
 
     async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<Located>> {
         let context = tx.context();
-        let rows: Vec<(Uuid, Uuid)> = jobs::table
-            .filter(query::jobs::seen_by(context))
+        let rows: Vec<(Uuid, Uuid)> = query::jobs::in_scope(context)
             .filter(jobs::id.eq_any(ids))
             .order(jobs::id)
             .select((jobs::id, jobs::tenant_id))

@@ -4,7 +4,7 @@ use backoffice_core::db::Prepared;
 use backoffice_core::list::{Page, Window};
 use backoffice_core::scope::{Owned, Within};
 use backoffice_core::{RequestContext, Result, Timestamp};
-use diesel::dsl::{And, AsExprOf, Eq, IsNotDistinctFrom, Or, count_star};
+use diesel::dsl::{And, AsExprOf, Eq, Filter, IsNotDistinctFrom, Or, count_star};
 use diesel::pg::Pg;
 use diesel::sql_types::Bool;
 use diesel::{
@@ -107,8 +107,13 @@ pub async fn list(
     Ok(window.page(items, total))
 }
 
+/// Every statement on jobs for a caller begins here.
+pub(crate) fn in_scope(ctx: &RequestContext) -> Filter<jobs::table, Seen> {
+    jobs::table.filter(seen_by(ctx))
+}
+
 fn narrowed<'a>(ctx: &RequestContext, filter: &JobFilter) -> Boxed<'a> {
-    let mut query = jobs::table.filter(seen_by(ctx)).into_boxed();
+    let mut query = in_scope(ctx).into_boxed();
     if filter.mine {
         query = query.filter(own(ctx));
     }
@@ -176,10 +181,7 @@ pub async fn under_way(
 /// # Errors
 /// When the database can't be reached.
 pub async fn find(connection: &AsyncPgConnection, ctx: &RequestContext, id: Uuid) -> Result<Option<JobRow>> {
-    let job = jobs::table
-        .filter(seen_by(ctx))
-        .filter(jobs::id.eq(id))
-        .select(JobRow::as_select());
+    let job = in_scope(ctx).filter(jobs::id.eq(id)).select(JobRow::as_select());
     Ok(Prepared(job).get_result(&mut &*connection).await.optional()?)
 }
 

@@ -188,7 +188,7 @@ fn stages() -> Vec<Entry> {
                 subject(Place::BodyList("ids"), Customer::Stage),
             ],
             |house, _| {
-                let ids = [Customer::FreeStage.of(house)];
+                let ids = [Customer::SecondFreeStage.of(house), Customer::FreeStage.of(house)];
                 Call::post(
                     REORDER,
                     json!({"pipelineId": Customer::FreePipeline.of(house), "ids": ids}),
