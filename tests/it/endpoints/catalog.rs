@@ -173,6 +173,7 @@ fn categories() -> Vec<Entry> {
                     "parentId": house.parent}),
             )
         }),
-        removal(CATEGORIES, |house, _| Call::delete(CATEGORIES, house.child)),
+        // One was made below that of `child`.
+        removal(CATEGORIES, |house, _| Call::delete(CATEGORIES, house.other)),
     ]
 }
