@@ -127,9 +127,8 @@ fn reads(server: &Server, token: &str, goes_on: &AtomicBool, until: Option<Durat
 
 fn small_jobs(server: &Server, one: &Neighbour, token: &str, goes_on: &AtomicBool) -> Result<Vec<String>> {
     let mut job = Job {
-        client: Client::connect(server.api())?,
+        api: server.api(),
         token: token.to_owned(),
-        host: server.api().to_string(),
         owner: one.owner.clone(),
         given: false,
     };

@@ -1,8 +1,8 @@
-select id from customers_deals where tenant_id = '{tenant}' and id = ('{number}-0000-7000-8000-' || lpad(to_hex(:deal), 12, '0'))::uuid for update;
-select * from customers_deals where tenant_id = '{tenant}' and id = ('{number}-0000-7000-8000-' || lpad(to_hex(:deal), 12, '0'))::uuid;
-update customers_deals set owner_user_id = '{owner}', updated_at = now() where tenant_id = '{tenant}' and id = ('{number}-0000-7000-8000-' || lpad(to_hex(:deal), 12, '0'))::uuid;
+select id from customers_deals where tenant_id = '{tenant}' and id = ('{number}-0000-7000-8000-' || lpad(to_hex(:deal::int), 12, '0'))::uuid for update;
+select * from customers_deals where tenant_id = '{tenant}' and id = ('{number}-0000-7000-8000-' || lpad(to_hex(:deal::int), 12, '0'))::uuid;
+update customers_deals set owner_user_id = '{owner}', updated_at = now() where tenant_id = '{tenant}' and id = ('{number}-0000-7000-8000-' || lpad(to_hex(:deal::int), 12, '0'))::uuid;
 with given as (
-    select gen_random_uuid() as id, ('{number}-0000-7000-8000-' || lpad(to_hex(:deal), 12, '0')) as deal
+    select gen_random_uuid() as id, ('{number}-0000-7000-8000-' || lpad(to_hex(:deal::int), 12, '0')) as deal
 ), moved as (
     insert into audit_resource_versions as v
         (tenant_id, id, resource_kind, resource_id, version, max_version, last_log_id, created_at, updated_at)
@@ -33,5 +33,5 @@ insert into core_outbox_events (tenant_id, id, seq, name, payload, browser, log_
 select '{tenant}', gen_random_uuid(), stream.seq + 1 + n, 'customers.deal.updated', jsonb_build_object('id', g.deal), true, g.id, now(), now(), now()
 from given g, stream, generate_series(1, 2) n;
 update progress_job_items set state = 'succeeded', updated_at = now() where ctid = (
-    select ctid from progress_job_items where tenant_id = '{tenant}' and resource_id = ('{number}-0000-7000-8000-' || lpad(to_hex(:deal), 12, '0'))::uuid
+    select ctid from progress_job_items where tenant_id = '{tenant}' and resource_id = ('{number}-0000-7000-8000-' || lpad(to_hex(:deal::int), 12, '0'))::uuid
         and job_id = (select id from progress_jobs where tenant_id = '{tenant}' order by created_at desc, id desc limit 1));
