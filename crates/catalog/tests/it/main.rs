@@ -1,5 +1,6 @@
 //! The catalog over HTTP, on a database of its own for each test.
 
+mod bulk;
 mod categories;
 mod inputs;
 mod lists;

@@ -41,7 +41,16 @@ pub(crate) struct World {
 
 impl World {
     pub(crate) async fn new() -> Self {
-        let app = TestApp::builder(&MODULES).config(CONFIG).config(NO_LIMITS);
+        Self::of(&MODULES).await
+    }
+
+    /// The same with one module more.
+    pub(crate) async fn beside(module: &'static Module) -> Self {
+        Self::of(&[&MODULES[..], &[module]].concat()).await
+    }
+
+    async fn of(modules: &[&'static Module]) -> Self {
+        let app = TestApp::builder(modules).config(CONFIG).config(NO_LIMITS);
         let tenants = TwoTenants::inside(app.build().await).await;
         let organization = async |name: &str, parent: Option<Uuid>| {
             let body = json!({"name": name, "parentId": parent});

@@ -9,5 +9,6 @@ mod rights;
 mod run;
 mod sample;
 mod start;
+mod turns;
 mod visibility;
 mod world;

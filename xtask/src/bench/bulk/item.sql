@@ -24,7 +24,8 @@ with given as (
         'Assign deal owner', 'job', 'customers.deal', g.deal, array['progress.job:' || g.id], 'done', moved.version - 1, moved.version,
         sha256(g.deal::bytea), to_jsonb(d), to_jsonb(d), '{"ownerUserId": {"from": null, "to": null}}'::jsonb,
         jsonb_build_object('progressJobId', g.id), array['ownerUserId'], 'bench', now(), now()
-    from given g, stream, moved, customers_deals d where d.tenant_id = '{tenant}' and d.id = g.deal::uuid
+    from given g, stream, moved, customers_deals d
+    where d.tenant_id = '{tenant}' and d.id = ('{number}-0000-7000-8000-' || lpad(to_hex(:deal::int), 12, '0'))::uuid
 ), linked as (
     insert into audit_action_links (tenant_id, id, resource_kind, resource_id, log_id)
     select '{tenant}', gen_random_uuid(), 'progress.job', id::text, id from given
