@@ -25,6 +25,8 @@ mod office;
 mod outage;
 #[cfg(feature = "auth")]
 mod pages;
+#[cfg(feature = "auth")]
+mod refusals;
 #[cfg(all(feature = "api-keys", feature = "events"))]
 mod replicas;
 #[cfg(feature = "auth")]

@@ -129,12 +129,10 @@ where
     T: Answer,
 {
     let info = &*endpoint.info;
-    if let Some(admission) = info.admission {
-        call.admitted.hold(admission(call)?);
-    }
-    for limit in &info.limits {
-        let ip = call.ip.map(|ip| ip.to_string()).unwrap_or_default();
-        call.platform().rate_limits().count(call, *limit, &ip).await?;
+    if let Err(refused) = let_in(info, call).await {
+        // A body that nobody reads would cost the client its connection, and whoever is told to come back later comes back on it.
+        let _unread = read_body(payload, request, call.platform().http().body_limit).await;
+        return Err(refused);
     }
     let identity = match info.access {
         Access::Public => None,
@@ -173,6 +171,18 @@ where
         response.headers_mut().insert(OPERATION, value);
     }
     Ok(response)
+}
+
+/// What everybody must pass: a place where there are few, and the limits of the endpoint. A refusal may cost no statement at all.
+async fn let_in(info: &EndpointInfo, call: &Call) -> Result<()> {
+    if let Some(admission) = info.admission {
+        call.admitted.hold(admission(call)?);
+    }
+    for limit in &info.limits {
+        let ip = call.ip.map(|ip| ip.to_string()).unwrap_or_default();
+        call.platform().rate_limits().count(call, *limit, &ip).await?;
+    }
+    Ok(())
 }
 
 /// What an identified caller must pass before its input is looked at: the tenant that it names, the one that it selects, the
