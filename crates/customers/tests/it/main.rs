@@ -7,6 +7,7 @@ mod deal_lists;
 mod deal_references;
 mod deals;
 mod parties;
+mod party_access;
 mod people;
 mod pipelines;
 mod stages;
