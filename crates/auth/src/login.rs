@@ -1,5 +1,6 @@
 //! Who may sign in with an address and a password.
 
+use backoffice_core::db::Prepared;
 use backoffice_core::{Call, Result, Scope};
 use diesel::sql_types::{Array, BigInt, Nullable, Text, Uuid as SqlUuid};
 use diesel::{ExpressionMethods, QueryDsl, QueryableByName, sql_query};
@@ -54,7 +55,7 @@ pub(crate) async fn candidates(
     tenant: Option<Uuid>,
 ) -> Result<Vec<Candidate>> {
     let mut connection = call.database().bookkeeping(&Scope::system()).await?;
-    Ok(sql_query(format!(
+    let statement = sql_query(format!(
         "select u.tenant_id, u.id, u.organization_id, u.password_hash, \
            (select t.name from directory_tenants t where t.tenant_id = u.tenant_id and t.id = u.tenant_id) as tenant_name \
          from auth_users u \
@@ -63,9 +64,8 @@ pub(crate) async fn candidates(
     ))
     .bind::<Text, _>(email::normalized(address))
     .bind::<Nullable<SqlUuid>, _>(tenant)
-    .bind::<BigInt, _>(accounts.config.login.max_candidates)
-    .load(&mut *connection)
-    .await?)
+    .bind::<BigInt, _>(accounts.config.login.max_candidates);
+    Ok(Prepared(statement).load(&mut *connection).await?)
 }
 
 /// The candidates whose password matches: one verification each, at least one.

@@ -1,6 +1,6 @@
 //! Sessions: started by a sign-in, ended by many things, never brought back.
 
-use backoffice_core::db::Tx;
+use backoffice_core::db::{Prepared, Tx};
 use backoffice_core::events::{Event, announce};
 use backoffice_core::{Call, Result, Scope, Timestamp};
 use base64::Engine;
@@ -65,14 +65,11 @@ pub(crate) async fn start(call: &Call, accounts: &Accounts, account: &Account, r
         ))
         .execute(&mut **connection)
         .await?;
-    diesel::update(
-        users::table
-            .filter(users::tenant_id.eq(account.tenant))
-            .filter(users::id.eq(account.id)),
-    )
-    .set(users::last_login_at.eq(now))
-    .execute(&mut **connection)
-    .await?;
+    let user = users::table
+        .filter(users::tenant_id.eq(account.tenant))
+        .filter(users::id.eq(account.id));
+    let statement = diesel::update(user).set(users::last_login_at.eq(now));
+    Prepared(statement).execute(&mut **connection).await?;
     let surplus = end_surplus(connection, account, config.sessions_per_user, now).await?;
     for session in &surplus {
         revocation::record(connection, account.tenant, ids.at(now), Subject::Session(*session)).await?;
@@ -213,25 +210,20 @@ struct Live {
 /// A fresh access token for a refresh token, and its life in seconds; `None` when there is no live session of somebody who may sign in.
 pub(crate) async fn refresh(call: &Call, accounts: &Accounts, token: &str) -> Result<Option<(String, u64)>> {
     let mut connection = call.database().bookkeeping(&Scope::system()).await?;
-    let live: Option<Live> = sql_query(format!(
+    let statement = sql_query(format!(
         "select s.tenant_id, s.user_id, s.id as session_id, u.organization_id, s.expires_at \
          from auth_sessions s join auth_users u on u.tenant_id = s.tenant_id and u.id = s.user_id \
          where s.token_hash = $1 and s.ended_at is null and s.expires_at > $2{MAY_SIGN_IN}"
     ))
     .bind::<diesel::sql_types::Bytea, _>(hash(token))
-    .bind::<Timestamptz, _>(call.now)
-    .get_result(&mut *connection)
-    .await
-    .optional()?;
+    .bind::<Timestamptz, _>(call.now);
+    let live: Option<Live> = Prepared(statement).get_result(&mut *connection).await.optional()?;
     let Some(live) = live else { return Ok(None) };
-    diesel::update(
-        sessions::table
-            .filter(sessions::tenant_id.eq(live.tenant_id))
-            .filter(sessions::id.eq(live.session_id)),
-    )
-    .set(sessions::last_used_at.eq(call.now))
-    .execute(&mut *connection)
-    .await?;
+    let session = sessions::table
+        .filter(sessions::tenant_id.eq(live.tenant_id))
+        .filter(sessions::id.eq(live.session_id));
+    let statement = diesel::update(session).set(sessions::last_used_at.eq(call.now));
+    Prepared(statement).execute(&mut *connection).await?;
     let rest = u64::try_from((live.expires_at.unix_millis() - call.now.unix_millis()) / 1000).unwrap_or(0);
     let seconds = rest.min(accounts.config.access_token_ttl.as_secs());
     let holder = Holder {

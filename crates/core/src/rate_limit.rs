@@ -12,6 +12,7 @@ use time::Duration;
 
 use crate::config::{ConfigError, RateLimitConfig};
 use crate::context::Call;
+use crate::db::Prepared;
 use crate::error::{Error, Refusal, Result};
 use crate::scope::Scope;
 use crate::time::Timestamp;
@@ -166,7 +167,7 @@ impl RateLimits {
             return Err(too_many(limit, call.now, end));
         }
         let mut connection = call.database().bookkeeping(&Scope::system()).await?;
-        let counted: Counted = sql_query(
+        let statement = sql_query(
             "insert into core_rate_limits as l (key, points, window_ends_at) \
              values ($1, 1, $2 + make_interval(secs => $3)) \
              on conflict (key) do update set \
@@ -182,9 +183,8 @@ impl RateLimits {
         .bind::<Integer, _>(limit.seconds)
         .bind::<Integer, _>(limit.points)
         .bind::<Integer, _>(limit.block_seconds)
-        .bind::<Bool, _>(limit.block_seconds > 0)
-        .get_result(&mut *connection)
-        .await?;
+        .bind::<Bool, _>(limit.block_seconds > 0);
+        let counted: Counted = Prepared(statement).get_result(&mut *connection).await?;
         if counted.points <= limit.points {
             return Ok(());
         }
@@ -203,10 +203,8 @@ impl RateLimits {
         let key = Self::key(limit, subject);
         let mut connection = call.database().bookkeeping(&Scope::system()).await?;
         self.exceeded.forget(&key);
-        sql_query("delete from core_rate_limits where key = $1")
-            .bind::<Binary, _>(&key)
-            .execute(&mut *connection)
-            .await?;
+        let statement = sql_query("delete from core_rate_limits where key = $1").bind::<Binary, _>(&key);
+        Prepared(statement).execute(&mut *connection).await?;
         Ok(())
     }
 }

@@ -2,6 +2,8 @@
 
 #[cfg(feature = "api-keys")]
 mod api_keys;
+#[cfg(all(feature = "customers", feature = "catalog"))]
+mod bulk;
 #[cfg(all(feature = "auth", feature = "events"))]
 mod cluster;
 mod configuration;
@@ -33,4 +35,6 @@ mod replicas;
 mod server;
 #[cfg(all(feature = "auth", feature = "events"))]
 mod stream;
+#[cfg(all(feature = "customers", feature = "catalog"))]
+mod struck_workers;
 mod support;

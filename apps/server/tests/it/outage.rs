@@ -9,6 +9,8 @@ use std::time::Duration;
 use serde_json::json;
 use tokio::time::{Instant, sleep};
 
+#[cfg(all(feature = "customers", feature = "catalog"))]
+use crate::bulk::{self, Job, Rows, Sql as _};
 use crate::cluster::Cluster;
 use crate::connection::Connection;
 use crate::office::{ADMINISTRATOR, NO_LIMITS, NO_WORKERS, Office, many_users, order_mail, sign_in};
@@ -223,6 +225,36 @@ async fn job_10_jobs_complete_although_postgresql_is_restarted_under_them() {
         assert!(started.elapsed() < patience, "{:#}", office.json(&["jobs", "list"]));
         sleep(Duration::from_millis(100)).await;
     }
+    worker.check_health();
+    order_mail(&server, ADMINISTRATOR);
+    office.wait_for_mail(ADMINISTRATOR, &worker).await;
+}
+
+#[cfg(all(feature = "customers", feature = "catalog"))]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn job_10_a_bulk_job_completes_although_postgresql_is_restarted_under_it() {
+    const DEALS: usize = 2000;
+    let mut cluster = Cluster::start();
+    let office = cluster.office();
+    bulk::make_requester(&office);
+    let deals = Rows::deals(&cluster, DEALS).await;
+    let (server, mut worker) = server_and_worker(&office).await;
+    let (job, stage) = Job::move_deals(&server, &deals);
+
+    let mut seen = 0;
+    for share in [5, 2] {
+        seen = job.wait_for(seen, DEALS / share, Duration::from_secs(60)).await;
+        cluster.stop_immediately();
+        assert!(seen < DEALS, "there was something left to do");
+        cluster.start_again();
+        sleep(RECOVERY).await;
+    }
+    job.wait_for(seen, DEALS, Duration::from_secs(120)).await;
+
+    job.check_end(0);
+    deals.check_entries(&cluster, "customers.deal.change_stage").await;
+    let moved = format!("select from customers_deals where pipeline_stage_id = '{stage}'");
+    assert_eq!(cluster.rows_of(&moved).await, DEALS);
     worker.check_health();
     order_mail(&server, ADMINISTRATOR);
     office.wait_for_mail(ADMINISTRATOR, &worker).await;

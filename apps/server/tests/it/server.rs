@@ -108,6 +108,15 @@ impl Server {
         self.child.wait().expect("the server is ours")
     }
 
+    /// Stops it where it stands, until it is woken.
+    pub(crate) fn freeze(&self) {
+        signal("STOP", self.child.id());
+    }
+
+    pub(crate) fn wake(&self) {
+        signal("CONT", self.child.id());
+    }
+
     pub(crate) fn kill(&mut self) {
         self.child.kill().expect("the server was still running");
         self.child.wait().expect("the server is ours");

@@ -129,7 +129,7 @@ async fn signed_in(call: &Call, accounts: &Accounts, request: &HttpRequest) -> R
         return Ok(Some(Vec::new()));
     }
     let config = &accounts.config.autologin;
-    let place = accounts.hasher.place()?;
+    let place = accounts.hasher.place().await?;
     let candidates = login::candidates(call, accounts, &config.email, config.tenant_id).await?;
     let matching = login::verified(accounts, &place, candidates, password).await?;
     let [one] = matching.as_slice() else { return Ok(None) };

@@ -13,6 +13,8 @@ use backoffice_core::http::{
 use backoffice_core::ids::PLATFORM_TENANT;
 use backoffice_core::rate_limit::RateLimit;
 use backoffice_core::{Call, ErrorShape, Refusal, RequestContext, Result, Scope, Visitor};
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
 use garde::Validate;
 use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
@@ -175,7 +177,10 @@ async fn login(visitor: Visitor, attempt: Attempt) -> Result<Cookies<Json<Signed
         .await?;
     let form = attempt.form?;
     let roles = required_roles(&form)?;
-    let place = call.admitted().map_or_else(|| accounts.hasher.place(), Ok)?;
+    let place = match call.admitted() {
+        Some(place) => place,
+        None => accounts.hasher.place().await?,
+    };
     let candidates = login::candidates(call, &accounts, &form.email, form.tenant_id).await?;
     let matching = login::verified(&accounts, &place, candidates.clone(), &form.password).await?;
     let chosen = match matching.as_slice() {
@@ -207,11 +212,15 @@ async fn login(visitor: Visitor, attempt: Attempt) -> Result<Cookies<Json<Signed
     })
 }
 
-/// A place among those who hash or wait, before the attempt costs a statement: beyond the queue nothing is counted or looked up, for no
-/// address.
-fn place_to_verify(call: &Call) -> Result<Box<dyn Any + Send>> {
-    let accounts: Arc<Accounts> = call.provided()?;
-    Ok(Box::new(accounts.hasher.place()?))
+/// A place among those who hash or wait, and its turn, before the attempt costs a statement: beyond the queue nothing is counted or looked
+/// up, for no address.
+fn place_to_verify(call: &Call) -> BoxFuture<'_, Result<Box<dyn Any + Send>>> {
+    async {
+        let accounts: Arc<Accounts> = call.provided()?;
+        let place: Box<dyn Any + Send> = Box::new(accounts.hasher.place().await?);
+        Ok(place)
+    }
+    .boxed()
 }
 
 /// Key of the limit per account and address of the client; the account only as a hash.

@@ -1,5 +1,6 @@
 //! Passwords: what is accepted, and hashing on a bounded pool.
 
+mod phc;
 mod pool;
 
 use std::collections::HashSet;
@@ -7,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use argon2::password_hash::phc::PasswordHash;
-use argon2::{Algorithm, Argon2, Params, PasswordHasher, PasswordVerifier, Version};
+use argon2::{Algorithm, Argon2, Params, PasswordHasher, Version};
 use backoffice_core::config::ConfigError;
 use backoffice_core::ids::Ids;
 use backoffice_core::{Error as CoreError, Result};
@@ -17,7 +18,7 @@ use unicode_normalization::UnicodeNormalization;
 use crate::config::{Argon2Config, PasswordConfig};
 use crate::{Error, email};
 pub(crate) use pool::Place;
-use pool::Pool;
+use pool::{Memory, Pool};
 
 const COMMON: &str = include_str!("common.txt");
 
@@ -108,22 +109,21 @@ impl Hasher {
     }
 
     /// A place among those who hash or wait, taken before anything else is done for a request whose password must be verified.
-    pub(crate) fn place(&self) -> Result<Place> {
-        self.pool.place()
+    pub(crate) async fn place(&self) -> Result<Place> {
+        self.pool.place().await
     }
 
     /// The hash of a password in PHC form.
     pub(crate) async fn hash(&self, ids: &Ids, password: &SecretString) -> Result<String> {
-        let place = self.place()?;
+        let place = self.place().await?;
         self.hash_in(&place, ids, password).await
     }
 
     /// The same for a request that has its place already.
     pub(crate) async fn hash_in(&self, place: &Place, ids: &Ids, password: &SecretString) -> Result<String> {
         let (argon2, salt, bytes) = (self.argon2.clone(), ids.random::<16>(), normalized(password));
-        let work = move || {
-            argon2
-                .hash_password_with_salt(bytes.expose_secret().as_bytes(), &salt)
+        let work = move |memory: &mut Memory| {
+            phc::hash(&argon2, bytes.expose_secret().as_bytes(), &salt, memory)
                 .map(|hash| hash.to_string())
                 .map_err(|error| CoreError::internal(format!("password hashing failed: {error}")))
         };
@@ -132,7 +132,7 @@ impl Hasher {
 
     /// Compares a password with a stored hash; without one with a dummy, which never matches.
     pub(crate) async fn verify(&self, password: &SecretString, stored: Option<&str>) -> Result<Verified> {
-        let place = self.place()?;
+        let place = self.place().await?;
         self.verify_in(&place, password, stored).await
     }
 
@@ -146,14 +146,14 @@ impl Hasher {
         self.verified.fetch_add(1, Ordering::Relaxed);
         let (argon2, bytes) = (self.argon2.clone(), normalized(password));
         let (stored, dummy) = (stored.map(str::to_owned), Arc::clone(&self.dummy));
-        let work = move || {
+        let work = move |memory: &mut Memory| {
             let exists = stored.is_some();
             let stored = stored.unwrap_or_else(|| dummy.get_or_init(|| dummy_hash(&argon2)).clone());
-            let matches = argon2
-                .verify_password(bytes.expose_secret().as_bytes(), stored.as_str())
-                .is_ok();
-            let is_outdated = PasswordHash::new(&stored)
-                .ok()
+            let parsed = PasswordHash::new(&stored).ok();
+            let matches = parsed
+                .as_ref()
+                .is_some_and(|hash| phc::verify(bytes.expose_secret().as_bytes(), hash, memory).unwrap_or(false));
+            let is_outdated = parsed
                 .and_then(|hash| Params::try_from(&hash).ok())
                 .is_none_or(|params| {
                     let wanted = argon2.params();

@@ -4,9 +4,11 @@ use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, Once, PoisonError};
+use std::time::Duration;
 
+use argon2::Block;
 use backoffice_core::{Error as CoreError, Result};
-use tokio::sync::oneshot;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 use crate::Error;
 
@@ -14,7 +16,28 @@ use crate::Error;
 #[cfg(target_os = "linux")]
 const NICENESS: i32 = 10;
 
-type Job = Box<dyn FnOnce() + Send>;
+/// Requests that are at work for each thread: one hashes, the statements of two others go before and after. More would not hash sooner,
+/// and those of a flood would take the database from everybody else.
+const AT_WORK: usize = 3;
+
+/// How long a thread without work keeps its memory.
+const KEPT: Duration = Duration::from_secs(1);
+
+type Job = Box<dyn FnOnce(&mut Memory) + Send>;
+
+/// What a thread computes in: kept from hash to hash, since getting and clearing it costs a twentieth of one.
+#[derive(Debug, Default)]
+pub(super) struct Memory(Vec<Block>);
+
+impl Memory {
+    /// So many blocks, with anything in them.
+    pub(super) fn blocks(&mut self, count: usize) -> &mut [Block] {
+        if self.0.len() < count {
+            self.0.resize(count, Block::new());
+        }
+        &mut self.0[..count]
+    }
+}
 
 /// The threads and what waits for them. They start with the first computation and end with the pool.
 pub(super) struct Pool {
@@ -25,11 +48,20 @@ pub(super) struct Pool {
     taken: Arc<AtomicUsize>,
     /// How many there may be: the threads and the queue.
     places: usize,
+    /// Who of them is at work.
+    turns: Arc<Semaphore>,
 }
 
-/// A place among those who hash or wait; free again when dropped.
+/// A place among those who hash or wait, whose turn has come; free again when dropped.
 #[derive(Debug)]
-pub(crate) struct Place(Arc<AtomicUsize>);
+pub(crate) struct Place {
+    _turn: OwnedSemaphorePermit,
+    _seat: Seat,
+}
+
+/// One of those who are counted.
+#[derive(Debug)]
+struct Seat(Arc<AtomicUsize>);
 
 #[derive(Default)]
 struct Queue {
@@ -51,30 +83,35 @@ impl Pool {
             queue: Arc::default(),
             taken: Arc::default(),
             places: queue.saturating_add(threads),
+            turns: Arc::new(Semaphore::new(threads * AT_WORK)),
         }
     }
 
-    /// Takes a place; 429 when there is none.
-    pub(super) fn place(&self) -> Result<Place> {
-        let place = Place(Arc::clone(&self.taken));
+    /// Takes a place and waits for its turn, in the order in which they come; 429 at once when there is none.
+    pub(super) async fn place(&self) -> Result<Place> {
+        let seat = Seat(Arc::clone(&self.taken));
         if self.taken.fetch_add(1, Ordering::AcqRel) >= self.places {
             return Err(Error::HashingBusy.into());
         }
-        Ok(place)
+        let turn = Arc::clone(&self.turns).acquire_owned().await;
+        Ok(Place {
+            _turn: turn.map_err(|_| CoreError::internal("password hashing has ended"))?,
+            _seat: seat,
+        })
     }
 
     /// Runs the work of a request that has a place, in the order in which they come. Work that nobody waits for any more is skipped.
     pub(super) async fn run<T: Send + 'static>(
         &self,
         _place: &Place,
-        work: impl FnOnce() -> T + Send + 'static,
+        work: impl FnOnce(&mut Memory) -> T + Send + 'static,
     ) -> Result<T> {
         self.start.call_once(|| self.start_threads());
         let (answer, answered) = oneshot::channel();
-        let job = move || {
+        let job = move |memory: &mut Memory| {
             if !answer.is_closed() {
                 // Nobody waits for it any more.
-                let _unwanted = answer.send(work());
+                let _unwanted = answer.send(work(memory));
             }
         };
         self.queue.push(Box::new(job));
@@ -101,7 +138,7 @@ impl Drop for Pool {
     }
 }
 
-impl Drop for Place {
+impl Drop for Seat {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::AcqRel);
     }
@@ -117,8 +154,8 @@ impl Queue {
         self.changed.notify_one();
     }
 
-    /// The next job; `None` when the pool is gone.
-    fn next(&self) -> Option<Job> {
+    /// The next job; `None` when the pool is gone. Memory is given back while there is nothing to do.
+    fn next(&self, memory: &mut Memory) -> Option<Job> {
         let mut state = self.lock();
         loop {
             if state.is_closed {
@@ -127,15 +164,25 @@ impl Queue {
             if let Some(job) = state.jobs.pop_front() {
                 return Some(job);
             }
-            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            if memory.0.is_empty() {
+                state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+                continue;
+            }
+            let waited = self.changed.wait_timeout(state, KEPT);
+            let (guard, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
+            state = guard;
+            if timeout.timed_out() && state.jobs.is_empty() {
+                *memory = Memory::default();
+            }
         }
     }
 
     /// What a thread does for all its life.
     fn work(&self) {
         give_way();
-        while let Some(job) = self.next() {
-            if catch_unwind(AssertUnwindSafe(job)).is_err() {
+        let mut memory = Memory::default();
+        while let Some(job) = self.next(&mut memory) {
+            if catch_unwind(AssertUnwindSafe(|| job(&mut memory))).is_err() {
                 tracing::error!("password hashing panicked");
             }
         }
@@ -157,23 +204,48 @@ mod tests {
     #[tokio::test]
     async fn beyond_the_queue_there_is_a_429_until_a_place_is_free() {
         let pool = Pool::new(1, 1);
-        let places = [pool.place().expect("a thread"), pool.place().expect("the queue")];
+        let places = [
+            pool.place().await.expect("a thread"),
+            pool.place().await.expect("the queue"),
+        ];
 
-        let refused = pool.place().expect_err("full");
+        let refused = pool.place().await.expect_err("full");
         drop(places);
 
         assert_eq!(refused.to_refusal().status.as_u16(), 429);
-        assert!(pool.place().is_ok());
+        assert!(pool.place().await.is_ok());
+        assert_eq!(pool.taken.load(Ordering::Acquire), 0);
+    }
+
+    #[tokio::test]
+    async fn few_are_at_work_and_the_others_wait_in_order() {
+        let pool = Pool::new(1, 8);
+        let mut at_work = Vec::new();
+        for _ in 0..AT_WORK {
+            at_work.push(pool.place().await.expect("free"));
+        }
+        let mut first = Box::pin(pool.place());
+        let mut second = Box::pin(pool.place());
+        assert!(futures_util::poll!(&mut first).is_pending());
+        assert!(futures_util::poll!(&mut second).is_pending());
+
+        at_work.pop();
+
+        assert!(futures_util::poll!(&mut second).is_pending());
+        let place = first.await.expect("its turn");
+        assert_eq!(pool.taken.load(Ordering::Acquire), AT_WORK + 1);
+        drop(second);
+        drop((at_work, place));
         assert_eq!(pool.taken.load(Ordering::Acquire), 0);
     }
 
     #[tokio::test]
     async fn a_panic_costs_its_own_request_only() {
         let pool = Pool::new(1, 1);
-        let place = pool.place().expect("free");
+        let place = pool.place().await.expect("free");
 
-        let failed: Result<()> = pool.run(&place, || panic!("on purpose")).await;
-        let next = pool.run(&place, || 7).await;
+        let failed: Result<()> = pool.run(&place, |_| panic!("on purpose")).await;
+        let next = pool.run(&place, |_| 7).await;
 
         assert!(failed.is_err());
         assert_eq!(next.expect("the thread goes on"), 7);
@@ -183,11 +255,11 @@ mod tests {
     #[tokio::test]
     async fn only_the_threads_that_hash_give_way() {
         let pool = Pool::new(1, 1);
-        let place = pool.place().expect("free");
+        let place = pool.place().await.expect("free");
         let niceness = || rustix::process::getpriority_process(None).expect("known");
         let before = niceness();
 
-        let there = pool.run(&place, niceness).await.expect("run");
+        let there = pool.run(&place, move |_| niceness()).await.expect("run");
 
         assert_eq!(there, NICENESS.max(before));
         assert_eq!(niceness(), before);
@@ -196,16 +268,16 @@ mod tests {
     #[tokio::test]
     async fn work_that_nobody_waits_for_is_skipped() {
         let pool = Pool::new(1, 8);
-        let place = pool.place().expect("free");
+        let place = pool.place().await.expect("free");
         let ran = Arc::new(AtomicUsize::new(0));
         let (release, wait) = std::sync::mpsc::channel::<()>();
         let count = || {
             let ran = Arc::clone(&ran);
-            move || {
+            move |_: &mut Memory| {
                 ran.fetch_add(1, Ordering::AcqRel);
             }
         };
-        let blocking = pool.run(&place, move || wait.recv().is_ok());
+        let blocking = pool.run(&place, move |_| wait.recv().is_ok());
         let abandoned = async {
             let mut abandoned = Box::pin(pool.run(&place, count()));
             assert!(futures_util::poll!(&mut abandoned).is_pending());

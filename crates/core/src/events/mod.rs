@@ -19,6 +19,7 @@ use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use uuid::Uuid;
 
 use crate::context::Call;
+use crate::db::Prepared;
 use crate::error::Result;
 
 pub use bell::{EventBell, Listening};
@@ -49,7 +50,7 @@ pub async fn announce(
     for event in events {
         rows.push(ids.at(call.now), event, tenant, organization);
     }
-    sql_query(
+    let statement = sql_query(
         "with stream as (
             insert into core_event_streams as s (tenant_id, id, name, last_seq, created_at, updated_at)
             values ($1, $2, 'log', $3, $4, $4)
@@ -74,9 +75,8 @@ pub async fn announce(
     .bind::<Array<Nullable<SqlUuid>>, _>(rows.organizations)
     .bind::<Array<Bool>, _>(rows.browsers)
     .bind::<Array<Nullable<Text>>, _>(rows.features)
-    .bind::<Array<Nullable<SqlUuid>>, _>(rows.audiences)
-    .execute(connection)
-    .await?;
+    .bind::<Array<Nullable<SqlUuid>>, _>(rows.audiences);
+    Prepared(statement).execute(connection).await?;
     call.platform().event_bell().ring();
     Ok(())
 }
@@ -109,7 +109,7 @@ pub async fn announce_each(
             None => rows.push_nothing(ids.at(call.now)),
         }
     }
-    sql_query(
+    let statement = sql_query(
         "with wanted as (
             select * from unnest($1, $2, $3, $4, $5, $6, $7, $10, $11, $12)
                 as w (tenant_id, stream_id, event_id, organization_id, name, payload, events, browser, feature, audience)
@@ -137,9 +137,8 @@ pub async fn announce_each(
     .bind::<Text, _>(&call.request_id)
     .bind::<Array<Bool>, _>(rows.browsers)
     .bind::<Array<Nullable<Text>>, _>(rows.features)
-    .bind::<Array<Nullable<SqlUuid>>, _>(rows.audiences)
-    .execute(connection)
-    .await?;
+    .bind::<Array<Nullable<SqlUuid>>, _>(rows.audiences);
+    Prepared(statement).execute(connection).await?;
     call.platform().event_bell().ring();
     Ok(())
 }

@@ -176,7 +176,7 @@ where
 /// What everybody must pass: a place where there are few, and the limits of the endpoint. A refusal may cost no statement at all.
 async fn let_in(info: &EndpointInfo, call: &Call) -> Result<()> {
     if let Some(admission) = info.admission {
-        call.admitted.hold(admission(call)?);
+        call.admitted.hold(admission(call).await?);
     }
     for limit in &info.limits {
         let ip = call.ip.map(|ip| ip.to_string()).unwrap_or_default();

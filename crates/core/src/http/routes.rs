@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use actix_web::http::Method;
 use actix_web::{Handler, web};
+use futures_util::future::BoxFuture;
 use utoipa::openapi::path::OperationBuilder;
 
 use super::answer::Answer;
@@ -70,8 +71,8 @@ pub struct EndpointInfo {
     pub reads: Option<&'static str>,
 }
 
-/// Gives a request what only so many requests can have at once, or refuses it. Looks at memory only.
-pub type Admission = fn(&Call) -> Result<Box<dyn Any + Send>>;
+/// Gives a request what only so many requests can have at once, when it is its turn, or refuses it. Looks at memory only.
+pub type Admission = for<'a> fn(&'a Call) -> BoxFuture<'a, Result<Box<dyn Any + Send>>>;
 
 type Service = Arc<dyn Fn(Arc<EndpointInfo>) -> actix_web::Route + Send + Sync>;
 type Describer = fn(OperationBuilder, &mut Schemas) -> OperationBuilder;
