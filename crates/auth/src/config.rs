@@ -332,6 +332,11 @@ impl JwtKey {
             let message = "one or two keys are needed; `backoffice init` makes the first one";
             return Err(ConfigError::new(setting, message));
         }
+        if let [first, second] = keys
+            && first.kid == second.kid
+        {
+            return Err(ConfigError::new(setting, "the two keys need a `kid` each"));
+        }
         keys.iter()
             .map(|key| Ok((key.kid.clone(), key.bytes(setting)?)))
             .collect()

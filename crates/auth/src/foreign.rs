@@ -37,22 +37,34 @@ pub(crate) struct ShownOrganization {
     pub(crate) logo_url: Option<String>,
 }
 
+/// A live organization that the caller reaches.
+macro_rules! reached {
+    ($context:expr, $id:expr) => {
+        organizations::table
+            .filter($context.scope().owns(organizations::tenant_id))
+            .filter($context.scope().within(organizations::id))
+            .filter(organizations::id.eq($id))
+            .filter(organizations::deleted_at.is_null())
+            .select(organizations::tenant_id)
+    };
+}
+
 /// The tenant of a live organization that the caller reaches.
 pub(crate) async fn tenant_of_organization(
     connection: &mut AsyncPgConnection,
     context: &RequestContext,
     id: Uuid,
 ) -> Result<Option<Uuid>> {
-    let scope = context.scope();
-    Ok(organizations::table
-        .filter(scope.owns(organizations::tenant_id))
-        .filter(scope.within(organizations::id))
-        .filter(organizations::id.eq(id))
-        .filter(organizations::deleted_at.is_null())
-        .select(organizations::tenant_id)
-        .first(connection)
-        .await
-        .optional()?)
+    Ok(reached!(context, id).first(connection).await.optional()?)
+}
+
+/// The same; until the end of the transaction the organization is neither closed nor removed.
+pub(crate) async fn lock_organization(
+    connection: &mut AsyncPgConnection,
+    context: &RequestContext,
+    id: Uuid,
+) -> Result<Option<Uuid>> {
+    Ok(reached!(context, id).for_share().first(connection).await.optional()?)
 }
 
 /// A live organization of the scope.

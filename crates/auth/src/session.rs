@@ -37,8 +37,16 @@ fn hash(token: &str) -> Vec<u8> {
     Sha256::digest(token.as_bytes()).to_vec()
 }
 
-/// Starts a session in one transaction: the session, the last sign-in, the event. Beyond the limit of sessions the oldest end.
-pub(crate) async fn start(call: &Call, accounts: &Accounts, account: &Account, remember: bool) -> Result<Started> {
+/// Starts a session in one transaction: the last sign-in, the session, the event. Beyond the limit of sessions the oldest end. `None` when
+/// the password is no longer the one with this hash, or the account may no longer sign in: what ends the sessions of an account locks its
+/// row, so this session is either ended by it or not started.
+pub(crate) async fn start(
+    call: &Call,
+    accounts: &Accounts,
+    account: &Account,
+    verified: &str,
+    remember: bool,
+) -> Result<Option<Started>> {
     let config = &accounts.config;
     let ids = call.platform().ids();
     let (id, now) = (ids.at(call.now), call.now);
@@ -50,6 +58,18 @@ pub(crate) async fn start(call: &Call, accounts: &Accounts, account: &Account, r
     };
     let mut transaction = call.database().transaction(&Scope::tenant(account.tenant)).await?;
     let connection = transaction.connection();
+    let admitted = sql_query(format!(
+        "update auth_users u set last_login_at = $3 where u.tenant_id = $1 and u.id = $2 and u.password_hash = $4{MAY_SIGN_IN}"
+    ))
+    .bind::<SqlUuid, _>(account.tenant)
+    .bind::<SqlUuid, _>(account.id)
+    .bind::<Timestamptz, _>(now)
+    .bind::<Text, _>(verified)
+    .execute(&mut **connection)
+    .await?;
+    if admitted == 0 {
+        return Ok(None);
+    }
     insert_into(sessions::table)
         .values((
             sessions::tenant_id.eq(account.tenant),
@@ -65,14 +85,6 @@ pub(crate) async fn start(call: &Call, accounts: &Accounts, account: &Account, r
         ))
         .execute(&mut **connection)
         .await?;
-    diesel::update(
-        users::table
-            .filter(users::tenant_id.eq(account.tenant))
-            .filter(users::id.eq(account.id)),
-    )
-    .set(users::last_login_at.eq(now))
-    .execute(&mut **connection)
-    .await?;
     let surplus = end_surplus(connection, account, config.sessions_per_user, now).await?;
     for session in &surplus {
         revocation::record(connection, account.tenant, ids.at(now), Subject::Session(*session)).await?;
@@ -90,12 +102,12 @@ pub(crate) async fn start(call: &Call, accounts: &Accounts, account: &Account, r
         tenant: account.tenant,
         organization: account.organization,
     };
-    Ok(Started {
+    Ok(Some(Started {
         access_token: accounts.tokens.make(ids, holder, now, access)?,
         refresh_token,
         access_seconds: access.as_secs(),
         session_seconds: life.as_secs(),
-    })
+    }))
 }
 
 fn after(now: Timestamp, life: std::time::Duration) -> Timestamp {
