@@ -357,3 +357,22 @@ fn read_secret(
         _ => Err(ConfigError::new(key, format!("needs either `{name}` or `{name}_file`"))),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(kid: &str, letter: &str) -> JwtKey {
+        serde_json::from_value(serde_json::json!({"kid": kid, "secret": letter.repeat(40)})).expect("a key")
+    }
+
+    #[test]
+    fn two_keys_do_not_share_a_name() {
+        let kids = |keys: &[JwtKey]| JwtKey::pair("auth.jwt.keys", keys).map(|pair| pair.len());
+
+        assert_eq!(kids(&[key("new", "b"), key("old", "a")]).ok(), Some(2));
+        assert_eq!(kids(&[key("new", "a")]).ok(), Some(1));
+        let refused = kids(&[key("same", "b"), key("same", "a")]).expect_err("refused");
+        assert!(refused.to_string().contains("auth.jwt.keys"), "{refused}");
+    }
+}

@@ -84,3 +84,18 @@ async fn undoing_what_made_a_role_or_organization_with_keys_is_refused() {
         assert_eq!(undone.1["fields"], json!(["api_keys.key"]));
     }
 }
+
+#[actix_web::test]
+async fn no_key_lands_in_an_organization_that_is_being_removed() {
+    let world = World::new().await;
+    let office = world.organization("Office", None).await;
+    let sql = format!("update directory_organizations set deleted_at = now() where id = '{office}'");
+
+    let make = world
+        .app
+        .post(&world.a.token, KEYS, json!({"name": "K", "organizationId": office}));
+    let answer = world.app.database().while_changing(&sql, make).await;
+
+    assert_eq!(answer, (403, json!({"error": "Organization out of scope"})));
+    assert!(world.app.rows("select id from api_keys_keys").await.is_empty());
+}
