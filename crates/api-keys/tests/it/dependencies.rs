@@ -99,3 +99,19 @@ async fn no_key_lands_in_an_organization_that_is_being_removed() {
     assert_eq!(answer, (403, json!({"error": "Organization out of scope"})));
     assert!(world.app.rows("select id from api_keys_keys").await.is_empty());
 }
+
+#[actix_web::test]
+async fn whoever_may_not_write_a_role_is_not_told_that_a_key_holds_it() {
+    let world = World::new().await;
+    let office = world.organization("Office", None).await;
+    let wide = world.role("Wide", &["auth.users.list"], Some(&[office])).await;
+    world.key(json!({"name": "K", "roles": ["Wide"]})).await;
+    let features = ["auth.roles.manage", "auth.users.list"];
+    world.role("Limited", &features, Some(&[world.a.organization])).await;
+    let limited = world.user("limited@alpha.test", &["Limited"]).await;
+
+    let path = format!("/auth/roles?id={wide}");
+    let (status, body) = world.app.delete(&limited, &path, Value::Null).await;
+
+    assert_eq!((status, &body["code"]), (403, &json!("grant_exceeds_rights")));
+}

@@ -1,9 +1,7 @@
 //! What opens an account is told to whoever it is for, and stands nowhere else.
 
-use std::io::{self, Write};
-use std::sync::{Arc, Mutex};
-
 use actix_web::http::Method;
+use backoffice_test_support::Logs;
 use serde_json::{Value, json};
 
 use crate::world::{KEYS, PASSWORD, World};
@@ -127,26 +125,5 @@ async fn acc_33_acc_34_credentials_and_their_hashes_are_in_no_other_column_answe
             let secret = secret.trim_start_matches("\\x");
             assert!(!content.contains(secret), "{secret} occurs in {place}");
         }
-    }
-}
-
-/// What the process writes to its log.
-#[derive(Clone, Default)]
-struct Logs(Arc<Mutex<Vec<u8>>>);
-
-impl Logs {
-    fn text(&self) -> String {
-        String::from_utf8_lossy(&self.0.lock().expect("nobody panicked")).into_owned()
-    }
-}
-
-impl Write for Logs {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().expect("nobody panicked").extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
     }
 }
