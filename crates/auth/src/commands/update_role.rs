@@ -35,20 +35,16 @@ impl Command for UpdateRole {
     async fn apply(&self, tx: &mut Tx<'_>) -> Result<()> {
         grants::may_change_role(tx, self.id).await?;
         let Some(name) = &self.name else { return Ok(()) };
-        let (now, tenant) = (tx.now(), tx.tenant());
-        let own = in_scope(tx.scope())
-            .filter(roles::tenant_id.eq(tenant))
-            .filter(roles::id.eq(self.id));
-        let present: String = own.select(roles::name).first(tx.conn()).await?;
+        let (now, tenant, scope) = (tx.now(), tx.tenant(), tx.scope());
+        let own = || {
+            let of_tenant = in_scope(scope).filter(roles::tenant_id.eq(tenant));
+            of_tenant.filter(roles::id.eq(self.id))
+        };
+        let present: String = own().select(roles::name).first(tx.conn()).await?;
         for name in [&present, name] {
             seed::check_reserved(tx, name, false)?;
         }
-        let statement = diesel::update(
-            in_scope(tx.scope())
-                .filter(roles::tenant_id.eq(tenant))
-                .filter(roles::id.eq(self.id)),
-        )
-        .set((
+        let statement = diesel::update(own()).set((
             roles::name.eq(name),
             roles::name_norm.eq(name.to_lowercase()),
             roles::updated_at.eq(now),
