@@ -26,7 +26,7 @@ pub(crate) async fn is_in_scope(tx: &mut Tx<'_>, id: Uuid) -> Result<bool> {
         .filter(organizations::id.eq(id))
         .filter(organizations::deleted_at.is_null())
         .select(organizations::id)
-        .for_key_share()
+        .for_share()
         .first(tx.conn())
         .await
         .optional()?;

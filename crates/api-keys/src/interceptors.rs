@@ -1,6 +1,7 @@
 //! What this module has to say when roles and organizations are removed, by a command or by undo and redo: what keys depend on stays.
 
-use backoffice_core::command::{Attempt, Entity, Interceptor, Verdict};
+use backoffice_auth::may_change_role;
+use backoffice_core::command::{Attempt, Entity, Hook, Interceptor, Verdict};
 use backoffice_core::db::Tx;
 use backoffice_core::{Refusal, Result};
 use diesel::dsl::exists;
@@ -31,6 +32,10 @@ pub(crate) const KEEP_ORGANIZATIONS_WITH_KEYS: Interceptor = Interceptor {
 fn keep_role<'a>(tx: &'a mut Tx<'_>, attempt: &'a Attempt<'a>) -> BoxFuture<'a, Result<Verdict>> {
     Box::pin(async move {
         if !attempt.removes("auth.role.delete") || !is_held(tx, attempt.id).await? {
+            return Ok(Verdict::Continue);
+        }
+        if attempt.hook == Hook::BeforeExecute && !may_change_role(tx, attempt.id).await? {
+            // The command itself refuses, and says nothing of who holds the role.
             return Ok(Verdict::Continue);
         }
         let refusal = Refusal::bad_request("Role has assigned users").code("role_in_use");

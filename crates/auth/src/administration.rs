@@ -5,7 +5,7 @@ use backoffice_core::ids::{Ids, PLATFORM_TENANT};
 use backoffice_core::{Refusal, RequestContext, Result};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use diesel::{ExpressionMethods, OptionalExtension, QueryDsl, Queryable};
+use diesel::{ExpressionMethods, NullableExpressionMethods, OptionalExtension, QueryDsl, Queryable};
 use diesel_async::RunQueryDsl;
 use secrecy::SecretString;
 use serde_json::Value;
@@ -17,6 +17,7 @@ use crate::commands::{
     CreateRole, CreateUser, GrantDefaults, InviteUser, RequestReset, UpdateRoleAcl, UpdateUser, UserChanges,
 };
 use crate::grants::AclInput;
+use crate::http::checked_name;
 use crate::letters::{self, Recipient};
 use crate::one_time_token::{NewToken, Purpose};
 use crate::schema::{auth_roles as roles, auth_users as users};
@@ -65,6 +66,10 @@ pub async fn create_account(context: &RequestContext, account: NewAccount) -> Re
     if !email::is_valid(&account.email) {
         return Err(Refusal::bad_request("The e-mail address is not valid").into());
     }
+    let name = checked_name(account.name.as_deref()).map_err(|_| {
+        let text = "The name must be at most 120 characters long, without control characters";
+        Refusal::bad_request(text)
+    })?;
     let mut named = account.roles.clone();
     if account.super_admin {
         named.push(ensure_super_admin_role(context).await?.to_string());
@@ -78,11 +83,11 @@ pub async fn create_account(context: &RequestContext, account: NewAccount) -> Re
         tenant: account.tenant.unwrap_or(PLATFORM_TENANT),
         organization: account.organization,
         email: account.email.trim().to_owned(),
-        name: account.name,
+        name,
         roles: named,
         password_hash,
         is_active: true,
-        invitation: None,
+        invitation: Ok(None),
     };
     context.execute(&command, |_| Json(Value::Null)).await?;
     Ok(command.id)
@@ -216,16 +221,16 @@ pub fn generate_password(ids: &Ids) -> String {
     text
 }
 
-/// Gives the seeded roles of all tenants, or of one, the default grants that they never had. Returns how many.
+/// Gives the seeded roles of all tenants, or of one, the default grants that they never had. Returns how many. Roles that were made later
+/// get none, whatever they are called.
 ///
 /// # Errors
 /// When the database can't be reached.
 pub async fn sync_roles(context: &RequestContext, tenant: Option<Uuid>) -> Result<usize> {
     let mut connection = context.read().await?;
     let mut query = query::roles::in_scope(context.scope())
-        .filter(roles::name_norm.eq_any(seed::TENANT_ROLES))
-        .filter(roles::tenant_id.ne(PLATFORM_TENANT))
-        .select((roles::id, roles::name_norm))
+        .filter(roles::seeded_as.is_not_null())
+        .select((roles::id, roles::seeded_as.assume_not_null()))
         .order((roles::tenant_id, roles::id))
         .into_boxed();
     if let Some(tenant) = tenant {
@@ -234,8 +239,8 @@ pub async fn sync_roles(context: &RequestContext, tenant: Option<Uuid>) -> Resul
     let seeded: Vec<(Uuid, String)> = query.load(&mut *connection).await?;
     drop(connection);
     let count = std::sync::atomic::AtomicUsize::new(0);
-    for (role, name) in seeded {
-        let command = GrantDefaults { role, name };
+    for (role, seeded_as) in seeded {
+        let command = GrantDefaults { role, seeded_as };
         context
             .execute(&command, |added| {
                 count.fetch_add(added, std::sync::atomic::Ordering::Relaxed);

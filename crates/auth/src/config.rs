@@ -332,6 +332,11 @@ impl JwtKey {
             let message = "one or two keys are needed; `backoffice init` makes the first one";
             return Err(ConfigError::new(setting, message));
         }
+        if let [first, second] = keys
+            && first.kid == second.kid
+        {
+            return Err(ConfigError::new(setting, "the two keys need a `kid` each"));
+        }
         keys.iter()
             .map(|key| Ok((key.kid.clone(), key.bytes(setting)?)))
             .collect()
@@ -350,5 +355,24 @@ fn read_secret(
             .map(|text| SecretString::from(text.trim().to_owned()))
             .map_err(|error| ConfigError::new(key, format!("{}: {error}", file.display()))),
         _ => Err(ConfigError::new(key, format!("needs either `{name}` or `{name}_file`"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(kid: &str, letter: &str) -> JwtKey {
+        serde_json::from_value(serde_json::json!({"kid": kid, "secret": letter.repeat(40)})).expect("a key")
+    }
+
+    #[test]
+    fn two_keys_do_not_share_a_name() {
+        let kids = |keys: &[JwtKey]| JwtKey::pair("auth.jwt.keys", keys).map(|pair| pair.len());
+
+        assert_eq!(kids(&[key("new", "b"), key("old", "a")]).ok(), Some(2));
+        assert_eq!(kids(&[key("new", "a")]).ok(), Some(1));
+        let refused = kids(&[key("same", "b"), key("same", "a")]).expect_err("refused");
+        assert!(refused.to_string().contains("auth.jwt.keys"), "{refused}");
     }
 }

@@ -143,11 +143,17 @@ impl Error {
             Self::SuperAdminRequired => forbidden().code("super_admin_required"),
             Self::CredentialsOfStronger | Self::GlobalRole => forbidden(),
             Self::LastSuperAdmin => bad_request().code("last_super_admin"),
-            Self::ReservedRole { deleting: true } => Refusal::bad_request("This role cannot be deleted"),
-            Self::ReservedRole { deleting: false }
-            | Self::RolesNotFound(_)
-            | Self::OrganizationNotFound
-            | Self::CannotDeactivateSelf => bad_request(),
+            Self::ReservedRole { deleting: true } => {
+                Refusal::invalid(vec![Detail::new("id", "must not be the role `superadmin`", "reserved")])
+            }
+            Self::CannotDeactivateSelf => Refusal::invalid(vec![Detail::new(
+                "isActive",
+                "must not be false for oneself",
+                "cannot_deactivate_self",
+            )]),
+            Self::ReservedRole { deleting: false } | Self::RolesNotFound(_) | Self::OrganizationNotFound => {
+                bad_request()
+            }
             Self::RoleNotFound | Self::NoRolePreference | Self::VariantNotFound => Refusal::not_found(text.clone()),
             Self::InvalidRoles(missing) => bad_request().with("missing", json!(missing)),
             Self::DuplicateVariantName => Refusal::conflict(text.clone())
@@ -223,8 +229,8 @@ impl From<Error> for backoffice_core::Error {
     }
 }
 
-/// Turns the violation of a unique key into the refusal that it means.
-pub(crate) fn on_duplicate(
+/// Turns the violation of a unique or foreign key into the refusal that it means.
+pub(crate) fn on_violation(
     constraint: &'static str,
     meaning: Error,
 ) -> impl Fn(backoffice_core::Error) -> backoffice_core::Error {

@@ -1,8 +1,9 @@
 //! Columns of the directory's tables that this module reads.
 
 use backoffice_core::db::Prepared;
+use backoffice_core::scope::{Owned, Within};
 use backoffice_core::{RequestContext, Result, Scope};
-use diesel::{ExpressionMethods, OptionalExtension, QueryDsl, Queryable, table};
+use diesel::{ExpressionMethods, OptionalExtension, QueryDsl, Queryable, dsl, table};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use uuid::Uuid;
 
@@ -38,21 +39,34 @@ pub(crate) struct ShownOrganization {
 }
 
 /// The tenant of a live organization that the caller reaches.
+#[dsl::auto_type(no_type_alias)]
+fn reached(context: &RequestContext, id: Uuid) -> _ {
+    let owned: Owned<organizations::tenant_id> = context.scope().owns(organizations::tenant_id);
+    let within: Within<organizations::id> = context.scope().within(organizations::id);
+    organizations::table
+        .filter(owned)
+        .filter(within)
+        .filter(organizations::id.eq(id))
+        .filter(organizations::deleted_at.is_null())
+        .select(organizations::tenant_id)
+}
+
+/// The tenant of a live organization that the caller reaches.
 pub(crate) async fn tenant_of_organization(
     connection: &mut AsyncPgConnection,
     context: &RequestContext,
     id: Uuid,
 ) -> Result<Option<Uuid>> {
-    let scope = context.scope();
-    Ok(organizations::table
-        .filter(scope.owns(organizations::tenant_id))
-        .filter(scope.within(organizations::id))
-        .filter(organizations::id.eq(id))
-        .filter(organizations::deleted_at.is_null())
-        .select(organizations::tenant_id)
-        .first(connection)
-        .await
-        .optional()?)
+    Ok(reached(context, id).first(connection).await.optional()?)
+}
+
+/// The same; until the end of the transaction the organization is neither closed nor removed.
+pub(crate) async fn lock_organization(
+    connection: &mut AsyncPgConnection,
+    context: &RequestContext,
+    id: Uuid,
+) -> Result<Option<Uuid>> {
+    Ok(reached(context, id).for_share().first(connection).await.optional()?)
 }
 
 /// A live organization of the scope.

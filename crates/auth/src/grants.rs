@@ -113,6 +113,13 @@ pub(crate) fn may_write_role(tx: &Tx<'_>) -> Result<()> {
     Ok(())
 }
 
+/// The same, and writes of a role whose ACL reaches beyond the organizations that the caller is limited to.
+pub(crate) async fn may_change_role(tx: &mut Tx<'_>, role: Uuid) -> Result<()> {
+    may_write_role(tx)?;
+    let stored = query::rights::acls_of(tx, &[role]).await?.pop();
+    check_role_acl(tx, stored.as_ref(), None).await
+}
+
 /// Organizations that an ACL newly names must be live in the tenant. Others than super administrators are told the same as for ones
 /// that they may not hand out.
 pub(crate) async fn organizations_exist(tx: &mut Tx<'_>, from: Option<&Acl>, to: &Acl) -> Result<()> {
@@ -243,9 +250,10 @@ pub(crate) async fn check_credentials_of(tx: &mut Tx<'_>, user: Uuid, roles: Opt
         (None, None) => query::rights::acls_of_roles(tx, user).await?,
     };
     for acl in acls {
-        if check_assignment(tx, &acl).await.is_err() {
-            return Err(Error::CredentialsOfStronger.into());
-        }
+        check_assignment(tx, &acl).await.map_err(|error| match error {
+            backoffice_core::Error::Refused(_) => Error::CredentialsOfStronger.into(),
+            failed => failed,
+        })?;
     }
     Ok(())
 }

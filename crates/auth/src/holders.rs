@@ -67,6 +67,18 @@ pub async fn check_assignment(tx: &mut Tx<'_>, acl: &Acl) -> Result<()> {
     grants::check_assignment(tx, acl).await
 }
 
+/// Whether the caller's rights reach as far as the role, so that it may be told why the role stays.
+///
+/// # Errors
+/// When the database can't be reached.
+pub async fn may_change_role(tx: &mut Tx<'_>, role: Uuid) -> Result<bool> {
+    match grants::may_change_role(tx, role).await {
+        Ok(()) => Ok(true),
+        Err(backoffice_core::Error::Refused(_)) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
 /// The rights that roles give to a principal that is never a super administrator, and the roles themselves. `roles` is an array of
 /// objects with the members `id`, `name`, `features` and `organizations`; a role without ACL has null features.
 ///

@@ -52,7 +52,7 @@ pub use cache::{IdentityCache, Reading};
 pub use config::{AuthConfig, JwtKey, MIN_SECRET_BYTES};
 pub use error::Error;
 pub use grants::{Acl, AclInput};
-pub use holders::{RoleToHold, check_assignment, find_roles, rights_of_roles};
+pub use holders::{RoleToHold, check_assignment, find_roles, may_change_role, rights_of_roles};
 pub use members::{Member, find_members};
 pub use one_time_token::{NewToken, Purpose};
 pub use revocation::{Subject, revoke};

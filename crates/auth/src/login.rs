@@ -11,9 +11,10 @@ use uuid::Uuid;
 use crate::accounts::Accounts;
 use crate::email;
 use crate::password::Place;
+use crate::query;
 use crate::query::identity::MAY_SIGN_IN;
 use crate::schema::auth_users as users;
-use crate::session::Account;
+use crate::session::{self, Account, Started};
 
 /// An account of the address.
 #[derive(Debug, Clone, QueryableByName)]
@@ -131,14 +132,48 @@ pub(crate) async fn is_super_admin(call: &Call, candidate: &Candidate) -> Result
     Ok(held.is_held)
 }
 
-/// Stores the hash of the password under the present parameters. No command: nothing changes that a client could see.
-pub(crate) async fn rehash(
+/// Starts a session for a password that was found to match, unless it was changed or the account closed meanwhile.
+pub(crate) async fn sign_in(
+    call: &Call,
+    accounts: &Accounts,
+    place: Place,
+    verified: &Verified,
+    password: &SecretString,
+    remember: bool,
+) -> Result<Option<Started>> {
+    let candidate = &verified.candidate;
+    let account = candidate.account();
+    let hash = match verified.is_outdated {
+        true => rehash(call, accounts, &place, candidate, password).await?,
+        false => candidate.password_hash.clone(),
+    };
+    drop(place);
+    let started = session::start(call, accounts, &account, &hash, remember).await?;
+    if started.is_some() {
+        return Ok(started);
+    }
+    // Another sign-in may have stored a new hash of the same password.
+    let stored = {
+        let mut connection = call.database().read(&Scope::tenant(account.tenant)).await?;
+        query::users::password_hash(&mut connection, account.tenant, account.id).await?
+    };
+    let Some(stored) = stored.filter(|stored| *stored != hash) else {
+        return Ok(None);
+    };
+    match accounts.hasher.verify(password, Some(&stored)).await?.matches {
+        true => session::start(call, accounts, &account, &stored, remember).await,
+        false => Ok(None),
+    }
+}
+
+/// Stores the hash of the password under the present parameters, and returns it. No command: nothing changes that a client could see.
+async fn rehash(
     call: &Call,
     accounts: &Accounts,
     place: &Place,
     candidate: &Candidate,
     password: &SecretString,
-) -> Result<()> {
+) -> Result<String> {
     let hash: SecretString = accounts
         .hasher
         .hash_in(place, call.platform().ids(), password)
@@ -155,5 +190,5 @@ pub(crate) async fn rehash(
     .set(users::password_hash.eq(hash.expose_secret()))
     .execute(&mut *connection)
     .await?;
-    Ok(())
+    Ok(hash.expose_secret().to_owned())
 }

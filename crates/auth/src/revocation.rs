@@ -16,7 +16,7 @@ use uuid::Uuid;
 use crate::accounts::Accounts;
 use crate::schema::auth_revocations as revocations;
 
-/// How often a node looks for revocations of others.
+/// How often a node looks for revocations of others; why they are not announced is decision 10.
 const POLL: Duration = Duration::from_millis(400);
 /// An hour.
 const POLLS_BETWEEN_SWEEPS: u32 = 9000;

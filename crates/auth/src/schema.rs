@@ -26,6 +26,7 @@ table! {
         id -> Uuid,
         name -> Text,
         name_norm -> Text,
+        seeded_as -> Nullable<Text>,
         created_at -> Timestamptz,
         updated_at -> Timestamptz,
     }

@@ -9,6 +9,7 @@ use diesel_async::RunQueryDsl;
 use futures_util::future::BoxFuture;
 use uuid::Uuid;
 
+use crate::Error;
 use crate::model::{RoleAclRow, RoleRow, store_role_acls};
 use crate::schema::{auth_default_grants as defaults, auth_role_acls as acls, auth_roles as roles};
 
@@ -16,6 +17,14 @@ use crate::schema::{auth_default_grants as defaults, auth_role_acls as acls, aut
 pub const SUPER_ADMIN_ROLE: &str = "superadmin";
 /// Roles that every tenant starts with.
 pub const TENANT_ROLES: [&str; 2] = ["admin", "employee"];
+
+/// Refuses writes of the role that carries the platform, by its reserved name, by anybody but the platform itself.
+pub(crate) fn check_reserved(tx: &Tx<'_>, name: &str, deleting: bool) -> Result<()> {
+    if name.to_lowercase() == SUPER_ADMIN_ROLE && tx.context().identity().id.is_some() {
+        return Err(Error::ReservedRole { deleting }.into());
+    }
+    Ok(())
+}
 
 /// What the enabled modules grant this role by default.
 fn wanted(platform: &Platform, role: &str) -> BTreeSet<String> {
@@ -38,6 +47,7 @@ pub(crate) fn tenant<'a>(tx: &'a mut Tx<'_>, tenant: Uuid) -> BoxFuture<'a, Resu
                 id: tx.new_id(),
                 name: name.to_owned(),
                 name_norm: name.to_owned(),
+                seeded_as: Some(name.to_owned()),
                 created_at: now,
                 updated_at: now,
             };

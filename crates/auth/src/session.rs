@@ -8,6 +8,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use diesel::sql_types::{Nullable, Text, Timestamptz, Uuid as SqlUuid};
 use diesel::{ExpressionMethods, OptionalExtension, QueryDsl, QueryableByName, insert_into, sql_query};
 use diesel_async::RunQueryDsl;
+use futures_util::future::try_join;
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
@@ -37,8 +38,16 @@ fn hash(token: &str) -> Vec<u8> {
     Sha256::digest(token.as_bytes()).to_vec()
 }
 
-/// Starts a session in one transaction: the session, the last sign-in, the event. Beyond the limit of sessions the oldest end.
-pub(crate) async fn start(call: &Call, accounts: &Accounts, account: &Account, remember: bool) -> Result<Started> {
+/// Starts a session in one transaction: the last sign-in, the session, the event. Beyond the limit of sessions the oldest end. `None` when
+/// the password is no longer the one with this hash, or the account may no longer sign in: what ends the sessions of an account locks its
+/// row, so this session is either ended by it or not started.
+pub(crate) async fn start(
+    call: &Call,
+    accounts: &Accounts,
+    account: &Account,
+    verified: &str,
+    remember: bool,
+) -> Result<Option<Started>> {
     let config = &accounts.config;
     let ids = call.platform().ids();
     let (id, now) = (ids.at(call.now), call.now);
@@ -50,27 +59,40 @@ pub(crate) async fn start(call: &Call, accounts: &Accounts, account: &Account, r
     };
     let mut transaction = call.database().transaction(&Scope::tenant(account.tenant)).await?;
     let connection = transaction.connection();
-    insert_into(sessions::table)
-        .values((
-            sessions::tenant_id.eq(account.tenant),
-            sessions::id.eq(id),
-            sessions::user_id.eq(account.id),
-            sessions::token_hash.eq(hash(&refresh_token)),
-            sessions::is_remembered.eq(remember),
-            sessions::expires_at.eq(after(now, life)),
-            sessions::ip.eq(call.ip.map(|ip| ip.to_string())),
-            sessions::user_agent.eq(&call.user_agent),
-            sessions::created_at.eq(now),
-            sessions::updated_at.eq(now),
-        ))
-        .execute(&mut **connection)
-        .await?;
-    let user = users::table
-        .filter(users::tenant_id.eq(account.tenant))
-        .filter(users::id.eq(account.id));
-    let statement = diesel::update(user).set(users::last_login_at.eq(now));
-    Prepared(statement).execute(&mut **connection).await?;
-    let surplus = end_surplus(connection, account, config.sessions_per_user, now).await?;
+    let statement = sql_query(format!(
+        "update auth_users u set last_login_at = $3 where u.tenant_id = $1 and u.id = $2 and u.password_hash = $4{MAY_SIGN_IN}"
+    ))
+    .bind::<SqlUuid, _>(account.tenant)
+    .bind::<SqlUuid, _>(account.id)
+    .bind::<Timestamptz, _>(now)
+    .bind::<Text, _>(verified);
+    if Prepared(statement).execute(&mut **connection).await? == 0 {
+        return Ok(None);
+    }
+    let session = insert_into(sessions::table).values((
+        sessions::tenant_id.eq(account.tenant),
+        sessions::id.eq(id),
+        sessions::user_id.eq(account.id),
+        sessions::token_hash.eq(hash(&refresh_token)),
+        sessions::is_remembered.eq(remember),
+        sessions::expires_at.eq(after(now, life)),
+        sessions::ip.eq(call.ip.map(|ip| ip.to_string())),
+        sessions::user_agent.eq(&call.user_agent),
+        sessions::created_at.eq(now),
+        sessions::updated_at.eq(now),
+    ));
+    let others = sessions::table
+        .filter(sessions::tenant_id.eq(account.tenant))
+        .filter(sessions::user_id.eq(account.id))
+        .filter(sessions::id.ne(id))
+        .filter(sessions::ended_at.is_null())
+        .filter(sessions::expires_at.gt(now))
+        .order((sessions::created_at.desc(), sessions::id.desc()));
+    let surplus = others.offset(config.sessions_per_user - 1).select(sessions::id);
+    // Neither waits for the other's answer.
+    let started = session.execute(&mut &**connection);
+    let (_, surplus) = try_join(started, surplus.load::<Uuid>(&mut &**connection)).await?;
+    end_surplus(connection, account, &surplus, now).await?;
     for session in &surplus {
         revocation::record(connection, account.tenant, ids.at(now), Subject::Session(*session)).await?;
     }
@@ -87,12 +109,12 @@ pub(crate) async fn start(call: &Call, accounts: &Accounts, account: &Account, r
         tenant: account.tenant,
         organization: account.organization,
     };
-    Ok(Started {
+    Ok(Some(Started {
         access_token: accounts.tokens.make(ids, holder, now, access)?,
         refresh_token,
         access_seconds: access.as_secs(),
         session_seconds: life.as_secs(),
-    })
+    }))
 }
 
 fn after(now: Timestamp, life: std::time::Duration) -> Timestamp {
@@ -102,34 +124,25 @@ fn after(now: Timestamp, life: std::time::Duration) -> Timestamp {
 async fn end_surplus(
     connection: &mut diesel_async::AsyncPgConnection,
     account: &Account,
-    limit: i64,
+    surplus: &[Uuid],
     now: Timestamp,
-) -> Result<Vec<Uuid>> {
-    let surplus: Vec<Uuid> = sessions::table
-        .filter(sessions::tenant_id.eq(account.tenant))
-        .filter(sessions::user_id.eq(account.id))
-        .filter(sessions::ended_at.is_null())
-        .filter(sessions::expires_at.gt(now))
-        .order((sessions::created_at.desc(), sessions::id.desc()))
-        .offset(limit)
-        .select(sessions::id)
-        .load(connection)
-        .await?;
-    if !surplus.is_empty() {
-        diesel::update(
-            sessions::table
-                .filter(sessions::tenant_id.eq(account.tenant))
-                .filter(sessions::id.eq_any(&surplus)),
-        )
-        .set((
-            sessions::ended_at.eq(now),
-            sessions::end_reason.eq("surplus"),
-            sessions::updated_at.eq(now),
-        ))
-        .execute(connection)
-        .await?;
+) -> Result<()> {
+    if surplus.is_empty() {
+        return Ok(());
     }
-    Ok(surplus)
+    diesel::update(
+        sessions::table
+            .filter(sessions::tenant_id.eq(account.tenant))
+            .filter(sessions::id.eq_any(surplus)),
+    )
+    .set((
+        sessions::ended_at.eq(now),
+        sessions::end_reason.eq("surplus"),
+        sessions::updated_at.eq(now),
+    ))
+    .execute(connection)
+    .await?;
+    Ok(())
 }
 
 /// Ends all sessions of a user inside a command, but for the one that goes on.

@@ -1,6 +1,6 @@
 //! What can go wrong that a client should know.
 
-use backoffice_core::Refusal;
+use backoffice_core::{Detail, Refusal};
 use serde_json::json;
 
 /// A refusal of the directory.
@@ -41,6 +41,13 @@ pub enum Error {
     },
 }
 
+/// A broken rule that the contract has no text for; the code stands beside it too.
+fn invalid(path: &str, message: impl Into<String>, code: &'static str) -> Refusal {
+    let mut detail = Detail::new(path, "", code);
+    detail.message = message.into();
+    Refusal::invalid(vec![detail]).code(code)
+}
+
 impl Error {
     fn refusal(self) -> Refusal {
         match self {
@@ -48,25 +55,25 @@ impl Error {
             Self::SlugInUse => Refusal::conflict("Slug already in use").code("duplicate_slug"),
             Self::ParentNotFound => Refusal::bad_request("Parent organization not found").code("parent_not_found"),
             Self::Cycle => Refusal::bad_request("An organization cannot be below itself").code("organization_cycle"),
-            Self::TooDeep { max } => {
-                Refusal::bad_request(format!("Organizations can be nested at most {max} levels deep"))
-                    .code("organization_depth")
-            }
-            Self::TooMany { max } => Refusal::bad_request(format!("A tenant can have at most {max} organizations"))
-                .code("organization_limit"),
+            Self::TooDeep { max } => invalid(
+                "parentId",
+                format!("organizations can be nested at most {max} levels deep"),
+                "organization_depth",
+            ),
+            Self::TooMany { max } => invalid(
+                "",
+                format!("a tenant can have at most {max} organizations"),
+                "organization_limit",
+            ),
             Self::InUse => Refusal::conflict("Organization is in use").code("organization_in_use"),
-            Self::LastOrganization => {
-                Refusal::bad_request("The last organization of a tenant cannot be deleted").code("last_organization")
-            }
+            Self::LastOrganization => invalid("id", "is the last organization of the tenant", "last_organization"),
             Self::OutOfScope => Refusal::forbidden("Organization out of scope"),
             Self::OtherTenant => Refusal::forbidden("Not authorized to target this tenant."),
             Self::SuperAdministratorsOnly => Refusal::forbidden("Super administrators only"),
-            Self::OwnTenant { deleting } => Refusal::bad_request(if deleting {
-                "You cannot delete your own tenant"
-            } else {
-                "You cannot deactivate your own tenant"
-            })
-            .code("own_tenant"),
+            Self::OwnTenant { deleting: true } => invalid("id", "must not be your own tenant", "own_tenant"),
+            Self::OwnTenant { deleting: false } => {
+                invalid("isActive", "must not be false for your own tenant", "own_tenant")
+            }
         }
     }
 

@@ -2,9 +2,11 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
+use std::time::Duration;
 
 use backoffice_core::Module;
 use backoffice_core::ids::Ids;
+use futures_util::future::join;
 use serde_json::Value;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::{Client, SimpleQueryMessage};
@@ -106,6 +108,29 @@ impl TestDatabase {
             _ => 0,
         });
         counted.sum()
+    }
+
+    /// What becomes of the work when these statements were made before it and are committed once it waits for them. Work that does not
+    /// wait sees nothing of them.
+    pub async fn while_changing<T>(&self, sql: &str, work: impl Future<Output = T>) -> T {
+        self.sql(&format!("begin; {sql}")).await;
+        let commit = async {
+            self.until_waited_for().await;
+            self.sql("commit").await;
+        };
+        join(work, commit).await.0
+    }
+
+    /// Two seconds at most.
+    async fn until_waited_for(&self) {
+        let waiting =
+            "select 1 as found from pg_locks where not granted and pg_backend_pid() = any(pg_blocking_pids(pid))";
+        for _ in 0..200 {
+            if !self.rows(waiting).await.is_empty() {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
     }
 
     /// The rows of a query as JSON, read as the schema's owner.

@@ -1,8 +1,6 @@
 //! No secret leaves its column.
 
-use std::io::{self, Write};
-use std::sync::{Arc, Mutex};
-
+use backoffice_test_support::Logs;
 use serde_json::{Value, json};
 
 use crate::call::Call;
@@ -151,26 +149,5 @@ async fn a_run_of_all_commands_leaves_no_secret_in_any_row_or_log_line() {
             let secret = secret.trim_start_matches("\\x");
             assert!(!content.contains(secret), "{secret} occurs in {place}");
         }
-    }
-}
-
-/// What the process writes to its log.
-#[derive(Clone, Default)]
-struct Logs(Arc<Mutex<Vec<u8>>>);
-
-impl Logs {
-    fn text(&self) -> String {
-        String::from_utf8_lossy(&self.0.lock().expect("nobody panicked")).into_owned()
-    }
-}
-
-impl Write for Logs {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().expect("nobody panicked").extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
     }
 }

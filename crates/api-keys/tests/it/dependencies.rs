@@ -84,3 +84,34 @@ async fn undoing_what_made_a_role_or_organization_with_keys_is_refused() {
         assert_eq!(undone.1["fields"], json!(["api_keys.key"]));
     }
 }
+
+#[actix_web::test]
+async fn no_key_lands_in_an_organization_that_is_being_removed() {
+    let world = World::new().await;
+    let office = world.organization("Office", None).await;
+    let sql = format!("update directory_organizations set deleted_at = now() where id = '{office}'");
+
+    let make = world
+        .app
+        .post(&world.a.token, KEYS, json!({"name": "K", "organizationId": office}));
+    let answer = world.app.database().while_changing(&sql, make).await;
+
+    assert_eq!(answer, (403, json!({"error": "Organization out of scope"})));
+    assert!(world.app.rows("select id from api_keys_keys").await.is_empty());
+}
+
+#[actix_web::test]
+async fn whoever_may_not_write_a_role_is_not_told_that_a_key_holds_it() {
+    let world = World::new().await;
+    let office = world.organization("Office", None).await;
+    let wide = world.role("Wide", &["auth.users.list"], Some(&[office])).await;
+    world.key(json!({"name": "K", "roles": ["Wide"]})).await;
+    let features = ["auth.roles.manage", "auth.users.list"];
+    world.role("Limited", &features, Some(&[world.a.organization])).await;
+    let limited = world.user("limited@alpha.test", &["Limited"]).await;
+
+    let path = format!("/auth/roles?id={wide}");
+    let (status, body) = world.app.delete(&limited, &path, Value::Null).await;
+
+    assert_eq!((status, &body["code"]), (403, &json!("grant_exceeds_rights")));
+}

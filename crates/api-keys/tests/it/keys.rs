@@ -176,6 +176,66 @@ async fn a_key_is_presented_in_either_header() {
 }
 
 #[actix_web::test]
+async fn a_bearer_token_comes_before_the_cookie_and_the_cookie_before_a_key() {
+    let world = World::new().await;
+    let key = world.key(json!({"name": "K", "roles": ["admin"]})).await;
+    let (good, dead) = (world.a.token.as_str(), "garbage");
+    let bearer = |token: &str| format!("Bearer {token}");
+    let by_key = format!("ApiKey {}", key.secret);
+
+    for (authorization, cookie, header, expected) in [
+        // Whoever is not for us presents nothing.
+        (Some("Basic dXNlcjpwYXNz".to_owned()), Some(good), None, "user"),
+        (
+            Some("Basic dXNlcjpwYXNz".to_owned()),
+            None,
+            Some(key.secret.as_str()),
+            "key",
+        ),
+        (Some("Negotiate".to_owned()), Some(good), None, "user"),
+        (Some(by_key.clone()), Some(good), None, "user"),
+        (Some(by_key.clone()), Some(dead), None, "cleared"),
+        (Some(by_key.clone()), None, Some(dead), "cleared"),
+        (Some(by_key), Some(""), None, "key"),
+        (Some(bearer(good)), Some(dead), Some(dead), "user"),
+        (Some(bearer(dead)), Some(good), Some(key.secret.as_str()), "cleared"),
+        (Some("bearer".to_owned()), Some(good), None, "cleared"),
+        (None, Some(good), Some(dead), "user"),
+        (None, Some(dead), Some(key.secret.as_str()), "cleared"),
+        (Some("Basic dXNlcjpwYXNz".to_owned()), None, None, "nothing"),
+    ] {
+        let mut request = world
+            .app
+            .request(Method::POST, "/auth/feature-check")
+            .json(&json!({"features": []}));
+        if let Some(value) = &authorization {
+            request = request.header("authorization", value);
+        }
+        if let Some(value) = cookie {
+            request = request.cookie("auth_token", value);
+        }
+        if let Some(value) = header {
+            request = request.header("x-api-key", value);
+        }
+        let response = request.send().await;
+
+        let told = match response.status {
+            200 if response.json()["userId"] == json!(key.id) => "key",
+            200 if response.json()["userId"] == json!(world.a.admin) => "user",
+            401 if response.cookie("auth_token").is_some() => "cleared",
+            401 => "nothing",
+            _ => "something else",
+        };
+        assert_eq!(
+            told,
+            expected,
+            "{authorization:?}, {cookie:?}, {header:?}: {}",
+            response.text()
+        );
+    }
+}
+
+#[actix_web::test]
 async fn nobody_makes_a_key_that_may_do_more_than_its_maker() {
     let world = World::new().await;
     let branch = world.organization("Branch", None).await;

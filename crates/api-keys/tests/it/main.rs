@@ -3,4 +3,5 @@
 mod caller;
 mod dependencies;
 mod keys;
+mod secrets;
 mod world;

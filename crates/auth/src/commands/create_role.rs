@@ -5,10 +5,10 @@ use diesel::insert_into;
 use diesel_async::RunQueryDsl;
 use uuid::Uuid;
 
-use crate::error::on_duplicate;
+use crate::error::on_violation;
 use crate::model::{Role, RoleRow};
 use crate::schema::auth_roles;
-use crate::{Error, acl};
+use crate::{Error, acl, seed};
 
 /// Makes a role without any rights.
 #[derive(Debug, Clone)]
@@ -37,11 +37,13 @@ impl Command for CreateRole {
     }
 
     async fn apply(&self, tx: &mut Tx<'_>) -> Result<Uuid> {
+        seed::check_reserved(tx, &self.name, false)?;
         let row = RoleRow {
             tenant_id: self.tenant,
             id: self.id,
             name: self.name.clone(),
             name_norm: self.name.to_lowercase(),
+            seeded_as: None,
             created_at: tx.now(),
             updated_at: tx.now(),
         };
@@ -50,7 +52,7 @@ impl Command for CreateRole {
             .execute(tx.conn())
             .await
             .map_err(|error| {
-                on_duplicate("auth_roles_tenant_id_name_norm_key", Error::DuplicateRoleName)(error.into())
+                on_violation("auth_roles_tenant_id_name_norm_key", Error::DuplicateRoleName)(error.into())
             })?;
         Ok(self.id)
     }

@@ -7,8 +7,9 @@ use diesel_async::RunQueryDsl;
 use secrecy::{ExposeSecret, SecretString};
 use uuid::Uuid;
 
-use super::update_user::{assign_roles, check_organization};
-use crate::error::on_duplicate;
+use super::role_links::RoleLinks;
+use super::update_user::check_organization;
+use crate::error::on_violation;
 use crate::model::User;
 use crate::one_time_token::{self, NewToken};
 use crate::schema::auth_users as users;
@@ -33,8 +34,9 @@ pub struct CreateUser {
     pub password_hash: Option<SecretString>,
     /// Whether it may sign in.
     pub is_active: bool,
-    /// Token of the invitation that is sent once the user is there.
-    pub invitation: Option<NewToken>,
+    /// Token of the invitation that is sent once the user is there, or why none can leave, which is said when nothing else stands
+    /// against the user.
+    pub invitation: Result<Option<NewToken>, Error>,
 }
 
 impl Command for CreateUser {
@@ -56,6 +58,8 @@ impl Command for CreateUser {
         if let Some(organization) = self.organization {
             check_organization(tx, organization).await?;
         }
+        let roles = RoleLinks::find(tx, self.id, &self.roles).await?;
+        roles.check(tx).await?;
         let now = tx.now();
         insert_into(users::table)
             .values((
@@ -74,13 +78,14 @@ impl Command for CreateUser {
             .execute(tx.conn())
             .await
             .map_err(|error| {
-                on_duplicate("auth_users_tenant_id_email_norm_key", Error::DuplicateEmail)(error.into())
+                on_violation("auth_users_tenant_id_email_norm_key", Error::DuplicateEmail)(error.into())
             })?;
+        let invitation = self.invitation.as_ref().map_err(Clone::clone)?;
         if self.password_hash.is_some() {
             tx.wrote_secret("passwordHash");
         }
-        assign_roles(tx, self.id, &self.roles).await?;
-        if let Some(token) = &self.invitation {
+        roles.store(tx).await?;
+        if let Some(token) = invitation {
             one_time_token::issue(tx, self.id, token).await?;
             tx.emit(Event::new("auth.user.invited", self.id));
         }

@@ -1,10 +1,13 @@
 use backoffice_core::command::{Class, Command, Entity, Target};
 use backoffice_core::db::Tx;
 use backoffice_core::{Feature, Result};
+use diesel::{ExpressionMethods, QueryDsl};
+use diesel_async::RunQueryDsl;
 use uuid::Uuid;
 
 use crate::model::Role;
-use crate::{Error, acl, query};
+use crate::schema::auth_roles as roles;
+use crate::{Error, acl, grants, query, seed};
 
 /// Removes a role that nobody holds, with its ACL.
 #[derive(Debug, Clone)]
@@ -27,7 +30,14 @@ impl Command for DeleteRole {
 
     async fn apply(&self, tx: &mut Tx<'_>) -> Result<()> {
         let tenant = tx.tenant();
-        crate::grants::may_write_role(tx)?;
+        grants::may_change_role(tx, self.id).await?;
+        let name: String = query::roles::in_scope(tx.scope())
+            .filter(roles::tenant_id.eq(tenant))
+            .filter(roles::id.eq(self.id))
+            .select(roles::name)
+            .first(tx.conn())
+            .await?;
+        seed::check_reserved(tx, &name, true)?;
         if query::roles::is_held(tx.conn(), tenant, self.id).await? {
             return Err(Error::RoleInUse.into());
         }

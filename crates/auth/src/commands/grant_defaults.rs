@@ -10,7 +10,7 @@ use crate::{acl, seed};
 #[derive(Debug, Clone)]
 pub(crate) struct GrantDefaults {
     pub(crate) role: Uuid,
-    pub(crate) name: String,
+    pub(crate) seeded_as: String,
 }
 
 impl Command for GrantDefaults {
@@ -27,6 +27,6 @@ impl Command for GrantDefaults {
     }
 
     async fn apply(&self, tx: &mut Tx<'_>) -> Result<usize> {
-        seed::grant_defaults(tx, self.role, &self.name).await
+        seed::grant_defaults(tx, self.role, &self.seeded_as).await
     }
 }

@@ -8,6 +8,7 @@ mod grant_defaults;
 mod invite_user;
 mod request_reset;
 mod reset_password;
+mod role_links;
 mod sidebar;
 mod update_consent;
 mod update_profile;

@@ -8,7 +8,7 @@ use diesel_async::RunQueryDsl;
 use uuid::Uuid;
 
 use crate::accounts::Accounts;
-use crate::error::on_duplicate;
+use crate::error::on_violation;
 use crate::model::{Consent, ConsentRow};
 use crate::schema::auth_consents as consents;
 use crate::{Error, query};
@@ -82,7 +82,7 @@ impl Command for UpdateConsent {
                     .await
                     .map_err(|error| {
                         let meaning =
-                            on_duplicate("auth_consents_tenant_id_user_id_consent_type_key", Error::ConsentExists);
+                            on_violation("auth_consents_tenant_id_user_id_consent_type_key", Error::ConsentExists);
                         meaning(error.into())
                     })?;
                 Ok(row)

@@ -2,17 +2,18 @@ use backoffice_core::command::{Class, Command, Target};
 use backoffice_core::db::Tx;
 use backoffice_core::events::Event;
 use backoffice_core::{Feature, Result};
-use diesel::{AsChangeset, ExpressionMethods, QueryDsl, insert_into};
+use diesel::{AsChangeset, ExpressionMethods, QueryDsl};
 use diesel_async::RunQueryDsl;
 use secrecy::{ExposeSecret, SecretString};
 use uuid::Uuid;
 
-use crate::error::on_duplicate;
-use crate::model::{User, UserRoleRow};
+use super::role_links::RoleLinks;
+use crate::error::on_violation;
+use crate::model::User;
 use crate::query::users::in_scope;
 use crate::revocation::{self, Subject};
-use crate::schema::{auth_user_roles as links, auth_users as users};
-use crate::{Error, acl, email, foreign, grants, one_time_token, query, session};
+use crate::schema::auth_users as users;
+use crate::{Error, acl, email, foreign, grants, one_time_token, session};
 
 /// What is to change of a user; absent members stay.
 #[derive(Debug, Clone, Default)]
@@ -66,22 +67,20 @@ impl Command for UpdateUser {
 
     async fn apply(&self, tx: &mut Tx<'_>) -> Result<()> {
         let own = tx.context().identity().id == Some(self.id);
-        if own && self.changes.is_active == Some(false) {
-            return Err(Error::CannotDeactivateSelf.into());
-        }
         let session = tx.context().identity().session.filter(|_| own);
         change(tx, self.id, &self.changes, session).await
     }
 }
 
-/// Changes the row, then what hangs on it. `session` goes on when the password changes.
+/// Changes the row, then what hangs on it; the refusals come in the order of the specification. `session` goes on when the password changes.
 pub(super) async fn change(tx: &mut Tx<'_>, id: Uuid, changes: &UserChanges, session: Option<Uuid>) -> Result<()> {
-    if changes.email.is_some() || changes.password_hash.is_some() {
-        grants::check_credentials_of(tx, id, None).await?;
-    }
     if let Some(organization) = changes.organization {
         check_organization(tx, organization).await?;
     }
+    let roles = match &changes.roles {
+        Some(named) => Some(RoleLinks::find(tx, id, named).await?),
+        None => None,
+    };
     let (now, tenant) = (tx.now(), tx.tenant());
     let columns = Columns {
         email: changes.email.as_deref(),
@@ -100,76 +99,36 @@ pub(super) async fn change(tx: &mut Tx<'_>, id: Uuid, changes: &UserChanges, ses
     .set((columns, users::updated_at.eq(now)))
     .execute(tx.conn())
     .await
-    .map_err(|error| on_duplicate("auth_users_tenant_id_email_norm_key", Error::DuplicateEmail)(error.into()))?;
+    .map_err(|error| on_violation("auth_users_tenant_id_email_norm_key", Error::DuplicateEmail)(error.into()))?;
+    if changes.email.is_some() || changes.password_hash.is_some() {
+        grants::check_credentials_of(tx, id, None).await?;
+    }
+    if let Some(roles) = &roles {
+        roles.check(tx).await?;
+    }
+    if changes.is_active == Some(false) && tx.context().identity().id == Some(id) {
+        return Err(Error::CannotDeactivateSelf.into());
+    }
     if changes.password_hash.is_some() {
         tx.wrote_secret("passwordHash");
         tx.emit(Event::new("auth.user.password_changed", id));
         session::end_all(tx, id, session, "password_changed").await?;
         one_time_token::void(tx, id, None).await?;
     }
-    if let Some(roles) = &changes.roles {
-        assign_roles(tx, id, roles).await?;
+    if let Some(roles) = roles {
+        roles.store(tx).await?;
     }
     revocation::revoke(tx, Subject::User(id)).await
 }
 
-/// The organization must be live, in the caller's reach, and of the user's tenant.
+/// The organization must be live, in the caller's reach, and of the user's tenant. It stays as it is until the end of the transaction:
+/// whoever closes it finds the user there.
 pub(super) async fn check_organization(tx: &mut Tx<'_>, organization: Uuid) -> Result<()> {
     let context = tx.context();
-    let tenant = foreign::tenant_of_organization(tx.conn(), context, organization).await?;
+    let tenant = foreign::lock_organization(tx.conn(), context, organization).await?;
     if tenant == Some(tx.tenant()) {
         Ok(())
     } else {
         Err(Error::OrganizationNotFound.into())
     }
-}
-
-/// Makes the set of roles exactly these; links that stay keep their row.
-pub(super) async fn assign_roles(tx: &mut Tx<'_>, user: Uuid, named: &[String]) -> Result<()> {
-    let (context, tenant, now) = (tx.context(), tx.tenant(), tx.now());
-    let wanted = match query::roles::resolve(tx.conn(), context, tenant, named).await? {
-        Ok(wanted) => wanted,
-        Err(missing) => return Err(Error::RolesNotFound(missing).into()),
-    };
-    let held: Vec<(Uuid, Uuid, Uuid)> = links::table
-        .filter(links::tenant_id.eq(tenant))
-        .filter(links::user_id.eq(user))
-        .select((links::id, links::role_tenant_id, links::role_id))
-        .load(tx.conn())
-        .await?;
-    let gone: Vec<Uuid> = held
-        .iter()
-        .filter(|(_, owner, role)| !wanted.contains(&(*owner, *role)))
-        .map(|(id, ..)| *id)
-        .collect();
-    if !gone.is_empty() {
-        diesel::delete(
-            links::table
-                .filter(links::tenant_id.eq(tenant))
-                .filter(links::id.eq_any(&gone)),
-        )
-        .execute(tx.conn())
-        .await?;
-    }
-    let added: Vec<UserRoleRow> = wanted
-        .into_iter()
-        .filter(|(owner, role)| {
-            !held
-                .iter()
-                .any(|(_, held_owner, held_role)| (held_owner, held_role) == (owner, role))
-        })
-        .map(|(role_tenant_id, role_id)| UserRoleRow {
-            tenant_id: tenant,
-            id: tx.new_id(),
-            user_id: user,
-            role_tenant_id,
-            role_id,
-            created_at: now,
-            updated_at: now,
-        })
-        .collect();
-    if !added.is_empty() {
-        insert_into(links::table).values(&added).execute(tx.conn()).await?;
-    }
-    Ok(())
 }

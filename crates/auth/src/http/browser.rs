@@ -136,6 +136,6 @@ async fn signed_in(call: &Call, accounts: &Accounts, request: &HttpRequest) -> R
     if !config.allow_super_admin && login::is_super_admin(call, &one.candidate).await? {
         return Ok(None);
     }
-    let session = session::start(call, accounts, &one.candidate.account(), false).await?;
-    Ok(Some(credential_cookies(call, &session)))
+    let session = login::sign_in(call, accounts, place, one, password, false).await?;
+    Ok(session.map(|session| credential_cookies(call, &session)))
 }

@@ -1,7 +1,7 @@
 //! What the caller is and may do.
 
 use backoffice_core::http::{Access, Json, Routes, present, requires, wire_tenant};
-use backoffice_core::{Detail, ErrorShape, Refusal, RequestContext, Result, Timestamp};
+use backoffice_core::{Detail, ErrorShape, Module, Refusal, RequestContext, Result, Timestamp};
 use garde::Validate;
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
@@ -166,10 +166,19 @@ pub(super) fn checked_email(address: &str) -> Result<String> {
 }
 
 /// A name of at most 120 characters; blank means none.
-pub(super) fn checked_name(name: Option<&str>) -> Result<Option<String>> {
+pub(crate) fn checked_name(name: Option<&str>) -> Result<Option<String>> {
     match name.map(str::trim).filter(|name| !name.is_empty()) {
         Some(name) => text("name", name, 120).map(Some).map_err(invalid),
         None => Ok(None),
+    }
+}
+
+/// Refuses a new password that breaks a rule.
+pub(super) fn check_password(ctx: &RequestContext, password: Option<&SecretString>, address: &str) -> Result<()> {
+    let accounts: Arc<Accounts> = ctx.call().provided()?;
+    match password {
+        Some(password) => Ok(accounts.policy.check(password, address)?),
+        None => Ok(()),
     }
 }
 
@@ -255,13 +264,13 @@ async fn check_features(ctx: RequestContext, question: Json<FeatureQuestion>) ->
 struct FeatureItem {
     id: &'static str,
     title: &'static str,
-    module: &'static str,
+    module: String,
 }
 
 /// A module of the catalogue.
 #[derive(Debug, Serialize, ToSchema)]
 struct ModuleItem {
-    id: &'static str,
+    id: String,
     title: &'static str,
 }
 
@@ -283,7 +292,7 @@ async fn list_features(ctx: RequestContext) -> Result<Json<FeatureCatalogue>> {
             .map(|feature| FeatureItem {
                 id: feature.id,
                 title: feature.title,
-                module: module.name,
+                module: wire_module(module),
             })
             .collect();
         own.sort_by_key(|item| item.id);
@@ -292,9 +301,14 @@ async fn list_features(ctx: RequestContext) -> Result<Json<FeatureCatalogue>> {
     let modules = enabled
         .iter()
         .map(|module| ModuleItem {
-            id: module.name,
+            id: wire_module(module),
             title: module.title,
         })
         .collect();
     Ok(Json(FeatureCatalogue { items, modules }))
+}
+
+/// The module's id as its features and paths begin with it.
+fn wire_module(module: &Module) -> String {
+    module.name.replace('-', "_")
 }

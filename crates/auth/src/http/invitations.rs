@@ -33,18 +33,32 @@ pub(super) fn routes(routes: &mut Routes) {
         .refuses(&[404, 409, 422, 429, 500]);
 }
 
-/// Whether an invitation leaves with a new user: when it is asked for, or when there is no password and mail is configured.
-pub(super) fn is_wanted(
+/// The token of the invitation that leaves with a new user, if one does: when it is asked for, or when there is no password and mail is
+/// configured. Or why it can't.
+pub(super) fn wanted(
     ctx: &RequestContext,
     request: &HttpRequest,
     asked: Option<bool>,
     has_password: bool,
-) -> Result<bool> {
+) -> Result<std::result::Result<Option<NewToken>, Error>> {
+    Ok(match is_wanted(ctx, request, asked, has_password) {
+        Ok(true) => Ok(Some(mint(ctx)?)),
+        Ok(false) => Ok(None),
+        Err(reason) => Err(reason),
+    })
+}
+
+fn is_wanted(
+    ctx: &RequestContext,
+    request: &HttpRequest,
+    asked: Option<bool>,
+    has_password: bool,
+) -> std::result::Result<bool, Error> {
     let call = ctx.call();
     let foreign = letters::is_foreign_origin(call, origin(request).as_deref());
     match asked {
-        Some(true) if !letters::is_configured(call) => Err(Error::InvitationNotConfigured.into()),
-        Some(true) if foreign => Err(Error::InvalidOrigin.into()),
+        Some(true) if !letters::is_configured(call) => Err(Error::InvitationNotConfigured),
+        Some(true) if foreign => Err(Error::InvalidOrigin),
         Some(true) => Ok(true),
         Some(false) => Ok(false),
         None => Ok(!has_password && letters::is_configured(call) && !foreign),
@@ -58,7 +72,7 @@ pub(super) fn origin(request: &HttpRequest) -> Option<String> {
 }
 
 /// A token for an invitation.
-pub(super) fn mint(ctx: &RequestContext) -> Result<NewToken> {
+fn mint(ctx: &RequestContext) -> Result<NewToken> {
     let accounts: Arc<Accounts> = ctx.call().provided()?;
     Ok(NewToken::mint(
         ctx.ids(),

@@ -15,6 +15,8 @@ mod user_acl;
 mod users;
 mod visitor;
 
+pub(crate) use caller::checked_name;
+
 use backoffice_core::http::Routes;
 use serde::Serialize;
 use utoipa::ToSchema;

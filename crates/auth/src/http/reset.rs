@@ -64,10 +64,13 @@ struct ResetRequest {
 async fn request_reset(visitor: Visitor, request: HttpRequest, form: Form<ResetRequest>) -> Result<Json<Done>> {
     let call = &*visitor;
     let address = form.0.email.as_str().unwrap_or_default();
-    call.platform()
-        .rate_limits()
-        .count(call, RESET_BY_ACCOUNT, &email::normalized(address))
-        .await?;
+    if email::is_valid(address) {
+        // What is no address has no account; clients that send none do not stand in each other's way.
+        call.platform()
+            .rate_limits()
+            .count(call, RESET_BY_ACCOUNT, &email::normalized(address))
+            .await?;
+    }
     if !letters::is_configured(call) {
         return Err(Error::ResetNotConfigured.into());
     }

@@ -1,7 +1,7 @@
 //! What roles grant.
 
 use backoffice_core::access_log::{AccessType, Record};
-use backoffice_core::http::{Json, Query, Routes, present, requires, wire_tenant};
+use backoffice_core::http::{Json, Query, Routes, given, present, requires, wire_tenant};
 use backoffice_core::ids::PLATFORM_TENANT;
 use backoffice_core::{Detail, Refusal, RequestContext, Result, Timestamp};
 use garde::Validate;
@@ -10,7 +10,7 @@ use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
 use super::invalid;
-use super::roles::required_id;
+use super::roles::{required_id, writing_role};
 use crate::commands::{AclWritten, UpdateRoleAcl};
 use crate::grants::AclInput;
 use crate::{acl, query};
@@ -81,8 +81,12 @@ struct RoleAclPatch {
     /// The role.
     role_id: Uuid,
     /// At most 1000 features, `prefix.*` or `*`.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(nullable = false)]
     features: Option<Vec<String>>,
     /// Grants everything; only super administrators may set it.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(nullable = false)]
     is_super_admin: Option<bool>,
     /// At most 500 organizations; null = all of the tenant.
     #[serde(default, deserialize_with = "present")]
@@ -133,5 +137,6 @@ async fn update_role_acl(ctx: RequestContext, body: Json<RoleAclPatch>) -> Resul
         role: patch.role_id,
         input,
     };
+    let ctx = writing_role(ctx, command.role).await?;
     ctx.execute(&command, |written| Json(AclAnswer::from(written))).await
 }

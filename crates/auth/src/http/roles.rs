@@ -4,6 +4,7 @@ use backoffice_core::access_log::{AccessType, Record};
 use backoffice_core::http::{Created, Json, Query, Routes, requires, wire_tenant};
 use backoffice_core::ids::PLATFORM_TENANT;
 use backoffice_core::list::{Page, PageQuery, search_pattern};
+use backoffice_core::scope::Reach;
 use backoffice_core::{Detail, Refusal, RequestContext, Result, Scope, Timestamp};
 use garde::Validate;
 use serde::{Deserialize, Serialize};
@@ -170,6 +171,7 @@ async fn update_role(ctx: RequestContext, body: Json<RolePatch>) -> Result<Json<
             return Err(Refusal::bad_request("A role cannot change its tenant").into());
         }
     }
+    let ctx = writing_role(ctx, patch.id).await?;
     ctx.execute(&UpdateRole { id: patch.id, name }, |()| Json(OK)).await
 }
 
@@ -184,7 +186,23 @@ struct RoleId {
 
 async fn delete_role(ctx: RequestContext, query: Query<RoleId>) -> Result<Json<Done>> {
     let id = required_id(query.0.id.as_deref(), "Role id required")?;
+    let ctx = writing_role(ctx, id).await?;
     ctx.execute(&DeleteRole { id }, |()| Json(OK)).await
+}
+
+/// Where a role is written: a selected tenant narrows what is seen, and a global role is written beside it.
+pub(super) async fn writing_role(ctx: RequestContext, id: Uuid) -> Result<RequestContext> {
+    if !ctx.rights().is_super_admin || ctx.scope().reach == Reach::All {
+        return Ok(ctx);
+    }
+    let role = {
+        let mut connection = ctx.read().await?;
+        query::roles::find(&mut connection, &ctx, id).await?
+    };
+    Ok(match role {
+        Some(role) if role.tenant_id == PLATFORM_TENANT => ctx.with_scope(Scope::system()),
+        _ => ctx,
+    })
 }
 
 /// An id that must be given in the right form; the endpoint says the text.

@@ -186,9 +186,7 @@ async fn login(visitor: Visitor, attempt: Attempt) -> Result<Cookies<Json<Signed
     let chosen = match matching.as_slice() {
         [] => {
             drop(place);
-            announce_failures(call, &candidates).await?;
-            hold_back(call, accounts.config.login.failure_floor).await;
-            return Err(Error::InvalidCredentials.into());
+            return Err(not_matched(call, &accounts, &candidates).await?);
         }
         [one] => one,
         several => return Err(ambiguous(several)),
@@ -196,12 +194,10 @@ async fn login(visitor: Visitor, attempt: Attempt) -> Result<Cookies<Json<Signed
     if !roles.is_empty() && !login::holds_role(call, &chosen.candidate, &roles).await? {
         return Err(Refusal::forbidden("Not authorized for this area").into());
     }
-    if chosen.is_outdated {
-        login::rehash(call, &accounts, &place, &chosen.candidate, &form.password).await?;
-    }
-    drop(place);
-    let account = chosen.candidate.account();
-    let session = session::start(call, &accounts, &account, form.remember.is_some_and(Flag::is_set)).await?;
+    let remember = form.remember.is_some_and(Flag::is_set);
+    let Some(session) = login::sign_in(call, &accounts, place, chosen, &form.password, remember).await? else {
+        return Err(not_matched(call, &accounts, &candidates).await?);
+    };
     call.platform()
         .rate_limits()
         .reset(call, LOGIN_BY_ACCOUNT, &subject)
@@ -247,6 +243,13 @@ fn required_roles(form: &LoginForm) -> Result<Vec<String>> {
         return Err(Refusal::bad_request("Invalid request").into());
     }
     Ok(roles)
+}
+
+/// The refusal of a password that is none of the candidates', when it is time for it.
+async fn not_matched(call: &Call, accounts: &Accounts, candidates: &[Candidate]) -> Result<backoffice_core::Error> {
+    announce_failures(call, candidates).await?;
+    hold_back(call, accounts.config.login.failure_floor).await;
+    Ok(Error::InvalidCredentials.into())
 }
 
 /// Waits until the request was read this long ago, by the platform's clock. A clock that was set back makes it no longer.

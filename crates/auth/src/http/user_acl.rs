@@ -1,7 +1,7 @@
 //! What a user may do instead of what its roles grant.
 
 use backoffice_core::access_log::{AccessType, Record};
-use backoffice_core::http::{Json, Query, Routes, present, requires, wire_tenant};
+use backoffice_core::http::{Json, Query, Routes, given, present, requires, wire_tenant};
 use backoffice_core::{Refusal, RequestContext, Result, Timestamp};
 use garde::Validate;
 use serde::{Deserialize, Serialize};
@@ -78,8 +78,12 @@ struct UserAclPatch {
     /// The user.
     user_id: Uuid,
     /// At most 1000 features, `prefix.*` or `*`. An empty list, without the super-admin flag, removes the ACL.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(nullable = false)]
     features: Option<Vec<String>>,
     /// Grants everything; only super administrators may set it.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(nullable = false)]
     is_super_admin: Option<bool>,
     /// At most 500 organizations; null = all of the tenant.
     #[serde(default, deserialize_with = "present")]

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
-use super::caller::{checked_email, checked_name, confirm_own, hashed};
+use super::caller::{check_password, checked_email, checked_name, confirm_own, hashed};
 use super::invitations;
 use super::roles::required_id;
 use super::{Done, OK, invalid};
@@ -186,6 +186,7 @@ struct UserMade {
 async fn create_user(ctx: RequestContext, request: HttpRequest, body: Json<NewUser>) -> Result<Created<UserMade>> {
     let new = body.0;
     let (email, name) = (checked_email(&new.email)?, checked_name(new.name.as_deref())?);
+    check_password(&ctx, new.password.as_ref(), &email)?;
     let tenant = {
         let mut connection = ctx.read().await?;
         foreign::tenant_of_organization(&mut connection, &ctx, new.organization_id).await?
@@ -193,12 +194,8 @@ async fn create_user(ctx: RequestContext, request: HttpRequest, body: Json<NewUs
     let Some(tenant) = tenant else {
         return Err(Error::OrganizationNotFound.into());
     };
-    let invites = invitations::is_wanted(&ctx, &request, new.send_invite_email, new.password.is_some())?;
     let is_active = new.is_active.unwrap_or(true);
-    let invitation = match invites && is_active {
-        true => Some(invitations::mint(&ctx)?),
-        false => None,
-    };
+    let invitation = invitations::wanted(&ctx, &request, new.send_invite_email, new.password.is_some())?;
     let password_hash = match &new.password {
         Some(password) => Some(hashed(&ctx, password, &email).await?),
         None => None,
@@ -212,12 +209,13 @@ async fn create_user(ctx: RequestContext, request: HttpRequest, body: Json<NewUs
         roles: new.roles.unwrap_or_default(),
         password_hash,
         is_active,
-        invitation,
+        // Whoever may not sign in has no use for a link.
+        invitation: invitation.map(|token| token.filter(|_| is_active)),
     };
     let mut made = ctx
         .execute(&command, |id| Created(UserMade { id, email_sent: false }))
         .await?;
-    if let Some(token) = &command.invitation {
+    if let Ok(Some(token)) = &command.invitation {
         let to = Recipient {
             tenant,
             email: &command.email,
@@ -269,6 +267,11 @@ async fn update_user(ctx: RequestContext, body: Json<UserPatch>) -> Result<Json<
         roles: patch.roles,
         is_active: patch.is_active,
     };
+    check_password(
+        &ctx,
+        patch.password.as_ref(),
+        changes.email.as_deref().unwrap_or_default(),
+    )?;
     let mut password_hash = None;
     if patch.email.is_some() || patch.password.is_some() {
         let user = {
@@ -278,11 +281,12 @@ async fn update_user(ctx: RequestContext, body: Json<UserPatch>) -> Result<Json<
         let Some(user) = user else {
             return Err(Refusal::not_found("User not found").into());
         };
+        let address = changes.email.as_deref().unwrap_or(&user.email);
+        check_password(&ctx, patch.password.as_ref(), address)?;
         if ctx.identity().id == Some(user.id) {
             confirm_own(&ctx, &user, patch.current_password.as_ref()).await?;
         }
         if let Some(password) = &patch.password {
-            let address = changes.email.as_deref().unwrap_or(&user.email);
             password_hash = Some(hashed(&ctx, password, address).await?);
         }
     }

@@ -13,7 +13,7 @@ use super::acl::{RoleAcl, RoleAclRow, acl_of};
 use super::sidebar::RoleSidebar;
 use crate::revocation::{self, Subject};
 use crate::schema::{auth_default_grants as defaults, auth_role_acls as acls, auth_roles as roles};
-use crate::{acl, grants, query};
+use crate::{acl, grants, query, seed};
 
 /// A row of `auth_roles`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Queryable, Selectable, Insertable, Identifiable)]
@@ -28,6 +28,8 @@ pub struct RoleRow {
     pub name: String,
     #[serde(skip)]
     pub(crate) name_norm: String,
+    /// Which of the roles that every tenant starts with it was made as, whatever it is called now.
+    pub seeded_as: Option<String>,
     /// When it was made.
     pub created_at: Timestamp,
     /// When it was last changed.
@@ -59,6 +61,8 @@ impl Entity for Role {
         Field::tracked("id"),
         Field::tracked("tenantId"),
         Field::tracked("name"),
+        // Never changes; entries of the log that are older than it do not have it.
+        Field::volatile("seededAs"),
         Field::tracked("createdAt"),
         Field::volatile("updatedAt"),
     ];
@@ -183,15 +187,10 @@ impl Entity for Role {
 
     async fn guard(tx: &mut Tx<'_>, step: &Transition<'_>) -> Result<()> {
         grants::may_write_role(tx)?;
-        let reserved = |image: Option<&Snapshot>| {
-            let name = image.and_then(|image| image.get("name")).and_then(|name| name.as_str());
-            name.is_some_and(|name| name.to_lowercase() == crate::seed::SUPER_ADMIN_ROLE)
-        };
-        if (reserved(step.from) || reserved(step.to)) && tx.context().identity().id.is_some() {
-            return Err(crate::Error::ReservedRole {
-                deleting: step.to.is_none(),
+        for image in [step.from, step.to].into_iter().flatten() {
+            if let Some(name) = image.get("name").and_then(|name| name.as_str()) {
+                seed::check_reserved(tx, name, step.to.is_none())?;
             }
-            .into());
         }
         let acl = |image: Option<&Snapshot>| -> Result<Option<grants::Acl>, Error> {
             let rows = image

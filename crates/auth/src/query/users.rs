@@ -294,7 +294,13 @@ fn narrowed<'a>(context: &RequestContext, filter: &UserFilter) -> users::BoxedQu
                   where l.tenant_id = auth_users.tenant_id and l.user_id = auth_users.id and l.role_id = any(",
             )
             .bind::<Array<SqlUuid>, _>(roles.clone())
-            .sql("))"),
+            .sql(") and (")
+            .bind::<Bool, _>(context.rights().is_super_admin)
+            // Others see no role with that flag, and may not find out who has one.
+            .sql(
+                " or not exists (select 1 from auth_role_acls a \
+                  where a.tenant_id = l.role_tenant_id and a.role_id = l.role_id and a.is_super_admin)))",
+            ),
         );
     }
     query

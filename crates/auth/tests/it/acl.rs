@@ -1,7 +1,8 @@
+use backoffice_test_support::TestApp;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::world::{World, account, login};
+use crate::world::{CONFIG, MODULES, NO_LIMITS, World, account, login};
 
 /// An actor of tenant A that may manage ACLs, roles and users but holds little else.
 async fn manager(world: &World, extra: &[&str]) -> String {
@@ -401,6 +402,83 @@ async fn acc_21_a_feature_of_no_enabled_module_is_held_by_nobody() {
             (json!(false), json!(["auth.users.list"]))
         );
     }
+}
+
+#[actix_web::test]
+async fn acc_21_a_feature_of_a_module_that_is_not_enabled_is_stored_and_held_by_nobody() {
+    let app = TestApp::builder(&MODULES[..2]).compiled(&MODULES);
+    let world = World::inside(app.config(CONFIG).config(NO_LIMITS).build().await).await;
+    let (user, token) = world.user("ann@alpha.test", &[]).await;
+    let acl = json!({"userId": user, "features": ["audit_logs.*", "auth.users.list"]});
+
+    let (status, written) = world.app.put(&world.root, "/auth/users/acl", acl).await;
+
+    assert_eq!((status, &written["sanitized"]), (200, &json!(false)));
+    for token in [&world.root, &token] {
+        let check = json!({"features": ["audit_logs.undo_self", "auth.users.list"]});
+        let (_, answer) = world.app.post(token, "/auth/feature-check", check).await;
+        assert_eq!(
+            (&answer["ok"], &answer["granted"]),
+            (&json!(false), &json!(["auth.users.list"]))
+        );
+        let (status, _) = world.app.get(token, "/audit_logs/audit-logs/actions").await;
+        assert_eq!(status, 404);
+    }
+}
+
+#[actix_web::test]
+async fn members_of_an_acl_are_left_out_and_not_null() {
+    let world = World::new().await;
+    let role = world.role("Reader", &["auth.users.list"], None).await;
+    let before = world.app.image().await;
+
+    for (path, target) in [
+        ("/auth/roles/acl", json!({"roleId": role})),
+        ("/auth/users/acl", json!({"userId": world.a.admin})),
+    ] {
+        for member in ["features", "isSuperAdmin"] {
+            let mut body = target.clone();
+            body[member] = json!(null);
+            let (status, answer) = world.app.put(&world.root, path, body).await;
+            assert_eq!(
+                (status, &answer["error"]),
+                (400, &json!("Invalid input")),
+                "{path} {member}"
+            );
+            assert_eq!(answer["details"][0]["path"], member, "{path}");
+        }
+    }
+    assert_eq!(world.app.image().await, before);
+}
+
+#[actix_web::test]
+async fn a_role_that_can_not_be_seen_finds_no_users() {
+    let world = World::new().await;
+    // Holds the role of super administrators, and its own ACL takes that right away.
+    account(
+        &world.app,
+        Some(world.a.id),
+        Some(world.a.organization),
+        "former@alpha.test",
+        &[],
+        true,
+    )
+    .await;
+    let (_, list) = world.app.get(&world.root, "/auth/users?search=former@").await;
+    let (user, role) = (&list["items"][0]["id"], &list["items"][0]["roleIds"][0]);
+    let acl = json!({"userId": user, "features": ["auth.users.list"], "isSuperAdmin": false});
+    assert_eq!(world.app.put(&world.root, "/auth/users/acl", acl).await.0, 200);
+    let role = role.as_str().expect("an id");
+
+    let path = format!("/auth/users?roleIds={role}");
+    let (_, seen) = world.app.get(&world.a.token, &path).await;
+    let (_, all) = world.app.get(&world.root, &path).await;
+
+    assert_eq!(
+        world.app.get(&world.a.token, "/auth/users?search=former@").await.1["total"],
+        1
+    );
+    assert_eq!((&seen["total"], &all["total"]), (&json!(0), &json!(2)));
 }
 
 #[actix_web::test]

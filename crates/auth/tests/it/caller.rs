@@ -145,7 +145,7 @@ async fn the_catalogue_lists_enabled_modules_and_their_features() {
         .iter()
         .filter_map(|module| module["id"].as_str())
         .collect();
-    assert_eq!(modules, ["audit-logs", "auth", "directory"]);
+    assert_eq!(modules, ["audit_logs", "auth", "directory"]);
     assert!(
         catalogue["items"]
             .as_array()

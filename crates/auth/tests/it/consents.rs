@@ -2,7 +2,7 @@ use actix_web::http::Method;
 use backoffice_test_support::Duration;
 use serde_json::{Value, json};
 
-use crate::world::{World, login};
+use crate::world::{CONFIG, NO_LIMITS, World, login};
 
 async fn decide(world: &World, token: &str, consent_type: &str, is_granted: bool) -> Value {
     let body = json!({"consentType": consent_type, "isGranted": is_granted});
@@ -128,6 +128,10 @@ async fn acc_38_a_consent_that_was_changed_by_sql_is_noticed() {
     let verified = async |token: &str| list(&world, token).await[0]["integrityVerified"].clone();
     assert_eq!(verified(&world.a.token).await, true);
 
+    world
+        .app
+        .sql("create table consent_before as select id as before, granted_at as granted from auth_consents")
+        .await;
     for (change, back) in [
         ("is_granted = false", "is_granted = true"),
         (
@@ -136,6 +140,12 @@ async fn acc_38_a_consent_that_was_changed_by_sql_is_noticed() {
         ),
         ("withdrawn_at = granted_at", "withdrawn_at = null"),
         ("consent_type = 'other'", "consent_type = 'terms'"),
+        (
+            "id = '01940000-0000-7000-8000-000000000001'",
+            "id = (select before from consent_before)",
+        ),
+        ("granted_at = null", "granted_at = (select granted from consent_before)"),
+        ("ip_address = null", "ip_address = '127.0.0.1'"),
         ("source = 'import'", "source = 'profile'"),
         ("source = null", "source = 'profile'"),
         ("ip_address = '10.0.0.1'", "ip_address = '127.0.0.1'"),
@@ -150,13 +160,51 @@ async fn acc_38_a_consent_that_was_changed_by_sql_is_noticed() {
         world.app.sql(&format!("update auth_consents set {back}")).await;
         assert_eq!(verified(&world.a.token).await, true, "{back}");
     }
+    let moved = format!("tenant_id = '{}', user_id = '{}'", world.b.id, world.b.admin);
+    world.app.sql(&format!("update auth_consents set {moved}")).await;
+    assert_eq!(verified(&world.b.token).await, false);
     world
         .app
-        .sql(&format!("update auth_consents set user_id = '{other}'"))
+        .sql(&format!(
+            "update auth_consents set tenant_id = '{}', user_id = '{other}'",
+            world.a.id
+        ))
         .await;
     assert_eq!(verified(&other_token).await, false);
     let again = login(&world.app, "ann@alpha.test").await;
     assert_eq!(verified(&again).await, false);
+}
+
+#[actix_web::test]
+async fn acc_38_a_consent_is_verified_after_a_rotation_and_not_once_its_key_is_gone() {
+    let world = World::new().await;
+    let (user, token) = world.user("ann@alpha.test", &[]).await;
+    decide(&world, &token, "terms", true).await;
+    let old = r#"{ kid = "test", secret = "abcdefghijabcdefghijabcdefghijabcdefghij" }"#;
+    let next = r#"{ kid = "next", secret = "jihgfedcbajihgfedcbajihgfedcbajihgfedcba" }"#;
+    assert!(CONFIG.contains(old));
+    let with_keys = |keys: &str| format!("{}{NO_LIMITS}", CONFIG.replace(old, keys));
+
+    let rotated = world.app.second_node_with(&with_keys(&format!("{next}, {old}"))).await;
+    let removed = world.app.second_node_with(&with_keys(next)).await;
+
+    let path = format!("/auth/users/consents?userId={user}");
+    for (node, expected) in [(&rotated, true), (&removed, false)] {
+        let (_, own) = node.get(&token, "/auth/profile/consents").await;
+        let (_, seen) = node.get(&world.a.token, &path).await;
+        assert_eq!(own["items"][0]["integrityVerified"], expected);
+        assert_eq!(seen["items"][0]["integrityVerified"], expected);
+    }
+    let body = json!({"consentType": "news", "isGranted": true});
+    assert_eq!(rotated.put(&token, "/auth/profile/consents", body).await.0, 200);
+    let kids = "select consent_type, integrity_kid from auth_consents order by consent_type";
+    assert_eq!(
+        world.app.rows(kids).await,
+        [
+            json!({"consent_type": "news", "integrity_kid": "next"}),
+            json!({"consent_type": "terms", "integrity_kid": "test"})
+        ]
+    );
 }
 
 #[actix_web::test]

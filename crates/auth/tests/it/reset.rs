@@ -91,10 +91,65 @@ async fn acc_11_every_address_gets_the_same_answer_and_every_account_its_own_mai
     .await;
     assert_eq!(confirmed.json()["redirect"], format!("/login?tenant={}", world.a.id));
     // The other tenant's account keeps its password.
-    let in_b = json!({"email": "admin@alpha.test", "password": PASSWORD, "tenantId": world.b.id});
-    assert_eq!(world.app.post("", "/auth/login", in_b).await.0, 200);
-    let in_a = json!({"email": "admin@alpha.test", "password": PASSWORD, "tenantId": world.a.id});
-    assert_eq!(world.app.post("", "/auth/login", in_a).await.0, 401);
+    let login = async |password: &str, tenant| {
+        let body = json!({"email": "admin@alpha.test", "password": password, "tenantId": tenant});
+        world.app.post("", "/auth/login", body).await.0
+    };
+    assert_eq!(
+        (login(PASSWORD, world.b.id).await, login(NEW, world.b.id).await),
+        (200, 401)
+    );
+    assert_eq!(
+        (login(PASSWORD, world.a.id).await, login(NEW, world.a.id).await),
+        (401, 200)
+    );
+
+    let to_beta = mails.iter().find(|mail| mail.subject.contains("Beta")).expect("a mail");
+    let other = "yet another phrase";
+    let members = [("token", token_in(&to_beta.text)), ("password", other.to_owned())];
+    let members: Vec<(&str, &str)> = members.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    let confirmed = post(&world, "/auth/reset/confirm", &members).await;
+    assert_eq!(confirmed.json()["redirect"], format!("/login?tenant={}", world.b.id));
+    assert_eq!(
+        (login(PASSWORD, world.b.id).await, login(other, world.b.id).await),
+        (401, 200)
+    );
+    assert_eq!(
+        (login(NEW, world.a.id).await, login(other, world.a.id).await),
+        (200, 401)
+    );
+}
+
+#[actix_web::test]
+async fn acc_10_forged_hosts_change_no_link_of_a_mail() {
+    let world = world().await;
+    let forged = |method: Method, path: &str| {
+        let request = world.app.request(method, path).header("host", "evil.test");
+        let request = request.header("x-forwarded-host", "evil.test");
+        let request = request.header("x-forwarded-proto", "gopher");
+        request.header("forwarded", "host=evil.test;proto=gopher")
+    };
+
+    let reset = forged(Method::POST, "/auth/reset").form(&[("email", "admin@alpha.test")]);
+    let reset = reset.send().await.status;
+    world.app.run_jobs().await;
+    let new = json!({"email": "ann@alpha.test", "organizationId": world.a.organization, "sendInviteEmail": true});
+    let made = forged(Method::POST, "/auth/users")
+        .bearer(&world.a.token)
+        .json(&new)
+        .send()
+        .await;
+    let again = forged(Method::POST, "/auth/users/resend-invite").bearer(&world.a.token);
+    let again = again.json(&json!({"id": made.json()["id"]})).send().await.status;
+
+    assert_eq!((reset, made.status, again), (200, 201, 200));
+    let mails = world.app.mail().take();
+    assert_eq!(mails.len(), 3);
+    for mail in mails {
+        assert!(!token_in(&mail.text).is_empty());
+        let told = format!("{mail:?}");
+        assert!(!told.contains("evil.test") && !told.contains("gopher"), "{told}");
+    }
 }
 
 #[actix_web::test]
@@ -351,6 +406,11 @@ async fn the_fourth_request_for_an_account_in_a_minute_waits() {
 
     assert_eq!(statuses, [200, 200, 200, 429]);
     assert_eq!(ask("10.0.0.4", "admin@beta.test").await.status, 200);
+    // Clients that send no address do not count for each other.
+    for number in 0..6 {
+        let peer = ["10.0.1.1", "10.0.1.2", "10.0.1.3", "10.0.1.4", "10.0.1.5", "10.0.1.6"][number];
+        assert_eq!(ask(peer, ["", "nobody"][number % 2]).await.status, 200, "{number}");
+    }
 }
 
 #[actix_web::test]

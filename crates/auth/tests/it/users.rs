@@ -1,4 +1,5 @@
 use actix_web::http::Method;
+use backoffice_auth::{NewAccount, create_account};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -220,4 +221,45 @@ async fn an_update_without_a_difference_writes_nothing() {
 
     assert_eq!((answer.status, answer.operation()), (200, None));
     assert_eq!(world.app.image().await, before);
+}
+
+#[actix_web::test]
+async fn a_member_that_is_missing_is_named() {
+    let world = World::new().await;
+    let mut body = new_user(&world, "ann@alpha.test");
+    body.as_object_mut().expect("an object").remove("organizationId");
+
+    let (status, answer) = world.app.post(&world.a.token, "/auth/users", body).await;
+
+    assert_eq!((status, &answer["error"]), (400, &json!("Invalid input")));
+    assert_eq!(answer["details"][0]["path"], "organizationId");
+}
+
+#[actix_web::test]
+async fn the_command_line_checks_names_too() {
+    let world = World::new().await;
+    for (name, made) in [
+        ("x".repeat(121), None),
+        ("a\u{7}b".to_owned(), None),
+        (" ".to_owned(), Some(json!(null))),
+    ] {
+        let account = NewAccount {
+            tenant: Some(world.a.id),
+            organization: Some(world.a.organization),
+            email: "ann@alpha.test".to_owned(),
+            name: Some(name.clone()),
+            password: None,
+            roles: Vec::new(),
+            super_admin: false,
+        };
+
+        let outcome = create_account(&world.app.system_context(), account).await;
+
+        assert_eq!(outcome.is_ok(), made.is_some(), "{name:?}: {outcome:?}");
+        let rows = world
+            .app
+            .rows("select name from auth_users where email = 'ann@alpha.test'")
+            .await;
+        assert_eq!(rows.first().map(|row| row["name"].clone()), made, "{name:?}");
+    }
 }

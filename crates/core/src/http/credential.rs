@@ -11,24 +11,19 @@ use crate::context::Call;
 use crate::error::{Refusal, Result};
 use crate::identity::{Credential, Identity};
 
-/// The principal that calls: the first credential that is presented decides.
+/// The principal that calls: the first credential that is presented decides. A bearer token comes before the cookie, the cookie before an
+/// API key; other schemes of `Authorization` are for somebody else.
 pub(super) async fn authenticate(call: &Call, request: &impl Head) -> Result<Arc<Identity>> {
-    let presented = header_credential(request);
-    let cookie = match presented {
-        Presented::Nothing => request.cookie(AUTH_COOKIE),
-        Presented::Unreadable | Presented::Credential(_) => None,
-    };
-    let credential = match presented {
-        Presented::Nothing => match &cookie {
-            Some(cookie) if !cookie.value().is_empty() => Credential::Cookie(cookie.value()),
-            _ => match request.headers().get("x-api-key") {
-                Some(key) => Credential::ApiKey(key.to_str().unwrap_or_default()),
-                None => return Err(Refusal::unauthorized().into()),
-            },
-        },
-        Presented::Unreadable => return Err(invalid()),
-        Presented::Credential(credential) => credential,
-    };
+    let cookie = request.cookie(AUTH_COOKIE);
+    let cookie = cookie
+        .as_ref()
+        .map(|cookie| cookie.value())
+        .filter(|value| !value.is_empty());
+    let credential = authorization(request, "bearer")
+        .map(Credential::Bearer)
+        .or_else(|| cookie.map(Credential::Cookie))
+        .or_else(|| api_key(request).map(Credential::ApiKey))
+        .ok_or_else(Refusal::unauthorized)?;
     let authenticators = &call.platform().provided().authenticators;
     let Some(authenticator) = authenticators.iter().find(|one| one.accepts(credential)) else {
         return Err(invalid());
@@ -43,27 +38,22 @@ pub(super) async fn authenticate(call: &Call, request: &impl Head) -> Result<Arc
     Ok(identity)
 }
 
-enum Presented<'a> {
-    Nothing,
-    Unreadable,
-    Credential(Credential<'a>),
+fn api_key(request: &impl Head) -> Option<&str> {
+    match request.headers().get("x-api-key") {
+        Some(key) => Some(key.to_str().unwrap_or_default()),
+        None => authorization(request, "apikey"),
+    }
 }
 
-fn header_credential(request: &impl Head) -> Presented<'_> {
-    let Some(header) = request.headers().get(AUTHORIZATION) else {
-        return Presented::Nothing;
-    };
-    let Some((scheme, value)) = header.to_str().ok().and_then(|text| text.trim().split_once(' ')) else {
-        return Presented::Unreadable;
-    };
-    let value = value.trim();
-    if scheme.eq_ignore_ascii_case("bearer") {
-        Presented::Credential(Credential::Bearer(value))
-    } else if scheme.eq_ignore_ascii_case("apikey") {
-        Presented::Credential(Credential::ApiKey(value))
-    } else {
-        Presented::Unreadable
-    }
+/// What `Authorization` presents under this scheme; nothing readable is presented too, and is no valid credential.
+fn authorization<'a>(request: &'a impl Head, wanted: &str) -> Option<&'a str> {
+    request.headers().get_all(AUTHORIZATION).find_map(|header| {
+        let header = header.as_bytes().trim_ascii();
+        let (scheme, value) = header.split_at(header.iter().position(u8::is_ascii_whitespace).unwrap_or(header.len()));
+        scheme
+            .eq_ignore_ascii_case(wanted.as_bytes())
+            .then(|| str::from_utf8(value.trim_ascii()).unwrap_or_default())
+    })
 }
 
 fn invalid() -> crate::error::Error {

@@ -116,6 +116,14 @@ pub fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) 
     Option::<T>::deserialize(deserializer).map(Some)
 }
 
+/// For members that may be absent but not `null`: `#[serde(default, deserialize_with = "given")] flag: Option<bool>`.
+///
+/// # Errors
+/// When the value is no `T`.
+pub fn given<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
+    T::deserialize(deserializer).map(Some)
+}
+
 impl<T: DeserializeOwned + garde::Validate<Context = ()>> Extract for Query<T> {
     fn extract(incoming: &Incoming<'_>) -> Result<Self> {
         let text = incoming.request.query_string();
@@ -257,8 +265,25 @@ where
             path if path == "." => String::new(),
             path => path,
         };
-        incoming.refuse(vec![Detail::new(path, error.inner().to_string(), "invalid_value")])
+        let message = error.inner().to_string();
+        incoming.refuse(vec![Detail::new(
+            of_missing_member(path, &message),
+            message,
+            "invalid_value",
+        )])
     })
+}
+
+/// The reader is told of a missing member where the object ends: the path is the object's, the name stands in the text.
+fn of_missing_member(object: String, message: &str) -> String {
+    let name = message
+        .strip_prefix("missing field `")
+        .and_then(|rest| rest.split_once('`'));
+    match name {
+        Some((name, _)) if object.is_empty() => name.to_owned(),
+        Some((name, _)) => format!("{object}.{name}"),
+        None => object,
+    }
 }
 
 fn validated<T: garde::Validate<Context = ()>>(value: T, incoming: &Incoming<'_>) -> Result<T> {
@@ -317,6 +342,15 @@ mod tests {
         assert_eq!(empty_page_parameter("search=x&page="), Some("page"));
         assert_eq!(empty_page_parameter("pageSize"), Some("pageSize"));
         assert_eq!(empty_page_parameter("page=1&pageSize=2&search="), None);
+    }
+
+    #[test]
+    fn a_missing_member_is_named_with_its_path() {
+        let told = |object: &str, message| of_missing_member(object.to_owned(), message);
+
+        assert_eq!(told("", "missing field `email` at line 1 column 2"), "email");
+        assert_eq!(told("lines[0]", "missing field `sku`"), "lines[0].sku");
+        assert_eq!(told("lines[0].sku", "invalid type: null"), "lines[0].sku");
     }
 
     #[test]

@@ -16,7 +16,7 @@ mod tenant_parameter;
 
 pub use answer::{AUTH_COOKIE, Answer, Cookies, Created, Json, Raw, Redirect, SESSION_COOKIE, Streamed, clear_cookies};
 pub use dispatch::not_found;
-pub use extract::{Describe, Extract, Form, Incoming, Path, Query, present};
+pub use extract::{Describe, Extract, Form, Incoming, Path, Query, given, present};
 pub use openapi::{Schemas, document};
 pub use origin::safe_local_path;
 pub use pages::{PageInfo, Pages};

@@ -1,6 +1,6 @@
 //! Where a request comes from, and where a redirect may lead.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use actix_web::HttpRequest;
 use actix_web::http::header::{HOST, ORIGIN};
@@ -11,18 +11,25 @@ pub(super) fn client_ip(request: &HttpRequest, proxy_depth: usize) -> Option<IpA
     if proxy_depth == 0 {
         return peer;
     }
-    let forwarded: Vec<IpAddr> = request
+    // Counted before it is read: each proxy appends one part, and the client may have sent any before them.
+    let forwarded: Vec<&[u8]> = request
         .headers()
         .get_all("x-forwarded-for")
-        .filter_map(|value| value.to_str().ok())
-        .flat_map(|value| value.split(','))
-        .filter_map(|part| part.trim().parse().ok())
+        .flat_map(|value| value.as_bytes().split(|byte| *byte == b','))
         .collect();
     forwarded
         .len()
         .checked_sub(proxy_depth)
-        .and_then(|index| forwarded.get(index).copied())
+        .and_then(|index| forwarded.get(index))
+        .and_then(|part| address(str::from_utf8(part).ok()?.trim()))
         .or(peer)
+}
+
+/// An address as proxies write it: alone, with a port, in brackets.
+fn address(part: &str) -> Option<IpAddr> {
+    let bare = part.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+    let with_port = || part.parse::<SocketAddr>().ok().map(|address| address.ip());
+    bare.unwrap_or(part).parse().ok().or_else(with_port)
 }
 
 /// Whether the request comes from this site or says nothing about its origin.
@@ -109,7 +116,47 @@ fn percent_decoded(path: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use actix_web::test::TestRequest;
+
     use super::*;
+
+    fn forwarded(parts: &[&str], depth: usize) -> String {
+        let peer = "10.0.0.1:50000".parse().expect("an address");
+        let request = TestRequest::default().peer_addr(peer);
+        let request = parts.iter().fold(request, |request, part| {
+            request.append_header(("x-forwarded-for", (*part).to_owned()))
+        });
+        let found = client_ip(&request.to_http_request(), depth);
+        found.expect("an address").to_string()
+    }
+
+    #[test]
+    fn the_client_is_what_the_proxy_at_the_depth_wrote_however_it_writes() {
+        for (written, read) in [
+            ("203.0.113.7", "203.0.113.7"),
+            ("203.0.113.7:4711", "203.0.113.7"),
+            ("2001:db8::7", "2001:db8::7"),
+            ("[2001:db8::7]", "2001:db8::7"),
+            ("[2001:db8::7]:4711", "2001:db8::7"),
+            ("unknown", "10.0.0.1"),
+            ("", "10.0.0.1"),
+        ] {
+            assert_eq!(forwarded(&[&format!("198.51.100.1, {written}")], 1), read, "{written}");
+            assert_eq!(forwarded(&["198.51.100.1", written], 1), read, "{written}");
+            assert_eq!(
+                forwarded(&[&format!("198.51.100.1, {written},10.0.0.2:80")], 2),
+                read,
+                "{written}"
+            );
+        }
+    }
+
+    #[test]
+    fn fewer_parts_than_proxies_are_not_believed() {
+        assert_eq!(forwarded(&["198.51.100.1"], 2), "10.0.0.1");
+        assert_eq!(forwarded(&["198.51.100.1"], 0), "10.0.0.1");
+        assert_eq!(forwarded(&[], 1), "10.0.0.1");
+    }
 
     #[test]
     fn a_target_outside_the_site_is_refused() {

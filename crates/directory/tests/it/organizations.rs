@@ -133,9 +133,21 @@ async fn the_tree_has_its_depth_and_number() {
         .post(&admin(&acme), PATH, json!({"name": "Deep", "parentId": north}))
         .await;
     assert_eq!((deep, &why["code"]), (400, &json!("organization_depth")));
+    assert_eq!(
+        (&why["error"], &why["details"][0]["path"], &why["details"][0]["code"]),
+        (
+            &json!("Invalid input"),
+            &json!("parentId"),
+            &json!("organization_depth")
+        )
+    );
     let other = organization(&app, &acme, "Other", None).await;
     let (many, why) = app.post(&admin(&acme), PATH, json!({"name": "Many"})).await;
     assert_eq!((many, &why["code"]), (400, &json!("organization_limit")));
+    assert_eq!(
+        (&why["error"], &why["details"][0]["path"], &why["details"][0]["code"]),
+        (&json!("Invalid input"), &json!(""), &json!("organization_limit"))
+    );
     let root = acme.organization_id.to_string();
     let (high, why) = app
         .put(&admin(&acme), PATH, json!({"id": root, "parentId": other}))
@@ -166,6 +178,10 @@ async fn an_organization_in_use_and_the_last_one_stay() {
     assert_eq!(free, (200, json!({"ok": true})));
     assert_eq!(gone, (404, json!({"error": "Organization not found"})));
     assert_eq!((last, &why["code"]), (400, &json!("last_organization")));
+    assert_eq!(
+        (&why["error"], &why["details"][0]["path"], &why["details"][0]["code"]),
+        (&json!("Invalid input"), &json!("id"), &json!("last_organization"))
+    );
 }
 
 #[actix_web::test]

@@ -224,6 +224,12 @@ async fn the_own_tenant_is_neither_closed_nor_deleted() {
 
     assert_eq!((closed, &why["code"]), (400, &json!("own_tenant")));
     assert_eq!((deleted, &also["code"]), (400, &json!("own_tenant")));
+    for (answer, path) in [(&why, "isActive"), (&also, "id")] {
+        assert_eq!(
+            (&answer["error"], &answer["details"][0]["path"]),
+            (&json!("Invalid input"), &json!(path))
+        );
+    }
     assert!(app.image().await == before);
 }
 

@@ -6,7 +6,7 @@ use diesel_async::RunQueryDsl;
 use uuid::Uuid;
 
 use super::{VARIANT_NAME_KEY, active_variants, deactivate_others};
-use crate::error::on_duplicate;
+use crate::error::on_violation;
 use crate::model::{SidebarVariant, SidebarVariantRow};
 use crate::schema::auth_sidebar_variants as variants;
 use crate::sidebar::SidebarSettings;
@@ -78,7 +78,7 @@ impl Command for CreateSidebarVariant {
             .values(&row)
             .execute(tx.conn())
             .await
-            .map_err(|error| on_duplicate(VARIANT_NAME_KEY, Error::DuplicateVariantName)(error.into()))?;
+            .map_err(|error| on_violation(VARIANT_NAME_KEY, Error::DuplicateVariantName)(error.into()))?;
         Ok(row)
     }
 }

@@ -5,7 +5,7 @@ use diesel::{ExpressionMethods, OptionalExtension, QueryDsl, SelectableHelper};
 use diesel_async::RunQueryDsl;
 use uuid::Uuid;
 
-use crate::error::on_duplicate;
+use crate::error::on_violation;
 use crate::model::{
     RoleSidebarPreference, RoleSidebarPreferenceRow, SidebarPreference, SidebarPreferenceRow,
     store_role_sidebar_preferences, store_sidebar_preferences,
@@ -138,7 +138,7 @@ pub(super) async fn store_for_roles(
         .collect();
     store_role_sidebar_preferences(tx, &changed)
         .await
-        .map_err(on_duplicate(ROLE_KEY, Error::RoleNotFound))?;
+        .map_err(on_violation(ROLE_KEY, Error::RoleNotFound))?;
     Ok(same.into_iter().chain(changed).collect())
 }
 

@@ -1,0 +1,129 @@
+//! What opens an account is told to whoever it is for, and stands nowhere else.
+
+use actix_web::http::Method;
+use backoffice_test_support::Logs;
+use serde_json::{Value, json};
+
+use crate::world::{KEYS, PASSWORD, World};
+
+const NEW_PASSWORD: &str = "a password nobody has seen";
+const SITE: &str = "[app]\npublic_url = \"https://office.example\"\n";
+
+fn text(value: &Value) -> String {
+    value.as_str().expect("text").to_owned()
+}
+
+/// The token in the link of the only mail.
+fn mailed(world: &World) -> String {
+    let mails = world.app.mail().take();
+    assert_eq!(mails.len(), 1);
+    let (_, rest) = mails[0].text.split_once("#token=").expect("a link");
+    rest.chars()
+        .take_while(|c| c.is_ascii_alphanumeric() || "-_".contains(*c))
+        .collect()
+}
+
+/// Makes one of everything that opens something, uses it, and returns it.
+async fn credentials(world: &World) -> Vec<String> {
+    let admin = &world.a.token;
+    let make = || {
+        let request = world.app.request(Method::POST, KEYS).bearer(admin);
+        let request = request.header("idempotency-key", "make");
+        request.json(&json!({"name": "K", "roles": ["admin"]})).send()
+    };
+    let key = text(&make().await.json()["secret"]);
+    assert_eq!(make().await.json()["secret"], Value::Null, "a replay tells nothing");
+    let by_key = world.app.request(Method::GET, "/auth/users").header("x-api-key", &key);
+    assert_eq!(by_key.send().await.status, 200);
+
+    let login = json!({"email": "admin@beta.test", "password": PASSWORD});
+    let (_, session) = world.app.post("", "/auth/login", login).await;
+    let (token, refresh) = (text(&session["token"]), text(&session["refreshToken"]));
+    let (_, fresh) = world
+        .app
+        .post("", "/auth/session/refresh", json!({"refreshToken": refresh}))
+        .await;
+    let cookie = world
+        .app
+        .request(Method::POST, "/auth/logout")
+        .cookie("auth_token", &token);
+    assert_eq!(cookie.cookie("session_token", &refresh).send().await.status, 302);
+
+    let new = json!({"email": "ann@alpha.test", "organizationId": world.a.organization});
+    assert_eq!(world.app.post(admin, "/auth/users", new).await.0, 201);
+    let invitation = mailed(world);
+    let reset = json!({"email": "admin@beta.test"});
+    assert_eq!(world.app.post("", "/auth/reset", reset).await.0, 200);
+    world.app.run_jobs().await;
+    let reset = mailed(world);
+    for token in [&invitation, &reset] {
+        let (_, valid) = world
+            .app
+            .post("", "/auth/reset/validate", json!({"token": token}))
+            .await;
+        assert_eq!(valid["valid"], true);
+    }
+    let confirm = json!({"token": reset, "password": NEW_PASSWORD});
+    assert_eq!(world.app.post("", "/auth/reset/confirm", confirm).await.0, 200);
+    let random_part = key.rsplit('_').next().expect("a part").to_owned();
+    let passwords = [PASSWORD, NEW_PASSWORD].map(str::to_owned);
+    [
+        random_part,
+        token,
+        text(&fresh["accessToken"]),
+        refresh,
+        invitation,
+        reset,
+    ]
+    .into_iter()
+    .chain(passwords)
+    .collect()
+}
+
+#[actix_web::test]
+async fn acc_33_acc_34_credentials_and_their_hashes_are_in_no_other_column_answer_or_log_line() {
+    let logs = Logs::default();
+    let writer = logs.clone();
+    let subscriber = tracing_subscriber::fmt()
+        .with_max_level(tracing::Level::TRACE)
+        .with_writer(move || writer.clone())
+        .finish();
+    let _guard = tracing::subscriber::set_default(subscriber);
+    let world = World::with_config(SITE).await;
+    let secrets = credentials(&world).await;
+
+    let mut answers = String::new();
+    for path in [
+        "/audit_logs/audit-logs/actions?limit=1000",
+        "/audit_logs/audit-logs/access?pageSize=100",
+        "/auth/users",
+        "/auth/profile",
+        KEYS,
+    ] {
+        let (status, answer) = world.app.get(&world.root, path).await;
+        assert!(status == 200 || path == KEYS, "{path}: {answer}");
+        answers += &answer.to_string();
+        answers += &world.app.get(&world.a.token, path).await.1.to_string();
+    }
+    let mut image = world.app.image().await;
+    let mut hashes = Vec::new();
+    for row in image.values_mut().flatten().filter_map(Value::as_object_mut) {
+        let columns: Vec<String> = row.keys().filter(|name| name.ends_with("_hash")).cloned().collect();
+        let removed = columns.iter().filter_map(|name| row.remove(name));
+        hashes.extend(removed.filter_map(|hash| hash.as_str().map(str::to_owned)));
+    }
+
+    assert!(hashes.len() > 8 && answers.contains("api_keys.key.create"));
+    let logs = logs.text();
+    assert!(logs.contains("/auth/login"), "the process log was captured");
+    for (place, content) in [
+        ("a table", json!(image).to_string()),
+        ("an answer", answers),
+        ("the log", logs),
+    ] {
+        for secret in secrets.iter().chain(&hashes) {
+            let secret = secret.trim_start_matches("\\x");
+            assert!(!content.contains(secret), "{secret} occurs in {place}");
+        }
+    }
+}

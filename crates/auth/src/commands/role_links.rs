@@ -1,0 +1,96 @@
+//! Which roles a user holds.
+
+use backoffice_core::Result;
+use backoffice_core::db::Tx;
+use diesel::{ExpressionMethods, QueryDsl, insert_into};
+use diesel_async::RunQueryDsl;
+use uuid::Uuid;
+
+use crate::error::on_violation;
+use crate::model::UserRoleRow;
+use crate::schema::auth_user_roles as links;
+use crate::{Error, grants, query};
+
+/// What is between the roles that a user holds and those that it is to hold. Links that stay keep their row.
+pub(super) struct RoleLinks<'a> {
+    user: Uuid,
+    named: &'a [String],
+    gone: Vec<Uuid>,
+    added: Vec<(Uuid, Uuid)>,
+}
+
+impl<'a> RoleLinks<'a> {
+    /// Finds the roles, which are exactly the ones that the user is to hold.
+    pub(super) async fn find(tx: &mut Tx<'_>, user: Uuid, named: &'a [String]) -> Result<Self> {
+        let (context, tenant) = (tx.context(), tx.tenant());
+        let wanted = match query::roles::resolve(tx.conn(), context, tenant, named).await? {
+            Ok(wanted) => wanted,
+            Err(missing) => return Err(Error::RolesNotFound(missing).into()),
+        };
+        let held: Vec<(Uuid, Uuid, Uuid)> = links::table
+            .filter(links::tenant_id.eq(tenant))
+            .filter(links::user_id.eq(user))
+            .select((links::id, links::role_tenant_id, links::role_id))
+            .load(tx.conn())
+            .await?;
+        let is_held = |role: &(Uuid, Uuid)| held.iter().any(|(_, owner, id)| (*owner, *id) == *role);
+        Ok(Self {
+            user,
+            named,
+            gone: held
+                .iter()
+                .filter(|(_, owner, role)| !wanted.contains(&(*owner, *role)))
+                .map(|(id, ..)| *id)
+                .collect(),
+            added: wanted.into_iter().filter(|role| !is_held(role)).collect(),
+        })
+    }
+
+    /// Refuses roles whose rights the caller does not hold.
+    pub(super) async fn check(&self, tx: &mut Tx<'_>) -> Result<()> {
+        let added: Vec<Uuid> = self.added.iter().map(|(_, id)| *id).collect();
+        if added.is_empty() {
+            return Ok(());
+        }
+        for acl in query::rights::acls_of(tx, &added).await? {
+            grants::check_assignment(tx, &acl).await?;
+        }
+        Ok(())
+    }
+
+    /// Makes the links.
+    pub(super) async fn store(self, tx: &mut Tx<'_>) -> Result<()> {
+        let (tenant, now) = (tx.tenant(), tx.now());
+        if !self.gone.is_empty() {
+            diesel::delete(
+                links::table
+                    .filter(links::tenant_id.eq(tenant))
+                    .filter(links::id.eq_any(&self.gone)),
+            )
+            .execute(tx.conn())
+            .await?;
+        }
+        let rows: Vec<UserRoleRow> = self
+            .added
+            .iter()
+            .map(|(role_tenant_id, role_id)| UserRoleRow {
+                tenant_id: tenant,
+                id: tx.new_id(),
+                user_id: self.user,
+                role_tenant_id: *role_tenant_id,
+                role_id: *role_id,
+                created_at: now,
+                updated_at: now,
+            })
+            .collect();
+        if rows.is_empty() {
+            return Ok(());
+        }
+        let inserted = insert_into(links::table).values(&rows).execute(tx.conn()).await;
+        inserted.map(drop).map_err(|error| {
+            // A role can be removed while it is given to somebody.
+            let gone = Error::RolesNotFound(self.named.to_vec());
+            on_violation("auth_user_roles_role_tenant_id_role_id_fkey", gone)(error.into())
+        })
+    }
+}

@@ -1,0 +1,124 @@
+//! Global roles, written by super administrators who selected a tenant.
+
+use actix_web::http::Method;
+use backoffice_test_support::TestResponse;
+use serde_json::{Value, json};
+
+use crate::world::{World, id_of};
+
+async fn in_tenant(world: &World, method: Method, path: &str, body: Option<Value>) -> TestResponse {
+    let request = world.app.request(method, path).bearer(&world.root);
+    let request = request.header("X-Tenant-Id", &world.a.id.to_string());
+    match body {
+        Some(body) => request.json(&body).send().await,
+        None => request.send().await,
+    }
+}
+
+#[actix_web::test]
+async fn acc_30_a_global_role_is_written_whatever_tenant_is_selected_and_each_step_can_be_undone() {
+    let world = World::new().await;
+    let made = in_tenant(&world, Method::POST, "/auth/roles", Some(json!({"name": "Auditor"}))).await;
+    let id = id_of(&made.json());
+    let image = async || {
+        let query = "select r.name, r.tenant_id, a.features from auth_roles r \
+             left join auth_role_acls a on a.tenant_id = r.tenant_id and a.role_id = r.id";
+        world.app.rows(&format!("{query} where r.id = '{id}'")).await
+    };
+    let acl = json!({"roleId": id, "features": ["auth.users.list"]});
+
+    for (method, path, body) in [
+        (
+            Method::PUT,
+            "/auth/roles".to_owned(),
+            Some(json!({"id": id, "name": "Inspector"})),
+        ),
+        (Method::PUT, "/auth/roles/acl".to_owned(), Some(acl)),
+        (Method::DELETE, format!("/auth/roles?id={id}"), None),
+    ] {
+        let before = image().await;
+        let written = in_tenant(&world, method.clone(), &path, body.clone()).await;
+        let after = image().await;
+        assert_eq!(written.status, 200, "{method} {path}: {}", written.text());
+        assert_ne!(after, before, "{method} {path}");
+
+        // The entry is the platform's, so it is found where no tenant is selected.
+        let undo = json!({"undoToken": written.operation().expect("undoable")["undoToken"]});
+        let (undone, why) = world
+            .app
+            .post(&world.root, "/audit_logs/audit-logs/actions/undo", undo)
+            .await;
+        assert_eq!(undone, 200, "{method} {path}: {why}");
+        assert_eq!(image().await, before, "{method} {path}");
+        let redo = json!({"logId": why["logId"]});
+        let (redone, why) = world
+            .app
+            .post(&world.root, "/audit_logs/audit-logs/actions/redo", redo)
+            .await;
+        assert_eq!(redone, 200, "{method} {path}: {why}");
+        assert_eq!(image().await, after, "{method} {path}");
+    }
+}
+
+#[actix_web::test]
+async fn acc_30_roles_of_other_tenants_than_the_selected_one_stay_out_of_reach() {
+    let world = World::new().await;
+    let (_, made) = world
+        .app
+        .post(&world.b.token, "/auth/roles", json!({"name": "Foreign"}))
+        .await;
+    let id = id_of(&made);
+
+    let renamed = in_tenant(
+        &world,
+        Method::PUT,
+        "/auth/roles",
+        Some(json!({"id": id, "name": "Mine"})),
+    )
+    .await;
+    let acl = in_tenant(
+        &world,
+        Method::PUT,
+        "/auth/roles/acl",
+        Some(json!({"roleId": id, "features": []})),
+    )
+    .await;
+    let deleted = in_tenant(&world, Method::DELETE, &format!("/auth/roles?id={id}"), None).await;
+
+    assert_eq!((renamed.status, acl.status, deleted.status), (404, 404, 404));
+}
+
+#[actix_web::test]
+async fn acc_30_the_role_superadmin_stays_as_it_is() {
+    let world = World::new().await;
+    let role = id_of(
+        &world
+            .app
+            .rows("select id from auth_roles where name = 'superadmin'")
+            .await[0],
+    );
+    let name = |name: &str| Some(json!({"id": role, "name": name}));
+
+    for (method, path, body, error) in [
+        (
+            Method::POST,
+            "/auth/roles",
+            Some(json!({"name": "SUPERADMIN"})),
+            "Role name is reserved",
+        ),
+        (Method::PUT, "/auth/roles", name("Gods"), "Role name is reserved"),
+        (Method::PUT, "/auth/roles", name("Auditor"), "Role name is reserved"),
+        (Method::DELETE, &format!("/auth/roles?id={role}"), None, "Invalid input"),
+    ] {
+        world
+            .app
+            .post(&world.root, "/auth/roles", json!({"name": "Auditor"}))
+            .await;
+        let response = in_tenant(&world, method.clone(), path, body).await;
+        assert_eq!(
+            (response.status, &response.json()["error"]),
+            (400, &json!(error)),
+            "{method} {path}"
+        );
+    }
+}

@@ -1,0 +1,129 @@
+//! What happens between a check and the write that relies on it.
+
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use crate::world::{PASSWORD, World, id_of};
+
+const AUTOLOGIN: &str = r#"
+[rate_limits]
+enabled = false
+[auth.autologin]
+enabled = true
+email = "admin@alpha.test"
+password = "correct horse battery"
+"#;
+
+async fn sessions(world: &World) -> usize {
+    world.app.rows("select id from auth_sessions").await.len()
+}
+
+#[actix_web::test]
+async fn no_session_starts_when_the_account_changes_while_it_signs_in() {
+    for change in [
+        "password_hash = 'another'",
+        "password_hash = null",
+        "is_active = false",
+        "is_confirmed = false",
+        "deleted_at = now()",
+    ] {
+        let world = World::with_config(AUTOLOGIN).await;
+        let before = sessions(&world).await;
+        let sql = format!("update auth_users set {change} where email = 'admin@alpha.test'");
+        let login = json!({"email": "admin@alpha.test", "password": PASSWORD});
+
+        let login = world.app.post("", "/auth/login", login);
+        let (status, body) = world.app.database().while_changing(&sql, login).await;
+
+        let expected = json!({"ok": false, "error": "Invalid email or password"});
+        assert_eq!((status, body), (401, expected), "{change}");
+        assert_eq!(sessions(&world).await, before, "{change}");
+    }
+}
+
+#[actix_web::test]
+async fn no_session_of_the_demo_account_starts_when_it_changes_meanwhile() {
+    let world = World::with_config(AUTOLOGIN).await;
+    let before = sessions(&world).await;
+    let sql = "update auth_users set password_hash = 'another' where email = 'admin@alpha.test'";
+
+    let request = world.app.request(actix_web::http::Method::GET, "/auth/autologin");
+    let answer = world.app.database().while_changing(sql, request.send()).await;
+
+    assert_eq!(
+        (answer.status, answer.header("location").as_deref()),
+        (307, Some("/login"))
+    );
+    assert!(answer.cookies().is_empty());
+    assert_eq!(sessions(&world).await, before);
+}
+
+#[actix_web::test]
+async fn a_new_hash_of_the_same_password_keeps_nobody_out() {
+    let world = World::new().await;
+    let sql = "update auth_users set password_hash = (select password_hash from auth_users where email = 'admin@beta.test') \
+               where email = 'admin@alpha.test'";
+    let login = json!({"email": "admin@alpha.test", "password": PASSWORD});
+
+    let login = world.app.post("", "/auth/login", login);
+    let (status, body) = world.app.database().while_changing(sql, login).await;
+
+    assert_eq!(status, 200, "{body}");
+}
+
+fn new_user(organization: Uuid, roles: &[&str]) -> Value {
+    json!({"email": "ann@alpha.test", "organizationId": organization, "password": PASSWORD, "roles": roles})
+}
+
+#[actix_web::test]
+async fn a_role_that_is_removed_while_it_is_given_is_not_found() {
+    let expected = json!({"error": "Role(s) not found: \"Dispatcher\""});
+
+    let world = World::new().await;
+    let role = world.role("Dispatcher", &[], None).await;
+    let sql = format!("delete from auth_roles where id = '{role}'");
+    let create = world.app.post(
+        &world.a.token,
+        "/auth/users",
+        new_user(world.a.organization, &["Dispatcher"]),
+    );
+    let created = world.app.database().while_changing(&sql, create).await;
+    assert_eq!(created, (400, expected.clone()));
+
+    let role = world.role("Dispatcher", &[], None).await;
+    let (user, _) = world.user("bob@alpha.test", &[]).await;
+    let sql = format!("delete from auth_roles where id = '{role}'");
+    let body = json!({"id": user, "roles": ["Dispatcher"]});
+    let update = world.app.put(&world.a.token, "/auth/users", body);
+    let updated = world.app.database().while_changing(&sql, update).await;
+    assert_eq!(updated, (400, expected));
+}
+
+#[actix_web::test]
+async fn nobody_lands_in_an_organization_that_is_being_removed() {
+    let world = World::new().await;
+    let (user, _) = world.user("bob@alpha.test", &[]).await;
+    for update in [false, true] {
+        let made = json!({"name": "Depot"});
+        let (_, depot) = world.app.post(&world.a.token, "/directory/organizations", made).await;
+        let depot = id_of(&depot);
+        let sql = format!("update directory_organizations set deleted_at = now() where id = '{depot}'");
+
+        let work = async {
+            if update {
+                let body = json!({"id": user, "organizationId": depot});
+                world.app.put(&world.a.token, "/auth/users", body).await
+            } else {
+                world
+                    .app
+                    .post(&world.a.token, "/auth/users", new_user(depot, &[]))
+                    .await
+            }
+        };
+        let answer = world.app.database().while_changing(&sql, work).await;
+
+        assert_eq!(answer, (400, json!({"error": "Organization not found"})), "{update}");
+        let there = format!("select id from auth_users where organization_id = '{depot}'");
+        assert!(world.app.rows(&there).await.is_empty(), "{update}");
+    }
+}
