@@ -4,6 +4,7 @@ use backoffice_core::Module;
 use backoffice_core::command::{Attempt, Hook, Interceptor, Verdict};
 use backoffice_core::db::Tx;
 use backoffice_core::registry::Registry;
+use backoffice_test_accounts::{account, login};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
@@ -173,6 +174,32 @@ async fn cat_4_a_filter_takes_what_it_matches_at_the_request_within_the_callers_
     let job = world.bulk(&world.local, all).await;
     assert_eq!(job["succeededCount"], 2, "{job}");
     assert_eq!(world.present().await, [json!(beside)]);
+}
+
+#[actix_web::test]
+async fn a_filter_of_a_super_administrator_takes_products_of_one_tenant() {
+    let world = World::new().await;
+    let own = world.product("Lamp").await;
+    let foreign = json!({"title": "Lamp", "isActive": false});
+    let (status, foreign) = world.app.post(&world.stranger, PRODUCTS, foreign).await;
+    assert_eq!(status, 201, "{foreign}");
+    let (tenant, root, email) = (Some(world.tenant), Some(world.root), "chief@alpha.test");
+    account(&world.app, tenant, root, email, &[], true).await;
+    let chief = login(&world.app, email).await;
+    let body = json!({"confirm": true, "scope": "filtered", "filter": {"all": true}});
+
+    let refused = world.app.post(&world.platform, BULK, body.clone()).await;
+    assert_eq!((refused.0, &refused.1["code"]), (400, &json!("tenant_required")));
+    let job = world.bulk(&chief, body).await;
+
+    assert_eq!(
+        (outcome(&job).0, &job["totalCount"]),
+        (&json!("completed"), &json!(1)),
+        "{job}"
+    );
+    let present = world.present().await;
+    assert!(!present.contains(&json!(own)));
+    assert_eq!(present, [foreign["id"].clone()]);
 }
 
 #[actix_web::test]
