@@ -193,15 +193,25 @@ async fn cat_8_a_deletion_whose_workers_are_killed_leaves_no_half_product() {
         created_at, updated_at) select tenant_id, gen_random_uuid(), organization_id, id, 'Only', 1, true, '{}', now(), now() \
         from catalog_products";
     assert_eq!(killing.database.sql(variants).await, killing.items as u64);
+    let prices = "insert into catalog_prices (tenant_id, id, organization_id, product_id, kind, currency_code, min_quantity, amount, \
+        created_at, updated_at) select tenant_id, gen_random_uuid(), organization_id, id, 'regular', 'EUR', 1, 1, now(), now() \
+        from catalog_products";
+    assert_eq!(killing.database.sql(prices).await, killing.items as u64);
+    let category = "insert into catalog_categories (tenant_id, id, organization_id, name, slug, created_at, updated_at) \
+        select tenant_id, gen_random_uuid(), organization_id, 'Sale', 'sale', now(), now() from catalog_products limit 1";
+    assert_eq!(killing.database.sql(category).await, 1);
+    let links = "insert into catalog_product_categories (tenant_id, id, product_id, category_id, created_at, updated_at) \
+        select p.tenant_id, gen_random_uuid(), p.id, c.id, now(), now() from catalog_products p, catalog_categories c";
+    assert_eq!(killing.database.sql(links).await, killing.items as u64);
 
     let body = json!({"confirm": true, "scope": "selected", "ids": products});
     let job = killing.run("/api/catalog/bulk-delete", &body).await;
 
     check_job(&job, killing.items);
     killing.check_entries("catalog.product.delete").await;
-    let left = "select (select count(*) from catalog_products) as products, (select count(*) from catalog_variants) as variants";
-    assert_eq!(
-        killing.database.rows(left).await,
-        [json!({"products": 0, "variants": 0})]
-    );
+    let left = "select (select count(*) from catalog_products) as products, (select count(*) from catalog_variants) as variants, \
+        (select count(*) from catalog_prices) as prices, (select count(*) from catalog_product_categories) as links, \
+        (select count(*) from catalog_categories) as categories";
+    let expected = json!({"products": 0, "variants": 0, "prices": 0, "links": 0, "categories": 1});
+    assert_eq!(killing.database.rows(left).await, [expected]);
 }

@@ -14,6 +14,8 @@ use crate::people::Mood;
 use crate::recovery::MOMENT;
 use crate::world::{World, builder, id_of};
 
+const ACTIONS: &str = "/audit_logs/audit-logs/actions";
+
 fn stopped(status: &str) -> (u16, Value) {
     (200, json!({"ok": true, "status": status}))
 }
@@ -54,6 +56,22 @@ async fn job_9_a_running_job_stops_within_one_chunk_and_a_retry_does_exactly_the
     assert!(entries.iter().all(|entry| entry["undo_secret"].is_string()));
     assert_eq!(world.cancel("anna", job).await, stopped("cancelled"), "still no error");
 
+    let undone = entries[0]["resource_id"].clone();
+    let log = format!(
+        "{ACTIONS}?resourceKind=sample.thing&resourceId={}",
+        undone.as_str().expect("an id")
+    );
+    let (_, log) = world.app.get("anna", &log).await;
+    let token = json!({"undoToken": log["items"][0]["undoToken"]});
+    let (status, body) = world.app.post("anna", &format!("{ACTIONS}/undo"), token).await;
+    assert_eq!(status, 200, "{body}");
+    assert_eq!(world.numbers(&ids[..2]).await, [0, 7]);
+    let again = world
+        .app
+        .put("anna", "/sample/things", json!({"id": undone, "number": 7}))
+        .await;
+    assert_eq!(again.0, 200);
+
     world.app.sql("update sample_things set name = 'thing'").await;
     let (status, answer) = world.retry("anna", job).await;
     assert_eq!((status, &answer["totalCount"]), (201, &json!(151)), "{answer}");
@@ -66,7 +84,7 @@ async fn job_9_a_running_job_stops_within_one_chunk_and_a_retry_does_exactly_the
         (json!("completed"), json!([151, 151, 151, 0, 0]))
     );
     assert_eq!(world.numbers(&ids).await, vec![7; 250]);
-    assert_eq!(world.entries().await.len(), 250);
+    assert_eq!(world.entries().await.len(), 252, "an undo and an edit in between");
     assert_eq!(world.counts(job).await.0, "cancelled", "the old one stays as it was");
 }
 
