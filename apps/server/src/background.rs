@@ -102,8 +102,12 @@ async fn maintain_logs(runtime: Runtime) {
 async fn measure_queue(runtime: Runtime) {
     loop {
         // What can't be measured keeps its last value; the database's absence shows elsewhere.
-        if let Ok(depth) = jobs::depth(&Call::internal(&runtime)).await {
+        let call = Call::internal(&runtime);
+        if let Ok(depth) = jobs::depth(&call).await {
             show(&depth);
+        }
+        for (subscriber, seconds) in events::Relay::delays(&call).await.unwrap_or_default() {
+            metrics::gauge!("events_oldest_undelivered_seconds", "subscriber" => subscriber).set(seconds);
         }
         sleep(MEASURE).await;
     }

@@ -105,6 +105,38 @@ pub async fn role_powers(client: &Client) -> Result<RolePowers> {
     })
 }
 
+/// What to say when the server tells its errors in another language than English, if it does. Which failures may be repeated, and which mean
+/// that the database is gone, is seen by these texts: the code of an error does not come through in every case.
+///
+/// # Errors
+/// When the database can't be reached.
+pub async fn language_refusal(client: &Client) -> Result<Option<String>> {
+    let language: String = client.query_one("show lc_messages", &[]).await?.try_get(0)?;
+    if is_english(&language) {
+        return Ok(None);
+    }
+    // A server that was built without translations speaks English whatever it is told.
+    let told = client.batch_execute("select 1 / 0").await.err();
+    if told.is_some_and(|error| {
+        error
+            .as_db_error()
+            .is_some_and(|error| error.message() == "division by zero")
+    }) {
+        return Ok(None);
+    }
+    Ok(Some(format!(
+        "the server tells its errors in the language {language:?}; set lc_messages = 'C' in its postgresql.conf and reload it, or run \
+         `alter role ... set lc_messages = 'C'` for this role as a superuser"
+    )))
+}
+
+fn is_english(language: &str) -> bool {
+    matches!(language, "C" | "POSIX")
+        || ["C.", "en_", "en-", "English"]
+            .iter()
+            .any(|start| language.starts_with(start))
+}
+
 /// How the schema relates to these modules.
 ///
 /// # Errors
@@ -142,6 +174,9 @@ pub async fn check(url: &SecretString, modules: &[&'static Module]) -> Result<()
     let powers = role_powers(&client).await?;
     if let Some(refusal) = powers.refusal(config.get_user().unwrap_or_default()) {
         return Err(ConfigError::new("database.url", refusal).into());
+    }
+    if let Some(refusal) = language_refusal(&client).await? {
+        return Err(Error::other(refusal));
     }
     match schema_refusal(&schema_state(client, modules).await?) {
         Some(refusal) => Err(Error::other(refusal)),
@@ -245,6 +280,23 @@ mod tests {
             let refusal = powers.refusal("app").expect("refused");
 
             assert!(refusal.contains('`'), "{refusal}");
+        }
+    }
+
+    #[test]
+    fn english_has_several_names() {
+        for english in [
+            "C",
+            "POSIX",
+            "C.UTF-8",
+            "en_US.UTF-8",
+            "en_GB",
+            "English_United States.1252",
+        ] {
+            assert!(is_english(english), "{english}");
+        }
+        for other in ["", "de_DE.UTF-8", "ca_ES", "Cs"] {
+            assert!(!is_english(other), "{other}");
         }
     }
 

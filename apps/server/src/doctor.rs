@@ -145,6 +145,7 @@ async fn check_database(report: &mut Report, settings: &Settings, enabled: &[&'s
             return;
         };
         check_role(report, &client, &role).await;
+        check_language(report, &client).await;
         check_clock(report, &client).await;
         check_schema(report, client, enabled).await;
         return;
@@ -189,6 +190,14 @@ async fn check_role(report: &mut Report, client: &Client, role: &str) {
         ),
         Ok(Some(refusal)) => report.add(Verdict::Fail, "role", refusal),
         Err(error) => report.add(Verdict::Fail, "role", error.to_string()),
+    }
+}
+
+async fn check_language(report: &mut Report, client: &Client) {
+    match database::language_refusal(client).await {
+        Ok(None) => report.add(Verdict::Ok, "language", "the server tells its errors in English"),
+        Ok(Some(refusal)) => report.add(Verdict::Fail, "language", refusal),
+        Err(error) => report.add(Verdict::Fail, "language", error.to_string()),
     }
 }
 

@@ -88,7 +88,7 @@ pub(crate) async fn start(
         .filter(sessions::ended_at.is_null())
         .filter(sessions::expires_at.gt(now))
         .order((sessions::created_at.desc(), sessions::id.desc()));
-    let surplus = others.offset(config.sessions_per_user - 1).select(sessions::id);
+    let surplus = others.offset(config.sessions_per_user.max(1) - 1).select(sessions::id);
     // Neither waits for the other's answer.
     let started = session.execute(&mut &**connection);
     let (_, surplus) = try_join(started, surplus.load::<Uuid>(&mut &**connection)).await?;

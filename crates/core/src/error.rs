@@ -259,7 +259,27 @@ impl Error {
         }
     }
 
-    /// The name of the unique or foreign key that a write violated, if that is what happened.
+    /// Whether the database could not be reached at all, so that nothing that was asked of it can be the reason. A statement that waited too
+    /// long, or whose connection ended meanwhile, is another matter.
+    pub(crate) fn is_outage(&self) -> bool {
+        matches!(self, Self::Unavailable(cause) if !cause.is::<DieselError>())
+    }
+
+    /// Whether a write violated a unique or foreign key.
+    #[must_use]
+    pub fn violates_key(&self) -> bool {
+        use DatabaseErrorKind::{ForeignKeyViolation, RestrictViolation, UniqueViolation};
+        let Self::Internal(cause) = self else { return false };
+        matches!(
+            cause.downcast_ref(),
+            Some(DieselError::DatabaseError(
+                UniqueViolation | ForeignKeyViolation | RestrictViolation,
+                _
+            ))
+        )
+    }
+
+    /// The name of the constraint that a write violated, if that is what happened.
     #[must_use]
     pub fn violated_constraint(&self) -> Option<&str> {
         let Self::Internal(cause) = self else { return None };
@@ -302,12 +322,14 @@ impl From<DieselError> for Error {
             }
             _ => match information.message() {
                 "deadlock detected" => Self::Collision(Box::new(error)),
-                // 55P03 and the 57P0x family have no kind of their own in diesel.
+                // 40P01, 55P03 and the 57P0x family have no kind of their own in diesel, and their SQLSTATE stays inside of it: the host
+                // refuses a server that speaks another language.
                 "canceling statement due to lock timeout"
                 | "canceling statement due to statement timeout"
                 | "connection closed"
                 | "terminating connection due to administrator command"
                 | "terminating connection due to unexpected postmaster exit"
+                | "terminating connection because of crash of another server process"
                 | "the database system is shutting down"
                 | "the database system is starting up" => Self::Unavailable(Box::new(error)),
                 _ => Self::Internal(Box::new(error)),

@@ -33,6 +33,11 @@ impl Rules {
         given.flatten()
     }
 
+    /// The organization of a new row: null says as little as its absence.
+    pub(crate) fn new_place(given: Given<Uuid>) -> Given<Uuid> {
+        given.filter(Option::is_some)
+    }
+
     /// A text of 1 to `most` characters, trimmed, that may be absent but not null.
     pub(crate) fn name(&mut self, path: &str, given: Given<String>, most: usize) -> Option<String> {
         match self.text(path, given, most) {

@@ -1,5 +1,7 @@
 //! The endpoint.
 
+use std::collections::BTreeSet;
+
 use actix_web::HttpRequest;
 use actix_web::http::header::{CACHE_CONTROL, HeaderName, HeaderValue};
 use backoffice_core::events::extent;
@@ -23,7 +25,7 @@ pub(crate) fn routes(routes: &mut Routes) {
 
 #[derive(Debug, Deserialize, Validate, IntoParams)]
 struct Filter {
-    /// Names of events: a comma list of exact names, `prefix.*` or `*`.
+    /// Names of events: a comma list of exact names, `prefix.*` or `*`. An empty one stands for none: the stream is silent.
     #[garde(length(max = 4000))]
     names: Option<String>,
 }
@@ -60,9 +62,10 @@ async fn stream_events(
 }
 
 fn patterns(text: &str) -> Result<Vec<String>> {
-    let names: Vec<String> = text.split(',').map(|name| name.trim().to_owned()).collect();
+    let names = text.split(',').map(str::trim).filter(|name| !name.is_empty());
+    let names: BTreeSet<String> = names.map(str::to_owned).collect();
     if names.len() <= MOST_NAMES && names.iter().all(|name| is_pattern(name)) {
-        return Ok(names);
+        return Ok(names.into_iter().collect());
     }
     let detail = Detail::new(
         "names",
@@ -86,6 +89,15 @@ fn is_pattern(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_list_is_trimmed_each_name_once_and_may_be_empty() {
+        assert_eq!(patterns(" auth.*, *,auth.*,").expect("a list"), ["*", "auth.*"]);
+        for none in ["", " ", ","] {
+            assert!(patterns(none).expect("a list").is_empty(), "{none:?}");
+        }
+        assert!(patterns("auth.*,a b").is_err());
+    }
 
     #[test]
     fn patterns_are_names_prefixes_or_everything() {

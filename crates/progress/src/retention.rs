@@ -5,8 +5,8 @@ use std::time::Duration;
 use backoffice_core::context::Call;
 use backoffice_core::{Result, Runtime, Scope, Timestamp};
 use diesel::sql_query;
-use diesel::sql_types::Timestamptz;
-use diesel_async::RunQueryDsl;
+use diesel::sql_types::{Integer, Timestamptz};
+use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use futures_util::future::BoxFuture;
 
 const KEPT: time::Duration = time::Duration::days(30);
@@ -24,23 +24,41 @@ pub(crate) fn background(runtime: Runtime) -> Option<BoxFuture<'static, ()>> {
     }))
 }
 
-/// Removes what finished more than 30 days ago, 500 jobs at a time. Returns how many went.
+/// Removes what finished more than 30 days ago: first items, 5000 at a time, then the jobs that have none left, 500 at a time. What another
+/// node is just removing is passed over. Returns how many jobs went.
 pub(crate) async fn forget(call: &Call) -> Result<usize> {
     let mut connection = call.database().bookkeeping(&Scope::system()).await?;
     let before: Timestamp = call.now.before(KEPT);
+    all(&mut connection, FORGET_ITEMS, 5000, before).await?;
+    all(&mut connection, FORGET_JOBS, 500, before).await
+}
+
+/// Repeats the statement for as long as it finds so many rows.
+async fn all(connection: &mut AsyncPgConnection, statement: &str, most: i32, before: Timestamp) -> Result<usize> {
     let mut gone = 0;
     loop {
-        let removed = sql_query(
-            "delete from progress_jobs p using (
-                select tenant_id, id from progress_jobs where finished_at < $1 order by finished_at limit 500
-            ) old where p.tenant_id = old.tenant_id and p.id = old.id",
-        )
-        .bind::<Timestamptz, _>(before)
-        .execute(&mut *connection)
-        .await?;
+        let removed = sql_query(statement)
+            .bind::<Timestamptz, _>(before)
+            .bind::<Integer, _>(most)
+            .execute(connection)
+            .await?;
         gone += removed;
-        if removed < 500 {
+        if removed < usize::try_from(most).unwrap_or(0) {
             return Ok(gone);
         }
     }
 }
+
+const FORGET_ITEMS: &str = "\
+delete from progress_job_items i using (
+    select i.tenant_id, i.id from progress_jobs p
+    join progress_job_items i on i.tenant_id = p.tenant_id and i.job_id = p.id
+    where p.finished_at < $1 limit $2 for update of i skip locked
+) old where i.tenant_id = old.tenant_id and i.id = old.id";
+
+const FORGET_JOBS: &str = "\
+delete from progress_jobs p using (
+    select tenant_id, id from progress_jobs p
+    where finished_at < $1 and not exists (select from progress_job_items i where i.tenant_id = p.tenant_id and i.job_id = p.id)
+    order by finished_at limit $2 for update skip locked
+) old where p.tenant_id = old.tenant_id and p.id = old.id";

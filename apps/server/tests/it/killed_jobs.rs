@@ -78,7 +78,16 @@ async fn cat_8_a_deletion_whose_workers_are_killed_leaves_no_half_product() {
     let variants = "insert into catalog_variants (tenant_id, id, organization_id, product_id, name, position, is_active, options, \
         created_at, updated_at) select tenant_id, gen_random_uuid(), organization_id, id, 'Only', 1, true, '{}', now(), now() \
         from catalog_products";
-    assert_eq!(database.rows_of(variants).await, items());
+    let prices = "insert into catalog_prices (tenant_id, id, organization_id, product_id, kind, currency_code, min_quantity, amount, \
+        created_at, updated_at) select tenant_id, gen_random_uuid(), organization_id, id, 'regular', 'EUR', 1, 1, now(), now() \
+        from catalog_products";
+    let category = "insert into catalog_categories (tenant_id, id, organization_id, name, slug, created_at, updated_at) \
+        select tenant_id, gen_random_uuid(), organization_id, 'Sale', 'sale', now(), now() from catalog_products limit 1";
+    let links = "insert into catalog_product_categories (tenant_id, id, product_id, category_id, created_at, updated_at) \
+        select p.tenant_id, gen_random_uuid(), p.id, c.id, now(), now() from catalog_products p, catalog_categories c";
+    for (insert, made) in [(variants, items()), (prices, items()), (category, 1), (links, items())] {
+        assert_eq!(database.rows_of(insert).await, made, "{insert}");
+    }
     let body = json!({"confirm": true, "scope": "selected", "ids": products.ids()});
     let job = Job::start(&server, "/api/catalog/bulk-delete", &body, &products);
 
@@ -86,7 +95,9 @@ async fn cat_8_a_deletion_whose_workers_are_killed_leaves_no_half_product() {
 
     job.check_end(0);
     products.check_entries(&database, "catalog.product.delete").await;
-    for table in ["catalog_products", "catalog_variants"] {
-        assert_eq!(database.rows_of(&format!("select from {table}")).await, 0, "{table}");
+    let parts = ["products", "variants", "prices", "product_categories"].map(|part| (part, 0));
+    for (part, left) in parts.into_iter().chain([("categories", 1)]) {
+        let select = format!("select from catalog_{part}");
+        assert_eq!(database.rows_of(&select).await, left, "{part}");
     }
 }

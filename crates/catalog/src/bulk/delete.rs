@@ -2,7 +2,9 @@
 
 use backoffice_core::command::{BatchCommand, BatchItem, Class};
 use backoffice_core::db::Tx;
-use backoffice_core::{Feature, Refusal, Result};
+use backoffice_core::ids::PLATFORM_TENANT;
+use backoffice_core::scope::Reach;
+use backoffice_core::{Feature, Refusal, Result, Scope};
 use backoffice_progress::bulk::BulkOperation;
 use diesel::{ExpressionMethods, QueryDsl};
 use diesel_async::RunQueryDsl;
@@ -48,7 +50,7 @@ impl BulkOperation for BulkDelete {
         let Some(filter) = &self.filter else {
             return Ok((Vec::new(), 0));
         };
-        let (filter, scope) = (filter.to_product_filter()?, tx.scope());
+        let (filter, scope) = (filter.to_product_filter()?, &own_tenant(tx)?);
         let limit = i64::try_from(most).unwrap_or(i64::MAX).saturating_add(1);
         let found: Vec<Uuid> = query::products::matching(scope, &filter)
             .order((products::created_at.asc(), products::id.asc()))
@@ -62,6 +64,18 @@ impl BulkOperation for BulkDelete {
         let total = query::products::count(tx.conn(), scope, &filter).await?;
         Ok((found, total))
     }
+}
+
+/// The caller's scope, within the one tenant whose job this is: a super administrator's may reach all of them.
+fn own_tenant(tx: &Tx<'_>) -> Result<Scope> {
+    if tx.tenant() == PLATFORM_TENANT {
+        return Err(Refusal::bad_request("Tenant context required")
+            .code("tenant_required")
+            .into());
+    }
+    let mut scope = tx.scope().clone();
+    scope.reach = Reach::Tenant(tx.tenant());
+    Ok(scope)
 }
 
 impl<E: Removal> BatchCommand for Delete<E> {

@@ -4,12 +4,13 @@ use backoffice_core::Module;
 use backoffice_core::command::{Attempt, Hook, Interceptor, Verdict};
 use backoffice_core::db::Tx;
 use backoffice_core::registry::Registry;
+use backoffice_test_accounts::{account, login};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::world::{PRODUCTS, World};
+use crate::world::{PRODUCTS, World, id_of};
 
 const BULK: &str = "/catalog/bulk-delete";
 
@@ -148,11 +149,62 @@ async fn cat_2_a_product_that_is_gone_before_its_turn_fails_alone() {
 }
 
 #[actix_web::test]
+async fn cat_2_a_product_that_goes_between_the_request_and_its_turn_fails_alone() {
+    let world = World::new().await;
+    let ids = [world.product("One").await, world.product("Two").await];
+    let body = json!({"confirm": true, "scope": "selected", "ids": ids});
+    let (status, answer) = world.app.post(&world.admin, BULK, body).await;
+    assert_eq!((status, &answer["totalCount"]), (201, &json!(2)), "{answer}");
+
+    world.remove(PRODUCTS, ids[0]).await;
+    world.app.run_jobs().await;
+
+    let job = answer["progressJobId"].as_str().expect("an id");
+    let job = world.get(&format!("/progress/jobs/{job}")).await;
+    let failed = json!([{"id": ids[0], "status": 404, "code": "not_found", "message": "Product not found"}]);
+    assert_eq!(
+        outcome(&job),
+        (&json!("completed_with_errors"), [&json!(1), &json!(1), &failed])
+    );
+}
+
+#[actix_web::test]
+async fn a_filter_that_matches_too_many_products_starts_nothing() {
+    let world = World::new().await;
+    let sql = format!(
+        "insert into catalog_products (tenant_id, id, organization_id, title, product_type, is_active, tags, created_at, updated_at)
+         select '{}', gen_random_uuid(), '{}', 'Lamp', 'simple', true, '{{}}', now(), now() from generate_series(1, 10001)",
+        world.tenant, world.root
+    );
+    world.app.sql(&sql).await;
+    let body = json!({"confirm": true, "scope": "filtered", "filter": {"all": true}});
+
+    let (status, answer) = world.app.post(&world.admin, BULK, body.clone()).await;
+    assert_eq!(
+        (status, &answer["code"], &answer["matched"]),
+        (400, &json!("too_many_items"), &json!(10_001)),
+        "{answer}"
+    );
+    assert!(answer["error"].is_string());
+    assert!(world.app.rows("select id from progress_jobs").await.is_empty());
+    world
+        .app
+        .sql("delete from catalog_products where id = (select id from catalog_products limit 1)")
+        .await;
+    let (status, answer) = world.app.post(&world.admin, BULK, body).await;
+    assert_eq!((status, &answer["totalCount"]), (201, &json!(10_000)), "{answer}");
+}
+
+#[actix_web::test]
 async fn cat_4_a_filter_takes_what_it_matches_at_the_request_within_the_callers_scope() {
     let world = World::new().await;
     let taken = world.product_in(world.child, "Taken", false).await;
     let active = world.product_in(world.child, "Active", true).await;
     let beside = world.product_in(world.parent, "Beside", false).await;
+    let sibling = json!({"name": "Sibling", "parentId": world.parent});
+    let (status, sibling) = world.app.post(&world.admin, "/directory/organizations", sibling).await;
+    assert_eq!(status, 201, "{sibling}");
+    let sibling = world.product_in(id_of(&sibling), "Sibling", false).await;
     let body = json!({"confirm": true, "scope": "filtered", "filter": {"isActive": false}});
 
     let (status, answer) = world.app.post(&world.local, BULK, body.clone()).await;
@@ -164,7 +216,7 @@ async fn cat_4_a_filter_takes_what_it_matches_at_the_request_within_the_callers_
 
     let present = world.present().await;
     assert!(!present.contains(&json!(taken)));
-    assert_eq!(present, [json!(active), json!(beside), json!(later)]);
+    assert_eq!(present, [json!(active), json!(beside), json!(sibling), json!(later)]);
     let none = json!({"confirm": true, "scope": "filtered", "filter": {"tags": []}});
     let job = world.bulk(&world.local, none).await;
     assert_eq!((&job["status"], &job["totalCount"]), (&json!("completed"), &json!(0)));
@@ -172,7 +224,33 @@ async fn cat_4_a_filter_takes_what_it_matches_at_the_request_within_the_callers_
     let all = json!({"confirm": true, "scope": "filtered", "filter": {"all": true}});
     let job = world.bulk(&world.local, all).await;
     assert_eq!(job["succeededCount"], 2, "{job}");
-    assert_eq!(world.present().await, [json!(beside)]);
+    assert_eq!(world.present().await, [json!(beside), json!(sibling)]);
+}
+
+#[actix_web::test]
+async fn a_filter_of_a_super_administrator_takes_products_of_one_tenant() {
+    let world = World::new().await;
+    let own = world.product("Lamp").await;
+    let foreign = json!({"title": "Lamp", "isActive": false});
+    let (status, foreign) = world.app.post(&world.stranger, PRODUCTS, foreign).await;
+    assert_eq!(status, 201, "{foreign}");
+    let (tenant, root, email) = (Some(world.tenant), Some(world.root), "chief@alpha.test");
+    account(&world.app, tenant, root, email, &[], true).await;
+    let chief = login(&world.app, email).await;
+    let body = json!({"confirm": true, "scope": "filtered", "filter": {"all": true}});
+
+    let refused = world.app.post(&world.platform, BULK, body.clone()).await;
+    assert_eq!((refused.0, &refused.1["code"]), (400, &json!("tenant_required")));
+    let job = world.bulk(&chief, body).await;
+
+    assert_eq!(
+        (outcome(&job).0, &job["totalCount"]),
+        (&json!("completed"), &json!(1)),
+        "{job}"
+    );
+    let present = world.present().await;
+    assert!(!present.contains(&json!(own)));
+    assert_eq!(present, [foreign["id"].clone()]);
 }
 
 #[actix_web::test]

@@ -1,6 +1,7 @@
 //! What the members of a request must be.
 
 use actix_web::http::Method;
+use backoffice_core::Scope;
 use serde_json::{Value, json};
 
 use crate::world::{CATEGORIES, PRODUCTS, VARIANTS, World, details};
@@ -99,4 +100,52 @@ async fn nulls_options_and_texts_are_kept_as_they_are_meant() {
     assert_eq!(response.status, 400);
     world.change(VARIANTS, json!({"id": id, "options": null})).await;
     assert_eq!(world.one(VARIANTS, id).await["options"], Value::Null);
+}
+
+#[actix_web::test]
+async fn what_the_api_refuses_the_tables_refuse_too() {
+    let world = World::new().await;
+    world
+        .make(PRODUCTS, json!({"title": "Shoe", "variants": [{"name": "S"}], "prices": [{"kind": "regular", "currencyCode": "EUR", "amount": 1}]}))
+        .await;
+    let parent = world.category("shoes", None).await;
+    world.category("boots", Some(parent)).await;
+    let scope = Scope::tenant(world.tenant);
+
+    for (table, change, constraint) in [
+        ("products", "title = ''", "title_check"),
+        ("products", "title = repeat('x', 256)", "title_check"),
+        ("products", "subtitle = repeat('x', 256)", "subtitle_check"),
+        ("products", "description = repeat('x', 4001)", "description_check"),
+        ("products", "sku = 'a b'", "sku_check"),
+        ("products", "handle = 'Shoe'", "handle_check"),
+        (
+            "products",
+            "primary_currency_code = 'eur'",
+            "primary_currency_code_check",
+        ),
+        ("products", "tags = array_fill('x'::text, array[101])", "tags_check"),
+        ("variants", "name = ''", "name_check"),
+        ("variants", "sku = repeat('x', 192)", "sku_check"),
+        ("variants", "barcode = repeat('x', 192)", "barcode_check"),
+        ("variants", "options = '[]'", "options_check"),
+        ("prices", "currency_code = 'EURO'", "currency_code_check"),
+        ("categories", "name = repeat('x', 151)", "name_check"),
+        ("categories", "slug = 'S'", "slug_check"),
+    ] {
+        let mut connection = world
+            .app
+            .runtime()
+            .database
+            .bookkeeping(&scope)
+            .await
+            .expect("a connection");
+        let sql = format!("update catalog_{table} set {change}");
+        let refused = diesel_async::RunQueryDsl::execute(diesel::sql_query(sql), &mut *connection).await;
+        let error = backoffice_core::Error::from(refused.expect_err("refused"));
+        let expected = format!("catalog_{table}_{constraint}");
+        assert_eq!(error.violated_constraint(), Some(expected.as_str()), "{change}");
+    }
+    let rule = "select confdeltype::text as rule from pg_constraint where conname = 'catalog_categories_tenant_id_parent_id_fkey'";
+    assert_eq!(world.app.rows(rule).await, [json!({"rule": "r"})]);
 }

@@ -37,6 +37,8 @@ pub(crate) struct World {
     pub(crate) employee: String,
     /// The administrator of another tenant.
     pub(crate) stranger: String,
+    /// A super administrator of the platform, who belongs to no tenant.
+    pub(crate) platform: String,
 }
 
 impl World {
@@ -75,6 +77,7 @@ impl World {
             child,
             admin: tenants.a.token,
             stranger: tenants.b.token,
+            platform: tenants.root,
             app: tenants.app,
         }
     }

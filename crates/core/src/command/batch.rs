@@ -6,6 +6,8 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use diesel_async::AsyncPgConnection;
+use futures_util::future::BoxFuture;
 use uuid::Uuid;
 
 use super::entity::{AnyEntity, Transition};
@@ -52,17 +54,24 @@ pub enum ItemOutcome {
     Failed(Error),
 }
 
-/// Runs the commands, each on another resource, inside the transaction; the outcomes are in their order.
+/// Runs the commands, each on another resource, inside the transaction; the outcomes are in their order. What else the transaction is to
+/// lock, and others should not wait for any longer than they must, `before_log` locks: it runs when all changes are made, before the first
+/// entry, behind which nothing may be waited for.
 ///
 /// # Errors
 /// When the principal lacks the features, or the transaction as a whole can't go on and may be repeated.
-pub async fn execute_all<C: BatchCommand>(tx: &mut Tx<'_>, commands: &[C]) -> Result<Vec<ItemOutcome>> {
+pub async fn execute_all<C: BatchCommand>(
+    tx: &mut Tx<'_>,
+    commands: &[C],
+    before_log: impl for<'c> Fn(&'c mut AsyncPgConnection) -> BoxFuture<'c, Result<()>> + Sync,
+) -> Result<Vec<ItemOutcome>> {
     tx.context().require(C::FEATURES)?;
     let entity = entity(tx.context(), <C::Entity as Entity>::KIND)?;
     let batch = Batch {
         commands: by_target(commands)?,
         info: CommandInfo::of::<C>(),
         entity: &*entity,
+        before_log: &before_log,
     };
     let savepoint = tx.savepoint().await?;
     let mut outcomes = match batch.together(tx).await {
@@ -104,7 +113,10 @@ struct Batch<'a, C> {
     commands: BTreeMap<Uuid, &'a C>,
     info: CommandInfo,
     entity: &'a dyn AnyEntity,
+    before_log: &'a BeforeLog<'a>,
 }
+
+type BeforeLog<'a> = dyn for<'c> Fn(&'c mut AsyncPgConnection) -> BoxFuture<'c, Result<()>> + Sync + 'a;
 
 /// A change, ready to be logged.
 struct Change {
@@ -252,6 +264,7 @@ impl<C: BatchCommand> Batch<'_, C> {
         if changes.is_empty() {
             return Ok(());
         }
+        (self.before_log)(tx.conn()).await?;
         outcomes.extend(changes.iter().map(|one| (one.id, ItemOutcome::Changed(one.log_id))));
         let entries: Vec<NewEntry<'_>> = changes
             .iter()
@@ -301,6 +314,7 @@ impl<C: BatchCommand> Batch<'_, C> {
         let ids: BTreeSet<Uuid> = self.commands.keys().copied().collect();
         let ids: Vec<Uuid> = ids.into_iter().collect();
         self.entity.lock(tx, &ids).await?;
+        (self.before_log)(tx.conn()).await?;
         let mut outcomes = Outcomes::new();
         for (id, command) in &self.commands {
             let savepoint = tx.savepoint().await?;

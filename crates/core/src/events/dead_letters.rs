@@ -8,6 +8,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::StoredEvent;
+use super::deliver::run_handler;
 use crate::context::Call;
 use crate::error::{Error, Refusal, Result};
 use crate::scope::Scope;
@@ -71,7 +72,7 @@ pub async fn retry(call: &Call, letter: &DeadLetter) -> Result<()> {
     let connection = transaction.connection();
     resolve(connection, call, letter).await?;
     connection.batch_execute("savepoint event").await?;
-    let outcome = (subscriber.handler)(connection, call, &event).await;
+    let outcome = run_handler(connection, call, subscriber, &event).await;
     if let Err(error) = &outcome {
         connection.batch_execute("rollback to savepoint event").await?;
         fail(connection, call, letter, &error.to_string()).await?;

@@ -100,6 +100,16 @@ async fn handle(
             error.unwrap_or_else(|| "no attempt came to its end".to_owned()),
         ));
     }
+    run_handler(connection, call, subscriber, event).await
+}
+
+/// What the subscriber does with the event; that it panics or takes too long is an error like any other.
+pub(super) async fn run_handler(
+    connection: &mut AsyncPgConnection,
+    call: &Call,
+    subscriber: &Subscriber,
+    event: &StoredEvent,
+) -> Result<()> {
     let work = AssertUnwindSafe((subscriber.handler)(connection, call, event)).catch_unwind();
     match timeout(LONGEST_HANDLER, work).await {
         Ok(Ok(outcome)) => outcome,

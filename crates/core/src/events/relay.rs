@@ -14,6 +14,8 @@ use crate::jobs::Stop;
 use crate::platform::Runtime;
 use crate::time::Timestamp;
 
+mod delay;
+
 /// Deliveries that a node has under way at once.
 const SLOTS: usize = 2;
 /// Wait between looks at the cursors when nobody rings: other nodes announce things too.

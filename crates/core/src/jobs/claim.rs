@@ -1,6 +1,6 @@
 //! Taking the next job: one statement, under a scope that sees the job tables and nothing else.
 
-use diesel::sql_types::{Array, BigInt, Integer, Jsonb, Nullable, Text, Timestamptz, Uuid as SqlUuid};
+use diesel::sql_types::{Array, BigInt, Integer, Jsonb, Nullable, SmallInt, Text, Timestamptz, Uuid as SqlUuid};
 use diesel::{OptionalExtension, QueryableByName, sql_query};
 use diesel_async::RunQueryDsl;
 use serde_json::Value;
@@ -40,40 +40,53 @@ pub(super) struct Claimed {
     pub(super) progress_job_id: Option<Uuid>,
     #[diesel(sql_type = SqlUuid)]
     pub(super) lease_owner: Uuid,
+    #[diesel(sql_type = SmallInt)]
+    pub(super) chunk_items: i16,
+    #[diesel(sql_type = Nullable<Timestamptz>)]
+    pub(super) noticed_at: Option<Timestamp>,
 }
+
+/// A job `j` that can be taken at the instant `$1`.
+const CLAIMABLE: &str = "(j.state = 'queued' and j.run_at <= $1 or j.state = 'running' and j.lease_until < $1)";
+
+/// The tenant `t` has fewer than `$3` jobs under way at the instant `$1`.
+const HAS_ROOM: &str = "(select count(*) from core_jobs r \
+    where r.tenant_id = t.tenant_id and r.state = 'running' and r.lease_until >= $1) < $3";
 
 /// Claims the first job of the tenant whose turn it is. Tenants and jobs that another worker is just claiming are passed over.
 pub(super) async fn claim(runtime: &Runtime, now: Timestamp) -> Result<Option<Claimed>> {
     let platform = &runtime.platform;
     let mut connection = runtime.database.queue().await?;
-    let statement = sql_query(
-        "with turn as (
-            select t.tenant_id from core_job_tenants t
-            where exists (
-                    select from core_jobs j
-                    where j.tenant_id = t.tenant_id and j.kind = any($2)
-                      and (j.state = 'queued' and j.run_at <= $1 or j.state = 'running' and j.lease_until < $1))
-              and (select count(*) from core_jobs r
-                   where r.tenant_id = t.tenant_id and r.state = 'running' and r.lease_until >= $1) < $3
+    // What the statement counts is as old as its start. A tenant that somebody claimed for since then, which always moves `last_claim_at`,
+    // no longer is what was `seen` and is passed over too.
+    let statement = sql_query(format!(
+        "with seen as materialized (
+            select tenant_id, last_claim_at from core_job_tenants
+        ), turn as (
+            select t.tenant_id from core_job_tenants t join seen on seen.tenant_id = t.tenant_id and seen.last_claim_at = t.last_claim_at
+            where exists (select from core_jobs j where j.tenant_id = t.tenant_id and j.kind = any($2) and {CLAIMABLE}) and {HAS_ROOM}
             order by t.last_claim_at, t.tenant_id
             limit 1
             for update of t skip locked
         ), next as (
             select j.tenant_id, j.id from core_jobs j join turn using (tenant_id)
-            where j.kind = any($2)
-              and (j.state = 'queued' and j.run_at <= $1 or j.state = 'running' and j.lease_until < $1)
+            where j.kind = any($2) and {CLAIMABLE}
             order by j.priority, j.run_at, j.id
             limit 1
             for update of j skip locked
         ), turned as (
-            update core_job_tenants t set last_claim_at = $1, updated_at = $1 from turn where t.tenant_id = turn.tenant_id
+            update core_job_tenants t
+            set last_claim_at = greatest($1, t.last_claim_at + interval '1 millisecond'), updated_at = $1
+            from turn where t.tenant_id = turn.tenant_id
         )
         update core_jobs j
-        set state = 'running', lease_owner = $4, lease_until = $5, attempt = j.attempt + 1, updated_at = $1
+        set state = 'running', lease_owner = $4, lease_until = $5, updated_at = $1,
+            -- An attempt that ended with its worker began at the latest when the cursor moved.
+            attempt = case j.state when 'running' then greatest(j.attempt, 1) else j.attempt end + 1
         from next where j.tenant_id = next.tenant_id and j.id = next.id
         returning j.tenant_id, j.id, j.organization_id, j.kind, j.payload, j.actor_kind, j.actor_id, j.selection, j.attempt,
-            j.max_attempts, j.cursor, j.progress_job_id, j.lease_owner",
-    )
+            j.max_attempts, j.cursor, j.progress_job_id, j.lease_owner, j.chunk_items, j.noticed_at"
+    ))
     .bind::<Timestamptz, _>(now)
     .bind::<Array<Text>, _>(platform.registry().job_kinds().names())
     .bind::<Integer, _>(platform.jobs().per_tenant)
@@ -90,15 +103,17 @@ struct Waiting {
 
 /// Whether another tenant has a job that could run now.
 pub(super) async fn others_wait(runtime: &Runtime, tenant: Uuid, now: Timestamp) -> Result<bool> {
+    let platform = &runtime.platform;
     let mut connection = runtime.database.queue().await?;
-    let waiting: Waiting = sql_query(
+    let waiting: Waiting = sql_query(format!(
         "select exists (
             select from core_job_tenants t join core_jobs j on j.tenant_id = t.tenant_id
-            where t.tenant_id <> $1 and j.state = 'queued' and j.run_at <= $2 and j.kind = any($3)) as others_wait",
-    )
-    .bind::<SqlUuid, _>(tenant)
+            where t.tenant_id <> $4 and j.kind = any($2) and {CLAIMABLE} and {HAS_ROOM}) as others_wait"
+    ))
     .bind::<Timestamptz, _>(now)
-    .bind::<Array<Text>, _>(runtime.platform.registry().job_kinds().names())
+    .bind::<Array<Text>, _>(platform.registry().job_kinds().names())
+    .bind::<Integer, _>(platform.jobs().per_tenant)
+    .bind::<SqlUuid, _>(tenant)
     .get_result(&mut *connection)
     .await?;
     Ok(waiting.others_wait)

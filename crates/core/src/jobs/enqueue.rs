@@ -1,6 +1,6 @@
 //! Putting a job into the queue, in the caller's transaction.
 
-use diesel::sql_types::{Integer, Jsonb, Nullable, SmallInt, Text, Timestamptz, Uuid as SqlUuid};
+use diesel::sql_types::{Bool, Integer, Jsonb, Nullable, SmallInt, Text, Timestamptz, Uuid as SqlUuid};
 use diesel::{OptionalExtension, QueryableByName, sql_query};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use serde_json::{Value, json};
@@ -114,7 +114,8 @@ pub async fn enqueue_with<J: Job>(tx: &mut Tx<'_>, order: &Order<J>) -> Result<U
     Ok(id)
 }
 
-/// Cancels the waiting job behind what people watch; false when a worker has it already.
+/// Cancels the waiting job behind what people watch; `untouched` says that nothing of it is done, so that it may also be taken from a worker
+/// that has not begun. False when a worker is at it. Never waits: a worker locks the job before what people watch.
 ///
 /// # Errors
 /// When the database can't be reached.
@@ -122,15 +123,20 @@ pub async fn cancel_watched(
     connection: &mut AsyncPgConnection,
     tenant: Uuid,
     progress_job: Uuid,
+    untouched: bool,
     now: Timestamp,
 ) -> Result<bool> {
     let cancelled = sql_query(
-        "update core_jobs set state = 'cancelled', finished_at = $3, updated_at = $3 \
-         where tenant_id = $1 and progress_job_id = $2 and state = 'queued'",
+        "update core_jobs set state = 'cancelled', finished_at = $3, updated_at = $3, lease_owner = null, lease_until = null \
+         where tenant_id = $1 and id = (
+             select id from core_jobs
+             where tenant_id = $1 and progress_job_id = $2 and (state = 'queued' or $4 and state = 'running')
+             for update skip locked)",
     )
     .bind::<SqlUuid, _>(tenant)
     .bind::<SqlUuid, _>(progress_job)
     .bind::<Timestamptz, _>(now)
+    .bind::<Bool, _>(untouched)
     .execute(connection)
     .await?;
     Ok(cancelled == 1)

@@ -47,11 +47,11 @@ pub(super) async fn finish(connection: &mut AsyncPgConnection, job: &Claimed, no
     Ok(())
 }
 
-/// The job goes back into the queue, as if this attempt had not been: another tenant waits, or this worker ends.
+/// The job goes back to its place in the queue, as if this attempt had not been: another tenant waits, or this worker ends.
 pub(super) async fn hand_back(runtime: &Runtime, job: &Claimed, now: Timestamp) -> Result<()> {
     let mut connection = runtime.database.queue().await?;
     sql_query(
-        "update core_jobs set state = 'queued', run_at = $4, updated_at = $4, attempt = greatest(attempt - 1, 0), \
+        "update core_jobs set state = 'queued', updated_at = $4, attempt = greatest(attempt - 1, 0), \
              lease_owner = null, lease_until = null \
          where tenant_id = $1 and id = $2 and lease_owner = $3 and state = 'running'",
     )
@@ -76,11 +76,12 @@ struct Ended {
 pub(super) async fn fail(runtime: &Runtime, job: &Claimed, error: &Error, now: Timestamp) -> Result<()> {
     let [random] = runtime.platform.ids().random::<1>();
     let mut transaction = runtime.database.transaction(&Scope::tenant(job.tenant_id)).await?;
-    // The attempt is read from the row: it starts anew whenever the cursor moves.
+    // The attempt is read from the row: it starts anew whenever the cursor moves, and what failed behind it was the first one.
     let ended: Option<Ended> = sql_query(
         "update core_jobs set \
-             state = case when attempt >= max_attempts then 'dead' else 'queued' end, \
-             finished_at = case when attempt >= max_attempts then $4 end, \
+             state = case when greatest(attempt, 1) >= max_attempts then 'dead' else 'queued' end, \
+             attempt = greatest(attempt, 1), \
+             finished_at = case when greatest(attempt, 1) >= max_attempts then $4 end, \
              run_at = $4 + least(interval '2 seconds' * power(2, least(greatest(attempt, 1) - 1, 20)), make_interval(secs => $6)) \
                  * ($7 / 1000.0), \
              last_error = left($5, 2000), updated_at = $4, lease_owner = null, lease_until = null \

@@ -2,50 +2,60 @@
 
 use std::time::Duration;
 
-use tokio::time::Instant;
+use crate::time::Timestamp;
 
 /// Items of a chunk at most.
-const MOST: usize = 100;
+const MOST: i16 = 100;
 /// A chunk that takes longer halves the next one.
 const TOO_LONG: Duration = Duration::from_secs(2);
 /// One that takes less lets the next one grow again.
 const SHORT: Duration = Duration::from_millis(500);
-const BETWEEN_NOTICES: Duration = Duration::from_millis(500);
+const BETWEEN_NOTICES: time::Duration = time::Duration::milliseconds(500);
 
-/// The pace of one attempt.
-#[derive(Debug)]
+/// The pace of a job. It is kept with its cursor, so that it outlives the claim.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Pace {
-    items: usize,
-    noticed: Option<Instant>,
+    items: i16,
+    noticed: Option<Timestamp>,
 }
 
 impl Pace {
-    pub(super) fn new() -> Self {
+    /// As it was kept.
+    pub(super) fn of(items: i16, noticed: Option<Timestamp>) -> Self {
         Self {
-            items: MOST,
-            noticed: None,
+            items: items.clamp(1, MOST),
+            noticed,
         }
     }
 
     /// Items of the next chunk.
-    pub(super) fn items(&self) -> usize {
+    pub(super) fn items(self) -> i16 {
         self.items
     }
 
-    /// A chunk took this long.
-    pub(super) fn took(&mut self, elapsed: Duration) {
-        if elapsed > TOO_LONG {
-            self.items = (self.items / 2).max(1);
+    /// When those who watch were last told.
+    pub(super) fn noticed(self) -> Option<Timestamp> {
+        self.noticed
+    }
+
+    /// The pace after a chunk that took this long.
+    #[must_use]
+    pub(super) fn after(self, elapsed: Duration) -> Self {
+        let items = if elapsed > TOO_LONG {
+            self.items / 2
         } else if elapsed < SHORT {
-            self.items = (self.items * 2).min(MOST);
-        }
+            self.items * 2
+        } else {
+            self.items
+        };
+        Self::of(items, self.noticed)
     }
 
     /// Whether enough time has passed for another notice to those who watch; if so, it counts as given.
-    pub(super) fn may_notify(&mut self, now: Instant) -> bool {
+    pub(super) fn may_notify(&mut self, now: Timestamp) -> bool {
         let due = self
             .noticed
-            .is_none_or(|last| now.duration_since(last) >= BETWEEN_NOTICES);
+            .is_none_or(|last| last.after(BETWEEN_NOTICES) <= now || last > now);
         if due {
             self.noticed = Some(now);
         }
@@ -59,25 +69,28 @@ mod tests {
 
     #[test]
     fn slow_chunks_shrink_to_one_item_and_quick_ones_grow_back() {
-        let mut pace = Pace::new();
+        let mut pace = Pace::of(100, None);
         for expected in [50, 25, 12, 6, 3, 1, 1] {
-            pace.took(Duration::from_secs(3));
+            pace = pace.after(Duration::from_secs(3));
             assert_eq!(pace.items(), expected);
         }
-        pace.took(Duration::from_secs(1));
+        pace = pace.after(Duration::from_secs(1));
         assert_eq!(pace.items(), 1);
         for _ in 0..10 {
-            pace.took(Duration::from_millis(10));
+            pace = pace.after(Duration::from_millis(10));
         }
         assert_eq!(pace.items(), 100);
     }
 
     #[test]
     fn those_who_watch_are_told_twice_a_second_at_most() {
-        let (mut pace, start) = (Pace::new(), Instant::now());
+        let start = Timestamp::parse("2026-11-20T08:00:00Z").expect("an instant");
+        let millis = |millis| start.after(time::Duration::milliseconds(millis));
+        let mut pace = Pace::of(100, None);
 
         assert!(pace.may_notify(start));
-        assert!(!pace.may_notify(start + Duration::from_millis(499)));
-        assert!(pace.may_notify(start + Duration::from_millis(500)));
+        assert!(!pace.may_notify(millis(499)));
+        assert!(pace.may_notify(millis(500)));
+        assert!(pace.may_notify(millis(-1)), "the clock was set back");
     }
 }

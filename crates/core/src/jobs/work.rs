@@ -1,6 +1,6 @@
 //! What a job sees while it runs.
 
-use diesel::sql_types::{BigInt, Integer, Timestamptz, Uuid as SqlUuid};
+use diesel::sql_types::{BigInt, Integer, Nullable, SmallInt, Timestamptz, Uuid as SqlUuid};
 use diesel::{OptionalExtension, QueryableByName, sql_query};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use tokio::time::Instant;
@@ -27,11 +27,12 @@ pub struct Work<'a> {
 
 impl<'a> Work<'a> {
     pub(super) fn new(runtime: &'a Runtime, job: Claimed, context: RequestContext) -> Self {
+        let pace = Pace::of(job.chunk_items, job.noticed_at);
         Self {
             runtime,
             job,
             context,
-            pace: Pace::new(),
+            pace,
         }
     }
 
@@ -86,13 +87,13 @@ impl<'a> Work<'a> {
     /// Number of this attempt since the cursor last moved, from 1.
     #[must_use]
     pub fn attempt(&self) -> i32 {
-        self.job.attempt
+        self.job.attempt.max(1)
     }
 
     /// Items that the next chunk should hold, 1 to 100: fewer when the last one took long.
     #[must_use]
     pub fn chunk_items(&self) -> usize {
-        self.pace.items()
+        usize::try_from(self.pace.items()).unwrap_or(1)
     }
 
     /// The principal that asked for the job, with the rights that it has now and in what it had selected; `None` once it is gone,
@@ -135,6 +136,7 @@ impl<'a> Work<'a> {
         let lease_until = now.after(self.runtime.platform.jobs().lease());
         Ok(Chunk {
             job: &mut self.job,
+            pace: self.pace,
             transaction,
             now,
             lease_until,
@@ -146,6 +148,7 @@ impl<'a> Work<'a> {
 #[derive(Debug)]
 pub struct Chunk<'a> {
     job: &'a mut Claimed,
+    pace: Pace,
     transaction: BookkeepingTransaction,
     now: Timestamp,
     lease_until: Timestamp,
@@ -162,16 +165,15 @@ impl Chunk<'_> {
     /// # Errors
     /// When the database refuses or is gone; then nothing of the step is there.
     pub async fn advance(mut self, cursor: i64) -> Result<()> {
-        move_cursor(
-            self.transaction.connection(),
-            self.job,
+        let reached = Reached {
             cursor,
-            self.now,
-            self.lease_until,
-        )
-        .await?;
+            pace: self.pace,
+            now: self.now,
+            lease_until: self.lease_until,
+        };
+        reached.store(self.transaction.connection(), self.job).await?;
         self.transaction.commit().await?;
-        reached(self.job, cursor);
+        reached.note(self.job);
         Ok(())
     }
 
@@ -205,12 +207,12 @@ impl<'a> CommandChunk<'a> {
     /// Number of this attempt since the cursor last moved, from 1.
     #[must_use]
     pub fn attempt(&self) -> i32 {
-        self.job.attempt
+        self.job.attempt.max(1)
     }
 
     /// Whether those who watch may be told again, which is so twice a second; true counts as told.
     pub fn may_notify(&mut self) -> bool {
-        self.pace.may_notify(Instant::now())
+        self.pace.may_notify(self.now)
     }
 
     /// Commits the effects with the cursor.
@@ -218,10 +220,16 @@ impl<'a> CommandChunk<'a> {
     /// # Errors
     /// When the database refuses or is gone; then nothing of the step is there.
     pub async fn advance(mut self, cursor: i64) -> Result<()> {
-        move_cursor(self.tx.conn(), self.job, cursor, self.now, self.lease_until).await?;
+        let reached = Reached {
+            cursor,
+            pace: self.pace.after(self.started.elapsed()),
+            now: self.now,
+            lease_until: self.lease_until,
+        };
+        reached.store(self.tx.conn(), self.job).await?;
         self.tx.commit().await?;
-        reached(self.job, cursor);
-        self.pace.took(self.started.elapsed());
+        *self.pace = reached.pace;
+        reached.note(self.job);
         Ok(())
     }
 
@@ -235,33 +243,42 @@ impl<'a> CommandChunk<'a> {
     }
 }
 
-async fn move_cursor(
-    connection: &mut AsyncPgConnection,
-    job: &Claimed,
+/// How far a step came.
+struct Reached {
     cursor: i64,
+    pace: Pace,
     now: Timestamp,
     lease_until: Timestamp,
-) -> Result<()> {
-    sql_query(
-        "update core_jobs set cursor = $4, attempt = case when cursor = $4 then attempt else 0 end, lease_until = $5, updated_at = $6 \
-         where tenant_id = $1 and id = $2 and lease_owner = $3",
-    )
-    .bind::<SqlUuid, _>(job.tenant_id)
-    .bind::<SqlUuid, _>(job.id)
-    .bind::<SqlUuid, _>(job.lease_owner)
-    .bind::<BigInt, _>(cursor)
-    .bind::<Timestamptz, _>(lease_until)
-    .bind::<Timestamptz, _>(now)
-    .execute(connection)
-    .await?;
-    Ok(())
 }
 
-fn reached(job: &mut Claimed, cursor: i64) {
-    if job.cursor != cursor {
-        job.attempt = 0;
+impl Reached {
+    /// In the transaction of the step.
+    async fn store(&self, connection: &mut AsyncPgConnection, job: &Claimed) -> Result<()> {
+        sql_query(
+            "update core_jobs set cursor = $4, attempt = case when cursor = $4 then attempt else 0 end, chunk_items = $5, noticed_at = $6, \
+                 lease_until = $7, updated_at = $8 \
+             where tenant_id = $1 and id = $2 and lease_owner = $3",
+        )
+        .bind::<SqlUuid, _>(job.tenant_id)
+        .bind::<SqlUuid, _>(job.id)
+        .bind::<SqlUuid, _>(job.lease_owner)
+        .bind::<BigInt, _>(self.cursor)
+        .bind::<SmallInt, _>(self.pace.items())
+        .bind::<Nullable<Timestamptz>, _>(self.pace.noticed())
+        .bind::<Timestamptz, _>(self.lease_until)
+        .bind::<Timestamptz, _>(self.now)
+        .execute(connection)
+        .await?;
+        Ok(())
     }
-    job.cursor = cursor;
+
+    /// Once it is committed.
+    fn note(&self, job: &mut Claimed) {
+        if job.cursor != self.cursor {
+            job.attempt = 0;
+        }
+        job.cursor = self.cursor;
+    }
 }
 
 #[derive(QueryableByName)]

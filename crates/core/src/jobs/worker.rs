@@ -7,7 +7,6 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use futures_util::future::join_all;
 use tokio::sync::watch;
-use tokio::time::Instant;
 
 use super::claim::{self, Claimed};
 use super::{Step, Work, outcome};
@@ -20,7 +19,9 @@ use crate::scope::Scope;
 /// Wait between looks at an empty queue, when nobody rings.
 const POLL: Duration = Duration::from_secs(1);
 /// After this long a job makes room for another tenant's.
-const TURN: Duration = Duration::from_secs(2);
+const TURN: time::Duration = time::Duration::seconds(2);
+/// Times that a step is repeated when its transaction collides with another one.
+const REPEATS: u32 = 3;
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 
 /// Tells workers to end: they finish their step and hand the job back.
@@ -134,8 +135,9 @@ impl Worker {
         let now = self.runtime.platform.clock().now();
         match end {
             End::Finished | End::LeaseLost => Ok(()),
+            End::HandBack => outcome::hand_back(&self.runtime, job, now).await,
             // The job is not to blame for a database that is gone.
-            End::HandBack | End::Failed(Error::Unavailable(_)) => outcome::hand_back(&self.runtime, job, now).await,
+            End::Failed(error) if error.is_outage() => outcome::hand_back(&self.runtime, job, now).await,
             End::Failed(error) => outcome::fail(&self.runtime, job, error, now).await,
         }
     }
@@ -156,23 +158,42 @@ impl Worker {
         if job.attempt > job.max_attempts {
             return Err(Error::internal("every attempt at the job took its worker down"));
         }
-        let started = Instant::now();
+        let (clock, mut collisions) = (self.runtime.platform.clock(), 0);
+        let ends_turn = clock.now().after(TURN);
         let (payload, tenant) = (job.payload.clone(), job.tenant_id);
         let context = self.context(&job);
         let mut work = Work::new(&self.runtime, job, context);
         loop {
-            if (kind.run)(payload.clone(), &mut work).await? == Step::Done {
-                self.finish(&work.job).await?;
-                return Ok(End::Finished);
+            match (kind.run)(payload.clone(), &mut work).await {
+                Ok(Step::Done) => {
+                    self.finish(&work.job).await?;
+                    return Ok(End::Finished);
+                }
+                Ok(Step::More) => collisions = 0,
+                Err(Error::Collision(_)) if collisions < REPEATS => {
+                    collisions += 1;
+                    self.pause(collisions).await;
+                    continue;
+                }
+                Err(error) => return Err(error),
             }
             if stop.is_some_and(Stop::is_set) {
                 return Ok(End::HandBack);
             }
-            let now = self.runtime.platform.clock().now();
-            if started.elapsed() >= TURN && claim::others_wait(&self.runtime, tenant, now).await? {
+            let now = clock.now();
+            if now >= ends_turn && claim::others_wait(&self.runtime, tenant, now).await? {
                 return Ok(End::HandBack);
             }
         }
+    }
+
+    /// Until those that collided are out of each other's way.
+    async fn pause(&self, collisions: u32) {
+        let [jitter] = self.runtime.platform.ids().random::<1>();
+        tokio::time::sleep(Duration::from_millis(
+            u64::from(collisions) * 5 + u64::from(jitter) / 10,
+        ))
+        .await;
     }
 
     /// Unless a chunk has said so already.

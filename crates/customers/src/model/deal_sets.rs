@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::{COMPANY, DEAL, PERSON};
+use crate::Error;
 
 /// A table of links between deals and parties.
 #[derive(Debug, Clone, Copy)]
@@ -121,6 +122,9 @@ impl DealSet {
     }
 
     /// Makes the set of a deal this one; links that stay keep their ids.
+    ///
+    /// # Errors
+    /// [`Error::UnknownReferences`] when one of them has gone meanwhile.
     pub(crate) async fn set(&self, tx: &mut Tx<'_>, deal: Uuid, parties: &BTreeSet<Uuid>) -> Result<()> {
         let present = self.links_of(tx, &[deal]).await?;
         let (kept, gone): (Vec<Link>, Vec<Link>) = present.into_iter().partition(|one| parties.contains(&one.party_id));
@@ -138,19 +142,25 @@ impl DealSet {
         if !gone.is_empty() {
             self.keep_only(tx, End::Deal, &[deal], &kept).await?;
         }
-        if !added.is_empty() {
-            self.insert(tx, &added).await?;
+        if !added.is_empty() && !self.insert(tx, &added).await?.is_empty() {
+            return Err(Error::UnknownReferences(vec![self.member]).into());
         }
         Ok(())
     }
 
     /// Moves `updated_at` of the deals that have links to these: they are about to show other sets, or have just come to.
+    /// They are locked in the order in which commands on deals lock them.
     pub(crate) async fn touch_deals(&self, tx: &mut Tx<'_>, parties: &[Uuid]) -> Result<()> {
         let Self { table, column, .. } = self;
         let (tenant, now) = (tx.tenant(), tx.now());
         let statement = sql_query(format!(
-            "update customers_deals set updated_at = greatest($3, updated_at + interval '1 millisecond') \
-             where tenant_id = $1 and id in (select deal_id from {table} where tenant_id = $1 and {column} = any($2))"
+            "with shown as ( \
+                 select id from customers_deals \
+                 where tenant_id = $1 and id in (select deal_id from {table} where tenant_id = $1 and {column} = any($2)) \
+                 order by id for update \
+             ) \
+             update customers_deals d set updated_at = greatest($3, d.updated_at + interval '1 millisecond') \
+             from shown where d.tenant_id = $1 and d.id = shown.id"
         ));
         let statement = statement
             .bind::<SqlUuid, _>(tenant)

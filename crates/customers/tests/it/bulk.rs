@@ -6,12 +6,12 @@ use uuid::Uuid;
 
 use crate::world::{Account, House, World, detail, id_of};
 
-const OWNER: &str = "/customers/deals/bulk-update-owner";
-const STAGE: &str = "/customers/deals/bulk-update-stage";
+pub(crate) const OWNER: &str = "/customers/deals/bulk-update-owner";
+pub(crate) const STAGE: &str = "/customers/deals/bulk-update-stage";
 
 impl World {
     /// So many deals of an organization, written behind the log.
-    async fn deals(&self, house: &House, organization: Uuid, count: usize) -> Vec<Uuid> {
+    pub(crate) async fn deals(&self, house: &House, organization: Uuid, count: usize) -> Vec<Uuid> {
         let ids: Vec<Uuid> = (0..count).map(|_| self.app.system_context().new_id()).collect();
         let row = |id: &Uuid| {
             format!(
@@ -31,14 +31,14 @@ impl World {
     }
 
     /// A bulk request that must be accepted, and its job run to its end: the job as its requester sees it.
-    async fn bulk(&self, who: &Account, path: &str, body: Value) -> Value {
+    pub(crate) async fn bulk(&self, who: &Account, path: &str, body: Value) -> Value {
         let (status, answer) = self.app.post(&who.token, path, body).await;
         assert_eq!(status, 201, "{answer}");
         assert_eq!(self.app.run_jobs().await, 1);
         self.job(who, &answer).await
     }
 
-    async fn job(&self, who: &Account, answer: &Value) -> Value {
+    pub(crate) async fn job(&self, who: &Account, answer: &Value) -> Value {
         let id = answer["progressJobId"].as_str().expect("an id");
         let (status, job) = self.get(who, &format!("/progress/jobs/{id}")).await;
         assert_eq!(status, 200, "{job}");
@@ -46,7 +46,7 @@ impl World {
     }
 
     /// What the failed items say, by their codes.
-    async fn failures(&self, who: &Account, job: &Value) -> Vec<(Uuid, i64, String)> {
+    pub(crate) async fn failures(&self, who: &Account, job: &Value) -> Vec<(Uuid, i64, String)> {
         let path = format!("/progress/jobs/{}/items?state=failed&pageSize=100", id_of(job));
         let (status, items) = self.get(who, &path).await;
         assert_eq!(status, 200, "{items}");
@@ -61,11 +61,11 @@ impl World {
         items["items"].as_array().expect("items").iter().map(told).collect()
     }
 
-    async fn owners(&self, deals: &[Uuid]) -> Vec<Value> {
+    pub(crate) async fn owners(&self, deals: &[Uuid]) -> Vec<Value> {
         self.column("owner_user_id", deals).await
     }
 
-    async fn column(&self, column: &str, deals: &[Uuid]) -> Vec<Value> {
+    pub(crate) async fn column(&self, column: &str, deals: &[Uuid]) -> Vec<Value> {
         let rows = self
             .app
             .rows(&format!("select id, {column} as value from customers_deals"))
@@ -83,7 +83,7 @@ impl World {
     }
 }
 
-fn counts(job: &Value) -> (&str, [i64; 4]) {
+pub(crate) fn counts(job: &Value) -> (&str, [i64; 4]) {
     let count = |name: &str| job[name].as_i64().expect("a count");
     let counts = ["processedCount", "succeededCount", "skippedCount", "failedCount"].map(count);
     (job["status"].as_str().expect("a status"), counts)
@@ -270,6 +270,8 @@ async fn crm_6_deals_that_are_not_the_callers_are_as_good_as_unknown() {
     let foreign = world.deals(&world.b, world.b.child, 1).await[0];
     let unknown = Uuid::from_u128(7);
     let ids = json!([own[0], foreign, unknown, beside, own[1]]);
+    let theirs = format!("select * from customers_deals where id in ('{foreign}', '{beside}') order by id");
+    let before = world.app.rows(&theirs).await;
 
     let job = world
         .bulk(local, OWNER, json!({"ids": ids, "ownerUserId": local.id}))
@@ -281,7 +283,10 @@ async fn crm_6_deals_that_are_not_the_callers_are_as_good_as_unknown() {
         failures,
         [foreign, unknown, beside].map(|id| (id, 404, "not_found".to_owned()))
     );
-    assert_eq!(world.owners(&[foreign, beside]).await, [Value::Null, Value::Null]);
+    let told = job["resultSummary"]["failedItems"].as_array().expect("items").iter();
+    let mut texts = told.map(|item| item["message"].clone());
+    assert!(texts.all(|text| text == "Deal not found"), "{job}");
+    assert_eq!(world.app.rows(&theirs).await, before);
 }
 
 #[actix_web::test]
@@ -334,10 +339,14 @@ async fn crm_10_deals_that_have_the_owner_are_skipped() {
     assert_eq!(world.column("updated_at", &deals[..2]).await, before);
 
     let entries = "select id from audit_action_logs where command_id = 'customers.deal.assign_owner'";
+    let events = "select id from core_outbox_events where name like 'customers.%'";
+    let announced = world.app.rows(events).await;
+    assert_eq!(announced.len(), 10, "two for each deal that was changed");
     let job = world.bulk(admin, OWNER, body).await;
     assert_eq!(counts(&job), ("completed", [5, 0, 5, 0]));
     assert_eq!(job["resultSummary"]["affectedCount"], 0);
     assert_eq!(world.app.rows(entries).await.len(), 5);
+    assert_eq!(world.app.rows(events).await, announced);
 }
 
 #[actix_web::test]

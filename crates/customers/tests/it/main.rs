@@ -1,6 +1,7 @@
 //! Tests of the customers over HTTP.
 
 mod bulk;
+mod bulk_items;
 mod companies;
 mod deal_history;
 mod deal_lists;
@@ -10,5 +11,6 @@ mod parties;
 mod party_access;
 mod people;
 mod pipelines;
+mod races;
 mod stages;
 mod world;

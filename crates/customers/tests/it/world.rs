@@ -67,6 +67,16 @@ impl World {
         Self::of(TestApp::builder(&MODULES)).await
     }
 
+    /// The same with one module more.
+    pub(crate) async fn beside(module: &'static Module) -> Self {
+        Self::of(TestApp::builder(&[&MODULES[..], &[module]].concat())).await
+    }
+
+    /// The same with enough connections for several who wait.
+    pub(crate) async fn with_room() -> Self {
+        Self::of(TestApp::builder(&MODULES).pool_size(8)).await
+    }
+
     /// The same on a connection that counts statements.
     pub(crate) async fn behind_a_proxy() -> Self {
         Self::of(TestApp::builder(&MODULES).through_proxy()).await

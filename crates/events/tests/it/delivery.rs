@@ -112,6 +112,40 @@ async fn letters(app: &TestApp) -> Vec<dead_letters::DeadLetter> {
 }
 
 #[actix_web::test]
+async fn a_retried_letter_whose_subscriber_panics_still_waits() {
+    let app = app().await;
+    FAILS.store(true, Ordering::SeqCst);
+    announce_in(&app, A, None, made(1).with("fails", true).with("panics", true)).await;
+    for _ in 0..12 {
+        app.deliver_events().await;
+        app.advance(Span::minutes(18));
+    }
+    let call = Call::internal(app.runtime());
+    let letter = letters(&app).await.remove(0);
+
+    let error = dead_letters::retry(&call, &letter).await.expect_err("it panics");
+
+    assert!(error.to_string().contains("panicked"), "{error}");
+    let after = letters(&app).await.remove(0);
+    assert_eq!((after.id, after.attempts), (letter.id, 13));
+}
+
+#[actix_web::test]
+async fn how_long_events_wait_is_known_for_each_subscriber() {
+    let app = app().await;
+    FAILS.store(true, Ordering::SeqCst);
+    announce_in(&app, A, None, made(1).with("fails", true)).await;
+    app.deliver_events().await;
+    app.advance(Span::seconds(90));
+
+    let delays = Relay::delays(&Call::internal(app.runtime())).await.expect("delays");
+
+    let seconds = |who: &str| delays.iter().find(|one| one.0 == who).map(|one| one.1);
+    assert_eq!(seconds("sample.fragile"), Some(90.0));
+    assert_eq!(seconds("sample.counter"), Some(0.0));
+}
+
+#[actix_web::test]
 async fn two_nodes_share_the_work_without_doing_it_twice() {
     let app = app().await;
     let other = app.second_node().await;

@@ -100,6 +100,7 @@ async fn fragile(connection: &mut AsyncPgConnection, call: &Call, event: &Stored
         std::future::pending::<()>().await;
     }
     if AtomicBool::load(&FAILS, Ordering::SeqCst) && event.payload["fails"] == true {
+        assert!(event.payload["panics"] != true, "this event is too much, on purpose");
         return Err(Error::internal("it does not fit"));
     }
     Ok(())

@@ -81,8 +81,8 @@ impl Failure {
     }
 
     fn of(error: &Error) -> Self {
-        if let Some(constraint) = error.violated_constraint() {
-            tracing::debug!(db.constraint = constraint, "an item violates a constraint");
+        if error.violates_key() {
+            tracing::debug!(db.constraint = error.violated_constraint(), "an item violates a key");
             return Self {
                 status: 409,
                 code: "conflict".to_owned(),

@@ -5,6 +5,7 @@ use backoffice_core::db::Tx;
 use backoffice_core::jobs::{CommandChunk, DeadJob, Job, Step, Work};
 use backoffice_core::{Call, Error, RequestContext, Result};
 use diesel_async::AsyncPgConnection;
+use futures_util::FutureExt;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
@@ -64,7 +65,8 @@ impl<O: BulkOperation> BulkJob<O> {
         let (cursor, wanted) = (work.cursor(), work.chunk_items());
         let mut chunk = work.begin_commands(context).await?;
         let (tenant, now) = (chunk.tx().tenant(), context.now());
-        let Some(mut progress) = state::open(chunk.tx().conn(), tenant, id).await? else {
+        // Whoever cancels the job waits for what a chunk writes, not for what it waits for.
+        let Some(mut progress) = state::read(chunk.tx().conn(), tenant, id).await? else {
             return finished(chunk).await;
         };
         if progress.status()?.is_final() {
@@ -86,7 +88,7 @@ impl<O: BulkOperation> BulkJob<O> {
         let outcomes = if care.gives_up {
             vec![Outcome::Failed(Failure::internal())]
         } else {
-            self.run_items(chunk.tx(), &items).await?
+            self.run_items(chunk.tx(), id, &items).await?
         };
         if let Some(until) = care.suspects_until {
             progress.careful_until = until;
@@ -104,9 +106,11 @@ impl<O: BulkOperation> BulkJob<O> {
         Ok(Step::More)
     }
 
-    async fn run_items(&self, tx: &mut Tx<'_>, items: &[Item]) -> Result<Vec<Outcome>> {
+    async fn run_items(&self, tx: &mut Tx<'_>, job: Uuid, items: &[Item]) -> Result<Vec<Outcome>> {
+        let tenant = tx.tenant();
         let commands: Vec<O::Item> = items.iter().map(|item| self.operation.item(item.resource_id)).collect();
-        let outcomes = execute_all(tx, &commands).await?;
+        let outcomes = execute_all(tx, &commands, |connection| state::lock(connection, tenant, job).boxed());
+        let outcomes = outcomes.await?;
         Ok(outcomes.into_iter().map(Outcome::from).collect())
     }
 }

@@ -115,7 +115,23 @@ macro_rules! job {
     };
 }
 
-/// Locks the job: whoever cancels it waits for the chunk, or the chunk sees the request.
+/// The job as it stands. Only who holds the queue's row writes more of it than that it is to be cancelled.
+pub(super) async fn read(connection: &mut AsyncPgConnection, tenant: Uuid, id: Uuid) -> Result<Option<Progress>> {
+    Ok(jobs::table
+        .filter(jobs::tenant_id.eq(tenant))
+        .filter(jobs::id.eq(id))
+        .select(Progress::as_select())
+        .first(connection)
+        .await
+        .optional()?)
+}
+
+/// Locks the job, before the tenant's stream, as whoever cancels it does.
+pub(super) async fn lock(connection: &mut AsyncPgConnection, tenant: Uuid, id: Uuid) -> Result<()> {
+    open(connection, tenant, id).await.map(|_| ())
+}
+
+/// The same as it stands, locked.
 pub(super) async fn open(connection: &mut AsyncPgConnection, tenant: Uuid, id: Uuid) -> Result<Option<Progress>> {
     Ok(jobs::table
         .filter(jobs::tenant_id.eq(tenant))

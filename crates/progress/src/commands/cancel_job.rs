@@ -13,8 +13,8 @@ use crate::model::{JobRow, ProgressJob, Status};
 use crate::schema::progress_jobs as jobs;
 use crate::{Error, acl, bulk};
 
-/// Stops a job that no worker has at once (it waits for the first one, for its turn or for another attempt), and one that a worker has
-/// before its next chunk. One's own, or with `progress.manage` anybody's
+/// Stops a job at once that no worker has (it waits for the first one, for its turn or for another attempt) or has begun, and one that a
+/// worker is at before its next chunk. One's own, or with `progress.manage` anybody's
 /// that one sees. Tells where the job stands.
 #[derive(Debug, Clone, Copy)]
 pub struct CancelJob {
@@ -55,7 +55,8 @@ impl Command for CancelJob {
         if !job.cancellable {
             return Err(Error::NotCancellable.into());
         }
-        let at_once = queue::cancel_watched(tx.conn(), tenant, self.id, now).await?;
+        let untouched = status == Status::Pending;
+        let at_once = queue::cancel_watched(tx.conn(), tenant, self.id, untouched, now).await?;
         let status = if at_once { Status::Cancelled } else { status };
         let asked = (
             jobs::cancel_requested_at.eq(now),

@@ -2,14 +2,19 @@
 
 use std::pin::pin;
 
+use backoffice_core::Scope;
 use backoffice_core::jobs::Worker;
+use diesel::sql_query;
+use diesel_async::RunQueryDsl;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 use uuid::Uuid;
 
 use crate::people::Mood;
 use crate::recovery::MOMENT;
-use crate::world::{World, id_of};
+use crate::world::{World, builder, id_of};
+
+const ACTIONS: &str = "/audit_logs/audit-logs/actions";
 
 fn stopped(status: &str) -> (u16, Value) {
     (200, json!({"ok": true, "status": status}))
@@ -51,6 +56,22 @@ async fn job_9_a_running_job_stops_within_one_chunk_and_a_retry_does_exactly_the
     assert!(entries.iter().all(|entry| entry["undo_secret"].is_string()));
     assert_eq!(world.cancel("anna", job).await, stopped("cancelled"), "still no error");
 
+    let undone = entries[0]["resource_id"].clone();
+    let log = format!(
+        "{ACTIONS}?resourceKind=sample.thing&resourceId={}",
+        undone.as_str().expect("an id")
+    );
+    let (_, log) = world.app.get("anna", &log).await;
+    let token = json!({"undoToken": log["items"][0]["undoToken"]});
+    let (status, body) = world.app.post("anna", &format!("{ACTIONS}/undo"), token).await;
+    assert_eq!(status, 200, "{body}");
+    assert_eq!(world.numbers(&ids[..2]).await, [0, 7]);
+    let again = world
+        .app
+        .put("anna", "/sample/things", json!({"id": undone, "number": 7}))
+        .await;
+    assert_eq!(again.0, 200);
+
     world.app.sql("update sample_things set name = 'thing'").await;
     let (status, answer) = world.retry("anna", job).await;
     assert_eq!((status, &answer["totalCount"]), (201, &json!(151)), "{answer}");
@@ -63,7 +84,7 @@ async fn job_9_a_running_job_stops_within_one_chunk_and_a_retry_does_exactly_the
         (json!("completed"), json!([151, 151, 151, 0, 0]))
     );
     assert_eq!(world.numbers(&ids).await, vec![7; 250]);
-    assert_eq!(world.entries().await.len(), 250);
+    assert_eq!(world.entries().await.len(), 252, "an undo and an edit in between");
     assert_eq!(world.counts(job).await.0, "cancelled", "the old one stays as it was");
 }
 
@@ -87,6 +108,56 @@ async fn job_9_a_job_that_waits_is_cancelled_at_once() {
     let told = world.app.rows(sql).await;
     let anna = crate::people::person("anna");
     assert_eq!(told, [json!({"name": "progress.job.cancelled", "audience_id": anna})]);
+}
+
+#[actix_web::test]
+async fn job_9_a_job_that_a_worker_has_just_taken_is_cancelled_at_once() {
+    let world = World::new().await;
+    let ids = world.things(3, &[]).await;
+    let job = world.start(&ids, 7).await;
+    world.people().become_(Mood::Waits);
+    let worker = Worker::new(world.app.runtime().clone());
+    let mut running = pin!(worker.run_one(None));
+    assert!(timeout(MOMENT, &mut running).await.is_err(), "it has the job");
+
+    assert_eq!(world.cancel("anna", job).await, stopped("cancelled"));
+
+    assert!(world.job("anna", job).await["finishedAt"].is_string());
+    world.people().become_(Mood::Answers);
+    assert!(running.await.expect("the queue"));
+    assert_eq!(world.numbers(&ids).await, [0, 0, 0]);
+    let left = world.app.rows("select state, lease_owner from core_jobs").await;
+    assert_eq!(left, [json!({"state": "cancelled", "lease_owner": null})]);
+    assert_eq!(world.counts(job).await, (json!("cancelled"), json!([3, 0, 0, 0, 0])));
+}
+
+#[actix_web::test]
+async fn a_chunk_that_waits_for_somebody_does_not_hold_up_whoever_cancels() {
+    let world = World::of(builder().pool_size(8)).await;
+    let ids = world.things(150, &[]).await;
+    let job = world.start(&ids, 7).await;
+    world.step().await;
+    let database = &world.app.runtime().database;
+    let mut other = database
+        .transaction(&Scope::tenant(world.a.0))
+        .await
+        .expect("a transaction");
+    let locked = sql_query("select id from sample_things for update");
+    locked.execute(&mut **other.connection()).await.expect("locked");
+    let worker = Worker::new(world.app.runtime().clone());
+    let mut running = pin!(worker.run_one(None));
+    assert!(timeout(MOMENT, &mut running).await.is_err(), "its chunk waits");
+
+    let answer = timeout(4 * MOMENT, world.cancel("anna", job)).await;
+
+    assert_eq!(answer.expect("an answer while the chunk waits"), stopped("running"));
+    drop(other);
+    assert!(running.await.expect("the queue"));
+    assert_eq!(
+        world.counts(job).await,
+        (json!("cancelled"), json!([150, 100, 100, 0, 0])),
+        "after the chunk that was under way"
+    );
 }
 
 #[actix_web::test]

@@ -162,6 +162,23 @@ async fn a_violated_key_is_a_conflict_of_its_item_and_the_others_are_changed() {
 }
 
 #[actix_web::test]
+async fn a_violated_check_is_nobodys_conflict() {
+    let world = World::new().await;
+    let ids = world.things(3, &[]).await;
+    let rule = "alter table sample_things add constraint sample_things_number_check check (slot is null or number < 5)";
+    world.app.sql(rule).await;
+    world
+        .app
+        .sql(&format!("update sample_things set slot = 1 where id = '{}'", ids[1]))
+        .await;
+
+    let job = world.start(&ids, 7).await;
+    world.app.run_jobs().await;
+
+    assert_eq!(world.items(job).await, [done(), failed(500, "internal_error"), done()]);
+}
+
+#[actix_web::test]
 async fn a_job_whose_every_item_failed_has_failed() {
     let world = World::new().await;
 

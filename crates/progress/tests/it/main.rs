@@ -5,6 +5,7 @@ mod failures;
 mod list;
 mod people;
 mod recovery;
+mod retention;
 mod rights;
 mod run;
 mod sample;

@@ -1,5 +1,6 @@
 //! Tests of the test support, and through it of what core does without any module.
 
+mod attempts;
 mod database;
 mod http;
 mod isolation;

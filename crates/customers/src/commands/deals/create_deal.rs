@@ -8,6 +8,7 @@ use uuid::Uuid;
 use super::DealFields;
 use super::write::{changed, insert};
 use crate::model::{Deal, DealRow};
+use crate::values::Rules;
 use crate::{Place, acl};
 
 /// Makes a deal. Tells its id.
@@ -26,6 +27,7 @@ impl CreateDeal {
     pub fn new(ctx: &RequestContext, mut fields: DealFields) -> Result<Self> {
         // Counts as null, which it can't be.
         fields.title.get_or_insert(None);
+        fields.organization_id = Rules::new_place(fields.organization_id);
         let fields = fields.checked()?;
         Ok(Self {
             place: Place::of_new(ctx, fields.organization_id.flatten())?,

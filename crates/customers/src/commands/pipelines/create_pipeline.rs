@@ -10,6 +10,7 @@ use uuid::Uuid;
 use super::{PipelineFields, name_is_taken};
 use crate::model::{Pipeline, PipelineRow};
 use crate::schema::customers_pipelines as pipelines;
+use crate::values::Rules;
 use crate::{Place, acl};
 
 /// Makes a pipeline without stages. Tells its id.
@@ -28,6 +29,7 @@ impl CreatePipeline {
     pub fn new(ctx: &RequestContext, mut fields: PipelineFields) -> Result<Self> {
         // Counts as null, which it can't be.
         fields.name.get_or_insert(None);
+        fields.organization_id = Rules::new_place(fields.organization_id);
         let fields = fields.checked()?;
         Ok(Self {
             place: Place::of_new(ctx, fields.organization_id.flatten())?,

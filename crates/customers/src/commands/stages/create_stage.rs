@@ -11,6 +11,7 @@ use uuid::Uuid;
 use super::{StageFields, label_is_taken};
 use crate::model::{Stage, StageRow};
 use crate::schema::{customers_pipeline_stages as stages, customers_pipelines as pipelines};
+use crate::values::Rules;
 use crate::{Error, acl, query};
 
 /// Appends a stage to a pipeline. Tells its id.
@@ -31,6 +32,7 @@ impl CreateStage {
         // Both count as null, which they can't be.
         fields.pipeline_id.get_or_insert(None);
         fields.label.get_or_insert(None);
+        fields.organization_id = Rules::new_place(fields.organization_id);
         let fields = fields.checked()?;
         let pipeline = fields.pipeline_id.flatten().unwrap_or_default();
         let tenant: Option<Uuid> = query::pipelines::in_scope(ctx.scope())

@@ -1,0 +1,160 @@
+//! Items of bulk jobs are commands like others: they are undone, and interceptors refuse them.
+
+use backoffice_core::Module;
+use backoffice_core::command::{Attempt, Hook, Interceptor, Verdict};
+use backoffice_core::db::Tx;
+use backoffice_core::registry::Registry;
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use crate::bulk::{OWNER, STAGE, counts};
+use crate::world::{ACTIONS, Account, DEALS, World, Written, id_of};
+
+const UNDO: &str = "/audit_logs/audit-logs/actions/undo";
+
+static KEEPER: Module = Module {
+    name: "keeper",
+    requires: &["customers"],
+    register: keep,
+    ..Module::EMPTY
+};
+
+fn keep(registry: &mut Registry) {
+    for (id, target) in [
+        ("keeper.owners", "customers.deal.assign_owner"),
+        ("keeper.stages", "customers.deal.change_stage"),
+    ] {
+        registry.interceptor(Interceptor {
+            id,
+            target,
+            priority: 100,
+            run: refuse_kept,
+        });
+    }
+}
+
+/// Keeps deals whose source says so.
+fn refuse_kept<'a>(_tx: &'a mut Tx<'_>, attempt: &'a Attempt<'a>) -> BoxFuture<'a, backoffice_core::Result<Verdict>> {
+    let source = attempt.before.and_then(|deal| deal.get("source"));
+    let keeps = attempt.hook == Hook::BeforeExecute && source == Some(&json!("kept"));
+    async move {
+        Ok(if keeps {
+            Verdict::Refuse {
+                message: "This one stays".to_owned(),
+                code: Some("kept".to_owned()),
+                status: Some(409),
+                body: None,
+            }
+        } else {
+            Verdict::Continue
+        })
+    }
+    .boxed()
+}
+
+impl World {
+    /// What undoes the items of a job, by deal.
+    async fn tokens(&self, who: &Account, job: &Value) -> Vec<(Uuid, Written)> {
+        let path = format!(
+            "{ACTIONS}?resourceKind=progress.job&resourceId={}&includeRelated=true&limit=1000",
+            id_of(job)
+        );
+        let (status, log) = self.get(who, &path).await;
+        assert_eq!(status, 200, "{log}");
+        let items = log["items"].as_array().expect("entries").iter();
+        let items = items.filter(|entry| entry["commandId"] == "customers.deal.assign_owner");
+        let written = |entry: &Value| {
+            let text = |name: &str| entry[name].as_str().expect("text").to_owned();
+            let deal = text("resourceId").parse().expect("a UUID");
+            let token = text("undoToken");
+            (
+                deal,
+                Written {
+                    id: deal,
+                    log_id: id_of(entry),
+                    token,
+                },
+            )
+        };
+        items.map(written).collect()
+    }
+}
+
+#[actix_web::test]
+async fn crm_7_items_of_a_bulk_job_are_undone_one_by_one_by_their_requester() {
+    let world = World::new().await;
+    let (admin, local, child) = (&world.a.admin, &world.a.local, world.a.child);
+    let owned = json!({"ownerUserId": local.id});
+    let [first, second, third] = [
+        world.deal(admin, child, owned.clone()).await,
+        world.deal(admin, child, owned.clone()).await,
+        world.deal(admin, child, owned).await,
+    ];
+    let rights = &["customers.*", "audit_logs.view_tenant", "audit_logs.undo_self"];
+    let other = world
+        .account(&world.a, world.a.root, "other@alpha.test", rights, None)
+        .await;
+    let job = world
+        .bulk(
+            admin,
+            OWNER,
+            json!({"ids": [first, second, third], "ownerUserId": admin.id}),
+        )
+        .await;
+    let tokens = world.tokens(admin, &job).await;
+    let of = |deal: Uuid| &tokens.iter().find(|one| one.0 == deal).expect("an entry").1;
+
+    let (status, body) = world.undo(&other, of(first)).await;
+    assert_eq!((status, &body), (400, &json!({"error": "Undo token not available"})));
+    let (status, body) = world.undo(admin, of(first)).await;
+    assert_eq!(status, 200, "{body}");
+    assert_eq!(
+        world.owners(&[first, second, third]).await,
+        [json!(local.id), json!(admin.id), json!(admin.id)]
+    );
+
+    let edit = json!({"id": second, "title": "Edited"});
+    assert_eq!(world.put(local, DEALS, edit).await.0, 200);
+    let body = json!({"undoToken": of(second).token});
+    assert_eq!(world.app.post(&admin.token, UNDO, body).await.0, 400);
+    let deal = world.item(admin, DEALS, second).await;
+    assert_eq!(
+        (&deal["title"], &deal["ownerUserId"]),
+        (&json!("Edited"), &json!(admin.id))
+    );
+}
+
+#[actix_web::test]
+async fn crm_9_deals_that_an_interceptor_keeps_carry_its_status_and_code() {
+    let world = World::beside(&KEEPER).await;
+    let (admin, child) = (&world.a.admin, world.a.child);
+    let (_, stages) = world.pipeline(admin, child, &["New"]).await;
+    let deals = world.deals(&world.a, child, 9).await;
+    let kept: Vec<Uuid> = deals.iter().copied().skip(2).step_by(3).collect();
+    for deal in &kept {
+        let edit = json!({"id": deal, "source": "kept"});
+        assert_eq!(world.put(admin, DEALS, edit).await.0, 200);
+    }
+
+    for (path, body, column) in [
+        (OWNER, json!({"ids": deals, "ownerUserId": admin.id}), "owner_user_id"),
+        (
+            STAGE,
+            json!({"ids": deals, "pipelineStageId": stages[0]}),
+            "pipeline_stage_id",
+        ),
+    ] {
+        let job = world.bulk(admin, path, body).await;
+
+        assert_eq!(counts(&job), ("completed_with_errors", [9, 6, 0, 3]), "{path}");
+        let failures = world.failures(admin, &job).await;
+        let refused = |id: &Uuid| (*id, 409, "kept".to_owned());
+        assert_eq!(failures, kept.iter().map(refused).collect::<Vec<_>>());
+        assert_eq!(
+            world.column(column, &kept).await,
+            [Value::Null, Value::Null, Value::Null]
+        );
+    }
+}
