@@ -135,7 +135,8 @@ async fn a_unique_value_that_was_taken_since_is_a_conflict() {
 
     let (status, body) = undo(app, keeper, &done.token).await;
 
-    assert_eq!((status, &body["code"]), (400, &json!("undo_conflict")), "{body}");
+    let told = (status, &body["code"], &body["fields"]);
+    assert_eq!(told, (400, &json!("undo_conflict"), &json!(["name"])), "{body}");
     assert_eq!(app.image().await, before);
 }
 

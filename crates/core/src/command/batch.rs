@@ -311,7 +311,10 @@ impl<C: BatchCommand> Batch<'_, C> {
     /// of them began.
     async fn record_failures(&self, tx: &mut Tx<'_>, outcomes: &Outcomes) -> Result<()> {
         let failed = outcomes.iter().filter_map(|(id, outcome)| match outcome {
-            ItemOutcome::Failed(error) if is_failure(error) => Some((*id, error)),
+            // An item that violates a constraint is told as a conflict.
+            ItemOutcome::Failed(error) if is_failure(error) && error.violated_constraint().is_none() => {
+                Some((*id, error))
+            }
             _ => None,
         });
         let failed: Vec<(Uuid, &Error)> = failed.collect();

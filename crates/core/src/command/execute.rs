@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use diesel::result::Error as DieselError;
+use diesel_async::SimpleAsyncConnection;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -143,8 +144,12 @@ pub(super) async fn record_failure(context: &RequestContext, failure: Failure<'_
     }
     let command = failure.command.id;
     let recorded = async {
-        let mut connection = context.database().bookkeeping(context.scope()).await?;
-        log::write_failure(&mut connection, context, failure).await
+        let mut transaction = context.database().transaction(context.scope()).await?;
+        let connection = transaction.connection();
+        // Whoever waited for a lock in vain does not wait for the log as long again.
+        connection.batch_execute("set local lock_timeout = '500ms'").await?;
+        log::write_failure(connection, context, failure).await?;
+        transaction.commit().await
     };
     if let Err(error) = recorded.await {
         tracing::warn!(%error, command.id = command, "a failed execution could not be recorded");
