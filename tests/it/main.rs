@@ -11,6 +11,7 @@ mod customers;
 mod endpoints;
 mod events;
 mod history;
+mod idempotency;
 mod isolation;
 mod only_commands;
 mod parallel;

@@ -115,7 +115,7 @@ async fn restored(world: &World, caller: &Account, what: &str, before: &Image, d
 }
 
 /// All rows that live, without the time of their last change.
-async fn image(world: &World) -> Image {
+pub(crate) async fn image(world: &World) -> Image {
     let mut image = world.app.image_without(&BOOKKEEPING, &["updated_at"]).await;
     for rows in image.values_mut() {
         rows.retain(|row| row.get("deleted_at").is_none_or(Value::is_null));
@@ -123,7 +123,7 @@ async fn image(world: &World) -> Image {
     image
 }
 
-fn equal(present: &Image, expected: &Image, what: &str) {
+pub(crate) fn equal(present: &Image, expected: &Image, what: &str) {
     for (table, rows) in expected {
         let missing: Vec<_> = rows.iter().filter(|row| !present[table].contains(row)).collect();
         let surplus: Vec<_> = present[table].iter().filter(|row| !rows.contains(row)).collect();

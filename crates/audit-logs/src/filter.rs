@@ -118,7 +118,10 @@ impl ActionFilter {
     /// # Errors
     /// 400 `Invalid filters` with everything that is wrong.
     pub(crate) fn read(pairs: &[(String, String)]) -> Result<Self> {
-        Self::read_with(pairs, paging)
+        Self::read_with(pairs, |parameters| {
+            let include_total = parameters.boolean("includeTotal").unwrap_or(true);
+            (include_total, paging(parameters))
+        })
     }
 
     /// Reads the parameters of an export: the same without pages.
@@ -126,18 +129,16 @@ impl ActionFilter {
     /// # Errors
     /// As [`ActionFilter::read`].
     pub(crate) fn read_export(pairs: &[(String, String)]) -> Result<Self> {
-        let filter = Self::read_with(pairs, |parameters| Paging {
-            start: 0,
-            size: parameters.at_least("limit", 1).unwrap_or(1000).min(1000),
-        })?;
-        Ok(Self {
-            include_total: false,
-            ..filter
+        Self::read_with(pairs, |parameters| {
+            let size = parameters.at_least("limit", 1).unwrap_or(1000).min(1000);
+            (false, Paging { start: 0, size })
         })
     }
 
-    fn read_with(pairs: &[(String, String)], paging: fn(&mut Parameters<'_>) -> Paging) -> Result<Self> {
+    /// `extent` reads whether a total is wanted, and which rows: the part that a list and an export do not share.
+    fn read_with(pairs: &[(String, String)], extent: fn(&mut Parameters<'_>) -> (bool, Paging)) -> Result<Self> {
         let mut parameters = Parameters::new(pairs);
+        let (include_total, paging) = extent(&mut parameters);
         let filter = Self {
             organization: parameters.uuid("organizationId"),
             actors: parameters.parsed_list("actorUserId", 100, "must be UUIDs", |value| value.parse().ok()),
@@ -157,8 +158,8 @@ impl ActionFilter {
             descending: parameters
                 .parsed("sortDir", "must be asc or desc", descending)
                 .unwrap_or(true),
-            include_total: parameters.boolean("includeTotal").unwrap_or(true),
-            paging: paging(&mut parameters),
+            include_total,
+            paging,
         };
         checked(filter, parameters)
     }
@@ -259,6 +260,26 @@ mod tests {
 
             assert_eq!(refusal.message, INVALID);
             assert_eq!(refusal.details[0].path, given.0);
+        }
+    }
+
+    #[test]
+    fn an_export_knows_no_pages_and_caps_its_limit() {
+        let read = |name: &str, value: &str| ActionFilter::read_export(&[(name.to_owned(), value.to_owned())]);
+        for (name, value, size) in [
+            ("limit", "7", 7),
+            ("limit", "5000", 1000),
+            ("limit", "99999999999999999999999999999999999999999999", 1000),
+            ("includeTotal", "maybe", 1000),
+            ("page", "x", 1000),
+            ("pageSize", "0", 1000),
+            ("offset", "-1", 1000),
+        ] {
+            let filter = read(name, value).expect("ignored or capped");
+            assert_eq!(filter.paging, Paging { start: 0, size }, "{name}={value}");
+        }
+        for value in ["0", "-1", "-99999999999999999999999999", "1.5", "x", "+"] {
+            assert!(read("limit", value).is_err(), "{value}");
         }
     }
 

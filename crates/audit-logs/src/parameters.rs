@@ -93,7 +93,11 @@ impl<'a> Parameters<'a> {
     pub(crate) fn at_least(&mut self, name: &str, least: i64) -> Option<i64> {
         let expected = format!("must be an integer of at least {least}");
         self.parsed(name, &expected, |value| {
-            value.parse().ok().filter(|number| *number >= least)
+            let digits = value.strip_prefix('+').unwrap_or(value);
+            let is_number = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
+            // What is too long for the type is certainly not below the bound.
+            let number = value.parse().ok().or_else(|| is_number.then_some(i64::MAX));
+            number.filter(|number| *number >= least)
         })
     }
 

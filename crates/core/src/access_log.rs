@@ -75,8 +75,7 @@ impl Record {
     }
 
     /// All records of a kind, where naming each would say nothing.
-    #[must_use]
-    pub fn all(tenant: Option<Uuid>) -> Self {
+    fn all(tenant: Option<Uuid>) -> Self {
         Self {
             id: "*".to_owned(),
             tenant: tenant.unwrap_or(PLATFORM_TENANT),
@@ -154,17 +153,47 @@ impl RequestContext {
         read: &[T],
         record: impl Fn(&T) -> Record,
     ) -> Result<()> {
+        let Some(first) = read.first() else { return Ok(()) };
+        let records = read.iter().map(record);
+        self.log_records(connection, access, first, read.len(), records).await
+    }
+
+    /// The same where naming each record would say nothing: one entry in each of the tenants for an answer of `count` records like the
+    /// sample.
+    ///
+    /// # Errors
+    /// As [`RequestContext::log_reads`].
+    pub async fn log_reads_of_many<T: Serialize>(
+        &self,
+        connection: &AsyncPgConnection,
+        access: AccessType,
+        sample: &T,
+        count: usize,
+        tenants: impl IntoIterator<Item = Option<Uuid>>,
+    ) -> Result<()> {
+        let tenants: BTreeSet<Option<Uuid>> = tenants.into_iter().collect();
+        let records = tenants.into_iter().map(Record::all);
+        self.log_records(connection, access, sample, count, records).await
+    }
+
+    async fn log_records<T: Serialize>(
+        &self,
+        connection: &AsyncPgConnection,
+        access: AccessType,
+        sample: &T,
+        count: usize,
+        records: impl Iterator<Item = Record>,
+    ) -> Result<()> {
         let Some(reading) = self.reading() else {
             return Err(Error::internal("the endpoint does not declare what it reads"));
         };
         let config = &self.platform().audit().access;
-        let Some(first) = read.first() else { return Ok(()) };
         if config.disabled_kinds.iter().any(|kind| kind == reading.kind) {
             return Ok(());
         }
         let start = window_start(self.now(), config.window_seconds);
         let mut entries: BTreeMap<(Uuid, Uuid), Record> = BTreeMap::new();
-        for record in read.iter().map(record) {
+        for record in records {
             let record = self.placed(record);
             let id = match start {
                 Some(start) => self.window_id(start, reading.kind, access, &record),
@@ -180,13 +209,13 @@ impl RequestContext {
         if entries.is_empty() {
             return Ok(());
         }
-        let context = json!({"path": reading.path, "queryKeys": reading.query_keys, "resultCount": read.len()});
+        let context = json!({"path": reading.path, "queryKeys": reading.query_keys, "resultCount": count});
         self.write_reads(
             connection,
             reading.kind,
             access,
             &entries,
-            member_names(first)?,
+            member_names(sample)?,
             context,
         )
         .await

@@ -228,7 +228,7 @@ impl Default for RateLimitConfig {
 
 /// Section `audit`: the part that the command bus needs.
 #[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 pub struct AuditConfig {
     /// Settings of undo and redo.
     pub undo: UndoConfig,
@@ -239,6 +239,39 @@ pub struct AuditConfig {
     /// Settings of the access log.
     pub access: AccessLogConfig,
 }
+
+impl AuditConfig {
+    /// Refuses what the logs can't keep.
+    pub(crate) fn checked(self) -> Result<Self, ConfigError> {
+        for (key, value, most) in [
+            (
+                "action.retention_months",
+                self.action.retention_months,
+                LONGEST_RETENTION * 12,
+            ),
+            (
+                "access.retention_days",
+                self.access.retention_days,
+                LONGEST_RETENTION * 365,
+            ),
+            ("access.window_seconds", self.access.window_seconds, LONGEST_WINDOW),
+        ] {
+            if value > most {
+                return Err(ConfigError::new(
+                    format!("audit.{key}"),
+                    format!("must be at most {most}"),
+                ));
+            }
+        }
+        Ok(self)
+    }
+}
+
+/// Years for which entries can be kept, if not for ever.
+const LONGEST_RETENTION: u32 = 100;
+
+/// Seconds of the longest window, which are a day.
+pub const LONGEST_WINDOW: u32 = 24 * 3600;
 
 /// Section `audit.action`.
 #[derive(Debug, Clone, Deserialize)]
@@ -325,5 +358,30 @@ mod tests {
         let error = config.section::<HttpConfig>("http").expect_err("unknown key");
 
         assert!(error.to_string().contains("listen_on"), "{error}");
+    }
+
+    #[test]
+    fn settings_of_the_logs_have_bounds_and_known_names() {
+        let read = |text: &str| {
+            let config = Config::from_toml(text).expect("toml");
+            config.section::<AuditConfig>("audit")?.checked()
+        };
+        read("[audit.action]\nretention_months = 1200\n[audit.access]\nretention_days = 36500\nwindow_seconds = 86400")
+            .expect("the longest");
+        for (text, named) in [
+            ("[audit.acces]\nwindow_seconds = 1", "acces"),
+            ("[audit.access]\nwindow_seconds = 86401", "audit.access.window_seconds"),
+            (
+                "[audit.access]\nretention_days = 4294967295",
+                "audit.access.retention_days",
+            ),
+            (
+                "[audit.action]\nretention_months = 1201",
+                "audit.action.retention_months",
+            ),
+        ] {
+            let error = read(text).expect_err("out of bounds");
+            assert!(error.to_string().contains(named), "{error}");
+        }
     }
 }

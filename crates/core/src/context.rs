@@ -100,7 +100,7 @@ pub struct IdempotencyKey {
     pub key: String,
     /// Method and path of the endpoint.
     pub route: String,
-    /// SHA-256 of the body.
+    /// SHA-256 of the path, the query and the body.
     pub body_hash: [u8; 32],
     /// Members of the answer that are shown once.
     pub one_time: &'static [&'static str],

@@ -16,7 +16,9 @@ struct Erased {
 }
 
 /// Empties the log's entries about a resource: images, changed values, names and tokens; and takes its name out of the entries of what it
-/// did and read itself. The entries stay, none of them can be undone or redone any more. Returns how many are about the resource.
+/// did and read itself. Entries about other resources lose what they tell of it: its row among the parts of what it belonged to, and its
+/// images where it was changed beside them. The entries stay; none that was about it, or changed it too, can be undone or redone any more.
+/// Returns how many are about the resource. All entries of the tenant are read for it.
 ///
 /// For the module that owns the resource, after the command that removes the data: that command's own entry is among them. It may be
 /// repeated.

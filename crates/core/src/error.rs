@@ -172,10 +172,16 @@ impl Refusal {
             Some(body) => body.clone(),
             None => self.own_body(shape),
         };
-        if self.status.is_server_error() {
+        // A body that an interceptor gave is sent as it is.
+        if self.status.is_server_error() && self.body.is_none() {
             body.insert("requestId".to_owned(), json!(request_id));
         }
         Value::Object(body)
+    }
+
+    /// The word for programs, as it stands in bodies with a `code`.
+    pub(crate) fn word(&self) -> &str {
+        self.code.as_deref().unwrap_or_else(|| default_code(self.status))
     }
 
     fn own_body(&self, shape: ErrorShape) -> Map<String, Value> {

@@ -118,7 +118,7 @@ impl Platform {
             provided,
             http: config.section("http")?,
             app: config.section("app")?,
-            audit: config.section("audit")?,
+            audit: config.section::<AuditConfig>("audit")?.checked()?,
             rate_limits: RateLimits::new(&config.section::<RateLimitConfig>("rate_limits")?)?,
             jobs: config.section::<JobsConfig>("jobs")?.checked()?,
             committed_reads: Committed::default(),

@@ -116,7 +116,7 @@ impl Registry {
         &self.interceptors
     }
 
-    /// Refuses names that are taken twice and commands on kinds that nobody registered.
+    /// Refuses names that are taken twice, commands on kinds that nobody registered, and ids and labels of another form than the log has.
     ///
     /// # Errors
     /// Names the command or kind.
@@ -124,7 +124,22 @@ impl Registry {
         if let Some(name) = self.twice.first() {
             return Err(ConfigError::new(*name, "registered twice"));
         }
+        for kind in self.entities.keys() {
+            if !is_dotted(kind, 2) {
+                return Err(ConfigError::new(*kind, "the kind of an entity is `module.entity`"));
+            }
+        }
         for command in self.commands.values() {
+            if !is_dotted(command.id, 3) {
+                return Err(ConfigError::new(
+                    command.id,
+                    "the id of a command is `module.entity.verb`",
+                ));
+            }
+            if !(1..=LONGEST_LABEL).contains(&command.label.chars().count()) {
+                let what = format!("the label of a command has 1 to {LONGEST_LABEL} characters");
+                return Err(ConfigError::new(command.id, what));
+            }
             if !self.entities.contains_key(command.kind) {
                 return Err(ConfigError::new(
                     command.id,
@@ -134,6 +149,20 @@ impl Registry {
         }
         Ok(())
     }
+}
+
+/// Characters of a command's label.
+const LONGEST_LABEL: usize = 120;
+
+/// Whether a name is this many words of lower-case letters, digits and underscores, joined by dots.
+fn is_dotted(name: &str, words: usize) -> bool {
+    let is_word = |word: &str| {
+        word.starts_with(|c: char| c.is_ascii_lowercase())
+            && word
+                .bytes()
+                .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
+    };
+    name.split('.').count() == words && name.split('.').all(is_word)
 }
 
 /// What modules provide at run time, by type.
@@ -212,5 +241,83 @@ impl<'a> Startup<'a> {
     pub fn organizations(&mut self, tree: Arc<dyn OrganizationTree>) -> &mut Self {
         self.provided.organizations = Some(tree);
         self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::command::{Class, Depth, Field, Located, Snapshot, Snapshots, Target};
+    use crate::db::Tx;
+    use crate::error::Result as CoreResult;
+
+    struct Thing;
+
+    impl Entity for Thing {
+        const KIND: &'static str = "sample.thing";
+        const FIELDS: &'static [Field] = &[];
+        const NOT_FOUND: &'static str = "Thing not found";
+
+        async fn lock(_tx: &mut Tx<'_>, _ids: &[uuid::Uuid]) -> CoreResult<Vec<Located>> {
+            Ok(Vec::new())
+        }
+
+        async fn load(_tx: &mut Tx<'_>, _ids: &[uuid::Uuid], _depth: Depth) -> CoreResult<Snapshots> {
+            Ok(Snapshots::new())
+        }
+
+        async fn store(_tx: &mut Tx<'_>, _snapshots: &[Snapshot]) -> CoreResult<Vec<String>> {
+            Ok(Vec::new())
+        }
+
+        async fn remove(_tx: &mut Tx<'_>, _ids: &[uuid::Uuid]) -> CoreResult<()> {
+            Ok(())
+        }
+    }
+
+    struct Rename;
+
+    impl Command for Rename {
+        const ID: &'static str = "sample.thing.rename";
+        const CLASS: Class = Class::Edit;
+        const LABEL: &'static str = "Rename thing";
+        const FEATURES: &'static [crate::acl::Feature] = &[];
+        type Entity = Thing;
+        type Output = ();
+
+        fn target(&self) -> Target {
+            Target::Existing(uuid::Uuid::nil())
+        }
+
+        async fn apply(&self, _tx: &mut Tx<'_>) -> CoreResult<()> {
+            Ok(())
+        }
+    }
+
+    /// What is said of a registry in which the command has this id and label.
+    fn checked(id: &'static str, label: &'static str) -> Result<(), ConfigError> {
+        let mut registry = Registry::default();
+        registry.entity::<Thing>().command::<Rename>();
+        let mut info = registry.commands.remove(Rename::ID).expect("it was registered");
+        (info.id, info.label) = (id, label);
+        registry.commands.insert(id, info);
+        registry.check()
+    }
+
+    #[test]
+    fn ids_and_labels_have_the_form_that_the_log_knows() {
+        checked("sample.thing.rename", "Rename thing").expect("as it should be");
+        for (id, label, said) in [
+            ("sample.rename", "Rename thing", "module.entity.verb"),
+            ("sample.thing.rename.now", "Rename thing", "module.entity.verb"),
+            ("sample.Thing.rename", "Rename thing", "module.entity.verb"),
+            ("sample..rename", "Rename thing", "module.entity.verb"),
+            ("sample.thing.rename", "", "1 to 120"),
+        ] {
+            let error = checked(id, label).expect_err("another form");
+            assert!(error.to_string().contains(said), "{error}");
+        }
+        let long: &'static str = Box::leak("x".repeat(121).into_boxed_str());
+        assert!(checked("sample.thing.rename", long).is_err());
     }
 }

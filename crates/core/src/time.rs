@@ -18,20 +18,28 @@ use utoipa::openapi::{KnownFormat, ObjectBuilder, RefOr, Schema, SchemaFormat, s
 #[diesel(sql_type = Timestamptz)]
 pub struct Timestamp(OffsetDateTime);
 
+/// A text that is no RFC 3339 instant, or one that has none in UTC: years have four digits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("must be an RFC 3339 instant of the years 0000 to 9999 in UTC")]
+pub struct NoInstant;
+
 impl Timestamp {
-    /// Cuts an instant to milliseconds and moves it to UTC.
-    #[must_use]
-    pub fn new(instant: OffsetDateTime) -> Self {
-        let instant = instant.to_offset(UtcOffset::UTC);
+    /// Cuts an instant of UTC to milliseconds.
+    fn of_utc(instant: OffsetDateTime) -> Self {
         Self(instant.replace_millisecond(instant.millisecond()).unwrap_or(instant))
     }
 
-    /// Reads an RFC 3339 instant.
+    /// Reads an RFC 3339 instant, cut to milliseconds.
     ///
     /// # Errors
-    /// When the text is no RFC 3339 instant.
-    pub fn parse(text: &str) -> Result<Self, ::time::error::Parse> {
-        OffsetDateTime::parse(text, &Rfc3339).map(Self::new)
+    /// When the text is no RFC 3339 instant, or its offset moves it out of the four-digit years of UTC.
+    pub fn parse(text: &str) -> Result<Self, NoInstant> {
+        let instant = OffsetDateTime::parse(text, &Rfc3339).map_err(|_| NoInstant)?;
+        let in_utc = instant.checked_to_offset(UtcOffset::UTC);
+        in_utc
+            .filter(|instant| (0..=9999).contains(&instant.year()))
+            .map(Self::of_utc)
+            .ok_or(NoInstant)
     }
 
     /// The instant itself.
@@ -91,7 +99,7 @@ impl<'de> Deserialize<'de> for Timestamp {
 
 impl FromSql<Timestamptz, Pg> for Timestamp {
     fn from_sql(value: PgValue<'_>) -> deserialize::Result<Self> {
-        <OffsetDateTime as FromSql<Timestamptz, Pg>>::from_sql(value).map(Self::new)
+        <OffsetDateTime as FromSql<Timestamptz, Pg>>::from_sql(value).map(Self::of_utc)
     }
 }
 
@@ -132,7 +140,7 @@ pub struct SystemClock;
 impl Clock for SystemClock {
     #[expect(clippy::disallowed_methods, reason = "the one place that reads the system's clock")]
     fn now(&self) -> Timestamp {
-        Timestamp::new(OffsetDateTime::now_utc())
+        Timestamp::of_utc(OffsetDateTime::now_utc())
     }
 }
 
@@ -145,5 +153,18 @@ mod tests {
         let at = Timestamp::parse("2026-11-20T09:15:30.1239+01:00").expect("an instant");
 
         assert_eq!(at.to_string(), "2026-11-20T08:15:30.123Z");
+    }
+
+    #[test]
+    fn an_offset_does_not_leave_the_calendar() {
+        for text in ["9999-12-31T23:59:59-01:00", "0000-01-01T00:00:00+00:01"] {
+            assert_eq!(Timestamp::parse(text), Err(NoInstant), "{text}");
+        }
+        for (text, expected) in [
+            ("9999-12-31T23:59:59+01:00", "9999-12-31T22:59:59.000Z"),
+            ("0000-01-01T00:00:00Z", "0000-01-01T00:00:00.000Z"),
+        ] {
+            assert_eq!(Timestamp::parse(text).expect("an instant").to_string(), expected);
+        }
     }
 }

@@ -118,3 +118,21 @@ async fn aud_17_an_undo_gives_nobody_more_than_the_caller_holds() {
     assert_eq!(app.image().await, before);
     assert_eq!(undo(app, keeper, &done.token).await.0, 200);
 }
+
+#[actix_web::test]
+async fn aud_17_an_undo_does_not_take_away_the_last_administrator() {
+    let world = World::new().await;
+    let (app, root, admin) = (&world.app, &world.root, &world.a.admin);
+    let raised = json!({"userId": admin.id, "isSuperAdmin": true, "features": ["*"]});
+    let raised = operation(&Call::put("/auth/users/acl", raised).send(app, &root.token).await);
+    let gone = Call::delete("/auth/users", root.id).send(app, &admin.token).await;
+    assert_eq!(gone.status, 200, "{}", gone.text());
+    let before = app.image().await;
+
+    let (status, body) = undo(app, admin, &raised.token).await;
+
+    assert_eq!((status, &body["code"]), (400, &json!("last_super_admin")), "{body}");
+    assert_eq!(app.image().await, before);
+    assert_eq!(undo(app, admin, &operation(&gone).token).await.0, 200);
+    assert_eq!(undo(app, admin, &raised.token).await.0, 200, "now there is another one");
+}

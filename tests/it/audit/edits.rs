@@ -178,3 +178,35 @@ async fn aud_22_a_put_without_a_difference_leaves_no_trace() {
         Vec::<Value>::new()
     );
 }
+
+#[actix_web::test]
+async fn what_is_not_there_is_not_what_was_expected() {
+    let world = World::new().await;
+    let (app, plain) = (&world.app, &world.a.plain);
+    let call = Call::put(
+        "/auth/profile/consents",
+        json!({"consentType": "terms", "isGranted": true}),
+    );
+    let before = app.image().await;
+
+    let request = call
+        .request(app, &plain.token)
+        .header("If-Match", "\"2026-11-20T08:00:00.000Z\"");
+    let response = request.send().await;
+
+    let body = response.json();
+    let told = (
+        response.status,
+        &body["code"],
+        &body["currentUpdatedAt"],
+        &body["expectedUpdatedAt"],
+    );
+    let (code, expected) = (json!("optimistic_lock_conflict"), json!("2026-11-20T08:00:00.000Z"));
+    assert_eq!(told, (409, &code, &Value::Null, &expected), "{body}");
+    assert_eq!(app.image().await, before);
+    assert_eq!(
+        call.send(app, &plain.token).await.status,
+        200,
+        "without the header there is no check"
+    );
+}

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::{rename, user};
 use crate::call::Call as Request;
+use crate::customers::Customer;
 use crate::history::{entries, operation, redo, undo};
 use crate::world::World;
 
@@ -186,5 +187,68 @@ async fn erasing_empties_the_entries_of_a_resource_and_takes_its_name_away() {
             .await
             .expect("again"),
         erased
+    );
+}
+
+#[actix_web::test]
+async fn an_undo_that_meets_an_erasure_brings_nothing_back() {
+    let world = World::new().await;
+    let (app, a) = (&world.app, &world.a);
+    let body = json!({"id": a.admin.id, "name": "Known Name"});
+    let edit = operation(&Request::put("/auth/users", body).send(app, &a.keeper.token).await);
+    let erase = format!("select audit_erase('{}', 'auth.user', '{}')", a.tenant, a.admin.id);
+
+    // The erasure holds the entry when the undo has found it, and ends before the undo gets it.
+    app.sql(&format!("begin; set local app.scope = 'system'; {erase}"))
+        .await;
+    let waiting = "select 1 as one from pg_locks where not granted and transactionid = pg_current_xact_id()::xid";
+    let erasing = async {
+        while app.rows(waiting).await.is_empty() {
+            tokio::task::yield_now().await;
+        }
+        app.sql("commit").await;
+    };
+    let ((status, answer), ()) = futures_util::future::join(undo(app, &a.keeper, &edit.token), erasing).await;
+
+    assert_eq!((status, answer), (400, crate::history::unavailable()));
+    assert_eq!(user(&world, a.admin.id).await["name"], "Known Name");
+    let names = "select 1 as found from audit_action_logs where snapshot_after::text like '%Known Name%'";
+    assert!(app.rows(names).await.is_empty());
+}
+
+#[actix_web::test]
+async fn erasing_reaches_the_entries_of_what_the_resource_was_a_part_of() {
+    let setting = crate::endpoints::Setting::new(World::new().await).await;
+    let (app, a) = (&setting.world.app, &setting.world.a);
+    let [one, two] = [Customer::FreeStage, Customer::SecondFreeStage].map(|stage| stage.of(a));
+    let pipeline = Customer::FreePipeline.of(a);
+    let send = async |call: Request| operation(&call.send(app, &a.keeper.token).await);
+    let named = json!({"id": one, "label": "Known Label"});
+    send(Request::put("/customers/pipeline-stages", named)).await;
+    let order = json!({"pipelineId": pipeline, "ids": [two, one]});
+    let reordered = send(Request::post("/customers/pipeline-stages/reorder", order)).await;
+    let deleted = send(Request::delete("/customers/pipelines", pipeline)).await;
+    let telling = async || {
+        let sql = "select command_id from audit_action_logs
+            where concat(snapshot_before, snapshot_after, changes, touched) like '%Known Label%' order by seq";
+        let rows = app.rows(sql).await;
+        rows.iter().map(|row| row["command_id"].clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(telling().await.len(), 3, "{:?}", telling().await);
+
+    let call = Call::internal(app.runtime());
+    erasure::erase(&call, a.tenant, "customers.pipeline_stage", one)
+        .await
+        .expect("erased");
+
+    assert_eq!(telling().await, Vec::<Value>::new());
+    let (status, _) = undo(app, &a.keeper, &deleted.token).await;
+    assert_eq!(status, 200, "the pipeline comes back without it");
+    let stages = format!("select id from customers_pipeline_stages where pipeline_id = '{pipeline}'");
+    assert_eq!(app.rows(&stages).await, [json!({"id": two})]);
+    assert_eq!(
+        undo(app, &a.keeper, &reordered.token).await.0,
+        400,
+        "there is nothing to restore it from"
     );
 }

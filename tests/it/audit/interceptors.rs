@@ -2,12 +2,14 @@
 
 use std::cell::RefCell;
 
+use backoffice_auth::commands::UpdateRole;
 use backoffice_core::Module;
 use backoffice_core::command::{Attempt, Hook, Interceptor, Verdict};
 use backoffice_core::db::Tx;
 use backoffice_test_support::TestApp;
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
+use uuid::Uuid;
 
 use super::{name_of, rename};
 use crate::call::Call;
@@ -18,45 +20,75 @@ static GATE: Module = Module {
     name: "gate",
     title: "Gate",
     register: |registry| {
-        registry.interceptor(Interceptor {
-            id: "gate.any",
-            target: "auth.role.*",
-            priority: 100,
-            run: decide,
-        });
+        for (id, target) in [
+            ("gate.roles", "auth.role.*"),
+            ("gate.users", "auth.user.*"),
+            ("gate.deals", "customers.deal.*"),
+        ] {
+            registry.interceptor(Interceptor {
+                id,
+                target,
+                priority: 100,
+                run: decide,
+            });
+        }
     },
     ..Module::EMPTY
 };
 
 /// What the interceptor does at a hook.
 #[derive(Clone)]
-enum Plan {
+pub(super) enum Plan {
     Refuse(Hook, Verdict),
     Panic(Hook),
+    /// Refuses before the change of a deal with this title.
+    RefuseDeal(&'static str, Verdict),
 }
 
 thread_local! {
     /// A test and its application share a thread.
     static PLAN: RefCell<Option<Plan>> = const { RefCell::new(None) };
+    /// What hooks saw: which one, the wanted name of a role, the changed fields, the entry.
+    static SEEN: RefCell<Vec<Sight>> = const { RefCell::new(Vec::new()) };
+}
+
+type Sight = (Hook, Option<String>, Option<Vec<String>>, Option<Uuid>);
+
+fn see(attempt: &Attempt<'_>) {
+    let command = attempt.command_as::<UpdateRole>();
+    let sight = (
+        attempt.hook,
+        command.and_then(|command| command.name.clone()),
+        attempt.changes.map(|changes| changes.keys().cloned().collect()),
+        attempt.entry.map(|entry| entry.id),
+    );
+    SEEN.with_borrow_mut(|seen| seen.push(sight));
 }
 
 fn decide<'a>(_tx: &'a mut Tx<'_>, attempt: &'a Attempt<'a>) -> BoxFuture<'a, backoffice_core::Result<Verdict>> {
     let plan = PLAN.with_borrow(Clone::clone);
     let hook = attempt.hook;
+    let title = attempt.before.and_then(|deal| deal.get("title")).cloned();
+    see(attempt);
     Box::pin(async move {
         match plan {
             Some(Plan::Refuse(when, verdict)) if when == hook => Ok(verdict),
+            Some(Plan::RefuseDeal(refused, verdict))
+                if hook == Hook::BeforeExecute && title == Some(json!(refused)) =>
+            {
+                Ok(verdict)
+            }
             Some(Plan::Panic(when)) if when == hook => panic!("the interceptor panics"),
             _ => Ok(Verdict::Continue),
         }
     })
 }
 
-fn plan(plan: Option<Plan>) {
+pub(super) fn plan(plan: Option<Plan>) {
     PLAN.set(plan);
 }
 
-fn refusal(status: Option<u16>, body: Option<Value>) -> Verdict {
+pub(super) fn refusal(status: Option<u16>, body: Option<Value>) -> Verdict {
     Verdict::Refuse {
         message: "Not today".to_owned(),
         code: None,
@@ -65,7 +97,7 @@ fn refusal(status: Option<u16>, body: Option<Value>) -> Verdict {
     }
 }
 
-async fn gated() -> World {
+pub(super) async fn gated() -> World {
     let modules: Vec<&'static Module> = MODULES.into_iter().chain([&GATE]).collect();
     World::of(TestApp::builder(&modules).config(AUTH).config(NO_LIMITS)).await
 }
@@ -123,6 +155,41 @@ async fn aud_18_a_refused_undo_or_redo_can_be_tried_again() {
 }
 
 #[actix_web::test]
+async fn a_hook_sees_the_input_the_changes_and_the_entry() {
+    let world = gated().await;
+    let (app, keeper, role) = (&world.app, &world.a.keeper, world.a.role);
+    SEEN.take();
+
+    let done = rename(&world, keeper, role, "Renamed").await;
+    assert_eq!(undo(app, keeper, &done.token).await.0, 200);
+    assert_eq!(redo(app, keeper, done.log_id).await.0, 200);
+
+    let (wanted, changed) = (Some("Renamed".to_owned()), Some(vec!["name".to_owned()]));
+    let expected = [
+        (Hook::BeforeExecute, wanted.clone(), None, None),
+        (Hook::AfterExecute, wanted, changed.clone(), None),
+        (Hook::BeforeUndo, None, changed.clone(), Some(done.log_id)),
+        (Hook::BeforeRedo, None, changed, Some(done.log_id)),
+    ];
+    assert_eq!(SEEN.take(), expected);
+}
+
+#[actix_web::test]
+async fn aud_18_a_body_is_sent_as_it_is_whatever_the_status() {
+    let world = gated().await;
+    let call = Call::put("/auth/roles", json!({"id": world.a.role, "name": "Renamed"}));
+    let body = json!({"reason": "maintenance"});
+
+    plan(Some(Plan::Refuse(
+        Hook::BeforeExecute,
+        refusal(Some(503), Some(body.clone())),
+    )));
+    let response = call.send(&world.app, &world.a.keeper.token).await;
+
+    assert_eq!((response.status, response.json()), (503, body));
+}
+
+#[actix_web::test]
 async fn aud_19_a_panic_ends_the_write_and_leaves_one_failed_entry() {
     let world = gated().await;
     let (app, keeper, role) = (&world.app, &world.a.keeper, world.a.role);
@@ -164,7 +231,7 @@ async fn aud_19_a_panic_during_undo_leaves_the_token_usable() {
     assert_eq!(name_of(&world, world.a.role).await, "Dispatcher");
 }
 
-async fn failed_entries(world: &World) -> Vec<Value> {
+pub(super) async fn failed_entries(world: &World) -> Vec<Value> {
     let mut all = entries(&world.app, &world.a.keeper, "limit=1000").await;
     all.retain(|entry| entry["executionState"] == "failed");
     all

@@ -3,7 +3,7 @@
 use actix_web::http::Method;
 use serde_json::{Value, json};
 
-use crate::history::{ACTIONS, REDO, UNDO};
+use crate::history::{ACTIONS, REDO, UNDO, redo, unavailable, undo};
 use crate::world::{World, id, text};
 
 #[actix_web::test]
@@ -47,6 +47,30 @@ async fn aud_31_a_key_lists_undoes_and_redoes_what_it_did_itself() {
         .await;
     let owned = of_maker["items"].as_array().expect("a list");
     assert!(owned.iter().all(|entry| entry["id"] != operation["id"]), "{of_maker}");
+
+    // Nor may it take them back without that right, though it owns the key and may undo what it did itself.
+    world
+        .role(&world.a, "Narrow", &[&features[..], &["api_keys.*"]].concat(), None)
+        .await;
+    let maker = world.account(&world.a, "maker@alpha.test", &["Narrow"]).await;
+    let body = json!({"name": "Of the maker", "roles": [role], "organizationId": null});
+    let (status, own) = world.app.post(&maker.token, "/api_keys/keys", body).await;
+    assert_eq!(status, 201, "{own}");
+    let by_key = world
+        .app
+        .request(Method::POST, "/auth/roles")
+        .header("X-Api-Key", &text(&own["secret"]));
+    let by_key = by_key.json(&json!({"name": "By the maker's key"})).send().await;
+    let of_key = by_key.operation().unwrap_or_else(|| panic!("{}", by_key.text()));
+    let refused = undo(&world.app, &maker, &text(&of_key["undoToken"])).await;
+    assert_eq!(refused, (400, unavailable()));
+    assert_eq!(
+        undo(&world.app, keeper, &text(&of_key["undoToken"])).await.0,
+        200,
+        "with undo_tenant"
+    );
+    let (status, answer) = redo(&world.app, &maker, id(&of_key["id"])).await;
+    assert_eq!((status, answer), (400, json!({"error": "Redo target not available"})));
 
     let undone = send(Method::POST, UNDO, Some(json!({"undoToken": operation["undoToken"]}))).await;
     assert_eq!(undone.status, 200, "{}", undone.text());

@@ -1,26 +1,36 @@
 //! Filters, pages, the file, and the months of the action log.
 
 use std::collections::BTreeSet;
+use std::panic::AssertUnwindSafe;
 
+use actix_web::http::Method;
 use backoffice_core::{Call, retention};
 use backoffice_test_support::{Duration, TestApp};
+use futures_util::FutureExt;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::rename;
 use crate::call::Call as Request;
-use crate::history::{ACTIONS, EXPORT, entries, operation, unavailable, undo};
+use crate::history::{ACCESS, ACTIONS, EXPORT, entries, operation, unavailable, undo};
+use crate::scenarios::{rich, scenarios};
+use crate::undo_law;
 use crate::world::{Account, House, World, builder, text};
 
 /// Entries of a caller on a role of its own, a millisecond apart from 07:00 on.
 async fn fill(world: &World, house: &House, actor: &Account, count: u32) {
+    fill_at(world, house, actor, "2026-11-20T07:00:00Z", count).await;
+}
+
+/// The same from another instant on.
+async fn fill_at(world: &World, house: &House, actor: &Account, start: &str, count: u32) {
     let sql = format!(
         "insert into audit_action_logs (tenant_id, id, seq, actor_kind, actor_id, actor_name, command_id, action_type, action_label,
             source, resource_kind, resource_id, related, execution_state, changes, changed_fields, created_at, updated_at)
          select '{0}', (substr(audit_lowest_id(at)::text, 1, 13) || '-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid, 1000000 + n,
             'user', '{1}', 'Filler', 'auth.role.update', 'edit', 'Update role', 'ui', 'filled', 'one', '{{}}', 'done',
             '{{\"name\": {{\"from\": 1, \"to\": 2}}}}', '{{name}}', at, at
-         from (select n, timestamptz '2026-11-20T07:00:00Z' + n * interval '1 millisecond' as at from generate_series(1, {count}) n) s",
+         from (select n, timestamptz '{start}' + n * interval '1 millisecond' as at from generate_series(1, {count}) n) s",
         house.tenant, actor.id
     );
     assert_eq!(world.app.sql(&sql).await, u64::from(count));
@@ -56,20 +66,75 @@ async fn aud_23_pages_are_the_set_and_nothing_is_seen_twice() {
             "{query}"
         );
     }
-    let mut seen = Vec::new();
-    for number in 1..=6 {
-        seen.extend(ids(&page(&format!(
-            "before=2026-11-20T08:00:00Z&pageSize=200&page={number}"
-        ))
-        .await));
-        rename(&world, keeper, world.a.role, &format!("Meanwhile {number}")).await;
-    }
-    assert_eq!((seen.len(), seen.iter().collect::<BTreeSet<_>>().len()), (1100, 1100));
-    assert!(seen.is_sorted_by(|one, next| one > next), "the newest first");
     for (after, before, expected) in [(".100Z", ".103Z", 2), (".0999Z", ".1029Z", 2), ("Z", ".001Z", 0)] {
         let query = format!("after=2026-11-20T07:00:00{after}&before=2026-11-20T07:00:00{before}");
         assert_eq!(page(&query).await["total"], expected, "{query}");
     }
+}
+
+#[actix_web::test]
+async fn aud_23_entries_that_come_meanwhile_shift_no_page_before_them() {
+    let world = World::new().await;
+    let (app, keeper) = (&world.app, &world.a.keeper);
+    fill(&world, &world.a, keeper, 1100).await;
+    let mut minute = 0;
+    let mut pages = async |bound: &str| {
+        let mut seen = Vec::new();
+        for number in 1..=6 {
+            let query = format!("resourceKind=filled{bound}&pageSize=200&page={number}");
+            seen.extend(ids(&list(app, keeper, &query).await));
+            let start = format!("2026-11-20T08:{minute:02}:00Z");
+            fill_at(&world, &world.a, keeper, &start, 30).await;
+            minute += 1;
+        }
+        seen
+    };
+
+    let bounded = pages("&before=2026-11-20T08:00:00Z").await;
+    let unbounded = pages("").await;
+
+    let different = |seen: &[String]| seen.iter().collect::<BTreeSet<_>>().len();
+    assert_eq!((bounded.len(), different(&bounded)), (1100, 1100));
+    assert!(bounded.is_sorted_by(|one, next| one > next), "the newest first");
+    assert!(
+        different(&unbounded) < unbounded.len(),
+        "they do shift what is not bounded"
+    );
+}
+
+#[actix_web::test]
+async fn a_client_that_stalls_keeps_the_place_of_its_export_for_half_a_minute() {
+    let world = World::new().await;
+    let (app, keeper) = (&world.app, &world.a.keeper);
+    fill(&world, &world.a, keeper, 1000).await;
+    let path = format!("{EXPORT}?resourceKind=filled");
+    let export = || app.request(Method::GET, &path).bearer(&keeper.token).open();
+
+    let mut stalled = export().await;
+    assert!(stalled.next().await.is_some());
+    let refused = app.request(Method::GET, EXPORT).bearer(&keeper.token).send().await;
+    assert_eq!(refused.status, 429, "{}", refused.text());
+    assert_eq!(refused.json(), json!({"error": "Too many requests"}));
+    assert!(refused.header("retry-after").is_some());
+    while app.clock().waiting() == 0 {
+        tokio::task::yield_now().await;
+    }
+    app.advance(Duration::seconds(30));
+    let mut next = export().await;
+    while next.status == 429 {
+        tokio::task::yield_now().await;
+        next = export().await;
+    }
+
+    let mut lines = 0;
+    while let Some(piece) = next.next().await {
+        lines += piece.lines().count();
+    }
+    assert_eq!((next.status, lines), (200, 1001));
+    let broken = AssertUnwindSafe(async { while stalled.next().await.is_some() {} })
+        .catch_unwind()
+        .await;
+    assert!(broken.is_err(), "a part is not taken for the whole");
 }
 
 #[actix_web::test]
@@ -195,6 +260,37 @@ async fn aud_26_undoable_entries_really_undo() {
 }
 
 #[actix_web::test]
+async fn aud_26_whatever_was_done_undoable_entries_really_undo() {
+    let world = rich(World::new().await).await;
+    let (app, a) = (&world.app, &world.a);
+    world.role(a, "Everything", &["*"], None).await;
+    let doer = world.account(a, "doer@alpha.test", &["Everything"]).await;
+    let before = undo_law::image(&world).await;
+    let mut done = BTreeSet::new();
+    for scenario in scenarios() {
+        app.advance(Duration::SECOND);
+        let response = (scenario.call)(a).send(app, &doer.token).await;
+        // What an earlier one took away is not there for a later one.
+        if response.status < 300 && response.operation().is_some() {
+            done.insert(scenario.command);
+        }
+    }
+
+    let query = format!("undoableOnly=true&limit=1000&actorUserId={}", doer.id);
+    let mut kinds = BTreeSet::new();
+    while let Some(entry) = entries(app, &doer, &query).await.first() {
+        let (status, body) = undo(app, &doer, entry["undoToken"].as_str().expect("a token")).await;
+        assert_eq!(status, 200, "{entry}: {body}");
+        kinds.insert(text(&entry["commandId"]));
+    }
+
+    let done: BTreeSet<String> = done.into_iter().map(str::to_owned).collect();
+    assert_eq!(kinds, done);
+    assert!(done.len() >= 15, "{done:?}");
+    undo_law::equal(&undo_law::image(&world).await, &before, "all together");
+}
+
+#[actix_web::test]
 async fn aud_27_a_viewer_sees_what_its_rights_and_organizations_say() {
     let world = World::new().await;
     let (app, a) = (&world.app, &world.a);
@@ -220,7 +316,7 @@ async fn aud_27_a_viewer_sees_what_its_rights_and_organizations_say() {
         (&a.local, format!("organizationId={}", a.other)),
         (&a.keeper, format!("organizationId={}", world.b.child)),
     ] {
-        for path in [ACTIONS, EXPORT] {
+        for path in [ACTIONS, EXPORT, ACCESS] {
             assert_eq!(
                 app.get(&caller.token, &format!("{path}?{query}")).await.0,
                 403,

@@ -3,6 +3,7 @@
 mod access;
 mod edits;
 mod erasure;
+mod failed;
 mod interceptors;
 mod keys;
 mod laws;

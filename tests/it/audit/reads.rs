@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use crate::call::Call;
 use crate::endpoints::Setting;
-use crate::history::{ACCESS, ACTIONS};
-use crate::world::{Account, World, builder};
+use crate::history::{ACCESS, ACTIONS, EXPORT};
+use crate::world::{Account, House, World, builder};
 
 const ROWS: &str = "select tenant_id, actor_id, actor_name, organization_id, resource_kind, resource_id, access_type, fields, context \
                     from audit_access_logs";
@@ -234,6 +234,52 @@ async fn aud_30_a_super_administrators_doings_are_seen_in_the_tenant() {
     assert_eq!(accesses(app, &b.keeper, "").await, Vec::<Value>::new());
     let others = crate::history::entries(app, &b.keeper, &format!("actorUserId={}", root.id)).await;
     assert_eq!(others, Vec::<Value>::new());
+}
+
+#[actix_web::test]
+async fn aud_30_a_read_over_several_tenants_is_told_in_each_with_what_it_held() {
+    let world = World::new().await;
+    let (app, a, b) = (&world.app, &world.a, &world.b);
+    super::rename(&world, &a.admin, a.role, "Renamed").await;
+    read(app, &a.keeper, "/auth/roles").await;
+    read(app, &b.keeper, "/auth/roles").await;
+    let recorded = async |kind: &str, access: &str| {
+        let sql = format!("{ROWS} where resource_kind = '{kind}' and access_type = '{access}' and resource_id = '*'");
+        let told = async |house: &House| {
+            let rows = app.rows(&format!("{sql} and tenant_id = '{}'", house.tenant)).await;
+            let counts = rows.iter().map(|row| row["context"]["resultCount"].clone());
+            counts.collect::<Vec<_>>()
+        };
+        (told(a).await, told(b).await)
+    };
+    let of_all = async |path: &str| {
+        let request = app.request(Method::GET, path).bearer(&world.root.token);
+        let response = request.header("X-Tenant-Id", "all").send().await;
+        assert_eq!(response.status, 200, "{path}: {}", response.text());
+        response
+    };
+
+    let shown = of_all(&format!("{ACTIONS}?limit=1000")).await.json()["items"].clone();
+    let shown = shown.as_array().expect("a list").len();
+    assert!(shown > 20, "{shown}");
+    let expected = (vec![json!(shown)], vec![json!(shown)]);
+    assert_eq!(recorded("audit_logs.action", "read:list").await, expected);
+    of_all(EXPORT).await;
+    assert_eq!(recorded("audit_logs.action", "export").await, expected);
+    let reads = of_all(ACCESS).await.json()["items"].clone();
+    let reads = json!(reads.as_array().expect("a list").len());
+    let expected = (vec![reads.clone()], vec![reads]);
+    assert_eq!(recorded("audit_logs.access", "read:list").await, expected);
+
+    app.advance(Duration::minutes(15));
+    of_all(&format!(
+        "{EXPORT}?resourceKind=auth.role&resourceId={}&actionType=edit",
+        a.role
+    ))
+    .await;
+    let (of_a, of_b) = recorded("audit_logs.action", "export").await;
+    assert_eq!((of_a.len(), of_b.len()), (2, 1), "b had nothing to do with it");
+    assert!(of_a.contains(&json!(1)), "{of_a:?}");
 }
 
 #[actix_web::test]

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::{name_of, rename, user};
 use crate::call::Call;
-use crate::history::{operation, redo, undo};
+use crate::history::{REDO, entry, operation, redo, undo};
 use crate::scenarios::rich;
 use crate::world::{PASSWORD, World, id};
 
@@ -79,6 +79,18 @@ async fn aud_15_a_deleted_user_comes_back_able_to_sign_in_but_signed_out() {
     let world = rich(World::new().await).await;
     let (app, keeper, colleague) = (&world.app, &world.a.keeper, &world.a.colleague);
     let before = user(&world, colleague.id).await;
+    let acl = async || {
+        let path = format!("/auth/users/acl?userId={}", colleague.id);
+        let (status, mut acl) = app.get(&keeper.token, &path).await;
+        assert_eq!(status, 200, "{acl}");
+        acl.as_object_mut().expect("an ACL").remove("updatedAt");
+        acl
+    };
+    let acl_before = acl().await;
+    assert_eq!(
+        (&acl_before["hasCustomAcl"], &acl_before["organizations"]),
+        (&json!(true), &json!([world.a.child]))
+    );
     let done = operation(&Call::delete("/auth/users", colleague.id).send(app, &keeper.token).await);
     assert_eq!(user(&world, colleague.id).await, Value::Null);
     let signing_in = json!({"email": colleague.email, "password": PASSWORD});
@@ -99,6 +111,7 @@ async fn aud_15_a_deleted_user_comes_back_able_to_sign_in_but_signed_out() {
     ] {
         assert_eq!(after[member], before[member], "{member}");
     }
+    assert_eq!(acl().await, acl_before);
     assert_eq!(world.sign_in(&colleague.email).await.id, colleague.id);
     assert_eq!(app.get(&colleague.token, "/auth/profile").await.0, 401);
     let refresh = json!({"refreshToken": colleague.refresh_token});
@@ -122,7 +135,8 @@ async fn a_unique_value_that_was_taken_since_is_a_conflict() {
 
     let (status, body) = undo(app, keeper, &done.token).await;
 
-    assert_eq!((status, &body["code"]), (400, &json!("undo_conflict")), "{body}");
+    let told = (status, &body["code"], &body["fields"]);
+    assert_eq!(told, (400, &json!("undo_conflict"), &json!(["name"])), "{body}");
     assert_eq!(app.image().await, before);
 }
 
@@ -170,4 +184,52 @@ async fn somebody_limited_to_an_organization_brings_back_what_it_deleted_there()
     assert_eq!((foreign, undone), (400, 200), "{body}");
     assert_eq!(app.get(&local.token, &path).await.1["total"], 1);
     assert_eq!(redo(app, local, done.log_id).await.0, 200);
+}
+
+#[actix_web::test]
+async fn what_takes_an_entry_back_is_found_where_the_entry_is() {
+    let world = World::new().await;
+    let (app, a) = (&world.app, &world.a);
+    let places = [
+        Call::put("/auth/users", json!({"id": a.colleague.id, "organizationId": a.other})),
+        Call::put("/directory/organizations", json!({"id": a.leaf, "parentId": a.other})),
+    ];
+
+    for call in places {
+        let done = operation(&call.send(app, &a.keeper.token).await);
+        assert_eq!(undo(app, &a.keeper, &done.token).await.0, 200, "{call}");
+        let (status, redone) = redo(app, &a.keeper, done.log_id).await;
+        assert_eq!(status, 200, "{call}");
+
+        let rows = app
+            .rows(&format!(
+                "select organization_id, parent_resource_kind, parent_resource_id, related from audit_action_logs
+                 where id = '{0}' or source_log_id = '{0}'",
+                done.log_id
+            ))
+            .await;
+        assert_eq!(rows.len(), 3, "{call}");
+        assert!(rows.iter().all(|row| *row == rows[0]), "{rows:?}");
+        let label = &entry(app, &a.keeper, id(&redone["logId"])).await["actionLabel"];
+        assert!(
+            label.as_str().is_some_and(|label| label.starts_with("Redo: ")),
+            "{label}"
+        );
+    }
+}
+
+#[actix_web::test]
+async fn a_redo_is_labelled_alike_in_its_header_and_its_entry() {
+    let world = World::new().await;
+    let (app, keeper) = (&world.app, &world.a.keeper);
+    let done = rename(&world, keeper, world.a.role, "Renamed").await;
+    assert_eq!(undo(app, keeper, &done.token).await.0, 200);
+
+    let call = Call::post(REDO, json!({"logId": done.log_id}));
+    let response = call.send(app, &keeper.token).await;
+
+    let told = response.operation().expect("a header");
+    let entry = entry(app, keeper, id(&told["id"])).await;
+    assert_eq!(told["actionLabel"], "Redo: Update role");
+    assert_eq!(entry["actionLabel"], told["actionLabel"]);
 }

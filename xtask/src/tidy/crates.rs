@@ -45,6 +45,30 @@ pub(super) fn lints(tree: &Tree<'_>) -> Result<Findings> {
     Ok(findings)
 }
 
+/// Handlers, interceptors and jobs are isolated by catching their panics, which works only where a panic unwinds.
+pub(super) fn panics(tree: &Tree<'_>) -> Result<Findings> {
+    let mut findings = Findings::new();
+    for (file, text) in tree.texts("", &["toml"])? {
+        findings.extend(aborts(&text).map(|number| {
+            let file = file.display();
+            format!("{file}:{number}: a panic would end the process with all its requests; let it unwind")
+        }));
+    }
+    Ok(findings)
+}
+
+/// Lines of a manifest or of cargo's configuration that make a panic abort.
+fn aborts(text: &str) -> impl Iterator<Item = usize> {
+    let aborts = |line: &str| {
+        let code: String = line.split('#').next().unwrap_or_default().split_whitespace().collect();
+        code.contains("panic=\"abort\"") || code.contains("panic='abort'") || code.contains("panic=abort")
+    };
+    text.lines()
+        .enumerate()
+        .filter(move |(_, line)| aborts(line))
+        .map(|(index, _)| index + 1)
+}
+
 pub(super) fn names(tree: &Tree<'_>) -> Result<Findings> {
     let crates = tree
         .workspace
@@ -63,4 +87,17 @@ pub(super) fn names(tree: &Tree<'_>) -> Result<Findings> {
             })
         })
         .collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_that_aborts_is_found_in_every_spelling() {
+        let manifest = "[profile.dist]\npanic = \"abort\"\n# panic = \"abort\"\npanic='abort' # small\npanic = \"unwind\"\n\
+                        rustflags = [\"-Cpanic=abort\"]\n";
+
+        assert_eq!(aborts(manifest).collect::<Vec<_>>(), [2, 4, 6]);
+    }
 }

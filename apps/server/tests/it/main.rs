@@ -22,6 +22,8 @@ mod jobs;
 #[cfg(all(feature = "customers", feature = "catalog"))]
 mod killed_jobs;
 #[cfg(feature = "auth")]
+mod killed_reads;
+#[cfg(feature = "auth")]
 mod office;
 #[cfg(all(feature = "auth", feature = "events"))]
 mod outage;

@@ -1,6 +1,6 @@
 //! The list of the access log.
 
-use backoffice_core::access_log::{AccessType, Record};
+use backoffice_core::access_log::AccessType;
 use backoffice_core::http::{Json, Query, Routes, requires, wire_tenant};
 use backoffice_core::{RequestContext, Result, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -136,12 +136,13 @@ async fn list_accesses(ctx: RequestContext, query: Query<AccessQuery>) -> Result
         check_organization(&mut connection, viewer, filter.organization).await?;
     }
     let items: Vec<AccessItem> = rows.into_iter().map(AccessItem::from).collect();
-    if let Some(of_another) = items
-        .iter()
-        .find(|item| !viewer.is_actor(&item.actor_kind, item.actor_user_id))
-    {
-        let shown = std::slice::from_ref(of_another);
-        ctx.log_reads(&connection, AccessType::List, shown, |item| Record::all(item.tenant_id))
+    let of_others = || {
+        let items = items.iter();
+        items.filter(|item| !viewer.is_actor(&item.actor_kind, item.actor_user_id))
+    };
+    if let Some(sample) = of_others().next() {
+        let tenants = of_others().map(|item| item.tenant_id);
+        ctx.log_reads_of_many(&connection, AccessType::List, sample, items.len(), tenants)
             .await?;
     }
     Ok(Json(AccessPage {

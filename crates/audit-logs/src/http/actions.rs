@@ -1,6 +1,6 @@
 //! The list of the action log.
 
-use backoffice_core::access_log::{AccessType, Record};
+use backoffice_core::access_log::AccessType;
 use backoffice_core::http::{Json, Query, Routes, requires, wire_tenant};
 use backoffice_core::{RequestContext, Result, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -196,13 +196,13 @@ async fn list_actions(ctx: RequestContext, query: Query<ActionQuery>) -> Result<
         check_organization(&mut connection, viewer, filter.organization).await?;
     }
     let page = page(viewer, &filter, rows, total);
-    if let Some(of_another) = page
-        .items
-        .iter()
-        .find(|item| !viewer.is_actor(&item.actor_kind, item.actor_user_id))
-    {
-        let shown = std::slice::from_ref(of_another);
-        ctx.log_reads(&connection, AccessType::List, shown, |item| Record::all(item.tenant_id))
+    let of_others = || {
+        let items = page.items.iter();
+        items.filter(|item| !viewer.is_actor(&item.actor_kind, item.actor_user_id))
+    };
+    if let Some(sample) = of_others().next() {
+        let tenants = of_others().map(|item| item.tenant_id);
+        ctx.log_reads_of_many(&connection, AccessType::List, sample, page.items.len(), tenants)
             .await?;
     }
     Ok(Json(page))

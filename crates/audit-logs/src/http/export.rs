@@ -1,14 +1,19 @@
 //! The action log as a file.
 
+use std::pin::pin;
+use std::time::Duration;
+
 use actix_web::http::header::{CACHE_CONTROL, CONTENT_DISPOSITION, HeaderValue, X_CONTENT_TYPE_OPTIONS};
 use actix_web::web::Bytes;
-use backoffice_core::access_log::{AccessType, Record};
-use backoffice_core::http::{Query, Routes, Streamed, requires};
-use backoffice_core::{RequestContext, Result, Timestamp};
+use backoffice_core::access_log::AccessType;
+use backoffice_core::http::{Query, Routes, Streamed, requires, wire_tenant};
+use backoffice_core::{Error, RequestContext, Result, Runtime, Timestamp};
 use futures_util::StreamExt;
-use futures_util::stream::try_unfold;
+use futures_util::future::{Either, select};
+use futures_util::stream::{BoxStream, try_unfold};
 use serde::Deserialize;
 use serde_json::{Map, Value};
+use tokio::sync::mpsc;
 use utoipa::IntoParams;
 use utoipa::openapi::path::{Parameter, ParameterIn};
 use uuid::Uuid;
@@ -17,7 +22,7 @@ use super::{check_organization, documented};
 use crate::acl;
 use crate::csv;
 use crate::filter::{self, ActionFilter};
-use crate::query::export::Cursor;
+use crate::query::export::{Cursor, counts};
 use crate::visibility::Viewer;
 
 pub(super) fn routes(routes: &mut Routes) {
@@ -29,6 +34,7 @@ pub(super) fn routes(routes: &mut Routes) {
         )
         .about("Export the action log as CSV")
         .reads("audit_logs.action")
+        .refuses(&[429])
         .invalid(filter::INVALID);
 }
 
@@ -93,22 +99,19 @@ async fn export_actions(ctx: RequestContext, query: Query<ExportQuery>) -> Resul
         .map(|name| (name.to_owned(), Value::Null))
         .into_iter()
         .collect();
-    ctx.log_reads(&connection, AccessType::Export, &[columns], |_| Record::all(None))
+    let counts = counts(&mut connection, viewer, &filter).await?;
+    let total: i64 = counts.iter().map(|(_, entries)| entries).sum();
+    let shown = counts.iter().map(|(tenant, _)| wire_tenant(*tenant));
+    // An empty file was asked for in the caller's tenant.
+    let tenants = shown.chain(counts.is_empty().then_some(None));
+    let total = usize::try_from(total).unwrap_or(usize::MAX);
+    ctx.log_reads_of_many(&connection, AccessType::Export, &columns, total, tenants)
         .await?;
     drop(connection);
     let mut cursor = Cursor::open(viewer, &filter).await?;
     // Whatever is wrong with the statement shows here, before the first byte.
     let first = cursor.next().await?;
-    let head = futures_util::stream::iter([Ok(Bytes::from(csv::header() + &csv::lines(&first)))]);
-    let rest = try_unfold((cursor, first.is_empty()), |(mut cursor, ended)| async move {
-        if ended {
-            cursor.close().await?;
-            return Ok(None);
-        }
-        let rows = cursor.next().await?;
-        let ended = rows.is_empty();
-        Ok(Some((Bytes::from(csv::lines(&rows)), (cursor, ended))))
-    });
+    let head = csv::header() + &csv::lines(&first);
     Ok(Streamed {
         content_type: "text/csv; charset=utf-8",
         headers: vec![
@@ -116,8 +119,63 @@ async fn export_actions(ctx: RequestContext, query: Query<ExportQuery>) -> Resul
             (CACHE_CONTROL, HeaderValue::from_static("no-store")),
             (X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
         ],
-        pieces: head.chain(rest).boxed(),
+        pieces: pieces(&ctx.call().runtime, head, cursor),
     })
+}
+
+/// How long a client may leave a piece of the file where it is.
+const STALLED: Duration = Duration::from_secs(30);
+
+/// The file, read by a task of its own: a client that stalls keeps nothing of the database.
+fn pieces(runtime: &Runtime, head: String, cursor: Cursor) -> BoxStream<'static, Result<Bytes>> {
+    let (sender, receiver) = mpsc::channel(1);
+    let runtime = runtime.clone();
+    tokio::spawn(async move {
+        let outbox = Outbox { runtime, sender };
+        if let Err(error) = outbox.send_all(head, cursor).await {
+            outbox.hand_over(Err(error)).await;
+        }
+    });
+    try_unfold(receiver, |mut receiver| async move {
+        match receiver.recv().await {
+            Some(piece) => Ok(piece?.map(|piece| (piece, receiver))),
+            None => Err(Error::internal(
+                "the client took too long to read a piece of the export",
+            )),
+        }
+    })
+    .boxed()
+}
+
+/// Where the pieces of a file wait for its client; nothing is its end.
+struct Outbox {
+    runtime: Runtime,
+    sender: mpsc::Sender<Result<Option<Bytes>>>,
+}
+
+impl Outbox {
+    async fn send_all(&self, head: String, mut cursor: Cursor) -> Result<()> {
+        let mut piece = head;
+        while self.hand_over(Ok(Some(Bytes::from(piece)))).await {
+            let rows = cursor.next().await?;
+            if rows.is_empty() {
+                cursor.close().await?;
+                self.hand_over(Ok(None)).await;
+                break;
+            }
+            piece = csv::lines(&rows);
+        }
+        Ok(())
+    }
+
+    /// Whether the client took what was before this in time.
+    async fn hand_over(&self, piece: Result<Option<Bytes>>) -> bool {
+        let sent = pin!(self.sender.send(piece));
+        match select(sent, self.runtime.platform.clock().sleep(STALLED)).await {
+            Either::Left((taken, _)) => taken.is_ok(),
+            Either::Right(_) => false,
+        }
+    }
 }
 
 fn disposition(now: Timestamp) -> Result<HeaderValue> {
@@ -128,5 +186,5 @@ fn disposition(now: Timestamp) -> Result<HeaderValue> {
         .filter(|c| !matches!(c, '-' | ':'))
         .collect();
     HeaderValue::try_from(format!("attachment; filename=\"action-log-{stamp}Z.csv\""))
-        .map_err(|error| backoffice_core::Error::internal(error.to_string()))
+        .map_err(|error| Error::internal(error.to_string()))
 }

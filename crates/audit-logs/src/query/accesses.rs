@@ -1,5 +1,6 @@
 //! Reads of the access log. Every statement starts from [`visible`], so none can forget who may see what.
 
+use backoffice_core::config;
 use backoffice_core::db::Connection;
 use backoffice_core::ids::PLATFORM_TENANT;
 use backoffice_core::{Result, Timestamp};
@@ -43,8 +44,8 @@ pub(crate) type NamedRow = (AccessRow, Option<String>, Option<String>);
 
 type Boxed<'a> = dsl::IntoBoxed<'a, logs::table, Pg>;
 
-/// Milliseconds by which an entry's id may be older than its `created_at`: the longest window that anybody configures.
-const LONGEST_WINDOW: i64 = 24 * 3600 * 1000;
+/// Milliseconds by which an entry's id may be older than its `created_at`: the longest window that can be configured.
+const LONGEST_WINDOW: i64 = config::LONGEST_WINDOW as i64 * 1000;
 
 visible_entries!(logs);
 

@@ -1,10 +1,10 @@
 //! The entries of an export: one cursor, so all of them are seen at one instant and few are in memory.
 
-use backoffice_core::db::BookkeepingTransaction;
+use backoffice_core::db::{BookkeepingTransaction, Connection};
 use backoffice_core::{Result, Timestamp};
 use diesel::pg::Pg;
-use diesel::query_builder::{AstPass, QueryFragment, QueryId};
-use diesel::sql_types::{Jsonb, Nullable, Text, Timestamptz, Uuid as SqlUuid};
+use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
+use diesel::sql_types::{BigInt, Jsonb, Nullable, Text, Timestamptz, Uuid as SqlUuid};
 use diesel::{ExpressionMethods, NullableExpressionMethods, QueryDsl, QueryResult, QueryableByName, sql_query};
 use diesel_async::RunQueryDsl;
 use serde_json::Value;
@@ -46,6 +46,20 @@ pub(crate) struct ExportRow {
     pub(crate) name: Option<String>,
 }
 
+/// How many entries of the filter there are in each tenant, no more in all than its page has.
+pub(crate) async fn counts(
+    connection: &mut Connection,
+    viewer: Viewer<'_>,
+    filter: &ActionFilter,
+) -> Result<Vec<(Uuid, i64)>> {
+    let entries = filtered(viewer, filter)
+        .order(order(filter))
+        .then_order_by(logs::id.desc())
+        .limit(filter.paging.size)
+        .select(logs::tenant_id);
+    Ok(RunQueryDsl::load(CountedByTenant(entries), &mut **connection).await?)
+}
+
 const FETCH: &str = "fetch forward 200 from action_export";
 
 /// An open cursor; its transaction ends when it is dropped.
@@ -55,7 +69,7 @@ pub(crate) struct Cursor(BookkeepingTransaction);
 impl Cursor {
     /// Opens it over the entries of the filter, as many as its page has.
     pub(crate) async fn open(viewer: Viewer<'_>, filter: &ActionFilter) -> Result<Self> {
-        let mut transaction = viewer.ctx.database().transaction(viewer.ctx.scope()).await?;
+        let mut transaction = viewer.ctx.database().lasting_transaction(viewer.ctx.scope()).await?;
         let entries = filtered(viewer, filter)
             .order(order(filter))
             .then_order_by(logs::id.desc())
@@ -92,10 +106,34 @@ impl Cursor {
 /// A query as a cursor.
 struct Declared<Q>(Q);
 
-impl<Q> QueryId for Declared<Q> {
-    type QueryId = ();
+/// The number of a query's rows for each tenant, which is its one column.
+struct CountedByTenant<Q>(Q);
 
-    const HAS_STATIC_QUERY_ID: bool = false;
+macro_rules! dynamic {
+    ($name:ident) => {
+        impl<Q> QueryId for $name<Q> {
+            type QueryId = ();
+
+            const HAS_STATIC_QUERY_ID: bool = false;
+        }
+    };
+}
+
+dynamic!(Declared);
+dynamic!(CountedByTenant);
+
+impl<Q> Query for CountedByTenant<Q> {
+    type SqlType = (SqlUuid, BigInt);
+}
+
+impl<Q: QueryFragment<Pg>> QueryFragment<Pg> for CountedByTenant<Q> {
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Pg>) -> QueryResult<()> {
+        out.unsafe_to_cache_prepared();
+        out.push_sql("select tenant_id, count(*) from (");
+        self.0.walk_ast(out.reborrow())?;
+        out.push_sql(") as entries group by tenant_id");
+        Ok(())
+    }
 }
 
 impl<Q: QueryFragment<Pg>> QueryFragment<Pg> for Declared<Q> {

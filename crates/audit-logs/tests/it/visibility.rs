@@ -1,6 +1,7 @@
 use actix_web::http::Method;
 use backoffice_test_support::TestApp;
 use serde_json::{Value, json};
+use uuid::Uuid;
 
 use crate::sign_in::{MODULES, admin, super_admin, tenant, user, worker};
 use crate::{ACTIONS, each, list, organization};
@@ -118,4 +119,19 @@ async fn a_super_administrator_reads_the_selected_tenant_or_all() {
     assert_eq!(list(&app, &super_admin(&acme), "").await["total"], 1);
     assert_eq!(read(&other.id.to_string()).await, 1);
     assert_eq!(read("all").await, 2);
+}
+
+#[actix_web::test]
+async fn aud_27_who_has_no_tenant_and_is_no_super_administrator_reads_no_log() {
+    let app = TestApp::new(&MODULES).await;
+    let token = format!("{}/1//audit_logs.*", Uuid::nil());
+
+    for path in [
+        ACTIONS,
+        "/audit_logs/audit-logs/actions/export",
+        "/audit_logs/audit-logs/access",
+    ] {
+        let answer = app.get(&token, path).await;
+        assert_eq!(answer, (403, json!({"error": "Forbidden"})), "{path}");
+    }
 }

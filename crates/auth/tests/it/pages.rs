@@ -41,6 +41,9 @@ async fn pages_run_no_code_but_their_own_and_are_not_kept() {
         let page = get(&app, path).await;
 
         assert_eq!(page.status, 200, "{path}");
+        assert!(page.header("x-request-id").is_some(), "{path}");
+        let named = app.request_outside(Method::GET, path).header("X-Request-Id", "mine");
+        assert_eq!(named.send().await.header("x-request-id").as_deref(), Some("mine"));
         for (name, value) in [
             ("content-type", "text/html; charset=utf-8"),
             ("cache-control", "no-store"),

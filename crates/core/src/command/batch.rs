@@ -4,6 +4,7 @@
 //! one of them stands in the way of the others (a constraint, a guard, a refusal after the change), everything since the start is
 //! rolled back and they are run one by one, each in a savepoint of its own.
 
+use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use diesel_async::AsyncPgConnection;
@@ -11,9 +12,9 @@ use futures_util::future::BoxFuture;
 use uuid::Uuid;
 
 use super::entity::{AnyEntity, Transition};
-use super::execute::{Execution, entity, within_limit};
+use super::execute::{Execution, entity, is_failure, within_limit};
 use super::interceptor::{self, Attempt, Hook};
-use super::log::{History, NewEntry, Versions};
+use super::log::{self, Failure, History, NewEntry, Place, Versions};
 use super::snapshot::{Snapshot, Snapshots};
 use super::token::UndoToken;
 use super::{Class, Command, CommandInfo, Entity, Target, changes, log_many, moved_forward};
@@ -85,6 +86,7 @@ pub async fn execute_all<C: BatchCommand>(
             batch.one_by_one(tx).await?
         }
     };
+    batch.record_failures(tx, &outcomes).await?;
     let mut outcome = |command: &C| match command.target() {
         Target::Existing(id) => outcomes.remove(&id),
         Target::New { .. } => None,
@@ -142,7 +144,10 @@ impl<C: BatchCommand> Batch<'_, C> {
             outcomes.insert(*id, ItemOutcome::Failed(self.not_found()));
         }
         for (id, image) in &before {
-            if let Err(error) = self.intercept(tx, Hook::BeforeExecute, *id, Some(image), None).await? {
+            if let Err(error) = self
+                .intercept(tx, Hook::BeforeExecute, *id, (Some(image), None), None)
+                .await?
+            {
                 outcomes.insert(*id, ItemOutcome::Failed(error));
             }
         }
@@ -224,13 +229,14 @@ impl<C: BatchCommand> Batch<'_, C> {
                 Err(_) => return Ok(None),
                 Ok(()) => {}
             }
+            let differences = changes::between(self.entity.fields(), before.as_ref(), after.as_ref());
+            let images = (before.as_ref(), after.as_ref());
             let last = self
-                .intercept(tx, Hook::AfterExecute, *id, before.as_ref(), after.as_ref())
+                .intercept(tx, Hook::AfterExecute, *id, images, Some(&differences))
                 .await?;
             if last.is_err() || !tx.secrets_written().is_empty() {
                 return Ok(None);
             }
-            let differences = changes::between(self.entity.fields(), before.as_ref(), after.as_ref());
             let differs = before.is_some() != after.is_some() || !differences.is_empty();
             if !differs && matches!(self.info.class, Class::Edit | Class::Assign) {
                 let written = |image: &Option<Snapshot>| image.as_ref().and_then(Snapshot::updated_at);
@@ -277,6 +283,7 @@ impl<C: BatchCommand> Batch<'_, C> {
                 versions: Versions::Next,
                 token: one.token.as_ref(),
                 history: History::None,
+                place: None,
                 touched: Vec::new(),
                 dropped: Vec::new(),
                 truncated: one.truncated,
@@ -292,21 +299,67 @@ impl<C: BatchCommand> Batch<'_, C> {
         tx: &mut Tx<'_>,
         hook: Hook,
         id: Uuid,
-        before: Option<&Snapshot>,
-        after: Option<&Snapshot>,
+        (before, after): (Option<&Snapshot>, Option<&Snapshot>),
+        changes: Option<&BTreeMap<String, serde_json::Value>>,
     ) -> Result<Result<()>> {
+        let command = self.commands.get(&id).copied();
         let attempt = Attempt {
             hook,
             command: self.info.id,
             kind: self.info.kind,
             id,
+            input: command.map(|command| command as &(dyn Any + Send + Sync)),
+            entry: None,
             before,
             after,
+            changes,
         };
         match interceptor::run(tx, &attempt).await {
             Err(error @ (Error::Unavailable(_) | Error::Collision(_))) => Err(error),
             judged => Ok(judged),
         }
+    }
+
+    /// The log tells of those that ended in a server error, as well as possible: with the transaction that was rolled back to where each
+    /// of them began.
+    async fn record_failures(&self, tx: &mut Tx<'_>, outcomes: &Outcomes) -> Result<()> {
+        let failed = outcomes.iter().filter_map(|(id, outcome)| match outcome {
+            // An item that violates a constraint is told as a conflict.
+            ItemOutcome::Failed(error) if is_failure(error) && error.violated_constraint().is_none() => {
+                Some((*id, error))
+            }
+            _ => None,
+        });
+        let failed: Vec<(Uuid, &Error)> = failed.collect();
+        if failed.is_empty() {
+            return Ok(());
+        }
+        let savepoint = tx.savepoint().await?;
+        match self.write_failures(tx, &failed).await {
+            Ok(()) => tx.release(savepoint).await,
+            Err(error) => {
+                tracing::warn!(%error, command.id = self.info.id, "failed items could not be recorded");
+                tx.roll_back_to(savepoint).await
+            }
+        }
+    }
+
+    async fn write_failures(&self, tx: &mut Tx<'_>, failed: &[(Uuid, &Error)]) -> Result<()> {
+        let (context, tenant) = (tx.context(), tx.tenant());
+        let ids: Vec<Uuid> = failed.iter().map(|(id, _)| *id).collect();
+        let images = self.entity.images(tx, &ids, self.info.depth()).await?;
+        for (resource, error) in failed {
+            let failure = Failure {
+                command: &self.info,
+                tenant,
+                resource: *resource,
+                history: History::None,
+                place: Place::of(context, self.entity, images.get(resource)),
+                error,
+            };
+            log::write_failure(tx.conn(), context, failure).await?;
+        }
+        Ok(())
     }
 
     /// Each in a savepoint. All are locked first: the first entry locks the tenant's stream, behind which nothing may wait.
@@ -323,7 +376,7 @@ impl<C: BatchCommand> Batch<'_, C> {
                 info: self.info,
                 entity: self.entity,
             };
-            let outcome = match execution.run(tx, |_| Json(())).await {
+            let outcome = match execution.run(tx, &mut Place::default(), |_| Json(())).await {
                 Ok(done) if done.changed => {
                     tx.release(savepoint).await?;
                     ItemOutcome::Changed(done.log_id)

@@ -4,12 +4,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use diesel::result::Error as DieselError;
+use diesel_async::SimpleAsyncConnection;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::entity::{AnyEntity, EntityRef, Transition};
 use super::interceptor::{self, Attempt, Hook};
-use super::log::{self, History, NewEntry, Versions};
+use super::log::{self, Failure, History, NewEntry, Place, Versions};
 use super::snapshot::Snapshot;
 use super::token::UndoToken;
 use super::touched::{self, Touched};
@@ -33,14 +35,13 @@ pub(crate) async fn execute<C: Command, A: Answer>(
     let mut repeats = 0;
     loop {
         let mut tx = Tx::begin(context, first_tenant(context, command.target())).await?;
-        let outcome = Execution {
+        let mut place = Place::default();
+        let execution = Execution {
             command,
             info,
             entity: &*entity,
-        }
-        .run(&mut tx, &answer)
-        .await;
-        match outcome {
+        };
+        match run(&execution, &mut tx, &mut place, &answer).await {
             Ok(Done {
                 answer,
                 operation,
@@ -54,8 +55,12 @@ pub(crate) async fn execute<C: Command, A: Answer>(
                 return Ok(answer);
             }
             Ok(Done { answer, .. }) => {
-                // Nothing differs: even `updatedAt` stays.
-                tx.roll_back().await;
+                // Nothing differs.
+                if context.idempotency().is_some() {
+                    tx.commit().await?;
+                } else {
+                    tx.roll_back().await;
+                }
                 return Ok(answer);
             }
             Err(Error::Collision(_)) if repeats < REPEATS => {
@@ -64,16 +69,44 @@ pub(crate) async fn execute<C: Command, A: Answer>(
                 pause(context, repeats).await;
             }
             Err(error) => {
-                let tenant = tx.tenant();
+                let failure = Failure {
+                    command: &info,
+                    tenant: tx.tenant(),
+                    resource: resource(command.target()),
+                    history: History::None,
+                    place,
+                    error: &error,
+                };
                 tx.roll_back().await;
-                if is_failure(&error) {
-                    let resource = resource(command.target());
-                    record_failure(context, &info, tenant, resource, History::None).await;
-                }
+                record_failure(context, failure).await;
                 return Err(error);
             }
         }
     }
+}
+
+/// One try. What changes nothing leaves nothing behind, not even another `updatedAt`, but for the answer that an `Idempotency-Key` keeps.
+async fn run<C: Command, A: Answer>(
+    execution: &Execution<'_, C>,
+    tx: &mut Tx<'_>,
+    place: &mut Place,
+    answer: impl Fn(C::Output) -> A,
+) -> Result<Done<A>> {
+    idempotency::begin(tx).await?;
+    let start = match tx.context().idempotency() {
+        Some(_) => Some(tx.savepoint().await?),
+        None => None,
+    };
+    let done = execution.run(tx, place, answer).await?;
+    if let Some(start) = start {
+        if done.changed {
+            tx.release(start).await?;
+        } else {
+            tx.roll_back_to(start).await?;
+        }
+        idempotency::finish(tx, &done.answer, done.operation.as_ref()).await?;
+    }
+    Ok(done)
 }
 
 pub(super) fn entity(context: &RequestContext, kind: &str) -> Result<Arc<dyn AnyEntity>> {
@@ -90,19 +123,36 @@ pub(super) fn is_failure(error: &Error) -> bool {
     match error {
         Error::Internal(_) | Error::Collision(_) => true,
         Error::Refused(refusal) => refusal.status.is_server_error(),
-        Error::Unavailable(_) | Error::Replayed(_) => false,
+        Error::Unavailable(cause) => is_timeout(&**cause),
+        Error::Replayed(_) => false,
     }
 }
 
-pub(super) async fn record_failure(
-    context: &RequestContext,
-    command: &CommandInfo,
-    tenant: Uuid,
-    resource: Uuid,
-    history: History,
-) {
-    if let Err(error) = log::write_failure(context, command, tenant, resource, history).await {
-        tracing::warn!(%error, command.id = command.id, "a failed execution could not be recorded");
+/// Whether the database itself gave up waiting; it is there then.
+fn is_timeout(cause: &(dyn std::error::Error + Send + Sync + 'static)) -> bool {
+    let message = match cause.downcast_ref::<DieselError>() {
+        Some(DieselError::DatabaseError(_, information)) => information.message(),
+        _ => return false,
+    };
+    message.starts_with("canceling statement due to ")
+}
+
+/// Records it in a transaction of its own, as well as possible, if it is a failure at all.
+pub(super) async fn record_failure(context: &RequestContext, failure: Failure<'_>) {
+    if !is_failure(failure.error) {
+        return;
+    }
+    let command = failure.command.id;
+    let recorded = async {
+        let mut transaction = context.database().transaction(context.scope()).await?;
+        let connection = transaction.connection();
+        // Whoever waited for a lock in vain does not wait for the log as long again.
+        connection.batch_execute("set local lock_timeout = '500ms'").await?;
+        log::write_failure(connection, context, failure).await?;
+        transaction.commit().await
+    };
+    if let Err(error) = recorded.await {
+        tracing::warn!(%error, command.id = command, "a failed execution could not be recorded");
     }
 }
 
@@ -154,17 +204,36 @@ pub(super) struct Execution<'a, C> {
 }
 
 impl<C: Command> Execution<'_, C> {
-    pub(super) async fn run<A: Answer>(&self, tx: &mut Tx<'_>, answer: impl Fn(C::Output) -> A) -> Result<Done<A>> {
-        idempotency::begin(tx).await?;
+    /// Notes where the resource belongs as soon as it is known.
+    pub(super) async fn run<A: Answer>(
+        &self,
+        tx: &mut Tx<'_>,
+        place: &mut Place,
+        answer: impl Fn(C::Output) -> A,
+    ) -> Result<Done<A>> {
         let id = resource(self.command.target());
         let touches = self.command.touches_behind_lock(tx).await?;
         let before = self.lock_and_load(tx, id, &touches).await?;
+        *place = Place::of(tx.context(), self.entity, before.as_ref());
         let touched_before = touched::images(tx, keys(&touches)).await?;
         touched::advance(tx, &touched_before);
-        self.intercept(tx, Hook::BeforeExecute, id, before.as_ref(), None)
-            .await?;
+        let attempt = Attempt {
+            hook: Hook::BeforeExecute,
+            command: self.info.id,
+            kind: self.info.kind,
+            id,
+            input: Some(self.command),
+            entry: None,
+            before: before.as_ref(),
+            after: None,
+            changes: None,
+        };
+        interceptor::run(tx, &attempt).await?;
         let output = self.command.apply(tx).await?;
         let after = self.entity.images(tx, &[id], self.info.depth()).await?.remove(&id);
+        if before.is_none() {
+            *place = Place::of(tx.context(), self.entity, after.as_ref());
+        }
         let step = Transition {
             id,
             from: before.as_ref(),
@@ -175,9 +244,6 @@ impl<C: Command> Execution<'_, C> {
         self.entity.settled(tx, &step).await?;
         let touched_after = touched::images(tx, keys(&touches)).await?;
         touched::judge(tx, &touched_before, &touched_after, false).await?;
-        self.intercept(tx, Hook::AfterExecute, id, before.as_ref(), after.as_ref())
-            .await?;
-        let answer = answer(output);
         let mut changes = changes::between(self.entity.fields(), before.as_ref(), after.as_ref());
         for field in tx.secrets_written() {
             changes.insert(
@@ -185,6 +251,14 @@ impl<C: Command> Execution<'_, C> {
                 json!({"from": Value::Null, "to": Value::Null, "redacted": true}),
             );
         }
+        let attempt = Attempt {
+            hook: Hook::AfterExecute,
+            after: after.as_ref(),
+            changes: Some(&changes),
+            ..attempt
+        };
+        interceptor::run(tx, &attempt).await?;
+        let answer = answer(output);
         let (touched_keys, touched_events) = touched::changed(tx, &touched_before, &touched_after)?;
         let differs = before.is_some() != after.is_some() || !changes.is_empty() || !touched_keys.is_empty();
         if !differs && matches!(self.info.class, Class::Edit | Class::Assign) {
@@ -209,7 +283,6 @@ impl<C: Command> Execution<'_, C> {
             touched,
         };
         let operation = self.record(tx, change).await?;
-        idempotency::finish(tx, &answer, operation.as_ref()).await?;
         Ok(Done {
             answer,
             operation,
@@ -232,6 +305,7 @@ impl<C: Command> Execution<'_, C> {
             return Err(Refusal::not_found(self.entity.not_found()).into());
         }
         if is_new {
+            check_expected(tx.context(), None)?;
             return Ok(None);
         }
         if let Some((_, first)) = located.first() {
@@ -242,28 +316,6 @@ impl<C: Command> Execution<'_, C> {
         let before = snapshots.remove(&id);
         check_expected(tx.context(), before.as_ref())?;
         Ok(before)
-    }
-
-    async fn intercept(
-        &self,
-        tx: &mut Tx<'_>,
-        hook: Hook,
-        id: Uuid,
-        before: Option<&Snapshot>,
-        after: Option<&Snapshot>,
-    ) -> Result<()> {
-        interceptor::run(
-            tx,
-            &Attempt {
-                hook,
-                command: self.info.id,
-                kind: self.info.kind,
-                id,
-                before,
-                after,
-            },
-        )
-        .await
     }
 
     async fn record(&self, tx: &mut Tx<'_>, change: Change) -> Result<Option<Operation>> {
@@ -288,13 +340,14 @@ impl<C: Command> Execution<'_, C> {
             versions: Versions::Next,
             token: token.as_ref(),
             history: History::None,
+            place: None,
             touched,
             dropped: Vec::new(),
             truncated,
             events: tx.take_events(),
         };
         log::write(tx, &self.info, self.entity, entry).await?;
-        Ok(token.map(|token| operation(&self.info, &token, id, tx)))
+        Ok(token.map(|token| operation(&self.info, History::None, &token, id, tx)))
     }
 }
 
@@ -314,12 +367,18 @@ pub(super) fn within_limit(
     (before, after, false)
 }
 
-pub(super) fn operation(info: &CommandInfo, token: &UndoToken, resource: Uuid, tx: &Tx<'_>) -> Operation {
+pub(super) fn operation(
+    info: &CommandInfo,
+    history: History,
+    token: &UndoToken,
+    resource: Uuid,
+    tx: &Tx<'_>,
+) -> Operation {
     Operation {
         id: token.log_id,
         undo_token: token.to_string(),
         command_id: info.id,
-        action_label: info.label.to_owned(),
+        action_label: history.label(info),
         resource_kind: info.kind,
         resource_id: resource.to_string(),
         executed_at: tx.now(),

@@ -13,6 +13,7 @@ use crate::context::{IdempotencyKey, RequestContext};
 use crate::db::{Tx, core_idempotency_keys as keys};
 use crate::error::{Error, Refusal, Result, StoredAnswer};
 use crate::http::Answer;
+use crate::scope::{Reach, Scope};
 
 #[derive(QueryableByName)]
 struct Lock {
@@ -20,9 +21,14 @@ struct Lock {
     granted: bool,
 }
 
+/// Whose key it is, in a tenant whose rows the transaction sees: the selected one of who may work in others.
 fn owner(context: &RequestContext) -> (Uuid, &'static str, Uuid) {
     let identity = context.identity();
-    (identity.tenant, identity.kind.as_str(), identity.id.unwrap_or_default())
+    let tenant = match context.scope().reach {
+        Reach::Tenant(tenant) => tenant,
+        Reach::All => identity.tenant,
+    };
+    (tenant, identity.kind.as_str(), identity.id.unwrap_or_default())
 }
 
 /// Takes the key. A request that was answered before ends here with that answer.
@@ -74,7 +80,7 @@ pub(super) async fn begin(tx: &mut Tx<'_>) -> Result<()> {
         }
         Some((hash, ..)) if hash != key.body_hash => Err(Refusal::new(
             actix_web::http::StatusCode::UNPROCESSABLE_ENTITY,
-            "This Idempotency-Key was used with another body",
+            "This Idempotency-Key was used with another request",
         )
         .code("idempotency_mismatch")
         .into()),
@@ -126,10 +132,7 @@ pub(crate) async fn amend(context: &RequestContext, member: &str, value: &Value)
         return Ok(());
     };
     let (tenant, kind, actor) = owner(context);
-    let mut connection = context
-        .database()
-        .bookkeeping(&crate::scope::Scope::tenant(tenant))
-        .await?;
+    let mut connection = context.database().bookkeeping(&Scope::tenant(tenant)).await?;
     sql_query(
         "update core_idempotency_keys set body = jsonb_set(body, array[$6], $7) \
          where tenant_id = $1 and actor_kind = $2 and actor_id = $3 and route = $4 and key = $5",

@@ -1,15 +1,20 @@
 //! Interceptors: what modules check or forbid before other modules' commands, in the same transaction.
 
+use std::any::Any;
+use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
 
 use actix_web::http::StatusCode;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value};
+use uuid::Uuid;
 
+use super::Command;
 use super::snapshot::Snapshot;
 use crate::db::Tx;
 use crate::error::{Error, ErrorShape, Refusal, Result};
+use crate::time::Timestamp;
 
 /// When a hook runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,6 +29,21 @@ pub enum Hook {
     BeforeRedo,
 }
 
+/// The entry that is to be undone or redone, as a hook sees it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LoggedAction<'a> {
+    /// Its id.
+    pub id: Uuid,
+    /// What did it: `user`, `api_key` or `system`.
+    pub actor_kind: &'a str,
+    /// Who did it.
+    pub actor_id: Option<Uuid>,
+    /// Its organization.
+    pub organization_id: Option<Uuid>,
+    /// When it was done.
+    pub created_at: Timestamp,
+}
+
 /// What a hook sees. The principal and scope are in the transaction's context.
 #[derive(Debug)]
 pub struct Attempt<'a> {
@@ -34,14 +54,27 @@ pub struct Attempt<'a> {
     /// Kind of the resource.
     pub kind: &'static str,
     /// Its id.
-    pub id: uuid::Uuid,
+    pub id: Uuid,
+    /// The command itself with its checked input, to be asked for by its type ([`Attempt::command_as`]); none on undo and redo, which
+    /// restore images.
+    pub input: Option<&'a (dyn Any + Send + Sync)>,
+    /// The entry, on undo and redo.
+    pub entry: Option<LoggedAction<'a>>,
     /// The present image; on undo and redo what is there before the restore.
     pub before: Option<&'a Snapshot>,
     /// The image that the change made, or that the restore will make.
     pub after: Option<&'a Snapshot>,
+    /// `{field: {from, to}}` of the two images, once there are two.
+    pub changes: Option<&'a BTreeMap<String, Value>>,
 }
 
 impl Attempt<'_> {
+    /// The command with its checked input, if it is of this type.
+    #[must_use]
+    pub fn command_as<C: Command>(&self) -> Option<&C> {
+        self.input?.downcast_ref()
+    }
+
     /// Whether the resource is there and about to go: by this command, or by an undo or redo.
     #[must_use]
     pub fn removes(&self, command: &str) -> bool {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use diesel::sql_types::{Array, BigInt, Bool, Bytea, Jsonb, Nullable, Text, Timestamptz, Uuid as SqlUuid};
 use diesel::{QueryableByName, sql_query};
-use diesel_async::RunQueryDsl;
+use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
@@ -15,7 +15,7 @@ use super::touched::Touched;
 use super::{Class, CommandInfo};
 use crate::context::RequestContext;
 use crate::db::{Prepared, Tx};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::events::{Event, EventRows};
 use crate::identity::ActorKind;
 use crate::time::Timestamp;
@@ -43,6 +43,15 @@ pub(super) enum History {
 }
 
 impl History {
+    /// The label of an entry.
+    pub(super) fn label(self, command: &CommandInfo) -> String {
+        match self {
+            Self::None => command.label.to_owned(),
+            Self::Undo { .. } => format!("Undo: {}", command.label),
+            Self::Redo { .. } => format!("Redo: {}", command.label),
+        }
+    }
+
     fn word(self) -> Option<&'static str> {
         match self {
             Self::None => None,
@@ -59,6 +68,34 @@ impl History {
     }
 }
 
+/// Where the log finds an entry, beside its resource.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Place {
+    pub(super) organization: Option<Uuid>,
+    /// Kind and id.
+    pub(super) parent: Option<(String, String)>,
+    /// `kind:id` each.
+    pub(super) related: Vec<String>,
+}
+
+impl Place {
+    /// That of a resource that something is about to be done with.
+    pub(super) fn of(context: &RequestContext, entity: &dyn AnyEntity, shown: Option<&Snapshot>) -> Self {
+        let job = progress_job(context).map(|id| format!("{PROGRESS_JOB}:{id}"));
+        let own = shown.into_iter().flat_map(|snapshot| entity.related(snapshot));
+        Self {
+            organization: shown.and_then(Snapshot::organization),
+            parent: parent(entity, shown),
+            related: job.into_iter().chain(own.map(|one| tagged(&one))).take(100).collect(),
+        }
+    }
+}
+
+fn parent(entity: &dyn AnyEntity, shown: Option<&Snapshot>) -> Option<(String, String)> {
+    let parent = shown.and_then(|snapshot| entity.parent(snapshot))?;
+    Some((parent.kind.to_owned(), parent.id.to_string()))
+}
+
 /// One entry to write.
 pub(super) struct NewEntry<'a> {
     pub(super) id: Uuid,
@@ -69,6 +106,8 @@ pub(super) struct NewEntry<'a> {
     pub(super) versions: Versions,
     pub(super) token: Option<&'a UndoToken>,
     pub(super) history: History,
+    /// That of the entry which is undone or redone; otherwise the images say it.
+    pub(super) place: Option<Place>,
     pub(super) touched: Vec<Touched>,
     pub(super) dropped: Vec<String>,
     pub(super) truncated: bool,
@@ -103,12 +142,13 @@ with known as (
         (tenant_id, id, seq, organization_id, actor_kind, actor_id, actor_name, command_id, action_type, action_label, source,
          resource_kind, resource_id, parent_resource_kind, parent_resource_id, related, execution_state,
          version_before, version_after, undo_secret, undo_expires_at, source_log_id, history_action,
-         snapshot_before, snapshot_after, changes, context, changed_fields, request_id, touched, created_at, updated_at)
+         snapshot_before, snapshot_after, changes, context, changed_fields, request_id, touched, progress_job_id, created_at,
+         updated_at)
     select $1, $4, stream.seq, $8, $9, $10, $11, $12, $13, $14, $15,
          $2, $3, $16, $17, $18, 'done',
          case $19 when 'next' then coalesce((select version from known), 0) when 'again' then $20 end,
          case $19 when 'next' then moved.version when 'again' then $6 end,
-         $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $34, $5, $5
+         $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $34, $39, $5, $5
     from stream, moved
 ), linked as (
     insert into audit_action_links (tenant_id, id, resource_kind, resource_id, log_id)
@@ -135,15 +175,9 @@ pub(super) async fn write(
     let context = tx.context();
     let identity = context.identity();
     let shown = entry.after.or(entry.before);
-    let organization = shown.and_then(Snapshot::organization);
-    let parent = shown.and_then(|snapshot| entity.parent(snapshot));
-    let related = related(context, command, entity, &entry);
-    let events = events(tx, command, entity, &entry, organization);
-    let label = match entry.history {
-        History::None => command.label.to_owned(),
-        History::Undo { .. } => format!("Undo: {}", command.label),
-        History::Redo { .. } => format!("Redo: {}", command.label),
-    };
+    let events = events(tx, command, entity, &entry, shown.and_then(Snapshot::organization));
+    let place = place(context, command, entity, &entry);
+    let label = entry.history.label(command);
     let (version, mode, copied_before) = match entry.versions {
         Versions::Next => (None, "next", None),
         Versions::Back(version) => (Some(version), "back", None),
@@ -160,7 +194,7 @@ pub(super) async fn write(
         .bind::<Timestamptz, _>(now)
         .bind::<Nullable<BigInt>, _>(version)
         .bind::<BigInt, _>(numbers)
-        .bind::<Nullable<SqlUuid>, _>(organization)
+        .bind::<Nullable<SqlUuid>, _>(place.organization)
         .bind::<Text, _>(identity.kind.as_str())
         .bind::<Nullable<SqlUuid>, _>(identity.id)
         .bind::<Nullable<Text>, _>(identity.name.as_deref())
@@ -168,9 +202,9 @@ pub(super) async fn write(
         .bind::<Text, _>(command.class.as_str())
         .bind::<Text, _>(label)
         .bind::<Text, _>(source(context, entry.history))
-        .bind::<Nullable<Text>, _>(parent.as_ref().map(|parent| parent.kind))
-        .bind::<Nullable<Text>, _>(parent.as_ref().map(|parent| parent.id.to_string()))
-        .bind::<Array<Text>, _>(related)
+        .bind::<Nullable<Text>, _>(place.parent.as_ref().map(|(kind, _)| kind))
+        .bind::<Nullable<Text>, _>(place.parent.as_ref().map(|(_, id)| id))
+        .bind::<Array<Text>, _>(&place.related)
         .bind::<Text, _>(mode)
         .bind::<Nullable<BigInt>, _>(copied_before)
         .bind::<Nullable<Bytea>, _>(entry.token.map(UndoToken::secret))
@@ -190,77 +224,107 @@ pub(super) async fn write(
         .bind::<Array<Nullable<SqlUuid>>, _>(events.organizations)
         .bind::<Array<Bool>, _>(events.browsers)
         .bind::<Array<Nullable<Text>>, _>(events.features)
-        .bind::<Array<Nullable<SqlUuid>>, _>(events.audiences);
+        .bind::<Array<Nullable<SqlUuid>>, _>(events.audiences)
+        .bind::<Nullable<SqlUuid>, _>(progress_job(context));
     let numbered: Numbered = Prepared(statement).get_result(tx.conn()).await?;
     Ok(numbered.seq)
 }
 
-/// Records an execution that ended in a server error: after its rollback, in a transaction of its own, as well as possible.
+/// An execution that ended in a server error.
+pub(super) struct Failure<'a> {
+    pub(super) command: &'a CommandInfo,
+    pub(super) tenant: Uuid,
+    pub(super) resource: Uuid,
+    pub(super) history: History,
+    /// As far as it was known by then.
+    pub(super) place: Place,
+    pub(super) error: &'a Error,
+}
+
+const WRITE_FAILURE: &str = "\
+with stream as (
+    insert into core_event_streams as s (tenant_id, id, name, last_seq, created_at, updated_at)
+    values ($1, $2, 'log', 1, $3, $3)
+    on conflict (tenant_id, name) do update set last_seq = s.last_seq + 1, updated_at = $3
+    returning last_seq as seq
+), linked as (
+    insert into audit_action_links (tenant_id, id, resource_kind, resource_id, log_id)
+    select distinct $1, (substr($2::text, 1, 14) || '7' || substr(md5($2::text || r)::uuid::text, 16))::uuid,
+        split_part(r, ':', 1), substr(r, strpos(r, ':') + 1), $2
+    from unnest($20) as r
+)
+insert into audit_action_logs
+    (tenant_id, id, seq, actor_kind, actor_id, actor_name, command_id, action_type, action_label, source,
+     resource_kind, resource_id, execution_state, source_log_id, history_action, context, changed_fields,
+     request_id, organization_id, parent_resource_kind, parent_resource_id, related, progress_job_id, created_at, updated_at)
+select $1, $2, stream.seq, $4, $5, $6, $7, $8, $9, $10, $11, $12, 'failed', $13, $14, $15, '{}', $16, $17, $18, $19, $20, $21, $3, $3
+from stream";
+
+/// Records an execution that ended in a server error, after its rollback.
 pub(super) async fn write_failure(
+    connection: &mut AsyncPgConnection,
     context: &RequestContext,
-    command: &CommandInfo,
-    tenant: Uuid,
-    resource: Uuid,
-    history: History,
+    failure: Failure<'_>,
 ) -> Result<()> {
-    let identity = context.identity();
-    let id = context.new_id();
-    let mut connection = context.database().bookkeeping(context.scope()).await?;
-    sql_query(
-        "with stream as (
-            insert into core_event_streams as s (tenant_id, id, name, last_seq, created_at, updated_at)
-            values ($1, $2, 'log', 1, $3, $3)
-            on conflict (tenant_id, name) do update set last_seq = s.last_seq + 1, updated_at = $3
-            returning last_seq as seq
-        )
-        insert into audit_action_logs
-            (tenant_id, id, seq, actor_kind, actor_id, actor_name, command_id, action_type, action_label, source,
-             resource_kind, resource_id, related, execution_state, source_log_id, history_action, context, changed_fields,
-             request_id, created_at, updated_at)
-        select $1, $2, stream.seq, $4, $5, $6, $7, $8, $9, $10, $11, $12, '{}', 'failed', $13, $14, $15, '{}', $16, $3, $3
-        from stream",
-    )
-    .bind::<SqlUuid, _>(tenant)
-    .bind::<SqlUuid, _>(id)
-    .bind::<Timestamptz, _>(context.now())
-    .bind::<Text, _>(identity.kind.as_str())
-    .bind::<Nullable<SqlUuid>, _>(identity.id)
-    .bind::<Nullable<Text>, _>(identity.name.as_deref())
-    .bind::<Text, _>(command.id)
-    .bind::<Text, _>(command.class.as_str())
-    .bind::<Text, _>(command.label)
-    .bind::<Text, _>(source(context, history))
-    .bind::<Text, _>(command.kind)
-    .bind::<Text, _>(resource.to_string())
-    .bind::<Nullable<SqlUuid>, _>(history.source())
-    .bind::<Nullable<Text>, _>(history.word())
-    .bind::<Jsonb, _>(json!({"requestId": context.call().request_id, "errorCode": "internal_error"}))
-    .bind::<Text, _>(&context.call().request_id)
-    .execute(&mut *connection)
-    .await?;
+    let (identity, command, place) = (context.identity(), failure.command, &failure.place);
+    let mut told = origin(context, command, failure.history);
+    told.insert("errorCode".to_owned(), json!(failure.error.to_refusal().word()));
+    let parent = place.parent.as_ref();
+    sql_query(WRITE_FAILURE)
+        .bind::<SqlUuid, _>(failure.tenant)
+        .bind::<SqlUuid, _>(context.new_id())
+        .bind::<Timestamptz, _>(context.now())
+        .bind::<Text, _>(identity.kind.as_str())
+        .bind::<Nullable<SqlUuid>, _>(identity.id)
+        .bind::<Nullable<Text>, _>(identity.name.as_deref())
+        .bind::<Text, _>(command.id)
+        .bind::<Text, _>(command.class.as_str())
+        .bind::<Text, _>(failure.history.label(command))
+        .bind::<Text, _>(source(context, failure.history))
+        .bind::<Text, _>(command.kind)
+        .bind::<Text, _>(failure.resource.to_string())
+        .bind::<Nullable<SqlUuid>, _>(failure.history.source())
+        .bind::<Nullable<Text>, _>(failure.history.word())
+        .bind::<Jsonb, _>(Value::Object(told))
+        .bind::<Text, _>(&context.call().request_id)
+        .bind::<Nullable<SqlUuid>, _>(place.organization)
+        .bind::<Nullable<Text>, _>(parent.map(|(kind, _)| kind))
+        .bind::<Nullable<Text>, _>(parent.map(|(_, id)| id))
+        .bind::<Array<Text>, _>(&place.related)
+        .bind::<Nullable<SqlUuid>, _>(progress_job(context))
+        .execute(connection)
+        .await?;
     Ok(())
 }
 
-/// The other resources by which the log finds the entry.
-pub(super) fn related(
+/// Where the entry of a change is found: where its images say, or where the entry is that it takes back.
+pub(super) fn place(
     context: &RequestContext,
     command: &CommandInfo,
     entity: &dyn AnyEntity,
     entry: &NewEntry<'_>,
-) -> Vec<String> {
-    let touched = entry.touched.iter().map(|one| format!("{}:{}", one.kind, one.id));
+) -> Place {
+    if let Some(place) = &entry.place {
+        return place.clone();
+    }
     let job = progress_job(context).map(|id| format!("{PROGRESS_JOB}:{id}"));
+    let touched = entry.touched.iter().map(|one| format!("{}:{}", one.kind, one.id));
     let shown = entry.after.or(entry.before);
     let own = shown.into_iter().flat_map(|snapshot| entity.related(snapshot));
     // What was removed with the resource, or came back with it, has this entry in its history too.
     let tree = shown.filter(|_| command.class == Class::Delete);
     let children = tree.into_iter().flat_map(Snapshot::child_ids);
-    touched
-        .chain(job)
+    // The job goes first: of more than a hundred the last ones are left out.
+    let related = job
+        .into_iter()
+        .chain(touched)
         .chain(own.map(|one| tagged(&one)))
-        .chain(children.map(|(kind, id)| format!("{kind}:{id}")))
-        .take(100)
-        .collect()
+        .chain(children.map(|(kind, id)| format!("{kind}:{id}")));
+    Place {
+        organization: shown.and_then(Snapshot::organization),
+        parent: parent(entity, shown),
+        related: related.take(100).collect(),
+    }
 }
 
 /// When undo tokens of this instant end; `None` = never.
@@ -310,15 +374,7 @@ pub(super) fn source(context: &RequestContext, history: History) -> &'static str
 }
 
 pub(super) fn entry_context(context: &RequestContext, command: &CommandInfo, entry: &NewEntry<'_>) -> Value {
-    let mut members = Map::from_iter([("requestId".to_owned(), json!(context.call().request_id))]);
-    if let Some(progress_job) = progress_job(context) {
-        members.insert("progressJobId".to_owned(), json!(progress_job));
-    }
-    if let (Some(word), Some(source)) = (entry.history.word(), entry.history.source()) {
-        members.insert("historyAction".to_owned(), json!(word));
-        members.insert("sourceLogId".to_owned(), json!(source));
-        members.insert("sourceCommandId".to_owned(), json!(command.id));
-    }
+    let mut members = origin(context, command, entry.history);
     if !entry.dropped.is_empty() {
         members.insert("dropped".to_owned(), json!(entry.dropped));
     }
@@ -328,8 +384,22 @@ pub(super) fn entry_context(context: &RequestContext, command: &CommandInfo, ent
     Value::Object(members)
 }
 
+/// How an execution came about, for the context of its entry.
+fn origin(context: &RequestContext, command: &CommandInfo, history: History) -> Map<String, Value> {
+    let mut members = Map::from_iter([("requestId".to_owned(), json!(context.call().request_id))]);
+    if let Some(progress_job) = progress_job(context) {
+        members.insert("progressJobId".to_owned(), json!(progress_job));
+    }
+    if let (Some(word), Some(source)) = (history.word(), history.source()) {
+        members.insert("historyAction".to_owned(), json!(word));
+        members.insert("sourceLogId".to_owned(), json!(source));
+        members.insert("sourceCommandId".to_owned(), json!(command.id));
+    }
+    members
+}
+
 /// The job that people watch and that this is a part of.
-fn progress_job(context: &RequestContext) -> Option<Uuid> {
+pub(super) fn progress_job(context: &RequestContext) -> Option<Uuid> {
     context.job().and_then(|job| job.progress_job)
 }
 

@@ -39,11 +39,11 @@ with fresh as materialized (
         (tenant_id, id, seq, organization_id, actor_kind, actor_id, actor_name, command_id, action_type, action_label, source,
          resource_kind, resource_id, parent_resource_kind, parent_resource_id, related, execution_state,
          version_before, version_after, undo_secret, undo_expires_at,
-         snapshot_before, snapshot_after, changes, context, changed_fields, request_id, created_at, updated_at)
+         snapshot_before, snapshot_after, changes, context, changed_fields, request_id, progress_job_id, created_at, updated_at)
     select $1, f.id, stream.seq + f.number, f.organization_id, $8, $9, $10, $11, $12, $13, $14,
          $2, f.resource_id, f.parent_kind, f.parent_id, f.related, 'done',
          coalesce(known.version, 0), moved.version, decode(f.undo_secret, 'hex'), $5,
-         f.snapshot_before, f.snapshot_after, f.changes, f.context, f.changed_fields, $15, $3, $3
+         f.snapshot_before, f.snapshot_after, f.changes, f.context, f.changed_fields, $15, $16, $3, $3
     from stream, fresh f join moved using (resource_id) left join known using (resource_id)
 ), linked as (
     insert into audit_action_links (tenant_id, id, resource_kind, resource_id, log_id)
@@ -107,21 +107,22 @@ pub(super) async fn write(
         .bind::<Text, _>(command.class.as_str())
         .bind::<Text, _>(command.label)
         .bind::<Text, _>(log::source(context, History::None))
-        .bind::<Text, _>(&context.call().request_id);
+        .bind::<Text, _>(&context.call().request_id)
+        .bind::<Nullable<SqlUuid>, _>(log::progress_job(context));
     Prepared(statement).execute(tx.conn()).await?;
     Ok(())
 }
 
 fn row(tx: &Tx<'_>, command: &CommandInfo, entity: &dyn AnyEntity, entry: &NewEntry<'_>, number: i64) -> Value {
-    let shown = entry.after.or(entry.before);
-    let parent = shown.and_then(|snapshot| entity.parent(snapshot));
+    let place = log::place(tx.context(), command, entity, entry);
+    let (parent_kind, parent_id) = place.parent.unzip();
     json!({
         "id": entry.id,
         "resource_id": entry.resource.to_string(),
-        "organization_id": shown.and_then(Snapshot::organization),
-        "parent_kind": parent.as_ref().map(|parent| parent.kind),
-        "parent_id": parent.as_ref().map(|parent| parent.id.to_string()),
-        "related": log::related(tx.context(), command, entity, entry),
+        "organization_id": place.organization,
+        "parent_kind": parent_kind,
+        "parent_id": parent_id,
+        "related": place.related,
         "undo_secret": entry.token.map(UndoToken::secret).map(hex),
         "snapshot_before": entry.before.map(Snapshot::to_value),
         "snapshot_after": entry.after.map(Snapshot::to_value),

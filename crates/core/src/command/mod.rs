@@ -33,7 +33,7 @@ pub(crate) use execute::execute;
 pub use history::HistoryOutcome;
 pub(crate) use history::{redo, undo};
 pub(crate) use idempotency::amend as amend_answer;
-pub use interceptor::{Attempt, Hook, Interceptor, Verdict};
+pub use interceptor::{Attempt, Hook, Interceptor, LoggedAction, Verdict};
 pub use snapshot::{CHILDREN, LINKS, Snapshot, Snapshots};
 pub use token::UndoToken;
 
@@ -86,7 +86,7 @@ pub enum Target {
 }
 
 /// One change that a client can make.
-pub trait Command: Send + Sync {
+pub trait Command: Send + Sync + 'static {
     /// `module.entity.verb`.
     const ID: &'static str;
     /// What it does to its resource.

@@ -10,10 +10,12 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use actix_web::http::StatusCode;
 use secrecy::{ExposeSecret, SecretString};
+use tokio::sync::OwnedSemaphorePermit;
 use uuid::Uuid;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Refusal, Result};
 use crate::ids::PLATFORM_TENANT;
 use crate::scope::{Reach, Scope};
 
@@ -48,6 +50,9 @@ impl DatabaseOptions {
         }
     }
 }
+
+/// Seconds after which one of the lasting transactions may well have ended.
+const LASTING_RETRY: u64 = 5;
 
 /// A connection that is told of notifications.
 pub(crate) type Notified = (
@@ -232,6 +237,23 @@ impl Database {
     pub async fn transaction(&self, scope: &Scope) -> Result<BookkeepingTransaction> {
         Ok(BookkeepingTransaction {
             connection: self.begin(scope).await?,
+            _place: None,
+        })
+    }
+
+    /// The same for an answer that is made while its client reads it, and lasts as long as that takes. Only a quarter of the pool is
+    /// there for such clients, so that slow ones leave enough for everybody else.
+    ///
+    /// # Errors
+    /// 429 when that many are under way; else as [`Database::read`].
+    pub async fn lasting_transaction(&self, scope: &Scope) -> Result<BookkeepingTransaction> {
+        let place = self.pool.lasting_place().ok_or_else(|| Refusal {
+            retry_after: Some(LASTING_RETRY),
+            ..Refusal::new(StatusCode::TOO_MANY_REQUESTS, "Too many requests")
+        })?;
+        Ok(BookkeepingTransaction {
+            connection: self.begin(scope).await?,
+            _place: Some(place),
         })
     }
 
@@ -246,6 +268,7 @@ impl Database {
 #[derive(Debug)]
 pub struct BookkeepingTransaction {
     connection: Connection,
+    _place: Option<OwnedSemaphorePermit>,
 }
 
 impl BookkeepingTransaction {

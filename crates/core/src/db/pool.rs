@@ -16,6 +16,8 @@ use crate::error::{Error, Result};
 pub(crate) struct Pool {
     config: Arc<tokio_postgres::Config>,
     permits: Arc<Semaphore>,
+    /// Places of those who hold a connection as long as a client takes.
+    lasting: Arc<Semaphore>,
     idle: Mutex<Vec<Idle>>,
     shared: Mutex<Option<Shared>>,
     timeout: Duration,
@@ -40,6 +42,7 @@ impl Pool {
         Self {
             config,
             permits: Arc::new(Semaphore::new(options.pool_size)),
+            lasting: Arc::new(Semaphore::new((options.pool_size / 4).max(1))),
             idle: Mutex::default(),
             shared: Mutex::default(),
             timeout: options.timeout,
@@ -66,6 +69,11 @@ impl Pool {
             pool: Arc::clone(self),
             _permit: permit,
         })
+    }
+
+    /// A place for holding a connection as long as a client takes, if one is free.
+    pub(super) fn lasting_place(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.lasting).try_acquire_owned().ok()
     }
 
     /// The connection on which others of the same visibility already have a statement under way, else one of one's own that the next

@@ -5,7 +5,7 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Instant;
 
-use actix_web::http::header::{HeaderName, HeaderValue, RETRY_AFTER, USER_AGENT};
+use actix_web::http::header::{HeaderMap, HeaderName, HeaderValue, RETRY_AFTER, USER_AGENT};
 use actix_web::http::{Method, StatusCode};
 use actix_web::web::{self, Bytes};
 use actix_web::{Handler, HttpRequest, HttpResponse};
@@ -24,7 +24,7 @@ use crate::platform::Runtime;
 use crate::scope::Scope;
 use crate::time::Timestamp;
 
-const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+pub(super) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const OPERATION: HeaderName = HeaderName::from_static("x-operation");
 
 pub(crate) struct Endpoint<F, Args> {
@@ -64,7 +64,7 @@ impl<F, Args> Endpoint<F, Args> {
 /// Answers what no route matches.
 pub async fn not_found(request: HttpRequest) -> HttpResponse {
     let id = request_id(
-        &request,
+        request.headers(),
         request.app_data::<web::Data<Runtime>>().map(|runtime| &***runtime),
     );
     finish(
@@ -210,7 +210,7 @@ fn make_call(runtime: &Runtime, request: &HttpRequest) -> Call {
     let depth = runtime.platform.http().proxy_depth;
     Call {
         now: runtime.platform.clock().now(),
-        request_id: request_id(request, Some(runtime)),
+        request_id: request_id(request.headers(), Some(runtime)),
         runtime: runtime.clone(),
         ip: origin::client_ip(request, depth),
         user_agent: request
@@ -224,8 +224,8 @@ fn make_call(runtime: &Runtime, request: &HttpRequest) -> Call {
 }
 
 /// The caller's request id if it is a sane token, else a new one.
-fn request_id(request: &HttpRequest, runtime: Option<&Runtime>) -> String {
-    let given = request.headers().get(REQUEST_ID).and_then(|value| value.to_str().ok());
+pub(super) fn request_id(headers: &HeaderMap, runtime: Option<&Runtime>) -> String {
+    let given = headers.get(REQUEST_ID).and_then(|value| value.to_str().ok());
     match (given, runtime) {
         (Some(id), _) if is_token(id) => id.to_owned(),
         (_, Some(runtime)) => runtime.platform.ids().at(runtime.platform.clock().now()).to_string(),
@@ -333,9 +333,20 @@ fn idempotency(request: &HttpRequest, info: &EndpointInfo, body: &Bytes) -> Resu
     Ok(Some(IdempotencyKey {
         key: key.to_owned(),
         route: format!("{} {}", info.method, info.path),
-        body_hash: Sha256::digest(body).into(),
+        body_hash: request_hash(request, body),
         one_time: info.one_time,
     }))
+}
+
+/// Tells requests of a route apart: by the ids of the path, the query and the body.
+fn request_hash(request: &HttpRequest, body: &Bytes) -> [u8; 32] {
+    let mut hash = Sha256::new();
+    for part in [request.path(), request.query_string()] {
+        hash.update(part);
+        hash.update([0]);
+    }
+    hash.update(body);
+    hash.finalize().into()
 }
 
 fn replay(stored: &StoredAnswer) -> HttpResponse {

@@ -1,7 +1,9 @@
 //! Pages: what a browser shows to people who follow a link or a redirect. They stand outside of the API prefix.
 
-use actix_web::http::header::{CONTENT_SECURITY_POLICY, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS};
-use actix_web::middleware::DefaultHeaders;
+use actix_web::body::MessageBody;
+use actix_web::dev::{ServiceRequest, ServiceResponse};
+use actix_web::http::header::{CONTENT_SECURITY_POLICY, HeaderValue, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS};
+use actix_web::middleware::{DefaultHeaders, Next, from_fn};
 use actix_web::{FromRequest, Handler, Resource, Responder, guard, web};
 
 use super::dispatch;
@@ -116,9 +118,25 @@ impl<'a> Pages<'a> {
                 .app_data(web::Data::new(runtime.clone()))
                 .route(route())
                 .default_service(web::to(dispatch::not_found));
-            service.service(resource.wrap(headers));
+            let runtime = runtime.clone();
+            let identified = from_fn(move |request, next| identify(runtime.clone(), request, next));
+            service.service(resource.wrap(headers).wrap(identified));
         }
     }
+}
+
+/// Every answer carries the request's id, a page's too.
+async fn identify(
+    runtime: Runtime,
+    request: ServiceRequest,
+    next: Next<impl MessageBody>,
+) -> actix_web::Result<ServiceResponse<impl MessageBody>> {
+    let id = dispatch::request_id(request.headers(), Some(&runtime));
+    let mut response = next.call(request).await?;
+    if let Ok(id) = HeaderValue::from_str(&id) {
+        response.headers_mut().insert(dispatch::REQUEST_ID, id);
+    }
+    Ok(response)
 }
 
 #[cfg(test)]

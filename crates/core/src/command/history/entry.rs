@@ -7,10 +7,11 @@ use time::Duration;
 use uuid::Uuid;
 
 use super::{Direction, Request};
-use crate::command::CommandInfo;
 use crate::command::entity::AnyEntity;
+use crate::command::log::Place;
 use crate::command::snapshot::Snapshot;
 use crate::command::touched::Touched;
+use crate::command::{CommandInfo, LoggedAction};
 use crate::context::RequestContext;
 use crate::db::{Tx, audit_action_logs as logs};
 use crate::error::{Refusal, Result};
@@ -26,6 +27,9 @@ pub(super) struct Entry {
     pub(super) actor_id: Option<Uuid>,
     pub(super) command_id: String,
     pub(super) resource_id: Option<String>,
+    parent_resource_kind: Option<String>,
+    parent_resource_id: Option<String>,
+    related: Vec<String>,
     pub(super) execution_state: String,
     pub(super) version_before: Option<i64>,
     pub(super) version_after: Option<i64>,
@@ -35,6 +39,7 @@ pub(super) struct Entry {
     pub(super) snapshot_before: Option<Value>,
     pub(super) snapshot_after: Option<Value>,
     pub(super) touched: Option<Value>,
+    created_at: Timestamp,
     pub(super) updated_at: Timestamp,
 }
 
@@ -81,6 +86,26 @@ impl Entry {
         let named = self.organization_id.zip(granted);
         context.scope().selected.is_none()
             && named.is_some_and(|(organization, granted)| granted.contains(&organization))
+    }
+
+    /// Where the log finds it, and what takes it back.
+    pub(super) fn place(&self) -> Place {
+        Place {
+            organization: self.organization_id,
+            parent: self.parent_resource_kind.clone().zip(self.parent_resource_id.clone()),
+            related: self.related.clone(),
+        }
+    }
+
+    /// What interceptors see of it.
+    pub(super) fn logged(&self) -> LoggedAction<'_> {
+        LoggedAction {
+            id: self.id,
+            actor_kind: &self.actor_kind,
+            actor_id: self.actor_id,
+            organization_id: self.organization_id,
+            created_at: self.created_at,
+        }
     }
 
     /// The further resources that the command changed.
@@ -169,7 +194,8 @@ impl Request {
         context.require(info.features)
     }
 
-    /// The gate: only one transaction gets the entry; others wait for it and then find it gone.
+    /// The gate: only one transaction gets the entry; others wait for it and then find it gone. What is restored is what the entry holds
+    /// behind the gate, not what it held when it was found.
     pub(super) async fn claim<'a>(
         &self,
         tx: &mut Tx<'_>,
@@ -182,23 +208,26 @@ impl Request {
             Direction::Redo => ("undone", "redone"),
         };
         let now = tx.now();
-        let gate = diesel::update(
+        let has_token = logs::undo_secret.is_not_null();
+        let claimed: Option<Entry> = diesel::update(
             logs::table
                 .filter(logs::tenant_id.eq(entry.tenant_id))
                 .filter(logs::id.eq(entry.id))
-                .filter(logs::execution_state.eq(from)),
+                .filter(logs::execution_state.eq(from))
+                .filter(has_token.eq(self.direction == Direction::Undo)),
         )
         .set((
             logs::execution_state.eq(to),
             logs::undo_secret.eq(None::<Vec<u8>>),
             logs::updated_at.eq(now),
         ))
-        .execute(tx.conn())
-        .await?;
+        .returning(Entry::as_returning())
+        .get_result(tx.conn())
+        .await
+        .optional()?;
+        let entry = claimed.ok_or_else(|| self.direction.unavailable())?;
         let resource = entry.resource_id.as_deref().and_then(|id| id.parse().ok());
-        let (Some(resource), Some(before), Some(after), 1) =
-            (resource, entry.version_before, entry.version_after, gate)
-        else {
+        let (Some(resource), Some(before), Some(after)) = (resource, entry.version_before, entry.version_after) else {
             return Err(self.direction.unavailable());
         };
         let touched = entry.touched()?;

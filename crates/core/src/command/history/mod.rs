@@ -11,9 +11,10 @@ use uuid::Uuid;
 
 use self::entry::Claimed;
 use self::restore::restore;
-use super::execute::{entity, is_failure, operation, pause, record_failure};
+use super::entity::{AnyEntity, Field, FieldKind};
+use super::execute::{entity, operation, pause, record_failure};
 use super::interceptor::{self, Attempt, Hook};
-use super::log::{self, History, NewEntry, Versions};
+use super::log::{self, Failure, History, NewEntry, Place, Versions};
 use super::snapshot::Snapshot;
 use super::token::UndoToken;
 use super::touched::{self, Touched, Way};
@@ -79,18 +80,54 @@ fn conflict(fields: Vec<String>) -> Error {
     Refusal::undo_conflict(&fields).into()
 }
 
-/// A constraint that a restore violates is a conflict with present data.
-fn violated(error: Error) -> Error {
+/// A constraint that a restore violates is a conflict with present data, in the fields of the restored resource that it is about.
+fn violated(error: Error, entity: &dyn AnyEntity) -> Error {
     match error.violated_constraint() {
-        Some(constraint) => conflict(vec![constraint.to_owned()]),
+        Some(constraint) => conflict(constrained_fields(constraint, entity.kind(), entity.fields())),
         None => error,
     }
 }
 
+/// The fields whose columns a constraint names: `<table>_tenant_id_<columns>_key`. None when it is another kind's, or has a name of another
+/// form.
+fn constrained_fields(constraint: &str, kind: &str, fields: &[Field]) -> Vec<String> {
+    let table = kind.replace('.', "_");
+    let columns = constraint
+        .strip_prefix(table.trim_end_matches('y'))
+        .and_then(|rest| rest.split_once("_tenant_id_"));
+    let Some((_, columns)) = columns else { return Vec::new() };
+    let columns = format!("_{columns}_");
+    let named =
+        |field: &&Field| field.kind == FieldKind::Tracked && columns.contains(&format!("_{}_", column(field.name)));
+    let named: Vec<&Field> = fields.iter().filter(named).collect();
+    // `name` is no field of its own where `display_name` is meant.
+    let is_part = |one: &Field| {
+        named.iter().any(|other| {
+            other.name != one.name && format!("_{}_", column(other.name)).contains(&format!("_{}_", column(one.name)))
+        })
+    };
+    named
+        .iter()
+        .filter(|field| !is_part(field))
+        .map(|field| field.name.to_owned())
+        .collect()
+}
+
+/// The column of a field.
+fn column(field: &str) -> String {
+    field.chars().fold(String::new(), |mut column, c| {
+        if c.is_ascii_uppercase() {
+            column.push('_');
+        }
+        column.push(c.to_ascii_lowercase());
+        column
+    })
+}
+
 /// Deferred keys are looked at now, while a violation can still be told as a conflict; at the commit it would be a failure.
-async fn check_deferred(tx: &mut Tx<'_>) -> Result<()> {
+async fn check_deferred(tx: &mut Tx<'_>, entity: &dyn AnyEntity) -> Result<()> {
     let checked = sql_query("set constraints all immediate").execute(tx.conn()).await;
-    checked.map(drop).map_err(|error| violated(error.into()))
+    checked.map(drop).map_err(|error| violated(error.into(), entity))
 }
 
 pub(crate) async fn undo<A: Answer>(
@@ -141,6 +178,13 @@ struct Request {
     others: bool,
 }
 
+/// What is known of a restore once it has its entry.
+struct Found {
+    info: CommandInfo,
+    resource: Uuid,
+    place: Place,
+}
+
 async fn run<A: Answer>(
     context: &RequestContext,
     request: Request,
@@ -167,9 +211,16 @@ async fn run<A: Answer>(
             Err(error) => {
                 let tenant = tx.tenant();
                 tx.roll_back().await;
-                if let (true, Some((info, resource))) = (is_failure(&error), found) {
-                    let history = request.direction.history(request.log_id);
-                    record_failure(context, &info, tenant, resource, history).await;
+                if let Some(Found { info, resource, place }) = found {
+                    let failure = Failure {
+                        command: &info,
+                        tenant,
+                        resource,
+                        history: request.direction.history(request.log_id),
+                        place,
+                        error: &error,
+                    };
+                    record_failure(context, failure).await;
                 }
                 return Err(error);
             }
@@ -181,7 +232,7 @@ impl Request {
     async fn run<A: Answer>(
         &self,
         tx: &mut Tx<'_>,
-        found: &mut Option<(CommandInfo, Uuid)>,
+        found: &mut Option<Found>,
         answer: impl Fn(HistoryOutcome) -> A,
     ) -> Result<(A, Option<super::Operation>)> {
         idempotency::begin(tx).await?;
@@ -190,7 +241,11 @@ impl Request {
         self.check_caller(tx.context(), &entry, &info, &*entity)?;
         tx.set_tenant(entry.tenant_id);
         let claimed = self.claim(tx, entry, info, &*entity).await?;
-        *found = Some((info, claimed.resource));
+        *found = Some(Found {
+            info,
+            resource: claimed.resource,
+            place: claimed.entry.place(),
+        });
         let (present, others) = self.present(tx, &claimed).await?;
         touched::advance(tx, &others);
         let hook = if self.direction == Direction::Undo {
@@ -198,19 +253,23 @@ impl Request {
         } else {
             Hook::BeforeRedo
         };
+        let changes = changes::between(entity.fields(), present.as_ref(), claimed.wanted.as_ref());
         let attempt = Attempt {
             hook,
             command: info.id,
             kind: info.kind,
             id: claimed.resource,
+            input: None,
+            entry: Some(claimed.entry.logged()),
             before: present.as_ref(),
             after: claimed.wanted.as_ref(),
+            changes: Some(&changes),
         };
         interceptor::run(tx, &attempt).await?;
         let (restored, mut dropped) = restore(tx, &claimed, present.as_ref()).await?;
         let left_out = touched::restore(tx, &claimed.touched, &others, self.direction.way()).await;
-        dropped.extend(left_out.map_err(violated)?);
-        check_deferred(tx).await?;
+        dropped.extend(left_out.map_err(|error| violated(error, &*entity))?);
+        check_deferred(tx, &*entity).await?;
         let (outcome, operation) = self.record(tx, &claimed, present, restored, dropped).await?;
         let answer = answer(outcome);
         idempotency::finish(tx, &answer, operation.as_ref()).await?;
@@ -255,6 +314,7 @@ impl Request {
             versions,
             token: token.as_ref(),
             history: self.direction.history(claimed.entry.id),
+            place: Some(claimed.entry.place()),
             touched: match self.direction {
                 Direction::Undo => claimed.touched.iter().cloned().map(Touched::reversed).collect(),
                 Direction::Redo => claimed.touched.clone(),
@@ -274,14 +334,52 @@ impl Request {
             .execute(tx.conn())
             .await?;
         }
-        let operation = token
-            .as_ref()
-            .map(|token| operation(&claimed.info, token, claimed.resource, tx));
+        let operation = token.as_ref().map(|token| {
+            operation(
+                &claimed.info,
+                self.direction.history(claimed.entry.id),
+                token,
+                claimed.resource,
+                tx,
+            )
+        });
         let outcome = HistoryOutcome {
             source_log_id: claimed.entry.id,
             log_id,
             undo_token: token.map(|token| token.to_string()),
         };
         Ok((outcome, operation))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_constraint_is_told_by_the_fields_that_it_is_about() {
+        let fields = ["id", "name", "displayName", "organizationId", "pipelineStageId", "code"].map(Field::tracked);
+        for (constraint, kind, expected) in [
+            ("auth_roles_tenant_id_name_norm_key", "auth.role", vec!["name"]),
+            (
+                "auth_roles_tenant_id_display_name_key",
+                "auth.role",
+                vec!["displayName"],
+            ),
+            (
+                "customers_companies_tenant_id_organization_id_code_key",
+                "customers.company",
+                vec!["organizationId", "code"],
+            ),
+            (
+                "auth_roles_tenant_id_pipeline_stage_id_fkey",
+                "auth.role",
+                vec!["pipelineStageId"],
+            ),
+            ("catalog_prices_tenant_id_code_key", "catalog.product", vec![]),
+            ("auth_roles_pkey", "auth.role", vec![]),
+        ] {
+            assert_eq!(constrained_fields(constraint, kind, &fields), expected, "{constraint}");
+        }
     }
 }

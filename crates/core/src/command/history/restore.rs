@@ -19,7 +19,7 @@ pub(super) async fn restore(
         Some(wanted) => entity.store(tx, std::slice::from_ref(wanted)).await,
         None => entity.remove(tx, &[id]).await.map(|()| Vec::new()),
     };
-    let dropped = written.map_err(violated)?;
+    let dropped = written.map_err(|error| violated(error, entity))?;
     let restored = entity.images(tx, &[id], claimed.info.depth()).await?.remove(&id);
     let fields: Vec<String> = changes::differing(entity.fields(), claimed.wanted.as_ref(), restored.as_ref())
         .into_iter()
