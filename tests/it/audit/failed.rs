@@ -184,6 +184,6 @@ async fn aud_25_a_job_is_found_with_the_entries_of_its_items() {
 
     let own = json!("customers.deal.bulk_update_owner");
     let item = json!("customers.deal.assign_owner");
-    assert_eq!(found(false).await, [own.clone()]);
+    assert_eq!(found(false).await, std::slice::from_ref(&own));
     assert_eq!(found(true).await, [item.clone(), item.clone(), item, own]);
 }

@@ -159,7 +159,7 @@ async fn a_role_that_is_gone_is_left_out_and_named() {
 
     assert_eq!(status, 200, "{body}");
     assert_eq!(user(&world, colleague).await["roleIds"], json!([world.a.role]));
-    let trace = crate::history::entry(app, keeper, id(&body["traceLogId"])).await;
+    let trace = entry(app, keeper, id(&body["traceLogId"])).await;
     assert_eq!(
         trace["context"]["dropped"],
         json!([format!("auth.role:{}", world.a.spare_role)])
