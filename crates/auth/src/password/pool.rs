@@ -14,7 +14,7 @@ use crate::Error;
 
 /// How far the threads give way, on the scale from -20 to 19 of Unix.
 #[cfg(target_os = "linux")]
-const NICENESS: i32 = 10;
+const NICENESS: i32 = 19;
 
 /// Requests that are at work for each thread: one hashes, the statements of two others go before and after. More would not hash sooner,
 /// and those of a flood would take the database from everybody else.

@@ -17,7 +17,7 @@ use uuid::Uuid;
 use super::capture::{Kind, Log};
 use super::database::{Database, EMAIL, PASSWORD};
 use super::http::Client;
-use super::report::verdict;
+use super::report::{median, verdict};
 use super::server::Server;
 use super::{Options, pause};
 use crate::Result;
@@ -29,6 +29,8 @@ const DEALS: usize = 10_000;
 /// Items of a chunk.
 const CHUNK: usize = 100;
 const PATIENCE: Duration = Duration::from_secs(300);
+/// Between two looks at a job.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
 
 /// What was measured.
 #[derive(Debug)]
@@ -37,7 +39,7 @@ pub(super) struct Bulk {
     rates: Vec<(f64, f64)>,
     /// Statements of a chunk.
     statements: usize,
-    beside: Beside,
+    beside: Vec<Beside>,
 }
 
 /// Measures it on a server of its own.
@@ -56,16 +58,19 @@ pub(super) fn measure(postgres: &LocalPostgres, program: &Path, work: &Path, opt
         given: false,
     };
     let ids = deals(tenant_number(0), DEALS);
-    large.run(&database, &ids)?;
+    large.prepare(&database)?;
+    large.run(&ids)?;
     let mut rates = Vec::new();
     for round in 0..options.rounds {
         say(&format!("round {} of {} ...", round + 1, options.rounds));
-        let served = large.run(&database, &ids)?;
+        large.prepare(&database)?;
+        let served = large.run(&ids)?.rate(&database)?;
         rates.push((served, baseline::run(postgres, &database, work, tenant, options)?));
     }
     say("statements ...");
+    large.prepare(&database)?;
     let log = Log::open(&database)?;
-    let captured = log.during(|| large.run(&database, &ids[..CHUNK]).map(|_| ()))?;
+    let captured = log.during(|| large.run(&ids[..CHUNK]).map(|_| ()))?;
     log.close()?;
     let begins = captured
         .iter()
@@ -76,9 +81,13 @@ pub(super) fn measure(postgres: &LocalPostgres, program: &Path, work: &Path, opt
         .filter(|entry| entry.kind == Kind::Run);
     let statements = chunk.take_while(|entry| entry.sql != "commit").count();
     say("beside it ...");
-    let beside = beside::measure(&server, &database, &neighbours, || {
-        large.run(&database, &ids).map(|_| ())
-    })?;
+    let mut beside = Vec::new();
+    for _ in 0..options.rounds {
+        large.prepare(&database)?;
+        beside.push(beside::measure(&server, &database, &neighbours, || {
+            large.run(&ids).map(|_| ())
+        })?);
+    }
     Ok(Bulk {
         rates,
         statements,
@@ -146,43 +155,59 @@ impl Job {
         }
     }
 
-    /// Takes all deals from their owners, gives them one by a job and waits for its end; items per second.
-    fn run(&mut self, database: &Database, ids: &[Uuid]) -> Result<f64> {
+    /// Takes all deals from their owners, so that every job has the same to do.
+    fn prepare(&mut self, database: &Database) -> Result<()> {
         database.execute("update customers_deals set owner_user_id = null where owner_user_id is not null")?;
         database.execute("vacuum analyze customers_deals")?;
         self.given = false;
+        Ok(())
+    }
+
+    /// Gives deals to their owner by a job and waits for its end, as its user does.
+    fn run(&mut self, ids: &[Uuid]) -> Result<Done> {
         let id = self.start(ids)?;
+        let request = format!(
+            "GET /api/progress/jobs/{id} HTTP/1.1\r\nhost: {}\r\nauthorization: Bearer {}\r\n\r\n",
+            self.api, self.token
+        );
+        let mut client = Client::connect(self.api)?;
         let started = Instant::now();
-        let job = format!("from progress_jobs where id = '{id}'");
-        while database
-            .text(&format!("select coalesce(finished_at::text, '') {job}"))?
-            .is_empty()
-        {
-            if started.elapsed() > PATIENCE {
-                return Err("the job does not end".into());
+        while started.elapsed() < PATIENCE {
+            pause(BETWEEN_LOOKS);
+            let (status, answer) = client.send(request.as_bytes())?;
+            let answer: Value = serde_json::from_slice(&answer)?;
+            let succeeded = answer["succeededCount"].as_u64();
+            match answer["status"].as_str() {
+                Some("pending" | "running") => {}
+                Some("completed") if succeeded == u64::try_from(ids.len()).ok() => return Ok(Done { id }),
+                _ => return Err(format!("{status}: {answer}").into()),
             }
-            pause(Duration::from_millis(50));
         }
-        let done = database.text(&format!("select status || ' ' || succeeded_count {job}"))?;
-        if done != format!("completed {}", ids.len()) {
-            return Err(format!("the job ended as {done}").into());
-        }
+        Err("the job does not end".into())
+    }
+}
+
+/// A job that has given all deals to their owner.
+struct Done {
+    id: String,
+}
+
+impl Done {
+    /// Its items per second.
+    fn rate(&self, database: &Database) -> Result<f64> {
         let rate = database.text(&format!(
-            "select succeeded_count / greatest(extract(epoch from finished_at - started_at), 0.001) {job}"
+            "select succeeded_count / greatest(extract(epoch from finished_at - started_at), 0.001) \
+             from progress_jobs where id = '{}'",
+            self.id
         ))?;
         Ok(rate.parse()?)
     }
 }
 
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
-}
-
 impl fmt::Display for Bulk {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let served = median(self.rates.iter().map(|(served, _)| *served).collect());
-        let bare = median(self.rates.iter().map(|(_, bare)| *bare).collect());
+        let served = median(self.rates.iter().map(|(served, _)| *served));
+        let bare = median(self.rates.iter().map(|(_, bare)| *bare));
         let share = served / bare;
         let items = CHUNK as f64;
         writeln!(f, "\nA bulk job over {DEALS} deals\n")?;
@@ -199,6 +224,6 @@ impl fmt::Display for Bulk {
             self.statements,
             self.statements as f64 / items
         )?;
-        write!(f, "{}", self.beside)
+        beside::tell(f, &self.beside)
     }
 }

@@ -15,10 +15,11 @@ use uuid::Uuid;
 
 use super::{BEHIND_A_PROXY, hashing, request};
 use crate::Result;
+use crate::bench::Options;
 use crate::bench::database::{Database, EMAIL, PASSWORD};
 use crate::bench::http::{Answer, Client};
 use crate::bench::pause;
-use crate::bench::report::verdict;
+use crate::bench::report::{median, verdict};
 use crate::bench::server::Server;
 
 /// How long reading the profile is measured before the flood, and hashing alone.
@@ -27,19 +28,29 @@ const QUIET: Duration = Duration::from_secs(5);
 const PACE: Duration = Duration::from_millis(5);
 const MIB_KIB: f64 = 1024.0;
 
-/// What the flood did.
+/// What the floods did.
 #[derive(Debug)]
-pub(super) struct Flood {
+pub(super) struct Report {
     logins: usize,
+    rounds: Vec<Round>,
+    idle_kib: u64,
+    peak_kib: u64,
+}
+
+/// One round: quiet moments, and two floods, of which only the first has somebody beside it who reads.
+#[derive(Debug)]
+struct Round {
     before: Latency,
     beside_hashing: Latency,
     during: Latency,
-    idle_kib: u64,
-    peak_kib: u64,
-    statuses: BTreeMap<u16, Status>,
-    verified: f64,
-    alone: f64,
+    statuses: Statuses,
+    /// Sign-ins per second while somebody reads, and while nobody does.
+    verified: [f64; 2],
+    /// Hashes per second of the cores alone, before the floods and after.
+    alone: [f64; 2],
 }
+
+type Statuses = BTreeMap<u16, Status>;
 
 #[derive(Debug, Default, Clone, Copy)]
 struct Status {
@@ -55,48 +66,72 @@ struct Latency {
     reads: usize,
 }
 
-/// Floods a server of its own.
-pub(super) fn measure(program: &Path, work: &Path, database: &Database, tenant: Uuid, logins: usize) -> Result<Flood> {
+/// Floods a server of its own, so many times.
+pub(super) fn measure(
+    program: &Path,
+    work: &Path,
+    database: &Database,
+    tenant: Uuid,
+    options: &Options,
+) -> Result<Report> {
     // The seeded accounts get the password of the caller.
     database.execute(&format!(
         "update auth_users u set password_hash = c.password_hash from auth_users c \
          where c.email_norm = '{EMAIL}' and u.tenant_id = '{tenant}' and u.password_hash = 'none'"
     ))?;
     database.execute("vacuum analyze auth_users")?;
-    let alone = hashing::rate(QUIET)?;
     let server = Server::start_with(program, work, database, &[BEHIND_A_PROXY])?;
     let token = server.log_in(EMAIL, PASSWORD)?;
     let quiet = AtomicBool::new(true);
-    let peak = AtomicU64::new(0);
     profile_reads(&server, &token, &quiet, Some(Duration::from_secs(1)))?;
-    let before = profile_reads(&server, &token, &quiet, Some(QUIET))?;
-    let beside_hashing = hashing::beside(|| profile_reads(&server, &token, &quiet, Some(QUIET)))??;
     let idle_kib = server.resident_kib()?;
-    let (during, flooded) = std::thread::scope(|scope| {
-        let reader = scope.spawn(|| profile_reads(&server, &token, &quiet, None));
+    let peak = AtomicU64::new(0);
+    let mut rounds = Vec::new();
+    for _ in 0..options.rounds {
+        rounds.push(round(&server, &token, tenant, options.logins, &peak)?);
+    }
+    Ok(Report {
+        logins: options.logins,
+        rounds,
+        idle_kib,
+        peak_kib: peak.into_inner(),
+    })
+}
+
+fn round(server: &Server, token: &str, tenant: Uuid, logins: usize, peak: &AtomicU64) -> Result<Round> {
+    let goes_on = AtomicBool::new(true);
+    let alone_before = hashing::rate(QUIET)?;
+    let before = profile_reads(server, token, &goes_on, Some(QUIET))?;
+    let beside_hashing = hashing::beside(|| profile_reads(server, token, &goes_on, Some(QUIET)))??;
+    let (during, read_beside) = std::thread::scope(|scope| {
+        let reader = scope.spawn(|| profile_reads(server, token, &goes_on, None));
         let watch = scope.spawn(|| {
-            while quiet.load(Ordering::Acquire) {
+            while goes_on.load(Ordering::Acquire) {
                 peak.fetch_max(server.resident_kib().unwrap_or_default(), Ordering::AcqRel);
                 pause(Duration::from_millis(20));
             }
         });
         let flooded = flood(server.api(), tenant, logins);
-        quiet.store(false, Ordering::Release);
+        goes_on.store(false, Ordering::Release);
         let _watched = watch.join();
         (reader.join().map_err(|_| "the reader panicked"), flooded)
     });
-    let (statuses, elapsed) = flooded?;
-    let signed_in = statuses.get(&200).map_or(0, |status| status.answers);
-    Ok(Flood {
-        logins,
+    let (statuses, with_reader) = read_beside?;
+    let (others, without_reader) = flood(server.api(), tenant, logins)?;
+    let per_second = |statuses: &Statuses, elapsed: Duration| -> Result<f64> {
+        let signed_in = statuses.get(&200).map_or(0, |status| status.answers);
+        Ok(f64::from(u32::try_from(signed_in)?) / elapsed.as_secs_f64())
+    };
+    Ok(Round {
         before,
         beside_hashing,
         during: during??,
-        idle_kib,
-        peak_kib: peak.into_inner(),
-        verified: f64::from(u32::try_from(signed_in)?) / elapsed.as_secs_f64(),
+        verified: [
+            per_second(&statuses, with_reader)?,
+            per_second(&others, without_reader)?,
+        ],
         statuses,
-        alone,
+        alone: [alone_before, hashing::rate(QUIET)?],
     })
 }
 
@@ -123,8 +158,6 @@ fn profile_reads(server: &Server, token: &str, goes_on: &AtomicBool, until: Opti
         reads: times.len(),
     })
 }
-
-type Statuses = BTreeMap<u16, Status>;
 
 fn flood(address: SocketAddr, tenant: Uuid, logins: usize) -> Result<(Statuses, Duration)> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -186,18 +219,59 @@ async fn sign_in(mut stream: TcpStream, address: SocketAddr, tenant: Uuid, numbe
     }
 }
 
-impl fmt::Display for Flood {
+impl Round {
+    /// How many times longer the slowest reads take during the flood.
+    fn slower(&self) -> f64 {
+        self.during.p99 / self.before.p99
+    }
+
+    /// The sign-ins per second against what the cores can hash, while somebody reads and while nobody does.
+    fn shares(&self) -> [f64; 2] {
+        let [before, after] = self.alone;
+        self.verified.map(|verified| verified / f64::midpoint(before, after))
+    }
+}
+
+impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let slower = self.during.p99 / self.before.p99;
-        let grown = f64::from(u32::try_from(self.peak_kib.saturating_sub(self.idle_kib)).unwrap_or(u32::MAX)) / MIB_KIB;
-        let share = self.verified / self.alone;
-        writeln!(f, "\n{} sign-ins at once, each until it is let in\n", self.logins)?;
-        writeln!(f, "| | measured | wanted | |\n| --- | ---: | ---: | --- |")?;
+        let (logins, rounds) = (self.logins, self.rounds.len());
         writeln!(
             f,
-            "| p99 of GET /auth/profile against before | {slower:.1}x | 2x | {} |",
+            "\n{logins} sign-ins at once, each until it is let in; {rounds} rounds\n"
+        )?;
+        writeln!(f, "| | measured | wanted | |\n| --- | ---: | ---: | --- |")?;
+        let slower = median(self.rounds.iter().map(Round::slower));
+        writeln!(
+            f,
+            "| p99 of GET /auth/profile against before, median | {slower:.1}x | 2x | {} |",
             verdict(slower <= 2.0)
         )?;
+        let grown = f64::from(u32::try_from(self.peak_kib.saturating_sub(self.idle_kib)).unwrap_or(u32::MAX)) / MIB_KIB;
+        writeln!(
+            f,
+            "| growth of memory | {grown:.1} MiB | 64 MiB | {} |",
+            verdict(grown <= 64.0)
+        )?;
+        let [beside_reads, alone] = [0, 1].map(|which| median(self.rounds.iter().map(|round| round.shares()[which])));
+        writeln!(
+            f,
+            "| share of what the cores can hash, median | {alone:.2} | 0.9 | {} |",
+            verdict(alone >= 0.9)
+        )?;
+        writeln!(
+            f,
+            "| the same beside the reads of the profile, median | {beside_reads:.2} | | |"
+        )?;
+        for (number, round) in self.rounds.iter().enumerate() {
+            writeln!(f, "\nRound {}:\n", number + 1)?;
+            round.tell(f)?;
+        }
+        Ok(())
+    }
+}
+
+impl Round {
+    fn tell(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let moments = [
             ("before", self.before),
             ("while as many threads hash outside the server", self.beside_hashing),
@@ -205,26 +279,26 @@ impl fmt::Display for Flood {
         ];
         for (name, latency) in moments {
             let Latency { p50, p99, reads } = latency;
-            writeln!(f, "| {name}: p50, p99 of {reads} reads | {p50:.2}, {p99:.2} ms | | |")?;
+            writeln!(f, "- {name}: p50 {p50:.2}, p99 {p99:.2} ms of {reads} reads")?;
         }
-        writeln!(
-            f,
-            "| growth of memory | {grown:.1} MiB | 64 MiB | {} |",
-            verdict(grown <= 64.0)
-        )?;
         for (status, counted) in &self.statuses {
             let Status { answers, told_when } = counted;
-            let reached = match status {
-                200 => "",
-                _ => verdict(answers == told_when),
+            let missed = if *status != 200 && answers != told_when {
+                "; missed"
+            } else {
+                ""
             };
             writeln!(
                 f,
-                "| answers {status}, of them with Retry-After | {answers}, {told_when} | | {reached} |"
+                "- {answers} answers {status}, {told_when} of them with Retry-After{missed}"
             )?;
         }
-        writeln!(f, "| sign-ins per second | {:.1} | | |", self.verified)?;
-        writeln!(f, "| hashes per second of the cores alone | {:.1} | | |", self.alone)?;
-        writeln!(f, "| share | {share:.2} | 0.9 | {} |", verdict(share >= 0.9))
+        let ([beside_reads, alone], [before, after]) = (self.verified, self.alone);
+        let [share_beside_reads, share] = self.shares();
+        writeln!(
+            f,
+            "- {alone:.1} sign-ins per second, {beside_reads:.1} beside the reads; the cores alone hash {before:.1} before, {after:.1} after: \
+             shares {share:.2}, {share_beside_reads:.2}"
+        )
     }
 }

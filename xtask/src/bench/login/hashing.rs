@@ -12,7 +12,7 @@ use crate::bench::pause;
 
 /// The niceness of the server's threads that hash.
 #[cfg(target_os = "linux")]
-const NICENESS: i32 = 10;
+const NICENESS: i32 = 19;
 
 /// Hashes per second of all cores that do nothing else, with the server's default cost.
 pub(super) fn rate(duration: Duration) -> Result<f64> {

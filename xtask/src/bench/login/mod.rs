@@ -38,7 +38,7 @@ pub(super) fn measure(
     }
     if flood {
         say("flood ...");
-        report.push_str(&flood::measure(program, work, &database, tenant, options.logins)?.to_string());
+        report.push_str(&flood::measure(program, work, &database, tenant, options)?.to_string());
     }
     Ok(report)
 }
