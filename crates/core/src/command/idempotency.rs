@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use super::Operation;
 use crate::context::{IdempotencyKey, RequestContext};
-use crate::db::{Tx, core_idempotency_keys as keys};
+use crate::db::{Prepared, Tx, core_idempotency_keys as keys};
 use crate::error::{Error, Refusal, Result, StoredAnswer};
 use crate::http::Answer;
 use crate::scope::{Reach, Scope};
@@ -107,22 +107,20 @@ pub(super) async fn finish(tx: &mut Tx<'_>, answer: &impl Answer, operation: Opt
         }
     }
     let headers = operation.map_or_else(|| json!({}), |operation| json!({"x-operation": operation.to_header()}));
-    insert_into(keys::table)
-        .values((
-            keys::tenant_id.eq(tenant),
-            keys::id.eq(tx.new_id()),
-            keys::actor_kind.eq(kind),
-            keys::actor_id.eq(actor),
-            keys::route.eq(&key.route),
-            keys::key.eq(&key.key),
-            keys::body_hash.eq(key.body_hash.to_vec()),
-            keys::status.eq(i16::try_from(answer.status().as_u16()).unwrap_or(200)),
-            keys::headers.eq(headers),
-            keys::body.eq(body),
-            keys::expires_at.eq(tx.now().after(Duration::hours(24))),
-        ))
-        .execute(tx.conn())
-        .await?;
+    let statement = insert_into(keys::table).values((
+        keys::tenant_id.eq(tenant),
+        keys::id.eq(tx.new_id()),
+        keys::actor_kind.eq(kind),
+        keys::actor_id.eq(actor),
+        keys::route.eq(&key.route),
+        keys::key.eq(&key.key),
+        keys::body_hash.eq(key.body_hash.to_vec()),
+        keys::status.eq(i16::try_from(answer.status().as_u16()).unwrap_or(200)),
+        keys::headers.eq(headers),
+        keys::body.eq(body),
+        keys::expires_at.eq(tx.now().after(Duration::hours(24))),
+    ));
+    Prepared(statement).execute(tx.conn()).await?;
     Ok(())
 }
 

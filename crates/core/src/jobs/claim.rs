@@ -105,7 +105,7 @@ struct Waiting {
 pub(super) async fn others_wait(runtime: &Runtime, tenant: Uuid, now: Timestamp) -> Result<bool> {
     let platform = &runtime.platform;
     let mut connection = runtime.database.queue().await?;
-    let waiting: Waiting = sql_query(format!(
+    let statement = sql_query(format!(
         "select exists (
             select from core_job_tenants t join core_jobs j on j.tenant_id = t.tenant_id
             where t.tenant_id <> $4 and j.kind = any($2) and {CLAIMABLE} and {HAS_ROOM}) as others_wait"
@@ -113,8 +113,7 @@ pub(super) async fn others_wait(runtime: &Runtime, tenant: Uuid, now: Timestamp)
     .bind::<Timestamptz, _>(now)
     .bind::<Array<Text>, _>(platform.registry().job_kinds().names())
     .bind::<Integer, _>(platform.jobs().per_tenant)
-    .bind::<SqlUuid, _>(tenant)
-    .get_result(&mut *connection)
-    .await?;
+    .bind::<SqlUuid, _>(tenant);
+    let waiting: Waiting = Prepared(statement).get_result(&mut *connection).await?;
     Ok(waiting.others_wait)
 }

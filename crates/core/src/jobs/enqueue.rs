@@ -9,7 +9,7 @@ use uuid::Uuid;
 use super::Job;
 use super::requester::Selection;
 use crate::context::{Call, RequestContext};
-use crate::db::Tx;
+use crate::db::{Prepared, Tx};
 use crate::error::{Error, Result};
 use crate::identity::ActorKind;
 use crate::time::Timestamp;
@@ -126,7 +126,7 @@ pub async fn cancel_watched(
     untouched: bool,
     now: Timestamp,
 ) -> Result<bool> {
-    let cancelled = sql_query(
+    let statement = sql_query(
         "update core_jobs set state = 'cancelled', finished_at = $3, updated_at = $3, lease_owner = null, lease_until = null \
          where tenant_id = $1 and id = (
              select id from core_jobs
@@ -136,9 +136,8 @@ pub async fn cancel_watched(
     .bind::<SqlUuid, _>(tenant)
     .bind::<SqlUuid, _>(progress_job)
     .bind::<Timestamptz, _>(now)
-    .bind::<Bool, _>(untouched)
-    .execute(connection)
-    .await?;
+    .bind::<Bool, _>(untouched);
+    let cancelled = Prepared(statement).execute(connection).await?;
     Ok(cancelled == 1)
 }
 
@@ -159,7 +158,7 @@ async fn insert_or_find<J: Job>(
     order: &Order<J>,
 ) -> Result<Option<Uuid>> {
     let ids = call.platform().ids();
-    let enqueued: Option<Enqueued> = sql_query(
+    let statement = sql_query(
         "with tenant as (
             insert into core_job_tenants (tenant_id, id, last_claim_at, created_at, updated_at)
             values ($1, $2, to_timestamp(0), $3, $3) on conflict (tenant_id) do nothing
@@ -190,9 +189,7 @@ async fn insert_or_find<J: Job>(
     .bind::<Timestamptz, _>(order.run_at.unwrap_or(call.now))
     .bind::<Integer, _>(J::MAX_ATTEMPTS)
     .bind::<Nullable<Text>, _>(&order.dedupe_key)
-    .bind::<Nullable<SqlUuid>, _>(order.progress_job)
-    .get_result(connection)
-    .await
-    .optional()?;
+    .bind::<Nullable<SqlUuid>, _>(order.progress_job);
+    let enqueued: Option<Enqueued> = Prepared(statement).get_result(connection).await.optional()?;
     Ok(enqueued.map(|job| job.id))
 }

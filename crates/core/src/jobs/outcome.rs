@@ -8,6 +8,7 @@ use time::Duration;
 use super::DeadJob;
 use super::claim::Claimed;
 use crate::context::Call;
+use crate::db::Prepared;
 use crate::error::{Error, Result};
 use crate::platform::Runtime;
 use crate::scope::Scope;
@@ -18,7 +19,7 @@ const LONGEST_WAIT: Duration = Duration::minutes(10);
 /// Keeps the lease alive.
 pub(super) async fn extend(runtime: &Runtime, job: &Claimed, now: Timestamp) -> Result<bool> {
     let mut connection = runtime.database.queue().await?;
-    let extended = sql_query(
+    let statement = sql_query(
         "update core_jobs set lease_until = $4, updated_at = $5 \
          where tenant_id = $1 and id = $2 and lease_owner = $3 and state = 'running'",
     )
@@ -26,31 +27,29 @@ pub(super) async fn extend(runtime: &Runtime, job: &Claimed, now: Timestamp) -> 
     .bind::<SqlUuid, _>(job.id)
     .bind::<SqlUuid, _>(job.lease_owner)
     .bind::<Timestamptz, _>(now.after(runtime.platform.jobs().lease()))
-    .bind::<Timestamptz, _>(now)
-    .execute(&mut *connection)
-    .await?;
+    .bind::<Timestamptz, _>(now);
+    let extended = Prepared(statement).execute(&mut *connection).await?;
     Ok(extended == 1)
 }
 
 /// The job is finished.
 pub(super) async fn finish(connection: &mut AsyncPgConnection, job: &Claimed, now: Timestamp) -> Result<()> {
-    sql_query(
+    let statement = sql_query(
         "update core_jobs set state = 'done', finished_at = $4, updated_at = $4, lease_owner = null, lease_until = null, last_error = null \
          where tenant_id = $1 and id = $2 and lease_owner = $3 and state = 'running'",
     )
     .bind::<SqlUuid, _>(job.tenant_id)
     .bind::<SqlUuid, _>(job.id)
     .bind::<SqlUuid, _>(job.lease_owner)
-    .bind::<Timestamptz, _>(now)
-    .execute(connection)
-    .await?;
+    .bind::<Timestamptz, _>(now);
+    Prepared(statement).execute(connection).await?;
     Ok(())
 }
 
 /// The job goes back to its place in the queue, as if this attempt had not been: another tenant waits, or this worker ends.
 pub(super) async fn hand_back(runtime: &Runtime, job: &Claimed, now: Timestamp) -> Result<()> {
     let mut connection = runtime.database.queue().await?;
-    sql_query(
+    let statement = sql_query(
         "update core_jobs set state = 'queued', updated_at = $4, attempt = greatest(attempt - 1, 0), \
              lease_owner = null, lease_until = null \
          where tenant_id = $1 and id = $2 and lease_owner = $3 and state = 'running'",
@@ -58,9 +57,8 @@ pub(super) async fn hand_back(runtime: &Runtime, job: &Claimed, now: Timestamp) 
     .bind::<SqlUuid, _>(job.tenant_id)
     .bind::<SqlUuid, _>(job.id)
     .bind::<SqlUuid, _>(job.lease_owner)
-    .bind::<Timestamptz, _>(now)
-    .execute(&mut *connection)
-    .await?;
+    .bind::<Timestamptz, _>(now);
+    Prepared(statement).execute(&mut *connection).await?;
     Ok(())
 }
 

@@ -10,7 +10,7 @@ use super::claim::Claimed;
 use super::pace::Pace;
 use super::{outcome, requester};
 use crate::context::{Call, RequestContext};
-use crate::db::{BookkeepingTransaction, Tx};
+use crate::db::{BookkeepingTransaction, Prepared, Tx};
 use crate::error::{Error, Result};
 use crate::platform::Runtime;
 use crate::scope::Scope;
@@ -23,6 +23,7 @@ pub struct Work<'a> {
     pub(super) job: Claimed,
     context: RequestContext,
     pace: Pace,
+    is_ended: bool,
 }
 
 impl<'a> Work<'a> {
@@ -33,6 +34,7 @@ impl<'a> Work<'a> {
             job,
             context,
             pace,
+            is_ended: false,
         }
     }
 
@@ -78,6 +80,11 @@ impl<'a> Work<'a> {
         self.job.progress_job_id
     }
 
+    /// Whether a step has committed the end of the job.
+    pub(super) fn is_ended(&self) -> bool {
+        self.is_ended
+    }
+
     /// How far the committed steps came; 0 at the start.
     #[must_use]
     pub fn cursor(&self) -> i64 {
@@ -118,6 +125,7 @@ impl<'a> Work<'a> {
         Ok(CommandChunk {
             job: &mut self.job,
             pace: &mut self.pace,
+            is_ended: &mut self.is_ended,
             tx,
             now,
             lease_until,
@@ -137,6 +145,7 @@ impl<'a> Work<'a> {
         Ok(Chunk {
             job: &mut self.job,
             pace: self.pace,
+            is_ended: &mut self.is_ended,
             transaction,
             now,
             lease_until,
@@ -149,6 +158,7 @@ impl<'a> Work<'a> {
 pub struct Chunk<'a> {
     job: &'a mut Claimed,
     pace: Pace,
+    is_ended: &'a mut bool,
     transaction: BookkeepingTransaction,
     now: Timestamp,
     lease_until: Timestamp,
@@ -183,7 +193,9 @@ impl Chunk<'_> {
     /// As [`Chunk::advance`].
     pub async fn finish(mut self) -> Result<()> {
         outcome::finish(self.transaction.connection(), self.job, self.now).await?;
-        self.transaction.commit().await
+        self.transaction.commit().await?;
+        *self.is_ended = true;
+        Ok(())
     }
 }
 
@@ -192,6 +204,7 @@ impl Chunk<'_> {
 pub struct CommandChunk<'a> {
     job: &'a mut Claimed,
     pace: &'a mut Pace,
+    is_ended: &'a mut bool,
     tx: Tx<'a>,
     now: Timestamp,
     lease_until: Timestamp,
@@ -239,7 +252,9 @@ impl<'a> CommandChunk<'a> {
     /// As [`CommandChunk::advance`].
     pub async fn finish(mut self) -> Result<()> {
         outcome::finish(self.tx.conn(), self.job, self.now).await?;
-        self.tx.commit().await
+        self.tx.commit().await?;
+        *self.is_ended = true;
+        Ok(())
     }
 }
 
@@ -254,7 +269,7 @@ struct Reached {
 impl Reached {
     /// In the transaction of the step.
     async fn store(&self, connection: &mut AsyncPgConnection, job: &Claimed) -> Result<()> {
-        sql_query(
+        let statement = sql_query(
             "update core_jobs set cursor = $4, attempt = case when cursor = $4 then attempt else 0 end, chunk_items = $5, noticed_at = $6, \
                  lease_until = $7, updated_at = $8 \
              where tenant_id = $1 and id = $2 and lease_owner = $3",
@@ -266,9 +281,8 @@ impl Reached {
         .bind::<SmallInt, _>(self.pace.items())
         .bind::<Nullable<Timestamptz>, _>(self.pace.noticed())
         .bind::<Timestamptz, _>(self.lease_until)
-        .bind::<Timestamptz, _>(self.now)
-        .execute(connection)
-        .await?;
+        .bind::<Timestamptz, _>(self.now);
+        Prepared(statement).execute(connection).await?;
         Ok(())
     }
 
@@ -290,15 +304,13 @@ struct Held {
 
 /// Locks the job's row, or refuses when another worker holds it.
 async fn fence(connection: &mut AsyncPgConnection, job: &Claimed) -> Result<()> {
-    let held: Option<Held> = sql_query(
+    let statement = sql_query(
         "select 1 as held from core_jobs where tenant_id = $1 and id = $2 and lease_owner = $3 and state = 'running' for update",
     )
     .bind::<SqlUuid, _>(job.tenant_id)
     .bind::<SqlUuid, _>(job.id)
-    .bind::<SqlUuid, _>(job.lease_owner)
-    .get_result(connection)
-    .await
-    .optional()?;
+    .bind::<SqlUuid, _>(job.lease_owner);
+    let held: Option<Held> = Prepared(statement).get_result(connection).await.optional()?;
     match held {
         Some(_) => Ok(()),
         None => Err(Error::internal("another worker holds the job")),

@@ -166,7 +166,9 @@ impl Worker {
         loop {
             match (kind.run)(payload.clone(), &mut work).await {
                 Ok(Step::Done) => {
-                    self.finish(&work.job).await?;
+                    if !work.is_ended() {
+                        self.finish(&work.job).await?;
+                    }
                     return Ok(End::Finished);
                 }
                 Ok(Step::More) => collisions = 0,
@@ -196,7 +198,6 @@ impl Worker {
         .await;
     }
 
-    /// Unless a chunk has said so already.
     async fn finish(&self, job: &Claimed) -> Result<()> {
         let now = self.runtime.platform.clock().now();
         let mut connection = self.runtime.database.queue().await?;

@@ -1,7 +1,7 @@
 //! The request: a command that writes the job, its items and the queue's row.
 
 use backoffice_core::command::{Class, Command, Entity, Target};
-use backoffice_core::db::Tx;
+use backoffice_core::db::{Prepared, Tx};
 use backoffice_core::events::Event;
 use backoffice_core::http::Created;
 use backoffice_core::jobs::{Order, enqueue_with};
@@ -175,12 +175,10 @@ impl<O: BulkOperation> StartBulk<O> {
             updated_at: now,
         };
         let parameters = serde_json::to_value(&self.operation)?;
-        insert_into(jobs::table)
-            .values((row, jobs::parameters.eq(parameters)))
-            .execute(tx.conn())
-            .await?;
+        let statement = insert_into(jobs::table).values((row, jobs::parameters.eq(parameters)));
+        Prepared(statement).execute(tx.conn()).await?;
         let ids: Vec<Uuid> = items.iter().map(|_| tx.new_id()).collect();
-        sql_query(
+        let statement = sql_query(
             "insert into progress_job_items
                 (tenant_id, id, job_id, position, resource_kind, resource_id, state, created_at, updated_at)
              select $1, i.id, $2, i.number - 1, $3, i.resource_id, 'pending', $4, $4
@@ -191,9 +189,8 @@ impl<O: BulkOperation> StartBulk<O> {
         .bind::<Text, _>(<<O::Item as Command>::Entity as Entity>::KIND)
         .bind::<Timestamptz, _>(now)
         .bind::<Array<SqlUuid>, _>(ids)
-        .bind::<Array<SqlUuid>, _>(items)
-        .execute(tx.conn())
-        .await?;
+        .bind::<Array<SqlUuid>, _>(items);
+        Prepared(statement).execute(tx.conn()).await?;
         Ok(())
     }
 
@@ -227,17 +224,15 @@ struct Open {
 /// Refuses one more job than `jobs.max_open_bulk`. Requests of a tenant that start jobs pass here one after the other.
 async fn check_open(tx: &mut Tx<'_>) -> Result<()> {
     let tenant = tx.tenant();
-    sql_query("select pg_advisory_xact_lock(hashtextextended($1 || ':' || $2, 0))")
+    let statement = sql_query("select pg_advisory_xact_lock(hashtextextended($1 || ':' || $2, 0))")
         .bind::<Text, _>(KIND)
-        .bind::<Text, _>(tenant.to_string())
-        .execute(tx.conn())
-        .await?;
-    let open: Open = sql_query(
+        .bind::<Text, _>(tenant.to_string());
+    Prepared(statement).execute(tx.conn()).await?;
+    let statement = sql_query(
         "select count(*) as open from progress_jobs where tenant_id = $1 and status in ('pending', 'running')",
     )
-    .bind::<SqlUuid, _>(tenant)
-    .get_result(tx.conn())
-    .await?;
+    .bind::<SqlUuid, _>(tenant);
+    let open: Open = Prepared(statement).get_result(tx.conn()).await?;
     if open.open >= i64::from(tx.context().platform().jobs().max_open_bulk) {
         return Err(Error::TooManyJobs.into());
     }

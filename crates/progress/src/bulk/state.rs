@@ -1,5 +1,6 @@
 //! The rows of a job, as the worker reads and writes them in its chunk's transaction.
 
+use backoffice_core::db::Prepared;
 use backoffice_core::events::{Event, announce};
 use backoffice_core::{Call, Error, Result, Timestamp};
 use diesel::sql_types::{Array, Integer, Nullable, SmallInt, Text, Timestamptz, Uuid as SqlUuid};
@@ -145,15 +146,13 @@ pub(super) async fn open(connection: &mut AsyncPgConnection, tenant: Uuid, id: U
 
 /// A worker has it.
 pub(super) async fn begin(connection: &mut AsyncPgConnection, progress: &Progress, now: Timestamp) -> Result<Notice> {
-    update(job!(progress))
-        .set((
-            jobs::status.eq(Status::Running.as_str()),
-            jobs::started_at.eq(now),
-            jobs::heartbeat_at.eq(now),
-            jobs::updated_at.eq(now),
-        ))
-        .execute(connection)
-        .await?;
+    let statement = update(job!(progress)).set((
+        jobs::status.eq(Status::Running.as_str()),
+        jobs::started_at.eq(now),
+        jobs::heartbeat_at.eq(now),
+        jobs::updated_at.eq(now),
+    ));
+    Prepared(statement).execute(connection).await?;
     Ok(Notice::of(progress, event_name(Status::Running), Status::Running))
 }
 
@@ -185,7 +184,7 @@ pub(super) async fn record(
     now: Timestamp,
 ) -> Result<()> {
     let failure = |outcome: &Outcome| outcome.failure().cloned();
-    sql_query(
+    let statement = sql_query(
         "update progress_job_items i
          set state = o.state, log_id = o.log_id, error_status = o.status, error_code = o.code, error_message = o.message, updated_at = $3
          from unnest($4, $5, $6, $7, $8, $9) as o (position, state, log_id, status, code, message)
@@ -199,9 +198,8 @@ pub(super) async fn record(
     .bind::<Array<Nullable<SqlUuid>>, _>(outcomes.iter().map(Outcome::log_id).collect::<Vec<_>>())
     .bind::<Array<Nullable<SmallInt>>, _>(outcomes.iter().map(|one| failure(one).map(|it| it.status)).collect::<Vec<_>>())
     .bind::<Array<Nullable<Text>>, _>(outcomes.iter().map(|one| failure(one).map(|it| it.code)).collect::<Vec<_>>())
-    .bind::<Array<Nullable<Text>>, _>(outcomes.iter().map(|one| failure(one).map(|it| it.message)).collect::<Vec<_>>())
-    .execute(connection)
-    .await?;
+    .bind::<Array<Nullable<Text>>, _>(outcomes.iter().map(|one| failure(one).map(|it| it.message)).collect::<Vec<_>>());
+    Prepared(statement).execute(connection).await?;
     for outcome in outcomes {
         progress.add(outcome);
     }
@@ -236,18 +234,16 @@ pub(super) async fn fail_rest(
 }
 
 async fn store_counts(connection: &mut AsyncPgConnection, progress: &Progress, now: Timestamp) -> Result<()> {
-    update(job!(progress))
-        .set((
-            jobs::processed_count.eq(progress.processed_count),
-            jobs::succeeded_count.eq(progress.succeeded_count),
-            jobs::skipped_count.eq(progress.skipped_count),
-            jobs::failed_count.eq(progress.failed_count),
-            jobs::careful_until.eq(progress.careful_until),
-            jobs::heartbeat_at.eq(now),
-            jobs::updated_at.eq(now),
-        ))
-        .execute(connection)
-        .await?;
+    let statement = update(job!(progress)).set((
+        jobs::processed_count.eq(progress.processed_count),
+        jobs::succeeded_count.eq(progress.succeeded_count),
+        jobs::skipped_count.eq(progress.skipped_count),
+        jobs::failed_count.eq(progress.failed_count),
+        jobs::careful_until.eq(progress.careful_until),
+        jobs::heartbeat_at.eq(now),
+        jobs::updated_at.eq(now),
+    ));
+    Prepared(statement).execute(connection).await?;
     Ok(())
 }
 
@@ -259,15 +255,13 @@ pub(super) async fn end(
     now: Timestamp,
     error: Option<&str>,
 ) -> Result<Notice> {
-    update(job!(progress))
-        .set((
-            jobs::status.eq(status.as_str()),
-            jobs::finished_at.eq(now),
-            jobs::heartbeat_at.eq(now),
-            jobs::error_message.eq(error),
-            jobs::updated_at.eq(now),
-        ))
-        .execute(connection)
-        .await?;
+    let statement = update(job!(progress)).set((
+        jobs::status.eq(status.as_str()),
+        jobs::finished_at.eq(now),
+        jobs::heartbeat_at.eq(now),
+        jobs::error_message.eq(error),
+        jobs::updated_at.eq(now),
+    ));
+    Prepared(statement).execute(connection).await?;
     Ok(Notice::of(progress, event_name(status), status))
 }

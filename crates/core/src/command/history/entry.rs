@@ -13,7 +13,7 @@ use crate::command::snapshot::Snapshot;
 use crate::command::touched::Touched;
 use crate::command::{CommandInfo, LoggedAction};
 use crate::context::RequestContext;
-use crate::db::{Tx, audit_action_logs as logs};
+use crate::db::{Prepared, Tx, audit_action_logs as logs};
 use crate::error::{Refusal, Result};
 use crate::time::Timestamp;
 
@@ -209,7 +209,7 @@ impl Request {
         };
         let now = tx.now();
         let has_token = logs::undo_secret.is_not_null();
-        let claimed: Option<Entry> = diesel::update(
+        let statement = diesel::update(
             logs::table
                 .filter(logs::tenant_id.eq(entry.tenant_id))
                 .filter(logs::id.eq(entry.id))
@@ -221,10 +221,8 @@ impl Request {
             logs::undo_secret.eq(None::<Vec<u8>>),
             logs::updated_at.eq(now),
         ))
-        .returning(Entry::as_returning())
-        .get_result(tx.conn())
-        .await
-        .optional()?;
+        .returning(Entry::as_returning());
+        let claimed: Option<Entry> = Prepared(statement).get_result(tx.conn()).await.optional()?;
         let entry = claimed.ok_or_else(|| self.direction.unavailable())?;
         let resource = entry.resource_id.as_deref().and_then(|id| id.parse().ok());
         let (Some(resource), Some(before), Some(after)) = (resource, entry.version_before, entry.version_after) else {

@@ -1,7 +1,7 @@
 //! Gives a deal to somebody else.
 
 use backoffice_core::command::{Class, Command, Target};
-use backoffice_core::db::Tx;
+use backoffice_core::db::{Prepared, Tx};
 use backoffice_core::{Feature, Result};
 use diesel::{ExpressionMethods, QueryDsl, update};
 use diesel_async::RunQueryDsl;
@@ -49,9 +49,8 @@ impl Command for AssignOwner {
 /// When the database can't be reached.
 pub async fn assign_owner_to(tx: &mut Tx<'_>, deals: &[Uuid], owner: Option<Uuid>) -> Result<()> {
     let (tenant, now) = (tx.tenant(), tx.now());
-    update(query::deals::of_tenant(tenant).filter(deals::id.eq_any(deals)))
-        .set((deals::owner_user_id.eq(owner), deals::updated_at.eq(now)))
-        .execute(tx.conn())
-        .await?;
+    let statement = update(query::deals::of_tenant(tenant).filter(deals::id.eq_any(deals)))
+        .set((deals::owner_user_id.eq(owner), deals::updated_at.eq(now)));
+    Prepared(statement).execute(tx.conn()).await?;
     Ok(())
 }

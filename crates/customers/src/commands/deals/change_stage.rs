@@ -1,7 +1,7 @@
 //! Moves a deal to another stage.
 
 use backoffice_core::command::{Class, Command, Target};
-use backoffice_core::db::Tx;
+use backoffice_core::db::{Prepared, Tx};
 use backoffice_core::{Feature, Result};
 use diesel::{ExpressionMethods, QueryDsl, update};
 use diesel_async::RunQueryDsl;
@@ -50,14 +50,12 @@ impl Command for ChangeStage {
 /// [`crate::Error::UnknownReferences`] when the stage goes meanwhile.
 pub async fn move_to(tx: &mut Tx<'_>, deals: &[Uuid], to: &Destination) -> Result<()> {
     let (tenant, now) = (tx.tenant(), tx.now());
-    let moved = update(query::deals::of_tenant(tenant).filter(deals::id.eq_any(deals)))
-        .set((
-            deals::pipeline_id.eq(to.pipeline),
-            deals::pipeline_stage_id.eq(to.stage),
-            deals::updated_at.eq(now),
-        ))
-        .execute(tx.conn())
-        .await;
+    let statement = update(query::deals::of_tenant(tenant).filter(deals::id.eq_any(deals))).set((
+        deals::pipeline_id.eq(to.pipeline),
+        deals::pipeline_stage_id.eq(to.stage),
+        deals::updated_at.eq(now),
+    ));
+    let moved = Prepared(statement).execute(tx.conn()).await;
     moved.map_err(|error| reference_is_gone(error.into()))?;
     Ok(())
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use backoffice_core::Result;
-use backoffice_core::db::Tx;
+use backoffice_core::db::{Prepared, Tx};
 use diesel::{ExpressionMethods, QueryDsl, insert_into, update};
 use diesel_async::RunQueryDsl;
 use uuid::Uuid;
@@ -112,7 +112,7 @@ pub(super) async fn insert(tx: &mut Tx<'_>, row: &DealRow, sets: &Sets) -> Resul
 /// Writes a changed deal.
 pub(super) async fn replace(tx: &mut Tx<'_>, row: &DealRow, sets: &Sets) -> Result<()> {
     let target = query::deals::of_tenant(row.tenant_id).filter(deals::id.eq(row.id));
-    let updated = update(target).set(row).execute(tx.conn()).await;
+    let updated = Prepared(update(target).set(row)).execute(tx.conn()).await;
     updated.map_err(|error| reference_is_gone(error.into()))?;
     sets.write(tx, row.id).await
 }
