@@ -11,10 +11,12 @@ use crate::transactions::{last_entry, token};
 use crate::world::{Account, World, id, text};
 
 /// What no undo takes back: the record of what happened, and sessions.
-const BOOKKEEPING: [&str; 13] = [
+const BOOKKEEPING: [&str; 15] = [
     "audit_access_logs",
     "audit_action_links",
     "audit_action_logs",
+    "audit_counted_partitions",
+    "audit_entry_counts",
     "audit_resource_versions",
     "auth_one_time_tokens",
     "auth_revocations",

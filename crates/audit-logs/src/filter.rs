@@ -113,6 +113,19 @@ fn checked<T>(filter: T, parameters: Parameters<'_>) -> Result<T> {
 }
 
 impl ActionFilter {
+    /// Whether nothing but an organization is asked for.
+    pub(crate) fn is_by_place(&self) -> bool {
+        let asked = self.actors.is_some()
+            || self.resource_kind.is_some()
+            || self.resource_id.is_some()
+            || self.action_types.is_some()
+            || self.fields.is_some()
+            || self.undoable_only
+            || self.before.is_some()
+            || self.after.is_some();
+        !asked
+    }
+
     /// Reads the parameters of a list.
     ///
     /// # Errors

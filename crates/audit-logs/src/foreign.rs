@@ -52,6 +52,14 @@ table! {
 }
 
 table! {
+    audit_entry_counts (tenant_id, id) {
+        tenant_id -> Uuid,
+        id -> Uuid,
+        organization_id -> Nullable<Uuid>,
+    }
+}
+
+table! {
     audit_resource_versions (tenant_id, id) {
         tenant_id -> Uuid,
         id -> Uuid,

@@ -97,15 +97,22 @@ fn changed_since() -> Verdict {
     }
 }
 
+fn is_active(image: Option<&Snapshot>) -> bool {
+    image
+        .and_then(|image| image.get("isActive"))
+        .and_then(Value::as_bool)
+        .unwrap_or(false)
+}
+
 /// Whether this hook sees something go from active to inactive or gone. Before an execution that is not known yet.
 fn closes(attempt: &Attempt<'_>) -> bool {
-    let active = |image: Option<&Snapshot>| {
-        image
-            .and_then(|image| image.get("isActive"))
-            .and_then(Value::as_bool)
-            .unwrap_or(false)
-    };
-    attempt.hook != Hook::BeforeExecute && active(attempt.before) && !active(attempt.after)
+    attempt.hook != Hook::BeforeExecute && is_active(attempt.before) && !is_active(attempt.after)
+}
+
+/// Whether it sees what was closed become active again. A sign-in that met the closing may have left a session, which must not live then.
+fn reopens(attempt: &Attempt<'_>) -> bool {
+    let is_new = attempt.hook == Hook::AfterExecute && attempt.before.is_none();
+    attempt.hook != Hook::BeforeExecute && !is_new && !is_active(attempt.before) && is_active(attempt.after)
 }
 
 fn keep_super_admin<'a>(tx: &'a mut Tx<'_>, attempt: &'a Attempt<'a>) -> BoxFuture<'a, Result<Verdict>> {
@@ -129,7 +136,7 @@ fn keep_super_admin<'a>(tx: &'a mut Tx<'_>, attempt: &'a Attempt<'a>) -> BoxFutu
 
 fn sign_out_of_tenant<'a>(tx: &'a mut Tx<'_>, attempt: &'a Attempt<'a>) -> BoxFuture<'a, Result<Verdict>> {
     Box::pin(async move {
-        if closes(attempt) {
+        if closes(attempt) || reopens(attempt) {
             session::end_of_tenant(tx).await?;
             revocation::revoke(tx, Subject::Tenant(attempt.id)).await?;
         }
@@ -142,7 +149,7 @@ fn sign_out<'a>(tx: &'a mut Tx<'_>, attempt: &'a Attempt<'a>) -> BoxFuture<'a, R
         if attempt.hook == Hook::BeforeExecute {
             return Ok(Verdict::Continue);
         }
-        if closes(attempt) {
+        if closes(attempt) || reopens(attempt) {
             session::end_of_organization(tx, attempt.id).await?;
         }
         let tenant = tx.tenant();

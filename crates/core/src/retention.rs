@@ -26,8 +26,8 @@ struct Key {
     id: Uuid,
 }
 
-/// Makes the next three months of both logs, and removes what is past `audit.action.retention_months` and
-/// `audit.access.retention_days`. Any number of nodes may call it. Returns whether all was done: what is in use at this moment is left
+/// Makes the next three months of both logs, removes what is past `audit.action.retention_months` and `audit.access.retention_days`, and
+/// counts the months that are over. Any number of nodes may call it. Returns whether all was done: what is in use at this moment is left
 /// for the next call.
 ///
 /// # Errors
@@ -36,6 +36,8 @@ pub async fn maintain_logs(call: &Call) -> Result<bool> {
     let mut connection = call.database().bookkeeping(&Scope::system()).await?;
     connection.batch_execute("select audit_make_partitions(3)").await?;
     let audit = call.platform().audit();
+    // The counts of months go together with them, so that no total counts what is gone.
+    let mut transaction = call.database().transaction(&Scope::system()).await?;
     let dropped: Dropped = sql_query(
         "select gone, complete from audit_drop_partitions(
             case when $2 > 0 then $1 - make_interval(months => $2) end, case when $3 > 0 then $1 - make_interval(days => $3) end)",
@@ -43,8 +45,14 @@ pub async fn maintain_logs(call: &Call) -> Result<bool> {
     .bind::<Timestamptz, _>(call.now)
     .bind::<Integer, _>(i32::try_from(audit.action.retention_months).unwrap_or(i32::MAX))
     .bind::<Integer, _>(i32::try_from(audit.access.retention_days).unwrap_or(i32::MAX))
-    .get_result(&mut *connection)
+    .get_result(transaction.connection())
     .await?;
+    transaction
+        .connection()
+        .batch_execute("select audit_forget_counts()")
+        .await?;
+    transaction.commit().await?;
+    while count_month(&mut connection).await? {}
     if dropped.gone > 0 {
         tracing::info!(removed = dropped.gone, "old months of the logs were dropped");
     }
@@ -58,6 +66,20 @@ pub async fn maintain_logs(call: &Call) -> Result<bool> {
         }
     }
     Ok(dropped.complete)
+}
+
+#[derive(QueryableByName)]
+struct Months {
+    #[diesel(sql_type = Integer)]
+    counted: i32,
+}
+
+/// Counts the oldest month that is over and was not counted; false when there is none.
+async fn count_month(connection: &mut AsyncPgConnection) -> Result<bool> {
+    let months: Months = sql_query("select audit_count_entries() as counted")
+        .get_result(connection)
+        .await?;
+    Ok(months.counted > 0)
 }
 
 /// Removes the versions and links whose entries were dropped, 5000 rows at a time in the order of the key.

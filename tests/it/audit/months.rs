@@ -1,9 +1,12 @@
 //! The months of the logs: what a page reads of them, and where entries lie for which there is none.
 
+use backoffice_core::retention;
 use serde_json::{Value, json};
 
 use super::rename;
-use crate::world::World;
+use crate::call::Call;
+use crate::history::ACTIONS;
+use crate::world::{World, builder};
 
 const UP: &str = include_str!("../../../migrations/core/2026-11-21-150000-0000_order_log_months/up.sql");
 const DOWN: &str = include_str!("../../../migrations/core/2026-11-21-150000-0000_order_log_months/down.sql");
@@ -159,4 +162,164 @@ async fn the_migration_keeps_every_entry_there_and_back() {
     let expected = [at(-5, "earlier"), at(0, "0"), at(2, "2"), at(7, "later")];
     assert_eq!(places(&world).await, expected);
     rename(&world, &world.a.keeper, world.a.role, "Goes on").await;
+}
+
+/// Entries of the last months in three organizations and none, some of them by the keeper: each organization has another number of them.
+async fn months_that_are_over(world: &World) {
+    let house = &world.a;
+    world
+        .app
+        .sql(&format!(
+            "do $$ declare month date; begin
+                 alter table audit_action_logs detach partition audit_action_logs_earlier;
+                 for step in 1..3 loop
+                     month := (date_trunc('month', now(), 'utc') - make_interval(months => step))::date;
+                     execute format('create table %I partition of audit_action_logs for values from (%L) to (%L)',
+                         'audit_action_logs_' || to_char(month, 'YYYYMM'), audit_month_id(month),
+                         audit_month_id((month + interval '1 month')::date));
+                 end loop;
+                 execute format('alter table audit_action_logs attach partition audit_action_logs_earlier for values from (minvalue) to (%L)',
+                     audit_month_id(month));
+             end $$;
+             insert into audit_action_logs (tenant_id, id, seq, organization_id, actor_kind, actor_id, command_id, action_type, action_label,
+                 source, resource_kind, resource_id, related, execution_state, changed_fields, created_at, updated_at)
+             select '{tenant}', (substr(audit_lowest_id(at)::text, 1, 13) || '-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid, 900000 + n,
+                 (array['{root}', '{child}', '{child}', '{other}', null, null, null]::uuid[])[n % 7 + 1], 'user', '{keeper}', 'a.b', 'edit', 'A',
+                 'ui', 'month', n::text, '{{}}', 'done', '{{}}', at, at
+             from (select n, date_trunc('month', now(), 'utc') + make_interval(months => n % 5 - 4, days => 3) as at
+                   from generate_series(1, 100) n) s",
+            tenant = house.tenant,
+            root = house.root,
+            child = house.child,
+            other = house.other,
+            keeper = house.keeper.id,
+        ))
+        .await;
+}
+
+/// What the callers are told, with and without an organization, and of a filter.
+async fn totals(world: &World) -> Vec<(String, Value)> {
+    let house = &world.a;
+    let callers = [
+        ("keeper", &house.keeper),
+        ("admin", &house.admin),
+        ("local", &house.local),
+        ("user", &house.user),
+        ("plain", &house.plain),
+        ("of another tenant", &world.b.keeper),
+        ("super administrator", &world.root),
+    ];
+    let child = house.child.to_string();
+    let tenant = house.tenant.to_string();
+    let mut told = Vec::new();
+    for (name, caller) in callers {
+        for query in [
+            "",
+            &format!("?organizationId={child}"),
+            "?resourceKind=month",
+            "?undoableOnly=true",
+        ] {
+            for selection in [
+                None,
+                Some(("x-organization-id", &child)),
+                Some(("x-tenant-id", &tenant)),
+            ] {
+                let mut request = Call::get(&format!("{ACTIONS}{query}")).bare(&world.app, &caller.token);
+                if let Some((header, value)) = selection {
+                    request = request.header(header, value);
+                }
+                let answer = request.send().await;
+                let header = selection.map(|(header, _)| header);
+                told.push((
+                    format!("{name} {query} {header:?}"),
+                    json!([answer.status, answer.json()["total"]]),
+                ));
+            }
+        }
+    }
+    told
+}
+
+#[actix_web::test]
+async fn totals_are_the_same_once_months_that_are_over_were_counted() {
+    let world = World::new().await;
+    months_that_are_over(&world).await;
+    let before = totals(&world).await;
+    let keeper = &world.a.keeper;
+    let total = async || {
+        world.app.get(&keeper.token, ACTIONS).await.1["total"]
+            .as_i64()
+            .expect("a number")
+    };
+    let all = total().await;
+
+    world
+        .app
+        .sql("select audit_count_entries() from generate_series(1, 30)")
+        .await;
+    let counted = world
+        .app
+        .rows("select sum(entries)::bigint as n, count(*) as rows from audit_entry_counts")
+        .await;
+
+    assert_eq!(
+        counted[0],
+        json!({"n": 60, "rows": 12}),
+        "three months of five, four places each"
+    );
+    assert_eq!(totals(&world).await, before);
+    assert!(
+        before.iter().any(|(_, told)| told[1].as_i64() > Some(100)),
+        "{before:#?}"
+    );
+    world
+        .app
+        .sql("update audit_entry_counts set entries = entries + 1")
+        .await;
+    assert_eq!(total().await, all + 12, "they are what is told");
+    world
+        .app
+        .sql("update audit_entry_counts set entries = entries - 1")
+        .await;
+    world
+        .app
+        .sql("select audit_count_entries() from generate_series(1, 30)")
+        .await;
+    assert_eq!(total().await, all, "nothing is counted twice");
+}
+
+#[actix_web::test]
+async fn what_retention_drops_is_in_no_total() {
+    let world = World::of(builder().config("[audit.action]\nretention_months = 2\n")).await;
+    months_that_are_over(&world).await;
+    let keeper = &world.a.keeper;
+    let total = async || {
+        world.app.get(&keeper.token, ACTIONS).await.1["total"]
+            .as_i64()
+            .expect("a number")
+    };
+    let read = async || {
+        world
+            .app
+            .get(&keeper.token, &format!("{ACTIONS}?resourceKind=month"))
+            .await
+            .1["total"]
+            .clone()
+    };
+    world
+        .app
+        .sql("select audit_count_entries() from generate_series(1, 30)")
+        .await;
+    let before = total().await;
+
+    let complete = retention::maintain_logs(&backoffice_core::Call::internal(world.app.runtime())).await;
+
+    assert!(complete.expect("maintained"));
+    assert_eq!(read().await, 60, "the oldest month, and what was older, is gone");
+    assert_eq!(total().await, before - 40);
+    let counted = world
+        .app
+        .rows("select count(distinct partition_name) as months, sum(entries)::bigint as n from audit_entry_counts")
+        .await;
+    assert_eq!(counted[0], json!({"months": 2, "n": 40}));
 }

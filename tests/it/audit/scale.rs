@@ -78,6 +78,10 @@ async fn generate(world: &World, count: u32) {
         ))
         .await;
     }
+    // As maintenance does once a month is over.
+    app.sql("select audit_count_entries() from generate_series(1, 30)")
+        .await;
+    app.sql("vacuum analyze audit_entry_counts").await;
     app.sql("vacuum analyze audit_action_logs").await;
     app.sql("vacuum analyze audit_action_links").await;
     app.sql("vacuum analyze audit_resource_versions").await;

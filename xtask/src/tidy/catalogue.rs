@@ -10,6 +10,10 @@ const RULES: &str = include_str!("catalogue.sql");
 /// Tables that belong to no tenant, and why.
 const TABLES: &[(&str, &str)] = &[
     (
+        "audit_counted_partitions",
+        "the months of the log are those of all tenants; what was counted has a tenant",
+    ),
+    (
         "core_rate_limits",
         "a window belongs to an address or an account, of which it knows a hash",
     ),

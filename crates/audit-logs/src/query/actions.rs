@@ -5,10 +5,10 @@ use backoffice_core::ids::PLATFORM_TENANT;
 use backoffice_core::{Reach, Result, Timestamp};
 use diesel::expression::SqlLiteral;
 use diesel::pg::Pg;
-use diesel::sql_types::{Bool, Text, Untyped, Uuid as SqlUuid};
+use diesel::sql_types::{BigInt, Bool, Nullable, Text, Untyped, Uuid as SqlUuid};
 use diesel::{
-    BoolExpressionMethods, ExpressionMethods, NullableExpressionMethods, PgArrayExpressionMethods, QueryDsl, Queryable,
-    Selectable, SelectableHelper, dsl,
+    BoolExpressionMethods, ExpressionMethods, NullableExpressionMethods, PgArrayExpressionMethods, QueryDsl,
+    QueryResult, Queryable, Selectable, SelectableHelper, dsl,
 };
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use futures_util::future::{Either, ready, try_join};
@@ -18,8 +18,8 @@ use uuid::Uuid;
 use super::{lowest_id, organization_name, tenant_name, visible_entries};
 use crate::filter::{ActionFilter, SortField};
 use crate::foreign::{
-    audit_action_logs as logs, audit_resource_versions as versions, directory_organizations as organizations,
-    directory_tenants as tenants,
+    audit_action_logs as logs, audit_entry_counts as counts, audit_resource_versions as versions,
+    directory_organizations as organizations, directory_tenants as tenants,
 };
 use crate::visibility::Viewer;
 
@@ -198,6 +198,36 @@ pub(super) fn order(filter: &ActionFilter) -> SqlLiteral<Untyped> {
     })
 }
 
+/// Entries of partitions that were not counted.
+const UNCOUNTED: &str = "(audit_action_logs.id >= coalesce( \
+        (select p.ends from audit_counted_partitions p order by p.ends desc limit 1), '00000000-0000-0000-0000-000000000000') \
+    or audit_action_logs.id < (select p.begins from audit_counted_partitions p order by p.begins limit 1))";
+
+/// How many entries there are: one statement. Where the caller sees all entries of tenants or organizations, those of the months that are
+/// over were counted when they ended; else every one is read.
+async fn total(connection: &mut &AsyncPgConnection, viewer: Viewer<'_>, filter: &ActionFilter) -> QueryResult<i64> {
+    let scope = viewer.ctx.scope();
+    let sees_own_of_none = scope.organizations.is_some() && scope.selected.is_none();
+    if !viewer.can_view_tenant() || sees_own_of_none || !filter.is_by_place() {
+        return filtered(viewer, filter).count().get_result(connection).await;
+    }
+    let mut counted = counts::table
+        .filter(scope.owns(counts::tenant_id))
+        .filter(scope.within(counts::organization_id))
+        .select(dsl::sql::<Nullable<BigInt>>("sum(entries)::bigint"))
+        .into_boxed();
+    if let Some(tenant) = viewer.own_tenant_of_many() {
+        counted = counted.filter(counts::tenant_id.eq_any([tenant, PLATFORM_TENANT]));
+    }
+    if let Some(organization) = filter.organization {
+        counted = counted.filter(counts::organization_id.eq(organization));
+    }
+    let others = filtered(viewer, filter).filter(dsl::sql::<Bool>(UNCOUNTED)).count();
+    let statement = diesel::select((others.single_value(), counted.single_value()));
+    let (others, counted): (Option<i64>, Option<i64>) = statement.get_result(connection).await?;
+    Ok(others.unwrap_or(0) + counted.unwrap_or(0))
+}
+
 /// The rows of the window (one more without a total, to tell whether more follow) and, if asked for, the total: sent together.
 pub(crate) async fn page(
     connection: &Connection,
@@ -213,7 +243,7 @@ pub(crate) async fn page(
     let shared: &AsyncPgConnection = connection;
     let (mut first, mut second) = (shared, shared);
     let count = if filter.include_total {
-        Either::Left(filtered(viewer, filter).count().get_result::<i64>(&mut second))
+        Either::Left(total(&mut second, viewer, filter))
     } else {
         Either::Right(ready(Ok(-1)))
     };

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::world::{PASSWORD, World, id_of};
+use crate::world::{PASSWORD, World, account, id_of, login};
 
 const AUTOLOGIN: &str = r#"
 [rate_limits]
@@ -69,6 +69,34 @@ async fn a_new_hash_of_the_same_password_keeps_nobody_out() {
     let (status, body) = world.app.database().while_changing(sql, login).await;
 
     assert_eq!(status, 200, "{body}");
+}
+
+#[actix_web::test]
+async fn a_session_that_met_the_closing_of_its_tenant_or_organization_is_dead_after_the_reopening() {
+    for (path, of_tenant) in [("/directory/tenants", true), ("/directory/organizations", false)] {
+        let world = World::new().await;
+        let made = json!({"name": "Depot"});
+        let (_, depot) = world.app.post(&world.a.token, "/directory/organizations", made).await;
+        let depot = id_of(&depot);
+        account(&world.app, Some(world.a.id), Some(depot), "ann@alpha.test", &[], false).await;
+        let token = login(&world.app, "ann@alpha.test").await;
+        let (closer, id) = if of_tenant {
+            (&world.root, world.a.id)
+        } else {
+            (&world.a.token, depot)
+        };
+        let make_active = |active: bool| world.app.put(closer, path, json!({"id": id, "isActive": active}));
+        let (closed, _) = make_active(false).await;
+        // What a sign-in leaves that began before the closing and commits behind it.
+        let late = "update auth_sessions s set ended_at = null, end_reason = null \
+                    from auth_users u where u.id = s.user_id and u.email = 'ann@alpha.test'";
+        world.app.sql(late).await;
+
+        let (opened, _) = make_active(true).await;
+
+        assert_eq!((closed, opened), (200, 200), "{path}");
+        assert_eq!(world.app.get(&token, "/auth/profile").await.0, 401, "{path}");
+    }
 }
 
 fn new_user(organization: Uuid, roles: &[&str]) -> Value {

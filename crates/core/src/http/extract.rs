@@ -261,28 +261,33 @@ where
     D::Error: std::fmt::Display,
 {
     serde_path_to_error::deserialize(deserializer).map_err(|error| {
-        let path = match error.path().to_string() {
-            path if path == "." => String::new(),
-            path => path,
-        };
+        let path = error.path().to_string();
         let message = error.inner().to_string();
         incoming.refuse(vec![Detail::new(
-            of_missing_member(path, &message),
+            of_missing_member(place(&path), &message),
             message,
             "invalid_value",
         )])
     })
 }
 
+/// What a path leads to: the body itself has none, and a member whose name could not be read stands for its object.
+fn place(path: &str) -> &str {
+    match path {
+        "." | "?" => "",
+        path => path.strip_suffix(".?").unwrap_or(path),
+    }
+}
+
 /// The reader is told of a missing member where the object ends: the path is the object's, the name stands in the text.
-fn of_missing_member(object: String, message: &str) -> String {
+fn of_missing_member(object: &str, message: &str) -> String {
     let name = message
         .strip_prefix("missing field `")
         .and_then(|rest| rest.split_once('`'));
     match name {
         Some((name, _)) if object.is_empty() => name.to_owned(),
         Some((name, _)) => format!("{object}.{name}"),
-        None => object,
+        None => object.to_owned(),
     }
 }
 
@@ -346,11 +351,25 @@ mod tests {
 
     #[test]
     fn a_missing_member_is_named_with_its_path() {
-        let told = |object: &str, message| of_missing_member(object.to_owned(), message);
+        let told = of_missing_member;
 
         assert_eq!(told("", "missing field `email` at line 1 column 2"), "email");
         assert_eq!(told("lines[0]", "missing field `sku`"), "lines[0].sku");
         assert_eq!(told("lines[0].sku", "invalid type: null"), "lines[0].sku");
+    }
+
+    #[test]
+    fn a_body_that_ends_too_early_has_no_path_but_its_object_s() {
+        type Body = std::collections::BTreeMap<String, std::collections::BTreeMap<String, u8>>;
+        let told = |body| {
+            let mut deserializer = serde_json::Deserializer::from_str(body);
+            let error = serde_path_to_error::deserialize::<_, Body>(&mut deserializer).expect_err("no JSON");
+            place(&error.path().to_string()).to_owned()
+        };
+
+        assert_eq!(told("{"), "");
+        assert_eq!(told("{\"a\": {\"b"), "a");
+        assert_eq!(told("{\"a\": {\"b\": \"x\"}}"), "a.b");
     }
 
     #[test]
