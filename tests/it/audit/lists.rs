@@ -4,11 +4,9 @@ use std::collections::BTreeSet;
 use std::panic::AssertUnwindSafe;
 
 use actix_web::http::Method;
-use backoffice_core::{Call, retention};
 use backoffice_test_support::{Duration, TestApp};
 use futures_util::FutureExt;
 use serde_json::{Value, json};
-use uuid::Uuid;
 
 use super::rename;
 use crate::call::Call as Request;
@@ -432,70 +430,4 @@ async fn aud_32_an_action_is_too_old_to_undo_after_its_time() {
         entries(app, keeper, "undoableOnly=true&actionType=edit").await,
         Vec::<Value>::new()
     );
-}
-
-#[actix_web::test]
-async fn aud_32_old_months_go_and_an_insert_never_lacks_one() {
-    let world = World::new().await;
-    let (app, keeper) = (&world.app, &world.a.keeper);
-    let done = rename(&world, keeper, world.a.role, "Renamed").await;
-    for parent in ["audit_action_logs", "audit_access_logs"] {
-        app.sql(&format!("alter table {parent} detach partition {parent}_earlier"))
-            .await;
-    }
-    for (parent, month) in [
-        ("audit_action_logs", "2024-10"),
-        ("audit_access_logs", "2026-07"),
-        ("audit_access_logs", "2026-08"),
-    ] {
-        let name = format!("{parent}_{}", month.replace('-', ""));
-        let bound =
-            |months: u32| format!("audit_lowest_id(timestamptz '{month}-01T00:00:00Z' + interval '{months} month')");
-        app.sql(&format!(
-            "do $$ begin execute format('create table {name} partition of {parent} for values from (%L) to (%L)', {}, {}); end $$",
-            bound(0),
-            bound(1)
-        ))
-        .await;
-    }
-    for (parent, month) in [("audit_action_logs", "2024-10"), ("audit_access_logs", "2026-07")] {
-        app.sql(&format!(
-            "do $$ begin execute format('alter table {parent} attach partition {parent}_earlier for values from (minvalue) to (%L)',
-                audit_month_id('{month}-01')); end $$"
-        ))
-        .await;
-    }
-    let old = Uuid::from_u128(0x0192_5f00_0000_7000_8000_0000_0000_0001);
-    app.sql(&format!(
-        "insert into audit_action_logs (tenant_id, id, seq, actor_kind, command_id, action_type, action_label, source, resource_kind,
-            resource_id, related, execution_state, changed_fields, created_at, updated_at)
-         values ('{0}', '{old}', 900000, 'system', 'a.b', 'edit', 'A', 'system', 'a', 'b', '{{}}', 'done', '{{}}', '2024-10-06', '2024-10-06')",
-        world.a.tenant
-    ))
-    .await;
-    app.sql(&format!(
-        "insert into audit_resource_versions values ('{0}', '{old}', 'a', 'b', 1, 1, '{old}', '2024-10-06', '2024-10-06')",
-        world.a.tenant
-    ))
-    .await;
-    let left = async || {
-        let found = "select (select count(*) from audit_action_logs where resource_kind = 'a') as entries,
-            (select count(*) from audit_resource_versions where resource_kind = 'a') as versions,
-            to_regclass('audit_action_logs_202410') is not null as actions,
-            to_regclass('audit_access_logs_202607') is not null as july, to_regclass('audit_access_logs_202608') is not null as august";
-        app.rows(found).await.remove(0)
-    };
-    assert_eq!(left().await["entries"], 1, "in its month");
-
-    let complete = retention::maintain_logs(&Call::internal(app.runtime()))
-        .await
-        .expect("maintained");
-
-    assert!(complete);
-    let expected = json!({"entries": 0, "versions": 0, "actions": false, "july": false, "august": true});
-    assert_eq!(left().await, expected, "24 months and 90 days before 20 November 2026");
-    assert_eq!(undo(app, keeper, &done.token).await.0, 200, "newer undos go on");
-    app.advance(Duration::days(365 * 5));
-    let later = world.sign_in(&keeper.email).await;
-    rename(&world, &later, world.a.role, "Years later").await;
 }

@@ -1,11 +1,13 @@
 //! The months of the logs: what a page reads of them, and where entries lie for which there is none.
 
 use backoffice_core::retention;
+use backoffice_test_support::Duration;
 use serde_json::{Value, json};
+use uuid::Uuid;
 
 use super::rename;
 use crate::call::Call;
-use crate::history::ACTIONS;
+use crate::history::{ACTIONS, undo};
 use crate::world::{World, builder};
 
 const UP: &str = include_str!("../../../migrations/core/2026-11-21-150000-0000_order_log_months/up.sql");
@@ -164,7 +166,8 @@ async fn the_migration_keeps_every_entry_there_and_back() {
     rename(&world, &world.a.keeper, world.a.role, "Goes on").await;
 }
 
-/// Entries of the last months in three organizations and none, some of them by the keeper: each organization has another number of them.
+/// Entries of the keeper in three organizations and none: of this month, of three that are over, and older ones. There are none of the last
+/// month, which on its successor's first day is not to be counted yet.
 async fn months_that_are_over(world: &World) {
     let house = &world.a;
     world
@@ -172,7 +175,7 @@ async fn months_that_are_over(world: &World) {
         .sql(&format!(
             "do $$ declare month date; begin
                  alter table audit_action_logs detach partition audit_action_logs_earlier;
-                 for step in 1..3 loop
+                 for step in 1..4 loop
                      month := (date_trunc('month', now(), 'utc') - make_interval(months => step))::date;
                      execute format('create table %I partition of audit_action_logs for values from (%L) to (%L)',
                          'audit_action_logs_' || to_char(month, 'YYYYMM'), audit_month_id(month),
@@ -186,7 +189,7 @@ async fn months_that_are_over(world: &World) {
              select '{tenant}', (substr(audit_lowest_id(at)::text, 1, 13) || '-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid, 900000 + n,
                  (array['{root}', '{child}', '{child}', '{other}', null, null, null]::uuid[])[n % 7 + 1], 'user', '{keeper}', 'a.b', 'edit', 'A',
                  'ui', 'month', n::text, '{{}}', 'done', '{{}}', at, at
-             from (select n, date_trunc('month', now(), 'utc') + make_interval(months => n % 5 - 4, days => 3) as at
+             from (select n, date_trunc('month', now(), 'utc') + make_interval(months => (array[-5, -4, -3, -2, 0])[n % 5 + 1]) as at
                    from generate_series(1, 100) n) s",
             tenant = house.tenant,
             root = house.root,
@@ -195,6 +198,12 @@ async fn months_that_are_over(world: &World) {
             keeper = house.keeper.id,
         ))
         .await;
+}
+
+/// What maintenance does once months are over.
+async fn count(world: &World) {
+    let all = "select audit_count_entries() from generate_series(1, 30)";
+    world.app.sql(all).await;
 }
 
 /// What the callers are told, with and without an organization, and of a filter.
@@ -253,10 +262,7 @@ async fn totals_are_the_same_once_months_that_are_over_were_counted() {
     };
     let all = total().await;
 
-    world
-        .app
-        .sql("select audit_count_entries() from generate_series(1, 30)")
-        .await;
+    count(&world).await;
     let counted = world
         .app
         .rows("select sum(entries)::bigint as n, count(*) as rows from audit_entry_counts")
@@ -281,10 +287,7 @@ async fn totals_are_the_same_once_months_that_are_over_were_counted() {
         .app
         .sql("update audit_entry_counts set entries = entries - 1")
         .await;
-    world
-        .app
-        .sql("select audit_count_entries() from generate_series(1, 30)")
-        .await;
+    count(&world).await;
     assert_eq!(total().await, all, "nothing is counted twice");
 }
 
@@ -292,34 +295,99 @@ async fn totals_are_the_same_once_months_that_are_over_were_counted() {
 async fn what_retention_drops_is_in_no_total() {
     let world = World::of(builder().config("[audit.action]\nretention_months = 2\n")).await;
     months_that_are_over(&world).await;
-    let keeper = &world.a.keeper;
-    let total = async || {
-        world.app.get(&keeper.token, ACTIONS).await.1["total"]
-            .as_i64()
-            .expect("a number")
+    // The months are those of the database's clock.
+    let ahead = format!(
+        "select extract(epoch from now() - '{}')::bigint as seconds",
+        world.app.now()
+    );
+    let ahead = world.app.rows(&ahead).await[0]["seconds"].as_i64().expect("a number");
+    world.app.advance(Duration::seconds(ahead));
+    let keeper = world.sign_in(&world.a.keeper.email).await;
+    let total = async |query: &str| {
+        let (_, list) = world.app.get(&keeper.token, &format!("{ACTIONS}{query}")).await;
+        list["total"].as_i64().expect("a number")
     };
-    let read = async || {
-        world
-            .app
-            .get(&keeper.token, &format!("{ACTIONS}?resourceKind=month"))
-            .await
-            .1["total"]
-            .clone()
-    };
-    world
-        .app
-        .sql("select audit_count_entries() from generate_series(1, 30)")
-        .await;
-    let before = total().await;
+    count(&world).await;
+    let before = total("").await;
 
     let complete = retention::maintain_logs(&backoffice_core::Call::internal(world.app.runtime())).await;
 
     assert!(complete.expect("maintained"));
-    assert_eq!(read().await, 60, "the oldest month, and what was older, is gone");
-    assert_eq!(total().await, before - 40);
+    assert_eq!(
+        total("?resourceKind=month").await,
+        40,
+        "two months, and what was older, are gone"
+    );
+    assert_eq!(total("").await, before - 60);
     let counted = world
         .app
-        .rows("select count(distinct partition_name) as months, sum(entries)::bigint as n from audit_entry_counts")
+        .rows("select sum(entries)::bigint as n, count(*) as rows from audit_entry_counts")
         .await;
-    assert_eq!(counted[0], json!({"months": 2, "n": 40}));
+    assert_eq!(counted[0], json!({"n": 20, "rows": 4}));
+}
+
+#[actix_web::test]
+async fn aud_32_old_months_go_and_an_insert_never_lacks_one() {
+    let world = World::new().await;
+    let (app, keeper) = (&world.app, &world.a.keeper);
+    let done = rename(&world, keeper, world.a.role, "Renamed").await;
+    for parent in ["audit_action_logs", "audit_access_logs"] {
+        app.sql(&format!("alter table {parent} detach partition {parent}_earlier"))
+            .await;
+    }
+    for (parent, month) in [
+        ("audit_action_logs", "2024-10"),
+        ("audit_access_logs", "2026-07"),
+        ("audit_access_logs", "2026-08"),
+    ] {
+        let name = format!("{parent}_{}", month.replace('-', ""));
+        let bound =
+            |months: u32| format!("audit_lowest_id(timestamptz '{month}-01T00:00:00Z' + interval '{months} month')");
+        app.sql(&format!(
+            "do $$ begin execute format('create table {name} partition of {parent} for values from (%L) to (%L)', {}, {}); end $$",
+            bound(0),
+            bound(1)
+        ))
+        .await;
+    }
+    for (parent, month) in [("audit_action_logs", "2024-10"), ("audit_access_logs", "2026-07")] {
+        app.sql(&format!(
+            "do $$ begin execute format('alter table {parent} attach partition {parent}_earlier for values from (minvalue) to (%L)',
+                audit_month_id('{month}-01')); end $$"
+        ))
+        .await;
+    }
+    let old = Uuid::from_u128(0x0192_5f00_0000_7000_8000_0000_0000_0001);
+    app.sql(&format!(
+        "insert into audit_action_logs (tenant_id, id, seq, actor_kind, command_id, action_type, action_label, source, resource_kind,
+            resource_id, related, execution_state, changed_fields, created_at, updated_at)
+         values ('{0}', '{old}', 900000, 'system', 'a.b', 'edit', 'A', 'system', 'a', 'b', '{{}}', 'done', '{{}}', '2024-10-06', '2024-10-06')",
+        world.a.tenant
+    ))
+    .await;
+    app.sql(&format!(
+        "insert into audit_resource_versions values ('{0}', '{old}', 'a', 'b', 1, 1, '{old}', '2024-10-06', '2024-10-06')",
+        world.a.tenant
+    ))
+    .await;
+    let left = async || {
+        let found = "select (select count(*) from audit_action_logs where resource_kind = 'a') as entries,
+            (select count(*) from audit_resource_versions where resource_kind = 'a') as versions,
+            to_regclass('audit_action_logs_202410') is not null as actions,
+            to_regclass('audit_access_logs_202607') is not null as july, to_regclass('audit_access_logs_202608') is not null as august";
+        app.rows(found).await.remove(0)
+    };
+    assert_eq!(left().await["entries"], 1, "in its month");
+
+    let complete = retention::maintain_logs(&backoffice_core::Call::internal(app.runtime()))
+        .await
+        .expect("maintained");
+
+    assert!(complete);
+    let expected = json!({"entries": 0, "versions": 0, "actions": false, "july": false, "august": true});
+    assert_eq!(left().await, expected, "24 months and 90 days before 20 November 2026");
+    assert_eq!(undo(app, keeper, &done.token).await.0, 200, "newer undos go on");
+    app.advance(Duration::days(365 * 5));
+    let later = world.sign_in(&keeper.email).await;
+    rename(&world, &later, world.a.role, "Years later").await;
 }
