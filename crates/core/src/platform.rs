@@ -9,7 +9,7 @@ use crate::db::Database;
 use crate::events::EventBell;
 use crate::http::{EndpointInfo, Pages, Routes};
 use crate::ids::Ids;
-use crate::jobs::{Bell, JobsConfig};
+use crate::jobs::{Bell, Courtesy, JobsConfig};
 use crate::mail::{self, Mailer};
 use crate::module::{Module, in_order};
 use crate::rate_limit::RateLimits;
@@ -71,6 +71,7 @@ pub struct Platform {
     mailer: Option<Arc<dyn Mailer>>,
     jobs: JobsConfig,
     bell: Bell,
+    courtesy: Courtesy,
     event_bell: EventBell,
 }
 
@@ -127,6 +128,7 @@ impl Platform {
             ids: options.ids,
             mailer,
             bell: Bell::default(),
+            courtesy: Courtesy::new(),
             event_bell: EventBell::default(),
             modules,
         };
@@ -218,6 +220,10 @@ impl Platform {
 
     pub(crate) fn bell(&self) -> &Bell {
         &self.bell
+    }
+
+    pub(crate) fn courtesy(&self) -> &Courtesy {
+        &self.courtesy
     }
 
     /// Rings after commits that may have announced something.

@@ -58,6 +58,9 @@ pub struct RateLimits {
     exceeded: Exceeded,
 }
 
+/// Lets a statement be answered before its commit is on the disk. Should the database crash within the next moment, a few requests are
+/// forgotten; nobody was promised that they count.
+const HASTY: &str = "set_config('synchronous_commit', 'off', true)";
 /// How long a node refuses by what it remembers before it asks the database again.
 const REMEMBERED: Duration = Duration::seconds(1);
 /// How many keys are remembered.
@@ -167,17 +170,17 @@ impl RateLimits {
             return Err(too_many(limit, call.now, end));
         }
         let mut connection = call.database().bookkeeping(&Scope::system()).await?;
-        let statement = sql_query(
+        let statement = sql_query(format!(
             "insert into core_rate_limits as l (key, points, window_ends_at) \
-             values ($1, 1, $2 + make_interval(secs => $3)) \
+             select $1, 1, $2 + make_interval(secs => $3) from (select {HASTY}) hasty \
              on conflict (key) do update set \
                points = case when l.window_ends_at <= $2 then 1 else least(l.points, 1000000) + 1 end, \
                window_ends_at = case \
                  when l.window_ends_at <= $2 then $2 + make_interval(secs => $3) \
                  when $6 and l.points = $4 then $2 + make_interval(secs => $5) \
                  else l.window_ends_at end \
-             returning points, window_ends_at",
-        )
+             returning points, window_ends_at"
+        ))
         .bind::<Binary, _>(&key)
         .bind::<Timestamptz, _>(call.now)
         .bind::<Integer, _>(limit.seconds)
@@ -203,7 +206,10 @@ impl RateLimits {
         let key = Self::key(limit, subject);
         let mut connection = call.database().bookkeeping(&Scope::system()).await?;
         self.exceeded.forget(&key);
-        let statement = sql_query("delete from core_rate_limits where key = $1").bind::<Binary, _>(&key);
+        let statement = sql_query(format!(
+            "delete from core_rate_limits using (select {HASTY}) hasty where key = $1"
+        ))
+        .bind::<Binary, _>(&key);
         Prepared(statement).execute(&mut *connection).await?;
         Ok(())
     }

@@ -41,6 +41,7 @@ struct State {
     statements: AtomicU64,
     plan: Mutex<Option<Plan>>,
     is_cut: watch::Sender<bool>,
+    is_held: watch::Sender<bool>,
     target: Target,
 }
 
@@ -69,10 +70,12 @@ impl FaultProxy {
             std::os::unix::net::UnixListener::bind(dir.join(socket_name(5432))).expect("a socket can be made");
         listener.set_nonblocking(true).expect("a socket can be polled");
         let (is_cut, _) = watch::channel(false);
+        let (is_held, _) = watch::channel(false);
         let state = Arc::new(State {
             statements: AtomicU64::new(0),
             plan: Mutex::new(None),
             is_cut,
+            is_held,
             target: Target::of(url),
         });
         let (stop, stopped) = oneshot::channel();
@@ -122,9 +125,15 @@ impl FaultProxy {
         self.state.is_cut.send_replace(true);
     }
 
+    /// Leaves whoever connects from now on without an answer until [`FaultProxy::restore`]: a server that takes its time.
+    pub fn hold(&self) {
+        self.state.is_held.send_replace(true);
+    }
+
     /// Lets clients connect again.
     pub fn restore(&self) {
         self.state.is_cut.send_replace(false);
+        self.state.is_held.send_replace(false);
     }
 }
 
@@ -176,11 +185,16 @@ fn serve(listener: std::os::unix::net::UnixListener, state: &Arc<State>, stopped
             while let Ok((client, _)) = listener.accept().await {
                 let state = Arc::clone(state);
                 tokio::spawn(async move {
-                    let mut cut = state.is_cut.subscribe();
+                    let (mut cut, mut held) = (state.is_cut.subscribe(), state.is_held.subscribe());
+                    let pass = async {
+                        // An error means that the proxy is gone.
+                        let _ended = held.wait_for(|is_held| !*is_held).await.is_ok();
+                        pump::pass(client, &state).await
+                    };
                     // Both sides are closed by being dropped, whatever ended first and how.
                     tokio::select! {
                         _ = cut.wait_for(|is_cut| *is_cut) => {}
-                        _ = pump::pass(client, &state) => {}
+                        _ = pass => {}
                     }
                 });
             }

@@ -19,9 +19,6 @@ with fresh as materialized (
     select * from jsonb_to_recordset($6) as f (
         id uuid, resource_id text, organization_id uuid, parent_kind text, parent_id text, related text[], undo_secret text,
         snapshot_before jsonb, snapshot_after jsonb, changes jsonb, changed_fields text[], context jsonb, number bigint)
-), known as (
-    select v.resource_id, v.version from audit_resource_versions v
-    where v.tenant_id = $1 and v.resource_kind = $2 and v.resource_id in (select resource_id from fresh)
 ), moved as (
     insert into audit_resource_versions as v
         (tenant_id, id, resource_kind, resource_id, version, max_version, last_log_id, created_at, updated_at)
@@ -42,9 +39,13 @@ with fresh as materialized (
          snapshot_before, snapshot_after, changes, context, changed_fields, request_id, progress_job_id, created_at, updated_at)
     select $1, f.id, stream.seq + f.number, f.organization_id, $8, $9, $10, $11, $12, $13, $14,
          $2, f.resource_id, f.parent_kind, f.parent_id, f.related, 'done',
-         coalesce(known.version, 0), moved.version, decode(f.undo_secret, 'hex'), $5,
+         -- As it was before the statement. A join could be planned as a walk over all resources of the kind.
+         coalesce(
+             (select v.version from audit_resource_versions v
+              where v.tenant_id = $1 and v.resource_kind = $2 and v.resource_id = f.resource_id), 0),
+         moved.version, decode(f.undo_secret, 'hex'), $5,
          f.snapshot_before, f.snapshot_after, f.changes, f.context, f.changed_fields, $15, $16, $3, $3
-    from stream, fresh f join moved using (resource_id) left join known using (resource_id)
+    from stream, fresh f join moved using (resource_id)
 ), linked as (
     insert into audit_action_links (tenant_id, id, resource_kind, resource_id, log_id)
     select distinct $1, (substr(f.id::text, 1, 14) || '7' || substr(md5(f.id::text || r)::uuid::text, 16))::uuid,

@@ -144,9 +144,6 @@ async fn move_versions(tx: &mut Tx<'_>, log_id: Uuid, moves: &[(String, Uuid, Op
     Ok(sql_query(
         "with wanted as (
             select * from unnest($1, $2, $3, $4) as w (row_id, kind, resource, version)
-        ), known as (
-            select v.resource_kind, v.resource_id, v.version from audit_resource_versions v
-            join wanted w on v.tenant_id = $5 and v.resource_kind = w.kind and v.resource_id = w.resource
         ), moved as (
             insert into audit_resource_versions as v
                 (tenant_id, id, resource_kind, resource_id, version, max_version, last_log_id, created_at, updated_at)
@@ -163,8 +160,10 @@ async fn move_versions(tx: &mut Tx<'_>, log_id: Uuid, moves: &[(String, Uuid, Op
                 last_log_id = $6, updated_at = $7
             returning resource_kind, resource_id, version
         )
-        select m.resource_kind, m.resource_id, m.version, coalesce(k.version, 0) as version_before
-        from moved m left join known k using (resource_kind, resource_id)",
+        select m.resource_kind, m.resource_id, m.version, coalesce(
+            (select v.version from audit_resource_versions v
+             where v.tenant_id = $5 and v.resource_kind = m.resource_kind and v.resource_id = m.resource_id), 0) as version_before
+        from moved m",
     )
     .bind::<Array<SqlUuid>, _>(ids)
     .bind::<Array<Text>, _>(moves.iter().map(|(kind, ..)| kind.clone()).collect::<Vec<_>>())

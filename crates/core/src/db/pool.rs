@@ -1,13 +1,14 @@
 //! Connections that remember what row-level security lets them see. A free connection that already shows the wanted tenant is handed
-//! out first, so most requests send no setting at all.
+//! out first, so most requests send no setting at all. Who finds none free takes what comes first: one that is given back, or a new one.
 
 use std::ops::{Deref, DerefMut};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use diesel_async::pooled_connection::PoolableConnection;
 use diesel_async::{AsyncPgConnection, SimpleAsyncConnection};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, oneshot};
 use tokio::time::{Instant, timeout_at};
 
 use super::{DatabaseOptions, Visibility};
@@ -21,6 +22,23 @@ pub(crate) struct Pool {
     idle: Mutex<Vec<Idle>>,
     shared: Mutex<Option<Shared>>,
     timeout: Duration,
+    /// Connections that exist or are being made.
+    open: AtomicUsize,
+    size: usize,
+    /// A connection was given back, or there is room for a new one.
+    freed: Notify,
+}
+
+/// Room for one connection of the pool; free again when dropped.
+struct Room(Weak<Pool>);
+
+impl Drop for Room {
+    fn drop(&mut self) {
+        if let Some(pool) = self.0.upgrade() {
+            pool.open.fetch_sub(1, Ordering::AcqRel);
+            pool.freed.notify_one();
+        }
+    }
 }
 
 /// A connection that is in use for single short statements, as long as somebody uses it.
@@ -35,7 +53,10 @@ const SHARERS: usize = 16;
 struct Idle {
     pg: AsyncPgConnection,
     shows: Option<Visibility>,
+    _room: Room,
 }
+
+type Made = oneshot::Receiver<Result<Idle>>;
 
 impl Pool {
     pub(super) fn new(config: Arc<tokio_postgres::Config>, options: &DatabaseOptions) -> Self {
@@ -46,6 +67,9 @@ impl Pool {
             idle: Mutex::default(),
             shared: Mutex::default(),
             timeout: options.timeout,
+            open: AtomicUsize::new(0),
+            size: options.pool_size,
+            freed: Notify::new(),
         }
     }
 
@@ -58,10 +82,7 @@ impl Pool {
         };
         let idle = match self.take_idle(wanted) {
             Some(idle) => idle,
-            None => Idle {
-                pg: self.connect(deadline).await?,
-                shows: None,
-            },
+            None => self.first_free(wanted, deadline).await?,
         };
         Ok(Connection {
             idle: Some(idle),
@@ -120,6 +141,62 @@ impl Pool {
                 return Some(found);
             }
         }
+    }
+
+    /// What comes first: a connection that is given back, or a new one. Making one takes longer than most requests have theirs.
+    async fn first_free(self: &Arc<Self>, wanted: Visibility, deadline: Instant) -> Result<Idle> {
+        let mut made: Option<Made> = None;
+        loop {
+            // Before the look, so that nothing that is given back after it goes unnoticed.
+            let mut freed = std::pin::pin!(self.freed.notified());
+            freed.as_mut().enable();
+            if let Some(idle) = self.take_idle(wanted) {
+                return Ok(idle);
+            }
+            made = made.or_else(|| self.make_one(deadline));
+            let new = async {
+                match &mut made {
+                    Some(made) => made.await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                biased;
+                made = new => return made.unwrap_or_else(|_| Err(Error::Unavailable("connecting was cut off".into()))),
+                () = freed => {}
+                () = tokio::time::sleep_until(deadline) => return Err(Error::Unavailable("no free database connection".into())),
+            }
+        }
+    }
+
+    /// Makes a connection if there is room for one. When nobody waits for it any more, it becomes a free one.
+    fn make_one(self: &Arc<Self>, deadline: Instant) -> Option<Made> {
+        let room = self.room()?;
+        let (answer, made) = oneshot::channel();
+        let pool = Arc::clone(self);
+        tokio::spawn(async move {
+            let connected = pool.connect(deadline).await;
+            let idle = connected.map(|pg| Idle {
+                pg,
+                shows: None,
+                _room: room,
+            });
+            if let Err(Ok(unwanted)) = answer.send(idle) {
+                pool.give_back(unwanted);
+            }
+        });
+        Some(made)
+    }
+
+    fn room(self: &Arc<Self>) -> Option<Room> {
+        let one_more = |open: usize| (open < self.size).then_some(open + 1);
+        let taken = self.open.fetch_update(Ordering::AcqRel, Ordering::Acquire, one_more);
+        taken.is_ok().then(|| Room(Arc::downgrade(self)))
+    }
+
+    fn give_back(&self, idle: Idle) {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(idle);
+        self.freed.notify_one();
     }
 
     async fn connect(&self, deadline: Instant) -> Result<AsyncPgConnection> {
@@ -218,7 +295,7 @@ impl Drop for Connection {
             && !self.in_transaction
             && !idle.pg.is_broken()
         {
-            self.pool.idle.lock().unwrap_or_else(PoisonError::into_inner).push(idle);
+            self.pool.give_back(idle);
         }
     }
 }

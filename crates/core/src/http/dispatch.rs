@@ -88,6 +88,7 @@ where
         return HttpResponse::InternalServerError().finish();
     };
     let call = Arc::new(make_call(runtime, &request));
+    call.platform().courtesy().request(call.now);
     let info = Arc::clone(&endpoint.info);
     let work = AssertUnwindSafe(handle(&endpoint, &request, payload, &call)).catch_unwind();
     let outcome = work

@@ -17,6 +17,8 @@ pub struct JobsConfig {
     pub lease_seconds: u32,
     /// Unfinished bulk jobs of one tenant at most. Default 20.
     pub max_open_bulk: u32,
+    /// Whether jobs take smaller chunks and rest between them while the same process has five requests a second or more. Default true.
+    pub give_way: bool,
 }
 
 impl Default for JobsConfig {
@@ -26,6 +28,7 @@ impl Default for JobsConfig {
             per_tenant: 2,
             lease_seconds: 60,
             max_open_bulk: 20,
+            give_way: true,
         }
     }
 }

@@ -6,6 +6,7 @@
 
 mod claim;
 mod config;
+mod courtesy;
 mod enqueue;
 mod outcome;
 mod pace;
@@ -29,6 +30,7 @@ use crate::context::Call;
 use crate::error::Result;
 
 pub use config::JobsConfig;
+pub(crate) use courtesy::Courtesy;
 pub use enqueue::{Order, cancel_watched, enqueue, enqueue_with};
 pub use queue::{Depth, QueuedJob, cancel, depth, list, retry};
 pub use work::{Chunk, CommandChunk, Work};

@@ -7,6 +7,7 @@ use tokio::time::Instant;
 use uuid::Uuid;
 
 use super::claim::Claimed;
+use super::courtesy::FEW;
 use super::pace::Pace;
 use super::{outcome, requester};
 use crate::context::{Call, RequestContext};
@@ -23,17 +24,20 @@ pub struct Work<'a> {
     pub(super) job: Claimed,
     context: RequestContext,
     pace: Pace,
+    gives_way: bool,
     is_ended: bool,
 }
 
 impl<'a> Work<'a> {
-    pub(super) fn new(runtime: &'a Runtime, job: Claimed, context: RequestContext) -> Self {
+    /// `gives_way`: to the requests of this process.
+    pub(super) fn new(runtime: &'a Runtime, job: Claimed, context: RequestContext, gives_way: bool) -> Self {
         let pace = Pace::of(job.chunk_items, job.noticed_at);
         Self {
             runtime,
             job,
             context,
             pace,
+            gives_way,
             is_ended: false,
         }
     }
@@ -97,10 +101,16 @@ impl<'a> Work<'a> {
         self.job.attempt.max(1)
     }
 
-    /// Items that the next chunk should hold, 1 to 100: fewer when the last one took long.
+    /// Items that the next chunk should hold, 1 to 100: fewer when the last one took long, and 10 at most while requests arrive.
     #[must_use]
     pub fn chunk_items(&self) -> usize {
-        usize::try_from(self.pace.items()).unwrap_or(1)
+        let items = usize::try_from(self.pace.items()).unwrap_or(1);
+        if self.must_give_way() { items.min(FEW) } else { items }
+    }
+
+    /// Whether requests arrive that should not have to wait for this job.
+    pub(super) fn must_give_way(&self) -> bool {
+        self.gives_way && self.runtime.platform.courtesy().is_due(self.now())
     }
 
     /// The principal that asked for the job, with the rights that it has now and in what it had selected; `None` once it is gone,

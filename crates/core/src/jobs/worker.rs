@@ -7,6 +7,7 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use futures_util::future::join_all;
 use tokio::sync::watch;
+use tokio::time::Instant;
 
 use super::claim::{self, Claimed};
 use super::{Step, Work, outcome};
@@ -51,9 +52,14 @@ pub fn stop_signal() -> (watch::Sender<bool>, Stop) {
 
 /// Runs the configured number of workers until the signal. They outlive errors, panics of jobs, and the database's absence.
 pub async fn work(runtime: Runtime, stop: Stop) {
-    let slots = runtime.platform.jobs().workers;
+    let config = runtime.platform.jobs();
+    let (slots, gives_way) = (config.workers, config.give_way);
     let sweeper = super::retention::sweep(runtime.clone(), stop.clone());
-    let workers = (0..slots).map(|_| slot(Worker::new(runtime.clone()), stop.clone()));
+    let workers = (0..slots).map(|_| {
+        let worker = Worker::new(runtime.clone());
+        let worker = if gives_way { worker.giving_way() } else { worker };
+        slot(worker, stop.clone())
+    });
     tokio::join!(join_all(workers), sweeper);
 }
 
@@ -87,6 +93,7 @@ async fn slot(worker: Worker, mut stop: Stop) {
 #[derive(Debug)]
 pub struct Worker {
     runtime: Runtime,
+    gives_way: bool,
 }
 
 /// How often a worker tries to tell how its attempt ended, a second apart, while the database is gone.
@@ -104,7 +111,19 @@ impl Worker {
     /// A worker of this platform and database.
     #[must_use]
     pub fn new(runtime: Runtime) -> Self {
-        Self { runtime }
+        Self {
+            runtime,
+            gives_way: false,
+        }
+    }
+
+    /// Its jobs give way while this process has requests to answer: they take smaller chunks and rest between them.
+    #[must_use]
+    pub fn giving_way(self) -> Self {
+        Self {
+            gives_way: true,
+            ..self
+        }
     }
 
     /// Claims and runs one job; false when none could be claimed. A job that fails is not an error here.
@@ -162,8 +181,11 @@ impl Worker {
         let ends_turn = clock.now().after(TURN);
         let (payload, tenant) = (job.payload.clone(), job.tenant_id);
         let context = self.context(&job);
-        let mut work = Work::new(&self.runtime, job, context);
+        let mut work = Work::new(&self.runtime, job, context, self.gives_way);
+        let courtesy = self.runtime.platform.courtesy();
+        let _counted = courtesy.work();
         loop {
+            let began = Instant::now();
             match (kind.run)(payload.clone(), &mut work).await {
                 Ok(Step::Done) => {
                     if !work.is_ended() {
@@ -185,6 +207,9 @@ impl Worker {
             let now = clock.now();
             if now >= ends_turn && claim::others_wait(&self.runtime, tenant, now).await? {
                 return Ok(End::HandBack);
+            }
+            if work.must_give_way() {
+                tokio::time::sleep(courtesy.rest(began.elapsed())).await;
             }
         }
     }

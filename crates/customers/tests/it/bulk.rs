@@ -390,6 +390,52 @@ async fn crm_16_statements_grow_by_the_chunk_and_not_by_the_deal() {
     assert!(per_chunk < 40, "{statements:?}");
 }
 
+/// Rows of items and versions that were found by an index, once every connection of the node that is gone has told.
+async fn rows_read(world: &World) -> i64 {
+    const READ: &str = "select coalesce(sum(idx_tup_read), 0)::int8 as read from pg_stat_user_indexes \
+         where relname in ('progress_job_items', 'audit_resource_versions')";
+    let read = async || world.app.rows(READ).await[0]["read"].as_i64().expect("a number");
+    let mut last = read().await;
+    loop {
+        tokio::time::sleep(std::time::Duration::from_millis(500)).await;
+        let now = read().await;
+        if now == last {
+            return now;
+        }
+        last = now;
+    }
+}
+
+#[actix_web::test]
+async fn crm_16_what_a_chunk_reads_does_not_grow_with_its_job() {
+    const DEALS: i64 = 2000;
+    let world = World::new().await;
+    let (admin, child) = (&world.a.admin, world.a.child);
+    let few = world.deals(&world.a, child, 10).await;
+    world
+        .bulk(admin, OWNER, json!({"ids": few, "ownerUserId": admin.id}))
+        .await;
+    // The planner knows of small jobs only.
+    world
+        .app
+        .sql("analyze progress_job_items; analyze audit_resource_versions")
+        .await;
+    let deals = world
+        .deals(&world.a, child, usize::try_from(DEALS).expect("a few"))
+        .await;
+    let mut reads = Vec::new();
+    for owner in [Some(admin.id), None] {
+        let body = json!({"ids": deals, "ownerUserId": owner});
+        assert_eq!(world.app.post(&admin.token, OWNER, body).await.0, 201);
+        let before = rows_read(&world).await;
+        let node = world.app.second_node().await;
+        assert_eq!(node.run_jobs().await, 1);
+        drop(node);
+        reads.push(rows_read(&world).await - before);
+    }
+    assert!(reads.iter().all(|read| (DEALS..8 * DEALS).contains(read)), "{reads:?}");
+}
+
 #[actix_web::test]
 async fn a_caller_without_the_right_starts_no_bulk_job() {
     let world = World::new().await;

@@ -175,7 +175,7 @@ pub(super) async fn pending_items(
         .await?)
 }
 
-/// Writes what became of these items, and the counts: two statements.
+/// Writes what became of these items, which are in the order of their positions, and the counts: two statements.
 pub(super) async fn record(
     connection: &mut AsyncPgConnection,
     progress: &mut Progress,
@@ -184,11 +184,12 @@ pub(super) async fn record(
     now: Timestamp,
 ) -> Result<()> {
     let failure = |outcome: &Outcome| outcome.failure().cloned();
+    // The bounds keep a plan that was made for small jobs from walking over all items of a large one.
     let statement = sql_query(
         "update progress_job_items i
          set state = o.state, log_id = o.log_id, error_status = o.status, error_code = o.code, error_message = o.message, updated_at = $3
          from unnest($4, $5, $6, $7, $8, $9) as o (position, state, log_id, status, code, message)
-         where i.tenant_id = $1 and i.job_id = $2 and i.position = o.position",
+         where i.tenant_id = $1 and i.job_id = $2 and i.position = o.position and i.position between $10 and $11",
     )
     .bind::<SqlUuid, _>(progress.tenant_id)
     .bind::<SqlUuid, _>(progress.id)
@@ -198,7 +199,9 @@ pub(super) async fn record(
     .bind::<Array<Nullable<SqlUuid>>, _>(outcomes.iter().map(Outcome::log_id).collect::<Vec<_>>())
     .bind::<Array<Nullable<SmallInt>>, _>(outcomes.iter().map(|one| failure(one).map(|it| it.status)).collect::<Vec<_>>())
     .bind::<Array<Nullable<Text>>, _>(outcomes.iter().map(|one| failure(one).map(|it| it.code)).collect::<Vec<_>>())
-    .bind::<Array<Nullable<Text>>, _>(outcomes.iter().map(|one| failure(one).map(|it| it.message)).collect::<Vec<_>>());
+    .bind::<Array<Nullable<Text>>, _>(outcomes.iter().map(|one| failure(one).map(|it| it.message)).collect::<Vec<_>>())
+    .bind::<Integer, _>(done.first().map_or(0, |item| item.position))
+    .bind::<Integer, _>(done.last().map_or(0, |item| item.position));
     Prepared(statement).execute(connection).await?;
     for outcome in outcomes {
         progress.add(outcome);

@@ -13,6 +13,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
+use crate::sample::SAMPLE;
+
 static MODULE: Module = Module {
     name: "attempts",
     register,
@@ -25,13 +27,15 @@ fn register(registry: &mut Registry) {
         .job::<Stumbles>()
         .job::<Slow>()
         .job::<Holds>()
-        .job::<Two>();
+        .job::<Two>()
+        .job::<Busy>();
 }
 
 const TENANT: Uuid = Uuid::from_u128(1);
 /// The text of a job for each of its runs; ids are the same in every test.
 static RUNS: Mutex<Vec<String>> = Mutex::new(Vec::new());
 static CHUNKS: Mutex<Vec<usize>> = Mutex::new(Vec::new());
+static BUSY: Mutex<Vec<usize>> = Mutex::new(Vec::new());
 
 /// Its statement fails as the server says that one has failed, so many times.
 #[derive(Debug, Serialize, Deserialize)]
@@ -124,6 +128,21 @@ impl Job for Two {
             return Ok(Step::Done);
         }
         work.begin(&Scope::tenant(tenant)).await?.advance(cursor + 1).await?;
+        Ok(Step::More)
+    }
+}
+
+/// Tells how much it should do at once, without end.
+#[derive(Debug, Serialize, Deserialize)]
+struct Busy {}
+
+impl Job for Busy {
+    const KIND: &'static str = "attempts.busy";
+
+    async fn run(&self, work: &mut Work<'_>) -> Result<Step> {
+        let (context, cursor) = (work.context().clone(), work.cursor());
+        BUSY.lock().expect("no panic").push(work.chunk_items());
+        work.begin_commands(&context).await?.advance(cursor + 1).await?;
         Ok(Step::More)
     }
 }
@@ -304,4 +323,35 @@ async fn workers_that_claim_at_once_run_no_more_jobs_of_a_tenant_than_allowed() 
     let (_, most) = tokio::join!(workers, watch);
 
     assert_eq!(most, 2);
+}
+
+#[actix_web::test]
+async fn jobs_do_less_at_once_while_requests_arrive() {
+    let app = TestApp::new(&[&MODULE, &SAMPLE]).await;
+    order(&app, Busy {}).await;
+    let requests = async |count: usize| {
+        for _ in 0..count {
+            assert_eq!(app.get("", "/sample/notes").await.0, 200);
+        }
+    };
+    let (sender, stop) = stop_signal();
+    sender.send_replace(true);
+    let items = async |worker: Worker| {
+        assert!(worker.run_one(Some(&stop)).await.expect("the queue"));
+        BUSY.lock().expect("no panic").pop()
+    };
+    let worker = || Worker::new(app.runtime().clone());
+
+    requests(4).await;
+    assert_eq!(items(worker().giving_way()).await, Some(100), "a few requests");
+    requests(1).await;
+    assert_eq!(items(worker().giving_way()).await, Some(10), "five at once");
+    assert_eq!(items(worker()).await, Some(100), "this one does not give way");
+    app.advance(Duration::milliseconds(200));
+    assert_eq!(items(worker().giving_way()).await, Some(100), "it is over");
+    for _ in 0..20 {
+        requests(1).await;
+        app.advance(Duration::milliseconds(100));
+    }
+    assert_eq!(items(worker().giving_way()).await, Some(10), "ten a second");
 }

@@ -157,6 +157,65 @@ async fn whoever_waits_for_a_database_that_says_nothing_is_told_in_time() {
     }
 }
 
+#[actix_web::test]
+async fn a_connection_that_is_given_back_comes_before_one_that_is_being_made() {
+    let app = TestApp::builder(&[]).pool_size(2).through_proxy().build().await;
+    let (database, scope) = (&app.runtime().database, Scope::system());
+    let first = database.read(&scope).await.expect("a connection");
+    app.proxy().hold();
+    let mut second = std::pin::pin!(database.read(&scope));
+    assert!(is_pending(&mut second).await, "the server takes its time");
+
+    drop(first);
+    let second = tokio::time::timeout(Duration::from_secs(10), second).await;
+
+    let second = second.expect("at once").expect("a connection");
+    app.proxy().restore();
+    let third = database.read(&scope).await.expect("the one that was being made");
+    let mut fourth = std::pin::pin!(database.read(&scope));
+    assert!(is_pending(&mut fourth).await, "no more than two");
+    drop((second, third));
+    assert!(fourth.await.is_ok());
+    let connected =
+        "select 1 as one from pg_stat_activity where datname = current_database() and application_name = 'backoffice'";
+    assert_eq!(app.rows(connected).await.len(), 2);
+}
+
+#[actix_web::test]
+async fn room_for_a_connection_that_was_lost_or_never_made_is_room_again() {
+    let app = TestApp::builder(&[]).pool_size(2).through_proxy().build().await;
+    let (database, scope) = (&app.runtime().database, Scope::system());
+    for _ in 0..3 {
+        let held = (database.read(&scope).await, database.read(&scope).await);
+        assert!(held.0.is_ok() && held.1.is_ok());
+        app.proxy().cut();
+        drop(held);
+        while database.read(&scope).await.is_ok() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        let (one, other) = tokio::join!(database.read(&scope), database.read(&scope));
+        assert!(matches!(
+            (one.err(), other.err()),
+            (Some(Error::Unavailable(_)), Some(Error::Unavailable(_)))
+        ));
+        app.proxy().restore();
+    }
+
+    // Given up while it is being made.
+    app.proxy().hold();
+    for _ in 0..3 {
+        assert!(is_pending(&mut std::pin::pin!(database.read(&scope))).await);
+    }
+    app.proxy().restore();
+
+    let (one, other) = (database.read(&scope).await, database.read(&scope).await);
+    assert!(one.is_ok() && other.is_ok());
+}
+
+async fn is_pending(work: &mut (impl Future + Unpin)) -> bool {
+    tokio::time::timeout(Duration::from_millis(100), work).await.is_err()
+}
+
 async fn shown(connection: &Connection) -> String {
     let statement = diesel::sql_query("select current_setting('app.tenant_id') as tenant");
     let row: Shown = statement.get_result(&mut &**connection).await.expect("a row");

@@ -32,6 +32,8 @@ pub(super) struct Beside {
     longest_wait: f64,
     before: Vec<f64>,
     during: Vec<f64>,
+    /// Items of the large job per second.
+    rate: f64,
 }
 
 /// An account of another tenant.
@@ -65,7 +67,7 @@ pub(super) fn measure(
     server: &Server,
     database: &Database,
     neighbours: &[Neighbour],
-    large: impl FnOnce() -> Result<()>,
+    large: impl FnOnce() -> Result<f64>,
 ) -> Result<Beside> {
     let tokens = neighbours
         .iter()
@@ -75,7 +77,7 @@ pub(super) fn measure(
     let goes_on = AtomicBool::new(true);
     reads(server, first, &goes_on, Some(Duration::from_secs(1)))?;
     let before = reads(server, first, &goes_on, Some(QUIET))?;
-    let (during, ids) = std::thread::scope(|scope| -> Result<_> {
+    let (during, ids, rate) = std::thread::scope(|scope| -> Result<_> {
         let reader = scope.spawn(|| reads(server, first, &goes_on, None));
         let jobs: Vec<_> = neighbours
             .iter()
@@ -88,9 +90,9 @@ pub(super) fn measure(
         for jobs in jobs {
             ids.extend(jobs.join().map_err(|_| "a neighbour panicked")??);
         }
-        ran?;
+        let rate = ran?;
         let during = reader.join().map_err(|_| "the reader panicked")??;
-        Ok((during, ids))
+        Ok((during, ids, rate))
     })?;
     pause(Duration::from_secs(5));
     let list: Vec<String> = ids.iter().map(|id| format!("'{id}'")).collect();
@@ -103,6 +105,7 @@ pub(super) fn measure(
         longest_wait: waited.parse()?,
         before,
         during,
+        rate,
     })
 }
 
@@ -176,6 +179,7 @@ pub(super) fn tell(f: &mut fmt::Formatter<'_>, rounds: &[Beside]) -> fmt::Result
                 times.len()
             )?;
         }
+        writeln!(f, "| deals per second meanwhile | {:.0} | | |", round.rate)?;
     }
     Ok(())
 }

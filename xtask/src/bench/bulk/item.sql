@@ -33,6 +33,4 @@ with given as (
 insert into core_outbox_events (tenant_id, id, seq, name, payload, browser, log_id, occurred_at, created_at, updated_at)
 select '{tenant}', gen_random_uuid(), stream.seq + 1 + n, 'customers.deal.updated', jsonb_build_object('id', g.deal), true, g.id, now(), now(), now()
 from given g, stream, generate_series(1, 2) n;
-update progress_job_items set state = 'succeeded', updated_at = now() where ctid = (
-    select ctid from progress_job_items where tenant_id = '{tenant}' and resource_id = ('{number}-0000-7000-8000-' || lpad(to_hex(:deal::int), 12, '0'))::uuid
-        and job_id = (select id from progress_jobs where tenant_id = '{tenant}' order by created_at desc, id desc limit 1));
+update progress_job_items set state = 'succeeded', updated_at = now() where tenant_id = '{tenant}' and job_id = '{job}' and position = :deal - 1;

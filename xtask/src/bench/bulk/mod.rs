@@ -29,8 +29,10 @@ const DEALS: usize = 10_000;
 /// Items of a chunk.
 const CHUNK: usize = 100;
 const PATIENCE: Duration = Duration::from_secs(300);
-/// Between two looks at a job.
-const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
+/// Between two looks at a job: rare enough that the server does not count as in use.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(500);
+/// Between two looks while others use the server anyway.
+const SHORTLY: Duration = Duration::from_millis(50);
 
 /// What was measured.
 #[derive(Debug)]
@@ -59,18 +61,18 @@ pub(super) fn measure(postgres: &LocalPostgres, program: &Path, work: &Path, opt
     };
     let ids = deals(tenant_number(0), DEALS);
     large.prepare(&database)?;
-    large.run(&ids)?;
+    large.run(&ids, BETWEEN_LOOKS)?;
     let mut rates = Vec::new();
     for round in 0..options.rounds {
         say(&format!("round {} of {} ...", round + 1, options.rounds));
         large.prepare(&database)?;
-        let served = large.run(&ids)?.rate(&database)?;
+        let served = large.run(&ids, BETWEEN_LOOKS)?.rate(&database)?;
         rates.push((served, baseline::run(postgres, &database, work, tenant, options)?));
     }
     say("statements ...");
     large.prepare(&database)?;
     let log = Log::open(&database)?;
-    let captured = log.during(|| large.run(&ids[..CHUNK]).map(|_| ()))?;
+    let captured = log.during(|| large.run(&ids[..CHUNK], BETWEEN_LOOKS).map(|_| ()))?;
     log.close()?;
     let begins = captured
         .iter()
@@ -85,7 +87,7 @@ pub(super) fn measure(postgres: &LocalPostgres, program: &Path, work: &Path, opt
     for _ in 0..options.rounds {
         large.prepare(&database)?;
         beside.push(beside::measure(&server, &database, &neighbours, || {
-            large.run(&ids).map(|_| ())
+            large.run(&ids, SHORTLY)?.rate(&database)
         })?);
     }
     Ok(Bulk {
@@ -164,7 +166,7 @@ impl Job {
     }
 
     /// Gives deals to their owner by a job and waits for its end, as its user does.
-    fn run(&mut self, ids: &[Uuid]) -> Result<Done> {
+    fn run(&mut self, ids: &[Uuid], between_looks: Duration) -> Result<Done> {
         let id = self.start(ids)?;
         let request = format!(
             "GET /api/progress/jobs/{id} HTTP/1.1\r\nhost: {}\r\nauthorization: Bearer {}\r\n\r\n",
@@ -173,7 +175,7 @@ impl Job {
         let mut client = Client::connect(self.api)?;
         let started = Instant::now();
         while started.elapsed() < PATIENCE {
-            pause(BETWEEN_LOOKS);
+            pause(between_looks);
             let (status, answer) = client.send(request.as_bytes())?;
             let answer: Value = serde_json::from_slice(&answer)?;
             let succeeded = answer["succeededCount"].as_u64();
