@@ -15,7 +15,7 @@ use utoipa::IntoParams;
 
 use crate::docs::{Docs, Tagged};
 
-const VERSION_LIMIT: RateLimit = RateLimit::new("version.ip", 30, 60);
+pub(crate) const VERSION_LIMIT: RateLimit = RateLimit::new("version.ip", 30, 60);
 const INTERFACE: HeaderName = HeaderName::from_static("x-interface-version");
 /// The page may load nothing from elsewhere; Swagger UI writes styles into elements and draws pictures from `data:` addresses.
 const POLICY: &str = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; base-uri 'none'; frame-ancestors 'none'";

@@ -15,6 +15,7 @@ pub static MODULE: Module = Module {
     name: "api-docs",
     title: "API documentation",
     config_sections: &["version"],
+    rate_limits: &[http::VERSION_LIMIT],
     routes: http::routes,
     start,
     ..Module::EMPTY

@@ -9,6 +9,7 @@ use crate::db::{Migrations, Tx};
 use crate::error::{ErrorShape, Result as CoreResult};
 use crate::http::{Pages, Routes};
 use crate::platform::Runtime;
+use crate::rate_limit::RateLimit;
 use crate::registry::{Registry, Startup};
 
 /// What a module adds to a tenant that is being made, in that transaction.
@@ -87,6 +88,8 @@ pub struct Module {
     pub nav_titles: NavTitles,
     /// Sections of the configuration that it owns.
     pub config_sections: &'static [&'static str],
+    /// Every limit that it counts against, by address or otherwise: what `rate_limits.limits` may name.
+    pub rate_limits: &'static [RateLimit],
     /// Shape of its error bodies.
     pub errors: ErrorShape,
     /// Its migrations.
@@ -128,6 +131,7 @@ impl Module {
             groups: &[],
         },
         config_sections: &[],
+        rate_limits: &[],
         errors: ErrorShape::Error,
         migrations: None,
         routes: |_| {},

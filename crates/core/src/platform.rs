@@ -120,7 +120,7 @@ impl Platform {
             http: config.section("http")?,
             app: config.section("app")?,
             audit: config.section::<AuditConfig>("audit")?.checked()?,
-            rate_limits: RateLimits::new(&config.section::<RateLimitConfig>("rate_limits")?)?,
+            rate_limits: RateLimits::new(&config.section::<RateLimitConfig>("rate_limits")?, &options.compiled)?,
             jobs: config.section::<JobsConfig>("jobs")?.checked()?,
             committed_reads: Committed::default(),
             config,

@@ -1,7 +1,7 @@
 //! Limits of requests per window, counted in the database so that all replicas share them. What is over its limit is refused from memory
 //! for a second before the database is asked again.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use diesel::sql_types::{Binary, Bool, Integer, Timestamptz};
@@ -14,6 +14,7 @@ use crate::config::{ConfigError, RateLimitConfig};
 use crate::context::Call;
 use crate::db::Prepared;
 use crate::error::{Error, Refusal, Result};
+use crate::module::Module;
 use crate::scope::Scope;
 use crate::time::Timestamp;
 
@@ -54,6 +55,7 @@ impl RateLimit {
 #[derive(Debug)]
 pub struct RateLimits {
     enabled: bool,
+    declared: BTreeSet<&'static str>,
     changed: BTreeMap<String, (i32, i32)>,
     exceeded: Exceeded,
 }
@@ -113,13 +115,22 @@ struct Counted {
 }
 
 impl RateLimits {
-    /// Reads the section of the configuration.
+    /// Reads the section of the configuration. It may name the limits of all modules that are compiled in.
     ///
     /// # Errors
-    /// When a limit is not of the form `points/seconds`.
-    pub fn new(config: &RateLimitConfig) -> Result<Self, ConfigError> {
+    /// When it names another one, or a limit is not of the form `points/seconds`.
+    pub fn new(config: &RateLimitConfig, compiled: &[&'static Module]) -> Result<Self, ConfigError> {
+        let declared = compiled.iter().flat_map(|module| module.rate_limits);
+        let declared: BTreeSet<&'static str> = declared.map(|limit| limit.name).collect();
         let mut changed = BTreeMap::new();
         for (name, value) in &config.limits {
+            if !declared.contains(name.as_str()) {
+                let known: Vec<&str> = declared.iter().copied().collect();
+                return Err(ConfigError::new(
+                    format!("rate_limits.limits.{name}"),
+                    format!("there is no such limit; there are {}", known.join(", ")),
+                ));
+            }
             let parsed = value.split_once('/').and_then(|(points, seconds)| {
                 let (points, seconds) = (points.trim().parse::<i32>().ok()?, seconds.trim().parse::<i32>().ok()?);
                 (points > 0 && seconds > 0).then_some((points, seconds))
@@ -132,12 +143,18 @@ impl RateLimits {
         }
         Ok(Self {
             enabled: config.enabled,
+            declared,
             changed,
             exceeded: Exceeded::default(),
         })
     }
 
     fn in_force(&self, limit: RateLimit) -> RateLimit {
+        debug_assert!(
+            self.declared.contains(limit.name),
+            "no module declares the limit {}",
+            limit.name
+        );
         match self.changed.get(limit.name) {
             Some(&(points, seconds)) => RateLimit {
                 points,
@@ -242,4 +259,41 @@ fn too_many(limit: RateLimit, now: Timestamp, window_ends_at: Timestamp) -> Erro
         format!("\"{}\";r=0;t={wait}", limit.name),
     ));
     refusal.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    static MODULE: Module = Module {
+        rate_limits: &[RateLimit::new("one.ip", 20, 60), RateLimit::new("one.account", 5, 60)],
+        ..Module::EMPTY
+    };
+
+    fn limits(name: &str, value: &str) -> Result<RateLimits, ConfigError> {
+        let config = RateLimitConfig {
+            limits: BTreeMap::from([(name.to_owned(), value.to_owned())]),
+            ..RateLimitConfig::default()
+        };
+        RateLimits::new(&config, &[&MODULE])
+    }
+
+    #[test]
+    fn a_limit_that_no_module_has_is_refused_with_those_that_there_are() {
+        let changed = limits("one.ip", "3/10").expect("known");
+        let in_force = changed.in_force(MODULE.rate_limits[0]);
+        assert_eq!((in_force.points, in_force.seconds), (3, 10));
+
+        let refused = limits("one.ipp", "3/10").expect_err("a slip").to_string();
+
+        assert!(refused.contains("rate_limits.limits.one.ipp"), "{refused}");
+        assert!(refused.contains("one.account, one.ip"), "{refused}");
+    }
+
+    #[test]
+    fn points_and_seconds_are_above_zero() {
+        for value in ["", "3", "3/0", "0/10", "-1/10", "a/b", "3/10/1"] {
+            assert!(limits("one.ip", value).is_err(), "{value}");
+        }
+    }
 }

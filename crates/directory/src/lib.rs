@@ -36,6 +36,7 @@ pub static MODULE: Module = Module {
     navigation: navigation::NAVIGATION,
     nav_titles: navigation::NAV_TITLES,
     config_sections: &["directory"],
+    rate_limits: http::RATE_LIMITS,
     migrations: Some(MIGRATIONS),
     routes: http::routes,
     register,

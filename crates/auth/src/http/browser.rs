@@ -18,7 +18,7 @@ use super::visitor;
 use crate::accounts::Accounts;
 use crate::{login, session};
 
-const AUTOLOGIN_BY_IP: RateLimit = RateLimit::new("auth.autologin.ip", 20, 60);
+pub(super) const AUTOLOGIN_BY_IP: RateLimit = RateLimit::new("auth.autologin.ip", 20, 60);
 
 pub(super) fn routes(routes: &mut Routes) {
     routes

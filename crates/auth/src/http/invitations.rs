@@ -20,7 +20,7 @@ use crate::letters::{self, Recipient};
 use crate::one_time_token::{NewToken, Purpose};
 use crate::{Error, acl, query};
 
-const RESEND_BY_TARGET: RateLimit = RateLimit::new("auth.resend_invite.target", 3, 300);
+pub(super) const RESEND_BY_TARGET: RateLimit = RateLimit::new("auth.resend_invite.target", 3, 300);
 
 pub(super) fn routes(routes: &mut Routes) {
     routes

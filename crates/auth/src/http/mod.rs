@@ -18,9 +18,26 @@ mod visitor;
 pub(crate) use caller::checked_name;
 
 use backoffice_core::http::Routes;
+use backoffice_core::rate_limit::RateLimit;
 use serde::Serialize;
 use utoipa::ToSchema;
 use uuid::Uuid;
+
+/// What the endpoints count.
+pub(crate) const RATE_LIMITS: &[RateLimit] = &[
+    browser::AUTOLOGIN_BY_IP,
+    invitations::RESEND_BY_TARGET,
+    reset::RESET_BY_IP,
+    reset::RESET_BY_ACCOUNT,
+    reset::VALIDATE_BY_IP,
+    reset::VALIDATE_BY_TOKEN,
+    reset::CONFIRM_BY_IP,
+    reset::CONFIRM_BY_TOKEN,
+    session::LOGIN_BY_IP,
+    session::LOGIN_BY_ACCOUNT,
+    session::REFRESH_BY_IP,
+    session::REFRESH_BY_TOKEN,
+];
 
 pub(crate) fn routes(routes: &mut Routes) {
     session::routes(routes);

@@ -22,12 +22,12 @@ use crate::jobs::RequestResets;
 use crate::one_time_token::{self, LiveToken};
 use crate::{Error, email, letters};
 
-const RESET_BY_IP: RateLimit = RateLimit::new("auth.reset.ip", 10, 60);
-const RESET_BY_ACCOUNT: RateLimit = RateLimit::new("auth.reset.account", 3, 60);
-const VALIDATE_BY_IP: RateLimit = RateLimit::new("auth.reset_validate.ip", 20, 300);
-const VALIDATE_BY_TOKEN: RateLimit = RateLimit::new("auth.reset_validate.token", 5, 300);
-const CONFIRM_BY_IP: RateLimit = RateLimit::new("auth.reset_confirm.ip", 20, 300);
-const CONFIRM_BY_TOKEN: RateLimit = RateLimit::new("auth.reset_confirm.token", 5, 300);
+pub(super) const RESET_BY_IP: RateLimit = RateLimit::new("auth.reset.ip", 10, 60);
+pub(super) const RESET_BY_ACCOUNT: RateLimit = RateLimit::new("auth.reset.account", 3, 60);
+pub(super) const VALIDATE_BY_IP: RateLimit = RateLimit::new("auth.reset_validate.ip", 20, 300);
+pub(super) const VALIDATE_BY_TOKEN: RateLimit = RateLimit::new("auth.reset_validate.token", 5, 300);
+pub(super) const CONFIRM_BY_IP: RateLimit = RateLimit::new("auth.reset_confirm.ip", 20, 300);
+pub(super) const CONFIRM_BY_TOKEN: RateLimit = RateLimit::new("auth.reset_confirm.token", 5, 300);
 
 pub(super) fn routes(routes: &mut Routes) {
     routes

@@ -30,10 +30,10 @@ use crate::login::{self, Candidate};
 use crate::session::{self, Account, Started};
 use crate::{Error, email};
 
-const LOGIN_BY_IP: RateLimit = RateLimit::new("auth.login.ip", 20, 60);
+pub(super) const LOGIN_BY_IP: RateLimit = RateLimit::new("auth.login.ip", 20, 60);
 pub(super) const LOGIN_BY_ACCOUNT: RateLimit = RateLimit::new("auth.login.account", 5, 60).blocking(60);
-const REFRESH_BY_IP: RateLimit = RateLimit::new("auth.refresh.ip", 60, 60);
-const REFRESH_BY_TOKEN: RateLimit = RateLimit::new("auth.refresh.token", 15, 60);
+pub(super) const REFRESH_BY_IP: RateLimit = RateLimit::new("auth.refresh.ip", 60, 60);
+pub(super) const REFRESH_BY_TOKEN: RateLimit = RateLimit::new("auth.refresh.token", 15, 60);
 
 pub(super) fn routes(routes: &mut Routes) {
     routes

@@ -26,4 +26,5 @@ mod smtp;
 mod tenants;
 mod tokens;
 mod users;
+mod wildcards;
 mod world;

@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use crate::{query, slug};
 
-const LIMIT: RateLimit = RateLimit::new("directory.lookup.ip", 60, 60);
+pub(super) const LIMIT: RateLimit = RateLimit::new("directory.lookup.ip", 60, 60);
 
 pub(super) fn routes(routes: &mut Routes) {
     routes

@@ -6,9 +6,13 @@ mod switcher;
 mod tenants;
 
 use backoffice_core::http::Routes;
+use backoffice_core::rate_limit::RateLimit;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
+
+/// What the endpoints count.
+pub(crate) const RATE_LIMITS: &[RateLimit] = &[lookups::LIMIT];
 
 pub(crate) fn routes(routes: &mut Routes) {
     lookups::routes(routes);

@@ -11,9 +11,12 @@ use garde::Validate;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
+const LIMIT: RateLimit = RateLimit::new("sample.limited", 2, 60);
+
 pub(crate) static SAMPLE: Module = Module {
     name: "sample",
     title: "Sample",
+    rate_limits: &[LIMIT],
     routes,
     ..Module::EMPTY
 };
@@ -41,9 +44,7 @@ fn first() -> i64 {
 fn routes(routes: &mut Routes) {
     routes.get("/sample/notes", Access::Public, list_notes);
     routes.post("/sample/notes", Access::Public, create_note);
-    routes
-        .get("/sample/limited", Access::Public, limited)
-        .limit(RateLimit::new("sample.limited", 2, 60));
+    routes.get("/sample/limited", Access::Public, limited).limit(LIMIT);
     routes.get("/sample/private", Access::Authenticated, private);
     routes.post("/sample/transfer", Access::Public, transfer);
     routes.post("/sample/panic", Access::Public, panics);
