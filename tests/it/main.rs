@@ -14,6 +14,7 @@ mod history;
 mod idempotency;
 mod isolation;
 mod only_commands;
+mod pairs;
 mod parallel;
 mod platform_user;
 mod privileges;

@@ -7,6 +7,7 @@ mod global_roles;
 mod grants;
 mod invitations;
 mod navigation;
+mod notices;
 mod order_of_checks;
 mod organizations;
 mod own_profile;

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use actix_web::HttpRequest;
 use utoipa::openapi::path::OperationBuilder;
 
+use super::credential;
 use super::extract::{Describe, Extract, Incoming};
 use super::head::KeptHead;
 use super::openapi::Schemas;
-use super::{credential, selection};
+use super::selection::{self, Choosing};
 use crate::context::Call;
 use crate::error::Result;
 use crate::identity::Identity;
@@ -45,7 +46,12 @@ impl Standing {
     pub async fn check(&self) -> Result<(Arc<Identity>, Scope)> {
         let call = self.call();
         let identity = credential::authenticate(&call, &self.head).await?;
-        let scope = selection::scope(&call, &identity, &self.head).await?;
+        let choosing = Choosing {
+            lenient: true,
+            reads: true,
+            ..Choosing::default()
+        };
+        let scope = selection::scope(&call, &identity, &self.head, choosing).await?;
         Ok((identity, scope))
     }
 }
