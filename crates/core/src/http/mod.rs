@@ -2,24 +2,31 @@
 //! generated tests.
 
 mod answer;
+mod cookies;
 mod credential;
 mod dispatch;
 mod extract;
 mod head;
+mod headers;
 mod openapi;
 mod origin;
 mod pages;
+mod rejection_log;
 mod routes;
 mod selection;
 mod standing;
 mod tenant_parameter;
 
-pub use answer::{AUTH_COOKIE, Answer, Cookies, Created, Json, Raw, Redirect, SESSION_COOKIE, Streamed, clear_cookies};
+pub use answer::{Answer, Cookies, Created, Json, Raw, Redirect, Streamed};
+pub use cookies::{AUTH_COOKIE, SESSION_COOKIE, clear_cookies, clear_selection, credential_cookies, presented_cookie};
 pub use dispatch::not_found;
 pub use extract::{Describe, Extract, Form, Incoming, Path, Query, given, present};
+pub use headers::COMMON as COMMON_HEADERS;
 pub use openapi::{Schemas, document};
-pub use origin::safe_local_path;
+pub use origin::{RequestOrigin, safe_local_path};
 pub use pages::{PageInfo, Pages};
+pub use rejection_log::SignInAttempt;
+pub(crate) use rejection_log::{RejectionLog, Sender};
 pub use routes::{Access, Admission, Declaration, EndpointInfo, Routes, requires};
 pub(crate) use selection::of_stored as scope_of_stored;
 pub use selection::wire_tenant;
