@@ -28,7 +28,7 @@ pub struct Call {
     pub now: Timestamp,
     /// `X-Request-Id`.
     pub request_id: String,
-    /// The client's address.
+    /// The client's address, in its canonical form.
     pub ip: Option<IpAddr>,
     /// `User-Agent`, cut to 512 bytes.
     pub user_agent: Option<String>,
@@ -61,6 +61,12 @@ impl Call {
     /// Notes whose password the request tries, for the log line of its rejection.
     pub fn attempts_sign_in(&self, attempt: SignInAttempt) {
         self.sender.attempts(attempt);
+    }
+
+    /// What limits count the client by: its IPv4 address, or the /64 network of its IPv6 address; empty when nobody knows it.
+    #[must_use]
+    pub fn network(&self) -> String {
+        self.ip.map(crate::http::network).unwrap_or_default()
     }
 
     /// A call that no HTTP request stands behind: the command line, a test, a worker.

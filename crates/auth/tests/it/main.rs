@@ -8,6 +8,7 @@ mod global_roles;
 mod grants;
 mod home;
 mod invitations;
+mod limits;
 mod navigation;
 mod order_of_checks;
 mod organizations;

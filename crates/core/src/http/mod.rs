@@ -2,6 +2,8 @@
 //! generated tests.
 
 mod answer;
+mod body;
+mod budget;
 mod cookies;
 mod credential;
 mod dispatch;
@@ -18,11 +20,14 @@ mod standing;
 mod tenant_parameter;
 
 pub use answer::{Answer, Cookies, Created, Json, Raw, Redirect, Streamed};
+pub(crate) use body::BodyMemory;
+pub(crate) use budget::Budgets;
 pub use cookies::{AUTH_COOKIE, SESSION_COOKIE, clear_cookies, clear_selection, credential_cookies, presented_cookie};
 pub use dispatch::not_found;
 pub use extract::{Describe, Extract, Form, Incoming, Path, Query, given, present};
 pub use headers::COMMON as COMMON_HEADERS;
 pub use openapi::{Schemas, document};
+pub(crate) use origin::network;
 pub use origin::{RequestOrigin, safe_local_path};
 pub use pages::{PageInfo, Pages};
 pub use rejection_log::SignInAttempt;
