@@ -120,6 +120,13 @@ fn check_configuration(report: &mut Report, settings: &Settings) {
         |()| "every section is readable".to_owned(),
         host::check_settings(settings),
     );
+    if let Some(file) = settings.exposed_file() {
+        let text = format!(
+            "{} holds secrets and every user may read it; run `chmod o-r` on it",
+            file.display()
+        );
+        report.add(Verdict::Warn, "file", text);
+    }
     match host::lacks_secrets(settings) {
         Ok(false) => report.add(Verdict::Ok, "secrets", "present"),
         Ok(true) if settings.is_development() => {

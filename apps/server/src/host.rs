@@ -30,6 +30,9 @@ pub(crate) struct Host {
 impl Host {
     /// Starts or checks the database, and composes the enabled modules.
     pub(crate) async fn open(settings: Settings, purpose: Purpose) -> Result<Self> {
+        if let Some(file) = settings.exposed_file() {
+            tracing::warn!(file = %file.display(), "configuration file with secrets is readable by every user; run chmod o-r on it");
+        }
         let settings = with_secrets(settings, purpose)?;
         let modules = in_order(&modules::enabled(settings.modules.as_deref())?)?;
         // Before the database, so that a mistake in the configuration shows without starting anything.

@@ -85,7 +85,8 @@ impl Authenticator for Sessions {
             };
             let cache = &self.0.cache;
             if let Some(identity) = cache.find(bearer.session, now) {
-                return Ok((identity.id == Some(bearer.user)).then_some(identity));
+                let is_of_token = identity.id == Some(bearer.user) && identity.tenant == bearer.tenant;
+                return Ok(is_of_token.then_some(identity));
             }
             let reading = cache.start_reading();
             let connection = runtime.database.read_briefly(&Scope::tenant(bearer.tenant)).await?;

@@ -1,5 +1,6 @@
 //! Writes what a client gave into a row, and collects which rules it breaks.
 
+use backoffice_core::text::{NO_CONTROL_CHARACTERS, has_control_characters};
 use backoffice_core::{Detail, Refusal, Result};
 
 /// A member of a request: absent, null, or a value.
@@ -145,8 +146,8 @@ pub(crate) fn one_of(words: &'static [&'static str]) -> impl Fn(&str) -> Result<
 /// A line of at most so many characters.
 pub(crate) fn line(longest: usize) -> impl Fn(&str) -> Result<String, Broken> {
     move |text| {
-        if text.chars().any(char::is_control) {
-            return Err(("must not contain control characters".to_owned(), "invalid_character"));
+        if has_control_characters(text) {
+            return Err((NO_CONTROL_CHARACTERS.to_owned(), "invalid_character"));
         }
         prose(longest)(text)
     }

@@ -22,6 +22,7 @@ pub mod rate_limit;
 pub mod registry;
 pub mod retention;
 pub mod scope;
+pub mod text;
 pub mod time;
 
 pub use acl::{DefaultGrant, Feature};

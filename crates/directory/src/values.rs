@@ -1,5 +1,6 @@
 //! The rules of the values that clients send (accounts specification, section 1).
 
+use backoffice_core::text::{NO_CONTROL_CHARACTERS, has_control_characters};
 use backoffice_core::{Detail, Refusal, Result};
 use url::Url;
 
@@ -19,13 +20,16 @@ impl Rules {
         self.0.push(Detail::new(path, message, code));
     }
 
-    /// A name, trimmed, of 1 to 200 characters.
+    /// A name, trimmed, of 1 to 200 characters without control characters.
     pub(crate) fn name(&mut self, path: &str, value: &str) -> String {
         let name = value.trim();
         if name.is_empty() {
             self.broken(path, "must not be blank", "required");
         } else if name.chars().count() > LONGEST_NAME {
             self.broken(path, "must be at most 200 characters", "too_long");
+        }
+        if has_control_characters(name) {
+            self.broken(path, NO_CONTROL_CHARACTERS, "invalid_character");
         }
         name.to_owned()
     }

@@ -78,12 +78,15 @@ fn secret(key: &str, value: Option<&SecretString>, file: Option<&Path>) -> Resul
 pub struct AdminConfig {
     /// Address of `/healthz`, `/readyz` and `/metrics`. Default `127.0.0.1:9090`; nothing there asks who calls.
     pub listen: SocketAddr,
+    /// Names in `Host` under which it may be asked, beside IP addresses and `localhost`. Default: none.
+    pub allowed_hosts: Vec<String>,
 }
 
 impl Default for AdminConfig {
     fn default() -> Self {
         Self {
             listen: SocketAddr::from(([127, 0, 0, 1], 9090)),
+            allowed_hosts: Vec::new(),
         }
     }
 }

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use actix_web::http::Method;
 use actix_web::http::header::AUTHORIZATION;
 
-use super::answer::AUTH_COOKIE;
+use super::cookies::{self, AUTH_COOKIE};
 use super::head::Head;
+use super::origin::RequestOrigin;
 use crate::context::Call;
 use crate::error::{Refusal, Result};
 use crate::identity::{Credential, Identity};
@@ -14,14 +15,10 @@ use crate::identity::{Credential, Identity};
 /// The principal that calls: the first credential that is presented decides. A bearer token comes before the cookie, the cookie before an
 /// API key; other schemes of `Authorization` are for somebody else.
 pub(super) async fn authenticate(call: &Call, request: &impl Head) -> Result<Arc<Identity>> {
-    let cookie = request.cookie(AUTH_COOKIE);
-    let cookie = cookie
-        .as_ref()
-        .map(|cookie| cookie.value())
-        .filter(|value| !value.is_empty());
+    let cookie = cookies::of_parts(call, request, AUTH_COOKIE);
     let credential = authorization(request, "bearer")
         .map(Credential::Bearer)
-        .or_else(|| cookie.map(Credential::Cookie))
+        .or_else(|| cookie.as_deref().map(Credential::Cookie))
         .or_else(|| api_key(request).map(Credential::ApiKey))
         .ok_or_else(Refusal::unauthorized)?;
     let authenticators = &call.platform().provided().authenticators;
@@ -31,8 +28,11 @@ pub(super) async fn authenticate(call: &Call, request: &impl Head) -> Result<Arc
     let Some(identity) = authenticator.authenticate(&call.runtime, credential, call.now).await? else {
         return Err(invalid());
     };
+    call.sender.is(&identity);
     let by_cookie = matches!(credential, Credential::Cookie(_));
-    if by_cookie && !matches!(*request.method(), Method::GET | Method::HEAD) && !call.same_origin {
+    let is_safe = matches!(*request.method(), Method::GET | Method::HEAD);
+    // A browser always says where such a request comes from; one that does not say it proves nothing.
+    if by_cookie && !is_safe && call.origin != RequestOrigin::Same {
         return Err(Refusal::forbidden("Cross-origin request refused").into());
     }
     Ok(identity)
