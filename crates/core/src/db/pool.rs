@@ -241,7 +241,7 @@ impl Pool {
                 pool.give_back(idle);
                 return;
             }
-            metrics::counter!("backoffice_db_statements_cancelled_total").increment(1);
+            metrics::counter!("database_statements_cancelled_total").increment(1);
             pool.connector.cancel(idle.pg.cancel_token(), CANCELLING).await;
         });
     }
