@@ -1,6 +1,7 @@
 //! The only ways to a database connection. Every connection carries the tenant for row-level security.
 
 mod connector;
+mod lasting;
 mod migrate;
 mod pool;
 mod prepared;
@@ -15,7 +16,6 @@ use std::time::Duration;
 
 use actix_web::http::StatusCode;
 use secrecy::SecretString;
-use tokio::sync::OwnedSemaphorePermit;
 use uuid::Uuid;
 
 use crate::error::{Error, Refusal, Result};
@@ -23,6 +23,8 @@ use crate::ids::PLATFORM_TENANT;
 use crate::scope::{Reach, Scope};
 
 pub use connector::{Connector, Driven};
+pub use lasting::Holder;
+use lasting::{Lasting, LastingPlace};
 pub use migrate::{MigrationState, Migrations, keep_logs, migrate, migrate_over, migration_state, revert_all};
 pub use pool::Connection;
 pub use prepared::Prepared;
@@ -148,6 +150,7 @@ pub struct Database {
     pool: Arc<pool::Pool>,
     options: Arc<DatabaseOptions>,
     connector: Arc<Connector>,
+    lasting: Lasting,
 }
 
 impl std::fmt::Debug for Database {
@@ -181,10 +184,12 @@ impl Database {
         };
         config.options(session);
         let connector = Arc::new(connector);
+        let lasting = Lasting::default();
         Ok(Self {
-            pool: Arc::new(pool::Pool::new(Arc::clone(&connector), &options)),
+            pool: Arc::new(pool::Pool::new(Arc::clone(&connector), &options, &lasting)),
             options: Arc::new(options),
             connector,
+            lasting,
         })
     }
 
@@ -196,9 +201,10 @@ impl Database {
             ..(*self.options).clone()
         };
         Self {
-            pool: Arc::new(pool::Pool::new(Arc::clone(&self.connector), &options)),
+            pool: Arc::new(pool::Pool::new(Arc::clone(&self.connector), &options, &self.lasting)),
             options: Arc::new(options),
             connector: Arc::clone(&self.connector),
+            lasting: self.lasting.clone(),
         }
     }
 
@@ -269,12 +275,13 @@ impl Database {
     }
 
     /// The same for an answer that is made while its client reads it, and lasts as long as that takes. Only a quarter of the pool is
-    /// there for such clients, so that slow ones leave enough for everybody else.
+    /// there for such clients, so that slow ones leave enough for everybody else; half of that for one tenant, and no more than four of a
+    /// tenant and two of a principal in the process.
     ///
     /// # Errors
     /// 429 when that many are under way; else as [`Database::read`].
-    pub async fn lasting_transaction(&self, scope: &Scope) -> Result<BookkeepingTransaction> {
-        let place = self.pool.lasting_place().ok_or_else(|| Refusal {
+    pub async fn lasting_transaction(&self, scope: &Scope, holder: Holder) -> Result<BookkeepingTransaction> {
+        let place = self.pool.lasting_place(holder).ok_or_else(|| Refusal {
             retry_after: Some(LASTING_RETRY),
             ..Refusal::new(StatusCode::TOO_MANY_REQUESTS, "Too many requests")
         })?;
@@ -295,7 +302,7 @@ impl Database {
 #[derive(Debug)]
 pub struct BookkeepingTransaction {
     connection: Connection,
-    _place: Option<OwnedSemaphorePermit>,
+    _place: Option<LastingPlace>,
 }
 
 impl BookkeepingTransaction {

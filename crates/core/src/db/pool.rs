@@ -14,6 +14,7 @@ use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, oneshot};
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::connector::Connector;
+use super::lasting::{Holder, Lasting, LastingPlace, LastingPlaces};
 use super::usage::Usage;
 use super::{DatabaseOptions, Visibility};
 use crate::error::{Error, Result};
@@ -23,7 +24,7 @@ pub(crate) struct Pool {
     connector: Arc<Connector>,
     permits: Arc<Semaphore>,
     /// Places of those who hold a connection as long as a client takes.
-    lasting: Arc<Semaphore>,
+    lasting: LastingPlaces,
     idle: Mutex<Vec<Idle>>,
     shared: Mutex<Option<Shared>>,
     timeout: Duration,
@@ -80,11 +81,11 @@ impl Idle {
 type Made = oneshot::Receiver<Result<Idle>>;
 
 impl Pool {
-    pub(super) fn new(connector: Arc<Connector>, options: &DatabaseOptions) -> Self {
+    pub(super) fn new(connector: Arc<Connector>, options: &DatabaseOptions, lasting: &Lasting) -> Self {
         Self {
             connector,
             permits: Arc::new(Semaphore::new(options.pool_size)),
-            lasting: Arc::new(Semaphore::new((options.pool_size / 4).max(1))),
+            lasting: lasting.places(options.pool_size),
             idle: Mutex::default(),
             shared: Mutex::default(),
             timeout: options.timeout,
@@ -116,8 +117,8 @@ impl Pool {
     }
 
     /// A place for holding a connection as long as a client takes, if one is free.
-    pub(super) fn lasting_place(&self) -> Option<OwnedSemaphorePermit> {
-        Arc::clone(&self.lasting).try_acquire_owned().ok()
+    pub(super) fn lasting_place(&self, holder: Holder) -> Option<LastingPlace> {
+        self.lasting.take(holder)
     }
 
     /// The connection on which others of the same visibility already have a statement under way, else one of one's own that the next

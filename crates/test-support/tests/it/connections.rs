@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
-use backoffice_core::db::{Connection, Database, DatabaseOptions, Prepared};
+use backoffice_core::db::{Connection, Database, DatabaseOptions, Holder, Prepared};
 use backoffice_core::{Error, Scope};
 use backoffice_test_support::TestApp;
 use diesel::sql_types::{BigInt, Integer, Text};
 use diesel::{QueryableByName, sql_query};
 use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
 use tokio::time::{Instant, sleep, timeout};
+use uuid::Uuid;
 
 #[derive(QueryableByName)]
 struct Pid {
@@ -151,7 +152,14 @@ async fn s15_a_statement_ends_after_its_time_with_503() {
         .await
         .expect("it has the time");
     transaction.commit().await.expect("committed");
-    let mut lasting = database.lasting_transaction(&scope).await.expect("a transaction");
+    let holder = Holder {
+        tenant: Uuid::from_u128(1),
+        principal: Uuid::from_u128(2),
+    };
+    let mut lasting = database
+        .lasting_transaction(&scope, holder)
+        .await
+        .expect("a transaction");
     assert_eq!(setting(lasting.connection()).await, "5min");
     lasting.commit().await.expect("committed");
     let mut next = database.read(&scope).await.expect("a connection");
