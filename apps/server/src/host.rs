@@ -38,11 +38,11 @@ impl Host {
         // Before the database, so that a mistake in the configuration shows without starting anything.
         let url = settings.database_url.clone();
         if let Some(url) = &url {
-            database::parse("database.url", url)?;
+            database::parse("database.url", url, &settings.database.tls)?;
         }
         let mut office = compose(&settings, &modules, url.clone().unwrap_or_else(unused_url))?;
         let private = if let Some(url) = url {
-            database::check(&url, &modules).await?;
+            database::check(&url, &settings.database.tls, &modules).await?;
             None
         } else {
             let private = PrivateDatabase::start(&settings.data_dir, &modules).await?;
@@ -138,5 +138,8 @@ fn compose(settings: &Settings, modules: &[&'static Module], url: SecretString) 
         .modules(modules)
         .compiled(&modules::compiled())
         .pool_size(settings.database.pool_size)
+        .statement_timeout(settings.database.statement_timeout)
+        .max_connection_age(settings.database.max_connection_age)
+        .tls(settings.database.tls.clone())
         .build(url)
 }

@@ -333,6 +333,7 @@ impl From<DieselError> for Error {
                 // refuses a server that speaks another language.
                 "canceling statement due to lock timeout"
                 | "canceling statement due to statement timeout"
+                | "canceling statement due to user request"
                 | "connection closed"
                 | "terminating connection due to administrator command"
                 | "terminating connection due to unexpected postmaster exit"

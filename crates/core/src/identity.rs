@@ -146,6 +146,14 @@ pub trait OrganizationTree: Send + Sync + 'static {
         roots: &'a [Uuid],
     ) -> BoxFuture<'a, Result<Vec<Uuid>>>;
 
+    /// Whether the organization is a live one of the tenant. It stays so until the end of the transaction.
+    fn keep<'a>(
+        &'a self,
+        connection: &'a mut Connection,
+        tenant: Uuid,
+        organization: Uuid,
+    ) -> BoxFuture<'a, Result<bool>>;
+
     /// The tenant of a live, active organization; the tenant is live too, but may be inactive.
     fn tenant_of<'a>(
         &'a self,

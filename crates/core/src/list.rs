@@ -1,5 +1,8 @@
 //! Bounded pages (section 7 of the conventions).
 
+use diesel::dsl::sql;
+use diesel::expression::SqlLiteral;
+use diesel::sql_types::Text;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
@@ -128,6 +131,27 @@ impl<T> Page<T> {
             page_size: self.page_size,
             total_pages: self.total_pages,
         })
+    }
+}
+
+/// The order of a list. Rows without a value come last in both directions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Order {
+    /// The column, with its table.
+    pub column: &'static str,
+    /// Whether the column can be null; such rows come last.
+    pub nullable: bool,
+    /// Whether the largest come first.
+    pub descending: bool,
+}
+
+impl Order {
+    /// The order with the row's id as the last key.
+    #[must_use]
+    pub fn by(self, id: &str) -> SqlLiteral<Text> {
+        let direction = if self.descending { "desc" } else { "asc" };
+        let nulls = if self.nullable { " nulls last" } else { "" };
+        sql::<Text>(&format!("{} {direction}{nulls}, {id} {direction}", self.column))
     }
 }
 

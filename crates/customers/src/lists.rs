@@ -1,9 +1,9 @@
 //! What narrows and orders a list.
 
+pub use backoffice_core::list::Order;
 use backoffice_core::{Detail, Refusal, Result};
 use diesel::dsl::sql;
-use diesel::expression::SqlLiteral;
-use diesel::sql_types::{Array, Bool, Text, Uuid as SqlUuid};
+use diesel::sql_types::{Array, Bool, Uuid as SqlUuid};
 use uuid::Uuid;
 
 use crate::foreign::Fragment;
@@ -33,26 +33,6 @@ impl References {
                 .bind::<Array<SqlUuid>, _>(self.ids.clone())
                 .sql(&rest),
         )
-    }
-}
-
-/// The order of a list.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Order {
-    /// The column, with its table.
-    pub column: &'static str,
-    /// Whether the column can be null; such rows come last.
-    pub nullable: bool,
-    /// Whether the largest come first.
-    pub descending: bool,
-}
-
-impl Order {
-    /// The order with the row's id as the last key.
-    pub(crate) fn by(self, id: &str) -> SqlLiteral<Text> {
-        let direction = if self.descending { "desc" } else { "asc" };
-        let nulls = if self.nullable { " nulls last" } else { "" };
-        sql::<Text>(&format!("{} {direction}{nulls}, {id} {direction}", self.column))
     }
 }
 

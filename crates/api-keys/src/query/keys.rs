@@ -3,7 +3,7 @@
 use backoffice_core::command::Located;
 use backoffice_core::db::Prepared;
 use backoffice_core::list::{Page, Window};
-use backoffice_core::scope::{Owned, Within};
+use backoffice_core::scope::{Owned, Reach, Within};
 use backoffice_core::{Result, Scope, Timestamp};
 use diesel::dsl::{Filter, IsNull, count_star, sql};
 use diesel::pg::Pg;
@@ -84,16 +84,18 @@ pub(crate) fn in_scope(scope: &Scope) -> InScope {
 
 /// Locks keys that the caller may see, by id ascending. Super administrators, too, reach those of one tenant only.
 pub(crate) async fn lock(connection: &mut AsyncPgConnection, scope: &Scope, ids: &[Uuid]) -> Result<Vec<Located>> {
-    let rows: Vec<(Uuid, Uuid)> = in_scope(scope)
+    let mut own = scope.clone();
+    if let Some(tenant) = scope.tenant {
+        own.reach = Reach::Tenant(tenant);
+    }
+    let rows: Vec<(Uuid, Uuid)> = in_scope(&own)
         .filter(keys::id.eq_any(ids))
         .order(keys::id)
         .select((keys::tenant_id, keys::id))
         .for_update()
         .load(connection)
         .await?;
-    let reached = |tenant: Uuid| scope.tenant.is_none_or(|own| own == tenant);
-    let rows = rows.into_iter().filter(|(tenant, _)| reached(*tenant));
-    Ok(rows.map(|(tenant, id)| Located { id, tenant }).collect())
+    Ok(rows.into_iter().map(|(tenant, id)| Located { id, tenant }).collect())
 }
 
 /// A page of the keys of a tenant, newest first, and their total: two statements, sent together.
@@ -143,7 +145,7 @@ pub async fn list(
 
 fn narrowed<'a>(scope: &Scope, tenant: Uuid, pattern: Option<&str>) -> keys::BoxedQuery<'a, Pg> {
     let mut query = in_scope(scope).into_boxed();
-    if !matches!(scope.reach, backoffice_core::Reach::Tenant(own) if own == tenant) {
+    if !matches!(scope.reach, Reach::Tenant(own) if own == tenant) {
         query = query.filter(keys::tenant_id.eq(tenant));
     }
     if let Some(pattern) = pattern {

@@ -1,7 +1,7 @@
 //! Products.
 
 use backoffice_core::db::Prepared;
-use backoffice_core::list::{Page, Window};
+use backoffice_core::list::{Order, Page, Window};
 use backoffice_core::scope::{Owned, Reach, Within};
 use backoffice_core::{Result, Scope, Timestamp};
 use diesel::dsl::{Filter, count_star, exists, sql};
@@ -14,7 +14,7 @@ use diesel::{
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use uuid::Uuid;
 
-use super::{Sort, ordered};
+use super::Sort;
 use crate::model::ProductRow;
 use crate::schema::{catalog_product_categories as links, catalog_products as products, catalog_variants as variants};
 
@@ -175,13 +175,22 @@ pub async fn list(
     window: Window,
 ) -> Result<Page<ProductLine>> {
     let query = narrowed(scope, filter);
-    let query = match sort.field {
-        "title" => ordered!(query, sort.descending, products::title, products::id),
-        "sku" => ordered!(query, sort.descending, products::sku, products::id),
-        "updatedAt" => ordered!(query, sort.descending, products::updated_at, products::id),
-        _ => ordered!(query, sort.descending, products::created_at, products::id),
+    let column = match sort.field {
+        "title" => "catalog_products.title",
+        "sku" => "catalog_products.sku",
+        "updatedAt" => "catalog_products.updated_at",
+        _ => "catalog_products.created_at",
     };
-    let page = query.limit(window.limit()).offset(window.offset()).select(line!());
+    let order = Order {
+        column,
+        nullable: sort.field == "sku",
+        descending: sort.descending,
+    };
+    let page = query
+        .order(order.by("catalog_products.id"))
+        .limit(window.limit())
+        .offset(window.offset())
+        .select(line!());
     let total = narrowed(scope, filter).select(count_star());
     let page = Prepared(page).load::<(ProductRow, Vec<Uuid>, i64)>(&mut &*connection);
     let total = Prepared(total).get_result::<i64>(&mut &*connection);
