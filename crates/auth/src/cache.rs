@@ -7,6 +7,7 @@ use std::time::Duration;
 use backoffice_core::Timestamp;
 use backoffice_core::identity::Identity;
 use moka::sync::Cache;
+use tokio::sync::watch;
 use tokio::time::Instant;
 use uuid::Uuid;
 
@@ -28,6 +29,7 @@ pub struct IdentityCache {
     sessions: Cache<Uuid, Remembered>,
     forgotten: AtomicU64,
     confirmed: Mutex<Option<Instant>>,
+    changes: watch::Sender<()>,
 }
 
 impl std::fmt::Debug for IdentityCache {
@@ -46,6 +48,7 @@ impl IdentityCache {
             sessions: Cache::builder().max_capacity(CAPACITY).time_to_live(ttl).build(),
             forgotten: AtomicU64::new(0),
             confirmed: Mutex::new(None),
+            changes: watch::channel(()).0,
         }
     }
 
@@ -84,6 +87,12 @@ impl IdentityCache {
         }
     }
 
+    /// Changes whenever something was forgotten because it was revoked, here or on another node.
+    #[must_use]
+    pub fn changes(&self) -> watch::Receiver<()> {
+        self.changes.subscribe()
+    }
+
     pub(crate) fn forget(&self, subject: Subject) {
         self.forgotten.fetch_add(1, Ordering::AcqRel);
         let affected = |session: &Uuid, identity: &Identity| match subject {
@@ -97,6 +106,7 @@ impl IdentityCache {
                 self.sessions.invalidate(&*session);
             }
         }
+        self.changes.send_replace(());
     }
 }
 
