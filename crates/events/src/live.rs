@@ -72,6 +72,8 @@ pub(crate) struct Live {
     spoke: Instant,
     /// When the credential was looked at; `None` = not since the stream can hear of changes.
     checked: Option<Instant>,
+    /// When it is to be looked at because something was revoked.
+    recheck_at: Option<Instant>,
 }
 
 /// Whether a stream goes on.
@@ -106,6 +108,7 @@ impl Live {
             ready,
             spoke: Instant::now(),
             checked: None,
+            recheck_at: None,
         }
     }
 
@@ -149,7 +152,8 @@ impl Live {
             let batch = Batch::read(&call.runtime, self.tenant, self.seq, self.missed).await?;
             return self.tell(&batch).await;
         }
-        let due = self.spoke.min(checked) + COMMENT;
+        let silent_until = self.spoke.min(checked) + COMMENT;
+        let due = self.recheck_at.map_or(silent_until, |at| at.min(silent_until));
         tokio::select! {
             () = self.seat.lost() => Ok(Next::End),
             news = self.subscription.news.recv() => match news {
@@ -161,13 +165,13 @@ impl Live {
                 Err(RecvError::Closed) => Ok(Next::End),
             },
             () = changed(&mut self.changes) => {
-                sleep(SETTLE).await;
-                self.check().await
+                self.recheck_at.get_or_insert_with(|| Instant::now() + SETTLE);
+                Ok(Next::GoOn)
             }
             () = sleep_until(due) => {
-                let next = if checked.elapsed() >= COMMENT { self.check().await? } else { Next::GoOn };
                 self.comment_if_due();
-                Ok(next)
+                let is_due = self.recheck_at.is_some_and(|at| at <= Instant::now()) || checked.elapsed() >= COMMENT;
+                if is_due { self.check().await } else { Ok(Next::GoOn) }
             }
         }
     }
@@ -220,6 +224,7 @@ impl Live {
     async fn caller(&mut self) -> Result<Option<(Arc<Identity>, Scope)>> {
         let (identity, scope) = self.standing.check().await?;
         self.checked = Some(Instant::now());
+        self.recheck_at = None;
         Ok((scope.tenant == Some(self.tenant)).then_some((identity, scope)))
     }
 
