@@ -13,6 +13,7 @@ mod server;
 mod streams;
 mod subject;
 mod types;
+mod waiting;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -46,6 +47,8 @@ enum Other {
     LoginTiming,
     /// What 500 sign-ins at once cost everybody else
     LoginFlood,
+    /// What clients cost that open connections and do not go on
+    Waiting,
 }
 
 /// How much is measured.
@@ -136,6 +139,7 @@ fn report(workspace: &Workspace, program: &Path, options: &Options) -> Result<Ou
         }),
         Some(Other::Bulk) => bulk::measure(&postgres, program, &work, options).map(|report| report.to_string()),
         Some(Other::Streams) => streams::measure(&postgres, program, &work, options).map(|report| report.to_string()),
+        Some(Other::Waiting) => waiting::measure(&postgres, program, &work, options).map(|report| report.to_string()),
         Some(Other::Login) => login::measure(&postgres, program, &work, options, [true, true]),
         Some(Other::LoginTiming) => login::measure(&postgres, program, &work, options, [true, false]),
         Some(Other::LoginFlood) => login::measure(&postgres, program, &work, options, [false, true]),
