@@ -7,6 +7,7 @@ use backoffice_core::identity::{ActorKind, Authenticator, Credential, Identity, 
 use backoffice_core::{Result, Runtime, Scope, Timestamp};
 use futures_util::future::BoxFuture;
 use secrecy::SecretString;
+use tokio::sync::watch;
 
 use crate::cache::IdentityCache;
 use crate::config::AuthConfig;
@@ -98,6 +99,10 @@ impl Authenticator for Sessions {
                 identity
             }))
         })
+    }
+
+    fn changes(&self) -> Option<watch::Receiver<()>> {
+        Some(self.0.cache.changes())
     }
 
     fn identify<'a>(

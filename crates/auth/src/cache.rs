@@ -8,6 +8,7 @@ use std::time::Duration;
 use backoffice_core::Timestamp;
 use backoffice_core::identity::Identity;
 use moka::sync::Cache;
+use tokio::sync::watch;
 use tokio::time::Instant;
 use uuid::Uuid;
 
@@ -75,6 +76,7 @@ pub struct IdentityCache {
     index: Arc<Index>,
     forgotten: AtomicU64,
     confirmed: Mutex<Option<Instant>>,
+    changes: watch::Sender<()>,
 }
 
 impl std::fmt::Debug for IdentityCache {
@@ -100,6 +102,7 @@ impl IdentityCache {
             index,
             forgotten: AtomicU64::new(0),
             confirmed: Mutex::new(None),
+            changes: watch::channel(()).0,
         }
     }
 
@@ -140,6 +143,12 @@ impl IdentityCache {
         }
     }
 
+    /// Changes whenever something was forgotten because it was revoked, here or on another node.
+    #[must_use]
+    pub fn changes(&self) -> watch::Receiver<()> {
+        self.changes.subscribe()
+    }
+
     pub(crate) fn forget(&self, subject: Subject) {
         self.forgotten.fetch_add(1, Ordering::AcqRel);
         match subject {
@@ -150,6 +159,7 @@ impl IdentityCache {
                 }
             }
         }
+        self.changes.send_replace(());
     }
 }
 

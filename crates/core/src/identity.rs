@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
+use tokio::sync::watch;
 use uuid::Uuid;
 
 use crate::acl::Rights;
@@ -123,6 +124,12 @@ pub trait Authenticator: Send + Sync + 'static {
         credential: Credential<'a>,
         now: Timestamp,
     ) -> BoxFuture<'a, Result<Option<Arc<Identity>>>>;
+
+    /// Changes whenever this node learns that identities which it handed out may no longer hold: whoever keeps one asks anew. `None`: this
+    /// authenticator is told of nothing, and whoever keeps an identity asks from time to time.
+    fn changes(&self) -> Option<watch::Receiver<()>> {
+        None
+    }
 
     /// A principal by its id, as it stands in the database now: what a job needs that acts for somebody. `None` when this
     /// authenticator doesn't know such principals, and when this one may no longer act.

@@ -11,6 +11,7 @@ use garde::Validate;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
+use crate::feed::Feeds;
 use crate::live::{Live, Start};
 use crate::seats::Seats;
 
@@ -20,7 +21,7 @@ pub(crate) fn routes(routes: &mut Routes) {
     routes
         .get("/events/stream", Access::Authenticated, stream_events)
         .about("Events of the tenant as they happen, as server-sent events")
-        .refuses(&[400]);
+        .refuses(&[400, 429]);
 }
 
 #[derive(Debug, Deserialize, Validate, IntoParams)]
@@ -38,15 +39,18 @@ async fn stream_events(
 ) -> Result<Streamed> {
     let tenant = context.tenant()?;
     let names = filter.names.as_deref().map(patterns).transpose()?;
-    let seats = context.call().provided::<Seats>()?;
+    let call = context.call();
+    let identity = context.identity();
+    let seats = call.provided::<Seats>()?;
+    let seat = seats.take((identity.kind.as_str(), identity.id), tenant)?;
     let extent = {
         let mut connection = context.database().read(&Scope::tenant(tenant)).await?;
         extent(&mut connection, tenant).await?
     };
     let known = request.headers().get("last-event-id");
     let start = Start::of(known.map(|value| value.to_str().unwrap_or_default()), extent);
-    let identity = context.identity();
-    let seat = seats.take((identity.kind.as_str(), identity.id));
+    let feeds = call.provided::<Feeds>()?;
+    let subscription = feeds.subscribe(&call.runtime, tenant, extent.last);
     Ok(Streamed {
         content_type: "text/event-stream",
         headers: vec![
@@ -57,7 +61,7 @@ async fn stream_events(
                 HeaderValue::from_static("no"),
             ),
         ],
-        pieces: Live::new(standing, seat, tenant, names, start).into_pieces(),
+        pieces: Live::new(standing, seat, subscription, tenant, names, start).into_pieces(),
     })
 }
 
