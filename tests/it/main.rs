@@ -17,6 +17,7 @@ mod idempotency;
 mod isolation;
 mod names;
 mod only_commands;
+mod pairs;
 mod parallel;
 mod platform_user;
 mod privileges;

@@ -22,6 +22,18 @@ pub(crate) fn check_expiry(expires_at: Option<Timestamp>, now: Timestamp, max_tt
     }
 }
 
+/// A key that is made by a key ends with it.
+pub(crate) fn check_end(expires_at: Option<Timestamp>, creator: Option<Timestamp>) -> Result<()> {
+    match (expires_at, creator) {
+        (Some(at), Some(latest)) if at > latest => Err(Error::ExpiresAt {
+            rule: format!("must be at most {latest}, the end of the key that makes it"),
+            code: "out_of_range",
+        }
+        .into()),
+        _ => Ok(()),
+    }
+}
+
 fn invalid(path: &'static str, rule: String, code: &'static str) -> backoffice_core::Error {
     Refusal::invalid(vec![Detail::new(path, rule, code)]).into()
 }

@@ -1,5 +1,6 @@
 //! Who calls. Core knows principals and their rights; modules know how a credential becomes one.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
@@ -160,6 +161,14 @@ pub trait OrganizationTree: Send + Sync + 'static {
         tenant: Uuid,
         organization: Uuid,
     ) -> BoxFuture<'a, Result<bool>>;
+
+    /// The same, told for each root by itself. A root that is not live has no entry.
+    fn expand_each<'a>(
+        &'a self,
+        connection: &'a mut Connection,
+        tenant: Option<Uuid>,
+        roots: &'a [Uuid],
+    ) -> BoxFuture<'a, Result<HashMap<Uuid, Vec<Uuid>>>>;
 
     /// The tenant of a live, active organization; the tenant is live too, but may be inactive.
     fn tenant_of<'a>(

@@ -247,7 +247,7 @@ async fn changed(changes: &mut Option<watch::Receiver<()>>) {
 /// Holders of its feature see an event, and its audience; one that names neither is everybody's.
 fn may_see(event: &StoredEvent, identity: &Identity, scope: &Scope, catalogue: &Catalogue) -> bool {
     let by_right = match event.feature.as_deref() {
-        Some(feature) => identity.rights.holds(feature, catalogue),
+        Some(feature) => scope.reads_by(feature, event.organization_id, catalogue),
         None => event.audience_id.is_none(),
     };
     let is_meant = event.audience_id.is_some() && event.audience_id == identity.id;

@@ -22,6 +22,7 @@ pub(super) fn routes(routes: &mut Routes) {
             requires(&[acl::VIEW_SELF]),
             list_accesses,
         )
+        .across_tenants()
         .about("List the access log")
         .reads("audit_logs.access")
         .invalid(filter::INVALID);

@@ -22,6 +22,7 @@ pub(super) fn routes(routes: &mut Routes) {
             requires(&[acl::VIEW_SELF]),
             list_actions,
         )
+        .across_tenants()
         .about("List the action log")
         .reads("audit_logs.action")
         .invalid(filter::INVALID);
@@ -183,6 +184,8 @@ fn undoable(row: &ActionRow) -> Undoable<'_> {
         state: &row.execution_state,
         secret: row.undo_secret.as_deref(),
         expires_at: row.undo_expires_at,
+        command: &row.command_id,
+        organization: row.organization_id,
     }
 }
 

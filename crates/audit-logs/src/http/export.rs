@@ -32,6 +32,7 @@ pub(super) fn routes(routes: &mut Routes) {
             requires(&[acl::VIEW_SELF]),
             export_actions,
         )
+        .across_tenants()
         .about("Export the action log as CSV")
         .reads("audit_logs.action")
         .refuses(&[429])

@@ -170,15 +170,21 @@ fn undoable<'a>(query: Boxed<'a>, viewer: Viewer<'a>) -> Boxed<'a> {
         .filter(logs::execution_state.eq("done"))
         .filter(logs::undo_secret.is_not_null())
         .filter(logs::undo_expires_at.is_null().or(logs::undo_expires_at.gt(now)))
-        .filter(logs::command_id.eq_any(viewer.undoable_commands()))
         .filter(dsl::exists(latest))
         .filter(dsl::sql::<Bool>(TOUCHED_ARE_LATEST));
-    if viewer.may_undo_others() {
-        return query;
+    let own = logs::actor_kind
+        .eq(identity.kind.as_str())
+        .and(logs::actor_id.eq(identity.id))
+        .and(logs::command_id.eq_any(viewer.undoable_commands(true)));
+    match viewer.others_scope() {
+        None => query.filter(own),
+        Some(all) => {
+            let others = logs::command_id
+                .eq_any(viewer.undoable_commands(false))
+                .and(all.within(logs::organization_id));
+            query.filter(own.or(others))
+        }
     }
-    query
-        .filter(logs::actor_kind.eq(identity.kind.as_str()))
-        .filter(logs::actor_id.eq(identity.id))
 }
 
 /// The order; missing values last in both directions, then the newest first. The newest first is the order of ids, in which months are
@@ -208,7 +214,10 @@ const UNCOUNTED: &str = "(audit_action_logs.id >= coalesce( \
 async fn total(connection: &mut &AsyncPgConnection, viewer: Viewer<'_>, filter: &ActionFilter) -> QueryResult<i64> {
     let scope = viewer.ctx.scope();
     let sees_own_of_none = scope.organizations.is_some() && scope.selected.is_none();
-    if !viewer.can_view_tenant() || sees_own_of_none || !filter.is_by_place() {
+    let sees_all = viewer
+        .tenant_scope()
+        .is_some_and(|all| all.organizations == scope.organizations);
+    if !sees_all || sees_own_of_none || !filter.is_by_place() {
         return filtered(viewer, filter).count().get_result(connection).await;
     }
     let mut counted = counts::table

@@ -27,6 +27,7 @@ pub(super) fn routes(routes: &mut Routes) {
         .refuses(&[409, 429]);
     routes
         .post("/auth/feature-check", Access::Authenticated, check_features)
+        .passes_over_selections()
         .about("Which of these features the caller holds")
         .errors(ErrorShape::OkFalse)
         .invalid("Invalid request")
@@ -234,8 +235,8 @@ struct FeatureAnswer {
 async fn check_features(ctx: RequestContext, question: Json<FeatureQuestion>) -> Result<Json<FeatureAnswer>> {
     let catalogue = ctx.platform().catalogue();
     let held = |feature: &str| match feature.ends_with('*') {
-        true => backoffice_core::acl::is_grant(feature) && ctx.rights().covers(feature),
-        false => ctx.rights().holds(feature, catalogue),
+        true => backoffice_core::acl::is_grant(feature) && ctx.pairs().covers_in(feature, ctx.scope().selected),
+        false => ctx.scope().holds(feature, catalogue),
     };
     let (mut granted, mut ok) = (Vec::new(), true);
     for feature in question.0.features {

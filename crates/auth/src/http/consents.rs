@@ -25,6 +25,7 @@ const LONGEST_TYPE: usize = 64;
 pub(super) fn routes(routes: &mut Routes) {
     routes
         .get("/auth/users/consents", requires(&[acl::USERS_EDIT]), list_user_consents)
+        .across_tenants()
         .about("What a user agreed to")
         .reads("auth.consent")
         .errors(ErrorShape::OkFalse)

@@ -19,18 +19,22 @@ use crate::{acl, query};
 pub(super) fn routes(routes: &mut Routes) {
     routes
         .get("/auth/roles", requires(&[acl::ROLES_LIST]), list_roles)
+        .across_tenants()
         .about("List roles")
         .reads("auth.role");
     routes
         .post("/auth/roles", requires(&[acl::ROLES_MANAGE]), create_role)
+        .across_tenants()
         .about("Make a role")
         .refuses(&[409, 422]);
     routes
         .put("/auth/roles", requires(&[acl::ROLES_MANAGE]), update_role)
+        .across_tenants()
         .about("Rename a role")
         .refuses(&[404, 409, 422]);
     routes
         .delete("/auth/roles", requires(&[acl::ROLES_MANAGE]), delete_role)
+        .across_tenants()
         .about("Remove a role that nobody holds")
         .refuses(&[404, 409, 422]);
 }

@@ -49,6 +49,7 @@ pub(super) fn routes(routes: &mut Routes) {
         .refuses(&[401, 403]);
     routes
         .post("/auth/logout", Access::Authenticated, logout)
+        .passes_over_selections()
         .about("End the session, or all sessions of the user")
         .not_idempotent();
     routes

@@ -23,18 +23,22 @@ use crate::{Error, acl, foreign, query};
 pub(super) fn routes(routes: &mut Routes) {
     routes
         .get("/auth/users", requires(&[acl::USERS_LIST]), list_users)
+        .across_tenants()
         .about("List users")
         .reads("auth.user");
     routes
         .post("/auth/users", requires(&[acl::USERS_CREATE]), create_user)
+        .across_tenants()
         .about("Make a confirmed user")
         .refuses(&[409, 422, 429, 500]);
     routes
         .put("/auth/users", requires(&[acl::USERS_EDIT]), update_user)
+        .across_tenants()
         .about("Change a user")
         .refuses(&[404, 409, 422, 429]);
     routes
         .delete("/auth/users", requires(&[acl::USERS_DELETE]), delete_user)
+        .across_tenants()
         .about("Remove a user; its sessions end")
         .refuses(&[404, 409, 422]);
 }

@@ -71,6 +71,11 @@ pub(crate) async fn send_notice(call: &Call, to: Recipient<'_>) -> Result<()> {
     send(call, to, |texts| &texts.address_changed, None).await
 }
 
+/// Tells a user that somebody else set its password.
+pub(crate) async fn send_password_notice(call: &Call, to: Recipient<'_>) -> Result<()> {
+    send(call, to, |texts| &texts.password_set, None).await
+}
+
 async fn send(
     call: &Call,
     to: Recipient<'_>,

@@ -10,6 +10,7 @@ mod home;
 mod invitations;
 mod limits;
 mod navigation;
+mod notices;
 mod order_of_checks;
 mod organizations;
 mod own_profile;

@@ -22,6 +22,7 @@ pub struct Tx<'a> {
     events: Vec<Event>,
     after_commit: Vec<AfterCommit>,
     wrote_secret: Vec<&'static str>,
+    stays: bool,
 }
 
 /// Where a transaction stood.
@@ -53,6 +54,7 @@ impl<'a> Tx<'a> {
             events: Vec::new(),
             after_commit: Vec::new(),
             wrote_secret: Vec::new(),
+            stays: false,
         })
     }
 
@@ -156,6 +158,15 @@ impl<'a> Tx<'a> {
     /// Tells the bus that the command overwrote a secret field: the entry names it redacted and carries no undo token.
     pub fn wrote_secret(&mut self, field: &'static str) {
         self.wrote_secret.push(field);
+    }
+
+    /// Tells the bus that this execution can't be undone, though others of its command can: what it did needed more than rights.
+    pub fn cannot_be_undone(&mut self) {
+        self.stays = true;
+    }
+
+    pub(crate) fn stays(&self) -> bool {
+        self.stays
     }
 
     pub(crate) fn set_tenant(&mut self, tenant: Uuid) {

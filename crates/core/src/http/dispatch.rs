@@ -18,9 +18,10 @@ use super::cookies::clear_cookies;
 use super::extract::{Extract, Incoming};
 use super::rejection_log::Sender;
 use super::routes::{Access, EndpointInfo};
+use super::selection::Choosing;
 use super::{credential, headers, origin, rejection_log, selection, tenant_parameter};
 use crate::access_log::Reading;
-use crate::context::{Admitted, Call, IdempotencyKey, RequestContext, require};
+use crate::context::{Admitted, Call, IdempotencyKey, RequestContext};
 use crate::error::{Detail, Error, ErrorShape, Refusal, Result, StoredAnswer};
 use crate::identity::Identity;
 use crate::platform::{Platform, Runtime};
@@ -235,15 +236,16 @@ async fn admit(
     body: Option<&Bytes>,
     identity: &Identity,
 ) -> Result<Scope> {
-    let malformed = match tenant_parameter::check(request, body, identity) {
+    let named = match tenant_parameter::check(request, body, identity) {
         Err(error) if error.to_refusal().status == StatusCode::FORBIDDEN => return Err(error),
         other => other,
     };
-    let scope = selection::scope(call, identity, request).await?;
+    let choosing = Choosing::of(info, *named.as_ref().unwrap_or(&None));
+    let mut scope = selection::scope(call, identity, request, choosing).await?;
     if let Access::Features(features) = info.access {
-        require(&identity.rights, call.platform().catalogue(), features)?;
+        scope = scope.for_features(features, call.platform().catalogue())?;
     }
-    malformed?;
+    named?;
     Ok(scope)
 }
 

@@ -6,10 +6,11 @@ use actix_web::HttpRequest;
 use tokio::sync::watch;
 use utoipa::openapi::path::OperationBuilder;
 
+use super::credential;
 use super::extract::{Describe, Extract, Incoming};
 use super::head::KeptHead;
 use super::openapi::Schemas;
-use super::{credential, selection};
+use super::selection::{self, Choosing};
 use crate::context::Call;
 use crate::error::Result;
 use crate::identity::Identity;
@@ -62,7 +63,12 @@ impl Standing {
         {
             return Ok((identity, scope.clone()));
         }
-        let scope = selection::scope(&call, &identity, &self.head).await?;
+        let choosing = Choosing {
+            lenient: true,
+            reads: true,
+            ..Choosing::default()
+        };
+        let scope = selection::scope(&call, &identity, &self.head, choosing).await?;
         self.last = Some((Arc::clone(&identity), scope.clone()));
         Ok((identity, scope))
     }

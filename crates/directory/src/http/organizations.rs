@@ -21,17 +21,21 @@ pub(super) fn routes(routes: &mut Routes) {
     let path = "/directory/organizations";
     routes
         .get(path, requires(&[acl::ORGANIZATIONS_VIEW]), list_organizations)
+        .across_tenants()
         .about("List organizations");
     routes
         .post(path, requires(&[acl::ORGANIZATIONS_MANAGE]), create_organization)
+        .across_tenants()
         .about("Create an organization")
         .refuses(&[409]);
     routes
         .put(path, requires(&[acl::ORGANIZATIONS_MANAGE]), update_organization)
+        .across_tenants()
         .about("Change an organization")
         .refuses(&[404, 409]);
     routes
         .delete(path, requires(&[acl::ORGANIZATIONS_MANAGE]), delete_organization)
+        .across_tenants()
         .about("Delete an organization")
         .refuses(&[404, 409]);
 }

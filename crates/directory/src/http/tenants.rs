@@ -19,16 +19,20 @@ pub(super) fn routes(routes: &mut Routes) {
     let path = "/directory/tenants";
     routes
         .get(path, requires(&[acl::TENANTS_VIEW]), list_tenants)
+        .across_tenants()
         .about("List tenants");
     routes
         .post(path, requires(&[acl::TENANTS_MANAGE]), create_tenant)
+        .across_tenants()
         .about("Create a tenant with its first organization and roles");
     routes
         .put(path, requires(&[acl::TENANTS_MANAGE]), update_tenant)
+        .across_tenants()
         .about("Change a tenant")
         .refuses(&[404, 409]);
     routes
         .delete(path, requires(&[acl::TENANTS_MANAGE]), delete_tenant)
+        .across_tenants()
         .about("Delete a tenant; its data stays")
         .refuses(&[404, 409]);
 }

@@ -1,6 +1,6 @@
 //! A module that announces and hears, and callers whose rights the test changes.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -190,11 +190,7 @@ impl People {
             name: None,
             tenant,
             organization: None,
-            rights: Rights {
-                is_super_admin: false,
-                grants: grants.iter().map(|grant| (*grant).to_owned()).collect(),
-                organizations: organizations.map(|list| list.iter().copied().collect::<BTreeSet<_>>()),
-            },
+            rights: Rights::granting(grants.iter().copied(), organizations),
             roles: Vec::new(),
             session: None,
         };
@@ -242,6 +238,15 @@ impl backoffice_core::identity::OrganizationTree for Flat {
             sql_query("select 1").execute(&mut **connection).await?;
             Ok(roots.to_vec())
         })
+    }
+
+    fn expand_each<'a>(
+        &'a self,
+        _connection: &'a mut backoffice_core::db::Connection,
+        _tenant: Option<Uuid>,
+        roots: &'a [Uuid],
+    ) -> BoxFuture<'a, Result<HashMap<Uuid, Vec<Uuid>>>> {
+        Box::pin(async move { Ok(roots.iter().map(|root| (*root, vec![*root])).collect()) })
     }
 
     fn tenant_of<'a>(

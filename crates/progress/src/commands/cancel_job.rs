@@ -42,7 +42,7 @@ impl Command for CancelJob {
             .filter(jobs::id.eq(self.id));
         let job: JobRow = own_row.select(JobRow::as_select()).first(tx.conn()).await?;
         let identity = context.identity();
-        if !job.is_of(identity) && !context.holds(acl::MANAGE) {
+        if !job.is_of(identity) && !context.holds_in(acl::MANAGE, job.organization_id) {
             return Err(Error::NotOwner.into());
         }
         let status = job.status()?;

@@ -38,12 +38,10 @@ pub type Seen = And<Owned<jobs::tenant_id>, Or<Own, OfOthers>>;
 /// `progress.view_tenant`. Every statement on jobs for a caller has this condition.
 #[must_use]
 pub fn seen_by(ctx: &RequestContext) -> Seen {
-    let scope = ctx.scope();
-    let others = ctx
-        .holds(acl::VIEW_TENANT)
-        .into_sql::<Bool>()
-        .and(scope.within(jobs::organization_id));
-    scope.owns(jobs::tenant_id).and(own(ctx).or(others))
+    let all = ctx.for_features(&[acl::VIEW_TENANT]);
+    let of_others = all.as_ref().unwrap_or(ctx).scope().within(jobs::organization_id);
+    let others = all.is_ok().into_sql::<Bool>().and(of_others);
+    ctx.scope().owns(jobs::tenant_id).and(own(ctx).or(others))
 }
 
 fn own(ctx: &RequestContext) -> Own {
