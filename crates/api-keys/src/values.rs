@@ -40,7 +40,7 @@ pub(crate) fn checked_name(name: &str) -> Result<String> {
     }
     if name.chars().any(char::is_control) {
         let rule = "must not contain control characters".to_owned();
-        return Err(invalid("name", rule, "invalid_character"));
+        return Err(invalid("name", rule, "invalid_value"));
     }
     Ok(name.to_owned())
 }

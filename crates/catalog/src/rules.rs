@@ -1,6 +1,7 @@
 //! Writes what a client gave into a row, and collects which rules it breaks.
 
-use backoffice_core::{Detail, Refusal, Result};
+use backoffice_core::{Detail, Refusal, Result, document};
+use serde_json::Value;
 
 /// A member of a request: absent, null, or a value.
 pub(crate) type Given<T> = Option<Option<T>>;
@@ -122,6 +123,18 @@ pub(crate) fn any<T>(_value: &T) -> Result<(), Broken> {
     Ok(())
 }
 
+/// A JSON document of the size that clients may store.
+pub(crate) fn document(value: &Value) -> Result<(), Broken> {
+    document::check("", value).map_err(|detail| {
+        let code = if detail.code == "too_long" {
+            "too_long"
+        } else {
+            "invalid_value"
+        };
+        (detail.message, code)
+    })
+}
+
 /// A whole number from `least` on.
 pub(crate) fn at_least(least: i32) -> impl Fn(&i32) -> Result<(), Broken> {
     move |value| {
@@ -146,7 +159,7 @@ pub(crate) fn one_of(words: &'static [&'static str]) -> impl Fn(&str) -> Result<
 pub(crate) fn line(longest: usize) -> impl Fn(&str) -> Result<String, Broken> {
     move |text| {
         if text.chars().any(char::is_control) {
-            return Err(("must not contain control characters".to_owned(), "invalid_character"));
+            return Err(("must not contain control characters".to_owned(), "invalid_value"));
         }
         prose(longest)(text)
     }
@@ -179,7 +192,7 @@ pub(crate) fn handle(text: &str) -> Result<String, Broken> {
 
 fn spelled(text: &str, longest: usize, beside: &str, rule: &str) -> Result<String, Broken> {
     if !text.chars().all(|c| c.is_ascii_alphanumeric() || beside.contains(c)) {
-        return Err((format!("must consist of {rule}"), "invalid_character"));
+        return Err((format!("must consist of {rule}"), "invalid_value"));
     }
     prose(longest)(text)
 }

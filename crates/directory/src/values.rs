@@ -3,7 +3,7 @@
 use backoffice_core::{Detail, Refusal, Result};
 use url::Url;
 
-use crate::slug;
+use crate::SLUG;
 
 const LONGEST_NAME: usize = 200;
 const LONGEST_URL: usize = 2048;
@@ -31,11 +31,11 @@ impl Rules {
     }
 
     pub(crate) fn slug(&mut self, path: &str, value: &str) {
-        if !slug::is_slug(value) {
+        if !SLUG.matches(value) {
             self.broken(
                 path,
                 "must be lower-case letters and digits, joined by single hyphens, at most 100",
-                "invalid_slug",
+                "invalid_value",
             );
         }
     }
@@ -45,7 +45,7 @@ impl Rules {
         if value.chars().count() > LONGEST_URL {
             self.broken(path, "must be at most 2048 characters", "too_long");
         } else if !is_logo_url(value) {
-            self.broken(path, "must start with https:// or /api/attachments/", "invalid_url");
+            self.broken(path, "must start with https:// or /api/attachments/", "invalid_value");
         }
     }
 
@@ -54,7 +54,7 @@ impl Rules {
         let mut locales: Vec<String> = Vec::with_capacity(values.len().min(MOST_LOCALES));
         for value in values {
             if !served.contains(value) {
-                self.broken(path, "must be locales of i18n.locales", "unknown_locale");
+                self.broken(path, "must be locales of i18n.locales", "invalid_value");
                 return locales;
             }
             if !locales.contains(value) {

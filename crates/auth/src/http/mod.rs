@@ -87,7 +87,7 @@ fn text(path: &'static str, value: &str, longest: usize) -> Result<String, backo
         return Err(backoffice_core::Detail::new(
             path,
             "must not contain control characters",
-            "invalid_character",
+            "invalid_value",
         ));
     }
     Ok(value.to_owned())

@@ -246,7 +246,7 @@ struct Unreadable(&'static str);
 impl Unreadable {
     fn worded(self, text: &'static str) -> Error {
         Refusal::bad_request(text)
-            .detail(Detail::new("", self.0, "invalid_body"))
+            .detail(Detail::new("", self.0, "invalid_value"))
             .into()
     }
 }

@@ -5,6 +5,7 @@ mod answer;
 mod credential;
 mod dispatch;
 mod extract;
+mod faults;
 mod head;
 mod openapi;
 mod origin;
