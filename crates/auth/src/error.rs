@@ -146,9 +146,11 @@ impl Error {
             Self::SuperAdminRequired => forbidden().code("super_admin_required"),
             Self::CredentialsOfStronger | Self::GlobalRole => forbidden(),
             Self::LastSuperAdmin => bad_request().code("last_super_admin"),
-            Self::ReservedRole { deleting: true } => {
-                Refusal::invalid(vec![Detail::new("id", "must not be the role `superadmin`", "invalid_value")])
-            }
+            Self::ReservedRole { deleting: true } => Refusal::invalid(vec![Detail::new(
+                "id",
+                "must not be the role `superadmin`",
+                "invalid_value",
+            )]),
             Self::CannotDeactivateSelf => Refusal::invalid(vec![Detail::new(
                 "isActive",
                 "must not be false for oneself",
@@ -170,11 +172,11 @@ impl Error {
                     .detail(Detail::new("name", "is already in use", "not_unique"))
             }
             Self::RoleInUse => bad_request().code("role_in_use"),
-            Self::DuplicateEmail => bad_request().code("duplicate_email").detail(Detail::new(
-                "email",
-                "is already in use",
-                "not_unique",
-            )),
+            Self::DuplicateEmail => {
+                bad_request()
+                    .code("duplicate_email")
+                    .detail(Detail::new("email", "is already in use", "not_unique"))
+            }
             Self::CannotDeleteSelf => bad_request().code("cannot_delete_self"),
             Self::CurrentPasswordRequired => bad_request().code("current_password_required"),
             Self::CurrentPasswordIncorrect => bad_request().code("invalid_current_password"),

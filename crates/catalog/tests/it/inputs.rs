@@ -61,7 +61,10 @@ async fn a_tag_that_is_too_long_is_named_by_its_place() {
     let body = json!({"title": "T", "tags": ["a", "x".repeat(61)]});
     let response = world.send(Method::POST, PRODUCTS, &body).await;
 
-    assert_eq!((response.status, details(&response.json())), (400, vec![("tags[1]", "too_long")]));
+    assert_eq!(
+        (response.status, details(&response.json())),
+        (400, vec![("tags[1]", "too_long")])
+    );
 }
 
 #[actix_web::test]
