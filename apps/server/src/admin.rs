@@ -13,6 +13,7 @@ use diesel_async::SimpleAsyncConnection;
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use serde_json::json;
 
+use crate::connections::HEAD_TIMEOUT;
 use crate::{Error, Result};
 
 /// Upper bounds of the buckets of request durations, in seconds.
@@ -32,6 +33,9 @@ impl Readiness {
         self.0.load(Ordering::Relaxed)
     }
 }
+
+/// Connections of operators at once. They are counted apart from those of the API, so that operators are answered when it is full.
+const MAX_CONNECTIONS: usize = 64;
 
 /// Starts collecting metrics. Before the routes are made, because they take their handles then.
 ///
@@ -63,7 +67,13 @@ pub fn listen(
             .route("/readyz", web::get().to(ready))
             .route("/metrics", web::get().to(render_metrics))
     });
-    let bound = server.workers(1).disable_signals().shutdown_timeout(1).bind(address);
+    let bound = server
+        .workers(1)
+        .max_connections(MAX_CONNECTIONS)
+        .client_request_timeout(HEAD_TIMEOUT)
+        .disable_signals()
+        .shutdown_timeout(1)
+        .bind(address);
     let bound = bound
         .map_err(|error| ConfigError::new("admin.listen", format!("{address}: {error}; choose another address")))?;
     Ok(bound.run())

@@ -99,6 +99,14 @@ impl Backoffice {
         &self.platform
     }
 
+    /// Connections to the database that requests and background work may have at most.
+    pub(crate) fn database_connections(&self) -> usize {
+        // A thread has one at least; those of the jobs, of the relay and of the operators come on top.
+        self.pool_size
+            .saturating_add(self.platform.jobs().workers)
+            .saturating_add(16)
+    }
+
     /// What one of `workers` threads runs on: it gets a pool of its own, driven by that thread.
     #[must_use]
     pub fn worker(&self, workers: usize) -> Runtime {

@@ -5,6 +5,7 @@ pub mod app;
 mod background;
 pub mod cli;
 pub mod config;
+mod connections;
 pub mod database;
 mod doctor;
 mod error;

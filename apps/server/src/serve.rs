@@ -11,6 +11,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use crate::admin::{self, Readiness};
 use crate::app::{Backoffice, api, pages};
 use crate::config::Settings;
+use crate::connections::{HEAD_TIMEOUT, watch_reader, within_file_limit};
 use crate::first_start::{self, Welcome};
 use crate::host::{Host, Purpose};
 use crate::{Error, Result, background};
@@ -99,7 +100,9 @@ async fn serve_opened(host: &Host, metrics: metrics_exporter_prometheus::Prometh
 }
 
 fn api_server(office: &Backoffice, listen: SocketAddr) -> Result<Server> {
-    let workers = office.platform().http().workers.unwrap_or_else(cores).max(1);
+    let http = office.platform().http();
+    let workers = http.workers.unwrap_or_else(cores).max(1);
+    let connections = within_file_limit(http.max_connections, office.database_connections());
     let office = office.clone();
     let server = HttpServer::new(move || {
         let runtime = office.worker(workers);
@@ -111,6 +114,10 @@ fn api_server(office: &Backoffice, listen: SocketAddr) -> Result<Server> {
     });
     let bound = server
         .workers(workers)
+        // Of each worker.
+        .max_connections((connections / workers).max(1))
+        .client_request_timeout(HEAD_TIMEOUT)
+        .on_connect(watch_reader)
         .disable_signals()
         .shutdown_timeout(DRAIN_SECONDS)
         .bind(listen);

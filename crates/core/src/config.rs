@@ -166,8 +166,30 @@ pub struct HttpConfig {
     pub insecure_cookies: Option<bool>,
     /// Longest body of a JSON or form request in bytes. Default 1 MiB.
     pub body_limit: usize,
+    /// How long a body may take to arrive. Default 10 s.
+    #[serde(deserialize_with = "duration")]
+    pub body_timeout: Duration,
+    /// Connections of the API at once; more wait to be accepted. Default 10,000.
+    pub max_connections: usize,
+    /// Requests a second of one principal to this process, five times as many at once; 0 = as many as it likes. Default 200.
+    pub principal_rate: u32,
     /// Worker threads. Default: as many as cores.
     pub workers: Option<usize>,
+}
+
+impl HttpConfig {
+    /// Refuses bounds that would let nobody in.
+    pub(crate) fn checked(self) -> Result<Self, ConfigError> {
+        for (key, is_zero) in [
+            ("http.body_timeout", self.body_timeout.is_zero()),
+            ("http.max_connections", self.max_connections == 0),
+        ] {
+            if is_zero {
+                return Err(ConfigError::new(key, "must be more than 0"));
+            }
+        }
+        Ok(self)
+    }
 }
 
 impl Default for HttpConfig {
@@ -177,6 +199,9 @@ impl Default for HttpConfig {
             proxy_depth: 0,
             insecure_cookies: None,
             body_limit: 1024 * 1024,
+            body_timeout: Duration::from_secs(10),
+            max_connections: 10_000,
+            principal_rate: 200,
             workers: None,
         }
     }

@@ -27,7 +27,7 @@ pub struct Call {
     pub now: Timestamp,
     /// `X-Request-Id`.
     pub request_id: String,
-    /// The client's address.
+    /// The client's address, in its canonical form.
     pub ip: Option<IpAddr>,
     /// `User-Agent`, cut to 512 bytes.
     pub user_agent: Option<String>,
@@ -53,6 +53,12 @@ impl Call {
     pub fn admitted<T: Any>(&self) -> Option<T> {
         let held = self.admitted.0.lock().unwrap_or_else(PoisonError::into_inner).take()?;
         held.downcast().ok().map(|held| *held)
+    }
+
+    /// What limits count the client by: its IPv4 address, or the /64 network of its IPv6 address; empty when nobody knows it.
+    #[must_use]
+    pub fn network(&self) -> String {
+        self.ip.map(crate::http::network).unwrap_or_default()
     }
 
     /// A call that no HTTP request stands behind: the command line, a test, a worker.

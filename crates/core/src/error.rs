@@ -271,6 +271,7 @@ fn default_code(status: StatusCode) -> &'static str {
         401 => "unauthorized",
         403 => "forbidden",
         404 => "not_found",
+        408 => "request_timeout",
         409 => "conflict",
         422 => "blocked",
         429 => "rate_limited",

@@ -7,7 +7,7 @@ use crate::acl::Catalogue;
 use crate::config::{AppConfig, AuditConfig, Config, ConfigError, HttpConfig, RateLimitConfig};
 use crate::db::Database;
 use crate::events::EventBell;
-use crate::http::{EndpointInfo, Pages, Routes};
+use crate::http::{BodyMemory, Budgets, EndpointInfo, Pages, Routes};
 use crate::ids::Ids;
 use crate::jobs::{Bell, Courtesy, JobsConfig};
 use crate::mail::{self, Mailer};
@@ -65,6 +65,8 @@ pub struct Platform {
     app: AppConfig,
     audit: AuditConfig,
     rate_limits: RateLimits,
+    budgets: Budgets,
+    body_memory: BodyMemory,
     committed_reads: Committed,
     clock: Arc<dyn Clock>,
     ids: Ids,
@@ -112,15 +114,19 @@ impl Platform {
         let provided = startup.finish();
         let configured = mail::of_config(&config, &options.ids)?;
         let mailer = configured.map(|configured| options.mailer.unwrap_or(configured));
+        let http = config.section::<HttpConfig>("http")?.checked()?;
+        let limits = config.section::<RateLimitConfig>("rate_limits")?;
         let platform = Self {
+            budgets: Budgets::new(if limits.enabled { http.principal_rate } else { 0 }),
+            body_memory: BodyMemory::new(http.body_limit),
             catalogue: catalogue(&modules),
             compiled: catalogue(&options.compiled),
             registry,
             provided,
-            http: config.section("http")?,
+            http,
             app: config.section("app")?,
             audit: config.section::<AuditConfig>("audit")?.checked()?,
-            rate_limits: RateLimits::new(&config.section::<RateLimitConfig>("rate_limits")?, &options.compiled)?,
+            rate_limits: RateLimits::new(&limits, &options.compiled)?,
             jobs: config.section::<JobsConfig>("jobs")?.checked()?,
             committed_reads: Committed::default(),
             config,
@@ -194,6 +200,14 @@ impl Platform {
     #[must_use]
     pub fn rate_limits(&self) -> &RateLimits {
         &self.rate_limits
+    }
+
+    pub(crate) fn budgets(&self) -> &Budgets {
+        &self.budgets
+    }
+
+    pub(crate) fn body_memory(&self) -> &BodyMemory {
+        &self.body_memory
     }
 
     pub(crate) fn committed_reads(&self) -> &Committed {

@@ -1,5 +1,5 @@
 //! Limits of requests per window, counted in the database so that all replicas share them. What is over its limit is refused from memory
-//! for a second before the database is asked again.
+//! until its window ends; a limit that may be lifted before (by a sign-in) for a second before the database is asked again.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -43,7 +43,7 @@ impl RateLimit {
         }
     }
 
-    /// Blocks the key for this long once it went over.
+    /// Blocks the key for this long once it went over. Such a limit may be lifted before ([`RateLimits::reset`]).
     #[must_use]
     pub const fn blocking(mut self, seconds: i32) -> Self {
         self.block_seconds = seconds;
@@ -58,51 +58,76 @@ pub struct RateLimits {
     declared: BTreeSet<&'static str>,
     changed: BTreeMap<String, (i32, i32)>,
     exceeded: Exceeded,
+    turns: Vec<tokio::sync::Mutex<()>>,
 }
 
 /// Lets a statement be answered before its commit is on the disk. Should the database crash within the next moment, a few requests are
 /// forgotten; nobody was promised that they count.
 const HASTY: &str = "set_config('synchronous_commit', 'off', true)";
-/// How long a node refuses by what it remembers before it asks the database again.
+/// How long a node refuses by what it remembers before it asks the database again, when another node may have lifted the limit.
 const REMEMBERED: Duration = Duration::seconds(1);
 /// How many keys are remembered.
 const REMEMBERED_KEYS: usize = 10_000;
 
-/// Keys that were over their limit a moment ago, so that a flood of requests costs one statement a second and not one each.
+/// How many networks may be counted at the same time where they are counted one after the other.
+const TURNS: usize = 256;
+/// How long one waits for those before it.
+const TURN_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(5);
+
+/// Keys that are over their limit, so that a flood of requests costs one statement and not one each.
 #[derive(Debug, Default)]
-struct Exceeded(Mutex<HashMap<Vec<u8>, Over>>);
+struct Exceeded(Mutex<Known>);
+
+#[derive(Debug, Default)]
+struct Known {
+    keys: HashMap<Vec<u8>, Over>,
+    /// When there was no room and what has ended was removed.
+    swept_at: Option<Timestamp>,
+}
 
 #[derive(Debug, Clone, Copy)]
 struct Over {
     /// When the database said so.
     since: Timestamp,
+    /// Whether the limit may be lifted before its window ends.
+    may_be_lifted: bool,
     window_ends_at: Timestamp,
 }
 
+impl Over {
+    /// Whether it is still known.
+    fn holds(&self, now: Timestamp) -> bool {
+        let is_fresh = !self.may_be_lifted || now < self.since.after(REMEMBERED);
+        self.since <= now && now < self.window_ends_at && is_fresh
+    }
+}
+
 impl Exceeded {
-    fn keys(&self) -> MutexGuard<'_, HashMap<Vec<u8>, Over>> {
+    fn known(&self) -> MutexGuard<'_, Known> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// When the key's window ends, if it is known to be over its limit.
     fn find(&self, key: &[u8], now: Timestamp) -> Option<Timestamp> {
-        let over = *self.keys().get(key)?;
-        let is_known = over.since <= now && now < over.since.after(REMEMBERED) && now < over.window_ends_at;
-        is_known.then_some(over.window_ends_at)
+        let over = *self.known().keys.get(key)?;
+        over.holds(now).then_some(over.window_ends_at)
     }
 
-    fn remember(&self, key: Vec<u8>, since: Timestamp, window_ends_at: Timestamp) {
-        let mut keys = self.keys();
-        if keys.len() >= REMEMBERED_KEYS {
-            keys.retain(|_, over| since < over.since.after(REMEMBERED));
+    fn remember(&self, key: Vec<u8>, over: Over) {
+        let (now, mut known) = (over.since, self.known());
+        // At most once a second: with as many clients over their limits, each would go through all of them.
+        let may_sweep = known.swept_at.is_none_or(|at| now < at || now >= at.after(REMEMBERED));
+        if known.keys.len() >= REMEMBERED_KEYS && may_sweep {
+            known.keys.retain(|_, known| known.holds(now));
+            known.swept_at = Some(now);
         }
-        if keys.len() < REMEMBERED_KEYS {
-            keys.insert(key, Over { since, window_ends_at });
+        if known.keys.len() < REMEMBERED_KEYS {
+            known.keys.insert(key, over);
         }
     }
 
     fn forget(&self, key: &[u8]) {
-        self.keys().remove(key);
+        self.known().keys.remove(key);
     }
 }
 
@@ -146,6 +171,7 @@ impl RateLimits {
             declared,
             changed,
             exceeded: Exceeded::default(),
+            turns: (0..TURNS).map(|_| tokio::sync::Mutex::default()).collect(),
         })
     }
 
@@ -171,6 +197,45 @@ impl RateLimits {
         hash.update([0]);
         hash.update(subject.as_bytes());
         hash.finalize().to_vec()
+    }
+
+    /// Refuses a subject of which this process knows that it is over the limit. Counts nothing and asks nobody.
+    ///
+    /// # Errors
+    /// As [`RateLimits::count`].
+    pub fn check(&self, call: &Call, limit: RateLimit, subject: &str) -> Result<()> {
+        if !self.enabled {
+            return Ok(());
+        }
+        let limit = self.in_force(limit);
+        match self.exceeded.find(&Self::key(limit, subject), call.now) {
+            Some(end) => Err(too_many(limit, call.now, end)),
+            None => Ok(()),
+        }
+    }
+
+    /// Waits until the requests of this network that came before have been counted; over when the guard is dropped. At once when nothing
+    /// is counted.
+    ///
+    /// # Errors
+    /// 503 when those before it take too long.
+    pub(crate) async fn turn(&self, network: &str) -> Result<Option<tokio::sync::MutexGuard<'_, ()>>> {
+        let hash = Sha256::digest(network.as_bytes());
+        let Some(turn) = self.turns.get(usize::from(hash[0]) % TURNS).filter(|_| self.enabled) else {
+            return Ok(None);
+        };
+        let taken = tokio::time::timeout(TURN_TIMEOUT, turn.lock()).await;
+        taken
+            .map(Some)
+            .map_err(|_| Error::Unavailable("the limits are counted too slowly".into()))
+    }
+
+    /// Counts one request of this subject against each of these limits.
+    pub(crate) async fn count_all(&self, call: &Call, limits: &[RateLimit], subject: &str) -> Result<()> {
+        for limit in limits {
+            self.count(call, *limit, subject).await?;
+        }
+        Ok(())
     }
 
     /// Counts one request of this subject against the limit.
@@ -208,7 +273,12 @@ impl RateLimits {
         if counted.points <= limit.points {
             return Ok(());
         }
-        self.exceeded.remember(key, call.now, counted.window_ends_at);
+        let over = Over {
+            since: call.now,
+            may_be_lifted: limit.block_seconds > 0,
+            window_ends_at: counted.window_ends_at,
+        };
+        self.exceeded.remember(key, over);
         Err(too_many(limit, call.now, counted.window_ends_at))
     }
 
@@ -220,6 +290,7 @@ impl RateLimits {
         if !self.enabled {
             return Ok(());
         }
+        debug_assert!(limit.block_seconds > 0, "other nodes take {} for certain", limit.name);
         let key = Self::key(limit, subject);
         let mut connection = call.database().bookkeeping(&Scope::system()).await?;
         self.exceeded.forget(&key);
@@ -252,12 +323,24 @@ pub async fn sweep(call: &Call) -> Result<()> {
 fn too_many(limit: RateLimit, now: Timestamp, window_ends_at: Timestamp) -> Error {
     let wait_ms = (window_ends_at.unix_millis() - now.unix_millis()).max(0);
     let wait = u64::try_from(wait_ms).unwrap_or(0).div_ceil(1000).max(1);
-    let mut refusal = Refusal::new(actix_web::http::StatusCode::TOO_MANY_REQUESTS, "Too many requests");
-    refusal.retry_after = Some(wait);
-    refusal.rate_limit = Some((
-        format!("\"{}\";q={};w={}", limit.name, limit.points, limit.seconds),
-        format!("\"{}\";r=0;t={wait}", limit.name),
-    ));
+    refusal(
+        limit.name,
+        limit.points.unsigned_abs(),
+        limit.seconds.unsigned_abs(),
+        wait,
+    )
+}
+
+/// The 429 of a limit of so many points in so many seconds, with the seconds to wait.
+pub(crate) fn refusal(name: &str, points: u32, seconds: u32, wait: u64) -> Error {
+    let refusal = Refusal {
+        retry_after: Some(wait),
+        rate_limit: Some((
+            format!("\"{name}\";q={points};w={seconds}"),
+            format!("\"{name}\";r=0;t={wait}"),
+        )),
+        ..Refusal::new(actix_web::http::StatusCode::TOO_MANY_REQUESTS, "Too many requests")
+    };
     refusal.into()
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use actix_web::dev::{ServerHandle, Service, ServiceResponse};
 use actix_web::http::Method;
-use actix_web::{App, HttpRequest, HttpServer, rt, test, web};
+use actix_web::{App, HttpServer, rt, test, web};
 use backoffice_core::events::{Relay, introduce_subscribers};
 use backoffice_core::http::{Pages, Routes, not_found};
 use backoffice_core::ids::Ids;
@@ -321,7 +321,7 @@ fn services(runtime: &Runtime) -> impl FnOnce(&mut web::ServiceConfig) {
         service
             .app_data(web::Data::new(runtime.clone()))
             .service(api)
-            .default_service(web::to(|request: HttpRequest| not_found(request)));
+            .default_service(web::to(not_found));
     }
 }
 

@@ -54,6 +54,22 @@ impl MockClock {
     }
 }
 
+/// One who waits, until it goes on or is dropped.
+struct Waiting<'a>(&'a AtomicUsize);
+
+impl<'a> Waiting<'a> {
+    fn begin(waiting: &'a AtomicUsize) -> Self {
+        waiting.fetch_add(1, Ordering::SeqCst);
+        Self(waiting)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
 impl Clock for MockClock {
     fn now(&self) -> Timestamp {
         *self.lock()
@@ -62,7 +78,7 @@ impl Clock for MockClock {
     fn sleep(&self, duration: std::time::Duration) -> BoxFuture<'_, ()> {
         let end = self.now().after(duration.try_into().unwrap_or(Duration::MAX));
         Box::pin(async move {
-            self.waiting.fetch_add(1, Ordering::SeqCst);
+            let _waiting = Waiting::begin(&self.waiting);
             loop {
                 let mut moved = std::pin::pin!(self.moved.notified());
                 moved.as_mut().enable();
@@ -71,7 +87,6 @@ impl Clock for MockClock {
                 }
                 moved.await;
             }
-            self.waiting.fetch_sub(1, Ordering::SeqCst);
         })
     }
 }

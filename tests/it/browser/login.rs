@@ -94,7 +94,7 @@ async fn what_is_missing_is_said_beside_its_field() {
 
 #[actix_web::test]
 async fn too_many_attempts_are_told_with_the_wait() {
-    let limits = "[rate_limits.limits]\n'auth.login.account' = '2/60'\n'auth.login.ip' = '100/60'";
+    let limits = "[rate_limits.limits]\n'auth.login.account_ip' = '2/60'\n'auth.login.ip' = '100/60'";
     let app = backoffice_test_support::TestApp::builder(&world::MODULES).config(world::AUTH);
     let site = Site::of(app.config(limits)).await;
     browse(async |browser| {

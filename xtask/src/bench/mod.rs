@@ -11,6 +11,7 @@ mod report;
 mod script;
 mod server;
 mod subject;
+mod waiting;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -42,6 +43,8 @@ enum Other {
     LoginTiming,
     /// What 500 sign-ins at once cost everybody else
     LoginFlood,
+    /// What clients cost that open connections and do not go on
+    Waiting,
 }
 
 /// How much is measured.
@@ -127,6 +130,7 @@ fn report(workspace: &Workspace, program: &Path, options: &Options) -> Result<Ou
     let report = match options.subject {
         None | Some(Other::Audit) => measure(&postgres, program, &work, options).map(|report| report.to_string()),
         Some(Other::Bulk) => bulk::measure(&postgres, program, &work, options).map(|report| report.to_string()),
+        Some(Other::Waiting) => waiting::measure(&postgres, program, &work, options).map(|report| report.to_string()),
         Some(Other::Login) => login::measure(&postgres, program, &work, options, [true, true]),
         Some(Other::LoginTiming) => login::measure(&postgres, program, &work, options, [true, false]),
         Some(Other::LoginFlood) => login::measure(&postgres, program, &work, options, [false, true]),

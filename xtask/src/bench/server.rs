@@ -21,6 +21,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 pub(super) struct Server {
     child: Child,
     api: SocketAddr,
+    admin: SocketAddr,
     ready_after: Duration,
 }
 
@@ -45,6 +46,8 @@ impl Server {
             .arg("serve")
             .env("BACKOFFICE__HTTP__LISTEN", api.to_string())
             .env("BACKOFFICE__ADMIN__LISTEN", admin.to_string())
+            // One client asks as much as it can.
+            .env("BACKOFFICE__HTTP__PRINCIPAL_RATE", "0")
             .envs(settings.iter().copied())
             .stdin(Stdio::null())
             .stdout(log.try_clone()?)
@@ -54,6 +57,7 @@ impl Server {
         let mut server = Self {
             child,
             api,
+            admin,
             ready_after: Duration::ZERO,
         };
         let request = format!("GET /readyz HTTP/1.1\r\nhost: {admin}\r\n\r\n");
@@ -71,6 +75,11 @@ impl Server {
     /// Address of the API.
     pub(super) fn api(&self) -> SocketAddr {
         self.api
+    }
+
+    /// Address of the operators' listener.
+    pub(super) fn admin(&self) -> SocketAddr {
+        self.admin
     }
 
     /// From the start of the process to the first 200 of `/readyz`.

@@ -15,6 +15,8 @@ mod crash;
 mod dead_letters;
 #[cfg(feature = "auth")]
 mod directory;
+#[cfg(feature = "auth")]
+mod edge;
 mod init;
 mod inspection;
 #[cfg(feature = "auth")]

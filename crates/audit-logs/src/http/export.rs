@@ -128,7 +128,7 @@ async fn export_actions(ctx: RequestContext, query: Query<ExportQuery>) -> Resul
 }
 
 /// How long a client may leave a piece of the file where it is.
-const STALLED: Duration = Duration::from_secs(30);
+const STALLED: Duration = Duration::from_secs(10);
 
 /// The file, read by a task of its own: a client that stalls keeps nothing of the database.
 fn pieces(runtime: &Runtime, head: String, cursor: Cursor) -> BoxStream<'static, Result<Bytes>> {

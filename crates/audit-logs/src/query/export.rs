@@ -1,6 +1,6 @@
 //! The entries of an export: one cursor, so all of them are seen at one instant and few are in memory.
 
-use backoffice_core::db::{BookkeepingTransaction, Connection};
+use backoffice_core::db::{BookkeepingTransaction, Connection, Holder};
 use backoffice_core::{Result, Timestamp};
 use diesel::pg::Pg;
 use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
@@ -85,7 +85,12 @@ pub(crate) struct Cursor(BookkeepingTransaction);
 impl Cursor {
     /// Opens it over the entries of the filter, as many as its page has.
     pub(crate) async fn open(viewer: Viewer<'_>, filter: &ActionFilter) -> Result<Self> {
-        let mut transaction = viewer.ctx.database().lasting_transaction(viewer.ctx.scope()).await?;
+        let (database, identity) = (viewer.ctx.database(), viewer.ctx.identity());
+        let holder = Holder {
+            tenant: identity.tenant,
+            principal: identity.id.unwrap_or_default(),
+        };
+        let mut transaction = database.lasting_transaction(viewer.ctx.scope(), holder).await?;
         let entries = filtered(viewer, filter)
             .order(order(filter))
             .then_order_by(logs::id.desc())

@@ -120,10 +120,9 @@ async fn signed_in(call: &Call, accounts: &Accounts, request: &HttpRequest) -> R
     let Some(password) = &accounts.autologin_password else {
         return Ok(None);
     };
-    let subject = call.ip.map(|ip| ip.to_string()).unwrap_or_default();
     call.platform()
         .rate_limits()
-        .count(call, AUTOLOGIN_BY_IP, &subject)
+        .count(call, AUTOLOGIN_BY_IP, &call.network())
         .await?;
     if visitor::identity(call, request).await?.is_some() {
         return Ok(Some(Vec::new()));

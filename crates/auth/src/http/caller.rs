@@ -9,7 +9,7 @@ use std::sync::Arc;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::session::{LOGIN_BY_ACCOUNT, login_subject};
+use super::session::{count_attempt, forgive_attempts};
 use super::{invalid, text};
 use crate::accounts::Accounts;
 use crate::commands::{UpdateProfile, UserChanges};
@@ -202,11 +202,7 @@ pub(super) async fn confirm_own(ctx: &RequestContext, user: &UserRow, current: O
         return Err(Error::CurrentPasswordRequired.into());
     };
     let call = ctx.call();
-    let subject = login_subject(call, &user.email);
-    call.platform()
-        .rate_limits()
-        .count(call, LOGIN_BY_ACCOUNT, &subject)
-        .await?;
+    count_attempt(call, &user.email).await?;
     let stored = {
         let mut connection = ctx.database().read(&own_scope(ctx)).await?;
         query::users::password_hash(&mut connection, user.tenant_id, user.id).await?
@@ -215,10 +211,7 @@ pub(super) async fn confirm_own(ctx: &RequestContext, user: &UserRow, current: O
     if !acceptable || !accounts.hasher.verify(current, stored.as_deref()).await?.matches {
         return Err(Error::CurrentPasswordIncorrect.into());
     }
-    call.platform()
-        .rate_limits()
-        .reset(call, LOGIN_BY_ACCOUNT, &subject)
-        .await
+    forgive_attempts(call, &user.email).await
 }
 
 /// Features to ask about.

@@ -21,6 +21,8 @@ use crate::one_time_token::{NewToken, Purpose};
 use crate::{Error, acl, query};
 
 pub(super) const RESEND_BY_TARGET: RateLimit = RateLimit::new("auth.resend_invite.target", 3, 300);
+/// Mails that one person or key has sent to others. They carry a name of its choice.
+pub(super) const INVITE_BY_ACTOR: RateLimit = RateLimit::new("auth.users.invite", 100, 3600);
 
 pub(super) fn routes(routes: &mut Routes) {
     routes
@@ -82,6 +84,17 @@ fn mint(ctx: &RequestContext) -> Result<NewToken> {
     ))
 }
 
+/// Counts a mail of an invitation for whoever has it sent, before there is anything to take back.
+pub(super) async fn count_mail(ctx: &RequestContext) -> Result<()> {
+    let identity = ctx.identity();
+    let Some(id) = identity.id else { return Ok(()) };
+    let actor = format!("{} {id}", identity.kind.as_str());
+    ctx.platform()
+        .rate_limits()
+        .count(ctx.call(), INVITE_BY_ACTOR, &actor)
+        .await
+}
+
 /// Sends the invitation, after the commit. A failure leaves user and token in place; the answer says so, also when it is replayed.
 pub(super) async fn send(ctx: &RequestContext, to: Recipient<'_>, token: &NewToken) -> Result<bool> {
     let accounts: Arc<Accounts> = ctx.call().provided()?;
@@ -118,12 +131,13 @@ struct Resent {
 
 async fn resend_invite(ctx: RequestContext, request: HttpRequest, body: Json<Resend>) -> Result<Json<Resent>> {
     let call = ctx.call();
-    let target = body.0.id.as_str().unwrap_or_default();
-    call.platform()
-        .rate_limits()
-        .count(call, RESEND_BY_TARGET, target)
-        .await?;
-    let id: Uuid = target.parse().map_err(|_| unprocessable())?;
+    let id: Uuid = body
+        .0
+        .id
+        .as_str()
+        .unwrap_or_default()
+        .parse()
+        .map_err(|_| unprocessable())?;
     let configured = letters::is_configured(call);
     if configured && letters::is_foreign_origin(call, origin(&request).as_deref()) {
         return Err(Error::InvalidOrigin.into());
@@ -136,10 +150,16 @@ async fn resend_invite(ctx: RequestContext, request: HttpRequest, body: Json<Res
         let hash = query::users::password_hash(&mut connection, user.tenant_id, user.id).await?;
         (user, hash.is_some())
     };
+    // The user and its tenant, so that no way to write the id is a limit of its own, and nobody uses up the limit of others.
+    call.platform()
+        .rate_limits()
+        .count(call, RESEND_BY_TARGET, &format!("{} {}", user.tenant_id, user.id))
+        .await?;
     check_invitable(user.is_active, has_password)?;
     if !configured {
         return Err(Error::InvitationNotConfigured.into());
     }
+    count_mail(&ctx).await?;
     let command = InviteUser { id, token: mint(&ctx)? };
     let mut resent = ctx
         .execute(&command, |()| {

@@ -27,6 +27,7 @@ use uuid::Uuid;
 pub(crate) const RATE_LIMITS: &[RateLimit] = &[
     browser::AUTOLOGIN_BY_IP,
     invitations::RESEND_BY_TARGET,
+    invitations::INVITE_BY_ACTOR,
     reset::RESET_BY_IP,
     reset::RESET_BY_ACCOUNT,
     reset::VALIDATE_BY_IP,
@@ -34,6 +35,7 @@ pub(crate) const RATE_LIMITS: &[RateLimit] = &[
     reset::CONFIRM_BY_IP,
     reset::CONFIRM_BY_TOKEN,
     session::LOGIN_BY_IP,
+    session::LOGIN_BY_ACCOUNT_AND_IP,
     session::LOGIN_BY_ACCOUNT,
     session::REFRESH_BY_IP,
     session::REFRESH_BY_TOKEN,

@@ -185,9 +185,8 @@ fn login_page(call: &Call, live: &LiveToken) -> String {
 
 /// Counts a token by the client's address; only a hash of both is kept.
 async fn count_token(call: &Call, limit: RateLimit, token: &str) -> Result<()> {
-    let ip = call.ip.map(|ip| ip.to_string()).unwrap_or_default();
     call.platform()
         .rate_limits()
-        .count(call, limit, &format!("{ip} {token}"))
+        .count(call, limit, &format!("{} {token}", call.network()))
         .await
 }

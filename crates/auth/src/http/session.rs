@@ -7,8 +7,8 @@ use actix_web::HttpRequest;
 use actix_web::cookie::{Cookie, SameSite, time};
 use backoffice_core::events::{Announcement, Event, announce_each};
 use backoffice_core::http::{
-    AUTH_COOKIE, Access, Cookies, Describe, Extract, Form, Incoming, Json, Redirect, Routes, SESSION_COOKIE, Schemas,
-    clear_cookies, safe_local_path,
+    AUTH_COOKIE, Access, Admission, Cookies, Describe, Extract, Form, Incoming, Json, Redirect, Routes, SESSION_COOKIE,
+    Schemas, clear_cookies, safe_local_path,
 };
 use backoffice_core::ids::PLATFORM_TENANT;
 use backoffice_core::rate_limit::RateLimit;
@@ -27,11 +27,14 @@ use uuid::Uuid;
 
 use crate::accounts::Accounts;
 use crate::login::{self, Candidate};
+use crate::password::Seat;
 use crate::session::{self, Account, Started};
 use crate::{Error, email};
 
 pub(super) const LOGIN_BY_IP: RateLimit = RateLimit::new("auth.login.ip", 20, 60);
-pub(super) const LOGIN_BY_ACCOUNT: RateLimit = RateLimit::new("auth.login.account", 5, 60).blocking(60);
+pub(super) const LOGIN_BY_ACCOUNT_AND_IP: RateLimit = RateLimit::new("auth.login.account_ip", 5, 60).blocking(60);
+/// Over all addresses. A successful sign-in does not lift it: else whoever guesses would wait for the owner's.
+pub(super) const LOGIN_BY_ACCOUNT: RateLimit = RateLimit::new("auth.login.account", 100, 3600);
 pub(super) const REFRESH_BY_IP: RateLimit = RateLimit::new("auth.refresh.ip", 60, 60);
 pub(super) const REFRESH_BY_TOKEN: RateLimit = RateLimit::new("auth.refresh.token", 15, 60);
 
@@ -41,7 +44,7 @@ pub(super) fn routes(routes: &mut Routes) {
         .about("Sign in with e-mail address and password")
         .errors(ErrorShape::OkFalse)
         .invalid("Invalid request")
-        .admitted_by(place_to_verify)
+        .admitted_by(VERIFYING)
         .limit(LOGIN_BY_IP)
         .refuses(&[401, 403]);
     routes
@@ -170,11 +173,7 @@ impl Describe for Attempt {
 async fn login(visitor: Visitor, attempt: Attempt) -> Result<Cookies<Json<SignedIn>>> {
     let call = &*visitor;
     let accounts: Arc<Accounts> = call.provided()?;
-    let subject = login_subject(call, &attempt.address);
-    call.platform()
-        .rate_limits()
-        .count(call, LOGIN_BY_ACCOUNT, &subject)
-        .await?;
+    count_attempt(call, &attempt.address).await?;
     let form = attempt.form?;
     let roles = required_roles(&form)?;
     let place = match call.admitted() {
@@ -198,35 +197,55 @@ async fn login(visitor: Visitor, attempt: Attempt) -> Result<Cookies<Json<Signed
     let Some(session) = login::sign_in(call, &accounts, place, chosen, &form.password, remember).await? else {
         return Err(not_matched(call, &accounts, &candidates).await?);
     };
-    call.platform()
-        .rate_limits()
-        .reset(call, LOGIN_BY_ACCOUNT, &subject)
-        .await?;
+    forgive_attempts(call, &attempt.address).await?;
     Ok(Cookies {
         cookies: sign_in_cookies(call, &session),
         answer: Json(signed_in(call, &accounts, &form, session)),
     })
 }
 
-/// A place among those who hash or wait, and its turn, before the attempt costs a statement: beyond the queue nothing is counted or looked
-/// up, for no address.
-fn place_to_verify(call: &Call) -> BoxFuture<'_, Result<Box<dyn Any + Send>>> {
-    async {
+/// A place among those who hash or wait, and its turn. Beyond the queue nothing is counted or looked up, for no address.
+const VERIFYING: Admission = Admission {
+    reserve: |call| Ok(Box::new(call.provided::<Accounts>()?.hasher.seat()?)),
+    take: place_to_verify,
+};
+
+fn place_to_verify(call: &Call, seat: Box<dyn Any + Send>) -> BoxFuture<'_, Result<Box<dyn Any + Send>>> {
+    async move {
         let accounts: Arc<Accounts> = call.provided()?;
-        let place: Box<dyn Any + Send> = Box::new(accounts.hasher.place().await?);
+        let seat = seat
+            .downcast::<Seat>()
+            .map_err(|_| backoffice_core::Error::internal("what was reserved is no place for hashing"))?;
+        let place: Box<dyn Any + Send> = Box::new(accounts.hasher.turn(*seat).await?);
         Ok(place)
     }
     .boxed()
 }
 
-/// Key of the limit per account and address of the client; the account only as a hash.
-pub(super) fn login_subject(call: &Call, address: &str) -> String {
+/// Counts an attempt to guess the password of an account: for the client, and for the account over all clients.
+pub(super) async fn count_attempt(call: &Call, address: &str) -> Result<()> {
+    let limits = call.platform().rate_limits();
+    let account = account_subject(address);
+    let with_client = format!("{} {account}", call.network());
+    limits.count(call, LOGIN_BY_ACCOUNT_AND_IP, &with_client).await?;
+    if email::is_valid(address) {
+        // What is no address has no account; clients that send none do not stand in each other's way.
+        limits.count(call, LOGIN_BY_ACCOUNT, &account).await?;
+    }
+    Ok(())
+}
+
+/// Forgets the client's attempts at an account whose password it has shown.
+pub(super) async fn forgive_attempts(call: &Call, address: &str) -> Result<()> {
+    let with_client = format!("{} {}", call.network(), account_subject(address));
+    let limits = call.platform().rate_limits();
+    limits.reset(call, LOGIN_BY_ACCOUNT_AND_IP, &with_client).await
+}
+
+/// The account in the key of a limit: a hash.
+fn account_subject(address: &str) -> String {
     let hash = Sha256::digest(email::normalized(address).as_bytes());
-    let ip = call.ip.map(|ip| ip.to_string()).unwrap_or_default();
-    format!(
-        "{ip} {}",
-        hash.iter().map(|byte| format!("{byte:02x}")).collect::<String>()
-    )
+    hash.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn required_roles(form: &LoginForm) -> Result<Vec<String>> {

@@ -31,7 +31,7 @@ pub(super) fn routes(routes: &mut Routes) {
     routes
         .post("/auth/users", requires(&[acl::USERS_CREATE]), create_user)
         .about("Make a confirmed user")
-        .refuses(&[409, 422, 500]);
+        .refuses(&[409, 422, 429, 500]);
     routes
         .put("/auth/users", requires(&[acl::USERS_EDIT]), update_user)
         .about("Change a user")
@@ -196,6 +196,9 @@ async fn create_user(ctx: RequestContext, request: HttpRequest, body: Json<NewUs
         Some(password) => Some(hashed(&ctx, password, &email).await?),
         None => None,
     };
+    if is_active && matches!(invitation, Ok(Some(_))) {
+        invitations::count_mail(&ctx).await?;
+    }
     let command = CreateUser {
         id: ctx.new_id(),
         tenant,

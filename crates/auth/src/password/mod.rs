@@ -17,8 +17,8 @@ use unicode_normalization::UnicodeNormalization;
 
 use crate::config::{Argon2Config, PasswordConfig};
 use crate::{Error, email};
-pub(crate) use pool::Place;
 use pool::{Memory, Pool};
+pub(crate) use pool::{Place, Seat};
 
 const COMMON: &str = include_str!("common.txt");
 
@@ -108,7 +108,17 @@ impl Hasher {
         self.verified.load(Ordering::Relaxed)
     }
 
-    /// A place among those who hash or wait, taken before anything else is done for a request whose password must be verified.
+    /// A place among those who hash or wait, whose turn is still to come; 429 when there is none.
+    pub(crate) fn seat(&self) -> Result<Seat> {
+        self.pool.seat()
+    }
+
+    /// The same place when it is its turn.
+    pub(crate) async fn turn(&self, seat: Seat) -> Result<Place> {
+        self.pool.turn(seat).await
+    }
+
+    /// A place among those who hash or wait, for a request that has arrived as a whole: nobody who has one waits for a client.
     pub(crate) async fn place(&self) -> Result<Place> {
         self.pool.place().await
     }

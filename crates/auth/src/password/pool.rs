@@ -17,7 +17,8 @@ use crate::Error;
 const NICENESS: i32 = 19;
 
 /// Requests that are at work for each thread: one hashes, the statements of two others go before and after. More would not hash sooner,
-/// and those of a flood would take the database from everybody else.
+/// and those of a flood would take the database from everybody else. Whoever is at work has its whole input: it waits for the threads and
+/// the database, whose waits the process bounds, and never for a client.
 const AT_WORK: usize = 3;
 
 /// How long a thread without work keeps its memory.
@@ -59,9 +60,9 @@ pub(crate) struct Place {
     _seat: Seat,
 }
 
-/// One of those who are counted.
+/// A place whose turn is still to come.
 #[derive(Debug)]
-struct Seat(Arc<AtomicUsize>);
+pub(crate) struct Seat(Arc<AtomicUsize>);
 
 #[derive(Default)]
 struct Queue {
@@ -87,12 +88,22 @@ impl Pool {
         }
     }
 
+    /// Takes a place, whose turn is still to come; 429 at once when there is none.
+    pub(super) fn seat(&self) -> Result<Seat> {
+        let seat = Seat(Arc::clone(&self.taken));
+        match self.taken.fetch_add(1, Ordering::AcqRel) < self.places {
+            true => Ok(seat),
+            false => Err(Error::HashingBusy.into()),
+        }
+    }
+
     /// Takes a place and waits for its turn, in the order in which they come; 429 at once when there is none.
     pub(super) async fn place(&self) -> Result<Place> {
-        let seat = Seat(Arc::clone(&self.taken));
-        if self.taken.fetch_add(1, Ordering::AcqRel) >= self.places {
-            return Err(Error::HashingBusy.into());
-        }
+        self.turn(self.seat()?).await
+    }
+
+    /// Waits for the turn of a place.
+    pub(super) async fn turn(&self, seat: Seat) -> Result<Place> {
         let turn = Arc::clone(&self.turns).acquire_owned().await;
         Ok(Place {
             _turn: turn.map_err(|_| CoreError::internal("password hashing has ended"))?,

@@ -154,6 +154,75 @@ async fn acc_18_the_fourth_invitation_in_five_minutes_waits() {
 }
 
 #[actix_web::test]
+async fn f14_however_an_id_is_written_it_is_one_target() {
+    let world = World::with_config("[app]\npublic_url = \"https://office.example\"\n").await;
+    let (_, body) = create(&world, "ann@alpha.test", json!({"sendInviteEmail": false})).await;
+    let id = id_of(&body);
+
+    let mut statuses = Vec::new();
+    for written in [
+        id.to_string(),
+        id.to_string().to_uppercase(),
+        id.simple().to_string(),
+        id.braced().to_string(),
+        id.urn().to_string(),
+    ] {
+        statuses.push(resend(&world, written).await.0);
+    }
+
+    assert_eq!(statuses, [200, 200, 200, 429, 429]);
+}
+
+#[actix_web::test]
+async fn f14_another_tenant_does_not_use_up_the_limit_of_a_target() {
+    let world = World::with_config("[app]\npublic_url = \"https://office.example\"\n").await;
+    let (_, body) = create(&world, "ann@alpha.test", json!({"sendInviteEmail": false})).await;
+    let id = id_of(&body);
+    let by_b = async || {
+        let body = json!({"id": id});
+        world
+            .app
+            .post(&world.b.token, "/auth/users/resend-invite", body)
+            .await
+            .0
+    };
+
+    assert_eq!([by_b().await, by_b().await, by_b().await, by_b().await], [404; 4]);
+
+    assert_eq!(resend(&world, text(id)).await.0, 200);
+}
+
+#[actix_web::test]
+async fn f21_invitations_of_one_actor_have_a_limit() {
+    let config =
+        "[app]\npublic_url = \"https://office.example\"\n[rate_limits.limits]\n\"auth.users.invite\" = \"2/60\"\n";
+    let world = World::with_config(config).await;
+
+    let (first, body) = create(&world, "ann@alpha.test", json!({})).await;
+    let quiet = create(&world, "bob@alpha.test", json!({"sendInviteEmail": false}))
+        .await
+        .0;
+    let again = resend(&world, text(id_of(&body))).await.0;
+    let (refused, told) = create(&world, "cid@alpha.test", json!({})).await;
+    let resent = resend(&world, text(id_of(&body))).await.0;
+    let without_mail = create(&world, "dan@alpha.test", json!({"sendInviteEmail": false}))
+        .await
+        .0;
+
+    assert_eq!((first, quiet, again, without_mail), (201, 201, 200, 201));
+    assert_eq!((refused, resent), (429, 429), "{told}");
+    assert_eq!(world.app.mail().mails().len(), 2);
+    let made = "select id from auth_users where email = 'cid@alpha.test'";
+    assert!(world.app.rows(made).await.is_empty(), "nothing is written");
+    let body = json!({"email": "eve@beta.test", "organizationId": world.b.organization});
+    assert_eq!(
+        world.app.post(&world.b.token, "/auth/users", body).await.0,
+        201,
+        "another actor"
+    );
+}
+
+#[actix_web::test]
 async fn a_mail_that_does_not_leave_keeps_user_and_token() {
     let world = world().await;
     world.app.mail().refuse(true);

@@ -6,6 +6,7 @@ mod consents;
 mod global_roles;
 mod grants;
 mod invitations;
+mod limits;
 mod navigation;
 mod order_of_checks;
 mod organizations;

@@ -1,5 +1,6 @@
 //! The only ways to a database connection. Every connection carries the tenant for row-level security.
 
+mod lasting;
 mod migrate;
 mod pool;
 mod prepared;
@@ -12,13 +13,15 @@ use std::time::Duration;
 
 use actix_web::http::StatusCode;
 use secrecy::{ExposeSecret, SecretString};
-use tokio::sync::OwnedSemaphorePermit;
 use uuid::Uuid;
 
 use crate::error::{Error, Refusal, Result};
 use crate::ids::PLATFORM_TENANT;
 use crate::scope::{Reach, Scope};
 
+use lasting::{Lasting, LastingPlace};
+
+pub use lasting::Holder;
 pub use migrate::{MigrationState, Migrations, migrate, migration_state, revert_all};
 pub use pool::Connection;
 pub use prepared::Prepared;
@@ -130,6 +133,7 @@ pub struct Database {
     pool: Arc<pool::Pool>,
     options: Arc<DatabaseOptions>,
     config: Arc<tokio_postgres::Config>,
+    lasting: Lasting,
 }
 
 impl std::fmt::Debug for Database {
@@ -158,10 +162,12 @@ impl Database {
             .map_or_else(|| session.to_owned(), |given| format!("{given} {session}"));
         config.options(session);
         let config = Arc::new(config);
+        let lasting = Lasting::default();
         Ok(Self {
-            pool: Arc::new(pool::Pool::new(Arc::clone(&config), &options)),
+            pool: Arc::new(pool::Pool::new(Arc::clone(&config), &options, &lasting)),
             options: Arc::new(options),
             config,
+            lasting,
         })
     }
 
@@ -173,9 +179,10 @@ impl Database {
             ..(*self.options).clone()
         };
         Self {
-            pool: Arc::new(pool::Pool::new(Arc::clone(&self.config), &options)),
+            pool: Arc::new(pool::Pool::new(Arc::clone(&self.config), &options, &self.lasting)),
             options: Arc::new(options),
             config: Arc::clone(&self.config),
+            lasting: self.lasting.clone(),
         }
     }
 
@@ -242,12 +249,13 @@ impl Database {
     }
 
     /// The same for an answer that is made while its client reads it, and lasts as long as that takes. Only a quarter of the pool is
-    /// there for such clients, so that slow ones leave enough for everybody else.
+    /// there for such clients, so that slow ones leave enough for everybody else; half of that for one tenant, and no more than four of a
+    /// tenant and two of a principal in the process.
     ///
     /// # Errors
     /// 429 when that many are under way; else as [`Database::read`].
-    pub async fn lasting_transaction(&self, scope: &Scope) -> Result<BookkeepingTransaction> {
-        let place = self.pool.lasting_place().ok_or_else(|| Refusal {
+    pub async fn lasting_transaction(&self, scope: &Scope, holder: Holder) -> Result<BookkeepingTransaction> {
+        let place = self.pool.lasting_place(holder).ok_or_else(|| Refusal {
             retry_after: Some(LASTING_RETRY),
             ..Refusal::new(StatusCode::TOO_MANY_REQUESTS, "Too many requests")
         })?;
@@ -268,7 +276,7 @@ impl Database {
 #[derive(Debug)]
 pub struct BookkeepingTransaction {
     connection: Connection,
-    _place: Option<OwnedSemaphorePermit>,
+    _place: Option<LastingPlace>,
 }
 
 impl BookkeepingTransaction {

@@ -11,6 +11,7 @@ use diesel_async::{AsyncPgConnection, SimpleAsyncConnection};
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, oneshot};
 use tokio::time::{Instant, timeout_at};
 
+use super::lasting::{Holder, Lasting, LastingPlace, LastingPlaces};
 use super::{DatabaseOptions, Visibility};
 use crate::error::{Error, Result};
 
@@ -18,7 +19,7 @@ pub(crate) struct Pool {
     config: Arc<tokio_postgres::Config>,
     permits: Arc<Semaphore>,
     /// Places of those who hold a connection as long as a client takes.
-    lasting: Arc<Semaphore>,
+    lasting: LastingPlaces,
     idle: Mutex<Vec<Idle>>,
     shared: Mutex<Option<Shared>>,
     timeout: Duration,
@@ -59,11 +60,11 @@ struct Idle {
 type Made = oneshot::Receiver<Result<Idle>>;
 
 impl Pool {
-    pub(super) fn new(config: Arc<tokio_postgres::Config>, options: &DatabaseOptions) -> Self {
+    pub(super) fn new(config: Arc<tokio_postgres::Config>, options: &DatabaseOptions, lasting: &Lasting) -> Self {
         Self {
             config,
             permits: Arc::new(Semaphore::new(options.pool_size)),
-            lasting: Arc::new(Semaphore::new((options.pool_size / 4).max(1))),
+            lasting: lasting.places(options.pool_size),
             idle: Mutex::default(),
             shared: Mutex::default(),
             timeout: options.timeout,
@@ -93,8 +94,8 @@ impl Pool {
     }
 
     /// A place for holding a connection as long as a client takes, if one is free.
-    pub(super) fn lasting_place(&self) -> Option<OwnedSemaphorePermit> {
-        Arc::clone(&self.lasting).try_acquire_owned().ok()
+    pub(super) fn lasting_place(&self, holder: Holder) -> Option<LastingPlace> {
+        self.lasting.take(holder)
     }
 
     /// The connection on which others of the same visibility already have a statement under way, else one of one's own that the next

@@ -9,10 +9,11 @@ use actix_web::http::header::{HeaderMap, HeaderName, HeaderValue, RETRY_AFTER, U
 use actix_web::http::{Method, StatusCode};
 use actix_web::web::{self, Bytes};
 use actix_web::{Handler, HttpRequest, HttpResponse};
-use futures_util::{FutureExt, StreamExt};
+use futures_util::FutureExt;
 use sha2::{Digest, Sha256};
 
 use super::answer::{Answer, clear_cookies, json_response};
+use super::body::Unread;
 use super::extract::{Extract, Incoming};
 use super::routes::{Access, EndpointInfo};
 use super::{credential, origin, selection, tenant_parameter};
@@ -61,16 +62,25 @@ impl<F, Args> Endpoint<F, Args> {
     }
 }
 
-/// Answers what no route matches.
-pub async fn not_found(request: HttpRequest) -> HttpResponse {
+/// Answers what no route matches. Its body is not read; a connection on which one is still to come is closed.
+pub async fn not_found(request: HttpRequest, payload: web::Payload) -> HttpResponse {
     let id = request_id(
         request.headers(),
         request.app_data::<web::Data<Runtime>>().map(|runtime| &***runtime),
     );
-    finish(
+    let response = finish(
         json_response(StatusCode::NOT_FOUND, &serde_json::json!({"error": "Not Found"})),
         &id,
-    )
+    );
+    keep_unread(response, Unread::new(payload))
+}
+
+/// Keeps what the client has not sent yet until the response has left.
+fn keep_unread(mut response: HttpResponse, unread: Unread) -> HttpResponse {
+    if let Some(rest) = unread.rest() {
+        response.extensions_mut().insert(rest);
+    }
+    response
 }
 
 pub(crate) async fn run<F, Args, T>(
@@ -90,7 +100,8 @@ where
     let call = Arc::new(make_call(runtime, &request));
     call.platform().courtesy().request(call.now);
     let info = Arc::clone(&endpoint.info);
-    let work = AssertUnwindSafe(handle(&endpoint, &request, payload, &call)).catch_unwind();
+    let mut unread = Unread::new(payload);
+    let work = AssertUnwindSafe(handle(&endpoint, &request, &mut unread, &call)).catch_unwind();
     let outcome = work
         .await
         .unwrap_or_else(|_panic| Err(Error::internal("a handler panicked")));
@@ -99,7 +110,7 @@ where
         Err(Error::Replayed(stored)) => replay(&stored),
         Err(error) => refuse(&error, &info, &call),
     };
-    let response = finish(response, &call.request_id);
+    let response = keep_unread(finish(response, &call.request_id), unread);
     let elapsed = started.elapsed();
     endpoint.seconds.record(elapsed.as_secs_f64());
     let millis = elapsed.as_secs_f64() * 1000.0;
@@ -121,7 +132,7 @@ fn started() -> Instant {
 async fn handle<F, Args, T>(
     endpoint: &Endpoint<F, Args>,
     request: &HttpRequest,
-    payload: web::Payload,
+    unread: &mut Unread,
     call: &Arc<Call>,
 ) -> Result<HttpResponse>
 where
@@ -130,19 +141,33 @@ where
     T: Answer,
 {
     let info = &*endpoint.info;
-    if let Err(refused) = let_in(info, call).await {
-        // A body that nobody reads would cost the client its connection, and whoever is told to come back later comes back on it.
-        let _unread = read_body(payload, request, call.platform().http().body_limit).await;
+    if let Err(refused) = refused_from_memory(info, call) {
+        // Whoever is told to come back later comes back on this connection.
+        unread.discard(request.method(), call).await;
         return Err(refused);
     }
+    // Nothing is held while the client sends.
+    let body = unread.read(request.method(), call).await?;
+    let_in(info, call).await?;
     let identity = match info.access {
         Access::Public => None,
         Access::Authenticated | Access::Features(_) => Some(credential::authenticate(call, request).await?),
     };
-    let body = read_body(payload, request, call.platform().http().body_limit).await;
+    if let Some(identity) = &identity {
+        call.platform().budgets().spend(identity, call.now)?;
+    }
     let scope = match &identity {
         None => None,
-        Some(identity) => Some(admit(call, info, request, body.as_ref().ok(), identity).await?),
+        Some(identity) => Some(
+            admit(
+                call,
+                info,
+                request,
+                body.as_ref().ok().map(|body| &body.bytes),
+                identity,
+            )
+            .await?,
+        ),
     };
     let body = body.map_err(|error| error.worded(info.invalid))?;
     let context = match identity.zip(scope) {
@@ -152,13 +177,13 @@ where
             identity,
             scope,
             expected_updated_at(request)?,
-            idempotency(request, info, &body)?,
+            idempotency(request, info, &body.bytes)?,
             reading(request, info),
         )),
     };
     let incoming = Incoming {
         request,
-        body: &body,
+        body: &body.bytes,
         call,
         context: context.as_ref(),
         invalid: info.invalid,
@@ -174,15 +199,30 @@ where
     Ok(response)
 }
 
-/// What everybody must pass: a place where there are few, and the limits of the endpoint. A refusal may cost no statement at all.
+/// The limits of which it is known that the client is over them: the refusal costs no statement, no place, and no memory for a body.
+fn refused_from_memory(info: &EndpointInfo, call: &Call) -> Result<()> {
+    let limits = call.platform().rate_limits();
+    let network = call.network();
+    info.limits
+        .iter()
+        .try_for_each(|limit| limits.check(call, *limit, &network))
+}
+
+/// What everybody must pass whose body is there: the limits of the endpoint, and what is scarce. Where there is no place to wait for it,
+/// nothing is counted. Those of one network come one after the other until they are counted, so that a client over its limit
+/// takes one place for a moment, and not all of them.
 async fn let_in(info: &EndpointInfo, call: &Call) -> Result<()> {
-    if let Some(admission) = info.admission {
-        call.admitted.hold(admission(call).await?);
-    }
-    for limit in &info.limits {
-        let ip = call.ip.map(|ip| ip.to_string()).unwrap_or_default();
-        call.platform().rate_limits().count(call, *limit, &ip).await?;
-    }
+    let limits = call.platform().rate_limits();
+    let network = call.network();
+    let Some(admission) = info.admission else {
+        return limits.count_all(call, &info.limits, &network).await;
+    };
+    let turn = limits.turn(&network).await?;
+    refused_from_memory(info, call)?;
+    let place = (admission.reserve)(call)?;
+    limits.count_all(call, &info.limits, &network).await?;
+    drop(turn);
+    call.admitted.hold((admission.take)(call, place).await?);
     Ok(())
 }
 
@@ -239,40 +279,6 @@ fn is_token(text: &str) -> bool {
         && text
             .bytes()
             .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'))
-}
-
-struct Unreadable(&'static str);
-
-impl Unreadable {
-    fn worded(self, text: &'static str) -> Error {
-        Refusal::bad_request(text)
-            .detail(Detail::new("", self.0, "invalid_value"))
-            .into()
-    }
-}
-
-async fn read_body(mut payload: web::Payload, request: &HttpRequest, limit: usize) -> Result<Bytes, Unreadable> {
-    if request.method() == Method::GET {
-        return Ok(Bytes::new());
-    }
-    let mut body = web::BytesMut::new();
-    let mut read = 0_usize;
-    while let Some(chunk) = payload.next().await {
-        let chunk = chunk.map_err(|_| Unreadable("the body could not be read"))?;
-        read += chunk.len();
-        // Reads on for a while past the limit, so that the client sees the answer and not a closed connection.
-        if read > limit.saturating_mul(8) {
-            break;
-        }
-        if read <= limit {
-            body.extend_from_slice(&chunk);
-        }
-    }
-    if read > limit {
-        Err(Unreadable("the body is too large"))
-    } else {
-        Ok(body.freeze())
-    }
 }
 
 fn expected_updated_at(request: &HttpRequest) -> Result<Option<Timestamp>> {
@@ -380,8 +386,8 @@ fn refuse(error: &Error, info: &EndpointInfo, call: &Call) -> HttpResponse {
     }
     let refusal = error.to_refusal();
     // The cross-cutting refusals have one form for all endpoints of a module, whatever their own steps say.
-    let is_cross_cutting =
-        refusal.status == StatusCode::SERVICE_UNAVAILABLE || refusal.members.contains_key("requiredFeatures");
+    let is_cross_cutting = [StatusCode::SERVICE_UNAVAILABLE, StatusCode::REQUEST_TIMEOUT].contains(&refusal.status)
+        || refusal.members.contains_key("requiredFeatures");
     let shape = if is_cross_cutting && info.shape == ErrorShape::OkFalse {
         ErrorShape::Error
     } else {

@@ -2,6 +2,8 @@
 //! generated tests.
 
 mod answer;
+mod body;
+mod budget;
 mod credential;
 mod dispatch;
 mod extract;
@@ -16,9 +18,12 @@ mod standing;
 mod tenant_parameter;
 
 pub use answer::{AUTH_COOKIE, Answer, Cookies, Created, Json, Raw, Redirect, SESSION_COOKIE, Streamed, clear_cookies};
+pub(crate) use body::BodyMemory;
+pub(crate) use budget::Budgets;
 pub use dispatch::not_found;
 pub use extract::{Describe, Extract, Form, Incoming, Path, Query, given, present};
 pub use openapi::{Schemas, document};
+pub(crate) use origin::network;
 pub use origin::safe_local_path;
 pub use pages::{PageInfo, Pages};
 pub use routes::{Access, Admission, Declaration, EndpointInfo, Routes, requires};

@@ -1,12 +1,25 @@
 //! Where a request comes from, and where a redirect may lead.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 use actix_web::HttpRequest;
 use actix_web::http::header::{HOST, ORIGIN};
 
-/// The client's address: the socket's peer, or what the proxy at the configured depth wrote.
+/// The client's address: the socket's peer, or what the proxy at the configured depth wrote. An IPv4 address is one however it is
+/// written, also as `::ffff:a.b.c.d`.
 pub(super) fn client_ip(request: &HttpRequest, proxy_depth: usize) -> Option<IpAddr> {
+    written_ip(request, proxy_depth).map(|ip| ip.to_canonical())
+}
+
+/// What limits count a client by: its IPv4 address, or the network of 64 bits of its IPv6 address, of which one client has them all.
+pub(crate) fn network(ip: IpAddr) -> String {
+    match ip.to_canonical() {
+        IpAddr::V4(ip) => ip.to_string(),
+        IpAddr::V6(ip) => format!("{}/64", Ipv6Addr::from_bits(ip.to_bits() >> 64 << 64)),
+    }
+}
+
+fn written_ip(request: &HttpRequest, proxy_depth: usize) -> Option<IpAddr> {
     let peer = request.peer_addr().map(|address| address.ip());
     if proxy_depth == 0 {
         return peer;
@@ -149,6 +162,21 @@ mod tests {
                 "{written}"
             );
         }
+    }
+
+    #[test]
+    fn f5_a_mapped_address_is_the_address_that_it_maps() {
+        assert_eq!(forwarded(&["::ffff:192.0.2.1"], 1), "192.0.2.1");
+        assert_eq!(forwarded(&["[::ffff:c000:201]:4711"], 1), "192.0.2.1");
+    }
+
+    #[test]
+    fn f5_ipv6_clients_are_counted_by_their_64_prefix() {
+        let counted = |ip: &str| network(ip.parse().expect("an address"));
+        assert_eq!(counted("2001:db8:1:2::1"), counted("2001:db8:1:2:ffff:ffff:ffff:ffff"));
+        assert_eq!(counted("2001:db8:1:2::1"), "2001:db8:1:2::/64");
+        assert_ne!(counted("2001:db8:1:2::1"), counted("2001:db8:1:3::1"));
+        assert_eq!([counted("192.0.2.1"), counted("::ffff:192.0.2.1")], ["192.0.2.1"; 2]);
     }
 
     #[test]

@@ -55,7 +55,7 @@ pub struct EndpointInfo {
     pub summary: &'static str,
     /// Name of the handler, unique in the document.
     pub operation: &'static str,
-    /// What a request must be given before anything is done for it.
+    /// What a request must be given once its body and its limits have passed.
     pub admission: Option<Admission>,
     /// Limits keyed by the client's address.
     pub limits: Vec<RateLimit>,
@@ -71,8 +71,14 @@ pub struct EndpointInfo {
     pub reads: Option<&'static str>,
 }
 
-/// Gives a request what only so many requests can have at once, when it is its turn, or refuses it. Looks at memory only.
-pub type Admission = for<'a> fn(&'a Call) -> BoxFuture<'a, Result<Box<dyn Any + Send>>>;
+/// What gives a request something that only so many requests can have at once. Looks at memory only.
+#[derive(Debug, Clone, Copy)]
+pub struct Admission {
+    /// A place among those who wait for it; a refusal when there is none.
+    pub reserve: fn(&Call) -> Result<Box<dyn Any + Send>>,
+    /// Gives it to the holder of that place when it is its turn. From here on no client is waited for.
+    pub take: for<'a> fn(&'a Call, Box<dyn Any + Send>) -> BoxFuture<'a, Result<Box<dyn Any + Send>>>,
+}
 
 type Service = Arc<dyn Fn(Arc<EndpointInfo>) -> actix_web::Route + Send + Sync>;
 type Describer = fn(OperationBuilder, &mut Schemas) -> OperationBuilder;
@@ -240,8 +246,9 @@ impl Declaration<'_> {
         self.change(|info| info.shape = shape)
     }
 
-    /// Asks for something before anything else is done for a request, limits included. A refusal then costs next to nothing; what is given
-    /// is the handler's to take ([`Call::admitted`]), or free again with the request.
+    /// Asks for something scarce once the body has arrived, unless the client is known to be over a limit. Without a place to wait for it
+    /// nothing is counted, so that a refusal costs next to nothing; with one the limits by address are counted before its turn comes. What
+    /// is given is the handler's to take ([`Call::admitted`]), or free again with the request.
     pub fn admitted_by(self, admission: Admission) -> Self {
         self.change(|info| info.admission = Some(admission))
     }

@@ -45,6 +45,8 @@ fn routes(routes: &mut Routes) {
     routes.get("/sample/notes", Access::Public, list_notes);
     routes.post("/sample/notes", Access::Public, create_note);
     routes.get("/sample/limited", Access::Public, limited).limit(LIMIT);
+    routes.post("/sample/limited", Access::Public, create_note).limit(LIMIT);
+    routes.post("/sample/members", Access::Authenticated, member_note);
     routes.get("/sample/private", Access::Authenticated, private);
     routes.post("/sample/transfer", Access::Public, transfer);
     routes.post("/sample/panic", Access::Public, panics);
@@ -70,6 +72,10 @@ async fn private(_context: RequestContext) -> Result<Json<Note>> {
     Ok(Json(Note {
         text: "secret".to_owned(),
     }))
+}
+
+async fn member_note(_context: RequestContext, Json(note): Json<Note>) -> Result<Json<Note>> {
+    Ok(Json(note))
 }
 
 async fn panics(_visitor: Visitor, Json(note): Json<Note>) -> Result<Json<Note>> {

@@ -17,7 +17,7 @@ use crate::Result;
 use crate::process::say;
 
 /// Every attempt comes from an address of its own, so that the limits count it and none refuses it.
-const BEHIND_A_PROXY: (&str, &str) = ("BACKOFFICE__HTTP__PROXY_DEPTH", "1");
+pub(super) const BEHIND_A_PROXY: (&str, &str) = ("BACKOFFICE__HTTP__PROXY_DEPTH", "1");
 
 /// Measures what is wanted, timing and flood, and tells it as tables.
 pub(super) fn measure(
@@ -43,10 +43,15 @@ pub(super) fn measure(
     Ok(report)
 }
 
-/// The bytes of a sign-in from an address that had none yet.
-fn request(host: SocketAddr, body: &Value) -> Vec<u8> {
+/// An address that no request had yet, but for its first byte.
+pub(super) fn next_address() -> [u8; 4] {
     static ADDRESSES: AtomicU32 = AtomicU32::new(1);
-    let [_, b, c, d] = ADDRESSES.fetch_add(1, Ordering::Relaxed).to_be_bytes();
+    ADDRESSES.fetch_add(1, Ordering::Relaxed).to_be_bytes()
+}
+
+/// The bytes of a sign-in from an address that had none yet.
+pub(super) fn request(host: SocketAddr, body: &Value) -> Vec<u8> {
+    let [_, b, c, d] = next_address();
     let body = body.to_string();
     format!(
         "POST /api/auth/login HTTP/1.1\r\nhost: {host}\r\nx-forwarded-for: 10.{b}.{c}.{d}\r\n\

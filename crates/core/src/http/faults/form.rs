@@ -161,7 +161,7 @@ mod tests {
         let told = faults("page=x&isActive=maybe&sortDir=up&search=a%20b");
 
         let expected = [
-            ("isActive", "invalid_type"),
+            ("isActive", "invalid_value"),
             ("page", "invalid_type"),
             ("sortDir", "invalid_value"),
             ("userId", "required"),

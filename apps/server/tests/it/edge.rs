@@ -1,0 +1,167 @@
+//! Clients that open connections and do not go on: they hold nothing that others need.
+
+use std::io::{Read as _, Write as _};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use serde_json::json;
+use tokio::time::{Instant, sleep};
+
+use crate::connection::Connection;
+use crate::office::{ADMINISTRATOR, NO_LIMITS, PASSWORD, office, sign_in};
+use crate::server::Server;
+
+/// Nothing of it takes this long, however busy the machine is.
+const PATIENCE: Duration = Duration::from_secs(60);
+const BEHIND_A_PROXY: (&str, &str) = ("BACKOFFICE__HTTP__PROXY_DEPTH", "1");
+
+/// A connection that sends this and waits.
+fn begin(address: SocketAddr, bytes: &str) -> TcpStream {
+    let mut stream = TcpStream::connect(address).expect("the server listens");
+    stream.set_read_timeout(Some(PATIENCE)).expect("a time to wait");
+    stream.write_all(bytes.as_bytes()).expect("it is read");
+    stream
+}
+
+fn unfinished(path: &str) -> String {
+    format!("POST {path} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{{")
+}
+
+fn login(address: &str, email: &str, password: &str) -> String {
+    let body = json!({"email": email, "password": password}).to_string();
+    format!(
+        "POST /api/auth/login HTTP/1.1\r\nhost: x\r\nx-forwarded-for: {address}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+        body.len()
+    )
+}
+
+/// The status of the next response, read with its body as long as that is short.
+fn status(stream: &mut TcpStream) -> u16 {
+    let mut bytes = [0; 8192];
+    let read = stream.read(&mut bytes).expect("an answer in time");
+    let text = String::from_utf8_lossy(&bytes[..read]);
+    let status = text.split(' ').nth(1).and_then(|status| status.parse().ok());
+    status.unwrap_or_else(|| panic!("a status: {text}"))
+}
+
+fn everybody_is_answered(server: &Server) {
+    let started = Instant::now();
+    for _ in 0..3 {
+        sign_in(server, ADMINISTRATOR);
+        assert_eq!(server.get("/api/version", "").status, 200);
+        assert_eq!(server.operators("/readyz").status, 200);
+    }
+    assert!(started.elapsed() < PATIENCE);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn acc_44_f1_unfinished_sign_ins_keep_nobody_out() {
+    let (office, _database) = office().await;
+    let server = office.serve(&[]).await;
+
+    let mut held: Vec<TcpStream> = Vec::new();
+    for wanted in [6, 500] {
+        held.resize_with(wanted, || begin(server.api, &unfinished("/api/auth/login")));
+        everybody_is_answered(&server);
+    }
+
+    for mut stream in held {
+        assert_eq!(status(&mut stream), 408);
+        let mut rest = Vec::new();
+        stream.read_to_end(&mut rest).expect("the connection is closed");
+    }
+    everybody_is_answered(&server);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn f11_a_client_over_its_limit_takes_no_place_from_others() {
+    let (office, _database) = office().await;
+    let server = office.serve(&[BEHIND_A_PROXY]).await;
+    let api = server.api;
+    let goes_on = AtomicBool::new(true);
+    let wrong = login("192.0.2.1", "nobody@example.com", "is wrong");
+
+    let statuses: Vec<u16> = std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                let mut streams: Vec<TcpStream> = (0..50).map(|_| begin(api, &wrong)).collect();
+                while goes_on.load(Ordering::Acquire) {
+                    for stream in &mut streams {
+                        assert!([401, 429].contains(&status(stream)));
+                        stream.write_all(wrong.as_bytes()).expect("it is read");
+                    }
+                }
+            });
+        }
+        let of_others = (1..=20).map(|number| {
+            let address = format!("198.51.100.{number}");
+            status(&mut begin(api, &login(&address, ADMINISTRATOR, PASSWORD)))
+        });
+        let statuses = of_others.collect();
+        goes_on.store(false, Ordering::Release);
+        statuses
+    });
+
+    assert_eq!(statuses, [200; 20]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn f10_operators_are_answered_while_the_api_has_no_connection_left() {
+    let (office, _database) = office().await;
+    let settings = [
+        ("BACKOFFICE__HTTP__MAX_CONNECTIONS", "4"),
+        ("BACKOFFICE__HTTP__WORKERS", "2"),
+        ("BACKOFFICE__HTTP__BODY_TIMEOUT", "60s"),
+    ];
+    let server = office.serve(&settings).await;
+    let held: Vec<TcpStream> = (0..12)
+        .map(|_| begin(server.api, &unfinished("/api/auth/locale")))
+        .collect();
+    sleep(Duration::from_millis(500)).await;
+    let mut waiting = begin(server.api, "GET /api/version HTTP/1.1\r\nhost: x\r\n\r\n");
+
+    for _ in 0..5 {
+        assert_eq!(server.operators("/readyz").status, 200);
+    }
+    waiting
+        .set_read_timeout(Some(Duration::from_millis(500)))
+        .expect("a time to wait");
+    assert!(waiting.read(&mut [0; 1]).is_err(), "it is not accepted");
+
+    drop(held);
+    waiting.set_read_timeout(Some(PATIENCE)).expect("a time to wait");
+    assert_eq!(status(&mut waiting), 200);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn f10_clients_that_do_not_read_hold_no_connection_to_the_database() {
+    let (office, _database) = office().await;
+    let one_connection = [
+        NO_LIMITS,
+        ("BACKOFFICE__HTTP__WORKERS", "1"),
+        ("BACKOFFICE__DATABASE__POOL_SIZE", "1"),
+    ];
+    let server = office.serve(&one_connection).await;
+    let token = sign_in(&server, ADMINISTRATOR);
+    let request = format!("GET /api/auth/roles HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {token}\r\n\r\n");
+
+    let unread: Vec<TcpStream> = (0..20)
+        .map(|_| {
+            let mut stream = begin(server.api, &request);
+            stream.set_nonblocking(true).expect("it is a socket");
+            // Until the server does not take more, because nobody takes its answers.
+            let many = request.repeat(100);
+            for _ in 0..100 {
+                if stream.write(many.as_bytes()).unwrap_or(0) < many.len() {
+                    break;
+                }
+            }
+            stream
+        })
+        .collect();
+
+    let answer = Connection::open(server.api).and_then(|mut one| one.send("GET", "/api/auth/profile", &token, None));
+    assert_eq!(answer.expect("an answer").status, 200);
+    drop(unread);
+}

@@ -1,0 +1,130 @@
+//! Places of those who hold a connection as long as a client takes: few of a pool, fewer of a tenant, and fewest of a principal.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use uuid::Uuid;
+
+/// Places of one tenant in a process.
+const OF_TENANT: usize = 4;
+/// Places of one principal in a process.
+const OF_PRINCIPAL: usize = 2;
+
+/// For whom a connection is held.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Holder {
+    /// The principal's own tenant, whichever it looks at.
+    pub tenant: Uuid,
+    /// The user or key.
+    pub principal: Uuid,
+}
+
+/// Who holds what in this process, over the pools of all its threads.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Lasting(Arc<Mutex<Vec<(u64, Holder)>>>);
+
+/// The places of one pool.
+#[derive(Debug)]
+pub(super) struct LastingPlaces {
+    held: Lasting,
+    pool: u64,
+    places: usize,
+}
+
+/// A place; free again when dropped.
+#[derive(Debug)]
+pub(super) struct LastingPlace {
+    held: Lasting,
+    entry: (u64, Holder),
+}
+
+impl Lasting {
+    fn entries(&self) -> MutexGuard<'_, Vec<(u64, Holder)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The places of a new pool of this size: a quarter, two if the pool has three.
+    pub(super) fn places(&self, pool_size: usize) -> LastingPlaces {
+        static POOLS: AtomicU64 = AtomicU64::new(0);
+        LastingPlaces {
+            held: self.clone(),
+            pool: POOLS.fetch_add(1, Ordering::Relaxed),
+            places: (pool_size / 4).max(2).min(pool_size.saturating_sub(1)).max(1),
+        }
+    }
+}
+
+impl LastingPlaces {
+    /// A place for this holder, if there is one.
+    pub(super) fn take(&self, holder: Holder) -> Option<LastingPlace> {
+        let mut entries = self.held.entries();
+        let count = |wanted: &dyn Fn(&(u64, Holder)) -> bool| entries.iter().filter(|entry| wanted(entry)).count();
+        let of_tenant = |entry: &(u64, Holder)| entry.1.tenant == holder.tenant;
+        // A tenant leaves places of this pool to the others, unless there is only one.
+        let is_free = count(&|entry| entry.0 == self.pool) < self.places
+            && count(&|entry| entry.0 == self.pool && of_tenant(entry)) < (self.places / 2).max(1)
+            && count(&of_tenant) < OF_TENANT
+            && count(&|entry| entry.1 == holder) < OF_PRINCIPAL;
+        let entry = (self.pool, holder);
+        is_free.then(|| {
+            entries.push(entry);
+            LastingPlace {
+                held: self.held.clone(),
+                entry,
+            }
+        })
+    }
+}
+
+impl Drop for LastingPlace {
+    fn drop(&mut self) {
+        let mut entries = self.held.entries();
+        // Equal entries are interchangeable.
+        if let Some(index) = entries.iter().position(|entry| *entry == self.entry) {
+            entries.swap_remove(index);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn holder(tenant: u128, principal: u128) -> Holder {
+        Holder {
+            tenant: Uuid::from_u128(tenant),
+            principal: Uuid::from_u128(principal),
+        }
+    }
+
+    #[test]
+    fn f12_a_principal_has_two_and_a_tenant_four() {
+        let places = Lasting::default().places(100);
+        let own = [places.take(holder(1, 1)), places.take(holder(1, 1))];
+        assert!(own.iter().all(Option::is_some));
+        assert!(places.take(holder(1, 1)).is_none());
+
+        let others = [places.take(holder(1, 2)), places.take(holder(1, 3))];
+        assert!(others.iter().all(Option::is_some));
+        assert!(places.take(holder(1, 4)).is_none());
+        assert!(places.take(holder(2, 5)).is_some());
+
+        drop(own);
+        assert!(places.take(holder(1, 1)).is_some());
+    }
+
+    #[test]
+    fn f12_no_tenant_takes_all_places_of_a_pool_or_more_by_another_one() {
+        let lasting = Lasting::default();
+        let pools = [lasting.places(8), lasting.places(8)];
+        let of_one: Vec<_> = (0..10)
+            .flat_map(|principal| pools.each_ref().map(|pool| pool.take(holder(1, principal))))
+            .flatten()
+            .collect();
+
+        assert_eq!(of_one.len(), 2, "one in each pool of two places");
+        assert!(pools.iter().all(|pool| pool.take(holder(2, 99)).is_some()));
+        let small = lasting.places(1);
+        assert!(small.take(holder(3, 1)).is_some(), "one place there is always");
+    }
+}

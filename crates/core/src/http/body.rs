@@ -1,0 +1,209 @@
+//! The body of a request: read within its deadline, before anything scarce is taken for the request, so that a client that sends
+//! slowly or not at all holds its connection and nothing else.
+
+use std::pin::pin;
+use std::sync::Arc;
+
+use actix_web::dev::Payload;
+use actix_web::http::{Method, StatusCode};
+use actix_web::web::{self, Bytes, BytesMut};
+use futures_util::StreamExt;
+use futures_util::future::{Either, select};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use crate::context::Call;
+use crate::error::{Detail, Error, Refusal, Result};
+
+/// Bytes of a body that are kept whatever else is kept.
+const SMALL: usize = 16 * 1024;
+/// Bodies of the longest kind for which there is memory at once, in a process.
+const LONGEST_AT_ONCE: usize = 64;
+/// A body that is too long is read on for so many times its limit, so that the client sees the answer and not a closed connection.
+const READ_ON: usize = 8;
+
+/// Memory for bodies that are not small, in KiB: what clients send may fill it, and nothing beyond.
+#[derive(Debug)]
+pub(crate) struct BodyMemory(Arc<Semaphore>);
+
+impl BodyMemory {
+    /// For bodies up to this limit.
+    pub(crate) fn new(body_limit: usize) -> Self {
+        let kib = body_limit.div_ceil(1024).saturating_mul(LONGEST_AT_ONCE);
+        Self(Arc::new(Semaphore::new(kib.min(Semaphore::MAX_PERMITS))))
+    }
+
+    /// Room for so many bytes; `None` when there is not that much.
+    fn take(&self, bytes: usize) -> Option<OwnedSemaphorePermit> {
+        let kib = u32::try_from(bytes.div_ceil(1024)).ok()?;
+        Arc::clone(&self.0).try_acquire_many_owned(kib).ok()
+    }
+}
+
+/// A body that has arrived, and the room that it takes.
+#[derive(Debug, Default)]
+pub(super) struct Body {
+    pub(super) bytes: Bytes,
+    _room: Option<OwnedSemaphorePermit>,
+}
+
+/// Why a body that has arrived is no input.
+#[derive(Debug)]
+pub(super) struct Unreadable(&'static str);
+
+impl Unreadable {
+    /// The 400 of an endpoint with this text.
+    pub(super) fn worded(self, text: &'static str) -> Error {
+        Refusal::bad_request(text)
+            .detail(Detail::new("", self.0, "invalid_value"))
+            .into()
+    }
+}
+
+/// What a client has not sent yet.
+pub(super) struct Unread(Option<Payload>);
+
+impl Unread {
+    pub(super) fn new(payload: web::Payload) -> Self {
+        match payload.into_inner() {
+            Payload::None => Self(None),
+            payload => Self(Some(payload)),
+        }
+    }
+
+    /// The rest of a body that was not read to its end. Kept until the response has left, it makes the server close the connection; a
+    /// chunked body that is dropped before would be waited for, as long as the client likes.
+    pub(super) fn rest(self) -> Option<impl Sized + 'static> {
+        self.0
+    }
+
+    /// Reads the body. The outer error ends the request: 408 when the body is late, 503 when there is no memory for it; the connection
+    /// is closed with both. The inner one is a 400 that waits for its turn in the order of the checks.
+    pub(super) async fn read(&mut self, method: &Method, call: &Call) -> Result<Result<Body, Unreadable>> {
+        if method == Method::GET {
+            return Ok(Ok(Body::default()));
+        }
+        let platform = call.platform();
+        let arriving = pin!(self.collect(platform.http().body_limit, platform.body_memory()));
+        match select(arriving, platform.clock().sleep(platform.http().body_timeout)).await {
+            Either::Left((arrived, _)) => arrived,
+            Either::Right(_) => Err(Refusal::new(StatusCode::REQUEST_TIMEOUT, "Request timeout").into()),
+        }
+    }
+
+    /// Lets the body go by, so that a client whose request is refused anyway keeps its connection. One that is late loses it.
+    pub(super) async fn discard(&mut self, method: &Method, call: &Call) {
+        if method == Method::GET {
+            return;
+        }
+        let http = call.platform().http();
+        let passing = pin!(self.pass(http.body_limit));
+        // Whoever is late is closed with the response.
+        let _late = select(passing, call.platform().clock().sleep(http.body_timeout)).await;
+    }
+
+    async fn collect(&mut self, limit: usize, memory: &BodyMemory) -> Result<Result<Body, Unreadable>> {
+        let mut body = BytesMut::new();
+        let mut room: Option<OwnedSemaphorePermit> = None;
+        let mut held = SMALL;
+        let mut read = 0_usize;
+        while let Some(payload) = &mut self.0 {
+            let Some(chunk) = payload.next().await else {
+                self.0 = None;
+                break;
+            };
+            let Ok(chunk) = chunk else {
+                return Ok(Err(Unreadable("the body could not be read")));
+            };
+            read += chunk.len();
+            if read > limit.saturating_mul(READ_ON) {
+                break;
+            }
+            if read > limit {
+                (body, room) = (BytesMut::new(), None);
+                continue;
+            }
+            if read > held {
+                let Some(more) = memory.take(read - held) else {
+                    return Err(Refusal::unavailable().into());
+                };
+                held += more.num_permits() * 1024;
+                match &mut room {
+                    Some(room) => room.merge(more),
+                    None => room = Some(more),
+                }
+            }
+            body.extend_from_slice(&chunk);
+        }
+        Ok(if read > limit {
+            Err(Unreadable("the body is too large"))
+        } else {
+            Ok(Body {
+                bytes: body.freeze(),
+                _room: room,
+            })
+        })
+    }
+
+    async fn pass(&mut self, limit: usize) {
+        let mut read = 0_usize;
+        while let Some(payload) = &mut self.0
+            && read <= limit.saturating_mul(READ_ON)
+        {
+            match payload.next().await {
+                Some(Ok(chunk)) => read += chunk.len(),
+                Some(Err(_)) => return,
+                None => self.0 = None,
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use actix_web::error::PayloadError;
+    use futures_util::stream;
+
+    use super::*;
+
+    fn sent(chunks: &[&'static [u8]]) -> Unread {
+        let chunks: Vec<Result<Bytes, PayloadError>> =
+            chunks.iter().map(|chunk| Ok(Bytes::from_static(chunk))).collect();
+        Unread(Some(Payload::Stream {
+            payload: Box::pin(stream::iter(chunks)),
+        }))
+    }
+
+    #[tokio::test]
+    async fn a_small_body_needs_no_room_and_a_longer_one_gives_it_back() {
+        let memory = BodyMemory(Arc::new(Semaphore::new(1)));
+        static SMALL_ONE: [u8; SMALL] = [b'x'; SMALL];
+        static KIB: [u8; 1024] = [b'x'; 1024];
+        let limit = 4 * SMALL;
+
+        let longer = sent(&[&SMALL_ONE, &KIB]).collect(limit, &memory).await;
+        let longer = longer.expect("there is room").expect("it is readable");
+        assert_eq!((longer.bytes.len(), memory.0.available_permits()), (SMALL + 1024, 0));
+        let small = sent(&[&SMALL_ONE]).collect(limit, &memory).await;
+        assert!(matches!(small, Ok(Ok(_))), "{small:?}");
+        let refused = sent(&[&SMALL_ONE, &KIB]).collect(limit, &memory).await;
+        let refused = refused.expect_err("there is no room").to_refusal();
+        assert_eq!((refused.status.as_u16(), refused.retry_after), (503, Some(1)));
+
+        drop(longer);
+        let again = sent(&[&SMALL_ONE, &KIB]).collect(limit, &memory).await;
+        assert!(matches!(again, Ok(Ok(_))), "{again:?}");
+    }
+
+    #[tokio::test]
+    async fn what_is_too_long_keeps_nothing_and_is_read_on_for_a_while() {
+        let memory = BodyMemory::new(1024);
+        let kib: &'static [u8] = &[b'x'; 1024];
+        let mut long = sent(&[kib; 2]);
+        let mut endless = sent(&[kib; 20]);
+
+        assert!(matches!(long.collect(1024, &memory).await, Ok(Err(_))));
+        assert!(long.rest().is_none(), "read to its end");
+        assert!(matches!(endless.collect(1024, &memory).await, Ok(Err(_))));
+        assert!(endless.rest().is_some(), "the connection is closed");
+    }
+}

@@ -1,0 +1,133 @@
+//! How many requests a principal may send to a process. Counted in memory, after the credential is known and before anything else is
+//! done for the request.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+use uuid::Uuid;
+
+use crate::error::Result;
+use crate::identity::{ActorKind, Identity};
+use crate::rate_limit::refusal;
+use crate::time::Timestamp;
+
+/// Seconds of the rate that may come at once.
+const BURST_SECONDS: u32 = 5;
+/// Principals that are remembered in each half of the memory.
+const PRINCIPALS: usize = 20_000;
+const NANOS_PER_MILLI: i64 = 1_000_000;
+const NANOS_PER_SECOND: i64 = 1_000_000_000;
+
+/// A user or an API key.
+type Key = (bool, Uuid);
+
+/// The budgets of all principals of this process.
+#[derive(Debug)]
+pub(crate) struct Budgets {
+    /// Requests a second; 0 = no budget.
+    rate: u32,
+    used: Mutex<Used>,
+}
+
+/// Until when each principal has used up its budget, in nanoseconds: one number per principal. Who is in neither half has not called for
+/// as long as a budget needs to fill up.
+#[derive(Debug, Default)]
+struct Used {
+    present: HashMap<Key, i64>,
+    past: HashMap<Key, i64>,
+    turned_at: i64,
+}
+
+impl Budgets {
+    /// Budgets of so many requests a second.
+    pub(crate) fn new(rate: u32) -> Self {
+        Self {
+            rate,
+            used: Mutex::default(),
+        }
+    }
+
+    /// Counts a request of this principal.
+    ///
+    /// # Errors
+    /// 429 with `Retry-After`, `RateLimit-Policy` and `RateLimit` when the budget is used up.
+    pub(crate) fn spend(&self, identity: &Identity, now: Timestamp) -> Result<()> {
+        let (Some(id), true) = (identity.id, self.rate > 0) else {
+            return Ok(());
+        };
+        let key = (identity.kind == ActorKind::ApiKey, id);
+        let now = now.unix_millis().saturating_mul(NANOS_PER_MILLI);
+        if self
+            .used
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .spend(key, now, self.rate)
+        {
+            return Ok(());
+        }
+        let burst = self.rate.saturating_mul(BURST_SECONDS);
+        Err(refusal("http.principal", burst, BURST_SECONDS, 1))
+    }
+}
+
+impl Used {
+    /// Whether there was budget left. One request is paid back after a `rate`th of a second.
+    fn spend(&mut self, key: Key, now: i64, rate: u32) -> bool {
+        let longest = i64::from(BURST_SECONDS) * NANOS_PER_SECOND;
+        if self.present.len() >= PRINCIPALS || !(0..longest).contains(&(now - self.turned_at)) {
+            self.past = std::mem::take(&mut self.present);
+            self.turned_at = now;
+        }
+        let until = self.present.get(&key).or_else(|| self.past.get(&key));
+        // A clock that was set back takes no budget away.
+        let until = until.copied().unwrap_or(now).clamp(now, now.saturating_add(longest));
+        let next = until.saturating_add(NANOS_PER_SECOND / i64::from(rate));
+        let is_left = next <= now.saturating_add(longest);
+        self.present.insert(key, if is_left { next } else { until });
+        is_left
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RATE: u32 = 200;
+    const KEY: Key = (false, Uuid::nil());
+
+    #[test]
+    fn a_burst_is_let_through_and_then_the_rate() {
+        let mut used = Used::default();
+        let at = |millis: i64| millis * NANOS_PER_MILLI;
+        let mut let_through = |now: i64, asked: usize| (0..asked).filter(|_| used.spend(KEY, now, RATE)).count();
+
+        assert_eq!(let_through(at(10), 2000), 1000);
+        assert_eq!(let_through(at(15), 10), 1);
+        assert_eq!(let_through(at(1015), 2000), 200);
+        assert_eq!(let_through(at(60_000), 2000), 1000, "filled up");
+        assert_eq!(let_through(at(59_000), 2000), 0, "a clock that was set back");
+    }
+
+    #[test]
+    fn a_principal_of_its_own_has_a_budget_of_its_own() {
+        let mut used = Used::default();
+        while used.spend(KEY, 0, RATE) {}
+
+        assert!(used.spend((true, Uuid::nil()), 0, RATE));
+        assert!(used.spend((false, Uuid::max()), 0, RATE));
+    }
+
+    #[test]
+    fn memory_is_bounded_and_a_turn_forgets_nothing_that_is_owed() {
+        let mut used = Used::default();
+        for number in 0..100_000_u128 {
+            assert!(used.spend((false, Uuid::from_u128(number)), 0, RATE));
+        }
+        assert!(used.present.len() + used.past.len() <= 2 * PRINCIPALS);
+
+        let mut used = Used::default();
+        let full = 5 * NANOS_PER_SECOND;
+        while used.spend(KEY, full - 1, RATE) {}
+        assert!(!used.spend(KEY, full, RATE), "the memory has turned");
+    }
+}

@@ -1,0 +1,120 @@
+//! Bodies that do not arrive: what is decided before them, and what becomes of their connections.
+
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::time::Duration as Patience;
+
+use backoffice_test_support::{Duration, TestApp};
+use serde_json::json;
+
+use crate::sample::SAMPLE;
+
+const SIZED: &str = "content-length: 100\r\n\r\n{\"text\":";
+const CHUNKED: &str = "transfer-encoding: chunked\r\n\r\n8\r\n{\"text\":\r\n";
+
+fn serve(app: &TestApp) -> SocketAddr {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
+    let address = listener.local_addr().expect("a bound listener has an address");
+    app.serve(listener);
+    address
+}
+
+/// Sends a part of a request.
+fn begin(address: SocketAddr, path: &str, rest: &str) -> TcpStream {
+    let mut stream = TcpStream::connect(address).expect("it listens");
+    stream
+        .set_read_timeout(Some(Patience::from_secs(30)))
+        .expect("a time to wait");
+    let head = format!("POST /api/sample/{path} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n");
+    stream.write_all((head + rest).as_bytes()).expect("it is read");
+    stream
+}
+
+/// Everything up to the end of the connection, which the other side has to bring about.
+async fn until_closed(mut stream: TcpStream) -> String {
+    let read = tokio::task::spawn_blocking(move || {
+        let mut text = String::new();
+        stream.read_to_string(&mut text).expect("it is closed in time");
+        text
+    });
+    read.await.expect("it is read")
+}
+
+/// Lets the deadline pass once so many wait for it.
+async fn pass_deadline(app: &TestApp, waiting: usize) {
+    let clock = app.clock();
+    while clock.waiting() < waiting {
+        tokio::time::sleep(Patience::from_millis(5)).await;
+    }
+    app.advance(Duration::seconds(9));
+    assert_eq!(clock.waiting(), waiting, "still in time");
+    app.advance(Duration::seconds(1));
+}
+
+#[actix_web::test]
+async fn f10_a_body_that_does_not_arrive_is_a_408_and_the_end_of_its_connection() {
+    let app = TestApp::new(&[&SAMPLE]).await;
+    let address = serve(&app);
+
+    let late = [
+        begin(address, "notes", SIZED),
+        begin(address, "notes", CHUNKED),
+        // Before the credential is looked at.
+        begin(address, "members", SIZED),
+    ];
+    pass_deadline(&app, late.len()).await;
+
+    for stream in late {
+        let told = until_closed(stream).await;
+        assert!(told.starts_with("HTTP/1.1 408 "), "{told}");
+        assert!(told.ends_with(r#"{"error":"Request timeout"}"#), "{told}");
+        assert!(told.to_lowercase().contains("connection: close"), "{told}");
+    }
+}
+
+#[actix_web::test]
+async fn an_unknown_path_is_not_found_without_its_body_and_ends_the_connection() {
+    let app = TestApp::new(&[&SAMPLE]).await;
+    let address = serve(&app);
+
+    for rest in [SIZED, CHUNKED] {
+        let told = until_closed(begin(address, "nowhere", rest)).await;
+        assert!(told.starts_with("HTTP/1.1 404 "), "{told}");
+    }
+}
+
+#[actix_web::test]
+async fn f11_a_limit_that_is_known_to_be_exceeded_is_told_without_the_body() {
+    let app = TestApp::new(&[&SAMPLE]).await;
+    let address = serve(&app);
+    let complete = "connection: close\r\ncontent-length: 12\r\n\r\n{\"text\":\"a\"}";
+    let mut statuses = Vec::new();
+    for _ in 0..4 {
+        let told = until_closed(begin(address, "limited", complete)).await;
+        statuses.push(told[9..12].to_owned());
+    }
+    assert_eq!(statuses, ["200", "200", "429", "429"]);
+
+    let late = begin(address, "limited", SIZED);
+    pass_deadline(&app, 1).await;
+
+    let told = until_closed(late).await;
+    assert!(told.starts_with("HTTP/1.1 429 "), "{told}");
+}
+
+#[actix_web::test]
+async fn what_is_not_counted_yet_waits_for_the_body() {
+    let app = TestApp::new(&[&SAMPLE]).await;
+    let address = serve(&app);
+
+    let late: Vec<TcpStream> = (0..3).map(|_| begin(address, "limited", SIZED)).collect();
+    pass_deadline(&app, late.len()).await;
+    for stream in late {
+        assert!(until_closed(stream).await.starts_with("HTTP/1.1 408 "));
+    }
+
+    let counted = "select key from core_rate_limits";
+    assert!(app.rows(counted).await.is_empty(), "nobody has asked for anything");
+    let (status, _) = app.post("", "/sample/limited", json!({"text": "a"})).await;
+    assert_eq!(status, 200);
+}

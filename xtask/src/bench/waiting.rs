@@ -1,0 +1,155 @@
+//! Clients that open connections and do not go on, and what they cost everybody else.
+
+use std::fmt;
+use std::io::Write as _;
+use std::net::{SocketAddr, TcpStream};
+use std::path::Path;
+
+use backoffice_local_postgres::LocalPostgres;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use serde_json::json;
+use tokio::time::Instant;
+
+use super::Options;
+use super::database::{Database, EMAIL, PASSWORD};
+use super::http::Client;
+use super::login::{BEHIND_A_PROXY, next_address, request};
+use super::report::verdict;
+use super::server::Server;
+use crate::Result;
+use crate::process::say;
+
+/// Of each kind: connections without a byte, and bodies that do not end.
+const WAITING: usize = 500;
+/// Three times fewer than the limit of an account.
+const SIGN_INS: usize = 30;
+const READS: usize = 300;
+const WANTED_FACTOR: f64 = 2.0;
+/// What the clients that wait may take altogether.
+const WANTED_KIB: u64 = 32 * 1024;
+
+/// Milliseconds of one kind of request.
+#[derive(Debug, Clone, Copy)]
+struct Latency {
+    p50: f64,
+    p99: f64,
+}
+
+/// What was asked, before and during.
+#[derive(Debug)]
+pub(super) struct Report {
+    rows: Vec<(&'static str, Latency, Latency)>,
+    idle_kib: u64,
+    busy_kib: u64,
+}
+
+/// Measures a server of its own.
+pub(super) fn measure(postgres: &LocalPostgres, program: &Path, work: &Path, options: &Options) -> Result<Report> {
+    raise_file_limit()?;
+    let database = Database::create(postgres, program, work)?;
+    database.seed(options)?;
+    let server = Server::start_with(program, work, &database, &[BEHIND_A_PROXY])?;
+    say("before ...");
+    // Once to warm up: threads that hash keep their memory for a while.
+    ask(&server)?;
+    let before = ask(&server)?;
+    let idle_kib = server.resident_kib()?;
+    say(&format!(
+        "beside {WAITING} connections without a byte and {WAITING} unfinished bodies ..."
+    ));
+    let waiting = wait_on(server.api())?;
+    let during = ask(&server)?;
+    let busy_kib = server.resident_kib()?;
+    drop(waiting);
+    let titles = ["POST /auth/login", "GET /version", "GET /readyz"];
+    let rows = titles.into_iter().zip(before.into_iter().zip(during));
+    Ok(Report {
+        rows: rows.map(|(title, (before, during))| (title, before, during)).collect(),
+        idle_kib,
+        busy_kib,
+    })
+}
+
+fn raise_file_limit() -> Result<()> {
+    let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
+    let raised = Rlimit {
+        current: maximum,
+        maximum,
+    };
+    Ok(setrlimit(Resource::Nofile, raised)?)
+}
+
+fn wait_on(address: SocketAddr) -> Result<Vec<TcpStream>> {
+    let unfinished = format!(
+        "POST /api/auth/login HTTP/1.1\r\nhost: {address}\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{{"
+    );
+    let mut waiting = Vec::with_capacity(2 * WAITING);
+    for _ in 0..WAITING {
+        let mut stream = TcpStream::connect(address)?;
+        stream.write_all(unfinished.as_bytes())?;
+        waiting.push(stream);
+        waiting.push(TcpStream::connect(address)?);
+    }
+    Ok(waiting)
+}
+
+fn ask(server: &Server) -> Result<[Latency; 3]> {
+    let login = json!({"email": EMAIL, "password": PASSWORD});
+    let host = server.api();
+    let read = |path: &str| {
+        let [_, b, c, d] = next_address();
+        format!("GET {path} HTTP/1.1\r\nhost: {host}\r\nx-forwarded-for: 11.{b}.{c}.{d}\r\n\r\n").into_bytes()
+    };
+    Ok([
+        times(host, SIGN_INS, || request(host, &login))?,
+        times(host, READS, || read("/api/version"))?,
+        times(server.admin(), READS, || read("/readyz"))?,
+    ])
+}
+
+fn times(address: SocketAddr, count: usize, request: impl Fn() -> Vec<u8>) -> Result<Latency> {
+    let mut client = Client::connect(address)?;
+    let mut times = Vec::with_capacity(count);
+    for _ in 0..count {
+        let request = request();
+        let sent = Instant::now();
+        client.expect_ok(&request)?;
+        times.push(sent.elapsed().as_secs_f64() * 1000.0);
+    }
+    times.sort_by(f64::total_cmp);
+    let at = |percent: usize| times.get(times.len() * percent / 100).copied().unwrap_or(f64::NAN);
+    Ok(Latency {
+        p50: at(50),
+        p99: at(99),
+    })
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(
+            f,
+            "\n{WAITING} connections without a byte and {WAITING} unfinished bodies\n"
+        )?;
+        writeln!(f, "| | p50 before | during | p99 before | during | wanted | |")?;
+        writeln!(f, "| --- | ---: | ---: | ---: | ---: | ---: | --- |")?;
+        for (title, before, during) in &self.rows {
+            let is_met = during.p50 <= before.p50 * WANTED_FACTOR && during.p99 <= before.p99 * WANTED_FACTOR;
+            writeln!(
+                f,
+                "| {title} | {:.2} | {:.2} | {:.2} | {:.2} | {WANTED_FACTOR:.0}x | {} |",
+                before.p50,
+                during.p50,
+                before.p99,
+                during.p99,
+                verdict(is_met)
+            )?;
+        }
+        let more = self.busy_kib.saturating_sub(self.idle_kib);
+        writeln!(
+            f,
+            "\nMemory: {} KiB before, {more} KiB more during, at most {WANTED_KIB}: {}",
+            self.idle_kib,
+            verdict(more <= WANTED_KIB)
+        )
+    }
+}
