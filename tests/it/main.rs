@@ -2,6 +2,7 @@
 
 mod audit;
 mod bad_input;
+mod bounds;
 mod browser;
 mod bulk;
 mod call;

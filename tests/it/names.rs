@@ -11,7 +11,7 @@ const REJECTED: [&str; 5] = ["a\r\nBcc: x", "a\u{1b}[31m", "a\u{2028}b", "a\u{20
 fn broken(response: &TestResponse, member: &str) -> bool {
     let details = response.json()["details"].clone();
     let details = details.as_array().cloned().unwrap_or_default();
-    let is_it = |detail: &Value| detail["path"] == member && detail["code"] == "invalid_character";
+    let is_it = |detail: &Value| detail["path"] == member && detail["code"] == "invalid_value";
     response.status == 400 && details.iter().any(is_it)
 }
 

@@ -52,7 +52,7 @@ pub(crate) fn checked_name(name: &str) -> Result<String> {
         ));
     }
     if has_control_characters(name) {
-        return Err(invalid("name", NO_CONTROL_CHARACTERS.to_owned(), "invalid_character"));
+        return Err(invalid("name", NO_CONTROL_CHARACTERS.to_owned(), "invalid_value"));
     }
     Ok(name.to_owned())
 }

@@ -1,10 +1,16 @@
-//! Bounded pages (section 7 of the conventions).
+//! Bounded pages and lists of values (section 7 of the conventions).
+
+mod by_id;
+mod comma;
 
 use diesel::dsl::sql;
 use diesel::expression::SqlLiteral;
 use diesel::sql_types::Text;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
+
+pub use by_id::ById;
+pub use comma::{CommaList, MOST_VALUES};
 
 use crate::error::{Detail, Refusal, Result};
 
@@ -62,6 +68,15 @@ pub struct Window {
     pub page: u32,
     /// Rows of a page.
     pub size: u32,
+}
+
+impl Default for Window {
+    fn default() -> Self {
+        Self {
+            page: 1,
+            size: DEFAULT_PAGE_SIZE,
+        }
+    }
 }
 
 impl Window {

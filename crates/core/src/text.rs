@@ -2,7 +2,7 @@
 
 use unicode_normalization::UnicodeNormalization as _;
 
-/// Message of a validation error for a text that [`has_control_characters`]. Its code is `invalid_character`.
+/// Message of a validation error for a text that [`has_control_characters`]. Its code is `invalid_value`.
 pub const NO_CONTROL_CHARACTERS: &str = "must not contain control characters";
 
 /// Whether the text contains characters that a name must not have: control characters, line and paragraph separators, and characters that

@@ -49,7 +49,7 @@ impl Rules {
             given => {
                 let name = given.flatten();
                 if name.as_deref().is_some_and(has_control_characters) {
-                    self.broken(path, NO_CONTROL_CHARACTERS, "invalid_character");
+                    self.broken(path, NO_CONTROL_CHARACTERS, "invalid_value");
                 }
                 name
             }

@@ -1,12 +1,11 @@
 //! The endpoint.
 
-use std::collections::BTreeSet;
-
 use actix_web::HttpRequest;
 use actix_web::http::header::{CACHE_CONTROL, HeaderName, HeaderValue};
 use backoffice_core::events::extent;
 use backoffice_core::http::{Access, Query, Routes, Standing, Streamed};
-use backoffice_core::{Detail, Refusal, RequestContext, Result, Scope};
+use backoffice_core::list::CommaList;
+use backoffice_core::{Detail, RequestContext, Result, Scope};
 use garde::Validate;
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -65,18 +64,12 @@ async fn stream_events(
     })
 }
 
-fn patterns(text: &str) -> Result<Vec<String>> {
-    let names = text.split(',').map(str::trim).filter(|name| !name.is_empty());
-    let names: BTreeSet<String> = names.map(str::to_owned).collect();
-    if names.len() <= MOST_NAMES && names.iter().all(|name| is_pattern(name)) {
-        return Ok(names.into_iter().collect());
-    }
-    let detail = Detail::new(
-        "names",
-        "must be up to 50 names of events: exact ones, `prefix.*` or `*`",
-        "invalid_value",
-    );
-    Err(Refusal::invalid(vec![detail]).into())
+fn patterns(text: &str) -> Result<Vec<String>, Detail> {
+    let expected = "must be names of events: exact ones, `prefix.*` or `*`";
+    let list = CommaList::new("names").at_most(MOST_NAMES);
+    let mut names = list.parsed([text], expected, |name| is_pattern(name).then(|| name.to_owned()))?;
+    names.sort_unstable();
+    Ok(names)
 }
 
 fn is_pattern(name: &str) -> bool {
@@ -101,6 +94,8 @@ mod tests {
             assert!(patterns(none).expect("a list").is_empty(), "{none:?}");
         }
         assert!(patterns("auth.*,a b").is_err());
+        let many: String = (0..51).map(|number| format!("a{number},")).collect();
+        assert!(patterns(&many).is_err());
     }
 
     #[test]

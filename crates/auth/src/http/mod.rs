@@ -91,7 +91,7 @@ fn text(path: &'static str, value: &str, longest: usize) -> Result<String, backo
         return Err(backoffice_core::Detail::new(
             path,
             NO_CONTROL_CHARACTERS,
-            "invalid_character",
+            "invalid_value",
         ));
     }
     Ok(value.to_owned())

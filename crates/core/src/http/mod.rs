@@ -8,6 +8,7 @@ mod cookies;
 mod credential;
 mod dispatch;
 mod extract;
+mod faults;
 mod head;
 mod headers;
 mod openapi;
