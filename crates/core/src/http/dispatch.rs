@@ -72,15 +72,7 @@ pub async fn not_found(request: HttpRequest, payload: web::Payload) -> HttpRespo
         json_response(StatusCode::NOT_FOUND, &serde_json::json!({"error": "Not Found"})),
         &id,
     );
-    keep_unread(response, Unread::new(payload))
-}
-
-/// Keeps what the client has not sent yet until the response has left.
-fn keep_unread(mut response: HttpResponse, unread: Unread) -> HttpResponse {
-    if let Some(rest) = unread.rest() {
-        response.extensions_mut().insert(rest);
-    }
-    response
+    Unread::new(payload).keep_with(response)
 }
 
 pub(crate) async fn run<F, Args, T>(
@@ -110,7 +102,7 @@ where
         Err(Error::Replayed(stored)) => replay(&stored),
         Err(error) => refuse(&error, &info, &call),
     };
-    let response = keep_unread(finish(response, &call.request_id), unread);
+    let response = unread.keep_with(finish(response, &call.request_id));
     let elapsed = started.elapsed();
     endpoint.seconds.record(elapsed.as_secs_f64());
     let millis = elapsed.as_secs_f64() * 1000.0;
