@@ -20,7 +20,11 @@ async fn f15_a_password_that_somebody_else_set_is_told_without_what_it_is() {
     assert_eq!(mails[0].to, "ann@alpha.test");
     assert!(mails[0].subject.contains("password"), "{}", mails[0].subject);
     assert!(!mails[0].text.contains(secret) && !mails[0].html.contains(secret));
-    assert_eq!(world.app.get(&token, "/auth/profile").await.0, 401, "its sessions ended");
+    assert_eq!(
+        world.app.get(&token, "/auth/profile").await.0,
+        401,
+        "its sessions ended"
+    );
 }
 
 #[actix_web::test]

@@ -71,15 +71,7 @@ pub async fn not_found(request: HttpRequest, payload: web::Payload) -> HttpRespo
     let id = request_id(request.headers(), runtime);
     let response = json_response(StatusCode::NOT_FOUND, &serde_json::json!({"error": "Not Found"}));
     let response = finish(response, &id, runtime.map(|runtime| &*runtime.platform));
-    keep_unread(response, Unread::new(payload))
-}
-
-/// Keeps what the client has not sent yet until the response has left.
-fn keep_unread(mut response: HttpResponse, unread: Unread) -> HttpResponse {
-    if let Some(rest) = unread.rest() {
-        response.extensions_mut().insert(rest);
-    }
-    response
+    Unread::new(payload).keep_with(response)
 }
 
 pub(crate) async fn run<F, Args, T>(
@@ -110,7 +102,7 @@ where
         Err(error) => refuse(&error, &info, &call),
     };
     let response = finish(response, &call.request_id, Some(call.platform()));
-    let response = keep_unread(response, unread);
+    let response = unread.keep_with(response);
     let elapsed = started.elapsed();
     endpoint.seconds.record(elapsed.as_secs_f64());
     let millis = elapsed.as_secs_f64() * 1000.0;

@@ -148,7 +148,9 @@ async fn a_super_administrator_retries_in_the_tenant_of_the_job() {
 
     let elsewhere = world.retry("root", job).await.0;
     let path = format!("{}/{job}/retry", crate::world::JOBS);
-    let answer = world.post_with("root", &path, (header.0, &header.1), &json!(null)).await;
+    let answer = world
+        .post_with("root", &path, (header.0, &header.1), &json!(null))
+        .await;
     world.app.run_jobs().await;
 
     assert_eq!((elsewhere, answer.status), (404, 201), "{}", answer.text());
