@@ -220,6 +220,15 @@ impl backoffice_core::identity::OrganizationTree for Flat {
         Box::pin(async move { Ok(roots.to_vec()) })
     }
 
+    fn keep<'a>(
+        &'a self,
+        _: &'a mut backoffice_core::db::Connection,
+        _: Uuid,
+        _: Uuid,
+    ) -> futures_util::future::BoxFuture<'a, backoffice_core::Result<bool>> {
+        Box::pin(async { Ok(true) })
+    }
+
     fn tenant_of<'a>(
         &'a self,
         _connection: &'a mut backoffice_core::db::Connection,
