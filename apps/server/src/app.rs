@@ -120,7 +120,8 @@ impl Backoffice {
     /// Connections to the database that requests and background work may have at most.
     pub(crate) fn database_connections(&self) -> usize {
         // A thread has one at least; those of the jobs, of the relay and of the operators come on top.
-        self.options.pool_size
+        self.options
+            .pool_size
             .saturating_add(self.platform.jobs().workers)
             .saturating_add(16)
     }

@@ -220,12 +220,7 @@ impl backoffice_core::identity::OrganizationTree for Flat {
         Box::pin(async move { Ok(roots.to_vec()) })
     }
 
-    fn keep<'a>(
-        &'a self,
-        _: &'a mut backoffice_core::db::Connection,
-        _: Uuid,
-        _: Uuid,
-    ) -> futures_util::future::BoxFuture<'a, backoffice_core::Result<bool>> {
+    fn keep<'a>(&'a self, _: &'a mut backoffice_core::db::Connection, _: Uuid, _: Uuid) -> BoxFuture<'a, Result<bool>> {
         Box::pin(async { Ok(true) })
     }
 
