@@ -249,6 +249,10 @@ impl backoffice_core::identity::OrganizationTree for Flat {
         Box::pin(async move { Ok(roots.iter().map(|root| (*root, vec![*root])).collect()) })
     }
 
+    fn keep<'a>(&'a self, _: &'a mut backoffice_core::db::Connection, _: Uuid, _: Uuid) -> BoxFuture<'a, Result<bool>> {
+        Box::pin(async { Ok(true) })
+    }
+
     fn tenant_of<'a>(
         &'a self,
         _connection: &'a mut backoffice_core::db::Connection,
