@@ -136,23 +136,34 @@ impl Search {
             Some(Value::Object(fields)) if !fault.is_missing() => fields.keys().cloned().collect(),
             _ => return Some(fault),
         };
+        let (mut taken, mut cause) = (Vec::new(), None);
         for name in names {
             let fields = at(&mut self.value, &fault.steps).and_then(Value::as_object_mut)?;
-            let Some(taken) = fields.remove(&name) else { continue };
-            let outcome = self.read::<T>();
-            let fields = at(&mut self.value, &fault.steps).and_then(Value::as_object_mut)?;
-            fields.insert(name.clone(), taken);
+            let Some(value) = fields.remove(&name) else { continue };
             let mut steps = fault.steps.clone();
-            steps.push(Step::Key(name));
-            let is_cause = match outcome? {
-                Ok(_) => true,
-                Err(other) => other != fault && other.steps != steps,
-            };
-            if is_cause {
-                return Some(Fault { steps, ..fault });
+            steps.push(Step::Key(name.clone()));
+            match self.read::<T>()? {
+                // Another field of the object has the same fault: it stays out too, until something else is said.
+                Err(other) if other == fault => taken.push((name, value)),
+                // It is needed.
+                Err(other) if other.steps == steps => {
+                    at(&mut self.value, &fault.steps)
+                        .and_then(Value::as_object_mut)?
+                        .insert(name, value);
+                }
+                _ => {
+                    taken.push((name, value));
+                    cause = Some(steps);
+                    break;
+                }
             }
         }
-        Some(fault)
+        let fields = at(&mut self.value, &fault.steps).and_then(Value::as_object_mut)?;
+        fields.extend(taken);
+        Some(match cause {
+            Some(steps) => Fault { steps, ..fault },
+            None => fault,
+        })
     }
 
     /// Takes a field out of its object.
@@ -267,6 +278,7 @@ mod tests {
     #[expect(dead_code, reason = "only the reading is looked at")]
     struct More {
         group_order: Option<Vec<String>>,
+        hidden_items: Option<Vec<String>>,
     }
 
     fn faults(body: &Value) -> Vec<(String, String)> {
@@ -292,7 +304,7 @@ mod tests {
     #[test]
     fn every_fault_is_found_with_its_path() {
         let told = faults(&json!({
-            "userId": 7, "isActive": null, "kind": "odd", "at": "yesterday", "groupOrder": 5,
+            "userId": 7, "isActive": null, "kind": "odd", "at": "yesterday", "groupOrder": 5, "hiddenItems": 5,
             "lines": [{"skuCode": "a", "count": 1}, {"skuCode": 1, "count": 300, "odd": 1}, 4, {"count": "x"}],
         }));
 
@@ -303,6 +315,7 @@ mod tests {
             ("kind", "invalid_value"),
             ("at", "invalid_value"),
             ("groupOrder", "invalid_type"),
+            ("hiddenItems", "invalid_type"),
             ("lines[1].skuCode", "invalid_type"),
             ("lines[1].count", "out_of_range"),
             ("lines[1].odd", "invalid_value"),
