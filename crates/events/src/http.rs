@@ -20,7 +20,9 @@ pub(crate) fn routes(routes: &mut Routes) {
     routes
         .get("/events/stream", Access::Authenticated, stream_events)
         .about("Events of the tenant as they happen, as server-sent events")
-        .refuses(&[400]);
+        .produces(&["text/event-stream"])
+        .takes_headers(&["Last-Event-ID"])
+        .sends_headers(&["X-Accel-Buffering"]);
 }
 
 #[derive(Debug, Deserialize, Validate, IntoParams)]

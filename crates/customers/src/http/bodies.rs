@@ -1,5 +1,8 @@
 //! Parameters, bodies and answers that the resources have in common.
 
+use std::borrow::Cow;
+use std::marker::PhantomData;
+
 use backoffice_core::http::{Describe, Extract, Incoming, Json, Schemas};
 use backoffice_core::list::{PageQuery, Window, search_pattern};
 use backoffice_core::{Result, Timestamp};
@@ -7,7 +10,8 @@ use garde::Validate;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use utoipa::openapi::path::OperationBuilder;
-use utoipa::{IntoParams, ToSchema};
+use utoipa::openapi::{AllOfBuilder, KnownFormat, ObjectBuilder, Ref, RefOr, Schema, SchemaFormat};
+use utoipa::{IntoParams, PartialSchema, ToSchema};
 use uuid::Uuid;
 
 use crate::lists;
@@ -78,6 +82,7 @@ pub(super) struct Id {
 
 /// A record that was made.
 #[derive(Debug, Clone, Serialize, ToSchema)]
+#[schema(as = MadeCustomer)]
 pub(super) struct Made {
     id: Uuid,
 }
@@ -91,6 +96,7 @@ impl From<Uuid> for Made {
 /// A record that was changed.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(as = ChangedCustomer)]
 pub(super) struct Changed {
     /// Always true.
     ok: bool,
@@ -105,6 +111,7 @@ impl From<Timestamp> for Changed {
 
 /// A write without more to tell.
 #[derive(Debug, Clone, Serialize, ToSchema)]
+#[schema(as = DoneForCustomers)]
 pub(super) struct Done {
     /// Always true.
     ok: bool,
@@ -121,14 +128,31 @@ pub(super) struct Patch<T> {
     pub(super) fields: T,
 }
 
-/// The same for the API document.
-#[derive(ToSchema)]
-#[expect(dead_code, reason = "only its schema is used")]
-struct Identified<T> {
-    /// The record.
-    id: Uuid,
-    #[serde(flatten)]
-    fields: T,
+/// The same for the API document. Derived, all of them would share one schema with the fields of one of them.
+struct Identified<T>(PhantomData<T>);
+
+impl<T: ToSchema> PartialSchema for Identified<T> {
+    fn schema() -> RefOr<Schema> {
+        let uuid = ObjectBuilder::new()
+            .schema_type(utoipa::openapi::schema::Type::String)
+            .format(Some(SchemaFormat::KnownFormat(KnownFormat::Uuid)));
+        let id = ObjectBuilder::new().property("id", uuid.build()).required("id");
+        let all = AllOfBuilder::new()
+            .item(Ref::from_schema_name(T::name()))
+            .item(id.build());
+        Schema::AllOf(all.build()).into()
+    }
+}
+
+impl<T: ToSchema> ToSchema for Identified<T> {
+    fn name() -> Cow<'static, str> {
+        Cow::Owned(format!("Identified{}", T::name()))
+    }
+
+    fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
+        schemas.push((T::name().into_owned(), T::schema()));
+        T::schemas(schemas);
+    }
 }
 
 impl<T: DeserializeOwned + Validate<Context = ()>> Extract for Patch<T> {
