@@ -15,6 +15,7 @@ table! {
         last_used_at -> Nullable<Timestamptz>,
         created_by_kind -> Text,
         created_by_id -> Nullable<Uuid>,
+        creator_keys -> Array<Uuid>,
         deleted_at -> Nullable<Timestamptz>,
         created_at -> Timestamptz,
         updated_at -> Timestamptz,

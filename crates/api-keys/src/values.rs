@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use backoffice_core::text::{NO_CONTROL_CHARACTERS, has_control_characters};
 use backoffice_core::{Detail, Refusal, Result, Timestamp};
 
 use crate::Error;
@@ -17,6 +18,18 @@ pub(crate) fn check_expiry(expires_at: Option<Timestamp>, now: Timestamp, max_tt
         (Some(at), _) if at <= now => refuse("must lie in the future".to_owned(), "out_of_range"),
         (Some(at), Some(latest)) if at > latest => refuse(format!("must be at most {latest}"), "out_of_range"),
         (None, Some(latest)) => refuse(format!("is required, at most {latest}"), "required"),
+        _ => Ok(()),
+    }
+}
+
+/// A key that is made by a key ends with it.
+pub(crate) fn check_end(expires_at: Option<Timestamp>, creator: Option<Timestamp>) -> Result<()> {
+    match (expires_at, creator) {
+        (Some(at), Some(latest)) if at > latest => Err(Error::ExpiresAt {
+            rule: format!("must be at most {latest}, the end of the key that makes it"),
+            code: "out_of_range",
+        }
+        .into()),
         _ => Ok(()),
     }
 }
@@ -38,9 +51,8 @@ pub(crate) fn checked_name(name: &str) -> Result<String> {
             "too_long",
         ));
     }
-    if name.chars().any(char::is_control) {
-        let rule = "must not contain control characters".to_owned();
-        return Err(invalid("name", rule, "invalid_character"));
+    if has_control_characters(name) {
+        return Err(invalid("name", NO_CONTROL_CHARACTERS.to_owned(), "invalid_value"));
     }
     Ok(name.to_owned())
 }

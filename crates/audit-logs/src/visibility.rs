@@ -1,7 +1,7 @@
 //! Who sees which entries (audit specification, section 11.1).
 
 use backoffice_core::command::{CommandInfo, UndoToken};
-use backoffice_core::{Reach, Refusal, RequestContext, Result, Timestamp};
+use backoffice_core::{Feature, Reach, Refusal, RequestContext, Result, Scope, Timestamp};
 use uuid::Uuid;
 
 use crate::acl;
@@ -25,6 +25,12 @@ impl<'a> Viewer<'a> {
     /// Whether entries of others are seen.
     pub(crate) fn can_view_tenant(&self) -> bool {
         self.ctx.rights().is_super_admin || self.ctx.holds(acl::VIEW_TENANT)
+    }
+
+    /// Where entries of others are seen: the right to see them has organizations of its own.
+    pub(crate) fn tenant_scope(&self) -> Option<Scope> {
+        let ctx = self.ctx.for_features(&[acl::VIEW_TENANT]).ok()?;
+        Some(ctx.scope().clone())
     }
 
     /// The one tenant that a super administrator works in without having selected it; everybody else is narrowed by the scope.
@@ -59,14 +65,19 @@ impl<'a> Viewer<'a> {
         self.ctx.holds(acl::UNDO_SELF)
     }
 
-    /// Whether the caller may undo what others did.
-    pub(crate) fn may_undo_others(&self) -> bool {
-        self.ctx.holds(acl::UNDO_TENANT)
+    /// Where the caller may undo what others did.
+    pub(crate) fn others_scope(&self) -> Option<Scope> {
+        let ctx = self.ctx.for_features(&[acl::UNDO_SELF, acl::UNDO_TENANT]).ok()?;
+        Some(ctx.scope().clone())
     }
 
-    /// The commands that the caller could undo: still registered, undoable, and with features that it holds now.
-    pub(crate) fn undoable_commands(&self) -> Vec<&'static str> {
-        let holds = |command: &&CommandInfo| command.features.iter().all(|feature| self.ctx.holds(*feature));
+    /// The commands that the caller could undo where it, or somebody else, ran them: still registered, undoable, and with features that it
+    /// holds now.
+    pub(crate) fn undoable_commands(&self, own: bool) -> Vec<&'static str> {
+        let holds = |command: &&CommandInfo| {
+            let mut features = command.features_of(own).iter();
+            features.all(|feature| self.ctx.holds(*feature))
+        };
         let commands = self.ctx.platform().registry().commands();
         commands
             .filter(|command| command.undoable)
@@ -77,12 +88,26 @@ impl<'a> Viewer<'a> {
 
     /// The token of an entry, for whoever could use it.
     pub(crate) fn token(&self, entry: &Undoable<'_>) -> Option<String> {
-        let mine = self.is_actor(entry.actor_kind, entry.actor_id) || self.may_undo_others();
+        let is_own = self.is_actor(entry.actor_kind, entry.actor_id);
         let expired = entry.expires_at.is_some_and(|until| until <= self.ctx.now());
-        if entry.state != "done" || expired || !mine || !self.may_undo() {
+        if entry.state != "done" || expired || !self.may_undo() || !self.could_undo(entry, is_own) {
             return None;
         }
         Some(UndoToken::stored(entry.id, entry.secret?)?.to_string())
+    }
+
+    /// Whether the caller's rights where the entry is are those that its undo asks for.
+    fn could_undo(&self, entry: &Undoable<'_>, is_own: bool) -> bool {
+        let held_there = |feature: &Feature| match (entry.organization, is_own) {
+            (None, true) => self.ctx.holds(*feature),
+            (organization, _) => self.ctx.holds_in(*feature, organization),
+        };
+        let Some(command) = self.ctx.platform().registry().find_command(entry.command) else {
+            return false;
+        };
+        held_there(&acl::UNDO_SELF)
+            && (is_own || held_there(&acl::UNDO_TENANT))
+            && command.features_of(is_own).iter().all(held_there)
     }
 }
 
@@ -95,4 +120,6 @@ pub(crate) struct Undoable<'a> {
     pub(crate) state: &'a str,
     pub(crate) secret: Option<&'a [u8]>,
     pub(crate) expires_at: Option<Timestamp>,
+    pub(crate) command: &'a str,
+    pub(crate) organization: Option<Uuid>,
 }

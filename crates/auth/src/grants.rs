@@ -1,4 +1,6 @@
-//! Nobody grants what it does not hold (accounts specification, section 4.4). What stays or is taken away needs no right.
+//! Nobody grants what it does not hold, and principals with more rights are protected (accounts specification, section 4.4): whoever
+//! changes the access of a user, a role or an API key must cover all pairs of a feature and an organization that the target holds before
+//! the change and after it. What is taken away needs cover like what is given.
 
 use std::collections::BTreeSet;
 
@@ -6,6 +8,7 @@ use backoffice_core::acl::is_grant;
 use backoffice_core::db::Tx;
 use backoffice_core::ids::PLATFORM_TENANT;
 use backoffice_core::{RequestContext, Result};
+use diesel_async::AsyncPgConnection;
 use uuid::Uuid;
 
 use crate::{Error, query};
@@ -75,15 +78,8 @@ impl AclInput {
     }
 }
 
-fn uncovered_features<'a>(context: &RequestContext, features: impl Iterator<Item = &'a String>) -> Vec<String> {
-    features
-        .filter(|grant| !context.rights().covers(grant))
-        .cloned()
-        .collect()
-}
-
-/// Organizations that the caller may not hand out; null counts as a whole tenant.
-fn uncovered_organizations(context: &RequestContext, organizations: Option<&Vec<Uuid>>) -> Option<Vec<Uuid>> {
+/// Organizations beyond those that the caller is allowed here; null counts as a whole tenant.
+fn organizations_beyond(context: &RequestContext, organizations: Option<&Vec<Uuid>>) -> Option<Vec<Uuid>> {
     match (&context.scope().allowed, organizations) {
         (None, _) => None,
         (Some(_), None) => Some(Vec::new()),
@@ -117,7 +113,14 @@ pub(crate) fn may_write_role(tx: &Tx<'_>) -> Result<()> {
 pub(crate) async fn may_change_role(tx: &mut Tx<'_>, role: Uuid) -> Result<()> {
     may_write_role(tx)?;
     let stored = query::rights::acls_of(tx, &[role]).await?.pop();
-    check_role_acl(tx, stored.as_ref(), None).await
+    may_touch_acl(tx, stored.as_ref())
+}
+
+/// The same, and the removal of a role that grants more than the caller covers.
+pub(crate) async fn may_remove_role(tx: &mut Tx<'_>, role: Uuid) -> Result<()> {
+    may_change_role(tx, role).await?;
+    let stored = query::rights::acls_of(tx, &[role]).await?;
+    protect(tx, &stored)
 }
 
 /// Organizations that an ACL newly names must be live in the tenant. Others than super administrators are told the same as for ones
@@ -141,119 +144,153 @@ pub(crate) async fn organizations_exist(tx: &mut Tx<'_>, from: Option<&Acl>, to:
 }
 
 /// The step of a role's ACL.
-pub(crate) async fn check_role_acl(tx: &mut Tx<'_>, from: Option<&Acl>, to: Option<&Acl>) -> Result<()> {
-    // A caller that is limited to organizations may only touch ACLs that lie inside them.
-    if let Some(from) = from {
-        exceeding(
-            Vec::new(),
-            uncovered_organizations(tx.context(), from.organizations.as_ref()),
-        )?;
-    }
-    match to {
-        Some(to) => check(tx, from, to, false).await,
-        None => Ok(()),
-    }
+pub(crate) fn check_role_acl(tx: &Tx<'_>, from: Option<&Acl>, to: Option<&Acl>) -> Result<()> {
+    may_touch_acl(tx, from)?;
+    flag_is_allowed(tx, from, to)?;
+    protect(tx, from)?;
+    to.map_or(Ok(()), |to| cover(tx.context(), to))
 }
 
-/// The step of a user's own ACL. Without one the roles count again, so removing it means granting them.
-pub(crate) async fn check_user_acl(tx: &mut Tx<'_>, from: Option<&Acl>, to: Option<&Acl>, roles: &[Acl]) -> Result<()> {
-    match to {
-        Some(to) => check(tx, from, to, from.is_none()).await,
-        None if from.is_some() => {
-            for acl in roles {
-                check_assignment(tx, acl).await?;
-            }
-            Ok(())
-        }
-        None => Ok(()),
-    }
-}
-
-async fn check(tx: &mut Tx<'_>, from: Option<&Acl>, to: &Acl, newly_made: bool) -> Result<()> {
-    let context = tx.context();
-    if context.rights().is_super_admin {
-        return Ok(());
-    }
-    let nothing = Acl {
-        organizations: Some(Vec::new()),
-        ..Acl::default()
-    };
-    let from = from.unwrap_or(&nothing);
-    if to.is_super_admin && !from.is_super_admin {
-        return Err(Error::SuperAdminRequired.into());
-    }
-    let widened = newly_made || is_widened(tx, from, to).await?;
-    if widened {
-        return exceeding(
-            uncovered_features(context, to.features.iter()),
-            uncovered_organizations(context, to.organizations.as_ref()),
-        );
-    }
-    let added: Vec<String> = to
-        .features
-        .iter()
-        .filter(|feature| !from.features.contains(feature))
-        .cloned()
-        .collect();
-    if added.is_empty() {
-        return Ok(());
-    }
+/// A caller that is limited to organizations may only touch ACLs that lie inside them.
+pub(crate) fn may_touch_acl(tx: &Tx<'_>, from: Option<&Acl>) -> Result<()> {
+    let Some(from) = from else { return Ok(()) };
     exceeding(
-        uncovered_features(context, added.iter()),
-        uncovered_organizations(context, to.organizations.as_ref()),
+        Vec::new(),
+        organizations_beyond(tx.context(), from.organizations.as_ref()),
     )
 }
 
-/// Whether the new organizations reach beyond the old ones and their descendants.
-async fn is_widened(tx: &mut Tx<'_>, from: &Acl, to: &Acl) -> Result<bool> {
-    match (&from.organizations, &to.organizations) {
-        (None, _) => Ok(false),
-        // An ACL that granted nothing had no reach; its features are judged as added ones.
-        (Some(_), None) if from.features.is_empty() && to.features.is_empty() => Ok(false),
-        (Some(_), None) => Ok(true),
-        (Some(old), Some(new)) if new.iter().all(|id| old.contains(id)) => Ok(false),
-        (Some(old), Some(new)) => {
-            let old = tx.expand_organizations(old).await?;
-            Ok(new.iter().any(|id| !old.contains(id)))
-        }
+/// The step of a user's own ACL. Where there is none the roles count.
+pub(crate) fn check_user_acl(tx: &Tx<'_>, from: Option<&Acl>, to: Option<&Acl>, roles: &[Acl]) -> Result<()> {
+    flag_is_allowed(tx, from, to)?;
+    match from {
+        Some(from) => protect(tx, [from])?,
+        None => protect(tx, roles)?,
     }
+    match (from, to) {
+        (_, Some(to)) => cover(tx.context(), to),
+        (Some(_), None) => roles.iter().try_for_each(|acl| check_assignment(tx, acl)),
+        (None, None) => Ok(()),
+    }
+}
+
+fn flag_is_allowed(tx: &Tx<'_>, from: Option<&Acl>, to: Option<&Acl>) -> Result<()> {
+    let is_flagged = |acl: Option<&Acl>| acl.is_some_and(|acl| acl.is_super_admin);
+    if is_flagged(to) && !is_flagged(from) && !tx.context().rights().is_super_admin {
+        return Err(Error::SuperAdminRequired.into());
+    }
+    Ok(())
+}
+
+/// Refuses to change a principal for which these ACLs count together unless the caller covers all that they grant.
+pub(crate) fn protect<'a>(tx: &Tx<'_>, counting: impl IntoIterator<Item = &'a Acl>) -> Result<()> {
+    protect_in(tx.context(), counting)
+}
+
+fn protect_in<'a>(context: &RequestContext, counting: impl IntoIterator<Item = &'a Acl>) -> Result<()> {
+    // One that is for no organization grants nothing.
+    let grants = |acl: &&Acl| acl.organizations.as_ref().is_none_or(|listed| !listed.is_empty());
+    let mut counting = counting.into_iter();
+    counting.try_for_each(|acl| match grants(&acl) || acl.is_super_admin {
+        true => cover(context, acl),
+        false => Ok(()),
+    })
 }
 
 /// Assigning a role means granting its whole ACL.
-pub(crate) async fn check_assignment(tx: &mut Tx<'_>, acl: &Acl) -> Result<()> {
-    let context = tx.context();
-    if context.rights().is_super_admin {
+pub(crate) fn check_assignment(tx: &Tx<'_>, acl: &Acl) -> Result<()> {
+    if acl.is_super_admin && !tx.context().rights().is_super_admin {
+        return Err(Error::SuperAdminRequired.into());
+    }
+    cover(tx.context(), acl)
+}
+
+/// Refuses unless the caller covers each feature and wildcard of the ACL in each of its organizations. Even one that is for none may name
+/// only what the caller could hand out somewhere.
+fn cover(context: &RequestContext, acl: &Acl) -> Result<()> {
+    let pairs = context.pairs();
+    if pairs.is_super_admin() {
         return Ok(());
     }
     if acl.is_super_admin {
-        return Err(Error::SuperAdminRequired.into());
+        return exceeding(vec![String::from("*")], None);
     }
-    if acl.features.is_empty() {
+    let (mut nowhere, mut partly) = (Vec::new(), Vec::new());
+    for feature in &acl.features {
+        let place = pairs.covering(feature);
+        if place.as_ref().is_some_and(BTreeSet::is_empty) {
+            nowhere.push(feature.clone());
+        } else {
+            partly.push((feature, beyond(place.as_ref(), acl.organizations.as_ref())));
+        }
+    }
+    // Where nothing of the ACL is covered, the organization is too much and not the features.
+    let same = partly.windows(2).all(|two| two[0].1 == two[1].1);
+    let mut features = nowhere;
+    let mut organizations: Option<BTreeSet<Uuid>> = None;
+    for (feature, beyond) in partly {
+        let Some(beyond) = beyond else { continue };
+        organizations.get_or_insert_default().extend(beyond);
+        if !same {
+            features.push(feature.clone());
+        }
+    }
+    features.sort();
+    exceeding(features, organizations.map(|beyond| beyond.into_iter().collect()))
+}
+
+/// The organizations of an ACL that lie outside of a place; `None` when all lie inside.
+fn beyond(place: Option<&BTreeSet<Uuid>>, organizations: Option<&Vec<Uuid>>) -> Option<BTreeSet<Uuid>> {
+    match (place, organizations) {
+        (None, _) => None,
+        (Some(_), None) => Some(BTreeSet::new()),
+        (Some(place), Some(listed)) => {
+            let outside: BTreeSet<Uuid> = listed.iter().filter(|id| !place.contains(id)).copied().collect();
+            (!outside.is_empty()).then_some(outside)
+        }
+    }
+}
+
+/// The ACLs that count for a user with these roles now: its own one, else those of the roles; `None` = of the roles that it holds.
+pub(crate) async fn counting_for(tx: &mut Tx<'_>, user: Uuid, roles: Option<&[Uuid]>) -> Result<Vec<Acl>> {
+    match (query::rights::own_acl(tx, user).await?, roles) {
+        (Some(own), _) => Ok(vec![own]),
+        (None, Some(roles)) => query::rights::acls_of(tx, roles).await,
+        (None, None) => query::rights::acls_of_roles(tx, user).await,
+    }
+}
+
+/// Refuses to change the access of a user who holds more than the caller.
+pub(crate) async fn protect_user(tx: &mut Tx<'_>, user: Uuid) -> Result<()> {
+    if tx.context().rights().is_super_admin || tx.context().identity().id == Some(user) {
         return Ok(());
     }
-    exceeding(
-        uncovered_features(context, acl.features.iter()),
-        uncovered_organizations(context, acl.organizations.as_ref()),
-    )
+    let counting = counting_for(tx, user, None).await?;
+    protect(tx, &counting)
+}
+
+/// The same before anything is written.
+pub(crate) async fn protect_seen(
+    context: &RequestContext,
+    connection: &mut AsyncPgConnection,
+    tenant: Uuid,
+    user: Uuid,
+) -> Result<()> {
+    if context.rights().is_super_admin || context.identity().id == Some(user) {
+        return Ok(());
+    }
+    protect_in(context, &query::rights::counting(connection, tenant, user).await?)
 }
 
 /// Setting the password or address of another user means being able to become that user: all its rights must be covered. `roles` are
 /// those it held before the step, where the step has been made already.
 pub(crate) async fn check_credentials_of(tx: &mut Tx<'_>, user: Uuid, roles: Option<&[Uuid]>) -> Result<()> {
-    let context = tx.context();
-    if context.rights().is_super_admin || context.identity().id == Some(user) {
+    if tx.context().rights().is_super_admin || tx.context().identity().id == Some(user) {
         return Ok(());
     }
-    let acls = match (query::rights::own_acl(tx, user).await?, roles) {
-        (Some(own), _) => vec![own],
-        (None, Some(roles)) => query::rights::acls_of(tx, roles).await?,
-        (None, None) => query::rights::acls_of_roles(tx, user).await?,
-    };
-    for acl in acls {
-        check_assignment(tx, &acl).await.map_err(|error| match error {
-            backoffice_core::Error::Refused(_) => Error::CredentialsOfStronger.into(),
-            failed => failed,
-        })?;
-    }
-    Ok(())
+    let counting = counting_for(tx, user, roles).await?;
+    protect(tx, &counting).map_err(|error| match error {
+        backoffice_core::Error::Refused(_) => Error::CredentialsOfStronger.into(),
+        failed => failed,
+    })
 }

@@ -63,8 +63,38 @@ pub async fn find_roles(tx: &mut Tx<'_>, named: &[String]) -> Result<Vec<RoleToH
 ///
 /// # Errors
 /// 403 that names the features and organizations that are too much.
-pub async fn check_assignment(tx: &mut Tx<'_>, acl: &Acl) -> Result<()> {
-    grants::check_assignment(tx, acl).await
+pub fn check_assignment(tx: &Tx<'_>, acl: &Acl) -> Result<()> {
+    grants::check_assignment(tx, acl)
+}
+
+/// Refuses to change the access of a principal of this organization (`None` = of the whole tenant) that holds these roles, when they grant
+/// more in it than the caller covers.
+///
+/// # Errors
+/// 403 that names the features and organizations that are too much.
+pub async fn protect_holder(tx: &mut Tx<'_>, roles: &[Uuid], organization: Option<Uuid>) -> Result<()> {
+    if tx.context().rights().is_super_admin {
+        return Ok(());
+    }
+    let mut counting = query::rights::acls_of(tx, roles).await?;
+    for acl in &mut counting {
+        // The flag never counts for such principals.
+        acl.is_super_admin = false;
+        if let Some(own) = organization {
+            acl.organizations = Some(shared(tx, own, acl.organizations.take()).await?);
+        }
+    }
+    grants::protect(tx, &counting)
+}
+
+/// The organizations, or roots of them, that are both below this one and below those of an ACL.
+async fn shared(tx: &mut Tx<'_>, own: Uuid, listed: Option<Vec<Uuid>>) -> Result<Vec<Uuid>> {
+    let Some(listed) = listed else { return Ok(vec![own]) };
+    if tx.expand_organizations(&listed).await?.contains(&own) {
+        return Ok(vec![own]);
+    }
+    let below = tx.expand_organizations(&[own]).await?;
+    Ok(listed.into_iter().filter(|id| below.contains(id)).collect())
 }
 
 /// Whether the caller's rights reach as far as the role, so that it may be told why the role stays.

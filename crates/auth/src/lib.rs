@@ -52,7 +52,7 @@ pub use cache::{IdentityCache, Reading};
 pub use config::{AuthConfig, JwtKey, MIN_SECRET_BYTES};
 pub use error::Error;
 pub use grants::{Acl, AclInput};
-pub use holders::{RoleToHold, check_assignment, find_roles, may_change_role, rights_of_roles};
+pub use holders::{RoleToHold, check_assignment, find_roles, may_change_role, protect_holder, rights_of_roles};
 pub use members::{Member, find_members};
 pub use one_time_token::{NewToken, Purpose};
 pub use revocation::{Subject, revoke};
@@ -107,6 +107,7 @@ fn register(registry: &mut Registry) {
         .command::<commands::ResetPassword>()
         .job::<jobs::RequestResets>()
         .job::<jobs::SendReset>()
+        .job::<jobs::NotifyOfPassword>()
         .job::<jobs::NotifyOldAddress>()
         .command::<commands::UpdateSidebarPreference>()
         .command::<commands::UpdateRoleSidebarPreference>()

@@ -23,7 +23,7 @@ pub struct Member {
     pub is_active: bool,
     /// Whether the caller sees it.
     pub is_visible: bool,
-    /// The organizations to which its rights are limited, without their descendants; `None` = the whole tenant.
+    /// The organizations in which it holds anything, without their descendants; `None` = the whole tenant.
     pub organizations: Option<Vec<Uuid>>,
 }
 
@@ -62,6 +62,7 @@ pub async fn find_members(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<Member>> 
         .bind::<Array<SqlUuid>, _>(ids);
     let rows: Vec<Row> = Prepared(statement).load(tx.conn()).await?;
     let seen: HashSet<Uuid> = query::users::seen(tx.conn(), context, ids).await?.into_iter().collect();
+    let catalogue = context.platform().catalogue();
     rows.into_iter()
         .map(|row| {
             let rights = query::identity::rights_of(row.own, row.roles)?;
@@ -70,7 +71,7 @@ pub async fn find_members(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<Member>> 
                 name: row.name,
                 is_active: row.is_active,
                 is_visible: seen.contains(&row.id),
-                organizations: rights.organizations.map(|listed| listed.into_iter().collect()),
+                organizations: rights.anywhere(catalogue).map(|listed| listed.into_iter().collect()),
             })
         })
         .collect()

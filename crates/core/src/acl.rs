@@ -3,9 +3,12 @@
 //! A *feature* is a right with an id of the form `module.verb` or `module.entity.verb`. A *grant* is a feature, `prefix.*` (the prefix
 //! and everything below it) or `*`. A feature is *held* when the catalogue of the enabled modules contains it and a grant matches it.
 
+mod rights;
+
 use std::collections::BTreeSet;
 
-use uuid::Uuid;
+pub(crate) use rights::missing;
+pub use rights::{AccessList, Organizations, Pairs, Rights};
 
 /// A right that a module declares.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -107,50 +110,6 @@ impl Catalogue {
     /// Ids of all features, sorted.
     pub fn ids(&self) -> impl Iterator<Item = &'static str> {
         self.ids.iter().copied()
-    }
-}
-
-/// What a principal may do and where: the merged ACLs that count for it.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Rights {
-    /// Holds every feature of the enabled modules, in every tenant.
-    pub is_super_admin: bool,
-    /// The grants, as stored.
-    pub grants: BTreeSet<String>,
-    /// Organizations that the principal is limited to (descendants are added by the scope); `None` = the whole tenant.
-    pub organizations: Option<BTreeSet<Uuid>>,
-}
-
-impl Rights {
-    /// Rights of a principal without any ACL: nothing, nowhere.
-    #[must_use]
-    pub fn none() -> Self {
-        Self {
-            organizations: Some(BTreeSet::new()),
-            ..Self::default()
-        }
-    }
-
-    /// Every right.
-    #[must_use]
-    pub fn super_admin() -> Self {
-        Self {
-            is_super_admin: true,
-            grants: BTreeSet::from(["*".to_owned()]),
-            organizations: None,
-        }
-    }
-
-    /// Whether the exact feature is held.
-    #[must_use]
-    pub fn holds(&self, feature: &str, catalogue: &Catalogue) -> bool {
-        catalogue.contains(feature) && (self.is_super_admin || self.grants.iter().any(|grant| matches(grant, feature)))
-    }
-
-    /// Whether the feature or wildcard may be handed on by this principal: some grant covers it.
-    #[must_use]
-    pub fn covers(&self, wanted: &str) -> bool {
-        self.is_super_admin || self.grants.iter().any(|grant| covers(grant, wanted))
     }
 }
 

@@ -8,10 +8,11 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use crate::access_log::Reading;
-use crate::acl::{Catalogue, Feature, Rights};
+use crate::acl::{Feature, Pairs, Rights};
 use crate::command::{self, Answer, Command, HistoryOutcome, Operation};
 use crate::db::{Connection, Database};
 use crate::error::{Error, Refusal, Result};
+use crate::http::{RequestOrigin, Sender, SignInAttempt};
 use crate::identity::{ActorKind, Identity};
 use crate::ids::Ids;
 use crate::platform::{Platform, Runtime};
@@ -31,8 +32,10 @@ pub struct Call {
     pub ip: Option<IpAddr>,
     /// `User-Agent`, cut to 512 bytes.
     pub user_agent: Option<String>,
-    /// Whether the request came from this site, or says nothing about where it comes from.
-    pub same_origin: bool,
+    /// What the request says about the site that sent it.
+    pub origin: RequestOrigin,
+    /// Who sent it, as far as is known; for the log of rejections.
+    pub(crate) sender: Sender,
     /// What the endpoint's admission took for this request.
     pub(crate) admitted: Admitted,
 }
@@ -55,6 +58,11 @@ impl Call {
         held.downcast().ok().map(|held| *held)
     }
 
+    /// Notes whose password the request tries, for the log line of its rejection.
+    pub fn attempts_sign_in(&self, attempt: SignInAttempt) {
+        self.sender.attempts(attempt);
+    }
+
     /// What limits count the client by: its IPv4 address, or the /64 network of its IPv6 address; empty when nobody knows it.
     #[must_use]
     pub fn network(&self) -> String {
@@ -70,7 +78,8 @@ impl Call {
             runtime: runtime.clone(),
             ip: None,
             user_agent: None,
-            same_origin: true,
+            origin: RequestOrigin::Same,
+            sender: Sender::default(),
             admitted: Admitted::default(),
         }
     }
@@ -121,11 +130,18 @@ struct Inner {
     call: Arc<Call>,
     identity: Arc<Identity>,
     scope: Scope,
+    pairs: Arc<Pairs>,
     expected_updated_at: Option<Timestamp>,
     idempotency: Option<IdempotencyKey>,
     reading: Option<Arc<Reading>>,
     operation: Arc<Mutex<Option<Operation>>>,
     job: Option<JobOrigin>,
+}
+
+/// What was placed with the scope; a principal that acts in another one holds what needs no tree.
+fn pairs(scope: &Scope, identity: &Identity) -> Arc<Pairs> {
+    let placed = scope.pairs().cloned();
+    placed.unwrap_or_else(|| Arc::new(Pairs::without_tree(&identity.rights)))
 }
 
 /// The job in which a principal acts.
@@ -156,6 +172,7 @@ impl RequestContext {
             scope.without_predicates()
         };
         Self(Arc::new(Inner {
+            pairs: pairs(&scope, &identity),
             call,
             identity,
             scope,
@@ -175,6 +192,7 @@ impl RequestContext {
             scope.without_predicates()
         };
         Self(Arc::new(Inner {
+            pairs: pairs(&scope, &identity),
             call: Arc::new(call),
             identity,
             scope,
@@ -205,6 +223,7 @@ impl RequestContext {
         Self(Arc::new(Inner {
             call: Arc::clone(&inner.call),
             identity: Arc::clone(&inner.identity),
+            pairs: Arc::clone(&inner.pairs),
             scope,
             expected_updated_at: inner.expected_updated_at,
             idempotency: inner.idempotency.clone(),
@@ -268,10 +287,27 @@ impl RequestContext {
         self.ids().at(self.now())
     }
 
-    /// Whether the principal holds the feature.
+    /// The pairs of a feature and an organization that the principal holds.
+    #[must_use]
+    pub fn pairs(&self) -> &Pairs {
+        &self.0.pairs
+    }
+
+    /// Whether the principal holds the feature: in the selected organization if there is one, else in any.
     #[must_use]
     pub fn holds(&self, feature: Feature) -> bool {
-        self.rights().holds(feature.id, self.platform().catalogue())
+        let catalogue = self.platform().catalogue();
+        match self.scope().selected {
+            Some(_) => self.pairs().holds_in(feature.id, self.scope().selected, catalogue),
+            None => self.pairs().holds(feature.id, catalogue),
+        }
+    }
+
+    /// Whether the principal holds the feature in this organization; `None` = in the whole tenant.
+    #[must_use]
+    pub fn holds_in(&self, feature: Feature, organization: Option<Uuid>) -> bool {
+        let catalogue = self.platform().catalogue();
+        self.pairs().holds_in(feature.id, organization, catalogue)
     }
 
     /// Refuses when one of the features is missing.
@@ -279,7 +315,24 @@ impl RequestContext {
     /// # Errors
     /// 403 that names the required features.
     pub fn require(&self, features: &[Feature]) -> Result<()> {
-        require(self.rights(), self.platform().catalogue(), features)
+        if features.iter().all(|feature| self.holds(*feature)) {
+            return Ok(());
+        }
+        Err(crate::acl::missing(features).into())
+    }
+
+    /// The same request where the principal holds these features besides: what a command does, and whatever else is asked for within an
+    /// endpoint, stays in the organizations in which its own features are held.
+    ///
+    /// # Errors
+    /// 403 that names the required features.
+    pub fn for_features(&self, features: &[Feature]) -> Result<Self> {
+        self.require(features)?;
+        let scope = self.scope().for_features(features, self.platform().catalogue())?;
+        if scope == *self.scope() {
+            return Ok(self.clone());
+        }
+        Ok(self.with_scope(scope))
     }
 
     /// The id of the user that calls.
@@ -333,27 +386,27 @@ impl RequestContext {
         command::amend_answer(self, member, value).await
     }
 
-    /// Undoes an action by its token. `others` = the caller may undo other people's actions.
+    /// Undoes an action by its token. `others` is the feature with which other people's actions are undone.
     ///
     /// # Errors
     /// The refusals of section 6.3 of the audit specification.
     pub async fn undo<A: Answer>(
         &self,
         token: &str,
-        others: bool,
+        others: Feature,
         answer: impl Fn(HistoryOutcome) -> A + Send + Sync,
     ) -> Result<A> {
         command::undo(self, token, others, answer).await
     }
 
-    /// Redoes an undone action by its log id. `others` = the caller may redo other people's actions.
+    /// Redoes an undone action by its log id. `others` is the feature with which other people's actions are redone.
     ///
     /// # Errors
     /// The refusals of section 7 of the audit specification.
     pub async fn redo<A: Answer>(
         &self,
         log_id: Uuid,
-        others: bool,
+        others: Feature,
         answer: impl Fn(HistoryOutcome) -> A + Send + Sync,
     ) -> Result<A> {
         command::redo(self, log_id, others, answer).await
@@ -384,15 +437,6 @@ impl RequestContext {
     pub(crate) fn take_operation(&self) -> Option<Operation> {
         self.0.operation.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
-}
-
-/// Refuses when one of the features is missing: 403 that names all of them.
-pub(crate) fn require(rights: &Rights, catalogue: &Catalogue, features: &[Feature]) -> Result<()> {
-    if features.iter().all(|feature| rights.holds(feature.id, catalogue)) {
-        return Ok(());
-    }
-    let ids: Vec<&str> = features.iter().map(|feature| feature.id).collect();
-    Err(Refusal::missing_features(&ids).into())
 }
 
 /// The context of a public endpoint: nobody is signed in.

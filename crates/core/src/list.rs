@@ -1,11 +1,17 @@
-//! Bounded pages (section 7 of the conventions).
+//! Bounded pages and lists of values (section 7 of the conventions).
 
-use std::borrow::Cow;
+mod by_id;
+mod comma;
+mod schema;
 
+use diesel::dsl::sql;
+use diesel::expression::SqlLiteral;
+use diesel::sql_types::Text;
 use serde::{Deserialize, Serialize};
-use utoipa::openapi::schema::Type;
-use utoipa::openapi::{ArrayBuilder, ObjectBuilder, Ref, RefOr, Schema};
-use utoipa::{IntoParams, PartialSchema, ToSchema};
+use utoipa::IntoParams;
+
+pub use by_id::ById;
+pub use comma::{CommaList, MOST_VALUES};
 
 use crate::error::{Detail, Refusal, Result};
 
@@ -65,6 +71,15 @@ pub struct Window {
     pub size: u32,
 }
 
+impl Default for Window {
+    fn default() -> Self {
+        Self {
+            page: 1,
+            size: DEFAULT_PAGE_SIZE,
+        }
+    }
+}
+
 impl Window {
     /// Rows to skip.
     #[must_use]
@@ -108,42 +123,6 @@ pub struct Page<T> {
     pub total_pages: i64,
 }
 
-/// Derived, all pages would share one schema with the items of one of them.
-impl<T: ToSchema> PartialSchema for Page<T> {
-    fn schema() -> RefOr<Schema> {
-        let number = |about: &str, least: u32| {
-            let number = ObjectBuilder::new().schema_type(Type::Integer);
-            number.description(Some(about)).minimum(Some(least)).build()
-        };
-        let items = ArrayBuilder::new()
-            .items(Ref::from_schema_name(T::name()))
-            .description(Some("The rows."))
-            .build();
-        let mut page = ObjectBuilder::new().description(Some("One page of a list."));
-        page = page.property("items", items).required("items");
-        for (name, about, least) in [
-            ("total", "Rows of all pages.", 0),
-            ("page", "Page number from 1.", 1),
-            ("pageSize", "Rows of a page at most.", 1),
-            ("totalPages", "Number of pages, at least 1.", 1),
-        ] {
-            page = page.property(name, number(about, least)).required(name);
-        }
-        page.build().into()
-    }
-}
-
-impl<T: ToSchema> ToSchema for Page<T> {
-    fn name() -> Cow<'static, str> {
-        Cow::Owned(format!("PageOf{}", T::name()))
-    }
-
-    fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
-        schemas.push((T::name().into_owned(), T::schema()));
-        T::schemas(schemas);
-    }
-}
-
 impl<T> Page<T> {
     /// The same page of other items.
     pub fn map<U>(self, change: impl FnMut(T) -> U) -> Page<U> {
@@ -168,6 +147,27 @@ impl<T> Page<T> {
             page_size: self.page_size,
             total_pages: self.total_pages,
         })
+    }
+}
+
+/// The order of a list. Rows without a value come last in both directions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Order {
+    /// The column, with its table.
+    pub column: &'static str,
+    /// Whether the column can be null; such rows come last.
+    pub nullable: bool,
+    /// Whether the largest come first.
+    pub descending: bool,
+}
+
+impl Order {
+    /// The order with the row's id as the last key.
+    #[must_use]
+    pub fn by(self, id: &str) -> SqlLiteral<Text> {
+        let direction = if self.descending { "desc" } else { "asc" };
+        let nulls = if self.nullable { " nulls last" } else { "" };
+        sql::<Text>(&format!("{} {direction}{nulls}, {id} {direction}", self.column))
     }
 }
 

@@ -1,6 +1,9 @@
 //! Which rows a request may touch. A statement on a tenant table starts from a [`Scope`]; there is no other way to write its tenant
 //! predicate, and row-level security enforces the same in the database.
 
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
 use diesel::expression::{AppearsOnTable, Expression, SelectableExpression, ValidGrouping, is_aggregate};
 use diesel::pg::Pg;
 use diesel::query_builder::{AstPass, QueryFragment, QueryId};
@@ -8,6 +11,8 @@ use diesel::result::QueryResult;
 use diesel::sql_types::{Array, Bool, Uuid as SqlUuid};
 use uuid::Uuid;
 
+use crate::acl::{Catalogue, Feature, Organizations, Pairs};
+use crate::error::Result;
 use crate::ids::PLATFORM_TENANT;
 
 /// The tenants whose rows are reached.
@@ -26,7 +31,8 @@ pub struct Scope {
     pub reach: Reach,
     /// The selected tenant, or the caller's own; `None` when a super administrator selected all of them.
     pub tenant: Option<Uuid>,
-    /// Organizations that the caller is allowed; `None` = all of the tenant.
+    /// Organizations in which the caller holds the features of the endpoint or command; where it asks for none, those in which the caller
+    /// holds any. `None` = all of the tenant.
     pub allowed: Option<Vec<Uuid>>,
     /// Organizations whose rows are read: the selected one with descendants, else the allowed ones; `None` = no filter.
     pub organizations: Option<Vec<Uuid>>,
@@ -34,7 +40,13 @@ pub struct Scope {
     pub selected: Option<Uuid>,
     /// Where a write lands that names no organization.
     pub write_organization: Option<Uuid>,
+    /// Whether the caller asked for all of its organizations, by the word.
+    pub all_selected: bool,
     predicates: bool,
+    /// The caller's own organization, in its own tenant.
+    home: Option<Uuid>,
+    /// The caller's rights in this tenant; without them nothing narrows the scope any further.
+    pairs: Option<Arc<Pairs>>,
 }
 
 impl Scope {
@@ -60,7 +72,10 @@ impl Scope {
             organizations: None,
             selected: None,
             write_organization: None,
+            all_selected: false,
             predicates: true,
+            home: None,
+            pairs: None,
         }
     }
 
@@ -112,12 +127,87 @@ impl Scope {
         }
     }
 
+    /// The scope of a caller with these rights, wherever any of them is held; `home` is its own organization in this tenant.
+    pub(crate) fn held_by(mut self, pairs: Pairs, home: Option<Uuid>, catalogue: &Catalogue) -> Self {
+        self.allowed = listed(pairs.anywhere(catalogue));
+        self.home = home;
+        self.pairs = Some(Arc::new(pairs));
+        self.settle()
+    }
+
+    /// What follows from where the caller is allowed and what it selected.
+    fn settle(mut self) -> Self {
+        if self.selected.is_none() {
+            self.organizations.clone_from(&self.allowed);
+        }
+        let is_allowed = |id: &Uuid| self.allowed.as_ref().is_none_or(|list| list.contains(id));
+        self.write_organization = self.selected.or(self.home.filter(is_allowed));
+        self
+    }
+
+    /// The caller's rights, as the tree of this tenant places them.
+    pub(crate) fn pairs(&self) -> Option<&Arc<Pairs>> {
+        self.pairs.as_ref()
+    }
+
+    /// The scope of an endpoint or command that requires these features: where the caller holds all of them.
+    ///
+    /// # Errors
+    /// 403 that names the features when one of them is held nowhere, or not in the selected organization.
+    pub fn for_features(&self, features: &[Feature], catalogue: &Catalogue) -> Result<Self> {
+        let Some(pairs) = &self.pairs else {
+            return Ok(self.clone());
+        };
+        if !features.iter().all(|feature| self.holds(feature.id, catalogue)) {
+            return Err(crate::acl::missing(features).into());
+        }
+        let mut scope = self.clone();
+        for feature in features {
+            let place = pairs.orgs(feature.id, catalogue);
+            scope.allowed = within(scope.allowed, place);
+        }
+        Ok(scope.settle())
+    }
+
+    /// Whether the caller holds the feature: in the selected organization if there is one, else in any.
+    #[must_use]
+    pub fn holds(&self, feature: &str, catalogue: &Catalogue) -> bool {
+        let Some(pairs) = &self.pairs else { return false };
+        match self.selected {
+            Some(_) => pairs.holds_in(feature, self.selected, catalogue),
+            None => pairs.holds(feature, catalogue),
+        }
+    }
+
+    /// Whether the caller reads rows of this organization by this feature. Rows without organization need it in the whole tenant.
+    #[must_use]
+    pub fn reads_by(&self, feature: &str, organization: Option<Uuid>, catalogue: &Catalogue) -> bool {
+        let held = |pairs: &Arc<Pairs>| pairs.holds_in(feature, organization, catalogue);
+        self.reads_organization(organization) && self.pairs.as_ref().is_some_and(held)
+    }
+
     /// Whether rows of this tenant are reached.
     #[must_use]
     pub fn reaches(&self, tenant: Uuid) -> bool {
         match self.reach {
             Reach::All => true,
             Reach::Tenant(own) => own == tenant,
+        }
+    }
+}
+
+fn listed(place: Organizations) -> Option<Vec<Uuid>> {
+    place.map(|place| place.into_iter().collect())
+}
+
+fn within(allowed: Option<Vec<Uuid>>, place: Organizations) -> Option<Vec<Uuid>> {
+    match (allowed, place) {
+        (allowed, None) => allowed,
+        (None, place) => listed(place),
+        (Some(mut allowed), Some(place)) => {
+            let place: BTreeSet<Uuid> = place;
+            allowed.retain(|id| place.contains(id));
+            Some(allowed)
         }
     }
 }

@@ -1,10 +1,12 @@
 //! The tree of organizations: what core asks about it, and what its guards must know.
 
+use std::collections::HashMap;
+
 use backoffice_core::Result;
-use backoffice_core::db::{Connection, Tx};
+use backoffice_core::db::{Connection, Prepared, Tx};
 use backoffice_core::identity::OrganizationTree;
 use diesel::dsl::exists;
-use diesel::sql_types::{Array, BigInt, Bool, Integer, Uuid as SqlUuid};
+use diesel::sql_types::{Array, BigInt, Bool, Integer, Nullable, Uuid as SqlUuid};
 use diesel::{ExpressionMethods, OptionalExtension, QueryDsl, QueryableByName, sql_query};
 use diesel_async::RunQueryDsl;
 use futures_util::future::BoxFuture;
@@ -12,6 +14,14 @@ use uuid::Uuid;
 
 use crate::Error;
 use crate::schema::{directory_organizations as organizations, directory_tenants as tenants};
+
+#[derive(QueryableByName)]
+struct Below {
+    #[diesel(sql_type = SqlUuid)]
+    root: Uuid,
+    #[diesel(sql_type = SqlUuid)]
+    id: Uuid,
+}
 
 /// The tree as core sees it.
 pub(crate) struct Tree;
@@ -43,6 +53,19 @@ macro_rules! expand {
     };
 }
 
+const EXPAND_EACH: &str = "with recursive below as (
+        select o.id as root, o.tenant_id, o.id
+        from directory_organizations o
+        join directory_tenants t on t.tenant_id = o.tenant_id and t.deleted_at is null
+        where o.id = any($1) and o.deleted_at is null and ($2 is null or o.tenant_id = $2)
+        union
+        select below.root, o.tenant_id, o.id
+        from below
+        join directory_organizations o
+            on o.tenant_id = below.tenant_id and o.parent_id = below.id and o.deleted_at is null
+    )
+    select root, id from below order by root, id";
+
 impl OrganizationTree for Tree {
     fn expand<'a>(
         &'a self,
@@ -68,6 +91,48 @@ impl OrganizationTree for Tree {
                 }
             };
             Ok(found.into_iter().map(|row| row.id).collect())
+        })
+    }
+
+    fn keep<'a>(
+        &'a self,
+        connection: &'a mut Connection,
+        tenant: Uuid,
+        organization: Uuid,
+    ) -> BoxFuture<'a, Result<bool>> {
+        Box::pin(async move {
+            let found: Option<Uuid> = organizations::table
+                .filter(organizations::tenant_id.eq(tenant))
+                .filter(organizations::id.eq(organization))
+                .filter(organizations::deleted_at.is_null())
+                .select(organizations::id)
+                .for_share()
+                .first(&mut **connection)
+                .await
+                .optional()?;
+            Ok(found.is_some())
+        })
+    }
+
+    fn expand_each<'a>(
+        &'a self,
+        connection: &'a mut Connection,
+        tenant: Option<Uuid>,
+        roots: &'a [Uuid],
+    ) -> BoxFuture<'a, Result<HashMap<Uuid, Vec<Uuid>>>> {
+        Box::pin(async move {
+            let mut below: HashMap<Uuid, Vec<Uuid>> = HashMap::new();
+            if roots.is_empty() {
+                return Ok(below);
+            }
+            let statement = sql_query(EXPAND_EACH)
+                .bind::<Array<SqlUuid>, _>(roots)
+                .bind::<Nullable<SqlUuid>, _>(tenant);
+            let found: Vec<Below> = Prepared(statement).load(&mut **connection).await?;
+            for row in found {
+                below.entry(row.root).or_default().push(row.id);
+            }
+            Ok(below)
         })
     }
 

@@ -33,38 +33,34 @@ const KEYS: &str = "select k.id, k.organization_id,
          where l.tenant_id = k.tenant_id and l.key_id = k.id) as roles
      from api_keys_keys k where k.deleted_at is null";
 
-/// What somebody or something grants, as what it reaches.
+/// What somebody or something grants: pairs of a feature and an organization.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Rights {
     is_super_admin: bool,
-    features: BTreeSet<String>,
     /// With descendants; all and one more for the whole tenant.
-    organizations: BTreeSet<Uuid>,
+    pairs: BTreeSet<(String, Uuid)>,
 }
 
 impl Rights {
     fn of(acl: &Value, known: &[String], house: &House) -> Self {
         let is_super_admin = acl["is_super_admin"] == true;
         let grants: Vec<String> = acl["features"].as_array().expect("a list").iter().map(text).collect();
-        if grants.is_empty() && !is_super_admin {
-            return Self::default();
-        }
         let matched = |feature: &&String| grants.iter().any(|grant| reaches(grant, feature));
-        let organizations = match acl["organizations"].as_array() {
+        let organizations: BTreeSet<Uuid> = match acl["organizations"].as_array() {
             Some(listed) => listed.iter().flat_map(|one| with_descendants(house, id(one))).collect(),
             None => whole_tenant(house),
         };
+        let features = known.iter().filter(matched);
+        let pairs = features.flat_map(|feature| organizations.iter().map(|one| (feature.clone(), *one)));
         Self {
             is_super_admin,
-            features: known.iter().filter(matched).cloned().collect(),
-            organizations,
+            pairs: pairs.collect(),
         }
     }
 
     fn add(&mut self, other: &Self) {
         self.is_super_admin |= other.is_super_admin;
-        self.features.extend(other.features.iter().cloned());
-        self.organizations.extend(other.organizations.iter().copied());
+        self.pairs.extend(other.pairs.iter().cloned());
     }
 
     /// What of this is in neither of the two.
@@ -72,13 +68,10 @@ impl Rights {
         if actor.is_super_admin || (self.is_super_admin && before.is_super_admin) {
             return None;
         }
-        let new = |one: &&String| !before.features.contains(*one) && !actor.features.contains(*one);
-        let features: Vec<&String> = self.features.iter().filter(new).collect();
-        let outside = |one: &&Uuid| !before.organizations.contains(*one) && !actor.organizations.contains(*one);
-        let organizations: Vec<&Uuid> = self.organizations.iter().filter(outside).collect();
+        let new = |pair: &&(String, Uuid)| !before.pairs.contains(*pair) && !actor.pairs.contains(*pair);
+        let pairs: Vec<&(String, Uuid)> = self.pairs.iter().filter(new).collect();
         let flag = self.is_super_admin && !before.is_super_admin;
-        (flag || !features.is_empty() || !organizations.is_empty())
-            .then(|| format!("super admin: {flag}, features {features:?}, organizations {organizations:?}"))
+        (flag || !pairs.is_empty()).then(|| format!("super admin: {flag}, pairs {pairs:?}"))
     }
 }
 
@@ -134,7 +127,7 @@ impl Picture {
             rights.is_super_admin = false;
             if !key["organization_id"].is_null() {
                 let own = with_descendants(house, id(&key["organization_id"]));
-                rights.organizations.retain(|one| own.contains(one));
+                rights.pairs.retain(|(_, one)| own.contains(one));
             }
             picture.rights.insert(Holder::Key(id(&key["id"])), rights);
         }
@@ -158,13 +151,20 @@ impl Picture {
         Some(&self.credentials.get(&user)?.email)
     }
 
-    /// In the step from this to the other picture nobody gained what the actor did not hold, and whose credentials were set was no
-    /// stronger than the actor.
+    /// In the step from this to the other picture nobody gained a pair that the actor did not hold, and neither whose credentials were set
+    /// nor the role that was changed was stronger than the actor.
     pub(super) fn judge(&self, after: &Self, actor: Holder, step: &str) {
         let held = self.of(actor);
         for (holder, rights) in &after.rights {
             let gained = rights.beyond(&self.of(*holder), &held);
             assert_eq!(gained, None, "{holder:?} gained by {step}");
+        }
+        for (role, rights) in self.rights.iter().filter(|(one, _)| matches!(one, Holder::Role(_))) {
+            let stronger = rights.beyond(&Rights::default(), &held);
+            assert!(
+                after.of(*role) == *rights || stronger.is_none(),
+                "{role:?} was stronger: {stronger:?}; {step}"
+            );
         }
         for (user, credentials) in &after.credentials {
             let holder = Holder::User(*user);

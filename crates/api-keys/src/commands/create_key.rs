@@ -1,14 +1,15 @@
 use backoffice_auth::{Acl, RoleToHold, check_assignment, find_roles};
 use backoffice_core::command::{Class, Command, Target};
 use backoffice_core::db::Tx;
-use backoffice_core::{Feature, RequestContext, Result, Timestamp};
-use diesel::{ExpressionMethods, insert_into};
+use backoffice_core::identity::ActorKind;
+use backoffice_core::{Feature, Refusal, RequestContext, Result, Timestamp};
+use diesel::{ExpressionMethods, OptionalExtension, QueryDsl, insert_into};
 use diesel_async::RunQueryDsl;
 use uuid::Uuid;
 
 use crate::model::{Key, KeyRoleRow};
 use crate::schema::{api_keys_key_roles as links, api_keys_keys as keys};
-use crate::{Error, KeysConfig, NewSecret, acl, foreign, values};
+use crate::{Error, KeysConfig, NewSecret, acl, values};
 
 /// Where a key belongs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,7 +48,24 @@ pub struct KeyWanted {
     pub expires_at: Option<Timestamp>,
 }
 
-/// Makes a key. Tells the roles that it got.
+/// What became of a key.
+#[derive(Debug, Clone)]
+pub struct KeyGot {
+    /// The roles that it got.
+    pub roles: Vec<RoleToHold>,
+    /// When it ends: never later than the key by which it was made.
+    pub expires_at: Option<Timestamp>,
+}
+
+/// The key that makes another one.
+#[derive(Default)]
+struct Creator {
+    expires_at: Option<Timestamp>,
+    /// It, and the keys by which it was made.
+    line: Vec<Uuid>,
+}
+
+/// Makes a key.
 #[derive(Debug, Clone)]
 pub struct CreateKey {
     /// Its id.
@@ -75,7 +93,7 @@ impl Command for CreateKey {
     const FEATURES: &'static [Feature] = &[acl::CREATE];
     const UNDOABLE: bool = false;
     type Entity = Key;
-    type Output = Vec<RoleToHold>;
+    type Output = KeyGot;
 
     fn target(&self) -> Target {
         Target::New {
@@ -84,11 +102,14 @@ impl Command for CreateKey {
         }
     }
 
-    async fn apply(&self, tx: &mut Tx<'_>) -> Result<Vec<RoleToHold>> {
+    async fn apply(&self, tx: &mut Tx<'_>) -> Result<KeyGot> {
         self.check_place(tx).await?;
         let roles = find_roles(tx, &self.roles).await?;
         self.check_roles(tx, &roles).await?;
-        self.insert(tx).await?;
+        let creator = creator(tx).await?;
+        values::check_end(self.expires_at, creator.expires_at)?;
+        let expires_at = self.expires_at.or(creator.expires_at);
+        self.insert(tx, expires_at, creator.line).await?;
         tx.wrote_secret("keyHash");
         let now = tx.now();
         let held: Vec<KeyRoleRow> = roles
@@ -110,8 +131,28 @@ impl Command for CreateKey {
                 .await
                 .map_err(|error| self.role_is_gone(error.into()))?;
         }
-        Ok(roles)
+        Ok(KeyGot { roles, expires_at })
     }
+}
+
+/// The caller, if it is a key. It stays until the end of the transaction: whoever deletes it finds what was made with it.
+async fn creator(tx: &mut Tx<'_>) -> Result<Creator> {
+    let identity = tx.context().identity();
+    let (ActorKind::ApiKey, Some(id)) = (identity.kind, identity.id) else {
+        return Ok(Creator::default());
+    };
+    let found: Option<(Option<Timestamp>, Vec<Uuid>)> = keys::table
+        .filter(keys::tenant_id.eq(identity.tenant))
+        .filter(keys::id.eq(id))
+        .filter(keys::deleted_at.is_null())
+        .select((keys::expires_at, keys::creator_keys))
+        .for_share()
+        .first(tx.conn())
+        .await
+        .optional()?;
+    let (expires_at, mut line) = found.ok_or_else(Refusal::unauthorized)?;
+    line.push(id);
+    Ok(Creator { expires_at, line })
 }
 
 impl CreateKey {
@@ -138,7 +179,7 @@ impl CreateKey {
 
     async fn check_place(&self, tx: &mut Tx<'_>) -> Result<()> {
         let is_allowed = match self.place {
-            Place::Organization(id) => foreign::is_in_scope(tx, id).await?,
+            Place::Organization(id) => tx.keep_organization(id).await?,
             // Beside a selected organization nothing is made.
             Place::Tenant => tx.scope().organizations.is_none(),
         };
@@ -163,12 +204,12 @@ impl CreateKey {
                     ..role.acl.clone()
                 },
             };
-            check_assignment(tx, &granted).await?;
+            check_assignment(tx, &granted)?;
         }
         Ok(())
     }
 
-    async fn insert(&self, tx: &mut Tx<'_>) -> Result<()> {
+    async fn insert(&self, tx: &mut Tx<'_>, expires_at: Option<Timestamp>, line: Vec<Uuid>) -> Result<()> {
         let (now, creator) = (tx.now(), tx.context().identity());
         insert_into(keys::table)
             .values((
@@ -179,7 +220,8 @@ impl CreateKey {
                 keys::organization_id.eq(self.place.organization()),
                 keys::key_prefix.eq(&self.secret.prefix),
                 keys::key_hash.eq(self.secret.hash.as_slice()),
-                keys::expires_at.eq(self.expires_at),
+                keys::expires_at.eq(expires_at),
+                keys::creator_keys.eq(line),
                 keys::created_by_kind.eq(creator.kind.as_str()),
                 keys::created_by_id.eq(creator.id),
                 keys::created_at.eq(now),

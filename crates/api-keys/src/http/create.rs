@@ -1,7 +1,7 @@
 //! Making a key.
 
 use backoffice_auth::RoleToHold;
-use backoffice_core::http::{Cookies, Created, Json, present};
+use backoffice_core::http::{Cookies, Created, Json, given, present};
 use backoffice_core::{Reach, Refusal, RequestContext, Result, Scope, Timestamp};
 use garde::Validate;
 use secrecy::ExposeSecret;
@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use crate::Error;
-use crate::commands::{CreateKey, KeyWanted, Place};
+use crate::commands::{CreateKey, KeyGot, KeyWanted, Place};
 use crate::query::keys::RoleOfKey;
 
 /// A key to be made.
@@ -30,6 +30,8 @@ pub(super) struct NewKey {
     organization_id: Option<Option<Uuid>>,
     /// Roles by id or name.
     #[garde(length(max = 50))]
+    #[serde(default, deserialize_with = "given")]
+    #[schema(nullable = false)]
     roles: Option<Vec<String>>,
     /// In the future; null or absent = never.
     expires_at: Option<Timestamp>,
@@ -74,14 +76,14 @@ pub(super) async fn create_api_key(ctx: RequestContext, body: Json<NewKey>) -> R
     } else {
         ctx.with_scope(Scope::new(Reach::All, Some(tenant)))
     };
-    let answer = |roles: Vec<RoleToHold>| Cookies {
-        answer: Created(made(&command, roles)),
+    let answer = |got: KeyGot| Cookies {
+        answer: Created(made(&command, got)),
         cookies: Vec::new(),
     };
     ctx.execute(&command, answer).await
 }
 
-fn made(command: &CreateKey, roles: Vec<RoleToHold>) -> KeyMade {
+fn made(command: &CreateKey, got: KeyGot) -> KeyMade {
     let role = |role: RoleToHold| RoleOfKey {
         id: role.id,
         name: Some(role.name),
@@ -93,8 +95,8 @@ fn made(command: &CreateKey, roles: Vec<RoleToHold>) -> KeyMade {
         secret: Some(command.secret.text.expose_secret().to_owned()),
         tenant_id: command.tenant,
         organization_id: command.place.organization(),
-        roles: roles.into_iter().map(role).collect(),
-        expires_at: command.expires_at,
+        roles: got.roles.into_iter().map(role).collect(),
+        expires_at: got.expires_at,
     }
 }
 

@@ -2,11 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use backoffice_auth::{Subject, revoke};
+use backoffice_auth::{Subject, protect_holder, revoke};
 use backoffice_core::command::{Depth, Entity, Field, Located, Snapshot, Snapshots, Transition};
 use backoffice_core::db::Tx;
 use backoffice_core::{Error, Feature, Result, Timestamp};
-use diesel::{ExpressionMethods, Insertable, QueryDsl, Queryable, Selectable, SelectableHelper};
+use diesel::{
+    ExpressionMethods, Insertable, PgArrayExpressionMethods, QueryDsl, Queryable, Selectable, SelectableHelper,
+};
 use diesel_async::RunQueryDsl;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -42,6 +44,9 @@ pub struct KeyRow {
     pub created_by_kind: String,
     /// Who made it.
     pub created_by_id: Option<Uuid>,
+    /// The keys by which it was made, the first one first.
+    #[serde(default)]
+    pub creator_keys: Vec<Uuid>,
     /// When it was made.
     pub created_at: Timestamp,
     /// When it was last changed.
@@ -87,6 +92,7 @@ impl Entity for Key {
         Field::tracked("expiresAt"),
         Field::tracked("createdByKind"),
         Field::tracked("createdById"),
+        Field::tracked("creatorKeys"),
         Field::tracked("createdAt"),
         Field::volatile("lastUsedAt"),
         Field::volatile("updatedAt"),
@@ -152,9 +158,32 @@ impl Entity for Key {
         Ok(())
     }
 
+    async fn guard(tx: &mut Tx<'_>, step: &Transition<'_>) -> Result<()> {
+        let (Some(from), None) = (step.from, step.to) else {
+            return Ok(());
+        };
+        let held: Vec<KeyRoleRow> = from.children(LINK_KIND)?.unwrap_or_default();
+        let roles: Vec<Uuid> = held.iter().map(|link| link.role_id).collect();
+        let row: KeyRow = from.row()?;
+        protect_holder(tx, &roles, row.organization_id).await
+    }
+
     async fn settled(tx: &mut Tx<'_>, step: &Transition<'_>) -> Result<()> {
-        if step.from.is_some() {
-            revoke(tx, Subject::Key(step.id)).await?;
+        if step.from.is_none() {
+            return Ok(());
+        }
+        revoke(tx, Subject::Key(step.id)).await?;
+        // What was made with it ends with it.
+        let tenant = tx.tenant();
+        let made_with_it: Vec<Uuid> = keys::table
+            .filter(keys::tenant_id.eq(tenant))
+            .filter(keys::creator_keys.contains(vec![step.id]))
+            .filter(keys::deleted_at.is_null())
+            .select(keys::id)
+            .load(tx.conn())
+            .await?;
+        for key in made_with_it {
+            revoke(tx, Subject::Key(key)).await?;
         }
         Ok(())
     }

@@ -9,8 +9,9 @@ use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use serde_json::Value;
 use uuid::Uuid;
 
-const CANDIDATES: &str = "select k.tenant_id, k.id, k.organization_id, k.name, k.key_hash, k.expires_at, \
+const CANDIDATES: &str = "select k.tenant_id, k.id, k.organization_id, k.name, k.key_hash, least(k.expires_at, line.ends) as expires_at, \
     k.deleted_at is null and (k.expires_at is null or k.expires_at > $2) \
+    and line.usable = cardinality(k.creator_keys) \
     and exists (select 1 from directory_tenants t \
         where t.tenant_id = k.tenant_id and t.id = k.tenant_id and t.is_active and t.deleted_at is null) \
     and (k.organization_id is null or exists (select 1 from directory_organizations o \
@@ -21,7 +22,10 @@ const CANDIDATES: &str = "select k.tenant_id, k.id, k.organization_id, k.name, k
      join auth_roles r on r.tenant_id = l.role_tenant_id and r.id = l.role_id \
      left join auth_role_acls a on a.tenant_id = r.tenant_id and a.role_id = r.id \
      where l.tenant_id = k.tenant_id and l.key_id = k.id), '[]') as roles \
-    from api_keys_keys k where ";
+    from api_keys_keys k cross join lateral ( \
+        select count(*) as usable, min(c.expires_at) as ends from api_keys_keys c \
+        where c.tenant_id = k.tenant_id and c.id = any(k.creator_keys) and c.deleted_at is null \
+          and (c.expires_at is null or c.expires_at > $2)) line where ";
 
 /// A key that has the presented prefix.
 #[derive(Debug, QueryableByName)]
@@ -38,7 +42,7 @@ pub(crate) struct Candidate {
     pub(crate) key_hash: Vec<u8>,
     #[diesel(sql_type = Nullable<Timestamptz>)]
     pub(crate) expires_at: Option<Timestamp>,
-    /// Live, not expired, in a live and active tenant and organization.
+    /// Live, not expired, in a live and active tenant and organization, and so is each key by which it was made.
     #[diesel(sql_type = Bool)]
     pub(crate) is_usable: bool,
     #[diesel(sql_type = Jsonb)]
@@ -72,8 +76,8 @@ impl Candidate {
     /// The principal. One of an organization is limited to it even if its roles are not.
     pub(crate) fn into_identity(self) -> Result<Identity> {
         let (mut rights, roles) = backoffice_auth::rights_of_roles(self.roles)?;
-        if let (None, Some(own)) = (&rights.organizations, self.organization_id) {
-            rights.organizations = Some([own].into());
+        if let Some(own) = self.organization_id {
+            rights = rights.confined_to(own);
         }
         Ok(Identity {
             kind: ActorKind::ApiKey,

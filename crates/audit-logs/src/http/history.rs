@@ -17,6 +17,7 @@ pub(super) fn routes(routes: &mut Routes) {
             requires(&[acl::UNDO_SELF]),
             undo_action,
         )
+        .across_tenants()
         .about("Undo an action")
         .invalid("Invalid undo token")
         .refuses(&[422]);
@@ -26,6 +27,7 @@ pub(super) fn routes(routes: &mut Routes) {
             requires(&[acl::REDO_SELF]),
             redo_action,
         )
+        .across_tenants()
         .about("Redo an undone action")
         .invalid("Invalid log id")
         .refuses(&[422]);
@@ -78,7 +80,7 @@ async fn undo_action(ctx: RequestContext, body: Json<UndoRequest>) -> Result<Jso
     let Some(token) = body.0.undo_token.as_str() else {
         return Err(Refusal::bad_request("Invalid undo token").into());
     };
-    ctx.undo(token, ctx.holds(acl::UNDO_TENANT), |outcome| {
+    ctx.undo(token, acl::UNDO_TENANT, |outcome| {
         Json(Undone {
             ok: true,
             log_id: outcome.source_log_id,
@@ -93,7 +95,7 @@ async fn redo_action(ctx: RequestContext, body: Json<RedoRequest>) -> Result<Jso
     let Some(log_id) = body.0.log_id.as_str().and_then(|id| id.trim().parse::<Uuid>().ok()) else {
         return Err(Refusal::bad_request("Invalid log id").into());
     };
-    ctx.redo(log_id, ctx.holds(acl::REDO_TENANT), |outcome| {
+    ctx.redo(log_id, acl::REDO_TENANT, |outcome| {
         Json(Redone {
             ok: true,
             log_id: outcome.log_id,

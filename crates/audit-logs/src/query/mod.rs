@@ -29,10 +29,8 @@ macro_rules! visible_entries {
                 // What a super administrator did to global rows is logged in the platform's tenant, which can't be selected.
                 query = query.filter($logs::tenant_id.eq_any([tenant, PLATFORM_TENANT]));
             }
-            if !viewer.can_view_tenant() {
-                query = query.filter(own());
-            }
-            match (&scope.organizations, scope.selected) {
+            // Its own ones, where it holds the right to see those; they may be without organization.
+            query = match (&scope.organizations, scope.selected) {
                 (None, _) => query,
                 (Some(_), Some(_)) => query.filter(scope.within($logs::organization_id)),
                 (Some(_), None) => query.filter(
@@ -40,6 +38,11 @@ macro_rules! visible_entries {
                         .within($logs::organization_id)
                         .or($logs::organization_id.is_null().and(own())),
                 ),
+            };
+            match viewer.tenant_scope() {
+                None => query.filter(own()),
+                Some(all) if all.organizations == scope.organizations => query,
+                Some(all) => query.filter(own().or(all.within($logs::organization_id))),
             }
         }
     };

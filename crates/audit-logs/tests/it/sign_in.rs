@@ -1,6 +1,5 @@
 //! A stand-in for the module that signs people in: a token says who calls.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use backoffice_core::acl::Rights;
@@ -46,11 +45,8 @@ impl Authenticator for Tokens {
         let rights = if parts[3] == "!" {
             Rights::super_admin()
         } else {
-            Rights {
-                is_super_admin: false,
-                grants: parts[3].split(',').map(str::to_owned).collect(),
-                organizations: parts[2].parse().ok().map(|limit: Uuid| BTreeSet::from([limit])),
-            }
+            let limit: Option<Uuid> = parts[2].parse().ok();
+            Rights::granting(parts[3].split(','), limit.as_ref().map(std::slice::from_ref))
         };
         let tenant: Uuid = parts[0].parse().expect("a tenant");
         let identity = Identity {

@@ -30,7 +30,7 @@ impl Command for DeleteRole {
 
     async fn apply(&self, tx: &mut Tx<'_>) -> Result<()> {
         let tenant = tx.tenant();
-        grants::may_change_role(tx, self.id).await?;
+        grants::may_remove_role(tx, self.id).await?;
         let name: String = query::roles::in_scope(tx.scope())
             .filter(roles::tenant_id.eq(tenant))
             .filter(roles::id.eq(self.id))

@@ -9,7 +9,7 @@ use uuid::Uuid;
 use crate::model::User;
 use crate::one_time_token::{self, NewToken};
 use crate::schema::auth_users as users;
-use crate::{Error, acl};
+use crate::{Error, acl, grants};
 
 /// Issues another invitation to a user that has no password yet; earlier links die.
 #[derive(Debug, Clone)]
@@ -41,6 +41,7 @@ impl Command for InviteUser {
             .select((users::is_active, users::password_hash.is_not_null()))
             .first(tx.conn())
             .await?;
+        grants::protect_user(tx, self.id).await?;
         check(is_active, has_password)?;
         one_time_token::issue(tx, self.id, &self.token).await?;
         tx.wrote_secret("inviteToken");

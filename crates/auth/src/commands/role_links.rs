@@ -53,7 +53,7 @@ impl<'a> RoleLinks<'a> {
             return Ok(());
         }
         for acl in query::rights::acls_of(tx, &added).await? {
-            grants::check_assignment(tx, &acl).await?;
+            grants::check_assignment(tx, &acl)?;
         }
         Ok(())
     }

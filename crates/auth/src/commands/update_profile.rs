@@ -4,6 +4,7 @@ use backoffice_core::{Feature, Result};
 use uuid::Uuid;
 
 use super::update_user::{UserChanges, change};
+use crate::acl;
 use crate::model::User;
 
 /// Changes the caller itself: address, name, password. The session that makes the change goes on.
@@ -20,6 +21,7 @@ impl Command for UpdateProfile {
     const CLASS: Class = Class::Edit;
     const LABEL: &'static str = "Update profile";
     const FEATURES: &'static [Feature] = &[];
+    const FEATURES_OF_OTHERS: &'static [Feature] = &[acl::USERS_EDIT];
     type Entity = User;
     type Output = ();
 

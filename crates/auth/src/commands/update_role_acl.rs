@@ -52,7 +52,7 @@ impl Command for UpdateRoleAcl {
             .await
             .optional()?;
         let before = stored.as_ref().map(crate::model::acl_of);
-        crate::grants::check_role_acl(tx, before.as_ref(), None).await?;
+        crate::grants::may_touch_acl(tx, before.as_ref())?;
         let (after, sanitized) = self.input.apply(tx.context(), before.as_ref());
         if tenant == PLATFORM_TENANT && after.organizations.is_some() {
             let detail = Detail::new("organizations", "must be null for a global role", "invalid_value");

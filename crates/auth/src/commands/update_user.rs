@@ -1,6 +1,7 @@
 use backoffice_core::command::{Class, Command, Target};
 use backoffice_core::db::Tx;
 use backoffice_core::events::Event;
+use backoffice_core::jobs::{Order, enqueue_with};
 use backoffice_core::{Feature, Result};
 use diesel::{AsChangeset, ExpressionMethods, QueryDsl};
 use diesel_async::RunQueryDsl;
@@ -9,6 +10,7 @@ use uuid::Uuid;
 
 use super::role_links::RoleLinks;
 use crate::error::on_violation;
+use crate::jobs::NotifyOfPassword;
 use crate::model::User;
 use crate::query::users::in_scope;
 use crate::revocation::{self, Subject};
@@ -106,6 +108,10 @@ pub(super) async fn change(tx: &mut Tx<'_>, id: Uuid, changes: &UserChanges, ses
     if let Some(roles) = &roles {
         roles.check(tx).await?;
     }
+    if changes.email.is_some() && tx.context().identity().id == Some(id) {
+        // It needed the present password, which an undo does not ask for.
+        tx.cannot_be_undone();
+    }
     if changes.is_active == Some(false) && tx.context().identity().id == Some(id) {
         return Err(Error::CannotDeactivateSelf.into());
     }
@@ -114,11 +120,22 @@ pub(super) async fn change(tx: &mut Tx<'_>, id: Uuid, changes: &UserChanges, ses
         tx.emit(Event::new("auth.user.password_changed", id));
         session::end_all(tx, id, session, "password_changed").await?;
         one_time_token::void(tx, id, None).await?;
+        notify_of_password(tx, id).await?;
     }
     if let Some(roles) = roles {
         roles.store(tx).await?;
     }
     revocation::revoke(tx, Subject::User(id)).await
+}
+
+/// A user whose password was set by somebody else learns of it.
+async fn notify_of_password(tx: &mut Tx<'_>, id: Uuid) -> Result<()> {
+    let (context, tenant) = (tx.context(), tx.tenant());
+    if context.identity().id == Some(id) || context.platform().mailer().is_none() {
+        return Ok(());
+    }
+    let order = Order::of_system(tenant, NotifyOfPassword { user: id });
+    enqueue_with(tx, &order).await.map(drop)
 }
 
 /// The organization must be live, in the caller's reach, and of the user's tenant. It stays as it is until the end of the transaction:

@@ -18,7 +18,7 @@ use crate::accounts::Accounts;
 use crate::commands::{InviteUser, check_invitable};
 use crate::letters::{self, Recipient};
 use crate::one_time_token::{NewToken, Purpose};
-use crate::{Error, acl, query};
+use crate::{Error, acl, grants, query};
 
 pub(super) const RESEND_BY_TARGET: RateLimit = RateLimit::new("auth.resend_invite.target", 3, 300);
 /// Mails that one person or key has sent to others. They carry a name of its choice.
@@ -31,6 +31,7 @@ pub(super) fn routes(routes: &mut Routes) {
             requires(&[acl::USERS_CREATE]),
             resend_invite,
         )
+        .across_tenants()
         .about("Send another invitation to a user without a password; earlier links die")
         .refuses(&[404, 409, 422, 429, 500]);
 }
@@ -147,6 +148,7 @@ async fn resend_invite(ctx: RequestContext, request: HttpRequest, body: Json<Res
         let Some(user) = query::users::find(&mut connection, &ctx, id).await? else {
             return Err(Refusal::not_found("User not found").into());
         };
+        grants::protect_seen(&ctx, &mut connection, user.tenant_id, user.id).await?;
         let hash = query::users::password_hash(&mut connection, user.tenant_id, user.id).await?;
         (user, hash.is_some())
     };

@@ -147,10 +147,12 @@ async fn get_navigation(
     let locale = locale::of(&ctx, &request).await?;
     let settings = settings_that_count(&ctx, &locale).await?;
     let organization = current_organization(&ctx).await?;
-    let (platform, rights) = (ctx.platform(), ctx.rights());
+    let platform = ctx.platform();
     let catalogue = platform.catalogue();
+    let scope = ctx.scope();
+    let holds = |feature: &str| scope.holds(feature, catalogue);
     let menu = Viewer {
-        holds: |feature: &str| rights.holds(feature, catalogue),
+        holds,
         locale: &locale,
         console_path: &platform.app().console_path,
         settings: &settings,
@@ -159,7 +161,7 @@ async fn get_navigation(
     .menu(platform.modules());
     let mut roles: Vec<String> = ctx.identity().roles.iter().map(|role| role.name.clone()).collect();
     roles.sort();
-    let granted = catalogue.ids().filter(|feature| rights.holds(feature, catalogue));
+    let granted = catalogue.ids().filter(|feature| holds(feature));
     Ok(Json(Navigation {
         granted_features: granted.collect(),
         brand: organization.as_ref().and_then(brand),
@@ -222,6 +224,7 @@ async fn settings_that_count(ctx: &RequestContext, locale: &str) -> Result<Sideb
 async fn current_organization(ctx: &RequestContext) -> Result<Option<ShownOrganization>> {
     let (scope, identity) = (ctx.scope(), ctx.identity());
     let (tenant, id) = match (scope.selected, identity.organization) {
+        _ if scope.all_selected => return Ok(None),
         (Some(selected), _) => (scope.tenant.unwrap_or(identity.tenant), selected),
         (None, Some(own)) => (identity.tenant, own),
         (None, None) => return Ok(None),

@@ -18,11 +18,13 @@ use crate::{acl, query};
 pub(super) fn routes(routes: &mut Routes) {
     routes
         .get("/auth/roles/acl", requires(&[acl::ACL_MANAGE]), get_role_acl)
+        .across_tenants()
         .about("What a role grants")
         .reads("auth.role_acl")
         .refuses(&[404]);
     routes
         .put("/auth/roles/acl", requires(&[acl::ACL_MANAGE]), update_role_acl)
+        .across_tenants()
         .about("Set what a role grants")
         .refuses(&[404, 409, 422]);
 }

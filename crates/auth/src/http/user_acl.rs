@@ -17,11 +17,13 @@ use crate::{acl, query};
 pub(super) fn routes(routes: &mut Routes) {
     routes
         .get("/auth/users/acl", requires(&[acl::ACL_MANAGE]), get_user_acl)
+        .across_tenants()
         .about("What a user may do instead of what its roles grant")
         .reads("auth.user_acl")
         .refuses(&[404]);
     routes
         .put("/auth/users/acl", requires(&[acl::ACL_MANAGE]), update_user_acl)
+        .across_tenants()
         .about("Set what a user may do, or let its roles count again")
         .refuses(&[404, 409, 422]);
 }

@@ -1,9 +1,11 @@
 //! Background work of this module: mails that nobody waits for.
 
+mod notify_of_password;
 mod notify_old_address;
 mod request_resets;
 mod send_reset;
 
+pub(crate) use notify_of_password::NotifyOfPassword;
 pub(crate) use notify_old_address::NotifyOldAddress;
 pub(crate) use request_resets::RequestResets;
 pub(crate) use send_reset::SendReset;

@@ -17,6 +17,7 @@ pub(super) struct Texts {
     pub(super) reset: Letter,
     pub(super) invitation: Letter,
     pub(super) address_changed: Letter,
+    pub(super) password_set: Letter,
 }
 
 impl Texts {
@@ -53,6 +54,14 @@ static EN: Texts = Texts {
         button: "",
         hint: "If you did not change it, tell an administrator at once.",
     },
+    password_set: Letter {
+        subject: "Your password at {tenant} was set",
+        lines: &[
+            "Somebody else, usually an administrator, has set the password of your account at {tenant}. All your sessions have ended; sign in with the new one, which this mail does not contain.",
+        ],
+        button: "",
+        hint: "If you did not expect this, tell an administrator at once.",
+    },
 };
 
 static PL: Texts = Texts {
@@ -79,6 +88,14 @@ static PL: Texts = Texts {
         button: "",
         hint: "Jeśli to nie Ty zmieniłeś lub zmieniłaś adres, natychmiast powiadom administratora.",
     },
+    password_set: Letter {
+        subject: "Ustawiono Twoje hasło: {tenant}",
+        lines: &[
+            "Ktoś inny, zwykle administrator, ustawił hasło do Twojego konta ({tenant}). Wszystkie Twoje sesje zostały zakończone; zaloguj się nowym hasłem, którego ta wiadomość nie zawiera.",
+        ],
+        button: "",
+        hint: "Jeśli się tego nie spodziewasz, natychmiast powiadom administratora.",
+    },
 };
 
 static ES: Texts = Texts {
@@ -104,6 +121,14 @@ static ES: Texts = Texts {
         ],
         button: "",
         hint: "Si no la has cambiado tú, avisa de inmediato a un administrador.",
+    },
+    password_set: Letter {
+        subject: "Se estableció su contraseña en {tenant}",
+        lines: &[
+            "Otra persona, normalmente un administrador, ha establecido la contraseña de su cuenta en {tenant}. Todas sus sesiones han terminado; inicie sesión con la nueva, que este correo no contiene.",
+        ],
+        button: "",
+        hint: "Si no lo esperaba, avise de inmediato a un administrador.",
     },
 };
 
@@ -132,5 +157,13 @@ static DE: Texts = Texts {
         ],
         button: "",
         hint: "Wenn Sie das nicht waren, informieren Sie sofort einen Administrator.",
+    },
+    password_set: Letter {
+        subject: "Ihr Passwort bei {tenant} wurde gesetzt",
+        lines: &[
+            "Jemand anderes, meist die Verwaltung, hat das Passwort Ihres Kontos bei {tenant} gesetzt. Alle Ihre Sitzungen sind beendet; melden Sie sich mit dem neuen an, das diese Nachricht nicht enthält.",
+        ],
+        button: "",
+        hint: "Wenn Sie das nicht erwartet haben, wenden Sie sich sofort an die Verwaltung.",
     },
 };

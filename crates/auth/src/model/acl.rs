@@ -128,7 +128,7 @@ impl Entity for RoleAcl {
         };
         let (from, to) = (acl(step.from)?, acl(step.to)?);
         grants::may_write_role(tx)?;
-        grants::check_role_acl(tx, from.as_ref(), to.as_ref()).await?;
+        grants::check_role_acl(tx, from.as_ref(), to.as_ref())?;
         if from.is_some_and(|acl| acl.is_super_admin) && !to.is_some_and(|acl| acl.is_super_admin) {
             last_super_admin(tx).await?;
         }
@@ -168,7 +168,7 @@ impl Entity for UserAcl {
         };
         let (from, to) = (acl(step.from)?, acl(step.to)?);
         let roles = query::rights::acls_of_roles(tx, step.id).await?;
-        grants::check_user_acl(tx, from.as_ref(), to.as_ref(), &roles).await?;
+        grants::check_user_acl(tx, from.as_ref(), to.as_ref(), &roles)?;
         if !to.is_some_and(|acl| acl.is_super_admin) {
             last_super_admin(tx).await?;
         }

@@ -199,16 +199,12 @@ impl Entity for Role {
                 .flatten();
             Ok(rows.iter().flatten().next().map(acl_of))
         };
-        if step.restoring {
-            grants::check_role_acl(tx, acl(step.from)?.as_ref(), acl(step.to)?.as_ref()).await?;
+        if step.restoring || step.to.is_none() {
+            grants::check_role_acl(tx, acl(step.from)?.as_ref(), acl(step.to)?.as_ref())?;
         }
         if step.from.is_some() {
             // An edit leaves the ACL alone and its images are without it.
-            let stored = match acl(step.from)? {
-                Some(acl) => Some(acl),
-                None => query::rights::acls_of(tx, &[step.id]).await?.pop(),
-            };
-            grants::check_role_acl(tx, stored.as_ref(), None).await?;
+            grants::may_change_role(tx, step.id).await?;
         }
         Ok(())
     }

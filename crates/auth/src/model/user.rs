@@ -237,30 +237,26 @@ impl Entity for User {
             .collect();
         if !added.is_empty() {
             for acl in query::rights::acls_of(tx, &added).await? {
-                grants::check_assignment(tx, &acl).await?;
+                grants::check_assignment(tx, &acl)?;
             }
         }
-        let own_acl = |image: Option<&Snapshot>| -> Result<Option<grants::Acl>> {
-            let rows = image
-                .map(|image| image.children::<UserAclRow>(UserAcl::KIND))
-                .transpose()?
-                .flatten();
-            Ok(rows.iter().flatten().next().map(acl_of_user))
-        };
-        if step.restoring && step.to.is_some() {
-            let acl = own_acl(step.to)?;
-            grants::check_user_acl(tx, None, acl.as_ref(), &[]).await?;
-        }
-        if step.restoring && address(step.from).is_some_and(|old| address(step.to).is_some_and(|new| new != old)) {
+        let is_moved = |name: &str| step.from.and_then(|from| from.get(name)) != step.to.and_then(|to| to.get(name));
+        if step.restoring && step.from.is_some() && step.to.is_some() && is_moved("email") {
             let held: Vec<Uuid> = before.iter().map(|link| link.role_id).collect();
             grants::check_credentials_of(tx, step.id, Some(&held)).await?;
+        }
+        if step.restoring && step.to.is_some() {
+            grants::check_user_acl(tx, None, own_acl(step.to)?.as_ref(), &[])?;
+        }
+        if ["roleIds", "isActive", "organizationId"].into_iter().any(is_moved) {
+            protect(tx, step.id, step.from, &before).await?;
+            protect(tx, step.id, step.to, &after).await?;
         }
         let taken = before
             .iter()
             .any(|link| !after.iter().any(|kept| kept.role_id == link.role_id));
         // It may have come into an organization that is closed.
-        let moved =
-            step.from.and_then(|from| from.get("organizationId")) != step.to.and_then(|to| to.get("organizationId"));
+        let moved = is_moved("organizationId");
         if step.from.is_some() && (taken || moved || step.to.is_none_or(|to| !is_active(to))) {
             last_super_admin(tx).await?;
         }
@@ -282,6 +278,31 @@ impl Entity for User {
         }
         revocation::revoke(tx, Subject::User(step.id)).await
     }
+}
+
+/// The user's own ACL, as far as the image covers it.
+fn own_acl(image: Option<&Snapshot>) -> Result<Option<grants::Acl>> {
+    let rows = image
+        .map(|image| image.children::<UserAclRow>(UserAcl::KIND))
+        .transpose()?
+        .flatten();
+    Ok(rows.iter().flatten().next().map(acl_of_user))
+}
+
+/// Refuses a step on the access of another user who holds more than the caller, as this image has it.
+async fn protect(tx: &mut Tx<'_>, user: Uuid, image: Option<&Snapshot>, held: &[UserRoleRow]) -> Result<()> {
+    let Some(image) = image else { return Ok(()) };
+    if tx.context().rights().is_super_admin || tx.context().identity().id == Some(user) {
+        return Ok(());
+    }
+    let roles: Vec<Uuid> = held.iter().map(|link| link.role_id).collect();
+    let counting = match image.children::<UserAclRow>(UserAcl::KIND)? {
+        Some(own) if own.is_empty() => query::rights::acls_of(tx, &roles).await?,
+        Some(own) => own.iter().map(acl_of_user).collect(),
+        // An edit leaves its own ACL alone.
+        None => grants::counting_for(tx, user, Some(&roles)).await?,
+    };
+    grants::protect(tx, &counting)
 }
 
 /// Whoever had the account by its address learns that it changed.

@@ -1,6 +1,6 @@
 //! The principal behind a session or an id: one statement.
 
-use backoffice_core::acl::Rights;
+use backoffice_core::acl::{AccessList, Rights};
 use backoffice_core::db::Prepared;
 use backoffice_core::identity::{ActorKind, HeldRole, Identity};
 use backoffice_core::{Result, Timestamp};
@@ -122,8 +122,8 @@ fn identity(row: Row) -> Result<Identity> {
 fn counting(own: Option<Value>, roles: &[AclOf]) -> Result<Rights> {
     let own: Option<AclOf> = own.map(serde_json::from_value).transpose()?;
     Ok(match &own {
-        Some(own) => merged(std::slice::from_ref(own)),
-        None => merged(roles),
+        Some(own) => granted(std::slice::from_ref(own)),
+        None => granted(roles),
     })
 }
 
@@ -139,7 +139,7 @@ pub(crate) fn without_super_admin(roles: Value) -> Result<(Rights, Vec<HeldRole>
     for role in &mut roles {
         role.is_super_admin = None;
     }
-    let rights = merged(&roles);
+    let rights = granted(&roles);
     Ok((rights, roles.into_iter().map(HeldRole::from).collect()))
 }
 
@@ -152,28 +152,20 @@ impl From<AclOf> for HeldRole {
     }
 }
 
-/// The union of ACLs. One without features and flag adds nothing, its organizations included.
-fn merged(acls: &[AclOf]) -> Rights {
-    let counted = || {
-        acls.iter().filter(|acl| {
-            acl.is_super_admin.unwrap_or(false) || acl.features.as_ref().is_some_and(|features| !features.is_empty())
-        })
-    };
-    if counted().any(|acl| acl.is_super_admin.unwrap_or(false)) {
+/// The rights that ACLs grant side by side, each its features in its own organizations.
+fn granted(acls: &[AclOf]) -> Rights {
+    if acls.iter().any(|acl| acl.is_super_admin.unwrap_or(false)) {
         return Rights::super_admin();
     }
-    let mut rights = Rights::none();
-    for acl in counted() {
-        rights.grants.extend(acl.features.iter().flatten().cloned());
-        rights.organizations = match (rights.organizations, &acl.organizations) {
-            (Some(mut union), Some(listed)) => {
-                union.extend(listed.iter().copied());
-                Some(union)
-            }
-            _ => None,
-        };
-    }
-    rights
+    Rights::of(acls.iter().map(|acl| {
+        AccessList {
+            grants: acl.features.iter().flatten().cloned().collect(),
+            organizations: acl
+                .organizations
+                .as_ref()
+                .map(|listed| listed.iter().copied().collect()),
+        }
+    }))
 }
 
 #[cfg(test)]
@@ -189,18 +181,11 @@ mod tests {
     }
 
     #[test]
-    fn an_acl_without_features_adds_no_organizations() {
-        let rights = merged(&[acl(&["a.b"], Some(&[1])), acl(&[], None)]);
+    fn acls_stay_side_by_side_and_one_without_features_counts_nothing() {
+        let rights = granted(&[acl(&["a.b"], Some(&[1])), acl(&["c.d"], None), acl(&[], None)]);
 
-        assert_eq!(rights.organizations, Some([Uuid::from_u128(1)].into()));
-    }
-
-    #[test]
-    fn one_unlimited_acl_lifts_the_limit() {
-        let rights = merged(&[acl(&["a.b"], Some(&[1])), acl(&["c.d"], None)]);
-
-        assert_eq!(rights.organizations, None);
-        assert_eq!(rights.grants.len(), 2);
+        let lists: Vec<_> = rights.lists().iter().map(|list| list.organizations.clone()).collect();
+        assert_eq!(lists, [Some([Uuid::from_u128(1)].into()), None]);
     }
 
     #[test]
@@ -214,12 +199,12 @@ mod tests {
         let (rights, held) = without_super_admin(roles).expect("roles");
 
         assert!(!rights.is_super_admin);
-        assert_eq!(rights.organizations, Some([Uuid::from_u128(9)].into()));
+        assert_eq!(rights.roots(), [Uuid::from_u128(9)].into());
         assert_eq!(held.len(), 3);
     }
 
     #[test]
     fn without_any_acl_there_is_nothing_anywhere() {
-        assert_eq!(merged(&[]), Rights::none());
+        assert_eq!(granted(&[]), Rights::none());
     }
 }

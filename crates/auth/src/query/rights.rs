@@ -6,7 +6,7 @@ use backoffice_core::Result;
 use backoffice_core::db::Tx;
 use backoffice_core::ids::PLATFORM_TENANT;
 use diesel::{ExpressionMethods, JoinOnDsl, OptionalExtension, QueryDsl, SelectableHelper};
-use diesel_async::RunQueryDsl;
+use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use uuid::Uuid;
 
 use crate::grants::Acl;
@@ -40,8 +40,12 @@ pub(crate) async fn acls_by_role(tx: &mut Tx<'_>, roles: &[Uuid]) -> Result<Hash
 
 /// The ACLs of a user's roles.
 pub(crate) async fn acls_of_roles(tx: &mut Tx<'_>, user: Uuid) -> Result<Vec<Acl>> {
-    use diesel::BoolExpressionMethods;
     let tenant = tx.tenant();
+    acls_of_roles_in(tx.conn(), tenant, user).await
+}
+
+async fn acls_of_roles_in(connection: &mut AsyncPgConnection, tenant: Uuid, user: Uuid) -> Result<Vec<Acl>> {
+    use diesel::BoolExpressionMethods;
     let rows: Vec<RoleAclRow> = auth_role_acls::table
         .inner_join(
             auth_user_roles::table.on(auth_user_roles::role_tenant_id
@@ -51,19 +55,31 @@ pub(crate) async fn acls_of_roles(tx: &mut Tx<'_>, user: Uuid) -> Result<Vec<Acl
         .filter(auth_user_roles::tenant_id.eq(tenant))
         .filter(auth_user_roles::user_id.eq(user))
         .select(RoleAclRow::as_select())
-        .load(tx.conn())
+        .load(connection)
         .await?;
     Ok(rows.into_iter().map(role_acl).collect())
+}
+
+/// The ACLs that count for a user of this tenant: its own one, else those of its roles.
+pub(crate) async fn counting(connection: &mut AsyncPgConnection, tenant: Uuid, user: Uuid) -> Result<Vec<Acl>> {
+    match own_acl_in(connection, tenant, user).await? {
+        Some(own) => Ok(vec![own]),
+        None => acls_of_roles_in(connection, tenant, user).await,
+    }
 }
 
 /// A user's own ACL, which counts instead of its roles'.
 pub(crate) async fn own_acl(tx: &mut Tx<'_>, user: Uuid) -> Result<Option<Acl>> {
     let tenant = tx.tenant();
+    own_acl_in(tx.conn(), tenant, user).await
+}
+
+async fn own_acl_in(connection: &mut AsyncPgConnection, tenant: Uuid, user: Uuid) -> Result<Option<Acl>> {
     let row: Option<UserAclRow> = auth_user_acls::table
         .filter(auth_user_acls::tenant_id.eq(tenant))
         .filter(auth_user_acls::user_id.eq(user))
         .select(UserAclRow::as_select())
-        .first(tx.conn())
+        .first(connection)
         .await
         .optional()?;
     Ok(row.map(|row| Acl {

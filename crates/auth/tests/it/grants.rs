@@ -203,8 +203,12 @@ async fn acc_22_a_deleted_user_is_brought_back_by_who_may_assign_its_roles() {
     let (_, token) = world.user("manager@alpha.test", &["Manager"]).await;
     let (user, _) = world.user("ann@alpha.test", &["admin"]).await;
     let path = format!("/auth/users?id={user}");
+    let weaker = send(&world, &token, Method::DELETE, &path, json!({})).await;
+    assert_eq!(weaker.status, 403, "taking away needs cover too");
+    grant(&world, own, &["*"]).await;
     let deleted = send(&world, &token, Method::DELETE, &path, json!({})).await;
-    assert_eq!(deleted.status, 200, "taking away needs no right");
+    assert_eq!(deleted.status, 200, "{}", deleted.text());
+    grant(&world, own, &MANAGER).await;
 
     let refused = send(&world, &token, Method::POST, UNDO, undo_token(&deleted)).await;
     grant(&world, own, &["*"]).await;

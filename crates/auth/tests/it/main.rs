@@ -3,11 +3,14 @@
 mod acl;
 mod caller;
 mod consents;
+mod cookies;
 mod global_roles;
 mod grants;
+mod home;
 mod invitations;
 mod limits;
 mod navigation;
+mod notices;
 mod order_of_checks;
 mod organizations;
 mod own_profile;

@@ -185,8 +185,14 @@ async fn acc_27_an_empty_limit_shows_nothing() {
     let tree = Tree::new().await;
     let token = tree.limited("nowhere", tree.p, &[]).await;
 
-    assert_eq!(tree.organizations(&token, &Selection::None).await, [""; 0]);
-    assert_eq!(tree.users(&token, &Selection::None).await, [""; 0]);
+    for (path, feature) in [
+        (ORGANIZATIONS, "directory.organizations.view"),
+        (USERS, "auth.users.list"),
+    ] {
+        let answer = tree.send(Method::GET, &token, path, &Selection::None).await;
+        let told = (answer.status, answer.json()["requiredFeatures"].clone());
+        assert_eq!(told, (403, json!([feature])), "held nowhere");
+    }
     let selecting = tree.send(Method::GET, &token, USERS, &Selection::Header(tree.p)).await;
     assert_eq!(selecting.status, 403);
     let (_, switcher) = tree.world.app.get(&token, "/directory/organization-switcher").await;

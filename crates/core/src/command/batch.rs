@@ -18,6 +18,8 @@ use super::log::{self, Failure, History, NewEntry, Place, Versions};
 use super::snapshot::{Snapshot, Snapshots};
 use super::token::UndoToken;
 use super::{Class, Command, CommandInfo, Entity, Target, changes, log_many, moved_forward};
+use crate::acl::Feature;
+use crate::context::RequestContext;
 use crate::db::Tx;
 use crate::error::{Error, Refusal, Result};
 use crate::events::Event;
@@ -66,7 +68,7 @@ pub async fn execute_all<C: BatchCommand>(
     commands: &[C],
     before_log: impl for<'c> Fn(&'c mut AsyncPgConnection) -> BoxFuture<'c, Result<()>> + Sync,
 ) -> Result<Vec<ItemOutcome>> {
-    tx.context().require(C::FEATURES)?;
+    check_scope(tx.context(), C::FEATURES)?;
     let entity = entity(tx.context(), <C::Entity as Entity>::KIND)?;
     let batch = Batch {
         commands: by_target(commands)?,
@@ -96,6 +98,15 @@ pub async fn execute_all<C: BatchCommand>(
         .iter()
         .map(|command| outcome(command).ok_or_else(missing))
         .collect()
+}
+
+/// The commands of a batch share a transaction, whose scope must be one in which the principal holds their features.
+fn check_scope(context: &RequestContext, features: &[Feature]) -> Result<()> {
+    let own = context.for_features(features)?;
+    if own.scope().organizations == context.scope().organizations {
+        return Ok(());
+    }
+    Err(Error::internal("a batch runs in a wider scope than its features"))
 }
 
 fn by_target<C: Command>(commands: &[C]) -> Result<BTreeMap<Uuid, &C>> {

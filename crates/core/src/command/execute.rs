@@ -29,7 +29,7 @@ pub(crate) async fn execute<C: Command, A: Answer>(
     command: &C,
     answer: impl Fn(C::Output) -> A + Send + Sync,
 ) -> Result<A> {
-    context.require(C::FEATURES)?;
+    let context = &context.for_features(C::FEATURES)?;
     let entity = entity(context, <C::Entity as Entity>::KIND)?;
     let info = CommandInfo::of::<C>();
     let mut repeats = 0;
@@ -329,7 +329,7 @@ impl<C: Command> Execution<'_, C> {
         } = change;
         let overwrote_secret = !tx.secrets_written().is_empty() && self.info.class != Class::Create;
         let (before, after, truncated) = within_limit(tx, &self.info, before, after);
-        let token = (self.info.undoable && !overwrote_secret && !truncated)
+        let token = (self.info.undoable && !overwrote_secret && !truncated && !tx.stays())
             .then(|| UndoToken::new(log_id, tx.context().ids().random()));
         let entry = NewEntry {
             id: log_id,

@@ -95,6 +95,8 @@ pub trait Command: Send + Sync + 'static {
     const LABEL: &'static str;
     /// Checked by the route and again by the bus.
     const FEATURES: &'static [Feature];
+    /// What others than its actor need to undo or redo it: the features with which such a change is made by hand.
+    const FEATURES_OF_OTHERS: &'static [Feature] = Self::FEATURES;
     /// Whether the entry carries an undo token.
     const UNDOABLE: bool = true;
     /// Whether its resource is new although its class says something else: a bulk edit makes a job.
@@ -133,6 +135,8 @@ pub struct CommandInfo {
     pub label: &'static str,
     /// Its features.
     pub features: &'static [Feature],
+    /// What others than its actor need to undo or redo it.
+    pub features_of_others: &'static [Feature],
     /// Whether it can be undone.
     pub undoable: bool,
     /// Whether its resource is new although its class says something else.
@@ -148,9 +152,20 @@ impl CommandInfo {
             class: C::CLASS,
             label: C::LABEL,
             features: C::FEATURES,
+            features_of_others: C::FEATURES_OF_OTHERS,
             undoable: C::UNDOABLE,
             makes: C::MAKES,
             kind: <C::Entity as Entity>::KIND,
+        }
+    }
+
+    /// The features that its actor, or somebody else, needs to undo or redo it.
+    #[must_use]
+    pub fn features_of(&self, is_actor: bool) -> &'static [Feature] {
+        if is_actor {
+            self.features
+        } else {
+            self.features_of_others
         }
     }
 

@@ -22,6 +22,7 @@ pub struct Tx<'a> {
     events: Vec<Event>,
     after_commit: Vec<AfterCommit>,
     wrote_secret: Vec<&'static str>,
+    stays: bool,
 }
 
 /// Where a transaction stood.
@@ -53,6 +54,7 @@ impl<'a> Tx<'a> {
             events: Vec::new(),
             after_commit: Vec::new(),
             wrote_secret: Vec::new(),
+            stays: false,
         })
     }
 
@@ -108,6 +110,21 @@ impl<'a> Tx<'a> {
         }
     }
 
+    /// Whether a row of the caller's may belong to this organization: it is a live one of the transaction's tenant, and in the caller's scope.
+    /// It is locked, so that it stays live until the end of the transaction; whoever deletes it waits, and finds the row then.
+    ///
+    /// # Errors
+    /// When the database can't be reached.
+    pub async fn keep_organization(&mut self, id: Uuid) -> Result<bool> {
+        if !self.scope().reads_organization(Some(id)) {
+            return Ok(false);
+        }
+        match self.context.platform().provided().organizations.clone() {
+            Some(tree) => tree.keep(&mut self.connection, self.tenant, id).await,
+            None => Ok(false),
+        }
+    }
+
     /// Reads across all tenants inside this transaction, whatever the caller reaches: for rules about the whole platform that a caller
     /// of one tenant must not break either. What is read decides, it is never told.
     ///
@@ -141,6 +158,15 @@ impl<'a> Tx<'a> {
     /// Tells the bus that the command overwrote a secret field: the entry names it redacted and carries no undo token.
     pub fn wrote_secret(&mut self, field: &'static str) {
         self.wrote_secret.push(field);
+    }
+
+    /// Tells the bus that this execution can't be undone, though others of its command can: what it did needed more than rights.
+    pub fn cannot_be_undone(&mut self) {
+        self.stays = true;
+    }
+
+    pub(crate) fn stays(&self) -> bool {
+        self.stays
     }
 
     pub(crate) fn set_tenant(&mut self, tenant: Uuid) {

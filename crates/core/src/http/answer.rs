@@ -1,7 +1,7 @@
 //! What handlers answer with.
 
 use actix_web::HttpResponse;
-use actix_web::cookie::{Cookie, SameSite, time::Duration};
+use actix_web::cookie::Cookie;
 use actix_web::http::StatusCode;
 use actix_web::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue, LOCATION};
 use actix_web::web::Bytes;
@@ -15,11 +15,6 @@ use utoipa::openapi::{ContentBuilder, Header, RefOr, ResponseBuilder};
 
 use super::openapi::Schemas;
 use crate::error::Result;
-
-/// Cookie with the access token.
-pub const AUTH_COOKIE: &str = "auth_token";
-/// Cookie with the session token.
-pub const SESSION_COOKIE: &str = "session_token";
 
 /// A successful answer: what is sent, what an `Idempotency-Key` stores, and how the API document describes it.
 pub trait Answer: Send {
@@ -269,28 +264,4 @@ impl<A: Answer> Answer for Cookies<A> {
         }
         operation.into()
     }
-}
-
-/// Cookies that remove the credentials and the selection of tenant and organization.
-#[must_use]
-pub fn clear_cookies(insecure: bool) -> Vec<Cookie<'static>> {
-    let credentials = [AUTH_COOKIE, SESSION_COOKIE].map(|name| {
-        Cookie::build(name, "")
-            .path("/")
-            .http_only(true)
-            .secure(!insecure)
-            .same_site(SameSite::Lax)
-            .max_age(Duration::ZERO)
-    });
-    let selection = ["selected_tenant", "selected_org"].map(|name| {
-        Cookie::build(name, "")
-            .path("/")
-            .same_site(SameSite::Lax)
-            .max_age(Duration::ZERO)
-    });
-    credentials
-        .into_iter()
-        .chain(selection)
-        .map(actix_web::cookie::CookieBuilder::finish)
-        .collect()
 }

@@ -54,7 +54,7 @@ impl Unreadable {
     /// The 400 of an endpoint with this text.
     pub(super) fn worded(self, text: &'static str) -> Error {
         Refusal::bad_request(text)
-            .detail(Detail::new("", self.0, "invalid_body"))
+            .detail(Detail::new("", self.0, "invalid_value"))
             .into()
     }
 }

@@ -81,6 +81,10 @@ pub struct EndpointInfo {
     pub response_headers: &'static [&'static str],
     /// Members of refusals beyond those that every endpoint may give.
     pub error_members: Vec<ErrorMember>,
+    /// Whether a super administrator who selected no tenant reaches all of them.
+    pub across_tenants: bool,
+    /// Whether a selection by cookie that is not the caller's is passed over, though it is no read.
+    pub passes_over_selections: bool,
 }
 
 /// A member of the body of a refusal.
@@ -216,6 +220,8 @@ impl Routes {
             request_headers: &[],
             response_headers: &[],
             error_members: Vec::new(),
+            across_tenants: false,
+            passes_over_selections: false,
         };
         self.declared.push(Declared {
             info,
@@ -303,6 +309,17 @@ impl Declaration<'_> {
     /// Kind of the records that it shows and whose reads are recorded; the handler says which with `RequestContext::log_reads`.
     pub fn reads(self, kind: &'static str) -> Self {
         self.change(|info| info.reads = Some(kind))
+    }
+
+    /// A super administrator who selected no tenant reaches all of them, not only its own: for what administers tenants, organizations,
+    /// users, roles and their rights, and for the logs of it.
+    pub fn across_tenants(self) -> Self {
+        self.change(|info| info.across_tenants = true)
+    }
+
+    /// A selection by cookie that the caller may not make is passed over: what is asked concerns the session itself.
+    pub fn passes_over_selections(self) -> Self {
+        self.change(|info| info.passes_over_selections = true)
     }
 
     /// Statuses of refusals, for the API document.

@@ -1,14 +1,18 @@
 //! Tenant and organization of a request (accounts specification, section 4.2).
 
+use std::collections::BTreeSet;
+
 use actix_web::http::Method;
 use uuid::Uuid;
 
 use super::head::Head;
+use super::routes::EndpointInfo;
 use super::tenant_parameter::not_authorized;
+use crate::acl::{Catalogue, Organizations, Pairs};
 use crate::context::Call;
 use crate::db::Connection;
 use crate::error::{Error, Refusal, Result};
-use crate::identity::{ActorKind, Identity, OrganizationTree};
+use crate::identity::{Identity, OrganizationTree};
 use crate::ids::PLATFORM_TENANT;
 use crate::scope::{Reach, Scope};
 
@@ -16,6 +20,8 @@ enum Selected {
     Nothing,
     Header(String),
     Cookie(String),
+    /// In the request itself.
+    Named(String),
 }
 
 impl Selected {
@@ -32,26 +38,55 @@ impl Selected {
     fn value(&self) -> Option<&str> {
         match self {
             Self::Nothing => None,
-            Self::Header(value) | Self::Cookie(value) => Some(value),
+            Self::Header(value) | Self::Cookie(value) | Self::Named(value) => Some(value),
         }
     }
 
-    /// What becomes of a selection that the caller may not make: refused in a header and on writes, ignored on reads.
-    fn reject(&self, reads: bool, in_header: Error) -> Result<()> {
+    /// What becomes of a selection that the caller may not make: refused in a header and on writes, passed over on reads.
+    fn reject(&self, lenient: bool, in_header: Error) -> Result<()> {
         match self {
             Self::Header(_) => Err(in_header),
-            Self::Cookie(_) if !reads => Err(Refusal::forbidden("Selection is not available")
+            Self::Cookie(_) if !lenient => Err(Refusal::forbidden("Selection is not available")
                 .code("selection_rejected")
                 .into()),
-            Self::Cookie(_) | Self::Nothing => Ok(()),
+            Self::Cookie(_) | Self::Named(_) | Self::Nothing => Ok(()),
         }
     }
 }
 
-pub(super) async fn scope(call: &Call, identity: &Identity, request: &impl Head) -> Result<Scope> {
-    let tenant = Selected::of(request, "x-tenant-id", "selected_tenant");
+/// What else decides about the scope of a request.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Choosing {
+    /// A cookie that the caller may not use is passed over: on reads, and where the session itself is at stake.
+    pub(super) lenient: bool,
+    /// A super administrator who selected no tenant reaches all of them; elsewhere its own.
+    pub(super) across_tenants: bool,
+    /// The tenant that a super administrator names in the request itself, which counts more than what it selected.
+    pub(super) named: Option<Uuid>,
+    /// Whether what is named is all that is reached; a write may be refused for naming another tenant than that of its target.
+    pub(super) reads: bool,
+}
+
+impl Choosing {
+    pub(super) fn of(info: &EndpointInfo, named: Option<Uuid>) -> Self {
+        let reads = info.method == Method::GET;
+        Self {
+            lenient: reads || info.passes_over_selections,
+            across_tenants: info.across_tenants,
+            named,
+            reads,
+        }
+    }
+}
+
+/// The scope in which a request is admitted: wherever the caller holds anything, in what it selected.
+pub(super) async fn scope(call: &Call, identity: &Identity, request: &impl Head, choosing: Choosing) -> Result<Scope> {
+    let tenant = match choosing.named.filter(|_| identity.rights.is_super_admin) {
+        Some(named) => Selected::Named(named.to_string()),
+        None => Selected::of(request, "x-tenant-id", "selected_tenant"),
+    };
     let organization = Selected::of(request, "x-organization-id", "selected_org");
-    of_choice(call, identity, &tenant, &organization, *request.method() == Method::GET).await
+    of_choice(call, identity, &tenant, &organization, choosing).await
 }
 
 /// The scope of a principal that chose this tenant and organization, now. What it may no longer choose is refused.
@@ -63,7 +98,7 @@ pub(crate) async fn of_stored(
 ) -> Result<Scope> {
     let chosen = |id: Uuid| Selected::Header(id.to_string());
     let organization = organization.map_or(Selected::Nothing, chosen);
-    of_choice(call, identity, &chosen(tenant), &organization, false).await
+    of_choice(call, identity, &chosen(tenant), &organization, Choosing::default()).await
 }
 
 async fn of_choice(
@@ -71,23 +106,25 @@ async fn of_choice(
     identity: &Identity,
     tenant: &Selected,
     organization: &Selected,
-    reads: bool,
+    choosing: Choosing,
 ) -> Result<Scope> {
+    let catalogue = call.platform().catalogue();
+    let roots = identity.rights.roots();
     let nothing_selected = tenant.value().is_none() && organization.value().is_none();
-    if nothing_selected && identity.rights.organizations.is_none() {
-        return Ok(whole_tenant(identity));
-    }
-    let Some(tree) = call.platform().provided().organizations.clone() else {
-        return Ok(whole_tenant(identity));
+    let tree = call.platform().provided().organizations.clone();
+    let (Some(tree), false) = (tree, nothing_selected && roots.is_empty()) else {
+        let scope = whole_tenant(identity, choosing);
+        return Ok(scope.held_by(Pairs::without_tree(&identity.rights), identity.organization, catalogue));
     };
     let mut connection = call.database().read(&own_or_all(identity)).await?;
     Resolver {
         identity,
-        reads,
+        choosing,
+        catalogue,
         tree: &*tree,
         connection: &mut connection,
     }
-    .resolve(tenant, organization)
+    .resolve(tenant, organization, roots)
     .await
 }
 
@@ -100,39 +137,42 @@ fn own_or_all(identity: &Identity) -> Scope {
 }
 
 /// The scope of a caller that selects nothing and is limited to no organizations.
-fn whole_tenant(identity: &Identity) -> Scope {
-    let reach = if identity.rights.is_super_admin {
+fn whole_tenant(identity: &Identity, choosing: Choosing) -> Scope {
+    let reach = if identity.rights.is_super_admin && choosing.across_tenants {
         Reach::All
     } else {
         Reach::Tenant(identity.tenant)
     };
-    let mut scope = Scope::new(reach, Some(identity.tenant));
-    scope.write_organization = identity.organization;
-    scope
+    Scope::new(reach, Some(identity.tenant))
 }
 
 struct Resolver<'a> {
     identity: &'a Identity,
-    reads: bool,
+    choosing: Choosing,
+    catalogue: &'a Catalogue,
     tree: &'a dyn OrganizationTree,
     connection: &'a mut Connection,
 }
 
 impl Resolver<'_> {
-    async fn resolve(mut self, tenant: &Selected, organization: &Selected) -> Result<Scope> {
-        let mut scope = whole_tenant(self.identity);
+    /// One statement places the rights and the selected organization.
+    async fn resolve(mut self, tenant: &Selected, organization: &Selected, roots: BTreeSet<Uuid>) -> Result<Scope> {
+        let mut scope = whole_tenant(self.identity, self.choosing);
         self.select_tenant(&mut scope, tenant).await?;
-        scope.allowed = self.allowed(&scope).await?;
-        scope.organizations = scope.allowed.clone();
-        self.select_organization(&mut scope, organization).await?;
-        let own_is_allowed = scope.tenant == Some(self.identity.tenant)
-            && match (&scope.allowed, self.identity.organization) {
-                (None, _) => true,
-                (Some(list), Some(own)) => list.contains(&own),
-                (Some(_), None) => false,
-            };
-        scope.write_organization = scope.selected.or(self.identity.organization.filter(|_| own_is_allowed));
-        Ok(scope)
+        let wanted = organization.value().and_then(|value| value.parse::<Uuid>().ok());
+        let roots: Vec<Uuid> = roots.into_iter().chain(wanted).collect();
+        let mut below = self.tree.expand_each(self.connection, scope.tenant, &roots).await?;
+        let pairs = Pairs::placed(&self.identity.rights, &below);
+        let allowed = pairs.anywhere(self.catalogue);
+        self.select_organization(&mut scope, organization, &allowed).await?;
+        if let Some(selected) = scope.selected {
+            scope.organizations = Some(below.remove(&selected).unwrap_or_default());
+        }
+        let home = self
+            .identity
+            .organization
+            .filter(|_| scope.tenant == Some(self.identity.tenant));
+        Ok(scope.held_by(pairs, home, self.catalogue))
     }
 
     async fn select_tenant(&mut self, scope: &mut Scope, selected: &Selected) -> Result<()> {
@@ -140,12 +180,24 @@ impl Resolver<'_> {
         let own = self.identity.tenant;
         if !self.identity.rights.is_super_admin {
             if value != "all" && value.parse() != Ok(own) {
-                selected.reject(self.reads, not_authorized())?;
+                selected.reject(self.choosing.lenient, not_authorized())?;
             }
+            return Ok(());
+        }
+        if let Selected::Named(_) = selected {
+            // Whether it is there is for the endpoint to say.
+            let named = value.parse::<Uuid>().unwrap_or(own);
+            scope.tenant = Some(named);
+            scope.reach = if self.choosing.across_tenants && !self.choosing.reads {
+                Reach::All
+            } else {
+                Reach::Tenant(named)
+            };
             return Ok(());
         }
         if value == "all" {
             scope.tenant = None;
+            scope.reach = Reach::All;
             return Ok(());
         }
         match value.parse::<Uuid>() {
@@ -154,53 +206,40 @@ impl Resolver<'_> {
                 scope.tenant = Some(wanted);
                 Ok(())
             }
-            _ => selected.reject(self.reads, not_authorized()),
+            _ => selected.reject(self.choosing.lenient, not_authorized()),
         }
     }
 
-    /// The organization beyond which the caller never reaches, whatever its roles say: that of an API key. When they set no limit, the
-    /// identity lists it itself.
-    fn confined_to(&self) -> Option<Uuid> {
-        self.identity
-            .organization
-            .filter(|_| self.identity.kind == ActorKind::ApiKey)
-    }
-
-    async fn allowed(&mut self, scope: &Scope) -> Result<Option<Vec<Uuid>>> {
-        match &self.identity.rights.organizations {
-            _ if self.identity.rights.is_super_admin => Ok(None),
-            None => Ok(None),
-            Some(listed) => {
-                let listed: Vec<Uuid> = listed.iter().copied().collect();
-                let mut allowed = self.tree.expand(self.connection, scope.tenant, &listed).await?;
-                if let Some(own) = self.confined_to() {
-                    let own = self.tree.expand(self.connection, scope.tenant, &[own]).await?;
-                    allowed.retain(|id| own.contains(id));
-                }
-                Ok(Some(allowed))
-            }
-        }
-    }
-
-    async fn select_organization(&mut self, scope: &mut Scope, selected: &Selected) -> Result<()> {
-        let Some(value) = selected.value().filter(|value| *value != "all") else {
+    async fn select_organization(
+        &mut self,
+        scope: &mut Scope,
+        selected: &Selected,
+        allowed: &Organizations,
+    ) -> Result<()> {
+        let Some(value) = selected.value() else { return Ok(()) };
+        if value == "all" {
+            scope.all_selected = true;
             return Ok(());
-        };
+        }
+        let lenient = self.choosing.lenient;
         let out_of_scope = || Error::from(Refusal::forbidden("Organization out of scope"));
         let Ok(wanted) = value.parse::<Uuid>() else {
-            return selected.reject(self.reads, out_of_scope());
+            return selected.reject(lenient, out_of_scope());
         };
-        let allowed = scope.allowed.as_ref().is_none_or(|list| list.contains(&wanted));
+        let allowed = allowed.as_ref().is_none_or(|place| place.contains(&wanted));
         let tenant = self.tree.tenant_of(self.connection, wanted).await?.filter(|_| allowed);
         let Some(tenant) = tenant.filter(|tenant| scope.tenant.is_none_or(|own| own == *tenant)) else {
-            return selected.reject(self.reads, out_of_scope());
+            // Beside the tenant that the request itself names, an organization of another one is no selection.
+            if self.choosing.named.is_some() && self.identity.rights.is_super_admin {
+                return Ok(());
+            }
+            return selected.reject(lenient, out_of_scope());
         };
         if scope.tenant.is_none() {
             scope.tenant = Some(tenant);
             scope.reach = Reach::Tenant(tenant);
         }
         scope.selected = Some(wanted);
-        scope.organizations = Some(self.tree.expand(self.connection, scope.tenant, &[wanted]).await?);
         Ok(())
     }
 }

@@ -1,5 +1,6 @@
 //! A `tenantId` in query or body that names another tenant is refused, whatever the endpoint makes of it.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use actix_web::HttpRequest;
@@ -15,8 +16,8 @@ use crate::identity::Identity;
 
 const NAME: &str = "tenantId";
 
-/// 403 for a foreign tenant, unless a super administrator calls; 400 for a value that is no id.
-pub(super) fn check(request: &HttpRequest, body: Option<&Bytes>, identity: &Identity) -> Result<()> {
+/// 403 for a foreign tenant, unless a super administrator calls; 400 for a value that is no id. Tells the one tenant that is named.
+pub(super) fn check(request: &HttpRequest, body: Option<&Bytes>, identity: &Identity) -> Result<Option<Uuid>> {
     let mut values = in_form(request.query_string().as_bytes());
     if let Some(body) = body.filter(|body| !body.is_empty()) {
         values.extend(if is_json(request) || body.trim_ascii_start().starts_with(b"{") {
@@ -25,10 +26,12 @@ pub(super) fn check(request: &HttpRequest, body: Option<&Bytes>, identity: &Iden
             in_form(body)
         });
     }
-    let mut malformed = false;
+    let (mut malformed, mut named) = (false, BTreeSet::new());
     for value in values {
         match value.parse::<Uuid>() {
-            Ok(tenant) if tenant == identity.tenant || identity.rights.is_super_admin => {}
+            Ok(tenant) if tenant == identity.tenant || identity.rights.is_super_admin => {
+                named.insert(tenant);
+            }
             Ok(_) => return Err(not_authorized()),
             Err(_) => malformed = true,
         }
@@ -36,7 +39,7 @@ pub(super) fn check(request: &HttpRequest, body: Option<&Bytes>, identity: &Iden
     if malformed {
         return Err(Refusal::invalid(vec![Detail::new(NAME, "must be a UUID", "invalid_value")]).into());
     }
-    Ok(())
+    Ok(named.pop_first().filter(|_| named.is_empty()))
 }
 
 pub(super) fn not_authorized() -> crate::error::Error {

@@ -1,20 +1,16 @@
 //! Parameters, bodies and answers that the resources have in common.
 
-use std::borrow::Cow;
-use std::marker::PhantomData;
-
-use backoffice_core::http::{Describe, Extract, Incoming, Json, Schemas};
-use backoffice_core::list::{PageQuery, Window, search_pattern};
-use backoffice_core::{Result, Timestamp};
+use backoffice_core::http::{Describe, Extract, Incoming, Json, Schemas, given};
+use backoffice_core::list::{ById, PageQuery, Window, search_pattern};
+use backoffice_core::{Result, Timestamp, Violations};
 use garde::Validate;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use utoipa::openapi::path::OperationBuilder;
-use utoipa::openapi::{AllOfBuilder, KnownFormat, ObjectBuilder, Ref, RefOr, Schema, SchemaFormat};
-use utoipa::{IntoParams, PartialSchema, ToSchema};
+use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
-use crate::lists;
+use super::identified::Identified;
 
 /// Parameters of every list.
 #[derive(Debug, Deserialize, Validate, IntoParams)]
@@ -30,6 +26,9 @@ pub(super) struct ListQuery {
     page_size: Option<u32>,
     /// Part of a text, without regard to case.
     search: Option<String>,
+    /// Only this one.
+    #[serde(default, deserialize_with = "given")]
+    id: Option<Uuid>,
     /// Only these: ids joined by commas, at most 200.
     ids: Option<String>,
     /// By default `asc`, and `desc` for `createdAt`.
@@ -46,7 +45,7 @@ pub(super) enum SortDir {
 }
 
 /// Parameters of every list, checked.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Wanted {
     pub(super) window: Window,
     pub(super) pattern: Option<String>,
@@ -56,12 +55,18 @@ pub(super) struct Wanted {
 
 impl ListQuery {
     pub(super) fn checked(&self) -> Result<Wanted> {
-        Ok(Wanted {
-            window: PageQuery::new(self.page, self.page_size).window()?,
-            pattern: search_pattern(self.search.as_deref())?,
-            ids: self.ids.as_deref().map(|text| lists::ids("ids", text)).transpose()?,
+        let mut violations = Violations::default();
+        let by_id = ById {
+            id: self.id,
+            ids: self.ids.clone(),
+        };
+        let wanted = Wanted {
+            window: violations.keep(PageQuery::new(self.page, self.page_size).window()),
+            pattern: violations.keep(search_pattern(self.search.as_deref())),
+            ids: violations.keep(by_id.requested()),
             sort_dir: self.sort_dir,
-        })
+        };
+        violations.check().map(|()| wanted)
     }
 }
 
@@ -128,37 +133,9 @@ pub(super) struct Patch<T> {
     pub(super) fields: T,
 }
 
-/// The same for the API document. Derived, all of them would share one schema with the fields of one of them.
-struct Identified<T>(PhantomData<T>);
-
-impl<T: ToSchema> PartialSchema for Identified<T> {
-    fn schema() -> RefOr<Schema> {
-        let uuid = ObjectBuilder::new()
-            .schema_type(utoipa::openapi::schema::Type::String)
-            .format(Some(SchemaFormat::KnownFormat(KnownFormat::Uuid)));
-        let id = ObjectBuilder::new().property("id", uuid.build()).required("id");
-        let all = AllOfBuilder::new()
-            .item(Ref::from_schema_name(T::name()))
-            .item(id.build());
-        Schema::AllOf(all.build()).into()
-    }
-}
-
-impl<T: ToSchema> ToSchema for Identified<T> {
-    fn name() -> Cow<'static, str> {
-        Cow::Owned(format!("Identified{}", T::name()))
-    }
-
-    fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
-        schemas.push((T::name().into_owned(), T::schema()));
-        T::schemas(schemas);
-    }
-}
-
 impl<T: DeserializeOwned + Validate<Context = ()>> Extract for Patch<T> {
     fn extract(incoming: &Incoming<'_>) -> Result<Self> {
-        let Json(Id { id }) = Json::extract(incoming)?;
-        let Json(fields) = Json::extract(incoming)?;
+        let (Json(Id { id }), Json(fields)) = Extract::extract(incoming)?;
         Ok(Self { id, fields })
     }
 }

@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::marker::PhantomData;
 
-use backoffice_core::command::{Depth, Entity, EntityRef, Field, LINKS, Located, Snapshot, Snapshots};
+use backoffice_core::command::{Depth, Entity, EntityRef, Field, LINKS, Located, Snapshot, Snapshots, Transition};
 use backoffice_core::db::Tx;
 use backoffice_core::{Feature, Result, Timestamp};
 use serde::Serialize;
@@ -12,8 +12,9 @@ use serde_json::json;
 use uuid::Uuid;
 
 use super::cleared::ClearedReference;
-use super::deal_sets::{DealSet, End, Link};
+use super::deal_sets::{COMPANIES, DealSet, End, Link};
 use crate::Place;
+use crate::error::undo_conflict;
 
 /// Ids and labels of the commands on a kind.
 #[derive(Debug, Clone, Copy)]
@@ -171,6 +172,22 @@ impl<P: Party> Entity for PartyEntity<P> {
             dropped.extend(P::refer_again(tx, &references).await?);
         }
         Ok(dropped)
+    }
+
+    /// What comes back refers to no company that the caller could not name in a write.
+    async fn guard(tx: &mut Tx<'_>, step: &Transition<'_>) -> Result<()> {
+        let (true, Some(to)) = (step.restoring, step.to) else {
+            return Ok(());
+        };
+        let before: Option<P> = step.from.map(Snapshot::row).transpose()?;
+        let named = to.row::<P>()?.company();
+        let Some(company) = named.filter(|_| before.as_ref().and_then(P::company) != named) else {
+            return Ok(());
+        };
+        if COMPANIES.seen(tx, &[company]).await?.is_empty() {
+            return Err(undo_conflict(&["companyId"]));
+        }
+        Ok(())
     }
 
     async fn remove(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<()> {

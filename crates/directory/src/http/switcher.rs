@@ -22,6 +22,7 @@ pub(super) fn routes(routes: &mut Routes) {
             Access::Authenticated,
             get_organization_switcher,
         )
+        .across_tenants()
         .about("Tell which organizations and tenants the caller may select");
 }
 

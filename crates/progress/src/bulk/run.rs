@@ -1,6 +1,6 @@
 //! The worker's part: one chunk after the other, each a transaction of effects, entries, events, item states, counts and cursor.
 
-use backoffice_core::command::execute_all;
+use backoffice_core::command::{Command, execute_all};
 use backoffice_core::db::Tx;
 use backoffice_core::jobs::{CommandChunk, DeadJob, Job, Step, Work};
 use backoffice_core::{Call, Error, RequestContext, Result};
@@ -53,7 +53,12 @@ impl<O: BulkOperation> Job for BulkJob<O> {
             .progress_job()
             .ok_or_else(|| Error::internal("a bulk job has nothing to show its progress"))?;
         let requester = work.requester().await?;
-        match requester.filter(|context| context.require(O::FEATURES).is_ok()) {
+        // A right that was taken away since, or holds elsewhere by now, is none.
+        let narrowed = |context: RequestContext| {
+            let context = context.for_features(O::FEATURES).ok()?;
+            context.for_features(O::Item::FEATURES).ok()
+        };
+        match requester.and_then(narrowed) {
             Some(context) => self.chunk(work, &context, id).await,
             None => forbid_rest(work, id).await,
         }
@@ -120,7 +125,9 @@ impl<O: BulkOperation> BulkJob<O> {
 async fn begin(mut chunk: CommandChunk<'_>, progress: &Progress, cursor: i64) -> Result<Step> {
     let context = chunk.tx().context();
     let connection = chunk.tx().conn();
-    let notice = state::begin(connection, progress, context.now()).await?;
+    let Some(notice) = state::begin(connection, progress, context.now()).await? else {
+        return finished(chunk).await;
+    };
     notice.announce(connection, context.call()).await?;
     chunk.advance(cursor).await?;
     Ok(Step::More)

@@ -32,6 +32,10 @@ pub(super) struct JobItem {
     eta_seconds: Option<i64>,
     cancellable: bool,
     cancel_requested_at: Option<Timestamp>,
+    /// What asked for it: `user`, `api_key` or `system`.
+    actor_kind: String,
+    /// Which user or key; null for the system.
+    actor_id: Option<Uuid>,
     /// Null when no user asked for it.
     actor_user_id: Option<Uuid>,
     /// Name of the user or key at that time.
@@ -70,6 +74,8 @@ impl JobItem {
             cancellable: row.cancellable,
             cancel_requested_at: row.cancel_requested_at,
             actor_user_id: row.actor_id.filter(|_| row.actor_kind == ActorKind::User.as_str()),
+            actor_kind: row.actor_kind,
+            actor_id: row.actor_id,
             actor_user_name: row.actor_name,
             tenant_id: wire_tenant(row.tenant_id),
             organization_id: row.organization_id,

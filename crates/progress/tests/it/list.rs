@@ -55,6 +55,7 @@ async fn a_job_is_shown_with_all_its_members() {
         "id": job, "jobType": "sample.thing.bulk_number", "name": "Number things", "description": null, "status": "running",
         "progressPercent": 40, "totalCount": 250, "processedCount": 100, "succeededCount": 99, "skippedCount": 0,
         "failedCount": 1, "etaSeconds": 15, "cancellable": true, "cancelRequestedAt": null, "actorUserId": person("anna"),
+        "actorKind": "user", "actorId": person("anna"),
         "actorUserName": "Name of anna", "tenantId": world.a.0, "organizationId": null, "startedAt": started.to_string(),
         "heartbeatAt": beat.to_string(), "finishedAt": null, "errorMessage": null, "meta": {"number": 7},
         "createdAt": asked.to_string(), "updatedAt": beat.to_string(),

@@ -68,11 +68,7 @@ impl People {
             name: Some(format!("Name of {token}")),
             tenant,
             organization: None,
-            rights: Rights {
-                is_super_admin: false,
-                grants: grants.iter().map(|grant| (*grant).to_owned()).collect(),
-                organizations: organizations.map(|list| list.iter().copied().collect()),
-            },
+            rights: Rights::granting(grants.iter().copied(), organizations),
             roles: Vec::new(),
             session: None,
         };

@@ -1,7 +1,7 @@
 //! `/auth/sidebar/preferences`
 
 use actix_web::HttpRequest;
-use backoffice_core::http::{Access, Json, Query, Routes, requires};
+use backoffice_core::http::{Access, Json, Query, Routes, given, requires};
 use backoffice_core::{Detail, RequestContext, Result, Scope, Timestamp};
 use garde::Validate;
 use serde::{Deserialize, Serialize};
@@ -222,14 +222,22 @@ async fn of_role(ctx: &RequestContext, locale: &str, id: Uuid) -> Result<Found> 
 #[garde(allow_unvalidated)]
 struct PreferencesPatch {
     /// The settings; they replace the present ones.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(nullable = false)]
     settings: Option<SettingsInput>,
     #[serde(flatten)]
     members: SettingsInput,
     /// Whose settings; the caller's without it.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(nullable = false)]
     scope: Option<PreferenceScope>,
     /// Roles that get the caller's settings, at most 500.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(nullable = false)]
     apply_to_roles: Option<Vec<Uuid>>,
     /// Roles that lose theirs, at most 500.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(nullable = false)]
     clear_role_ids: Option<Vec<Uuid>>,
 }
 

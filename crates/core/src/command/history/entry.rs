@@ -7,6 +7,7 @@ use time::Duration;
 use uuid::Uuid;
 
 use super::{Direction, Request};
+use crate::acl::Feature;
 use crate::command::entity::AnyEntity;
 use crate::command::log::Place;
 use crate::command::snapshot::Snapshot;
@@ -64,6 +65,7 @@ impl Entry {
         &self,
         context: &RequestContext,
         entity: &dyn AnyEntity,
+        features: &[Feature],
         direction: Direction,
     ) -> Result<bool> {
         let scope = context.scope();
@@ -72,7 +74,8 @@ impl Entry {
         }
         if let (true, (None, Some(image))) = (entity.is_organization(), self.images(direction)) {
             let above = entity.parent(&Snapshot::from_value(image.clone())?);
-            return Ok(above.is_some_and(|above| scope.reads_organization(Some(above.id))) || self.is_granted(context));
+            return Ok(above.is_some_and(|above| scope.reads_organization(Some(above.id)))
+                || self.is_granted(context, features));
         }
         Ok(match self.organization_id {
             Some(organization) => scope.reads_organization(Some(organization)),
@@ -81,11 +84,12 @@ impl Entry {
     }
 
     /// Whether the caller's rights name the organization itself: it is in scope again as soon as it is back.
-    fn is_granted(&self, context: &RequestContext) -> bool {
-        let granted = context.rights().organizations.as_ref();
-        let named = self.organization_id.zip(granted);
-        context.scope().selected.is_none()
-            && named.is_some_and(|(organization, granted)| granted.contains(&organization))
+    fn is_granted(&self, context: &RequestContext, features: &[Feature]) -> bool {
+        let named = |organization| {
+            let mut features = features.iter();
+            features.all(|feature| context.rights().names(feature.id, organization))
+        };
+        context.scope().selected.is_none() && self.organization_id.is_some_and(named)
     }
 
     /// Where the log finds it, and what takes it back.
@@ -185,13 +189,43 @@ impl Request {
         info: &CommandInfo,
         entity: &dyn AnyEntity,
     ) -> Result<()> {
-        if !entry.is_own(context) && !self.others {
+        let is_own = entry.is_own(context);
+        if !is_own && !context.holds(self.others) {
             return Err(self.direction.unavailable());
         }
-        if !entry.is_within(context, entity, self.direction)? {
+        if !entry.is_within(context, entity, info.features_of(is_own), self.direction)? {
             return Err(Refusal::forbidden("Organization scope violation").into());
         }
-        context.require(info.features)
+        if !is_own && entry.organization_id.is_some() && !context.holds_in(self.others, entry.organization_id) {
+            return Err(self.direction.unavailable());
+        }
+        context.require(info.features_of(is_own))
+    }
+
+    /// The context in which the entry is looked for: that of a caller who is limited to organizations is narrowed to where the features
+    /// of the entry's command are held. A feature that is missing is said in its turn.
+    pub(super) async fn narrowed(&self, context: &RequestContext) -> Result<RequestContext> {
+        if context.rights().roots().is_empty() {
+            return Ok(context.clone());
+        }
+        let mut connection = context.read().await?;
+        let command: Option<(String, String, Option<Uuid>)> = logs::table
+            .filter(context.scope().owns(logs::tenant_id))
+            .filter(logs::id.eq(self.log_id))
+            .select((logs::command_id, logs::actor_kind, logs::actor_id))
+            .first(&mut *connection)
+            .await
+            .optional()?;
+        let Some((command, kind, actor)) = command else {
+            return Ok(context.clone());
+        };
+        let identity = context.identity();
+        let is_own = identity.kind.as_str() == kind && identity.id.is_some() && identity.id == actor;
+        let info = context.platform().registry().find_command(&command);
+        let features = info.map_or(&[][..], |info| info.features_of(is_own));
+        Ok(context
+            .for_features(features)
+            .unwrap_or_else(|_missing| context.clone()))
     }
 
     /// The gate: only one transaction gets the entry; others wait for it and then find it gone. What is restored is what the entry holds

@@ -19,6 +19,7 @@ use super::snapshot::Snapshot;
 use super::token::UndoToken;
 use super::touched::{self, Touched, Way};
 use super::{CommandInfo, changes, idempotency};
+use crate::acl::Feature;
 use crate::context::RequestContext;
 use crate::db::{Tx, audit_action_logs as logs};
 use crate::error::{Error, Refusal, Result};
@@ -133,7 +134,7 @@ async fn check_deferred(tx: &mut Tx<'_>, entity: &dyn AnyEntity) -> Result<()> {
 pub(crate) async fn undo<A: Answer>(
     context: &RequestContext,
     token: &str,
-    others: bool,
+    others: Feature,
     answer: impl Fn(HistoryOutcome) -> A + Send + Sync,
 ) -> Result<A> {
     let Some(token) = UndoToken::parse(token) else {
@@ -155,7 +156,7 @@ pub(crate) async fn undo<A: Answer>(
 pub(crate) async fn redo<A: Answer>(
     context: &RequestContext,
     log_id: Uuid,
-    others: bool,
+    others: Feature,
     answer: impl Fn(HistoryOutcome) -> A + Send + Sync,
 ) -> Result<A> {
     run(
@@ -175,7 +176,7 @@ struct Request {
     direction: Direction,
     log_id: Uuid,
     token: Option<UndoToken>,
-    others: bool,
+    others: Feature,
 }
 
 /// What is known of a restore once it has its entry.
@@ -190,6 +191,7 @@ async fn run<A: Answer>(
     request: Request,
     answer: impl Fn(HistoryOutcome) -> A + Send + Sync,
 ) -> Result<A> {
+    let context = &request.narrowed(context).await?;
     let mut repeats = 0;
     loop {
         let tenant = context.scope().tenant.unwrap_or(context.identity().tenant);

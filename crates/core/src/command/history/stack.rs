@@ -141,7 +141,7 @@ impl Request {
                 continue;
             };
             let entity = entity(context, info.kind)?;
-            if entry.is_within(context, &*entity, self.direction)? {
+            if entry.is_within(context, &*entity, info.features, self.direction)? {
                 candidates.push(Candidate {
                     entry,
                     info,

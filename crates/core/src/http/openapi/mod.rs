@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use utoipa::openapi::path::OperationBuilder;
 
 pub use self::schemas::Schemas;
-use super::answer::AUTH_COOKIE;
+use super::cookies::AUTH_COOKIE;
 use super::routes::{Access, Declared, EndpointInfo, Routes};
 use crate::config::ConfigError;
 use crate::module::Module;

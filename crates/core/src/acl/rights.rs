@@ -1,0 +1,367 @@
+//! Rights are pairs of a feature and an organization: each access control list grants its features in its own organizations and nowhere
+//! else. Lists are kept side by side and never multiplied with each other.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+use uuid::Uuid;
+
+use super::{Catalogue, covers, matches};
+use crate::error::Refusal;
+
+/// Organizations of a tenant; `None` = all of it.
+pub type Organizations = Option<BTreeSet<Uuid>>;
+
+/// An access control list that counts for a principal.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AccessList {
+    /// The grants, as stored.
+    pub grants: BTreeSet<String>,
+    /// Where they hold, without descendants; `None` = in the whole tenant.
+    pub organizations: Organizations,
+}
+
+/// What a principal may do and where, as it is stored: the lists that count for it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rights {
+    /// Holds every feature of the enabled modules, in every tenant.
+    pub is_super_admin: bool,
+    lists: Arc<[AccessList]>,
+    confined_to: Option<Uuid>,
+}
+
+impl Default for Rights {
+    fn default() -> Self {
+        Self::none()
+    }
+}
+
+impl Rights {
+    /// Rights of a principal without any list: nothing, nowhere.
+    #[must_use]
+    pub fn none() -> Self {
+        Self::of([])
+    }
+
+    /// Every right.
+    #[must_use]
+    pub fn super_admin() -> Self {
+        Self {
+            is_super_admin: true,
+            ..Self::none()
+        }
+    }
+
+    /// The rights that these lists grant, each by itself.
+    pub fn of(lists: impl IntoIterator<Item = AccessList>) -> Self {
+        let grants_something = |list: &AccessList| !list.grants.is_empty();
+        Self {
+            is_super_admin: false,
+            lists: lists.into_iter().filter(grants_something).collect(),
+            confined_to: None,
+        }
+    }
+
+    /// The rights of one list.
+    pub fn granting<'a>(grants: impl IntoIterator<Item = &'a str>, organizations: Option<&[Uuid]>) -> Self {
+        Self::of([AccessList {
+            grants: grants.into_iter().map(str::to_owned).collect(),
+            organizations: organizations.map(|listed| listed.iter().copied().collect()),
+        }])
+    }
+
+    /// The same rights inside this organization and those below it only, whatever the lists say.
+    #[must_use]
+    pub fn confined_to(self, organization: Uuid) -> Self {
+        Self {
+            confined_to: Some(organization),
+            ..self
+        }
+    }
+
+    /// The lists, side by side.
+    #[must_use]
+    pub fn lists(&self) -> &[AccessList] {
+        &self.lists
+    }
+
+    /// The organizations from which the pairs follow by the tree; none when the rights hold in the whole tenant.
+    #[must_use]
+    pub fn roots(&self) -> BTreeSet<Uuid> {
+        if self.is_super_admin {
+            return BTreeSet::new();
+        }
+        let listed = self.lists.iter().filter_map(|list| list.organizations.as_ref());
+        listed.flatten().copied().chain(self.confined_to).collect()
+    }
+
+    /// Where anything at all is held, as the lists say it: without descendants.
+    #[must_use]
+    pub fn anywhere(&self, catalogue: &Catalogue) -> Organizations {
+        let mut union = BTreeSet::new();
+        for list in &*self.lists {
+            if list.grants.iter().any(|grant| catalogue.knows(grant)) {
+                union.extend(list.organizations.iter().flatten());
+                list.organizations.as_ref()?;
+            }
+        }
+        (!self.is_super_admin).then_some(union)
+    }
+
+    /// Whether a list that counts somewhere grants the exact feature. Where it is held only [`Pairs`] know.
+    #[must_use]
+    pub fn holds(&self, feature: &str, catalogue: &Catalogue) -> bool {
+        let grants = |list: &AccessList| {
+            list.organizations.as_ref().is_none_or(|listed| !listed.is_empty())
+                && list.grants.iter().any(|grant| matches(grant, feature))
+        };
+        catalogue.contains(feature) && (self.is_super_admin || self.lists.iter().any(grants))
+    }
+
+    /// Whether a list that grants the feature names the organization itself.
+    #[must_use]
+    pub fn names(&self, feature: &str, organization: Uuid) -> bool {
+        let mut granting = self
+            .lists
+            .iter()
+            .filter(|list| list.grants.iter().any(|grant| matches(grant, feature)));
+        granting.any(|list| {
+            list.organizations
+                .as_ref()
+                .is_some_and(|listed| listed.contains(&organization))
+        })
+    }
+}
+
+/// The pairs of a feature and an organization that a principal holds, as the tree of organizations stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pairs {
+    rights: Rights,
+    /// Where each list grants, descendants included.
+    places: Vec<Organizations>,
+}
+
+impl Pairs {
+    /// The pairs by a tree that says of each live root which live organizations are below it, itself included. What it does not name
+    /// counts nothing.
+    #[must_use]
+    pub fn placed(rights: &Rights, below: &HashMap<Uuid, Vec<Uuid>>) -> Self {
+        let below = |root: &Uuid| below.get(root).into_iter().flatten().copied();
+        let confined: Organizations = rights.confined_to.as_ref().map(|own| below(own).collect());
+        let place = |list: &AccessList| -> Organizations {
+            let listed: Organizations = list
+                .organizations
+                .as_ref()
+                .map(|listed| listed.iter().flat_map(below).collect());
+            common(listed, confined.clone())
+        };
+        Self {
+            places: rights.lists.iter().map(place).collect(),
+            rights: rights.clone(),
+        }
+    }
+
+    /// The pairs where nobody knows a tree: those of the whole tenant.
+    #[must_use]
+    pub fn without_tree(rights: &Rights) -> Self {
+        Self::placed(rights, &HashMap::new())
+    }
+
+    /// Whether every right counts everywhere.
+    #[must_use]
+    pub fn is_super_admin(&self) -> bool {
+        self.rights.is_super_admin
+    }
+
+    fn union(&self, counts: impl Fn(usize, &AccessList) -> Option<Organizations>) -> Organizations {
+        if self.rights.is_super_admin {
+            return None;
+        }
+        let mut union = BTreeSet::new();
+        for (at, list) in self.rights.lists.iter().enumerate() {
+            if let Some(place) = counts(at, list) {
+                union.extend(place?);
+            }
+        }
+        Some(union)
+    }
+
+    /// Where the exact feature is held.
+    #[must_use]
+    pub fn orgs(&self, feature: &str, catalogue: &Catalogue) -> Organizations {
+        if !catalogue.contains(feature) {
+            return Some(BTreeSet::new());
+        }
+        self.union(|at, list| {
+            let granted = list.grants.iter().any(|grant| matches(grant, feature));
+            granted.then(|| self.places[at].clone())
+        })
+    }
+
+    /// Whether the exact feature is held in some organization.
+    #[must_use]
+    pub fn holds(&self, feature: &str, catalogue: &Catalogue) -> bool {
+        let somewhere = |place: &Organizations| place.as_ref().is_none_or(|place| !place.is_empty());
+        let mut lists = self.rights.lists.iter().zip(&self.places);
+        catalogue.contains(feature)
+            && (self.rights.is_super_admin
+                || lists
+                    .any(|(list, place)| somewhere(place) && list.grants.iter().any(|grant| matches(grant, feature))))
+    }
+
+    /// Whether the exact feature is held in this organization; `None` = in the whole tenant.
+    #[must_use]
+    pub fn holds_in(&self, feature: &str, organization: Option<Uuid>, catalogue: &Catalogue) -> bool {
+        catalogue.contains(feature) && has(&self.orgs(feature, catalogue), organization)
+    }
+
+    /// Where anything at all is held.
+    #[must_use]
+    pub fn anywhere(&self, catalogue: &Catalogue) -> Organizations {
+        self.union(|at, list| {
+            let held = list.grants.iter().any(|grant| catalogue.knows(grant));
+            held.then(|| self.places[at].clone())
+        })
+    }
+
+    /// Where a feature or wildcard may be handed on: some grant covers it there. An organization that is gone for now counts where a list
+    /// names it, for it may come back.
+    #[must_use]
+    pub fn covering(&self, wanted: &str) -> Organizations {
+        self.union(|at, list| {
+            if !list.grants.iter().any(|grant| covers(grant, wanted)) {
+                return None;
+            }
+            let named = list.organizations.iter().flatten().copied();
+            let named = named.filter(|_| self.rights.confined_to.is_none());
+            Some(
+                self.places[at]
+                    .as_ref()
+                    .map(|place| place.iter().copied().chain(named).collect()),
+            )
+        })
+    }
+
+    /// Whether a feature or wildcard is covered somewhere; in this organization if one is given.
+    #[must_use]
+    pub fn covers_in(&self, wanted: &str, organization: Option<Uuid>) -> bool {
+        let place = self.covering(wanted);
+        match organization {
+            Some(_) => has(&place, organization),
+            None => place.is_none_or(|place| !place.is_empty()),
+        }
+    }
+}
+
+/// Whether the organization is among them; `None` = all of the tenant.
+pub(crate) fn has(place: &Organizations, organization: Option<Uuid>) -> bool {
+    match (place, organization) {
+        (None, _) => true,
+        (Some(place), Some(organization)) => place.contains(&organization),
+        (Some(_), None) => false,
+    }
+}
+
+/// What lies in both.
+pub(crate) fn common(one: Organizations, other: Organizations) -> Organizations {
+    match (one, other) {
+        (None, place) | (place, None) => place,
+        (Some(one), Some(other)) => Some(one.intersection(&other).copied().collect()),
+    }
+}
+
+/// The refusal that names these features.
+pub(crate) fn missing(features: &[super::Feature]) -> Refusal {
+    let ids: Vec<&str> = features.iter().map(|feature| feature.id).collect();
+    Refusal::missing_features(&ids)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::acl::Feature;
+
+    const X: Uuid = Uuid::from_u128(1);
+    const BELOW_X: Uuid = Uuid::from_u128(2);
+    const Y: Uuid = Uuid::from_u128(3);
+    const GONE: Uuid = Uuid::from_u128(4);
+
+    fn list(grants: &[&str], organizations: Option<&[Uuid]>) -> AccessList {
+        AccessList {
+            grants: grants.iter().map(|grant| (*grant).to_owned()).collect(),
+            organizations: organizations.map(|ids| ids.iter().copied().collect()),
+        }
+    }
+
+    fn catalogue() -> Catalogue {
+        Catalogue::new(["deals.view", "products.view"].map(|id| Feature::new(id, "")))
+    }
+
+    fn placed(rights: &Rights) -> Pairs {
+        Pairs::placed(rights, &HashMap::from([(X, vec![X, BELOW_X]), (Y, vec![Y])]))
+    }
+
+    #[test]
+    fn acc_41_each_list_grants_in_its_own_organizations_only() {
+        let pairs = placed(&Rights::of([
+            list(&["deals.*"], Some(&[X])),
+            list(&["products.view"], None),
+        ]));
+
+        assert_eq!(pairs.orgs("deals.view", &catalogue()), Some([X, BELOW_X].into()));
+        assert_eq!(pairs.orgs("products.view", &catalogue()), None);
+        assert_eq!(pairs.anywhere(&catalogue()), None);
+        assert!(!pairs.holds_in("deals.view", Some(Y), &catalogue()));
+        assert!(!pairs.holds_in("deals.view", None, &catalogue()));
+    }
+
+    #[test]
+    fn a_list_for_no_organization_grants_nothing_beside_another_one() {
+        let pairs = placed(&Rights::of([
+            list(&["deals.view"], Some(&[])),
+            list(&["products.view"], Some(&[Y])),
+        ]));
+
+        assert!(!pairs.holds("deals.view", &catalogue()));
+        assert!(pairs.covering("deals.view").is_some_and(|place| place.is_empty()));
+        assert_eq!(pairs.anywhere(&catalogue()), Some([Y].into()));
+    }
+
+    #[test]
+    fn features_of_no_enabled_module_are_held_nowhere() {
+        let pairs = placed(&Rights::of([
+            list(&["other.view"], None),
+            list(&["deals.view"], Some(&[Y])),
+        ]));
+
+        assert_eq!(pairs.anywhere(&catalogue()), Some([Y].into()));
+        assert!(!placed(&Rights::super_admin()).holds("other.view", &catalogue()));
+    }
+
+    #[test]
+    fn a_confined_principal_stays_in_its_organization_whatever_its_lists_say() {
+        let rights = Rights::of([list(&["deals.view"], None), list(&["products.view"], Some(&[Y]))]);
+        let pairs = placed(&rights.confined_to(X));
+
+        assert_eq!(pairs.orgs("deals.view", &catalogue()), Some([X, BELOW_X].into()));
+        assert!(!pairs.holds("products.view", &catalogue()));
+    }
+
+    #[test]
+    fn an_organization_that_is_gone_counts_nothing_but_may_be_handed_on() {
+        let pairs = placed(&Rights::of([list(&["deals.view"], Some(&[GONE]))]));
+
+        assert!(!pairs.holds("deals.view", &catalogue()));
+        assert_eq!(pairs.covering("deals.view"), Some([GONE].into()));
+    }
+
+    #[test]
+    fn s4_without_a_tree_a_limited_principal_holds_nothing() {
+        let rights = Rights::of([list(&["deals.view"], Some(&[X])), list(&["products.view"], None)]);
+        let pairs = Pairs::without_tree(&rights);
+
+        assert!(!pairs.holds("deals.view", &catalogue()));
+        assert!(pairs.holds("products.view", &catalogue()));
+        assert!(!Pairs::without_tree(&rights.confined_to(X)).holds("products.view", &catalogue()));
+    }
+}
