@@ -2,12 +2,13 @@
 
 mod by_id;
 mod comma;
+mod schema;
 
 use diesel::dsl::sql;
 use diesel::expression::SqlLiteral;
 use diesel::sql_types::Text;
 use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
+use utoipa::IntoParams;
 
 pub use by_id::ById;
 pub use comma::{CommaList, MOST_VALUES};
@@ -107,7 +108,7 @@ impl Window {
 }
 
 /// One page of a list.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Page<T> {
     /// The rows.

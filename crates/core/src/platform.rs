@@ -7,7 +7,7 @@ use crate::acl::Catalogue;
 use crate::config::{AppConfig, AuditConfig, Config, ConfigError, HttpConfig, RateLimitConfig};
 use crate::db::Database;
 use crate::events::EventBell;
-use crate::http::{BodyMemory, Budgets, EndpointInfo, Pages, RejectionLog, Routes};
+use crate::http::{BodyMemory, Budgets, EndpointInfo, Pages, RejectionLog, Routes, check_document};
 use crate::ids::Ids;
 use crate::jobs::{Bell, Courtesy, JobsConfig};
 use crate::mail::{self, Mailer};
@@ -141,6 +141,7 @@ impl Platform {
             modules,
         };
         Pages::of(&platform).check()?;
+        check_document(&platform.modules)?;
         Ok(Arc::new(platform))
     }
 

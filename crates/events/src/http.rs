@@ -20,6 +20,9 @@ pub(crate) fn routes(routes: &mut Routes) {
     routes
         .get("/events/stream", Access::Authenticated, stream_events)
         .about("Events of the tenant as they happen, as server-sent events")
+        .produces(&["text/event-stream"])
+        .takes_headers(&["Last-Event-ID"])
+        .sends_headers(&["X-Accel-Buffering"])
         .refuses(&[400, 429]);
 }
 

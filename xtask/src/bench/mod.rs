@@ -3,7 +3,7 @@
 mod bulk;
 mod capture;
 mod database;
-mod http;
+pub(crate) mod http;
 mod load;
 mod login;
 mod pgbench;

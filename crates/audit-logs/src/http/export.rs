@@ -35,7 +35,8 @@ pub(super) fn routes(routes: &mut Routes) {
         .across_tenants()
         .about("Export the action log as CSV")
         .reads("audit_logs.action")
-        .refuses(&[429])
+        .produces(&["text/csv; charset=utf-8"])
+        .sends_headers(&["Content-Disposition"])
         .invalid(filter::INVALID);
 }
 

@@ -86,13 +86,16 @@ struct ConsentItem {
     updated_at: Timestamp,
 }
 
+// Its own name, so that the schema of the page is the one that `Page` names.
+type Consents = Page<ConsentItem>;
+
 /// A page of consents, newest first.
 #[derive(Debug, Serialize, ToSchema)]
 struct ConsentPage {
     /// Always true.
     ok: bool,
     #[serde(flatten)]
-    page: Page<ConsentItem>,
+    page: Consents,
 }
 
 fn item(accounts: &Accounts, row: ConsentRow) -> ConsentItem {

@@ -46,7 +46,8 @@ pub(super) fn routes(routes: &mut Routes) {
         .invalid("Invalid request")
         .admitted_by(VERIFYING)
         .limit(LOGIN_BY_IP)
-        .refuses(&[401, 403]);
+        .refuses(&[401, 403])
+        .refuses_with::<Vec<TenantChoice>>(400, "tenants");
     routes
         .post("/auth/logout", Access::Authenticated, logout)
         .passes_over_selections()
@@ -312,11 +313,19 @@ async fn announce_failures(call: &Call, candidates: &[Candidate]) -> Result<()> 
     announce_each(&mut connection, call, &announcements).await
 }
 
+/// A tenant in which the sign-in would succeed.
+#[derive(Debug, Serialize, ToSchema)]
+struct TenantChoice {
+    id: Uuid,
+    name: Option<String>,
+}
+
 fn ambiguous(several: &[login::Verified]) -> backoffice_core::Error {
-    let tenants: Vec<_> = several
-        .iter()
-        .map(|one| json!({"id": one.candidate.tenant_id, "name": one.candidate.tenant_name}))
-        .collect();
+    let choice = |one: &login::Verified| TenantChoice {
+        id: one.candidate.tenant_id,
+        name: one.candidate.tenant_name.clone(),
+    };
+    let tenants: Vec<TenantChoice> = several.iter().map(choice).collect();
     Refusal::bad_request("Several accounts match")
         .code("tenant_required")
         .with("tenants", json!(tenants))

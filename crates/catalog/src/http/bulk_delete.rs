@@ -16,7 +16,8 @@ pub(super) fn routes(routes: &mut Routes) {
     routes
         .post("/catalog/bulk-delete", requires(&[acl::PRODUCTS_MANAGE]), bulk_delete)
         .about("Delete many products, in the background")
-        .refuses(&[409, 422]);
+        .refuses(&[409, 422])
+        .refuses_with::<i64>(400, "matched");
 }
 
 /// Products to delete, by their ids or by a filter. Members that are not listed here are refused.

@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 use utoipa::openapi::path::OperationBuilder;
-use utoipa::openapi::{ContentBuilder, ResponseBuilder};
+use utoipa::openapi::{ContentBuilder, Header, RefOr, ResponseBuilder};
 
 use super::openapi::Schemas;
 use crate::error::Result;
@@ -165,10 +165,10 @@ impl<const STATUS: u16> Answer for Redirect<STATUS> {
     }
 
     fn describe(operation: OperationBuilder, _schemas: &mut Schemas) -> OperationBuilder {
-        operation.response(
-            STATUS.to_string(),
-            ResponseBuilder::new().description("Redirect within the site").build(),
-        )
+        let response = ResponseBuilder::new()
+            .description("Redirect within the site")
+            .header("Location", Header::default());
+        operation.response(STATUS.to_string(), response.build())
     }
 }
 
@@ -254,6 +254,14 @@ impl<A: Answer> Answer for Cookies<A> {
     }
 
     fn describe(operation: OperationBuilder, schemas: &mut Schemas) -> OperationBuilder {
-        A::describe(operation, schemas)
+        let mut operation = A::describe(operation, schemas).build();
+        for response in operation.responses.responses.values_mut() {
+            if let RefOr::T(response) = response {
+                response
+                    .headers
+                    .insert("Set-Cookie".to_owned(), Header::default().into());
+            }
+        }
+        operation.into()
     }
 }

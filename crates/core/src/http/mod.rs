@@ -27,13 +27,14 @@ pub use cookies::{AUTH_COOKIE, SESSION_COOKIE, clear_cookies, clear_selection, c
 pub use dispatch::not_found;
 pub use extract::{Describe, Extract, Form, Incoming, Path, Query, given, present};
 pub use headers::COMMON as COMMON_HEADERS;
+pub(crate) use openapi::check as check_document;
 pub use openapi::{Schemas, document};
 pub(crate) use origin::network;
 pub use origin::{RequestOrigin, safe_local_path};
 pub use pages::{PageInfo, Pages};
 pub use rejection_log::SignInAttempt;
 pub(crate) use rejection_log::{RejectionLog, Sender};
-pub use routes::{Access, Admission, Declaration, EndpointInfo, Routes, requires};
+pub use routes::{Access, Admission, Declaration, EndpointInfo, ErrorMember, Routes, requires};
 pub(crate) use selection::of_stored as scope_of_stored;
 pub use selection::wire_tenant;
 pub use standing::Standing;

@@ -10,6 +10,8 @@ use utoipa::openapi::path::OperationBuilder;
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
+use super::identified::Identified;
+
 /// Parameters of every list.
 #[derive(Debug, Deserialize, Validate, IntoParams)]
 #[serde(rename_all = "camelCase")]
@@ -85,6 +87,7 @@ pub(super) struct Id {
 
 /// A record that was made.
 #[derive(Debug, Clone, Serialize, ToSchema)]
+#[schema(as = MadeCustomer)]
 pub(super) struct Made {
     id: Uuid,
 }
@@ -98,6 +101,7 @@ impl From<Uuid> for Made {
 /// A record that was changed.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(as = ChangedCustomer)]
 pub(super) struct Changed {
     /// Always true.
     ok: bool,
@@ -112,6 +116,7 @@ impl From<Timestamp> for Changed {
 
 /// A write without more to tell.
 #[derive(Debug, Clone, Serialize, ToSchema)]
+#[schema(as = DoneForCustomers)]
 pub(super) struct Done {
     /// Always true.
     ok: bool,
@@ -126,16 +131,6 @@ impl Done {
 pub(super) struct Patch<T> {
     pub(super) id: Uuid,
     pub(super) fields: T,
-}
-
-/// The same for the API document.
-#[derive(ToSchema)]
-#[expect(dead_code, reason = "only its schema is used")]
-struct Identified<T> {
-    /// The record.
-    id: Uuid,
-    #[serde(flatten)]
-    fields: T,
 }
 
 impl<T: DeserializeOwned + Validate<Context = ()>> Extract for Patch<T> {

@@ -31,7 +31,8 @@ pub(super) fn routes(routes: &mut Routes) {
     routes
         .put(PATH, requires(&[acl::SIDEBAR_MANAGE]), update_sidebar_preferences)
         .about("Set the sidebar settings of the caller or of a role")
-        .refuses(&[404, 409, 422]);
+        .refuses(&[404, 409, 422])
+        .refuses_with::<Vec<String>>(400, "missing");
     routes
         .delete(PATH, requires(&[acl::SIDEBAR_MANAGE]), delete_sidebar_preferences)
         .about("Remove the sidebar settings of a role")
