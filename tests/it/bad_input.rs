@@ -19,7 +19,7 @@ const FAR_INSTANTS: [&str; 4] = [
     "0000-01-01T00:00:00Z",
 ];
 
-fn takes_body(entry: &Entry, call: &Call) -> bool {
+pub(crate) fn takes_body(entry: &Entry, call: &Call) -> bool {
     call.body.is_some() && entry.method != Method::GET
 }
 
@@ -320,7 +320,7 @@ fn wrong_values(parameter: &Value) -> Vec<String> {
 }
 
 /// The parameters of an endpoint, from the API document.
-fn parameters(setting: &Setting, info: &EndpointInfo, place: &str) -> Vec<Value> {
+pub(crate) fn parameters(setting: &Setting, info: &EndpointInfo, place: &str) -> Vec<Value> {
     let document = document(setting.world.app.platform().modules());
     let document = serde_json::to_value(document).expect("the document is JSON");
     let operation = &document["paths"][info.path][info.method.as_str().to_lowercase()];
@@ -328,7 +328,7 @@ fn parameters(setting: &Setting, info: &EndpointInfo, place: &str) -> Vec<Value>
     parameters.into_iter().filter(|one| one["in"] == place).collect()
 }
 
-async fn send(setting: &Setting, info: &EndpointInfo, entry: &Entry, call: &Call) -> TestResponse {
+pub(crate) async fn send(setting: &Setting, info: &EndpointInfo, entry: &Entry, call: &Call) -> TestResponse {
     call.send(&setting.world.app, &token(setting, info, entry).await).await
 }
 
@@ -343,7 +343,7 @@ async fn token(setting: &Setting, info: &EndpointInfo, entry: &Entry) -> String 
 }
 
 /// A refusal has the members of its endpoint's shape.
-fn assert_shape(info: &EndpointInfo, response: &TestResponse, call: &Call) {
+pub(crate) fn assert_shape(info: &EndpointInfo, response: &TestResponse, call: &Call) {
     if response.status < 400 {
         return;
     }
@@ -354,4 +354,48 @@ fn assert_shape(info: &EndpointInfo, response: &TestResponse, call: &Call) {
         ErrorShape::Code => body["code"].is_string(),
     };
     assert!(right, "{call}: {body}");
+    for detail in body["details"].as_array().into_iter().flatten() {
+        assert!(is_plain(detail), "{call}: {detail}");
+    }
+}
+
+/// The codes of the conventions, and those that the specifications of passwords and deals add.
+const CODES: [&str; 13] = [
+    "required",
+    "invalid_type",
+    "invalid_value",
+    "too_short",
+    "too_long",
+    "out_of_range",
+    "unknown_reference",
+    "not_unique",
+    "immutable",
+    "too_common",
+    "owner_out_of_scope",
+    "stage_in_other_pipeline",
+    "equals_email",
+];
+
+/// What parsers say, and no client has to understand.
+const JARGON: [&str; 10] = [
+    "at line",
+    "missing field",
+    "invalid type",
+    "invalid value",
+    ", expected",
+    "unknown variant",
+    "variant of untagged",
+    "invalid digit",
+    "parsing failed",
+    "struct ",
+];
+
+/// Whether a detail names its place, has a code of the conventions and says for people what is wrong.
+fn is_plain(detail: &Value) -> bool {
+    let message = detail["message"].as_str().unwrap_or_default();
+    let code = detail["code"].as_str().unwrap_or_default();
+    detail["path"].is_string()
+        && !message.is_empty()
+        && CODES.contains(&code)
+        && !JARGON.iter().any(|words| message.contains(words))
 }

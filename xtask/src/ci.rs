@@ -14,6 +14,7 @@ const STEPS: &[(&str, Step)] = &[
     ("clippy", clippy),
     ("tidy", tidy::run),
     ("openapi", openapi::check),
+    ("validate", openapi::validate),
     ("migrations", migrations::check),
     ("features", features::run),
     ("deny", deny),

@@ -3,9 +3,11 @@
 mod bench;
 mod ci;
 mod features;
+mod fuzz;
 mod migrations;
 mod openapi;
 mod process;
+mod python;
 mod scaffold;
 mod scratch;
 mod test;
@@ -47,6 +49,8 @@ enum Task {
         /// Write nothing; fail when the file differs
         #[arg(long)]
         check: bool,
+        #[command(subcommand)]
+        task: Option<OpenapiTask>,
     },
     /// Proves migrations
     #[command(subcommand)]
@@ -58,6 +62,21 @@ enum Task {
     /// Modules
     #[command(subcommand)]
     Module(ModuleTask),
+}
+
+#[derive(Debug, Subcommand)]
+enum OpenapiTask {
+    /// Lets an independent program say whether docs/openapi.json is a valid document
+    Validate,
+    /// Sends what the document allows, and what it does not, to a server on a database of its own
+    Fuzz {
+        /// Seconds that it may take
+        #[arg(long, default_value_t = 180)]
+        seconds: u32,
+        /// Seed of what is sent
+        #[arg(long, default_value_t = 1)]
+        seed: u32,
+    },
 }
 
 #[derive(Debug, Subcommand)]
@@ -92,8 +111,16 @@ fn run(task: Task) -> Result<Outcome> {
         Task::Test { arguments } => test::run(&workspace, &arguments),
         Task::Ci => ci::run(&workspace),
         Task::Tidy => tidy::run(&workspace),
-        Task::Openapi { check: false } => openapi::write(&workspace),
-        Task::Openapi { check: true } => openapi::check(&workspace),
+        Task::Openapi {
+            task: Some(OpenapiTask::Validate),
+            ..
+        } => openapi::validate(&workspace),
+        Task::Openapi {
+            task: Some(OpenapiTask::Fuzz { seconds, seed }),
+            ..
+        } => fuzz::run(&workspace, seconds, seed),
+        Task::Openapi { check: false, .. } => openapi::write(&workspace),
+        Task::Openapi { check: true, .. } => openapi::check(&workspace),
         Task::Migrations(MigrationsTask::Check) => migrations::check(&workspace),
         Task::Features => features::run(&workspace),
         Task::Bench(options) => bench::run(&workspace, &options),

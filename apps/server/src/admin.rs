@@ -1,20 +1,22 @@
 //! The listener of operators: `/healthz`, `/readyz`, `/metrics`. It asks nobody who they are, so it listens on loopback by default.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use actix_web::dev::Server;
+use actix_web::middleware::{DefaultHeaders, from_fn};
 use actix_web::{App, HttpResponse, HttpServer, web};
 use backoffice_core::config::ConfigError;
 use backoffice_core::db::Database;
+use backoffice_core::http::COMMON_HEADERS;
 use backoffice_core::{Runtime, Scope};
 use diesel_async::SimpleAsyncConnection;
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use serde_json::json;
 
+use crate::config::AdminConfig;
 use crate::connections::HEAD_TIMEOUT;
-use crate::{Error, Result};
+use crate::{Error, Result, admin_host};
 
 /// Upper bounds of the buckets of request durations, in seconds.
 const BUCKETS: &[f64] = &[0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0];
@@ -53,13 +55,24 @@ pub fn collect_metrics() -> Result<PrometheusHandle> {
 /// # Errors
 /// When the address is taken.
 pub fn listen(
-    address: SocketAddr,
+    config: &AdminConfig,
     runtime: Runtime,
     readiness: Readiness,
     metrics: PrometheusHandle,
 ) -> Result<Server> {
+    let address = config.listen;
+    let allowed: Arc<[String]> = config.allowed_hosts.clone().into();
     let server = HttpServer::new(move || {
+        let allowed = Arc::clone(&allowed);
         App::new()
+            .wrap(from_fn(move |request, next| {
+                admin_host::check(Arc::clone(&allowed), request, next)
+            }))
+            .wrap(
+                COMMON_HEADERS
+                    .into_iter()
+                    .fold(DefaultHeaders::new(), DefaultHeaders::add),
+            )
             .app_data(web::Data::new(runtime.database.for_worker(1)))
             .app_data(web::Data::new(readiness.clone()))
             .app_data(web::Data::new(metrics.clone()))

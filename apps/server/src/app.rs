@@ -2,10 +2,11 @@
 //! programs that embed modules.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use actix_web::web;
 use backoffice_core::config::Config;
-use backoffice_core::db::{Database, DatabaseOptions};
+use backoffice_core::db::{Database, DatabaseOptions, TlsOptions};
 use backoffice_core::http::{Pages, Routes, not_found};
 use backoffice_core::{API_PREFIX, Module, Platform, PlatformOptions, Runtime};
 use secrecy::SecretString;
@@ -18,7 +19,7 @@ pub struct Composition {
     config: Config,
     enabled: Vec<&'static Module>,
     compiled: Option<Vec<&'static Module>>,
-    pool_size: usize,
+    database: DatabaseOptions,
 }
 
 impl Composition {
@@ -29,7 +30,7 @@ impl Composition {
             config,
             enabled: Vec::new(),
             compiled: None,
-            pool_size: 16,
+            database: DatabaseOptions::new(String::new().into()),
         }
     }
 
@@ -50,7 +51,28 @@ impl Composition {
     /// Connections of all worker threads together. By default 16.
     #[must_use]
     pub fn pool_size(mut self, connections: usize) -> Self {
-        self.pool_size = connections;
+        self.database.pool_size = connections;
+        self
+    }
+
+    /// Longest statement of a request. By default 30 s.
+    #[must_use]
+    pub fn statement_timeout(mut self, longest: Duration) -> Self {
+        self.database.statement_timeout = longest;
+        self
+    }
+
+    /// Age at which connections are replaced. By default 30 min.
+    #[must_use]
+    pub fn max_connection_age(mut self, longest: Duration) -> Self {
+        self.database.max_connection_age = longest;
+        self
+    }
+
+    /// TLS, where the URL says nothing of it.
+    #[must_use]
+    pub fn tls(mut self, tls: TlsOptions) -> Self {
+        self.database.tls = tls;
         self
     }
 
@@ -63,7 +85,7 @@ impl Composition {
         if let Some(compiled) = self.compiled {
             options.compiled = compiled;
         }
-        Backoffice::assemble(Platform::new(options)?, url, self.pool_size)
+        Backoffice::assemble(Platform::new(options)?, DatabaseOptions { url, ..self.database })
     }
 }
 
@@ -72,25 +94,21 @@ impl Composition {
 pub struct Backoffice {
     platform: Arc<Platform>,
     database: Database,
-    pool_size: usize,
+    options: DatabaseOptions,
 }
 
 impl Backoffice {
-    fn assemble(platform: Arc<Platform>, url: SecretString, pool_size: usize) -> Result<Self> {
-        let database = Database::new(DatabaseOptions {
-            pool_size,
-            ..DatabaseOptions::new(url)
-        })?;
+    fn assemble(platform: Arc<Platform>, options: DatabaseOptions) -> Result<Self> {
         Ok(Self {
             platform,
-            database,
-            pool_size,
+            database: Database::new(options.clone())?,
+            options,
         })
     }
 
     /// The same platform on another database.
     pub(crate) fn with_url(self, url: SecretString) -> Result<Self> {
-        Self::assemble(self.platform, url, self.pool_size)
+        Self::assemble(self.platform, DatabaseOptions { url, ..self.options })
     }
 
     /// The composed platform.
@@ -102,7 +120,8 @@ impl Backoffice {
     /// Connections to the database that requests and background work may have at most.
     pub(crate) fn database_connections(&self) -> usize {
         // A thread has one at least; those of the jobs, of the relay and of the operators come on top.
-        self.pool_size
+        self.options
+            .pool_size
             .saturating_add(self.platform.jobs().workers)
             .saturating_add(16)
     }
@@ -110,7 +129,7 @@ impl Backoffice {
     /// What one of `workers` threads runs on: it gets a pool of its own, driven by that thread.
     #[must_use]
     pub fn worker(&self, workers: usize) -> Runtime {
-        self.runtime(self.pool_size / workers.max(1))
+        self.runtime(self.options.pool_size / workers.max(1))
     }
 
     /// A runtime with a pool of so many connections, at least one, opened when they are needed.

@@ -1,6 +1,7 @@
 //! The configuration: where it is read from, and the sections that the host owns.
 
 mod environment;
+mod exposure;
 mod print;
 mod sections;
 mod sources;

@@ -1,15 +1,13 @@
 //! The database as the host sees it: reachable, the right roles, the right schema.
 
-use std::str::FromStr;
-
 use backoffice_core::Module;
 use backoffice_core::config::ConfigError;
-use backoffice_core::db::{self, MigrationState};
+use backoffice_core::db::{self, Connector, MigrationState, TlsOptions};
 use diesel_async::AsyncPgConnection;
 use postgres_protocol::password::scram_sha_256;
-use secrecy::{ExposeSecret, SecretString};
+use secrecy::SecretString;
+use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
-use tokio_postgres::{Client, Config, NoTls};
 
 use crate::{Error, Result};
 
@@ -51,14 +49,10 @@ impl RolePowers {
 /// Reads a URL.
 ///
 /// # Errors
-/// When it is no `postgres://` URL; the text is kept out of the error.
-pub fn parse(key: &str, url: &SecretString) -> Result<Config> {
-    let mut config = Config::from_str(url.expose_secret()).map_err(|_| {
-        ConfigError::new(
-            key,
-            "is no valid URL of the form postgres://user:password@host:5432/name",
-        )
-    })?;
+/// When it is no `postgres://` URL (the text is kept out of the error), or its TLS can't be set up.
+pub fn parse(key: &str, url: &SecretString, tls: &TlsOptions) -> Result<Connector> {
+    let mut connector = Connector::new(key, url, tls)?;
+    let config = connector.config_mut();
     if config.get_user().is_none() {
         return Err(ConfigError::new(key, "names no user").into());
     }
@@ -66,15 +60,15 @@ pub fn parse(key: &str, url: &SecretString) -> Result<Config> {
         config.connect_timeout(std::time::Duration::from_secs(5));
     }
     config.application_name("backoffice-host");
-    Ok(config)
+    Ok(connector)
 }
 
 /// Connects outside of the pools.
 ///
 /// # Errors
 /// When the database can't be reached or refuses the role.
-pub async fn connect(config: &Config) -> Result<Client, tokio_postgres::Error> {
-    let (client, connection) = config.connect(NoTls).await?;
+pub async fn connect(connector: &Connector) -> Result<Client, tokio_postgres::Error> {
+    let (client, connection) = connector.connect().await?;
     tokio::spawn(async move {
         if let Err(error) = connection.await {
             tracing::debug!(%error, "a database connection of the host ended");
@@ -168,51 +162,60 @@ pub fn schema_refusal(state: &MigrationState) -> Option<String> {
 ///
 /// # Errors
 /// Says what is wrong and what to do.
-pub async fn check(url: &SecretString, modules: &[&'static Module]) -> Result<()> {
-    let config = parse("database.url", url)?;
-    let client = connect(&config).await?;
+pub async fn check(url: &SecretString, tls: &TlsOptions, modules: &[&'static Module]) -> Result<()> {
+    let connector = parse("database.url", url, tls)?;
+    let client = connect(&connector).await?;
     let powers = role_powers(&client).await?;
-    if let Some(refusal) = powers.refusal(config.get_user().unwrap_or_default()) {
+    if let Some(refusal) = powers.refusal(user(&connector)) {
         return Err(ConfigError::new("database.url", refusal).into());
     }
     if let Some(refusal) = language_refusal(&client).await? {
         return Err(Error::other(refusal));
     }
-    match schema_refusal(&schema_state(client, modules).await?) {
-        Some(refusal) => Err(Error::other(refusal)),
-        None => Ok(()),
+    let open = db::open_rights(&client).await?;
+    if let Some(refusal) = schema_refusal(&schema_state(client, modules).await?) {
+        return Err(Error::other(refusal));
     }
+    for right in open {
+        tracing::warn!(%right, "database leaves a right open");
+    }
+    Ok(())
+}
+
+/// The role of a connector.
+#[must_use]
+pub fn user(connector: &Connector) -> &str {
+    connector.config().get_user().unwrap_or_default()
 }
 
 /// Brings the schema up as its owner, after making the application's role if it is missing. Returns the number of migrations applied.
 ///
 /// # Errors
-/// When a URL can't be used, the owner may not make roles, or a migration fails.
-pub async fn migrate(url: &SecretString, owner_url: &SecretString, modules: &[&'static Module]) -> Result<usize> {
-    let application = parse("database.url", url)?;
-    let owner = parse("database.owner_url", owner_url)?;
-    let role = application.get_user().unwrap_or_default().to_owned();
-    if owner.get_user() == Some(&role) {
+/// When the owner is the application's role, the owner may not make roles, or a migration fails.
+pub async fn migrate(application: &Connector, owner: &Connector, modules: &[&'static Module]) -> Result<usize> {
+    let role = user(application).to_owned();
+    if user(owner) == role {
         return Err(ConfigError::new(
             "database.owner_url",
             format!("must be another role than {role} of database.url"),
         )
         .into());
     }
-    let client = connect(&owner).await?;
-    make_role(&client, &application, &role).await?;
+    let client = connect(owner).await?;
+    make_role(&client, application, &role).await?;
     drop(client);
-    Ok(db::migrate(owner_url, &role, modules).await?)
+    Ok(db::migrate_over(owner, &role, modules).await?)
 }
 
 /// Makes the application's role, or gives it the configured password when it can't sign in with that.
-async fn make_role(owner: &Client, application: &Config, role: &str) -> Result<()> {
+async fn make_role(owner: &Client, application: &Connector, role: &str) -> Result<()> {
     let known = owner
         .query_opt("select from pg_roles where rolname = $1", &[&role])
         .await?
         .is_some();
     // Hashed here, so that the password is in no log of the server.
     let password = application
+        .config()
         .get_password()
         .map(|password| format!(" password '{}'", scram_sha_256(password)));
     let password = password.unwrap_or_default();
@@ -236,8 +239,8 @@ async fn make_role(owner: &Client, application: &Config, role: &str) -> Result<(
     })
 }
 
-async fn refuses_password(config: &Config) -> bool {
-    match connect(config).await {
+async fn refuses_password(connector: &Connector) -> bool {
+    match connect(connector).await {
         Ok(_) => false,
         Err(error) => matches!(
             error.code(),

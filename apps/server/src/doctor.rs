@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use backoffice_core::Module;
 use backoffice_core::config::AppConfig;
+use backoffice_core::db::{TlsOptions, open_rights};
 use backoffice_core::module::in_order;
 use backoffice_core::time::{Clock, SystemClock};
 use backoffice_local_postgres::Environment;
@@ -120,6 +121,13 @@ fn check_configuration(report: &mut Report, settings: &Settings) {
         |()| "every section is readable".to_owned(),
         host::check_settings(settings),
     );
+    if let Some(file) = settings.exposed_file() {
+        let text = format!(
+            "{} holds secrets and every user may read it; run `chmod o-r` on it",
+            file.display()
+        );
+        report.add(Verdict::Warn, "file", text);
+    }
     match host::lacks_secrets(settings) {
         Ok(false) => report.add(Verdict::Ok, "secrets", "present"),
         Ok(true) if settings.is_development() => {
@@ -140,11 +148,12 @@ fn check_configuration(report: &mut Report, settings: &Settings) {
 
 async fn check_database(report: &mut Report, settings: &Settings, enabled: &[&'static Module]) {
     if let Some(url) = &settings.database_url {
-        let client = connect(url).await;
+        let client = connect(url, &settings.database.tls).await;
         let Some((client, role)) = report.note("database", |_| "reachable".to_owned(), client) else {
             return;
         };
         check_role(report, &client, &role).await;
+        check_rights(report, &client).await;
         check_language(report, &client).await;
         check_clock(report, &client).await;
         check_schema(report, client, enabled).await;
@@ -175,10 +184,26 @@ async fn check_database(report: &mut Report, settings: &Settings, enabled: &[&'s
     );
 }
 
-async fn connect(url: &secrecy::SecretString) -> Result<(Client, String)> {
-    let config = database::parse("database.url", url)?;
-    let client = database::connect(&config).await?;
-    Ok((client, config.get_user().unwrap_or_default().to_owned()))
+async fn connect(url: &secrecy::SecretString, tls: &TlsOptions) -> Result<(Client, String)> {
+    let connector = database::parse("database.url", url, tls)?;
+    let client = database::connect(&connector).await?;
+    Ok((client, database::user(&connector).to_owned()))
+}
+
+async fn check_rights(report: &mut Report, client: &Client) {
+    match open_rights(client).await {
+        Ok(open) if open.is_empty() => report.add(
+            Verdict::Ok,
+            "rights",
+            "nobody but the owner makes tables, temporary ones included",
+        ),
+        Ok(open) => {
+            for right in open {
+                report.add(Verdict::Warn, "rights", right);
+            }
+        }
+        Err(error) => report.add(Verdict::Fail, "rights", error.to_string()),
+    }
 }
 
 async fn check_role(report: &mut Report, client: &Client, role: &str) {

@@ -30,16 +30,19 @@ pub(crate) struct Host {
 impl Host {
     /// Starts or checks the database, and composes the enabled modules.
     pub(crate) async fn open(settings: Settings, purpose: Purpose) -> Result<Self> {
+        if let Some(file) = settings.exposed_file() {
+            tracing::warn!(file = %file.display(), "configuration file with secrets is readable by every user; run chmod o-r on it");
+        }
         let settings = with_secrets(settings, purpose)?;
         let modules = in_order(&modules::enabled(settings.modules.as_deref())?)?;
         // Before the database, so that a mistake in the configuration shows without starting anything.
         let url = settings.database_url.clone();
         if let Some(url) = &url {
-            database::parse("database.url", url)?;
+            database::parse("database.url", url, &settings.database.tls)?;
         }
         let mut office = compose(&settings, &modules, url.clone().unwrap_or_else(unused_url))?;
         let private = if let Some(url) = url {
-            database::check(&url, &modules).await?;
+            database::check(&url, &settings.database.tls, &modules).await?;
             None
         } else {
             let private = PrivateDatabase::start(&settings.data_dir, &modules).await?;
@@ -135,5 +138,8 @@ fn compose(settings: &Settings, modules: &[&'static Module], url: SecretString) 
         .modules(modules)
         .compiled(&modules::compiled())
         .pool_size(settings.database.pool_size)
+        .statement_timeout(settings.database.statement_timeout)
+        .max_connection_age(settings.database.max_connection_age)
+        .tls(settings.database.tls.clone())
         .build(url)
 }

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 pub mod admin;
+mod admin_host;
 pub mod app;
 mod background;
 pub mod cli;
@@ -9,6 +10,7 @@ mod connections;
 pub mod database;
 mod doctor;
 mod error;
+mod first_password;
 mod first_start;
 mod host;
 mod logging;

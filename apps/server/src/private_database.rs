@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use backoffice_core::Module;
-use backoffice_core::db::{self, MigrationState};
+use backoffice_core::db::{self, MigrationState, TlsOptions};
 use backoffice_local_postgres::{LocalPostgres, Settings};
 use secrecy::SecretString;
 
@@ -46,7 +46,7 @@ impl PrivateDatabase {
 
     async fn make_roles(&self) -> Result<()> {
         let url = self.server.url("postgres", "postgres").into();
-        let client = database::connect(&database::parse("data_dir", &url)?).await?;
+        let client = database::connect(&database::parse("data_dir", &url, &TlsOptions::default())?).await?;
         let count = "select (select count(*) from pg_roles where rolname in ($1, $2)) + (select count(*) from pg_database where datname = $3)";
         let made: i64 = client
             .query_one(count, &[&OWNER, &APPLICATION, &DATABASE])
@@ -88,7 +88,8 @@ impl PrivateDatabase {
 
     async fn migrate(&self, modules: &[&'static Module]) -> Result<()> {
         let owner_url = SecretString::from(self.server.url(OWNER, DATABASE));
-        let client = database::connect(&database::parse("data_dir", &owner_url)?).await?;
+        let owner = database::parse("data_dir", &owner_url, &TlsOptions::default())?;
+        let client = database::connect(&owner).await?;
         let state = database::schema_state(client, modules).await?;
         match &state {
             MigrationState::Current => Ok(()),

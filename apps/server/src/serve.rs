@@ -14,7 +14,7 @@ use crate::config::Settings;
 use crate::connections::{HEAD_TIMEOUT, watch_reader, within_file_limit};
 use crate::first_start::{self, Welcome};
 use crate::host::{Host, Purpose};
-use crate::{Error, Result, background};
+use crate::{Error, Result, background, first_password};
 
 /// How long open requests may take to finish, in seconds.
 const DRAIN_SECONDS: u64 = 10;
@@ -43,7 +43,7 @@ pub(crate) async fn work(settings: Settings) -> Result<()> {
 async fn work_opened(host: &Host, metrics: metrics_exporter_prometheus::PrometheusHandle) -> Result<()> {
     let (readiness, runtime) = (Readiness::default(), host.runtime());
     let admin = admin::listen(
-        host.settings.admin.listen,
+        &host.settings.admin,
         runtime.clone(),
         readiness.clone(),
         metrics.clone(),
@@ -75,7 +75,7 @@ async fn serve_opened(host: &Host, metrics: metrics_exporter_prometheus::Prometh
     // Bound before the first tenant is made: a taken address must not cost the one-time password.
     let server = api_server(&host.office, listen)?;
     let admin = admin::listen(
-        host.settings.admin.listen,
+        &host.settings.admin,
         runtime.clone(),
         readiness.clone(),
         metrics.clone(),
@@ -144,7 +144,7 @@ fn announce(host: &Host, listen: SocketAddr, welcome: Option<&Welcome>) {
         .collect();
     tracing::info!(%listen, admin = %host.settings.admin.listen, modules = modules.join(","), "serving");
     if let Some(welcome) = welcome {
-        println!("{}", welcome.text(listen));
+        first_password::show(&welcome.text(listen), &host.settings.data_dir);
     }
 }
 

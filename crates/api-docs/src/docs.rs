@@ -123,6 +123,7 @@ mod tests {
         let second = docs.document(&[]).expect("a document");
 
         assert_eq!(first.bytes.as_ptr(), second.bytes.as_ptr());
-        assert!(first.bytes.starts_with(b"{\"openapi\":\"3.1.0\""));
+        let read: serde_json::Value = serde_json::from_slice(&first.bytes).expect("JSON");
+        assert_eq!(read["openapi"], "3.1.0");
     }
 }

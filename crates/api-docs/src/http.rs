@@ -24,18 +24,34 @@ pub(crate) fn routes(routes: &mut Routes) {
     routes
         .get("/version", Access::Public, get_version)
         .about("Version of the service")
+        .produces(&["application/json", "text/plain; charset=utf-8"])
+        .answers(&[304])
+        .sends_headers(&["Vary", "X-Interface-Version"])
         .limit(VERSION_LIMIT);
     routes
         .get("/openapi.json", Access::Public, get_openapi_document)
-        .about("This document");
+        .about("This document")
+        .produces(&["application/json"])
+        .answers(&[304]);
     routes
         .get("/docs", Access::Public, redirect_to_docs)
         .about("Redirect to the API browser");
-    routes.get("/docs/", Access::Public, get_docs_page).about("API browser");
+    routes
+        .get("/docs/", Access::Public, get_docs_page)
+        .about("API browser")
+        .produces(&["text/html; charset=utf-8"])
+        .sends_headers(&["Content-Security-Policy"]);
     routes
         .get("/docs/{file}", Access::Public, get_docs_file)
         .about("A file of the API browser")
-        .refuses(&[404]);
+        .produces(&[
+            "text/html; charset=utf-8",
+            "text/css; charset=utf-8",
+            "text/javascript; charset=utf-8",
+            "image/png",
+            "application/octet-stream",
+        ])
+        .sends_headers(&["Content-Security-Policy"]);
 }
 
 async fn get_version(visitor: Visitor, request: HttpRequest) -> Result<Raw> {

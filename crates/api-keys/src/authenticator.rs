@@ -8,6 +8,7 @@ use backoffice_core::{Result, Runtime, Scope, Timestamp};
 use futures_util::future::BoxFuture;
 use subtle::ConstantTimeEq;
 use time::Duration;
+use tokio::sync::watch;
 
 use crate::query::identity::{Candidate, candidates, usable};
 use crate::secret::Presented;
@@ -91,6 +92,10 @@ impl Authenticator for Keys {
             }
             Ok(identity)
         })
+    }
+
+    fn changes(&self) -> Option<watch::Receiver<()>> {
+        Some(self.accounts.identities().changes())
     }
 
     fn identify<'a>(

@@ -8,7 +8,6 @@ pub mod query;
 mod authenticator;
 mod config;
 mod error;
-mod foreign;
 mod http;
 mod interceptors;
 mod navigation;

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use backoffice_core::text::{NO_CONTROL_CHARACTERS, has_control_characters};
 use backoffice_core::{Detail, Refusal, Result, Timestamp};
 
 use crate::Error;
@@ -50,9 +51,8 @@ pub(crate) fn checked_name(name: &str) -> Result<String> {
             "too_long",
         ));
     }
-    if name.chars().any(char::is_control) {
-        let rule = "must not contain control characters".to_owned();
-        return Err(invalid("name", rule, "invalid_character"));
+    if has_control_characters(name) {
+        return Err(invalid("name", NO_CONTROL_CHARACTERS.to_owned(), "invalid_value"));
     }
     Ok(name.to_owned())
 }

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use backoffice_core::text::is_invisible;
 use serde_json::Value;
 
 use crate::query::export::ExportRow;
@@ -91,7 +92,9 @@ fn value(change: &Value, side: &str) -> String {
 /// A text as a cell.
 fn guarded(text: &str) -> String {
     let text = shortened(text);
-    let formula = text.starts_with(['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠']);
+    // Spreadsheets skip what has no glyph, a byte order mark for example.
+    let visible = text.trim_start_matches(|c| is_invisible(c) && !matches!(c, '\t' | '\r' | '\n'));
+    let formula = visible.starts_with(['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠']);
     let blank = |c: Option<char>| c.is_some_and(char::is_whitespace);
     if formula {
         format!("\"'{}\"", text.replace('"', "\"\""))
@@ -131,6 +134,19 @@ mod tests {
             (" a", "\" a\""),
             ("a=b", "a=b"),
             ("", ""),
+        ] {
+            assert_eq!(guarded(text), cell, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn f24_a_formula_behind_invisible_characters_is_none() {
+        for (text, cell) in [
+            ("\u{FEFF}=1+1", "\"'\u{FEFF}=1+1\""),
+            ("\u{200B}\u{2060}@x", "\"'\u{200B}\u{2060}@x\""),
+            ("\u{FEFF}\t=1", "\"'\u{FEFF}\t=1\""),
+            ("\u{FEFF}a=1", "\u{FEFF}a=1"),
+            ("\u{FEFF}", "\u{FEFF}"),
         ] {
             assert_eq!(guarded(text), cell, "{text:?}");
         }

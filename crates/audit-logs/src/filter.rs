@@ -1,6 +1,7 @@
 //! Filters, order and paging of the action log (audit specification, section 11.2).
 
 use backoffice_core::command::Class;
+use backoffice_core::list::MOST_VALUES;
 use backoffice_core::{Refusal, Result, Timestamp};
 use uuid::Uuid;
 
@@ -44,6 +45,9 @@ impl Paging {
 /// What was asked for.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ActionFilter {
+    /// One entry, whose documents are given whole.
+    pub(crate) id: Option<Uuid>,
+    pub(crate) ids: Option<Vec<Uuid>>,
     pub(crate) organization: Option<Uuid>,
     pub(crate) actors: Option<Vec<Uuid>>,
     pub(crate) resource_kind: Option<String>,
@@ -63,6 +67,8 @@ pub(crate) struct ActionFilter {
 /// What was asked for of the access log.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct AccessFilter {
+    pub(crate) id: Option<Uuid>,
+    pub(crate) ids: Option<Vec<Uuid>>,
     pub(crate) organization: Option<Uuid>,
     pub(crate) actor: Option<Uuid>,
     pub(crate) resource_kind: Option<String>,
@@ -80,6 +86,8 @@ impl AccessFilter {
     pub(crate) fn read(pairs: &[(String, String)]) -> Result<Self> {
         let mut parameters = Parameters::new(pairs);
         let filter = Self {
+            id: parameters.uuid("id"),
+            ids: ids(&mut parameters),
             organization: parameters.uuid("organizationId"),
             actor: parameters.uuid("actorUserId"),
             resource_kind: parameters.text("resourceKind", 100),
@@ -115,7 +123,9 @@ fn checked<T>(filter: T, parameters: Parameters<'_>) -> Result<T> {
 impl ActionFilter {
     /// Whether nothing but an organization is asked for.
     pub(crate) fn is_by_place(&self) -> bool {
-        let asked = self.actors.is_some()
+        let asked = self.id.is_some()
+            || self.ids.is_some()
+            || self.actors.is_some()
             || self.resource_kind.is_some()
             || self.resource_id.is_some()
             || self.action_types.is_some()
@@ -153,6 +163,8 @@ impl ActionFilter {
         let mut parameters = Parameters::new(pairs);
         let (include_total, paging) = extent(&mut parameters);
         let filter = Self {
+            id: parameters.uuid("id"),
+            ids: ids(&mut parameters),
             organization: parameters.uuid("organizationId"),
             actors: parameters.parsed_list("actorUserId", 100, "must be UUIDs", |value| value.parse().ok()),
             resource_kind: parameters.text("resourceKind", 100),
@@ -176,6 +188,12 @@ impl ActionFilter {
         };
         checked(filter, parameters)
     }
+}
+
+fn ids(parameters: &mut Parameters<'_>) -> Option<Vec<Uuid>> {
+    parameters.parsed_list("ids", MOST_VALUES, "must be UUIDs joined by commas", |value| {
+        value.parse().ok()
+    })
 }
 
 fn sort(word: &str) -> Option<SortField> {

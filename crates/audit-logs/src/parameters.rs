@@ -1,5 +1,8 @@
 //! Query parameters as they come in: a parameter is a single value or a list, whatever the client repeats.
 
+use std::hash::Hash;
+
+use backoffice_core::list::CommaList;
 use backoffice_core::{Detail, Timestamp};
 use uuid::Uuid;
 
@@ -68,10 +71,13 @@ impl<'a> Parameters<'a> {
     }
 
     pub(crate) fn text(&mut self, name: &str, longest: usize) -> Option<String> {
-        let expected = format!("must be at most {longest} characters");
-        self.parsed(name, &expected, |value| {
-            (value.chars().count() <= longest).then(|| value.to_owned())
-        })
+        let value = self.single(name)?;
+        if value.chars().count() <= longest {
+            return Some(value.to_owned());
+        }
+        let message = format!("must be at most {longest} characters");
+        self.details.push(Detail::new(name, message, "too_long"));
+        None
     }
 
     pub(crate) fn boolean(&mut self, name: &str) -> Option<bool> {
@@ -83,10 +89,13 @@ impl<'a> Parameters<'a> {
     }
 
     pub(crate) fn integer(&mut self, name: &str, least: i64, most: i64) -> Option<i64> {
-        let expected = format!("must be an integer between {least} and {most}");
-        self.parsed(name, &expected, |value| {
-            value.parse().ok().filter(|number| (least..=most).contains(number))
-        })
+        let number = self.parsed(name, "must be a whole number", |value| value.parse::<i64>().ok())?;
+        if (least..=most).contains(&number) {
+            return Some(number);
+        }
+        let message = format!("must be between {least} and {most}");
+        self.details.push(Detail::new(name, message, "out_of_range"));
+        None
     }
 
     /// An integer without an upper bound.
@@ -110,40 +119,18 @@ impl<'a> Parameters<'a> {
         })
     }
 
-    /// A list: values joined by commas or repeated, trimmed, each once. Present without a value it is empty.
-    pub(crate) fn list(&mut self, name: &str, most: usize) -> Option<Vec<&'a str>> {
-        let mut values = self.values(name).peekable();
-        values.peek()?;
-        let mut list: Vec<&'a str> = Vec::new();
-        for value in values
-            .flat_map(|value| value.split(','))
-            .map(str::trim)
-            .filter(|value| !value.is_empty())
-        {
-            if !list.contains(&value) {
-                list.push(value);
-            }
-        }
-        if list.len() > most {
-            self.refuse(name, format!("must be at most {most} values"));
-            return None;
-        }
-        Some(list)
-    }
-
-    /// A list whose values `read` understands.
-    pub(crate) fn parsed_list<T>(
+    /// A list whose values `read` understands: joined by commas or repeated. Present without a value it is empty.
+    pub(crate) fn parsed_list<T: Clone + Eq + Hash>(
         &mut self,
         name: &str,
         most: usize,
         expected: &str,
-        read: impl Fn(&str) -> Option<T>,
+        read: impl FnMut(&'a str) -> Option<T>,
     ) -> Option<Vec<T>> {
-        let list: Option<Vec<T>> = self.list(name, most)?.into_iter().map(read).collect();
-        if list.is_none() {
-            self.refuse(name, expected);
-        }
-        list
+        let mut values = self.values(name).peekable();
+        values.peek()?;
+        let list = CommaList::new(name).at_most(most).parsed(values, expected, read);
+        list.map_err(|detail| self.details.push(detail)).ok()
     }
 }
 
@@ -177,11 +164,13 @@ mod tests {
     #[test]
     fn a_list_joins_commas_and_repeats() {
         let given = pairs(&[("a", "x, y"), ("a", "y,z,")]);
+        let list = |name: &str, most: usize| Parameters::new(&given).parsed_list(name, most, "", Some);
 
-        assert_eq!(Parameters::new(&given).list("a", 3), Some(vec!["x", "y", "z"]));
-        assert_eq!(Parameters::new(&given).list("a", 2), None);
-        assert_eq!(Parameters::new(&given).list("b", 2), None);
-        assert_eq!(Parameters::new(&pairs(&[("a", "")])).list("a", 2), Some(Vec::new()));
+        assert_eq!(list("a", 3), Some(vec!["x", "y", "z"]));
+        assert_eq!(list("a", 2), None);
+        assert_eq!(list("b", 2), None);
+        let empty = pairs(&[("a", "")]);
+        assert_eq!(Parameters::new(&empty).parsed_list("a", 2, "", Some), Some(Vec::new()));
     }
 
     #[test]

@@ -246,6 +246,23 @@ function startReset(request, form) {
   takeToken(true);
 }
 
+function startHome(home, button) {
+  button.disabled = false;
+  button.addEventListener("click", async () => {
+    if (home.ariaBusy === "true") return;
+    home.ariaBusy = "true";
+    alertIn(home, "");
+    const options = { method: "POST", redirect: "manual", referrerPolicy: "same-origin" };
+    const response = await fetch("/api/auth/logout", options).catch(() => null);
+    home.ariaBusy = "false";
+    // The redirect itself is not followed: the sign-in may be on another site. Without a session there is nothing left to end.
+    if (response?.type === "opaqueredirect" || response?.status === 401) location.assign(button.dataset.signIn);
+    else alertIn(home, response ? texts.failed : texts.offline);
+  });
+}
+
+const home = document.getElementById("home");
+if (home) startHome(home, document.getElementById("sign-out"));
 const login = document.getElementById("login");
 if (login) startLogin(login);
 const request = document.getElementById("request");

@@ -7,6 +7,7 @@ use backoffice_core::identity::{ActorKind, Authenticator, Credential, Identity, 
 use backoffice_core::{Result, Runtime, Scope, Timestamp};
 use futures_util::future::BoxFuture;
 use secrecy::SecretString;
+use tokio::sync::watch;
 
 use crate::cache::IdentityCache;
 use crate::config::AuthConfig;
@@ -85,7 +86,8 @@ impl Authenticator for Sessions {
             };
             let cache = &self.0.cache;
             if let Some(identity) = cache.find(bearer.session, now) {
-                return Ok((identity.id == Some(bearer.user)).then_some(identity));
+                let is_of_token = identity.id == Some(bearer.user) && identity.tenant == bearer.tenant;
+                return Ok(is_of_token.then_some(identity));
             }
             let reading = cache.start_reading();
             let connection = runtime.database.read_briefly(&Scope::tenant(bearer.tenant)).await?;
@@ -97,6 +99,10 @@ impl Authenticator for Sessions {
                 identity
             }))
         })
+    }
+
+    fn changes(&self) -> Option<watch::Receiver<()>> {
+        Some(self.0.cache.changes())
     }
 
     fn identify<'a>(

@@ -1,5 +1,6 @@
 //! Identities behind credentials, remembered for a short while. Used only while this node hears of revocations.
 
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -7,6 +8,7 @@ use std::time::Duration;
 use backoffice_core::Timestamp;
 use backoffice_core::identity::Identity;
 use moka::sync::Cache;
+use tokio::sync::watch;
 use tokio::time::Instant;
 use uuid::Uuid;
 
@@ -22,12 +24,59 @@ struct Remembered {
     expires_at: Timestamp,
 }
 
+/// Which entries a subject is in, so that forgetting it does not walk all of them. Counted, since an entry that replaces another one may come
+/// before the other is told to be gone.
+#[derive(Default)]
+struct Index(Mutex<HashMap<Uuid, HashMap<Uuid, u32>>>);
+
+impl Index {
+    fn subjects(identity: &Identity) -> impl Iterator<Item = Uuid> + '_ {
+        let roles = identity.roles.iter().map(|role| role.id);
+        roles.chain(identity.id).chain([identity.tenant])
+    }
+
+    fn add(&self, session: Uuid, identity: &Identity) {
+        let mut index = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        for subject in Self::subjects(identity) {
+            *index.entry(subject).or_default().entry(session).or_default() += 1;
+        }
+    }
+
+    fn remove(&self, session: Uuid, identity: &Identity) {
+        let mut index = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        for subject in Self::subjects(identity) {
+            let Some(sessions) = index.get_mut(&subject) else {
+                continue;
+            };
+            if let Some(count) = sessions.get_mut(&session) {
+                *count -= 1;
+                if *count == 0 {
+                    sessions.remove(&session);
+                }
+            }
+            if sessions.is_empty() {
+                index.remove(&subject);
+            }
+        }
+    }
+
+    fn sessions_of(&self, subject: Uuid) -> Vec<Uuid> {
+        let index = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        index
+            .get(&subject)
+            .map(|sessions| sessions.keys().copied().collect())
+            .unwrap_or_default()
+    }
+}
+
 /// The cache of one node. Sessions are remembered by their ids; a module with another kind of credential remembers under a UUID that
 /// it derives from the credential, and checks the kind of the identity that it finds.
 pub struct IdentityCache {
     sessions: Cache<Uuid, Remembered>,
+    index: Arc<Index>,
     forgotten: AtomicU64,
     confirmed: Mutex<Option<Instant>>,
+    changes: watch::Sender<()>,
 }
 
 impl std::fmt::Debug for IdentityCache {
@@ -42,10 +91,18 @@ pub struct Reading(u64);
 
 impl IdentityCache {
     pub(crate) fn new(ttl: Duration) -> Self {
+        let index = Arc::new(Index::default());
+        let leaving = Arc::clone(&index);
+        let sessions = Cache::builder()
+            .max_capacity(CAPACITY)
+            .time_to_live(ttl)
+            .eviction_listener(move |session: Arc<Uuid>, gone: Remembered, _| leaving.remove(*session, &gone.identity));
         Self {
-            sessions: Cache::builder().max_capacity(CAPACITY).time_to_live(ttl).build(),
+            sessions: sessions.build(),
+            index,
             forgotten: AtomicU64::new(0),
             confirmed: Mutex::new(None),
+            changes: watch::channel(()).0,
         }
     }
 
@@ -72,6 +129,8 @@ impl IdentityCache {
 
     /// Remembers an identity until it is revoked, `expires_at` has come, or `auth.identity_cache_ttl` has passed.
     pub fn remember(&self, reading: Reading, session: Uuid, identity: &Arc<Identity>, expires_at: Timestamp) {
+        // Before the entry is there, so that none is ever missing from the index.
+        self.index.add(session, identity);
         self.sessions.insert(
             session,
             Remembered {
@@ -84,19 +143,23 @@ impl IdentityCache {
         }
     }
 
+    /// Changes whenever something was forgotten because it was revoked, here or on another node.
+    #[must_use]
+    pub fn changes(&self) -> watch::Receiver<()> {
+        self.changes.subscribe()
+    }
+
     pub(crate) fn forget(&self, subject: Subject) {
         self.forgotten.fetch_add(1, Ordering::AcqRel);
-        let affected = |session: &Uuid, identity: &Identity| match subject {
-            Subject::Session(id) => *session == id,
-            Subject::User(id) | Subject::Key(id) => identity.id == Some(id),
-            Subject::Role(id) => identity.roles.iter().any(|role| role.id == id),
-            Subject::Tenant(id) => identity.tenant == id,
-        };
-        for (session, remembered) in &self.sessions {
-            if affected(&session, &remembered.identity) {
-                self.sessions.invalidate(&*session);
+        match subject {
+            Subject::Session(id) => self.sessions.invalidate(&id),
+            Subject::User(id) | Subject::Key(id) | Subject::Role(id) | Subject::Tenant(id) => {
+                for session in self.index.sessions_of(id) {
+                    self.sessions.invalidate(&session);
+                }
             }
         }
+        self.changes.send_replace(());
     }
 }
 
@@ -165,6 +228,35 @@ mod tests {
         let now = at("2026-01-01T00:00:00Z");
         assert!(cache.find(Uuid::from_u128(107), now).is_none());
         assert!(cache.find(Uuid::from_u128(108), now).is_some());
+    }
+
+    #[tokio::test]
+    async fn the_index_forgets_what_is_gone_and_keeps_what_was_replaced() {
+        let cache = IdentityCache::new(Duration::from_secs(30));
+        cache.confirm();
+        let now = at("2026-01-01T00:00:00Z");
+        for _ in 0..3 {
+            for session in 0..100 {
+                cache.remember(
+                    cache.start_reading(),
+                    Uuid::from_u128(session),
+                    &identity(session % 10),
+                    at("2030-01-01T00:00:00Z"),
+                );
+            }
+        }
+        let tenant = Identity::system().tenant;
+
+        cache.forget(Subject::User(Uuid::from_u128(3)));
+        cache.sessions.run_pending_tasks();
+        assert_eq!(cache.index.sessions_of(tenant).len(), 90);
+        assert!(cache.find(Uuid::from_u128(13), now).is_none());
+        assert!(cache.find(Uuid::from_u128(14), now).is_some());
+
+        cache.forget(Subject::Tenant(tenant));
+        cache.sessions.run_pending_tasks();
+        assert!(cache.index.0.lock().expect("no panic").is_empty());
+        assert!(cache.find(Uuid::from_u128(14), now).is_none());
     }
 
     #[tokio::test]

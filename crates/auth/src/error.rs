@@ -57,6 +57,9 @@ pub enum Error {
     /// The caller has no such sidebar variant.
     #[error("Variant not found")]
     VariantNotFound,
+    /// The caller has as many variants in the locale as a list shows.
+    #[error("Too many variants")]
+    TooManyVariants,
     /// Another variant of the caller has the name.
     #[error("Variant name already in use")]
     DuplicateVariantName,
@@ -143,34 +146,37 @@ impl Error {
             Self::SuperAdminRequired => forbidden().code("super_admin_required"),
             Self::CredentialsOfStronger | Self::GlobalRole => forbidden(),
             Self::LastSuperAdmin => bad_request().code("last_super_admin"),
-            Self::ReservedRole { deleting: true } => {
-                Refusal::invalid(vec![Detail::new("id", "must not be the role `superadmin`", "reserved")])
-            }
+            Self::ReservedRole { deleting: true } => Refusal::invalid(vec![Detail::new(
+                "id",
+                "must not be the role `superadmin`",
+                "invalid_value",
+            )]),
             Self::CannotDeactivateSelf => Refusal::invalid(vec![Detail::new(
                 "isActive",
                 "must not be false for oneself",
-                "cannot_deactivate_self",
+                "invalid_value",
             )]),
             Self::ReservedRole { deleting: false } | Self::RolesNotFound(_) | Self::OrganizationNotFound => {
                 bad_request()
             }
             Self::RoleNotFound | Self::NoRolePreference | Self::VariantNotFound => Refusal::not_found(text.clone()),
             Self::InvalidRoles(missing) => bad_request().with("missing", json!(missing)),
+            Self::TooManyVariants => Refusal::conflict(text.clone()).code("too_many_variants"),
             Self::DuplicateVariantName => Refusal::conflict(text.clone())
                 .code("duplicate_name")
-                .detail(Detail::new("name", "is already in use", "duplicate_name")),
+                .detail(Detail::new("name", "is already in use", "not_unique")),
             Self::RolesOfAnotherTenant => bad_request().code("roles_of_another_tenant"),
             Self::DuplicateRoleName => {
                 bad_request()
                     .code("duplicate_name")
-                    .detail(Detail::new("name", "is already in use", "duplicate_name"))
+                    .detail(Detail::new("name", "is already in use", "not_unique"))
             }
             Self::RoleInUse => bad_request().code("role_in_use"),
-            Self::DuplicateEmail => bad_request().code("duplicate_email").detail(Detail::new(
-                "email",
-                "is already in use",
-                "duplicate_email",
-            )),
+            Self::DuplicateEmail => {
+                bad_request()
+                    .code("duplicate_email")
+                    .detail(Detail::new("email", "is already in use", "not_unique"))
+            }
             Self::CannotDeleteSelf => bad_request().code("cannot_delete_self"),
             Self::CurrentPasswordRequired => bad_request().code("current_password_required"),
             Self::CurrentPasswordIncorrect => bad_request().code("invalid_current_password"),

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use backoffice_core::db::Tx;
+use backoffice_core::text::reserved_form;
 use backoffice_core::{Platform, Result};
 use diesel::{ExpressionMethods, OptionalExtension, QueryDsl, SelectableHelper, insert_into};
 use diesel_async::RunQueryDsl;
@@ -20,7 +21,13 @@ pub const TENANT_ROLES: [&str; 2] = ["admin", "employee"];
 
 /// Refuses writes of the role that carries the platform, by its reserved name, by anybody but the platform itself.
 pub(crate) fn check_reserved(tx: &Tx<'_>, name: &str, deleting: bool) -> Result<()> {
-    if name.to_lowercase() == SUPER_ADMIN_ROLE && tx.context().identity().id.is_some() {
+    // A role of a tenant that only looks like it, from before this rule, may be deleted.
+    let form = if deleting {
+        name.to_lowercase()
+    } else {
+        reserved_form(name)
+    };
+    if form == SUPER_ADMIN_ROLE && tx.context().identity().id.is_some() {
         return Err(Error::ReservedRole { deleting }.into());
     }
     Ok(())

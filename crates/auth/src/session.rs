@@ -16,7 +16,7 @@ use crate::accounts::Accounts;
 use crate::query::identity::MAY_SIGN_IN;
 use crate::revocation::{self, Subject};
 use crate::schema::{auth_sessions as sessions, auth_users as users};
-use crate::token::Holder;
+use crate::token::{Bearer, Holder};
 
 /// A session that was just started.
 pub(crate) struct Started {
@@ -290,6 +290,54 @@ pub(crate) async fn log_out(
     cookie: Option<&str>,
     all: bool,
 ) -> Result<()> {
+    let reason = if all { "logout_all" } else { "logout" };
+    end(call, accounts, account, session, cookie, reason).await
+}
+
+/// Ends the session that a sign-in replaces in the browser: that of the session cookie, and that of the access token. As after a log-out,
+/// their tokens are rejected from now on, by every node.
+pub(crate) async fn end_replaced(
+    call: &Call,
+    accounts: &Accounts,
+    cookie: Option<&str>,
+    access: Option<Bearer>,
+) -> Result<()> {
+    if cookie.is_none() && access.is_none() {
+        return Ok(());
+    }
+    let replaced: Vec<Live> = {
+        let mut connection = call.database().bookkeeping(&Scope::system()).await?;
+        sql_query(
+            "select s.tenant_id, s.user_id, s.id as session_id, u.organization_id, s.expires_at from auth_sessions s \
+             join auth_users u on u.tenant_id = s.tenant_id and u.id = s.user_id \
+             where s.ended_at is null and s.expires_at > $4 and (s.token_hash = $1 or (s.tenant_id = $2 and s.id = $3))",
+        )
+        .bind::<diesel::sql_types::Bytea, _>(cookie.map(hash).unwrap_or_default())
+        .bind::<SqlUuid, _>(access.map(|bearer| bearer.tenant).unwrap_or_default())
+        .bind::<SqlUuid, _>(access.map(|bearer| bearer.session).unwrap_or_default())
+        .bind::<Timestamptz, _>(call.now)
+        .load(&mut *connection)
+        .await?
+    };
+    for one in replaced {
+        let account = Account {
+            tenant: one.tenant_id,
+            id: one.user_id,
+            organization: one.organization_id,
+        };
+        end(call, accounts, &account, Some(one.session_id), None, "replaced").await?;
+    }
+    Ok(())
+}
+
+async fn end(
+    call: &Call,
+    accounts: &Accounts,
+    account: &Account,
+    session: Option<Uuid>,
+    cookie: Option<&str>,
+    reason: &str,
+) -> Result<()> {
     let mut transaction = call.database().transaction(&Scope::tenant(account.tenant)).await?;
     let connection = transaction.connection();
     let ended: Vec<Ended> = sql_query(
@@ -300,7 +348,7 @@ pub(crate) async fn log_out(
     .bind::<SqlUuid, _>(account.tenant)
     .bind::<SqlUuid, _>(account.id)
     .bind::<Timestamptz, _>(call.now)
-    .bind::<Text, _>(if all { "logout_all" } else { "logout" })
+    .bind::<Text, _>(reason)
     .bind::<SqlUuid, _>(session.unwrap_or_default())
     .bind::<diesel::sql_types::Bytea, _>(cookie.map(hash).unwrap_or_default())
     .load(&mut **connection)

@@ -155,6 +155,10 @@ impl Tokens {
         if header.typ.as_deref() != Some(TYPE) || header.alg != self.algorithm {
             return None;
         }
+        // Extensions that a reader must understand (RFC 7515, section 4.1.11). This one understands none.
+        if header.crit.is_some() {
+            return None;
+        }
         let kid = header.kid?;
         let key = self.keys.iter().find(|key| key.kid == kid)?;
         let claims = decode::<Claims>(token, &key.decoding, &self.validation).ok()?.claims;

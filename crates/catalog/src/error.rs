@@ -42,14 +42,14 @@ impl Error {
             Self::Cycle => invalid(
                 "parentId".to_owned(),
                 "a category can't lie below itself",
-                "category_cycle",
+                "invalid_value",
             ),
             Self::InUse => Refusal::conflict("In use").code("in_use"),
             Self::OutOfScope => Refusal::forbidden("Organization out of scope"),
             Self::OtherOrganization => invalid(
                 "organizationId".to_owned(),
                 "must be the organization of the product",
-                "other_organization",
+                "invalid_value",
             ),
             Self::OrganizationRequired => {
                 Refusal::bad_request("Organization context required").code("organization_required")

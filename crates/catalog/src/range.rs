@@ -1,27 +1,9 @@
-//! Lists of ids and ranges of time, as queries and bodies give them.
+//! Ranges of time, as queries and bodies give them.
 
-use backoffice_core::{Detail, Refusal, Result, Timestamp};
-use uuid::Uuid;
-
-/// Most ids of a list.
-const MOST_IDS: usize = 200;
-
-/// 400 that names the member.
-pub(crate) fn invalid(path: &str, message: impl Into<String>, code: &'static str) -> backoffice_core::Error {
-    Refusal::invalid(vec![Detail::new(path, message, code)]).into()
-}
-
-/// The ids that these words are.
-pub(crate) fn uuids_of(path: &str, words: &[String]) -> Result<Vec<Uuid>> {
-    if words.len() > MOST_IDS {
-        return Err(invalid(path, format!("must be at most {MOST_IDS} ids"), "too_long"));
-    }
-    let ids: Result<Vec<Uuid>, _> = words.iter().map(|word| word.parse()).collect();
-    ids.map_err(|_| invalid(path, "must be UUIDs", "invalid_value"))
-}
+use backoffice_core::{Detail, Timestamp};
 
 /// An end of a time range, which belongs to it. A date stands for its first millisecond as a start and for its last as an end.
-pub(crate) fn instant(path: &str, given: Option<&str>, is_end: bool) -> Result<Option<Timestamp>> {
+pub(crate) fn instant(path: &str, given: Option<&str>, is_end: bool) -> Result<Option<Timestamp>, Detail> {
     let Some(text) = given.map(str::trim) else {
         return Ok(None);
     };
@@ -33,7 +15,7 @@ pub(crate) fn instant(path: &str, given: Option<&str>, is_end: bool) -> Result<O
     let instant = Timestamp::parse(&text);
     instant
         .map(Some)
-        .map_err(|_| invalid(path, "must be an ISO-8601 timestamp or a date", "invalid_value"))
+        .map_err(|_| Detail::new(path, "must be an ISO-8601 timestamp or a date", "invalid_value"))
 }
 
 #[cfg(test)]

@@ -1,6 +1,8 @@
 //! Writes what a client gave into a row, and collects which rules it breaks.
 
-use backoffice_core::{Detail, Refusal, Result};
+use backoffice_core::text::{NO_CONTROL_CHARACTERS, has_control_characters};
+use backoffice_core::{Detail, Refusal, Result, document};
+use serde_json::Value;
 
 /// A member of a request: absent, null, or a value.
 pub(crate) type Given<T> = Option<Option<T>>;
@@ -122,6 +124,18 @@ pub(crate) fn any<T>(_value: &T) -> Result<(), Broken> {
     Ok(())
 }
 
+/// A JSON document of the size that clients may store.
+pub(crate) fn document(value: &Value) -> Result<(), Broken> {
+    document::check("", value).map_err(|detail| {
+        let code = if detail.code == "too_long" {
+            "too_long"
+        } else {
+            "invalid_value"
+        };
+        (detail.message, code)
+    })
+}
+
 /// A whole number from `least` on.
 pub(crate) fn at_least(least: i32) -> impl Fn(&i32) -> Result<(), Broken> {
     move |value| {
@@ -145,8 +159,8 @@ pub(crate) fn one_of(words: &'static [&'static str]) -> impl Fn(&str) -> Result<
 /// A line of at most so many characters.
 pub(crate) fn line(longest: usize) -> impl Fn(&str) -> Result<String, Broken> {
     move |text| {
-        if text.chars().any(char::is_control) {
-            return Err(("must not contain control characters".to_owned(), "invalid_character"));
+        if has_control_characters(text) {
+            return Err((NO_CONTROL_CHARACTERS.to_owned(), "invalid_value"));
         }
         prose(longest)(text)
     }
@@ -179,7 +193,7 @@ pub(crate) fn handle(text: &str) -> Result<String, Broken> {
 
 fn spelled(text: &str, longest: usize, beside: &str, rule: &str) -> Result<String, Broken> {
     if !text.chars().all(|c| c.is_ascii_alphanumeric() || beside.contains(c)) {
-        return Err((format!("must consist of {rule}"), "invalid_character"));
+        return Err((format!("must consist of {rule}"), "invalid_value"));
     }
     prose(longest)(text)
 }

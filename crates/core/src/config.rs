@@ -162,7 +162,7 @@ pub struct HttpConfig {
     pub listen: SocketAddr,
     /// How many proxies in front append to `X-Forwarded-For`. Default 0: the client is the socket's peer.
     pub proxy_depth: usize,
-    /// Cookies without `Secure`. Default: false, in development true.
+    /// Cookies without `Secure`. Default: false; true in development without an https `app.public_url`.
     pub insecure_cookies: Option<bool>,
     /// Longest body of a JSON or form request in bytes. Default 1 MiB.
     pub body_limit: usize,
@@ -229,6 +229,15 @@ impl Default for AppConfig {
             login_path: "/login".to_owned(),
             console_path: "/backend".to_owned(),
         }
+    }
+}
+
+impl AppConfig {
+    /// Whether people reach the application over https.
+    #[must_use]
+    pub fn is_https(&self) -> bool {
+        let scheme = self.public_url.as_deref().and_then(|url| url.split_once("://"));
+        scheme.is_some_and(|(scheme, _)| scheme.eq_ignore_ascii_case("https"))
     }
 }
 

@@ -12,6 +12,7 @@ use crate::acl::{Feature, Pairs, Rights};
 use crate::command::{self, Answer, Command, HistoryOutcome, Operation};
 use crate::db::{Connection, Database};
 use crate::error::{Error, Refusal, Result};
+use crate::http::{RequestOrigin, Sender, SignInAttempt};
 use crate::identity::{ActorKind, Identity};
 use crate::ids::Ids;
 use crate::platform::{Platform, Runtime};
@@ -31,8 +32,10 @@ pub struct Call {
     pub ip: Option<IpAddr>,
     /// `User-Agent`, cut to 512 bytes.
     pub user_agent: Option<String>,
-    /// Whether the request came from this site, or says nothing about where it comes from.
-    pub same_origin: bool,
+    /// What the request says about the site that sent it.
+    pub origin: RequestOrigin,
+    /// Who sent it, as far as is known; for the log of rejections.
+    pub(crate) sender: Sender,
     /// What the endpoint's admission took for this request.
     pub(crate) admitted: Admitted,
 }
@@ -55,6 +58,11 @@ impl Call {
         held.downcast().ok().map(|held| *held)
     }
 
+    /// Notes whose password the request tries, for the log line of its rejection.
+    pub fn attempts_sign_in(&self, attempt: SignInAttempt) {
+        self.sender.attempts(attempt);
+    }
+
     /// What limits count the client by: its IPv4 address, or the /64 network of its IPv6 address; empty when nobody knows it.
     #[must_use]
     pub fn network(&self) -> String {
@@ -70,7 +78,8 @@ impl Call {
             runtime: runtime.clone(),
             ip: None,
             user_agent: None,
-            same_origin: true,
+            origin: RequestOrigin::Same,
+            sender: Sender::default(),
             admitted: Admitted::default(),
         }
     }

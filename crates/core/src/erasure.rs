@@ -6,6 +6,7 @@ use diesel_async::RunQueryDsl;
 use uuid::Uuid;
 
 use crate::context::Call;
+use crate::db::MAINTENANCE_STATEMENT;
 use crate::error::Result;
 use crate::scope::Scope;
 
@@ -27,6 +28,7 @@ struct Erased {
 /// When the database can't be reached; then nothing is erased.
 pub async fn erase(call: &Call, tenant: Uuid, kind: &str, id: Uuid) -> Result<i64> {
     let mut connection = call.database().bookkeeping(&Scope::tenant(tenant)).await?;
+    connection.allow(MAINTENANCE_STATEMENT).await?;
     let erased: Erased = sql_query("select audit_erase($1, $2, $3) as entries")
         .bind::<SqlUuid, _>(tenant)
         .bind::<Text, _>(kind)

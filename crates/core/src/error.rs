@@ -25,11 +25,12 @@ pub enum ErrorShape {
 /// One violated rule of an input.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct Detail {
-    /// Where: member names joined by dots.
+    /// The field by its name on the wire: `variants[0].sku`; empty for the input as a whole.
     pub path: String,
     /// What is expected, in English.
     pub message: String,
-    /// The same for programs.
+    /// The same for programs: `required`, `invalid_type`, `invalid_value`, `too_short`, `too_long`, `out_of_range`, `unknown_reference`,
+    /// `not_unique`, `immutable`, or what the specification of the endpoint adds.
     pub code: Cow<'static, str>,
 }
 
@@ -40,6 +41,54 @@ impl Detail {
             path: path.into(),
             message: message.into(),
             code: Cow::Borrowed(code),
+        }
+    }
+}
+
+/// Most details that are collected of one input.
+pub(crate) const MOST_DETAILS: usize = 100;
+
+/// Collects what is wrong with an input, so that a client learns all of it at once.
+#[derive(Debug, Default)]
+pub struct Violations(Option<Error>);
+
+impl Violations {
+    /// Notes a violated rule.
+    pub fn add(&mut self, detail: Detail) {
+        self.note(detail.into());
+    }
+
+    /// The value, or the default of its type with the error noted.
+    pub fn keep<T: Default>(&mut self, outcome: Result<T, impl Into<Error>>) -> T {
+        outcome.unwrap_or_else(|error| {
+            self.note(error.into());
+            T::default()
+        })
+    }
+
+    /// Notes an error. The details of validation errors are joined; of other errors the first is kept.
+    pub fn note(&mut self, error: Error) {
+        match (&mut self.0, error) {
+            (Some(Error::Refused(first)), Error::Refused(next)) if first.is_validation() && next.is_validation() => {
+                for detail in next.details {
+                    if first.details.len() < MOST_DETAILS && !first.details.contains(&detail) {
+                        first.details.push(detail);
+                    }
+                }
+            }
+            (Some(_), _) => {}
+            (none, error) => *none = Some(error),
+        }
+    }
+
+    /// The error, if there is one.
+    ///
+    /// # Errors
+    /// 400 with everything that was noted.
+    pub fn check(self) -> Result<()> {
+        match self.0 {
+            None => Ok(()),
+            Some(error) => Err(error),
         }
     }
 }
@@ -177,6 +226,15 @@ impl Refusal {
             body.insert("requestId".to_owned(), json!(request_id));
         }
         Value::Object(body)
+    }
+
+    /// Whether it says which rules of an input are violated, and nothing else.
+    fn is_validation(&self) -> bool {
+        self.status == StatusCode::BAD_REQUEST
+            && !self.details.is_empty()
+            && self.code.is_none()
+            && self.members.is_empty()
+            && self.body.is_none()
     }
 
     /// The word for programs, as it stands in bodies with a `code`.
@@ -317,6 +375,13 @@ impl From<Refusal> for Error {
     }
 }
 
+/// 400 `Invalid input` with this detail.
+impl From<Detail> for Error {
+    fn from(detail: Detail) -> Self {
+        Refusal::invalid(vec![detail]).into()
+    }
+}
+
 impl From<DieselError> for Error {
     fn from(error: DieselError) -> Self {
         let DieselError::DatabaseError(kind, information) = &error else {
@@ -333,6 +398,7 @@ impl From<DieselError> for Error {
                 // refuses a server that speaks another language.
                 "canceling statement due to lock timeout"
                 | "canceling statement due to statement timeout"
+                | "canceling statement due to user request"
                 | "connection closed"
                 | "terminating connection due to administrator command"
                 | "terminating connection due to unexpected postmaster exit"

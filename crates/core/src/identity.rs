@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
+use tokio::sync::watch;
 use uuid::Uuid;
 
 use crate::acl::Rights;
@@ -125,6 +126,12 @@ pub trait Authenticator: Send + Sync + 'static {
         now: Timestamp,
     ) -> BoxFuture<'a, Result<Option<Arc<Identity>>>>;
 
+    /// Changes whenever this node learns that identities which it handed out may no longer hold: whoever keeps one asks anew. `None`: this
+    /// authenticator is told of nothing, and whoever keeps an identity asks from time to time.
+    fn changes(&self) -> Option<watch::Receiver<()>> {
+        None
+    }
+
     /// A principal by its id, as it stands in the database now: what a job needs that acts for somebody. `None` when this
     /// authenticator doesn't know such principals, and when this one may no longer act.
     fn identify<'a>(
@@ -146,6 +153,14 @@ pub trait OrganizationTree: Send + Sync + 'static {
         tenant: Option<Uuid>,
         roots: &'a [Uuid],
     ) -> BoxFuture<'a, Result<Vec<Uuid>>>;
+
+    /// Whether the organization is a live one of the tenant. It stays so until the end of the transaction.
+    fn keep<'a>(
+        &'a self,
+        connection: &'a mut Connection,
+        tenant: Uuid,
+        organization: Uuid,
+    ) -> BoxFuture<'a, Result<bool>>;
 
     /// The same, told for each root by itself. A root that is not live has no entry.
     fn expand_each<'a>(

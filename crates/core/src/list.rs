@@ -1,7 +1,17 @@
-//! Bounded pages (section 7 of the conventions).
+//! Bounded pages and lists of values (section 7 of the conventions).
 
+mod by_id;
+mod comma;
+mod schema;
+
+use diesel::dsl::sql;
+use diesel::expression::SqlLiteral;
+use diesel::sql_types::Text;
 use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
+use utoipa::IntoParams;
+
+pub use by_id::ById;
+pub use comma::{CommaList, MOST_VALUES};
 
 use crate::error::{Detail, Refusal, Result};
 
@@ -61,6 +71,15 @@ pub struct Window {
     pub size: u32,
 }
 
+impl Default for Window {
+    fn default() -> Self {
+        Self {
+            page: 1,
+            size: DEFAULT_PAGE_SIZE,
+        }
+    }
+}
+
 impl Window {
     /// Rows to skip.
     #[must_use]
@@ -89,7 +108,7 @@ impl Window {
 }
 
 /// One page of a list.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Page<T> {
     /// The rows.
@@ -128,6 +147,27 @@ impl<T> Page<T> {
             page_size: self.page_size,
             total_pages: self.total_pages,
         })
+    }
+}
+
+/// The order of a list. Rows without a value come last in both directions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Order {
+    /// The column, with its table.
+    pub column: &'static str,
+    /// Whether the column can be null; such rows come last.
+    pub nullable: bool,
+    /// Whether the largest come first.
+    pub descending: bool,
+}
+
+impl Order {
+    /// The order with the row's id as the last key.
+    #[must_use]
+    pub fn by(self, id: &str) -> SqlLiteral<Text> {
+        let direction = if self.descending { "desc" } else { "asc" };
+        let nulls = if self.nullable { " nulls last" } else { "" };
+        sql::<Text>(&format!("{} {direction}{nulls}, {id} {direction}", self.column))
     }
 }
 

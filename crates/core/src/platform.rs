@@ -7,7 +7,7 @@ use crate::acl::Catalogue;
 use crate::config::{AppConfig, AuditConfig, Config, ConfigError, HttpConfig, RateLimitConfig};
 use crate::db::Database;
 use crate::events::EventBell;
-use crate::http::{BodyMemory, Budgets, EndpointInfo, Pages, Routes};
+use crate::http::{BodyMemory, Budgets, EndpointInfo, Pages, RejectionLog, Routes, check_document};
 use crate::ids::Ids;
 use crate::jobs::{Bell, Courtesy, JobsConfig};
 use crate::mail::{self, Mailer};
@@ -75,6 +75,7 @@ pub struct Platform {
     bell: Bell,
     courtesy: Courtesy,
     event_bell: EventBell,
+    rejections: RejectionLog,
 }
 
 impl std::fmt::Debug for Platform {
@@ -136,9 +137,11 @@ impl Platform {
             bell: Bell::default(),
             courtesy: Courtesy::new(),
             event_bell: EventBell::default(),
+            rejections: RejectionLog::default(),
             modules,
         };
         Pages::of(&platform).check()?;
+        check_document(&platform.modules)?;
         Ok(Arc::new(platform))
     }
 
@@ -252,10 +255,16 @@ impl Platform {
         self.mailer.as_deref()
     }
 
-    /// Whether cookies are set without `Secure`.
+    pub(crate) fn rejections(&self) -> &RejectionLog {
+        &self.rejections
+    }
+
+    /// Whether cookies are set without `Secure`: as `http.insecure_cookies` says, else only in development without an https
+    /// `app.public_url`.
     #[must_use]
     pub fn insecure_cookies(&self) -> bool {
-        self.http.insecure_cookies.unwrap_or(self.config.is_development())
+        let by_default = self.config.is_development() && !self.app.is_https();
+        self.http.insecure_cookies.unwrap_or(by_default)
     }
 
     /// Every endpoint of the enabled modules, in the order of declaration.

@@ -6,6 +6,7 @@ use diesel_async::{AsyncPgConnection, RunQueryDsl, SimpleAsyncConnection};
 use uuid::Uuid;
 
 use crate::context::Call;
+use crate::db::MAINTENANCE_STATEMENT;
 use crate::error::Result;
 use crate::scope::Scope;
 use crate::time::Timestamp;
@@ -34,10 +35,12 @@ struct Key {
 /// When the database can't be reached.
 pub async fn maintain_logs(call: &Call) -> Result<bool> {
     let mut connection = call.database().bookkeeping(&Scope::system()).await?;
+    connection.allow(MAINTENANCE_STATEMENT).await?;
     connection.batch_execute("select audit_make_partitions(3)").await?;
     let audit = call.platform().audit();
     // The counts of months go together with them, so that no total counts what is gone.
     let mut transaction = call.database().transaction(&Scope::system()).await?;
+    transaction.connection().allow(MAINTENANCE_STATEMENT).await?;
     let dropped: Dropped = sql_query(
         "select gone, complete from audit_drop_partitions(
             case when $2 > 0 then $1 - make_interval(months => $2) end, case when $3 > 0 then $1 - make_interval(days => $3) end)",

@@ -5,7 +5,7 @@ use backoffice_core::ids::PLATFORM_TENANT;
 use backoffice_core::{Refusal, RequestContext, Result};
 use uuid::Uuid;
 
-use crate::{Error, foreign};
+use crate::Error;
 
 /// The tenant and organization of a record that is being made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,7 +36,7 @@ impl Place {
 
     /// Refuses an organization that the caller does not reach.
     pub(crate) async fn check(&self, tx: &mut Tx<'_>) -> Result<()> {
-        if foreign::is_in_scope(tx, self.organization).await? {
+        if tx.keep_organization(self.organization).await? {
             Ok(())
         } else {
             Err(Error::OrganizationOutOfScope.into())

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use backoffice_core::text::{NO_CONTROL_CHARACTERS, has_control_characters};
 use backoffice_core::{Detail, Refusal, Result};
 use uuid::Uuid;
 
@@ -38,14 +39,20 @@ impl Rules {
         given.filter(Option::is_some)
     }
 
-    /// A text of 1 to `most` characters, trimmed, that may be absent but not null.
+    /// A name of 1 to `most` characters without control characters, trimmed, that may be absent but not null.
     pub(crate) fn name(&mut self, path: &str, given: Given<String>, most: usize) -> Option<String> {
         match self.text(path, given, most) {
             Some(None) => {
                 self.broken(path, "must not be blank", "required");
                 None
             }
-            given => given.flatten(),
+            given => {
+                let name = given.flatten();
+                if name.as_deref().is_some_and(has_control_characters) {
+                    self.broken(path, NO_CONTROL_CHARACTERS, "invalid_value");
+                }
+                name
+            }
         }
     }
 

@@ -41,11 +41,9 @@ pub enum Error {
     },
 }
 
-/// A broken rule that the contract has no text for; the code stands beside it too.
+/// A broken rule that the contract has no text for; the code of the refusal says which.
 fn invalid(path: &str, message: impl Into<String>, code: &'static str) -> Refusal {
-    let mut detail = Detail::new(path, "", code);
-    detail.message = message.into();
-    Refusal::invalid(vec![detail]).code(code)
+    Refusal::invalid(vec![Detail::new(path, message, "invalid_value")]).code(code)
 }
 
 impl Error {

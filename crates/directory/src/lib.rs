@@ -9,7 +9,6 @@ pub mod model;
 mod navigation;
 pub mod query;
 mod schema;
-mod slug;
 mod tree;
 mod user_counter;
 mod values;
@@ -20,10 +19,17 @@ use backoffice_core::Module;
 use backoffice_core::config::ConfigError;
 use backoffice_core::db::Migrations;
 use backoffice_core::registry::{Registry, Startup};
+use backoffice_core::slug::SlugForm;
 use diesel_migrations::embed_migrations;
 
 pub use error::Error;
 pub use user_counter::{UserCounter, UserCounterHandle};
+
+/// Slugs of organizations.
+const SLUG: SlugForm = SlugForm {
+    longest: 100,
+    fallback: "organization",
+};
 
 const MIGRATIONS: Migrations = embed_migrations!("migrations");
 

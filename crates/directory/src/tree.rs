@@ -94,6 +94,26 @@ impl OrganizationTree for Tree {
         })
     }
 
+    fn keep<'a>(
+        &'a self,
+        connection: &'a mut Connection,
+        tenant: Uuid,
+        organization: Uuid,
+    ) -> BoxFuture<'a, Result<bool>> {
+        Box::pin(async move {
+            let found: Option<Uuid> = organizations::table
+                .filter(organizations::tenant_id.eq(tenant))
+                .filter(organizations::id.eq(organization))
+                .filter(organizations::deleted_at.is_null())
+                .select(organizations::id)
+                .for_share()
+                .first(&mut **connection)
+                .await
+                .optional()?;
+            Ok(found.is_some())
+        })
+    }
+
     fn expand_each<'a>(
         &'a self,
         connection: &'a mut Connection,

@@ -1,9 +1,10 @@
 //! The rules of the values that clients send (accounts specification, section 1).
 
+use backoffice_core::text::{NO_CONTROL_CHARACTERS, has_control_characters};
 use backoffice_core::{Detail, Refusal, Result};
 use url::Url;
 
-use crate::slug;
+use crate::SLUG;
 
 const LONGEST_NAME: usize = 200;
 const LONGEST_URL: usize = 2048;
@@ -19,7 +20,7 @@ impl Rules {
         self.0.push(Detail::new(path, message, code));
     }
 
-    /// A name, trimmed, of 1 to 200 characters.
+    /// A name, trimmed, of 1 to 200 characters without control characters.
     pub(crate) fn name(&mut self, path: &str, value: &str) -> String {
         let name = value.trim();
         if name.is_empty() {
@@ -27,15 +28,18 @@ impl Rules {
         } else if name.chars().count() > LONGEST_NAME {
             self.broken(path, "must be at most 200 characters", "too_long");
         }
+        if has_control_characters(name) {
+            self.broken(path, NO_CONTROL_CHARACTERS, "invalid_value");
+        }
         name.to_owned()
     }
 
     pub(crate) fn slug(&mut self, path: &str, value: &str) {
-        if !slug::is_slug(value) {
+        if !SLUG.matches(value) {
             self.broken(
                 path,
                 "must be lower-case letters and digits, joined by single hyphens, at most 100",
-                "invalid_slug",
+                "invalid_value",
             );
         }
     }
@@ -45,7 +49,7 @@ impl Rules {
         if value.chars().count() > LONGEST_URL {
             self.broken(path, "must be at most 2048 characters", "too_long");
         } else if !is_logo_url(value) {
-            self.broken(path, "must start with https:// or /api/attachments/", "invalid_url");
+            self.broken(path, "must start with https:// or /api/attachments/", "invalid_value");
         }
     }
 
@@ -54,7 +58,7 @@ impl Rules {
         let mut locales: Vec<String> = Vec::with_capacity(values.len().min(MOST_LOCALES));
         for value in values {
             if !served.contains(value) {
-                self.broken(path, "must be locales of i18n.locales", "unknown_locale");
+                self.broken(path, "must be locales of i18n.locales", "invalid_value");
                 return locales;
             }
             if !locales.contains(value) {

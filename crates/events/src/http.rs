@@ -1,16 +1,16 @@
 //! The endpoint.
 
-use std::collections::BTreeSet;
-
 use actix_web::HttpRequest;
 use actix_web::http::header::{CACHE_CONTROL, HeaderName, HeaderValue};
 use backoffice_core::events::extent;
 use backoffice_core::http::{Access, Query, Routes, Standing, Streamed};
-use backoffice_core::{Detail, Refusal, RequestContext, Result, Scope};
+use backoffice_core::list::CommaList;
+use backoffice_core::{Detail, RequestContext, Result, Scope};
 use garde::Validate;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
+use crate::feed::Feeds;
 use crate::live::{Live, Start};
 use crate::seats::Seats;
 
@@ -20,7 +20,10 @@ pub(crate) fn routes(routes: &mut Routes) {
     routes
         .get("/events/stream", Access::Authenticated, stream_events)
         .about("Events of the tenant as they happen, as server-sent events")
-        .refuses(&[400]);
+        .produces(&["text/event-stream"])
+        .takes_headers(&["Last-Event-ID"])
+        .sends_headers(&["X-Accel-Buffering"])
+        .refuses(&[400, 429]);
 }
 
 #[derive(Debug, Deserialize, Validate, IntoParams)]
@@ -38,15 +41,18 @@ async fn stream_events(
 ) -> Result<Streamed> {
     let tenant = context.tenant()?;
     let names = filter.names.as_deref().map(patterns).transpose()?;
-    let seats = context.call().provided::<Seats>()?;
+    let call = context.call();
+    let identity = context.identity();
+    let seats = call.provided::<Seats>()?;
+    let seat = seats.take((identity.kind.as_str(), identity.id), tenant)?;
     let extent = {
         let mut connection = context.database().read(&Scope::tenant(tenant)).await?;
         extent(&mut connection, tenant).await?
     };
     let known = request.headers().get("last-event-id");
     let start = Start::of(known.map(|value| value.to_str().unwrap_or_default()), extent);
-    let identity = context.identity();
-    let seat = seats.take((identity.kind.as_str(), identity.id));
+    let feeds = call.provided::<Feeds>()?;
+    let subscription = feeds.subscribe(&call.runtime, tenant, extent.last);
     Ok(Streamed {
         content_type: "text/event-stream",
         headers: vec![
@@ -57,22 +63,16 @@ async fn stream_events(
                 HeaderValue::from_static("no"),
             ),
         ],
-        pieces: Live::new(standing, seat, tenant, names, start).into_pieces(),
+        pieces: Live::new(standing, seat, subscription, tenant, names, start).into_pieces(),
     })
 }
 
-fn patterns(text: &str) -> Result<Vec<String>> {
-    let names = text.split(',').map(str::trim).filter(|name| !name.is_empty());
-    let names: BTreeSet<String> = names.map(str::to_owned).collect();
-    if names.len() <= MOST_NAMES && names.iter().all(|name| is_pattern(name)) {
-        return Ok(names.into_iter().collect());
-    }
-    let detail = Detail::new(
-        "names",
-        "must be up to 50 names of events: exact ones, `prefix.*` or `*`",
-        "invalid_value",
-    );
-    Err(Refusal::invalid(vec![detail]).into())
+fn patterns(text: &str) -> Result<Vec<String>, Detail> {
+    let expected = "must be names of events: exact ones, `prefix.*` or `*`";
+    let list = CommaList::new("names").at_most(MOST_NAMES);
+    let mut names = list.parsed([text], expected, |name| is_pattern(name).then(|| name.to_owned()))?;
+    names.sort_unstable();
+    Ok(names)
 }
 
 fn is_pattern(name: &str) -> bool {
@@ -97,6 +97,8 @@ mod tests {
             assert!(patterns(none).expect("a list").is_empty(), "{none:?}");
         }
         assert!(patterns("auth.*,a b").is_err());
+        let many: String = (0..51).map(|number| format!("a{number},")).collect();
+        assert!(patterns(&many).is_err());
     }
 
     #[test]

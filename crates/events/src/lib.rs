@@ -1,5 +1,7 @@
 #![doc = include_str!("../README.md")]
 
+mod config;
+mod feed;
 mod http;
 mod live;
 mod message;
@@ -11,17 +13,21 @@ use backoffice_core::Module;
 use backoffice_core::config::ConfigError;
 use backoffice_core::registry::Startup;
 
+use crate::config::EventsConfig;
+
 /// The module.
 pub static MODULE: Module = Module {
     name: "events",
     title: "Events",
+    config_sections: &["events"],
     routes: http::routes,
     start,
     ..Module::EMPTY
 };
 
-#[expect(clippy::unnecessary_wraps, reason = "the descriptor's signature")]
 fn start(startup: &mut Startup<'_>) -> Result<(), ConfigError> {
-    startup.provide(Arc::new(seats::Seats::default()));
+    let config = startup.config().section::<EventsConfig>("events")?.checked()?;
+    startup.provide(Arc::new(seats::Seats::new(config)));
+    startup.provide(Arc::new(feed::Feeds::default()));
     Ok(())
 }

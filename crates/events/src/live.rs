@@ -1,27 +1,30 @@
 //! A stream while it is open.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::Duration;
 
 use actix_web::web::Bytes;
 use backoffice_core::acl::{Catalogue, matches};
-use backoffice_core::events::{Extent, Listening, StoredEvent, between, extent};
+use backoffice_core::events::{Extent, StoredEvent};
 use backoffice_core::http::Standing;
 use backoffice_core::identity::Identity;
 use backoffice_core::{Error, Result, Scope};
 use futures_util::StreamExt;
 use futures_util::stream::{self, BoxStream};
+use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::watch;
 use tokio::time::{Instant, sleep, sleep_until};
 use uuid::Uuid;
 
+use crate::feed::{Batch, Subscription, Told};
 use crate::message;
 use crate::seats::Seat;
 
-const BATCH: i64 = 100;
-/// Wait between looks at the outbox when nobody rings: other nodes announce things too.
-const POLL: Duration = Duration::from_secs(1);
-/// Commits of this long are looked at together.
-const GATHER: Duration = Duration::from_millis(50);
+/// Wait before another attempt after the database could not be reached.
+const RETRY: Duration = Duration::from_secs(1);
+/// Revocations of this long are looked at together. With the time in which a node learns of one it stays below a second.
+const SETTLE: Duration = Duration::from_millis(200);
 /// The longest silence, and the longest time without a look at the credential.
 const COMMENT: Duration = Duration::from_secs(20);
 
@@ -56,44 +59,60 @@ impl Start {
 pub(crate) struct Live {
     standing: Standing,
     seat: Seat,
-    bell: Listening,
+    subscription: Subscription,
+    /// Rings when the credential may have ended.
+    changes: Option<watch::Receiver<()>>,
     tenant: Uuid,
     names: Option<Vec<String>>,
+    /// Everything up to this number has been told, or was not for this stream.
     seq: i64,
+    /// Up to this number the stream reads by itself.
+    missed: i64,
     ready: VecDeque<Bytes>,
     spoke: Instant,
-    checked: Instant,
+    /// When the credential was looked at; `None` = not since the stream can hear of changes.
+    checked: Option<Instant>,
+    /// When it is to be looked at because something was revoked.
+    recheck_at: Option<Instant>,
 }
 
-/// Whether there may be more at once.
+/// Whether a stream goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Found {
-    More,
-    Nothing,
+enum Next {
+    GoOn,
     End,
 }
 
 impl Live {
-    pub(crate) fn new(standing: Standing, seat: Seat, tenant: Uuid, names: Option<Vec<String>>, start: Start) -> Self {
-        let bell = standing.call().platform().event_bell().listen();
+    pub(crate) fn new(
+        standing: Standing,
+        seat: Seat,
+        subscription: Subscription,
+        tenant: Uuid,
+        names: Option<Vec<String>>,
+        start: Start,
+    ) -> Self {
         let mut ready = VecDeque::from([message::comment()]);
         if start.reset {
             ready.push_back(message::reset(start.seq));
         }
         Self {
+            changes: standing.changes(),
+            missed: subscription.reached(),
             standing,
             seat,
-            bell,
+            subscription,
             tenant,
             names,
             seq: start.seq,
             ready,
             spoke: Instant::now(),
-            checked: Instant::now(),
+            checked: None,
+            recheck_at: None,
         }
     }
 
-    /// The body of the answer.
+    /// The body of the response.
     pub(crate) fn into_pieces(self) -> BoxStream<'static, Result<Bytes>> {
         stream::unfold(self, |mut live| async move {
             let piece = live.next().await?;
@@ -109,71 +128,120 @@ impl Live {
                 self.spoke = Instant::now();
                 return Some(piece);
             }
-            if self.bell.is_closed() {
-                return None;
-            }
-            match self.look().await {
-                Ok(Found::More) => {}
-                // The credential has been looked at by now.
-                Ok(Found::Nothing) if self.spoke.elapsed() >= COMMENT => self.ready.push_back(message::comment()),
-                Ok(Found::Nothing) => {
-                    let comment_at = self.spoke + COMMENT;
-                    tokio::select! {
-                        () = self.seat.lost() => return None,
-                        () = self.bell.heard() => sleep(GATHER).await,
-                        () = sleep(POLL) => {}
-                        () = sleep_until(comment_at) => {}
-                    }
-                }
-                Ok(Found::End) | Err(Error::Refused(_)) => return None,
+            match self.step().await {
+                Ok(Next::GoOn) => {}
+                Ok(Next::End) | Err(Error::Refused(_)) => return None,
                 Err(error) => {
-                    tracing::debug!(%error, "a stream of events waits for the database");
-                    sleep(POLL).await;
-                    if self.spoke.elapsed() >= COMMENT {
-                        self.ready.push_back(message::comment());
-                    }
+                    tracing::debug!(%error, "event stream is waiting for the database");
+                    // What was heard meanwhile is read once the rights are known.
+                    self.missed = self.subscription.reached();
+                    sleep(RETRY).await;
+                    self.comment_if_due();
                 }
             }
         }
     }
 
-    /// Takes the next batch. The credential and the rights are checked after the end of the batch is known and before it is read, so that
-    /// nothing is sent that came after a right was withdrawn.
-    async fn look(&mut self) -> Result<Found> {
-        let call = self.standing.call();
-        let reach = Scope::tenant(self.tenant);
-        let last = {
-            let mut connection = call.database().read(&reach).await?;
-            extent(&mut connection, self.tenant).await?.last
+    /// Reads what the stream has missed, or waits for whatever comes first.
+    async fn step(&mut self) -> Result<Next> {
+        let Some(checked) = self.checked else {
+            return self.check().await;
         };
-        if last <= self.seq && self.checked.elapsed() < COMMENT {
-            return Ok(Found::Nothing);
+        if self.seq < self.missed {
+            let call = self.standing.call();
+            let batch = Batch::read(&call.runtime, self.tenant, self.seq, self.missed).await?;
+            return self.tell(&batch).await;
         }
-        let (identity, scope) = self.standing.check().await?;
-        self.checked = Instant::now();
-        if scope.tenant != Some(self.tenant) {
-            return Ok(Found::End);
+        let silent_until = self.spoke.min(checked) + COMMENT;
+        let due = self.recheck_at.map_or(silent_until, |at| at.min(silent_until));
+        tokio::select! {
+            () = self.seat.lost() => Ok(Next::End),
+            news = self.subscription.news.recv() => match news {
+                Ok(batch) => self.hear(&batch).await,
+                Err(RecvError::Lagged(_)) => {
+                    self.missed = self.subscription.reached();
+                    Ok(Next::GoOn)
+                }
+                Err(RecvError::Closed) => Ok(Next::End),
+            },
+            () = changed(&mut self.changes) => {
+                self.recheck_at.get_or_insert_with(|| Instant::now() + SETTLE);
+                Ok(Next::GoOn)
+            }
+            () = sleep_until(due) => {
+                self.comment_if_due();
+                let is_due = self.recheck_at.is_some_and(|at| at <= Instant::now()) || checked.elapsed() >= COMMENT;
+                if is_due { self.check().await } else { Ok(Next::GoOn) }
+            }
         }
-        if last <= self.seq {
-            return Ok(Found::Nothing);
+    }
+
+    fn comment_if_due(&mut self) {
+        if self.spoke.elapsed() >= COMMENT {
+            self.ready.push_back(message::comment());
         }
-        let mut connection = call.database().read(&reach).await?;
-        let events = between(&mut connection, self.tenant, self.seq, last, BATCH).await?;
-        let full = i64::try_from(events.len()).unwrap_or(BATCH) >= BATCH;
-        self.seq = events.last().filter(|_| full).map_or(last, |event| event.seq);
-        let catalogue = call.platform().catalogue();
-        let shown = events
+    }
+
+    /// Takes a batch that was read for all streams, unless something between it and what this one knows is missing.
+    async fn hear(&mut self, batch: &Batch) -> Result<Next> {
+        if batch.behind > self.seq {
+            self.missed = batch.up_to;
+            return Ok(Next::GoOn);
+        }
+        self.tell(batch).await
+    }
+
+    /// Makes ready what the caller sees of a batch. The rights are checked after it was read, so that nothing is told that came after a
+    /// right was withdrawn.
+    async fn tell(&mut self, batch: &Batch) -> Result<Next> {
+        let seq = self.seq;
+        let wanted: Vec<&Told> = batch
+            .events
             .iter()
-            .filter(|event| self.wants(event) && may_see(event, &identity, &scope, catalogue));
-        let messages: Vec<Bytes> = shown.map(message::event).collect();
-        self.ready.extend(messages);
-        Ok(Found::More)
+            .filter(|told| told.event.seq > seq && self.wants(&told.event))
+            .collect();
+        if !wanted.is_empty() {
+            let Some((identity, scope)) = self.caller().await? else {
+                return Ok(Next::End);
+            };
+            let call = self.standing.call();
+            let catalogue = call.platform().catalogue();
+            let shown = wanted
+                .into_iter()
+                .filter(|told| may_see(&told.event, &identity, &scope, catalogue));
+            self.ready.extend(shown.map(|told| told.message.clone()));
+        }
+        self.seq = self.seq.max(batch.up_to);
+        Ok(Next::GoOn)
+    }
+
+    async fn check(&mut self) -> Result<Next> {
+        let caller = self.caller().await?;
+        Ok(if caller.is_some() { Next::GoOn } else { Next::End })
+    }
+
+    /// Who the caller is by now, and what it reaches; `None` when that is another tenant.
+    async fn caller(&mut self) -> Result<Option<(Arc<Identity>, Scope)>> {
+        let (identity, scope) = self.standing.check().await?;
+        self.checked = Some(Instant::now());
+        self.recheck_at = None;
+        Ok((scope.tenant == Some(self.tenant)).then_some((identity, scope)))
     }
 
     fn wants(&self, event: &StoredEvent) -> bool {
         let wanted = |names: &Vec<String>| names.iter().any(|name| matches(name, &event.name));
         self.names.as_ref().is_none_or(wanted)
     }
+}
+
+/// Waits for the next change, for ever when nobody tells of changes.
+async fn changed(changes: &mut Option<watch::Receiver<()>>) {
+    if let Some(changes) = changes
+        && changes.changed().await.is_ok()
+    {
+        return;
+    }
+    std::future::pending::<()>().await;
 }
 
 /// Holders of its feature see an event, and its audience; one that names neither is everybody's.

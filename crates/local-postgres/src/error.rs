@@ -7,7 +7,10 @@ use std::{io, path::PathBuf};
 #[non_exhaustive]
 pub enum Error {
     /// Neither an installed PostgreSQL nor a package of binaries is there.
-    #[error("no PostgreSQL 15 or newer was found; install one by `{install}` and start again (looked in: {looked})")]
+    #[error(
+        "no PostgreSQL 15 or newer was found; install one by `{install}` and start again, or let \
+             BACKOFFICE_PG_DOWNLOAD=allow fetch a package (looked in: {looked})"
+    )]
     NoBinaries {
         /// The command of this system that installs PostgreSQL.
         install: String,

@@ -5,6 +5,8 @@ mod places;
 mod version;
 
 use std::{
+    ffi::OsStr,
+    io::IsTerminal as _,
     path::{Path, PathBuf},
     process::{Command, Stdio},
 };
@@ -46,7 +48,8 @@ pub struct Environment {
 }
 
 impl Environment {
-    /// The environment of this process. `BACKOFFICE_PG_DOWNLOAD=never` forbids downloads.
+    /// The environment of this process. `BACKOFFICE_PG_DOWNLOAD` is `allow` or `never`; without it packages are downloaded only when a
+    /// person started the program, that is, when standard input is a terminal.
     pub fn current() -> Self {
         let path = std::env::var_os("PATH").unwrap_or_default();
         Self {
@@ -55,8 +58,18 @@ impl Environment {
                 .map(PathBuf::from),
             path: std::env::split_paths(&path).filter(|dir| dir.is_absolute()).collect(),
             root: PathBuf::from("/"),
-            download: std::env::var_os("BACKOFFICE_PG_DOWNLOAD").is_none_or(|value| value != "never"),
+            download: may_download(
+                std::env::var_os("BACKOFFICE_PG_DOWNLOAD").as_deref(),
+                std::io::stdin().is_terminal(),
+            ),
         }
+    }
+}
+
+fn may_download(setting: Option<&OsStr>, is_interactive: bool) -> bool {
+    match setting {
+        Some(setting) if !setting.is_empty() => setting == "allow",
+        _ => is_interactive,
     }
 }
 

@@ -17,4 +17,4 @@ mod socket;
 pub use cluster::LocalPostgres;
 pub use error::Error;
 pub use find::{Binaries, Environment, Version, find};
-pub use settings::Settings;
+pub use settings::{Listener, Settings};

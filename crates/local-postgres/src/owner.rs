@@ -40,10 +40,14 @@ impl Owner {
     /// Whom root lets run a new cluster.
     pub(crate) fn for_root() -> Result<Self, Error> {
         let users = fs::read_to_string("/etc/passwd").map_err(failed("read", "/etc/passwd"))?;
-        ["postgres", "nobody"]
-            .iter()
-            .find_map(|name| in_passwd(&users, name))
-            .ok_or(Error::NoOwner)
+        if let Some(owner) = in_passwd(&users, "postgres") {
+            return Ok(owner);
+        }
+        let owner = in_passwd(&users, "nobody").ok_or(Error::NoOwner)?;
+        tracing::warn!(
+            "PostgreSQL runs as the user `nobody`, whose other processes can reach the database; create a user `postgres` before the first start"
+        );
+        Ok(owner)
     }
 
     /// A program that runs as this user, with nothing of the caller's PostgreSQL environment.

@@ -66,8 +66,8 @@ impl Server {
         init::mend(home, &binaries, settings)?;
         init::ensure(home, &binaries, settings.durable)?;
         home.write(CONFIG, &config)?;
-        home.write(ACCESS, ACCESS_RULES)?;
-        Self::launch(home, binaries)
+        home.write(ACCESS, &access_rules(settings))?;
+        Self::launch(home, binaries, settings)
     }
 
     fn take_over(home: &Home, binaries: &Binaries, config: &str, alone: bool) -> Result<Option<Self>, Error> {
@@ -105,11 +105,11 @@ impl Server {
         Ok(Some(server))
     }
 
-    fn launch(home: &Home, binaries: Binaries) -> Result<Self, Error> {
+    fn launch(home: &Home, binaries: Binaries, settings: &Settings) -> Result<Self, Error> {
         let socket_dir = socket::prepare(home)?;
         for attempt in 1.. {
             clear(home, &socket_dir);
-            let child = spawn(home, &binaries, &socket_dir)?;
+            let child = spawn(home, &binaries, &socket_dir, settings)?;
             let mut server = Self {
                 pid: child.id(),
                 socket_dir: socket_dir.clone(),
@@ -207,6 +207,11 @@ impl Server {
     }
 }
 
+fn access_rules(settings: &Settings) -> String {
+    let further = settings.listener.iter().flat_map(|listener| &listener.rules);
+    further.fold(ACCESS_RULES.to_owned(), |text, rule| text + rule + "\n")
+}
+
 /// Removes what a killed server left, where PostgreSQL itself would be misled by a process with the same number.
 fn clear(home: &Home, socket_dir: &Path) {
     if Postmaster::recorded(home).is_some_and(|recorded| recorded.number_is_taken()) {
@@ -216,7 +221,7 @@ fn clear(home: &Home, socket_dir: &Path) {
     let _ = fs::rename(home.log(), home.dir().join("server.log.1"));
 }
 
-fn spawn(home: &Home, binaries: &Binaries, socket_dir: &Path) -> Result<Child, Error> {
+fn spawn(home: &Home, binaries: &Binaries, socket_dir: &Path, settings: &Settings) -> Result<Child, Error> {
     let program = binaries.dir.join("postgres");
     let log = home.open(LOG)?;
     let errors = log.try_clone().map_err(failed("open", home.log()))?;
@@ -228,6 +233,11 @@ fn spawn(home: &Home, binaries: &Binaries, socket_dir: &Path) -> Result<Child, E
     };
     // The value is a list; quotes keep a comma or a space in the path.
     let socket = format!("\"{}\"", socket_dir.to_string_lossy().replace('"', "\"\""));
+    let addresses = settings
+        .listener
+        .as_ref()
+        .map(|listener| listener.address.to_string())
+        .unwrap_or_default();
     let mut command = home.owner().command(&program);
     command.arg("-D").arg(home.data());
     for (name, value) in [
@@ -235,7 +245,7 @@ fn spawn(home: &Home, binaries: &Binaries, socket_dir: &Path) -> Result<Child, E
         ("hba_file", home.dir().join(ACCESS)),
         ("unix_socket_directories", PathBuf::from(socket)),
         ("unix_socket_permissions", PathBuf::from("0700")),
-        ("listen_addresses", PathBuf::new()),
+        ("listen_addresses", PathBuf::from(addresses)),
         ("port", PathBuf::from("5432")),
     ] {
         command.arg("-c").arg(setting(name, &value));

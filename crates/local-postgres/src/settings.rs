@@ -1,6 +1,6 @@
 //! What a caller chooses, and the server configuration that follows from it.
 
-use std::{fmt::Write as _, path::PathBuf};
+use std::{fmt::Write as _, net::IpAddr, path::PathBuf};
 
 use crate::Error;
 
@@ -32,6 +32,17 @@ pub struct Settings {
     pub durable: bool,
     /// Further settings of postgresql.conf. They win over this crate's defaults.
     pub extra: Vec<(String, String)>,
+    /// A TCP listener besides the socket; there is none by default. Its port is 5432.
+    pub listener: Option<Listener>,
+}
+
+/// Where else a cluster listens, and whom it lets in there. For tests.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listener {
+    /// The address.
+    pub address: IpAddr,
+    /// Lines of pg_hba.conf.
+    pub rules: Vec<String>,
 }
 
 impl Settings {
@@ -41,6 +52,7 @@ impl Settings {
             dir: dir.into(),
             durable: true,
             extra: Vec::new(),
+            listener: None,
         }
     }
 
@@ -93,6 +105,7 @@ mod tests {
             dir: PathBuf::from("x"),
             durable,
             extra,
+            listener: None,
         }
         .render()
     }

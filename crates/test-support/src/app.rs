@@ -18,6 +18,7 @@ use futures_util::future::LocalBoxFuture;
 use serde_json::Value;
 use time::Duration;
 
+use crate::contract::Contract;
 use crate::{FaultProxy, Image, MemoryMailer, MockClock, TestAppBuilder, TestDatabase, TestRequest, TestStream};
 
 type Handler = Box<dyn Fn(test::TestRequest) -> LocalBoxFuture<'static, TestStream>>;
@@ -327,9 +328,11 @@ fn services(runtime: &Runtime) -> impl FnOnce(&mut web::ServiceConfig) {
 
 async fn handler(runtime: &Runtime) -> Handler {
     let app = App::new().configure(services(runtime));
+    let contract = Contract::of(runtime.platform.modules());
     let service = Rc::new(test::init_service(app).await);
     Box::new(move |request| {
         let service = Rc::clone(&service);
+        let contract = Arc::clone(&contract);
         Box::pin(async move {
             let response = match service.call(request.to_request()).await {
                 Ok(response) => response.map_into_boxed_body(),
@@ -338,8 +341,11 @@ async fn handler(runtime: &Runtime) -> Handler {
                     ServiceResponse::from_err(error, request).map_into_boxed_body()
                 }
             };
+            let request = response.request();
+            let expected = contract.endpoint(request.match_pattern(), request.method());
+            let target = (request.method().clone(), request.path().to_owned());
             let (status, headers) = (response.status().as_u16(), response.headers().clone());
-            TestStream::new(status, headers, response.into_body())
+            TestStream::new(status, headers, response.into_body(), expected.ok_or(target))
         })
     })
 }

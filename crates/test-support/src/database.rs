@@ -5,6 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use backoffice_core::Module;
+use backoffice_core::db::close_database;
 use backoffice_core::ids::Ids;
 use futures_util::future::join;
 use serde_json::Value;
@@ -45,7 +46,11 @@ impl TestDatabase {
             let strategy = server().copy_strategy();
             let sql = format!("create database \"{name}\" template \"{template}\" strategy {strategy}");
             match client.batch_execute(&sql).await {
-                Ok(()) => return Self::open(name).await,
+                Ok(()) => {
+                    // Rights on the database itself are not copied.
+                    run(&client, &close_database(&name)).await;
+                    return Self::open(name).await;
+                }
                 Err(error) if attempt < ATTEMPTS && is_passing(error.code()) => forget(&template),
                 Err(error) => panic!("the test's database can't be made: {error:?}"),
             }

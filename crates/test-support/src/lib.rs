@@ -3,6 +3,7 @@
 mod app;
 mod builder;
 mod clock;
+mod contract;
 mod database;
 mod image;
 mod logs;

@@ -5,12 +5,14 @@ use std::pin::Pin;
 use std::time::Duration;
 
 use actix_web::body::{self, BoxBody, MessageBody};
+use actix_web::http::Method;
 use actix_web::http::header::{CONTENT_TYPE, HeaderMap};
 use actix_web::web::Bytes;
 use serde_json::Value;
 use tokio::time::timeout;
 
 use crate::TestResponse;
+use crate::contract::{Expected, check_unknown};
 
 /// An answer whose body is still to be read.
 pub struct TestStream {
@@ -19,6 +21,8 @@ pub struct TestStream {
     /// The headers.
     pub headers: HeaderMap,
     body: Pin<Box<BoxBody>>,
+    /// The endpoint that answers, or the request that reached none.
+    expected: Result<Expected, (Method, String)>,
 }
 
 impl std::fmt::Debug for TestStream {
@@ -30,11 +34,20 @@ impl std::fmt::Debug for TestStream {
 }
 
 impl TestStream {
-    pub(crate) fn new(status: u16, headers: HeaderMap, body: BoxBody) -> Self {
+    pub(crate) fn new(
+        status: u16,
+        headers: HeaderMap,
+        body: BoxBody,
+        expected: Result<Expected, (Method, String)>,
+    ) -> Self {
+        if let Ok(expected) = &expected {
+            expected.check_head(status, &headers);
+        }
         Self {
             status,
             headers,
             body: Box::pin(body),
+            expected,
         }
     }
 
@@ -86,9 +99,14 @@ impl TestStream {
         let body = if kind.starts_with(b"text/event-stream") {
             Bytes::from(self.next().await.unwrap_or_default())
         } else {
-            let body = *Pin::into_inner(self.body);
+            let body = std::mem::replace(&mut self.body, Box::pin(BoxBody::new(())));
+            let body = *Pin::into_inner(body);
             body::to_bytes(body).await.expect("a body in memory can be read")
         };
+        match &self.expected {
+            Ok(expected) => expected.check_body(status, &headers, &body),
+            Err((method, path)) => check_unknown(method, path, status, &body),
+        }
         TestResponse { status, headers, body }
     }
 }

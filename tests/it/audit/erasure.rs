@@ -199,7 +199,7 @@ async fn an_undo_that_meets_an_erasure_brings_nothing_back() {
     let erase = format!("select audit_erase('{}', 'auth.user', '{}')", a.tenant, a.admin.id);
 
     // The erasure holds the entry when the undo has found it, and ends before the undo gets it.
-    app.sql(&format!("begin; set local app.scope = 'system'; {erase}"))
+    app.sql(&format!("begin; set local app.tenant_id = '{}'; {erase}", a.tenant))
         .await;
     let waiting = "select 1 as one from pg_locks where not granted and transactionid = pg_current_xact_id()::xid";
     let erasing = async {

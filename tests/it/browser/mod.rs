@@ -1,6 +1,7 @@
 //! The pages in a real browser: Chromium without a window.
 
 mod driver;
+mod home;
 mod invitation;
 mod login;
 mod reset;

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use backoffice_local_postgres::LocalPostgres;
+use tokio_postgres::error::ErrorPosition;
 use tokio_postgres::{NoTls, SimpleQueryMessage};
 use uuid::Uuid;
 
@@ -25,6 +26,15 @@ pub(super) const EMAIL: &str = "caller@example.com";
 /// Its password. The database lives for the bench only and listens on no port.
 pub(super) const PASSWORD: &str = "measured-Twice-0917";
 const TENANT: &str = "Measured";
+
+/// What the server says of a statement.
+#[derive(Debug)]
+pub(super) enum Prepared {
+    /// The types of its parameters.
+    Types(Vec<String>),
+    /// What is wrong with it, and where in its text.
+    Rejected { position: u32, error: String },
+}
 
 /// A migrated database with one account.
 #[derive(Debug)]
@@ -100,13 +110,29 @@ impl Database {
         execute(&self.admin, sql)
     }
 
-    /// The types of a statement's parameters, if the server can tell them.
-    pub(super) fn parameter_types(&self, sql: &str) -> Result<Vec<String>> {
+    /// What the server says of the types of a statement's parameters.
+    pub(super) fn prepare(&self, sql: &str) -> Result<Prepared> {
         block_on(async {
             let (client, connection) = tokio_postgres::connect(&self.admin, NoTls).await?;
             tokio::spawn(connection);
-            let statement = client.prepare(sql).await?;
-            Ok(statement.params().iter().map(|one| one.name().to_owned()).collect())
+            let error = match client.prepare(sql).await {
+                Ok(statement) => {
+                    let types = statement.params().iter().map(|one| one.name().to_owned());
+                    return Ok(Prepared::Types(types.collect()));
+                }
+                Err(error) => error,
+            };
+            let Some(reason) = error.as_db_error() else {
+                return Err(error.into());
+            };
+            Ok(Prepared::Rejected {
+                position: match reason.position() {
+                    Some(ErrorPosition::Original(position)) => *position,
+                    // Said of the statement as a whole, once all of it was looked at.
+                    Some(ErrorPosition::Internal { .. }) | None => u32::MAX,
+                },
+                error: reason.message().to_owned(),
+            })
         })
     }
 

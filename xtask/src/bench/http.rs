@@ -32,10 +32,10 @@ impl Answer {
 
 /// A connection that blocks.
 #[derive(Debug)]
-pub(super) struct Client(TcpStream);
+pub(crate) struct Client(TcpStream);
 
 impl Client {
-    pub(super) fn connect(address: SocketAddr) -> Result<Self> {
+    pub(crate) fn connect(address: SocketAddr) -> Result<Self> {
         let stream = TcpStream::connect(address)?;
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(Duration::from_secs(10)))?;
@@ -43,7 +43,7 @@ impl Client {
     }
 
     /// Sends a request and reads the status and body of its answer.
-    pub(super) fn send(&mut self, request: &[u8]) -> Result<(u16, Vec<u8>)> {
+    pub(crate) fn send(&mut self, request: &[u8]) -> Result<(u16, Vec<u8>)> {
         self.0.write_all(request)?;
         let mut bytes = Vec::new();
         let mut chunk = [0; 16 * 1024];

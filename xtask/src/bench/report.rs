@@ -9,6 +9,7 @@ use super::load::Round;
 use super::script::Script;
 use super::subject::Subject;
 use crate::Result;
+use crate::process::Outcome;
 
 /// Requests and pgbench, side by side.
 #[derive(Debug)]
@@ -32,6 +33,8 @@ pub(super) struct Report {
     pub(super) idle_kib: u64,
     pub(super) loaded_kib: u64,
     program_bytes: u64,
+    /// Requests that could not be measured, and why.
+    pub(super) failed: Vec<(&'static str, String)>,
 }
 
 impl Report {
@@ -45,7 +48,13 @@ impl Report {
             idle_kib: 0,
             loaded_kib: 0,
             program_bytes: std::fs::metadata(program)?.len(),
+            failed: Vec::new(),
         })
+    }
+
+    /// Whether everything could be measured.
+    pub(super) fn outcome(&self) -> Outcome {
+        Outcome::of(self.failed.is_empty())
     }
 
     pub(super) fn row(&mut self, subject: &Subject, script: &Script) -> &mut Row {
@@ -137,7 +146,11 @@ impl fmt::Display for Report {
             f,
             "| size of the program | {:.1} MiB | | |",
             mebibytes(self.program_bytes / 1024)
-        )
+        )?;
+        for (title, error) in &self.failed {
+            writeln!(f, "\n{title} could not be measured: {error}")?;
+        }
+        Ok(())
     }
 }
 

@@ -9,6 +9,7 @@ use uuid::Uuid;
 use super::capture::{Entry, Kind};
 use super::database::Database;
 use super::subject::{ROLE_PREFIX, Subject, role, role_name};
+use super::types::typed;
 use crate::Result;
 
 /// A script with the values of its variables.
@@ -67,54 +68,8 @@ pub(super) fn write(
     })
 }
 
-/// The statement, with casts where the server can't tell the type of a parameter from its place, and the types.
-fn typed(database: &Database, entry: &Entry) -> Result<(String, Vec<String>)> {
-    if entry.parameters.is_empty() {
-        return Ok((entry.sql.clone(), Vec::new()));
-    }
-    if let Ok(types) = database.parameter_types(&entry.sql) {
-        return Ok((entry.sql.clone(), types));
-    }
-    let casts: Vec<String> = entry
-        .parameters
-        .iter()
-        .enumerate()
-        .map(
-            |(index, value)| match value.as_deref().filter(|value| is_array(value)) {
-                Some(value) => format!("${}::{}", index + 1, array_type(value)),
-                None => format!("${}", index + 1),
-            },
-        )
-        .collect();
-    let sql = substituted(&entry.sql, &casts);
-    let types = database.parameter_types(&sql).map_err(|error| {
-        format!(
-            "a captured statement can't be prepared: {error}: {sql} {:?}",
-            entry.parameters
-        )
-    })?;
-    Ok((sql, types))
-}
-
-/// Whether a value looks like an array and not like a JSON object.
-fn is_array(value: &str) -> bool {
-    value.starts_with('{') && serde_json::from_str::<serde_json::Value>(value).is_err()
-}
-
-fn array_type(value: &str) -> &'static str {
-    let inner = value.trim_matches(['{', '}']);
-    let elements = || inner.split(',').filter(|element| !element.is_empty());
-    if inner.starts_with("\"{") {
-        "jsonb[]"
-    } else if elements().count() > 0 && elements().all(|element| element.parse::<Uuid>().is_ok()) {
-        "uuid[]"
-    } else {
-        "text[]"
-    }
-}
-
 /// Puts expressions in place of `$1`, `$2`, outside of quotes.
-fn substituted(sql: &str, expressions: &[String]) -> String {
+pub(super) fn substituted(sql: &str, expressions: &[String]) -> String {
     let mut text = String::with_capacity(sql.len());
     let mut rest = sql.chars().peekable();
     let mut quote = None;

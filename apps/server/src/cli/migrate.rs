@@ -1,6 +1,7 @@
 //! `migrate`: the schema, the application's role, new default grants.
 
-use backoffice_core::config::ConfigError;
+use backoffice_core::config::{AuditConfig, ConfigError};
+use backoffice_core::db::keep_logs;
 use backoffice_core::module::in_order;
 use secrecy::SecretString;
 use serde_json::json;
@@ -35,7 +36,13 @@ pub(super) async fn apply(settings: &Settings, url: &SecretString) -> Result<usi
         return Err(ConfigError::new("database.owner_url", message).into());
     };
     let modules = in_order(&modules::enabled(settings.modules.as_deref())?)?;
-    database::migrate(url, &owner_url, &modules).await
+    let tls = &settings.database.tls;
+    let application = database::parse("database.url", url, tls)?;
+    let owner = database::parse("database.owner_url", &owner_url, tls)?;
+    let applied = database::migrate(&application, &owner, &modules).await?;
+    let audit = settings.to_core().section::<AuditConfig>("audit")?;
+    keep_logs(&owner, audit.action.retention_months, audit.access.retention_days).await?;
+    Ok(applied)
 }
 
 #[cfg(feature = "auth")]

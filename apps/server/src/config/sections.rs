@@ -3,8 +3,10 @@
 use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use backoffice_core::config::ConfigError;
+use backoffice_core::config::{ConfigError, duration};
+use backoffice_core::db::TlsOptions;
 use secrecy::SecretString;
 use serde::Deserialize;
 
@@ -22,6 +24,15 @@ pub struct DatabaseConfig {
     pub owner_url_file: Option<PathBuf>,
     /// Connections of all worker threads together. Default 16.
     pub pool_size: usize,
+    /// Longest statement of a request, after which it is cancelled and answered with 503; exports and maintenance have more. Default 30 s, 0
+    /// for none.
+    #[serde(deserialize_with = "duration")]
+    pub statement_timeout: Duration,
+    /// Age at which a connection is replaced, less up to a fifth. Default 30 min.
+    #[serde(deserialize_with = "duration")]
+    pub max_connection_age: Duration,
+    /// TLS of all connections, where the URL says nothing of it.
+    pub tls: TlsOptions,
 }
 
 impl Default for DatabaseConfig {
@@ -32,6 +43,9 @@ impl Default for DatabaseConfig {
             owner_url: None,
             owner_url_file: None,
             pool_size: 16,
+            statement_timeout: Duration::from_secs(30),
+            max_connection_age: Duration::from_secs(1800),
+            tls: TlsOptions::default(),
         }
     }
 }
@@ -78,12 +92,15 @@ fn secret(key: &str, value: Option<&SecretString>, file: Option<&Path>) -> Resul
 pub struct AdminConfig {
     /// Address of `/healthz`, `/readyz` and `/metrics`. Default `127.0.0.1:9090`; nothing there asks who calls.
     pub listen: SocketAddr,
+    /// Names in `Host` under which it may be asked, beside IP addresses and `localhost`. Default: none.
+    pub allowed_hosts: Vec<String>,
 }
 
 impl Default for AdminConfig {
     fn default() -> Self {
         Self {
             listen: SocketAddr::from(([127, 0, 0, 1], 9090)),
+            allowed_hosts: Vec::new(),
         }
     }
 }

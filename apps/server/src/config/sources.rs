@@ -30,7 +30,7 @@ pub struct Sources {
 #[derive(Debug, Clone)]
 pub struct Settings {
     pub(super) raw: Config,
-    sources: Sources,
+    pub(super) sources: Sources,
     /// The folder of everything that the host writes.
     pub data_dir: PathBuf,
     /// The names of the enabled modules; all that are compiled in when absent.
@@ -97,7 +97,7 @@ impl Sources {
         builder.build().map_err(unreadable)
     }
 
-    fn file(&self) -> Result<Option<PathBuf>, ConfigError> {
+    pub(super) fn file(&self) -> Result<Option<PathBuf>, ConfigError> {
         match &self.file {
             Some(file) if file.is_file() => Ok(Some(file.clone())),
             Some(file) => Err(ConfigError::new(

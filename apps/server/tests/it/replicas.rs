@@ -129,6 +129,30 @@ async fn what_one_replica_takes_away_the_other_refuses_within_a_second() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn acc_8_a_silent_stream_of_one_replica_closes_within_a_second_of_the_end_of_its_credential_on_the_other() {
+    let replicas = Replicas::start(&[], &[]).await;
+    let (one, other) = (&replicas.one, &replicas.other);
+    replicas.office.make_user(SECOND, "admin");
+    let administrator = sign_in(one, ADMINISTRATOR);
+    let (session, stays) = (sign_in(one, SECOND), sign_in(one, SECOND));
+    let mut closes = Stream::open(other, &session, "nothing.happens");
+    let mut goes_on = Stream::open(other, &stays, "nothing.happens");
+    assert!(!closes.ends_within(REVOKED), "nothing has ended yet");
+
+    let signed_out = one.post("/api/auth/logout", &session, &json!({}));
+
+    assert!(signed_out.status < 400, "{}", signed_out.text);
+    assert!(closes.ends_within(REVOKED), "a session that was signed out");
+    assert!(!goes_on.ends_within(REVOKED), "another session of the same user");
+
+    let found = one.get("/api/auth/users?search=second", &administrator).body;
+    let change = json!({"id": found["items"][0]["id"], "isActive": false});
+    let deactivated = one.send("PUT", "/api/auth/users", &administrator, Some(&change));
+    assert_eq!(deactivated.status, 200, "{}", deactivated.text);
+    assert!(goes_on.ends_within(REVOKED), "the user was deactivated");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn job_4_eight_workers_of_two_nodes_run_every_job_once() {
     let settings = [NO_LIMITS, ("BACKOFFICE__JOBS__PER_TENANT", "8")];
     let with_mails_in = |dir| [settings.as_slice(), &[("BACKOFFICE__MAIL__DIR", dir)]].concat();

@@ -34,6 +34,24 @@ impl Stream {
         stream
     }
 
+    /// Whether it ends within this long: by its last chunk, or with its connection. Blocks.
+    pub(crate) fn ends_within(&mut self, patience: Duration) -> bool {
+        let started = Instant::now();
+        let mut chunk = [0; 4096];
+        while started.elapsed() < patience {
+            if self.said.ends_with("\r\n0\r\n\r\n") {
+                return true;
+            }
+            match self.connection.read(&mut chunk) {
+                Ok(0) => return true,
+                Ok(read) => self.said.push_str(&String::from_utf8_lossy(&chunk[..read])),
+                Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {}
+                Err(error) => panic!("the stream broke off: {error}"),
+            }
+        }
+        false
+    }
+
     /// Waits until it has said this. Blocks.
     pub(crate) fn wait_for(&mut self, text: &str, patience: Duration) {
         let started = Instant::now();

@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use crate::model::{Key, KeyRoleRow};
 use crate::schema::{api_keys_key_roles as links, api_keys_keys as keys};
-use crate::{Error, KeysConfig, NewSecret, acl, foreign, values};
+use crate::{Error, KeysConfig, NewSecret, acl, values};
 
 /// Where a key belongs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -179,7 +179,7 @@ impl CreateKey {
 
     async fn check_place(&self, tx: &mut Tx<'_>) -> Result<()> {
         let is_allowed = match self.place {
-            Place::Organization(id) => foreign::is_in_scope(tx, id).await?,
+            Place::Organization(id) => tx.keep_organization(id).await?,
             // Beside a selected organization nothing is made.
             Place::Tenant => tx.scope().organizations.is_none(),
         };

@@ -1,7 +1,7 @@
 //! Making a key.
 
 use backoffice_auth::RoleToHold;
-use backoffice_core::http::{Cookies, Created, Json, present};
+use backoffice_core::http::{Cookies, Created, Json, given, present};
 use backoffice_core::{Reach, Refusal, RequestContext, Result, Scope, Timestamp};
 use garde::Validate;
 use secrecy::ExposeSecret;
@@ -30,6 +30,8 @@ pub(super) struct NewKey {
     organization_id: Option<Option<Uuid>>,
     /// Roles by id or name.
     #[garde(length(max = 50))]
+    #[serde(default, deserialize_with = "given")]
+    #[schema(nullable = false)]
     roles: Option<Vec<String>>,
     /// In the future; null or absent = never.
     expires_at: Option<Timestamp>,

@@ -2,8 +2,8 @@
 
 use backoffice_core::access_log::{AccessType, Record};
 use backoffice_core::http::{Json, Query};
-use backoffice_core::list::{Page, PageQuery, search_pattern};
-use backoffice_core::{Detail, Refusal, RequestContext, Result, Timestamp};
+use backoffice_core::list::{ById, Page, PageQuery, search_pattern};
+use backoffice_core::{Detail, Refusal, RequestContext, Result, Timestamp, Violations};
 use garde::Validate;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use crate::commands::DeleteKey;
 use crate::query;
-use crate::query::keys::{KeyLine, RoleOfKey};
+use crate::query::keys::{KeyFilter, KeyLine, RoleOfKey};
 
 /// Parameters of the list of keys.
 #[derive(Debug, Deserialize, Validate, IntoParams)]
@@ -72,13 +72,22 @@ fn item(line: KeyLine) -> Result<KeyItem> {
     })
 }
 
-pub(super) async fn list_api_keys(ctx: RequestContext, query: Query<KeyQuery>) -> Result<Json<Page<KeyItem>>> {
+pub(super) async fn list_api_keys(
+    ctx: RequestContext,
+    query: Query<KeyQuery>,
+    by_id: Query<ById>,
+) -> Result<Json<Page<KeyItem>>> {
     let query = query.0;
-    let window = PageQuery::new(query.page, query.page_size).window()?;
-    let pattern = search_pattern(query.search.as_deref())?;
+    let mut violations = Violations::default();
+    let window = violations.keep(PageQuery::new(query.page, query.page_size).window());
+    let filter = KeyFilter {
+        ids: violations.keep(by_id.0.requested()),
+        pattern: violations.keep(search_pattern(query.search.as_deref())),
+    };
+    violations.check()?;
     let tenant = super::tenant(&ctx)?;
     let connection = ctx.read().await?;
-    let page = query::keys::list(&connection, ctx.scope(), tenant, pattern.as_deref(), window).await?;
+    let page = query::keys::list(&connection, ctx.scope(), tenant, &filter, window).await?;
     let page = page.try_map(item)?;
     let record = |key: &KeyItem| Record::new(key.id, Some(key.tenant_id)).of(key.organization_id);
     ctx.log_reads(&connection, AccessType::List, &page.items, record)

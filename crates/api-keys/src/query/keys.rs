@@ -3,7 +3,7 @@
 use backoffice_core::command::Located;
 use backoffice_core::db::Prepared;
 use backoffice_core::list::{Page, Window};
-use backoffice_core::scope::{Owned, Within};
+use backoffice_core::scope::{Owned, Reach, Within};
 use backoffice_core::{Result, Scope, Timestamp};
 use diesel::dsl::{Filter, IsNull, count_star, sql};
 use diesel::pg::Pg;
@@ -84,16 +84,27 @@ pub(crate) fn in_scope(scope: &Scope) -> InScope {
 
 /// Locks keys that the caller may see, by id ascending. Super administrators, too, reach those of one tenant only.
 pub(crate) async fn lock(connection: &mut AsyncPgConnection, scope: &Scope, ids: &[Uuid]) -> Result<Vec<Located>> {
-    let rows: Vec<(Uuid, Uuid)> = in_scope(scope)
+    let mut own = scope.clone();
+    if let Some(tenant) = scope.tenant {
+        own.reach = Reach::Tenant(tenant);
+    }
+    let rows: Vec<(Uuid, Uuid)> = in_scope(&own)
         .filter(keys::id.eq_any(ids))
         .order(keys::id)
         .select((keys::tenant_id, keys::id))
         .for_update()
         .load(connection)
         .await?;
-    let reached = |tenant: Uuid| scope.tenant.is_none_or(|own| own == tenant);
-    let rows = rows.into_iter().filter(|(tenant, _)| reached(*tenant));
-    Ok(rows.map(|(tenant, id)| Located { id, tenant }).collect())
+    Ok(rows.into_iter().map(|(tenant, id)| Located { id, tenant }).collect())
+}
+
+/// What a list of keys is narrowed to.
+#[derive(Debug, Clone, Default)]
+pub struct KeyFilter {
+    /// Only these; an empty list matches nothing.
+    pub ids: Option<Vec<Uuid>>,
+    /// Pattern for name and prefix.
+    pub pattern: Option<String>,
 }
 
 /// A page of the keys of a tenant, newest first, and their total: two statements, sent together.
@@ -104,10 +115,10 @@ pub async fn list(
     connection: &AsyncPgConnection,
     scope: &Scope,
     tenant: Uuid,
-    pattern: Option<&str>,
+    filter: &KeyFilter,
     window: Window,
 ) -> Result<Page<KeyLine>> {
-    let page = narrowed(scope, tenant, pattern)
+    let page = narrowed(scope, tenant, filter)
         .order((keys::created_at.desc(), keys::id.asc()))
         .limit(window.limit())
         .offset(window.offset())
@@ -134,22 +145,25 @@ pub async fn list(
                   where l.tenant_id = api_keys_keys.tenant_id and l.key_id = api_keys_keys.id), '[]')",
             ),
         ));
-    let total = narrowed(scope, tenant, pattern).select(count_star());
+    let total = narrowed(scope, tenant, filter).select(count_star());
     let page = Prepared(page).load::<KeyLine>(&mut &*connection);
     let total = Prepared(total).get_result::<i64>(&mut &*connection);
     let (items, total) = futures_util::future::try_join(page, total).await?;
     Ok(window.page(items, total))
 }
 
-fn narrowed<'a>(scope: &Scope, tenant: Uuid, pattern: Option<&str>) -> keys::BoxedQuery<'a, Pg> {
+fn narrowed<'a>(scope: &Scope, tenant: Uuid, filter: &KeyFilter) -> keys::BoxedQuery<'a, Pg> {
     let mut query = in_scope(scope).into_boxed();
-    if !matches!(scope.reach, backoffice_core::Reach::Tenant(own) if own == tenant) {
+    if !matches!(scope.reach, Reach::Tenant(own) if own == tenant) {
         query = query.filter(keys::tenant_id.eq(tenant));
     }
-    if let Some(pattern) = pattern {
+    if let Some(ids) = &filter.ids {
+        query = query.filter(keys::id.eq_any(ids.clone()));
+    }
+    if let Some(pattern) = &filter.pattern {
         let found = keys::name
-            .ilike(pattern.to_owned())
-            .or(keys::key_prefix.ilike(pattern.to_owned()));
+            .ilike(pattern.clone())
+            .or(keys::key_prefix.ilike(pattern.clone()));
         query = query.filter(found);
     }
     query

@@ -212,7 +212,9 @@ async fn a_bearer_token_comes_before_the_cookie_and_the_cookie_before_a_key() {
             request = request.header("authorization", value);
         }
         if let Some(value) = cookie {
-            request = request.cookie("auth_token", value);
+            request = request
+                .header("sec-fetch-site", "same-origin")
+                .cookie("auth_token", value);
         }
         if let Some(value) = header {
             request = request.header("x-api-key", value);

@@ -46,6 +46,7 @@ async fn credentials(world: &World) -> Vec<String> {
     let cookie = world
         .app
         .request(Method::POST, "/auth/logout")
+        .header("sec-fetch-site", "same-origin")
         .cookie("auth_token", &token);
     assert_eq!(cookie.cookie("session_token", &refresh).send().await.status, 302);
 

@@ -47,6 +47,10 @@ impl IntoParams for AccessQuery {
 #[into_params(parameter_in = Query, rename_all = "camelCase")]
 #[expect(dead_code, reason = "describes what `AccessFilter` reads by itself")]
 struct AccessParameters {
+    /// Only this entry.
+    id: Option<Uuid>,
+    /// Only these entries: ids joined by commas, at most 200.
+    ids: Option<String>,
     /// Exactly this organization.
     organization_id: Option<Uuid>,
     /// One actor. Another than oneself needs `audit_logs.view_tenant`.

@@ -1,6 +1,8 @@
 //! The list of the action log.
 
 use backoffice_core::access_log::AccessType;
+use backoffice_core::db::Connection;
+use backoffice_core::document::{StoredJson, Texts};
 use backoffice_core::http::{Json, Query, Routes, requires, wire_tenant};
 use backoffice_core::{RequestContext, Result, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -47,6 +49,10 @@ impl IntoParams for ActionQuery {
 #[into_params(parameter_in = Query, rename_all = "camelCase")]
 #[expect(dead_code, reason = "describes what `ActionFilter` reads by itself")]
 struct ActionParameters {
+    /// Only this entry, with its documents whole.
+    id: Option<Uuid>,
+    /// Only these entries: ids joined by commas, at most 200.
+    ids: Option<String>,
     /// Exactly this organization.
     organization_id: Option<Uuid>,
     /// Actors: ids joined by commas, at most 100. Others than oneself need `audit_logs.view_tenant`.
@@ -127,12 +133,12 @@ struct ActionItem {
     /// Only for who could use it.
     undo_token: Option<String>,
     #[schema(value_type = Option<Object>)]
-    snapshot_before: Option<Value>,
+    snapshot_before: Option<StoredJson>,
     #[schema(value_type = Option<Object>)]
-    snapshot_after: Option<Value>,
+    snapshot_after: Option<StoredJson>,
     /// `{field: {from, to}}`
     #[schema(value_type = Option<Object>)]
-    changes: Option<Value>,
+    changes: Option<StoredJson>,
     changed_fields: Vec<String>,
     #[schema(value_type = Option<Object>)]
     context: Option<Value>,
@@ -140,10 +146,15 @@ struct ActionItem {
     source_log_id: Option<Uuid>,
     created_at: Timestamp,
     updated_at: Timestamp,
+    /// Present, and true, where the response has no room for the snapshots and changes; the entry by its id has them.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    truncated: bool,
 }
 
 impl ActionItem {
-    fn new(viewer: Viewer<'_>, (row, tenant_name, organization_name): NamedRow) -> Self {
+    fn new(viewer: Viewer<'_>, (row, tenant_name, organization_name): NamedRow, texts: Option<Texts>) -> Self {
+        let truncated = texts.is_none();
+        let [snapshot_before, snapshot_after, changes] = texts.unwrap_or_default();
         let undo_token = viewer.token(&undoable(&row));
         Self {
             id: row.id,
@@ -164,15 +175,23 @@ impl ActionItem {
             parent_resource_kind: row.parent_resource_kind,
             parent_resource_id: row.parent_resource_id,
             undo_token,
-            snapshot_before: row.snapshot_before,
-            snapshot_after: row.snapshot_after,
-            changes: row.changes,
+            snapshot_before: snapshot_before.map(StoredJson::from_text),
+            snapshot_after: snapshot_after.map(StoredJson::from_text),
+            changes: changes.map(StoredJson::from_text),
             changed_fields: row.changed_fields,
             context: row.context,
             source_log_id: row.source_log_id,
             created_at: row.created_at,
             updated_at: row.updated_at,
+            truncated,
         }
+    }
+}
+
+impl ActionItem {
+    fn document_bytes(&self) -> usize {
+        let documents = [&self.snapshot_before, &self.snapshot_after, &self.changes];
+        documents.into_iter().flatten().map(StoredJson::bytes).sum()
     }
 }
 
@@ -198,12 +217,13 @@ async fn list_actions(ctx: RequestContext, query: Query<ActionQuery>) -> Result<
     if rows.is_empty() && total.unwrap_or(0) == 0 {
         check_organization(&mut connection, viewer, filter.organization).await?;
     }
-    let page = page(viewer, &filter, rows, total);
+    let page = page(&connection, viewer, &filter, rows, total).await?;
     let of_others = || {
         let items = page.items.iter();
         items.filter(|item| !viewer.is_actor(&item.actor_kind, item.actor_user_id))
     };
-    if let Some(sample) = of_others().next() {
+    // The smallest will do: only the names of its members are recorded.
+    if let Some(sample) = of_others().min_by_key(|item| item.document_bytes()) {
         let tenants = of_others().map(|item| item.tenant_id);
         ctx.log_reads_of_many(&connection, AccessType::List, sample, page.items.len(), tenants)
             .await?;
@@ -211,18 +231,26 @@ async fn list_actions(ctx: RequestContext, query: Query<ActionQuery>) -> Result<
     Ok(Json(page))
 }
 
-fn page(viewer: Viewer<'_>, filter: &ActionFilter, mut rows: Vec<NamedRow>, total: Option<i64>) -> ActionPage {
+async fn page(
+    connection: &Connection,
+    viewer: Viewer<'_>,
+    filter: &ActionFilter,
+    mut rows: Vec<NamedRow>,
+    total: Option<i64>,
+) -> Result<ActionPage> {
     let paging = filter.paging;
     // Without a count, the start, the rows and the one more that was read are all that is known.
     let known = total.unwrap_or(paging.start + i64::try_from(rows.len()).unwrap_or(0));
     rows.truncate(usize::try_from(paging.size).unwrap_or(usize::MAX));
-    ActionPage {
-        items: rows.into_iter().map(|row| ActionItem::new(viewer, row)).collect(),
+    let texts = actions::documents(connection, &rows, filter).await?;
+    let items = rows.into_iter().zip(texts);
+    Ok(ActionPage {
+        items: items.map(|(row, texts)| ActionItem::new(viewer, row, texts)).collect(),
         can_view_tenant: viewer.can_view_tenant(),
         page: paging.page(),
         page_size: paging.size,
         total: known,
         total_pages: paging.pages(known),
         total_exact: total.is_none().then_some(false),
-    }
+    })
 }

@@ -35,7 +35,8 @@ pub(super) fn routes(routes: &mut Routes) {
         .across_tenants()
         .about("Export the action log as CSV")
         .reads("audit_logs.action")
-        .refuses(&[429])
+        .produces(&["text/csv; charset=utf-8"])
+        .sends_headers(&["Content-Disposition"])
         .invalid(filter::INVALID);
 }
 
@@ -58,6 +59,10 @@ impl IntoParams for ExportQuery {
 #[into_params(parameter_in = Query, rename_all = "camelCase")]
 #[expect(dead_code, reason = "describes what `ActionFilter` reads by itself")]
 struct ExportParameters {
+    /// Only this entry.
+    id: Option<Uuid>,
+    /// Only these entries: ids joined by commas, at most 200.
+    ids: Option<String>,
     /// Exactly this organization.
     organization_id: Option<Uuid>,
     /// Actors: ids joined by commas, at most 100. Others than oneself need `audit_logs.view_tenant`.

@@ -51,6 +51,12 @@ visible_entries!(logs);
 
 fn filtered<'a>(viewer: Viewer<'a>, filter: &'a AccessFilter) -> Boxed<'a> {
     let mut query = visible(viewer);
+    if let Some(id) = filter.id {
+        query = query.filter(logs::id.eq(id));
+    }
+    if let Some(ids) = &filter.ids {
+        query = query.filter(logs::id.eq_any(ids));
+    }
     if let Some(organization) = filter.organization {
         query = query.filter(logs::organization_id.eq(organization));
     }

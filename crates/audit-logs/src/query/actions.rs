@@ -1,6 +1,7 @@
 //! Reads of the action log. Every statement starts from [`visible`], so none can forget who may see what.
 
 use backoffice_core::db::Connection;
+use backoffice_core::document::{Texts, read_within};
 use backoffice_core::ids::PLATFORM_TENANT;
 use backoffice_core::{Reach, Result, Timestamp};
 use diesel::expression::SqlLiteral;
@@ -45,13 +46,29 @@ pub(crate) struct ActionRow {
     pub(crate) undo_secret: Option<Vec<u8>>,
     pub(crate) undo_expires_at: Option<Timestamp>,
     pub(crate) source_log_id: Option<Uuid>,
-    pub(crate) snapshot_before: Option<Value>,
-    pub(crate) snapshot_after: Option<Value>,
-    pub(crate) changes: Option<Value>,
     pub(crate) context: Option<Value>,
     pub(crate) changed_fields: Vec<String>,
     pub(crate) created_at: Timestamp,
     pub(crate) updated_at: Timestamp,
+}
+
+/// Bytes of documents that a page has room for: beside 1000 entries it stays below the largest response.
+const DOCUMENTS_OF_PAGE: usize = 5 * 1024 * 1024;
+
+/// The documents of these entries: snapshot before, snapshot after and changes; `None` for entries that a page has no room for. Of a single
+/// entry that is asked for by its id they are there whatever their size.
+pub(crate) async fn documents(
+    connection: &Connection,
+    rows: &[NamedRow],
+    filter: &ActionFilter,
+) -> Result<Vec<Option<Texts>>> {
+    let keys: Vec<(Uuid, Uuid)> = rows.iter().map(|(row, ..)| (row.tenant_id, row.id)).collect();
+    let budget = match filter.id {
+        Some(_) => usize::MAX,
+        None => DOCUMENTS_OF_PAGE,
+    };
+    let columns = ["snapshot_before", "snapshot_after", "changes"];
+    read_within(connection, "audit_action_logs", &columns, &keys, budget).await
 }
 
 /// An entry with the names of its tenant and organization, as far as they are still there.
@@ -63,6 +80,12 @@ visible_entries!(logs);
 
 pub(super) fn filtered<'a>(viewer: Viewer<'a>, filter: &'a ActionFilter) -> Boxed<'a> {
     let mut query = about(visible(viewer), viewer, filter);
+    if let Some(id) = filter.id {
+        query = query.filter(logs::id.eq(id));
+    }
+    if let Some(ids) = &filter.ids {
+        query = query.filter(logs::id.eq_any(ids));
+    }
     if let Some(organization) = filter.organization {
         query = query.filter(logs::organization_id.eq(organization));
     }

@@ -5,7 +5,7 @@ use backoffice_core::{Result, Timestamp};
 use diesel::pg::Pg;
 use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
 use diesel::sql_types::{BigInt, Jsonb, Nullable, Text, Timestamptz, Uuid as SqlUuid};
-use diesel::{ExpressionMethods, NullableExpressionMethods, QueryDsl, QueryResult, QueryableByName, sql_query};
+use diesel::{ExpressionMethods, NullableExpressionMethods, QueryDsl, QueryResult, QueryableByName, dsl, sql_query};
 use diesel_async::RunQueryDsl;
 use serde_json::Value;
 use uuid::Uuid;
@@ -60,7 +60,23 @@ pub(crate) async fn counts(
     Ok(RunQueryDsl::load(CountedByTenant(entries), &mut **connection).await?)
 }
 
-const FETCH: &str = "fetch forward 200 from action_export";
+/// Entries at a time: of the largest ones no more than a few megabytes.
+const FETCH: &str = "fetch forward 20 from action_export";
+
+/// The changes of an entry. Of values that are longer than any cell, only the beginning leaves the database.
+const CHANGES: &str = "(case when octet_length(audit_action_logs.changes::text) <= 65536 \
+        or jsonb_typeof(audit_action_logs.changes) <> 'object' then audit_action_logs.changes \
+    else (select jsonb_object_agg(f.key, case when octet_length(f.value::text) <= 65536 then f.value \
+        else jsonb_build_object('from', s.start_of_from, 'to', s.start_of_to) end) \
+        from jsonb_each(audit_action_logs.changes) f \
+        cross join lateral (select \
+            case when octet_length((f.value -> 'from')::text) <= 65536 then f.value -> 'from' \
+                when jsonb_typeof(f.value -> 'from') = 'string' then to_jsonb(left(f.value ->> 'from', 65536)) \
+                else to_jsonb(left((f.value -> 'from')::text, 65536)) end as start_of_from, \
+            case when octet_length((f.value -> 'to')::text) <= 65536 then f.value -> 'to' \
+                when jsonb_typeof(f.value -> 'to') = 'string' then to_jsonb(left(f.value ->> 'to', 65536)) \
+                else to_jsonb(left((f.value -> 'to')::text, 65536)) end as start_of_to) s) \
+    end) as changes";
 
 /// An open cursor; its transaction ends when it is dropped.
 #[derive(Debug)]
@@ -88,7 +104,7 @@ impl Cursor {
                 logs::action_label,
                 logs::resource_kind,
                 logs::resource_id,
-                logs::changes,
+                dsl::sql::<Nullable<Jsonb>>(CHANGES),
                 logs::source,
                 logs::execution_state,
                 organization_name!(logs),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use actix_web::HttpRequest;
 use actix_web::cookie::Cookie;
 use backoffice_core::http::{
-    AUTH_COOKIE, Access, Cookies, Query, Redirect, Routes, SESSION_COOKIE, clear_cookies, safe_local_path,
+    Access, Cookies, Query, Redirect, Routes, SESSION_COOKIE, clear_cookies, presented_cookie, safe_local_path,
 };
 use backoffice_core::rate_limit::RateLimit;
 use backoffice_core::{Call, Error, Result, Visitor};
@@ -13,7 +13,7 @@ use garde::Validate;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use super::session::{credential_cookie, credential_cookies};
+use super::cookies::{access_cookies, end_replaced, session_cookies};
 use super::visitor;
 use crate::accounts::Accounts;
 use crate::{login, session};
@@ -56,8 +56,8 @@ async fn refresh_session(
     let call = &*visitor;
     let accounts: Arc<Accounts> = call.provided()?;
     let target = query.0.safe(call);
-    let fresh = match request.cookie(SESSION_COOKIE) {
-        Some(cookie) => session::refresh(call, &accounts, cookie.value()).await?,
+    let fresh = match presented_cookie(call, &request, SESSION_COOKIE) {
+        Some(token) => session::refresh(call, &accounts, &token).await?,
         None => None,
     };
     Ok(match fresh {
@@ -65,7 +65,7 @@ async fn refresh_session(
             answer: Redirect {
                 location: target.unwrap_or_else(|| "/".to_owned()),
             },
-            cookies: vec![credential_cookie(call, AUTH_COOKIE, token, seconds)],
+            cookies: access_cookies(call, &token, seconds),
         },
         None => Cookies {
             answer: Redirect {
@@ -136,5 +136,7 @@ async fn signed_in(call: &Call, accounts: &Accounts, request: &HttpRequest) -> R
         return Ok(None);
     }
     let session = login::sign_in(call, accounts, place, one, password, false).await?;
-    Ok(session.map(|session| credential_cookies(call, &session)))
+    let Some(session) = session else { return Ok(None) };
+    end_replaced(call, accounts, request).await?;
+    Ok(Some(session_cookies(call, &session)))
 }

@@ -1,7 +1,7 @@
 //! What the caller is and may do.
 
-use backoffice_core::http::{Access, Json, Routes, present, requires, wire_tenant};
-use backoffice_core::{Detail, ErrorShape, Module, Refusal, RequestContext, Result, Timestamp};
+use backoffice_core::http::{Access, Json, Routes, given, present, requires, wire_tenant};
+use backoffice_core::{Detail, ErrorShape, Module, Refusal, RequestContext, Result, Timestamp, Violations};
 use garde::Validate;
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
@@ -89,16 +89,20 @@ fn own_scope(ctx: &RequestContext) -> backoffice_core::Scope {
 #[garde(allow_unvalidated)]
 struct ProfilePatch {
     /// New address.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(nullable = false)]
     email: Option<String>,
     /// New password.
-    #[schema(value_type = Option<String>, format = Password)]
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<String>, format = Password, nullable = false)]
     password: Option<SecretString>,
     /// New name; null clears it.
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<String>)]
     name: Option<Option<String>>,
     /// Needed with `email` or `password`.
-    #[schema(value_type = Option<String>, format = Password)]
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<String>, format = Password, nullable = false)]
     current_password: Option<SecretString>,
 }
 
@@ -119,16 +123,15 @@ async fn update_profile(ctx: RequestContext, patch: Json<ProfilePatch>) -> Resul
             "required",
         )));
     }
-    let user = own(&ctx, id).await?;
+    let mut violations = Violations::default();
+    let name = patch.name.as_ref().map(|name| checked_name(name.as_deref()));
     let changes = UserChanges {
-        email: patch.email.as_deref().map(checked_email).transpose()?,
-        name: patch
-            .name
-            .as_ref()
-            .map(|name| checked_name(name.as_deref()))
-            .transpose()?,
+        email: violations.keep(patch.email.as_deref().map(checked_email).transpose()),
+        name: violations.keep(name.transpose()),
         ..UserChanges::default()
     };
+    violations.check()?;
+    let user = own(&ctx, id).await?;
     if patch.email.is_some() || patch.password.is_some() {
         confirm_own(&ctx, &user, patch.current_password.as_ref()).await?;
     }
@@ -161,7 +164,7 @@ pub(super) fn checked_email(address: &str) -> Result<String> {
         Err(invalid(Detail::new(
             "email",
             "must be an e-mail address",
-            "invalid_email",
+            "invalid_value",
         )))
     }
 }

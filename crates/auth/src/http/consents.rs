@@ -5,8 +5,8 @@ use std::sync::Arc;
 use backoffice_core::access_log::{AccessType, Record};
 use backoffice_core::command::Target;
 use backoffice_core::http::{Access, Json, Query, Routes, requires};
-use backoffice_core::list::{Page, PageQuery};
-use backoffice_core::{Detail, ErrorShape, Refusal, RequestContext, Result, Scope, Timestamp};
+use backoffice_core::list::{ById, Page, PageQuery, Window};
+use backoffice_core::{Detail, ErrorShape, Refusal, RequestContext, Result, Scope, Timestamp, Violations};
 use garde::Validate;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -86,13 +86,16 @@ struct ConsentItem {
     updated_at: Timestamp,
 }
 
+// Its own name, so that the schema of the page is the one that `Page` names.
+type Consents = Page<ConsentItem>;
+
 /// A page of consents, newest first.
 #[derive(Debug, Serialize, ToSchema)]
 struct ConsentPage {
     /// Always true.
     ok: bool,
     #[serde(flatten)]
-    page: Page<ConsentItem>,
+    page: Consents,
 }
 
 fn item(accounts: &Accounts, row: ConsentRow) -> ConsentItem {
@@ -110,15 +113,19 @@ fn item(accounts: &Accounts, row: ConsentRow) -> ConsentItem {
     }
 }
 
-async fn list_user_consents(ctx: RequestContext, query: Query<UserConsentsQuery>) -> Result<Json<ConsentPage>> {
+async fn list_user_consents(
+    ctx: RequestContext,
+    query: Query<UserConsentsQuery>,
+    by_id: Query<ById>,
+) -> Result<Json<ConsentPage>> {
     let id = required_id(query.0.user_id.as_deref(), "Invalid userId")?;
-    let window = PageQuery::new(query.0.page, query.0.page_size).window()?;
+    let (window, ids) = listed(PageQuery::new(query.0.page, query.0.page_size), &by_id.0)?;
     let accounts: Arc<Accounts> = ctx.call().provided()?;
     let mut connection = ctx.read().await?;
     let Some(user) = query::users::find(&mut connection, &ctx, id).await? else {
         return Err(Refusal::not_found("User not found").into());
     };
-    let page = query::consents::list(&mut connection, user.tenant_id, id, window)
+    let page = query::consents::list(&mut connection, user.tenant_id, id, ids.as_deref(), window)
         .await?
         .map(|row| item(&accounts, row));
     let record = |consent: &ConsentItem| Record::new(consent.id, Some(user.tenant_id)).of(user.organization_id);
@@ -127,13 +134,24 @@ async fn list_user_consents(ctx: RequestContext, query: Query<UserConsentsQuery>
     Ok(Json(ConsentPage { ok: true, page }))
 }
 
-async fn list_own_consents(ctx: RequestContext, query: Query<ConsentsQuery>) -> Result<Json<ConsentPage>> {
+/// Which consents, and which page of them.
+fn listed(page: PageQuery, by_id: &ById) -> Result<(Window, Option<Vec<Uuid>>)> {
+    let mut violations = Violations::default();
+    let listed = (violations.keep(page.window()), violations.keep(by_id.requested()));
+    violations.check().map(|()| listed)
+}
+
+async fn list_own_consents(
+    ctx: RequestContext,
+    query: Query<ConsentsQuery>,
+    by_id: Query<ById>,
+) -> Result<Json<ConsentPage>> {
     let id = ctx.user_id()?;
-    let window = PageQuery::new(query.0.page, query.0.page_size).window()?;
+    let (window, ids) = listed(PageQuery::new(query.0.page, query.0.page_size), &by_id.0)?;
     let accounts: Arc<Accounts> = ctx.call().provided()?;
     let tenant = ctx.identity().tenant;
     let mut connection = ctx.database().read(&Scope::tenant(tenant)).await?;
-    let page = query::consents::list(&mut connection, tenant, id, window).await?;
+    let page = query::consents::list(&mut connection, tenant, id, ids.as_deref(), window).await?;
     Ok(Json(ConsentPage {
         ok: true,
         page: page.map(|row| item(&accounts, row)),

@@ -85,6 +85,7 @@ async fn locale_cookie(call: &Call, request: &HttpRequest, input: Option<&str>) 
     Ok(Cookie::build(locale::LOCALE_COOKIE, code)
         .path("/")
         .same_site(SameSite::Lax)
+        .secure(!call.platform().insecure_cookies())
         .max_age(time::Duration::seconds(YEAR_SECONDS))
         .finish())
 }

@@ -3,6 +3,7 @@
 mod browser;
 mod caller;
 mod consents;
+mod cookies;
 mod invitations;
 mod locale;
 mod navigation;
@@ -13,12 +14,13 @@ mod session;
 mod sidebar;
 mod user_acl;
 mod users;
-mod visitor;
+pub(crate) mod visitor;
 
 pub(crate) use caller::checked_name;
 
 use backoffice_core::http::Routes;
 use backoffice_core::rate_limit::RateLimit;
+use backoffice_core::text::{NO_CONTROL_CHARACTERS, has_control_characters};
 use serde::Serialize;
 use utoipa::ToSchema;
 use uuid::Uuid;
@@ -85,11 +87,11 @@ fn text(path: &'static str, value: &str, longest: usize) -> Result<String, backo
             "too_long",
         ));
     }
-    if value.chars().any(char::is_control) {
+    if has_control_characters(value) {
         return Err(backoffice_core::Detail::new(
             path,
-            "must not contain control characters",
-            "invalid_character",
+            NO_CONTROL_CHARACTERS,
+            "invalid_value",
         ));
     }
     Ok(value.to_owned())

@@ -1,11 +1,11 @@
 //! Roles.
 
 use backoffice_core::access_log::{AccessType, Record};
-use backoffice_core::http::{Created, Json, Query, Routes, requires, wire_tenant};
+use backoffice_core::http::{Created, Json, Query, Routes, given, requires, wire_tenant};
 use backoffice_core::ids::PLATFORM_TENANT;
-use backoffice_core::list::{Page, PageQuery, search_pattern};
+use backoffice_core::list::{ById, Page, PageQuery, search_pattern};
 use backoffice_core::scope::Reach;
-use backoffice_core::{Detail, Refusal, RequestContext, Result, Scope, Timestamp};
+use backoffice_core::{Detail, Refusal, RequestContext, Result, Scope, Timestamp, Violations};
 use garde::Validate;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -45,8 +45,6 @@ pub(super) fn routes(routes: &mut Routes) {
 #[into_params(parameter_in = Query)]
 #[garde(allow_unvalidated)]
 struct RoleQuery {
-    /// One role.
-    id: Option<Uuid>,
     /// Substring of the name.
     search: Option<String>,
     /// Tenant; super administrators only, for others their own.
@@ -88,20 +86,22 @@ impl From<RoleLine> for RoleItem {
     }
 }
 
-async fn list_roles(ctx: RequestContext, query: Query<RoleQuery>) -> Result<Json<Page<RoleItem>>> {
+async fn list_roles(ctx: RequestContext, query: Query<RoleQuery>, by_id: Query<ById>) -> Result<Json<Page<RoleItem>>> {
     let query = query.0;
-    let window = PageQuery::new(query.page, query.page_size).window()?;
+    let mut violations = Violations::default();
+    let window = violations.keep(PageQuery::new(query.page, query.page_size).window());
     let filter = RoleFilter {
-        id: query.id,
-        name_pattern: search_pattern(query.search.as_deref())?,
+        ids: violations.keep(by_id.0.requested()),
+        name_pattern: violations.keep(search_pattern(query.search.as_deref())),
         tenant: query.tenant_id,
     };
+    violations.check()?;
     let connection = ctx.read().await?;
     let page = query::roles::list(&connection, &ctx, &filter, window).await?;
     let page = page.map(RoleItem::from);
-    let access = match filter.id {
-        Some(_) => AccessType::Item,
-        None => AccessType::List,
+    let access = match by_id.0.is_single() {
+        true => AccessType::Item,
+        false => AccessType::List,
     };
     let record = |role: &RoleItem| Record::new(role.id, role.tenant_id);
     ctx.log_reads(&connection, access, &page.items, record).await?;
@@ -156,6 +156,8 @@ async fn live_tenant(ctx: &RequestContext, tenant: Uuid) -> Result<Uuid> {
 struct RolePatch {
     id: Uuid,
     /// New name.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(nullable = false)]
     name: Option<String>,
     /// A role never changes its tenant; if given, it must be the role's.
     tenant_id: Option<Uuid>,

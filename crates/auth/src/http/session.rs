@@ -4,11 +4,10 @@ use std::any::Any;
 use std::time::Duration;
 
 use actix_web::HttpRequest;
-use actix_web::cookie::{Cookie, SameSite, time};
 use backoffice_core::events::{Announcement, Event, announce_each};
 use backoffice_core::http::{
-    AUTH_COOKIE, Access, Admission, Cookies, Describe, Extract, Form, Incoming, Json, Redirect, Routes, SESSION_COOKIE,
-    Schemas, clear_cookies, safe_local_path,
+    Access, Admission, Cookies, Describe, Extract, Form, Incoming, Json, Redirect, RequestOrigin, Routes,
+    SESSION_COOKIE, Schemas, SignInAttempt, clear_cookies, presented_cookie, safe_local_path,
 };
 use backoffice_core::ids::PLATFORM_TENANT;
 use backoffice_core::rate_limit::RateLimit;
@@ -25,6 +24,7 @@ use utoipa::ToSchema;
 use utoipa::openapi::path::OperationBuilder;
 use uuid::Uuid;
 
+use super::cookies::{access_cookies, sign_in_cookies};
 use crate::accounts::Accounts;
 use crate::login::{self, Candidate};
 use crate::password::Seat;
@@ -46,7 +46,8 @@ pub(super) fn routes(routes: &mut Routes) {
         .invalid("Invalid request")
         .admitted_by(VERIFYING)
         .limit(LOGIN_BY_IP)
-        .refuses(&[401, 403]);
+        .refuses(&[401, 403])
+        .refuses_with::<Vec<TenantChoice>>(400, "tenants");
     routes
         .post("/auth/logout", Access::Authenticated, logout)
         .passes_over_selections()
@@ -171,9 +172,10 @@ impl Describe for Attempt {
     }
 }
 
-async fn login(visitor: Visitor, attempt: Attempt) -> Result<Cookies<Json<SignedIn>>> {
+async fn login(visitor: Visitor, request: HttpRequest, attempt: Attempt) -> Result<Cookies<Json<SignedIn>>> {
     let call = &*visitor;
     let accounts: Arc<Accounts> = call.provided()?;
+    let address_hash = account_subject(&attempt.address);
     count_attempt(call, &attempt.address).await?;
     let form = attempt.form?;
     let roles = required_roles(&form)?;
@@ -186,7 +188,7 @@ async fn login(visitor: Visitor, attempt: Attempt) -> Result<Cookies<Json<Signed
     let chosen = match matching.as_slice() {
         [] => {
             drop(place);
-            return Err(not_matched(call, &accounts, &candidates).await?);
+            return Err(not_matched(call, &accounts, &candidates, address_hash).await?);
         }
         [one] => one,
         several => return Err(ambiguous(several)),
@@ -196,11 +198,11 @@ async fn login(visitor: Visitor, attempt: Attempt) -> Result<Cookies<Json<Signed
     }
     let remember = form.remember.is_some_and(Flag::is_set);
     let Some(session) = login::sign_in(call, &accounts, place, chosen, &form.password, remember).await? else {
-        return Err(not_matched(call, &accounts, &candidates).await?);
+        return Err(not_matched(call, &accounts, &candidates, address_hash).await?);
     };
     forgive_attempts(call, &attempt.address).await?;
     Ok(Cookies {
-        cookies: sign_in_cookies(call, &session),
+        cookies: sign_in_cookies(call, &accounts, &request, &session).await?,
         answer: Json(signed_in(call, &accounts, &form, session)),
     })
 }
@@ -266,7 +268,17 @@ fn required_roles(form: &LoginForm) -> Result<Vec<String>> {
 }
 
 /// The refusal of a password that is none of the candidates', when it is time for it.
-async fn not_matched(call: &Call, accounts: &Accounts, candidates: &[Candidate]) -> Result<backoffice_core::Error> {
+async fn not_matched(
+    call: &Call,
+    accounts: &Accounts,
+    candidates: &[Candidate],
+    address_hash: String,
+) -> Result<backoffice_core::Error> {
+    let account = match candidates {
+        [only] => Some((only.tenant_id, only.id)),
+        _ => None,
+    };
+    call.attempts_sign_in(SignInAttempt { address_hash, account });
     announce_failures(call, candidates).await?;
     hold_back(call, accounts.config.login.failure_floor).await;
     Ok(Error::InvalidCredentials.into())
@@ -301,11 +313,19 @@ async fn announce_failures(call: &Call, candidates: &[Candidate]) -> Result<()> 
     announce_each(&mut connection, call, &announcements).await
 }
 
+/// A tenant in which the sign-in would succeed.
+#[derive(Debug, Serialize, ToSchema)]
+struct TenantChoice {
+    id: Uuid,
+    name: Option<String>,
+}
+
 fn ambiguous(several: &[login::Verified]) -> backoffice_core::Error {
-    let tenants: Vec<_> = several
-        .iter()
-        .map(|one| json!({"id": one.candidate.tenant_id, "name": one.candidate.tenant_name}))
-        .collect();
+    let choice = |one: &login::Verified| TenantChoice {
+        id: one.candidate.tenant_id,
+        name: one.candidate.tenant_name.clone(),
+    };
+    let tenants: Vec<TenantChoice> = several.iter().map(choice).collect();
     Refusal::bad_request("Several accounts match")
         .code("tenant_required")
         .with("tenants", json!(tenants))
@@ -329,44 +349,6 @@ fn signed_in(call: &Call, accounts: &Accounts, form: &LoginForm, session: Starte
     }
 }
 
-pub(super) fn credential_cookie(call: &Call, name: &'static str, value: String, seconds: u64) -> Cookie<'static> {
-    let life = time::Duration::seconds(i64::try_from(seconds).unwrap_or(i64::MAX));
-    Cookie::build(name, value)
-        .path("/")
-        .http_only(true)
-        .same_site(SameSite::Lax)
-        .secure(!call.platform().insecure_cookies())
-        .max_age(life)
-        .finish()
-}
-
-/// Both credential cookies; the selection of an earlier user goes.
-pub(super) fn credential_cookies(call: &Call, session: &Started) -> Vec<Cookie<'static>> {
-    let selection = clear_cookies(call.platform().insecure_cookies())
-        .into_iter()
-        .filter(|cookie| ![AUTH_COOKIE, SESSION_COOKIE].contains(&cookie.name()));
-    [
-        credential_cookie(call, AUTH_COOKIE, session.access_token.clone(), session.access_seconds),
-        credential_cookie(
-            call,
-            SESSION_COOKIE,
-            session.refresh_token.clone(),
-            session.session_seconds,
-        ),
-    ]
-    .into_iter()
-    .chain(selection)
-    .collect()
-}
-
-/// The same for a form; none for a request from another site.
-fn sign_in_cookies(call: &Call, session: &Started) -> Vec<Cookie<'static>> {
-    match call.same_origin {
-        true => credential_cookies(call, session),
-        false => Vec::new(),
-    }
-}
-
 /// What to end.
 #[derive(Debug, Default, Deserialize, Validate, ToSchema)]
 #[garde(allow_unvalidated)]
@@ -386,10 +368,9 @@ async fn logout(ctx: RequestContext, request: HttpRequest, form: Form<LogoutForm
             id: user,
             organization: identity.organization,
         };
-        let cookie = request.cookie(SESSION_COOKIE);
-        let cookie = cookie.as_ref().map(Cookie::value);
+        let cookie = presented_cookie(call, &request, SESSION_COOKIE);
         let all = form.0.all.is_some_and(Flag::is_set);
-        session::log_out(call, &accounts, &account, identity.session, cookie, all).await?;
+        session::log_out(call, &accounts, &account, identity.session, cookie.as_deref(), all).await?;
     }
     let location = call.platform().app().login_path.clone();
     Ok(Cookies {
@@ -432,9 +413,9 @@ async fn refresh(visitor: Visitor, form: Form<RefreshForm>) -> Result<Cookies<Js
         }
         .into());
     };
-    let cookies = match call.same_origin {
-        true => vec![credential_cookie(call, AUTH_COOKIE, access_token.clone(), expires_in)],
-        false => Vec::new(),
+    let cookies = match call.origin {
+        RequestOrigin::Foreign => Vec::new(),
+        RequestOrigin::Same | RequestOrigin::Unstated => access_cookies(call, &access_token, expires_in),
     };
     Ok(Cookies {
         answer: Json(Refreshed {

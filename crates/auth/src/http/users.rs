@@ -2,9 +2,9 @@
 
 use actix_web::HttpRequest;
 use backoffice_core::access_log::{AccessType, Record};
-use backoffice_core::http::{Created, Json, Query, Routes, present, requires, wire_tenant};
-use backoffice_core::list::{Page, PageQuery, search_pattern};
-use backoffice_core::{Detail, Refusal, RequestContext, Result, Timestamp};
+use backoffice_core::http::{Created, Json, Query, Routes, given, present, requires, wire_tenant};
+use backoffice_core::list::{ById, CommaList, Page, PageQuery, search_pattern};
+use backoffice_core::{Refusal, RequestContext, Result, Timestamp, Violations};
 use garde::Validate;
 use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
@@ -14,11 +14,14 @@ use uuid::Uuid;
 use super::caller::{check_password, checked_email, checked_name, confirm_own, hashed};
 use super::invitations;
 use super::roles::required_id;
-use super::{Done, OK, invalid};
+use super::{Done, OK};
 use crate::commands::{CreateUser, DeleteUser, UpdateUser, UserChanges};
 use crate::letters::Recipient;
 use crate::query::users::{UserFilter, UserLine};
 use crate::{Error, acl, foreign, query};
+
+/// Roles that a list of users may be narrowed to.
+const MOST_ROLES: usize = 100;
 
 pub(super) fn routes(routes: &mut Routes) {
     routes
@@ -49,8 +52,6 @@ pub(super) fn routes(routes: &mut Routes) {
 #[into_params(parameter_in = Query)]
 #[garde(allow_unvalidated)]
 struct UserQuery {
-    /// One user.
-    id: Option<Uuid>,
     /// Substring of e-mail address, name, organization name or role name.
     search: Option<String>,
     /// Substring of the name.
@@ -114,45 +115,30 @@ fn item(line: UserLine, single: bool) -> Result<UserItem> {
     })
 }
 
-async fn list_users(ctx: RequestContext, query: Query<UserQuery>) -> Result<Json<Page<UserItem>>> {
+async fn list_users(ctx: RequestContext, query: Query<UserQuery>, by_id: Query<ById>) -> Result<Json<Page<UserItem>>> {
     let query = query.0;
-    let window = PageQuery::new(query.page, query.page_size).window()?;
+    let role_ids = query.role_ids.as_ref().map(|lists| {
+        let lists = lists.iter().map(String::as_str);
+        CommaList::new("roleIds").at_most(MOST_ROLES).ids(lists)
+    });
+    let mut violations = Violations::default();
+    let window = violations.keep(PageQuery::new(query.page, query.page_size).window());
     let filter = UserFilter {
-        id: query.id,
-        pattern: search_pattern(query.search.as_deref())?,
-        name_pattern: search_pattern(query.name.as_deref())?,
+        ids: violations.keep(by_id.0.requested()),
+        pattern: violations.keep(search_pattern(query.search.as_deref())),
+        name_pattern: violations.keep(search_pattern(query.name.as_deref())),
         organization: query.organization_id,
-        roles: query.role_ids.map(|lists| role_ids(&lists)).transpose()?,
+        roles: violations.keep(role_ids.transpose()),
     };
+    violations.check()?;
     let connection = ctx.read().await?;
     let page = query::users::list(&connection, &ctx, &filter, window).await?;
-    let single = filter.id.is_some();
+    let single = by_id.0.is_single();
     let page = page.try_map(|line| item(line, single))?;
     let access = if single { AccessType::Item } else { AccessType::List };
     let record = |user: &UserItem| Record::new(user.id, user.tenant_id).of(user.organization_id);
     ctx.log_reads(&connection, access, &page.items, record).await?;
     Ok(Json(page))
-}
-
-fn role_ids(lists: &[String]) -> Result<Vec<Uuid>> {
-    let mut ids = Vec::new();
-    for text in lists
-        .iter()
-        .flat_map(|list| list.split(','))
-        .map(str::trim)
-        .filter(|text| !text.is_empty())
-    {
-        let id = text
-            .parse()
-            .map_err(|_| invalid(Detail::new("roleIds", "must be UUIDs", "invalid_value")))?;
-        if !ids.contains(&id) {
-            ids.push(id);
-        }
-    }
-    if ids.len() > 100 {
-        return Err(invalid(Detail::new("roleIds", "must be at most 100", "too_long")));
-    }
-    Ok(ids)
 }
 
 /// A user to be made.
@@ -168,13 +154,20 @@ struct NewUser {
     organization_id: Uuid,
     /// Roles by id or name.
     #[garde(length(max = 50))]
+    #[serde(default, deserialize_with = "given")]
+    #[schema(nullable = false)]
     roles: Option<Vec<String>>,
     /// 8 to 256 characters.
-    #[schema(value_type = Option<String>, format = Password)]
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<String>, format = Password, nullable = false)]
     password: Option<SecretString>,
     /// Whether to send an invitation.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(nullable = false)]
     send_invite_email: Option<bool>,
     /// Whether it may sign in; true by default.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(nullable = false)]
     is_active: Option<bool>,
 }
 
@@ -189,7 +182,10 @@ struct UserMade {
 
 async fn create_user(ctx: RequestContext, request: HttpRequest, body: Json<NewUser>) -> Result<Created<UserMade>> {
     let new = body.0;
-    let (email, name) = (checked_email(&new.email)?, checked_name(new.name.as_deref())?);
+    let mut violations = Violations::default();
+    let email = violations.keep(checked_email(&new.email));
+    let name = violations.keep(checked_name(new.name.as_deref()));
+    violations.check()?;
     check_password(&ctx, new.password.as_ref(), &email)?;
     let tenant = {
         let mut connection = ctx.read().await?;
@@ -240,40 +236,54 @@ async fn create_user(ctx: RequestContext, request: HttpRequest, body: Json<NewUs
 struct UserPatch {
     id: Uuid,
     /// New address.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(nullable = false)]
     email: Option<String>,
     /// New name; null clears it.
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<String>)]
     name: Option<Option<String>>,
     /// Organization of the same tenant.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(nullable = false)]
     organization_id: Option<Uuid>,
     /// New password; every session of the user ends.
-    #[schema(value_type = Option<String>, format = Password)]
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<String>, format = Password, nullable = false)]
     password: Option<SecretString>,
     /// The whole set of roles, by id or name.
-    #[garde(inner(length(max = 50)))]
+    #[garde(length(max = 50))]
+    #[serde(default, deserialize_with = "given")]
+    #[schema(nullable = false)]
     roles: Option<Vec<String>>,
     /// Whether it may sign in.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(nullable = false)]
     is_active: Option<bool>,
     /// Needed for one's own address or password.
-    #[schema(value_type = Option<String>, format = Password)]
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<String>, format = Password, nullable = false)]
     current_password: Option<SecretString>,
 }
 
 async fn update_user(ctx: RequestContext, body: Json<UserPatch>) -> Result<Json<Done>> {
     let patch = body.0;
+    let mut violations = Violations::default();
     let changes = UserChanges {
-        email: patch.email.as_deref().map(checked_email).transpose()?,
-        name: patch
-            .name
-            .as_ref()
-            .map(|name| checked_name(name.as_deref()))
-            .transpose()?,
+        email: violations.keep(patch.email.as_deref().map(checked_email).transpose()),
+        name: violations.keep(
+            patch
+                .name
+                .as_ref()
+                .map(|name| checked_name(name.as_deref()))
+                .transpose(),
+        ),
         organization: patch.organization_id,
         password_hash: None,
         roles: patch.roles,
         is_active: patch.is_active,
     };
+    violations.check()?;
     check_password(
         &ctx,
         patch.password.as_ref(),

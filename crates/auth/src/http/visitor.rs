@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use actix_web::HttpRequest;
 use actix_web::http::header::AUTHORIZATION;
-use backoffice_core::http::{AUTH_COOKIE, SESSION_COOKIE};
+use backoffice_core::http::{AUTH_COOKIE, SESSION_COOKIE, presented_cookie};
 use backoffice_core::identity::{Authenticator, Credential, Identity};
 use backoffice_core::{Call, Result};
 use uuid::Uuid;
@@ -13,7 +13,7 @@ use crate::accounts::{Accounts, Sessions};
 use crate::session;
 
 /// The principal of the access token, in the header or in the cookie.
-pub(super) async fn identity(call: &Call, request: &HttpRequest) -> Result<Option<Arc<Identity>>> {
+pub(crate) async fn identity(call: &Call, request: &HttpRequest) -> Result<Option<Arc<Identity>>> {
     let sessions = Sessions(call.provided::<Accounts>()?);
     let header = request
         .headers()
@@ -22,8 +22,8 @@ pub(super) async fn identity(call: &Call, request: &HttpRequest) -> Result<Optio
         .and_then(|text| text.trim().split_once(' '))
         .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"))
         .map(|(_, token)| token.trim());
-    let cookie = request.cookie(AUTH_COOKIE);
-    let token = header.or(cookie.as_ref().map(|cookie| cookie.value()));
+    let cookie = presented_cookie(call, request, AUTH_COOKIE);
+    let token = header.or(cookie.as_deref());
     match token {
         Some(token) => {
             sessions
@@ -39,8 +39,8 @@ pub(super) async fn tenant(call: &Call, request: &HttpRequest) -> Result<Option<
     if let Some(identity) = identity(call, request).await? {
         return Ok(Some(identity.tenant));
     }
-    match request.cookie(SESSION_COOKIE) {
-        Some(cookie) => session::tenant_of(call, cookie.value()).await,
+    match presented_cookie(call, request, SESSION_COOKIE) {
+        Some(token) => session::tenant_of(call, &token).await,
         None => Ok(None),
     }
 }

@@ -26,6 +26,8 @@ struct Account {
 
 impl Job for RequestResets {
     const KIND: &'static str = "auth.user.request_resets";
+    // Mostly the address of somebody with an account; but anybody may ask for any address.
+    const KEEPS_PAYLOAD: bool = false;
 
     async fn run(&self, work: &mut Work<'_>) -> Result<Step> {
         let call = work.call().clone();

@@ -4,6 +4,7 @@ mod texts;
 
 use askama::Template;
 use backoffice_core::mail::Mail;
+use backoffice_core::text::one_line;
 use backoffice_core::{Call, Result, Scope};
 use backoffice_directory::config::Settings;
 use url::Url;
@@ -138,13 +139,13 @@ fn write(
     link: Option<&str>,
     call: &Call,
 ) -> Result<Mail> {
-    let place = tenant.unwrap_or("Backoffice");
-    let filled = |line: &str| line.replace("{tenant}", place);
+    let tenant = one_line(tenant.unwrap_or("Backoffice"));
+    let filled = |line: &str| line.replace("{tenant}", &tenant);
     let shown = Shown {
         language: texts.code,
         subject: filled(letter.subject),
         greeting: match to.name {
-            Some(name) => texts.greeting_name.replace("{name}", name),
+            Some(name) => texts.greeting_name.replace("{name}", &one_line(name)),
             None => texts.greeting.to_owned(),
         },
         lines: letter.lines.iter().map(|line| filled(line)).collect(),

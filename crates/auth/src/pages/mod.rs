@@ -1,6 +1,7 @@
 //! The pages for people: where redirects to the sign-in and the links of mails lead.
 
 mod assets;
+mod home;
 mod locale;
 mod login;
 mod reset;
@@ -9,8 +10,9 @@ mod texts;
 use std::sync::Arc;
 
 use actix_web::http::header::{CACHE_CONTROL, CONTENT_LANGUAGE, VARY};
-use actix_web::{HttpRequest, HttpResponse};
+use actix_web::{HttpRequest, HttpResponse, web};
 use askama::Template;
+use backoffice_core::Runtime;
 use backoffice_core::http::Pages;
 
 use crate::accounts::Accounts;
@@ -32,6 +34,11 @@ pub(crate) fn pages(pages: &mut Pages<'_>) {
         login_path: platform.app().login_path.clone(),
         locales: Locales::read(platform.config()),
         assets: Assets::new(),
+        documentation: platform
+            .modules()
+            .iter()
+            .any(|module| module.name == "api-docs")
+            .then_some("/api/docs"),
         password_length: (accounts.config.password.min_length, accounts.config.password.max_length),
     });
     assets::declare(pages);
@@ -40,6 +47,13 @@ pub(crate) fn pages(pages: &mut Pages<'_>) {
         let site = Arc::clone(&site);
         pages.get(path, move |request: HttpRequest| {
             std::future::ready(login::page(&site, &request))
+        });
+    }
+    if own_path(&site.login_path) != Some(home::PATH) {
+        let site = Arc::clone(&site);
+        pages.get(home::PATH, move |request: HttpRequest, runtime: web::Data<Runtime>| {
+            let site = Arc::clone(&site);
+            async move { home::page(&site, &runtime, &request).await }
         });
     }
     pages.get(RESET_PATH, move |request: HttpRequest| {
@@ -52,6 +66,7 @@ struct Site {
     login_path: String,
     locales: Locales,
     assets: Assets,
+    documentation: Option<&'static str>,
     password_length: (usize, usize),
 }
 

@@ -54,7 +54,7 @@ impl Policy {
         let length = password.chars().count();
         let lower = password.to_lowercase();
         let code = if password.contains('\0') {
-            "invalid_character"
+            "invalid_value"
         } else if length < self.min {
             "too_short"
         } else if length > self.max {
@@ -216,7 +216,7 @@ mod tests {
             ("password1", "too_common"),
             ("PASSWORD1", "too_common"),
             ("ANN@EXAMPLE.COM", "equals_email"),
-            ("abc\0defghijk", "invalid_character"),
+            ("abc\0defghijk", "invalid_value"),
         ] {
             assert_eq!(
                 policy.check(&secret(password), "ann@example.com"),

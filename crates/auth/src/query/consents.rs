@@ -38,17 +38,21 @@ pub async fn list(
     connection: &mut AsyncPgConnection,
     tenant: Uuid,
     user: Uuid,
+    ids: Option<&[Uuid]>,
     window: Window,
 ) -> Result<Page<ConsentRow>> {
-    let total = consents::table
-        .filter(consents::tenant_id.eq(tenant))
-        .filter(consents::user_id.eq(user))
-        .select(count_star())
-        .get_result(connection)
-        .await?;
-    let items = consents::table
-        .filter(consents::tenant_id.eq(tenant))
-        .filter(consents::user_id.eq(user))
+    let narrowed = || {
+        let query = consents::table
+            .filter(consents::tenant_id.eq(tenant))
+            .filter(consents::user_id.eq(user))
+            .into_boxed();
+        match ids {
+            Some(ids) => query.filter(consents::id.eq_any(ids)),
+            None => query,
+        }
+    };
+    let total = narrowed().select(count_star()).get_result(connection).await?;
+    let items = narrowed()
         .order((consents::created_at.desc(), consents::id.desc()))
         .limit(window.limit())
         .offset(window.offset())

@@ -43,8 +43,8 @@ pub struct RoleLine {
 /// What a list of roles is narrowed to.
 #[derive(Debug, Clone, Default)]
 pub struct RoleFilter {
-    /// One role.
-    pub id: Option<Uuid>,
+    /// Only these; an empty list matches nothing.
+    pub ids: Option<Vec<Uuid>>,
     /// Pattern for the name.
     pub name_pattern: Option<String>,
     /// One tenant.
@@ -139,8 +139,8 @@ pub async fn list(
 ) -> Result<Page<RoleLine>> {
     let narrowed = || {
         let mut query = visible(context);
-        if let Some(id) = filter.id {
-            query = query.filter(roles::id.eq(id));
+        if let Some(ids) = &filter.ids {
+            query = query.filter(roles::id.eq_any(ids.clone()));
         }
         if let Some(pattern) = &filter.name_pattern {
             query = query.filter(roles::name.ilike(pattern.clone()));

@@ -74,8 +74,8 @@ impl UserLine {
 /// What a list of users is narrowed to.
 #[derive(Debug, Clone, Default)]
 pub struct UserFilter {
-    /// One user.
-    pub id: Option<Uuid>,
+    /// Only these; an empty list matches nothing.
+    pub ids: Option<Vec<Uuid>>,
     /// Pattern for e-mail, name, organization name and role name.
     pub pattern: Option<String>,
     /// Pattern for the name.
@@ -258,8 +258,8 @@ pub async fn list(
 
 fn narrowed<'a>(context: &RequestContext, filter: &UserFilter) -> users::BoxedQuery<'a, Pg> {
     let mut query = visible(context);
-    if let Some(id) = filter.id {
-        query = query.filter(users::id.eq(id));
+    if let Some(ids) = &filter.ids {
+        query = query.filter(users::id.eq_any(ids.clone()));
     }
     if let Some(organization) = filter.organization {
         query = query.filter(users::organization_id.eq(organization));

@@ -1,8 +1,9 @@
 //! The settings of a sidebar: order, names and what is hidden.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
-use backoffice_core::Detail;
+use backoffice_core::http::given;
+use backoffice_core::{Detail, document};
 use diesel::deserialize::{self, FromSql, FromSqlRow};
 use diesel::expression::AsExpression;
 use diesel::pg::{Pg, PgValue};
@@ -68,17 +69,28 @@ impl ToSql<Jsonb, Pg> for SidebarSettings {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct SettingsInput {
     /// 1 to 2147483647, 1 by default.
-    #[schema(minimum = 1)]
+    #[schema(minimum = 1, nullable = false)]
+    #[serde(default, deserialize_with = "given")]
     version: Option<i32>,
     /// At most 200 ids of 1 to 128 characters.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(nullable = false)]
     group_order: Option<Vec<String>>,
     /// At most 500 titles of 1 to 120 characters.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(nullable = false)]
     group_labels: Option<BTreeMap<String, String>>,
     /// At most 500 titles of 1 to 120 characters.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(nullable = false)]
     item_labels: Option<BTreeMap<String, String>>,
     /// At most 500 ids.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(nullable = false)]
     hidden_items: Option<Vec<String>>,
     /// At most 200 groups with 500 ids each.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(nullable = false)]
     item_order: Option<BTreeMap<String, Vec<String>>>,
 }
 
@@ -87,7 +99,7 @@ impl SettingsInput {
     pub(crate) fn checked(self) -> Result<SidebarSettings, Detail> {
         let version = self.version.unwrap_or(1);
         if version < 1 {
-            return Err(Detail::new("version", "must be at least 1", "invalid_value"));
+            return Err(Detail::new("version", "must be at least 1", "out_of_range"));
         }
         let item_order = self.item_order.unwrap_or_default();
         within("itemOrder", item_order.len(), MAX_GROUPS)?;
@@ -97,14 +109,16 @@ impl SettingsInput {
                 ordered.entry(group).or_insert(ids("itemOrder", items, MAX_ITEMS)?);
             }
         }
-        Ok(SidebarSettings {
+        let settings = SidebarSettings {
             version,
             group_order: ids("groupOrder", self.group_order.unwrap_or_default(), MAX_GROUPS)?,
             group_labels: labels("groupLabels", self.group_labels.unwrap_or_default())?,
             item_labels: labels("itemLabels", self.item_labels.unwrap_or_default())?,
             hidden_items: ids("hiddenItems", self.hidden_items.unwrap_or_default(), MAX_ITEMS)?,
             item_order: ordered,
-        })
+        };
+        document::check_size("", &settings)?;
+        Ok(settings)
     }
 }
 
@@ -128,10 +142,10 @@ fn trimmed(path: &'static str, text: &str, longest: usize) -> Result<Option<Stri
 
 fn ids(path: &'static str, given: Vec<String>, most: usize) -> Result<Vec<String>, Detail> {
     within(path, given.len(), most)?;
-    let mut kept: Vec<String> = Vec::with_capacity(given.len());
+    let (mut known, mut kept) = (HashSet::new(), Vec::with_capacity(given.len()));
     for id in given {
         match trimmed(path, &id, MAX_ID)? {
-            Some(id) if !kept.contains(&id) => kept.push(id),
+            Some(id) if known.insert(id.clone()) => kept.push(id),
             _ => {}
         }
     }
@@ -171,6 +185,18 @@ mod tests {
         let expected = json!({"version": 1, "groupOrder": ["a", "b"], "groupLabels": {}, "itemLabels": {"i": "Label"},
             "hiddenItems": ["x"], "itemOrder": {"g": ["2", "1"]}});
         assert_eq!(json!(settings.expect("valid")), expected);
+    }
+
+    #[test]
+    fn f3_settings_have_a_largest_size() {
+        let ids: Vec<String> = (0..500).map(|number| format!("{number:0>120}")).collect();
+        let (fits, too_long) = (
+            json!({"itemOrder": {"a": ids}}),
+            json!({"itemOrder": {"a": ids, "b": ids}}),
+        );
+
+        assert!(checked(fits).is_ok());
+        assert_eq!(checked(too_long).expect_err("too much").code, "too_long");
     }
 
     #[test]

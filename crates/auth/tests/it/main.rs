@@ -3,8 +3,10 @@
 mod acl;
 mod caller;
 mod consents;
+mod cookies;
 mod global_roles;
 mod grants;
+mod home;
 mod invitations;
 mod limits;
 mod navigation;

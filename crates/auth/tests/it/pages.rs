@@ -155,12 +155,13 @@ async fn pages_are_no_part_of_the_document() {
 
 #[test]
 fn the_sign_in_stands_where_it_is_configured() {
-    assert_eq!(paths(""), ["/login", "/reset"]);
+    assert_eq!(paths(""), ["/login", "/", "/reset"]);
     assert_eq!(
         paths("[app]\nlogin_path = '/office/sign-in'"),
-        ["/office/sign-in", "/reset"]
+        ["/office/sign-in", "/", "/reset"]
     );
-    assert_eq!(paths("[app]\nlogin_path = 'https://id.example/login'"), ["/reset"]);
+    assert_eq!(paths("[app]\nlogin_path = 'https://id.example/login'"), ["/", "/reset"]);
+    assert_eq!(paths("[app]\nlogin_path = '/'"), ["/", "/reset"]);
 }
 
 #[test]

@@ -409,7 +409,20 @@ async fn acc_39_a_cookie_from_another_site_is_refused_on_writes() {
         .json(&json!({"email": "admin@alpha.test", "password": PASSWORD}))
         .send()
         .await;
+    let silent = |method: Method, path: &str| world.app.request(method, path).cookie("auth_token", &world.a.token);
+    let unstated = silent(Method::POST, "/auth/roles").json(&json!({"name": "Driver"}));
+    let unstated = unstated.send().await;
+    let read = silent(Method::GET, "/auth/profile").send().await;
+    let own = silent(Method::POST, "/auth/roles")
+        .header("sec-fetch-site", "same-origin")
+        .json(&json!({"name": "Driver"}));
 
+    assert_eq!(
+        (unstated.status, unstated.json()["error"].as_str()),
+        (403, Some("Cross-origin request refused")),
+        "says nothing about its origin"
+    );
+    assert_eq!((read.status, own.send().await.status), (200, 201));
     assert_eq!((by_cookie.status, by_bearer.status), (403, 201));
     assert_eq!((login.status, login.cookies().len()), (200, 0));
 }

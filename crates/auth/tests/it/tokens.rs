@@ -57,6 +57,10 @@ async fn acc_6_a_token_that_was_made_otherwise_is_refused() {
         kid: None,
         ..header("test")
     };
+    let critical = |names: &[&str]| Header {
+        crit: Some(names.iter().map(|name| (*name).to_owned()).collect()),
+        ..header("test")
+    };
     let mut other_algorithm = header("test");
     other_algorithm.alg = Algorithm::HS512;
     let signature = token.rsplit_once('.').expect("three parts").1;
@@ -84,6 +88,15 @@ async fn acc_6_a_token_that_was_made_otherwise_is_refused() {
             unsigned(token, json!({"alg": "HS256", "typ": "at+jwt", "kid": "test"})),
         ),
         ("another alg", signed(&other_algorithm, &own)),
+        ("f24: a critical extension", signed(&critical(&["exp"]), &own)),
+        (
+            "f24: an empty list of critical extensions",
+            signed(&critical(&[]), &own),
+        ),
+        (
+            "f24: another tenant",
+            with(token, json!({"tenantId": claims(&world.b.token)["tenantId"]})),
+        ),
         ("unknown kid", signed(&header("other"), &own)),
         ("no kid", signed(&nameless, &own)),
         ("wrong typ", signed(&kind(Some("JWT")), &own)),
@@ -118,6 +131,21 @@ async fn acc_6_a_token_that_was_made_otherwise_is_refused() {
         assert_eq!(cleared.map(|age| age.whole_seconds()), Some(0), "{what} as a cookie");
     }
     assert_eq!(world.app.get(token, "/auth/profile").await.0, 200);
+}
+
+#[actix_web::test]
+async fn f24_the_tenant_of_a_token_is_compared_with_that_of_a_remembered_session() {
+    let world = World::new().await;
+    // From now on this node hears of revocations, and remembers sessions.
+    world.app.start_background();
+    let token = &world.a.token;
+    let forged = with(token, json!({"tenantId": claims(&world.b.token)["tenantId"]}));
+
+    for _ in 0..40 {
+        assert_eq!(world.app.get(token, "/auth/profile").await.0, 200);
+        assert_eq!(world.app.get(&forged, "/auth/profile").await.0, 401);
+        tokio::time::sleep(std::time::Duration::from_millis(25)).await;
+    }
 }
 
 #[actix_web::test]

@@ -1,13 +1,17 @@
 //! Which products a bulk deletion takes.
 
-use backoffice_core::Result;
-use backoffice_core::list::search_pattern;
+use std::hash::Hash;
+
+use backoffice_core::document;
+use backoffice_core::http::given;
+use backoffice_core::list::{CommaList, search_pattern};
+use backoffice_core::{Detail, Result, Violations};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::input::PRODUCT_TYPES;
 use crate::query::products::ProductFilter;
-use crate::range::{instant, invalid, uuids_of};
+use crate::range::instant;
 
 /// How the products are named.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -32,12 +36,22 @@ pub enum List {
 }
 
 impl List {
-    fn words(&self) -> Vec<String> {
-        let trimmed = |word: &str| Some(word.trim().to_owned()).filter(|word| !word.is_empty());
+    /// The values, each once. Those of an array may contain commas.
+    fn read<'t, T: Clone + Eq + Hash>(
+        &'t self,
+        path: &str,
+        expected: &str,
+        read: impl FnMut(&'t str) -> Option<T>,
+    ) -> Result<Vec<T>, Detail> {
+        let list = CommaList::new(path);
         match self {
-            Self::Words(words) => words.iter().filter_map(|word| trimmed(word)).collect(),
-            Self::Joined(text) => text.split(',').filter_map(trimmed).collect(),
+            Self::Words(words) => list.parsed_parts(words.iter().map(String::as_str), expected, read),
+            Self::Joined(text) => list.parsed([text.as_str()], expected, read),
         }
+    }
+
+    fn texts(&self, path: &str) -> Result<Vec<String>, Detail> {
+        self.read(path, "", |word| Some(word.to_owned()))
     }
 }
 
@@ -47,28 +61,36 @@ impl List {
 #[schema(as = CatalogDeleteFilter)]
 pub struct DeleteFilter {
     /// True = every product of the scope.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub all: Option<bool>,
     /// Part of title, subtitle, sku, handle or a variant's sku.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub search: Option<String>,
     /// Only those that are offered, or only the others.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub is_active: Option<bool>,
     /// Of any of these types: `simple`, `configurable`, `virtual`.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub product_type: Option<List>,
     /// In any of these categories or below.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub category_ids: Option<List>,
     /// With any of these tags.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub tags: Option<List>,
     /// Made then or later: a timestamp or a date.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub created_from: Option<String>,
     /// Made then or earlier: a timestamp or a date, that day included.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub created_to: Option<String>,
 }
 
@@ -78,24 +100,30 @@ impl DeleteFilter {
     /// # Errors
     /// 400 that names the member.
     pub fn to_product_filter(&self) -> Result<ProductFilter> {
-        self.check_members()?;
-        Ok(ProductFilter {
-            pattern: search_pattern(self.search.as_deref())?,
+        let mut violations = Violations::default();
+        violations.keep(self.check_members());
+        violations.keep(document::check_size("filter", self));
+        let categories = self
+            .category_ids
+            .as_ref()
+            .map(|list| list.read("filter.categoryIds", "must be UUIDs", |id| id.parse().ok()));
+        let tags = self.tags.as_ref().map(|list| list.texts("filter.tags"));
+        let (from, to) = (self.created_from.as_deref(), self.created_to.as_deref());
+        let filter = ProductFilter {
+            pattern: violations.keep(search_pattern(self.search.as_deref())),
             ids: None,
             is_active: self.is_active,
-            product_types: self.product_types()?,
-            category_ids: match &self.category_ids {
-                Some(list) => Some(uuids_of("filter.categoryIds", &list.words())?),
-                None => None,
-            },
-            tags: self.tags.as_ref().map(List::words),
-            created_from: instant("filter.createdFrom", self.created_from.as_deref(), false)?,
-            created_to: instant("filter.createdTo", self.created_to.as_deref(), true)?,
-        })
+            product_types: violations.keep(self.product_types()),
+            category_ids: violations.keep(categories.transpose()),
+            tags: violations.keep(tags.transpose()),
+            created_from: violations.keep(instant("filter.createdFrom", from, false)),
+            created_to: violations.keep(instant("filter.createdTo", to, true)),
+        };
+        violations.check().map(|()| filter)
     }
 
     /// A filter that says nothing, or nothing but blanks, must not delete everything.
-    fn check_members(&self) -> Result<()> {
+    fn check_members(&self) -> Result<(), Detail> {
         let narrowing = Self {
             all: None,
             search: self.search.clone().filter(|search| !search.trim().is_empty()),
@@ -105,21 +133,21 @@ impl DeleteFilter {
         match (self.all, narrows) {
             (None, true) => Ok(()),
             (Some(true), false) if self.search.is_none() => Ok(()),
-            (None, false) => Err(invalid("filter", "must have a member", "required")),
-            (Some(_), _) => Err(invalid("filter.all", "must be true and stand alone", "invalid_value")),
+            (None, false) => Err(Detail::new("filter", "must have a field", "required")),
+            (Some(_), _) => Err(Detail::new(
+                "filter.all",
+                "must be true and stand alone",
+                "invalid_value",
+            )),
         }
     }
 
-    fn product_types(&self) -> Result<Option<Vec<String>>> {
-        let Some(list) = &self.product_type else {
-            return Ok(None);
-        };
-        let words = list.words();
-        if words.iter().all(|word| PRODUCT_TYPES.contains(&word.as_str())) {
-            return Ok(Some(words));
-        }
+    fn product_types(&self) -> Result<Option<Vec<String>>, Detail> {
         let rule = format!("must be of {}", PRODUCT_TYPES.join(", "));
-        Err(invalid("filter.productType", rule, "invalid_value"))
+        let known = |word: &str| PRODUCT_TYPES.contains(&word).then(|| word.to_owned());
+        let list = self.product_type.as_ref();
+        list.map(|list| list.read("filter.productType", &rule, known))
+            .transpose()
     }
 }
 

@@ -10,10 +10,10 @@ use super::update::Change;
 use crate::acl;
 use crate::error::violation;
 use crate::input::CategoryInput;
-use crate::model::{Category, CategoryRow, store_categories};
+use crate::model::{Category, CategoryRow, free_slug, lock_slugs, store_categories};
 use crate::rules::Rules;
 
-/// Makes a category, at the top or below another one.
+/// Creates a category, at the top or below another one. Without a slug it gets one that its name suggests.
 #[derive(Debug, Clone)]
 pub struct CreateCategory(CategoryRow);
 
@@ -26,7 +26,6 @@ impl CreateCategory {
         let mut rules = Rules::default();
         let mut row = CategoryInput::blank(context.tenant()?, context.new_id(), context.now());
         rules.needs("name", &input.name);
-        rules.needs("slug", &input.slug);
         input.write(&mut row, &mut rules);
         rules.check()?;
         row.organization_id = organization(context, input.organization_id)?;
@@ -52,9 +51,12 @@ impl Command for CreateCategory {
     async fn apply(&self, tx: &mut Tx<'_>) -> Result<Uuid> {
         check_organization(tx, self.0.organization_id).await?;
         check_parent(tx, &self.0).await?;
-        store_categories(tx, std::slice::from_ref(&self.0))
-            .await
-            .map_err(violation)?;
+        lock_slugs(tx, self.0.organization_id).await?;
+        let mut row = self.0.clone();
+        if row.slug.is_empty() {
+            row.slug = free_slug(tx, &row).await?;
+        }
+        store_categories(tx, &[row]).await.map_err(violation)?;
         Ok(self.0.id)
     }
 }

@@ -27,9 +27,9 @@ pub(super) fn check_named_organization(context: &RequestContext, named: Option<U
     Ok(())
 }
 
-/// The organization lives, in the transaction's tenant.
+/// The organization lives, in the transaction's tenant, and will until the transaction ends.
 pub(super) async fn check_organization(tx: &mut Tx<'_>, organization: Uuid) -> Result<()> {
-    if tx.expand_organizations(&[organization]).await?.contains(&organization) {
+    if tx.keep_organization(organization).await? {
         return Ok(());
     }
     Err(Error::OutOfScope.into())

@@ -1,7 +1,7 @@
 //! `/catalog/bulk-delete`
 
-use backoffice_core::http::{Created, Json, Routes, requires};
-use backoffice_core::{RequestContext, Result};
+use backoffice_core::http::{Created, Json, Routes, given, requires};
+use backoffice_core::{Detail, RequestContext, Result};
 use backoffice_progress::bulk::{Started, checked_ids, start, start_matching};
 use garde::Validate;
 use serde::Deserialize;
@@ -11,13 +11,13 @@ use uuid::Uuid;
 
 use crate::acl;
 use crate::bulk::{BulkDelete, BulkScope, DeleteFilter};
-use crate::range::invalid;
 
 pub(super) fn routes(routes: &mut Routes) {
     routes
         .post("/catalog/bulk-delete", requires(&[acl::PRODUCTS_MANAGE]), bulk_delete)
         .about("Delete many products, in the background")
-        .refuses(&[409, 422]);
+        .refuses(&[409, 422])
+        .refuses_with::<i64>(400, "matched");
 }
 
 /// Products to delete, by their ids or by a filter. Members that are not listed here are refused.
@@ -32,8 +32,12 @@ struct BulkDeletion {
     /// `selected` needs `ids`; `filtered` needs `filter` or, in its place, `ids`.
     scope: BulkScope,
     /// 1 to 10000 products; repeated ones count once.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(nullable = false)]
     ids: Option<Vec<Uuid>>,
     /// What the products have in common.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(nullable = false)]
     filter: Option<DeleteFilter>,
 }
 
@@ -60,5 +64,5 @@ async fn bulk_delete(ctx: RequestContext, body: Json<BulkDeletion>) -> Result<Cr
 }
 
 fn refused(path: &str, rule: &'static str) -> backoffice_core::Error {
-    invalid(path, rule, "invalid_value")
+    Detail::new(path, rule, "invalid_value").into()
 }

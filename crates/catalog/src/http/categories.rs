@@ -52,14 +52,14 @@ async fn list_categories(
     listing: Query<Listing>,
     query: Query<CategoryQuery>,
 ) -> Result<Json<Page<CategoryRow>>> {
+    let listed = listing.0.checked(&["name", "createdAt"])?;
     let filter = CategoryFilter {
-        pattern: listing.0.pattern()?,
-        ids: listing.0.ids()?,
+        pattern: listed.pattern,
+        ids: listed.ids,
         parent_id: query.0.parent_id,
     };
-    let (window, sort) = (listing.0.window()?, listing.0.sort(&["name", "createdAt"])?);
     let connection = ctx.read().await?;
-    let page = query::categories::list(&connection, ctx.scope(), &filter, sort, window).await?;
+    let page = query::categories::list(&connection, ctx.scope(), &filter, listed.sort, listed.window).await?;
     Ok(Json(page))
 }
 

@@ -1,13 +1,13 @@
 //! What every list takes.
 
-use backoffice_core::Result;
-use backoffice_core::list::{PageQuery, Window, search_pattern};
+use backoffice_core::http::given;
+use backoffice_core::list::{ById, CommaList, PageQuery, Window, search_pattern};
+use backoffice_core::{Detail, Result, Violations};
 use serde::Deserialize;
 use utoipa::IntoParams;
 use uuid::Uuid;
 
 use crate::query::Sort;
-use crate::range::{invalid, uuids_of};
 
 /// Page, order and what to look for.
 #[derive(Debug, Default, Deserialize, IntoParams, garde::Validate)]
@@ -23,6 +23,9 @@ pub(super) struct Listing {
     page_size: Option<u32>,
     /// A part of what people read of it.
     search: Option<String>,
+    /// Only this one.
+    #[serde(default, deserialize_with = "given")]
+    id: Option<Uuid>,
     /// Only these: ids joined by commas, at most 200.
     ids: Option<String>,
     /// By what the list is sorted.
@@ -31,50 +34,62 @@ pub(super) struct Listing {
     sort_dir: Option<String>,
 }
 
+/// The same, checked.
+#[derive(Debug, Default)]
+pub(super) struct Listed {
+    pub(super) window: Window,
+    /// For the texts that the list is searched in.
+    pub(super) pattern: Option<String>,
+    pub(super) ids: Option<Vec<Uuid>>,
+    pub(super) sort: Sort,
+}
+
 impl Listing {
-    pub(super) fn window(&self) -> Result<Window> {
-        PageQuery::new(self.page, self.page_size).window()
-    }
-
-    pub(super) fn pattern(&self) -> Result<Option<String>> {
-        search_pattern(self.search.as_deref())
-    }
-
-    pub(super) fn ids(&self) -> Result<Option<Vec<Uuid>>> {
-        uuids("ids", self.ids.as_deref())
-    }
-
-    /// The order; the first of the allowed members is the usual one.
-    pub(super) fn sort(&self, allowed: &[&'static str]) -> Result<Sort> {
-        let wanted = self.sort_field.as_deref().or(allowed.first().copied());
-        let Some(field) = allowed.iter().find(|one| wanted == Some(**one)) else {
-            let rule = format!("must be one of {}", allowed.join(", "));
-            return Err(invalid("sortField", rule, "invalid_value"));
+    /// Checks the parameters. The list may be sorted by these fields, the first one by default.
+    pub(super) fn checked(&self, sorted_by: &[&'static str]) -> Result<Listed> {
+        let by_id = ById {
+            id: self.id,
+            ids: self.ids.clone(),
         };
+        let mut violations = Violations::default();
+        let listed = Listed {
+            window: violations.keep(PageQuery::new(self.page, self.page_size).window()),
+            pattern: violations.keep(search_pattern(self.search.as_deref())),
+            ids: violations.keep(by_id.requested()),
+            sort: self.sort(sorted_by, &mut violations),
+        };
+        violations.check().map(|()| listed)
+    }
+
+    fn sort(&self, allowed: &[&'static str], violations: &mut Violations) -> Sort {
+        let requested = self.sort_field.as_deref().or(allowed.first().copied());
+        let field = allowed.iter().copied().find(|one| requested == Some(one));
+        if field.is_none() {
+            let rule = format!("must be one of {}", allowed.join(", "));
+            violations.add(Detail::new("sortField", rule, "invalid_value"));
+        }
+        let field = field.unwrap_or_default();
         let descending = match self.sort_dir.as_deref() {
             None => field.ends_with("At"),
             Some("asc") => false,
             Some("desc") => true,
-            Some(_) => return Err(invalid("sortDir", "must be asc or desc".to_owned(), "invalid_value")),
+            Some(_) => {
+                violations.add(Detail::new("sortDir", "must be asc or desc", "invalid_value"));
+                false
+            }
         };
-        Ok(Sort { field, descending })
+        Sort { field, descending }
     }
 }
 
-/// The parts of a comma list, each once; an empty list stays empty and matches nothing.
-pub(super) fn words(list: Option<&str>) -> Option<Vec<String>> {
-    let mut words: Vec<String> = Vec::new();
-    for word in list?.split(',').map(str::trim).filter(|word| !word.is_empty()) {
-        if !words.iter().any(|known| known == word) {
-            words.push(word.to_owned());
-        }
-    }
-    Some(words)
+/// The texts of a comma list.
+pub(super) fn words(path: &str, list: Option<&str>) -> Result<Option<Vec<String>>, Detail> {
+    list.map(|text| CommaList::new(path).texts([text])).transpose()
 }
 
 /// The ids of a comma list.
-pub(super) fn uuids(path: &str, list: Option<&str>) -> Result<Option<Vec<Uuid>>> {
-    words(list).map(|words| uuids_of(path, &words)).transpose()
+pub(super) fn uuids(path: &str, list: Option<&str>) -> Result<Option<Vec<Uuid>>, Detail> {
+    list.map(|text| CommaList::new(path).ids([text])).transpose()
 }
 
 #[cfg(test)]
@@ -83,9 +98,12 @@ mod tests {
 
     #[test]
     fn a_list_is_trimmed_and_an_empty_one_stays_empty() {
-        assert_eq!(words(None), None);
-        assert_eq!(words(Some(" , ")), Some(Vec::new()));
-        assert_eq!(words(Some("b, a,b")), Some(vec!["b".to_owned(), "a".to_owned()]));
+        assert_eq!(words("tags", None), Ok(None));
+        assert_eq!(words("tags", Some(" , ")), Ok(Some(Vec::new())));
+        assert_eq!(
+            words("tags", Some("b, a,b")),
+            Ok(Some(vec!["b".to_owned(), "a".to_owned()]))
+        );
         assert!(uuids("ids", Some("x")).is_err());
         assert!(uuids("ids", Some(&vec![Uuid::nil().to_string(); 201].join(","))).is_ok());
     }
@@ -98,10 +116,8 @@ mod tests {
                 sort_dir: dir.map(str::to_owned),
                 ..Listing::default()
             };
-            listing
-                .sort(&["createdAt", "title"])
-                .ok()
-                .map(|sort| (sort.field, sort.descending))
+            let listed = listing.checked(&["createdAt", "title"]).ok()?;
+            Some((listed.sort.field, listed.sort.descending))
         };
 
         assert_eq!(by(None, None), Some(("createdAt", true)));

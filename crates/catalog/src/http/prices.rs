@@ -54,15 +54,15 @@ async fn list_prices(
     listing: Query<Listing>,
     query: Query<PriceQuery>,
 ) -> Result<Json<Page<PriceRow>>> {
+    let listed = listing.0.checked(&["createdAt"])?;
     let filter = PriceFilter {
-        pattern: listing.0.pattern()?,
-        ids: listing.0.ids()?,
+        pattern: listed.pattern,
+        ids: listed.ids,
         product_id: query.0.product_id,
         variant_id: query.0.variant_id,
     };
-    let (window, sort) = (listing.0.window()?, listing.0.sort(&["createdAt"])?);
     let connection = ctx.read().await?;
-    let page = query::prices::list(&connection, ctx.scope(), &filter, sort, window).await?;
+    let page = query::prices::list(&connection, ctx.scope(), &filter, listed.sort, listed.window).await?;
     Ok(Json(page))
 }
 

@@ -1,17 +1,18 @@
 //! `/catalog/products`
 
 use backoffice_core::http::{Created, Json, Path, Query, Routes, requires};
-use backoffice_core::list::Page;
-use backoffice_core::{Detail, Refusal, RequestContext, Result};
+use backoffice_core::list::{CommaList, Page};
+use backoffice_core::{Detail, RequestContext, Result, Violations};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
-use super::listing::{Listing, uuids, words};
+use super::listing::{Listed, Listing, uuids, words};
+use super::variants::VariantItem;
 use super::{Changed, Done, Id, NewId, found};
 use crate::commands::CreateProduct;
 use crate::input::{PRODUCT_TYPES, ProductInput};
-use crate::model::{CategoryRow, PriceRow, Product, ProductRow, VariantRow};
+use crate::model::{CategoryRow, PriceRow, Product, ProductRow};
 use crate::query::products::{ProductFilter, ProductLine};
 use crate::range::instant;
 use crate::{acl, query};
@@ -59,27 +60,27 @@ struct ProductQuery {
 }
 
 impl ProductQuery {
-    fn filter(&self, listing: &Listing) -> Result<ProductFilter> {
-        Ok(ProductFilter {
-            pattern: listing.pattern()?,
-            ids: listing.ids()?,
+    fn filter(&self, listed: &Listed) -> Result<ProductFilter> {
+        let (from, to) = (self.created_from.as_deref(), self.created_to.as_deref());
+        let mut violations = Violations::default();
+        let filter = ProductFilter {
+            pattern: listed.pattern.clone(),
+            ids: listed.ids.clone(),
             is_active: self.is_active,
-            product_types: self.product_types()?,
-            category_ids: uuids("categoryIds", self.category_ids.as_deref())?,
-            tags: words(self.tags.as_deref()),
-            created_from: instant("createdFrom", self.created_from.as_deref(), false)?,
-            created_to: instant("createdTo", self.created_to.as_deref(), true)?,
-        })
+            product_types: violations.keep(self.product_types()),
+            category_ids: violations.keep(uuids("categoryIds", self.category_ids.as_deref())),
+            tags: violations.keep(words("tags", self.tags.as_deref())),
+            created_from: violations.keep(instant("createdFrom", from, false)),
+            created_to: violations.keep(instant("createdTo", to, true)),
+        };
+        violations.check().map(|()| filter)
     }
 
-    fn product_types(&self) -> Result<Option<Vec<String>>> {
-        let types = words(self.product_type.as_deref());
-        let is_known = |one: &String| PRODUCT_TYPES.contains(&one.as_str());
-        if types.iter().flatten().all(is_known) {
-            return Ok(types);
-        }
-        let rule = format!("must be of {}", PRODUCT_TYPES.join(", "));
-        Err(Refusal::invalid(vec![Detail::new("productType", rule, "invalid_value")]).into())
+    fn product_types(&self) -> Result<Option<Vec<String>>, Detail> {
+        let list = self.product_type.as_deref();
+        let types = list.map(|text| CommaList::new("productType").one_of([text], PRODUCT_TYPES));
+        let owned = |words: Vec<&str>| words.into_iter().map(str::to_owned).collect();
+        types.transpose().map(|types| types.map(owned))
     }
 }
 
@@ -94,6 +95,9 @@ struct ProductItem {
     category_ids: Vec<Uuid>,
     /// How many variants it has.
     variant_count: i64,
+    /// Present, and true, where the response has no room for the metadata; the product by itself has it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    truncated: bool,
 }
 
 impl From<ProductLine> for ProductItem {
@@ -102,6 +106,7 @@ impl From<ProductLine> for ProductItem {
             row: line.row,
             category_ids: line.category_ids,
             variant_count: line.variant_count,
+            truncated: line.is_truncated,
         }
     }
 }
@@ -112,9 +117,9 @@ impl From<ProductLine> for ProductItem {
 struct ProductDetail {
     #[serde(flatten)]
     item: ProductItem,
-    /// By position.
-    variants: Vec<VariantRow>,
-    /// The oldest first.
+    /// By position, the first 1000; the list of variants has all.
+    variants: Vec<VariantItem>,
+    /// The oldest first, no more than 5000; the list of prices has all.
     prices: Vec<PriceRow>,
     /// By name, those that the caller may see.
     categories: Vec<CategoryName>,
@@ -144,10 +149,12 @@ async fn list_products(
     listing: Query<Listing>,
     query: Query<ProductQuery>,
 ) -> Result<Json<Page<ProductItem>>> {
-    let (window, filter) = (listing.0.window()?, query.0.filter(&listing.0)?);
-    let sort = listing.0.sort(&["createdAt", "updatedAt", "title", "sku"])?;
+    let mut violations = Violations::default();
+    let listed = violations.keep(listing.0.checked(&["createdAt", "updatedAt", "title", "sku"]));
+    let filter = violations.keep(query.0.filter(&listed));
+    violations.check()?;
     let connection = ctx.read().await?;
-    let page = query::products::list(&connection, ctx.scope(), &filter, sort, window).await?;
+    let page = query::products::list(&connection, ctx.scope(), &filter, listed.sort, listed.window).await?;
     Ok(Json(page.map(ProductItem::from)))
 }
 
@@ -162,7 +169,7 @@ async fn get_product(ctx: RequestContext, path: Path<Id>) -> Result<Json<Product
     .await?;
     Ok(Json(ProductDetail {
         item: item.into(),
-        variants,
+        variants: variants.into_iter().map(VariantItem::from).collect(),
         prices,
         categories: categories.into_iter().map(CategoryName::from).collect(),
     }))

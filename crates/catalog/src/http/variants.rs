@@ -3,8 +3,8 @@
 use backoffice_core::http::{Created, Json, Path, Query, Routes, requires};
 use backoffice_core::list::Page;
 use backoffice_core::{RequestContext, Result};
-use serde::Deserialize;
-use utoipa::IntoParams;
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
 use super::listing::Listing;
@@ -12,7 +12,7 @@ use super::{Changed, Done, Id, NewId, found};
 use crate::commands::CreateVariant;
 use crate::input::VariantInput;
 use crate::model::{Variant, VariantRow};
-use crate::query::variants::VariantFilter;
+use crate::query::variants::{VariantFilter, VariantLine};
 use crate::{acl, query};
 
 pub(super) fn routes(routes: &mut Routes) {
@@ -47,20 +47,40 @@ struct VariantQuery {
     product_id: Option<Uuid>,
 }
 
+/// A variant of a list.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = CatalogVariantItem)]
+pub(super) struct VariantItem {
+    #[serde(flatten)]
+    row: VariantRow,
+    /// Present, and true, where the response has no room for the options; the variant by itself has them.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    truncated: bool,
+}
+
+impl From<VariantLine> for VariantItem {
+    fn from(line: VariantLine) -> Self {
+        Self {
+            row: line.row,
+            truncated: line.is_truncated,
+        }
+    }
+}
+
 async fn list_variants(
     ctx: RequestContext,
     listing: Query<Listing>,
     query: Query<VariantQuery>,
-) -> Result<Json<Page<VariantRow>>> {
+) -> Result<Json<Page<VariantItem>>> {
+    let listed = listing.0.checked(&["position", "createdAt"])?;
     let filter = VariantFilter {
-        pattern: listing.0.pattern()?,
-        ids: listing.0.ids()?,
+        pattern: listed.pattern,
+        ids: listed.ids,
         product_id: query.0.product_id,
     };
-    let (window, sort) = (listing.0.window()?, listing.0.sort(&["position", "createdAt"])?);
     let connection = ctx.read().await?;
-    let page = query::variants::list(&connection, ctx.scope(), &filter, sort, window).await?;
-    Ok(Json(page))
+    let page = query::variants::list(&connection, ctx.scope(), &filter, listed.sort, listed.window).await?;
+    Ok(Json(page.map(VariantItem::from)))
 }
 
 async fn get_variant(ctx: RequestContext, path: Path<Id>) -> Result<Json<VariantRow>> {

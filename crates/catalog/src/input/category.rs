@@ -10,7 +10,7 @@ use uuid::Uuid;
 use super::stays;
 use crate::acl;
 use crate::commands::{Change, check_parent};
-use crate::model::{Category, CategoryRow, store_categories};
+use crate::model::{Category, CategoryRow, lock_slugs, store_categories};
 use crate::rules::{self, Rules};
 
 /// A category to be made, or what changes of one: absent members stay, null clears.
@@ -26,7 +26,7 @@ pub struct CategoryInput {
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<String>)]
     pub name: Option<Option<String>>,
-    /// 1 to 150 of `a-z 0-9 _ -`, lower-cased; unique in the organization, required for a new category.
+    /// 1 to 150 of `a-z 0-9 _ -`, lower-cased; unique in the organization. Absent in a new category: derived from the name.
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<String>)]
     pub slug: Option<Option<String>>,
@@ -78,6 +78,9 @@ impl Change for CategoryInput {
         stays("organizationId", self.organization_id, before.organization_id)?;
         if row.parent_id != before.parent_id {
             check_parent(tx, row).await?;
+        }
+        if row.slug != before.slug {
+            lock_slugs(tx, row.organization_id).await?;
         }
         Ok(false)
     }

@@ -1,7 +1,7 @@
 //! Prices.
 
 use backoffice_core::db::Tx;
-use backoffice_core::http::present;
+use backoffice_core::http::{given, present};
 use backoffice_core::{Feature, Result, Timestamp};
 use serde::Deserialize;
 use utoipa::ToSchema;
@@ -29,12 +29,16 @@ pub struct PriceInput {
     /// The organization of the product, if given.
     pub organization_id: Option<Uuid>,
     /// Its product; required for a new price, unless it is made with its product. It does not change later.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(nullable = false)]
     pub product_id: Option<Uuid>,
     /// The one variant that it is for, of the same product.
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<Uuid>)]
     pub variant_id: Option<Option<Uuid>>,
     /// For a price that is made with its product: the variant by its place in `variants`, from 0.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(nullable = false)]
     pub variant_index: Option<u32>,
     /// `regular` or `sale`; required for a new price.
     #[serde(default, deserialize_with = "present")]

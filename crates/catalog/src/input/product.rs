@@ -1,7 +1,7 @@
 //! Products.
 
 use backoffice_core::db::Tx;
-use backoffice_core::http::present;
+use backoffice_core::http::{given, present};
 use backoffice_core::{Feature, Result, Timestamp};
 use serde::Deserialize;
 use serde_json::Value;
@@ -28,6 +28,8 @@ const MOST_PRICES: usize = 500;
 #[garde(allow_unvalidated)]
 pub struct ProductInput {
     /// The product to change; not read when one is made.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(nullable = false)]
     pub id: Option<Uuid>,
     /// Where a new product belongs; it does not change later.
     pub organization_id: Option<Uuid>,
@@ -67,7 +69,7 @@ pub struct ProductInput {
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<Vec<String>>)]
     pub tags: Option<Option<Vec<String>>>,
-    /// Any object.
+    /// Any object of at most 64 KiB, nested at most 16 deep.
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<Object>)]
     pub metadata: Option<Option<Value>>,
@@ -76,8 +78,12 @@ pub struct ProductInput {
     #[schema(value_type = Option<Vec<Uuid>>)]
     pub category_ids: Option<Option<Vec<Uuid>>>,
     /// Variants that are made with a new product, at most 100.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(nullable = false)]
     pub variants: Option<Vec<VariantInput>>,
     /// Prices that are made with a new product, at most 500.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(nullable = false)]
     pub prices: Option<Vec<PriceInput>>,
 }
 
@@ -173,11 +179,10 @@ impl Change for ProductInput {
             row.tags = sorted_tags(tags.as_deref().unwrap_or_default(), rules);
         }
         rules.optional("metadata", &self.metadata, &mut row.metadata, |value| {
-            if value.is_object() {
-                Ok(())
-            } else {
-                Err(("must be an object".to_owned(), "invalid_value"))
+            if !value.is_object() {
+                return Err(("must be an object".to_owned(), "invalid_type"));
             }
+            rules::document(value)
         });
         self.category_ids(rules);
     }
@@ -201,9 +206,9 @@ impl Change for ProductInput {
 
 fn sorted_tags(tags: &[String], rules: &mut Rules) -> Vec<String> {
     let mut sorted: Vec<String> = Vec::with_capacity(tags.len().min(MOST_TAGS));
-    for tag in tags {
-        let mut own = String::new();
-        rules.text("tags", &Some(Some(tag.clone())), &mut own, rules::line(LONGEST_TAG));
+    for (index, tag) in tags.iter().enumerate() {
+        let (path, mut own) = (format!("tags[{index}]"), String::new());
+        rules.text(&path, &Some(Some(tag.clone())), &mut own, rules::line(LONGEST_TAG));
         sorted.push(own);
     }
     sorted.sort_unstable();

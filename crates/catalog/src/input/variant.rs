@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use backoffice_core::db::Tx;
-use backoffice_core::http::present;
+use backoffice_core::http::{given, present};
 use backoffice_core::{Feature, Result, Timestamp};
 use serde::Deserialize;
 use serde_json::json;
@@ -26,6 +26,8 @@ pub struct VariantInput {
     /// The organization of the product, if given.
     pub organization_id: Option<Uuid>,
     /// Its product; required for a new variant, unless it is made with its product. It does not change later.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(nullable = false)]
     pub product_id: Option<Uuid>,
     /// 1 to 255 characters; required for a new variant.
     #[serde(default, deserialize_with = "present")]
@@ -39,7 +41,7 @@ pub struct VariantInput {
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<String>)]
     pub barcode: Option<Option<String>>,
-    /// What makes it differ from the others: texts by name.
+    /// What makes it differ from the others: texts by name, at most 64 KiB together.
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<BTreeMap<String, String>>)]
     pub options: Option<Option<BTreeMap<String, String>>>,
@@ -93,7 +95,7 @@ impl Change for VariantInput {
             .options
             .as_ref()
             .map(|given| given.as_ref().map(|options| json!(options)));
-        rules.optional("options", &options, &mut row.options, rules::any);
+        rules.optional("options", &options, &mut row.options, rules::document);
         rules.value("position", &self.position, &mut row.position, rules::at_least(0));
         rules.value("isActive", &self.is_active, &mut row.is_active, rules::any);
     }

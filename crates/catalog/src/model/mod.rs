@@ -4,6 +4,7 @@ mod category;
 mod links;
 mod price;
 mod product;
+mod slugs;
 mod variant;
 
 use backoffice_core::command::{CHILDREN, EntityRef, Snapshot};
@@ -19,6 +20,7 @@ pub(crate) use category::{share_categories, store_categories};
 pub(crate) use links::{LinkRow, Links};
 pub(crate) use price::store_prices;
 pub(crate) use product::{share_product, store_products};
+pub(crate) use slugs::{free_slug, lock_slugs};
 pub(crate) use variant::{share_variant, store_variants};
 
 /// By what rows are read: their own id, or what they belong to.

@@ -6,7 +6,7 @@ pub mod products;
 pub mod variants;
 
 /// By what a list is ordered; the id decides between equals.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Sort {
     /// A member that the list may be sorted by.
     pub field: &'static str,

@@ -78,7 +78,10 @@ pub async fn list(
     Ok(window.page(items, total))
 }
 
-/// The prices of a product and its variants, the oldest first.
+/// Prices that are shown with their product; the list has all of them.
+const MOST_OF_PRODUCT: i64 = 5000;
+
+/// The prices of a product and its variants, the oldest first, no more than 5000.
 ///
 /// # Errors
 /// When the database can't be reached.
@@ -86,6 +89,7 @@ pub async fn of_product(connection: &AsyncPgConnection, scope: &Scope, product: 
     Ok(in_scope(scope)
         .filter(prices::product_id.eq(product))
         .order((prices::created_at, prices::id))
+        .limit(MOST_OF_PRODUCT)
         .select(PriceRow::as_select())
         .load(&mut &*connection)
         .await?)

@@ -1,12 +1,12 @@
 //! Products.
 
 use backoffice_core::db::Prepared;
-use backoffice_core::list::{Page, Window};
+use backoffice_core::list::{Order, Page, Window};
 use backoffice_core::scope::{Owned, Reach, Within};
-use backoffice_core::{Result, Scope, Timestamp};
+use backoffice_core::{Result, Scope, Timestamp, document};
 use diesel::dsl::{Filter, count_star, exists, sql};
 use diesel::pg::Pg;
-use diesel::sql_types::{Array, BigInt, Bool, Nullable, Uuid as SqlUuid};
+use diesel::sql_types::{Array, BigInt, Bool, Jsonb, Nullable, Uuid as SqlUuid};
 use diesel::{
     BoolExpressionMethods, ExpressionMethods, NullableExpressionMethods, OptionalExtension, PgArrayExpressionMethods,
     PgTextExpressionMethods, QueryDsl, SelectableHelper,
@@ -14,7 +14,7 @@ use diesel::{
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use uuid::Uuid;
 
-use super::{Sort, ordered};
+use super::Sort;
 use crate::model::ProductRow;
 use crate::schema::{catalog_product_categories as links, catalog_products as products, catalog_variants as variants};
 
@@ -48,7 +48,12 @@ pub struct ProductLine {
     pub category_ids: Vec<Uuid>,
     /// How many variants it has.
     pub variant_count: i64,
+    /// Whether the metadata was left out of a page because it has no room.
+    pub is_truncated: bool,
 }
+
+/// Bytes of metadata that a page has room for: beside 100 products with the longest texts it stays below the largest response.
+const METADATA_OF_PAGE: usize = 3 * 1024 * 1024;
 
 type InScope = Filter<Filter<products::table, Owned<products::tenant_id>>, Within<products::organization_id>>;
 
@@ -138,11 +143,34 @@ pub async fn count(connection: &mut AsyncPgConnection, scope: &Scope, filter: &P
         .await?)
 }
 
-/// The ids of a product's categories and the number of its variants, in a statement about products.
-macro_rules! line {
+/// The columns of a row without its metadata.
+macro_rules! without_metadata {
     () => {
         (
-            ProductRow::as_select(),
+            products::tenant_id,
+            products::id,
+            products::organization_id,
+            products::title,
+            products::subtitle,
+            products::description,
+            products::sku,
+            products::handle,
+            products::product_type,
+            products::is_active,
+            products::primary_currency_code,
+            products::tags,
+            sql::<Nullable<Jsonb>>("null::jsonb"),
+            products::created_at,
+            products::updated_at,
+        )
+    };
+}
+
+/// The ids of a product's categories and the number of its variants, in a statement about products.
+macro_rules! line {
+    ($row:expr) => {
+        (
+            $row,
             sql::<Array<SqlUuid>>(
                 "array(select l.category_id from catalog_product_categories l where l.tenant_id = catalog_products.tenant_id \
                  and l.product_id = catalog_products.id order by l.category_id)",
@@ -160,10 +188,11 @@ fn line((row, category_ids, variant_count): (ProductRow, Vec<Uuid>, i64)) -> Pro
         row,
         category_ids,
         variant_count,
+        is_truncated: false,
     }
 }
 
-/// A page and the number of rows of all pages: two statements, sent together.
+/// A page and the number of rows of all pages: two statements, sent together, and a third for the metadata.
 ///
 /// # Errors
 /// When the database can't be reached.
@@ -175,18 +204,41 @@ pub async fn list(
     window: Window,
 ) -> Result<Page<ProductLine>> {
     let query = narrowed(scope, filter);
-    let query = match sort.field {
-        "title" => ordered!(query, sort.descending, products::title, products::id),
-        "sku" => ordered!(query, sort.descending, products::sku, products::id),
-        "updatedAt" => ordered!(query, sort.descending, products::updated_at, products::id),
-        _ => ordered!(query, sort.descending, products::created_at, products::id),
+    let column = match sort.field {
+        "title" => "catalog_products.title",
+        "sku" => "catalog_products.sku",
+        "updatedAt" => "catalog_products.updated_at",
+        _ => "catalog_products.created_at",
     };
-    let page = query.limit(window.limit()).offset(window.offset()).select(line!());
+    let order = Order {
+        column,
+        nullable: sort.field == "sku",
+        descending: sort.descending,
+    };
+    let page = query
+        .order(order.by("catalog_products.id"))
+        .limit(window.limit())
+        .offset(window.offset())
+        .select(line!(without_metadata!()));
     let total = narrowed(scope, filter).select(count_star());
     let page = Prepared(page).load::<(ProductRow, Vec<Uuid>, i64)>(&mut &*connection);
     let total = Prepared(total).get_result::<i64>(&mut &*connection);
     let (rows, total) = futures_util::future::try_join(page, total).await?;
-    Ok(window.page(rows.into_iter().map(line).collect(), total))
+    let mut lines: Vec<ProductLine> = rows.into_iter().map(line).collect();
+    add_metadata(connection, &mut lines).await?;
+    Ok(window.page(lines, total))
+}
+
+/// Adds the metadata of the products, as long as there is room.
+async fn add_metadata(connection: &AsyncPgConnection, lines: &mut [ProductLine]) -> Result<()> {
+    let keys: Vec<(Uuid, Uuid)> = lines.iter().map(|line| (line.row.tenant_id, line.row.id)).collect();
+    let texts = document::read_within(connection, "catalog_products", &["metadata"], &keys, METADATA_OF_PAGE).await?;
+    for (line, text) in lines.iter_mut().zip(texts) {
+        line.is_truncated = text.is_none();
+        let metadata = text.and_then(|[metadata, ..]| metadata);
+        line.row.metadata = metadata.map(|text| serde_json::from_str(&text)).transpose()?;
+    }
+    Ok(())
 }
 
 /// The product with this id, if the scope reads it.
@@ -194,7 +246,9 @@ pub async fn list(
 /// # Errors
 /// When the database can't be reached.
 pub async fn find(connection: &AsyncPgConnection, scope: &Scope, id: Uuid) -> Result<Option<ProductLine>> {
-    let found = in_scope(scope).filter(products::id.eq(id)).select(line!());
+    let found = in_scope(scope)
+        .filter(products::id.eq(id))
+        .select(line!(ProductRow::as_select()));
     let found: Option<(ProductRow, Vec<Uuid>, i64)> = found.first(&mut &*connection).await.optional()?;
     Ok(found.map(line))
 }

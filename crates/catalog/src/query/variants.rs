@@ -3,9 +3,10 @@
 use backoffice_core::db::Prepared;
 use backoffice_core::list::{Page, Window};
 use backoffice_core::scope::{Owned, Within};
-use backoffice_core::{Result, Scope};
-use diesel::dsl::{Filter, count_star};
+use backoffice_core::{Result, Scope, document};
+use diesel::dsl::{Filter, count_star, sql};
 use diesel::pg::Pg;
+use diesel::sql_types::{Jsonb, Nullable};
 use diesel::{
     BoolExpressionMethods, ExpressionMethods, NullableExpressionMethods, OptionalExtension, PgTextExpressionMethods,
     QueryDsl, SelectableHelper,
@@ -56,7 +57,56 @@ fn narrowed<'a>(scope: &Scope, filter: &VariantFilter) -> variants::BoxedQuery<'
     query
 }
 
-/// A page and the number of rows of all pages: two statements, sent together.
+/// A variant of a list.
+#[derive(Debug, Clone, PartialEq)]
+pub struct VariantLine {
+    /// The variant.
+    pub row: VariantRow,
+    /// Whether the options were left out because they have no room.
+    pub is_truncated: bool,
+}
+
+/// Bytes of options that a page has room for.
+const OPTIONS_OF_PAGE: usize = 6 * 1024 * 1024;
+/// Bytes of options that a product with all its variants has room for.
+const OPTIONS_OF_PRODUCT: usize = 2 * 1024 * 1024;
+/// Variants that are shown with their product; the list has all of them.
+const MOST_OF_PRODUCT: i64 = 1000;
+
+/// The columns of a row without its options.
+macro_rules! without_options {
+    () => {
+        (
+            variants::tenant_id,
+            variants::id,
+            variants::organization_id,
+            variants::product_id,
+            variants::name,
+            variants::sku,
+            variants::barcode,
+            sql::<Nullable<Jsonb>>("null::jsonb"),
+            variants::position,
+            variants::is_active,
+            variants::created_at,
+            variants::updated_at,
+        )
+    };
+}
+
+/// Adds the options, as long as there is room.
+async fn with_options(connection: &AsyncPgConnection, rows: Vec<VariantRow>, room: usize) -> Result<Vec<VariantLine>> {
+    let keys: Vec<(Uuid, Uuid)> = rows.iter().map(|row| (row.tenant_id, row.id)).collect();
+    let texts = document::read_within(connection, "catalog_variants", &["options"], &keys, room).await?;
+    let line = |(mut row, text): (VariantRow, Option<document::Texts>)| {
+        let is_truncated = text.is_none();
+        let options = text.and_then(|[options, ..]| options);
+        row.options = options.map(|text| serde_json::from_str(&text)).transpose()?;
+        Ok(VariantLine { row, is_truncated })
+    };
+    rows.into_iter().zip(texts).map(line).collect()
+}
+
+/// A page and the number of rows of all pages: two statements, sent together, and a third for the options.
 ///
 /// # Errors
 /// When the database can't be reached.
@@ -66,30 +116,33 @@ pub async fn list(
     filter: &VariantFilter,
     sort: Sort,
     window: Window,
-) -> Result<Page<VariantRow>> {
+) -> Result<Page<VariantLine>> {
     let query = narrowed(scope, filter);
     let query = match sort.field {
         "createdAt" => ordered!(query, sort.descending, variants::created_at, variants::id),
         _ => ordered!(query, sort.descending, variants::position, variants::id),
     };
     let page = query.limit(window.limit()).offset(window.offset());
-    let page = Prepared(page.select(VariantRow::as_select())).load(&mut &*connection);
+    let page = Prepared(page.select(without_options!())).load(&mut &*connection);
     let total = Prepared(narrowed(scope, filter).select(count_star())).get_result(&mut &*connection);
-    let (items, total) = futures_util::future::try_join(page, total).await?;
+    let (rows, total) = futures_util::future::try_join(page, total).await?;
+    let items = with_options(connection, rows, OPTIONS_OF_PAGE).await?;
     Ok(window.page(items, total))
 }
 
-/// The variants of a product, in their order.
+/// The variants of a product, in their order, the first 1000.
 ///
 /// # Errors
 /// When the database can't be reached.
-pub async fn of_product(connection: &AsyncPgConnection, scope: &Scope, product: Uuid) -> Result<Vec<VariantRow>> {
-    Ok(in_scope(scope)
+pub async fn of_product(connection: &AsyncPgConnection, scope: &Scope, product: Uuid) -> Result<Vec<VariantLine>> {
+    let rows = in_scope(scope)
         .filter(variants::product_id.eq(product))
         .order((variants::position, variants::id))
-        .select(VariantRow::as_select())
+        .limit(MOST_OF_PRODUCT)
+        .select(without_options!())
         .load(&mut &*connection)
-        .await?)
+        .await?;
+    with_options(connection, rows, OPTIONS_OF_PRODUCT).await
 }
 
 /// The variant with this id, if the scope reads it.

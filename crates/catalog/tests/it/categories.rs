@@ -35,7 +35,7 @@ async fn no_category_comes_to_lie_below_itself() {
 
         assert_eq!(
             (response.status, details(&response.json())),
-            (400, vec![("parentId", "category_cycle")])
+            (400, vec![("parentId", "invalid_value")])
         );
     }
     assert_eq!(world.image().await, before);
@@ -54,6 +54,52 @@ async fn an_undone_move_closes_no_circle() {
 
     let told = (status, &body["code"], &body["fields"]);
     assert_eq!(told, (400, &json!("undo_conflict"), &json!(["parentId"])));
+}
+
+#[actix_web::test]
+async fn a_slug_that_is_not_given_is_derived_from_the_name() {
+    let world = World::new().await;
+    let long = format!("{} b", "a".repeat(149));
+
+    for (name, slug) in [
+        ("Łódź & Söhne", "lodz-sohne"),
+        ("Lodz Sohne", "lodz-sohne-2"),
+        ("lodz sohne", "lodz-sohne-3"),
+        ("日本", "category"),
+        ("---", "category-2"),
+    ] {
+        let id = world.make(CATEGORIES, json!({"name": name})).await.id;
+        assert_eq!(world.one(CATEGORIES, id).await["slug"], slug, "{name}");
+    }
+    for slug in ["a".repeat(149), format!("{}-2", "a".repeat(148))] {
+        let id = world.make(CATEGORIES, json!({"name": &long[..149]})).await.id;
+        assert_eq!(world.one(CATEGORIES, id).await["slug"], slug);
+    }
+}
+
+#[actix_web::test]
+async fn categories_of_one_name_that_are_created_at_once_get_different_slugs() {
+    let world = World::new().await;
+    let body = json!({"name": "Shoes"});
+    let named = json!({"name": "Others", "slug": "shoes-3"});
+
+    let derived = (0..8).map(|_| world.send(Method::POST, CATEGORIES, &body));
+    let (derived, named) = futures_util::future::join(
+        futures_util::future::join_all(derived),
+        world.send(Method::POST, CATEGORIES, &named),
+    )
+    .await;
+
+    assert!(derived.iter().all(|response| response.status == 201));
+    assert!([201, 400].contains(&named.status), "{}", named.text());
+    let (_, page) = world.app.get(&world.admin, CATEGORIES).await;
+    let slugs: std::collections::BTreeSet<String> = page["items"]
+        .as_array()
+        .expect("a page")
+        .iter()
+        .map(|item| item["slug"].to_string())
+        .collect();
+    assert!(slugs.len() >= 8, "{slugs:?}");
 }
 
 #[actix_web::test]

@@ -56,7 +56,7 @@ async fn a_variant_keeps_its_product_and_its_organization() {
         ),
         (
             json!({"productId": two, "name": "S", "organizationId": world.child}),
-            ("organizationId", "other_organization"),
+            ("organizationId", "invalid_value"),
         ),
     ] {
         let response = world.send(Method::POST, VARIANTS, &body).await;

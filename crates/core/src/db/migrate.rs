@@ -1,15 +1,15 @@
 //! Brings the schema up: core first, then the modules by dependency, each one's migrations by version.
 
-use std::str::FromStr;
-
 use diesel::QueryableByName;
 use diesel::migration::{Migration, MigrationSource};
 use diesel::pg::Pg;
 use diesel::sql_types::{Bool, Text};
 use diesel_async::{AsyncMigrationHarness, AsyncPgConnection, RunQueryDsl, SimpleAsyncConnection};
 use diesel_migrations::{EmbeddedMigrations, MigrationHarness, embed_migrations};
-use secrecy::{ExposeSecret, SecretString};
+use secrecy::SecretString;
 
+use super::rights;
+use super::{Connector, TlsOptions};
 use crate::error::{Error, Result};
 use crate::module::Module;
 
@@ -62,7 +62,15 @@ fn module_number(version: &str) -> &str {
 /// # Errors
 /// When the database can't be reached or a migration fails; what was applied before it stays.
 pub async fn migrate(owner_url: &SecretString, application_role: &str, modules: &[&'static Module]) -> Result<usize> {
-    let mut connection = connect(owner_url).await?;
+    migrate_over(&connector(owner_url)?, application_role, modules).await
+}
+
+/// The same, where the URL alone does not say how to connect.
+///
+/// # Errors
+/// As [`migrate`].
+pub async fn migrate_over(owner: &Connector, application_role: &str, modules: &[&'static Module]) -> Result<usize> {
+    let mut connection = connect(owner).await?;
     connection
         .batch_execute("select pg_advisory_lock(hashtext('backoffice.migrate'))")
         .await?;
@@ -81,9 +89,22 @@ pub async fn migrate(owner_url: &SecretString, application_role: &str, modules: 
         }
     }
     let mut connection = harness.into_inner();
-    connection.batch_execute(&grants(application_role)).await?;
+    connection.batch_execute(&rights::grants(application_role)).await?;
     connection.batch_execute("select audit_make_partitions(3)").await?;
     Ok(count)
+}
+
+/// Writes down what is configured of retention, as the schema's owner: from then on the application's role can't have younger entries dropped.
+/// 0 keeps entries for ever.
+///
+/// # Errors
+/// When the database can't be reached.
+pub async fn keep_logs(owner: &Connector, action_months: u32, access_days: u32) -> Result<()> {
+    let mut connection = connect(owner).await?;
+    connection
+        .batch_execute(&rights::keep(action_months, access_days))
+        .await?;
+    Ok(())
 }
 
 /// Takes every migration back, last module first. For the check that each `down.sql` works.
@@ -91,7 +112,7 @@ pub async fn migrate(owner_url: &SecretString, application_role: &str, modules: 
 /// # Errors
 /// When the database can't be reached or a migration fails.
 pub async fn revert_all(owner_url: &SecretString, modules: &[&'static Module]) -> Result<usize> {
-    let mut harness = AsyncMigrationHarness::new(connect(owner_url).await?);
+    let mut harness = AsyncMigrationHarness::new(connect(&connector(owner_url)?).await?);
     let mut count = 0;
     for migration in all(modules)?.iter().rev() {
         harness.revert_migration(&**migration).map_err(Error::Internal)?;
@@ -146,48 +167,14 @@ pub async fn migration_state(
     })
 }
 
-async fn connect(url: &SecretString) -> Result<AsyncPgConnection> {
-    let config = tokio_postgres::Config::from_str(url.expose_secret())
-        .map_err(|_| Error::internal("the database URL is no valid postgres:// URL"))?;
-    let (client, connection) = config.connect(tokio_postgres::NoTls).await?;
-    tokio::spawn(connection);
-    AsyncPgConnection::try_from(client)
-        .await
-        .map_err(|error| Error::Unavailable(Box::new(error)))
+fn connector(url: &SecretString) -> Result<Connector> {
+    Connector::new("database.owner_url", url, &TlsOptions::default())
+        .map_err(|error| Error::internal(error.to_string()))
 }
 
-/// The application may read and write rows, owns nothing, and of the logs changes only what undo and redo change.
-fn grants(role: &str) -> String {
-    let role = format!("\"{}\"", role.replace('"', "\"\""));
-    format!(
-        r"
-do $$
-declare
-    one record;
-begin
-    execute format('grant usage on schema %I to {role}', current_schema());
-    for one in
-        select c.oid::regclass as name, c.relname
-        from pg_class c
-        where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
-    loop
-        if one.relname = '__diesel_schema_migrations' then
-            execute format('grant select on %s to {role}', one.name);
-        elsif one.relname = 'audit_action_logs' then
-            execute format('grant select, insert on %s to {role}', one.name);
-            execute format(
-                'grant update (execution_state, undo_secret, undone_seq, updated_at) on %s to {role}', one.name);
-        elsif one.relname = 'audit_access_logs' then
-            execute format('grant select, insert on %s to {role}', one.name);
-        else
-            execute format('grant select, insert, update, delete on %s to {role}', one.name);
-        end if;
-    end loop;
-    grant execute on function audit_make_partitions(integer) to {role};
-    grant execute on function audit_drop_partitions(timestamptz, timestamptz) to {role};
-    grant execute on function audit_erase(uuid, text, uuid) to {role};
-end
-$$;
-"
-    )
+/// A migration takes as long as it takes, whatever is set for the role.
+async fn connect(owner: &Connector) -> Result<AsyncPgConnection> {
+    let mut connection = owner.diesel().await?;
+    connection.batch_execute("set statement_timeout = 0").await?;
+    Ok(connection)
 }

@@ -1,35 +1,40 @@
 //! The only ways to a database connection. Every connection carries the tenant for row-level security.
 
+mod connector;
 mod lasting;
 mod migrate;
 mod pool;
 mod prepared;
+mod rights;
 mod schema;
+mod tls;
 mod tx;
+mod usage;
 
-use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use actix_web::http::StatusCode;
-use secrecy::{ExposeSecret, SecretString};
+use secrecy::SecretString;
 use uuid::Uuid;
 
 use crate::error::{Error, Refusal, Result};
 use crate::ids::PLATFORM_TENANT;
 use crate::scope::{Reach, Scope};
 
-use lasting::{Lasting, LastingPlace};
-
+pub use connector::{Connector, Driven};
 pub use lasting::Holder;
-pub use migrate::{MigrationState, Migrations, migrate, migration_state, revert_all};
+use lasting::{Lasting, LastingPlace};
+pub use migrate::{MigrationState, Migrations, keep_logs, migrate, migrate_over, migration_state, revert_all};
 pub use pool::Connection;
 pub use prepared::Prepared;
+pub use rights::{close_database, open_rights};
 pub(crate) use schema::{audit_action_logs, core_idempotency_keys};
+pub use tls::{TlsMode, TlsOptions};
 pub use tx::Tx;
 
 /// How to reach the database.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub struct DatabaseOptions {
     /// `postgres://` URL of the application role.
     pub url: SecretString,
@@ -37,18 +42,27 @@ pub struct DatabaseOptions {
     pub pool_size: usize,
     /// Longest wait for a connection, whether for a free one of the pool or for a new one to be made.
     pub timeout: Duration,
+    /// Longest statement, unless more is allowed for it; after that it is cancelled, and the request is answered with 503.
+    pub statement_timeout: Duration,
+    /// Age at which a connection is replaced, about: what a backend has gathered goes with it.
+    pub max_connection_age: Duration,
+    /// TLS, where the URL says nothing of it.
+    pub tls: TlsOptions,
     /// Whether scopes write their tenant predicates; switched off by the test that shows row-level security alone.
     pub predicates: bool,
 }
 
 impl DatabaseOptions {
-    /// Options with a pool of 16 and a wait of 1.5 s.
+    /// Options with a pool of 16, a wait of 1.5 s, statements of 30 s and connections of 30 min at most.
     #[must_use]
     pub fn new(url: SecretString) -> Self {
         Self {
             url,
             pool_size: 16,
             timeout: Duration::from_millis(1500),
+            statement_timeout: Duration::from_secs(30),
+            max_connection_age: Duration::from_secs(1800),
+            tls: TlsOptions::default(),
             predicates: true,
         }
     }
@@ -57,11 +71,14 @@ impl DatabaseOptions {
 /// Seconds after which one of the lasting transactions may well have ended.
 const LASTING_RETRY: u64 = 5;
 
+/// Longest statement of an answer that is made while its client reads it.
+const LASTING_STATEMENT: Duration = Duration::from_secs(300);
+
+/// Longest statement of maintenance that reads or changes a whole month, or all entries of a tenant.
+pub(crate) const MAINTENANCE_STATEMENT: Duration = Duration::from_secs(3600);
+
 /// A connection that is told of notifications.
-pub(crate) type Notified = (
-    tokio_postgres::Client,
-    tokio_postgres::Connection<tokio_postgres::Socket, tokio_postgres::tls::NoTlsStream>,
-);
+pub(crate) type Notified = (tokio_postgres::Client, Driven);
 
 /// What row-level security lets a connection see.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -132,7 +149,7 @@ impl Visibility {
 pub struct Database {
     pool: Arc<pool::Pool>,
     options: Arc<DatabaseOptions>,
-    config: Arc<tokio_postgres::Config>,
+    connector: Arc<Connector>,
     lasting: Lasting,
 }
 
@@ -150,23 +167,28 @@ impl Database {
     /// # Errors
     /// When the URL can't be read.
     pub fn new(options: DatabaseOptions) -> Result<Self> {
-        let mut config = tokio_postgres::Config::from_str(options.url.expose_secret())
-            .map_err(|_| Error::internal("database.url is no valid postgres:// URL"))?;
+        let mut connector = Connector::new("database.url", &options.url, &options.tls)
+            .map_err(|error| Error::internal(error.to_string()))?;
+        let config = connector.config_mut();
         config.connect_timeout(options.timeout);
         if config.get_application_name().is_none() {
             config.application_name("backoffice");
         }
-        let session = "-c lock_timeout=5s -c idle_in_transaction_session_timeout=60s";
-        let session = config
-            .get_options()
-            .map_or_else(|| session.to_owned(), |given| format!("{given} {session}"));
+        let session = format!(
+            "-c lock_timeout=5s -c idle_in_transaction_session_timeout=60s -c statement_timeout={}",
+            options.statement_timeout.as_millis()
+        );
+        let session = match config.get_options() {
+            Some(given) => format!("{given} {session}"),
+            None => session,
+        };
         config.options(session);
-        let config = Arc::new(config);
+        let connector = Arc::new(connector);
         let lasting = Lasting::default();
         Ok(Self {
-            pool: Arc::new(pool::Pool::new(Arc::clone(&config), &options, &lasting)),
+            pool: Arc::new(pool::Pool::new(Arc::clone(&connector), &options, &lasting)),
             options: Arc::new(options),
-            config,
+            connector,
             lasting,
         })
     }
@@ -179,9 +201,9 @@ impl Database {
             ..(*self.options).clone()
         };
         Self {
-            pool: Arc::new(pool::Pool::new(Arc::clone(&self.config), &options, &self.lasting)),
+            pool: Arc::new(pool::Pool::new(Arc::clone(&self.connector), &options, &self.lasting)),
             options: Arc::new(options),
-            config: Arc::clone(&self.config),
+            connector: Arc::clone(&self.connector),
             lasting: self.lasting.clone(),
         }
     }
@@ -223,7 +245,7 @@ impl Database {
 
     /// A connection beside the pool that is told of notifications. The first half sends statements, the second one must be polled.
     pub(crate) async fn notified(&self) -> Result<Notified> {
-        let connecting = self.config.connect(tokio_postgres::NoTls);
+        let connecting = self.connector.connect();
         let connected = tokio::time::timeout(self.options.timeout, connecting)
             .await
             .map_err(|_| Error::Unavailable("connecting took too long".into()))?;
@@ -231,9 +253,13 @@ impl Database {
     }
 
     pub(crate) async fn begin(&self, scope: &Scope) -> Result<Connection> {
+        self.begin_with(scope, None).await
+    }
+
+    async fn begin_with(&self, scope: &Scope, longest: Option<Duration>) -> Result<Connection> {
         let visibility = Visibility::of(scope);
         let mut connection = self.pool.acquire(visibility).await?;
-        connection.begin(visibility).await?;
+        connection.begin(visibility, longest).await?;
         Ok(connection)
     }
 
@@ -260,7 +286,7 @@ impl Database {
             ..Refusal::new(StatusCode::TOO_MANY_REQUESTS, "Too many requests")
         })?;
         Ok(BookkeepingTransaction {
-            connection: self.begin(scope).await?,
+            connection: self.begin_with(scope, Some(LASTING_STATEMENT)).await?,
             _place: Some(place),
         })
     }

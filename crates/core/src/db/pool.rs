@@ -1,5 +1,6 @@
 //! Connections that remember what row-level security lets them see. A free connection that already shows the wanted tenant is handed
 //! out first, so most requests send no setting at all. Who finds none free takes what comes first: one that is given back, or a new one.
+//! A connection is handed on only while it is young, and only when the server has answered everything that was asked on it.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,21 +9,27 @@ use std::time::Duration;
 
 use diesel_async::pooled_connection::PoolableConnection;
 use diesel_async::{AsyncPgConnection, SimpleAsyncConnection};
+use tokio::runtime::Handle;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, oneshot};
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, timeout, timeout_at};
 
+use super::connector::Connector;
 use super::lasting::{Holder, Lasting, LastingPlace, LastingPlaces};
+use super::usage::Usage;
 use super::{DatabaseOptions, Visibility};
 use crate::error::{Error, Result};
+use crate::ids::Ids;
 
 pub(crate) struct Pool {
-    config: Arc<tokio_postgres::Config>,
+    connector: Arc<Connector>,
     permits: Arc<Semaphore>,
     /// Places of those who hold a connection as long as a client takes.
     lasting: LastingPlaces,
     idle: Mutex<Vec<Idle>>,
     shared: Mutex<Option<Shared>>,
     timeout: Duration,
+    /// Age at which connections are replaced, about.
+    longest_age: Duration,
     /// Connections that exist or are being made.
     open: AtomicUsize,
     size: usize,
@@ -51,23 +58,38 @@ struct Shared {
 /// Users of one shared connection at most; the next one gets another.
 const SHARERS: usize = 16;
 
+/// How long a statement may still run whose borrower is gone, before it is cancelled.
+const GRACE: Duration = Duration::from_millis(50);
+/// Longest attempt to cancel a statement.
+const CANCELLING: Duration = Duration::from_millis(500);
+
 struct Idle {
     pg: AsyncPgConnection,
     shows: Option<Visibility>,
+    usage: Usage,
+    /// Not handed on after this instant.
+    until: Instant,
     _room: Room,
+}
+
+impl Idle {
+    fn is_fit(&mut self) -> bool {
+        Instant::now() < self.until && !self.pg.is_broken()
+    }
 }
 
 type Made = oneshot::Receiver<Result<Idle>>;
 
 impl Pool {
-    pub(super) fn new(config: Arc<tokio_postgres::Config>, options: &DatabaseOptions, lasting: &Lasting) -> Self {
+    pub(super) fn new(connector: Arc<Connector>, options: &DatabaseOptions, lasting: &Lasting) -> Self {
         Self {
-            config,
+            connector,
             permits: Arc::new(Semaphore::new(options.pool_size)),
             lasting: lasting.places(options.pool_size),
             idle: Mutex::default(),
             shared: Mutex::default(),
             timeout: options.timeout,
+            longest_age: options.max_connection_age,
             open: AtomicUsize::new(0),
             size: options.pool_size,
             freed: Notify::new(),
@@ -88,6 +110,7 @@ impl Pool {
         Ok(Connection {
             idle: Some(idle),
             in_transaction: false,
+            is_altered: false,
             pool: Arc::clone(self),
             _permit: permit,
         })
@@ -120,7 +143,7 @@ impl Pool {
         shared
             .connection
             .upgrade()
-            .filter(|connection| Arc::strong_count(connection) <= SHARERS)
+            .filter(|connection| Arc::strong_count(connection) <= SHARERS && connection.may_go_on())
     }
 
     async fn wait_for_permit(&self, deadline: Instant) -> Result<OwnedSemaphorePermit> {
@@ -138,7 +161,7 @@ impl Pool {
                 Some(index) => idle.remove(index),
                 None => idle.pop()?,
             };
-            if !found.pg.is_broken() {
+            if found.is_fit() {
                 return Some(found);
             }
         }
@@ -177,9 +200,11 @@ impl Pool {
         let pool = Arc::clone(self);
         tokio::spawn(async move {
             let connected = pool.connect(deadline).await;
-            let idle = connected.map(|pg| Idle {
+            let idle = connected.map(|mut pg| Idle {
+                usage: Usage::of(&mut pg),
                 pg,
                 shows: None,
+                until: pool.end_of_a_new_one(),
                 _room: room,
             });
             if let Err(Ok(unwanted)) = answer.send(idle) {
@@ -195,24 +220,41 @@ impl Pool {
         taken.is_ok().then(|| Room(Arc::downgrade(self)))
     }
 
-    fn give_back(&self, idle: Idle) {
+    fn give_back(&self, mut idle: Idle) {
+        if !idle.is_fit() {
+            return;
+        }
+        idle.usage.trim(&mut idle.pg);
         self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(idle);
         self.freed.notify_one();
     }
 
-    async fn connect(&self, deadline: Instant) -> Result<AsyncPgConnection> {
-        let connecting = async {
-            let (client, connection) = self.config.connect(tokio_postgres::NoTls).await?;
-            tokio::spawn(async move {
-                if let Err(error) = connection.await {
-                    tracing::debug!(%error, "a database connection ended");
-                }
-            });
-            AsyncPgConnection::try_from(client)
-                .await
-                .map_err(|error| Error::Unavailable(Box::new(error)))
+    /// A connection whose borrower left while the server was at work: handed on if the server answers within a moment, else its statement is
+    /// cancelled and it is closed. Its place is taken until then.
+    fn settle(self: &Arc<Self>, mut idle: Idle, may_go_on: bool) {
+        let Ok(runtime) = Handle::try_current() else {
+            return;
         };
-        timeout_at(deadline, connecting)
+        let pool = Arc::clone(self);
+        runtime.spawn(async move {
+            if may_go_on && matches!(timeout(GRACE, idle.pg.batch_execute("")).await, Ok(Ok(()))) {
+                idle.usage.settled();
+                pool.give_back(idle);
+                return;
+            }
+            metrics::counter!("database_statements_cancelled_total").increment(1);
+            pool.connector.cancel(idle.pg.cancel_token(), CANCELLING).await;
+        });
+    }
+
+    /// Ages differ by up to a fifth, so that connections that were made together are not replaced together.
+    fn end_of_a_new_one(&self) -> Instant {
+        let share = f64::from(u16::from_be_bytes(Ids::default().random())) / f64::from(u16::MAX);
+        Instant::now() + self.longest_age.mul_f64(0.8 + 0.2 * share)
+    }
+
+    async fn connect(&self, deadline: Instant) -> Result<AsyncPgConnection> {
+        timeout_at(deadline, self.connector.diesel())
             .await
             .map_err(|_| Error::Unavailable("connecting took too long".into()))?
     }
@@ -222,6 +264,8 @@ impl Pool {
 pub struct Connection {
     idle: Option<Idle>,
     in_transaction: bool,
+    /// Its settings are not those of the others, so it is not handed on.
+    is_altered: bool,
     pool: Arc<Pool>,
     _permit: OwnedSemaphorePermit,
 }
@@ -252,16 +296,37 @@ impl Connection {
         Ok(())
     }
 
-    pub(super) async fn begin(&mut self, wanted: Visibility) -> Result<()> {
+    pub(super) async fn begin(&mut self, wanted: Visibility, longest: Option<Duration>) -> Result<()> {
         self.in_transaction = true;
         let idle = self.idle();
-        let sql = if idle.shows == Some(wanted) {
-            "begin".to_owned()
-        } else {
-            format!("begin; {}", wanted.sql(true))
-        };
+        let mut sql = "begin".to_owned();
+        if let Some(longest) = longest {
+            sql.push_str(&format!("; set local {}", limit(longest)));
+        }
+        if idle.shows != Some(wanted) {
+            sql.push_str(&format!("; {}", wanted.sql(true)));
+        }
         idle.pg.batch_execute(&sql).await?;
         Ok(())
+    }
+
+    /// Lets single statements take this long: to the end of the transaction, or of the connection, which is closed then.
+    ///
+    /// # Errors
+    /// When the database can't be reached.
+    pub async fn allow(&mut self, longest: Duration) -> Result<()> {
+        let local = if self.in_transaction { "local " } else { "" };
+        self.is_altered |= !self.in_transaction;
+        let sql = format!("set {local}{}", limit(longest));
+        self.idle().pg.batch_execute(&sql).await?;
+        Ok(())
+    }
+
+    /// Whether others may still join it.
+    fn may_go_on(&self) -> bool {
+        self.idle
+            .as_ref()
+            .is_some_and(|idle| !idle.usage.is_full() && Instant::now() < idle.until)
     }
 
     pub(super) async fn end(&mut self, commit: bool) -> Result<()> {
@@ -292,11 +357,19 @@ impl DerefMut for Connection {
 
 impl Drop for Connection {
     fn drop(&mut self) {
-        if let Some(mut idle) = self.idle.take()
-            && !self.in_transaction
-            && !idle.pg.is_broken()
-        {
+        let Some(mut idle) = self.idle.take() else { return };
+        let may_go_on = !self.in_transaction && !self.is_altered;
+        if idle.pg.is_broken() {
+            return;
+        }
+        if !idle.usage.is_quiet() {
+            self.pool.settle(idle, may_go_on);
+        } else if may_go_on {
             self.pool.give_back(idle);
         }
     }
+}
+
+fn limit(longest: Duration) -> String {
+    format!("statement_timeout = {}", longest.as_millis())
 }

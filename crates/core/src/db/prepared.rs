@@ -4,9 +4,10 @@ use diesel::QueryResult;
 use diesel::pg::Pg;
 use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
 
-/// A statement whose text takes few forms: every connection prepares each form once and keeps it. diesel does so by itself only where
-/// the text follows from the statement's type; `sql_query`, SQL fragments and updates it prepares each time, which costs a round trip
-/// and a plan. Not for texts that carry values: a connection never forgets one.
+/// A statement that a connection prepares once for each form of its text and keeps. diesel does so by itself only where the text follows from
+/// the statement's type; `sql_query`, SQL fragments and updates it prepares each time, which costs a round trip and a plan. A connection
+/// that keeps too many forgets all of them when it is given back (`usage.rs`), so a list may have more forms than can be kept; a text that
+/// carries values is never met again and does not belong here.
 #[derive(Debug, Clone, Copy)]
 pub struct Prepared<Q>(pub Q);
 

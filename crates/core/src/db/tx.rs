@@ -110,6 +110,21 @@ impl<'a> Tx<'a> {
         }
     }
 
+    /// Whether a row of the caller's may belong to this organization: it is a live one of the transaction's tenant, and in the caller's scope.
+    /// It is locked, so that it stays live until the end of the transaction; whoever deletes it waits, and finds the row then.
+    ///
+    /// # Errors
+    /// When the database can't be reached.
+    pub async fn keep_organization(&mut self, id: Uuid) -> Result<bool> {
+        if !self.scope().reads_organization(Some(id)) {
+            return Ok(false);
+        }
+        match self.context.platform().provided().organizations.clone() {
+            Some(tree) => tree.keep(&mut self.connection, self.tenant, id).await,
+            None => Ok(false),
+        }
+    }
+
     /// Reads across all tenants inside this transaction, whatever the caller reaches: for rules about the whole platform that a caller
     /// of one tenant must not break either. What is read decides, it is never told.
     ///

@@ -29,7 +29,7 @@ pub(crate) use event::EventRows;
 pub use nodes::wake_each_other;
 pub use relay::{Relay, relay};
 pub use retention::forget;
-pub use stored::{Extent, StoredEvent, between, extent};
+pub use stored::{Extent, StoredEvent, between, extent, last_numbers};
 pub(crate) use subscriber::Subscribers;
 pub use subscriber::{Handler, Subscriber};
 

@@ -1,6 +1,6 @@
 //! Events as they lie in the outbox.
 
-use diesel::sql_types::{BigInt, Bool, Jsonb, Nullable, Text, Timestamptz, Uuid as SqlUuid};
+use diesel::sql_types::{Array, BigInt, Bool, Jsonb, Nullable, Text, Timestamptz, Uuid as SqlUuid};
 use diesel::{OptionalExtension, QueryableByName, sql_query};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use serde::{Deserialize, Serialize};
@@ -75,6 +75,27 @@ pub async fn extent(connection: &mut AsyncPgConnection, tenant: Uuid) -> Result<
     .await
     .optional()?;
     Ok(found.unwrap_or(Extent { last: 0, removed: 0 }))
+}
+
+#[derive(QueryableByName)]
+struct Last {
+    #[diesel(sql_type = SqlUuid)]
+    tenant_id: Uuid,
+    #[diesel(sql_type = BigInt)]
+    last: i64,
+}
+
+/// The last number of each of these tenants that has one: one statement. The connection reaches all tenants.
+///
+/// # Errors
+/// When the database can't be reached.
+pub async fn last_numbers(connection: &mut AsyncPgConnection, tenants: &[Uuid]) -> Result<Vec<(Uuid, i64)>> {
+    let statement = sql_query(
+        "select tenant_id, last_seq as last from core_event_streams where tenant_id = any($1) and name = 'log'",
+    )
+    .bind::<Array<SqlUuid>, _>(tenants);
+    let found: Vec<Last> = Prepared(statement).get_results(connection).await?;
+    Ok(found.into_iter().map(|one| (one.tenant_id, one.last)).collect())
 }
 
 /// The first events of a tenant behind one number and up to another, at most `limit`.

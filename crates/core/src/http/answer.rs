@@ -1,7 +1,7 @@
 //! What handlers answer with.
 
 use actix_web::HttpResponse;
-use actix_web::cookie::{Cookie, SameSite, time::Duration};
+use actix_web::cookie::Cookie;
 use actix_web::http::StatusCode;
 use actix_web::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue, LOCATION};
 use actix_web::web::Bytes;
@@ -11,15 +11,10 @@ use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 use utoipa::openapi::path::OperationBuilder;
-use utoipa::openapi::{ContentBuilder, ResponseBuilder};
+use utoipa::openapi::{ContentBuilder, Header, RefOr, ResponseBuilder};
 
 use super::openapi::Schemas;
 use crate::error::Result;
-
-/// Cookie with the access token.
-pub const AUTH_COOKIE: &str = "auth_token";
-/// Cookie with the session token.
-pub const SESSION_COOKIE: &str = "session_token";
 
 /// A successful answer: what is sent, what an `Idempotency-Key` stores, and how the API document describes it.
 pub trait Answer: Send {
@@ -170,10 +165,10 @@ impl<const STATUS: u16> Answer for Redirect<STATUS> {
     }
 
     fn describe(operation: OperationBuilder, _schemas: &mut Schemas) -> OperationBuilder {
-        operation.response(
-            STATUS.to_string(),
-            ResponseBuilder::new().description("Redirect within the site").build(),
-        )
+        let response = ResponseBuilder::new()
+            .description("Redirect within the site")
+            .header("Location", Header::default());
+        operation.response(STATUS.to_string(), response.build())
     }
 }
 
@@ -259,30 +254,14 @@ impl<A: Answer> Answer for Cookies<A> {
     }
 
     fn describe(operation: OperationBuilder, schemas: &mut Schemas) -> OperationBuilder {
-        A::describe(operation, schemas)
+        let mut operation = A::describe(operation, schemas).build();
+        for response in operation.responses.responses.values_mut() {
+            if let RefOr::T(response) = response {
+                response
+                    .headers
+                    .insert("Set-Cookie".to_owned(), Header::default().into());
+            }
+        }
+        operation.into()
     }
-}
-
-/// Cookies that remove the credentials and the selection of tenant and organization.
-#[must_use]
-pub fn clear_cookies(insecure: bool) -> Vec<Cookie<'static>> {
-    let credentials = [AUTH_COOKIE, SESSION_COOKIE].map(|name| {
-        Cookie::build(name, "")
-            .path("/")
-            .http_only(true)
-            .secure(!insecure)
-            .same_site(SameSite::Lax)
-            .max_age(Duration::ZERO)
-    });
-    let selection = ["selected_tenant", "selected_org"].map(|name| {
-        Cookie::build(name, "")
-            .path("/")
-            .same_site(SameSite::Lax)
-            .max_age(Duration::ZERO)
-    });
-    credentials
-        .into_iter()
-        .chain(selection)
-        .map(actix_web::cookie::CookieBuilder::finish)
-        .collect()
 }

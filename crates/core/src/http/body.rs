@@ -1,9 +1,12 @@
 //! The body of a request: read within its deadline, before anything scarce is taken for the request, so that a client that sends
 //! slowly or not at all holds its connection and nothing else.
 
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::task::{Context, Poll};
 
+use actix_web::HttpResponse;
+use actix_web::body::{BodySize, BoxBody, MessageBody};
 use actix_web::dev::Payload;
 use actix_web::http::{Method, StatusCode};
 use actix_web::web::{self, Bytes, BytesMut};
@@ -54,7 +57,7 @@ impl Unreadable {
     /// The 400 of an endpoint with this text.
     pub(super) fn worded(self, text: &'static str) -> Error {
         Refusal::bad_request(text)
-            .detail(Detail::new("", self.0, "invalid_body"))
+            .detail(Detail::new("", self.0, "invalid_value"))
             .into()
     }
 }
@@ -70,10 +73,13 @@ impl Unread {
         }
     }
 
-    /// The rest of a body that was not read to its end. Kept until the response has left, it makes the server close the connection; a
+    /// Keeps what was not read of a request until the last byte of its response is made, which makes the server close the connection. A
     /// chunked body that is dropped before would be waited for, as long as the client likes.
-    pub(super) fn rest(self) -> Option<impl Sized + 'static> {
-        self.0
+    pub(super) fn keep_with(self, response: HttpResponse) -> HttpResponse {
+        match self.0 {
+            None => response,
+            Some(rest) => response.map_body(|_, body| BoxBody::new(BesideRest { body, _rest: rest })),
+        }
     }
 
     /// Reads the body. The outer error ends the request: 408 when the body is late, 503 when there is no memory for it; the connection
@@ -158,6 +164,24 @@ impl Unread {
     }
 }
 
+/// The body of a response beside what its request has not sent yet.
+struct BesideRest {
+    body: BoxBody,
+    _rest: Payload,
+}
+
+impl MessageBody for BesideRest {
+    type Error = <BoxBody as MessageBody>::Error;
+
+    fn size(&self) -> BodySize {
+        self.body.size()
+    }
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, Self::Error>>> {
+        Pin::new(&mut self.body).poll_next(context)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use actix_web::error::PayloadError;
@@ -202,8 +226,8 @@ mod tests {
         let mut endless = sent(&[kib; 20]);
 
         assert!(matches!(long.collect(1024, &memory).await, Ok(Err(_))));
-        assert!(long.rest().is_none(), "read to its end");
+        assert!(long.0.is_none(), "read to its end");
         assert!(matches!(endless.collect(1024, &memory).await, Ok(Err(_))));
-        assert!(endless.rest().is_some(), "the connection is closed");
+        assert!(endless.0.is_some(), "the connection is closed");
     }
 }

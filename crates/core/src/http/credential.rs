@@ -4,38 +4,54 @@ use std::sync::Arc;
 
 use actix_web::http::Method;
 use actix_web::http::header::AUTHORIZATION;
+use tokio::sync::watch;
 
-use super::answer::AUTH_COOKIE;
+use super::cookies::{self, AUTH_COOKIE};
 use super::head::Head;
+use super::origin::RequestOrigin;
 use crate::context::Call;
 use crate::error::{Refusal, Result};
-use crate::identity::{Credential, Identity};
+use crate::identity::{Authenticator, Credential, Identity};
 
 /// The principal that calls: the first credential that is presented decides. A bearer token comes before the cookie, the cookie before an
 /// API key; other schemes of `Authorization` are for somebody else.
 pub(super) async fn authenticate(call: &Call, request: &impl Head) -> Result<Arc<Identity>> {
-    let cookie = request.cookie(AUTH_COOKIE);
-    let cookie = cookie
-        .as_ref()
-        .map(|cookie| cookie.value())
-        .filter(|value| !value.is_empty());
-    let credential = authorization(request, "bearer")
-        .map(Credential::Bearer)
-        .or_else(|| cookie.map(Credential::Cookie))
-        .or_else(|| api_key(request).map(Credential::ApiKey))
-        .ok_or_else(Refusal::unauthorized)?;
-    let authenticators = &call.platform().provided().authenticators;
-    let Some(authenticator) = authenticators.iter().find(|one| one.accepts(credential)) else {
+    let cookie = cookies::of_parts(call, request, AUTH_COOKIE);
+    let credential = presented(request, cookie.as_deref()).ok_or_else(Refusal::unauthorized)?;
+    let Some(authenticator) = authenticator(call, credential) else {
         return Err(invalid());
     };
     let Some(identity) = authenticator.authenticate(&call.runtime, credential, call.now).await? else {
         return Err(invalid());
     };
+    call.sender.is(&identity);
     let by_cookie = matches!(credential, Credential::Cookie(_));
-    if by_cookie && !matches!(*request.method(), Method::GET | Method::HEAD) && !call.same_origin {
+    let is_safe = matches!(*request.method(), Method::GET | Method::HEAD);
+    // A browser always says where such a request comes from; one that does not say it proves nothing.
+    if by_cookie && !is_safe && call.origin != RequestOrigin::Same {
         return Err(Refusal::forbidden("Cross-origin request refused").into());
     }
     Ok(identity)
+}
+
+/// What tells that the principal behind the credential of a request may have changed.
+pub(super) fn changes(call: &Call, request: &impl Head) -> Option<watch::Receiver<()>> {
+    let cookie = cookies::of_parts(call, request, AUTH_COOKIE);
+    authenticator(call, presented(request, cookie.as_deref())?)?.changes()
+}
+
+/// The first credential that the request presents, given its session cookie.
+fn presented<'a>(request: &'a impl Head, cookie: Option<&'a str>) -> Option<Credential<'a>> {
+    authorization(request, "bearer")
+        .map(Credential::Bearer)
+        .or_else(|| cookie.map(Credential::Cookie))
+        .or_else(|| api_key(request).map(Credential::ApiKey))
+}
+
+fn authenticator<'a>(call: &'a Call, credential: Credential<'_>) -> Option<&'a dyn Authenticator> {
+    let authenticators = &call.platform().provided().authenticators;
+    let found = authenticators.iter().find(|one| one.accepts(credential))?;
+    Some(&**found)
 }
 
 fn api_key(request: &impl Head) -> Option<&str> {

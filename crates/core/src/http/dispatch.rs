@@ -12,17 +12,19 @@ use actix_web::{Handler, HttpRequest, HttpResponse};
 use futures_util::FutureExt;
 use sha2::{Digest, Sha256};
 
-use super::answer::{Answer, clear_cookies, json_response};
+use super::answer::{Answer, json_response};
 use super::body::Unread;
+use super::cookies::clear_cookies;
 use super::extract::{Extract, Incoming};
+use super::rejection_log::Sender;
 use super::routes::{Access, EndpointInfo};
 use super::selection::Choosing;
-use super::{credential, origin, selection, tenant_parameter};
+use super::{credential, headers, origin, rejection_log, selection, tenant_parameter};
 use crate::access_log::Reading;
 use crate::context::{Admitted, Call, IdempotencyKey, RequestContext};
 use crate::error::{Detail, Error, ErrorShape, Refusal, Result, StoredAnswer};
 use crate::identity::Identity;
-use crate::platform::Runtime;
+use crate::platform::{Platform, Runtime};
 use crate::scope::Scope;
 use crate::time::Timestamp;
 
@@ -65,23 +67,11 @@ impl<F, Args> Endpoint<F, Args> {
 
 /// Answers what no route matches. Its body is not read; a connection on which one is still to come is closed.
 pub async fn not_found(request: HttpRequest, payload: web::Payload) -> HttpResponse {
-    let id = request_id(
-        request.headers(),
-        request.app_data::<web::Data<Runtime>>().map(|runtime| &***runtime),
-    );
-    let response = finish(
-        json_response(StatusCode::NOT_FOUND, &serde_json::json!({"error": "Not Found"})),
-        &id,
-    );
-    keep_unread(response, Unread::new(payload))
-}
-
-/// Keeps what the client has not sent yet until the response has left.
-fn keep_unread(mut response: HttpResponse, unread: Unread) -> HttpResponse {
-    if let Some(rest) = unread.rest() {
-        response.extensions_mut().insert(rest);
-    }
-    response
+    let runtime = request.app_data::<web::Data<Runtime>>().map(|runtime| &***runtime);
+    let id = request_id(request.headers(), runtime);
+    let response = json_response(StatusCode::NOT_FOUND, &serde_json::json!({"error": "Not Found"}));
+    let response = finish(response, &id, runtime.map(|runtime| &*runtime.platform));
+    Unread::new(payload).keep_with(response)
 }
 
 pub(crate) async fn run<F, Args, T>(
@@ -111,11 +101,13 @@ where
         Err(Error::Replayed(stored)) => replay(&stored),
         Err(error) => refuse(&error, &info, &call),
     };
-    let response = keep_unread(finish(response, &call.request_id), unread);
+    let response = finish(response, &call.request_id, Some(call.platform()));
+    let response = unread.keep_with(response);
     let elapsed = started.elapsed();
     endpoint.seconds.record(elapsed.as_secs_f64());
     let millis = elapsed.as_secs_f64() * 1000.0;
-    if info.method == Method::GET {
+    // A rejection has a line of its own, of which there are only so many.
+    if info.method == Method::GET || rejection_log::is_rejection(response.status()) {
         tracing::debug!(http.method = %info.method, http.path = info.path, http.status = response.status().as_u16(),
             duration_ms = millis, request.id = %call.request_id, "request");
     } else {
@@ -261,7 +253,8 @@ fn make_call(runtime: &Runtime, request: &HttpRequest) -> Call {
             .get(USER_AGENT)
             .and_then(|value| value.to_str().ok())
             .map(|value| value.get(..512).unwrap_or(value).to_owned()),
-        same_origin: origin::is_same_origin(request, runtime.platform.app().public_url.as_deref()),
+        origin: origin::request_origin(request, runtime.platform.app().public_url.as_deref()),
+        sender: Sender::default(),
         admitted: Admitted::default(),
     }
 }
@@ -387,6 +380,7 @@ fn refuse(error: &Error, info: &EndpointInfo, call: &Call) -> HttpResponse {
         Error::Refused(_) | Error::Replayed(_) => {}
     }
     let refusal = error.to_refusal();
+    rejection_log::record(&refusal, info, call);
     // The cross-cutting refusals have one form for all endpoints of a module, whatever their own steps say.
     let is_cross_cutting = [StatusCode::SERVICE_UNAVAILABLE, StatusCode::REQUEST_TIMEOUT].contains(&refusal.status)
         || refusal.members.contains_key("requiredFeatures");
@@ -416,7 +410,8 @@ fn refuse(error: &Error, info: &EndpointInfo, call: &Call) -> HttpResponse {
     response
 }
 
-fn finish(mut response: HttpResponse, request_id: &str) -> HttpResponse {
+fn finish(mut response: HttpResponse, request_id: &str, platform: Option<&Platform>) -> HttpResponse {
+    headers::complete(response.headers_mut(), platform);
     if let Ok(value) = HeaderValue::from_str(request_id) {
         response.headers_mut().insert(REQUEST_ID, value);
     }

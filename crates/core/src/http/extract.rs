@@ -13,9 +13,10 @@ use utoipa::openapi::{ContentBuilder, Required};
 use utoipa::{IntoParams, ToSchema};
 
 use super::answer::Json;
+use super::faults::{self, Unread};
 use super::openapi::Schemas;
 use crate::context::{Call, RequestContext, Visitor};
-use crate::error::{Detail, Error, Refusal, Result};
+use crate::error::{Detail, Error, Refusal, Result, Violations};
 
 /// A request that has passed the checks before its handler.
 #[derive(Debug)]
@@ -130,11 +131,21 @@ impl<T: DeserializeOwned + garde::Validate<Context = ()>> Extract for Query<T> {
         if text.contains("%00") {
             return Err(incoming.refuse(vec![nul_detail()]));
         }
+        let mut read = faults::from_form(text.as_bytes());
         if let Some(name) = empty_page_parameter(text) {
-            return Err(incoming.refuse(vec![Detail::new(name, "must be a number", "invalid_value")]));
+            let detail = Detail::new(name, "must be a whole number", "invalid_type");
+            read = Err(match read {
+                Ok(value) => Unread {
+                    details: vec![detail],
+                    rest: Some(value),
+                },
+                Err(mut unread) => {
+                    unread.details.push(detail);
+                    unread
+                }
+            });
         }
-        let value = read(serde_html_form::Deserializer::from_bytes(text.as_bytes()), incoming)?;
-        validated(value, incoming).map(Self)
+        validated(read, incoming).map(Self)
     }
 }
 
@@ -157,12 +168,15 @@ impl<T: DeserializeOwned + garde::Validate<Context = ()>> Extract for Path<T> {
         if incoming.request.path().contains("%00") {
             return Err(incoming.refuse(vec![nul_detail()]));
         }
-        let value = incoming
-            .request
-            .match_info()
-            .load::<T>()
-            .map_err(|error| incoming.refuse(vec![Detail::new("path", error.to_string(), "invalid_value")]))?;
-        validated(value, incoming).map(Self)
+        let parameters = incoming.request.match_info();
+        let read = parameters.load::<T>().map_err(|error| {
+            let name = parameters.iter().next().map_or("", |(name, _)| name);
+            Unread {
+                details: vec![faults::plain_wording(name.to_owned(), &error.to_string())],
+                rest: None,
+            }
+        });
+        validated(read, incoming).map(Self)
     }
 }
 
@@ -174,7 +188,7 @@ impl<T: IntoParams> Describe for Path<T> {
 
 impl<T: DeserializeOwned + garde::Validate<Context = ()>> Extract for Json<T> {
     fn extract(incoming: &Incoming<'_>) -> Result<Self> {
-        validated(read_json(incoming)?, incoming).map(Self)
+        validated(read_json(incoming), incoming).map(Self)
     }
 }
 
@@ -186,15 +200,15 @@ impl<T: ToSchema> Describe for Json<T> {
 
 impl<T: DeserializeOwned + garde::Validate<Context = ()>> Extract for Form<T> {
     fn extract(incoming: &Incoming<'_>) -> Result<Self> {
-        let value = if is_json(incoming.request) {
-            read_json(incoming)?
+        let read = if is_json(incoming.request) {
+            read_json(incoming)
         } else {
             if incoming.body.windows(3).any(|three| three == b"%00") || incoming.body.contains(&0) {
                 return Err(incoming.refuse(vec![nul_detail()]));
             }
-            read(serde_html_form::Deserializer::from_bytes(incoming.body), incoming)?
+            faults::from_form(incoming.body)
         };
-        validated(value, incoming).map(Self)
+        validated(read, incoming).map(Self)
     }
 }
 
@@ -232,79 +246,83 @@ pub(super) fn is_json(request: &HttpRequest) -> bool {
         })
 }
 
-fn read_json<T: DeserializeOwned>(incoming: &Incoming<'_>) -> Result<T> {
+fn read_json<T: DeserializeOwned>(incoming: &Incoming<'_>) -> Result<T, Unread<T>> {
     let body: &[u8] = incoming.body;
+    let broken = |detail| Unread {
+        details: vec![detail],
+        rest: None,
+    };
     if body.iter().find(|byte| !byte.is_ascii_whitespace()) != Some(&b'{') {
-        return Err(incoming.refuse(vec![Detail::new("", "the body must be a JSON object", "invalid_body")]));
+        return Err(broken(Detail::new("", "must be a JSON object", "invalid_type")));
     }
     if has_nul_escape(body) {
-        return Err(incoming.refuse(vec![nul_detail()]));
+        return Err(broken(nul_detail()));
     }
     // Members that are ignored are not looked at, and would let anything through.
     let Ok(body) = std::str::from_utf8(body) else {
-        return Err(incoming.refuse(vec![Detail::new("", "the body must be UTF-8", "invalid_body")]));
+        return Err(broken(Detail::new("", "must be UTF-8", "invalid_value")));
     };
-    let mut deserializer = serde_json::Deserializer::from_str(body);
-    let value = read(&mut deserializer, incoming)?;
-    deserializer.end().map_err(|_| {
-        incoming.refuse(vec![Detail::new(
-            "",
-            "the body must be one JSON object",
-            "invalid_body",
-        )])
-    })?;
-    Ok(value)
+    faults::from_json(body)
 }
 
-fn read<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D, incoming: &Incoming<'_>) -> Result<T>
-where
-    D::Error: std::fmt::Display,
-{
-    serde_path_to_error::deserialize(deserializer).map_err(|error| {
-        let path = error.path().to_string();
-        let message = error.inner().to_string();
-        incoming.refuse(vec![Detail::new(
-            of_missing_member(place(&path), &message),
-            message,
-            "invalid_value",
-        )])
-    })
-}
-
-/// What a path leads to: the body itself has none, and a member whose name could not be read stands for its object.
-fn place(path: &str) -> &str {
-    match path {
-        "." | "?" => "",
-        path => path.strip_suffix(".?").unwrap_or(path),
+/// The value, if it could be read and keeps its rules. What could be read of an input with faults is checked too, for the client to learn all
+/// of it at once.
+fn validated<T: garde::Validate<Context = ()>>(read: Result<T, Unread<T>>, incoming: &Incoming<'_>) -> Result<T> {
+    let (value, mut details) = match read {
+        Ok(value) => (Some(value), Vec::new()),
+        Err(unread) => (unread.rest, unread.details),
+    };
+    let is_read = details.is_empty();
+    if let Some(Err(report)) = value.as_ref().map(garde::Validate::validate) {
+        for (path, error) in report.iter() {
+            let path = wire_path(&path.to_string());
+            // Nothing is said of a stand-in.
+            if !details.iter().any(|known| faults::is_part(&path, &known.path)) {
+                let (message, code) = worded(error.message());
+                details.push(Detail::new(path, message, code));
+            }
+        }
+    }
+    match value {
+        Some(value) if is_read && details.is_empty() => Ok(value),
+        _ => Err(incoming.refuse(details)),
     }
 }
 
-/// The reader is told of a missing member where the object ends: the path is the object's, the name stands in the text.
-fn of_missing_member(object: &str, message: &str) -> String {
-    let name = message
-        .strip_prefix("missing field `")
-        .and_then(|rest| rest.split_once('`'));
-    match name {
-        Some((name, _)) if object.is_empty() => name.to_owned(),
-        Some((name, _)) => format!("{object}.{name}"),
-        None => object.to_owned(),
+/// The path of a field as it stands in bodies: `lines[0].sku_code` is `lines[0].skuCode` there.
+fn wire_path(path: &str) -> String {
+    let mut wire = String::with_capacity(path.len());
+    let mut is_start = false;
+    for c in path.chars() {
+        match c {
+            '_' if !wire.is_empty() => is_start = true,
+            c if is_start => {
+                wire.push(c.to_ascii_uppercase());
+                is_start = false;
+            }
+            c => wire.push(c),
+        }
     }
+    wire
 }
 
-fn validated<T: garde::Validate<Context = ()>>(value: T, incoming: &Incoming<'_>) -> Result<T> {
-    match value.validate() {
-        Ok(()) => Ok(value),
-        Err(report) => Err(incoming.refuse(
-            report
-                .iter()
-                .map(|(path, error)| Detail::new(path.to_string(), error.to_string(), "invalid_value"))
-                .collect(),
-        )),
+/// What a rule says that is declared at a field, and its code.
+fn worded(said: &str) -> (String, &'static str) {
+    for (start, message, code) in [
+        ("length is lower than ", "must have a length of at least ", "too_short"),
+        ("length is greater than ", "must have a length of at most ", "too_long"),
+        ("lower than ", "must be at least ", "out_of_range"),
+        ("greater than ", "must be at most ", "out_of_range"),
+    ] {
+        if let Some(bound) = said.strip_prefix(start) {
+            return (format!("{message}{bound}"), code);
+        }
     }
+    (said.to_owned(), "invalid_value")
 }
 
 fn nul_detail() -> Detail {
-    Detail::new("", "the character U+0000 is not allowed", "invalid_character")
+    Detail::new("", "must not contain the character U+0000", "invalid_value")
 }
 
 /// Whether a JSON text has an escape for U+0000: PostgreSQL stores no such character.
@@ -320,23 +338,43 @@ fn has_nul_escape(body: &[u8]) -> bool {
     false
 }
 
+impl Extract for () {
+    fn extract(_incoming: &Incoming<'_>) -> Result<Self> {
+        Ok(())
+    }
+}
+
+impl Describe for () {
+    fn describe(operation: OperationBuilder, _schemas: &mut Schemas) -> OperationBuilder {
+        operation
+    }
+}
+
 macro_rules! tuples {
     ($(($($name:ident),*))*) => {$(
+        #[expect(non_snake_case, reason = "arguments are named as their types")]
         impl<$($name: Extract),*> Extract for ($($name,)*) {
-            fn extract(_incoming: &Incoming<'_>) -> Result<Self> {
-                Ok(($($name::extract(_incoming)?,)*))
+            fn extract(incoming: &Incoming<'_>) -> Result<Self> {
+                // What is wrong with one of them does not hide what is wrong with another.
+                let mut violations = Violations::default();
+                $(let $name = violations.keep($name::extract(incoming).map(Some));)*
+                violations.check()?;
+                match ($($name,)*) {
+                    ($(Some($name),)*) => Ok(($($name,)*)),
+                    _ => Err(Error::internal("an argument is missing that was not refused")),
+                }
             }
         }
         impl<$($name: Describe),*> Describe for ($($name,)*) {
-            fn describe(operation: OperationBuilder, _schemas: &mut Schemas) -> OperationBuilder {
-                $(let operation = $name::describe(operation, _schemas);)*
+            fn describe(operation: OperationBuilder, schemas: &mut Schemas) -> OperationBuilder {
+                $(let operation = $name::describe(operation, schemas);)*
                 operation
             }
         }
     )*};
 }
 
-tuples! { () (A) (A, B) (A, B, C) (A, B, C, D) }
+tuples! { (A) (A, B) (A, B, C) (A, B, C, D) }
 
 #[cfg(test)]
 mod tests {
@@ -350,26 +388,17 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_member_is_named_with_its_path() {
-        let told = of_missing_member;
-
-        assert_eq!(told("", "missing field `email` at line 1 column 2"), "email");
-        assert_eq!(told("lines[0]", "missing field `sku`"), "lines[0].sku");
-        assert_eq!(told("lines[0].sku", "invalid type: null"), "lines[0].sku");
-    }
-
-    #[test]
-    fn a_body_that_ends_too_early_has_no_path_but_its_object_s() {
-        type Body = std::collections::BTreeMap<String, std::collections::BTreeMap<String, u8>>;
-        let told = |body| {
-            let mut deserializer = serde_json::Deserializer::from_str(body);
-            let error = serde_path_to_error::deserialize::<_, Body>(&mut deserializer).expect_err("no JSON");
-            place(&error.path().to_string()).to_owned()
-        };
-
-        assert_eq!(told("{"), "");
-        assert_eq!(told("{\"a\": {\"b"), "a");
-        assert_eq!(told("{\"a\": {\"b\": \"x\"}}"), "a.b");
+    fn rules_of_fields_are_told_as_clients_know_the_fields() {
+        assert_eq!(wire_path("lines[0].sku_code"), "lines[0].skuCode");
+        assert_eq!(wire_path("refresh_token"), "refreshToken");
+        assert_eq!(
+            worded("length is greater than 50"),
+            ("must have a length of at most 50".to_owned(), "too_long")
+        );
+        assert_eq!(
+            worded("lower than 1"),
+            ("must be at least 1".to_owned(), "out_of_range")
+        );
     }
 
     #[test]

@@ -10,6 +10,13 @@ pub(super) trait Head {
     fn method(&self) -> &Method;
     fn headers(&self) -> &HeaderMap;
     fn cookie(&self, name: &str) -> Option<Cookie<'static>>;
+    /// The values of all cookies of this name.
+    fn cookies(&self, name: &str) -> Vec<String>;
+}
+
+fn values(cookies: &[Cookie<'static>], name: &str) -> Vec<String> {
+    let of_name = cookies.iter().filter(|cookie| cookie.name() == name);
+    of_name.map(|cookie| cookie.value().to_owned()).collect()
 }
 
 impl Head for HttpRequest {
@@ -23,6 +30,10 @@ impl Head for HttpRequest {
 
     fn cookie(&self, name: &str) -> Option<Cookie<'static>> {
         self.cookie(name)
+    }
+
+    fn cookies(&self, name: &str) -> Vec<String> {
+        self.cookies().map(|cookies| values(&cookies, name)).unwrap_or_default()
     }
 }
 
@@ -55,5 +66,9 @@ impl Head for KeptHead {
 
     fn cookie(&self, name: &str) -> Option<Cookie<'static>> {
         self.cookies.iter().find(|cookie| cookie.name() == name).cloned()
+    }
+
+    fn cookies(&self, name: &str) -> Vec<String> {
+        values(&self.cookies, name)
     }
 }

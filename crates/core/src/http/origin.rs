@@ -45,22 +45,43 @@ fn address(part: &str) -> Option<IpAddr> {
     bare.unwrap_or(part).parse().ok().or_else(with_port)
 }
 
-/// Whether the request comes from this site or says nothing about its origin.
-pub(super) fn is_same_origin(request: &HttpRequest, public_url: Option<&str>) -> bool {
-    let header = |name: &str| request.headers().get(name).and_then(|value| value.to_str().ok());
-    if let Some(site) = header("sec-fetch-site") {
-        return matches!(site, "same-origin" | "none");
-    }
-    let Some(origin) = header(ORIGIN.as_str()) else {
-        return !request.headers().contains_key(ORIGIN);
+/// What a request says about the site that sent it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RequestOrigin {
+    /// This site, or the user themselves.
+    Same,
+    /// Another site.
+    Foreign,
+    /// Nothing: neither `Sec-Fetch-Site` nor `Origin`. Programs send such requests, and very old browsers.
+    Unstated,
+}
+
+/// Reads the origin of a request from `Sec-Fetch-Site`, else from `Origin`.
+pub(super) fn request_origin(request: &HttpRequest, public_url: Option<&str>) -> RequestOrigin {
+    let header = |name: &str| {
+        request
+            .headers()
+            .get(name)
+            .map(|value| value.to_str().unwrap_or_default())
     };
-    match public_url {
-        Some(public) => origin.eq_ignore_ascii_case(public.trim_end_matches('/')),
-        None => header(HOST.as_str()).is_some_and(|host| {
-            origin
-                .split_once("://")
-                .is_some_and(|(_, authority)| authority.eq_ignore_ascii_case(host))
-        }),
+    let is_same = if let Some(site) = header("sec-fetch-site") {
+        matches!(site, "same-origin" | "none")
+    } else {
+        let Some(origin) = header(ORIGIN.as_str()) else {
+            return RequestOrigin::Unstated;
+        };
+        match public_url {
+            Some(public) => origin.eq_ignore_ascii_case(public.trim_end_matches('/')),
+            None => header(HOST.as_str()).is_some_and(|host| {
+                origin
+                    .split_once("://")
+                    .is_some_and(|(_, authority)| authority.eq_ignore_ascii_case(host))
+            }),
+        }
+    };
+    match is_same {
+        true => RequestOrigin::Same,
+        false => RequestOrigin::Foreign,
     }
 }
 

@@ -2,11 +2,11 @@
 
 use actix_web::body::MessageBody;
 use actix_web::dev::{ServiceRequest, ServiceResponse};
-use actix_web::http::header::{CONTENT_SECURITY_POLICY, HeaderValue, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS};
+use actix_web::http::header::{CONTENT_SECURITY_POLICY, HeaderValue};
 use actix_web::middleware::{DefaultHeaders, Next, from_fn};
 use actix_web::{FromRequest, Handler, Resource, Responder, guard, web};
 
-use super::dispatch;
+use super::{dispatch, headers};
 use crate::config::ConfigError;
 use crate::module::Module;
 use crate::platform::{API_PREFIX, Platform, Runtime};
@@ -110,10 +110,7 @@ impl<'a> Pages<'a> {
     /// Serves the declared pages on this runtime. A known path with another method is not found, like an unknown path.
     pub fn configure(&self, runtime: &Runtime, service: &mut web::ServiceConfig) {
         for (page, route) in &self.declared {
-            let headers = DefaultHeaders::new()
-                .add((CONTENT_SECURITY_POLICY, POLICY))
-                .add((X_CONTENT_TYPE_OPTIONS, "nosniff"))
-                .add((REFERRER_POLICY, "no-referrer"));
+            let headers = DefaultHeaders::new().add((CONTENT_SECURITY_POLICY, POLICY));
             let resource = Resource::new(page.path.as_str())
                 .app_data(web::Data::new(runtime.clone()))
                 .route(route())
@@ -125,7 +122,7 @@ impl<'a> Pages<'a> {
     }
 }
 
-/// Every answer carries the request's id, a page's too.
+/// Every response carries the request's id and the common headers, a page's too.
 async fn identify(
     runtime: Runtime,
     request: ServiceRequest,
@@ -133,6 +130,7 @@ async fn identify(
 ) -> actix_web::Result<ServiceResponse<impl MessageBody>> {
     let id = dispatch::request_id(request.headers(), Some(&runtime));
     let mut response = next.call(request).await?;
+    headers::complete(response.headers_mut(), Some(&runtime.platform));
     if let Ok(id) = HeaderValue::from_str(&id) {
         response.headers_mut().insert(dispatch::REQUEST_ID, id);
     }

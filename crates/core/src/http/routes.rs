@@ -6,7 +6,9 @@ use std::sync::Arc;
 use actix_web::http::Method;
 use actix_web::{Handler, web};
 use futures_util::future::BoxFuture;
+use utoipa::ToSchema;
 use utoipa::openapi::path::OperationBuilder;
+use utoipa::openapi::{RefOr, Schema};
 
 use super::answer::Answer;
 use super::dispatch::{self, Endpoint};
@@ -69,10 +71,30 @@ pub struct EndpointInfo {
     pub refusals: &'static [u16],
     /// Kind of the records whose reads go into the access log.
     pub reads: Option<&'static str>,
+    /// Content types of a success whose body is no JSON of a type.
+    pub media: &'static [&'static str],
+    /// Statuses of successes beside that of its type.
+    pub answers: &'static [u16],
+    /// Request headers beyond those that follow from the access and the method.
+    pub request_headers: &'static [&'static str],
+    /// Headers of a success beyond those that follow from the access, the method and the type.
+    pub response_headers: &'static [&'static str],
+    /// Members of refusals beyond those that every endpoint may give.
+    pub error_members: Vec<ErrorMember>,
     /// Whether a super administrator who selected no tenant reaches all of them.
     pub across_tenants: bool,
     /// Whether a selection by cookie that is not the caller's is passed over, though it is no read.
     pub passes_over_selections: bool,
+}
+
+/// A member of the body of a refusal.
+#[derive(Debug, Clone, Copy)]
+pub struct ErrorMember {
+    /// Status of the refusal.
+    pub status: u16,
+    /// Name of the member.
+    pub name: &'static str,
+    pub(crate) schema: fn(&mut Schemas) -> RefOr<Schema>,
 }
 
 /// What gives a request something that only so many requests can have at once. Looks at memory only.
@@ -193,6 +215,11 @@ impl Routes {
             one_time: &[],
             refusals: &[],
             reads: None,
+            media: &[],
+            answers: &[],
+            request_headers: &[],
+            response_headers: &[],
+            error_members: Vec::new(),
             across_tenants: false,
             passes_over_selections: false,
         };
@@ -298,5 +325,36 @@ impl Declaration<'_> {
     /// Statuses of refusals, for the API document.
     pub fn refuses(self, statuses: &'static [u16]) -> Self {
         self.change(|info| info.refusals = statuses)
+    }
+
+    /// A member of the body of refusals with this status, for the API document.
+    pub fn refuses_with<T: ToSchema>(self, status: u16, name: &'static str) -> Self {
+        self.change(|info| {
+            info.error_members.push(ErrorMember {
+                status,
+                name,
+                schema: |schemas| schemas.inline::<T>(),
+            });
+        })
+    }
+
+    /// Content types of the body, where its type does not say them (`Raw`, `Streamed`), for the API document.
+    pub fn produces(self, media: &'static [&'static str]) -> Self {
+        self.change(|info| info.media = media)
+    }
+
+    /// Statuses of successes beside that of the type, for the API document. 304 brings `ETag` and `If-None-Match`.
+    pub fn answers(self, statuses: &'static [u16]) -> Self {
+        self.change(|info| info.answers = statuses)
+    }
+
+    /// Request headers that the handler looks at, for the API document.
+    pub fn takes_headers(self, names: &'static [&'static str]) -> Self {
+        self.change(|info| info.request_headers = names)
+    }
+
+    /// Headers of a success that the handler sets, for the API document.
+    pub fn sends_headers(self, names: &'static [&'static str]) -> Self {
+        self.change(|info| info.response_headers = names)
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use actix_web::HttpRequest;
+use tokio::sync::watch;
 use utoipa::openapi::path::OperationBuilder;
 
 use super::credential;
@@ -20,6 +21,7 @@ use crate::scope::Scope;
 pub struct Standing {
     call: Arc<Call>,
     head: KeptHead,
+    last: Option<(Arc<Identity>, Scope)>,
 }
 
 impl Standing {
@@ -27,6 +29,7 @@ impl Standing {
         Self {
             call: Arc::clone(call),
             head: KeptHead::of(request),
+            last: None,
         }
     }
 
@@ -39,19 +42,34 @@ impl Standing {
         }
     }
 
-    /// Who the caller is by now, and what it reaches.
+    /// Changes whenever the caller should be checked again; `None` when nobody tells.
+    #[must_use]
+    pub fn changes(&self) -> Option<watch::Receiver<()>> {
+        credential::changes(&self.call, &self.head)
+    }
+
+    /// Who the caller is by now, and what it reaches. While the authenticator hands out the same identity, nothing that its scope depends on
+    /// has changed (whatever moves organizations revokes the identities of their tenant), so the scope stays and no statement is needed.
+    /// Super administrators may select tenants that their own identity does not depend on: their scope is always found anew.
     ///
     /// # Errors
     /// 401 when the credential has ended, 403 when the selection is no longer the caller's, 503 when nobody can tell.
-    pub async fn check(&self) -> Result<(Arc<Identity>, Scope)> {
+    pub async fn check(&mut self) -> Result<(Arc<Identity>, Scope)> {
         let call = self.call();
         let identity = credential::authenticate(&call, &self.head).await?;
+        if let Some((known, scope)) = &self.last
+            && Arc::ptr_eq(known, &identity)
+            && !identity.rights.is_super_admin
+        {
+            return Ok((identity, scope.clone()));
+        }
         let choosing = Choosing {
             lenient: true,
             reads: true,
             ..Choosing::default()
         };
         let scope = selection::scope(&call, &identity, &self.head, choosing).await?;
+        self.last = Some((Arc::clone(&identity), scope.clone()));
         Ok((identity, scope))
     }
 }

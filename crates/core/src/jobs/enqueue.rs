@@ -115,7 +115,7 @@ pub async fn enqueue_with<J: Job>(tx: &mut Tx<'_>, order: &Order<J>) -> Result<U
 }
 
 /// Cancels the waiting job behind what people watch; `untouched` says that nothing of it is done, so that it may also be taken from a worker
-/// that has not begun. False when a worker is at it. Never waits: a worker locks the job before what people watch.
+/// that has not begun. False when somebody is just at its row. Never waits: a worker locks the job before what people watch.
 ///
 /// # Errors
 /// When the database can't be reached.

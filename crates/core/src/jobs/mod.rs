@@ -51,6 +51,9 @@ pub trait Job: Serialize + DeserializeOwned + Send + Sync + 'static {
     const KIND: &'static str;
     /// Attempts without progress before it is given up.
     const MAX_ATTEMPTS: i32 = 8;
+    /// Whether the payload is kept for as long as the job, so that operators can retry it. A payload that says something of people whom
+    /// the platform may not know is removed when the job ends, however that happens.
+    const KEEPS_PAYLOAD: bool = true;
 
     /// What follows when it is given up, in the transaction that does so. The connection reaches the job's tenant.
     fn given_up(
@@ -86,6 +89,7 @@ type GivenUp = for<'a> fn(&'a mut AsyncPgConnection, &'a Call, &'a DeadJob) -> B
 pub(crate) struct JobKind {
     run: Run,
     given_up: GivenUp,
+    keeps_payload: bool,
 }
 
 /// The kinds of jobs that the enabled modules know.
@@ -98,6 +102,7 @@ impl JobKinds {
         let kind = JobKind {
             run: run::<J>,
             given_up: given_up::<J>,
+            keeps_payload: J::KEEPS_PAYLOAD,
         };
         self.0.insert(J::KIND, kind).is_none()
     }
@@ -108,6 +113,12 @@ impl JobKinds {
 
     pub(crate) fn find(&self, kind: &str) -> Option<JobKind> {
         self.0.get(kind).copied()
+    }
+
+    /// Kinds whose payload is removed at the end.
+    pub(crate) fn without_payload(&self) -> Vec<&'static str> {
+        let kinds = self.0.iter().filter(|(_, kind)| !kind.keeps_payload);
+        kinds.map(|(name, _)| *name).collect()
     }
 }
 

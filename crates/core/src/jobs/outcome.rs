@@ -1,6 +1,6 @@
 //! What becomes of a claimed job. Every statement names the lease: a worker that lost it changes nothing.
 
-use diesel::sql_types::{Integer, Text, Timestamptz, Uuid as SqlUuid};
+use diesel::sql_types::{Array, Integer, Text, Timestamptz, Uuid as SqlUuid};
 use diesel::{OptionalExtension, QueryableByName, sql_query};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use time::Duration;
@@ -10,7 +10,7 @@ use super::claim::Claimed;
 use crate::context::Call;
 use crate::db::Prepared;
 use crate::error::{Error, Result};
-use crate::platform::Runtime;
+use crate::platform::{Platform, Runtime};
 use crate::scope::Scope;
 use crate::time::Timestamp;
 
@@ -33,15 +33,22 @@ pub(super) async fn extend(runtime: &Runtime, job: &Claimed, now: Timestamp) -> 
 }
 
 /// The job is finished.
-pub(super) async fn finish(connection: &mut AsyncPgConnection, job: &Claimed, now: Timestamp) -> Result<()> {
+pub(super) async fn finish(
+    connection: &mut AsyncPgConnection,
+    platform: &Platform,
+    job: &Claimed,
+    now: Timestamp,
+) -> Result<()> {
     let statement = sql_query(
-        "update core_jobs set state = 'done', finished_at = $4, updated_at = $4, lease_owner = null, lease_until = null, last_error = null \
+        "update core_jobs set state = 'done', finished_at = $4, updated_at = $4, lease_owner = null, lease_until = null, last_error = null, \
+             payload = case when kind = any($5) then '{}' else payload end \
          where tenant_id = $1 and id = $2 and lease_owner = $3 and state = 'running'",
     )
     .bind::<SqlUuid, _>(job.tenant_id)
     .bind::<SqlUuid, _>(job.id)
     .bind::<SqlUuid, _>(job.lease_owner)
-    .bind::<Timestamptz, _>(now);
+    .bind::<Timestamptz, _>(now)
+    .bind::<Array<Text>, _>(platform.registry().job_kinds().without_payload());
     Prepared(statement).execute(connection).await?;
     Ok(())
 }
@@ -82,6 +89,7 @@ pub(super) async fn fail(runtime: &Runtime, job: &Claimed, error: &Error, now: T
              finished_at = case when greatest(attempt, 1) >= max_attempts then $4 end, \
              run_at = $4 + least(interval '2 seconds' * power(2, least(greatest(attempt, 1) - 1, 20)), make_interval(secs => $6)) \
                  * ($7 / 1000.0), \
+             payload = case when kind = any($8) and greatest(attempt, 1) >= max_attempts then '{}' else payload end, \
              last_error = left($5, 2000), updated_at = $4, lease_owner = null, lease_until = null \
          where tenant_id = $1 and id = $2 and lease_owner = $3 and state = 'running' returning state, attempt",
     )
@@ -92,6 +100,7 @@ pub(super) async fn fail(runtime: &Runtime, job: &Claimed, error: &Error, now: T
     .bind::<Text, _>(error.to_string())
     .bind::<Integer, _>(i32::try_from(LONGEST_WAIT.whole_seconds()).unwrap_or(600))
     .bind::<Integer, _>(spread(random))
+    .bind::<Array<Text>, _>(runtime.platform.registry().job_kinds().without_payload())
     .get_result(&mut **transaction.connection())
     .await
     .optional()?;

@@ -13,7 +13,7 @@ use super::{outcome, requester};
 use crate::context::{Call, RequestContext};
 use crate::db::{BookkeepingTransaction, Prepared, Tx};
 use crate::error::{Error, Result};
-use crate::platform::Runtime;
+use crate::platform::{Platform, Runtime};
 use crate::scope::Scope;
 use crate::time::Timestamp;
 
@@ -153,6 +153,7 @@ impl<'a> Work<'a> {
         let now = self.now();
         let lease_until = now.after(self.runtime.platform.jobs().lease());
         Ok(Chunk {
+            platform: &self.runtime.platform,
             job: &mut self.job,
             pace: self.pace,
             is_ended: &mut self.is_ended,
@@ -166,6 +167,7 @@ impl<'a> Work<'a> {
 /// The transaction of one step: its effects and the cursor become true together.
 #[derive(Debug)]
 pub struct Chunk<'a> {
+    platform: &'a Platform,
     job: &'a mut Claimed,
     pace: Pace,
     is_ended: &'a mut bool,
@@ -202,7 +204,7 @@ impl Chunk<'_> {
     /// # Errors
     /// As [`Chunk::advance`].
     pub async fn finish(mut self) -> Result<()> {
-        outcome::finish(self.transaction.connection(), self.job, self.now).await?;
+        outcome::finish(self.transaction.connection(), self.platform, self.job, self.now).await?;
         self.transaction.commit().await?;
         *self.is_ended = true;
         Ok(())
@@ -261,7 +263,8 @@ impl<'a> CommandChunk<'a> {
     /// # Errors
     /// As [`CommandChunk::advance`].
     pub async fn finish(mut self) -> Result<()> {
-        outcome::finish(self.tx.conn(), self.job, self.now).await?;
+        let platform = self.tx.context().platform();
+        outcome::finish(self.tx.conn(), platform, self.job, self.now).await?;
         self.tx.commit().await?;
         *self.is_ended = true;
         Ok(())

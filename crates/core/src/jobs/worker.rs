@@ -226,7 +226,7 @@ impl Worker {
     async fn finish(&self, job: &Claimed) -> Result<()> {
         let now = self.runtime.platform.clock().now();
         let mut connection = self.runtime.database.queue().await?;
-        outcome::finish(&mut connection, job, now).await
+        outcome::finish(&mut connection, &self.runtime.platform, job, now).await
     }
 
     fn context(&self, job: &Claimed) -> RequestContext {

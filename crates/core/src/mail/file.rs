@@ -8,6 +8,7 @@ use lettre::message::Mailbox;
 use super::message::message;
 use super::{Mail, MailError, Mailer};
 use crate::ids::Ids;
+use crate::text::one_line;
 
 /// Writes every message to `<folder>/<id>.eml`; the ids sort by time. Only the owner of the process can read them: links in mails are
 /// credentials.
@@ -34,7 +35,7 @@ impl Mailer for FileMailer {
             let written = tokio::task::spawn_blocking(move || write(&folder, &name, &target, &bytes)).await;
             match written {
                 Ok(Ok(())) => {
-                    tracing::info!(mail.file = %path.display(), mail.subject = %mail.subject, "a mail was written to a file");
+                    tracing::info!(mail.file = %path.display(), mail.subject = one_line(&mail.subject), "a mail was written to a file");
                     Ok(())
                 }
                 Ok(Err(error)) => Err(MailError(format!("{}: {error}", path.display()))),

@@ -6,6 +6,7 @@ use lettre::Message;
 use lettre::message::{Mailbox, MultiPart};
 
 use super::{Mail, MailError};
+use crate::text::one_line;
 
 pub(super) fn message(mail: &Mail, from: &Mailbox) -> Result<Message, MailError> {
     let to = mail
@@ -16,7 +17,7 @@ pub(super) fn message(mail: &Mail, from: &Mailbox) -> Result<Message, MailError>
     Message::builder()
         .from(from.clone())
         .to(Mailbox::new(None, to))
-        .subject(mail.subject.clone())
+        .subject(one_line(&mail.subject))
         .date(SystemTime::UNIX_EPOCH + Duration::from_millis(millis))
         .message_id(None)
         .multipart(MultiPart::alternative_plain_html(mail.text.clone(), mail.html.clone()))

@@ -1,8 +1,8 @@
 //! Parameters, bodies and answers that the resources have in common.
 
-use backoffice_core::http::{Describe, Extract, Incoming, Json, Schemas};
-use backoffice_core::list::{PageQuery, Window, search_pattern};
-use backoffice_core::{Result, Timestamp};
+use backoffice_core::http::{Describe, Extract, Incoming, Json, Schemas, given};
+use backoffice_core::list::{ById, PageQuery, Window, search_pattern};
+use backoffice_core::{Result, Timestamp, Violations};
 use garde::Validate;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -10,7 +10,7 @@ use utoipa::openapi::path::OperationBuilder;
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
-use crate::lists;
+use super::identified::Identified;
 
 /// Parameters of every list.
 #[derive(Debug, Deserialize, Validate, IntoParams)]
@@ -26,6 +26,9 @@ pub(super) struct ListQuery {
     page_size: Option<u32>,
     /// Part of a text, without regard to case.
     search: Option<String>,
+    /// Only this one.
+    #[serde(default, deserialize_with = "given")]
+    id: Option<Uuid>,
     /// Only these: ids joined by commas, at most 200.
     ids: Option<String>,
     /// By default `asc`, and `desc` for `createdAt`.
@@ -42,7 +45,7 @@ pub(super) enum SortDir {
 }
 
 /// Parameters of every list, checked.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Wanted {
     pub(super) window: Window,
     pub(super) pattern: Option<String>,
@@ -52,12 +55,18 @@ pub(super) struct Wanted {
 
 impl ListQuery {
     pub(super) fn checked(&self) -> Result<Wanted> {
-        Ok(Wanted {
-            window: PageQuery::new(self.page, self.page_size).window()?,
-            pattern: search_pattern(self.search.as_deref())?,
-            ids: self.ids.as_deref().map(|text| lists::ids("ids", text)).transpose()?,
+        let mut violations = Violations::default();
+        let by_id = ById {
+            id: self.id,
+            ids: self.ids.clone(),
+        };
+        let wanted = Wanted {
+            window: violations.keep(PageQuery::new(self.page, self.page_size).window()),
+            pattern: violations.keep(search_pattern(self.search.as_deref())),
+            ids: violations.keep(by_id.requested()),
             sort_dir: self.sort_dir,
-        })
+        };
+        violations.check().map(|()| wanted)
     }
 }
 
@@ -78,6 +87,7 @@ pub(super) struct Id {
 
 /// A record that was made.
 #[derive(Debug, Clone, Serialize, ToSchema)]
+#[schema(as = MadeCustomer)]
 pub(super) struct Made {
     id: Uuid,
 }
@@ -91,6 +101,7 @@ impl From<Uuid> for Made {
 /// A record that was changed.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(as = ChangedCustomer)]
 pub(super) struct Changed {
     /// Always true.
     ok: bool,
@@ -105,6 +116,7 @@ impl From<Timestamp> for Changed {
 
 /// A write without more to tell.
 #[derive(Debug, Clone, Serialize, ToSchema)]
+#[schema(as = DoneForCustomers)]
 pub(super) struct Done {
     /// Always true.
     ok: bool,
@@ -121,20 +133,9 @@ pub(super) struct Patch<T> {
     pub(super) fields: T,
 }
 
-/// The same for the API document.
-#[derive(ToSchema)]
-#[expect(dead_code, reason = "only its schema is used")]
-struct Identified<T> {
-    /// The record.
-    id: Uuid,
-    #[serde(flatten)]
-    fields: T,
-}
-
 impl<T: DeserializeOwned + Validate<Context = ()>> Extract for Patch<T> {
     fn extract(incoming: &Incoming<'_>) -> Result<Self> {
-        let Json(Id { id }) = Json::extract(incoming)?;
-        let Json(fields) = Json::extract(incoming)?;
+        let (Json(Id { id }), Json(fields)) = Extract::extract(incoming)?;
         Ok(Self { id, fields })
     }
 }

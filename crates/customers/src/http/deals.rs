@@ -2,8 +2,8 @@
 
 use backoffice_core::access_log::{AccessType, Record};
 use backoffice_core::http::{Created, Json, Path, Query, Routes, requires};
-use backoffice_core::list::Page;
-use backoffice_core::{Detail, Refusal, RequestContext, Result, Timestamp};
+use backoffice_core::list::{CommaList, Page};
+use backoffice_core::{Detail, RequestContext, Result, Timestamp, Violations};
 use garde::Validate;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -94,25 +94,29 @@ impl DealQuery {
     fn filter(&self, wanted: &Wanted) -> Result<DealFilter> {
         let references =
             |path, text: &Option<String>| text.as_deref().map(|text| lists::references(path, text)).transpose();
-        let ids = |path, text: &Option<String>| text.as_deref().map(|text| lists::ids(path, text)).transpose();
+        let ids =
+            |path, text: &Option<String>| text.as_deref().map(|text| CommaList::new(path).ids([text])).transpose();
         let status = self.status.as_deref();
-        Ok(DealFilter {
+        let status = status.map(|text| CommaList::new("status").one_of([text], &DealStatus::WORDS));
+        let mut violations = Violations::default();
+        let filter = DealFilter {
             pattern: wanted.pattern.clone(),
             ids: wanted.ids.clone(),
-            status: status
-                .map(|text| lists::words("status", text, &DealStatus::WORDS))
-                .transpose()?,
-            pipelines: references("pipelineId", &self.pipeline_id)?,
-            stages: references("pipelineStageId", &self.pipeline_stage_id)?,
-            owners: references("ownerUserId", &self.owner_user_id)?,
-            people: ids("personIds", &self.person_ids)?,
-            companies: ids("companyIds", &self.company_ids)?,
-            close_from: day("expectedCloseFrom", self.expected_close_from.as_deref())?,
-            close_to: day("expectedCloseTo", self.expected_close_to.as_deref())?,
-            value_min: amount("valueMin", self.value_min.as_deref())?,
-            value_max: amount("valueMax", self.value_max.as_deref())?,
+            status: violations
+                .keep(status.transpose())
+                .map(|words| words.into_iter().map(str::to_owned).collect()),
+            pipelines: violations.keep(references("pipelineId", &self.pipeline_id)),
+            stages: violations.keep(references("pipelineStageId", &self.pipeline_stage_id)),
+            owners: violations.keep(references("ownerUserId", &self.owner_user_id)),
+            people: violations.keep(ids("personIds", &self.person_ids)),
+            companies: violations.keep(ids("companyIds", &self.company_ids)),
+            close_from: violations.keep(day("expectedCloseFrom", self.expected_close_from.as_deref())),
+            close_to: violations.keep(day("expectedCloseTo", self.expected_close_to.as_deref())),
+            value_min: violations.keep(amount("valueMin", self.value_min.as_deref())),
+            value_max: violations.keep(amount("valueMax", self.value_max.as_deref())),
             currency: self.value_currency.as_deref().map(|text| text.trim().to_uppercase()),
-        })
+        };
+        violations.check().map(|()| filter)
     }
 
     fn order(&self, wanted: &Wanted) -> Order {
@@ -133,19 +137,19 @@ impl DealQuery {
     }
 }
 
-fn day(path: &str, text: Option<&str>) -> Result<Option<Day>> {
+fn day(path: &str, text: Option<&str>) -> Result<Option<Day>, Detail> {
     read(path, text, Day::parse, "must be a day: YYYY-MM-DD")
 }
 
-fn amount(path: &str, text: Option<&str>) -> Result<Option<Amount>> {
+fn amount(path: &str, text: Option<&str>) -> Result<Option<Amount>, Detail> {
     read(path, text, Amount::parse, "must be an amount with at most two decimals")
 }
 
-fn read<T>(path: &str, text: Option<&str>, parse: fn(&str) -> Option<T>, rule: &str) -> Result<Option<T>> {
+fn read<T>(path: &str, text: Option<&str>, parse: fn(&str) -> Option<T>, rule: &str) -> Result<Option<T>, Detail> {
     let Some(text) = text else { return Ok(None) };
     match parse(text) {
         Some(value) => Ok(Some(value)),
-        None => Err(Refusal::invalid(vec![Detail::new(path, rule, "invalid_value")]).into()),
+        None => Err(Detail::new(path, rule, "invalid_value")),
     }
 }
 
@@ -246,8 +250,11 @@ async fn list_deals(
     query: Query<ListQuery>,
     deals: Query<DealQuery>,
 ) -> Result<Json<Page<DealItem>>> {
-    let wanted = query.0.checked()?;
-    let (filter, order) = (deals.0.filter(&wanted)?, deals.0.order(&wanted));
+    let mut violations = Violations::default();
+    let wanted = violations.keep(query.0.checked());
+    let filter = violations.keep(deals.0.filter(&wanted));
+    violations.check()?;
+    let order = deals.0.order(&wanted);
     let connection = ctx.read().await?;
     let page = query::deals::list(&connection, ctx.scope(), &filter, order, wanted.window).await?;
     let page = page.map(DealItem::from);

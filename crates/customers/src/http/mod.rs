@@ -4,6 +4,7 @@ mod bodies;
 mod bulk;
 mod companies;
 mod deals;
+mod identified;
 mod parties;
 mod people;
 mod pipelines;

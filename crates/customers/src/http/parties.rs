@@ -1,7 +1,7 @@
 //! What the lists of companies and of people take.
 
-use backoffice_core::Result;
 use backoffice_core::list::Window;
+use backoffice_core::{Result, Violations};
 use garde::Validate;
 use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};
@@ -43,9 +43,12 @@ pub(super) struct SortColumns {
 impl PartyQuery {
     /// The checked parameters.
     pub(super) fn filter(&self, list: &ListQuery, columns: &SortColumns) -> Result<(PartyFilter, Window)> {
-        let wanted = list.checked()?;
+        let mut violations = Violations::default();
+        let wanted = violations.keep(list.checked());
         let owners = self.owner_user_id.as_deref();
         let owners = owners.map(|text| lists::references("ownerUserId", text));
+        let owners = violations.keep(owners.transpose());
+        violations.check()?;
         let sort = self.sort_field.unwrap_or(PartySort::CreatedAt);
         let column = match sort {
             PartySort::CreatedAt => columns.created_at,
@@ -59,7 +62,7 @@ impl PartyQuery {
         };
         let filter = PartyFilter {
             ids: wanted.ids,
-            owners: owners.transpose()?,
+            owners,
             companies: None,
             is_active: self.is_active,
             pattern: wanted.pattern,

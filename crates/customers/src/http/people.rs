@@ -2,8 +2,8 @@
 
 use backoffice_core::access_log::{AccessType, Record};
 use backoffice_core::http::{Created, Json, Path, Query, Routes, requires};
-use backoffice_core::list::Page;
-use backoffice_core::{Refusal, RequestContext, Result};
+use backoffice_core::list::{CommaList, Page};
+use backoffice_core::{Detail, Error, Refusal, RequestContext, Result, Violations};
 use garde::Validate;
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -13,7 +13,7 @@ use super::parties::{PartyQuery, SortColumns};
 use crate::commands::people::{CreatePerson, DeletePerson, PersonFields, UpdatePerson};
 use crate::model::{PERSON, Party, PersonRow};
 use crate::query::people::{self, PersonItem};
-use crate::{References, acl, lists};
+use crate::{References, acl};
 
 const LIST: &str = "/customers/people";
 const ONE: &str = "/customers/people/{id}";
@@ -59,9 +59,9 @@ struct PersonQuery {
 }
 
 impl PersonQuery {
-    fn companies(&self) -> Result<Option<References>> {
+    fn companies(&self) -> Result<Option<References>, Detail> {
         let ids = self.company_ids.as_deref();
-        let ids = ids.map(|text| lists::ids("companyIds", text)).transpose()?;
+        let ids = ids.map(|text| CommaList::new("companyIds").ids([text])).transpose()?;
         Ok(ids.map(|ids| References { ids, or_none: false }))
     }
 }
@@ -76,8 +76,14 @@ async fn list_people(
     query: Query<PartyQuery>,
     own: Query<PersonQuery>,
 ) -> Result<Json<Page<PersonItem>>> {
-    let (mut filter, window) = query.0.filter(&list.0, &COLUMNS)?;
-    filter.companies = own.0.companies()?;
+    let mut violations = Violations::default();
+    let companies = violations.keep(own.0.companies());
+    let listed = violations.keep(query.0.filter(&list.0, &COLUMNS).map(Some));
+    violations.check()?;
+    let Some((mut filter, window)) = listed else {
+        return Err(Error::internal("a filter is missing that was not rejected"));
+    };
+    filter.companies = companies;
     let connection = ctx.read().await?;
     let page = people::list(&connection, ctx.scope(), &filter, window).await?;
     ctx.log_reads(&connection, AccessType::List, &page.items, record)

@@ -1,15 +1,15 @@
 //! Stages of pipelines.
 
 use backoffice_core::http::{Created, Json, Path, Query, Routes, requires};
-use backoffice_core::list::Page;
-use backoffice_core::{RequestContext, Result};
+use backoffice_core::list::{CommaList, Page};
+use backoffice_core::{RequestContext, Result, Violations};
 use garde::Validate;
 use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};
 
 use super::bodies::{Changed, Done, Id, ListQuery, Made, Patch};
 use crate::commands::stages::{CreateStage, DeleteStage, ReorderStages, StageFields, StageOrder, UpdateStage};
-use crate::lists::{self, Order};
+use crate::lists::Order;
 use crate::model::{Stage, StageRow};
 use crate::query::stages::StageFilter;
 use crate::{acl, not_found, query};
@@ -74,17 +74,21 @@ async fn list_pipeline_stages(
     query: Query<ListQuery>,
     stages: Query<StageQuery>,
 ) -> Result<Json<Page<StageRow>>> {
-    let wanted = query.0.checked()?;
+    let mut violations = Violations::default();
+    let wanted = violations.keep(query.0.checked());
+    let pipelines = stages.0.pipeline_id.as_deref();
+    let pipelines = pipelines.map(|text| CommaList::new("pipelineId").ids([text]));
+    let pipelines = violations.keep(pipelines.transpose());
+    violations.check()?;
     let order = Order {
         column: "customers_pipeline_stages.position",
         nullable: false,
         descending: wanted.is_descending(false),
     };
-    let pipelines = stages.0.pipeline_id.as_deref();
     let filter = StageFilter {
         pattern: wanted.pattern,
         ids: wanted.ids,
-        pipelines: pipelines.map(|text| lists::ids("pipelineId", text)).transpose()?,
+        pipelines,
     };
     let connection = ctx.read().await?;
     let page = query::stages::list(&connection, ctx.scope(), &filter, order, wanted.window).await?;

@@ -233,8 +233,8 @@ async fn what_breaks_a_rule_is_refused() {
         ("legalName", long(201), "too_long"),
         ("description", long(4001), "too_long"),
         ("industry", long(151), "too_long"),
-        ("websiteUrl", json!("ftp://acme.test"), "invalid_url"),
-        ("websiteUrl", json!("javascript:alert(1)"), "invalid_url"),
+        ("websiteUrl", json!("ftp://acme.test"), "invalid_value"),
+        ("websiteUrl", json!("javascript:alert(1)"), "invalid_value"),
         (
             "websiteUrl",
             json!(format!("https://acme.test/{}", "x".repeat(300))),

@@ -2,6 +2,7 @@
 
 use backoffice_core::command::{Class, Command, Target};
 use backoffice_core::db::Tx;
+use backoffice_core::http::given;
 use backoffice_core::{Feature, RequestContext, Result};
 use diesel::{BoolExpressionMethods, ExpressionMethods, QueryDsl, TextExpressionMethods, insert_into};
 use diesel_async::RunQueryDsl;
@@ -13,7 +14,7 @@ use super::{check_parent, slug_conflict};
 use crate::model::{Organization, OrganizationRow};
 use crate::schema::directory_organizations as organizations;
 use crate::values::Rules;
-use crate::{Error, acl, query, slug, tree};
+use crate::{Error, SLUG, acl, query, tree};
 
 /// A new organization.
 #[derive(Debug, Clone, Default, Deserialize, ToSchema, garde::Validate)]
@@ -25,12 +26,16 @@ pub struct NewOrganization {
     pub name: String,
     /// By default made from the name.
     #[schema(example = "acme-north")]
+    #[serde(default, deserialize_with = "given")]
+    #[schema(nullable = false)]
     pub slug: Option<String>,
     /// The organization above it.
     pub parent_id: Option<Uuid>,
     /// An https address, or `/api/attachments/…`.
     pub logo_url: Option<String>,
     /// By default true.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(nullable = false)]
     pub is_active: Option<bool>,
     /// By default the selected tenant, or the caller's own.
     pub tenant_id: Option<Uuid>,
@@ -75,9 +80,8 @@ impl CreateOrganization {
         if let Some(slug) = &self.input.slug {
             return Ok(slug.clone());
         }
-        let base = slug::from_name(&self.input.name);
-        // Numbering cuts a long slug, so the whole of it is no prefix of its numbered forms.
-        let stem = base.get(..slug::LONGEST - 12).unwrap_or(&base);
+        let base = SLUG.derive(&self.input.name);
+        let stem = SLUG.stem(&base);
         let taken: Vec<String> = query::organizations_of(tx.tenant())
             .filter(
                 organizations::slug
@@ -87,7 +91,7 @@ impl CreateOrganization {
             .select(organizations::slug)
             .load(tx.conn())
             .await?;
-        Ok(slug::first_free(&base, &taken))
+        Ok(SLUG.first_free(&base, &taken.into_iter().collect()))
     }
 }
 

@@ -2,6 +2,7 @@
 
 use backoffice_core::command::{Class, Command, Target};
 use backoffice_core::db::Tx;
+use backoffice_core::http::given;
 use backoffice_core::{Feature, RequestContext, Result};
 use diesel::insert_into;
 use diesel_async::RunQueryDsl;
@@ -13,7 +14,7 @@ use crate::config::Settings;
 use crate::model::{OrganizationRow, Tenant, TenantRow};
 use crate::schema::{directory_organizations as organizations, directory_tenants as tenants};
 use crate::values::Rules;
-use crate::{acl, slug};
+use crate::{SLUG, acl};
 
 /// A new tenant.
 #[derive(Debug, Clone, Default, Deserialize, ToSchema, garde::Validate)]
@@ -24,6 +25,8 @@ pub struct NewTenant {
     #[schema(example = "Acme")]
     pub name: String,
     /// Name of its first organization; by default the tenant's.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(nullable = false)]
     pub organization_name: Option<String>,
     /// The locales that it is offered in; by default all that are served.
     pub locales: Option<Vec<String>>,
@@ -93,7 +96,7 @@ impl CreateTenant {
             tenant_id: self.made.id,
             id: self.made.organization_id,
             name: self.organization_name.clone(),
-            slug: slug::from_name(&self.organization_name),
+            slug: SLUG.derive(&self.organization_name),
             parent_id: None,
             logo_url: None,
             is_active: true,

@@ -2,7 +2,7 @@
 
 use backoffice_core::command::{Class, Command, Target};
 use backoffice_core::db::Tx;
-use backoffice_core::http::present;
+use backoffice_core::http::{given, present};
 use backoffice_core::{Feature, Result, Timestamp};
 use diesel::{AsChangeset, ExpressionMethods, QueryDsl, update};
 use diesel_async::RunQueryDsl;
@@ -24,8 +24,12 @@ pub struct OrganizationPatch {
     /// The organization.
     pub id: Uuid,
     /// 1 to 200 characters.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(nullable = false)]
     pub name: Option<String>,
     /// Unique in the tenant.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(nullable = false)]
     pub slug: Option<String>,
     /// The organization above it; null puts it at the top.
     #[serde(default, deserialize_with = "present")]
@@ -36,6 +40,8 @@ pub struct OrganizationPatch {
     #[schema(value_type = Option<String>)]
     pub logo_url: Option<Option<String>>,
     /// Whether its users may sign in.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(nullable = false)]
     pub is_active: Option<bool>,
 }
 

@@ -2,7 +2,7 @@
 
 use backoffice_core::command::{Class, Command, Target};
 use backoffice_core::db::Tx;
-use backoffice_core::http::present;
+use backoffice_core::http::{given, present};
 use backoffice_core::{Feature, RequestContext, Result, Timestamp};
 use diesel::{AsChangeset, ExpressionMethods, QueryDsl, update};
 use diesel_async::RunQueryDsl;
@@ -24,13 +24,16 @@ pub struct TenantPatch {
     /// The tenant.
     pub id: Uuid,
     /// 1 to 200 characters.
-    #[schema(example = "Acme")]
+    #[serde(default, deserialize_with = "given")]
+    #[schema(example = "Acme", nullable = false)]
     pub name: Option<String>,
     /// The locales that it is offered in, 1 to 20 of the served ones; null offers all of them.
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<Vec<String>>)]
     pub locales: Option<Option<Vec<String>>>,
     /// Whether its users may sign in; for super administrators only.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(nullable = false)]
     pub is_active: Option<bool>,
 }
 

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
-use crate::{query, slug};
+use crate::{SLUG, query};
 
 pub(super) const LIMIT: RateLimit = RateLimit::new("directory.lookup.ip", 60, 60);
 
@@ -90,7 +90,7 @@ async fn lookup_tenant(visitor: Visitor, filter: Query<TenantQuery>) -> Result<J
 
 async fn lookup_organization(visitor: Visitor, filter: Query<SlugQuery>) -> Result<Json<FoundOrganization>> {
     let SlugQuery { slug, tenant_id } = filter.0;
-    if !slug::is_slug(&slug) {
+    if !SLUG.matches(&slug) {
         return Err(Refusal::bad_request("Invalid slug").into());
     }
     let mut connection = visitor.database().read(&Scope::system()).await?;

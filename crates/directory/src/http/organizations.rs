@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use backoffice_core::http::{Created, Json, Query, Routes, requires};
-use backoffice_core::list::{Page, PageQuery, search_pattern};
-use backoffice_core::{Detail, Refusal, RequestContext, Result, Timestamp};
+use backoffice_core::list::{ById, Page, PageQuery, search_pattern};
+use backoffice_core::{RequestContext, Result, Timestamp, Violations};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
@@ -13,9 +13,6 @@ use super::{CreatedId, Id, Ok as Done};
 use crate::acl;
 use crate::commands::{CreateOrganization, DeleteOrganization, NewOrganization, OrganizationPatch, UpdateOrganization};
 use crate::query::{ListedOrganization, OrganizationFilter, Status, organization_tree, page_of_organizations};
-
-/// Most ids of the filter `ids`.
-const MOST_IDS: usize = 200;
 
 pub(super) fn routes(routes: &mut Routes) {
     let path = "/directory/organizations";
@@ -40,15 +37,11 @@ pub(super) fn routes(routes: &mut Routes) {
         .refuses(&[404, 409]);
 }
 
-#[derive(Debug, Default, Deserialize, IntoParams, garde::Validate)]
+#[derive(Debug, Deserialize, IntoParams, garde::Validate)]
 #[serde(rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
 #[garde(allow_unvalidated)]
 struct OrganizationQuery {
-    /// Only this organization.
-    id: Option<Uuid>,
-    /// Only these: ids joined by commas, at most 200.
-    ids: Option<String>,
     /// Page number from 1.
     #[param(minimum = 1, default = 1)]
     page: Option<u32>,
@@ -132,15 +125,10 @@ impl OrganizationItem {
 }
 
 impl OrganizationQuery {
-    fn filter(&self) -> Result<OrganizationFilter> {
-        let listed = self.ids.as_deref().map(ids).transpose()?;
-        let ids = match (self.id, listed) {
-            (None, listed) => listed,
-            (Some(id), None) => Some(vec![id]),
-            (Some(id), Some(listed)) => Some(listed.into_iter().filter(|one| *one == id).collect()),
-        };
-        Ok(OrganizationFilter {
-            ids,
+    fn filter(&self, by_id: &ById) -> Result<OrganizationFilter> {
+        let mut violations = Violations::default();
+        let filter = OrganizationFilter {
+            ids: violations.keep(by_id.requested()),
             parent_id: self.parent_id,
             tenant_id: self.tenant_id,
             status: match self.status {
@@ -148,44 +136,22 @@ impl OrganizationQuery {
                 Some(StatusQuery::Active) => Status::Active,
                 Some(StatusQuery::Inactive) => Status::Inactive,
             },
-            search: search_pattern(self.search.as_deref())?,
-        })
-    }
-}
-
-/// Ids joined by commas; an empty list stays empty and matches nothing.
-fn ids(text: &str) -> Result<Vec<Uuid>> {
-    let mut ids = Vec::new();
-    for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
-        let Ok(id) = part.parse::<Uuid>() else {
-            return Err(Refusal::invalid(vec![Detail::new(
-                "ids",
-                "must be UUIDs joined by commas",
-                "invalid_value",
-            )])
-            .into());
+            search: violations.keep(search_pattern(self.search.as_deref())),
         };
-        if !ids.contains(&id) {
-            ids.push(id);
-        }
+        violations.check().map(|()| filter)
     }
-    if ids.len() > MOST_IDS {
-        return Err(Refusal::invalid(vec![Detail::new("ids", "must be at most 200 ids", "too_long")]).into());
-    }
-    Ok(ids)
 }
 
 async fn list_organizations(
     ctx: RequestContext,
     query: Query<OrganizationQuery>,
+    by_id: Query<ById>,
 ) -> Result<Json<Page<OrganizationItem>>> {
     let query = query.0;
-    let window = PageQuery {
-        page: query.page,
-        page_size: query.page_size,
-    }
-    .window()?;
-    let filter = query.filter()?;
+    let mut violations = Violations::default();
+    let window = violations.keep(PageQuery::new(query.page, query.page_size).window());
+    let filter = violations.keep(query.filter(&by_id.0));
+    violations.check()?;
     let mut connection = ctx.read().await?;
     if query.view == Some(View::Tree) {
         let nodes = organization_tree(&mut connection, ctx.scope(), &filter).await?;
@@ -283,23 +249,5 @@ mod tests {
         assert_eq!(names(&page.items), ["2", "5"]);
         assert_eq!(names(page.items[0].children.as_ref().expect("children")), ["4", "3"]);
         assert_eq!(page.total, 4);
-    }
-
-    #[test]
-    fn one_malformed_id_spoils_a_list_and_an_empty_one_stays_empty() {
-        assert!(ids("00000000-0000-0000-0000-000000000001,x").is_err());
-        assert_eq!(ids(" , ").expect("no ids"), Vec::<Uuid>::new());
-    }
-
-    #[test]
-    fn an_id_and_a_list_must_both_match() {
-        let one = Uuid::from_u128(1);
-        let query = OrganizationQuery {
-            id: Some(one),
-            ids: Some(Uuid::from_u128(2).to_string()),
-            ..Default::default()
-        };
-
-        assert_eq!(query.filter().expect("a filter").ids, Some(Vec::new()));
     }
 }

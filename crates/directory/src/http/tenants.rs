@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use backoffice_core::db::Connection;
 use backoffice_core::http::{Created, Json, Query, Routes, requires};
-use backoffice_core::list::{Page, PageQuery, search_pattern};
-use backoffice_core::{RequestContext, Result, Scope, Timestamp};
+use backoffice_core::list::{ById, Page, PageQuery, search_pattern};
+use backoffice_core::{RequestContext, Result, Scope, Timestamp, Violations};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
@@ -42,8 +42,6 @@ pub(super) fn routes(routes: &mut Routes) {
 #[into_params(parameter_in = Query)]
 #[garde(allow_unvalidated)]
 struct TenantQuery {
-    /// Only this tenant.
-    id: Option<Uuid>,
     /// Page number from 1.
     #[param(minimum = 1, default = 1)]
     page: Option<u32>,
@@ -98,17 +96,18 @@ struct CreatedTenant {
     organization_id: Uuid,
 }
 
-async fn list_tenants(ctx: RequestContext, query: Query<TenantQuery>) -> Result<Json<Page<TenantItem>>> {
+async fn list_tenants(
+    ctx: RequestContext,
+    query: Query<TenantQuery>,
+    by_id: Query<ById>,
+) -> Result<Json<Page<TenantItem>>> {
     let query = query.0;
-    let window = PageQuery {
-        page: query.page,
-        page_size: query.page_size,
-    }
-    .window()?;
+    let mut violations = Violations::default();
+    let window = violations.keep(PageQuery::new(query.page, query.page_size).window());
     let filter = TenantFilter {
-        id: query.id,
+        ids: violations.keep(by_id.0.requested()),
         is_active: query.is_active,
-        search: search_pattern(query.search.as_deref())?,
+        search: violations.keep(search_pattern(query.search.as_deref())),
         sort: match query.sort_field {
             None | Some(SortField::Name) => TenantSort::Name,
             Some(SortField::CreatedAt) => TenantSort::CreatedAt,
@@ -116,6 +115,7 @@ async fn list_tenants(ctx: RequestContext, query: Query<TenantQuery>) -> Result<
         },
         descending: query.sort_dir == Some(SortDirection::Desc),
     };
+    violations.check()?;
     let mut connection = ctx.read().await?;
     let (tenants, total) = page_of_tenants(&mut connection, ctx.scope(), &filter, window).await?;
     let users = count_users(&ctx, &mut connection, &tenants).await?;

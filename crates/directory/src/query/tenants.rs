@@ -25,8 +25,8 @@ pub enum TenantSort {
 /// What narrows the list, and its order.
 #[derive(Debug, Clone, Default)]
 pub struct TenantFilter {
-    /// Only this one.
-    pub id: Option<Uuid>,
+    /// Only these; an empty list matches nothing.
+    pub ids: Option<Vec<Uuid>>,
     /// By whether users may sign in.
     pub is_active: Option<bool>,
     /// Pattern for the name, wildcards already literal.
@@ -48,8 +48,8 @@ pub struct ListedTenant {
 
 fn filtered<'a>(scope: &'a Scope, filter: &'a TenantFilter) -> dsl::IntoBoxed<'a, tenants::table, Pg> {
     let mut query = tenants_in_scope(scope).into_boxed();
-    if let Some(id) = filter.id {
-        query = query.filter(tenants::id.eq(id));
+    if let Some(ids) = &filter.ids {
+        query = query.filter(tenants::id.eq_any(ids));
     }
     if let Some(is_active) = filter.is_active {
         query = query.filter(tenants::is_active.eq(is_active));

@@ -135,18 +135,14 @@ async fn the_tree_has_its_depth_and_number() {
     assert_eq!((deep, &why["code"]), (400, &json!("organization_depth")));
     assert_eq!(
         (&why["error"], &why["details"][0]["path"], &why["details"][0]["code"]),
-        (
-            &json!("Invalid input"),
-            &json!("parentId"),
-            &json!("organization_depth")
-        )
+        (&json!("Invalid input"), &json!("parentId"), &json!("invalid_value"))
     );
     let other = organization(&app, &acme, "Other", None).await;
     let (many, why) = app.post(&admin(&acme), PATH, json!({"name": "Many"})).await;
     assert_eq!((many, &why["code"]), (400, &json!("organization_limit")));
     assert_eq!(
         (&why["error"], &why["details"][0]["path"], &why["details"][0]["code"]),
-        (&json!("Invalid input"), &json!(""), &json!("organization_limit"))
+        (&json!("Invalid input"), &json!(""), &json!("invalid_value"))
     );
     let root = acme.organization_id.to_string();
     let (high, why) = app
@@ -180,7 +176,7 @@ async fn an_organization_in_use_and_the_last_one_stay() {
     assert_eq!((last, &why["code"]), (400, &json!("last_organization")));
     assert_eq!(
         (&why["error"], &why["details"][0]["path"], &why["details"][0]["code"]),
-        (&json!("Invalid input"), &json!("id"), &json!("last_organization"))
+        (&json!("Invalid input"), &json!("id"), &json!("invalid_value"))
     );
 }
 

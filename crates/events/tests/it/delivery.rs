@@ -1,6 +1,5 @@
 //! Delivery to subscribers inside the process.
 
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use backoffice_core::Call;
@@ -8,7 +7,7 @@ use backoffice_core::events::{Relay, dead_letters};
 use backoffice_test_support::{Duration as Span, TestApp};
 use tokio::time::timeout;
 
-use crate::sample::{A, B, FAILS, HANGS, MODULE, announce_in, effects, happened, made};
+use crate::sample::{A, B, Fragile, MODULE, announce_in, effects, happened, made};
 
 async fn app() -> TestApp {
     TestApp::new(&[&MODULE]).await
@@ -40,13 +39,13 @@ async fn job_1_a_relay_that_dies_before_its_commit_leaves_nothing_and_the_next_o
     let app = app().await;
     announce_in(&app, A, None, made(1)).await;
     announce_in(&app, A, None, made(2).with("hangs", true)).await;
-    HANGS.store(true, Ordering::SeqCst);
+    Fragile::of(&app).hangs(true);
     let mut relay = Relay::new(app.runtime().clone());
     for _ in 0..3 {
         // The other subscribers' deliveries end. The hanging one is dropped in the middle, with its effect written.
         let _died = timeout(Duration::from_secs(2), relay.run_one()).await;
     }
-    HANGS.store(false, Ordering::SeqCst);
+    Fragile::of(&app).hangs(false);
 
     assert_eq!(effects(&app, A, "fragile").await, []);
     app.deliver_events().await;
@@ -63,7 +62,7 @@ async fn job_1_a_relay_that_dies_before_its_commit_leaves_nothing_and_the_next_o
 #[actix_web::test]
 async fn job_2_a_subscriber_that_fails_delays_only_itself_until_the_event_is_put_aside() {
     let app = app().await;
-    FAILS.store(true, Ordering::SeqCst);
+    Fragile::of(&app).fails(true);
     announce_in(&app, A, None, made(1)).await;
     announce_in(&app, A, None, made(2).with("fails", true)).await;
     announce_in(&app, A, None, made(3)).await;
@@ -97,7 +96,7 @@ async fn job_2_a_subscriber_that_fails_delays_only_itself_until_the_event_is_put
         .await
         .expect_err("it still fails");
     assert_eq!(effects(&app, A, "fragile").await, [(1, 1), (3, 1)]);
-    FAILS.store(false, Ordering::SeqCst);
+    Fragile::of(&app).fails(false);
     dead_letters::retry(&call, &letters[0]).await.expect("delivered");
     assert_eq!(effects(&app, A, "fragile").await, [(1, 1), (2, 1), (3, 1)]);
     dead_letters::retry(&call, &letters[0])
@@ -114,7 +113,7 @@ async fn letters(app: &TestApp) -> Vec<dead_letters::DeadLetter> {
 #[actix_web::test]
 async fn a_retried_letter_whose_subscriber_panics_still_waits() {
     let app = app().await;
-    FAILS.store(true, Ordering::SeqCst);
+    Fragile::of(&app).fails(true);
     announce_in(&app, A, None, made(1).with("fails", true).with("panics", true)).await;
     for _ in 0..12 {
         app.deliver_events().await;
@@ -133,7 +132,7 @@ async fn a_retried_letter_whose_subscriber_panics_still_waits() {
 #[actix_web::test]
 async fn how_long_events_wait_is_known_for_each_subscriber() {
     let app = app().await;
-    FAILS.store(true, Ordering::SeqCst);
+    Fragile::of(&app).fails(true);
     announce_in(&app, A, None, made(1).with("fails", true)).await;
     app.deliver_events().await;
     app.advance(Span::seconds(90));

@@ -1,6 +1,7 @@
 //! Events on their way to subscribers and browsers.
 
 mod crash;
+mod crowd;
 mod delivery;
 mod outage;
 mod retention;

@@ -1,12 +1,10 @@
 //! How long events are kept.
 
-use std::sync::atomic::Ordering;
-
 use backoffice_core::Call;
 use backoffice_core::events::forget;
 use backoffice_test_support::{Duration as Span, TestApp};
 
-use crate::sample::{A, FAILS, MODULE, announce_in, made};
+use crate::sample::{A, Fragile, MODULE, announce_in, made};
 
 async fn kept(app: &TestApp) -> usize {
     app.rows("select seq from core_outbox_events").await.len()
@@ -43,7 +41,7 @@ async fn events_go_after_a_week_once_every_subscriber_has_passed_them() {
 #[actix_web::test]
 async fn dead_letters_go_after_90_days() {
     let app = TestApp::new(&[&MODULE]).await;
-    FAILS.store(true, Ordering::SeqCst);
+    Fragile::of(&app).fails(true);
     announce_in(&app, A, None, made(1).with("fails", true)).await;
     for _ in 0..12 {
         app.deliver_events().await;

@@ -23,10 +23,28 @@ pub(crate) const B: Uuid = Uuid::from_u128(0xb);
 pub(crate) const THINGS: Feature = Feature::new("sample.thing.view", "See things");
 pub(crate) const SECRETS: Feature = Feature::new("sample.secret.view", "See secrets");
 
-/// Fails, and shows by it that nobody else waits.
-pub(crate) static FAILS: AtomicBool = AtomicBool::new(false);
-/// Never comes back, as a process that dies.
-pub(crate) static HANGS: AtomicBool = AtomicBool::new(false);
+/// What the subscriber `sample.fragile` does to events that say so.
+#[derive(Default)]
+pub(crate) struct Fragile {
+    fails: AtomicBool,
+    hangs: AtomicBool,
+}
+
+impl Fragile {
+    pub(crate) fn of(app: &TestApp) -> Arc<Self> {
+        app.platform().provided().get::<Self>().expect("provided at the start")
+    }
+
+    /// It fails, and shows by it that nobody else waits.
+    pub(crate) fn fails(&self, fails: bool) {
+        self.fails.store(fails, Ordering::SeqCst);
+    }
+
+    /// It never comes back, as a process that dies.
+    pub(crate) fn hangs(&self, hangs: bool) {
+        self.hangs.store(hangs, Ordering::SeqCst);
+    }
+}
 
 pub(crate) static MODULE: Module = Module {
     name: "sample",
@@ -96,10 +114,11 @@ async fn counter(connection: &mut AsyncPgConnection, call: &Call, event: &Stored
 
 async fn fragile(connection: &mut AsyncPgConnection, call: &Call, event: &StoredEvent) -> Result<()> {
     write(connection, call, event, "fragile").await?;
-    if AtomicBool::load(&HANGS, Ordering::SeqCst) && event.payload["hangs"] == true {
+    let mood: Arc<Fragile> = call.provided()?;
+    if AtomicBool::load(&mood.hangs, Ordering::SeqCst) && event.payload["hangs"] == true {
         std::future::pending::<()>().await;
     }
-    if AtomicBool::load(&FAILS, Ordering::SeqCst) && event.payload["fails"] == true {
+    if AtomicBool::load(&mood.fails, Ordering::SeqCst) && event.payload["fails"] == true {
         assert!(event.payload["panics"] != true, "this event is too much, on purpose");
         return Err(Error::internal("it does not fit"));
     }
@@ -156,7 +175,7 @@ pub(crate) async fn effects(app: &TestApp, tenant: Uuid, who: &str) -> Vec<(i64,
 
 /// Tokens and who is behind them.
 #[derive(Default)]
-pub(crate) struct People(Mutex<BTreeMap<String, Identity>>);
+pub(crate) struct People(Mutex<BTreeMap<String, Arc<Identity>>>);
 
 impl People {
     pub(crate) fn of(app: &TestApp) -> Arc<Self> {
@@ -175,7 +194,8 @@ impl People {
             roles: Vec::new(),
             session: None,
         };
-        self.0.lock().expect("no panic").insert(token.to_owned(), identity);
+        let mut people = self.0.lock().expect("no panic");
+        people.insert(token.to_owned(), Arc::new(identity));
     }
 
     pub(crate) fn remove(&self, token: &str) {
@@ -198,7 +218,7 @@ impl Authenticator for People {
             let Credential::Bearer(token) = credential else {
                 return Ok(None);
             };
-            Ok(self.0.lock().expect("no panic").get(token).cloned().map(Arc::new))
+            Ok(self.0.lock().expect("no panic").get(token).cloned())
         })
     }
 }
@@ -209,11 +229,15 @@ struct Flat;
 impl backoffice_core::identity::OrganizationTree for Flat {
     fn expand<'a>(
         &'a self,
-        _connection: &'a mut backoffice_core::db::Connection,
+        connection: &'a mut backoffice_core::db::Connection,
         _tenant: Option<Uuid>,
         roots: &'a [Uuid],
     ) -> BoxFuture<'a, Result<Vec<Uuid>>> {
-        Box::pin(async move { Ok(roots.to_vec()) })
+        Box::pin(async move {
+            // A statement, as the real one has.
+            sql_query("select 1").execute(&mut **connection).await?;
+            Ok(roots.to_vec())
+        })
     }
 
     fn expand_each<'a>(
@@ -223,6 +247,10 @@ impl backoffice_core::identity::OrganizationTree for Flat {
         roots: &'a [Uuid],
     ) -> BoxFuture<'a, Result<HashMap<Uuid, Vec<Uuid>>>> {
         Box::pin(async move { Ok(roots.iter().map(|root| (*root, vec![*root])).collect()) })
+    }
+
+    fn keep<'a>(&'a self, _: &'a mut backoffice_core::db::Connection, _: Uuid, _: Uuid) -> BoxFuture<'a, Result<bool>> {
+        Box::pin(async { Ok(true) })
     }
 
     fn tenant_of<'a>(
@@ -246,6 +274,7 @@ fn start(startup: &mut Startup<'_>) -> Result<(), ConfigError> {
     let people = Arc::new(People::default());
     startup
         .provide(Arc::clone(&people))
+        .provide(Arc::new(Fragile::default()))
         .authenticator(people)
         .organizations(Arc::new(Flat));
     Ok(())

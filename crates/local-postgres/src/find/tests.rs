@@ -168,3 +168,18 @@ fn nothing_found_names_the_command_of_the_system() {
         assert!(error.contains(command), "{error}");
     }
 }
+
+#[test]
+fn s8_packages_are_downloaded_for_a_person_or_when_told() {
+    for (setting, is_interactive, expected) in [
+        (None, true, true),
+        (None, false, false),
+        (Some(""), false, false),
+        (Some("allow"), false, true),
+        (Some("never"), true, false),
+        (Some("perhaps"), true, false),
+    ] {
+        let setting = setting.map(OsStr::new);
+        assert_eq!(may_download(setting, is_interactive), expected, "{setting:?}");
+    }
+}

@@ -52,6 +52,7 @@ pub(crate) fn volatile(dir: PathBuf) -> Settings {
         dir,
         durable: false,
         extra: vec![("shared_buffers".into(), "8MB".into())],
+        listener: None,
     }
 }
 

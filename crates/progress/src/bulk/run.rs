@@ -125,7 +125,9 @@ impl<O: BulkOperation> BulkJob<O> {
 async fn begin(mut chunk: CommandChunk<'_>, progress: &Progress, cursor: i64) -> Result<Step> {
     let context = chunk.tx().context();
     let connection = chunk.tx().conn();
-    let notice = state::begin(connection, progress, context.now()).await?;
+    let Some(notice) = state::begin(connection, progress, context.now()).await? else {
+        return finished(chunk).await;
+    };
     notice.announce(connection, context.call()).await?;
     chunk.advance(cursor).await?;
     Ok(Step::More)

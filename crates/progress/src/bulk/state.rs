@@ -144,16 +144,21 @@ pub(super) async fn open(connection: &mut AsyncPgConnection, tenant: Uuid, id: U
         .optional()?)
 }
 
-/// A worker has it.
-pub(super) async fn begin(connection: &mut AsyncPgConnection, progress: &Progress, now: Timestamp) -> Result<Notice> {
-    let statement = update(job!(progress)).set((
+/// A worker has it. `None` when it is no longer pending: somebody has cancelled it since it was read.
+pub(super) async fn begin(
+    connection: &mut AsyncPgConnection,
+    progress: &Progress,
+    now: Timestamp,
+) -> Result<Option<Notice>> {
+    let pending = job!(progress).filter(jobs::status.eq(Status::Pending.as_str()));
+    let statement = update(pending).set((
         jobs::status.eq(Status::Running.as_str()),
         jobs::started_at.eq(now),
         jobs::heartbeat_at.eq(now),
         jobs::updated_at.eq(now),
     ));
-    Prepared(statement).execute(connection).await?;
-    Ok(Notice::of(progress, event_name(Status::Running), Status::Running))
+    let begun = Prepared(statement).execute(connection).await?;
+    Ok((begun > 0).then(|| Notice::of(progress, event_name(Status::Running), Status::Running)))
 }
 
 /// The next items from this position on.

@@ -13,8 +13,8 @@ use crate::model::{JobRow, ProgressJob, Status};
 use crate::schema::progress_jobs as jobs;
 use crate::{Error, acl, bulk};
 
-/// Stops a job at once that no worker has (it waits for the first one, for its turn or for another attempt) or has begun, and one that a
-/// worker is at before its next chunk. One's own, or with `progress.manage` anybody's
+/// Stops a job at once that has not begun (whatever a worker is just doing with its row of the queue), or that waits for its turn or for
+/// another attempt; one that a worker is at stops before its next chunk. One's own, or with `progress.manage` anybody's
 /// that one sees. Tells where the job stands.
 #[derive(Debug, Clone, Copy)]
 pub struct CancelJob {
@@ -56,7 +56,9 @@ impl Command for CancelJob {
             return Err(Error::NotCancellable.into());
         }
         let untouched = status == Status::Pending;
-        let at_once = queue::cancel_watched(tx.conn(), tenant, self.id, untouched, now).await?;
+        let taken = queue::cancel_watched(tx.conn(), tenant, self.id, untouched, now).await?;
+        // A worker that holds the queue's row of a pending job begins it only if it still finds it pending, behind the lock of this command.
+        let at_once = taken || untouched;
         let status = if at_once { Status::Cancelled } else { status };
         let asked = (
             jobs::cancel_requested_at.eq(now),

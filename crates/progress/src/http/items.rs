@@ -1,20 +1,19 @@
 //! The items of a job.
 
 use backoffice_core::http::{Json, Path, Query};
-use backoffice_core::list::{Page, PageQuery};
-use backoffice_core::{RequestContext, Result};
+use backoffice_core::list::{ById, CommaList, Page, PageQuery};
+use backoffice_core::{RequestContext, Result, Violations};
 use garde::Validate;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
 use super::job_id::JobId;
-use super::words::known;
 use crate::model::ItemState;
-use crate::query::items::ItemRow;
+use crate::query::items::{ItemFilter, ItemRow};
 use crate::{Error, query};
 
-/// Parameters of the list of items.
+/// Parameters of the list of items, whose `id` and `ids` are those of the resources.
 #[derive(Debug, Deserialize, Validate, IntoParams)]
 #[serde(rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
@@ -73,13 +72,23 @@ pub(super) async fn list_items(
     ctx: RequestContext,
     path: Path<JobId>,
     query: Query<ItemQuery>,
+    by_id: Query<ById>,
 ) -> Result<Json<Page<ItemOfJob>>> {
     let query = query.0;
-    let window = PageQuery::new(query.page, query.page_size).window()?;
-    let states = known("state", query.state.as_deref(), ItemState::parse)?;
+    let states = query.state.as_ref().map(|lists| {
+        let lists = lists.iter().map(String::as_str);
+        CommaList::new("state").parsed(lists, "must be states of items", ItemState::parse)
+    });
+    let mut violations = Violations::default();
+    let window = violations.keep(PageQuery::new(query.page, query.page_size).window());
+    let filter = ItemFilter {
+        resources: violations.keep(by_id.0.requested()),
+        states: violations.keep(states.transpose()),
+    };
+    violations.check()?;
     let id = path.0.get()?;
     let connection = ctx.read().await?;
     let job = query::jobs::find(&connection, &ctx, id).await?.ok_or(Error::NotFound)?;
-    let page = query::items::list(&connection, &job, states.as_deref(), window).await?;
+    let page = query::items::list(&connection, &job, &filter, window).await?;
     Ok(Json(page.map(ItemOfJob::from)))
 }

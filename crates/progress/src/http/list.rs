@@ -1,14 +1,13 @@
 //! The list of jobs.
 
 use backoffice_core::http::{Json, Query};
-use backoffice_core::list::{Page, PageQuery, search_pattern};
-use backoffice_core::{RequestContext, Result, Timestamp};
+use backoffice_core::list::{ById, CommaList, Page, PageQuery, search_pattern};
+use backoffice_core::{RequestContext, Result, Timestamp, Violations};
 use garde::Validate;
 use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};
 
 use super::job_item::JobItem;
-use super::words::{known, words};
 use crate::model::Status;
 use crate::query::jobs::{self, JobFilter, JobSort};
 
@@ -61,14 +60,28 @@ enum SortDirection {
     Desc,
 }
 
-pub(super) async fn list_jobs(ctx: RequestContext, query: Query<JobQuery>) -> Result<Json<Page<JobItem>>> {
+pub(super) async fn list_jobs(
+    ctx: RequestContext,
+    query: Query<JobQuery>,
+    by_id: Query<ById>,
+) -> Result<Json<Page<JobItem>>> {
     let query = query.0;
-    let window = PageQuery::new(query.page, query.page_size).window()?;
+    let statuses = query.status.as_ref().map(|lists| {
+        let lists = lists.iter().map(String::as_str);
+        CommaList::new("status").parsed(lists, "must be statuses of jobs", Status::parse)
+    });
+    let types = query.job_type.as_ref().map(|lists| {
+        let lists = lists.iter().map(String::as_str);
+        CommaList::new("jobType").texts(lists)
+    });
+    let mut violations = Violations::default();
+    let window = violations.keep(PageQuery::new(query.page, query.page_size).window());
     let filter = JobFilter {
+        ids: violations.keep(by_id.0.requested()),
         mine: query.mine.unwrap_or(false),
-        statuses: known("status", query.status.as_deref(), Status::parse)?,
-        types: words("jobType", query.job_type.as_deref())?,
-        name: search_pattern(query.search.as_deref())?,
+        statuses: violations.keep(statuses.transpose()),
+        types: violations.keep(types.transpose()),
+        name: violations.keep(search_pattern(query.search.as_deref())),
         before: query.before,
         after: query.after,
         sort: match query.sort_field {
@@ -78,6 +91,7 @@ pub(super) async fn list_jobs(ctx: RequestContext, query: Query<JobQuery>) -> Re
         },
         descending: query.sort_dir != Some(SortDirection::Asc),
     };
+    violations.check()?;
     let connection = ctx.read().await?;
     let page = jobs::list(&connection, &ctx, &filter, window).await?;
     page.try_map(|row| JobItem::new(row, ctx.now())).map(Json)

@@ -9,7 +9,6 @@ mod job_id;
 mod job_item;
 mod list;
 mod retry;
-mod words;
 
 use backoffice_core::http::{Access, Routes};
 

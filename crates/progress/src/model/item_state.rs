@@ -1,7 +1,7 @@
 //! What became of an item.
 
 /// What became of an item.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ItemState {
     /// Nobody has come to it yet.
     Pending,

@@ -1,7 +1,7 @@
 //! Where a job stands.
 
 /// Where a job stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Status {
     /// Accepted; no worker has it yet.
     Pending,

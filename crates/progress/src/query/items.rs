@@ -37,18 +37,36 @@ pub struct ItemRow {
     pub error_message: Option<String>,
 }
 
-fn narrowed<'a>(job: &JobRow, states: Option<&[ItemState]>) -> items::BoxedQuery<'a, Pg> {
-    let query = items::table
+/// Which items are listed; empty lists match nothing.
+#[derive(Debug, Clone, Default)]
+pub struct ItemFilter {
+    /// Only those about these resources.
+    pub resources: Option<Vec<Uuid>>,
+    /// Only those in any of these states.
+    pub states: Option<Vec<ItemState>>,
+}
+
+fn narrowed<'a>(job: &JobRow, filter: &ItemFilter) -> items::BoxedQuery<'a, Pg> {
+    let mut query = items::table
         .filter(items::tenant_id.eq(job.tenant_id))
         .filter(items::job_id.eq(job.id))
         .into_boxed();
-    match states {
-        Some(states) => {
-            let words: Vec<&'static str> = states.iter().map(|state| state.as_str()).collect();
-            query.filter(items::state.eq_any(words))
-        }
-        None => query,
+    if let Some(resources) = &filter.resources {
+        query = query.filter(items::resource_id.eq_any(resources.clone()));
     }
+    if let Some(states) = &filter.states {
+        let words: Vec<&'static str> = states.iter().map(|state| state.as_str()).collect();
+        query = query.filter(items::state.eq_any(words));
+    }
+    query
+}
+
+fn in_states<'a>(job: &JobRow, states: &[ItemState]) -> items::BoxedQuery<'a, Pg> {
+    let filter = ItemFilter {
+        resources: None,
+        states: Some(states.to_vec()),
+    };
+    narrowed(job, &filter)
 }
 
 /// A page of items by position and their total: two statements, sent together.
@@ -58,15 +76,15 @@ fn narrowed<'a>(job: &JobRow, states: Option<&[ItemState]>) -> items::BoxedQuery
 pub async fn list(
     connection: &AsyncPgConnection,
     job: &JobRow,
-    states: Option<&[ItemState]>,
+    filter: &ItemFilter,
     window: Window,
 ) -> Result<Page<ItemRow>> {
-    let page = narrowed(job, states)
+    let page = narrowed(job, filter)
         .order(items::position)
         .limit(window.limit())
         .offset(window.offset())
         .select(ItemRow::as_select());
-    let total = narrowed(job, states).select(count_star());
+    let total = narrowed(job, filter).select(count_star());
     let page = Prepared(page).load::<ItemRow>(&mut &*connection);
     let total = Prepared(total).get_result::<i64>(&mut &*connection);
     let (rows, total) = futures_util::future::try_join(page, total).await?;
@@ -82,7 +100,7 @@ pub async fn first_failed(connection: &AsyncPgConnection, job: &JobRow) -> Resul
     if job.failed_count == 0 {
         return Ok(Vec::new());
     }
-    let failed = narrowed(job, Some(&[ItemState::Failed]))
+    let failed = in_states(job, &[ItemState::Failed])
         .order(items::position)
         .limit(MOST_FAILED)
         .select(ItemRow::as_select());
@@ -94,7 +112,7 @@ pub async fn first_failed(connection: &AsyncPgConnection, job: &JobRow) -> Resul
 /// # Errors
 /// When the database can't be reached.
 pub(crate) async fn left(connection: &AsyncPgConnection, job: &JobRow) -> Result<Vec<Uuid>> {
-    let left = narrowed(job, Some(&[ItemState::Failed, ItemState::Pending]))
+    let left = in_states(job, &[ItemState::Failed, ItemState::Pending])
         .order(items::position)
         .select(items::resource_id);
     Ok(Prepared(left).load(&mut &*connection).await?)

@@ -66,6 +66,8 @@ pub enum JobSort {
 /// Which jobs are listed.
 #[derive(Debug, Clone, Default)]
 pub struct JobFilter {
+    /// Only these; an empty list matches nothing.
+    pub ids: Option<Vec<Uuid>>,
     /// The caller's own ones only.
     pub mine: bool,
     /// Any of these.
@@ -112,6 +114,9 @@ pub(crate) fn in_scope(ctx: &RequestContext) -> Filter<jobs::table, Seen> {
 
 fn narrowed<'a>(ctx: &RequestContext, filter: &JobFilter) -> Boxed<'a> {
     let mut query = in_scope(ctx).into_boxed();
+    if let Some(ids) = &filter.ids {
+        query = query.filter(jobs::id.eq_any(ids.clone()));
+    }
     if filter.mine {
         query = query.filter(own(ctx));
     }

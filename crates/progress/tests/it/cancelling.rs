@@ -132,6 +132,63 @@ async fn job_9_a_job_that_a_worker_has_just_taken_is_cancelled_at_once() {
 }
 
 #[actix_web::test]
+async fn job_9_a_pending_job_is_cancelled_at_once_while_somebody_holds_its_row_of_the_queue() {
+    let world = World::of(builder().pool_size(8)).await;
+    let ids = world.things(3, &[]).await;
+    let job = world.start(&ids, 7).await;
+    let database = &world.app.runtime().database;
+    let mut claiming = database
+        .transaction(&Scope::tenant(world.a.0))
+        .await
+        .expect("a transaction");
+    let locked = sql_query("select id from core_jobs for update");
+    locked.execute(&mut **claiming.connection()).await.expect("locked");
+
+    assert_eq!(world.cancel("anna", job).await, stopped("cancelled"));
+
+    assert!(world.job("anna", job).await["finishedAt"].is_string());
+    drop(claiming);
+    world.app.run_jobs().await;
+    assert_eq!(world.numbers(&ids).await, [0, 0, 0]);
+    assert_eq!(world.counts(job).await, (json!("cancelled"), json!([3, 0, 0, 0, 0])));
+    let left = world.app.rows("select state from core_jobs").await;
+    assert_eq!(left, [json!({"state": "done"})], "its worker has found nothing to do");
+    let told = "select name from core_outbox_events where name like 'progress.job.%' order by seq";
+    assert_eq!(
+        world.app.rows(told).await.last(),
+        Some(&json!({"name": "progress.job.cancelled"}))
+    );
+}
+
+#[actix_web::test]
+async fn job_9_a_worker_that_is_about_to_begin_leaves_a_job_alone_that_is_cancelled_meanwhile() {
+    let world = World::of(builder().pool_size(8)).await;
+    let ids = world.things(3, &[]).await;
+    let job = world.start(&ids, 7).await;
+    let database = &world.app.runtime().database;
+    let mut cancelling = database
+        .transaction(&Scope::tenant(world.a.0))
+        .await
+        .expect("a transaction");
+    let locked = sql_query("select id from progress_jobs for update");
+    locked.execute(&mut **cancelling.connection()).await.expect("locked");
+    let worker = Worker::new(world.app.runtime().clone());
+    let mut running = pin!(worker.run_one(None));
+    assert!(timeout(MOMENT, &mut running).await.is_err(), "it waits for the row");
+
+    let cancelled = sql_query("update progress_jobs set status = 'cancelled', finished_at = now()");
+    cancelled
+        .execute(&mut **cancelling.connection())
+        .await
+        .expect("cancelled");
+    cancelling.commit().await.expect("committed");
+
+    assert!(running.await.expect("the queue"));
+    assert_eq!(world.numbers(&ids).await, [0, 0, 0]);
+    assert_eq!(world.counts(job).await, (json!("cancelled"), json!([3, 0, 0, 0, 0])));
+}
+
+#[actix_web::test]
 async fn a_chunk_that_waits_for_somebody_does_not_hold_up_whoever_cancels() {
     let world = World::of(builder().pool_size(8)).await;
     let ids = world.things(150, &[]).await;

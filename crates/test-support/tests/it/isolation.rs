@@ -1,5 +1,6 @@
 //! What the database lets the application's role see and do.
 
+use backoffice_core::db::{Connector, TlsOptions, keep_logs};
 use backoffice_core::{Result, Scope};
 use backoffice_test_support::TestApp;
 use diesel::sql_types::BigInt;
@@ -114,4 +115,91 @@ async fn entries_of_another_tenant_are_not_erased() {
     own.expect("allowed");
     let refused = others.expect_err("refused").to_string();
     assert!(refused.contains("entries of another tenant"), "{refused}");
+}
+
+/// The exploit: a temporary table in the place of the log, whose trigger runs when a function of the owner updates it.
+const EXPLOIT: &str = "
+    create function pg_temp.evil() returns trigger language plpgsql as $$
+    begin
+        execute 'grant update, delete, truncate on public.audit_action_logs to backoffice_app';
+        execute 'create table public.made_by_app as select 1 as x';
+        return null;
+    end $$;
+    create temp table audit_action_logs (like public.audit_action_logs);
+    grant all on pg_temp.audit_action_logs to public;
+    create trigger t before update on pg_temp.audit_action_logs for each statement execute function pg_temp.evil();";
+const CALL: &str = "
+    select set_config('app.scope', 'system', false);
+    select set_config('app.tenant_id', '00000000-0000-0000-0000-000000000000', false);
+    select audit_erase('00000000-0000-0000-0000-000000000000', 'x', '00000000-0000-0000-0000-000000000000');
+    select audit_forget_counts(); select audit_count_entries(); select audit_make_partitions(4);
+    select * from audit_drop_partitions(now() - interval '25 hours', now() - interval '25 hours')";
+
+#[actix_web::test]
+async fn f6_temporary_tables_do_not_stand_in_for_the_log() {
+    let app = TestApp::new(&[]).await;
+    let mut connection = app
+        .runtime()
+        .database
+        .read(&Scope::system())
+        .await
+        .expect("a connection");
+
+    let refused = connection
+        .batch_execute(EXPLOIT)
+        .await
+        .expect_err("no temporary tables");
+    assert!(refused.to_string().contains("permission denied"), "{refused}");
+
+    // Even where an administrator has given that right back.
+    app.sql(&format!(
+        "grant temporary on database \"{}\" to backoffice_app",
+        app.database().name()
+    ))
+    .await;
+    connection.batch_execute(EXPLOIT).await.expect("a temporary table");
+    connection.batch_execute(CALL).await.expect("the functions work");
+
+    let refused = connection.batch_execute("delete from public.audit_action_logs").await;
+    assert!(refused.expect_err("refused").to_string().contains("permission denied"));
+    let made = app
+        .rows("select to_regclass('public.made_by_app') is null as nothing")
+        .await;
+    assert_eq!(made, [json!({"nothing": true})]);
+}
+
+#[actix_web::test]
+async fn f6_young_entries_are_not_dropped_by_whoever_asks() {
+    let app = TestApp::new(&[]).await;
+    let database = &app.runtime().database;
+    let add = |age: &str| {
+        format!(
+            "insert into audit_action_logs (tenant_id, id, seq, actor_kind, command_id, action_type, action_label, source, related, \
+                execution_state, changed_fields, created_at, updated_at) \
+             values ('{OWN}', audit_lowest_id(now() - interval '{age}'), 1, 'system', 'a.b', 'edit', 'A', 'system', '{{}}', 'done', '{{}}', \
+                now(), now())"
+        )
+    };
+    for age in ["20 days", "40 days", "70 days"] {
+        app.sql(&add(age)).await;
+    }
+    let left = async || app.rows("select count(*) as n from audit_action_logs").await[0]["n"].clone();
+    let drop_all = async || {
+        let mut connection = database.read(&Scope::system()).await.expect("a connection");
+        connection
+            .batch_execute(
+                "select * from audit_drop_partitions(now() - interval '25 hours', now() - interval '25 hours')",
+            )
+            .await
+            .expect("allowed");
+    };
+    let owner = Connector::new("url", &app.database().owner_url().into(), &TlsOptions::default()).expect("a URL");
+
+    keep_logs(&owner, 2, 0).await.expect("written down");
+    drop_all().await;
+    assert_eq!(left().await, json!(2), "two months are kept, as configured");
+
+    keep_logs(&owner, 1, 0).await.expect("written down");
+    drop_all().await;
+    assert_eq!(left().await, json!(1));
 }

@@ -2,9 +2,11 @@
 
 mod attempts;
 mod bodies;
+mod connections;
 mod database;
 mod http;
 mod isolation;
 mod jobs;
 mod proxy;
 mod sample;
+mod tls;

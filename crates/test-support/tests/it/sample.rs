@@ -45,7 +45,9 @@ fn routes(routes: &mut Routes) {
     routes.get("/sample/notes", Access::Public, list_notes);
     routes.post("/sample/notes", Access::Public, create_note);
     routes.get("/sample/limited", Access::Public, limited).limit(LIMIT);
-    routes.post("/sample/limited", Access::Public, create_note).limit(LIMIT);
+    routes
+        .post("/sample/limited", Access::Public, create_limited)
+        .limit(LIMIT);
     routes.post("/sample/members", Access::Authenticated, member_note);
     routes.get("/sample/private", Access::Authenticated, private);
     routes.post("/sample/transfer", Access::Public, transfer);
@@ -60,6 +62,10 @@ async fn list_notes(_visitor: Visitor, Query(filter): Query<Filter>) -> Result<J
 
 async fn create_note(_visitor: Visitor, Json(note): Json<Note>) -> Result<Json<Note>> {
     Ok(Json(note))
+}
+
+async fn create_limited(visitor: Visitor, note: Json<Note>) -> Result<Json<Note>> {
+    create_note(visitor, note).await
 }
 
 async fn limited(_visitor: Visitor) -> Result<Json<Note>> {

@@ -12,6 +12,9 @@ use crate::schema::auth_sidebar_variants as variants;
 use crate::sidebar::SidebarSettings;
 use crate::{Error, acl, query};
 
+/// Variants of a user in a locale at most: the list has no pages, and shows all of them with their settings.
+const MOST_VARIANTS: usize = 100;
+
 /// Makes a variant of the caller's sidebar.
 #[derive(Debug, Clone)]
 pub struct CreateSidebarVariant {
@@ -55,9 +58,13 @@ impl Command for CreateSidebarVariant {
     }
 
     async fn apply(&self, tx: &mut Tx<'_>) -> Result<SidebarVariantRow> {
+        let taken = self.taken_names(tx).await?;
+        if taken.len() >= MOST_VARIANTS {
+            return Err(Error::TooManyVariants.into());
+        }
         let name = match &self.name {
             Some(name) => name.clone(),
-            None => self.free_name(tx).await?,
+            None => free_name(&taken),
         };
         if self.is_active {
             deactivate_others(tx, self.user, &self.locale, self.id).await?;
@@ -84,22 +91,26 @@ impl Command for CreateSidebarVariant {
 }
 
 impl CreateSidebarVariant {
-    /// The first name of the series that no live variant of the user and locale has.
-    async fn free_name(&self, tx: &mut Tx<'_>) -> Result<String> {
-        let taken: Vec<String> = variants::table
+    /// The names of the live variants of the user and locale, in lower case.
+    async fn taken_names(&self, tx: &mut Tx<'_>) -> Result<Vec<String>> {
+        Ok(variants::table
             .filter(variants::tenant_id.eq(self.tenant))
             .filter(variants::user_id.eq(self.user))
             .filter(variants::locale.eq(&self.locale))
             .filter(variants::deleted_at.is_null())
             .select(variants::name_norm)
             .load(tx.conn())
-            .await?;
-        let mut name = String::from("My preferences");
-        let mut number = 1;
-        while taken.contains(&name.to_lowercase()) {
-            number += 1;
-            name = format!("My preferences {number}");
-        }
-        Ok(name)
+            .await?)
     }
+}
+
+/// The first name of the series that is not taken.
+fn free_name(taken: &[String]) -> String {
+    let mut name = String::from("My preferences");
+    let mut number = 1;
+    while taken.contains(&name.to_lowercase()) {
+        number += 1;
+        name = format!("My preferences {number}");
+    }
+    name
 }

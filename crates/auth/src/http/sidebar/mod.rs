@@ -24,7 +24,7 @@ fn nested(input: Option<SettingsInput>) -> Result<Option<SidebarSettings>> {
     let checked = input.map(SettingsInput::checked).transpose();
     checked.map_err(|detail| {
         invalid(Detail {
-            path: format!("settings.{}", detail.path),
+            path: format!("settings.{}", detail.path).trim_end_matches('.').to_owned(),
             ..detail
         })
     })

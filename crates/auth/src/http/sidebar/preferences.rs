@@ -1,7 +1,7 @@
 //! `/auth/sidebar/preferences`
 
 use actix_web::HttpRequest;
-use backoffice_core::http::{Access, Json, Query, Routes, requires};
+use backoffice_core::http::{Access, Json, Query, Routes, given, requires};
 use backoffice_core::{Detail, RequestContext, Result, Scope, Timestamp};
 use garde::Validate;
 use serde::{Deserialize, Serialize};
@@ -31,7 +31,8 @@ pub(super) fn routes(routes: &mut Routes) {
     routes
         .put(PATH, requires(&[acl::SIDEBAR_MANAGE]), update_sidebar_preferences)
         .about("Set the sidebar settings of the caller or of a role")
-        .refuses(&[404, 409, 422]);
+        .refuses(&[404, 409, 422])
+        .refuses_with::<Vec<String>>(400, "missing");
     routes
         .delete(PATH, requires(&[acl::SIDEBAR_MANAGE]), delete_sidebar_preferences)
         .about("Remove the sidebar settings of a role")
@@ -221,14 +222,22 @@ async fn of_role(ctx: &RequestContext, locale: &str, id: Uuid) -> Result<Found> 
 #[garde(allow_unvalidated)]
 struct PreferencesPatch {
     /// The settings; they replace the present ones.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(nullable = false)]
     settings: Option<SettingsInput>,
     #[serde(flatten)]
     members: SettingsInput,
     /// Whose settings; the caller's without it.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(nullable = false)]
     scope: Option<PreferenceScope>,
     /// Roles that get the caller's settings, at most 500.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(nullable = false)]
     apply_to_roles: Option<Vec<Uuid>>,
     /// Roles that lose theirs, at most 500.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(nullable = false)]
     clear_role_ids: Option<Vec<Uuid>>,
 }
 

@@ -1,7 +1,7 @@
 //! `/auth/sidebar/variants`: the caller's own, in the locale of the request.
 
 use actix_web::HttpRequest;
-use backoffice_core::http::{Access, Cookies, Json, Path, Routes, requires};
+use backoffice_core::http::{Access, Cookies, Json, Path, Routes, given, requires};
 use backoffice_core::{RequestContext, Result, Timestamp};
 use garde::Validate;
 use serde::{Deserialize, Serialize};
@@ -137,8 +137,12 @@ struct NewVariant {
     /// need be.
     name: Option<String>,
     /// Its settings; the defaults without them.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(nullable = false)]
     settings: Option<SettingsInput>,
     /// Whether it takes the place of the active one.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(nullable = false)]
     is_active: Option<bool>,
 }
 
@@ -177,10 +181,16 @@ fn detail(row: SidebarVariantRow) -> Cookies<Json<VariantDetail>> {
 #[garde(allow_unvalidated)]
 struct VariantPatch {
     /// 1 to 120 characters, unique among the caller's without regard to case.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(nullable = false)]
     name: Option<String>,
     /// All of its settings.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(nullable = false)]
     settings: Option<SettingsInput>,
     /// Whether it takes the place of the active one, or no longer has it.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(nullable = false)]
     is_active: Option<bool>,
 }
 

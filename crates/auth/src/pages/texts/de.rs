@@ -23,6 +23,13 @@ pub(super) const DE: Texts = Texts {
     back: "Zurück",
     signed_in: "Sie sind angemeldet.",
 
+    home_title: "Startseite",
+    signed_in_as: "Angemeldet als",
+    tenant: "Mandant",
+    organization: "Organisation",
+    sign_out: "Abmelden",
+    documentation: "API-Dokumentation",
+
     request_title: "Passwort vergessen?",
     request_text: "Geben Sie Ihre E-Mail-Adresse ein. Wir senden Ihnen einen Link, mit dem Sie ein neues Passwort festlegen können.",
     send: "Link senden",

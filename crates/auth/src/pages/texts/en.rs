@@ -23,6 +23,13 @@ pub(super) const EN: Texts = Texts {
     back: "Back",
     signed_in: "You are signed in.",
 
+    home_title: "Home",
+    signed_in_as: "Signed in as",
+    tenant: "Tenant",
+    organization: "Organization",
+    sign_out: "Sign out",
+    documentation: "API documentation",
+
     request_title: "Forgot your password?",
     request_text: "Enter your e-mail address. We will send you a link to set a new password.",
     send: "Send link",

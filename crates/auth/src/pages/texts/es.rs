@@ -23,6 +23,13 @@ pub(super) const ES: Texts = Texts {
     back: "Volver",
     signed_in: "Has iniciado sesión.",
 
+    home_title: "Inicio",
+    signed_in_as: "Sesión iniciada como",
+    tenant: "Inquilino",
+    organization: "Organización",
+    sign_out: "Cerrar sesión",
+    documentation: "Documentación de la API",
+
     request_title: "¿Has olvidado tu contraseña?",
     request_text: "Escribe tu correo electrónico. Te enviaremos un enlace para crear una contraseña nueva.",
     send: "Enviar enlace",

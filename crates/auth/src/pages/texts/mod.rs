@@ -32,6 +32,13 @@ pub(super) struct Texts {
     pub(super) back: &'static str,
     pub(super) signed_in: &'static str,
 
+    pub(super) home_title: &'static str,
+    pub(super) signed_in_as: &'static str,
+    pub(super) tenant: &'static str,
+    pub(super) organization: &'static str,
+    pub(super) sign_out: &'static str,
+    pub(super) documentation: &'static str,
+
     pub(super) request_title: &'static str,
     pub(super) request_text: &'static str,
     pub(super) send: &'static str,

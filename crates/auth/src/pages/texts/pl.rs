@@ -23,6 +23,13 @@ pub(super) const PL: Texts = Texts {
     back: "Wstecz",
     signed_in: "Zalogowano.",
 
+    home_title: "Strona główna",
+    signed_in_as: "Zalogowano jako",
+    tenant: "Dzierżawca",
+    organization: "Organizacja",
+    sign_out: "Wyloguj się",
+    documentation: "Dokumentacja API",
+
     request_title: "Nie pamiętasz hasła?",
     request_text: "Podaj swój adres e-mail. Wyślemy Ci link do ustawienia nowego hasła.",
     send: "Wyślij link",

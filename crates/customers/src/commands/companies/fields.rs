@@ -73,7 +73,7 @@ impl Fields<CompanyRow> for CompanyFields {
         if let Some(Some(address)) = &self.website_url
             && !is_web_address(address)
         {
-            rules.broken("websiteUrl", "must be an http or https address", "invalid_url");
+            rules.broken("websiteUrl", "must be an http or https address", "invalid_value");
         }
         self.industry = rules.text("industry", self.industry, 150);
         self.is_active = rules.not_null("isActive", self.is_active).map(Some);

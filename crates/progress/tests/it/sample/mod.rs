@@ -22,7 +22,9 @@ pub(crate) static MODULE: Module = Module {
     features: &[MANAGE],
     routes: |routes| {
         routes.post(BULK, requires(&[MANAGE]), bulk::number_things);
-        routes.post(ALL, requires(&[MANAGE]), bulk::number_matching_things);
+        routes
+            .post(ALL, requires(&[MANAGE]), bulk::number_matching_things)
+            .refuses_with::<i64>(400, "matched");
         routes.put("/sample/things", requires(&[MANAGE]), set_number::update_thing);
     },
     register,

@@ -1,0 +1,90 @@
+//! The page at `/`: who is signed in, and where to go from here. Visitors who are not signed in are sent to the sign-in.
+
+use actix_web::http::header::{LOCATION, RETRY_AFTER};
+use actix_web::{HttpRequest, HttpResponse};
+use askama::Template;
+use backoffice_core::http::{AUTH_COOKIE, SESSION_COOKIE, presented_cookie};
+use backoffice_core::identity::{ActorKind, Identity};
+use backoffice_core::{Call, Result, Runtime, Scope};
+
+use super::{Frame, Site, answer};
+use crate::foreign;
+use crate::http::visitor;
+
+pub(super) const PATH: &str = "/";
+/// Gives a browser a fresh access token for its session, or sends it to the sign-in.
+const REFRESH: &str = "/api/auth/session/refresh?redirect=%2F";
+const RETRY_SECONDS: &str = "5";
+
+#[derive(Template)]
+#[template(path = "home.html")]
+struct HomePage<'a> {
+    frame: Frame<'a>,
+    /// Where the browser goes after signing out.
+    sign_in: &'a str,
+    user: &'a str,
+    tenant: Option<String>,
+    organization: Option<String>,
+    /// Path of the API documentation, if its module is enabled.
+    documentation: Option<&'static str>,
+}
+
+pub(super) async fn page(site: &Site, runtime: &Runtime, request: &HttpRequest) -> HttpResponse {
+    let call = Call::internal(runtime);
+    match shown(site, &call, request).await {
+        Ok(response) => response,
+        Err(error) => {
+            tracing::warn!(%error, "home page failed");
+            HttpResponse::ServiceUnavailable()
+                .insert_header((RETRY_AFTER, RETRY_SECONDS))
+                .content_type("text/plain; charset=utf-8")
+                .body(site.locales.of(request).failed)
+        }
+    }
+}
+
+async fn shown(site: &Site, call: &Call, request: &HttpRequest) -> Result<HttpResponse> {
+    let identity = visitor::identity(call, request).await?;
+    let Some(identity) = identity.filter(|identity| identity.kind == ActorKind::User) else {
+        return Ok(redirect(way_in(site, call, request)));
+    };
+    let (tenant, organization) = names(call, &identity).await?;
+    let frame = site.frame(request);
+    let texts = frame.texts;
+    let page = HomePage {
+        frame,
+        sign_in: &site.login_path,
+        user: identity.name.as_deref().unwrap_or_default(),
+        tenant,
+        organization,
+        documentation: site.documentation,
+    };
+    Ok(answer(&page, texts))
+}
+
+/// A browser whose access token has ended still has its session. One that sends any access token gets no second chance, so that nobody
+/// is sent in a circle.
+fn way_in<'a>(site: &'a Site, call: &Call, request: &HttpRequest) -> &'a str {
+    let may_refresh =
+        request.cookie(AUTH_COOKIE).is_none() && presented_cookie(call, request, SESSION_COOKIE).is_some();
+    if may_refresh { REFRESH } else { &site.login_path }
+}
+
+/// Names of the tenant and the organization of a user; users of the platform have neither.
+async fn names(call: &Call, identity: &Identity) -> Result<(Option<String>, Option<String>)> {
+    let scope = Scope::tenant(identity.tenant);
+    let connection = call.database().read_briefly(&scope).await?;
+    let tenant = foreign::addressing_tenant(&connection, identity.tenant).await?;
+    let organization = match identity.organization {
+        Some(id) => foreign::shown_organization(&connection, &scope, id).await?,
+        None => None,
+    };
+    Ok((
+        tenant.map(|tenant| tenant.name),
+        organization.map(|organization| organization.name),
+    ))
+}
+
+fn redirect(location: &str) -> HttpResponse {
+    HttpResponse::Found().insert_header((LOCATION, location)).finish()
+}

@@ -1,0 +1,206 @@
+//! Under which names and with which attributes credentials travel in cookies, and what a sign-in does to the session before it.
+
+use actix_web::http::Method;
+use backoffice_test_support::{TestRequest, TestResponse};
+use serde_json::{Value, json};
+
+use crate::world::{NO_LIMITS, PASSWORD, World};
+
+const HTTPS: &str = "[app]\npublic_url = 'https://office.example'\n";
+
+async fn https() -> World {
+    World::with_config(&format!("{HTTPS}{NO_LIMITS}")).await
+}
+
+fn login<'a>(world: &'a World, email: &str) -> TestRequest<'a> {
+    let body = json!({"email": email, "password": PASSWORD});
+    world.app.request(Method::POST, "/auth/login").json(&body)
+}
+
+async fn profile(world: &World, cookies: &[(&str, &str)]) -> (u16, Value) {
+    let pairs: Vec<String> = cookies.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    let request = world.app.request(Method::GET, "/auth/profile");
+    let response = request.header("cookie", &pairs.join("; ")).send().await;
+    (response.status, response.json()["email"].clone())
+}
+
+fn names_and_security(response: &TestResponse) -> Vec<(String, bool)> {
+    let cookies = response.cookies();
+    let credentials = cookies.iter().filter(|cookie| cookie.name().ends_with("_token"));
+    credentials
+        .map(|cookie| (cookie.name().to_owned(), cookie.secure() == Some(true)))
+        .collect()
+}
+
+#[actix_web::test]
+async fn f25_an_https_public_url_makes_cookies_secure() {
+    let secure = [
+        "__Host-auth_token",
+        "auth_token",
+        "__Host-session_token",
+        "session_token",
+    ];
+    let secure = secure.map(|name| (name.to_owned(), true)).to_vec();
+    let plain = ["auth_token", "session_token"]
+        .map(|name| (name.to_owned(), false))
+        .to_vec();
+    for (config, expected) in [
+        (HTTPS, &secure),
+        ("[app]\npublic_url = 'HTTPS://office.example'\n", &secure),
+        ("[http]\ninsecure_cookies = false\n", &secure),
+        ("", &plain),
+        ("[app]\npublic_url = 'http://office.example'\n", &plain),
+        (
+            "[app]\npublic_url = 'https://office.example'\n[http]\ninsecure_cookies = true\n",
+            &plain,
+        ),
+    ] {
+        let world = World::with_config(&format!("{config}{NO_LIMITS}")).await;
+
+        let set = login(&world, "admin@alpha.test").send().await;
+        let cleared = profile_response(&world, "garbage").await;
+        let locale = world
+            .app
+            .request(Method::POST, "/auth/locale")
+            .json(&json!({"locale": "pl"}));
+        let locale = locale.send().await.cookie("locale").expect("a locale");
+
+        assert_eq!(&names_and_security(&set), expected, "{config}");
+        assert_eq!(&names_and_security(&cleared), expected, "{config}");
+        assert_eq!(locale.secure() == Some(true), expected[0].1, "{config}");
+        for cookie in set.cookies() {
+            assert_eq!((cookie.path(), cookie.domain()), (Some("/"), None), "{cookie}");
+        }
+    }
+}
+
+async fn profile_response(world: &World, token: &str) -> TestResponse {
+    let request = world.app.request(Method::GET, "/auth/profile").bearer(token);
+    let response = request.send().await;
+    assert_eq!(response.status, 401);
+    response
+}
+
+#[actix_web::test]
+async fn f22_a_neighbours_cookie_does_not_pass_the_one_of_this_host() {
+    let world = https().await;
+    let (own, planted) = (world.a.token.as_str(), world.b.token.as_str());
+    let (host, plain) = ("__Host-auth_token", "auth_token");
+    let admin = (200, json!("admin@alpha.test"));
+    let nobody = (401, Value::Null);
+
+    assert_eq!(profile(&world, &[(plain, planted), (host, own)]).await, admin);
+    assert_eq!(
+        profile(&world, &[(host, own), (plain, planted), (plain, own)]).await,
+        admin
+    );
+    assert_eq!(
+        profile(&world, &[(plain, own)]).await,
+        admin,
+        "the contract's name alone"
+    );
+    assert_eq!(
+        profile(&world, &[(plain, planted), (plain, own)]).await,
+        nobody,
+        "whose is which?"
+    );
+    let session = ("__Host-session_token", "still there");
+    assert_eq!(
+        profile(&world, &[session, (plain, planted)]).await,
+        nobody,
+        "the own token has ended"
+    );
+}
+
+#[actix_web::test]
+async fn f22_the_session_of_this_host_is_the_one_that_is_refreshed_and_ended() {
+    let world = https().await;
+    let body = login(&world, "admin@alpha.test").send().await.json();
+    let other = login(&world, "admin@beta.test").send().await.json();
+    let text = |body: &Value, name: &str| body[name].as_str().expect("a token").to_owned();
+    let (refresh, planted) = (text(&body, "refreshToken"), text(&other, "refreshToken"));
+    let with_both = |method: Method, path: &str| {
+        let request = world.app.request(method, path).header("sec-fetch-site", "same-origin");
+        let request = request.cookie("session_token", &planted);
+        request.cookie("__Host-session_token", &refresh)
+    };
+
+    let fresh = with_both(Method::GET, "/auth/session/refresh").send().await;
+    let access = fresh
+        .cookie("__Host-auth_token")
+        .expect("an access token")
+        .value()
+        .to_owned();
+    let logout = with_both(Method::POST, "/auth/logout").cookie("__Host-auth_token", &access);
+    let logout = logout.send().await;
+
+    assert_eq!(fresh.cookie("auth_token").expect("the contract's name").value(), access);
+    assert_eq!(world.app.get(&access, "/auth/profile").await.0, 401, "ended");
+    assert_eq!((logout.status, names_and_security(&logout).len()), (302, 4));
+    let still = json!({"refreshToken": planted});
+    assert_eq!(
+        world.app.post("", "/auth/session/refresh", still).await.0,
+        200,
+        "not of this host"
+    );
+}
+
+#[actix_web::test]
+async fn f23_a_sign_in_ends_the_session_of_the_cookies_that_it_replaces() {
+    let world = World::new().await;
+    let node = world.app.second_node().await;
+    for (first, second) in [
+        ("admin@alpha.test", "admin@alpha.test"),
+        ("admin@alpha.test", "admin@beta.test"),
+    ] {
+        for names in [
+            &["session_token", "auth_token"][..],
+            &["session_token"],
+            &["auth_token"],
+        ] {
+            let before = login(&world, first).send().await;
+            let cookie = |name: &str| before.cookie(name).expect("a cookie").value().to_owned();
+            let (access, refresh) = (cookie("auth_token"), cookie("session_token"));
+            assert_eq!(node.get(&access, "/auth/profile").await.0, 200);
+            let request = login(&world, second);
+            let request = names
+                .iter()
+                .fold(request, |request, name| request.cookie(name, &cookie(name)));
+
+            let after = request.send().await;
+
+            assert_eq!(after.status, 200, "{names:?}");
+            assert_eq!(world.app.get(&access, "/auth/profile").await.0, 401, "{names:?}");
+            let again = json!({"refreshToken": refresh});
+            assert_eq!(world.app.post("", "/auth/session/refresh", again.clone()).await.0, 401);
+            assert_eq!(node.post("", "/auth/session/refresh", again).await.0, 401);
+            let token = after.json()["token"].as_str().expect("a token").to_owned();
+            assert_eq!(world.app.get(&token, "/auth/profile").await.0, 200);
+        }
+    }
+    let reasons = "select count(*)::int as n, count(distinct r.subject_id)::int as revoked from auth_sessions s \
+                   join auth_revocations r on r.subject_id = s.id where s.end_reason = 'replaced'";
+    assert_eq!(world.app.rows(reasons).await, [json!({"n": 6, "revoked": 6})]);
+    assert_eq!(
+        world.app.get(&world.a.token, "/auth/profile").await.0,
+        200,
+        "another session goes on"
+    );
+}
+
+#[actix_web::test]
+async fn f23_a_sign_in_that_fails_or_sets_no_cookie_ends_nothing() {
+    let world = World::new().await;
+    let before = login(&world, "admin@alpha.test").send().await;
+    let session = before.cookie("session_token").expect("a cookie").value().to_owned();
+    let access = before.json()["token"].as_str().expect("a token").to_owned();
+
+    let wrong = json!({"email": "admin@alpha.test", "password": "wrong"});
+    let wrong = world.app.request(Method::POST, "/auth/login").json(&wrong);
+    let foreign = login(&world, "admin@beta.test").header("origin", "https://evil.test");
+    let wrong = wrong.cookie("session_token", &session).send().await;
+    let foreign = foreign.cookie("session_token", &session).send().await;
+
+    assert_eq!((wrong.status, foreign.status), (401, 200));
+    assert_eq!(world.app.get(&access, "/auth/profile").await.0, 200);
+}

@@ -1,0 +1,67 @@
+//! The page that people see after they have signed in.
+
+use actix_web::http::Method;
+use backoffice_test_support::{TestApp, TestResponse};
+use serde_json::json;
+
+use crate::world::{PASSWORD, World};
+
+async fn home(app: &TestApp, cookies: &[(&str, &str)]) -> TestResponse {
+    let request = app.request_outside(Method::GET, "/").header("Accept-Language", "de");
+    let request = cookies
+        .iter()
+        .fold(request, |request, (name, value)| request.cookie(name, value));
+    request.send().await
+}
+
+async fn session(world: &World) -> (String, String) {
+    let body = json!({"email": "admin@alpha.test", "password": PASSWORD});
+    let (status, body) = world.app.post("", "/auth/login", body).await;
+    assert_eq!(status, 200, "{body}");
+    let text = |name: &str| body[name].as_str().expect("a token").to_owned();
+    (text("token"), text("refreshToken"))
+}
+
+#[actix_web::test]
+async fn it_shows_who_is_signed_in_and_where() {
+    let world = World::new().await;
+
+    let page = home(&world.app, &[("auth_token", &world.a.token)]).await;
+
+    let text = page.text();
+    assert_eq!(
+        (page.status, page.header("content-language").as_deref()),
+        (200, Some("de"))
+    );
+    for shown in ["Angemeldet als", "Mandant", "Organisation", "Abmelden", "locale=pl"] {
+        assert!(text.contains(shown), "{shown}: {text}");
+    }
+    for query in [
+        "select coalesce(name, email) as shown from auth_users where email = 'admin@alpha.test'",
+        "select name as shown from directory_tenants where id = (select tenant_id from auth_users where email = 'admin@alpha.test')",
+    ] {
+        let row = world.app.rows(query).await.remove(0);
+        assert!(text.contains(row["shown"].as_str().expect("a name")), "{row}: {text}");
+    }
+    assert!(!text.contains("/api/docs"), "that module is not enabled");
+    assert!(page.header("content-security-policy").is_some());
+    assert_eq!(page.header("cache-control").as_deref(), Some("no-store"));
+}
+
+#[actix_web::test]
+async fn whoever_is_not_signed_in_is_sent_to_the_sign_in() {
+    let world = World::new().await;
+    let (access, refresh) = session(&world).await;
+    let to = |page: &TestResponse| (page.status, page.header("location").unwrap_or_default());
+    let fresh = "/api/auth/session/refresh?redirect=%2F".to_owned();
+
+    let nobody = home(&world.app, &[]).await;
+    let session_only = home(&world.app, &[("session_token", &refresh)]).await;
+    let logout = world.app.request(Method::POST, "/auth/logout").bearer(&access);
+    assert_eq!(logout.send().await.status, 302);
+    let ended = home(&world.app, &[("auth_token", &access), ("session_token", &refresh)]).await;
+
+    assert_eq!(to(&nobody), (302, "/login".to_owned()));
+    assert_eq!(to(&session_only), (302, fresh));
+    assert_eq!(to(&ended), (302, "/login".to_owned()), "and not in a circle");
+}

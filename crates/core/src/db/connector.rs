@@ -1,0 +1,228 @@
+//! Makes connections to one database, with or without TLS.
+
+use std::net::IpAddr;
+use std::str::FromStr;
+use std::time::Duration;
+
+use diesel_async::AsyncPgConnection;
+use secrecy::{ExposeSecret, SecretString};
+use tokio_postgres::config::{Host, SslMode};
+use tokio_postgres::tls::MakeTlsConnect;
+use tokio_postgres::{CancelToken, Client, Config, Connection, Socket};
+use tokio_postgres_rustls::MakeRustlsConnect;
+use url::form_urlencoded;
+
+use super::tls::{TlsMode, TlsOptions};
+use crate::config::ConfigError;
+use crate::error::{Error, Result};
+
+/// The half of a connection that must be polled.
+pub type Driven = Connection<Socket, <MakeRustlsConnect as MakeTlsConnect<Socket>>::Stream>;
+
+/// Where a database is, as whom, and with which TLS.
+#[derive(Clone)]
+pub struct Connector {
+    config: Config,
+    tls: MakeRustlsConnect,
+    mode: TlsMode,
+}
+
+impl std::fmt::Debug for Connector {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Connector")
+            .field("mode", &self.mode)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Connector {
+    /// Reads a `postgres://` URL. What it says of TLS wins over `tls`; where neither says a mode, it is `disable` for the same machine
+    /// (a Unix socket, a loopback address), else `verify-full`.
+    ///
+    /// # Errors
+    /// When the URL can't be read (its text is kept out of the error), or a file of TLS can't be used.
+    pub fn new(key: &str, url: &SecretString, tls: &TlsOptions) -> Result<Self, ConfigError> {
+        let mut tls = tls.clone();
+        let invalid = || {
+            ConfigError::new(
+                key,
+                "is no valid URL of the form postgres://user:password@host:5432/name",
+            )
+        };
+        let text = url.expose_secret();
+        if !text.starts_with("postgres://") && !text.starts_with("postgresql://") {
+            return Err(invalid());
+        }
+        let rest = without_tls(text, &mut tls)?;
+        let mut config = Config::from_str(&rest).map_err(|_| invalid())?;
+        let mode = tls.mode.unwrap_or(if is_local(&config) {
+            TlsMode::Disable
+        } else {
+            TlsMode::VerifyFull
+        });
+        config.ssl_mode(match mode {
+            TlsMode::Disable => SslMode::Disable,
+            TlsMode::Prefer => SslMode::Prefer,
+            TlsMode::Require | TlsMode::VerifyCa | TlsMode::VerifyFull => SslMode::Require,
+        });
+        Ok(Self {
+            config,
+            tls: MakeRustlsConnect::new(tls.client_config(mode)?),
+            mode,
+        })
+    }
+
+    /// What the URL says besides TLS.
+    #[must_use]
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// The same, to be changed.
+    pub fn config_mut(&mut self) -> &mut Config {
+        &mut self.config
+    }
+
+    /// The mode of TLS.
+    #[must_use]
+    pub fn mode(&self) -> TlsMode {
+        self.mode
+    }
+
+    /// Connects. The second half must be polled.
+    ///
+    /// # Errors
+    /// When the server can't be reached, refuses the role, or does not show what the mode of TLS asks for.
+    pub async fn connect(&self) -> Result<(Client, Driven), tokio_postgres::Error> {
+        self.config.connect(self.tls.clone()).await
+    }
+
+    /// A connection for diesel, driven by the current runtime.
+    pub(super) async fn diesel(&self) -> Result<AsyncPgConnection> {
+        let (client, connection) = self.connect().await?;
+        tokio::spawn(async move {
+            if let Err(error) = connection.await {
+                tracing::debug!(%error, "database connection ended");
+            }
+        });
+        AsyncPgConnection::try_from(client)
+            .await
+            .map_err(|error| Error::Unavailable(Box::new(error)))
+    }
+
+    /// Asks the server to end the statement of a connection, for `longest` at most. Whether it did is not told.
+    pub(super) async fn cancel(&self, token: CancelToken, longest: Duration) {
+        let asked = tokio::time::timeout(longest, token.cancel_query(self.tls.clone())).await;
+        if !matches!(asked, Ok(Ok(()))) {
+            tracing::debug!("statement could not be cancelled");
+        }
+    }
+}
+
+/// The URL without its parameters of TLS, which tokio-postgres knows in part only.
+fn without_tls(url: &str, tls: &mut TlsOptions) -> Result<String, ConfigError> {
+    let Some((start, query)) = url.split_once('?') else {
+        return Ok(url.to_owned());
+    };
+    let mut kept = Vec::new();
+    for part in query.split('&') {
+        // In these URLs a plus is a plus.
+        let text = part.replace('+', "%2B");
+        let pair = form_urlencoded::parse(text.as_bytes()).next();
+        let taken = match pair {
+            Some((name, value)) => tls.take(&name, &value)?,
+            None => false,
+        };
+        if !taken {
+            kept.push(part);
+        }
+    }
+    Ok(if kept.is_empty() {
+        start.to_owned()
+    } else {
+        format!("{start}?{}", kept.join("&"))
+    })
+}
+
+/// Whether nothing that is said leaves this machine.
+fn is_local(config: &Config) -> bool {
+    let named = config.get_hosts().iter().all(|host| match host {
+        Host::Unix(_) => true,
+        Host::Tcp(name) => name == "localhost" || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback()),
+    });
+    named && config.get_hostaddrs().iter().all(IpAddr::is_loopback)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mode(url: &str) -> TlsMode {
+        Connector::new("database.url", &url.to_owned().into(), &TlsOptions::default())
+            .expect("a URL")
+            .mode()
+    }
+
+    #[test]
+    fn s2_another_machine_is_verified_unless_told_otherwise() {
+        for local in [
+            "postgres://app@localhost/x",
+            "postgres://app@127.0.0.1:6432/x",
+            "postgres://app@[::1]/x",
+            "postgres://app@%2Frun%2Fpostgresql/x",
+        ] {
+            assert_eq!(mode(local), TlsMode::Disable, "{local}");
+        }
+        let root = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
+        let foreign = |url: &str, tls: &TlsOptions| Connector::new("database.url", &url.to_owned().into(), tls);
+        // A file that holds no root shows that one was asked for.
+        let tls = TlsOptions {
+            root_cert_file: Some(root.into()),
+            ..TlsOptions::default()
+        };
+        for url in [
+            "postgres://app@db.example/x",
+            "postgres://app@localhost,db.example/x",
+            "postgres://app@localhost/x?hostaddr=192.0.2.1",
+            "postgres://app@localhost/x?sslmode=verify-full",
+        ] {
+            assert!(foreign(url, &tls).is_err(), "{url}");
+        }
+        assert_eq!(mode("postgres://app@db.example/x?sslmode=disable"), TlsMode::Disable);
+        assert_eq!(
+            mode("postgres://app@db.example/x?sslmode=prefer&application_name=a"),
+            TlsMode::Prefer
+        );
+    }
+
+    #[test]
+    fn the_url_wins_over_the_settings() {
+        let tls = TlsOptions {
+            mode: Some(TlsMode::Require),
+            ..TlsOptions::default()
+        };
+        let of = |url: &str| Connector::new("k", &url.to_owned().into(), &tls).expect("a URL").mode();
+
+        assert_eq!(of("postgres://app@db.example/x"), TlsMode::Require);
+        assert_eq!(of("postgres://app@db.example/x?sslmode=prefer"), TlsMode::Prefer);
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_without_the_url() {
+        for (url, named) in [
+            ("host=db user=app password=hunter2", "postgres://"),
+            ("postgres://app:hunter2@db/x?sslmode=allow", "sslmode"),
+            ("postgres://app:hunter2@db/x?sslmode=require&sslcert=/nowhere", "sslkey"),
+            (
+                "postgres://app:hunter2@db/x?sslmode=require&sslrootcert=/nowhere",
+                "/nowhere",
+            ),
+            ("postgres://app:hunter2@db/x?nonsense=1", "database.url"),
+        ] {
+            let error = Connector::new("database.url", &url.to_owned().into(), &TlsOptions::default())
+                .expect_err(url)
+                .to_string();
+            assert!(error.contains(named) && !error.contains("hunter2"), "{url}: {error}");
+        }
+    }
+}

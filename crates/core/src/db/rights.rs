@@ -1,0 +1,127 @@
+//! What the application's role may do in the database, and what nobody may.
+
+use tokio_postgres::Client;
+
+use crate::error::Result;
+
+/// Functions that run with the owner's rights and that the application calls. No other one is granted to it.
+const CALLED: &str =
+    "'audit_make_partitions', 'audit_drop_partitions', 'audit_erase', 'audit_forget_counts', 'audit_count_entries'";
+
+/// Two hundred years.
+const FOR_EVER_MONTHS: u32 = 2400;
+
+/// The application may read and write rows, owns nothing, and of the logs changes only what undo and redo change. It calls functions that
+/// run with its own rights, and those of the list. Everybody else may call nothing. Nobody makes anything in the schema, and no temporary
+/// table, but the owner, as far as it may decide that; [`open_rights`] tells what is left.
+pub(super) fn grants(role: &str) -> String {
+    let role = format!("\"{}\"", role.replace('"', "\"\""));
+    format!(
+        r"
+do $$
+declare
+    one record;
+begin
+    execute format('grant usage on schema %I to {role}', current_schema());
+    for one in
+        select c.oid::regclass as name, c.relname
+        from pg_class c
+        where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
+    loop
+        if one.relname = '__diesel_schema_migrations' then
+            execute format('grant select on %s to {role}', one.name);
+        elsif one.relname = 'audit_action_logs' then
+            execute format('grant select, insert on %s to {role}', one.name);
+            execute format(
+                'grant update (execution_state, undo_secret, undone_seq, updated_at) on %s to {role}', one.name);
+        elsif one.relname = 'audit_access_logs' then
+            execute format('grant select, insert on %s to {role}', one.name);
+        else
+            execute format('grant select, insert, update, delete on %s to {role}', one.name);
+        end if;
+    end loop;
+    for one in
+        select p.oid::regprocedure as name, p.prosecdef, p.proname, p.prokind
+        from pg_proc p
+        where p.pronamespace = current_schema()::regnamespace and pg_has_role(p.proowner, 'usage')
+            and not exists (
+                select from pg_depend d where d.classid = 'pg_proc'::regclass and d.objid = p.oid and d.deptype = 'e')
+    loop
+        execute format('revoke all on routine %s from public, {role}', one.name);
+        if one.proname in ({CALLED}) or (one.prokind = 'f' and not one.prosecdef) then
+            execute format('grant execute on function %s to {role}', one.name);
+        end if;
+    end loop;
+    begin
+        execute format('revoke create on schema %I from public, {role}', current_schema());
+    exception when insufficient_privilege then
+        raise notice 'the right to create in the schema was left to public';
+    end;
+    begin
+        execute format('revoke create, temporary on database %I from public, {role}', current_database());
+    exception when insufficient_privilege then
+        raise notice 'the right to make temporary tables was left to public';
+    end;
+end
+$$;
+"
+    )
+}
+
+/// SQL, for the owner, that keeps the entries of the action log for so many months and those of the access log for so many days at least (0: for
+/// ever), whatever the application asks for.
+pub(super) fn keep(months: u32, days: u32) -> String {
+    let months = if months == 0 { FOR_EVER_MONTHS } else { months };
+    let days = if days == 0 { FOR_EVER_MONTHS * 30 } else { days };
+    let constant = |name: &str, value: String| {
+        format!(
+            "create or replace function {name}() returns interval language sql immutable parallel safe return interval '{value}';"
+        )
+    };
+    constant("audit_keep_actions", format!("{months} months"))
+        + &constant("audit_keep_accesses", format!("{days} days"))
+}
+
+/// SQL that takes from everybody the right to make temporary tables in a database. For its owner or a superuser; [`super::migrate`] does it by
+/// itself, but a copy of a database does not take this over.
+#[must_use]
+pub fn close_database(name: &str) -> String {
+    format!(
+        "revoke create, temporary on database \"{}\" from public",
+        name.replace('"', "\"\"")
+    )
+}
+
+/// Rights of the role of this connection that the application does not need, each with what to do about it.
+///
+/// # Errors
+/// When the database can't be reached.
+pub async fn open_rights(client: &Client) -> Result<Vec<String>> {
+    let row = client
+        .query_one(
+            "select has_database_privilege(current_database(), 'temporary'), has_schema_privilege(current_schema(), 'create'), \
+                 current_database()::text, current_schema()::text, coalesce((select r.rolname::text from pg_class c join pg_roles r on r.oid = c.relowner \
+                     where c.oid = to_regclass('audit_action_logs') and (r.rolcreaterole or r.rolsuper)), '')",
+            &[],
+        )
+        .await?;
+    let (temporary, create): (bool, bool) = (row.try_get(0)?, row.try_get(1)?);
+    let (database, schema, owner): (String, String, String) = (row.try_get(2)?, row.try_get(3)?, row.try_get(4)?);
+    let mut open = Vec::new();
+    if temporary {
+        open.push(format!(
+            "the application's role may make temporary tables; as the owner of the database run `revoke temporary on database \"{database}\" from public`"
+        ));
+    }
+    if create {
+        open.push(format!(
+            "the application's role may create tables and functions; as the owner of the schema run `revoke create on schema \"{schema}\" from public`"
+        ));
+    }
+    if !owner.is_empty() {
+        open.push(format!(
+            "the owner of the schema, {owner}, may make roles; as an administrator of the server run `alter role \"{owner}\" nosuperuser nocreaterole`"
+        ));
+    }
+    Ok(open)
+}

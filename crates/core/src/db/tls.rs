@@ -1,0 +1,195 @@
+//! TLS of the connections to the database, by the names that libpq gives to it.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::verify_server_cert_signed_by_trust_anchor;
+use rustls::crypto::{CryptoProvider, aws_lc_rs, verify_tls12_signature, verify_tls13_signature};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
+use rustls::server::ParsedCertificate;
+use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
+use serde::Deserialize;
+
+use crate::config::ConfigError;
+
+type Result<T, E = ConfigError> = std::result::Result<T, E>;
+
+/// How much of the server is checked, as `sslmode` of libpq.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TlsMode {
+    /// No TLS.
+    Disable,
+    /// TLS if the server has it; nothing is verified.
+    Prefer,
+    /// Always TLS. Nothing is verified, unless roots are given: then as [`TlsMode::VerifyCa`].
+    Require,
+    /// The certificate must come from a trusted root.
+    VerifyCa,
+    /// The same, and the certificate must be for the host of the URL.
+    VerifyFull,
+}
+
+impl TlsMode {
+    fn parse(text: &str) -> Option<Self> {
+        Some(match text {
+            "disable" => Self::Disable,
+            "prefer" => Self::Prefer,
+            "require" => Self::Require,
+            "verify-ca" => Self::VerifyCa,
+            "verify-full" => Self::VerifyFull,
+            _ => return None,
+        })
+    }
+}
+
+/// Section `database.tls`. The parameters `sslmode`, `sslrootcert`, `sslcert` and `sslkey` of a URL win over it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct TlsOptions {
+    /// `disable`, `prefer`, `require`, `verify-ca` or `verify-full`. Default: `disable` on the same machine, else `verify-full`.
+    pub mode: Option<TlsMode>,
+    /// File with the trusted roots. Default: those of the system.
+    pub root_cert_file: Option<PathBuf>,
+    /// File with the certificate (and its chain) that is shown to the server.
+    pub cert_file: Option<PathBuf>,
+    /// File with the key of that certificate.
+    pub key_file: Option<PathBuf>,
+}
+
+impl TlsOptions {
+    /// Takes one parameter of a URL; false when it is none of TLS.
+    pub(super) fn take(&mut self, name: &str, value: &str) -> Result<bool> {
+        match name {
+            "sslmode" => {
+                let unknown =
+                    || ConfigError::new("sslmode", "must be disable, prefer, require, verify-ca or verify-full");
+                self.mode = Some(TlsMode::parse(value).ok_or_else(unknown)?);
+            }
+            "sslrootcert" if value == "system" => self.root_cert_file = None,
+            "sslrootcert" => self.root_cert_file = Some(value.into()),
+            "sslcert" => self.cert_file = Some(value.into()),
+            "sslkey" => self.key_file = Some(value.into()),
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// What rustls needs for a mode.
+    pub(super) fn client_config(&self, mode: TlsMode) -> Result<ClientConfig> {
+        let provider = Arc::new(aws_lc_rs::default_provider());
+        let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
+            .with_safe_default_protocol_versions()
+            .map_err(|error| ConfigError::new("database.tls", error.to_string()))?;
+        let mode = match mode {
+            TlsMode::Require if self.root_cert_file.is_some() => TlsMode::VerifyCa,
+            mode => mode,
+        };
+        let builder = match mode {
+            TlsMode::VerifyFull => builder.with_root_certificates(self.roots()?),
+            _ => {
+                let roots = match mode {
+                    TlsMode::VerifyCa => Some(self.roots()?),
+                    _ => None,
+                };
+                let verifier = Arc::new(AnyName { roots, provider });
+                builder.dangerous().with_custom_certificate_verifier(verifier)
+            }
+        };
+        match (&self.cert_file, &self.key_file) {
+            (Some(cert), Some(key)) => {
+                let chain = certificates("sslcert", cert)?;
+                let key_text = PrivateKeyDer::from_pem_file(key).map_err(|error| unreadable("sslkey", key, &error))?;
+                builder
+                    .with_client_auth_cert(chain, key_text)
+                    .map_err(|error| unreadable("sslcert", cert, &error))
+            }
+            (None, None) => Ok(builder.with_no_client_auth()),
+            _ => Err(ConfigError::new(
+                "database.tls",
+                "sslcert and sslkey go together; one of them is missing",
+            )),
+        }
+    }
+
+    fn roots(&self) -> Result<RootCertStore> {
+        let mut roots = RootCertStore::empty();
+        if let Some(path) = &self.root_cert_file {
+            for certificate in certificates("sslrootcert", path)? {
+                roots
+                    .add(certificate)
+                    .map_err(|error| unreadable("sslrootcert", path, &error))?;
+            }
+            return Ok(roots);
+        }
+        let found = rustls_native_certs::load_native_certs();
+        roots.add_parsable_certificates(found.certs);
+        if roots.is_empty() {
+            let text = "the system has no trusted roots; name a file with sslrootcert";
+            return Err(ConfigError::new("database.tls", text));
+        }
+        Ok(roots)
+    }
+}
+
+fn certificates(key: &str, path: &Path) -> Result<Vec<CertificateDer<'static>>> {
+    let read = CertificateDer::pem_file_iter(path).and_then(Iterator::collect::<Result<Vec<_>, _>>);
+    let found = read.map_err(|error| unreadable(key, path, &error))?;
+    if found.is_empty() {
+        return Err(unreadable(key, path, &"no certificate in it"));
+    }
+    Ok(found)
+}
+
+fn unreadable(key: &str, path: &Path, cause: &dyn std::fmt::Display) -> ConfigError {
+    ConfigError::new(key, format!("{}: {cause}", path.display()))
+}
+
+/// Accepts any name of the server, and any certificate when there are no roots; whoever shows one must hold its key.
+#[derive(Debug)]
+struct AnyName {
+    roots: Option<RootCertStore>,
+    provider: Arc<CryptoProvider>,
+}
+
+impl ServerCertVerifier for AnyName {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        _server_name: &ServerName<'_>,
+        _ocsp_response: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        if let Some(roots) = &self.roots {
+            let certificate = ParsedCertificate::try_from(end_entity)?;
+            let algorithms = self.provider.signature_verification_algorithms.all;
+            verify_server_cert_signed_by_trust_anchor(&certificate, roots, intermediates, now, algorithms)?;
+        }
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        verify_tls12_signature(message, cert, dss, &self.provider.signature_verification_algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        verify_tls13_signature(message, cert, dss, &self.provider.signature_verification_algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.provider.signature_verification_algorithms.supported_schemes()
+    }
+}

@@ -1,0 +1,180 @@
+//! Faults of forms and queries.
+
+use serde::de::DeserializeOwned;
+use serde_path_to_error::Segment;
+use url::form_urlencoded;
+
+use super::wording::{plain, quoted, variants};
+use super::{Attempts, Found, Unread};
+
+/// What a reader stopped at: the name of a parameter, and what it says.
+struct Fault {
+    name: String,
+    said: String,
+}
+
+impl Fault {
+    fn is_missing(&self) -> bool {
+        self.said.starts_with("missing field")
+    }
+}
+
+/// Reads `name=value&…`.
+pub(in super::super) fn from_form<T: DeserializeOwned>(text: &[u8]) -> Result<T, Unread<T>> {
+    let first = match read(text) {
+        Ok(value) => return Ok(value),
+        Err(fault) => fault,
+    };
+    let mut search = Search {
+        pieces: text
+            .split(|byte| *byte == b'&')
+            .filter(|piece| !piece.is_empty())
+            .map(<[u8]>::to_vec)
+            .collect(),
+        attempts: Attempts::new(text.len()),
+        found: Found::default(),
+    };
+    let rest = search.run(first);
+    Err(Unread {
+        details: search.found.0,
+        rest,
+    })
+}
+
+fn read<T: DeserializeOwned>(text: &[u8]) -> Result<T, Fault> {
+    let source = serde_html_form::Deserializer::from_bytes(text);
+    serde_path_to_error::deserialize(source).map_err(|error| {
+        let name = error.path().iter().find_map(|segment| match segment {
+            Segment::Map { key } => Some(key.clone()),
+            _ => None,
+        });
+        let said = error.into_inner().to_string();
+        let is_about_a_name = ["missing field", "unknown field", "duplicate field"]
+            .iter()
+            .any(|start| said.starts_with(start));
+        let quoted = quoted(&said).filter(|_| is_about_a_name).map(str::to_owned);
+        Fault {
+            name: quoted.or(name).unwrap_or_default(),
+            said,
+        }
+    })
+}
+
+struct Search {
+    pieces: Vec<Vec<u8>>,
+    attempts: Attempts,
+    found: Found,
+}
+
+impl Search {
+    fn run<T: DeserializeOwned>(&mut self, first: Fault) -> Option<T> {
+        let mut fault = first;
+        loop {
+            let is_known = self.found.covers(&fault.name);
+            self.found.note(plain(fault.name.clone(), &fault.said));
+            if self.found.is_full() || fault.name.is_empty() {
+                return None;
+            }
+            let outcome = if is_known || fault.is_missing() {
+                self.stand_in::<T>(&fault)?
+            } else {
+                self.pieces.retain(|piece| !is_of(piece, &fault.name));
+                self.read()?
+            };
+            match outcome {
+                Ok(rest) => return Some(rest),
+                Err(next) => fault = next,
+            }
+        }
+    }
+
+    fn read<T: DeserializeOwned>(&mut self) -> Option<Result<T, Fault>> {
+        self.attempts.next().then(|| read(&self.pieces.join(&b'&')))
+    }
+
+    /// What is read with a value for the parameter that the reader takes.
+    fn stand_in<T: DeserializeOwned>(&mut self, fault: &Fault) -> Option<Result<T, Fault>> {
+        let words = variants(&fault.said).into_iter().map(str::to_owned);
+        let others = [
+            "1",
+            "true",
+            "00000000-0000-0000-0000-000000000000",
+            "2000-01-01T00:00:00Z",
+        ];
+        for value in words.chain(others.map(str::to_owned)) {
+            self.pieces.retain(|piece| !is_of(piece, &fault.name));
+            let mut piece = form_urlencoded::Serializer::new(String::new());
+            piece.append_pair(&fault.name, &value);
+            self.pieces.push(piece.finish().into_bytes());
+            match self.read::<T>()? {
+                Err(next) if next.name == fault.name => {}
+                outcome => return Some(outcome),
+            }
+        }
+        None
+    }
+}
+
+/// Whether a `name=value` has this name.
+fn is_of(piece: &[u8], name: &str) -> bool {
+    form_urlencoded::parse(piece).any(|(given, _)| given == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::Deserialize;
+    use uuid::Uuid;
+
+    use super::*;
+
+    #[derive(Debug, Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    #[expect(dead_code, reason = "only the reading is looked at")]
+    struct Parameters {
+        user_id: Uuid,
+        page: Option<u32>,
+        is_active: Option<bool>,
+        sort_dir: Option<Direction>,
+        search: Option<String>,
+    }
+
+    #[derive(Debug, Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    enum Direction {
+        Asc,
+        Desc,
+    }
+
+    fn faults(text: &str) -> Vec<(String, String)> {
+        let unread = from_form::<Parameters>(text.as_bytes()).map(|_| ()).err();
+        let details = unread.map(|unread| unread.details).unwrap_or_default();
+        let mut told: Vec<_> = details
+            .into_iter()
+            .map(|one| (one.path, one.code.into_owned()))
+            .collect();
+        told.sort();
+        told
+    }
+
+    #[test]
+    fn every_parameter_that_is_wrong_is_found() {
+        let told = faults("page=x&isActive=maybe&sortDir=up&search=a%20b");
+
+        let expected = [
+            ("isActive", "invalid_value"),
+            ("page", "invalid_type"),
+            ("sortDir", "invalid_value"),
+            ("userId", "required"),
+        ];
+        assert_eq!(told, expected.map(|(path, code)| (path.to_owned(), code.to_owned())));
+    }
+
+    #[test]
+    fn what_stands_twice_and_what_is_no_id_is_found() {
+        let told = faults("userId=x&page=1&page=2");
+
+        let expected = [("page", "invalid_value"), ("userId", "invalid_value")];
+        assert_eq!(told, expected.map(|(path, code)| (path.to_owned(), code.to_owned())));
+        assert_eq!(faults("userId=00000000-0000-0000-0000-000000000000&page=4"), []);
+    }
+}

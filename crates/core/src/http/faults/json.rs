@@ -1,0 +1,370 @@
+//! Faults of JSON texts.
+
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use serde_path_to_error::{Path, Segment};
+
+use super::wording::{plain, quoted, variants};
+use super::{Attempts, Found, Unread};
+use crate::error::Detail;
+
+/// A step from a value to one that is part of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Step {
+    Key(String),
+    Index(usize),
+}
+
+/// What a deserializer stopped at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Fault {
+    steps: Vec<Step>,
+    said: String,
+}
+
+impl Fault {
+    fn new(path: &Path, said: String) -> Self {
+        let mut steps = Vec::new();
+        for segment in path {
+            steps.push(match segment {
+                Segment::Seq { index } => Step::Index(*index),
+                Segment::Map { key } | Segment::Enum { variant: key } => Step::Key(key.clone()),
+                Segment::Unknown => break,
+            });
+        }
+        // A missing or unknown field is told of where its object ends or begins.
+        if said.starts_with("missing field") || said.starts_with("unknown field") {
+            let named = quoted(&said).map(|name| Step::Key(name.to_owned()));
+            if named.is_some() && steps.last() != named.as_ref() {
+                steps.extend(named);
+            }
+        }
+        Self { steps, said }
+    }
+
+    fn is_missing(&self) -> bool {
+        self.said.starts_with("missing field")
+    }
+
+    /// The place as clients know it: `variants[0].sku`.
+    fn path(&self) -> String {
+        let mut path = String::new();
+        for step in &self.steps {
+            match step {
+                Step::Index(index) => path.push_str(&format!("[{index}]")),
+                Step::Key(key) if path.is_empty() => path.push_str(key),
+                Step::Key(key) => {
+                    path.push('.');
+                    path.push_str(key);
+                }
+            }
+        }
+        path
+    }
+}
+
+/// Reads a text that begins with an object.
+pub(in super::super) fn from_json<T: DeserializeOwned>(text: &str) -> Result<T, Unread<T>> {
+    let mut source = serde_json::Deserializer::from_str(text);
+    let read = serde_path_to_error::deserialize(&mut source);
+    let said = match read {
+        Ok(value) if source.end().is_ok() => return Ok(value),
+        Ok(_) => return Err(Unread::one(Detail::new("", "must be one JSON object", "invalid_value"))),
+        Err(error) => Fault::new(&error.path().clone(), error.into_inner().to_string()),
+    };
+    let Ok(value) = serde_json::from_str::<Value>(text) else {
+        return Err(Unread::one(Detail::new("", "must be valid JSON", "invalid_value")));
+    };
+    let mut search = Search {
+        value,
+        attempts: Attempts::new(text.len()),
+        found: Found::default(),
+    };
+    let rest = search.run();
+    // A field that stands twice is one in a tree.
+    if search.found.0.is_empty() {
+        search.found.note(plain(said.path(), &said.said));
+    }
+    Err(Unread {
+        details: search.found.0,
+        rest,
+    })
+}
+
+struct Search {
+    value: Value,
+    attempts: Attempts,
+    found: Found,
+}
+
+impl Search {
+    fn run<T: DeserializeOwned>(&mut self) -> Option<T> {
+        loop {
+            let fault = match self.read::<T>()? {
+                Ok(rest) => return Some(rest),
+                Err(fault) => self.located::<T>(fault)?,
+            };
+            let path = fault.path();
+            let is_known = self.found.covers(&path);
+            self.found.note(plain(path, &fault.said));
+            if self.found.is_full() {
+                return None;
+            }
+            // What may be absent is taken out; what may not gets a stand-in.
+            let is_out = !fault.is_missing() && !is_known && self.take_out(&fault.steps);
+            if !is_out && !self.stand_in::<T>(&fault) {
+                return None;
+            }
+        }
+    }
+
+    /// Reads the value as it is now; `None` when that was done too often.
+    fn read<T: DeserializeOwned>(&mut self) -> Option<Result<T, Fault>> {
+        if !self.attempts.next() {
+            return None;
+        }
+        let read = serde_path_to_error::deserialize(&self.value);
+        Some(read.map_err(|error: serde_path_to_error::Error<serde_json::Error>| {
+            Fault::new(&error.path().clone(), error.into_inner().to_string())
+        }))
+    }
+
+    /// The fault with its whole path. Where fields of several types stand in one object, the path ends at the object: the one without which
+    /// something else is said is the one.
+    fn located<T: DeserializeOwned>(&mut self, fault: Fault) -> Option<Fault> {
+        let names: Vec<String> = match at(&mut self.value, &fault.steps) {
+            Some(Value::Object(fields)) if !fault.is_missing() => fields.keys().cloned().collect(),
+            _ => return Some(fault),
+        };
+        let (mut taken, mut cause) = (Vec::new(), None);
+        for name in names {
+            let fields = at(&mut self.value, &fault.steps).and_then(Value::as_object_mut)?;
+            let Some(value) = fields.remove(&name) else { continue };
+            let mut steps = fault.steps.clone();
+            steps.push(Step::Key(name.clone()));
+            match self.read::<T>()? {
+                // Another field of the object has the same fault: it stays out too, until something else is said.
+                Err(other) if other == fault => taken.push((name, value)),
+                // It is needed.
+                Err(other) if other.steps == steps => {
+                    at(&mut self.value, &fault.steps)
+                        .and_then(Value::as_object_mut)?
+                        .insert(name, value);
+                }
+                _ => {
+                    taken.push((name, value));
+                    cause = Some(steps);
+                    break;
+                }
+            }
+        }
+        let fields = at(&mut self.value, &fault.steps).and_then(Value::as_object_mut)?;
+        fields.extend(taken);
+        Some(match cause {
+            Some(steps) => Fault { steps, ..fault },
+            None => fault,
+        })
+    }
+
+    /// Takes a field out of its object.
+    fn take_out(&mut self, steps: &[Step]) -> bool {
+        let Some((Step::Key(key), object)) = steps.split_last() else {
+            return false;
+        };
+        let object = at(&mut self.value, object).and_then(Value::as_object_mut);
+        object.is_some_and(|fields| fields.remove(key).is_some())
+    }
+
+    /// Puts a value into the place with which the reader goes on.
+    fn stand_in<T: DeserializeOwned>(&mut self, fault: &Fault) -> bool {
+        let words: Vec<Value> = variants(&fault.said).into_iter().map(|word| json!(word)).collect();
+        for value in words.into_iter().chain(stand_ins()) {
+            if !put(&mut self.value, &fault.steps, value) {
+                return false;
+            }
+            match self.read::<T>() {
+                None => return false,
+                Some(Ok(_)) => return true,
+                Some(Err(next)) if next.steps != fault.steps => return true,
+                Some(Err(_)) => {}
+            }
+        }
+        false
+    }
+}
+
+fn stand_ins() -> impl Iterator<Item = Value> {
+    [
+        json!("00000000-0000-0000-0000-000000000000"),
+        json!(1),
+        json!(false),
+        json!([]),
+        json!({}),
+        json!("2000-01-01T00:00:00Z"),
+        json!("2000-01-01"),
+        json!(null),
+    ]
+    .into_iter()
+}
+
+fn at<'a>(value: &'a mut Value, steps: &[Step]) -> Option<&'a mut Value> {
+    steps.iter().try_fold(value, |value, step| match step {
+        Step::Key(key) => value.get_mut(key),
+        Step::Index(index) => value.get_mut(index),
+    })
+}
+
+/// Sets the value of a place, if there is what it is part of.
+fn put(value: &mut Value, steps: &[Step], new: Value) -> bool {
+    let Some((last, whole)) = steps.split_last() else {
+        return false;
+    };
+    match (at(value, whole), last) {
+        (Some(Value::Object(fields)), Step::Key(key)) => {
+            fields.insert(key.clone(), new);
+            true
+        }
+        (Some(Value::Array(items)), Step::Index(index)) => match items.get_mut(*index) {
+            Some(item) => {
+                *item = new;
+                true
+            }
+            None => false,
+        },
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::Deserialize;
+    use uuid::Uuid;
+
+    use super::*;
+    use crate::Timestamp;
+
+    #[derive(Debug, Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    #[expect(dead_code, reason = "only the reading is looked at")]
+    struct Body {
+        user_id: Uuid,
+        title: String,
+        #[serde(default, deserialize_with = "crate::http::given")]
+        is_active: Option<bool>,
+        kind: Option<Kind>,
+        lines: Option<Vec<Line>>,
+        at: Option<Timestamp>,
+        #[serde(flatten)]
+        more: More,
+    }
+
+    #[derive(Debug, Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    enum Kind {
+        Big,
+        Small,
+    }
+
+    #[derive(Debug, Deserialize)]
+    #[serde(rename_all = "camelCase", deny_unknown_fields)]
+    #[expect(dead_code, reason = "only the reading is looked at")]
+    struct Line {
+        sku_code: String,
+        count: u8,
+    }
+
+    #[derive(Debug, Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    #[expect(dead_code, reason = "only the reading is looked at")]
+    struct More {
+        group_order: Option<Vec<String>>,
+        hidden_items: Option<Vec<String>>,
+    }
+
+    fn faults(body: &Value) -> Vec<(String, String)> {
+        let unread = from_json::<Body>(&body.to_string()).map(|_| ()).err();
+        let details = unread.map(|unread| unread.details).unwrap_or_default();
+        let mut told: Vec<_> = details
+            .into_iter()
+            .map(|one| (one.path, one.code.into_owned()))
+            .collect();
+        told.sort();
+        told
+    }
+
+    fn expected(list: &[(&str, &str)]) -> Vec<(String, String)> {
+        let mut list: Vec<_> = list
+            .iter()
+            .map(|(path, code)| ((*path).to_owned(), (*code).to_owned()))
+            .collect();
+        list.sort();
+        list
+    }
+
+    #[test]
+    fn every_fault_is_found_with_its_path() {
+        let told = faults(&json!({
+            "userId": 7, "isActive": null, "kind": "odd", "at": "yesterday", "groupOrder": 5, "hiddenItems": 5,
+            "lines": [{"skuCode": "a", "count": 1}, {"skuCode": 1, "count": 300, "odd": 1}, 4, {"count": "x"}],
+        }));
+
+        let all = [
+            ("userId", "invalid_type"),
+            ("title", "required"),
+            ("isActive", "required"),
+            ("kind", "invalid_value"),
+            ("at", "invalid_value"),
+            ("groupOrder", "invalid_type"),
+            ("hiddenItems", "invalid_type"),
+            ("lines[1].skuCode", "invalid_type"),
+            ("lines[1].count", "out_of_range"),
+            ("lines[1].odd", "invalid_value"),
+            ("lines[2]", "invalid_type"),
+            ("lines[3].skuCode", "required"),
+            ("lines[3].count", "invalid_type"),
+        ];
+        assert_eq!(told, expected(&all));
+    }
+
+    #[test]
+    fn what_is_right_is_not_told_of() {
+        assert_eq!(faults(&json!({"userId": Uuid::nil(), "title": "a"})), []);
+        assert_eq!(
+            faults(&json!({"userId": Uuid::nil(), "title": 1})),
+            expected(&[("title", "invalid_type")])
+        );
+    }
+
+    #[test]
+    fn a_field_that_stands_twice_is_a_fault() {
+        let text = format!(r#"{{"userId": "{}", "title": "a", "title": "b"}}"#, Uuid::nil());
+
+        let unread = from_json::<Body>(&text).err().expect("a fault");
+        assert_eq!(unread.details[0].message, "must not be given twice");
+    }
+
+    #[test]
+    fn a_broken_text_has_one_fault() {
+        for text in ["{", "{\"a\": {\"b", "{} {}", "{]"] {
+            let unread = from_json::<std::collections::BTreeMap<String, Value>>(text)
+                .err()
+                .expect("a fault");
+            assert_eq!(
+                (unread.details.len(), unread.details[0].path.as_str()),
+                (1, ""),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_work_for_a_long_text_is_bounded() {
+        let lines: Vec<Value> = (0..20_000).map(|_| json!({"skuCode": 1, "count": "x"})).collect();
+        let text = json!({"userId": Uuid::nil(), "title": "a", "lines": lines}).to_string();
+
+        let unread = from_json::<Body>(&text).err().expect("faults");
+
+        assert!(!unread.details.is_empty() && unread.details.len() <= super::super::MOST_ATTEMPTS);
+        assert!(unread.rest.is_none());
+    }
+}

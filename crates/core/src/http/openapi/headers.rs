@@ -1,0 +1,191 @@
+//! Headers of requests and responses.
+
+use actix_web::http::Method;
+use serde_json::{Map, Value, json};
+
+use super::super::routes::{Access, EndpointInfo};
+
+/// Headers that every response may have.
+const EVERYWHERE: &[&str] = &[
+    "X-Request-Id",
+    "Cache-Control",
+    "X-Content-Type-Options",
+    "Referrer-Policy",
+    "Strict-Transport-Security",
+];
+
+/// What is said of response headers: name, text, whether the value is a number.
+const RESPONSE: &[(&str, &str, bool)] = &[
+    (
+        "Cache-Control",
+        "Whether and how the response may be kept; `no-store` unless the endpoint says otherwise.",
+        false,
+    ),
+    (
+        "Content-Disposition",
+        "Name under which the file is to be saved.",
+        false,
+    ),
+    ("Content-Security-Policy", "What the page may load.", false),
+    ("ETag", "Identifies the state that the response shows.", false),
+    (
+        "Idempotency-Replayed",
+        "`true` when the response was stored with an `Idempotency-Key` before.",
+        false,
+    ),
+    ("Location", "Where to go, a reference within the site.", false),
+    ("RateLimit", "What is left of the rate limit.", false),
+    ("RateLimit-Policy", "The rate limit that refused.", false),
+    ("Referrer-Policy", "`no-referrer`.", false),
+    ("Retry-After", "Seconds after which a repeat makes sense.", true),
+    ("Set-Cookie", "Cookies of the session, set or cleared.", false),
+    (
+        "Strict-Transport-Security",
+        "Present when the public URL is https.",
+        false,
+    ),
+    ("Vary", "Request headers on which the response depends.", false),
+    ("X-Accel-Buffering", "`no`: proxies pass each piece on at once.", false),
+    ("X-Content-Type-Options", "`nosniff`.", false),
+    ("X-Interface-Version", "Version of the interface.", false),
+    (
+        "X-Operation",
+        "Of an undoable write: URL-encoded JSON with `id`, `undoToken`, `commandId`, `actionLabel`, `resourceKind`, `resourceId` and `executedAt`.",
+        false,
+    ),
+    (
+        "X-Request-Id",
+        "The caller's id of the request if it was a sane token, else a new one.",
+        false,
+    ),
+];
+
+const UUID_OR_ALL: &str = "^(all|[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})$";
+
+const QUOTED_INSTANT: &str = r#"^(\*|"[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]{1,3})?Z")$"#;
+
+/// What is said of a request header: its text and schema.
+fn request_header(name: &str) -> (&'static str, Value) {
+    match name {
+        "X-Tenant-Id" => (
+            "Selects a tenant, for super administrators: its id, or `all`.",
+            json!({"type": "string", "pattern": UUID_OR_ALL}),
+        ),
+        "X-Organization-Id" => (
+            "Selects an organization of the tenant: its id, or `all`.",
+            json!({"type": "string", "pattern": UUID_OR_ALL}),
+        ),
+        "If-Match" => (
+            "The `updatedAt` that was read, in quotes: 409 when the resource has changed since. `*` compares nothing.",
+            json!({"type": "string", "pattern": QUOTED_INSTANT, "examples": ["\"2026-11-20T08:15:30.123Z\""]}),
+        ),
+        "X-Expected-Updated-At" => (
+            "The same without quotes.",
+            json!({"type": "string", "format": "date-time"}),
+        ),
+        "Idempotency-Key" => (
+            "A repeat with the same key within 24 hours gets the stored response; with another path, query or body it is refused with 422, while the first is in flight with 409.",
+            json!({"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$"}),
+        ),
+        "X-Request-Id" => (
+            "Id of the request, kept if it is 1 to 128 letters, digits, `-`, `_` or `.`.",
+            json!({"type": "string"}),
+        ),
+        "Last-Event-ID" => (
+            "Number of the last event that was received; the stream goes on after it.",
+            json!({"type": "string"}),
+        ),
+        "If-None-Match" => (
+            "Entity tags that the caller has; 304 when one is current.",
+            json!({"type": "string"}),
+        ),
+        _ => ("", json!({"type": "string"})),
+    }
+}
+
+/// The headers that a request to this endpoint may have, beside its credential.
+pub(super) fn of_request(info: &EndpointInfo) -> Vec<&'static str> {
+    let mut names = vec!["X-Request-Id"];
+    if info.access != Access::Public {
+        names.extend(["X-Tenant-Id", "X-Organization-Id"]);
+        if !matches!(info.method, Method::GET | Method::POST) {
+            names.extend(["If-Match", "X-Expected-Updated-At"]);
+        }
+    }
+    if info.idempotent {
+        names.push("Idempotency-Key");
+    }
+    if info.answers.contains(&304) {
+        names.push("If-None-Match");
+    }
+    names.extend(info.request_headers);
+    names
+}
+
+/// References to the headers of a success of this endpoint.
+pub(super) fn of_success(info: &EndpointInfo) -> Map<String, Value> {
+    let mut names = EVERYWHERE.to_vec();
+    if info.access != Access::Public && info.method != Method::GET {
+        names.push("X-Operation");
+    }
+    if info.idempotent {
+        names.push("Idempotency-Replayed");
+    }
+    if info.answers.contains(&304) {
+        names.push("ETag");
+    }
+    names.extend(info.response_headers);
+    references(&names)
+}
+
+/// References to the headers of a refusal.
+pub(super) fn of_refusal(status: u16) -> Map<String, Value> {
+    let mut names = EVERYWHERE.to_vec();
+    match status {
+        // A credential that is invalid is taken back.
+        401 => names.push("Set-Cookie"),
+        429 => names.extend(["Retry-After", "RateLimit", "RateLimit-Policy"]),
+        503 => names.push("Retry-After"),
+        _ => {}
+    }
+    references(&names)
+}
+
+/// References to these response headers.
+pub(super) fn references(names: &[&str]) -> Map<String, Value> {
+    let reference = |name: &&str| {
+        (
+            (*name).to_owned(),
+            json!({"$ref": format!("#/components/headers/{name}")}),
+        )
+    };
+    names.iter().map(reference).collect()
+}
+
+/// The response headers that somebody refers to.
+pub(super) fn response_components(names: impl IntoIterator<Item = String>) -> Map<String, Value> {
+    let component = |name: String| {
+        let known = RESPONSE.iter().find(|(known, ..)| *known == name);
+        let kind = if known.is_some_and(|known| known.2) {
+            "integer"
+        } else {
+            "string"
+        };
+        let mut header = json!({"schema": {"type": kind}});
+        if let Some((_, text, _)) = known {
+            header["description"] = json!(text);
+        }
+        (name, header)
+    };
+    names.into_iter().map(component).collect()
+}
+
+/// The request headers that somebody refers to.
+pub(super) fn request_components(names: impl IntoIterator<Item = &'static str>) -> Map<String, Value> {
+    let component = |name: &'static str| {
+        let (text, schema) = request_header(name);
+        let header = json!({"name": name, "in": "header", "required": false, "description": text, "schema": schema});
+        (name.to_owned(), header)
+    };
+    names.into_iter().map(component).collect()
+}

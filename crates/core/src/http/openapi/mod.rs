@@ -1,0 +1,209 @@
+//! The API document (OpenAPI 3.1) of exactly the enabled modules, built from the declarations.
+
+mod headers;
+mod refusals;
+mod schemas;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Map, Value, json};
+use utoipa::openapi::path::OperationBuilder;
+
+pub use self::schemas::Schemas;
+use super::cookies::AUTH_COOKIE;
+use super::routes::{Access, Declared, EndpointInfo, Routes};
+use crate::config::ConfigError;
+use crate::module::Module;
+use crate::platform::{API_PREFIX, INTERFACE_VERSION};
+
+/// The document of these modules.
+#[must_use]
+pub fn document(modules: &[&'static Module]) -> Value {
+    Draft::of(modules).document
+}
+
+/// Whether the document of these modules can be used: each schema name belongs to one type, each operation has a name of its own, every
+/// reference leads somewhere, and every body has a content type.
+pub(crate) fn check(modules: &[&'static Module]) -> Result<(), ConfigError> {
+    match Draft::of(modules).problems.into_iter().next() {
+        None => Ok(()),
+        Some(problem) => Err(ConfigError::new("modules", format!("the API document: {problem}"))),
+    }
+}
+
+struct Draft {
+    document: Value,
+    problems: BTreeSet<String>,
+}
+
+impl Draft {
+    fn of(modules: &[&'static Module]) -> Self {
+        let routes = Routes::of(modules);
+        let mut schemas = Schemas::default();
+        let mut paths: BTreeMap<&str, Map<String, Value>> = BTreeMap::new();
+        let mut problems = BTreeSet::new();
+        let mut names = BTreeSet::new();
+        let mut request_headers = BTreeSet::new();
+        for one in routes.declared() {
+            let info = &one.info;
+            if !names.insert(info.operation) {
+                problems.insert(format!("two endpoints have a handler `{}`", info.operation));
+            }
+            request_headers.extend(headers::of_request(info));
+            let operation = operation(one, &mut schemas, &mut problems);
+            let methods = paths.entry(info.path).or_default();
+            methods.insert(info.method.as_str().to_lowercase(), operation);
+        }
+        let (mut known, wrong) = schemas.finish();
+        problems.extend(wrong);
+        for (name, schema) in refusals::schemas() {
+            if known.insert(name.clone(), schema).is_some() {
+                problems.insert(format!("the schema name `{name}` is core's: give the type another one"));
+            }
+        }
+        let mut document = json!({
+            "openapi": "3.1.0",
+            "info": {
+                "title": "Backoffice",
+                "version": INTERFACE_VERSION,
+                "description": "Multi-tenant back-office platform. The document covers exactly the enabled modules.",
+                "license": {"name": "Apache-2.0"},
+            },
+            "servers": [{"url": API_PREFIX}],
+            "tags": modules.iter().map(|module| json!({"name": module.title})).collect::<Vec<_>>(),
+            "paths": paths,
+            "components": {
+                "securitySchemes": security_schemes(),
+                "parameters": headers::request_components(request_headers),
+                "responses": refusals::responses(),
+                "schemas": known,
+            },
+        });
+        let named = references(&document);
+        let headers = named
+            .iter()
+            .filter_map(|name| name.strip_prefix("#/components/headers/"));
+        document["components"]["headers"] = json!(headers::response_components(headers.map(str::to_owned)));
+        let dangling = named.iter().filter(|name| {
+            name.strip_prefix('#')
+                .and_then(|pointer| document.pointer(pointer))
+                .is_none()
+        });
+        problems.extend(dangling.map(|name| format!("`{name}` leads nowhere: refer to types by `Schemas::reference`")));
+        Self { document, problems }
+    }
+}
+
+/// Every `$ref` of the document.
+fn references(value: &Value) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    let mut rest = vec![value];
+    while let Some(value) = rest.pop() {
+        match value {
+            Value::Object(members) => {
+                found.extend(members.get("$ref").and_then(Value::as_str).map(str::to_owned));
+                rest.extend(members.values());
+            }
+            Value::Array(items) => rest.extend(items),
+            _ => {}
+        }
+    }
+    found
+}
+
+fn security_schemes() -> Value {
+    json!({
+        "bearer": {"type": "http", "scheme": "bearer", "bearerFormat": "JWT"},
+        "cookie": {
+            "type": "apiKey", "in": "cookie", "name": AUTH_COOKIE,
+            "description": "Writes must come from the same site.",
+        },
+        "apiKey": {"type": "apiKey", "in": "header", "name": "X-Api-Key"},
+        "apiKeyInAuthorization": {
+            "type": "apiKey", "in": "header", "name": "Authorization",
+            "description": "`ApiKey <key>`",
+        },
+    })
+}
+
+fn security(access: Access) -> Value {
+    match access {
+        Access::Public => json!([]),
+        Access::Authenticated | Access::Features(_) => {
+            json!([{"bearer": []}, {"cookie": []}, {"apiKey": []}, {"apiKeyInAuthorization": []}])
+        }
+    }
+}
+
+fn operation(one: &Declared, schemas: &mut Schemas, problems: &mut BTreeSet<String>) -> Value {
+    let info = &one.info;
+    let described = OperationBuilder::new()
+        .operation_id(Some(info.operation))
+        .summary(Some(info.summary))
+        .tag(info.tag);
+    let mut operation = json!((one.describe)(described, schemas).build());
+    operation["security"] = security(info.access);
+    if let Access::Features(features) = info.access {
+        let required: Vec<&str> = features.iter().map(|feature| feature.id).collect();
+        operation["description"] = json!(format!("Requires {}.", required.join(", ")));
+    }
+    let has_input = !operation["requestBody"].is_null() || !operation["parameters"].is_null();
+    let mut parameters = operation["parameters"].take().as_array().cloned().unwrap_or_default();
+    let header = |name| json!({"$ref": format!("#/components/parameters/{name}")});
+    parameters.extend(headers::of_request(info).into_iter().map(header));
+    operation["parameters"] = Value::Array(parameters);
+
+    let mut responses = operation["responses"].take().as_object().cloned().unwrap_or_default();
+    for (status, response) in &mut responses {
+        complete(response, info);
+        if status != "204" && status.starts_with('2') && response["content"].is_null() {
+            problems.insert(format!(
+                "{} {} does not say its content type: `.produces(&[...])`",
+                info.method, info.path
+            ));
+        }
+    }
+    for status in info.answers {
+        let description = if *status == 304 { "Not Modified" } else { "Success" };
+        let response = json!({"description": description, "headers": headers::of_success(info)});
+        responses.insert(status.to_string(), response);
+    }
+    for status in refusals::statuses(info, has_input) {
+        responses.insert(status.to_string(), refusals::response(status, info, schemas));
+    }
+    operation["responses"] = Value::Object(responses);
+    if let Value::Object(members) = &mut operation {
+        members.retain(|_, value| !value.is_null());
+    }
+    operation
+}
+
+/// Adds what the declaration says to a success that its type describes.
+fn complete(response: &mut Value, info: &EndpointInfo) {
+    let own = response["headers"].take();
+    let own: Vec<&str> = own
+        .as_object()
+        .into_iter()
+        .flatten()
+        .map(|(name, _)| name.as_str())
+        .collect();
+    let mut all = headers::of_success(info);
+    all.extend(headers::references(&own));
+    response["headers"] = Value::Object(all);
+    if !info.media.is_empty() {
+        let content: Map<String, Value> = info.media.iter().map(|media| media_type(media)).collect();
+        response["content"] = Value::Object(content);
+    }
+    if let Value::Object(members) = response {
+        members.retain(|_, value| !value.is_null());
+    }
+}
+
+fn media_type(media: &str) -> (String, Value) {
+    let schema = if media.starts_with("text/") {
+        json!({"type": "string"})
+    } else {
+        json!({})
+    };
+    (media.to_owned(), json!({"schema": schema}))
+}

@@ -1,0 +1,188 @@
+//! The statuses with which an endpoint refuses, and the bodies of refusals.
+
+use std::collections::BTreeSet;
+
+use actix_web::http::{Method, StatusCode};
+use serde_json::{Map, Value, json};
+
+use super::super::routes::{Access, EndpointInfo};
+use super::headers;
+use super::schemas::Schemas;
+use crate::error::ErrorShape;
+
+/// The shapes with the names of their schemas.
+const SHAPES: [(ErrorShape, &str); 3] = [
+    (ErrorShape::Error, "Error"),
+    (ErrorShape::OkFalse, "NotOk"),
+    (ErrorShape::Code, "Code"),
+];
+
+/// What follows from the declaration of an endpoint.
+pub(super) fn statuses(info: &EndpointInfo, has_input: bool) -> BTreeSet<u16> {
+    let mut statuses = BTreeSet::from([500, 503]);
+    let is_public = info.access == Access::Public;
+    let reads = info.method == Method::GET;
+    if has_input || !is_public {
+        statuses.insert(400);
+    }
+    if info.path.contains('{') {
+        statuses.insert(404);
+    }
+    if !is_public {
+        // 429: every principal has a budget.
+        statuses.extend([401, 403, 429]);
+    }
+    if !reads {
+        statuses.insert(408);
+        if !is_public {
+            // A precondition or a key of idempotency that does not hold, and an interceptor.
+            statuses.extend([409, 422]);
+        }
+    }
+    if !info.limits.is_empty() {
+        statuses.insert(429);
+    }
+    statuses.extend(info.refusals);
+    statuses.extend(info.error_members.iter().map(|member| member.status));
+    statuses
+}
+
+/// The response of an endpoint for this status.
+pub(super) fn response(status: u16, info: &EndpointInfo, schemas: &mut Schemas) -> Value {
+    let members: Vec<_> = info
+        .error_members
+        .iter()
+        .filter(|member| member.status == status)
+        .collect();
+    // The cross-cutting refusals have one form for all endpoints of a module.
+    let shapes = match (info.shape, status) {
+        (ErrorShape::OkFalse, 408 | 503) => vec![ErrorShape::Error],
+        (ErrorShape::OkFalse, 403) => vec![ErrorShape::OkFalse, ErrorShape::Error],
+        (shape, _) => vec![shape],
+    };
+    if let ([shape], true) = (&shapes[..], members.is_empty()) {
+        return json!({"$ref": format!("#/components/responses/{}", name(*shape, status))});
+    }
+    let bodies: Vec<Value> = shapes.iter().map(|shape| reference(*shape, status)).collect();
+    let body = match &bodies[..] {
+        [one] => one.clone(),
+        _ => json!({"anyOf": bodies}),
+    };
+    if members.is_empty() {
+        return whole(status, body);
+    }
+    let properties: Map<String, Value> = members
+        .iter()
+        .map(|member| (member.name.to_owned(), json!((member.schema)(schemas))))
+        .collect();
+    whole(
+        status,
+        json!({"allOf": [body, {"type": "object", "properties": properties}]}),
+    )
+}
+
+/// The responses that endpoints refer to.
+pub(super) fn responses() -> Map<String, Value> {
+    each()
+        .map(|(shape, status)| (name(shape, status), whole(status, reference(shape, status))))
+        .collect()
+}
+
+/// Their schemas.
+pub(super) fn schemas() -> Map<String, Value> {
+    let mut schemas: Map<String, Value> = each()
+        .map(|(shape, status)| (name(shape, status), body(shape, status)))
+        .collect();
+    let text = |about: &str| json!({"type": "string", "description": about});
+    schemas.insert(
+        "ErrorDetail".to_owned(),
+        json!({
+            "type": "object",
+            "description": "A violated rule of the input.",
+            "properties": {
+                "path": text("Where: names of members, joined by dots; empty for the body itself."),
+                "message": text("What is expected, in English."),
+                "code": text("The same for programs."),
+            },
+            "required": ["path", "message", "code"],
+        }),
+    );
+    schemas
+}
+
+const STATUSES: [u16; 10] = [400, 401, 403, 404, 408, 409, 422, 429, 500, 503];
+
+fn each() -> impl Iterator<Item = (ErrorShape, u16)> {
+    SHAPES
+        .into_iter()
+        .flat_map(|(shape, _)| STATUSES.into_iter().map(move |status| (shape, status)))
+}
+
+fn name(shape: ErrorShape, status: u16) -> String {
+    let name = SHAPES
+        .iter()
+        .find(|(known, _)| *known == shape)
+        .map_or("Error", |(_, name)| name);
+    format!("{name}{status}")
+}
+
+fn reference(shape: ErrorShape, status: u16) -> Value {
+    json!({"$ref": format!("#/components/schemas/{}", name(shape, status))})
+}
+
+fn whole(status: u16, body: Value) -> Value {
+    let reason = StatusCode::from_u16(status)
+        .ok()
+        .and_then(|status| status.canonical_reason());
+    json!({
+        "description": reason.unwrap_or("Refused"),
+        "headers": headers::of_refusal(status),
+        "content": {"application/json": {"schema": body}},
+    })
+}
+
+fn body(shape: ErrorShape, status: u16) -> Value {
+    let mut properties = json!({
+        "error": {"type": "string", "description": "English text."},
+        "code": {"type": "string", "description": "The same for programs."},
+    });
+    let mut required = vec!["error"];
+    match shape {
+        ErrorShape::Error => {}
+        ErrorShape::OkFalse => {
+            properties["ok"] = json!({"const": false});
+            required.push("ok");
+        }
+        ErrorShape::Code => required.push("code"),
+    }
+    if (400..500).contains(&status) {
+        let items = json!({"$ref": "#/components/schemas/ErrorDetail"});
+        properties["details"] = json!({"type": "array", "items": items, "description": "Violated rules of the input."});
+    }
+    let words = |about: &str| json!({"type": "array", "items": {"type": "string"}, "description": about});
+    match status {
+        400 => properties["fields"] = words("What stands against an undo or redo (`undo_conflict`)."),
+        403 => {
+            properties["requiredFeatures"] = words("Features that the caller does not hold.");
+            properties["features"] =
+                words("Features that the caller would grant without holding them (`grant_exceeds_rights`).");
+            let organizations = json!({"type": ["array", "null"], "items": {"type": "string", "format": "uuid"}});
+            properties["organizations"] = organizations;
+        }
+        409 => {
+            for member in ["currentUpdatedAt", "expectedUpdatedAt"] {
+                // Null where there was nothing yet.
+                properties[member] = json!({"type": ["string", "null"], "format": "date-time",
+                    "description": "Of a resource that has changed since it was read (`optimistic_lock_conflict`)."});
+            }
+        }
+        500.. => properties["requestId"] = json!({"type": "string", "description": "As in the log."}),
+        _ => {}
+    }
+    let mut body = json!({"type": "object", "properties": properties, "required": required});
+    if status == 422 {
+        // An interceptor gives the body that it wants.
+        body = json!({"type": "object", "properties": properties, "additionalProperties": true});
+    }
+    body
+}

@@ -1,0 +1,144 @@
+//! The schemas that a document refers to: one per Rust type.
+
+use std::any::type_name;
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Map, Value, json};
+use utoipa::ToSchema;
+use utoipa::openapi::schema::Schema;
+use utoipa::openapi::{Ref, RefOr};
+
+/// Schemas that the document refers to.
+#[derive(Debug, Default)]
+pub struct Schemas {
+    known: BTreeMap<String, Known>,
+    problems: BTreeSet<String>,
+}
+
+#[derive(Debug)]
+struct Known {
+    schema: RefOr<Schema>,
+    /// The Rust type, where it is known: the types inside of others come without theirs.
+    of: Option<&'static str>,
+}
+
+impl Schemas {
+    /// A reference to the schema of `T`, which is added with all that it refers to.
+    pub fn reference<T: ToSchema>(&mut self) -> RefOr<Schema> {
+        let name = T::name().into_owned();
+        let of = type_name::<T>();
+        if self.known.get(&name).is_none_or(|known| known.of != Some(of)) {
+            self.add(name.clone(), T::schema(), Some(of));
+            self.add_inner::<T>();
+        }
+        RefOr::Ref(Ref::from_schema_name(name))
+    }
+
+    /// The schema of `T` itself, for where a reference would not do; what it refers to is added.
+    pub fn inline<T: ToSchema>(&mut self) -> RefOr<Schema> {
+        self.add_inner::<T>();
+        T::schema()
+    }
+
+    fn add_inner<T: ToSchema>(&mut self) {
+        let mut inner = Vec::new();
+        T::schemas(&mut inner);
+        for (name, schema) in inner {
+            self.add(name, schema, None);
+        }
+    }
+
+    fn add(&mut self, name: String, schema: RefOr<Schema>, of: Option<&'static str>) {
+        let Some(known) = self.known.get_mut(&name) else {
+            self.known.insert(name, Known { schema, of });
+            return;
+        };
+        let is_another = known.schema != schema || known.of.zip(of).is_some_and(|(one, other)| one != other);
+        if is_another {
+            let types: Vec<&str> = known.of.into_iter().chain(of).collect();
+            self.problems.insert(format!(
+                "two types have the schema name `{name}` ({}): give one another name with #[schema(as = ...)]",
+                types.join(", ")
+            ));
+        }
+        known.of = known.of.or(of);
+    }
+
+    /// The schemas by name, and what is wrong with them.
+    pub(super) fn finish(self) -> (Map<String, Value>, BTreeSet<String>) {
+        let schemas = self.known.into_iter().map(|(name, known)| (name, json!(known.schema)));
+        (schemas.collect(), self.problems)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::list::Page;
+
+    mod one {
+        #[derive(utoipa::ToSchema)]
+        #[expect(dead_code, reason = "only its schema is used")]
+        pub(super) struct Item {
+            id: String,
+        }
+    }
+
+    mod other {
+        #[derive(utoipa::ToSchema)]
+        #[expect(dead_code, reason = "only its schema is used")]
+        pub(super) struct Item {
+            id: String,
+        }
+
+        #[derive(utoipa::ToSchema)]
+        #[schema(as = Thing)]
+        #[expect(dead_code, reason = "only its schema is used")]
+        pub(super) struct Nested {
+            item: Inner,
+        }
+
+        #[derive(utoipa::ToSchema)]
+        #[schema(as = Item)]
+        #[expect(dead_code, reason = "only its schema is used")]
+        pub(super) struct Inner {
+            count: u32,
+        }
+    }
+
+    #[test]
+    fn a_page_has_a_schema_for_each_type_of_item() {
+        let mut schemas = Schemas::default();
+        schemas.reference::<Page<one::Item>>();
+        schemas.reference::<Page<other::Nested>>();
+
+        let (known, problems) = schemas.finish();
+
+        assert!(
+            known.contains_key("PageOfItem") && known.contains_key("PageOfThing"),
+            "{known:?}"
+        );
+        assert_eq!(
+            known["PageOfItem"]["properties"]["items"]["items"]["$ref"],
+            "#/components/schemas/Item"
+        );
+        // The nested type of the second page has the name of the item of the first one.
+        assert_eq!(problems.len(), 1, "{problems:?}");
+    }
+
+    #[test]
+    fn two_types_with_one_name_are_a_problem_even_when_they_look_alike() {
+        let mut schemas = Schemas::default();
+        schemas.reference::<one::Item>();
+        schemas.reference::<one::Item>();
+        schemas.reference::<other::Item>();
+
+        let (_, problems) = schemas.finish();
+
+        let problem = problems.first().expect("a problem");
+        assert!(
+            problem.contains("`Item`") && problem.contains("other::Item"),
+            "{problem}"
+        );
+    }
+}

@@ -1,0 +1,141 @@
+//! One line of the log for every response that rejects its sender (401, 403, 429), so that guessing and probing can be seen.
+
+use std::borrow::Cow;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use actix_web::http::StatusCode;
+use uuid::Uuid;
+
+use super::routes::EndpointInfo;
+use crate::context::Call;
+use crate::error::Refusal;
+use crate::identity::Identity;
+use crate::time::Timestamp;
+
+/// Most lines that one process writes in a second; a flood must not fill the disk.
+const LINES_PER_SECOND: u32 = 20;
+
+/// Counts the lines of one process.
+#[derive(Debug, Default)]
+pub(crate) struct RejectionLog(Mutex<Second>);
+
+#[derive(Debug, Default)]
+struct Second {
+    unix: i64,
+    lines: u32,
+    suppressed: u64,
+}
+
+/// What is known about the sender of a request, from the checks that it has passed.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Sender {
+    identity: Arc<OnceLock<Arc<Identity>>>,
+    attempt: Arc<OnceLock<SignInAttempt>>,
+}
+
+/// Whose password was tried.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SignInAttempt {
+    /// Hash of the normalized address, in hexadecimal digits. The address itself may be of somebody who has no account.
+    pub address_hash: String,
+    /// Tenant and id of the only account of the address.
+    pub account: Option<(Uuid, Uuid)>,
+}
+
+impl Sender {
+    pub(crate) fn is(&self, identity: &Arc<Identity>) {
+        // The first one stays: the sender of a request does not change.
+        let _known = self.identity.set(Arc::clone(identity));
+    }
+
+    pub(crate) fn attempts(&self, attempt: SignInAttempt) {
+        let _known = self.attempt.set(attempt);
+    }
+}
+
+/// Whether a response with this status rejects its sender.
+pub(super) fn is_rejection(status: StatusCode) -> bool {
+    matches!(
+        status,
+        StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN | StatusCode::TOO_MANY_REQUESTS
+    )
+}
+
+/// Writes the line, unless there were too many in this second.
+pub(super) fn record(refusal: &Refusal, info: &EndpointInfo, call: &Call) {
+    if !is_rejection(refusal.status) {
+        return;
+    }
+    let Some(suppressed) = call.platform().rejections().admit(call.now) else {
+        return;
+    };
+    if suppressed > 0 {
+        tracing::warn!(rejections.suppressed = suppressed, "rejections not logged");
+    }
+    let identity = call.sender.identity.get();
+    let attempt = call.sender.attempt.get();
+    let account = attempt.and_then(|attempt| attempt.account);
+    let actor = identity
+        .and_then(|identity| identity.id)
+        .or(account.map(|(_, user)| user));
+    let tenant = identity
+        .map(|identity| identity.tenant)
+        .or(account.map(|(tenant, _)| tenant));
+    // Only texts and codes of the program itself; others may repeat what a client sent.
+    let reason = match &refusal.message {
+        Cow::Borrowed(text) => Some(*text),
+        Cow::Owned(_) => None,
+    };
+    let features = refusal.members.get("requiredFeatures").map(ToString::to_string);
+    tracing::info!(
+        http.method = %info.method,
+        http.path = info.path,
+        http.status = refusal.status.as_u16(),
+        rejection.reason = reason,
+        rejection.code = refusal.code.as_deref(),
+        rejection.features = features,
+        actor.kind = identity.map(|identity| identity.kind.as_str()),
+        actor.id = actor.map(tracing::field::display),
+        tenant.id = tenant.map(tracing::field::display),
+        address.hash = attempt.map(|attempt| attempt.address_hash.as_str()),
+        client.ip = call.ip.map(tracing::field::display),
+        request.id = %call.request_id,
+        "request rejected"
+    );
+}
+
+impl RejectionLog {
+    /// Returns how many lines were left out since the last one, or `None` when this one is to be left out too.
+    fn admit(&self, now: Timestamp) -> Option<u64> {
+        let unix = now.get().unix_timestamp();
+        let mut second = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if second.unix != unix {
+            second.unix = unix;
+            second.lines = 0;
+        }
+        if second.lines == LINES_PER_SECOND {
+            second.suppressed += 1;
+            return None;
+        }
+        second.lines += 1;
+        Some(std::mem::take(&mut second.suppressed))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flood_of_rejections_is_counted_and_not_written() {
+        let log = RejectionLog::default();
+        let at = |text: &str| Timestamp::parse(text).expect("an instant");
+        let (now, next) = (at("2026-11-20T08:00:00.100Z"), at("2026-11-20T08:00:01Z"));
+
+        let admitted = (0..1000).filter(|_| log.admit(now).is_some()).count();
+
+        assert_eq!(admitted, LINES_PER_SECOND as usize);
+        assert_eq!(log.admit(next), Some(1000 - u64::from(LINES_PER_SECOND)));
+        assert_eq!(log.admit(next), Some(0));
+    }
+}

@@ -1,0 +1,228 @@
+//! The events of tenants with open streams, read once for all streams of this process.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use actix_web::web::Bytes;
+use backoffice_core::events::{StoredEvent, between, last_numbers};
+use backoffice_core::{Result, Runtime, Scope};
+use tokio::sync::broadcast;
+use tokio::time::sleep;
+use uuid::Uuid;
+
+use crate::message;
+
+/// Events of a tenant that are read at once.
+pub(crate) const BATCH: i64 = 100;
+/// Batches that a stream may be late; one that is later reads by itself.
+const KEPT: usize = 8;
+/// Wait between looks at the outbox when nobody rings: other nodes announce things too.
+const POLL: Duration = Duration::from_secs(1);
+/// Commits of this long are looked at together.
+const GATHER: Duration = Duration::from_millis(50);
+
+/// An event that browsers may get, and the text of it that all of them get.
+#[derive(Debug)]
+pub(crate) struct Told {
+    pub(crate) event: StoredEvent,
+    pub(crate) message: Bytes,
+}
+
+/// What happened in a tenant behind one number and up to another.
+#[derive(Debug)]
+pub(crate) struct Batch {
+    pub(crate) behind: i64,
+    pub(crate) up_to: i64,
+    /// Those for browsers, in order.
+    pub(crate) events: Vec<Told>,
+}
+
+impl Batch {
+    /// Reads what comes behind a number, up to another one or until the batch is full.
+    pub(crate) async fn read(runtime: &Runtime, tenant: Uuid, behind: i64, last: i64) -> Result<Self> {
+        let stored = {
+            let mut connection = runtime.database.read(&Scope::tenant(tenant)).await?;
+            between(&mut connection, tenant, behind, last, BATCH).await?
+        };
+        let is_full = i64::try_from(stored.len()).unwrap_or(BATCH) >= BATCH;
+        let up_to = stored.last().filter(|_| is_full).map_or(last, |event| event.seq);
+        let shown = stored.into_iter().filter(|event| event.browser);
+        let events = shown.map(|event| Told {
+            message: message::event(&event),
+            event,
+        });
+        Ok(Self {
+            behind,
+            up_to,
+            events: events.collect(),
+        })
+    }
+}
+
+/// A tenant with open streams.
+#[derive(Debug)]
+struct Feed {
+    news: broadcast::Sender<Arc<Batch>>,
+    /// Everything up to this number has been sent, or is just being sent.
+    reached: Arc<AtomicI64>,
+    streams: usize,
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    tenants: HashMap<Uuid, Feed>,
+    is_read: bool,
+}
+
+/// The tenants with open streams of this process. One task reads for all of them: it starts with the first stream and ends after the last.
+#[derive(Debug, Default)]
+pub(crate) struct Feeds(Mutex<Inner>);
+
+/// A stream's part in what is read for its tenant.
+#[derive(Debug)]
+pub(crate) struct Subscription {
+    feeds: Arc<Feeds>,
+    tenant: Uuid,
+    reached: Arc<AtomicI64>,
+    pub(crate) news: broadcast::Receiver<Arc<Batch>>,
+}
+
+impl Feeds {
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What happens in this tenant from now on; `last` is the number that the caller has just found to be its last one.
+    pub(crate) fn subscribe(self: Arc<Self>, runtime: &Runtime, tenant: Uuid, last: i64) -> Subscription {
+        let mut inner = self.lock();
+        let feed = inner.tenants.entry(tenant).or_insert_with(|| Feed {
+            news: broadcast::channel(KEPT).0,
+            reached: Arc::new(AtomicI64::new(last)),
+            streams: 0,
+        });
+        feed.streams += 1;
+        let (news, reached) = (feed.news.subscribe(), Arc::clone(&feed.reached));
+        if !inner.is_read {
+            inner.is_read = true;
+            let reading = Reading {
+                feeds: Arc::clone(&self),
+                runtime: runtime.clone(),
+                is_over: false,
+            };
+            tokio::spawn(reading.run());
+        }
+        drop(inner);
+        Subscription {
+            feeds: self,
+            tenant,
+            reached,
+            news,
+        }
+    }
+
+    fn reached(&self) -> Vec<(Uuid, i64)> {
+        let reached = |(tenant, feed): (&Uuid, &Feed)| (*tenant, feed.reached.load(Ordering::Acquire));
+        self.lock().tenants.iter().map(reached).collect()
+    }
+
+    /// Hands a batch to the streams of its tenant. The number goes first: whoever subscribes in between knows what to read by itself.
+    fn send(&self, tenant: Uuid, batch: Batch) {
+        if let Some(feed) = self.lock().tenants.get(&tenant) {
+            feed.reached.store(batch.up_to, Ordering::Release);
+            // Nobody hears it when the last stream is just ending.
+            let _streams = feed.news.send(Arc::new(batch));
+        }
+    }
+}
+
+impl Subscription {
+    /// What lies behind this number will be heard as news; what does not, the stream reads by itself.
+    pub(crate) fn reached(&self) -> i64 {
+        self.reached.load(Ordering::Acquire)
+    }
+}
+
+impl Drop for Subscription {
+    fn drop(&mut self) {
+        let mut inner = self.feeds.lock();
+        // Not a later feed of the tenant.
+        let own = |feed: &&mut Feed| Arc::ptr_eq(&feed.reached, &self.reached);
+        if let Some(feed) = inner.tenants.get_mut(&self.tenant).filter(own) {
+            feed.streams -= 1;
+            if feed.streams == 0 {
+                inner.tenants.remove(&self.tenant);
+            }
+        }
+    }
+}
+
+/// The task that reads. When it ends, however that comes, streams that are left end too, and their clients come back.
+#[derive(Debug)]
+struct Reading {
+    feeds: Arc<Feeds>,
+    runtime: Runtime,
+    is_over: bool,
+}
+
+impl Drop for Reading {
+    fn drop(&mut self) {
+        if !self.is_over {
+            *self.feeds.lock() = Inner::default();
+        }
+    }
+}
+
+impl Reading {
+    async fn run(mut self) {
+        let mut bell = self.runtime.platform.event_bell().listen();
+        while !bell.is_closed() && !self.is_unneeded() {
+            match self.look().await {
+                Ok(true) => continue,
+                Ok(false) => {}
+                Err(error) => {
+                    tracing::debug!(%error, "event streams are waiting for the database");
+                    sleep(POLL).await;
+                }
+            }
+            tokio::select! {
+                () = bell.heard() => sleep(GATHER).await,
+                () = sleep(POLL) => {}
+            }
+        }
+    }
+
+    /// Whether the last stream has ended; then the next one starts another task.
+    fn is_unneeded(&mut self) -> bool {
+        let mut inner = self.feeds.lock();
+        self.is_over = inner.tenants.is_empty();
+        inner.is_read = !self.is_over;
+        self.is_over
+    }
+
+    /// One statement tells which tenants have news, one more for each of those reads them. True when there may be more at once.
+    async fn look(&self) -> Result<bool> {
+        let reached = self.feeds.reached();
+        let tenants: Vec<Uuid> = reached.iter().map(|(tenant, _)| *tenant).collect();
+        let last: HashMap<Uuid, i64> = {
+            let mut connection = self.runtime.database.read(&Scope::system()).await?;
+            last_numbers(&mut connection, &tenants).await?.into_iter().collect()
+        };
+        let mut has_more = false;
+        for (tenant, behind) in reached {
+            let Some(last) = last.get(&tenant).copied().filter(|last| *last > behind) else {
+                continue;
+            };
+            match Batch::read(&self.runtime, tenant, behind, last).await {
+                Ok(batch) => {
+                    has_more |= batch.up_to < last;
+                    self.feeds.send(tenant, batch);
+                }
+                // The other tenants do not wait for this one.
+                Err(error) => tracing::debug!(%tenant, %error, "events of a tenant could not be read"),
+            }
+        }
+        Ok(has_more)
+    }
+}

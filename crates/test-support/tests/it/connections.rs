@@ -1,0 +1,208 @@
+//! How long connections and their statements live.
+
+use std::time::Duration;
+
+use backoffice_core::db::{Connection, Database, DatabaseOptions, Holder, Prepared};
+use backoffice_core::{Error, Scope};
+use backoffice_test_support::TestApp;
+use diesel::sql_types::{BigInt, Integer, Text};
+use diesel::{QueryableByName, sql_query};
+use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
+use tokio::time::{Instant, sleep, timeout};
+use uuid::Uuid;
+
+#[derive(QueryableByName)]
+struct Pid {
+    #[diesel(sql_type = Integer)]
+    pid: i32,
+}
+
+#[derive(QueryableByName)]
+struct Total {
+    #[diesel(sql_type = BigInt)]
+    total: i64,
+}
+
+#[derive(QueryableByName)]
+struct Shown {
+    #[diesel(sql_type = Text)]
+    value: String,
+}
+
+async fn pid(connection: &mut Connection) -> i32 {
+    let found: Pid = sql_query("select pg_backend_pid() as pid")
+        .get_result(&mut **connection)
+        .await
+        .expect("a number");
+    found.pid
+}
+
+async fn setting(connection: &mut Connection) -> String {
+    let found: Shown = sql_query("select current_setting('statement_timeout') as value")
+        .get_result(&mut **connection)
+        .await
+        .expect("a setting");
+    found.value
+}
+
+fn database(app: &TestApp, change: impl FnOnce(&mut DatabaseOptions)) -> Database {
+    let mut options = DatabaseOptions::new(app.database().application_url().into());
+    options.pool_size = 1;
+    change(&mut options);
+    Database::new(options).expect("a pool")
+}
+
+/// Ten seconds at most.
+async fn ends(app: &TestApp, pid: i32) -> bool {
+    let alive = format!("select 1 as one from pg_stat_activity where pid = {pid}");
+    for _ in 0..200 {
+        if app.rows(&alive).await.is_empty() {
+            return true;
+        }
+        sleep(Duration::from_millis(50)).await;
+    }
+    false
+}
+
+#[actix_web::test]
+async fn s15_a_statement_whose_request_is_gone_delays_nobody() {
+    let app = TestApp::builder(&[]).pool_size(1).build().await;
+    let (database, scope) = (&app.runtime().database, Scope::system());
+    for kind in ["simple", "prepared", "in a transaction", "both of two"] {
+        let mut connection = database.read(&scope).await.expect("a connection");
+        let gone = pid(&mut connection).await;
+        drop(connection);
+        let work = async {
+            if kind == "in a transaction" {
+                let mut transaction = database.transaction(&scope).await.expect("a transaction");
+                return transaction.connection().batch_execute("select pg_sleep(60)").await;
+            }
+            let mut connection = database.read(&scope).await.expect("a connection");
+            match kind {
+                "simple" => connection.batch_execute("select pg_sleep(60)").await,
+                "prepared" => Prepared(sql_query("select pg_sleep(60)"))
+                    .execute(&mut *connection)
+                    .await
+                    .map(drop),
+                _ => {
+                    let one = sql_query("select pg_sleep(60)").execute(&mut &*connection);
+                    let other = sql_query("select pg_sleep(59)").execute(&mut &*connection);
+                    futures_util::future::try_join(one, other).await.map(drop)
+                }
+            }
+        };
+        assert!(timeout(Duration::from_millis(300), work).await.is_err(), "{kind}");
+
+        let asked = Instant::now();
+        let mut next = database.read(&scope).await.expect("a connection");
+        next.batch_execute("select 1").await.expect("an answer");
+
+        assert!(
+            asked.elapsed() < Duration::from_secs(10),
+            "{kind}: {:?}",
+            asked.elapsed()
+        );
+        assert_ne!(pid(&mut next).await, gone, "{kind}");
+        drop(next);
+        assert!(ends(&app, gone).await, "{kind}: the backend goes on");
+    }
+}
+
+#[actix_web::test]
+async fn s15_a_short_statement_whose_request_is_gone_costs_no_connection() {
+    let app = TestApp::builder(&[]).pool_size(1).build().await;
+    let (database, scope) = (&app.runtime().database, Scope::system());
+    let mut connection = database.read(&scope).await.expect("a connection");
+    let first = pid(&mut connection).await;
+    let work = async move { connection.batch_execute("select pg_sleep(0.02)").await };
+
+    assert!(timeout(Duration::from_millis(2), work).await.is_err());
+
+    let mut next = database.read(&scope).await.expect("a connection");
+    assert_eq!(pid(&mut next).await, first);
+}
+
+#[actix_web::test]
+async fn s15_a_statement_ends_after_its_time_with_503() {
+    let app = TestApp::new(&[]).await;
+    let database = database(&app, |options| options.statement_timeout = Duration::from_millis(200));
+    let scope = Scope::system();
+    let mut connection = database.read(&scope).await.expect("a connection");
+
+    let outcome = connection.batch_execute("select pg_sleep(20)").await;
+
+    let error = Error::from(outcome.expect_err("cancelled"));
+    assert!(matches!(error, Error::Unavailable(_)), "{error}");
+    let refusal = error.to_refusal();
+    assert_eq!((refusal.status.as_u16(), refusal.retry_after), (503, Some(1)));
+    drop(connection);
+
+    let mut patient = database.read(&scope).await.expect("a connection");
+    patient.allow(Duration::from_secs(20)).await.expect("allowed");
+    patient
+        .batch_execute("select pg_sleep(0.5)")
+        .await
+        .expect("it has the time");
+    drop(patient);
+    let mut transaction = database.transaction(&scope).await.expect("a transaction");
+    let connection = transaction.connection();
+    connection.allow(Duration::from_secs(20)).await.expect("allowed");
+    connection
+        .batch_execute("select pg_sleep(0.5)")
+        .await
+        .expect("it has the time");
+    transaction.commit().await.expect("committed");
+    let holder = Holder {
+        tenant: Uuid::from_u128(1),
+        principal: Uuid::from_u128(2),
+    };
+    let mut lasting = database
+        .lasting_transaction(&scope, holder)
+        .await
+        .expect("a transaction");
+    assert_eq!(setting(lasting.connection()).await, "5min");
+    lasting.commit().await.expect("committed");
+    let mut next = database.read(&scope).await.expect("a connection");
+    assert_eq!(
+        setting(&mut next).await,
+        "200ms",
+        "what was allowed once is not handed on"
+    );
+}
+
+#[actix_web::test]
+async fn a_connection_is_replaced_when_it_is_old() {
+    let app = TestApp::new(&[]).await;
+    let (old, young) = (
+        database(&app, |options| options.max_connection_age = Duration::from_millis(100)),
+        database(&app, |_| {}),
+    );
+    for (database, is_replaced) in [(old, true), (young, false)] {
+        let mut pids = Vec::new();
+        for _ in 0..2 {
+            let mut connection = database.read(&Scope::system()).await.expect("a connection");
+            pids.push(pid(&mut connection).await);
+            drop(connection);
+            sleep(Duration::from_millis(150)).await;
+        }
+        assert_eq!(pids[0] != pids[1], is_replaced);
+    }
+}
+
+#[actix_web::test]
+async fn f2_a_connection_keeps_a_bounded_number_of_statements() {
+    let app = TestApp::new(&[]).await;
+    let database = database(&app, |_| {});
+    let scope = Scope::system();
+    let mut most = 0;
+    for number in 0..1000 {
+        let mut connection = database.read(&scope).await.expect("a connection");
+        let statement = Prepared(sql_query(format!(
+            "select count(*) as total from pg_prepared_statements -- {number}"
+        )));
+        let kept: Total = statement.get_result(&mut *connection).await.expect("a number");
+        most = most.max(kept.total);
+    }
+
+    assert!((100..=210).contains(&most), "{most}");
+}

@@ -1,0 +1,1 @@
+comment on index catalog_products_tags_idx is null;

@@ -1,0 +1,3 @@
+drop index customers_people_tenant_id_created_at_idx;
+drop index customers_companies_tenant_id_created_at_idx;
+drop index customers_deals_tenant_id_created_at_idx;

@@ -1,0 +1,342 @@
+//! Nothing that a client sends or asks for grows without a bound, and what is wrong with an input is told completely. Over all endpoints.
+
+mod documents;
+
+use std::collections::BTreeSet;
+
+use backoffice_core::http::{EndpointInfo, document};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use crate::bad_input::{assert_shape, parameters, send, takes_body};
+use crate::call::Call;
+use crate::endpoints::{Entry, Setting, malformed_status};
+use crate::world::World;
+
+/// As many distinct values as fit into an address of 64 KiB, where a comma takes three bytes.
+fn long_list(value: impl Fn(u32) -> String) -> String {
+    let (mut list, mut bytes) = (String::new(), 0);
+    for number in 0.. {
+        let value = value(number);
+        bytes += value.len() + 3;
+        if bytes > 60 * 1024 {
+            break;
+        }
+        list.push_str(&value);
+        list.push(',');
+    }
+    list
+}
+
+/// Lists are joined by commas, and the document says so.
+fn is_list(parameter: &Value) -> bool {
+    let description = parameter["description"].as_str().unwrap_or_default();
+    description.contains("comma") || parameter["schema"]["type"].to_string().contains("array")
+}
+
+#[actix_web::test]
+async fn f4_a_list_of_64_kib_is_refused_by_every_parameter() {
+    let setting = Setting::new(World::new().await).await;
+    let words = long_list(|number| format!("{number:x}"));
+    let ids = long_list(|number| Uuid::from_u128(u128::from(number)).to_string());
+    let mut lists = BTreeSet::new();
+
+    for (info, entry) in setting.endpoints() {
+        let call = setting.call(&entry);
+        for parameter in parameters(&setting, &info, "query") {
+            let name = parameter["name"].as_str().expect("a name");
+            for list in [&words, &ids] {
+                let long = call.clone().with_query(name, list);
+                let response = send(&setting, &info, &entry, &long).await;
+
+                assert!(response.status < 500, "{} {name}: {}", info.path, response.text());
+                if is_list(&parameter) {
+                    assert_eq!(response.status, 400, "{} {name}: {}", info.path, response.text());
+                    let details = response.json()["details"].to_string();
+                    assert!(details.contains(name), "{} {name}: {details}", info.path);
+                    lists.insert((info.path, name.to_owned()));
+                }
+            }
+        }
+    }
+
+    for known in [
+        ("/catalog/products", "tags"),
+        ("/catalog/products", "productType"),
+        ("/progress/jobs", "jobType"),
+        ("/progress/jobs", "status"),
+        ("/audit_logs/audit-logs/actions", "fieldName"),
+        ("/audit_logs/audit-logs/actions", "actionType"),
+        ("/audit_logs/audit-logs/actions/export", "fieldName"),
+        ("/auth/users", "roleIds"),
+        ("/events/stream", "names"),
+    ] {
+        assert!(lists.contains(&(known.0, known.1.to_owned())), "{known:?}: {lists:?}");
+    }
+}
+
+/// Endpoints that answer pages.
+fn is_page(body: &Value) -> bool {
+    ["items", "total", "page", "pageSize", "totalPages"]
+        .iter()
+        .all(|name| body.get(name).is_some())
+}
+
+#[actix_web::test]
+async fn every_list_takes_id_and_ids() {
+    let setting = Setting::new(World::new().await).await;
+    let unknown = Uuid::from_u128(0x0190_0000_0000_7000_8000_0000_0000_0042);
+    let mut lists = Vec::new();
+
+    for (info, entry) in setting.endpoints() {
+        let call = setting.call(&entry);
+        if entry.method != actix_web::http::Method::GET || info.path == "/events/stream" {
+            continue;
+        }
+        let response = send(&setting, &info, &entry, &call).await;
+        let Ok(body) = serde_json::from_str::<Value>(&response.text()) else {
+            continue;
+        };
+        if !is_page(&body) {
+            continue;
+        }
+        lists.push(info.path);
+        let with = async |name: &str, value: &str| {
+            let call = call.clone().with_query(name, value);
+            let response = send(&setting, &info, &entry, &call).await;
+            assert_shape(&info, &response, &call);
+            (response.status, response.json())
+        };
+        for (name, value) in [
+            ("id", unknown.to_string()),
+            ("ids", format!("{unknown}, {}", Uuid::max())),
+            ("ids", String::new()),
+        ] {
+            let (status, body) = with(name, &value).await;
+            assert_eq!(
+                (status, &body["total"], &body["items"]),
+                (200, &json!(0), &json!([])),
+                "{} {name}",
+                info.path
+            );
+        }
+        let many: Vec<String> = (0..201).map(|number| Uuid::from_u128(number).to_string()).collect();
+        for (name, value) in [
+            ("id", "x".to_owned()),
+            ("id", String::new()),
+            ("ids", format!("{unknown},x")),
+            ("ids", many.join(",")),
+        ] {
+            let (status, told) = with(name, &value).await;
+            assert_eq!(status, 400, "{} {name}={value:.50}: {told}", info.path);
+            assert_eq!(told["details"][0]["path"], name, "{}: {told}", info.path);
+        }
+        let Some(item) = body["items"].as_array().and_then(|items| items.first()) else {
+            continue;
+        };
+        // An item of a job has no id of its own.
+        let id = item["id"]
+            .as_str()
+            .or(item["resourceId"].as_str())
+            .expect("an id")
+            .to_owned();
+        for name in ["id", "ids"] {
+            let (status, found) = with(name, &id).await;
+            let of_item = &found["items"][0];
+            let found_id = of_item["id"].as_str().or(of_item["resourceId"].as_str());
+            assert_eq!(
+                (status, &found["total"], found_id),
+                (200, &json!(1), Some(id.as_str())),
+                "{} {name}",
+                info.path
+            );
+        }
+    }
+
+    assert!(lists.len() >= 18, "{lists:?}");
+}
+
+/// Members that are read by hand, and judged together with what they mean.
+const BY_HAND: [&str; 3] = ["confirm", "undoToken", "logId"];
+
+fn told_paths(body: &Value) -> BTreeSet<String> {
+    let details = body["details"].as_array().into_iter().flatten();
+    let paths = details.filter_map(|detail| detail["path"].as_str());
+    // The place of a field, without what is inside of it.
+    let field = |path: &str| path.split(['.', '[']).next().unwrap_or_default().to_owned();
+    paths.map(field).collect()
+}
+
+#[actix_web::test]
+async fn every_field_of_a_wrong_type_is_told_at_once() {
+    let setting = Setting::new(World::new().await).await;
+
+    for (info, entry) in setting.endpoints() {
+        let call = setting.call(&entry);
+        if !takes_body(&entry, &call) || malformed_status(info.path) == 200 {
+            continue;
+        }
+        let fields = call.body.clone().unwrap_or_default();
+        let fields = fields.as_object().expect("an object");
+        let mut wrong = call.clone();
+        let mut expected = BTreeSet::new();
+        for (name, valid) in fields {
+            if BY_HAND.contains(&name.as_str()) {
+                continue;
+            }
+            let value = if valid.is_object() { json!(7) } else { json!({"a": 1}) };
+            wrong = wrong.with_member(name, value);
+            expected.insert(name.clone());
+        }
+        if expected.is_empty() || expected.contains("tenantId") {
+            // A tenant that is none is refused before anything else is read.
+            continue;
+        }
+        let response = send(&setting, &info, &entry, &wrong).await;
+
+        assert_eq!(
+            response.status,
+            malformed_status(info.path),
+            "{wrong}: {}",
+            response.text()
+        );
+        let told = told_paths(&response.json());
+        assert!(expected.is_subset(&told), "{wrong}: {told:?} of {expected:?}");
+        assert_shape(&info, &response, &wrong);
+    }
+}
+
+#[actix_web::test]
+async fn null_for_a_field_that_cannot_be_null_is_refused() {
+    let setting = Setting::new(World::new().await).await;
+    let api = serde_json::to_value(document(setting.world.app.platform().modules())).expect("the document is JSON");
+    let mut refused = BTreeSet::new();
+
+    for (info, entry) in setting.endpoints() {
+        let call = setting.call(&entry);
+        if !takes_body(&entry, &call) || malformed_status(info.path) == 200 {
+            continue;
+        }
+        for (name, schema) in fields_of_body(&api, &info, &entry) {
+            if may_be_null(&api, &schema) || name == "tenantId" {
+                continue;
+            }
+            let null = call.clone().with_member(&name, json!(null));
+            let response = send(&setting, &info, &entry, &null).await;
+
+            assert_eq!(
+                response.status,
+                malformed_status(info.path),
+                "{null}: {}",
+                response.text()
+            );
+            assert_shape(&info, &response, &null);
+            if !BY_HAND.contains(&name.as_str()) {
+                assert!(
+                    told_paths(&response.json()).contains(&name),
+                    "{null}: {}",
+                    response.text()
+                );
+            }
+            refused.insert(format!("{} {} {name}", info.method, info.path));
+        }
+    }
+
+    for known in [
+        "PUT /auth/users roles",
+        "PUT /auth/users organizationId",
+        "PUT /auth/users email",
+        "PUT /auth/users isActive",
+        "POST /auth/users sendInviteEmail",
+        "PUT /auth/roles name",
+        "PUT /auth/profile email",
+        "PUT /directory/organizations isActive",
+        "PUT /directory/organizations name",
+        "PUT /directory/tenants name",
+        "POST /api_keys/keys roles",
+    ] {
+        assert!(refused.contains(known), "{known} is not among {refused:?}");
+    }
+}
+
+/// The fields of a request body with their schemas.
+fn fields_of_body(api: &Value, info: &EndpointInfo, entry: &Entry) -> Vec<(String, Value)> {
+    let operation = &api["paths"][info.path][entry.method.as_str().to_lowercase()];
+    let body = &operation["requestBody"]["content"]["application/json"]["schema"];
+    let mut fields = Vec::new();
+    collect(api, body, &mut fields);
+    fields
+}
+
+fn collect(api: &Value, schema: &Value, fields: &mut Vec<(String, Value)>) {
+    let schema = resolved(api, schema);
+    for part in schema["allOf"].as_array().into_iter().flatten() {
+        collect(api, part, fields);
+    }
+    for (name, field) in schema["properties"].as_object().into_iter().flatten() {
+        fields.push((name.clone(), field.clone()));
+    }
+}
+
+fn resolved<'a>(api: &'a Value, schema: &'a Value) -> &'a Value {
+    match schema["$ref"].as_str().and_then(|path| path.strip_prefix('#')) {
+        Some(path) => api.pointer(path).expect("a known schema"),
+        None => schema,
+    }
+}
+
+fn may_be_null(api: &Value, schema: &Value) -> bool {
+    let schema = resolved(api, schema);
+    let is_null = |one: &Value| one["type"] == "null";
+    schema["type"]
+        .as_array()
+        .is_some_and(|types| types.contains(&json!("null")))
+        || ["oneOf", "anyOf"]
+            .iter()
+            .any(|word| schema[word].as_array().is_some_and(|list| list.iter().any(is_null)))
+}
+
+#[actix_web::test]
+async fn faults_of_types_and_of_rules_are_told_together() {
+    let setting = Setting::new(World::new().await).await;
+    let app = &setting.world.app;
+    let token = &setting.world.a.keeper.token;
+
+    let features = vec!["auth.users.list"; 51];
+    let call = Call::post(
+        "/auth/users",
+        json!({"email": 7, "roles": features, "isActive": "yes", "name": "x".repeat(200)}),
+    );
+    let response = call.send(app, token).await;
+    assert_eq!(response.status, 400);
+    let told = told_paths(&response.json());
+    let expected = ["email", "isActive", "organizationId", "roles"].map(str::to_owned);
+    assert_eq!(told, BTreeSet::from(expected), "{}", response.text());
+
+    let query = Call::get("/customers/deals")
+        .with_query("page", "x")
+        .with_query("pageSize", "1000")
+        .with_query("ids", "x")
+        .with_query("sortField", "color")
+        .with_query("sortDir", "up");
+    let response = query.send(app, token).await;
+    assert_eq!(response.status, 400);
+    let told = told_paths(&response.json());
+    assert_eq!(
+        told,
+        BTreeSet::from(["page", "sortDir", "sortField"].map(str::to_owned)),
+        "{}",
+        response.text()
+    );
+
+    let query = Call::get("/customers/deals")
+        .with_query("pageSize", "1000")
+        .with_query("ids", "x")
+        .with_query("status", "gone")
+        .with_query("ownerUserId", "y")
+        .with_query("valueMin", "z");
+    let response = query.send(app, token).await;
+    let told = told_paths(&response.json());
+    let expected = ["ids", "ownerUserId", "pageSize", "status", "valueMin"].map(str::to_owned);
+    assert_eq!(told, BTreeSet::from(expected), "{}", response.text());
+}

@@ -1,0 +1,75 @@
+//! Headers that every response has.
+
+use actix_web::http::Method;
+use backoffice_test_support::TestResponse;
+
+use crate::endpoints::Setting;
+use crate::world::{World, builder_without_site};
+
+const COMMON: [(&str, &str); 2] = [
+    ("x-content-type-options", "nosniff"),
+    ("referrer-policy", "no-referrer"),
+];
+/// Paths whose responses a browser may keep, if it asks whether they are still current.
+const REVALIDATED: [&str; 2] = ["/docs", "/openapi.json"];
+
+fn check(response: &TestResponse, may_be_kept: bool, is_https: bool, what: &str) {
+    for (name, value) in COMMON {
+        assert_eq!(response.header(name).as_deref(), Some(value), "{what}: {name}");
+    }
+    let kept = response.header("cache-control").expect("a cache-control");
+    assert!(kept == "no-store" || may_be_kept, "{what}: {kept}");
+    let only_https = response.header("strict-transport-security");
+    assert_eq!(only_https.as_deref(), is_https.then_some("max-age=31536000"), "{what}");
+    let times = response.headers.get_all("cache-control").count();
+    assert_eq!(times, 1, "{what}");
+}
+
+#[actix_web::test]
+async fn f26_every_endpoint_sends_the_common_headers() {
+    let setting = Setting::new(World::new().await).await;
+    let app = &setting.world.app;
+
+    for (info, entry) in setting.endpoints_in_lasting_order() {
+        let call = setting.call(&entry);
+        let may_be_kept = REVALIDATED.iter().any(|path| info.path.starts_with(path));
+        for token in [
+            "",
+            "garbage",
+            &setting.world.a.plain.token,
+            &setting.sender(&entry).token,
+        ] {
+            let response = call.send(app, token).await;
+            check(&response, may_be_kept, true, &format!("{call}: {}", response.status));
+        }
+    }
+}
+
+#[actix_web::test]
+async fn f26_pages_files_and_what_is_not_found_send_them_too() {
+    for is_https in [true, false] {
+        let world = match is_https {
+            true => World::new().await,
+            false => World::of(builder_without_site()).await,
+        };
+        for path in [
+            "/",
+            "/login",
+            "/reset",
+            "/api/nowhere",
+            "/api/auth/roles/x/y",
+            "/login/x",
+            "/api/docs/",
+        ] {
+            for method in [Method::GET, Method::POST, Method::OPTIONS] {
+                let response = world.app.request_outside(method.clone(), path).send().await;
+                let is_document = path.starts_with("/api/docs");
+                check(&response, is_document, is_https, &format!("{method} {path}"));
+            }
+        }
+        let page = world.app.request_outside(Method::GET, "/login").send().await.text();
+        let file = page.split('"').find(|text| text.ends_with("pages.js")).expect("a file");
+        let file = world.app.request_outside(Method::GET, file).send().await;
+        check(&file, true, is_https, "a file");
+    }
+}

@@ -1,0 +1,168 @@
+//! What lists and commands ask of the database: statements that are forgotten, locks, orders and indexes.
+
+use std::time::Duration;
+
+use actix_web::http::Method;
+use backoffice_core::Scope;
+use diesel::sql_types::BigInt;
+use diesel::{QueryableByName, sql_query};
+use diesel_async::RunQueryDsl;
+use serde_json::json;
+use uuid::Uuid;
+
+use crate::world::{World, builder};
+
+#[derive(QueryableByName)]
+struct Kept {
+    #[diesel(sql_type = BigInt)]
+    total: i64,
+}
+
+async fn kept(world: &World) -> i64 {
+    let database = &world.app.runtime().database;
+    let mut connection = database.read(&Scope::system()).await.expect("a connection");
+    let kept: Kept = sql_query("select count(*) as total from pg_prepared_statements")
+        .get_result(&mut *connection)
+        .await
+        .expect("a number");
+    kept.total
+}
+
+/// Each subset of the filters of a list, in an order that is no pattern.
+async fn all_subsets(world: &World, path: &str, filters: &[String], sorts: &[&str], most: &mut i64) -> usize {
+    let mut sent = 0;
+    for subset in 0..1_usize << filters.len() {
+        let chosen = filters.iter().enumerate().filter(|(index, _)| subset >> index & 1 == 1);
+        let mut query: Vec<&str> = chosen.map(|(_, filter)| filter.as_str()).collect();
+        query.push(sorts[subset % sorts.len()]);
+        let (status, body) = world
+            .app
+            .get(&world.a.keeper.token, &format!("{path}?{}", query.join("&")))
+            .await;
+        assert_eq!(status, 200, "{path}?{}: {body}", query.join("&"));
+        sent += 1;
+        if subset % 16 == 0 {
+            *most = (*most).max(kept(world).await);
+        }
+    }
+    sent
+}
+
+#[actix_web::test]
+async fn f2_filters_leave_no_statements_behind() {
+    let world = World::of(builder().pool_size(1)).await;
+    let id = Uuid::from_u128(7);
+    let texts = |filters: &[&str]| -> Vec<String> {
+        filters
+            .iter()
+            .map(|filter| filter.replace("ID", &id.to_string()))
+            .collect()
+    };
+    let deals = texts(&[
+        "status=open",
+        "pipelineId=ID",
+        "pipelineStageId=none",
+        "ownerUserId=ID,none",
+        "personIds=ID",
+        "companyIds=ID",
+        "expectedCloseFrom=2026-01-01",
+        "valueMin=1",
+        "valueCurrency=EUR",
+        "search=a",
+        "ids=ID",
+    ]);
+    let products = texts(&[
+        "search=a",
+        "ids=ID",
+        "isActive=true",
+        "productType=simple",
+        "categoryIds=ID",
+        "tags=a",
+        "createdFrom=2026-01-01",
+    ]);
+    let people = texts(&["search=a", "ids=ID", "ownerUserId=ID", "isActive=true", "companyIds=ID"]);
+    let sorts = ["sortField=createdAt", "sortField=updatedAt&sortDir=asc", "page=1"];
+    let (mut most, mut sent) = (0, 0);
+
+    sent += all_subsets(&world, "/customers/deals", &deals, &sorts, &mut most).await;
+    sent += all_subsets(&world, "/catalog/products", &products, &sorts, &mut most).await;
+    sent += all_subsets(&world, "/customers/people", &people, &sorts, &mut most).await;
+
+    assert!(sent > 2000, "{sent}");
+    assert!(most <= 230, "{most} statements are kept after {sent} requests");
+}
+
+#[actix_web::test]
+async fn a_product_waits_for_the_deletion_of_its_organization() {
+    let world = World::of(builder()).await;
+    let (app, a) = (&world.app, &world.a);
+    let body = json!({"title": "Late", "organizationId": a.leaf});
+    let sql = format!(
+        "update directory_organizations set deleted_at = now() where id = '{}'",
+        a.leaf
+    );
+
+    let create = app.post(&a.keeper.token, "/catalog/products", body);
+    let (status, answer) = app.database().while_changing(&sql, create).await;
+
+    assert_eq!(status, 403, "{answer}");
+    assert!(
+        app.rows("select 1 as one from catalog_products where title = 'Late'")
+            .await
+            .is_empty()
+    );
+}
+
+#[actix_web::test]
+async fn rows_without_a_value_come_last_in_both_directions() {
+    let world = World::of(builder()).await;
+    let (app, a) = (&world.app, &world.a);
+    for (title, sku) in [("With", json!("X-1")), ("Without", json!(null))] {
+        let body = json!({"title": title, "sku": sku, "organizationId": a.leaf});
+        let (status, answer) = app.post(&a.keeper.token, "/catalog/products", body).await;
+        assert_eq!(status, 201, "{answer}");
+    }
+    for direction in ["asc", "desc"] {
+        let path = format!("/catalog/products?sortField=sku&sortDir={direction}");
+        let (_, list) = app.get(&a.keeper.token, &path).await;
+        let last = list["items"].as_array().and_then(|items| items.last());
+        assert_eq!(last.expect("two")["title"], "Without", "{direction}: {list}");
+    }
+}
+
+#[actix_web::test]
+async fn keys_of_other_tenants_are_not_waited_for() {
+    let world = World::of(builder()).await;
+    let (app, a, b) = (&world.app, &world.a, &world.b);
+    app.sql(&format!(
+        "begin; select 1 from api_keys_keys where id = '{}' for update",
+        b.key
+    ))
+    .await;
+
+    let path = format!("/api_keys/keys?id={}", b.key);
+    let request = app
+        .request(Method::DELETE, &path)
+        .bearer(&world.root.token)
+        .header("x-tenant-id", &a.tenant.to_string());
+    let answer = tokio::time::timeout(Duration::from_secs(4), request.send()).await;
+
+    app.sql("rollback").await;
+    assert_eq!(answer.expect("at once").status, 404);
+}
+
+#[actix_web::test]
+async fn lists_of_whole_tenants_have_an_index() {
+    let world = World::of(builder()).await;
+    for table in [
+        "customers_deals",
+        "customers_companies",
+        "customers_people",
+        "catalog_products",
+    ] {
+        let found = format!(
+            "select 1 as one from pg_indexes where tablename = '{table}' and indexdef like '%(tenant_id, created_at DESC, id DESC)'"
+        );
+        assert_eq!(world.app.rows(&found).await.len(), 1, "{table}");
+    }
+}

@@ -1,0 +1,156 @@
+//! `cargo xtask openapi fuzz`: Schemathesis sends what the document allows, and what it does not, to a real server.
+
+use std::fs::{self, File};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+
+use crate::Result;
+use crate::bench::http::Client;
+use crate::openapi::FILE;
+use crate::process::{Outcome, cargo, output, run as run_child, say};
+use crate::python;
+use crate::workspace::Workspace;
+
+/// Checks, exemptions and their reasons, relative to the root.
+const SETTINGS: &str = "xtask/schemathesis.toml";
+const EMAIL: &str = "admin@example.com";
+/// The database lives for the run only.
+const PASSWORD: &str = "examined-Twice-0917";
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Starts the server on a database of its own and examines it.
+pub(crate) fn run(workspace: &Workspace, seconds: u32, seed: u32) -> Result<Outcome> {
+    let Some(programs) = python::programs(workspace)? else {
+        return Ok(Outcome::Passed);
+    };
+    let build = ["build", "--workspace", "--bin", "backoffice"];
+    if run_child(cargo(workspace).args(build))? != Outcome::Passed {
+        return Ok(Outcome::Failed(1));
+    }
+    let work = workspace.target().join("fuzz");
+    if work.exists() {
+        fs::remove_dir_all(&work)?;
+    }
+    fs::create_dir_all(&work)?;
+    let server = Server::start(&workspace.target().join("debug/backoffice"), &work)?;
+    let token = server.sign_in()?;
+    let outcome = run_child(
+        Command::new(programs.join("schemathesis"))
+            .current_dir(&work)
+            .arg("--config-file")
+            .arg(workspace.root().join(SETTINGS))
+            .arg("run")
+            .arg(workspace.root().join(FILE))
+            .args(["--url", &format!("http://{}/api", server.api)])
+            .args(["--max-time", &seconds.to_string(), "--seed", &seed.to_string()])
+            .env("BACKOFFICE_FUZZ_TOKEN", token),
+    );
+    server.stop()?;
+    say(&format!("the server's log is in {}", work.join("server.log").display()));
+    outcome
+}
+
+/// A server with a private PostgreSQL.
+struct Server {
+    child: Child,
+    api: SocketAddr,
+}
+
+impl Server {
+    fn start(program: &Path, work: &Path) -> Result<Self> {
+        let (api, admin) = (free_address()?, free_address()?);
+        let password: PathBuf = work.join("password");
+        fs::write(&password, PASSWORD)?;
+        output(
+            command(program, work)
+                .args(["init", "--demo", "--email", EMAIL, "--password-file"])
+                .arg(password),
+        )?;
+        let log = File::create(work.join("server.log"))?;
+        let child = command(program, work)
+            .arg("serve")
+            .env("BACKOFFICE__HTTP__LISTEN", api.to_string())
+            .env("BACKOFFICE__ADMIN__LISTEN", admin.to_string())
+            .stdin(Stdio::null())
+            .stdout(log.try_clone()?)
+            .stderr(log)
+            .spawn()?;
+        let mut server = Self { child, api };
+        let started = started();
+        let request = format!("GET /readyz HTTP/1.1\r\nhost: {admin}\r\n\r\n");
+        let is_ready = || Client::connect(admin).and_then(|mut client| client.send(request.as_bytes()));
+        while !is_ready().is_ok_and(|(status, _)| status == 200) {
+            if started.elapsed() > PATIENCE || server.child.try_wait()?.is_some() {
+                let log = fs::read_to_string(work.join("server.log"))?;
+                return Err(format!("the server did not get ready: {log}").into());
+            }
+            pause();
+        }
+        Ok(server)
+    }
+
+    fn sign_in(&self) -> Result<String> {
+        let body = json!({"email": EMAIL, "password": PASSWORD}).to_string();
+        let head = format!(
+            "POST /api/auth/login HTTP/1.1\r\nhost: {}\r\ncontent-type: application/json",
+            self.api
+        );
+        let request = format!("{head}\r\ncontent-length: {}\r\n\r\n{body}", body.len());
+        let (status, response) = Client::connect(self.api)?.send(request.as_bytes())?;
+        let response: Value = serde_json::from_slice(&response)?;
+        let token = response["token"].as_str().map(str::to_owned);
+        token.ok_or_else(|| format!("the sign-in was answered by {status}: {response}").into())
+    }
+
+    /// Ends the server, and with it its PostgreSQL.
+    fn stop(mut self) -> Result<()> {
+        if let Some(pid) = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw) {
+            kill_process(pid, Signal::TERM)?;
+        }
+        self.child.wait()?;
+        Ok(())
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It has ended, unless something failed before.
+        let _ended = self.child.kill();
+        let _status = self.child.wait();
+    }
+}
+
+/// The server's program, configured by nothing but this.
+fn command(program: &Path, work: &Path) -> Command {
+    let mut command = Command::new(program);
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("BACKOFFICE__") {
+            command.env_remove(name);
+        }
+    }
+    command
+        .current_dir(work)
+        .env("BACKOFFICE__DATA_DIR", work.join("var"))
+        // Thousands of requests from one address and one principal are what this is about.
+        .env("BACKOFFICE__RATE_LIMITS__ENABLED", "false");
+    command
+}
+
+fn free_address() -> Result<SocketAddr> {
+    Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?)
+}
+
+#[expect(clippy::disallowed_methods, reason = "measures how long the server takes")]
+fn started() -> Instant {
+    Instant::now()
+}
+
+#[expect(clippy::disallowed_methods, reason = "this thread is no worker")]
+fn pause() {
+    std::thread::sleep(Duration::from_millis(50));
+}
