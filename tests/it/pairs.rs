@@ -440,7 +440,7 @@ async fn acc_42_an_acl_for_no_organization_grants_nothing_beside_another_one() {
 async fn acc_43_f13_a_key_ends_with_the_key_that_made_it() {
     let world = World::new().await;
     let token = &world.a.keeper.token;
-    let ends = world.app.now().after(time::Duration::minutes(5));
+    let ends = world.app.now().after(backoffice_test_support::Duration::minutes(5));
     let body = json!({"name": "First", "roles": ["Keeper"], "organizationId": null, "expiresAt": ends});
     let (_, first) = world.app.post(token, KEYS, body).await;
     let by = async |key: &Value, method: Method, body: Value| {
@@ -463,7 +463,7 @@ async fn acc_43_f13_a_key_ends_with_the_key_that_made_it() {
     let (status, second) = by(&first, Method::POST, wanted("Second")).await;
     assert_eq!((status, &second["expiresAt"]), (201, &json!(ends)), "{second}");
     let mut later = wanted("Later");
-    later["expiresAt"] = json!(ends.after(time::Duration::seconds(1)));
+    later["expiresAt"] = json!(ends.after(backoffice_test_support::Duration::seconds(1)));
     assert_eq!(by(&first, Method::POST, later).await.0, 400);
     let (_, third) = by(&second, Method::POST, wanted("Third")).await;
     assert_eq!((get(&second).await, get(&third).await), (200, 200));
@@ -480,7 +480,7 @@ async fn acc_43_f13_a_key_ends_with_the_key_that_made_it() {
         (401, 401, 401)
     );
 
-    world.app.advance(time::Duration::minutes(5));
+    world.app.advance(backoffice_test_support::Duration::minutes(5));
     assert_eq!(
         (get(&first).await, get(&second).await, get(&third).await),
         (401, 401, 401)

@@ -185,10 +185,6 @@ fn users() -> Vec<Scenario> {
         scenario("auth.profile.update", "name", |_| {
             Call::put("/auth/profile", json!({"name": "Another name"}))
         }),
-        scenario("auth.profile.update", "address", |_| {
-            let body = json!({"email": "other@house.test", "currentPassword": PASSWORD});
-            Call::put("/auth/profile", body)
-        }),
     ]
 }
 

@@ -97,12 +97,12 @@ async fn shared(tx: &mut Tx<'_>, own: Uuid, listed: Option<Vec<Uuid>>) -> Result
     Ok(listed.into_iter().filter(|id| below.contains(id)).collect())
 }
 
-/// Whether the caller's rights reach as far as the role, so that it may be told why the role stays.
+/// Whether the caller's rights cover the role, so that it may be told why the role stays.
 ///
 /// # Errors
 /// When the database can't be reached.
 pub async fn may_change_role(tx: &mut Tx<'_>, role: Uuid) -> Result<bool> {
-    match grants::may_change_role(tx, role).await {
+    match grants::may_remove_role(tx, role).await {
         Ok(()) => Ok(true),
         Err(backoffice_core::Error::Refused(_)) => Ok(false),
         Err(error) => Err(error),

@@ -401,7 +401,7 @@ async fn acc_24_what_is_left_out_of_an_acl_stays() {
 }
 
 #[actix_web::test]
-async fn acc_25_roles_are_united_and_one_without_features_adds_no_organizations() {
+async fn acc_25_roles_count_side_by_side_and_one_without_features_adds_no_organizations() {
     let world = World::new().await;
     let second = json!({"name": "Second"});
     let (status, second) = world.app.post(&world.a.token, "/directory/organizations", second).await;
@@ -425,8 +425,16 @@ async fn acc_25_roles_are_united_and_one_without_features_adds_no_organizations(
     let (_, one) = world.user("one@alpha.test", &["Organizations", "Empty"]).await;
     let (_, none) = world.user("none@alpha.test", &["Empty"]).await;
 
-    assert_eq!(seen(&both).await, (200, 2), "the union of the lists");
-    assert_eq!(world.app.get(&both, "/auth/users").await.0, 200, "and of the features");
+    assert_eq!(
+        seen(&both).await,
+        (200, 1),
+        "where the feature is granted, and nowhere else"
+    );
+    assert_eq!(
+        world.app.get(&both, "/auth/users").await.0,
+        200,
+        "each role has its features"
+    );
     assert_eq!(seen(&one).await, (200, 1), "a role without features opens nothing");
     assert_eq!(world.app.get(&one, "/auth/users").await.0, 403);
     assert_eq!(seen(&none).await.0, 403);
