@@ -1,7 +1,7 @@
 use actix_web::http::Method;
 use backoffice_core::http::Json;
 use backoffice_core::identity::Identity;
-use backoffice_core::{RequestContext, Scope};
+use backoffice_core::{Feature, RequestContext, Scope};
 use backoffice_test_support::{TestApp, TestResponse};
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -9,6 +9,8 @@ use uuid::Uuid;
 use crate::sign_in::{MODULES, admin, tenant};
 
 const PATH: &str = "/directory/organizations";
+/// Stands in for the feature of the audit log, which is not enabled here; the system holds every feature.
+const OTHERS: Feature = Feature::new("directory.organizations.manage", "Manage organizations");
 
 fn context(app: &TestApp) -> RequestContext {
     RequestContext::new(
@@ -21,7 +23,7 @@ fn context(app: &TestApp) -> RequestContext {
 async fn undo(app: &TestApp, token: &str) -> Result<Uuid, Value> {
     let log = std::sync::Mutex::new(Uuid::nil());
     let outcome = context(app)
-        .undo(token, true, |outcome| {
+        .undo(token, OTHERS, |outcome| {
             *log.lock().expect("not poisoned") = outcome.source_log_id;
             Json(())
         })
@@ -31,7 +33,7 @@ async fn undo(app: &TestApp, token: &str) -> Result<Uuid, Value> {
 }
 
 async fn redo(app: &TestApp, log: Uuid) {
-    context(app).redo(log, true, |_| Json(())).await.expect("redone");
+    context(app).redo(log, OTHERS, |_| Json(())).await.expect("redone");
 }
 
 fn token(response: &TestResponse) -> String {
