@@ -163,7 +163,6 @@ pub struct Order {
 
 impl Order {
     /// The order with the row's id as the last key.
-    #[must_use]
     pub fn by(self, id: &str) -> SqlLiteral<Text> {
         let direction = if self.descending { "desc" } else { "asc" };
         let nulls = if self.nullable { " nulls last" } else { "" };

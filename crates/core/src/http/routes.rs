@@ -97,13 +97,16 @@ pub struct ErrorMember {
     pub(crate) schema: fn(&mut Schemas) -> RefOr<Schema>,
 }
 
+/// What is reserved for a request, or taken by it; released when dropped.
+type Held = Box<dyn Any + Send>;
+
 /// What gives a request something that only so many requests can have at once. Looks at memory only.
 #[derive(Debug, Clone, Copy)]
 pub struct Admission {
     /// A place among those who wait for it; a refusal when there is none.
-    pub reserve: fn(&Call) -> Result<Box<dyn Any + Send>>,
+    pub reserve: fn(&Call) -> Result<Held>,
     /// Gives it to the holder of that place when it is its turn. From here on no client is waited for.
-    pub take: for<'a> fn(&'a Call, Box<dyn Any + Send>) -> BoxFuture<'a, Result<Box<dyn Any + Send>>>,
+    pub take: for<'a> fn(&'a Call, Held) -> BoxFuture<'a, Result<Held>>,
 }
 
 type Service = Arc<dyn Fn(Arc<EndpointInfo>) -> actix_web::Route + Send + Sync>;

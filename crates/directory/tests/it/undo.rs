@@ -9,8 +9,8 @@ use uuid::Uuid;
 use crate::sign_in::{MODULES, admin, tenant};
 
 const PATH: &str = "/directory/organizations";
-/// A feature of the catalogue, for what others did.
-const OTHERS: Feature = Feature::new("directory.organizations.manage", "");
+/// Stands in for the feature of the audit log, which is not enabled here; the system holds every feature.
+const OTHERS: Feature = Feature::new("directory.organizations.manage", "Manage organizations");
 
 fn context(app: &TestApp) -> RequestContext {
     RequestContext::new(

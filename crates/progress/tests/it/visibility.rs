@@ -147,7 +147,7 @@ async fn a_super_administrator_retries_in_the_tenant_of_the_job() {
     world.app.sql("update sample_things set name = 'thing'").await;
 
     let elsewhere = world.retry("root", job).await.0;
-    let path = format!("{JOBS}/{job}/retry");
+    let path = format!("{}/{job}/retry", JOBS);
     let answer = world
         .post_with("root", &path, (header.0, &header.1), &json!(null))
         .await;

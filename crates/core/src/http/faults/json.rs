@@ -339,16 +339,14 @@ mod tests {
     fn a_field_that_stands_twice_is_a_fault() {
         let text = format!(r#"{{"userId": "{}", "title": "a", "title": "b"}}"#, Uuid::nil());
 
-        let unread = from_json::<Body>(&text).err().expect("a fault");
+        let unread = from_json::<Body>(&text).expect_err("a fault");
         assert_eq!(unread.details[0].message, "must not be given twice");
     }
 
     #[test]
     fn a_broken_text_has_one_fault() {
         for text in ["{", "{\"a\": {\"b", "{} {}", "{]"] {
-            let unread = from_json::<std::collections::BTreeMap<String, Value>>(text)
-                .err()
-                .expect("a fault");
+            let unread = from_json::<std::collections::BTreeMap<String, Value>>(text).expect_err("a fault");
             assert_eq!(
                 (unread.details.len(), unread.details[0].path.as_str()),
                 (1, ""),
@@ -362,7 +360,7 @@ mod tests {
         let lines: Vec<Value> = (0..20_000).map(|_| json!({"skuCode": 1, "count": "x"})).collect();
         let text = json!({"userId": Uuid::nil(), "title": "a", "lines": lines}).to_string();
 
-        let unread = from_json::<Body>(&text).err().expect("faults");
+        let unread = from_json::<Body>(&text).expect_err("faults");
 
         assert!(!unread.details.is_empty() && unread.details.len() <= super::super::MOST_ATTEMPTS);
         assert!(unread.rest.is_none());
