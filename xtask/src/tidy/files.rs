@@ -19,6 +19,7 @@ const ROOT: &[&str] = &[
     "clippy.toml",
     "crates",
     "deny.toml",
+    "SECURITY.md",
     "docs",
     "migrations",
     "rust-toolchain.toml",
