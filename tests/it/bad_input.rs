@@ -382,7 +382,7 @@ const JARGON: [&str; 10] = [
     "missing field",
     "invalid type",
     "invalid value",
-    ", expected",
+    ", expected ",
     "unknown variant",
     "variant of untagged",
     "invalid digit",

@@ -28,10 +28,11 @@ fn long_list(value: impl Fn(u32) -> String) -> String {
     list
 }
 
-/// Lists are joined by commas, and the document says so.
+/// Lists are joined by commas, and the document says so. A path to go on to may be repeated, and is no list.
 fn is_list(parameter: &Value) -> bool {
     let description = parameter["description"].as_str().unwrap_or_default();
-    description.contains("comma") || parameter["schema"]["type"].to_string().contains("array")
+    let is_repeated = parameter["schema"]["type"].to_string().contains("array");
+    description.contains("comma") || (is_repeated && parameter["name"] != "redirect")
 }
 
 #[actix_web::test]

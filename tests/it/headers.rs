@@ -11,7 +11,7 @@ const COMMON: [(&str, &str); 2] = [
     ("referrer-policy", "no-referrer"),
 ];
 /// Paths whose responses a browser may keep, if it asks whether they are still current.
-const REVALIDATED: [&str; 2] = ["/docs", "/openapi.json"];
+const REVALIDATED: [&str; 3] = ["/docs", "/openapi.json", "/version"];
 
 fn check(response: &TestResponse, may_be_kept: bool, is_https: bool, what: &str) {
     for (name, value) in COMMON {

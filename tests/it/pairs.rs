@@ -595,6 +595,13 @@ async fn a_selection_that_went_stale_is_passed_over_where_the_session_is_at_stak
         .bearer(&house.local.token);
     let nav = all.header("X-Organization-Id", "all").send().await.json();
     assert_eq!(nav["currentOrganization"], Value::Null);
+
+    let sign_out = world
+        .app
+        .request(Method::POST, "/auth/logout")
+        .bearer(&house.local.token);
+    let signed_out = sign_out.cookie("selected_org", "nonsense").send().await;
+    assert_eq!(signed_out.status, 302, "{}", signed_out.text());
 }
 
 #[actix_web::test]

@@ -21,7 +21,8 @@ use time::Duration;
 use crate::contract::Contract;
 use crate::{FaultProxy, Image, MemoryMailer, MockClock, TestAppBuilder, TestDatabase, TestRequest, TestStream};
 
-type Handler = Box<dyn Fn(test::TestRequest) -> LocalBoxFuture<'static, TestStream>>;
+/// Sends a request. The flag says whether the response is compared with the API document.
+type Handler = Box<dyn Fn(test::TestRequest, bool) -> LocalBoxFuture<'static, TestStream>>;
 
 /// An application on a database of its own, with a clock that the test moves and ids that repeat from run to run.
 pub struct TestApp {
@@ -330,7 +331,7 @@ async fn handler(runtime: &Runtime) -> Handler {
     let app = App::new().configure(services(runtime));
     let contract = Contract::of(runtime.platform.modules());
     let service = Rc::new(test::init_service(app).await);
-    Box::new(move |request| {
+    Box::new(move |request, is_declared| {
         let service = Rc::clone(&service);
         let contract = Arc::clone(&contract);
         Box::pin(async move {
@@ -345,7 +346,12 @@ async fn handler(runtime: &Runtime) -> Handler {
             let expected = contract.endpoint(request.match_pattern(), request.method());
             let target = (request.method().clone(), request.path().to_owned());
             let (status, headers) = (response.status().as_u16(), response.headers().clone());
-            TestStream::new(status, headers, response.into_body(), expected.ok_or(target))
+            TestStream::new(
+                status,
+                headers,
+                response.into_body(),
+                is_declared.then(|| expected.ok_or(target)),
+            )
         })
     })
 }

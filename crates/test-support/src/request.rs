@@ -17,6 +17,7 @@ use crate::{TestApp, TestStream};
 pub struct TestRequest<'a> {
     app: &'a TestApp,
     inner: test::TestRequest,
+    is_declared: bool,
 }
 
 impl std::fmt::Debug for TestRequest<'_> {
@@ -31,6 +32,7 @@ impl<'a> TestRequest<'a> {
         Self {
             app,
             inner: test::TestRequest::with_uri(path).method(method).peer_addr(peer),
+            is_declared: true,
         }
     }
 
@@ -102,6 +104,13 @@ impl<'a> TestRequest<'a> {
         self.change(|inner| inner.peer_addr(SocketAddr::new(address, 50_000)))
     }
 
+    /// Does not compare the response with the API document: an interceptor answers with a status and a body of its own.
+    #[must_use]
+    pub fn answered_by_interceptor(mut self) -> Self {
+        self.is_declared = false;
+        self
+    }
+
     /// Sends it and waits for the whole answer; of a stream of events, which has no end, for the first piece.
     pub async fn send(self) -> TestResponse {
         self.open().await.into_response().await
@@ -109,7 +118,7 @@ impl<'a> TestRequest<'a> {
 
     /// Sends it and waits for the head of the answer.
     pub async fn open(self) -> TestStream {
-        (self.app.handler)(self.inner).await
+        (self.app.handler)(self.inner, self.is_declared).await
     }
 
     /// Sends it and waits until a stream of server-sent events has begun.

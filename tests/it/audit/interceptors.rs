@@ -122,7 +122,8 @@ async fn aud_18_a_refusal_answers_as_the_interceptor_says_and_changes_nothing() 
         for (verdict, status, body) in &ways {
             plan(Some(Plan::Refuse(hook, verdict.clone())));
 
-            let response = call.send(&world.app, &world.a.keeper.token).await;
+            let request = call.request(&world.app, &world.a.keeper.token);
+            let response = request.answered_by_interceptor().send().await;
 
             assert_eq!((response.status, &response.json()), (*status, body), "{verdict:?}");
             assert_eq!(response.operation(), None);
@@ -184,7 +185,8 @@ async fn aud_18_a_body_is_sent_as_it_is_whatever_the_status() {
         Hook::BeforeExecute,
         refusal(Some(503), Some(body.clone())),
     )));
-    let response = call.send(&world.app, &world.a.keeper.token).await;
+    let request = call.request(&world.app, &world.a.keeper.token);
+    let response = request.answered_by_interceptor().send().await;
 
     assert_eq!((response.status, response.json()), (503, body));
 }

@@ -12,7 +12,6 @@ use diesel::{
     QueryResult, Queryable, Selectable, SelectableHelper, dsl,
 };
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
-use futures_util::future::{Either, ready, try_join};
 use serde_json::Value;
 use uuid::Uuid;
 
@@ -232,21 +231,43 @@ const UNCOUNTED: &str = "(audit_action_logs.id >= coalesce( \
         (select p.ends from audit_counted_partitions p order by p.ends desc limit 1), '00000000-0000-0000-0000-000000000000') \
     or audit_action_logs.id < (select p.begins from audit_counted_partitions p order by p.begins limit 1))";
 
-/// How many entries there are: one statement. Where the caller sees all entries of tenants or organizations, those of the months that are
-/// over were counted when they ended; else every one is read.
-async fn total(connection: &mut &AsyncPgConnection, viewer: Viewer<'_>, filter: &ActionFilter) -> QueryResult<i64> {
+/// Runs a query of entries with two numbers beside each: the parts of the total.
+macro_rules! load_with {
+    ($query:expr, $connection:expr, $uncounted:expr, $counted:expr) => {
+        $query
+            .select((
+                ActionRow::as_select(),
+                tenant_name!(logs),
+                organization_name!(logs),
+                $uncounted,
+                $counted,
+            ))
+            .load::<CountedRow>($connection)
+            .await
+    };
+}
+
+type CountedRow = (ActionRow, Option<String>, Option<String>, Option<i64>, Option<i64>);
+
+/// Stands for a part of the total that is not asked for.
+fn no_number() -> SqlLiteral<Nullable<BigInt>> {
+    dsl::sql("null::bigint")
+}
+
+/// Entries of partitions that were counted when they ended. Only where the caller sees all entries of tenants or organizations do those
+/// numbers tell the total; elsewhere every entry is read.
+fn counted<'a>(viewer: Viewer<'a>, filter: &ActionFilter) -> Option<dsl::IntoBoxed<'a, counts::table, Pg>> {
     let scope = viewer.ctx.scope();
     let sees_own_of_none = scope.organizations.is_some() && scope.selected.is_none();
     let sees_all = viewer
         .tenant_scope()
         .is_some_and(|all| all.organizations == scope.organizations);
     if !sees_all || sees_own_of_none || !filter.is_by_place() {
-        return filtered(viewer, filter).count().get_result(connection).await;
+        return None;
     }
     let mut counted = counts::table
         .filter(scope.owns(counts::tenant_id))
         .filter(scope.within(counts::organization_id))
-        .select(dsl::sql::<Nullable<BigInt>>("sum(entries)::bigint"))
         .into_boxed();
     if let Some(tenant) = viewer.own_tenant_of_many() {
         counted = counted.filter(counts::tenant_id.eq_any([tenant, PLATFORM_TENANT]));
@@ -254,13 +275,27 @@ async fn total(connection: &mut &AsyncPgConnection, viewer: Viewer<'_>, filter: 
     if let Some(organization) = filter.organization {
         counted = counted.filter(counts::organization_id.eq(organization));
     }
+    Some(counted)
+}
+
+/// The sum of the counted entries.
+fn sum() -> SqlLiteral<Nullable<BigInt>> {
+    dsl::sql("sum(entries)::bigint")
+}
+
+/// How many entries there are: one statement.
+async fn total(connection: &mut &AsyncPgConnection, viewer: Viewer<'_>, filter: &ActionFilter) -> QueryResult<i64> {
+    let Some(counted) = counted(viewer, filter) else {
+        return filtered(viewer, filter).count().get_result(connection).await;
+    };
     let others = filtered(viewer, filter).filter(dsl::sql::<Bool>(UNCOUNTED)).count();
-    let statement = diesel::select((others.single_value(), counted.single_value()));
+    let statement = diesel::select((others.single_value(), counted.select(sum()).single_value()));
     let (others, counted): (Option<i64>, Option<i64>) = statement.get_result(connection).await?;
     Ok(others.unwrap_or(0) + counted.unwrap_or(0))
 }
 
-/// The rows of the window (one more without a total, to tell whether more follow) and, if asked for, the total: sent together.
+/// The rows of the window (one more without a total, to tell whether more follow) and, if asked for, the total: one statement, and a second
+/// one for the total of a page beyond the last.
 pub(crate) async fn page(
     connection: &Connection,
     viewer: Viewer<'_>,
@@ -270,15 +305,28 @@ pub(crate) async fn page(
         .order(order(filter))
         .then_order_by(logs::id.desc())
         .offset(filter.paging.start)
-        .limit(filter.paging.size + i64::from(!filter.include_total))
-        .select((ActionRow::as_select(), tenant_name!(logs), organization_name!(logs)));
-    let shared: &AsyncPgConnection = connection;
-    let (mut first, mut second) = (shared, shared);
-    let count = if filter.include_total {
-        Either::Left(total(&mut second, viewer, filter))
-    } else {
-        Either::Right(ready(Ok(-1)))
+        .limit(filter.paging.size + i64::from(!filter.include_total));
+    let mut shared: &AsyncPgConnection = connection;
+    let rows = match counted(viewer, filter) {
+        _ if !filter.include_total => load_with!(list, &mut shared, no_number(), no_number()),
+        None => {
+            let all = filtered(viewer, filter).count().single_value();
+            load_with!(list, &mut shared, all, no_number())
+        }
+        Some(counted) => {
+            let others = filtered(viewer, filter).filter(dsl::sql::<Bool>(UNCOUNTED)).count();
+            let counted = counted.select(sum()).single_value();
+            load_with!(list, &mut shared, others.single_value(), counted)
+        }
+    }?;
+    let total = match rows.as_slice().first() {
+        _ if !filter.include_total => None,
+        Some((.., others, counted)) => Some(others.unwrap_or(0) + counted.unwrap_or(0)),
+        None if filter.paging.start == 0 => Some(0),
+        None => Some(total(&mut shared, viewer, filter).await?),
     };
-    let (rows, total) = try_join(list.load::<NamedRow>(&mut first), count).await?;
-    Ok((rows, filter.include_total.then_some(total)))
+    let rows = rows
+        .into_iter()
+        .map(|(row, tenant, organization, ..)| (row, tenant, organization));
+    Ok((rows.collect(), total))
 }

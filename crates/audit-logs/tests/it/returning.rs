@@ -91,13 +91,30 @@ async fn who_deleted_an_organization_below_its_own_brings_it_back() {
 #[actix_web::test]
 async fn an_organization_that_the_rights_name_comes_back_into_the_scope() {
     let tree = Tree::new().await;
-    let token = admin(&tree.acme, &tree.inner);
+    let token = admin(&tree.acme, &format!("{},{}", tree.inner, tree.side));
     let deleted = tree.delete(&token, &tree.inner).await;
 
     let (status, body) = tree.undo(&token, &deleted).await;
 
     assert_eq!(status, 200, "{body}");
     assert!(tree.is_there(&tree.inner).await);
+}
+
+#[actix_web::test]
+async fn rights_in_a_deleted_organization_alone_are_no_rights() {
+    let tree = Tree::new().await;
+    let token = admin(&tree.acme, &tree.inner);
+    let deleted = tree.delete(&token, &tree.inner).await;
+
+    let (status, body) = tree.undo(&token, &deleted).await;
+
+    assert_eq!(
+        (status, &body["requiredFeatures"][0]),
+        (403, &json!("audit_logs.undo_self")),
+        "{body}"
+    );
+    assert!(!tree.is_there(&tree.inner).await);
+    assert_eq!(tree.undo(&admin(&tree.acme, &tree.north), &deleted).await.0, 200);
 }
 
 #[actix_web::test]

@@ -23,8 +23,8 @@ static SIGN_IN: Module = Module {
 
 pub(crate) static MODULES: [&Module; 3] = [&backoffice_directory::MODULE, &SIGN_IN, &backoffice_audit_logs::MODULE];
 
-/// Tokens of the form `tenant/number/limit/grants`: the number makes the user's id, the limit is an organization or empty, the grants are
-/// joined by commas; the grant `!` is a super administrator.
+/// Tokens of the form `tenant/number/limit/grants`: the number makes the user's id, the limit is empty or organizations that are joined
+/// by commas, like the grants; the grant `!` is a super administrator.
 struct Tokens;
 
 impl Authenticator for Tokens {
@@ -45,8 +45,8 @@ impl Authenticator for Tokens {
         let rights = if parts[3] == "!" {
             Rights::super_admin()
         } else {
-            let limit: Option<Uuid> = parts[2].parse().ok();
-            Rights::granting(parts[3].split(','), limit.as_ref().map(std::slice::from_ref))
+            let limit: Vec<Uuid> = parts[2].split(',').filter_map(|id| id.parse().ok()).collect();
+            Rights::granting(parts[3].split(','), (!limit.is_empty()).then_some(&*limit))
         };
         let tenant: Uuid = parts[0].parse().expect("a tenant");
         let identity = Identity {

@@ -27,7 +27,7 @@ static SWAP: Module = Module {
 };
 
 fn routes(routes: &mut Routes) {
-    routes.post("/swap", Access::Authenticated, swap_grants);
+    routes.post("/swap", Access::Authenticated, swap_grants).refuses(&[404]);
 }
 
 #[derive(Debug, Deserialize, garde::Validate, ToSchema)]

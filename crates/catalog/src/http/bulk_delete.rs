@@ -1,6 +1,6 @@
 //! `/catalog/bulk-delete`
 
-use backoffice_core::http::{Created, Json, Routes, given, requires};
+use backoffice_core::http::{Created, Json, Routes, given, given_object, requires};
 use backoffice_core::{Detail, RequestContext, Result};
 use backoffice_progress::bulk::{Started, checked_ids, start, start_matching};
 use garde::Validate;
@@ -36,7 +36,7 @@ struct BulkDeletion {
     #[schema(nullable = false)]
     ids: Option<Vec<Uuid>>,
     /// What the products have in common.
-    #[serde(default, deserialize_with = "given")]
+    #[serde(default, deserialize_with = "given_object")]
     #[schema(nullable = false)]
     filter: Option<DeleteFilter>,
 }

@@ -36,9 +36,7 @@ pub struct PriceInput {
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<Uuid>)]
     pub variant_id: Option<Option<Uuid>>,
-    /// For a price that is made with its product: the variant by its place in `variants`, from 0.
-    #[serde(default, deserialize_with = "given")]
-    #[schema(nullable = false)]
+    /// For a price that is made with its product: the variant by its place in `variants`, from 0; null for a price of the product.
     pub variant_index: Option<u32>,
     /// `regular` or `sale`; required for a new price.
     #[serde(default, deserialize_with = "present")]

@@ -4,7 +4,7 @@ use backoffice_core::db::Tx;
 use backoffice_core::http::{given, present};
 use backoffice_core::{Feature, Result, Timestamp};
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
@@ -72,7 +72,7 @@ pub struct ProductInput {
     /// Any object of at most 64 KiB, nested at most 16 deep.
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<Object>)]
-    pub metadata: Option<Option<Value>>,
+    pub metadata: Option<Option<Map<String, Value>>>,
     /// The whole set of categories, at most 200.
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<Vec<Uuid>>)]
@@ -178,12 +178,8 @@ impl Change for ProductInput {
         if let Some(tags) = &self.tags {
             row.tags = sorted_tags(tags.as_deref().unwrap_or_default(), rules);
         }
-        rules.optional("metadata", &self.metadata, &mut row.metadata, |value| {
-            if !value.is_object() {
-                return Err(("must be an object".to_owned(), "invalid_type"));
-            }
-            rules::document(value)
-        });
+        let metadata = self.metadata.clone().map(|given| given.map(Value::Object));
+        rules.optional("metadata", &metadata, &mut row.metadata, rules::document);
         self.category_ids(rules);
     }
 

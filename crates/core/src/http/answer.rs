@@ -54,7 +54,7 @@ pub struct Redirect<const STATUS: u16 = 302> {
 pub struct Raw {
     /// The status.
     pub status: StatusCode,
-    /// Value of `Content-Type`.
+    /// Value of `Content-Type`; a 304, which has no body, does not send it.
     pub content_type: &'static str,
     /// The body.
     pub bytes: Bytes,
@@ -182,9 +182,11 @@ impl Answer for Raw {
     }
 
     fn into_response(self) -> HttpResponse {
-        let mut response = HttpResponse::build(self.status)
-            .content_type(self.content_type)
-            .body(self.bytes);
+        let mut response = HttpResponse::build(self.status).body(self.bytes);
+        if self.status != StatusCode::NOT_MODIFIED {
+            let content_type = HeaderValue::from_static(self.content_type);
+            response.headers_mut().insert(CONTENT_TYPE, content_type);
+        }
         for (name, value) in self.headers {
             response.headers_mut().insert(name, value);
         }

@@ -1,11 +1,14 @@
 //! What handlers take from a request.
 
+use std::fmt;
+use std::marker::PhantomData;
 use std::sync::Arc;
 
 use actix_web::HttpRequest;
 use actix_web::http::header::CONTENT_TYPE;
 use actix_web::web::Bytes;
-use serde::de::DeserializeOwned;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{DeserializeOwned, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use utoipa::openapi::path::{OperationBuilder, ParameterIn};
 use utoipa::openapi::request_body::RequestBodyBuilder;
@@ -15,7 +18,7 @@ use utoipa::{IntoParams, ToSchema};
 use super::answer::Json;
 use super::faults::{self, Unread};
 use super::openapi::Schemas;
-use crate::context::{Call, RequestContext, Visitor};
+use crate::context::{self, Call, RequestContext};
 use crate::error::{Detail, Error, Refusal, Result, Violations};
 
 /// A request that has passed the checks before its handler.
@@ -73,13 +76,13 @@ impl Describe for RequestContext {
     }
 }
 
-impl Extract for Visitor {
+impl Extract for context::Visitor {
     fn extract(incoming: &Incoming<'_>) -> Result<Self> {
         Ok(Self(Arc::clone(incoming.call)))
     }
 }
 
-impl Describe for Visitor {
+impl Describe for context::Visitor {
     fn describe(operation: OperationBuilder, _schemas: &mut Schemas) -> OperationBuilder {
         operation
     }
@@ -123,6 +126,28 @@ pub fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) 
 /// When the value is no `T`.
 pub fn given<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
     T::deserialize(deserializer).map(Some)
+}
+
+/// For objects that may be absent but not `null`, all of whose members have a default: a derived reader would take a list for one of them.
+///
+/// # Errors
+/// When the value is not an object, or not one of a `T`.
+pub fn given_object<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
+    struct Object<T>(PhantomData<T>);
+
+    impl<'de, T: Deserialize<'de>> Visitor<'de> for Object<T> {
+        type Value = T;
+
+        fn expecting(&self, text: &mut fmt::Formatter<'_>) -> fmt::Result {
+            text.write_str("struct Object")
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<T, A::Error> {
+            T::deserialize(MapAccessDeserializer::new(map))
+        }
+    }
+
+    deserializer.deserialize_map(Object(PhantomData)).map(Some)
 }
 
 impl<T: DeserializeOwned + garde::Validate<Context = ()>> Extract for Query<T> {

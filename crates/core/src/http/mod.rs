@@ -25,7 +25,7 @@ pub(crate) use body::BodyMemory;
 pub(crate) use budget::Budgets;
 pub use cookies::{AUTH_COOKIE, SESSION_COOKIE, clear_cookies, clear_selection, credential_cookies, presented_cookie};
 pub use dispatch::not_found;
-pub use extract::{Describe, Extract, Form, Incoming, Path, Query, given, present};
+pub use extract::{Describe, Extract, Form, Incoming, Path, Query, given, given_object, present};
 pub use headers::COMMON as COMMON_HEADERS;
 pub(crate) use openapi::check as check_document;
 pub use openapi::{Schemas, document};

@@ -1,6 +1,5 @@
 //! One line of the log for every response that rejects its sender (401, 403, 429), so that guessing and probing can be seen.
 
-use std::borrow::Cow;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use actix_web::http::StatusCode;
@@ -14,6 +13,8 @@ use crate::time::Timestamp;
 
 /// Most lines that one process writes in a second; a flood must not fill the disk.
 const LINES_PER_SECOND: u32 = 20;
+/// Longest reason of a line, in characters.
+const LONGEST_REASON: usize = 200;
 
 /// Counts the lines of one process.
 #[derive(Debug, Default)]
@@ -81,11 +82,8 @@ pub(super) fn record(refusal: &Refusal, info: &EndpointInfo, call: &Call) {
     let tenant = identity
         .map(|identity| identity.tenant)
         .or(account.map(|(tenant, _)| tenant));
-    // Only texts and codes of the program itself; others may repeat what a client sent.
-    let reason = match &refusal.message {
-        Cow::Borrowed(text) => Some(*text),
-        Cow::Owned(_) => None,
-    };
+    // The text that the client gets. Logs escape control characters, and a text is cut.
+    let reason: String = refusal.message.chars().take(LONGEST_REASON).collect();
     let features = refusal.members.get("requiredFeatures").map(ToString::to_string);
     tracing::info!(
         http.method = %info.method,

@@ -51,8 +51,8 @@ pub trait Job: Serialize + DeserializeOwned + Send + Sync + 'static {
     const KIND: &'static str;
     /// Attempts without progress before it is given up.
     const MAX_ATTEMPTS: i32 = 8;
-    /// Whether the payload is kept for as long as the job, so that operators can retry it. A payload that says something of people whom
-    /// the platform may not know is removed when the job ends, however that happens.
+    /// Whether the payload of a finished job is kept for as long as the job. One that says something of people whom the platform may not
+    /// know is removed when the job is done. A dead or cancelled job keeps its payload, because operators can retry it.
     const KEEPS_PAYLOAD: bool = true;
 
     /// What follows when it is given up, in the transaction that does so. The connection reaches the job's tenant.
@@ -115,7 +115,7 @@ impl JobKinds {
         self.0.get(kind).copied()
     }
 
-    /// Kinds whose payload is removed at the end.
+    /// Kinds whose payload is removed when a job of them is done.
     pub(crate) fn without_payload(&self) -> Vec<&'static str> {
         let kinds = self.0.iter().filter(|(_, kind)| !kind.keeps_payload);
         kinds.map(|(name, _)| *name).collect()

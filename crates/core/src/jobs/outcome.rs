@@ -89,7 +89,6 @@ pub(super) async fn fail(runtime: &Runtime, job: &Claimed, error: &Error, now: T
              finished_at = case when greatest(attempt, 1) >= max_attempts then $4 end, \
              run_at = $4 + least(interval '2 seconds' * power(2, least(greatest(attempt, 1) - 1, 20)), make_interval(secs => $6)) \
                  * ($7 / 1000.0), \
-             payload = case when kind = any($8) and greatest(attempt, 1) >= max_attempts then '{}' else payload end, \
              last_error = left($5, 2000), updated_at = $4, lease_owner = null, lease_until = null \
          where tenant_id = $1 and id = $2 and lease_owner = $3 and state = 'running' returning state, attempt",
     )
@@ -100,7 +99,6 @@ pub(super) async fn fail(runtime: &Runtime, job: &Claimed, error: &Error, now: T
     .bind::<Text, _>(error.to_string())
     .bind::<Integer, _>(i32::try_from(LONGEST_WAIT.whole_seconds()).unwrap_or(600))
     .bind::<Integer, _>(spread(random))
-    .bind::<Array<Text>, _>(runtime.platform.registry().job_kinds().without_payload())
     .get_result(&mut **transaction.connection())
     .await
     .optional()?;

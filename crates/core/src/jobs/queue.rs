@@ -1,6 +1,6 @@
 //! The queue as operators see it: of all tenants, under the scope that sees job tables and nothing else.
 
-use diesel::sql_types::{Array, BigInt, Bool, Double, Integer, Nullable, Text, Timestamptz, Uuid as SqlUuid};
+use diesel::sql_types::{BigInt, Bool, Double, Integer, Nullable, Text, Timestamptz, Uuid as SqlUuid};
 use diesel::{OptionalExtension, QueryableByName, sql_query};
 use diesel_async::RunQueryDsl;
 use serde::Serialize;
@@ -70,14 +70,9 @@ pub async fn list(call: &Call, finished_too: bool) -> Result<Vec<QueuedJob>> {
 ///
 /// # Errors
 /// 404 when there is no such job; 409 when it has another state, when a job with its dedupe key is open, or when people watch it: what they
-/// see has ended for good, and its requester orders the rest anew; or when its payload was removed at its end.
+/// see has ended for good, and its requester orders the rest anew.
 pub async fn retry(call: &Call, id: Uuid) -> Result<()> {
-    let found = get(call, id).await?;
-    let kinds = call.platform().registry().job_kinds();
-    if found.state != "queued" && kinds.without_payload().contains(&found.kind.as_str()) {
-        return Err(Refusal::conflict("the payload of this job was removed when it ended; request it again").into());
-    }
-    if let Some(progress_job) = found.progress_job_id {
+    if let Some(progress_job) = get(call, id).await?.progress_job_id {
         let rule = "people watch this job; whoever ordered it repeats what is left of it by POST /progress/jobs";
         return Err(Refusal::conflict(format!("{rule}/{progress_job}/retry")).into());
     }
@@ -121,13 +116,11 @@ pub async fn cancel(call: &Call, id: Uuid) -> Result<()> {
     let found = get(call, id).await?;
     let mut transaction = call.database().transaction(&Scope::tenant(found.tenant_id)).await?;
     let stopped: Option<Stopped> = sql_query(
-        "update core_jobs set state = 'cancelled', finished_at = $2, updated_at = $2, lease_owner = null, lease_until = null, \
-             payload = case when kind = any($3) then '{}' else payload end \
+        "update core_jobs set state = 'cancelled', finished_at = $2, updated_at = $2, lease_owner = null, lease_until = null \
          where id = $1 and state in ('queued', 'running') returning tenant_id, progress_job_id, kind",
     )
     .bind::<SqlUuid, _>(id)
     .bind::<Timestamptz, _>(call.now)
-    .bind::<Array<Text>, _>(call.platform().registry().job_kinds().without_payload())
     .get_result(&mut **transaction.connection())
     .await
     .optional()?;

@@ -222,7 +222,7 @@ async fn what_breaks_a_rule_is_refused() {
         ("primaryEmail", long(321), "too_long"),
         ("primaryPhone", long(51), "too_long"),
         ("isActive", json!(null), "required"),
-        ("isActive", json!("yes"), "invalid_value"),
+        ("isActive", json!("yes"), "invalid_type"),
         ("ownerUserId", json!("x"), "invalid_value"),
         ("organizationId", json!("x"), "invalid_value"),
     ];
@@ -248,7 +248,7 @@ async fn what_breaks_a_rule_is_refused() {
         ("lastName", long(121), "too_long"),
         ("displayName", long(251), "too_long"),
         ("jobTitle", long(151), "too_long"),
-        ("companyId", json!(7), "invalid_value"),
+        ("companyId", json!(7), "invalid_type"),
     ];
 
     for (path, noun, body) in kinds() {

@@ -61,7 +61,8 @@ async fn a_selection_narrows_no_choice_and_needs_no_feature() {
     let acme = tenant(&app, "Acme").await;
     let root = acme.organization_id.to_string();
     let north = organization(&app, &acme, "North", Some(&root)).await;
-    let anybody = format!("{}/{root}//nothing.at_all", acme.id);
+    // Any feature at all makes an organization selectable; this one has no part in the switcher.
+    let anybody = format!("{}/{root}//directory.tenants.view", acme.id);
 
     let told = switcher(&app, &anybody, &[("X-Organization-Id", &north)]).await;
 

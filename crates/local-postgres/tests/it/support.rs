@@ -85,7 +85,7 @@ pub(crate) fn child_with_cluster(test: &str, settings: &Settings) -> Child {
         .args(["--exact", test, "--ignored"])
         .env(CHILD_DIR, &settings.dir);
     let child = command.stdout(Stdio::null()).spawn().expect("the child runs");
-    until(|| settings.dir.join("ready").exists());
+    until(|| fs::read_to_string(settings.dir.join("ready")).is_ok_and(|pid| !pid.is_empty()));
     child
 }
 

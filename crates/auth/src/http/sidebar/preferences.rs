@@ -1,7 +1,7 @@
 //! `/auth/sidebar/preferences`
 
 use actix_web::HttpRequest;
-use backoffice_core::http::{Access, Json, Query, Routes, given, requires};
+use backoffice_core::http::{Access, Json, Query, Routes, given, given_object, requires};
 use backoffice_core::{Detail, RequestContext, Result, Scope, Timestamp};
 use garde::Validate;
 use serde::{Deserialize, Serialize};
@@ -222,7 +222,7 @@ async fn of_role(ctx: &RequestContext, locale: &str, id: Uuid) -> Result<Found> 
 #[garde(allow_unvalidated)]
 struct PreferencesPatch {
     /// The settings; they replace the present ones.
-    #[serde(default, deserialize_with = "given")]
+    #[serde(default, deserialize_with = "given_object")]
     #[schema(nullable = false)]
     settings: Option<SettingsInput>,
     #[serde(flatten)]

@@ -1,7 +1,7 @@
 //! `/auth/sidebar/variants`: the caller's own, in the locale of the request.
 
 use actix_web::HttpRequest;
-use backoffice_core::http::{Access, Cookies, Json, Path, Routes, given, requires};
+use backoffice_core::http::{Access, Cookies, Json, Path, Routes, given, given_object, requires};
 use backoffice_core::{RequestContext, Result, Timestamp};
 use garde::Validate;
 use serde::{Deserialize, Serialize};
@@ -137,7 +137,7 @@ struct NewVariant {
     /// need be.
     name: Option<String>,
     /// Its settings; the defaults without them.
-    #[serde(default, deserialize_with = "given")]
+    #[serde(default, deserialize_with = "given_object")]
     #[schema(nullable = false)]
     settings: Option<SettingsInput>,
     /// Whether it takes the place of the active one.
@@ -185,7 +185,7 @@ struct VariantPatch {
     #[schema(nullable = false)]
     name: Option<String>,
     /// All of its settings.
-    #[serde(default, deserialize_with = "given")]
+    #[serde(default, deserialize_with = "given_object")]
     #[schema(nullable = false)]
     settings: Option<SettingsInput>,
     /// Whether it takes the place of the active one, or no longer has it.
