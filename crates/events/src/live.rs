@@ -244,15 +244,16 @@ async fn changed(changes: &mut Option<watch::Receiver<()>>) {
     std::future::pending::<()>().await;
 }
 
-/// Holders of its feature see an event within their scope; one that names neither a feature nor an audience is everybody's there. The
-/// principal that it is for sees it whatever it holds or selected, as it sees its own jobs.
+/// Holders of its feature see an event, and its audience; one that names neither is everybody's. It has to lie in the caller's scope;
+/// for its audience, one without organization always does, as its own entries of the log do.
 fn may_see(event: &StoredEvent, identity: &Identity, scope: &Scope, catalogue: &Catalogue) -> bool {
     let by_right = match event.feature.as_deref() {
         Some(feature) => scope.reads_by(feature, event.organization_id, catalogue),
         None => event.audience_id.is_none(),
     };
     let is_meant = event.audience_id.is_some() && event.audience_id == identity.id;
-    event.browser && (is_meant || (by_right && scope.reads_organization(event.organization_id)))
+    let is_in_scope = scope.reads_organization(event.organization_id) || (is_meant && event.organization_id.is_none());
+    event.browser && is_in_scope && (by_right || is_meant)
 }
 
 #[cfg(test)]
