@@ -101,7 +101,7 @@ fn exceeding(features: Vec<String>, organizations: Option<Vec<Uuid>>) -> Result<
     .into())
 }
 
-/// Refuses writes of global roles by others than super administrators.
+/// Rejects writes of global roles by callers other than super administrators.
 pub(crate) fn may_write_role(tx: &Tx<'_>) -> Result<()> {
     if tx.tenant() == PLATFORM_TENANT && !tx.context().rights().is_super_admin {
         return Err(Error::GlobalRole.into());
@@ -182,7 +182,7 @@ fn flag_is_allowed(tx: &Tx<'_>, from: Option<&Acl>, to: Option<&Acl>) -> Result<
     Ok(())
 }
 
-/// Refuses to change a principal for which these ACLs count together unless the caller covers all that they grant.
+/// Rejects a change of a principal whose rights come from these ACLs, unless the caller covers everything that they grant.
 pub(crate) fn protect<'a>(tx: &Tx<'_>, counting: impl IntoIterator<Item = &'a Acl>) -> Result<()> {
     protect_in(tx.context(), counting)
 }
@@ -205,8 +205,8 @@ pub(crate) fn check_assignment(tx: &Tx<'_>, acl: &Acl) -> Result<()> {
     cover(tx.context(), acl)
 }
 
-/// Refuses unless the caller covers each feature and wildcard of the ACL in each of its organizations. Even one that is for none may name
-/// only what the caller could hand out somewhere.
+/// Rejects an ACL unless the caller covers each of its features and wildcards in each of its organizations. An ACL without organizations
+/// grants nothing, but may still name only features that the caller covers in some organization.
 fn cover(context: &RequestContext, acl: &Acl) -> Result<()> {
     let pairs = context.pairs();
     if pairs.is_super_admin() {
@@ -260,7 +260,7 @@ pub(crate) async fn counting_for(tx: &mut Tx<'_>, user: Uuid, roles: Option<&[Uu
     }
 }
 
-/// Refuses to change the access of a user who holds more than the caller.
+/// Rejects a change of the access of a user who holds more than the caller.
 pub(crate) async fn protect_user(tx: &mut Tx<'_>, user: Uuid) -> Result<()> {
     if tx.context().rights().is_super_admin || tx.context().identity().id == Some(user) {
         return Ok(());
