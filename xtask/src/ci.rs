@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use crate::Result;
 use crate::process::{Outcome, cargo, explained, run as run_child, say, succeeds};
 use crate::workspace::Workspace;
-use crate::{features, migrations, openapi, test, tidy};
+use crate::{features, fuzz, migrations, openapi, test, tidy};
 
 type Step = fn(&Workspace) -> Result<Outcome>;
 
@@ -15,6 +15,7 @@ const STEPS: &[(&str, Step)] = &[
     ("tidy", tidy::run),
     ("openapi", openapi::check),
     ("validate", openapi::validate),
+    ("fuzz", examine),
     ("migrations", migrations::check),
     ("features", features::run),
     ("deny", deny),
@@ -82,13 +83,26 @@ fn clippy(workspace: &Workspace) -> Result<Outcome> {
     run_child(cargo(workspace).args(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))
 }
 
-/// Licenses and banned crates; the advisories need a download, so they are looked up by hand: `cargo deny check advisories`.
+/// Requests that the document allows, and others, against a real server: the same ones in every run.
+fn examine(workspace: &Workspace) -> Result<Outcome> {
+    fuzz::run(workspace, fuzz::SECONDS, fuzz::SEED)
+}
+
+/// Licenses, banned crates and sources; the advisories too where their database can be downloaded.
 fn deny(workspace: &Workspace) -> Result<Outcome> {
     if !succeeds(cargo(workspace).args(["deny", "--version"])) {
-        say("cargo-deny is not installed; licenses and banned crates are not checked");
+        say(
+            "cargo-deny is not installed (cargo install --locked cargo-deny): no licenses, banned crates and advisories checked",
+        );
         return Ok(Outcome::Passed);
     }
-    run_child(cargo(workspace).args(["deny", "check", "bans", "licenses", "sources"]))
+    let outcome = run_child(cargo(workspace).args(["deny", "check", "bans", "licenses", "sources"]))?;
+    if !succeeds(cargo(workspace).args(["deny", "fetch", "db"])) {
+        say("the advisory database can't be downloaded; advisories are not checked");
+        return Ok(outcome);
+    }
+    let advisories = ["deny", "check", "--disable-fetch", "advisories"];
+    outcome.and_then(|| run_child(cargo(workspace).args(advisories)))
 }
 
 fn tests(workspace: &Workspace) -> Result<Outcome> {

@@ -21,6 +21,10 @@ const SETTINGS: &str = "xtask/schemathesis.toml";
 const EMAIL: &str = "admin@example.com";
 /// The database lives for the run only.
 const PASSWORD: &str = "examined-Twice-0917";
+/// Seconds that a run may take.
+pub(crate) const SECONDS: u32 = 200;
+/// Seed of the requests.
+pub(crate) const SEED: u32 = 1;
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Starts the server on a database of its own and examines it.
@@ -48,6 +52,8 @@ pub(crate) fn run(workspace: &Workspace, seconds: u32, seed: u32) -> Result<Outc
             .arg(workspace.root().join(FILE))
             .args(["--url", &format!("http://{}/api", server.api)])
             .args(["--max-time", &seconds.to_string(), "--seed", &seed.to_string()])
+            .env("PYTHONPATH", workspace.root().join("xtask"))
+            .env("PYTHONDONTWRITEBYTECODE", "1")
             .env("BACKOFFICE_FUZZ_TOKEN", token),
     );
     server.stop()?;

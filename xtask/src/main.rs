@@ -71,10 +71,10 @@ enum OpenapiTask {
     /// Sends what the document allows, and what it does not, to a server on a database of its own
     Fuzz {
         /// Seconds that it may take
-        #[arg(long, default_value_t = 180)]
+        #[arg(long, default_value_t = fuzz::SECONDS)]
         seconds: u32,
         /// Seed of what is sent
-        #[arg(long, default_value_t = 1)]
+        #[arg(long, default_value_t = fuzz::SEED)]
         seed: u32,
     },
 }

@@ -4,11 +4,42 @@ use std::time::Duration;
 
 use backoffice_core::text::{NO_CONTROL_CHARACTERS, has_control_characters};
 use backoffice_core::{Detail, Refusal, Result, Timestamp};
+use utoipa::openapi::schema::Type;
+use utoipa::openapi::{ObjectBuilder, RefOr, Schema};
+use utoipa::{PartialSchema, ToSchema};
 
 use crate::Error;
 
 const LONGEST_NAME: usize = 120;
 const LONGEST_DESCRIPTION: usize = 1000;
+
+/// White space, which is trimmed at both ends of a name.
+const BLANK: &str = r"[\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]";
+
+/// A character of a name.
+const ALLOWED: &str = r"[^\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]";
+
+/// A character of a name that is not white space.
+const VISIBLE: &str = r"[^\x00-\x20\x7f-\xa0\u1680\u2000-\u200a\u2028-\u202f\u205f\u2066-\u2069\u3000]";
+
+/// Schema of the names that [`checked_name`] accepts.
+#[derive(Debug)]
+pub(crate) struct KeyName;
+
+impl PartialSchema for KeyName {
+    fn schema() -> RefOr<Schema> {
+        let between = LONGEST_NAME - 2;
+        let pattern = format!("^{BLANK}*{VISIBLE}({ALLOWED}{{0,{between}}}{VISIBLE})?{BLANK}*$");
+        ObjectBuilder::new()
+            .schema_type(Type::String)
+            .pattern(Some(pattern))
+            .examples(["Nightly export"])
+            .build()
+            .into()
+    }
+}
+
+impl ToSchema for KeyName {}
 
 /// The end of a key lies ahead, and not further than the configuration lets it.
 pub(crate) fn check_expiry(expires_at: Option<Timestamp>, now: Timestamp, max_ttl: Option<Duration>) -> Result<()> {

@@ -3,6 +3,7 @@
 use backoffice_core::command::Class;
 use backoffice_core::list::MOST_VALUES;
 use backoffice_core::{Refusal, Result, Timestamp};
+use utoipa::ToSchema;
 use uuid::Uuid;
 
 use crate::parameters::Parameters;
@@ -13,7 +14,8 @@ const DEFAULT_SIZE: i64 = 50;
 const FARTHEST: i64 = 1_000_000;
 
 /// What the list is ordered by; always followed by the newest first.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ToSchema)]
+#[schema(rename_all = "camelCase")]
 pub(crate) enum SortField {
     #[default]
     CreatedAt,

@@ -6,8 +6,10 @@ use backoffice_core::list::CommaList;
 use backoffice_core::{Detail, Timestamp};
 use uuid::Uuid;
 
-const TRUE: [&str; 4] = ["true", "1", "yes", "on"];
-const FALSE: [&str; 4] = ["false", "0", "no", "off"];
+/// Words for yes.
+pub(crate) const TRUE: [&str; 4] = ["true", "1", "yes", "on"];
+/// Words for no.
+pub(crate) const FALSE: [&str; 4] = ["false", "0", "no", "off"];
 
 /// The pairs of a query string, and what was found wrong with them.
 pub(crate) struct Parameters<'a> {

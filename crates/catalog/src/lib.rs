@@ -3,6 +3,7 @@
 pub mod acl;
 pub mod bulk;
 pub mod commands;
+mod documented;
 mod error;
 mod http;
 pub mod input;

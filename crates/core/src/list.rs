@@ -12,11 +12,14 @@ use utoipa::IntoParams;
 
 pub use by_id::ById;
 pub use comma::{CommaList, MOST_VALUES};
+pub use schema::{IdList, IdsOrNone, InstantOrDate};
 
 use crate::error::{Detail, Refusal, Result};
 
 /// Most rows of a page.
 pub const MAX_PAGE_SIZE: u32 = 100;
+/// Greatest page number.
+pub const MAX_PAGE: u32 = i32::MAX as u32;
 /// Rows of a page when nothing else is asked for.
 pub const DEFAULT_PAGE_SIZE: u32 = 50;
 /// Longest `search`, in characters.
@@ -28,7 +31,7 @@ pub const MAX_SEARCH_LENGTH: usize = 200;
 #[into_params(parameter_in = Query)]
 pub struct PageQuery {
     /// Page number from 1.
-    #[param(minimum = 1, default = 1)]
+    #[param(minimum = 1, maximum = 2_147_483_647, default = 1)]
     pub page: Option<u32>,
     /// Rows of a page.
     #[param(minimum = 1, maximum = 100, default = 50)]
@@ -49,8 +52,9 @@ impl PageQuery {
     pub fn window(self) -> Result<Window> {
         let (page, size) = (self.page.unwrap_or(1), self.page_size.unwrap_or(DEFAULT_PAGE_SIZE));
         let mut details = Vec::new();
-        if page == 0 {
-            details.push(Detail::new("page", "must be at least 1", "out_of_range"));
+        if page == 0 || page > MAX_PAGE {
+            let message = format!("must be between 1 and {MAX_PAGE}");
+            details.push(Detail::new("page", message, "out_of_range"));
         }
         if size == 0 || size > MAX_PAGE_SIZE {
             details.push(Detail::new("pageSize", "must be between 1 and 100", "out_of_range"));

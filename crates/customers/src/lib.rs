@@ -7,6 +7,7 @@ pub mod model;
 pub mod query;
 
 mod destination;
+mod documented;
 mod error;
 mod foreign;
 mod http;

@@ -3,6 +3,9 @@
 use backoffice_core::text::{NO_CONTROL_CHARACTERS, has_control_characters};
 use backoffice_core::{Detail, Refusal, Result};
 use url::Url;
+use utoipa::openapi::schema::Type;
+use utoipa::openapi::{ObjectBuilder, RefOr, Schema};
+use utoipa::{PartialSchema, ToSchema};
 
 use crate::SLUG;
 
@@ -10,6 +13,68 @@ const LONGEST_NAME: usize = 200;
 const LONGEST_URL: usize = 2048;
 const MOST_LOCALES: usize = 20;
 const ATTACHMENTS: &str = "/api/attachments/";
+
+/// White space, which is trimmed at both ends of a name.
+const BLANK: &str = r"[\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]";
+
+/// A character of a name.
+const ALLOWED: &str = r"[^\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]";
+
+/// A character of a name that is not white space.
+const VISIBLE: &str = r"[^\x00-\x20\x7f-\xa0\u1680\u2000-\u200a\u2028-\u202f\u205f\u2066-\u2069\u3000]";
+
+/// What a class of characters of a URL excludes.
+const NOT_IN_URLS: &str = r"\x00-\x20\x7f-\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\\";
+
+/// Schema of the names that [`Rules::name`] accepts.
+#[derive(Debug)]
+pub(crate) struct DirectoryName;
+
+impl PartialSchema for DirectoryName {
+    fn schema() -> RefOr<Schema> {
+        let between = LONGEST_NAME - 2;
+        let pattern = format!("^{BLANK}*{VISIBLE}({ALLOWED}{{0,{between}}}{VISIBLE})?{BLANK}*$");
+        ObjectBuilder::new()
+            .schema_type(Type::String)
+            .pattern(Some(pattern))
+            .examples(["Acme North"])
+            .build()
+            .into()
+    }
+}
+
+impl ToSchema for DirectoryName {}
+
+/// Schema of the logos that [`Rules::logo_url`] accepts: attachments, and https addresses with a host of ASCII letters, digits and single
+/// hyphens. Its description says that other hosts are accepted too.
+#[derive(Debug)]
+pub(crate) struct LogoUrl;
+
+impl PartialSchema for LogoUrl {
+    fn schema() -> RefOr<Schema> {
+        let label = "[a-zA-Z0-9]+(-[a-zA-Z0-9]+)*";
+        // A last label of digits is part of an IPv4 address.
+        let top = "[a-zA-Z][a-zA-Z0-9]*(-[a-zA-Z0-9]+)*";
+        let web = format!(r"https://({label}\.)*{top}(:[0-9]{{1,4}})?([/?#][^{NOT_IN_URLS}]*)?");
+        // A part that begins with a dot or a percent sign may lead out of the attachments.
+        let part = format!("[^/.%?#{NOT_IN_URLS}][^/{NOT_IN_URLS}]*");
+        let stored = format!("{ATTACHMENTS}{part}(/{part})*");
+        ObjectBuilder::new()
+            .schema_type(Type::String)
+            .description(Some(
+                "An https address without a user name, or a path below `/api/attachments/`; no white space, control \
+                 characters or backslashes. The pattern describes the usual forms; other hosts that a URL may have, such as \
+                 IP addresses and internationalized names, are accepted too.",
+            ))
+            .max_length(Some(LONGEST_URL))
+            .pattern(Some(format!("^({web}|{stored})$")))
+            .examples(["https://cdn.example.com/logo.png"])
+            .build()
+            .into()
+    }
+}
+
+impl ToSchema for LogoUrl {}
 
 /// Collects what is wrong with an input.
 #[derive(Debug, Default)]

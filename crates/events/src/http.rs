@@ -27,8 +27,14 @@ pub(crate) fn routes(routes: &mut Routes) {
 }
 
 #[derive(Debug, Deserialize, Validate, IntoParams)]
+#[into_params(parameter_in = Query)]
 struct Filter {
-    /// Names of events: a comma list of exact names, `prefix.*` or `*`. An empty one stands for none: the stream is silent.
+    /// Names of events: a comma list of exact names, `prefix.*` or `*`. An empty one stands for none: the stream is silent. At most 50
+    /// different ones.
+    #[param(
+        max_length = 4000,
+        pattern = r"^[ ,]*((\*|[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*(\.\*)?)( *,[ ,]*(\*|[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*(\.\*)?))*[ ,]*)?$"
+    )]
     #[garde(length(max = 4000))]
     names: Option<String>,
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use backoffice_local_postgres::LocalPostgres;
-use tokio_postgres::error::ErrorPosition;
+use tokio_postgres::error::{ErrorPosition, SqlState};
 use tokio_postgres::{NoTls, SimpleQueryMessage};
 use uuid::Uuid;
 
@@ -127,6 +127,8 @@ impl Database {
             };
             Ok(Prepared::Rejected {
                 position: match reason.position() {
+                    // FROM is analysed before the select list, so this objection comes before all others, wherever it stands.
+                    _ if *reason.code() == SqlState::AMBIGUOUS_FUNCTION => 0,
                     Some(ErrorPosition::Original(position)) => *position,
                     // Said of the statement as a whole, once all of it was looked at.
                     Some(ErrorPosition::Internal { .. }) | None => u32::MAX,

@@ -7,6 +7,7 @@ mod files;
 mod migrations;
 mod modules;
 mod sources;
+mod words;
 
 use std::path::{Path, PathBuf};
 
@@ -59,6 +60,7 @@ const CHECKS: &[(&str, Check)] = &[
         migrations::links,
     ),
     ("no unfinished code", sources::unfinished),
+    ("no retired word in identifiers and comments", words::retired),
     ("every statement on a table names the tenant", sources::scoped),
     ("the API browser needs no address outside", sources::self_contained),
     (

@@ -12,28 +12,33 @@ use uuid::Uuid;
 use crate::Error;
 use crate::commands::{CreateKey, KeyGot, KeyWanted, Place};
 use crate::query::keys::RoleOfKey;
+use crate::values::KeyName;
 
 /// A key to be made.
 #[derive(Debug, Deserialize, Validate, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[garde(allow_unvalidated)]
 pub(super) struct NewKey {
-    /// 1 to 120 characters.
+    /// 1 to 120 characters, white space at both ends aside; no control characters.
+    #[schema(value_type = KeyName)]
     name: String,
     /// At most 1000 characters.
+    #[schema(max_length = 1000)]
     description: Option<String>,
-    /// Super administrators: the tenant, by default the selected one. Others: their own.
+    /// Super administrators: an existing tenant other than the platform, by default the selected one. Others: their own.
     tenant_id: Option<Uuid>,
-    /// By default where the request writes; null makes a key of the whole tenant.
+    /// An organization of the tenant; null stands for the whole tenant. By default the selected organization, else the caller's own; required
+    /// where there is neither.
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<Uuid>)]
     organization_id: Option<Option<Uuid>>,
-    /// Roles by id or name.
+    /// At most 50 existing roles of the tenant, by id or name; none with super administrator rights.
     #[garde(length(max = 50))]
     #[serde(default, deserialize_with = "given")]
-    #[schema(nullable = false)]
+    #[schema(nullable = false, max_items = 50)]
     roles: Option<Vec<String>>,
-    /// In the future; null or absent = never.
+    /// In the future, and not after the end of the API key that sends the request. Null or absent: never. Where `api_keys.max_ttl` is configured,
+    /// required, and at most so far ahead.
     expires_at: Option<Timestamp>,
 }
 

@@ -20,9 +20,10 @@ use crate::query::keys::{KeyFilter, KeyLine, RoleOfKey};
 #[garde(allow_unvalidated)]
 pub(super) struct KeyQuery {
     /// Substring of name or prefix.
+    #[param(max_length = 200)]
     search: Option<String>,
     /// Page number from 1.
-    #[param(minimum = 1, default = 1)]
+    #[param(minimum = 1, maximum = 2_147_483_647, default = 1)]
     page: Option<u32>,
     /// Rows of a page.
     #[param(minimum = 1, maximum = 100, default = 50)]
@@ -101,6 +102,7 @@ pub(super) async fn list_api_keys(
 #[garde(allow_unvalidated)]
 pub(super) struct KeyId {
     /// Its id.
+    #[param(value_type = Uuid)]
     id: Option<String>,
 }
 

@@ -15,7 +15,7 @@ const KEYS: &str = "/api_keys/keys";
 pub(crate) fn routes(routes: &mut Routes) {
     routes
         .get(KEYS, requires(&[acl::VIEW]), keys::list_api_keys)
-        .about("List the API keys of a tenant")
+        .about("List the API keys of a tenant; a caller of the platform must select one")
         .reads("api_keys.key");
     routes
         .post(KEYS, requires(&[acl::CREATE]), create::create_api_key)

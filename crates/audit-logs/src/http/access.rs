@@ -2,6 +2,7 @@
 
 use backoffice_core::access_log::AccessType;
 use backoffice_core::http::{Json, Query, Routes, requires, wire_tenant};
+use backoffice_core::list::{IdList, InstantOrDate};
 use backoffice_core::{RequestContext, Result, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -50,15 +51,25 @@ struct AccessParameters {
     /// Only this entry.
     id: Option<Uuid>,
     /// Only these entries: ids joined by commas, at most 200.
+    #[param(value_type = Option<IdList>, inline)]
     ids: Option<String>,
     /// Exactly this organization.
     organization_id: Option<Uuid>,
     /// One actor. Another than oneself needs `audit_logs.view_tenant`.
     actor_user_id: Option<Uuid>,
     /// Kind of the record, for example `auth.user`.
-    #[param(max_length = 100)]
+    #[param(
+        min_length = 1,
+        max_length = 100,
+        pattern = r"[^\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]"
+    )]
     resource_kind: Option<String>,
-    /// `read:list`, `read:item`, `download` or `export`.
+    /// `read:list`, `read:item`, `download` or `export`; another word finds nothing.
+    #[param(
+        min_length = 1,
+        max_length = 100,
+        pattern = r"[^\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]"
+    )]
     access_type: Option<String>,
     /// Rows, when `pageSize` is absent.
     #[param(minimum = 1, maximum = 200, default = 50)]
@@ -70,8 +81,10 @@ struct AccessParameters {
     #[param(minimum = 1, maximum = 200, default = 50)]
     page_size: Option<u32>,
     /// Only entries before this instant or date.
+    #[param(value_type = Option<InstantOrDate>, inline)]
     before: Option<String>,
     /// Only entries after this instant or date.
+    #[param(value_type = Option<InstantOrDate>, inline)]
     after: Option<String>,
 }
 

@@ -4,6 +4,7 @@ use backoffice_core::access_log::AccessType;
 use backoffice_core::db::Connection;
 use backoffice_core::document::{StoredJson, Texts};
 use backoffice_core::http::{Json, Query, Routes, requires, wire_tenant};
+use backoffice_core::list::{IdList, InstantOrDate};
 use backoffice_core::{RequestContext, Result, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -11,9 +12,10 @@ use utoipa::openapi::path::{Parameter, ParameterIn};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
+use super::words::{Flag, SortDir};
 use super::{check_organization, documented};
 use crate::acl;
-use crate::filter::{self, ActionFilter};
+use crate::filter::{self, ActionFilter, SortField};
 use crate::query::actions::{self, ActionRow, NamedRow};
 use crate::visibility::{Undoable, Viewer};
 
@@ -52,26 +54,40 @@ struct ActionParameters {
     /// Only this entry, with its documents whole.
     id: Option<Uuid>,
     /// Only these entries: ids joined by commas, at most 200.
+    #[param(value_type = Option<IdList>, inline)]
     ids: Option<String>,
     /// Exactly this organization.
     organization_id: Option<Uuid>,
     /// Actors: ids joined by commas, at most 100. Others than oneself need `audit_logs.view_tenant`.
+    #[param(value_type = Option<IdList>, inline)]
     actor_user_id: Option<String>,
     /// Kind of the resource, for example `auth.role`.
-    #[param(max_length = 100)]
+    #[param(
+        min_length = 1,
+        max_length = 100,
+        pattern = r"[^\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]"
+    )]
     resource_kind: Option<String>,
     /// Id of the resource.
-    #[param(max_length = 200)]
+    #[param(
+        min_length = 1,
+        max_length = 200,
+        pattern = r"[^\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]"
+    )]
     resource_id: Option<String>,
     /// `create`, `edit`, `delete`, `assign`, joined by commas.
+    #[param(pattern = "^ *(create|edit|delete|assign)?( *, *(create|edit|delete|assign)?)* *$")]
     action_type: Option<String>,
     /// Names of changed fields, joined by commas, at most 50; any of them suffices.
     field_name: Option<String>,
     /// Also entries about parts of the resource.
+    #[param(value_type = Option<Flag>, inline)]
     include_related: Option<bool>,
     /// Without it `total` only tells whether more follow. Default true.
+    #[param(value_type = Option<Flag>, inline)]
     include_total: Option<bool>,
     /// Only what the caller could undo now.
+    #[param(value_type = Option<Flag>, inline)]
     undoable_only: Option<bool>,
     /// Rows, when `pageSize` is absent.
     #[param(minimum = 1, maximum = 1000, default = 50)]
@@ -86,12 +102,16 @@ struct ActionParameters {
     #[param(minimum = 1, maximum = 200, default = 50)]
     page_size: Option<u32>,
     /// `createdAt` (default), `user`, `action`, `field` or `source`.
+    #[param(value_type = Option<SortField>, inline)]
     sort_field: Option<String>,
     /// `desc` (default) or `asc`.
+    #[param(value_type = Option<SortDir>, inline)]
     sort_dir: Option<String>,
     /// Only entries before this instant or date.
+    #[param(value_type = Option<InstantOrDate>, inline)]
     before: Option<String>,
     /// Only entries after this instant or date.
+    #[param(value_type = Option<InstantOrDate>, inline)]
     after: Option<String>,
 }
 

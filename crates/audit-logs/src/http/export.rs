@@ -7,6 +7,7 @@ use actix_web::http::header::{CACHE_CONTROL, CONTENT_DISPOSITION, HeaderValue, X
 use actix_web::web::Bytes;
 use backoffice_core::access_log::AccessType;
 use backoffice_core::http::{Query, Routes, Streamed, requires, wire_tenant};
+use backoffice_core::list::{IdList, InstantOrDate};
 use backoffice_core::{Error, RequestContext, Result, Runtime, Timestamp};
 use futures_util::StreamExt;
 use futures_util::future::{Either, select};
@@ -18,10 +19,11 @@ use utoipa::IntoParams;
 use utoipa::openapi::path::{Parameter, ParameterIn};
 use uuid::Uuid;
 
+use super::words::{Flag, SortDir};
 use super::{check_organization, documented};
 use crate::acl;
 use crate::csv;
-use crate::filter::{self, ActionFilter};
+use crate::filter::{self, ActionFilter, SortField};
 use crate::query::export::{Cursor, counts};
 use crate::visibility::Viewer;
 
@@ -62,35 +64,52 @@ struct ExportParameters {
     /// Only this entry.
     id: Option<Uuid>,
     /// Only these entries: ids joined by commas, at most 200.
+    #[param(value_type = Option<IdList>, inline)]
     ids: Option<String>,
     /// Exactly this organization.
     organization_id: Option<Uuid>,
     /// Actors: ids joined by commas, at most 100. Others than oneself need `audit_logs.view_tenant`.
+    #[param(value_type = Option<IdList>, inline)]
     actor_user_id: Option<String>,
     /// Kind of the resource, for example `auth.role`.
-    #[param(max_length = 100)]
+    #[param(
+        min_length = 1,
+        max_length = 100,
+        pattern = r"[^\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]"
+    )]
     resource_kind: Option<String>,
     /// Id of the resource.
-    #[param(max_length = 200)]
+    #[param(
+        min_length = 1,
+        max_length = 200,
+        pattern = r"[^\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]"
+    )]
     resource_id: Option<String>,
     /// `create`, `edit`, `delete`, `assign`, joined by commas.
+    #[param(pattern = "^ *(create|edit|delete|assign)?( *, *(create|edit|delete|assign)?)* *$")]
     action_type: Option<String>,
     /// Names of changed fields, joined by commas, at most 50; any of them suffices.
     field_name: Option<String>,
     /// Also entries about parts of the resource.
+    #[param(value_type = Option<Flag>, inline)]
     include_related: Option<bool>,
     /// Only what the caller could undo now.
+    #[param(value_type = Option<Flag>, inline)]
     undoable_only: Option<bool>,
     /// Entries at most; more than 1000 counts as 1000.
     #[param(minimum = 1, default = 1000)]
-    limit: Option<u32>,
+    limit: Option<u64>,
     /// `createdAt` (default), `user`, `action`, `field` or `source`.
+    #[param(value_type = Option<SortField>, inline)]
     sort_field: Option<String>,
     /// `desc` (default) or `asc`.
+    #[param(value_type = Option<SortDir>, inline)]
     sort_dir: Option<String>,
     /// Only entries before this instant or date.
+    #[param(value_type = Option<InstantOrDate>, inline)]
     before: Option<String>,
     /// Only entries after this instant or date.
+    #[param(value_type = Option<InstantOrDate>, inline)]
     after: Option<String>,
 }
 

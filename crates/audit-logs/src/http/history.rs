@@ -37,9 +37,13 @@ pub(super) fn routes(routes: &mut Routes) {
 #[serde(rename_all = "camelCase")]
 #[garde(allow_unvalidated)]
 struct UndoRequest {
-    /// The token of the entry.
+    /// The token of the entry: one that the caller was given, of an action that can be undone now.
     #[serde(default)]
-    #[schema(value_type = String)]
+    #[schema(
+        value_type = String,
+        required = true,
+        pattern = r"^ *[A-Za-z0-9_-]{21}[AQgw]\.[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048] *$"
+    )]
     undo_token: Value,
 }
 
@@ -57,9 +61,9 @@ struct Undone {
 #[serde(rename_all = "camelCase")]
 #[garde(allow_unvalidated)]
 struct RedoRequest {
-    /// The entry that was undone.
+    /// The entry that was undone: the latest one of its resource, which can be redone now.
     #[serde(default)]
-    #[schema(value_type = Uuid)]
+    #[schema(value_type = Uuid, required = true)]
     log_id: Value,
 }
 

@@ -4,6 +4,7 @@ mod access;
 mod actions;
 mod export;
 mod history;
+mod words;
 
 use backoffice_core::db::Connection;
 use backoffice_core::http::Routes;

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
+use super::fields::{AccountEmail, NameOrBlank};
 use super::session::{count_attempt, forgive_attempts};
 use super::{invalid, text};
 use crate::accounts::Accounts;
@@ -83,24 +84,25 @@ fn own_scope(ctx: &RequestContext) -> backoffice_core::Scope {
     backoffice_core::Scope::tenant(ctx.identity().tenant)
 }
 
-/// Changes of the own profile.
+/// Changes of the own profile: at least one of `email`, `password` and `name` is required.
 #[derive(Debug, Deserialize, Validate, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(min_properties = 1)]
 #[garde(allow_unvalidated)]
 struct ProfilePatch {
-    /// New address.
+    /// New address, unique in the tenant without regard to case.
     #[serde(default, deserialize_with = "given")]
-    #[schema(nullable = false)]
+    #[schema(value_type = Option<AccountEmail>, nullable = false)]
     email: Option<String>,
-    /// New password.
+    /// New password: 8 to 256 characters in NFC, unless the configuration has other bounds; not a common password, and not the address.
     #[serde(default, deserialize_with = "given")]
-    #[schema(value_type = Option<String>, format = Password, nullable = false)]
+    #[schema(value_type = Option<String>, format = Password, min_length = 8, max_length = 256, nullable = false)]
     password: Option<SecretString>,
-    /// New name; null clears it.
+    /// New name, at most 120 characters without control characters; null or white space clears it.
     #[serde(default, deserialize_with = "present")]
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<NameOrBlank>)]
     name: Option<Option<String>>,
-    /// Needed with `email` or `password`.
+    /// The present password, required with `email` or `password`.
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Option<String>, format = Password, nullable = false)]
     current_password: Option<SecretString>,
@@ -220,6 +222,7 @@ pub(super) async fn confirm_own(ctx: &RequestContext, user: &UserRow, current: O
 struct FeatureQuestion {
     /// At most 50 feature ids or wildcards of 1 to 128 characters.
     #[garde(length(max = 50), inner(length(chars, min = 1, max = 128)))]
+    #[schema(max_items = 50, min_length = 1, max_length = 128)]
     features: Vec<String>,
 }
 

@@ -48,10 +48,13 @@ pub(super) fn routes(routes: &mut Routes) {
 #[garde(allow_unvalidated)]
 struct UserConsentsQuery {
     /// The user.
+    #[param(value_type = Uuid)]
     user_id: Option<String>,
     /// Page number from 1.
+    #[param(minimum = 1, maximum = 2_147_483_647, default = 1)]
     page: Option<u32>,
     /// Rows of a page.
+    #[param(minimum = 1, maximum = 100, default = 50)]
     page_size: Option<u32>,
 }
 
@@ -62,8 +65,10 @@ struct UserConsentsQuery {
 #[garde(allow_unvalidated)]
 struct ConsentsQuery {
     /// Page number from 1.
+    #[param(minimum = 1, maximum = 2_147_483_647, default = 1)]
     page: Option<u32>,
     /// Rows of a page.
+    #[param(minimum = 1, maximum = 100, default = 50)]
     page_size: Option<u32>,
 }
 
@@ -164,6 +169,7 @@ async fn list_own_consents(
 #[garde(allow_unvalidated)]
 struct ConsentPatch {
     /// 1 to 64 lower-case letters, digits, `_`, `.` and `-`; a letter first.
+    #[schema(pattern = "^[a-z][a-z0-9_.-]{0,63}$")]
     consent_type: String,
     /// Whether the caller agrees.
     is_granted: bool,

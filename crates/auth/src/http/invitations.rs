@@ -117,7 +117,7 @@ pub(super) async fn send(ctx: &RequestContext, to: Recipient<'_>, token: &NewTok
 struct Resend {
     /// The user's id.
     #[serde(default)]
-    #[schema(value_type = Uuid)]
+    #[schema(value_type = Uuid, required = true)]
     id: Value,
 }
 

@@ -32,7 +32,9 @@ pub(super) fn routes(routes: &mut Routes) {
 #[into_params(parameter_in = Query)]
 #[garde(allow_unvalidated)]
 struct LocaleQuery {
-    /// `en`, `en-GB`; only the base code counts.
+    /// `en`, `en-GB`; only the base code counts. It must be one that `i18n.locales` serves (by default `en`, `pl`, `es` and `de`), and that the
+    /// tenant of the signed-in user offers.
+    #[param(value_type = String, max_length = 35, pattern = "^[a-zA-Z]{2,3}([-_][a-zA-Z0-9]{2,8})*$")]
     locale: Option<String>,
     /// Path on this site.
     redirect: Option<String>,
@@ -56,7 +58,9 @@ async fn visit_locale(visitor: Visitor, request: HttpRequest, query: Query<Local
 #[derive(Debug, Deserialize, Validate, ToSchema)]
 #[garde(allow_unvalidated)]
 struct LocaleBody {
-    /// `en`, `en-GB`; only the base code counts.
+    /// `en`, `en-GB`; only the base code counts. It must be one that `i18n.locales` serves (by default `en`, `pl`, `es` and `de`), and that the
+    /// tenant of the signed-in user offers.
+    #[schema(value_type = String, max_length = 35, pattern = "^[a-zA-Z]{2,3}([-_][a-zA-Z0-9]{2,8})*$")]
     locale: Option<String>,
 }
 

@@ -4,6 +4,8 @@ mod browser;
 mod caller;
 mod consents;
 mod cookies;
+mod fields;
+mod flag;
 mod invitations;
 mod locale;
 mod navigation;

@@ -120,10 +120,10 @@ async fn validate_token(visitor: Visitor, form: Form<TokenForm>) -> Result<Json<
 #[derive(Debug, Deserialize, Validate, ToSchema)]
 #[garde(allow_unvalidated)]
 struct NewPassword {
-    /// From the link of the mail.
+    /// From the link of the mail; valid, that is neither used nor expired.
     token: String,
-    /// 8 to 256 characters.
-    #[schema(value_type = String, format = Password)]
+    /// 8 to 256 characters in NFC, unless the configuration has other bounds; not a common password, and not the address of the account.
+    #[schema(value_type = String, format = Password, min_length = 8, max_length = 256)]
     password: SecretString,
 }
 

@@ -36,6 +36,7 @@ pub(super) fn routes(routes: &mut Routes) {
 #[garde(allow_unvalidated)]
 struct RoleAclQuery {
     /// The role.
+    #[param(value_type = Uuid)]
     role_id: Option<String>,
     /// If given, the role's tenant; for a global role any that the caller may name.
     tenant_id: Option<Uuid>,
@@ -84,15 +85,20 @@ struct RoleAclPatch {
     role_id: Uuid,
     /// At most 1000 features, `prefix.*` or `*`.
     #[serde(default, deserialize_with = "given")]
-    #[schema(nullable = false)]
+    #[schema(
+        nullable = false,
+        max_items = 1000,
+        max_length = 128,
+        pattern = r"^(\*|[a-z0-9_]+(\.[a-z0-9_]+)*(\.\*)?)$"
+    )]
     features: Option<Vec<String>>,
-    /// Grants everything; only super administrators may set it.
+    /// Grants everything; only super administrators may set it. One active super administrator must remain.
     #[serde(default, deserialize_with = "given")]
     #[schema(nullable = false)]
     is_super_admin: Option<bool>,
-    /// At most 500 organizations; null = all of the tenant.
+    /// At most 500 existing organizations of the tenant; null = all of the tenant, the only value for a global role.
     #[serde(default, deserialize_with = "present")]
-    #[schema(value_type = Option<Vec<Uuid>>)]
+    #[schema(value_type = Option<Vec<Uuid>>, max_items = 500)]
     organizations: Option<Option<Vec<Uuid>>>,
 }
 

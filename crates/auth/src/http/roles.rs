@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
+use super::fields::RoleName;
 use super::{Done, NewId, OK, invalid, text};
 use crate::commands::{CreateRole, DeleteRole, UpdateRole};
 use crate::query::roles::{RoleFilter, RoleLine};
@@ -46,11 +47,12 @@ pub(super) fn routes(routes: &mut Routes) {
 #[garde(allow_unvalidated)]
 struct RoleQuery {
     /// Substring of the name.
+    #[param(max_length = 200)]
     search: Option<String>,
     /// Tenant; super administrators only, for others their own.
     tenant_id: Option<Uuid>,
     /// Page number from 1.
-    #[param(minimum = 1, default = 1)]
+    #[param(minimum = 1, maximum = 2_147_483_647, default = 1)]
     page: Option<u32>,
     /// Rows of a page.
     #[param(minimum = 1, maximum = 100, default = 50)]
@@ -113,9 +115,11 @@ async fn list_roles(ctx: RequestContext, query: Query<RoleQuery>, by_id: Query<B
 #[serde(rename_all = "camelCase")]
 #[garde(allow_unvalidated)]
 struct NewRole {
-    /// 1 to 100 characters, unique in the tenant without regard to case.
+    /// 1 to 100 characters, white space at both ends aside; no control characters. Unique in the tenant without regard to case; `superadmin` is
+    /// reserved.
+    #[schema(value_type = RoleName)]
     name: String,
-    /// Super administrators: null or absent makes a global role. Others: the own tenant.
+    /// Super administrators: an existing tenant; null or absent stands for a global role. Others: their own.
     tenant_id: Option<Uuid>,
 }
 
@@ -155,9 +159,10 @@ async fn live_tenant(ctx: &RequestContext, tenant: Uuid) -> Result<Uuid> {
 #[garde(allow_unvalidated)]
 struct RolePatch {
     id: Uuid,
-    /// New name.
+    /// New name: 1 to 100 characters, white space at both ends aside; no control characters. Unique in the tenant without regard to case;
+    /// `superadmin` is reserved, and the role of that name keeps it.
     #[serde(default, deserialize_with = "given")]
-    #[schema(nullable = false)]
+    #[schema(value_type = Option<RoleName>, nullable = false)]
     name: Option<String>,
     /// A role never changes its tenant; if given, it must be the role's.
     tenant_id: Option<Uuid>,
@@ -186,7 +191,8 @@ async fn update_role(ctx: RequestContext, body: Json<RolePatch>) -> Result<Json<
 #[into_params(parameter_in = Query)]
 #[garde(allow_unvalidated)]
 struct RoleId {
-    /// Its id.
+    /// Its id. The role must not be `superadmin`, and no user or API key may hold it.
+    #[param(value_type = Uuid)]
     id: Option<String>,
 }
 

@@ -25,6 +25,8 @@ use utoipa::openapi::path::OperationBuilder;
 use uuid::Uuid;
 
 use super::cookies::{access_cookies, sign_in_cookies};
+use super::fields::{AccountEmail, RoleNames};
+use super::flag::Flag;
 use crate::accounts::Accounts;
 use crate::login::{self, Candidate};
 use crate::password::Seat;
@@ -68,65 +70,22 @@ pub(super) fn routes(routes: &mut Routes) {
 #[garde(allow_unvalidated)]
 struct LoginForm {
     /// E-mail address.
+    #[schema(value_type = AccountEmail)]
     email: String,
-    /// Password, 1 to 1024 bytes.
-    #[schema(value_type = String, format = Password)]
+    /// Password, 1 to 1024 bytes: as long as the 256 characters of the longest password can be.
+    #[schema(value_type = String, format = Password, min_length = 1, max_length = 256)]
     password: SecretString,
     /// `true`, `1`, `yes` or `on`: the session lives longer.
     remember: Option<Flag>,
-    /// Tenant of the account, when several have the address.
+    /// Tenant of the account, required when several accounts have the address and the password.
     #[serde(alias = "tenant")]
     tenant_id: Option<Uuid>,
-    /// Comma list of role names; the user must have one of them.
+    /// Comma list of at most 20 role names; the user must have one of them.
     #[serde(alias = "role")]
+    #[schema(value_type = Option<RoleNames>)]
     require_role: Option<String>,
     /// Path on this site to go to.
     redirect: Option<String>,
-}
-
-/// A boolean of a form.
-#[derive(Debug, Clone, Copy, Deserialize, ToSchema)]
-#[serde(untagged)]
-enum Flag {
-    Bool(bool),
-    Number(FlagNumber),
-    Word(FlagWord),
-}
-
-/// 1 or 0.
-#[derive(Debug, Clone, Copy, Deserialize, ToSchema)]
-#[serde(try_from = "u8")]
-#[schema(value_type = u8, minimum = 0, maximum = 1)]
-struct FlagNumber(bool);
-
-impl TryFrom<u8> for FlagNumber {
-    type Error = &'static str;
-
-    fn try_from(number: u8) -> Result<Self, Self::Error> {
-        match number {
-            0 => Ok(Self(false)),
-            1 => Ok(Self(true)),
-            _ => Err("must be 0 or 1"),
-        }
-    }
-}
-
-#[derive(Debug, Clone, Copy, Deserialize, ToSchema)]
-#[serde(rename_all = "lowercase")]
-enum FlagWord {
-    #[serde(alias = "1", alias = "yes", alias = "on")]
-    True,
-    #[serde(alias = "0", alias = "no", alias = "off", alias = "")]
-    False,
-}
-
-impl Flag {
-    fn is_set(self) -> bool {
-        matches!(
-            self,
-            Self::Bool(true) | Self::Number(FlagNumber(true)) | Self::Word(FlagWord::True)
-        )
-    }
 }
 
 /// A session that was started.
@@ -385,6 +344,7 @@ async fn logout(ctx: RequestContext, request: HttpRequest, form: Form<LogoutForm
 struct RefreshForm {
     /// From sign-in, 1 to 512 characters.
     #[garde(length(chars, min = 1, max = 512))]
+    #[schema(min_length = 1, max_length = 512)]
     refresh_token: String,
 }
 

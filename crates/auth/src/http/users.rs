@@ -3,7 +3,7 @@
 use actix_web::HttpRequest;
 use backoffice_core::access_log::{AccessType, Record};
 use backoffice_core::http::{Created, Json, Query, Routes, given, present, requires, wire_tenant};
-use backoffice_core::list::{ById, CommaList, Page, PageQuery, search_pattern};
+use backoffice_core::list::{ById, CommaList, IdList, Page, PageQuery, search_pattern};
 use backoffice_core::{Refusal, RequestContext, Result, Timestamp, Violations};
 use garde::Validate;
 use secrecy::SecretString;
@@ -12,6 +12,7 @@ use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
 use super::caller::{check_password, checked_email, checked_name, confirm_own, hashed};
+use super::fields::{AccountEmail, NameOrBlank};
 use super::invitations;
 use super::roles::required_id;
 use super::{Done, OK};
@@ -53,17 +54,19 @@ pub(super) fn routes(routes: &mut Routes) {
 #[garde(allow_unvalidated)]
 struct UserQuery {
     /// Substring of e-mail address, name, organization name or role name.
+    #[param(max_length = 200)]
     search: Option<String>,
     /// Substring of the name.
+    #[param(max_length = 200)]
     name: Option<String>,
     /// One organization.
     organization_id: Option<Uuid>,
     /// Users with any of these roles: comma list or repeated, at most 100.
     #[serde(default, alias = "roleIds[]", alias = "roleId")]
-    #[param(value_type = Vec<Uuid>)]
+    #[param(value_type = Option<Vec<IdList>>, inline)]
     role_ids: Option<Vec<String>>,
     /// Page number from 1.
-    #[param(minimum = 1, default = 1)]
+    #[param(minimum = 1, maximum = 2_147_483_647, default = 1)]
     page: Option<u32>,
     /// Rows of a page.
     #[param(minimum = 1, maximum = 100, default = 50)]
@@ -147,19 +150,21 @@ async fn list_users(ctx: RequestContext, query: Query<UserQuery>, by_id: Query<B
 #[garde(allow_unvalidated)]
 struct NewUser {
     /// Address, unique in the tenant without regard to case.
+    #[schema(value_type = AccountEmail)]
     email: String,
-    /// At most 120 characters.
+    /// At most 120 characters without control characters; null or white space stands for none.
+    #[schema(value_type = Option<NameOrBlank>)]
     name: Option<String>,
-    /// Its organization; the user belongs to that organization's tenant.
+    /// Its organization, an existing one; the user belongs to that organization's tenant.
     organization_id: Uuid,
-    /// Roles by id or name.
+    /// At most 50 existing roles of the tenant, by id or name.
     #[garde(length(max = 50))]
     #[serde(default, deserialize_with = "given")]
-    #[schema(nullable = false)]
+    #[schema(nullable = false, max_items = 50)]
     roles: Option<Vec<String>>,
-    /// 8 to 256 characters.
+    /// 8 to 256 characters in NFC, unless the configuration has other bounds; not a common password, and not the address.
     #[serde(default, deserialize_with = "given")]
-    #[schema(value_type = Option<String>, format = Password, nullable = false)]
+    #[schema(value_type = Option<String>, format = Password, min_length = 8, max_length = 256, nullable = false)]
     password: Option<SecretString>,
     /// Whether to send an invitation.
     #[serde(default, deserialize_with = "given")]
@@ -235,32 +240,33 @@ async fn create_user(ctx: RequestContext, request: HttpRequest, body: Json<NewUs
 #[garde(allow_unvalidated)]
 struct UserPatch {
     id: Uuid,
-    /// New address.
+    /// New address, unique in the tenant without regard to case.
     #[serde(default, deserialize_with = "given")]
-    #[schema(nullable = false)]
+    #[schema(value_type = Option<AccountEmail>, nullable = false)]
     email: Option<String>,
-    /// New name; null clears it.
+    /// New name, at most 120 characters without control characters; null or white space clears it.
     #[serde(default, deserialize_with = "present")]
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<NameOrBlank>)]
     name: Option<Option<String>>,
-    /// Organization of the same tenant.
+    /// Existing organization of the same tenant.
     #[serde(default, deserialize_with = "given")]
     #[schema(nullable = false)]
     organization_id: Option<Uuid>,
-    /// New password; every session of the user ends.
+    /// New password: 8 to 256 characters in NFC, unless the configuration has other bounds; not a common password, and not the address. Every
+    /// session of the user ends.
     #[serde(default, deserialize_with = "given")]
-    #[schema(value_type = Option<String>, format = Password, nullable = false)]
+    #[schema(value_type = Option<String>, format = Password, min_length = 8, max_length = 256, nullable = false)]
     password: Option<SecretString>,
-    /// The whole set of roles, by id or name.
+    /// The whole set of roles: at most 50 existing ones of the tenant, by id or name. One active super administrator must remain.
     #[garde(length(max = 50))]
     #[serde(default, deserialize_with = "given")]
-    #[schema(nullable = false)]
+    #[schema(nullable = false, max_items = 50)]
     roles: Option<Vec<String>>,
-    /// Whether it may sign in.
+    /// Whether it may sign in; not false for oneself, or for the last super administrator.
     #[serde(default, deserialize_with = "given")]
     #[schema(nullable = false)]
     is_active: Option<bool>,
-    /// Needed for one's own address or password.
+    /// The present password, required for one's own address or password.
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Option<String>, format = Password, nullable = false)]
     current_password: Option<SecretString>,
@@ -322,7 +328,8 @@ async fn update_user(ctx: RequestContext, body: Json<UserPatch>) -> Result<Json<
 #[into_params(parameter_in = Query)]
 #[garde(allow_unvalidated)]
 struct UserId {
-    /// Its id.
+    /// Its id. It must not be the caller itself, or the last super administrator.
+    #[param(value_type = Uuid)]
     id: Option<String>,
 }
 

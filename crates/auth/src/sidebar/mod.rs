@@ -1,5 +1,6 @@
 //! What people arrange in their sidebar.
 
+mod maps;
 mod row_id;
 mod settings;
 

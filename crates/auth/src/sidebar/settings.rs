@@ -13,10 +13,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
-const MAX_ID: usize = 128;
-const MAX_LABEL: usize = 120;
-const MAX_GROUPS: usize = 200;
-const MAX_ITEMS: usize = 500;
+use super::maps::{ItemsByGroup, SidebarTitles};
+
+pub(super) const MAX_ID: usize = 128;
+pub(super) const MAX_LABEL: usize = 120;
+pub(super) const MAX_GROUPS: usize = 200;
+pub(super) const MAX_ITEMS: usize = 500;
 
 /// The settings of a sidebar.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema, AsExpression, FromSqlRow)]
@@ -69,28 +71,28 @@ impl ToSql<Jsonb, Pg> for SidebarSettings {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct SettingsInput {
     /// 1 to 2147483647, 1 by default.
-    #[schema(minimum = 1, nullable = false)]
+    #[schema(minimum = 1, maximum = 2_147_483_647, nullable = false)]
     #[serde(default, deserialize_with = "given")]
     version: Option<i32>,
-    /// At most 200 ids of 1 to 128 characters.
+    /// At most 200 ids of at most 128 characters; blank ones are dropped.
     #[serde(default, deserialize_with = "given")]
-    #[schema(nullable = false)]
+    #[schema(nullable = false, max_items = 200, max_length = 128)]
     group_order: Option<Vec<String>>,
-    /// At most 500 titles of 1 to 120 characters.
+    /// At most 500 titles of at most 120 characters by ids of at most 128; blank ones are dropped.
     #[serde(default, deserialize_with = "given")]
-    #[schema(nullable = false)]
+    #[schema(value_type = Option<SidebarTitles>, nullable = false)]
     group_labels: Option<BTreeMap<String, String>>,
-    /// At most 500 titles of 1 to 120 characters.
+    /// At most 500 titles of at most 120 characters by ids of at most 128; blank ones are dropped.
     #[serde(default, deserialize_with = "given")]
-    #[schema(nullable = false)]
+    #[schema(value_type = Option<SidebarTitles>, nullable = false)]
     item_labels: Option<BTreeMap<String, String>>,
-    /// At most 500 ids.
+    /// At most 500 ids of at most 128 characters; blank ones are dropped.
     #[serde(default, deserialize_with = "given")]
-    #[schema(nullable = false)]
+    #[schema(nullable = false, max_items = 500, max_length = 128)]
     hidden_items: Option<Vec<String>>,
-    /// At most 200 groups with 500 ids each.
+    /// At most 200 groups with 500 ids each, all of at most 128 characters; blank ones are dropped.
     #[serde(default, deserialize_with = "given")]
-    #[schema(nullable = false)]
+    #[schema(value_type = Option<ItemsByGroup>, nullable = false)]
     item_order: Option<BTreeMap<String, Vec<String>>>,
 }
 

@@ -56,41 +56,32 @@ impl List {
 }
 
 /// Every member that is given must match. At least one is; `all` stands alone.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[schema(as = CatalogDeleteFilter)]
 pub struct DeleteFilter {
     /// True = every product of the scope.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
     pub all: Option<bool>,
     /// Part of title, subtitle, sku, handle or a variant's sku.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
     pub search: Option<String>,
     /// Only those that are offered, or only the others.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
     pub is_active: Option<bool>,
     /// Of any of these types: `simple`, `configurable`, `virtual`.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
     pub product_type: Option<List>,
     /// In any of these categories or below.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
     pub category_ids: Option<List>,
     /// With any of these tags.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
     pub tags: Option<List>,
     /// Made then or later: a timestamp or a date.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
     pub created_from: Option<String>,
     /// Made then or earlier: a timestamp or a date, that day included.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
     pub created_to: Option<String>,
 }
 

@@ -2,6 +2,7 @@
 
 mod delete;
 mod filter;
+mod schema;
 
 use backoffice_core::registry::Registry;
 use backoffice_progress::bulk;

@@ -1,16 +1,21 @@
 //! `/catalog/bulk-delete`
 
+use std::borrow::Cow;
+
 use backoffice_core::http::{Created, Json, Routes, given, given_object, requires};
 use backoffice_core::{Detail, RequestContext, Result};
-use backoffice_progress::bulk::{Started, checked_ids, start, start_matching};
+use backoffice_progress::bulk::{MAX_ITEMS, Started, checked_ids, start, start_matching};
 use garde::Validate;
 use serde::Deserialize;
 use serde_json::Value;
-use utoipa::ToSchema;
+use utoipa::openapi::schema::{AdditionalProperties, Type};
+use utoipa::openapi::{ArrayBuilder, KnownFormat, ObjectBuilder, OneOfBuilder, Ref, RefOr, Schema, SchemaFormat};
+use utoipa::{PartialSchema, ToSchema};
 use uuid::Uuid;
 
 use crate::acl;
 use crate::bulk::{BulkDelete, BulkScope, DeleteFilter};
+use crate::documented::words;
 
 pub(super) fn routes(routes: &mut Routes) {
     routes
@@ -21,24 +26,73 @@ pub(super) fn routes(routes: &mut Routes) {
 }
 
 /// Products to delete, by their ids or by a filter. Members that are not listed here are refused.
-#[derive(Debug, Deserialize, Validate, ToSchema)]
+#[derive(Debug, Deserialize, Validate)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[schema(as = CatalogBulkDelete)]
 #[garde(allow_unvalidated)]
 struct BulkDeletion {
     /// Literally true: what is done here is meant.
-    #[schema(value_type = bool)]
     confirm: Value,
     /// `selected` needs `ids`; `filtered` needs `filter` or, in its place, `ids`.
     scope: BulkScope,
     /// 1 to 10000 products; repeated ones count once.
     #[serde(default, deserialize_with = "given")]
-    #[schema(nullable = false)]
     ids: Option<Vec<Uuid>>,
     /// What the products have in common.
     #[serde(default, deserialize_with = "given_object")]
-    #[schema(nullable = false)]
     filter: Option<DeleteFilter>,
+}
+
+impl PartialSchema for BulkDeletion {
+    fn schema() -> RefOr<Schema> {
+        let confirm = ObjectBuilder::new()
+            .schema_type(Type::Boolean)
+            .description(Some("Literally true: what is done here is meant."))
+            .enum_values(Some([true]))
+            .build();
+        let body = |about: &str| {
+            ObjectBuilder::new()
+                .description(Some(about))
+                .property("confirm", confirm.clone())
+                .required("confirm")
+                .required("scope")
+                .additional_properties(Some(AdditionalProperties::<Schema>::FreeForm(false)))
+        };
+        let id = ObjectBuilder::new()
+            .schema_type(Type::String)
+            .format(Some(SchemaFormat::KnownFormat(KnownFormat::Uuid)));
+        let ids = ArrayBuilder::new()
+            .items(id)
+            .description(Some("1 to 10000 products; repeated ones are deleted once."))
+            .min_items(Some(1))
+            .max_items(Some(MAX_ITEMS));
+        let by_ids = body("By their ids, whatever the scope.")
+            .property("scope", Ref::from_schema_name(BulkScope::name()))
+            .property("ids", ids)
+            .required("ids");
+        let by_filter = body("Those that the filter matches now, at most 10000.")
+            .property("scope", words(&["filtered"]))
+            .property("filter", Ref::from_schema_name(DeleteFilter::name()))
+            .required("filter");
+        OneOfBuilder::new()
+            .description(Some(
+                "Products to delete, by their ids or by a filter. Members that are not listed here are refused.",
+            ))
+            .item(by_ids)
+            .item(by_filter)
+            .into()
+    }
+}
+
+impl ToSchema for BulkDeletion {
+    fn name() -> Cow<'static, str> {
+        Cow::Borrowed("CatalogBulkDelete")
+    }
+
+    fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
+        schemas.push((BulkScope::name().into_owned(), BulkScope::schema()));
+        schemas.push((DeleteFilter::name().into_owned(), DeleteFilter::schema()));
+        DeleteFilter::schemas(schemas);
+    }
 }
 
 async fn bulk_delete(ctx: RequestContext, body: Json<BulkDeletion>) -> Result<Created<Started>> {

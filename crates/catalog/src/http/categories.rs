@@ -7,8 +7,8 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 use uuid::Uuid;
 
-use super::listing::Listing;
-use super::{Changed, Done, Id, NewId, found};
+use super::listing::{ListOf, Sorted};
+use super::{Changed, Done, Id, NewId, Patch, found};
 use crate::commands::CreateCategory;
 use crate::input::CategoryInput;
 use crate::model::{Category, CategoryRow};
@@ -38,6 +38,10 @@ pub(super) fn routes(routes: &mut Routes) {
         .refuses(&[404, 409, 422]);
 }
 
+impl Sorted for Category {
+    const BY: &'static [&'static str] = &["name", "createdAt"];
+}
+
 #[derive(Debug, Default, Deserialize, IntoParams, garde::Validate)]
 #[serde(rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
@@ -49,10 +53,10 @@ struct CategoryQuery {
 
 async fn list_categories(
     ctx: RequestContext,
-    listing: Query<Listing>,
+    listing: ListOf<Category>,
     query: Query<CategoryQuery>,
 ) -> Result<Json<Page<CategoryRow>>> {
-    let listed = listing.0.checked(&["name", "createdAt"])?;
+    let listed = listing.checked()?;
     let filter = CategoryFilter {
         pattern: listed.pattern,
         ids: listed.ids,
@@ -73,7 +77,7 @@ async fn create_category(ctx: RequestContext, body: Json<CategoryInput>) -> Resu
     super::create(&ctx, CreateCategory::new(&ctx, &body.0)?).await
 }
 
-async fn update_category(ctx: RequestContext, body: Json<CategoryInput>) -> Result<Json<Changed>> {
+async fn update_category(ctx: RequestContext, body: Patch<CategoryInput>) -> Result<Json<Changed>> {
     super::update(&ctx, body.0).await
 }
 

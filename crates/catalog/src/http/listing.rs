@@ -1,12 +1,16 @@
 //! What every list takes.
 
-use backoffice_core::http::given;
-use backoffice_core::list::{ById, CommaList, PageQuery, Window, search_pattern};
+use std::marker::PhantomData;
+
+use backoffice_core::http::{Describe, Extract, Incoming, Query, Schemas, given};
+use backoffice_core::list::{ById, CommaList, IdList, PageQuery, Window, search_pattern};
 use backoffice_core::{Detail, Result, Violations};
 use serde::Deserialize;
 use utoipa::IntoParams;
+use utoipa::openapi::path::{OperationBuilder, ParameterIn};
 use uuid::Uuid;
 
+use crate::documented;
 use crate::query::Sort;
 
 /// Page, order and what to look for.
@@ -16,22 +20,69 @@ use crate::query::Sort;
 #[garde(allow_unvalidated)]
 pub(super) struct Listing {
     /// Page number from 1.
-    #[param(minimum = 1, default = 1)]
+    #[param(minimum = 1, maximum = 2_147_483_647, default = 1)]
     page: Option<u32>,
     /// Rows of a page.
     #[param(minimum = 1, maximum = 100, default = 50)]
     page_size: Option<u32>,
     /// A part of what people read of it.
+    #[param(max_length = 200)]
     search: Option<String>,
     /// Only this one.
     #[serde(default, deserialize_with = "given")]
     id: Option<Uuid>,
     /// Only these: ids joined by commas, at most 200.
+    #[param(value_type = Option<IdList>, inline)]
     ids: Option<String>,
-    /// By what the list is sorted.
+    /// By what the list is sorted, by default the first one.
     sort_field: Option<String>,
     /// `asc` or `desc`; by default times begin with the latest, everything else with the least.
     sort_dir: Option<String>,
+}
+
+/// Rows that a list shows.
+pub(super) trait Sorted {
+    /// The members that sort it, the first one by default.
+    const BY: &'static [&'static str];
+}
+
+/// [`Listing`] of these rows.
+#[derive(Debug)]
+pub(super) struct ListOf<R> {
+    listing: Listing,
+    rows: PhantomData<R>,
+}
+
+impl<R: Sorted> ListOf<R> {
+    /// The parameters, checked.
+    pub(super) fn checked(&self) -> Result<Listed> {
+        self.listing.checked(R::BY)
+    }
+}
+
+impl<R> Extract for ListOf<R> {
+    fn extract(incoming: &Incoming<'_>) -> Result<Self> {
+        let Query(listing) = Extract::extract(incoming)?;
+        Ok(Self {
+            listing,
+            rows: PhantomData,
+        })
+    }
+}
+
+impl<R: Sorted> Describe for ListOf<R> {
+    fn describe(operation: OperationBuilder, _schemas: &mut Schemas) -> OperationBuilder {
+        let mut parameters = Listing::into_params(|| Some(ParameterIn::Query));
+        for parameter in &mut parameters {
+            let words: &'static [&'static str] = match parameter.name.as_str() {
+                "sortField" => R::BY,
+                "sortDir" => &["asc", "desc"],
+                _ => continue,
+            };
+            parameter.schema = Some(documented::words(words).into());
+        }
+        operation.parameters(Some(parameters))
+    }
 }
 
 /// The same, checked.

@@ -8,13 +8,16 @@ mod products;
 mod variants;
 
 use backoffice_core::command::{Command, Entity};
-use backoffice_core::http::{Created, Json, Routes};
+use backoffice_core::http::{Created, Describe, Extract, Incoming, Json, Routes, Schemas};
 use backoffice_core::{Refusal, RequestContext, Result, Timestamp};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use utoipa::openapi::path::OperationBuilder;
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
 use crate::commands::{Change, Delete, Removal, Update};
+use crate::documented::Identified;
 
 pub(crate) fn routes(routes: &mut Routes) {
     products::routes(routes);
@@ -30,6 +33,23 @@ pub(crate) fn routes(routes: &mut Routes) {
 struct Id {
     /// Its id.
     id: Uuid,
+}
+
+/// A body that names a row and gives members of it: absent ones stay, null clears.
+#[derive(Debug)]
+struct Patch<I>(I);
+
+impl<I: DeserializeOwned + garde::Validate<Context = ()>> Extract for Patch<I> {
+    fn extract(incoming: &Incoming<'_>) -> Result<Self> {
+        let Json(input) = Extract::extract(incoming)?;
+        Ok(Self(input))
+    }
+}
+
+impl<I: ToSchema> Describe for Patch<I> {
+    fn describe(operation: OperationBuilder, schemas: &mut Schemas) -> OperationBuilder {
+        Json::<Identified<I>>::describe(operation, schemas)
+    }
 }
 
 /// The id of what was made.

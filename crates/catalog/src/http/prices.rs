@@ -7,8 +7,8 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 use uuid::Uuid;
 
-use super::listing::Listing;
-use super::{Changed, Done, Id, NewId, found};
+use super::listing::{ListOf, Sorted};
+use super::{Changed, Done, Id, NewId, Patch, found};
 use crate::commands::CreatePrice;
 use crate::input::PriceInput;
 use crate::model::{Price, PriceRow};
@@ -38,6 +38,10 @@ pub(super) fn routes(routes: &mut Routes) {
         .refuses(&[404, 409, 422]);
 }
 
+impl Sorted for Price {
+    const BY: &'static [&'static str] = &["createdAt"];
+}
+
 #[derive(Debug, Default, Deserialize, IntoParams, garde::Validate)]
 #[serde(rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
@@ -51,10 +55,10 @@ struct PriceQuery {
 
 async fn list_prices(
     ctx: RequestContext,
-    listing: Query<Listing>,
+    listing: ListOf<Price>,
     query: Query<PriceQuery>,
 ) -> Result<Json<Page<PriceRow>>> {
-    let listed = listing.0.checked(&["createdAt"])?;
+    let listed = listing.checked()?;
     let filter = PriceFilter {
         pattern: listed.pattern,
         ids: listed.ids,
@@ -76,7 +80,7 @@ async fn create_price(ctx: RequestContext, body: Json<PriceInput>) -> Result<Cre
     super::create(&ctx, CreatePrice::new(&ctx, &body.0)?).await
 }
 
-async fn update_price(ctx: RequestContext, body: Json<PriceInput>) -> Result<Json<Changed>> {
+async fn update_price(ctx: RequestContext, body: Patch<PriceInput>) -> Result<Json<Changed>> {
     super::update(&ctx, body.0).await
 }
 

@@ -1,15 +1,15 @@
 //! `/catalog/products`
 
 use backoffice_core::http::{Created, Json, Path, Query, Routes, requires};
-use backoffice_core::list::{CommaList, Page};
+use backoffice_core::list::{CommaList, IdList, InstantOrDate, Page};
 use backoffice_core::{Detail, RequestContext, Result, Violations};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
-use super::listing::{Listed, Listing, uuids, words};
+use super::listing::{ListOf, Listed, Sorted, uuids, words};
 use super::variants::VariantItem;
-use super::{Changed, Done, Id, NewId, found};
+use super::{Changed, Done, Id, NewId, Patch, found};
 use crate::commands::CreateProduct;
 use crate::input::{PRODUCT_TYPES, ProductInput};
 use crate::model::{CategoryRow, PriceRow, Product, ProductRow};
@@ -40,6 +40,10 @@ pub(super) fn routes(routes: &mut Routes) {
         .refuses(&[404, 409, 422]);
 }
 
+impl Sorted for Product {
+    const BY: &'static [&'static str] = &["createdAt", "updatedAt", "title", "sku"];
+}
+
 #[derive(Debug, Default, Deserialize, IntoParams, garde::Validate)]
 #[serde(rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
@@ -48,14 +52,18 @@ struct ProductQuery {
     /// Only those that are offered, or only the others.
     is_active: Option<bool>,
     /// Types joined by commas: `simple`, `configurable`, `virtual`.
+    #[param(pattern = "^ *(simple|configurable|virtual)?( *, *(simple|configurable|virtual)?)* *$")]
     product_type: Option<String>,
-    /// In any of these categories or below: ids joined by commas.
+    /// In any of these categories or below: ids joined by commas, at most 200.
+    #[param(value_type = Option<IdList>, inline)]
     category_ids: Option<String>,
-    /// With any of these tags, joined by commas.
+    /// With any of these tags, joined by commas, at most 200.
     tags: Option<String>,
     /// Made then or later: a timestamp or a date.
+    #[param(value_type = Option<InstantOrDate>, inline)]
     created_from: Option<String>,
     /// Made then or earlier: a timestamp or a date, that day included.
+    #[param(value_type = Option<InstantOrDate>, inline)]
     created_to: Option<String>,
 }
 
@@ -146,11 +154,11 @@ impl From<CategoryRow> for CategoryName {
 
 async fn list_products(
     ctx: RequestContext,
-    listing: Query<Listing>,
+    listing: ListOf<Product>,
     query: Query<ProductQuery>,
 ) -> Result<Json<Page<ProductItem>>> {
     let mut violations = Violations::default();
-    let listed = violations.keep(listing.0.checked(&["createdAt", "updatedAt", "title", "sku"]));
+    let listed = violations.keep(listing.checked());
     let filter = violations.keep(query.0.filter(&listed));
     violations.check()?;
     let connection = ctx.read().await?;
@@ -179,7 +187,7 @@ async fn create_product(ctx: RequestContext, body: Json<ProductInput>) -> Result
     super::create(&ctx, CreateProduct::new(&ctx, &body.0)?).await
 }
 
-async fn update_product(ctx: RequestContext, body: Json<ProductInput>) -> Result<Json<Changed>> {
+async fn update_product(ctx: RequestContext, body: Patch<ProductInput>) -> Result<Json<Changed>> {
     super::update(&ctx, body.0).await
 }
 

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
-use super::listing::Listing;
-use super::{Changed, Done, Id, NewId, found};
+use super::listing::{ListOf, Sorted};
+use super::{Changed, Done, Id, NewId, Patch, found};
 use crate::commands::CreateVariant;
 use crate::input::VariantInput;
 use crate::model::{Variant, VariantRow};
@@ -36,6 +36,10 @@ pub(super) fn routes(routes: &mut Routes) {
         .delete(path, requires(&[acl::PRODUCTS_MANAGE]), delete_variant)
         .about("Delete a variant with its prices")
         .refuses(&[404, 409, 422]);
+}
+
+impl Sorted for Variant {
+    const BY: &'static [&'static str] = &["position", "createdAt"];
 }
 
 #[derive(Debug, Default, Deserialize, IntoParams, garde::Validate)]
@@ -69,10 +73,10 @@ impl From<VariantLine> for VariantItem {
 
 async fn list_variants(
     ctx: RequestContext,
-    listing: Query<Listing>,
+    listing: ListOf<Variant>,
     query: Query<VariantQuery>,
 ) -> Result<Json<Page<VariantItem>>> {
-    let listed = listing.0.checked(&["position", "createdAt"])?;
+    let listed = listing.checked()?;
     let filter = VariantFilter {
         pattern: listed.pattern,
         ids: listed.ids,
@@ -93,7 +97,7 @@ async fn create_variant(ctx: RequestContext, body: Json<VariantInput>) -> Result
     super::create(&ctx, CreateVariant::new(&ctx, &body.0)?).await
 }
 
-async fn update_variant(ctx: RequestContext, body: Json<VariantInput>) -> Result<Json<Changed>> {
+async fn update_variant(ctx: RequestContext, body: Patch<VariantInput>) -> Result<Json<Changed>> {
     super::update(&ctx, body.0).await
 }
 

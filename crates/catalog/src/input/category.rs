@@ -10,6 +10,7 @@ use uuid::Uuid;
 use super::stays;
 use crate::acl;
 use crate::commands::{Change, check_parent};
+use crate::documented::{CatalogCategoryTitle, CatalogSlug};
 use crate::model::{Category, CategoryRow, lock_slugs, store_categories};
 use crate::rules::{self, Rules};
 
@@ -24,13 +25,13 @@ pub struct CategoryInput {
     pub organization_id: Option<Uuid>,
     /// 1 to 150 characters; required for a new category.
     #[serde(default, deserialize_with = "present")]
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = CatalogCategoryTitle, required = true)]
     pub name: Option<Option<String>>,
     /// 1 to 150 of `a-z 0-9 _ -`, lower-cased; unique in the organization. Absent in a new category: derived from the name.
     #[serde(default, deserialize_with = "present")]
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = CatalogSlug)]
     pub slug: Option<Option<String>>,
-    /// The category above it; null puts it at the top.
+    /// The category above it, one that the caller sees and that does not lie below it; null puts it at the top.
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<Uuid>)]
     pub parent_id: Option<Option<Uuid>>,

@@ -16,6 +16,7 @@ pub use price::PriceInput;
 pub use product::ProductInput;
 pub use variant::VariantInput;
 
+pub(crate) use price::KINDS as PRICE_KINDS;
 pub(crate) use product::TYPES as PRODUCT_TYPES;
 
 /// Refuses to give something that is settled another value.

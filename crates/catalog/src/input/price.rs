@@ -10,11 +10,12 @@ use uuid::Uuid;
 use super::stays;
 use crate::acl;
 use crate::commands::{Change, check_variant};
+use crate::documented::{CatalogCurrency, CatalogPriceKind};
 use crate::model::{By, Money, Price, PriceRow, Rate, store_prices};
 use crate::rules::{self, Rules};
 
 /// Kinds of prices.
-const KINDS: &[&str] = &["regular", "sale"];
+pub(crate) const KINDS: &[&str] = &["regular", "sale"];
 /// Digits of an amount, decimals included.
 const DIGITS: u32 = 16;
 const HUNDRED_PERCENT: Rate = Rate::from_units(1_000_000);
@@ -26,43 +27,45 @@ const HUNDRED_PERCENT: Rate = Rate::from_units(1_000_000);
 pub struct PriceInput {
     /// The price to change; not read when one is made.
     pub id: Option<Uuid>,
-    /// The organization of the product, if given.
+    /// The organization of the product, or null.
     pub organization_id: Option<Uuid>,
     /// Its product; required for a new price, unless it is made with its product. It does not change later.
     #[serde(default, deserialize_with = "given")]
-    #[schema(nullable = false)]
+    #[schema(nullable = false, required = true)]
     pub product_id: Option<Uuid>,
     /// The one variant that it is for, of the same product.
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<Uuid>)]
     pub variant_id: Option<Option<Uuid>>,
     /// For a price that is made with its product: the variant by its place in `variants`, from 0; null for a price of the product.
+    #[schema(maximum = 4_294_967_295_u32)]
     pub variant_index: Option<u32>,
     /// `regular` or `sale`; required for a new price.
     #[serde(default, deserialize_with = "present")]
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = CatalogPriceKind, required = true)]
     pub kind: Option<Option<String>>,
     /// Three letters; required for a new price.
     #[serde(default, deserialize_with = "present")]
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = CatalogCurrency, required = true)]
     pub currency_code: Option<Option<String>>,
     /// From how many pieces it holds; default 1.
     #[serde(default, deserialize_with = "present")]
-    #[schema(value_type = Option<i32>)]
+    #[schema(value_type = i32, minimum = 1, maximum = 2_147_483_647)]
     pub min_quantity: Option<Option<i32>>,
-    /// At least 0, at most 16 digits of which 4 are decimals; required for a new price.
+    /// At least 0, at most 16 digits of which 4 are decimals; required for a new price. Whoever reads JSON takes its numbers for doubles: a
+    /// number that no double tells from its neighbours is refused, which can happen from 549755813888 on.
     #[serde(default, deserialize_with = "present")]
-    #[schema(value_type = Option<f64>)]
+    #[schema(value_type = f64, required = true, minimum = 0, maximum = 999_999_999_999.9999, multiple_of = 0.0001)]
     pub amount: Option<Option<Money>>,
     /// 0 to 100, at most 4 decimals.
     #[serde(default, deserialize_with = "present")]
-    #[schema(value_type = Option<f64>)]
+    #[schema(value_type = Option<f64>, minimum = 0, maximum = 100, multiple_of = 0.0001)]
     pub tax_rate: Option<Option<Rate>>,
     /// Since when it holds.
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<Timestamp>)]
     pub starts_at: Option<Option<Timestamp>>,
-    /// Until when it holds, after its start.
+    /// Until when it holds, which must be after its start.
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<Timestamp>)]
     pub ends_at: Option<Option<Timestamp>>,

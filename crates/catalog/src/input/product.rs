@@ -11,6 +11,10 @@ use uuid::Uuid;
 use super::{PriceInput, VariantInput, stays};
 use crate::acl;
 use crate::commands::{Change, place_product};
+use crate::documented::{
+    CatalogHandle, CatalogNewPrice, CatalogNewVariant, CatalogOptionalCurrency, CatalogProductType, CatalogSku,
+    CatalogSubtitle, CatalogTag, CatalogTitle,
+};
 use crate::model::{Product, ProductRow, store_products};
 use crate::rules::{self, Rules};
 
@@ -35,55 +39,55 @@ pub struct ProductInput {
     pub organization_id: Option<Uuid>,
     /// 1 to 255 characters; required for a new product.
     #[serde(default, deserialize_with = "present")]
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = CatalogTitle, required = true)]
     pub title: Option<Option<String>>,
     /// At most 255 characters.
     #[serde(default, deserialize_with = "present")]
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<CatalogSubtitle>)]
     pub subtitle: Option<Option<String>>,
     /// At most 4000 characters.
     #[serde(default, deserialize_with = "present")]
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<String>, max_length = 4000)]
     pub description: Option<Option<String>>,
     /// At most 191 of `A-Z a-z 0-9 . _ -`; unique in the organization.
     #[serde(default, deserialize_with = "present")]
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<CatalogSku>)]
     pub sku: Option<Option<String>>,
     /// At most 150 of `a-z 0-9 _ -`, lower-cased; unique in the organization.
     #[serde(default, deserialize_with = "present")]
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<CatalogHandle>)]
     pub handle: Option<Option<String>>,
     /// `simple` (default), `configurable` or `virtual`.
     #[serde(default, deserialize_with = "present")]
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = CatalogProductType)]
     pub product_type: Option<Option<String>>,
     /// Whether it is offered; default true.
     #[serde(default, deserialize_with = "present")]
-    #[schema(value_type = Option<bool>)]
+    #[schema(value_type = bool)]
     pub is_active: Option<Option<bool>>,
     /// Three letters.
     #[serde(default, deserialize_with = "present")]
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<CatalogOptionalCurrency>)]
     pub primary_currency_code: Option<Option<String>>,
-    /// The whole set: at most 100 of 1 to 60 characters; kept sorted.
+    /// The whole set: at most 100 different ones of 1 to 60 characters; kept sorted. Null is none.
     #[serde(default, deserialize_with = "present")]
-    #[schema(value_type = Option<Vec<String>>)]
+    #[schema(value_type = Option<Vec<CatalogTag>>)]
     pub tags: Option<Option<Vec<String>>>,
     /// Any object of at most 64 KiB, nested at most 16 deep.
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<Object>)]
     pub metadata: Option<Option<Map<String, Value>>>,
-    /// The whole set of categories, at most 200.
+    /// The whole set of categories, at most 200 different ones that the caller sees. Null is none.
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<Vec<Uuid>>)]
     pub category_ids: Option<Option<Vec<Uuid>>>,
     /// Variants that are made with a new product, at most 100.
     #[serde(default, deserialize_with = "given")]
-    #[schema(nullable = false)]
+    #[schema(value_type = Vec<CatalogNewVariant>, max_items = 100)]
     pub variants: Option<Vec<VariantInput>>,
     /// Prices that are made with a new product, at most 500.
     #[serde(default, deserialize_with = "given")]
-    #[schema(nullable = false)]
+    #[schema(value_type = Vec<CatalogNewPrice>, max_items = 500)]
     pub prices: Option<Vec<PriceInput>>,
 }
 

@@ -13,6 +13,7 @@ use uuid::Uuid;
 use super::stays;
 use crate::acl;
 use crate::commands::Change;
+use crate::documented::{CatalogCode, CatalogTitle};
 use crate::model::{By, Variant, VariantRow, store_variants};
 use crate::rules::{self, Rules};
 
@@ -23,23 +24,23 @@ use crate::rules::{self, Rules};
 pub struct VariantInput {
     /// The variant to change; not read when one is made.
     pub id: Option<Uuid>,
-    /// The organization of the product, if given.
+    /// The organization of the product, or null.
     pub organization_id: Option<Uuid>,
     /// Its product; required for a new variant, unless it is made with its product. It does not change later.
     #[serde(default, deserialize_with = "given")]
-    #[schema(nullable = false)]
+    #[schema(nullable = false, required = true)]
     pub product_id: Option<Uuid>,
     /// 1 to 255 characters; required for a new variant.
     #[serde(default, deserialize_with = "present")]
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = CatalogTitle, required = true)]
     pub name: Option<Option<String>>,
     /// At most 191 characters, unique in the organization.
     #[serde(default, deserialize_with = "present")]
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<CatalogCode>)]
     pub sku: Option<Option<String>>,
     /// At most 191 characters.
     #[serde(default, deserialize_with = "present")]
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<CatalogCode>)]
     pub barcode: Option<Option<String>>,
     /// What makes it differ from the others: texts by name, at most 64 KiB together.
     #[serde(default, deserialize_with = "present")]
@@ -47,11 +48,11 @@ pub struct VariantInput {
     pub options: Option<Option<BTreeMap<String, String>>>,
     /// Its place; by default the last.
     #[serde(default, deserialize_with = "present")]
-    #[schema(value_type = Option<i32>)]
+    #[schema(value_type = i32, minimum = 0, maximum = 2_147_483_647)]
     pub position: Option<Option<i32>>,
     /// Whether it is offered; default true.
     #[serde(default, deserialize_with = "present")]
-    #[schema(value_type = Option<bool>)]
+    #[schema(value_type = bool)]
     pub is_active: Option<Option<bool>>,
 }
 

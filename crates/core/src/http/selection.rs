@@ -42,6 +42,11 @@ impl Selected {
         }
     }
 
+    /// True for a header that is neither `all` nor a UUID.
+    fn is_malformed_header(&self) -> bool {
+        matches!(self, Self::Header(value) if value != "all" && value.parse::<Uuid>().is_err())
+    }
+
     /// What becomes of a selection that the caller may not make: refused in a header and on writes, passed over on reads.
     fn reject(&self, lenient: bool, in_header: Error) -> Result<()> {
         match self {
@@ -81,9 +86,11 @@ impl Choosing {
 
 /// The scope in which a request is admitted: wherever the caller holds anything, in what it selected.
 pub(super) async fn scope(call: &Call, identity: &Identity, request: &impl Head, choosing: Choosing) -> Result<Scope> {
+    let selected = Selected::of(request, "x-tenant-id", "selected_tenant");
     let tenant = match choosing.named.filter(|_| identity.rights.is_super_admin) {
+        Some(_) if selected.is_malformed_header() => return Err(not_authorized()),
         Some(named) => Selected::Named(named.to_string()),
-        None => Selected::of(request, "x-tenant-id", "selected_tenant"),
+        None => selected,
     };
     let organization = Selected::of(request, "x-organization-id", "selected_org");
     of_choice(call, identity, &tenant, &organization, choosing).await

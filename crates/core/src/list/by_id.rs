@@ -4,7 +4,7 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 use uuid::Uuid;
 
-use super::CommaList;
+use super::{CommaList, IdList};
 use crate::error::Detail;
 use crate::http::given;
 
@@ -18,6 +18,7 @@ pub struct ById {
     #[serde(default, deserialize_with = "given")]
     pub id: Option<Uuid>,
     /// Only these: ids joined by commas, at most 200.
+    #[param(value_type = Option<IdList>, inline)]
     pub ids: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! The schema of a page.
+//! The schemas of pages and of list parameters.
 
 use std::borrow::Cow;
 
@@ -43,3 +43,59 @@ impl<T: ToSchema> ToSchema for Page<T> {
         T::schemas(schemas);
     }
 }
+
+/// Schema of a parameter that holds UUIDs joined by commas.
+#[derive(Debug)]
+pub struct IdList;
+
+/// Schema of a parameter that holds UUIDs joined by commas, where `none` stands for no reference.
+#[derive(Debug)]
+pub struct IdsOrNone;
+
+/// Schema of a parameter that holds an RFC 3339 timestamp or a date.
+#[derive(Debug)]
+pub struct InstantOrDate;
+
+const UUID: &str = "[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}";
+
+/// Days that every month has; the description states the format, and other days are accepted where the month has them.
+const DATE: &str = "[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])";
+
+const TIME: &str = "T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\\.[0-9]{1,9})?(Z|[+-](0[0-9]|1[0-3]):[0-5][0-9])";
+
+/// The pattern of values joined by commas, spaces around them allowed.
+fn joined(value: &str) -> String {
+    format!("^ *({value})?( *, *({value})?)* *$")
+}
+
+fn text(pattern: String) -> RefOr<Schema> {
+    ObjectBuilder::new()
+        .schema_type(Type::String)
+        .pattern(Some(pattern))
+        .build()
+        .into()
+}
+
+impl PartialSchema for IdList {
+    fn schema() -> RefOr<Schema> {
+        text(joined(UUID))
+    }
+}
+
+impl ToSchema for IdList {}
+
+impl PartialSchema for IdsOrNone {
+    fn schema() -> RefOr<Schema> {
+        text(joined(&format!("none|{UUID}")))
+    }
+}
+
+impl ToSchema for IdsOrNone {}
+
+impl PartialSchema for InstantOrDate {
+    fn schema() -> RefOr<Schema> {
+        text(format!("^{DATE}({TIME})?$"))
+    }
+}
+
+impl ToSchema for InstantOrDate {}

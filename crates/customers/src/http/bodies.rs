@@ -1,7 +1,7 @@
 //! Parameters, bodies and answers that the resources have in common.
 
 use backoffice_core::http::{Describe, Extract, Incoming, Json, Schemas, given};
-use backoffice_core::list::{ById, PageQuery, Window, search_pattern};
+use backoffice_core::list::{ById, IdList, PageQuery, Window, search_pattern};
 use backoffice_core::{Result, Timestamp, Violations};
 use garde::Validate;
 use serde::de::DeserializeOwned;
@@ -19,17 +19,19 @@ use super::identified::Identified;
 #[garde(allow_unvalidated)]
 pub(super) struct ListQuery {
     /// Page number from 1.
-    #[param(minimum = 1, default = 1)]
+    #[param(minimum = 1, maximum = 2_147_483_647, default = 1)]
     page: Option<u32>,
     /// Rows of a page.
     #[param(minimum = 1, maximum = 100, default = 50)]
     page_size: Option<u32>,
     /// Part of a text, without regard to case.
+    #[param(max_length = 200)]
     search: Option<String>,
     /// Only this one.
     #[serde(default, deserialize_with = "given")]
     id: Option<Uuid>,
     /// Only these: ids joined by commas, at most 200.
+    #[param(value_type = Option<IdList>, inline)]
     ids: Option<String>,
     /// By default `asc`, and `desc` for `createdAt`.
     #[param(inline)]

@@ -37,10 +37,12 @@ pub(super) fn routes(routes: &mut Routes) {
 #[serde(rename_all = "camelCase")]
 #[garde(allow_unvalidated)]
 struct OwnerOfDeals {
-    /// 1 to 10000 deals; repeated ones count once.
+    /// 1 to 10000 deals; repeated ones are changed once.
+    #[schema(min_items = 1, max_items = 10000)]
     ids: Vec<Uuid>,
-    /// Null = nobody. The member is required.
+    /// An active user whose organizations hold those of the deals. Null = nobody. The member is required.
     #[serde(deserialize_with = "required")]
+    #[schema(required = true)]
     owner_user_id: Option<Uuid>,
 }
 
@@ -49,9 +51,10 @@ struct OwnerOfDeals {
 #[serde(rename_all = "camelCase")]
 #[garde(allow_unvalidated)]
 struct StageOfDeals {
-    /// 1 to 10000 deals; repeated ones count once.
+    /// 1 to 10000 deals; repeated ones are changed once.
+    #[schema(min_items = 1, max_items = 10000)]
     ids: Vec<Uuid>,
-    /// The stage.
+    /// A stage that the caller sees.
     pipeline_stage_id: Uuid,
 }
 

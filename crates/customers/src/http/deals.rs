@@ -2,7 +2,7 @@
 
 use backoffice_core::access_log::{AccessType, Record};
 use backoffice_core::http::{Created, Json, Path, Query, Routes, requires};
-use backoffice_core::list::{CommaList, Page};
+use backoffice_core::list::{CommaList, IdList, IdsOrNone, Page};
 use backoffice_core::{Detail, RequestContext, Result, Timestamp, Violations};
 use garde::Validate;
 use serde::{Deserialize, Serialize};
@@ -48,16 +48,22 @@ pub(super) fn routes(routes: &mut Routes) {
 #[garde(allow_unvalidated)]
 struct DealQuery {
     /// Any of `open`, `won`, `lost`.
+    #[param(pattern = "^ *(open|won|lost)?( *, *(open|won|lost)?)* *$")]
     status: Option<String>,
     /// Any of these pipelines, or `none`.
+    #[param(value_type = Option<IdsOrNone>, inline)]
     pipeline_id: Option<String>,
     /// Any of these stages, or `none`.
+    #[param(value_type = Option<IdsOrNone>, inline)]
     pipeline_stage_id: Option<String>,
     /// Any of these owners, or `none`.
+    #[param(value_type = Option<IdsOrNone>, inline)]
     owner_user_id: Option<String>,
     /// With any of these people.
+    #[param(value_type = Option<IdList>, inline)]
     person_ids: Option<String>,
     /// With any of these companies.
+    #[param(value_type = Option<IdList>, inline)]
     company_ids: Option<String>,
     /// Expected on this day or later.
     #[param(value_type = Option<Day>)]

@@ -4,22 +4,28 @@ use std::borrow::Cow;
 use std::marker::PhantomData;
 
 use utoipa::openapi::schema::Type;
-use utoipa::openapi::{AllOfBuilder, KnownFormat, ObjectBuilder, Ref, RefOr, Schema, SchemaFormat};
+use utoipa::openapi::{KnownFormat, ObjectBuilder, RefOr, Schema, SchemaFormat};
 use utoipa::{PartialSchema, ToSchema};
 
-/// A body that names a record and gives members of it, for the API document. Derived, all of them would share one schema with the fields of one of them.
+/// A body that names a record and gives members of it, for the API document: of the members of a new record only the id is needed, and the
+/// organization may not be null. Derived, all of them would share one schema with the fields of one of them.
 pub(super) struct Identified<T>(PhantomData<T>);
 
 impl<T: ToSchema> PartialSchema for Identified<T> {
     fn schema() -> RefOr<Schema> {
-        let uuid = ObjectBuilder::new()
-            .schema_type(Type::String)
-            .format(Some(SchemaFormat::KnownFormat(KnownFormat::Uuid)));
-        let id = ObjectBuilder::new().property("id", uuid.build()).required("id");
-        let all = AllOfBuilder::new()
-            .item(Ref::from_schema_name(T::name()))
-            .item(id.build());
-        Schema::AllOf(all.build()).into()
+        let mut schema = T::schema();
+        if let RefOr::T(Schema::Object(body)) = &mut schema {
+            let uuid = ObjectBuilder::new()
+                .schema_type(Type::String)
+                .format(Some(SchemaFormat::KnownFormat(KnownFormat::Uuid)))
+                .description(Some("The record to change."));
+            body.properties.insert("id".to_owned(), uuid.build().into());
+            body.required = vec!["id".to_owned()];
+            if let Some(RefOr::T(Schema::Object(organization))) = body.properties.get_mut("organizationId") {
+                organization.schema_type = Type::String.into();
+            }
+        }
+        schema
     }
 }
 
@@ -29,7 +35,6 @@ impl<T: ToSchema> ToSchema for Identified<T> {
     }
 
     fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
-        schemas.push((T::name().into_owned(), T::schema()));
         T::schemas(schemas);
     }
 }

@@ -1,6 +1,6 @@
 //! What the lists of companies and of people take.
 
-use backoffice_core::list::Window;
+use backoffice_core::list::{IdsOrNone, Window};
 use backoffice_core::{Result, Violations};
 use garde::Validate;
 use serde::Deserialize;
@@ -17,6 +17,7 @@ use crate::{Order, lists};
 #[garde(allow_unvalidated)]
 pub(super) struct PartyQuery {
     /// Only those of these owners: user ids joined by commas, `none` for those without an owner.
+    #[param(value_type = Option<IdsOrNone>, inline)]
     owner_user_id: Option<String>,
     /// Only those with whom there is business, or only the others.
     is_active: Option<bool>,

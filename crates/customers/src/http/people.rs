@@ -2,7 +2,7 @@
 
 use backoffice_core::access_log::{AccessType, Record};
 use backoffice_core::http::{Created, Json, Path, Query, Routes, requires};
-use backoffice_core::list::{CommaList, Page};
+use backoffice_core::list::{CommaList, IdList, Page};
 use backoffice_core::{Detail, Error, Refusal, RequestContext, Result, Violations};
 use garde::Validate;
 use serde::Deserialize;
@@ -55,6 +55,7 @@ pub(super) fn routes(routes: &mut Routes) {
 #[garde(allow_unvalidated)]
 struct PersonQuery {
     /// Only people of these companies: ids joined by commas, at most 200.
+    #[param(value_type = Option<IdList>, inline)]
     company_ids: Option<String>,
 }
 

@@ -1,7 +1,7 @@
 //! Stages of pipelines.
 
 use backoffice_core::http::{Created, Json, Path, Query, Routes, requires};
-use backoffice_core::list::{CommaList, Page};
+use backoffice_core::list::{CommaList, IdList, Page};
 use backoffice_core::{RequestContext, Result, Violations};
 use garde::Validate;
 use serde::Deserialize;
@@ -56,6 +56,7 @@ pub(super) fn routes(routes: &mut Routes) {
 #[garde(allow_unvalidated)]
 struct StageQuery {
     /// Of any of these pipelines: ids joined by commas, at most 200.
+    #[param(value_type = Option<IdList>, inline)]
     pipeline_id: Option<String>,
     /// By default `position`.
     #[param(inline)]

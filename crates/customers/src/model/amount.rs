@@ -60,6 +60,8 @@ impl utoipa::PartialSchema for Amount {
         ObjectBuilder::new()
             .schema_type(Type::Number)
             .minimum(Some(0))
+            .maximum(Some(999_999_999_999.99))
+            .multiple_of(Some(0.01))
             .examples([serde_json::json!(1250.5)])
             .build()
             .into()

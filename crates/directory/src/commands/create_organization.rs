@@ -13,7 +13,7 @@ use uuid::Uuid;
 use super::{check_parent, slug_conflict};
 use crate::model::{Organization, OrganizationRow};
 use crate::schema::directory_organizations as organizations;
-use crate::values::Rules;
+use crate::values::{DirectoryName, LogoUrl, Rules};
 use crate::{Error, SLUG, acl, query, tree};
 
 /// A new organization.
@@ -21,23 +21,28 @@ use crate::{Error, SLUG, acl, query, tree};
 #[serde(rename_all = "camelCase")]
 #[garde(allow_unvalidated)]
 pub struct NewOrganization {
-    /// 1 to 200 characters.
-    #[schema(example = "Acme North")]
+    /// 1 to 200 characters, white space at both ends aside; no control characters.
+    #[schema(value_type = DirectoryName)]
     pub name: String,
-    /// By default made from the name.
-    #[schema(example = "acme-north")]
+    /// Unique in the tenant; by default derived from the name.
     #[serde(default, deserialize_with = "given")]
-    #[schema(nullable = false)]
+    #[schema(
+        example = "acme-north",
+        nullable = false,
+        max_length = 100,
+        pattern = "^[a-z0-9]+(-[a-z0-9]+)*$"
+    )]
     pub slug: Option<String>,
-    /// The organization above it.
+    /// The organization above it: an existing one of the tenant, at a depth that the configuration allows.
     pub parent_id: Option<Uuid>,
-    /// An https address, or `/api/attachments/…`.
+    /// Where its logo is.
+    #[schema(value_type = Option<LogoUrl>)]
     pub logo_url: Option<String>,
     /// By default true.
     #[serde(default, deserialize_with = "given")]
     #[schema(nullable = false)]
     pub is_active: Option<bool>,
-    /// By default the selected tenant, or the caller's own.
+    /// By default the selected tenant, or the caller's own; required where all tenants are selected.
     pub tenant_id: Option<Uuid>,
 }
 

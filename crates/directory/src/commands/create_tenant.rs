@@ -13,7 +13,7 @@ use uuid::Uuid;
 use crate::config::Settings;
 use crate::model::{OrganizationRow, Tenant, TenantRow};
 use crate::schema::{directory_organizations as organizations, directory_tenants as tenants};
-use crate::values::Rules;
+use crate::values::{DirectoryName, Rules};
 use crate::{SLUG, acl};
 
 /// A new tenant.
@@ -21,14 +21,16 @@ use crate::{SLUG, acl};
 #[serde(rename_all = "camelCase")]
 #[garde(allow_unvalidated)]
 pub struct NewTenant {
-    /// 1 to 200 characters.
-    #[schema(example = "Acme")]
+    /// 1 to 200 characters, white space at both ends aside; no control characters.
+    #[schema(value_type = DirectoryName)]
     pub name: String,
     /// Name of its first organization; by default the tenant's.
     #[serde(default, deserialize_with = "given")]
-    #[schema(nullable = false)]
+    #[schema(value_type = Option<DirectoryName>, nullable = false)]
     pub organization_name: Option<String>,
-    /// The locales that it is offered in; by default all that are served.
+    /// The locales that it is offered in, 1 to 20 different ones of those that `i18n.locales` serves (by default `en`, `pl`, `es` and `de`);
+    /// null or absent: all of them.
+    #[schema(min_items = 1, pattern = "^[a-z]{2,3}$")]
     pub locales: Option<Vec<String>>,
 }
 

@@ -13,7 +13,7 @@ use uuid::Uuid;
 use super::{check_parent, slug_conflict};
 use crate::model::Organization;
 use crate::schema::directory_organizations as organizations;
-use crate::values::Rules;
+use crate::values::{DirectoryName, LogoUrl, Rules};
 use crate::{acl, query};
 
 /// What changes of an organization; absent members stay.
@@ -23,21 +23,22 @@ use crate::{acl, query};
 pub struct OrganizationPatch {
     /// The organization.
     pub id: Uuid,
-    /// 1 to 200 characters.
+    /// 1 to 200 characters, white space at both ends aside; no control characters.
     #[serde(default, deserialize_with = "given")]
-    #[schema(nullable = false)]
+    #[schema(value_type = Option<DirectoryName>, nullable = false)]
     pub name: Option<String>,
     /// Unique in the tenant.
     #[serde(default, deserialize_with = "given")]
-    #[schema(nullable = false)]
+    #[schema(nullable = false, max_length = 100, pattern = "^[a-z0-9]+(-[a-z0-9]+)*$")]
     pub slug: Option<String>,
-    /// The organization above it; null puts it at the top.
+    /// The organization above it: an existing one of the tenant, not itself or one below it, at a depth that the configuration allows. Null puts
+    /// it at the top.
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<Uuid>)]
     pub parent_id: Option<Option<Uuid>>,
-    /// An https address, or `/api/attachments/…`; null removes it.
+    /// Where its logo is; null removes it.
     #[serde(default, deserialize_with = "present")]
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<LogoUrl>)]
     pub logo_url: Option<Option<String>>,
     /// Whether its users may sign in.
     #[serde(default, deserialize_with = "given")]

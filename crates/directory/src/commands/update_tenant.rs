@@ -13,7 +13,7 @@ use uuid::Uuid;
 use crate::config::Settings;
 use crate::model::Tenant;
 use crate::schema::directory_tenants as tenants;
-use crate::values::Rules;
+use crate::values::{DirectoryName, Rules};
 use crate::{Error, acl, query};
 
 /// What changes of a tenant; absent members stay.
@@ -23,15 +23,16 @@ use crate::{Error, acl, query};
 pub struct TenantPatch {
     /// The tenant.
     pub id: Uuid,
-    /// 1 to 200 characters.
+    /// 1 to 200 characters, white space at both ends aside; no control characters.
     #[serde(default, deserialize_with = "given")]
-    #[schema(example = "Acme", nullable = false)]
+    #[schema(value_type = Option<DirectoryName>, nullable = false)]
     pub name: Option<String>,
-    /// The locales that it is offered in, 1 to 20 of the served ones; null offers all of them.
+    /// The locales that it is offered in, 1 to 20 different ones of those that `i18n.locales` serves (by default `en`, `pl`, `es` and `de`);
+    /// null: all of them.
     #[serde(default, deserialize_with = "present")]
-    #[schema(value_type = Option<Vec<String>>)]
+    #[schema(value_type = Option<Vec<String>>, min_items = 1, pattern = "^[a-z]{2,3}$")]
     pub locales: Option<Option<Vec<String>>>,
-    /// Whether its users may sign in; for super administrators only.
+    /// Whether its users may sign in; for super administrators only, who cannot close their own tenant.
     #[serde(default, deserialize_with = "given")]
     #[schema(nullable = false)]
     pub is_active: Option<bool>,

@@ -30,6 +30,7 @@ pub(super) fn routes(routes: &mut Routes) {
 
 #[derive(Debug, Deserialize, IntoParams, garde::Validate)]
 #[serde(rename_all = "camelCase")]
+#[into_params(parameter_in = Query)]
 #[garde(allow_unvalidated)]
 struct TenantQuery {
     /// The tenant; also accepted as `tenant`.
@@ -39,9 +40,11 @@ struct TenantQuery {
 
 #[derive(Debug, Deserialize, IntoParams, garde::Validate)]
 #[serde(rename_all = "camelCase")]
+#[into_params(parameter_in = Query)]
 #[garde(allow_unvalidated)]
 struct SlugQuery {
     /// The slug.
+    #[param(max_length = 100, pattern = "^[a-z0-9]+(-[a-z0-9]+)*$")]
     slug: String,
     /// The tenant; without it the oldest organization with that slug.
     tenant_id: Option<Uuid>,

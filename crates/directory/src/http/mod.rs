@@ -25,7 +25,7 @@ pub(crate) fn routes(routes: &mut Routes) {
 #[derive(Debug, Deserialize, IntoParams, garde::Validate)]
 #[garde(allow_unvalidated)]
 struct Id {
-    /// Its id.
+    /// Its id. It must not be the caller's own tenant, or the last organization of a tenant.
     id: Uuid,
 }
 

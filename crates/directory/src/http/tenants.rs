@@ -43,12 +43,13 @@ pub(super) fn routes(routes: &mut Routes) {
 #[garde(allow_unvalidated)]
 struct TenantQuery {
     /// Page number from 1.
-    #[param(minimum = 1, default = 1)]
+    #[param(minimum = 1, maximum = 2_147_483_647, default = 1)]
     page: Option<u32>,
     /// Rows of a page.
     #[param(minimum = 1, maximum = 100, default = 50)]
     page_size: Option<u32>,
     /// Part of the name.
+    #[param(max_length = 200)]
     search: Option<String>,
     /// Whether users may sign in.
     is_active: Option<bool>,

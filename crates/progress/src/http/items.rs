@@ -9,6 +9,7 @@ use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
 use super::job_id::JobId;
+use super::words::ItemStates;
 use crate::model::ItemState;
 use crate::query::items::{ItemFilter, ItemRow};
 use crate::{Error, query};
@@ -20,12 +21,13 @@ use crate::{Error, query};
 #[garde(allow_unvalidated)]
 pub(super) struct ItemQuery {
     /// Page number from 1.
-    #[param(minimum = 1, default = 1)]
+    #[param(minimum = 1, maximum = 2_147_483_647, default = 1)]
     page: Option<u32>,
     /// Rows of a page.
     #[param(minimum = 1, maximum = 100, default = 50)]
     page_size: Option<u32>,
     /// Any of `pending`, `succeeded`, `skipped` and `failed`: comma list or repeated.
+    #[param(value_type = Option<Vec<ItemStates>>, inline)]
     state: Option<Vec<String>>,
 }
 

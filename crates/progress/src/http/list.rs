@@ -8,6 +8,7 @@ use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};
 
 use super::job_item::JobItem;
+use super::words::Statuses;
 use crate::model::Status;
 use crate::query::jobs::{self, JobFilter, JobSort};
 
@@ -18,18 +19,20 @@ use crate::query::jobs::{self, JobFilter, JobSort};
 #[garde(allow_unvalidated)]
 pub(super) struct JobQuery {
     /// Page number from 1.
-    #[param(minimum = 1, default = 1)]
+    #[param(minimum = 1, maximum = 2_147_483_647, default = 1)]
     page: Option<u32>,
     /// Rows of a page.
     #[param(minimum = 1, maximum = 100, default = 50)]
     page_size: Option<u32>,
     /// Any of these statuses: comma list or repeated.
+    #[param(value_type = Option<Vec<Statuses>>, inline)]
     status: Option<Vec<String>>,
-    /// Any of these bulk commands: comma list or repeated.
+    /// Any of these bulk commands: comma list or repeated, at most 200.
     job_type: Option<Vec<String>>,
     /// Only the caller's own. Default false.
     mine: Option<bool>,
     /// Substring of the name.
+    #[param(max_length = 200)]
     search: Option<String>,
     /// Asked for before this instant.
     before: Option<Timestamp>,

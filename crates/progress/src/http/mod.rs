@@ -9,6 +9,7 @@ mod job_id;
 mod job_item;
 mod list;
 mod retry;
+mod words;
 
 use backoffice_core::http::{Access, Routes};
 

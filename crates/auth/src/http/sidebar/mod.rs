@@ -1,6 +1,7 @@
 //! Sidebars: preferences of users and roles, and variants.
 
 mod preferences;
+mod scope;
 mod variants;
 
 use backoffice_core::http::Routes;

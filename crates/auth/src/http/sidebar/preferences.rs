@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
+use super::scope::{PreferenceScope, RequestedScope, ScopeType};
 use super::{nested, own_scope};
 use crate::commands::{
     DeleteRoleSidebarPreference, RoleOfSidebar, UpdateRoleSidebarPreference, UpdateSidebarPreference,
@@ -46,39 +47,19 @@ pub(super) fn routes(routes: &mut Routes) {
 #[garde(allow_unvalidated)]
 struct RoleQuery {
     /// A role; without it the caller.
+    #[param(value_type = Option<Uuid>)]
     role_id: Option<String>,
 }
 
-/// Whose settings are meant.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "lowercase")]
-enum ScopeType {
-    User,
-    Role,
-}
-
-/// The caller, or a role.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize, ToSchema)]
+/// Whose settings are deleted.
+#[derive(Debug, Deserialize, Validate, IntoParams)]
 #[serde(rename_all = "camelCase")]
-struct PreferenceScope {
-    r#type: ScopeType,
-    /// The role.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    role_id: Option<Uuid>,
-}
-
-impl PreferenceScope {
-    const OWN: Self = Self {
-        r#type: ScopeType::User,
-        role_id: None,
-    };
-
-    fn role(id: Uuid) -> Self {
-        Self {
-            r#type: ScopeType::Role,
-            role_id: Some(id),
-        }
-    }
+#[into_params(parameter_in = Query)]
+#[garde(allow_unvalidated)]
+struct DeletedQuery {
+    /// The role. One tenant must be selected.
+    #[param(value_type = Uuid)]
+    role_id: Option<String>,
 }
 
 /// A role that settings can be made for.
@@ -227,17 +208,17 @@ struct PreferencesPatch {
     settings: Option<SettingsInput>,
     #[serde(flatten)]
     members: SettingsInput,
-    /// Whose settings; the caller's without it.
+    /// Whose settings; the caller's without it. For a role, one tenant must be selected, and `applyToRoles` and `clearRoleIds` must be empty.
     #[serde(default, deserialize_with = "given")]
-    #[schema(nullable = false)]
+    #[schema(value_type = Option<RequestedScope>, nullable = false)]
     scope: Option<PreferenceScope>,
-    /// Roles that get the caller's settings, at most 500.
+    /// Roles that get the caller's settings: at most 500 existing ones; the caller's own tenant must be selected.
     #[serde(default, deserialize_with = "given")]
-    #[schema(nullable = false)]
+    #[schema(nullable = false, max_items = 500)]
     apply_to_roles: Option<Vec<Uuid>>,
-    /// Roles that lose theirs, at most 500.
+    /// Roles that lose theirs: at most 500 existing ones; the caller's own tenant must be selected.
     #[serde(default, deserialize_with = "given")]
-    #[schema(nullable = false)]
+    #[schema(nullable = false, max_items = 500)]
     clear_role_ids: Option<Vec<Uuid>>,
 }
 
@@ -387,7 +368,7 @@ struct PreferencesRemoved {
 
 async fn delete_sidebar_preferences(
     ctx: RequestContext,
-    query: Query<RoleQuery>,
+    query: Query<DeletedQuery>,
     request: HttpRequest,
 ) -> Result<Json<PreferencesRemoved>> {
     let id = required_id(query.0.role_id.as_deref(), "Role id required")?;

@@ -10,6 +10,7 @@ use uuid::Uuid;
 
 use super::{nested, own_scope};
 use crate::commands::{CreateSidebarVariant, DeleteSidebarVariant, SidebarVariantChanges, UpdateSidebarVariant};
+use crate::http::fields::{NameOrBlank, SidebarName};
 use crate::http::{Done, OK, invalid, text};
 use crate::model::SidebarVariantRow;
 use crate::sidebar::{SettingsInput, SidebarSettings};
@@ -133,8 +134,9 @@ async fn get_sidebar_variant(
 #[serde(rename_all = "camelCase")]
 #[garde(allow_unvalidated)]
 struct NewVariant {
-    /// At most 120 characters, unique among the caller's without regard to case. Absent or blank: `My preferences`, with a number if
-    /// need be.
+    /// At most 120 characters without control characters, unique among the caller's without regard to case. Absent, null or white space:
+    /// `My preferences`, with a number if need be.
+    #[schema(value_type = Option<NameOrBlank>)]
     name: Option<String>,
     /// Its settings; the defaults without them.
     #[serde(default, deserialize_with = "given_object")]
@@ -180,9 +182,9 @@ fn detail(row: SidebarVariantRow) -> Cookies<Json<VariantDetail>> {
 #[serde(rename_all = "camelCase")]
 #[garde(allow_unvalidated)]
 struct VariantPatch {
-    /// 1 to 120 characters, unique among the caller's without regard to case.
+    /// 1 to 120 characters, white space at both ends aside; no control characters. Unique among the caller's without regard to case.
     #[serde(default, deserialize_with = "given")]
-    #[schema(nullable = false)]
+    #[schema(value_type = Option<SidebarName>, nullable = false)]
     name: Option<String>,
     /// All of its settings.
     #[serde(default, deserialize_with = "given_object")]

@@ -77,10 +77,10 @@ fn request_header(name: &str) -> (&'static str, Value) {
         ),
         "If-Match" => (
             "The `updatedAt` that was read, in quotes: 409 when the resource has changed since. `*` compares nothing.",
-            json!({"type": "string", "pattern": QUOTED_INSTANT, "examples": ["\"2026-11-20T08:15:30.123Z\""]}),
+            json!({"type": "string", "pattern": QUOTED_INSTANT}),
         ),
         "X-Expected-Updated-At" => (
-            "The same without quotes.",
+            "The same without quotes; `If-Match` counts where both are sent, unless it is `*`.",
             json!({"type": "string", "format": "date-time"}),
         ),
         "Idempotency-Key" => (
@@ -184,7 +184,11 @@ pub(super) fn response_components(names: impl IntoIterator<Item = String>) -> Ma
 pub(super) fn request_components(names: impl IntoIterator<Item = &'static str>) -> Map<String, Value> {
     let component = |name: &'static str| {
         let (text, schema) = request_header(name);
-        let header = json!({"name": name, "in": "header", "required": false, "description": text, "schema": schema});
+        let mut header =
+            json!({"name": name, "in": "header", "required": false, "description": text, "schema": schema});
+        if name == "If-Match" {
+            header["example"] = json!("\"2026-11-20T08:15:30.123Z\"");
+        }
         (name.to_owned(), header)
     };
     names.into_iter().map(component).collect()

@@ -79,6 +79,7 @@ impl Draft {
                 "schemas": known,
             },
         });
+        put_null_first(&mut document);
         let named = references(&document);
         let headers = named
             .iter()
@@ -91,6 +92,21 @@ impl Draft {
         });
         problems.extend(dangling.map(|name| format!("`{name}` leads nowhere: refer to types by `Schemas::reference`")));
         Self { document, problems }
+    }
+}
+
+/// Lists `null` as the first of several types. The order means nothing to JSON Schema; some generators of requests take the formats and patterns
+/// of a text into account only behind `null`.
+fn put_null_first(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            if let Some(Value::Array(types)) = fields.get_mut("type") {
+                types.sort_by_key(|one| one != "null");
+            }
+            fields.values_mut().for_each(put_null_first);
+        }
+        Value::Array(items) => items.iter_mut().for_each(put_null_first),
+        _ => {}
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use actix_web::http::{Method, StatusCode};
+use actix_web::http::Method;
 use serde_json::{Map, Value, json};
 
 use super::super::routes::{Access, EndpointInfo};
@@ -131,14 +131,30 @@ fn reference(shape: ErrorShape, status: u16) -> Value {
 }
 
 fn whole(status: u16, body: Value) -> Value {
-    let reason = StatusCode::from_u16(status)
-        .ok()
-        .and_then(|status| status.canonical_reason());
     json!({
-        "description": reason.unwrap_or("Refused"),
+        "description": description(status),
         "headers": headers::of_refusal(status),
         "content": {"application/json": {"schema": body}},
     })
+}
+
+fn description(status: u16) -> &'static str {
+    match status {
+        400 => {
+            "Bad Request: the input violates its schema or a rule that its description states; `details` lists the violations. \
+             A text with the character U+0000 is always invalid, and so is an integer with a fraction, even `1.0`."
+        }
+        401 => "Unauthorized: the credential is missing, invalid or expired.",
+        403 => "Forbidden: a feature is missing, or the target or selection is outside of the caller's rights.",
+        404 => "Not Found: the resource does not exist, or the caller may not see it.",
+        408 => "Request Timeout: the body did not arrive in time; the connection is closed.",
+        409 => "Conflict: the request contradicts stored data, a precondition, or a request in flight.",
+        422 => "Unprocessable Content: an interceptor or a rule about stored data rejects the request.",
+        429 => "Too Many Requests: a limit is exceeded; repeat after `Retry-After`.",
+        500 => "Internal Server Error: the cause is logged under the `requestId`.",
+        503 => "Service Unavailable: repeat after `Retry-After`.",
+        _ => "Error",
+    }
 }
 
 fn body(shape: ErrorShape, status: u16) -> Value {

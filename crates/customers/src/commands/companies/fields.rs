@@ -5,54 +5,55 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use crate::commands::parties::put;
+use crate::documented::{CustomerName, CustomerWebAddress};
 use crate::model::{CompanyRow, Fields};
 use crate::values::{Given, Rules};
 use crate::web_address::is_web_address;
 
 /// Members of a company: absent ones stay, null clears.
 #[derive(Debug, Clone, Default, Deserialize, ToSchema, garde::Validate)]
-#[serde(rename_all = "camelCase", default)]
+#[serde(rename_all = "camelCase")]
 #[garde(allow_unvalidated)]
 pub struct CompanyFields {
     /// Where a new one belongs, by default where the request writes; it does not change later.
-    #[serde(deserialize_with = "present")]
+    #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<Uuid>)]
     pub organization_id: Given<Uuid>,
     /// 1 to 200 characters; a new one needs it.
-    #[serde(deserialize_with = "present")]
-    #[schema(value_type = Option<String>)]
+    #[serde(default, deserialize_with = "present")]
+    #[schema(value_type = CustomerName, required = true)]
     pub display_name: Given<String>,
     /// At most 200 characters.
-    #[serde(deserialize_with = "present")]
-    #[schema(value_type = Option<String>)]
+    #[serde(default, deserialize_with = "present")]
+    #[schema(value_type = Option<String>, max_length = 200)]
     pub legal_name: Given<String>,
     /// At most 4000 characters.
-    #[serde(deserialize_with = "present")]
-    #[schema(value_type = Option<String>)]
+    #[serde(default, deserialize_with = "present")]
+    #[schema(value_type = Option<String>, max_length = 4000)]
     pub description: Given<String>,
     /// At most 320 characters.
-    #[serde(deserialize_with = "present")]
-    #[schema(value_type = Option<String>)]
+    #[serde(default, deserialize_with = "present")]
+    #[schema(value_type = Option<String>, max_length = 320)]
     pub primary_email: Given<String>,
     /// At most 50 characters.
-    #[serde(deserialize_with = "present")]
-    #[schema(value_type = Option<String>)]
+    #[serde(default, deserialize_with = "present")]
+    #[schema(value_type = Option<String>, max_length = 50)]
     pub primary_phone: Given<String>,
     /// An http or https address, at most 300 characters.
-    #[serde(deserialize_with = "present")]
-    #[schema(value_type = Option<String>)]
+    #[serde(default, deserialize_with = "present")]
+    #[schema(value_type = Option<CustomerWebAddress>)]
     pub website_url: Given<String>,
     /// At most 150 characters.
-    #[serde(deserialize_with = "present")]
-    #[schema(value_type = Option<String>)]
+    #[serde(default, deserialize_with = "present")]
+    #[schema(value_type = Option<String>, max_length = 150)]
     pub industry: Given<String>,
     /// An active user whose organizations hold the company's.
-    #[serde(deserialize_with = "present")]
+    #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<Uuid>)]
     pub owner_user_id: Given<Uuid>,
     /// By default true.
-    #[serde(deserialize_with = "present")]
-    #[schema(value_type = Option<bool>)]
+    #[serde(default, deserialize_with = "present")]
+    #[schema(value_type = bool)]
     pub is_active: Given<bool>,
 }
 

@@ -7,6 +7,7 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use crate::Error;
+use crate::documented::{CustomerCurrency, CustomerName};
 use crate::model::{Amount, Day, DealRow, DealStatus};
 use crate::values::{Given, Rules};
 
@@ -21,15 +22,15 @@ pub struct DealFields {
     pub organization_id: Given<Uuid>,
     /// 1 to 200 characters; required in a new deal.
     #[serde(default, deserialize_with = "present")]
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = CustomerName, required = true)]
     pub title: Given<String>,
     /// At most 4000 characters.
     #[serde(default, deserialize_with = "present")]
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<String>, max_length = 4000)]
     pub description: Given<String>,
     /// By default open.
     #[serde(default, deserialize_with = "present")]
-    #[schema(value_type = Option<DealStatus>)]
+    #[schema(value_type = DealStatus)]
     pub status: Given<DealStatus>,
     /// A pipeline of the deal's organization or of one above. Alone it puts the deal into its first stage; null clears the stage too.
     #[serde(default, deserialize_with = "present")]
@@ -39,13 +40,13 @@ pub struct DealFields {
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<Uuid>)]
     pub pipeline_stage_id: Given<Uuid>,
-    /// At most 12 digits and two decimals; needs a currency.
+    /// At most 12 digits and two decimals; needs a currency, given here or before.
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<Amount>)]
     pub value_amount: Given<Amount>,
-    /// Three letters.
+    /// The currency of the amount; required with an amount.
     #[serde(default, deserialize_with = "present")]
-    #[schema(value_type = Option<String>, example = "EUR")]
+    #[schema(value_type = Option<CustomerCurrency>)]
     pub value_currency: Given<String>,
     /// 0 to 100.
     #[serde(default, deserialize_with = "present")]
@@ -55,9 +56,9 @@ pub struct DealFields {
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<Day>)]
     pub expected_close_on: Given<Day>,
-    /// At most 4000 characters; only of a lost deal.
+    /// At most 4000 characters; only of a deal that is lost, by this request or before.
     #[serde(default, deserialize_with = "present")]
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<String>, max_length = 4000)]
     pub lost_reason: Given<String>,
     /// An active user whose organizations hold the deal's.
     #[serde(default, deserialize_with = "present")]
@@ -65,13 +66,13 @@ pub struct DealFields {
     pub owner_user_id: Given<Uuid>,
     /// At most 150 characters.
     #[serde(default, deserialize_with = "present")]
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<String>, max_length = 150)]
     pub source: Given<String>,
-    /// The whole set, at most 200.
+    /// The whole set of its people, at most 200 different ones that the caller sees; null is none.
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<Vec<Uuid>>)]
     pub person_ids: Given<Vec<Uuid>>,
-    /// The whole set, at most 200.
+    /// The whole set of its companies, at most 200 different ones that the caller sees; null is none.
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<Vec<Uuid>>)]
     pub company_ids: Given<Vec<Uuid>>,

@@ -5,53 +5,54 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use crate::commands::parties::put;
+use crate::documented::CustomerPersonName;
 use crate::model::{Fields, PersonRow};
 use crate::values::{Given, Rules};
 
 /// Members of a person: absent ones stay, null clears.
 #[derive(Debug, Clone, Default, Deserialize, ToSchema, garde::Validate)]
-#[serde(rename_all = "camelCase", default)]
+#[serde(rename_all = "camelCase")]
 #[garde(allow_unvalidated)]
 pub struct PersonFields {
     /// Where a new one belongs, by default where the request writes; it does not change later.
-    #[serde(deserialize_with = "present")]
+    #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<Uuid>)]
     pub organization_id: Given<Uuid>,
     /// 1 to 120 characters; a new one needs it.
-    #[serde(deserialize_with = "present")]
-    #[schema(value_type = Option<String>)]
+    #[serde(default, deserialize_with = "present")]
+    #[schema(value_type = CustomerPersonName, required = true)]
     pub first_name: Given<String>,
     /// 1 to 120 characters; a new one needs it.
-    #[serde(deserialize_with = "present")]
-    #[schema(value_type = Option<String>)]
+    #[serde(default, deserialize_with = "present")]
+    #[schema(value_type = CustomerPersonName, required = true)]
     pub last_name: Given<String>,
     /// At most 250 characters; first and last name when it is null, or absent in a new one.
-    #[serde(deserialize_with = "present")]
-    #[schema(value_type = Option<String>)]
+    #[serde(default, deserialize_with = "present")]
+    #[schema(value_type = Option<String>, max_length = 250)]
     pub display_name: Given<String>,
     /// At most 150 characters.
-    #[serde(deserialize_with = "present")]
-    #[schema(value_type = Option<String>)]
+    #[serde(default, deserialize_with = "present")]
+    #[schema(value_type = Option<String>, max_length = 150)]
     pub job_title: Given<String>,
     /// At most 320 characters.
-    #[serde(deserialize_with = "present")]
-    #[schema(value_type = Option<String>)]
+    #[serde(default, deserialize_with = "present")]
+    #[schema(value_type = Option<String>, max_length = 320)]
     pub primary_email: Given<String>,
     /// At most 50 characters.
-    #[serde(deserialize_with = "present")]
-    #[schema(value_type = Option<String>)]
+    #[serde(default, deserialize_with = "present")]
+    #[schema(value_type = Option<String>, max_length = 50)]
     pub primary_phone: Given<String>,
     /// A company that the caller sees.
-    #[serde(deserialize_with = "present")]
+    #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<Uuid>)]
     pub company_id: Given<Uuid>,
     /// An active user whose organizations hold the person's.
-    #[serde(deserialize_with = "present")]
+    #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<Uuid>)]
     pub owner_user_id: Given<Uuid>,
     /// By default true.
-    #[serde(deserialize_with = "present")]
-    #[schema(value_type = Option<bool>)]
+    #[serde(default, deserialize_with = "present")]
+    #[schema(value_type = bool)]
     pub is_active: Given<bool>,
 }
 

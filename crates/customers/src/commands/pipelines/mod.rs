@@ -14,6 +14,7 @@ pub use delete_pipeline::DeletePipeline;
 pub use update_pipeline::UpdatePipeline;
 
 use crate::Error;
+use crate::documented::CustomerName;
 use crate::model::Pipeline;
 use crate::values::{Given, Rules};
 
@@ -36,7 +37,7 @@ pub struct PipelineFields {
     pub organization_id: Given<Uuid>,
     /// 1 to 200 characters, unique in the organization without regard to case; required in a new pipeline.
     #[serde(default, deserialize_with = "backoffice_core::http::present")]
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = CustomerName, required = true)]
     pub name: Given<String>,
 }
 

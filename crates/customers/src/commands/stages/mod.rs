@@ -16,6 +16,7 @@ pub use reorder_stages::{ReorderStages, StageOrder};
 pub use update_stage::UpdateStage;
 
 use crate::Error;
+use crate::documented::{CustomerColor, CustomerName};
 use crate::model::Stage;
 use crate::values::{Given, Rules};
 
@@ -33,21 +34,21 @@ pub(crate) fn register(registry: &mut Registry) {
 #[serde(rename_all = "camelCase")]
 #[garde(allow_unvalidated)]
 pub struct StageFields {
-    /// That of the pipeline, which it can only repeat.
+    /// That of the pipeline, which it can only repeat. A change may leave it out, but not null it.
     #[serde(default, deserialize_with = "backoffice_core::http::present")]
     #[schema(value_type = Option<Uuid>)]
     pub organization_id: Given<Uuid>,
-    /// Its pipeline; required in a new stage, and does not change later.
+    /// Its pipeline, one that the caller sees; required in a new stage, and does not change later.
     #[serde(default, deserialize_with = "backoffice_core::http::present")]
-    #[schema(value_type = Option<Uuid>)]
+    #[schema(value_type = Uuid, required = true)]
     pub pipeline_id: Given<Uuid>,
     /// 1 to 200 characters, unique in the pipeline without regard to case; required in a new stage.
     #[serde(default, deserialize_with = "backoffice_core::http::present")]
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = CustomerName, required = true)]
     pub label: Given<String>,
-    /// `#rrggbb`
+    /// The color in which it is shown.
     #[serde(default, deserialize_with = "backoffice_core::http::present")]
-    #[schema(value_type = Option<String>, example = "#22c55e")]
+    #[schema(value_type = Option<CustomerColor>)]
     pub color: Given<String>,
 }
 

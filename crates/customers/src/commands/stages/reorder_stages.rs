@@ -24,6 +24,7 @@ pub struct StageOrder {
     /// The pipeline.
     pub pipeline_id: Uuid,
     /// Exactly its stages, each once.
+    #[schema(value_type = BTreeSet<Uuid>)]
     pub ids: Vec<Uuid>,
 }
 

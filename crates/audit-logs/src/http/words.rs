@@ -1,0 +1,31 @@
+//! The schemas of words in a query, for the API document.
+
+use utoipa::openapi::schema::{AnyOfBuilder, Type};
+use utoipa::openapi::{ObjectBuilder, RefOr, Schema};
+use utoipa::{PartialSchema, ToSchema};
+
+use crate::parameters::{FALSE, TRUE};
+
+/// Yes or no, in one of several words.
+pub(super) enum Flag {}
+
+impl PartialSchema for Flag {
+    fn schema() -> RefOr<Schema> {
+        let words = TRUE.into_iter().chain(FALSE);
+        AnyOfBuilder::new()
+            .item(ObjectBuilder::new().schema_type(Type::Boolean))
+            .item(ObjectBuilder::new().schema_type(Type::String).enum_values(Some(words)))
+            .into()
+    }
+}
+
+impl ToSchema for Flag {}
+
+/// Which end of the list comes first.
+#[derive(ToSchema)]
+#[schema(rename_all = "camelCase")]
+#[expect(dead_code, reason = "describes the words that `ActionFilter` reads by itself")]
+pub(super) enum SortDir {
+    Asc,
+    Desc,
+}
