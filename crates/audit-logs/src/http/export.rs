@@ -19,7 +19,7 @@ use utoipa::IntoParams;
 use utoipa::openapi::path::{Parameter, ParameterIn};
 use uuid::Uuid;
 
-use super::words::{Flag, SortDir};
+use super::words::{Flag, Positive, SortDir};
 use super::{check_organization, documented};
 use crate::acl;
 use crate::csv;
@@ -97,7 +97,7 @@ struct ExportParameters {
     #[param(value_type = Option<Flag>, inline)]
     undoable_only: Option<bool>,
     /// Entries at most; more than 1000 counts as 1000.
-    #[param(minimum = 1, default = 1000)]
+    #[param(value_type = Option<Positive>, inline)]
     limit: Option<u64>,
     /// `createdAt` (default), `user`, `action`, `field` or `source`.
     #[param(value_type = Option<SortField>, inline)]

@@ -21,6 +21,18 @@ impl PartialSchema for Flag {
 
 impl ToSchema for Flag {}
 
+/// A positive number of any size.
+pub(super) enum Positive {}
+
+impl PartialSchema for Positive {
+    fn schema() -> RefOr<Schema> {
+        let number = ObjectBuilder::new().schema_type(Type::Integer);
+        number.minimum(Some(1)).default(Some(1000.into())).into()
+    }
+}
+
+impl ToSchema for Positive {}
+
 /// Which end of the list comes first.
 #[derive(ToSchema)]
 #[schema(rename_all = "camelCase")]
