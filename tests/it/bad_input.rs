@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use crate::call::Call;
 use crate::endpoints::{Entry, Setting, malformed_status};
+use crate::fixture::{Account, Fixture};
 use crate::history::EXPORT;
-use crate::world::{Account, World};
 
 /// RFC 3339 instants at the ends of the calendar, the first two of them beyond it in UTC.
 const FAR_INSTANTS: [&str; 4] = [
@@ -24,8 +24,8 @@ pub(crate) fn takes_body(entry: &Entry, call: &Call) -> bool {
 }
 
 #[actix_web::test]
-async fn a_body_that_is_no_object_is_refused() {
-    let setting = Setting::new(World::new().await).await;
+async fn a_body_that_is_no_object_is_rejected() {
+    let setting = Setting::new(Fixture::new().await).await;
     let large = format!(r#"{{"name":"{}"}}"#, "x".repeat(2 * 1024 * 1024));
     let deep = format!(r#"{{"name":{}"#, "[".repeat(100_000));
     let bodies: [&[u8]; 12] = [
@@ -49,7 +49,7 @@ async fn a_body_that_is_no_object_is_refused() {
             continue;
         }
         for body in bodies {
-            let request = call.bare(&setting.world.app, &token(&setting, &info, &entry).await);
+            let request = call.bare(&setting.fixture.app, &token(&setting, &info, &entry).await);
             let response = request.body(body.to_vec(), "application/json").send().await;
 
             let shown = String::from_utf8_lossy(&body[..body.len().min(30)]);
@@ -60,22 +60,22 @@ async fn a_body_that_is_no_object_is_refused() {
 }
 
 #[actix_web::test]
-async fn a_member_of_another_type_is_refused() {
-    let setting = Setting::new(World::new().await).await;
+async fn a_field_of_another_type_is_rejected() {
+    let setting = Setting::new(Fixture::new().await).await;
 
     for (info, entry) in setting.endpoints() {
         let call = setting.call(&entry);
         if !takes_body(&entry, &call) {
             continue;
         }
-        let members = call.body.clone().unwrap_or_default();
-        for (name, valid) in members.as_object().expect("an object") {
+        let fields = call.body.clone().unwrap_or_default();
+        for (name, valid) in fields.as_object().expect("an object") {
             for wrong in [json!(7), json!({"a": 1}), json!([[7]])] {
                 if wrong.is_object() && valid.is_object() || wrong.is_number() && valid.is_number() {
                     // Unknown members of an object are ignored, and a number is no other type than a number.
                     continue;
                 }
-                let wrong = call.clone().with_member(name, wrong);
+                let wrong = call.clone().with_field(name, wrong);
                 let response = send(&setting, &info, &entry, &wrong).await;
 
                 let expected = malformed_status(info.path);
@@ -96,7 +96,7 @@ async fn a_member_of_another_type_is_refused() {
                 if odd == *valid {
                     continue;
                 }
-                let odd = call.clone().with_member(name, odd);
+                let odd = call.clone().with_field(name, odd);
                 let response = send(&setting, &info, &entry, &odd).await;
 
                 assert!(response.status < 500, "{odd}: {}", response.text());
@@ -114,21 +114,21 @@ async fn a_member_of_another_type_is_refused() {
 }
 
 #[actix_web::test]
-async fn nul_bytes_are_refused() {
-    let setting = Setting::new(World::new().await).await;
+async fn nul_bytes_are_rejected() {
+    let setting = Setting::new(Fixture::new().await).await;
 
     for (info, entry) in setting.endpoints() {
         let call = setting.call(&entry);
         if takes_body(&entry, &call) {
-            let members = call.body.clone().unwrap_or_default();
-            for name in members.as_object().expect("an object").keys() {
-                let nul = call.clone().with_member(name, json!("a\0b"));
+            let fields = call.body.clone().unwrap_or_default();
+            for name in fields.as_object().expect("an object").keys() {
+                let nul = call.clone().with_field(name, json!("a\0b"));
                 let response = send(&setting, &info, &entry, &nul).await;
 
                 assert_eq!(response.status, 400, "{nul}: {}", response.text());
                 assert_shape(&info, &response, &nul);
             }
-            let form = call.bare(&setting.world.app, &token(&setting, &info, &entry).await);
+            let form = call.bare(&setting.fixture.app, &token(&setting, &info, &entry).await);
             let form = form.body("email=a%00b&x=\0", "application/x-www-form-urlencoded");
             let response = form.send().await;
             assert_eq!(response.status, 400, "{call} as a form: {}", response.text());
@@ -144,7 +144,7 @@ async fn nul_bytes_are_refused() {
             let name = name.as_str().expect("a name");
             let path = info.path.replace(&format!("{{{name}}}"), "a%00b");
             let response = Call::new(entry.method.clone(), &path)
-                .send(&setting.world.app, "")
+                .send(&setting.fixture.app, "")
                 .await;
             assert!((400..500).contains(&response.status), "{path}: {}", response.text());
         }
@@ -152,8 +152,8 @@ async fn nul_bytes_are_refused() {
 }
 
 #[actix_web::test]
-async fn parameters_out_of_range_are_refused() {
-    let setting = Setting::new(World::new().await).await;
+async fn parameters_out_of_range_are_rejected() {
+    let setting = Setting::new(Fixture::new().await).await;
 
     for (info, entry) in setting.endpoints() {
         let call = setting.call(&entry);
@@ -187,8 +187,8 @@ async fn parameters_out_of_range_are_refused() {
 
 #[actix_web::test]
 async fn unknown_paths_and_methods_are_not_found_for_everybody() {
-    let setting = Setting::new(World::new().await).await;
-    let app = &setting.world.app;
+    let setting = Setting::new(Fixture::new().await).await;
+    let app = &setting.fixture.app;
     let served = app.platform().endpoints();
     let methods = [
         Method::GET,
@@ -219,19 +219,19 @@ async fn unknown_paths_and_methods_are_not_found_for_everybody() {
             }
         }
         for call in unknown {
-            for token in ["", "garbage", &setting.world.a.keeper.token] {
+            for token in ["", "garbage", &setting.fixture.a.tenant_admin.token] {
                 let response = call.send(app, token).await;
 
-                let told = (response.status, response.json());
-                assert_eq!(told, (404, json!({"error": "Not Found"})), "{call}");
+                let reported = (response.status, response.json());
+                assert_eq!(reported, (404, json!({"error": "Not Found"})), "{call}");
             }
         }
     }
 }
 
 #[actix_web::test]
-async fn odd_headers_are_refused_or_ignored() {
-    let setting = Setting::new(World::new().await).await;
+async fn odd_headers_are_rejected_or_ignored() {
+    let setting = Setting::new(Fixture::new().await).await;
     let long = "k".repeat(256);
 
     for (info, entry) in setting.endpoints() {
@@ -250,17 +250,17 @@ async fn odd_headers_are_refused_or_ignored() {
             ("X-Expected-Updated-At", "é"),
         ] {
             let token = token(&setting, &info, &entry).await;
-            let request = call.request(&setting.world.app, &token).header(name, value);
+            let request = call.request(&setting.fixture.app, &token).header(name, value);
             let response = request.send().await;
 
-            let refused = info.access != Access::Public
+            let rejected = info.access != Access::Public
                 && if name == "Idempotency-Key" {
                     info.idempotent
                 } else {
                     [Method::PUT, Method::DELETE].contains(&info.method)
                 };
             let what = format!("{call} with {name}: {value:?}");
-            if refused {
+            if rejected {
                 assert_eq!(response.status, 400, "{what}: {}", response.text());
             } else {
                 assert!(response.status < 500, "{what}: {}", response.text());
@@ -272,7 +272,7 @@ async fn odd_headers_are_refused_or_ignored() {
 
 #[actix_web::test]
 async fn odd_values_of_other_headers_do_no_harm() {
-    let setting = Setting::new(World::new().await).await;
+    let setting = Setting::new(Fixture::new().await).await;
     let long = "x".repeat(8000);
 
     for (info, entry) in setting.private() {
@@ -288,7 +288,7 @@ async fn odd_values_of_other_headers_do_no_harm() {
             ("Cookie", "auth_token=; selected_org=%zz; ="),
             ("Authorization", "Bearer"),
         ] {
-            let response = call.request(&setting.world.app, "").header(name, value).send().await;
+            let response = call.request(&setting.fixture.app, "").header(name, value).send().await;
 
             assert_eq!(response.status, 401, "{call} with {name}: {}", response.text());
             assert_shape(&info, &response, &call);
@@ -321,7 +321,7 @@ fn wrong_values(parameter: &Value) -> Vec<String> {
 
 /// The parameters of an endpoint, from the API document.
 pub(crate) fn parameters(setting: &Setting, info: &EndpointInfo, place: &str) -> Vec<Value> {
-    let document = document(setting.world.app.platform().modules());
+    let document = document(setting.fixture.app.platform().modules());
     let document = serde_json::to_value(document).expect("the document is JSON");
     let operation = &document["paths"][info.path][info.method.as_str().to_lowercase()];
     let parameters = operation["parameters"].as_array().cloned().unwrap_or_default();
@@ -329,7 +329,8 @@ pub(crate) fn parameters(setting: &Setting, info: &EndpointInfo, place: &str) ->
 }
 
 pub(crate) async fn send(setting: &Setting, info: &EndpointInfo, entry: &Entry, call: &Call) -> TestResponse {
-    call.send(&setting.world.app, &token(setting, info, entry).await).await
+    call.send(&setting.fixture.app, &token(setting, info, entry).await)
+        .await
 }
 
 /// The token of who may call; logging out ends it, so that endpoint gets a new one each time.
@@ -337,7 +338,7 @@ async fn token(setting: &Setting, info: &EndpointInfo, entry: &Entry) -> String 
     let sender: &Account = setting.sender(entry);
     match info.path {
         _ if info.access == Access::Public => String::new(),
-        "/auth/logout" => setting.world.sign_in(&sender.email).await.token,
+        "/auth/logout" => setting.fixture.sign_in(&sender.email).await.token,
         _ => sender.token.clone(),
     }
 }

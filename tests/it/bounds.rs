@@ -11,7 +11,7 @@ use uuid::Uuid;
 use crate::bad_input::{assert_shape, parameters, send, takes_body};
 use crate::call::Call;
 use crate::endpoints::{Entry, Setting, malformed_status};
-use crate::world::World;
+use crate::fixture::Fixture;
 
 /// As many distinct values as fit into an address of 64 KiB, where a comma takes three bytes.
 fn long_list(value: impl Fn(u32) -> String) -> String {
@@ -36,8 +36,8 @@ fn is_list(parameter: &Value) -> bool {
 }
 
 #[actix_web::test]
-async fn f4_a_list_of_64_kib_is_refused_by_every_parameter() {
-    let setting = Setting::new(World::new().await).await;
+async fn f4_a_list_of_64_kib_is_rejected_by_every_parameter() {
+    let setting = Setting::new(Fixture::new().await).await;
     let words = long_list(|number| format!("{number:x}"));
     let ids = long_list(|number| Uuid::from_u128(u128::from(number)).to_string());
     let mut lists = BTreeSet::new();
@@ -85,7 +85,7 @@ fn is_page(body: &Value) -> bool {
 
 #[actix_web::test]
 async fn every_list_takes_id_and_ids() {
-    let setting = Setting::new(World::new().await).await;
+    let setting = Setting::new(Fixture::new().await).await;
     let unknown = Uuid::from_u128(0x0190_0000_0000_7000_8000_0000_0000_0042);
     let mut lists = Vec::new();
 
@@ -128,9 +128,9 @@ async fn every_list_takes_id_and_ids() {
             ("ids", format!("{unknown},x")),
             ("ids", many.join(",")),
         ] {
-            let (status, told) = with(name, &value).await;
-            assert_eq!(status, 400, "{} {name}={value:.50}: {told}", info.path);
-            assert_eq!(told["details"][0]["path"], name, "{}: {told}", info.path);
+            let (status, reported) = with(name, &value).await;
+            assert_eq!(status, 400, "{} {name}={value:.50}: {reported}", info.path);
+            assert_eq!(reported["details"][0]["path"], name, "{}: {reported}", info.path);
         }
         let Some(item) = body["items"].as_array().and_then(|items| items.first()) else {
             continue;
@@ -160,7 +160,7 @@ async fn every_list_takes_id_and_ids() {
 /// Members that are read by hand, and judged together with what they mean.
 const BY_HAND: [&str; 3] = ["confirm", "undoToken", "logId"];
 
-fn told_paths(body: &Value) -> BTreeSet<String> {
+fn reported_paths(body: &Value) -> BTreeSet<String> {
     let details = body["details"].as_array().into_iter().flatten();
     let paths = details.filter_map(|detail| detail["path"].as_str());
     // The place of a field, without what is inside of it.
@@ -169,8 +169,8 @@ fn told_paths(body: &Value) -> BTreeSet<String> {
 }
 
 #[actix_web::test]
-async fn every_field_of_a_wrong_type_is_told_at_once() {
-    let setting = Setting::new(World::new().await).await;
+async fn every_field_of_a_wrong_type_is_reported_at_once() {
+    let setting = Setting::new(Fixture::new().await).await;
 
     for (info, entry) in setting.endpoints() {
         let call = setting.call(&entry);
@@ -186,7 +186,7 @@ async fn every_field_of_a_wrong_type_is_told_at_once() {
                 continue;
             }
             let value = if valid.is_object() { json!(7) } else { json!({"a": 1}) };
-            wrong = wrong.with_member(name, value);
+            wrong = wrong.with_field(name, value);
             expected.insert(name.clone());
         }
         if expected.is_empty() || expected.contains("tenantId") {
@@ -201,17 +201,17 @@ async fn every_field_of_a_wrong_type_is_told_at_once() {
             "{wrong}: {}",
             response.text()
         );
-        let told = told_paths(&response.json());
-        assert!(expected.is_subset(&told), "{wrong}: {told:?} of {expected:?}");
+        let reported = reported_paths(&response.json());
+        assert!(expected.is_subset(&reported), "{wrong}: {reported:?} of {expected:?}");
         assert_shape(&info, &response, &wrong);
     }
 }
 
 #[actix_web::test]
-async fn null_for_a_field_that_cannot_be_null_is_refused() {
-    let setting = Setting::new(World::new().await).await;
-    let api = serde_json::to_value(document(setting.world.app.platform().modules())).expect("the document is JSON");
-    let mut refused = BTreeSet::new();
+async fn null_for_a_field_that_cannot_be_null_is_rejected() {
+    let setting = Setting::new(Fixture::new().await).await;
+    let api = serde_json::to_value(document(setting.fixture.app.platform().modules())).expect("the document is JSON");
+    let mut rejected = BTreeSet::new();
 
     for (info, entry) in setting.endpoints() {
         let call = setting.call(&entry);
@@ -222,7 +222,7 @@ async fn null_for_a_field_that_cannot_be_null_is_refused() {
             if may_be_null(&api, &schema) || name == "tenantId" {
                 continue;
             }
-            let null = call.clone().with_member(&name, json!(null));
+            let null = call.clone().with_field(&name, json!(null));
             let response = send(&setting, &info, &entry, &null).await;
 
             assert_eq!(
@@ -234,12 +234,12 @@ async fn null_for_a_field_that_cannot_be_null_is_refused() {
             assert_shape(&info, &response, &null);
             if !BY_HAND.contains(&name.as_str()) {
                 assert!(
-                    told_paths(&response.json()).contains(&name),
+                    reported_paths(&response.json()).contains(&name),
                     "{null}: {}",
                     response.text()
                 );
             }
-            refused.insert(format!("{} {} {name}", info.method, info.path));
+            rejected.insert(format!("{} {} {name}", info.method, info.path));
         }
     }
 
@@ -256,7 +256,7 @@ async fn null_for_a_field_that_cannot_be_null_is_refused() {
         "PUT /directory/tenants name",
         "POST /api_keys/keys roles",
     ] {
-        assert!(refused.contains(known), "{known} is not among {refused:?}");
+        assert!(rejected.contains(known), "{known} is not among {rejected:?}");
     }
 }
 
@@ -298,10 +298,10 @@ fn may_be_null(api: &Value, schema: &Value) -> bool {
 }
 
 #[actix_web::test]
-async fn faults_of_types_and_of_rules_are_told_together() {
-    let setting = Setting::new(World::new().await).await;
-    let app = &setting.world.app;
-    let token = &setting.world.a.keeper.token;
+async fn faults_of_types_and_of_rules_are_reported_together() {
+    let setting = Setting::new(Fixture::new().await).await;
+    let app = &setting.fixture.app;
+    let token = &setting.fixture.a.tenant_admin.token;
 
     let features = vec!["auth.users.list"; 51];
     let call = Call::post(
@@ -310,9 +310,9 @@ async fn faults_of_types_and_of_rules_are_told_together() {
     );
     let response = call.send(app, token).await;
     assert_eq!(response.status, 400);
-    let told = told_paths(&response.json());
+    let reported = reported_paths(&response.json());
     let expected = ["email", "isActive", "organizationId", "roles"].map(str::to_owned);
-    assert_eq!(told, BTreeSet::from(expected), "{}", response.text());
+    assert_eq!(reported, BTreeSet::from(expected), "{}", response.text());
 
     let query = Call::get("/customers/deals")
         .with_query("page", "x")
@@ -322,9 +322,9 @@ async fn faults_of_types_and_of_rules_are_told_together() {
         .with_query("sortDir", "up");
     let response = query.send(app, token).await;
     assert_eq!(response.status, 400);
-    let told = told_paths(&response.json());
+    let reported = reported_paths(&response.json());
     assert_eq!(
-        told,
+        reported,
         BTreeSet::from(["page", "sortDir", "sortField"].map(str::to_owned)),
         "{}",
         response.text()
@@ -337,7 +337,7 @@ async fn faults_of_types_and_of_rules_are_told_together() {
         .with_query("ownerUserId", "y")
         .with_query("valueMin", "z");
     let response = query.send(app, token).await;
-    let told = told_paths(&response.json());
+    let reported = reported_paths(&response.json());
     let expected = ["ids", "ownerUserId", "pageSize", "status", "valueMin"].map(str::to_owned);
-    assert_eq!(told, BTreeSet::from(expected), "{}", response.text());
+    assert_eq!(reported, BTreeSet::from(expected), "{}", response.text());
 }

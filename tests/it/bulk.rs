@@ -4,14 +4,14 @@ use backoffice_core::jobs::{Worker, stop_signal};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::customers::furnish;
-use crate::world::{Account, World, id, text};
+use crate::customers::seed;
+use crate::fixture::{Account, Fixture, id, text};
 
 const OWNERS: &str = "/customers/deals/bulk-update-owner";
 
 /// A seller who gives 150 deals to nobody, of which 100 are done.
 struct UnderWay {
-    world: World,
+    fixture: Fixture,
     role: Uuid,
     seller: Account,
     job: Uuid,
@@ -19,35 +19,35 @@ struct UnderWay {
 
 impl UnderWay {
     async fn new() -> Self {
-        let world = World::new().await;
-        furnish(&world, &world.a).await;
-        let role = world.role(&world.a, "Seller", &["customers.*"], None).await;
-        let seller = world.account(&world.a, "seller@alpha.test", &["Seller"]).await;
+        let fixture = Fixture::new().await;
+        seed(&fixture, &fixture.a).await;
+        let role = fixture.role(&fixture.a, "Seller", &["customers.*"], None).await;
+        let seller = fixture.account(&fixture.a, "seller@alpha.test", &["Seller"]).await;
         let deals = format!(
             "insert into customers_deals (tenant_id, id, organization_id, title, status, owner_user_id, created_at, updated_at)
              select '{}', gen_random_uuid(), '{}', 'Deal ' || n, 'open', '{}', '2026-11-20', '2026-11-20'
              from generate_series(1, 150) as n",
-            world.a.tenant, world.a.root, seller.id
+            fixture.a.tenant, fixture.a.root, seller.id
         );
-        world.app.sql(&deals).await;
-        let rows = world
+        fixture.app.sql(&deals).await;
+        let rows = fixture
             .app
             .rows("select id from customers_deals where title <> 'A deal'")
             .await;
         let ids: Vec<&Value> = rows.iter().map(|row| &row["id"]).collect();
         let body = json!({"ids": ids, "ownerUserId": null});
-        let (status, answer) = world.app.post(&seller.token, OWNERS, body).await;
-        assert_eq!(status, 201, "{answer}");
-        let job = id(&answer["progressJobId"]);
+        let (status, outcome) = fixture.app.post(&seller.token, OWNERS, body).await;
+        assert_eq!(status, 201, "{outcome}");
+        let job = id(&outcome["progressJobId"]);
         let (sender, stop) = stop_signal();
         sender.send_replace(true);
         // It begins, and then does a chunk.
         for _ in 0..2 {
-            let worker = Worker::new(world.app.runtime().clone());
+            let worker = Worker::new(fixture.app.runtime().clone());
             assert!(worker.run_one(Some(&stop)).await.expect("the queue"));
         }
         Self {
-            world,
+            fixture,
             role,
             seller,
             job,
@@ -56,9 +56,9 @@ impl UnderWay {
 
     /// Status, succeeded and failed items, and the codes of these, once it has ended.
     async fn end(&self) -> (String, Value, Value, Vec<String>) {
-        self.world.app.run_jobs().await;
+        self.fixture.app.run_jobs().await;
         let path = format!("/progress/jobs/{}", self.job);
-        let (status, shown) = self.world.app.get(&self.world.a.keeper.token, &path).await;
+        let (status, shown) = self.fixture.app.get(&self.fixture.a.tenant_admin.token, &path).await;
         assert_eq!(status, 200, "{shown}");
         let failed = shown["resultSummary"]["failedItems"].as_array().expect("a list");
         let mut codes: Vec<String> = failed.iter().map(|item| text(&item["code"])).collect();
@@ -68,8 +68,12 @@ impl UnderWay {
     }
 
     async fn put(&self, path: &str, body: Value) {
-        let (status, answer) = self.world.app.put(&self.world.a.keeper.token, path, body).await;
-        assert_eq!(status, 200, "{answer}");
+        let (status, outcome) = self
+            .fixture
+            .app
+            .put(&self.fixture.a.tenant_admin.token, path, body)
+            .await;
+        assert_eq!(status, 200, "{outcome}");
     }
 }
 
@@ -103,12 +107,12 @@ async fn crm_8_signing_out_in_mid_job_changes_nothing() {
     let job = UnderWay::new().await;
 
     let (status, _) = job
-        .world
+        .fixture
         .app
         .post(&job.seller.token, "/auth/logout", json!({"all": true}))
         .await;
     assert!(status < 400);
-    assert_eq!(job.world.app.get(&job.seller.token, "/progress/active").await.0, 401);
+    assert_eq!(job.fixture.app.get(&job.seller.token, "/progress/active").await.0, 401);
 
     assert_eq!(
         job.end().await,

@@ -75,7 +75,7 @@ impl Call {
     }
 
     /// Sets a member of the body.
-    pub(crate) fn with_member(mut self, name: &str, value: Value) -> Self {
+    pub(crate) fn with_field(mut self, name: &str, value: Value) -> Self {
         let body = self.body.get_or_insert_with(|| Value::Object(Map::new()));
         body.as_object_mut()
             .expect("the body is an object")
@@ -86,8 +86,8 @@ impl Call {
     pub(crate) fn with(self, place: Place, value: &str) -> Self {
         match place {
             Place::Query(name) | Place::QueryList(name) => self.with_query(name, value),
-            Place::Body(name) => self.with_member(name, value.into()),
-            Place::BodyList(name) => self.with_member(name, Value::Array(vec![value.into()])),
+            Place::Body(name) => self.with_field(name, value.into()),
+            Place::BodyList(name) => self.with_field(name, Value::Array(vec![value.into()])),
             Place::Path => {
                 let parent = self.path.rsplit_once('/').expect("the path has segments").0.to_owned();
                 let path = format!("{parent}/{value}");

@@ -3,64 +3,64 @@
 
 use uuid::Uuid;
 
-use crate::world::{House, World};
+use crate::fixture::{Fixture, TenantFixture};
 
 /// Id of the category at the top, in `root`; that of `child` lies below it.
-pub(crate) fn top(house: &House) -> Uuid {
-    house.root
+pub(crate) fn top(tenant_fixture: &TenantFixture) -> Uuid {
+    tenant_fixture.root
 }
 
 /// Fills the shelves.
-pub(crate) async fn furnish(world: &World, house: &House) {
-    category(world, house, house.root, None).await;
-    category(world, house, house.child, Some(house.root)).await;
-    category(world, house, house.other, None).await;
-    category(world, house, house.parent, None).await;
-    for organization in [house.child, house.other, house.parent] {
-        product(world, house, organization).await;
+pub(crate) async fn seed(fixture: &Fixture, tenant_fixture: &TenantFixture) {
+    category(fixture, tenant_fixture, tenant_fixture.root, None).await;
+    category(fixture, tenant_fixture, tenant_fixture.child, Some(tenant_fixture.root)).await;
+    category(fixture, tenant_fixture, tenant_fixture.other, None).await;
+    category(fixture, tenant_fixture, tenant_fixture.parent, None).await;
+    for organization in [tenant_fixture.child, tenant_fixture.other, tenant_fixture.parent] {
+        product(fixture, tenant_fixture, organization).await;
     }
 }
 
 const MADE: &str = "'2026-11-20T07:00:00Z', '2026-11-20T07:00:00Z'";
 
-async fn insert(world: &World, house: &House, table: &str, columns: &str, values: &str) {
-    let tenant = house.tenant;
+async fn insert(fixture: &Fixture, tenant_fixture: &TenantFixture, table: &str, columns: &str, values: &str) {
+    let tenant = tenant_fixture.tenant;
     let sql = format!(
         "insert into {table} (tenant_id, {columns}, created_at, updated_at) values ('{tenant}', {values}, {MADE})"
     );
-    assert_eq!(world.app.sql(&sql).await, 1);
+    assert_eq!(fixture.app.sql(&sql).await, 1);
 }
 
-async fn category(world: &World, house: &House, id: Uuid, parent: Option<Uuid>) {
+async fn category(fixture: &Fixture, tenant_fixture: &TenantFixture, id: Uuid, parent: Option<Uuid>) {
     let parent = parent.map_or("null".to_owned(), |parent| format!("'{parent}'"));
     let values = format!("'{id}', '{id}', 'Category {id}', 'c-{id}', {parent}");
     let columns = "id, organization_id, name, slug, parent_id";
-    insert(world, house, "catalog_categories", columns, &values).await;
+    insert(fixture, tenant_fixture, "catalog_categories", columns, &values).await;
 }
 
-async fn product(world: &World, house: &House, id: Uuid) {
+async fn product(fixture: &Fixture, tenant_fixture: &TenantFixture, id: Uuid) {
     let columns = "id, organization_id, title, subtitle, description, sku, handle, product_type, is_active, \
                    primary_currency_code, tags, metadata";
     let values = format!(
         "'{id}', '{id}', 'Product {id}', 'Sub', E'Line\\nline', 'S-{id}', 'h-{id}', 'configurable', true, 'EUR', \
          '{{blue,red}}', '{{\"a\": [1, 2.5]}}'"
     );
-    insert(world, house, "catalog_products", columns, &values).await;
+    insert(fixture, tenant_fixture, "catalog_products", columns, &values).await;
     let columns = "id, organization_id, product_id, name, sku, barcode, options, position, is_active";
     let values = format!("'{id}', '{id}', '{id}', 'Small', 'V-{id}', '590', '{{\"size\": \"S\"}}', 3, true");
-    insert(world, house, "catalog_variants", columns, &values).await;
+    insert(fixture, tenant_fixture, "catalog_variants", columns, &values).await;
     let columns = "id, organization_id, product_id, variant_id, kind, currency_code, min_quantity, amount, tax_rate, \
                    starts_at, ends_at";
     let values = format!(
         "'{id}', '{id}', '{id}', '{id}', 'sale', 'EUR', 10, 123456789012.3456, 7.25, '2026-11-01T00:00:00Z', null"
     );
-    insert(world, house, "catalog_prices", columns, &values).await;
+    insert(fixture, tenant_fixture, "catalog_prices", columns, &values).await;
     let values = format!("md5('price {id}')::uuid, '{id}', '{id}', null, 'regular', 'EUR', 1, 19.99, null, null, null");
-    insert(world, house, "catalog_prices", columns, &values).await;
+    insert(fixture, tenant_fixture, "catalog_prices", columns, &values).await;
     let columns = "id, product_id, category_id";
     insert(
-        world,
-        house,
+        fixture,
+        tenant_fixture,
         "catalog_product_categories",
         columns,
         &format!("md5('link {id}')::uuid, '{id}', '{id}'"),

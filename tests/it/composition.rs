@@ -10,7 +10,7 @@ use backoffice_core::{Module, Platform, PlatformOptions};
 use backoffice_test_support::TestApp;
 use serde_json::{Value, json};
 
-use crate::world::{AUTH, MODULES, World, builder};
+use crate::fixture::{AUTH, Fixture, MODULES, builder};
 
 const DIRECTORY: &Module = &backoffice_directory::MODULE;
 const ACCOUNTS: &Module = &backoffice_auth::MODULE;
@@ -39,7 +39,7 @@ async fn each_set_serves_exactly_its_endpoints() {
         let app = app(set).await;
         let served = app.platform().endpoints();
 
-        for info in World::new().await.app.platform().endpoints() {
+        for info in Fixture::new().await.app.platform().endpoints() {
             let path = info.path.replace("{file}", "index.css");
             let response = app.request(info.method.clone(), &path).send().await;
 
@@ -117,15 +117,15 @@ async fn a_module_that_is_not_enabled_has_no_table() {
 async fn a_module_that_is_not_enabled_has_no_feature_in_the_catalogue() {
     let modules = [DIRECTORY, ACCOUNTS];
     let app = TestApp::builder(&modules).compiled(&MODULES).config(AUTH).build().await;
-    let world = World::inside(app).await;
+    let fixture = Fixture::inside(app).await;
 
-    let (status, catalogue) = world.app.get(&world.a.keeper.token, "/auth/features").await;
+    let (status, catalogue) = fixture.app.get(&fixture.a.tenant_admin.token, "/auth/features").await;
 
     assert_eq!(status, 200);
-    let of = |member: &str| -> BTreeSet<String> {
+    let of = |field: &str| -> BTreeSet<String> {
         let items = catalogue["items"].as_array().expect("a list").iter();
         items
-            .map(|item| item[member].as_str().expect("text").to_owned())
+            .map(|item| item[field].as_str().expect("text").to_owned())
             .collect()
     };
     assert_eq!(
@@ -134,12 +134,12 @@ async fn a_module_that_is_not_enabled_has_no_feature_in_the_catalogue() {
     );
     assert!(!of("id").contains("audit_logs.undo_self"));
     let question = json!({"features": ["audit_logs.undo_self", "auth.users.list"]});
-    let (_, answer) = world
+    let (_, outcome) = fixture
         .app
-        .post(&world.a.keeper.token, "/auth/feature-check", question)
+        .post(&fixture.a.tenant_admin.token, "/auth/feature-check", question)
         .await;
     assert_eq!(
-        (&answer["ok"], &answer["granted"]),
+        (&outcome["ok"], &outcome["granted"]),
         (&json!(false), &json!(["auth.users.list"]))
     );
 }
@@ -170,27 +170,27 @@ async fn a_missing_requirement_is_named() {
 
 #[actix_web::test]
 async fn a_list_costs_the_same_number_of_statements_whatever_its_page_size() {
-    let world = World::of(builder().through_proxy().pool_size(1)).await;
+    let fixture = Fixture::of(builder().through_proxy().pool_size(1)).await;
     let many: Vec<Value> = (0..120).map(|number| json!(number)).collect();
     for number in many {
         let role = format!(
             "insert into auth_roles select tenant_id, gen_random_uuid(), 'Role {number}', 'role {number}', created_at, \
             updated_at from auth_roles where id = '{}'",
-            world.a.role
+            fixture.a.role
         );
-        world.app.sql(&role).await;
+        fixture.app.sql(&role).await;
         let user = format!(
             "insert into auth_users select tenant_id, gen_random_uuid(), organization_id, 'u{number}@alpha.test', \
             'u{number}@alpha.test', name, null, true, true, null, null, created_at, updated_at from auth_users where id = '{}'",
-            world.a.user.id
+            fixture.a.user.id
         );
-        world.app.sql(&user).await;
+        fixture.app.sql(&user).await;
         let organization = format!(
             "insert into directory_organizations (tenant_id, id, name, slug, parent_id, is_active, created_at, \
             updated_at) values ('{}', gen_random_uuid(), 'O {number}', 'o-{number}', '{}', true, now(), now())",
-            world.a.tenant, world.a.other
+            fixture.a.tenant, fixture.a.other
         );
-        world.app.sql(&organization).await;
+        fixture.app.sql(&organization).await;
         for (table, columns, values) in [
             ("customers_deals", "title, status", "'Deal', 'open'".to_owned()),
             ("customers_pipelines", "name", format!("'Pipeline {number}'")),
@@ -198,13 +198,13 @@ async fn a_list_costs_the_same_number_of_statements_whatever_its_page_size() {
             let record = format!(
                 "insert into {table} (tenant_id, id, organization_id, {columns}, created_at, updated_at) \
                  values ('{}', gen_random_uuid(), '{}', {values}, now(), now())",
-                world.a.tenant, world.a.other
+                fixture.a.tenant, fixture.a.other
             );
-            world.app.sql(&record).await;
+            fixture.app.sql(&record).await;
         }
     }
-    world.app.start_background();
-    let (token, root) = (&world.a.keeper.token, &world.root.token);
+    fixture.app.start_background();
+    let (token, root) = (&fixture.a.tenant_admin.token, &fixture.root.token);
 
     for (path, token, most) in [
         ("/auth/users", token, 2),
@@ -218,7 +218,7 @@ async fn a_list_costs_the_same_number_of_statements_whatever_its_page_size() {
         let mut counts = BTreeSet::new();
         for size in [1, 10, 100] {
             let target = format!("{path}?pageSize={size}");
-            counts.insert(fewest(&world.app, token, &target).await);
+            counts.insert(fewest(&fixture.app, token, &target).await);
         }
         assert_eq!(counts.len(), 1, "{path}: {counts:?}");
         assert!(counts.iter().all(|count| *count <= most), "{path}: {counts:?}");

@@ -7,7 +7,7 @@ use backoffice_customers::commands::deals::{AssignOwner, ChangeStage};
 use serde_json::Value;
 use uuid::Uuid;
 
-use crate::world::{House, World};
+use crate::fixture::{Fixture, TenantFixture};
 
 /// A record of a house that every test knows by its place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,24 +37,28 @@ pub(crate) enum Customer {
 
 impl Customer {
     /// Its id in this house.
-    pub(crate) fn of(self, house: &House) -> Uuid {
-        Uuid::from_u128(house.tenant.as_u128() ^ (self as u128 + 0x1000))
+    pub(crate) fn of(self, tenant_fixture: &TenantFixture) -> Uuid {
+        Uuid::from_u128(tenant_fixture.tenant.as_u128() ^ (self as u128 + 0x1000))
     }
 }
 
 /// Makes them, behind the log.
-pub(crate) async fn furnish(world: &World, house: &House) {
+pub(crate) async fn seed(fixture: &Fixture, tenant_fixture: &TenantFixture) {
     use Customer::{
         BareDeal, Company, CompanyOfDeal, Deal, FreePipeline, FreeStage, Person, PersonOfDeal, Pipeline, Second,
         SecondFreeStage, SpareCompany, SparePerson, Stage, Third,
     };
-    let (tenant, organization, owner) = (house.tenant, house.other, house.keeper.id);
+    let (tenant, organization, owner) = (
+        tenant_fixture.tenant,
+        tenant_fixture.other,
+        tenant_fixture.tenant_admin.id,
+    );
     let at = "'2026-11-20T07:00:00Z', '2026-11-20T07:00:00Z'";
     let mut sql = Vec::new();
     for (pipeline, name) in [(Pipeline, "Sales"), (FreePipeline, "Support")] {
         sql.push(format!(
             "insert into customers_pipelines values ('{tenant}', '{}', '{organization}', '{name}', {at})",
-            pipeline.of(house)
+            pipeline.of(tenant_fixture)
         ));
     }
     for (stage, pipeline, label, position) in [
@@ -67,8 +71,8 @@ pub(crate) async fn furnish(world: &World, house: &House) {
         sql.push(format!(
             "insert into customers_pipeline_stages \
              values ('{tenant}', '{}', '{organization}', '{}', '{label}', {position}, '#00ff00', {at})",
-            stage.of(house),
-            pipeline.of(house)
+            stage.of(tenant_fixture),
+            pipeline.of(tenant_fixture)
         ));
     }
     for (company, name) in [(Company, "Acme"), (SpareCompany, "Spare")] {
@@ -76,29 +80,32 @@ pub(crate) async fn furnish(world: &World, house: &House) {
             "insert into customers_companies (tenant_id, id, organization_id, display_name, website_url, owner_user_id, is_active, \
              created_at, updated_at) \
              values ('{tenant}', '{}', '{organization}', '{name}', 'https://example.test', '{owner}', true, {at})",
-            company.of(house)
+            company.of(tenant_fixture)
         ));
     }
     for (person, name, company) in [
-        (Person, "Ada", format!("'{}'", Company.of(house))),
+        (Person, "Ada", format!("'{}'", Company.of(tenant_fixture))),
         (SparePerson, "Bob", "null".to_owned()),
     ] {
         sql.push(format!(
             "insert into customers_people (tenant_id, id, organization_id, first_name, last_name, display_name, company_id, is_active, \
              created_at, updated_at) \
              values ('{tenant}', '{}', '{organization}', '{name}', 'Doe', '{name} Doe', {company}, true, {at})",
-            person.of(house)
+            person.of(tenant_fixture)
         ));
     }
     for (deal, place) in [
-        (Deal, format!("'{}', '{}'", Pipeline.of(house), Stage.of(house))),
+        (
+            Deal,
+            format!("'{}', '{}'", Pipeline.of(tenant_fixture), Stage.of(tenant_fixture)),
+        ),
         (BareDeal, "null, null".to_owned()),
     ] {
         sql.push(format!(
             "insert into customers_deals (tenant_id, id, organization_id, title, status, pipeline_id, pipeline_stage_id, value_amount, \
              value_currency, owner_user_id, created_at, updated_at) \
              values ('{tenant}', '{}', '{organization}', 'A deal', 'open', {place}, 12.5, 'EUR', '{owner}', {at})",
-            deal.of(house)
+            deal.of(tenant_fixture)
         ));
     }
     for (table, other, link, id) in [
@@ -108,13 +115,13 @@ pub(crate) async fn furnish(world: &World, house: &House) {
         sql.push(format!(
             "insert into customers_deal_{table} (tenant_id, id, deal_id, {other}_id, created_at, updated_at) \
              values ('{tenant}', '{}', '{}', '{}', {at})",
-            link.of(house),
-            Deal.of(house),
-            id.of(house)
+            link.of(tenant_fixture),
+            Deal.of(tenant_fixture),
+            id.of(tenant_fixture)
         ));
     }
     for statement in sql {
-        assert_eq!(world.app.sql(&statement).await, 1, "{statement}");
+        assert_eq!(fixture.app.sql(&statement).await, 1, "{statement}");
     }
 }
 
@@ -122,15 +129,15 @@ pub(crate) async fn furnish(world: &World, house: &House) {
 pub(crate) const OF_JOBS: [&str; 2] = [AssignOwner::ID, ChangeStage::ID];
 
 /// Runs one of the commands of [`OF_JOBS`] in house A, as the platform itself; `None` behind the last.
-pub(crate) async fn run_of_jobs(world: &World, number: usize) -> Option<&'static str> {
-    let (house, ctx) = (&world.a, world.app.system_context());
-    let (deal, bare) = (Customer::Deal.of(house), Customer::BareDeal.of(house));
+pub(crate) async fn run_of_jobs(fixture: &Fixture, number: usize) -> Option<&'static str> {
+    let (tenant_fixture, ctx) = (&fixture.a, fixture.app.system_context());
+    let (deal, bare) = (Customer::Deal.of(tenant_fixture), Customer::BareDeal.of(tenant_fixture));
     let owner = |owner| AssignOwner { deal, owner };
     let stage = |deal, stage: Customer| ChangeStage {
         deal,
-        stage: stage.of(house),
+        stage: stage.of(tenant_fixture),
     };
-    let owners = [owner(Some(house.admin.id)), owner(None)];
+    let owners = [owner(Some(tenant_fixture.admin.id)), owner(None)];
     let stages = [stage(deal, Customer::Third), stage(bare, Customer::Second)];
     let nothing = |()| Json(Value::Null);
     if let Some(command) = owners.get(number) {

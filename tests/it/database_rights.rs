@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::world::{MODULES, World, builder};
+use crate::fixture::{Fixture, MODULES, builder};
 
 /// Functions that run with the owner's rights and that the application may call.
 const CALLED: [&str; 5] = [
@@ -15,7 +15,7 @@ const CALLED: [&str; 5] = [
 
 async fn app() -> backoffice_test_support::TestApp {
     backoffice_test_support::TestApp::builder(&MODULES)
-        .config(crate::world::AUTH)
+        .config(crate::fixture::AUTH)
         .build()
         .await
 }
@@ -48,7 +48,7 @@ async fn f6_nobody_calls_what_runs_with_the_rights_of_the_owner_but_those_who_mu
 }
 
 #[actix_web::test]
-async fn f6_nobody_makes_anything_in_the_schema_and_no_temporary_table() {
+async fn f6_no_application_role_creates_objects_or_temporary_tables() {
     let app = app().await;
     let rights = "select
             exists (select from pg_namespace n, aclexplode(coalesce(n.nspacl, acldefault('n', n.nspowner))) a
@@ -64,14 +64,14 @@ async fn f6_nobody_makes_anything_in_the_schema_and_no_temporary_table() {
 
 #[actix_web::test]
 async fn f6_the_log_of_another_tenant_is_not_erased_even_in_the_systems_scope() {
-    let world = World::of(builder()).await;
-    let (app, tenant) = (&world.app, world.b.tenant);
-    let scope = backoffice_core::Scope::new(backoffice_core::scope::Reach::All, Some(world.a.tenant));
+    let fixture = Fixture::of(builder()).await;
+    let (app, tenant) = (&fixture.app, fixture.b.tenant);
+    let scope = backoffice_core::Scope::new(backoffice_core::scope::VisibleTenants::All, Some(fixture.a.tenant));
     let mut connection = app.runtime().database.read(&scope).await.expect("a connection");
 
     let erase = format!("select audit_erase('{tenant}', 'auth.role', '{tenant}')");
-    let refused = diesel_async::SimpleAsyncConnection::batch_execute(&mut *connection, &erase).await;
+    let rejected = diesel_async::SimpleAsyncConnection::batch_execute(&mut *connection, &erase).await;
 
-    let refused = refused.expect_err("refused").to_string();
-    assert!(refused.contains("entries of another tenant"), "{refused}");
+    let rejected = rejected.expect_err("refused").to_string();
+    assert!(rejected.contains("entries of another tenant"), "{rejected}");
 }

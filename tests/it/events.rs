@@ -9,15 +9,15 @@ use serde_json::json;
 use tokio::time::{sleep, timeout};
 use uuid::Uuid;
 
+use crate::fixture::{Account, Fixture, TenantFixture, id, text};
 use crate::history::UNDO;
-use crate::world::{Account, House, World, id, text};
 
 const STREAM: &str = "/events/stream";
 const USERS: &str = "/auth/users";
 const ROLES: &str = "/auth/roles";
 
-async fn open(world: &World, account: &Account) -> TestStream {
-    world
+async fn open(fixture: &Fixture, account: &Account) -> TestStream {
+    fixture
         .app
         .request(Method::GET, STREAM)
         .bearer(&account.token)
@@ -26,38 +26,43 @@ async fn open(world: &World, account: &Account) -> TestStream {
 }
 
 /// The keeper of a house makes a user in one of its organizations.
-async fn make_user(world: &World, house: &House, organization: Uuid, name: &str) -> Uuid {
+async fn create_user(fixture: &Fixture, tenant_fixture: &TenantFixture, organization: Uuid, name: &str) -> Uuid {
     let body = json!({"email": format!("{name}@new.test"), "password": "correct horse battery", "organizationId": organization});
-    let (status, body) = world.app.post(&house.keeper.token, USERS, body).await;
+    let (status, body) = fixture.app.post(&tenant_fixture.tenant_admin.token, USERS, body).await;
     assert_eq!(status, 201, "{body}");
     id(&body["id"])
 }
 
-async fn make_role(world: &World, account: &Account, name: &str) -> Uuid {
-    let (status, body) = world.app.post(&account.token, ROLES, json!({"name": name})).await;
+async fn create_role(fixture: &Fixture, account: &Account, name: &str) -> Uuid {
+    let (status, body) = fixture.app.post(&account.token, ROLES, json!({"name": name})).await;
     assert_eq!(status, 201, "{body}");
     id(&body["id"])
 }
 
 #[actix_web::test]
-async fn job_12_users_are_told_of_to_those_who_list_users_in_that_tenant() {
-    let world = World::new().await;
-    let house = &world.a;
-    let employee = world.account(house, "employee@alpha.test", &["employee"]).await;
-    let mut told = [open(&world, &house.keeper).await, open(&world, &house.user).await];
+async fn job_12_user_events_reach_callers_who_may_list_users_in_that_tenant() {
+    let fixture = Fixture::new().await;
+    let tenant_fixture = &fixture.a;
+    let employee = fixture
+        .account(tenant_fixture, "employee@alpha.test", &["employee"])
+        .await;
+    let mut reported = [
+        open(&fixture, &tenant_fixture.tenant_admin).await,
+        open(&fixture, &tenant_fixture.user).await,
+    ];
     let mut silent = [
-        open(&world, &house.plain).await,
-        open(&world, &employee).await,
-        open(&world, &world.b.keeper).await,
-        open(&world, &world.root).await,
+        open(&fixture, &tenant_fixture.plain).await,
+        open(&fixture, &employee).await,
+        open(&fixture, &fixture.b.tenant_admin).await,
+        open(&fixture, &fixture.root).await,
     ];
 
-    let user = make_user(&world, house, house.other, "new").await;
+    let user = create_user(&fixture, tenant_fixture, tenant_fixture.other, "new").await;
 
-    for stream in &mut told {
+    for stream in &mut reported {
         let (_, name, data) = stream.event().await;
         assert_eq!((name.as_str(), id(&data["payload"]["id"])), ("auth.user.created", user));
-        assert_eq!(id(&data["organizationId"]), house.other);
+        assert_eq!(id(&data["organizationId"]), tenant_fixture.other);
         assert!(stream.is_silent().await, "once");
     }
     for stream in &mut silent {
@@ -66,14 +71,14 @@ async fn job_12_users_are_told_of_to_those_who_list_users_in_that_tenant() {
 }
 
 #[actix_web::test]
-async fn job_12_other_organizations_are_not_told_of() {
-    let world = World::new().await;
-    let house = &world.a;
-    let mut stream = open(&world, &house.local).await;
+async fn job_12_other_organizations_are_not_streamed() {
+    let fixture = Fixture::new().await;
+    let tenant_fixture = &fixture.a;
+    let mut stream = open(&fixture, &tenant_fixture.local).await;
 
-    make_user(&world, house, house.other, "elsewhere").await;
-    make_role(&world, &house.keeper, "Of the whole tenant").await;
-    let user = make_user(&world, house, house.child, "here").await;
+    create_user(&fixture, tenant_fixture, tenant_fixture.other, "elsewhere").await;
+    create_role(&fixture, &tenant_fixture.tenant_admin, "Of the whole tenant").await;
+    let user = create_user(&fixture, tenant_fixture, tenant_fixture.child, "here").await;
 
     let (_, _, data) = stream.event().await;
     assert_eq!(id(&data["payload"]["id"]), user);
@@ -82,40 +87,46 @@ async fn job_12_other_organizations_are_not_told_of() {
 
 #[actix_web::test]
 async fn job_12_a_feature_that_a_role_loses_ends_its_events_at_once() {
-    let world = World::new().await;
-    let house = &world.a;
-    let mut stream = open(&world, &house.user).await;
-    make_user(&world, house, house.other, "before").await;
+    let fixture = Fixture::new().await;
+    let tenant_fixture = &fixture.a;
+    let mut stream = open(&fixture, &tenant_fixture.user).await;
+    create_user(&fixture, tenant_fixture, tenant_fixture.other, "before").await;
     assert_eq!(stream.event().await.1, "auth.user.created");
 
-    let acl = json!({"roleId": house.role, "features": []});
-    let (status, body) = world.app.put(&house.keeper.token, "/auth/roles/acl", acl).await;
+    let acl = json!({"roleId": tenant_fixture.role, "features": []});
+    let (status, body) = fixture
+        .app
+        .put(&tenant_fixture.tenant_admin.token, "/auth/roles/acl", acl)
+        .await;
     assert_eq!(status, 200, "{body}");
-    make_user(&world, house, house.other, "after").await;
+    create_user(&fixture, tenant_fixture, tenant_fixture.other, "after").await;
 
     assert!(stream.is_silent().await);
 }
 
 #[actix_web::test]
 async fn the_end_of_the_session_closes_the_stream() {
-    let world = World::new().await;
-    let house = &world.a;
-    let mut stream = open(&world, &house.user).await;
-    let leave = world
+    let fixture = Fixture::new().await;
+    let tenant_fixture = &fixture.a;
+    let mut stream = open(&fixture, &tenant_fixture.user).await;
+    let leave = fixture
         .app
         .request(Method::POST, "/auth/logout")
-        .bearer(&house.user.token);
+        .bearer(&tenant_fixture.user.token);
     leave.send().await;
-    make_user(&world, house, house.other, "after").await;
+    create_user(&fixture, tenant_fixture, tenant_fixture.other, "after").await;
 
     assert_eq!(stream.next().await, None);
 }
 
 #[actix_web::test]
-async fn what_belongs_to_the_platform_is_told_of_to_the_platform() {
-    let world = World::new().await;
-    let mut told = open(&world, &world.root).await;
-    let mut silent = [open(&world, &world.a.keeper).await, open(&world, &world.b.admin).await];
+async fn events_of_the_platform_reach_streams_of_the_platform() {
+    let fixture = Fixture::new().await;
+    let mut reported = open(&fixture, &fixture.root).await;
+    let mut silent = [
+        open(&fixture, &fixture.a.tenant_admin).await,
+        open(&fixture, &fixture.b.admin).await,
+    ];
     let account = NewAccount {
         tenant: None,
         organization: None,
@@ -126,12 +137,15 @@ async fn what_belongs_to_the_platform_is_told_of_to_the_platform() {
         super_admin: true,
     };
 
-    let made = create_account(&world.app.system_context(), account)
+    let created = create_account(&fixture.app.system_context(), account)
         .await
         .expect("the account is made");
 
-    let (_, name, data) = told.event().await;
-    assert_eq!((name.as_str(), id(&data["payload"]["id"])), ("auth.user.created", made));
+    let (_, name, data) = reported.event().await;
+    assert_eq!(
+        (name.as_str(), id(&data["payload"]["id"])),
+        ("auth.user.created", created)
+    );
     for stream in &mut silent {
         assert!(stream.is_silent().await);
     }
@@ -139,25 +153,35 @@ async fn what_belongs_to_the_platform_is_told_of_to_the_platform() {
 
 #[actix_web::test]
 async fn sessions_the_sidebar_and_undoing_itself_stay_inside() {
-    let world = World::new().await;
-    let keeper = &world.a.keeper;
-    let role = make_role(&world, keeper, "Shown").await;
-    let mut stream = open(&world, keeper).await;
+    let fixture = Fixture::new().await;
+    let tenant_admin = &fixture.a.tenant_admin;
+    let role = create_role(&fixture, tenant_admin, "Shown").await;
+    let mut stream = open(&fixture, tenant_admin).await;
 
-    world.sign_in(&keeper.email).await;
-    world
+    fixture.sign_in(&tenant_admin.email).await;
+    fixture
         .app
-        .post("", "/auth/login", json!({"email": keeper.email, "password": "wrong"}))
+        .post(
+            "",
+            "/auth/login",
+            json!({"email": tenant_admin.email, "password": "wrong"}),
+        )
         .await;
     let variant = json!({"name": "Mine", "settings": {}});
-    let (status, body) = world.app.post(&keeper.token, "/auth/sidebar/variants", variant).await;
+    let (status, body) = fixture
+        .app
+        .post(&tenant_admin.token, "/auth/sidebar/variants", variant)
+        .await;
     assert!(matches!(status, 200 | 201), "{body}");
     assert!(stream.is_silent().await);
 
-    let rename = world.app.request(Method::PUT, ROLES).bearer(&keeper.token);
+    let rename = fixture.app.request(Method::PUT, ROLES).bearer(&tenant_admin.token);
     let renamed = rename.json(&json!({"id": role, "name": "Renamed"})).send().await;
     let token = text(&renamed.operation().expect("undoable")["undoToken"]);
-    let (status, body) = world.app.post(&keeper.token, UNDO, json!({"undoToken": token})).await;
+    let (status, body) = fixture
+        .app
+        .post(&tenant_admin.token, UNDO, json!({"undoToken": token}))
+        .await;
     assert_eq!(status, 200, "{body}");
 
     assert_eq!(stream.event().await.1, "auth.role.updated");
@@ -171,8 +195,8 @@ async fn sessions_the_sidebar_and_undoing_itself_stay_inside() {
 
 #[actix_web::test]
 async fn rights_that_show_events_are_declared() {
-    let world = World::new().await;
-    let platform = world.app.platform();
+    let fixture = Fixture::new().await;
+    let platform = fixture.app.platform();
 
     let views: Vec<_> = platform
         .registry()
@@ -188,24 +212,24 @@ async fn rights_that_show_events_are_declared() {
 
 #[actix_web::test]
 async fn job_3_numbers_follow_the_commits_and_not_the_beginnings() {
-    let world = World::new().await;
-    let keeper = &world.a.keeper;
-    let role = make_role(&world, keeper, "Held up").await;
-    let mut stream = open(&world, keeper).await;
-    let owner = world.app.database().owner();
+    let fixture = Fixture::new().await;
+    let tenant_admin = &fixture.a.tenant_admin;
+    let role = create_role(&fixture, tenant_admin, "Held up").await;
+    let mut stream = open(&fixture, tenant_admin).await;
+    let owner = fixture.app.database().owner();
     owner.batch_execute("begin").await.expect("a transaction");
     let lock = format!("select 1 from auth_roles where id = '{role}' for update");
     owner.batch_execute(&lock).await.expect("locked");
 
     let began_first = async {
-        let (status, body) = world
+        let (status, body) = fixture
             .app
-            .put(&keeper.token, ROLES, json!({"id": role, "name": "First"}))
+            .put(&tenant_admin.token, ROLES, json!({"id": role, "name": "First"}))
             .await;
         assert_eq!(status, 200, "{body}");
     };
     let commits_first = async {
-        while world
+        while fixture
             .app
             .rows("select pid from pg_locks where not granted")
             .await
@@ -213,7 +237,7 @@ async fn job_3_numbers_follow_the_commits_and_not_the_beginnings() {
         {
             sleep(Duration::from_millis(10)).await;
         }
-        let second = make_role(&world, keeper, "Second").await;
+        let second = create_role(&fixture, tenant_admin, "Second").await;
         let (seq, _, data) = stream.event().await;
         assert_eq!(id(&data["payload"]["id"]), second);
         owner.batch_execute("commit").await.expect("released");
@@ -230,14 +254,14 @@ async fn job_3_numbers_follow_the_commits_and_not_the_beginnings() {
 async fn job_3_a_stream_never_sees_a_lower_number_after_a_higher_one() {
     const WRITERS: usize = 4;
     const EACH: usize = 15;
-    let world = World::new().await;
-    let keeper = &world.a.keeper;
-    let mut stream = open(&world, keeper).await;
+    let fixture = Fixture::new().await;
+    let tenant_admin = &fixture.a.tenant_admin;
+    let mut stream = open(&fixture, tenant_admin).await;
     let writing = (0..WRITERS).map(|writer| {
-        let world = &world;
+        let fixture = &fixture;
         async move {
             for number in 0..EACH {
-                make_role(world, keeper, &format!("{writer} {number}")).await;
+                create_role(fixture, tenant_admin, &format!("{writer} {number}")).await;
             }
         }
     });

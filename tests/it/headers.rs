@@ -4,7 +4,7 @@ use actix_web::http::Method;
 use backoffice_test_support::TestResponse;
 
 use crate::endpoints::Setting;
-use crate::world::{World, builder_without_site};
+use crate::fixture::{Fixture, builder_without_site};
 
 const COMMON: [(&str, &str); 2] = [
     ("x-content-type-options", "nosniff"),
@@ -27,16 +27,16 @@ fn check(response: &TestResponse, may_be_kept: bool, is_https: bool, what: &str)
 
 #[actix_web::test]
 async fn f26_every_endpoint_sends_the_common_headers() {
-    let setting = Setting::new(World::new().await).await;
-    let app = &setting.world.app;
+    let setting = Setting::new(Fixture::new().await).await;
+    let app = &setting.fixture.app;
 
-    for (info, entry) in setting.endpoints_in_lasting_order() {
+    for (info, entry) in setting.endpoints_in_stable_order() {
         let call = setting.call(&entry);
         let may_be_kept = REVALIDATED.iter().any(|path| info.path.starts_with(path));
         for token in [
             "",
             "garbage",
-            &setting.world.a.plain.token,
+            &setting.fixture.a.plain.token,
             &setting.sender(&entry).token,
         ] {
             let response = call.send(app, token).await;
@@ -48,9 +48,9 @@ async fn f26_every_endpoint_sends_the_common_headers() {
 #[actix_web::test]
 async fn f26_pages_files_and_what_is_not_found_send_them_too() {
     for is_https in [true, false] {
-        let world = match is_https {
-            true => World::new().await,
-            false => World::of(builder_without_site()).await,
+        let fixture = match is_https {
+            true => Fixture::new().await,
+            false => Fixture::of(builder_without_site()).await,
         };
         for path in [
             "/",
@@ -62,14 +62,14 @@ async fn f26_pages_files_and_what_is_not_found_send_them_too() {
             "/api/docs/",
         ] {
             for method in [Method::GET, Method::POST, Method::OPTIONS] {
-                let response = world.app.request_outside(method.clone(), path).send().await;
+                let response = fixture.app.request_outside(method.clone(), path).send().await;
                 let is_document = path.starts_with("/api/docs");
                 check(&response, is_document, is_https, &format!("{method} {path}"));
             }
         }
-        let page = world.app.request_outside(Method::GET, "/login").send().await.text();
+        let page = fixture.app.request_outside(Method::GET, "/login").send().await.text();
         let file = page.split('"').find(|text| text.ends_with("pages.js")).expect("a file");
-        let file = world.app.request_outside(Method::GET, file).send().await;
+        let file = fixture.app.request_outside(Method::GET, file).send().await;
         check(&file, true, is_https, "a file");
     }
 }

@@ -4,7 +4,7 @@ use backoffice_test_support::{TestApp, TestResponse};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::world::{Account, id, text};
+use crate::fixture::{Account, id, text};
 
 pub(crate) const ACTIONS: &str = "/audit_logs/audit-logs/actions";
 pub(crate) const EXPORT: &str = "/audit_logs/audit-logs/actions/export";
@@ -27,13 +27,13 @@ pub(crate) struct Operation {
 
 /// What the header of an undoable write says.
 pub(crate) fn operation(response: &TestResponse) -> Operation {
-    let told = response
+    let reported = response
         .operation()
         .unwrap_or_else(|| panic!("no X-Operation: {} {}", response.status, response.text()));
     Operation {
-        log_id: id(&told["id"]),
-        token: text(&told["undoToken"]),
-        resource: id(&told["resourceId"]),
+        log_id: id(&reported["id"]),
+        token: text(&reported["undoToken"]),
+        resource: id(&reported["resourceId"]),
     }
 }
 

@@ -4,61 +4,76 @@ use backoffice_test_support::TestResponse;
 use serde_json::{Value, json};
 
 use crate::call::Call;
-use crate::world::World;
+use crate::fixture::Fixture;
 
 const REJECTED: [&str; 5] = ["a\r\nBcc: x", "a\u{1b}[31m", "a\u{2028}b", "a\u{202E}b", "a\u{2067}b"];
 
-fn broken(response: &TestResponse, member: &str) -> bool {
+fn broken(response: &TestResponse, field: &str) -> bool {
     let details = response.json()["details"].clone();
     let details = details.as_array().cloned().unwrap_or_default();
-    let is_it = |detail: &Value| detail["path"] == member && detail["code"] == "invalid_value";
+    let is_it = |detail: &Value| detail["path"] == field && detail["code"] == "invalid_value";
     response.status == 400 && details.iter().any(is_it)
 }
 
 #[actix_web::test]
 async fn f16_no_name_holds_control_characters() {
-    let world = World::new().await;
-    let (keeper, root, child) = (&world.a.keeper.token, &world.root.token, world.a.child);
-    for (path, token, member, rest) in [
+    let fixture = Fixture::new().await;
+    let (tenant_admin, root, child) = (&fixture.a.tenant_admin.token, &fixture.root.token, fixture.a.child);
+    for (path, token, field, rest) in [
         ("/directory/tenants", root, "name", json!({})),
-        ("/directory/organizations", keeper, "name", json!({})),
-        ("/auth/roles", keeper, "name", json!({})),
+        ("/directory/organizations", tenant_admin, "name", json!({})),
+        ("/auth/roles", tenant_admin, "name", json!({})),
         (
             "/auth/users",
-            keeper,
+            tenant_admin,
             "name",
             json!({"email": "n@alpha.test", "organizationId": child}),
         ),
-        ("/auth/sidebar/variants", keeper, "name", json!({})),
-        ("/api_keys/keys", keeper, "name", json!({})),
-        ("/catalog/categories", keeper, "name", json!({"organizationId": child})),
-        ("/catalog/products", keeper, "title", json!({"organizationId": child})),
+        ("/auth/sidebar/variants", tenant_admin, "name", json!({})),
+        ("/api_keys/keys", tenant_admin, "name", json!({})),
+        (
+            "/catalog/categories",
+            tenant_admin,
+            "name",
+            json!({"organizationId": child}),
+        ),
+        (
+            "/catalog/products",
+            tenant_admin,
+            "title",
+            json!({"organizationId": child}),
+        ),
         (
             "/customers/people",
-            keeper,
+            tenant_admin,
             "firstName",
             json!({"organizationId": child, "lastName": "L"}),
         ),
         (
             "/customers/people",
-            keeper,
+            tenant_admin,
             "lastName",
             json!({"organizationId": child, "firstName": "F"}),
         ),
         (
             "/customers/companies",
-            keeper,
+            tenant_admin,
             "displayName",
             json!({"organizationId": child}),
         ),
-        ("/customers/deals", keeper, "title", json!({"organizationId": child})),
+        (
+            "/customers/deals",
+            tenant_admin,
+            "title",
+            json!({"organizationId": child}),
+        ),
     ] {
         for name in REJECTED {
             let mut body = rest.clone();
-            body[member] = json!(name);
-            let response = Call::post(path, body).send(&world.app, token).await;
+            body[field] = json!(name);
+            let response = Call::post(path, body).send(&fixture.app, token).await;
             assert!(
-                broken(&response, member),
+                broken(&response, field),
                 "{path} {name:?}: {} {}",
                 response.status,
                 response.text()
@@ -69,16 +84,16 @@ async fn f16_no_name_holds_control_characters() {
 
 #[actix_web::test]
 async fn f16_names_are_not_changed_to_such_ones_either() {
-    let world = World::new().await;
-    let (keeper, root) = (&world.a.keeper.token, &world.root.token);
+    let fixture = Fixture::new().await;
+    let (tenant_admin, root) = (&fixture.a.tenant_admin.token, &fixture.root.token);
     for (path, token, id) in [
-        ("/directory/tenants", root, world.a.tenant),
-        ("/directory/organizations", keeper, world.a.child),
-        ("/auth/roles", keeper, world.a.role),
-        ("/auth/users", keeper, world.a.user.id),
+        ("/directory/tenants", root, fixture.a.tenant),
+        ("/directory/organizations", tenant_admin, fixture.a.child),
+        ("/auth/roles", tenant_admin, fixture.a.role),
+        ("/auth/users", tenant_admin, fixture.a.user.id),
     ] {
         let body = json!({"id": id, "name": "a\u{2029}\u{7f}b"});
-        let response = Call::put(path, body).send(&world.app, token).await;
+        let response = Call::put(path, body).send(&fixture.app, token).await;
         assert!(
             broken(&response, "name"),
             "{path}: {} {}",
@@ -90,11 +105,11 @@ async fn f16_names_are_not_changed_to_such_ones_either() {
 
 #[actix_web::test]
 async fn f20_a_reserved_name_is_reserved_with_invisible_characters_too() {
-    let world = World::new().await;
+    let fixture = Fixture::new().await;
 
     for name in ["super\u{200B}admin", "ＳＵＰＥＲＡＤＭＩＮ", "superadmin\u{FEFF}"] {
         let response = Call::post("/auth/roles", json!({"name": name}))
-            .send(&world.app, &world.a.keeper.token)
+            .send(&fixture.app, &fixture.a.tenant_admin.token)
             .await;
         assert_eq!(response.status, 400, "{name:?}: {}", response.text());
         assert!(response.text().contains("reserved"), "{name:?}: {}", response.text());

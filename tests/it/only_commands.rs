@@ -7,7 +7,7 @@ use actix_web::http::Method;
 use backoffice_test_support::Duration;
 
 use crate::endpoints::Setting;
-use crate::world::World;
+use crate::fixture::Fixture;
 
 /// Writing routes that run no command, why not, and the tables that they may write.
 const WITHOUT_COMMAND: [(&str, &str, &[&str]); 7] = [
@@ -33,7 +33,7 @@ const WITHOUT_COMMAND: [(&str, &str, &[&str]); 7] = [
 ];
 
 /// Bookkeeping of every request, and what comes with an entry.
-const BOOKKEEPING: [&str; 5] = [
+const UNLOGGED: [&str; 5] = [
     "audit_access_logs",
     "core_event_streams",
     "core_idempotency_keys",
@@ -43,18 +43,18 @@ const BOOKKEEPING: [&str; 5] = [
 
 #[actix_web::test]
 async fn aud_3_no_route_writes_without_a_command() {
-    let setting = Setting::new(World::new().await).await;
-    let app = &setting.world.app;
+    let setting = Setting::new(Fixture::new().await).await;
+    let app = &setting.fixture.app;
     let mut listed: BTreeSet<&str> = WITHOUT_COMMAND.iter().map(|(route, ..)| *route).collect();
 
-    for (info, entry) in setting.endpoints_in_lasting_order() {
+    for (info, entry) in setting.endpoints_in_stable_order() {
         let route = format!("{} {}", info.method, info.path);
         let call = setting.call(&entry);
         // So that an instant which is stored is another one.
         app.advance(Duration::SECOND);
-        let before = app.image_without(&BOOKKEEPING, &["last_used_at"]).await;
+        let before = app.snapshot_without(&UNLOGGED, &["last_used_at"]).await;
         let response = call.send(app, &setting.sender(&entry).token).await;
-        let mut after = app.image_without(&BOOKKEEPING, &["last_used_at"]).await;
+        let mut after = app.snapshot_without(&UNLOGGED, &["last_used_at"]).await;
 
         assert!(response.status < 400, "{call}: {} {}", response.status, response.text());
         after.retain(|table, rows| *rows != before[table]);

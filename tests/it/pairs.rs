@@ -10,8 +10,8 @@ use tokio::time::timeout;
 use uuid::Uuid;
 
 use crate::customers::{self, Customer};
+use crate::fixture::{Account, Fixture, PASSWORD, TenantFixture, id, text};
 use crate::history::UNDO;
-use crate::world::{Account, House, PASSWORD, World, id, text};
 
 const ACL: &str = "/auth/roles/acl";
 const DEALS: &str = "/customers/deals";
@@ -23,20 +23,23 @@ const ORGANIZATIONS: &str = "/directory/organizations";
 /// What a manager of people needs, in the CRM nothing.
 const MANAGER: [&str; 5] = ["auth.*", "api_keys.*", "audit_logs.*", "catalog.*", "progress.*"];
 
-async fn send(world: &World, token: &str, method: Method, path: &str, body: Value) -> TestResponse {
-    world.app.request(method, path).bearer(token).json(&body).send().await
+async fn send(fixture: &Fixture, token: &str, method: Method, path: &str, body: Value) -> TestResponse {
+    fixture.app.request(method, path).bearer(token).json(&body).send().await
 }
 
-async fn ids(world: &World, token: &str, path: &str) -> Vec<Uuid> {
-    let (status, body) = world.app.get(token, path).await;
+async fn ids(fixture: &Fixture, token: &str, path: &str) -> Vec<Uuid> {
+    let (status, body) = fixture.app.get(token, path).await;
     assert_eq!(status, 200, "{path}: {body}");
     let items = body["items"].as_array().expect("a list");
     items.iter().map(|item| id(&item["id"])).collect()
 }
 
 /// A deal of the keeper in this organization.
-async fn deal(world: &World, house: &House, organization: Uuid) -> (Uuid, TestResponse) {
-    let request = world.app.request(Method::POST, DEALS).bearer(&house.keeper.token);
+async fn deal(fixture: &Fixture, tenant_fixture: &TenantFixture, organization: Uuid) -> (Uuid, TestResponse) {
+    let request = fixture
+        .app
+        .request(Method::POST, DEALS)
+        .bearer(&tenant_fixture.tenant_admin.token);
     let body = json!({"title": "A deal", "organizationId": organization});
     let response = request.json(&body).send().await;
     assert_eq!(response.status, 201, "{}", response.text());
@@ -44,109 +47,131 @@ async fn deal(world: &World, house: &House, organization: Uuid) -> (Uuid, TestRe
 }
 
 /// Somebody with deals in `parent` and the rest of the rights, the log's among them, in the whole tenant.
-async fn split(world: &World) -> Account {
-    let house = &world.a;
-    world
-        .role(house, "Deals", &["customers.deals.*"], Some(&[house.parent]))
+async fn split(fixture: &Fixture) -> Account {
+    let tenant_fixture = &fixture.a;
+    fixture
+        .role(
+            tenant_fixture,
+            "Deals",
+            &["customers.deals.*"],
+            Some(&[tenant_fixture.parent]),
+        )
         .await;
     let wide = ["catalog.products.view", "audit_logs.*", "progress.*", "auth.users.list"];
-    world.role(house, "Wide", &wide, None).await;
-    world.account(house, "split@alpha.test", &["Deals", "Wide"]).await
+    fixture.role(tenant_fixture, "Wide", &wide, None).await;
+    fixture
+        .account(tenant_fixture, "split@alpha.test", &["Deals", "Wide"])
+        .await
 }
 
 #[actix_web::test]
 async fn acc_41_a_feature_counts_in_the_organizations_of_its_own_acl() {
-    let world = World::new().await;
-    let house = &world.a;
-    crate::catalog::furnish(&world, house).await;
-    let who = split(&world).await;
-    let (inside, _) = deal(&world, house, house.child).await;
-    let (outside, _) = deal(&world, house, house.other).await;
+    let fixture = Fixture::new().await;
+    let tenant_fixture = &fixture.a;
+    crate::catalog::seed(&fixture, tenant_fixture).await;
+    let who = split(&fixture).await;
+    let (inside, _) = deal(&fixture, tenant_fixture, tenant_fixture.child).await;
+    let (outside, _) = deal(&fixture, tenant_fixture, tenant_fixture.other).await;
 
-    assert_eq!(ids(&world, &who.token, DEALS).await, [inside]);
-    assert_eq!(ids(&world, &who.token, "/catalog/products").await.len(), 3);
+    assert_eq!(ids(&fixture, &who.token, DEALS).await, [inside]);
+    assert_eq!(ids(&fixture, &who.token, "/catalog/products").await.len(), 3);
 
     let write = |deal: Uuid| json!({"id": deal, "title": "Changed"});
     assert_eq!(
-        send(&world, &who.token, Method::PUT, DEALS, write(inside)).await.status,
+        send(&fixture, &who.token, Method::PUT, DEALS, write(inside))
+            .await
+            .status,
         200
     );
     assert_eq!(
-        send(&world, &who.token, Method::PUT, DEALS, write(outside))
+        send(&fixture, &who.token, Method::PUT, DEALS, write(outside))
             .await
             .status,
         404
     );
-    let elsewhere = json!({"title": "New", "organizationId": house.other});
-    let refused = send(&world, &who.token, Method::POST, DEALS, elsewhere).await.status;
-    assert!((400..=404).contains(&refused), "{refused}");
+    let elsewhere = json!({"title": "New", "organizationId": tenant_fixture.other});
+    let rejected = send(&fixture, &who.token, Method::POST, DEALS, elsewhere).await.status;
+    assert!((400..=404).contains(&rejected), "{rejected}");
 
     let selecting = |organization: Uuid, path: &'static str| {
-        let request = world.app.request(Method::GET, path).bearer(&who.token);
+        let request = fixture.app.request(Method::GET, path).bearer(&who.token);
         request.header("X-Organization-Id", &organization.to_string())
     };
-    let refused = selecting(house.other, DEALS).send().await;
-    assert_eq!(refused.status, 403);
-    assert_eq!(refused.json()["requiredFeatures"], json!(["customers.deals.view"]));
-    assert_eq!(selecting(house.other, "/catalog/products").send().await.status, 200);
-    assert_eq!(selecting(house.child, DEALS).send().await.status, 200);
+    let rejected = selecting(tenant_fixture.other, DEALS).send().await;
+    assert_eq!(rejected.status, 403);
+    assert_eq!(rejected.json()["requiredFeatures"], json!(["customers.deals.view"]));
+    assert_eq!(
+        selecting(tenant_fixture.other, "/catalog/products").send().await.status,
+        200
+    );
+    assert_eq!(selecting(tenant_fixture.child, DEALS).send().await.status, 200);
 
     let nav =
         async |organization| selecting(organization, "/auth/admin/nav").send().await.json()["grantedFeatures"].clone();
     let holds = |granted: &Value, feature: &str| granted.as_array().expect("a list").contains(&json!(feature));
-    let (here, there) = (nav(house.parent).await, nav(house.other).await);
+    let (here, there) = (nav(tenant_fixture.parent).await, nav(tenant_fixture.other).await);
     assert!(holds(&here, "customers.deals.view") && holds(&here, "catalog.products.view"));
     assert!(!holds(&there, "customers.deals.view") && holds(&there, "catalog.products.view"));
 
     let question = json!({"features": ["customers.deals.view", "customers.deals.*", "catalog.products.view"]});
-    let asked = world
+    let asked = fixture
         .app
         .request(Method::POST, "/auth/feature-check")
         .bearer(&who.token);
-    let asked = asked.header("X-Organization-Id", &house.other.to_string());
-    let told = asked.json(&question).send().await.json();
+    let asked = asked.header("X-Organization-Id", &tenant_fixture.other.to_string());
+    let reported = asked.json(&question).send().await.json();
     assert_eq!(
-        (&told["ok"], &told["granted"]),
+        (&reported["ok"], &reported["granted"]),
         (&json!(false), &json!(["catalog.products.view"]))
     );
 }
 
 #[actix_web::test]
 async fn acc_41_by_key_log_and_undo_a_feature_stays_where_it_is_granted() {
-    let world = World::new().await;
-    let house = &world.a;
-    let who = split(&world).await;
-    let (inside, made_inside) = deal(&world, house, house.child).await;
-    let (outside, made_outside) = deal(&world, house, house.other).await;
+    let fixture = Fixture::new().await;
+    let tenant_fixture = &fixture.a;
+    let who = split(&fixture).await;
+    let (inside, made_inside) = deal(&fixture, tenant_fixture, tenant_fixture.child).await;
+    let (outside, made_outside) = deal(&fixture, tenant_fixture, tenant_fixture.other).await;
 
     // The log is seen in the whole tenant, but what is undone needs the features of the command where it was run.
-    let undo = async |made: &TestResponse| {
-        let told = made.operation().expect("it can be undone");
+    let undo = async |created: &TestResponse| {
+        let reported = created.operation().expect("it can be undone");
         send(
-            &world,
+            &fixture,
             &who.token,
             Method::POST,
             UNDO,
-            json!({"undoToken": told["undoToken"]}),
+            json!({"undoToken": reported["undoToken"]}),
         )
         .await
     };
-    let refused = undo(&made_outside).await;
-    assert_eq!(refused.status, 403, "{}", refused.text());
+    let rejected = undo(&made_outside).await;
+    assert_eq!(rejected.status, 403, "{}", rejected.text());
     let undone = undo(&made_inside).await;
     assert_eq!(undone.status, 200, "{}", undone.text());
-    assert_eq!(ids(&world, &house.keeper.token, DEALS).await, [outside]);
+    assert_eq!(
+        ids(&fixture, &tenant_fixture.tenant_admin.token, DEALS).await,
+        [outside]
+    );
 
     // A right to see the log of others has organizations of its own.
-    world.role(house, "Own log", &["audit_logs.view_self"], None).await;
-    world
-        .role(house, "Log of other", &["audit_logs.view_tenant"], Some(&[house.other]))
+    fixture
+        .role(tenant_fixture, "Own log", &["audit_logs.view_self"], None)
         .await;
-    let reader = world
-        .account(house, "reader@alpha.test", &["Own log", "Log of other"])
+    fixture
+        .role(
+            tenant_fixture,
+            "Log of other",
+            &["audit_logs.view_tenant"],
+            Some(&[tenant_fixture.other]),
+        )
+        .await;
+    let reader = fixture
+        .account(tenant_fixture, "reader@alpha.test", &["Own log", "Log of other"])
         .await;
     let log = "/audit_logs/audit-logs/actions?pageSize=200";
-    let (_, seen) = world.app.get(&reader.token, log).await;
+    let (_, seen) = fixture.app.get(&reader.token, log).await;
     let organizations: Vec<&Value> = seen["items"]
         .as_array()
         .expect("a list")
@@ -155,10 +180,10 @@ async fn acc_41_by_key_log_and_undo_a_feature_stays_where_it_is_granted() {
         .collect();
     assert!(!organizations.is_empty());
     assert!(
-        organizations.iter().all(|one| **one == json!(house.other)),
+        organizations.iter().all(|one| **one == json!(tenant_fixture.other)),
         "{organizations:?}"
     );
-    let export = world
+    let export = fixture
         .app
         .request(Method::GET, "/audit_logs/audit-logs/actions/export?format=csv")
         .bearer(&reader.token);
@@ -169,10 +194,10 @@ async fn acc_41_by_key_log_and_undo_a_feature_stays_where_it_is_granted() {
     );
 
     let body = json!({"name": "Split", "roles": ["Deals", "Wide"], "organizationId": null});
-    let (status, key) = world.app.post(&house.keeper.token, KEYS, body).await;
+    let (status, key) = fixture.app.post(&tenant_fixture.tenant_admin.token, KEYS, body).await;
     assert_eq!(status, 201, "{key}");
     let by_key = async |path: &str| {
-        let request = world
+        let request = fixture
             .app
             .request(Method::GET, path)
             .header("X-Api-Key", &text(&key["secret"]));
@@ -182,21 +207,21 @@ async fn acc_41_by_key_log_and_undo_a_feature_stays_where_it_is_granted() {
 }
 
 #[actix_web::test]
-async fn acc_41_a_stream_tells_of_what_its_feature_reaches() {
-    let world = World::new().await;
-    let house = &world.a;
-    let who = split(&world).await;
-    let mut stream = world
+async fn acc_41_a_stream_carries_the_organizations_of_its_feature() {
+    let fixture = Fixture::new().await;
+    let tenant_fixture = &fixture.a;
+    let who = split(&fixture).await;
+    let mut stream = fixture
         .app
         .request(Method::GET, "/events/stream")
         .bearer(&who.token)
         .open_events()
         .await;
 
-    let (_, _) = deal(&world, house, house.other).await;
-    let (inside, _) = deal(&world, house, house.child).await;
+    let (_, _) = deal(&fixture, tenant_fixture, tenant_fixture.other).await;
+    let (inside, _) = deal(&fixture, tenant_fixture, tenant_fixture.child).await;
 
-    let told = async {
+    let reported = async {
         loop {
             let (_, name, data) = stream.event().await;
             if name == "customers.deal.created" {
@@ -204,60 +229,76 @@ async fn acc_41_a_stream_tells_of_what_its_feature_reaches() {
             }
         }
     };
-    let told = timeout(Duration::from_secs(10), told).await.expect("an event");
-    assert_eq!(told, inside);
+    let reported = timeout(Duration::from_secs(10), reported).await.expect("an event");
+    assert_eq!(reported, inside);
 }
 
 #[actix_web::test]
 async fn acc_41_a_job_changes_what_its_features_reach() {
-    let world = World::new().await;
-    let house = &world.a;
-    customers::furnish(&world, house).await;
-    let (inside, _) = deal(&world, house, house.child).await;
-    let who = split(&world).await;
-    let body = json!({"ids": [inside, Customer::BareDeal.of(house)], "ownerUserId": null});
+    let fixture = Fixture::new().await;
+    let tenant_fixture = &fixture.a;
+    customers::seed(&fixture, tenant_fixture).await;
+    let (inside, _) = deal(&fixture, tenant_fixture, tenant_fixture.child).await;
+    let who = split(&fixture).await;
+    let body = json!({"ids": [inside, Customer::BareDeal.of(tenant_fixture)], "ownerUserId": null});
 
-    let (status, started) = world
+    let (status, started) = fixture
         .app
         .post(&who.token, "/customers/deals/bulk-update-owner", body)
         .await;
-    world.app.run_jobs().await;
+    fixture.app.run_jobs().await;
 
     let owner = format!(
         "select owner_user_id from customers_deals where id = '{}'",
-        Customer::BareDeal.of(house)
+        Customer::BareDeal.of(tenant_fixture)
     );
-    let kept = world.app.rows(&owner).await;
-    assert_eq!(id(&kept[0]["owner_user_id"]), house.keeper.id, "{status} {started}");
+    let kept = fixture.app.rows(&owner).await;
+    assert_eq!(
+        id(&kept[0]["owner_user_id"]),
+        tenant_fixture.tenant_admin.id,
+        "{status} {started}"
+    );
 }
 
 #[actix_web::test]
 async fn acc_41_f7_a_role_of_one_organization_opens_no_other_one_to_its_holder() {
-    let world = World::new().await;
-    let house = &world.a;
-    world
-        .role(house, "Deals", &["customers.deals.*"], Some(&[house.parent]))
+    let fixture = Fixture::new().await;
+    let tenant_fixture = &fixture.a;
+    fixture
+        .role(
+            tenant_fixture,
+            "Deals",
+            &["customers.deals.*"],
+            Some(&[tenant_fixture.parent]),
+        )
         .await;
-    let target = world.account(house, "target@alpha.test", &["Deals"]).await;
+    let target = fixture.account(tenant_fixture, "target@alpha.test", &["Deals"]).await;
     let manager = ["auth.*", "catalog.*"];
-    world
-        .role(house, "Manager of other", &manager, Some(&[house.other]))
+    fixture
+        .role(
+            tenant_fixture,
+            "Manager of other",
+            &manager,
+            Some(&[tenant_fixture.other]),
+        )
         .await;
-    let limited = world.account(house, "limited@alpha.test", &["Manager of other"]).await;
-    world
+    let limited = fixture
+        .account(tenant_fixture, "limited@alpha.test", &["Manager of other"])
+        .await;
+    fixture
         .app
         .sql(&format!(
             "update auth_users set organization_id = '{}' where id = '{}'",
-            house.other, target.id
+            tenant_fixture.other, target.id
         ))
         .await;
-    let (outside, _) = deal(&world, house, house.other).await;
+    let (outside, _) = deal(&fixture, tenant_fixture, tenant_fixture.other).await;
 
-    let made = world.app.post(&limited.token, ROLES, json!({"name": "Basic"})).await;
-    let role = id(&made.1["id"]);
-    let acl = json!({"roleId": role, "features": ["catalog.products.view"], "organizations": [house.other]});
-    assert_eq!(world.app.put(&limited.token, ACL, acl).await.0, 200);
-    let assigned = world
+    let created = fixture.app.post(&limited.token, ROLES, json!({"name": "Basic"})).await;
+    let role = id(&created.1["id"]);
+    let acl = json!({"roleId": role, "features": ["catalog.products.view"], "organizations": [tenant_fixture.other]});
+    assert_eq!(fixture.app.put(&limited.token, ACL, acl).await.0, 200);
+    let assigned = fixture
         .app
         .put(
             &limited.token,
@@ -273,50 +314,52 @@ async fn acc_41_f7_a_role_of_one_organization_opens_no_other_one_to_its_holder()
         "{}",
         assigned.1
     );
-    let assigned = world
+    let assigned = fixture
         .app
         .put(
-            &house.keeper.token,
+            &tenant_fixture.tenant_admin.token,
             USERS,
             json!({"id": target.id, "roles": ["Deals", role]}),
         )
         .await;
     assert_eq!(assigned.0, 200, "{}", assigned.1);
-    assert!(!ids(&world, &target.token, DEALS).await.contains(&outside));
+    assert!(!ids(&fixture, &target.token, DEALS).await.contains(&outside));
 }
 
 /// Each way by which a weaker manager might get at an administrator.
 #[actix_web::test]
-async fn acc_42_whoever_holds_more_is_left_alone() {
-    let world = World::new().await;
-    let house = &world.a;
-    world.role(house, "Manager", &MANAGER, None).await;
-    let manager = world.account(house, "manager@alpha.test", &["Manager"]).await;
-    let admin = world.account(house, "second@alpha.test", &["admin"]).await;
-    let gone = world.account(house, "gone@alpha.test", &["admin"]).await;
-    let off = world.account(house, "off@alpha.test", &["admin"]).await;
-    let invited = house.invited;
-    let keeper = &house.keeper.token;
+async fn acc_42_stronger_principals_are_protected() {
+    let fixture = Fixture::new().await;
+    let tenant_fixture = &fixture.a;
+    fixture.role(tenant_fixture, "Manager", &MANAGER, None).await;
+    let manager = fixture
+        .account(tenant_fixture, "manager@alpha.test", &["Manager"])
+        .await;
+    let admin = fixture.account(tenant_fixture, "second@alpha.test", &["admin"]).await;
+    let deleted = fixture.account(tenant_fixture, "gone@alpha.test", &["admin"]).await;
+    let off = fixture.account(tenant_fixture, "off@alpha.test", &["admin"]).await;
+    let invited = tenant_fixture.invited;
+    let tenant_admin = &tenant_fixture.tenant_admin.token;
     assert_eq!(
-        world
+        fixture
             .app
-            .put(keeper, USERS, json!({"id": invited, "roles": ["admin"]}))
+            .put(tenant_admin, USERS, json!({"id": invited, "roles": ["admin"]}))
             .await
             .0,
         200
     );
     assert_eq!(
-        world
+        fixture
             .app
-            .put(keeper, USERS, json!({"id": off.id, "isActive": false}))
+            .put(tenant_admin, USERS, json!({"id": off.id, "isActive": false}))
             .await
             .0,
         200
     );
-    let path = format!("{USERS}?id={}", gone.id);
-    let deleted = send(&world, keeper, Method::DELETE, &path, Value::Null).await;
+    let path = format!("{USERS}?id={}", deleted.id);
+    let deleted = send(&fixture, tenant_admin, Method::DELETE, &path, Value::Null).await;
     let undo = json!({"undoToken": deleted.operation().expect("it can be undone")["undoToken"]});
-    let (_, roles) = world.app.get(keeper, ROLES).await;
+    let (_, roles) = fixture.app.get(tenant_admin, ROLES).await;
     let role = roles["items"]
         .as_array()
         .expect("a list")
@@ -324,7 +367,7 @@ async fn acc_42_whoever_holds_more_is_left_alone() {
         .find(|role| role["name"] == "admin");
     let role = role.expect("seeded")["id"].clone();
     let body = json!({"name": "Of the administrator", "roles": ["admin"], "organizationId": null});
-    let (_, key) = world.app.post(keeper, KEYS, body).await;
+    let (_, key) = fixture.app.post(tenant_admin, KEYS, body).await;
 
     let (put, post, delete) = (Method::PUT, Method::POST, Method::DELETE);
     let tries = [
@@ -367,13 +410,13 @@ async fn acc_42_whoever_holds_more_is_left_alone() {
         (delete, format!("{KEYS}?id={}", text(&key["id"])), Value::Null),
     ];
     for (method, path, body) in tries {
-        let before = world.app.image().await;
-        let answer = send(&world, &manager.token, method, &path, body.clone()).await;
-        assert_eq!(answer.status, 403, "{path} {body}: {}", answer.text());
-        assert_eq!(world.app.image().await, before, "{path} {body}");
+        let before = fixture.app.snapshot().await;
+        let outcome = send(&fixture, &manager.token, method, &path, body.clone()).await;
+        assert_eq!(outcome.status, 403, "{path} {body}: {}", outcome.text());
+        assert_eq!(fixture.app.snapshot().await, before, "{path} {body}");
     }
     assert!(
-        world
+        fixture
             .app
             .post("", "/auth/login", json!({"email": admin.email, "password": PASSWORD}))
             .await
@@ -382,54 +425,60 @@ async fn acc_42_whoever_holds_more_is_left_alone() {
     );
 
     // The name is no access; equals may do all of it.
-    let renamed = world
+    let renamed = fixture
         .app
         .put(&manager.token, USERS, json!({"id": admin.id, "name": "Somebody"}))
         .await;
     assert_eq!(renamed.0, 200, "{}", renamed.1);
-    let equal = &house.admin.token;
+    let equal = &tenant_fixture.admin.token;
     for body in [
         json!({"id": admin.id, "roles": ["Dispatcher", "admin"]}),
         json!({"id": off.id, "isActive": true}),
         json!({"id": admin.id, "password": "Given-12345678"}),
     ] {
-        let answer = world.app.put(equal, USERS, body.clone()).await;
-        assert_eq!(answer.0, 200, "{body}: {}", answer.1);
+        let outcome = fixture.app.put(equal, USERS, body.clone()).await;
+        assert_eq!(outcome.0, 200, "{body}: {}", outcome.1);
     }
-    let undone = send(&world, keeper, post, UNDO, undo).await;
+    let undone = send(&fixture, tenant_admin, post, UNDO, undo).await;
     assert_eq!(undone.status, 200, "{}", undone.text());
 }
 
 #[actix_web::test]
-async fn acc_42_one_changes_oneself_and_whoever_holds_less() {
-    let world = World::new().await;
-    let house = &world.a;
-    world.role(house, "Manager", &MANAGER, None).await;
-    let manager = world.account(house, "manager@alpha.test", &["Manager"]).await;
+async fn acc_42_callers_change_themselves_and_weaker_principals() {
+    let fixture = Fixture::new().await;
+    let tenant_fixture = &fixture.a;
+    fixture.role(tenant_fixture, "Manager", &MANAGER, None).await;
+    let manager = fixture
+        .account(tenant_fixture, "manager@alpha.test", &["Manager"])
+        .await;
 
     let own = json!({"password": "Another-12345678", "currentPassword": PASSWORD, "name": "Me"});
-    assert_eq!(world.app.put(&manager.token, "/auth/profile", own).await.0, 200);
+    assert_eq!(fixture.app.put(&manager.token, "/auth/profile", own).await.0, 200);
     for body in [
-        json!({"id": house.plain.id, "password": "Given-12345678"}),
-        json!({"id": house.plain.id, "roles": ["Dispatcher"]}),
-        json!({"id": house.plain.id, "isActive": false}),
-        json!({"id": house.plain.id, "isActive": true}),
+        json!({"id": tenant_fixture.plain.id, "password": "Given-12345678"}),
+        json!({"id": tenant_fixture.plain.id, "roles": ["Dispatcher"]}),
+        json!({"id": tenant_fixture.plain.id, "isActive": false}),
+        json!({"id": tenant_fixture.plain.id, "isActive": true}),
     ] {
-        let answer = world.app.put(&manager.token, USERS, body.clone()).await;
-        assert_eq!(answer.0, 200, "{body}: {}", answer.1);
+        let outcome = fixture.app.put(&manager.token, USERS, body.clone()).await;
+        assert_eq!(outcome.0, 200, "{body}: {}", outcome.1);
     }
 }
 
 #[actix_web::test]
 async fn acc_42_an_acl_for_no_organization_grants_nothing_beside_another_one() {
-    let world = World::new().await;
-    let house = &world.a;
-    world.role(house, "Nowhere", &["customers.deals.*"], Some(&[])).await;
-    world.role(house, "Users", &["auth.users.list"], None).await;
-    let who = world.account(house, "who@alpha.test", &["Nowhere", "Users"]).await;
+    let fixture = Fixture::new().await;
+    let tenant_fixture = &fixture.a;
+    fixture
+        .role(tenant_fixture, "Nowhere", &["customers.deals.*"], Some(&[]))
+        .await;
+    fixture.role(tenant_fixture, "Users", &["auth.users.list"], None).await;
+    let who = fixture
+        .account(tenant_fixture, "who@alpha.test", &["Nowhere", "Users"])
+        .await;
 
-    assert_eq!(world.app.get(&who.token, USERS).await.0, 200);
-    let (status, body) = world.app.get(&who.token, DEALS).await;
+    assert_eq!(fixture.app.get(&who.token, USERS).await.0, 200);
+    let (status, body) = fixture.app.get(&who.token, DEALS).await;
     assert_eq!(
         (status, &body["requiredFeatures"]),
         (403, &json!(["customers.deals.view"]))
@@ -437,50 +486,50 @@ async fn acc_42_an_acl_for_no_organization_grants_nothing_beside_another_one() {
 }
 
 #[actix_web::test]
-async fn acc_43_f13_a_key_ends_with_the_key_that_made_it() {
-    let world = World::new().await;
-    let token = &world.a.keeper.token;
-    let ends = world.app.now().after(backoffice_test_support::Duration::minutes(5));
+async fn acc_43_f13_a_key_ends_with_the_key_that_created_it() {
+    let fixture = Fixture::new().await;
+    let token = &fixture.a.tenant_admin.token;
+    let ends = fixture.app.now().after(backoffice_test_support::Duration::minutes(5));
     let body = json!({"name": "First", "roles": ["Keeper"], "organizationId": null, "expiresAt": ends});
-    let (_, first) = world.app.post(token, KEYS, body).await;
+    let (_, first) = fixture.app.post(token, KEYS, body).await;
     let by = async |key: &Value, method: Method, body: Value| {
-        let request = world
+        let request = fixture
             .app
             .request(method, KEYS)
             .header("X-Api-Key", &text(&key["secret"]));
         let response = request.json(&body).send().await;
         (response.status, response.json())
     };
-    let wanted = |name: &str| json!({"name": name, "roles": ["Keeper"], "organizationId": null});
+    let requested = |name: &str| json!({"name": name, "roles": ["Keeper"], "organizationId": null});
     let get = async |key: &Value| {
-        let request = world
+        let request = fixture
             .app
             .request(Method::GET, KEYS)
             .header("X-Api-Key", &text(&key["secret"]));
         request.send().await.status
     };
 
-    let (status, second) = by(&first, Method::POST, wanted("Second")).await;
+    let (status, second) = by(&first, Method::POST, requested("Second")).await;
     assert_eq!((status, &second["expiresAt"]), (201, &json!(ends)), "{second}");
-    let mut later = wanted("Later");
+    let mut later = requested("Later");
     later["expiresAt"] = json!(ends.after(backoffice_test_support::Duration::seconds(1)));
     assert_eq!(by(&first, Method::POST, later).await.0, 400);
-    let (_, third) = by(&second, Method::POST, wanted("Third")).await;
+    let (_, third) = by(&second, Method::POST, requested("Third")).await;
     assert_eq!((get(&second).await, get(&third).await), (200, 200));
 
     // Deleted by whoever may: what was made with it, and with that, is refused at once.
-    let (_, other) = world.app.post(token, KEYS, wanted("Other")).await;
-    let (_, made) = by(&other, Method::POST, wanted("Made")).await;
-    let (_, below) = by(&made, Method::POST, wanted("Below")).await;
-    assert_eq!((get(&made).await, get(&below).await), (200, 200));
+    let (_, other) = fixture.app.post(token, KEYS, requested("Other")).await;
+    let (_, created) = by(&other, Method::POST, requested("Made")).await;
+    let (_, below) = by(&created, Method::POST, requested("Below")).await;
+    assert_eq!((get(&created).await, get(&below).await), (200, 200));
     let path = format!("{KEYS}?id={}", text(&other["id"]));
-    assert_eq!(world.app.delete(token, &path, Value::Null).await.0, 200);
+    assert_eq!(fixture.app.delete(token, &path, Value::Null).await.0, 200);
     assert_eq!(
-        (get(&other).await, get(&made).await, get(&below).await),
+        (get(&other).await, get(&created).await, get(&below).await),
         (401, 401, 401)
     );
 
-    world.app.advance(backoffice_test_support::Duration::minutes(5));
+    fixture.app.advance(backoffice_test_support::Duration::minutes(5));
     assert_eq!(
         (get(&first).await, get(&second).await, get(&third).await),
         (401, 401, 401)
@@ -489,27 +538,31 @@ async fn acc_43_f13_a_key_ends_with_the_key_that_made_it() {
 
 #[actix_web::test]
 async fn acc_46_f18_a_super_administrator_who_selected_nothing_works_in_its_own_tenant() {
-    let world = World::new().await;
-    let (house, beta) = (&world.a, &world.b);
-    customers::furnish(&world, house).await;
-    customers::furnish(&world, beta).await;
-    let boss = world.account(house, "boss@alpha.test", &["admin"]).await;
+    let fixture = Fixture::new().await;
+    let (tenant_fixture, beta) = (&fixture.a, &fixture.b);
+    customers::seed(&fixture, tenant_fixture).await;
+    customers::seed(&fixture, beta).await;
+    let boss = fixture.account(tenant_fixture, "boss@alpha.test", &["admin"]).await;
     let acl = json!({"userId": boss.id, "isSuperAdmin": true, "features": [], "organizations": null});
     assert_eq!(
-        world.app.put(&world.root.token, &format!("{USERS}/acl"), acl).await.0,
+        fixture
+            .app
+            .put(&fixture.root.token, &format!("{USERS}/acl"), acl)
+            .await
+            .0,
         200
     );
 
-    let seen = ids(&world, &boss.token, DEALS).await;
-    assert!(seen.contains(&Customer::Deal.of(house)) && !seen.contains(&Customer::Deal.of(beta)));
-    assert_eq!(ids(&world, &world.root.token, DEALS).await, [] as [Uuid; 0]);
+    let seen = ids(&fixture, &boss.token, DEALS).await;
+    assert!(seen.contains(&Customer::Deal.of(tenant_fixture)) && !seen.contains(&Customer::Deal.of(beta)));
+    assert_eq!(ids(&fixture, &fixture.root.token, DEALS).await, [] as [Uuid; 0]);
     let foreign = json!({"id": Customer::Deal.of(beta), "title": "Changed"});
-    assert_eq!(world.app.put(&boss.token, DEALS, foreign.clone()).await.0, 404);
-    let all = world.app.request(Method::PUT, DEALS).bearer(&boss.token);
+    assert_eq!(fixture.app.put(&boss.token, DEALS, foreign.clone()).await.0, 404);
+    let all = fixture.app.request(Method::PUT, DEALS).bearer(&boss.token);
     let all = all.header("X-Tenant-Id", &beta.tenant.to_string()).json(&foreign);
     assert_eq!(all.send().await.status, 200);
     // What administers tenants reaches all of them.
-    let (_, users) = world
+    let (_, users) = fixture
         .app
         .get(&boss.token, &format!("{USERS}?id={}", beta.admin.id))
         .await;
@@ -518,23 +571,23 @@ async fn acc_46_f18_a_super_administrator_who_selected_nothing_works_in_its_own_
 
 #[actix_web::test]
 async fn acc_46_a_tenant_that_is_named_counts_more_than_the_selected_one() {
-    let world = World::new().await;
-    let (alpha, beta) = (&world.a, &world.b);
+    let fixture = Fixture::new().await;
+    let (alpha, beta) = (&fixture.a, &fixture.b);
     let post = async |path: &str, body: Value| {
-        let request = world.app.request(Method::POST, path).bearer(&world.root.token);
+        let request = fixture.app.request(Method::POST, path).bearer(&fixture.root.token);
         let request = request.header("X-Tenant-Id", &alpha.tenant.to_string());
         let response = request.json(&body).send().await;
         (response.status, response.json())
     };
 
     for (path, table) in [(ROLES, "auth_roles"), (ORGANIZATIONS, "directory_organizations")] {
-        let (status, made) = post(path, json!({"name": "Named", "tenantId": beta.tenant})).await;
-        assert_eq!(status, 201, "{path}: {made}");
-        let rows = world
+        let (status, created) = post(path, json!({"name": "Named", "tenantId": beta.tenant})).await;
+        assert_eq!(status, 201, "{path}: {created}");
+        let rows = fixture
             .app
             .rows(&format!(
                 "select tenant_id from {table} where id = '{}'",
-                text(&made["id"])
+                text(&created["id"])
             ))
             .await;
         assert_eq!(id(&rows[0]["tenant_id"]), beta.tenant, "{path}");
@@ -545,18 +598,27 @@ async fn acc_46_a_tenant_that_is_named_counts_more_than_the_selected_one() {
 
 #[actix_web::test]
 async fn f15_a_profile_is_put_back_by_those_who_may_edit_users() {
-    let world = World::new().await;
-    let house = &world.a;
-    world.role(house, "Log", &["audit_logs.*"], None).await;
-    let log = world.account(house, "log@alpha.test", &["Log"]).await;
-    let change = async |body: Value| send(&world, &house.plain.token, Method::PUT, "/auth/profile", body).await;
+    let fixture = Fixture::new().await;
+    let tenant_fixture = &fixture.a;
+    fixture.role(tenant_fixture, "Log", &["audit_logs.*"], None).await;
+    let log = fixture.account(tenant_fixture, "log@alpha.test", &["Log"]).await;
+    let change = async |body: Value| {
+        send(
+            &fixture,
+            &tenant_fixture.plain.token,
+            Method::PUT,
+            "/auth/profile",
+            body,
+        )
+        .await
+    };
     let renamed = change(json!({"name": "New name"})).await;
     let undo = json!({"undoToken": renamed.operation().expect("it can be undone")["undoToken"]});
 
-    let refused = send(&world, &log.token, Method::POST, UNDO, undo.clone()).await;
-    assert_eq!(refused.status, 403, "{}", refused.text());
-    assert_eq!(refused.json()["requiredFeatures"], json!(["auth.users.edit"]));
-    let undone = send(&world, &house.keeper.token, Method::POST, UNDO, undo).await;
+    let rejected = send(&fixture, &log.token, Method::POST, UNDO, undo.clone()).await;
+    assert_eq!(rejected.status, 403, "{}", rejected.text());
+    assert_eq!(rejected.json()["requiredFeatures"], json!(["auth.users.edit"]));
+    let undone = send(&fixture, &tenant_fixture.tenant_admin.token, Method::POST, UNDO, undo).await;
     assert_eq!(undone.status, 200, "{}", undone.text());
 
     let moved = change(json!({"email": "moved@alpha.test", "currentPassword": PASSWORD})).await;
@@ -566,70 +628,86 @@ async fn f15_a_profile_is_put_back_by_those_who_may_edit_users() {
 
 #[actix_web::test]
 async fn a_selection_that_went_stale_is_passed_over_where_the_session_is_at_stake() {
-    let world = World::new().await;
-    let house = &world.a;
+    let fixture = Fixture::new().await;
+    let tenant_fixture = &fixture.a;
     for stale in [
-        house.other.to_string(),
+        tenant_fixture.other.to_string(),
         Uuid::from_u128(7).to_string(),
         "nonsense".to_owned(),
     ] {
         let ask = |path: &'static str, body: Value| {
-            let request = world.app.request(Method::POST, path).bearer(&house.local.token);
+            let request = fixture
+                .app
+                .request(Method::POST, path)
+                .bearer(&tenant_fixture.local.token);
             request.cookie("selected_org", &stale).json(&body)
         };
 
-        let told = ask("/auth/feature-check", json!({"features": ["auth.users.list"]}))
+        let reported = ask("/auth/feature-check", json!({"features": ["auth.users.list"]}))
             .send()
             .await;
-        assert_eq!((told.status, &told.json()["ok"]), (200, &json!(true)), "{stale}");
-        let refused = ask(ROLES, json!({"name": "R"})).send().await;
         assert_eq!(
-            (refused.status, &refused.json()["code"]),
+            (reported.status, &reported.json()["ok"]),
+            (200, &json!(true)),
+            "{stale}"
+        );
+        let rejected = ask(ROLES, json!({"name": "R"})).send().await;
+        assert_eq!(
+            (rejected.status, &rejected.json()["code"]),
             (403, &json!("selection_rejected")),
             "{stale}"
         );
     }
-    let all = world
+    let all = fixture
         .app
         .request(Method::GET, "/auth/admin/nav")
-        .bearer(&house.local.token);
+        .bearer(&tenant_fixture.local.token);
     let nav = all.header("X-Organization-Id", "all").send().await.json();
     assert_eq!(nav["currentOrganization"], Value::Null);
 
-    let sign_out = world
+    let sign_out = fixture
         .app
         .request(Method::POST, "/auth/logout")
-        .bearer(&house.local.token);
+        .bearer(&tenant_fixture.local.token);
     let signed_out = sign_out.cookie("selected_org", "nonsense").send().await;
     assert_eq!(signed_out.status, 302, "{}", signed_out.text());
 }
 
 #[actix_web::test]
 async fn f19_a_person_comes_back_to_no_company_that_the_caller_does_not_see() {
-    let world = World::new().await;
-    let house = &world.a;
-    customers::furnish(&world, house).await;
-    let person = Customer::SparePerson.of(house);
-    let company = Customer::Company.of(house);
+    let fixture = Fixture::new().await;
+    let tenant_fixture = &fixture.a;
+    customers::seed(&fixture, tenant_fixture).await;
+    let person = Customer::SparePerson.of(tenant_fixture);
+    let company = Customer::Company.of(tenant_fixture);
     let tie = format!(
         "update customers_people set organization_id = '{}', company_id = '{company}' where id = '{person}'",
-        house.child
+        tenant_fixture.child
     );
-    assert_eq!(world.app.sql(&tie).await, 1);
+    assert_eq!(fixture.app.sql(&tie).await, 1);
     let path = format!("/customers/people?id={person}");
-    let deleted = send(&world, &house.local.token, Method::DELETE, &path, Value::Null).await;
+    let deleted = send(
+        &fixture,
+        &tenant_fixture.local.token,
+        Method::DELETE,
+        &path,
+        Value::Null,
+    )
+    .await;
     assert_eq!(deleted.status, 200, "{}", deleted.text());
 
     let undo = json!({"undoToken": deleted.operation().expect("it can be undone")["undoToken"]});
-    let answer = send(&world, &house.local.token, Method::POST, UNDO, undo.clone()).await;
+    let outcome = send(&fixture, &tenant_fixture.local.token, Method::POST, UNDO, undo.clone()).await;
     assert_eq!(
-        (answer.status, &answer.json()["fields"]),
+        (outcome.status, &outcome.json()["fields"]),
         (400, &json!(["companyId"])),
         "{}",
-        answer.text()
+        outcome.text()
     );
     assert_eq!(
-        send(&world, &house.keeper.token, Method::POST, UNDO, undo).await.status,
+        send(&fixture, &tenant_fixture.tenant_admin.token, Method::POST, UNDO, undo)
+            .await
+            .status,
         200
     );
 }

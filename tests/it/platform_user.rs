@@ -3,12 +3,12 @@
 use actix_web::http::Method;
 
 use crate::endpoints::Setting;
-use crate::world::World;
+use crate::fixture::Fixture;
 
 #[actix_web::test]
 async fn no_request_of_a_super_administrator_is_a_server_error() {
-    let setting = Setting::new(World::new().await).await;
-    let tenant = setting.world.a.tenant.to_string();
+    let setting = Setting::new(Fixture::new().await).await;
+    let tenant = setting.fixture.a.tenant.to_string();
 
     for selected in [None, Some("all"), Some(tenant.as_str())] {
         for (info, entry) in setting.private() {
@@ -16,7 +16,7 @@ async fn no_request_of_a_super_administrator_is_a_server_error() {
                 continue;
             }
             let call = setting.call(&entry);
-            let request = call.request(&setting.world.app, &setting.world.root.token);
+            let request = call.request(&setting.fixture.app, &setting.fixture.root.token);
             let request = match selected {
                 Some(value) => request.header("X-Tenant-Id", value),
                 None => request,
@@ -24,23 +24,26 @@ async fn no_request_of_a_super_administrator_is_a_server_error() {
 
             let response = request.send().await;
 
-            let told = (response.status, response.text());
-            assert!(told.0 < 500 && told.0 != 401, "{call} with {selected:?}: {told:?}");
+            let reported = (response.status, response.text());
+            assert!(
+                reported.0 < 500 && reported.0 != 401,
+                "{call} with {selected:?}: {reported:?}"
+            );
         }
     }
 }
 
 #[actix_web::test]
-async fn an_organization_without_a_tenant_can_not_be_made() {
-    let world = World::new().await;
-    let before = world.app.image().await;
+async fn an_organization_without_a_tenant_can_not_be_created() {
+    let fixture = Fixture::new().await;
+    let before = fixture.app.snapshot().await;
     let body = serde_json::json!({"name": "Nowhere"});
 
-    let (status, answer) = world
+    let (status, outcome) = fixture
         .app
-        .post(&world.root.token, "/directory/organizations", body)
+        .post(&fixture.root.token, "/directory/organizations", body)
         .await;
 
-    assert_eq!(status, 400, "{answer}");
-    assert_eq!(world.app.image().await, before);
+    assert_eq!(status, 400, "{outcome}");
+    assert_eq!(fixture.app.snapshot().await, before);
 }

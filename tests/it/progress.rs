@@ -6,7 +6,7 @@ use backoffice_progress::bulk::StartBulk;
 use uuid::Uuid;
 
 use crate::customers::Customer;
-use crate::world::{House, World};
+use crate::fixture::{Fixture, TenantFixture};
 
 /// A job of a house that every test knows by its place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,13 +17,13 @@ pub(crate) enum Job {
 
 impl Job {
     /// Its id in this house.
-    pub(crate) fn of(self, house: &House) -> Uuid {
-        Uuid::from_u128(house.tenant.as_u128() ^ (self as u128 + 0x2000))
+    pub(crate) fn of(self, tenant_fixture: &TenantFixture) -> Uuid {
+        Uuid::from_u128(tenant_fixture.tenant.as_u128() ^ (self as u128 + 0x2000))
     }
 }
 
 /// Makes them, behind the log and the queue, over the deal without a pipeline.
-pub(crate) async fn furnish(world: &World, house: &House) {
+pub(crate) async fn seed(fixture: &Fixture, tenant_fixture: &TenantFixture) {
     for (job, status, failed) in [(Job::Running, "running", 0), (Job::Failed, "failed", 1)] {
         let at = "'2026-11-20T07:00:00Z'";
         let sql = format!(
@@ -33,13 +33,13 @@ pub(crate) async fn furnish(world: &World, house: &House) {
                 '{{\"ownerUserId\": null}}', {at}, {at});
              insert into progress_job_items (tenant_id, id, job_id, position, resource_kind, resource_id, state, created_at, updated_at)
              values ('{tenant}', gen_random_uuid(), '{id}', 0, 'customers.deal', '{deal}', '{state}', {at}, {at})",
-            tenant = house.tenant,
-            id = job.of(house),
+            tenant = tenant_fixture.tenant,
+            id = job.of(tenant_fixture),
             kind = <StartBulk<BulkUpdateOwner> as Command>::ID,
-            actor = house.keeper.id,
-            deal = Customer::BareDeal.of(house),
+            actor = tenant_fixture.tenant_admin.id,
+            deal = Customer::BareDeal.of(tenant_fixture),
             state = if failed == 1 { "failed" } else { "pending" },
         );
-        assert_eq!(world.app.sql(&sql).await, 2);
+        assert_eq!(fixture.app.sql(&sql).await, 2);
     }
 }

@@ -4,7 +4,7 @@ use actix_web::http::Method;
 use backoffice_test_support::{Duration, TestApp, TestResponse};
 use serde_json::json;
 
-use crate::world::{AUTH, MODULES, PASSWORD};
+use crate::fixture::{AUTH, MODULES, PASSWORD};
 
 #[actix_web::test]
 async fn the_sixth_sign_in_of_an_account_waits_whoever_it_is() {
@@ -14,12 +14,12 @@ async fn the_sixth_sign_in_of_an_account_waits_whoever_it_is() {
     for app in [&app, &node, &app, &node, &app] {
         assert_eq!(sign_in(app, "10.0.0.1").await.status, 401);
     }
-    let refused = sign_in(&node, "10.0.0.1").await;
+    let rejected = sign_in(&node, "10.0.0.1").await;
 
-    assert_eq!(refused.status, 429, "for an unknown address too");
-    assert_eq!(refused.json(), json!({"ok": false, "error": "Too many requests"}));
+    assert_eq!(rejected.status, 429, "for an unknown address too");
+    assert_eq!(rejected.json(), json!({"ok": false, "error": "Too many requests"}));
     for header in ["retry-after", "ratelimit-policy", "ratelimit"] {
-        assert!(refused.header(header).is_some(), "{header}");
+        assert!(rejected.header(header).is_some(), "{header}");
     }
     assert_eq!(sign_in(&app, "10.0.0.2").await.status, 401, "another client");
     app.advance(Duration::seconds(61));
@@ -27,14 +27,14 @@ async fn the_sixth_sign_in_of_an_account_waits_whoever_it_is() {
 }
 
 #[actix_web::test]
-async fn what_is_over_its_limit_is_refused_from_memory_for_a_second() {
+async fn what_is_over_its_limit_is_rejected_from_memory_for_a_second() {
     let app = TestApp::builder(&MODULES).config(AUTH).through_proxy().build().await;
     for _ in 0..5 {
         assert_eq!(sign_in(&app, "10.0.0.1").await.status, 401);
     }
-    let told = |answer: &TestResponse| {
-        let headers = ["retry-after", "ratelimit-policy", "ratelimit"].map(|name| answer.header(name));
-        (answer.status, answer.text(), headers)
+    let reported = |outcome: &TestResponse| {
+        let headers = ["retry-after", "ratelimit-policy", "ratelimit"].map(|name| outcome.header(name));
+        (outcome.status, outcome.text(), headers)
     };
     let (first, asked) = app.count_statements(sign_in(&app, "10.0.0.1")).await;
 
@@ -45,7 +45,7 @@ async fn what_is_over_its_limit_is_refused_from_memory_for_a_second() {
     app.advance(Duration::seconds(60));
     let later = sign_in(&app, "10.0.0.1").await;
 
-    assert_eq!((first.status, told(&second)), (429, told(&first)));
+    assert_eq!((first.status, reported(&second)), (429, reported(&first)));
     // The address of the client is counted before the account is.
     assert_eq!((asked, remembered, asked_again), (2, 1, 2));
     assert_eq!((other.status, third.status, later.status), (401, 429, 401));
@@ -58,9 +58,9 @@ async fn a_client_over_its_limit_costs_no_statement() {
     assert_eq!(sign_in(&app, "10.0.0.1").await.status, 401);
     assert_eq!(sign_in(&app, "10.0.0.1").await.status, 429);
 
-    let (refused, statements) = app.count_statements(sign_in(&app, "10.0.0.1")).await;
+    let (rejected, statements) = app.count_statements(sign_in(&app, "10.0.0.1")).await;
 
-    assert_eq!((refused.status, statements), (429, 0));
+    assert_eq!((rejected.status, statements), (429, 0));
 }
 
 #[actix_web::test]

@@ -4,7 +4,7 @@ use actix_web::http::Method;
 use backoffice_test_support::{Duration, Logs, TestApp};
 use serde_json::{Value, json};
 
-use crate::world::{AUTH, MODULES, World, sign_in};
+use crate::fixture::{AUTH, Fixture, MODULES, sign_in};
 
 /// Keeps what this thread logs, from `info` on.
 fn capture() -> (Logs, tracing::subscriber::DefaultGuard) {
@@ -27,11 +27,11 @@ fn lines(logs: &Logs, message: &str) -> Vec<Value> {
 
 #[actix_web::test]
 async fn every_rejection_is_logged_with_who_and_why() {
-    let world = World::new().await;
-    let plain = &world.a.plain;
+    let fixture = Fixture::new().await;
+    let plain = &fixture.a.plain;
     let (logs, _guard) = capture();
     let request = |method: Method, path: &str| {
-        let request = world.app.request(method, path).peer("192.0.2.7");
+        let request = fixture.app.request(method, path).peer("192.0.2.7");
         request.header("x-request-id", "mine")
     };
 
@@ -65,21 +65,26 @@ async fn every_rejection_is_logged_with_who_and_why() {
     assert_eq!(said("rejection.reason"), reasons);
     assert_eq!(lines[2]["rejection.features"], r#"["auth.roles.list"]"#);
     let actor = [Value::Null, Value::Null, json!(plain.id), json!(plain.id)];
-    let tenant = [Value::Null, Value::Null, json!(world.a.tenant), json!(world.a.tenant)];
+    let tenant = [
+        Value::Null,
+        Value::Null,
+        json!(fixture.a.tenant),
+        json!(fixture.a.tenant),
+    ];
     assert_eq!((said("actor.id"), said("tenant.id")), (actor.to_vec(), tenant.to_vec()));
     assert!(!logs.text().contains(&plain.token) && !logs.text().contains("garbage"));
 }
 
 #[actix_web::test]
 async fn failed_sign_ins_are_logged_without_the_address() {
-    let world = World::new().await;
+    let fixture = Fixture::new().await;
     let (logs, _guard) = capture();
 
-    for email in ["unknown@alpha.test", &world.a.plain.email] {
+    for email in ["unknown@alpha.test", &fixture.a.plain.email] {
         let body = json!({"email": email, "password": "a wrong one"});
-        assert_eq!(world.app.post("", "/auth/login", body).await.0, 401);
+        assert_eq!(fixture.app.post("", "/auth/login", body).await.0, 401);
     }
-    sign_in(&world.app, &world.a.plain.email, crate::world::PASSWORD).await;
+    sign_in(&fixture.app, &fixture.a.plain.email, crate::fixture::PASSWORD).await;
 
     let lines = lines(&logs, "request rejected");
     assert_eq!(lines.len(), 2, "{lines:?}");
@@ -91,7 +96,7 @@ async fn failed_sign_ins_are_logged_without_the_address() {
     assert_ne!(lines[0]["address.hash"], lines[1]["address.hash"]);
     assert_eq!(
         (&lines[0]["actor.id"], &lines[1]["actor.id"]),
-        (&Value::Null, &json!(world.a.plain.id))
+        (&Value::Null, &json!(fixture.a.plain.id))
     );
     let text = logs.text();
     assert!(

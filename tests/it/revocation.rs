@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::call::Call;
+use crate::fixture::{Account, Fixture, PASSWORD, builder, sign_in, text};
 use crate::history;
-use crate::world::{Account, PASSWORD, World, builder, sign_in, text};
 use event::{Event, Key};
 
 /// What becomes of the tokens in mails that the user has.
@@ -31,7 +31,7 @@ enum Then {
     /// Every credential of it is refused.
     Ended,
     /// It is signed in, without the feature.
-    Narrowed,
+    Filtered,
     /// Nothing changed for it.
     GoesOn,
 }
@@ -64,22 +64,22 @@ const ROWS: [(Event, Then, Then, Then, Mail); 19] = [
     (Event::Deleted, Then::Ended, Then::Ended, Then::GoesOn, Mail::Dead),
     (
         Event::RoleAcl,
-        Then::Narrowed,
-        Then::Narrowed,
-        Then::Narrowed,
+        Then::Filtered,
+        Then::Filtered,
+        Then::Filtered,
         Mail::Works,
     ),
     (
         Event::UserAcl,
-        Then::Narrowed,
-        Then::Narrowed,
+        Then::Filtered,
+        Then::Filtered,
         Then::GoesOn,
         Mail::Works,
     ),
     (
         Event::RolesTaken,
-        Then::Narrowed,
-        Then::Narrowed,
+        Then::Filtered,
+        Then::Filtered,
         Then::GoesOn,
         Mail::Works,
     ),
@@ -145,9 +145,9 @@ async fn issue_tokens(app: &TestApp, user: Uuid) {
 async fn tokens_that_work(app: &TestApp) -> [bool; 2] {
     let mut valid = [false; 2];
     for (valid, (_, token)) in valid.iter_mut().zip(TOKENS) {
-        let (status, answer) = app.post("", "/auth/reset/validate", json!({"token": token})).await;
-        assert_eq!(status, 200, "{answer}");
-        *valid = answer["valid"] == true;
+        let (status, outcome) = app.post("", "/auth/reset/validate", json!({"token": token})).await;
+        assert_eq!(status, 200, "{outcome}");
+        *valid = outcome["valid"] == true;
     }
     valid
 }
@@ -156,8 +156,8 @@ impl Then {
     fn expected(self, credential: Credential) -> u16 {
         match (self, credential) {
             (Self::Ended, _) => 401,
-            (Self::Narrowed, Credential::Bearer | Credential::Cookie) => 403,
-            (Self::Narrowed, Credential::Refresh) | (Self::GoesOn, _) => 200,
+            (Self::Filtered, Credential::Bearer | Credential::Cookie) => 403,
+            (Self::Filtered, Credential::Refresh) | (Self::GoesOn, _) => 200,
         }
     }
 }
@@ -179,22 +179,22 @@ impl Credential {
 }
 
 /// What each credential gets: the sessions in every way, and the key.
-type Told = (Vec<(Credential, [u16; 2])>, u16);
+type Reported = (Vec<(Credential, [u16; 2])>, u16);
 
-async fn statuses(app: &TestApp, sessions: &[&Account; 2], key: &Key) -> Told {
-    let mut told = Vec::new();
+async fn statuses(app: &TestApp, sessions: &[&Account; 2], key: &Key) -> Reported {
+    let mut reported = Vec::new();
     for credential in CREDENTIALS {
         let [acting, other] = sessions;
         let pair = [
             credential.present(app, acting).await,
             credential.present(app, other).await,
         ];
-        told.push((credential, pair));
+        reported.push((credential, pair));
     }
-    (told, key.present(app).await)
+    (reported, key.present(app).await)
 }
 
-fn expected(acting: Then, other: Then, key: Then) -> Told {
+fn expected(acting: Then, other: Then, key: Then) -> Reported {
     let pair = |credential| (credential, [acting.expected(credential), other.expected(credential)]);
     (
         CREDENTIALS.into_iter().map(pair).collect(),
@@ -208,17 +208,17 @@ async fn takes_effect(event: Event) {
         .iter()
         .find(|(one, ..)| *one == event)
         .expect("the table has every event");
-    let world = World::new().await;
-    let node = world.app.second_node().await;
-    world.app.start_background();
+    let fixture = Fixture::new().await;
+    let node = fixture.app.second_node().await;
+    fixture.app.start_background();
     node.start_background();
     tokio::time::sleep(Duration::from_millis(600)).await;
-    let second = world.sign_in(&world.a.user.email).await;
-    let key = Key::new(&world).await;
-    issue_tokens(&world.app, world.a.user.id).await;
-    assert_eq!(tokens_that_work(&world.app).await, [true; 2]);
-    let sessions = [&world.a.user, &second];
-    for app in [&world.app, &node] {
+    let second = fixture.sign_in(&fixture.a.user.email).await;
+    let key = Key::new(&fixture).await;
+    issue_tokens(&fixture.app, fixture.a.user.id).await;
+    assert_eq!(tokens_that_work(&fixture.app).await, [true; 2]);
+    let sessions = [&fixture.a.user, &second];
+    for app in [&fixture.app, &node] {
         assert_eq!(
             statuses(app, &sessions, &key).await,
             expected(Then::GoesOn, Then::GoesOn, Then::GoesOn),
@@ -226,29 +226,29 @@ async fn takes_effect(event: Event) {
         );
     }
 
-    let told = event.happens(&world, &world.a.user, &key).await;
-    let here = statuses(&world.app, &sessions, &key).await;
+    let reported = event.happens(&fixture, &fixture.a.user, &key).await;
+    let here = statuses(&fixture.app, &sessions, &key).await;
     tokio::time::sleep(Duration::from_secs(1)).await;
     let there = statuses(&node, &sessions, &key).await;
 
     assert_eq!(here, expected(acting, other, of_key), "{event:?} on the same process");
     assert_eq!(there, expected(acting, other, of_key), "{event:?} on another process");
-    let works = tokens_that_work(&world.app).await;
+    let works = tokens_that_work(&fixture.app).await;
     assert_eq!(works, [mail == Mail::Works; 2], "tokens after {event:?}");
-    let Some(operation) = told.filter(|told| told["undoToken"].is_string()) else {
+    let Some(operation) = reported.filter(|reported| reported["undoToken"].is_string()) else {
         return;
     };
-    let undoing = event.undone_by(&world);
-    let (undone, why) = history::undo(&world.app, undoing, &text(&operation["undoToken"])).await;
+    let undoing = event.undone_by(&fixture);
+    let (undone, why) = history::undo(&fixture.app, undoing, &text(&operation["undoToken"])).await;
     assert_eq!(undone, 200, "{event:?}: {why}");
-    let back = |then| if then == Then::Narrowed { Then::GoesOn } else { then };
-    let again = statuses(&world.app, &sessions, &key).await;
+    let back = |then| if then == Then::Filtered { Then::GoesOn } else { then };
+    let again = statuses(&fixture.app, &sessions, &key).await;
     assert_eq!(
         again,
         expected(back(acting), back(other), back_of_key(event, of_key)),
         "ended sessions stay ended: {event:?}"
     );
-    let works = tokens_that_work(&world.app).await;
+    let works = tokens_that_work(&fixture.app).await;
     assert_eq!(works, [mail != Mail::Dead; 2], "dead tokens stay dead: {event:?}");
 }
 
@@ -261,7 +261,7 @@ fn back_of_key(event: Event, then: Then) -> Then {
 }
 
 #[actix_web::test]
-async fn acc_08_a_deleted_key_is_refused() {
+async fn acc_08_a_deleted_key_is_rejected() {
     takes_effect(Event::KeyDeleted).await;
 }
 
@@ -357,43 +357,46 @@ async fn acc_08_a_moved_organization_ends_no_session() {
 
 #[actix_web::test]
 async fn acc_08_a_role_is_not_deleted_while_somebody_holds_it() {
-    let world = World::new().await;
-    let (house, key) = (&world.a, Key::new(&world).await);
+    let fixture = Fixture::new().await;
+    let (tenant_fixture, key) = (&fixture.a, Key::new(&fixture).await);
     let delete = async || {
-        Call::delete("/auth/roles", house.role)
-            .send(&world.app, &house.keeper.token)
+        Call::delete("/auth/roles", tenant_fixture.role)
+            .send(&fixture.app, &tenant_fixture.tenant_admin.token)
             .await
     };
 
     let by_user_and_key = delete().await;
-    Event::RolesTaken.happens(&world, &house.user, &key).await;
+    Event::RolesTaken.happens(&fixture, &tenant_fixture.user, &key).await;
     let by_keys = delete().await;
-    let after = statuses(&world.app, &[&house.user, &house.user], &key).await;
-    for key in [key.id, house.key] {
+    let after = statuses(&fixture.app, &[&tenant_fixture.user, &tenant_fixture.user], &key).await;
+    for key in [key.id, tenant_fixture.key] {
         let call = Call::delete("/api_keys/keys", key);
-        assert_eq!(call.send(&world.app, &house.keeper.token).await.status, 200);
+        assert_eq!(
+            call.send(&fixture.app, &tenant_fixture.tenant_admin.token).await.status,
+            200
+        );
     }
     let by_nobody = delete().await;
 
-    for refused in [by_user_and_key, by_keys] {
+    for rejected in [by_user_and_key, by_keys] {
         assert_eq!(
-            (refused.status, refused.json()["code"].clone()),
+            (rejected.status, rejected.json()["code"].clone()),
             (400, json!("role_in_use"))
         );
     }
-    assert_eq!(after, expected(Then::Narrowed, Then::Narrowed, Then::GoesOn));
+    assert_eq!(after, expected(Then::Filtered, Then::Filtered, Then::GoesOn));
     assert_eq!(by_nobody.status, 200, "{}", by_nobody.text());
 }
 
 /// Runs a check on the node where the event happens at once, and on another one within a second.
-async fn seen_by_both(event: Event, world: &World, check: impl AsyncFn(&TestApp) -> Value) -> [Value; 4] {
-    let node = world.app.second_node().await;
-    world.app.start_background();
+async fn seen_by_both(event: Event, fixture: &Fixture, check: impl AsyncFn(&TestApp) -> Value) -> [Value; 4] {
+    let node = fixture.app.second_node().await;
+    fixture.app.start_background();
     node.start_background();
     tokio::time::sleep(Duration::from_millis(600)).await;
-    let before = [check(&world.app).await, check(&node).await];
-    event.happens(world, &world.a.user, &Key::new(world).await).await;
-    let here = check(&world.app).await;
+    let before = [check(&fixture.app).await, check(&node).await];
+    event.happens(fixture, &fixture.a.user, &Key::new(fixture).await).await;
+    let here = check(&fixture.app).await;
     tokio::time::sleep(Duration::from_secs(1)).await;
     let [first, second] = before;
     [first, second, here, check(&node).await]
@@ -401,60 +404,60 @@ async fn seen_by_both(event: Event, world: &World, check: impl AsyncFn(&TestApp)
 
 #[actix_web::test]
 async fn acc_08_a_user_works_in_its_new_organization_at_once() {
-    let world = World::new().await;
+    let fixture = Fixture::new().await;
     let organization = async |app: &TestApp| {
-        let (status, body) = app.get(&world.a.user.token, "/auth/admin/nav").await;
+        let (status, body) = app.get(&fixture.a.user.token, "/auth/admin/nav").await;
         assert_eq!(status, 200, "{body}");
         body["currentOrganization"]["id"].clone()
     };
 
-    let seen = seen_by_both(Event::OrganizationChanged, &world, organization).await;
+    let seen = seen_by_both(Event::OrganizationChanged, &fixture, organization).await;
 
-    let [before, after] = [json!(world.a.other), json!(world.a.parent)];
+    let [before, after] = [json!(fixture.a.other), json!(fixture.a.parent)];
     assert_eq!(seen, [before.clone(), before, after.clone(), after]);
 }
 
 #[actix_web::test]
 async fn acc_08_an_organization_that_moved_is_out_of_reach_at_once() {
-    let world = World::new().await;
+    let fixture = Fixture::new().await;
     let is_seen = async |app: &TestApp| {
-        let path = format!("/directory/organizations?id={}", world.a.leaf);
-        app.get(&world.a.local.token, &path).await.1["total"].clone()
+        let path = format!("/directory/organizations?id={}", fixture.a.leaf);
+        app.get(&fixture.a.local.token, &path).await.1["total"].clone()
     };
 
-    let seen = seen_by_both(Event::OrganizationMoved, &world, is_seen).await;
+    let seen = seen_by_both(Event::OrganizationMoved, &fixture, is_seen).await;
 
     assert_eq!(seen, [1, 1, 0, 0]);
 }
 
 #[actix_web::test]
 async fn acc_08_an_organization_that_is_new_is_in_reach_at_once() {
-    let world = World::new().await;
-    let only = [world.a.other];
-    world
-        .role(&world.a, "Other", &["directory.organizations.view"], Some(&only))
+    let fixture = Fixture::new().await;
+    let only = [fixture.a.other];
+    fixture
+        .role(&fixture.a, "Other", &["directory.organizations.view"], Some(&only))
         .await;
-    let limited = world.account(&world.a, "limited@alpha.test", &["Other"]).await;
+    let limited = fixture.account(&fixture.a, "limited@alpha.test", &["Other"]).await;
     let count = async |app: &TestApp| app.get(&limited.token, "/directory/organizations").await.1["total"].clone();
 
-    let seen = seen_by_both(Event::OrganizationCreated, &world, count).await;
+    let seen = seen_by_both(Event::OrganizationCreated, &fixture, count).await;
 
     assert_eq!(seen, [1, 1, 2, 2]);
 }
 
 #[actix_web::test]
 async fn acc_08_without_a_database_nothing_is_said_about_a_credential() {
-    let world = World::of(builder().through_proxy()).await;
-    let account = &world.a.user;
+    let fixture = Fixture::of(builder().through_proxy()).await;
+    let account = &fixture.a.user;
 
-    world.app.proxy().cut();
-    let mut told = Vec::new();
+    fixture.app.proxy().cut();
+    let mut reported = Vec::new();
     for credential in CREDENTIALS {
-        told.push(credential.present(&world.app, account).await);
+        reported.push(credential.present(&fixture.app, account).await);
     }
     let body = json!({"refreshToken": account.refresh_token});
-    let refresh = world.app.request(Method::POST, "/auth/session/refresh").json(&body);
-    let by_browser = world
+    let refresh = fixture.app.request(Method::POST, "/auth/session/refresh").json(&body);
+    let by_browser = fixture
         .app
         .request(Method::GET, "/auth/session/refresh?redirect=/backend");
     let cookies = [
@@ -465,12 +468,12 @@ async fn acc_08_without_a_database_nothing_is_said_about_a_credential() {
             .await
             .cookies(),
     ];
-    world.app.proxy().restore();
+    fixture.app.proxy().restore();
 
-    assert_eq!(told, [503, 503, 503]);
+    assert_eq!(reported, [503, 503, 503]);
     assert!(cookies.iter().all(Vec::is_empty), "{cookies:?}");
     assert_eq!(
-        sign_in(&world.app, &account.email, PASSWORD).await.id,
+        sign_in(&fixture.app, &account.email, PASSWORD).await.id,
         account.id,
         "it was the database"
     );

@@ -10,7 +10,7 @@ use diesel_async::RunQueryDsl;
 use serde_json::json;
 use uuid::Uuid;
 
-use crate::world::{World, builder};
+use crate::fixture::{Fixture, builder};
 
 #[derive(QueryableByName)]
 struct Kept {
@@ -18,8 +18,8 @@ struct Kept {
     total: i64,
 }
 
-async fn kept(world: &World) -> i64 {
-    let database = &world.app.runtime().database;
+async fn kept(fixture: &Fixture) -> i64 {
+    let database = &fixture.app.runtime().database;
     let mut connection = database.read(&Scope::system()).await.expect("a connection");
     let kept: Kept = sql_query("select count(*) as total from pg_prepared_statements")
         .get_result(&mut *connection)
@@ -29,20 +29,20 @@ async fn kept(world: &World) -> i64 {
 }
 
 /// Each subset of the filters of a list, in an order that is no pattern.
-async fn all_subsets(world: &World, path: &str, filters: &[String], sorts: &[&str], most: &mut i64) -> usize {
+async fn all_subsets(fixture: &Fixture, path: &str, filters: &[String], sorts: &[&str], most: &mut i64) -> usize {
     let mut sent = 0;
     for subset in 0..1_usize << filters.len() {
         let chosen = filters.iter().enumerate().filter(|(index, _)| subset >> index & 1 == 1);
         let mut query: Vec<&str> = chosen.map(|(_, filter)| filter.as_str()).collect();
         query.push(sorts[subset % sorts.len()]);
-        let (status, body) = world
+        let (status, body) = fixture
             .app
-            .get(&world.a.keeper.token, &format!("{path}?{}", query.join("&")))
+            .get(&fixture.a.tenant_admin.token, &format!("{path}?{}", query.join("&")))
             .await;
         assert_eq!(status, 200, "{path}?{}: {body}", query.join("&"));
         sent += 1;
         if subset % 16 == 0 {
-            *most = (*most).max(kept(world).await);
+            *most = (*most).max(kept(fixture).await);
         }
     }
     sent
@@ -50,7 +50,7 @@ async fn all_subsets(world: &World, path: &str, filters: &[String], sorts: &[&st
 
 #[actix_web::test]
 async fn f2_filters_leave_no_statements_behind() {
-    let world = World::of(builder().pool_size(1)).await;
+    let fixture = Fixture::of(builder().pool_size(1)).await;
     let id = Uuid::from_u128(7);
     let texts = |filters: &[&str]| -> Vec<String> {
         filters
@@ -84,9 +84,9 @@ async fn f2_filters_leave_no_statements_behind() {
     let sorts = ["sortField=createdAt", "sortField=updatedAt&sortDir=asc", "page=1"];
     let (mut most, mut sent) = (0, 0);
 
-    sent += all_subsets(&world, "/customers/deals", &deals, &sorts, &mut most).await;
-    sent += all_subsets(&world, "/catalog/products", &products, &sorts, &mut most).await;
-    sent += all_subsets(&world, "/customers/people", &people, &sorts, &mut most).await;
+    sent += all_subsets(&fixture, "/customers/deals", &deals, &sorts, &mut most).await;
+    sent += all_subsets(&fixture, "/catalog/products", &products, &sorts, &mut most).await;
+    sent += all_subsets(&fixture, "/customers/people", &people, &sorts, &mut most).await;
 
     assert!(sent > 2000, "{sent}");
     assert!(most <= 230, "{most} statements are kept after {sent} requests");
@@ -94,18 +94,18 @@ async fn f2_filters_leave_no_statements_behind() {
 
 #[actix_web::test]
 async fn a_product_waits_for_the_deletion_of_its_organization() {
-    let world = World::of(builder()).await;
-    let (app, a) = (&world.app, &world.a);
+    let fixture = Fixture::of(builder()).await;
+    let (app, a) = (&fixture.app, &fixture.a);
     let body = json!({"title": "Late", "organizationId": a.leaf});
     let sql = format!(
         "update directory_organizations set deleted_at = now() where id = '{}'",
         a.leaf
     );
 
-    let create = app.post(&a.keeper.token, "/catalog/products", body);
-    let (status, answer) = app.database().while_changing(&sql, create).await;
+    let create = app.post(&a.tenant_admin.token, "/catalog/products", body);
+    let (status, outcome) = app.database().while_changing(&sql, create).await;
 
-    assert_eq!(status, 403, "{answer}");
+    assert_eq!(status, 403, "{outcome}");
     assert!(
         app.rows("select 1 as one from catalog_products where title = 'Late'")
             .await
@@ -115,16 +115,16 @@ async fn a_product_waits_for_the_deletion_of_its_organization() {
 
 #[actix_web::test]
 async fn rows_without_a_value_come_last_in_both_directions() {
-    let world = World::of(builder()).await;
-    let (app, a) = (&world.app, &world.a);
+    let fixture = Fixture::of(builder()).await;
+    let (app, a) = (&fixture.app, &fixture.a);
     for (title, sku) in [("With", json!("X-1")), ("Without", json!(null))] {
         let body = json!({"title": title, "sku": sku, "organizationId": a.leaf});
-        let (status, answer) = app.post(&a.keeper.token, "/catalog/products", body).await;
-        assert_eq!(status, 201, "{answer}");
+        let (status, outcome) = app.post(&a.tenant_admin.token, "/catalog/products", body).await;
+        assert_eq!(status, 201, "{outcome}");
     }
     for direction in ["asc", "desc"] {
         let path = format!("/catalog/products?sortField=sku&sortDir={direction}");
-        let (_, list) = app.get(&a.keeper.token, &path).await;
+        let (_, list) = app.get(&a.tenant_admin.token, &path).await;
         let last = list["items"].as_array().and_then(|items| items.last());
         assert_eq!(last.expect("two")["title"], "Without", "{direction}: {list}");
     }
@@ -132,8 +132,8 @@ async fn rows_without_a_value_come_last_in_both_directions() {
 
 #[actix_web::test]
 async fn keys_of_other_tenants_are_not_waited_for() {
-    let world = World::of(builder()).await;
-    let (app, a, b) = (&world.app, &world.a, &world.b);
+    let fixture = Fixture::of(builder()).await;
+    let (app, a, b) = (&fixture.app, &fixture.a, &fixture.b);
     app.sql(&format!(
         "begin; select 1 from api_keys_keys where id = '{}' for update",
         b.key
@@ -143,17 +143,17 @@ async fn keys_of_other_tenants_are_not_waited_for() {
     let path = format!("/api_keys/keys?id={}", b.key);
     let request = app
         .request(Method::DELETE, &path)
-        .bearer(&world.root.token)
+        .bearer(&fixture.root.token)
         .header("x-tenant-id", &a.tenant.to_string());
-    let answer = tokio::time::timeout(Duration::from_secs(4), request.send()).await;
+    let outcome = tokio::time::timeout(Duration::from_secs(4), request.send()).await;
 
     app.sql("rollback").await;
-    assert_eq!(answer.expect("at once").status, 404);
+    assert_eq!(outcome.expect("at once").status, 404);
 }
 
 #[actix_web::test]
 async fn lists_of_whole_tenants_have_an_index() {
-    let world = World::of(builder()).await;
+    let fixture = Fixture::of(builder()).await;
     for table in [
         "customers_deals",
         "customers_companies",
@@ -163,6 +163,6 @@ async fn lists_of_whole_tenants_have_an_index() {
         let found = format!(
             "select 1 as one from pg_indexes where tablename = '{table}' and indexdef like '%(tenant_id, created_at DESC, id DESC)'"
         );
-        assert_eq!(world.app.rows(&found).await.len(), 1, "{table}");
+        assert_eq!(fixture.app.rows(&found).await.len(), 1, "{table}");
     }
 }

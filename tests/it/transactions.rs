@@ -2,14 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use backoffice_test_support::{FaultMode, Image, TestResponse};
+use backoffice_test_support::{DatabaseSnapshot, FaultMode, TestResponse};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::call::Call;
+use crate::fixture::{Account, Fixture, builder};
 use crate::history::{REDO, UNDO};
 use crate::scenarios::{rich, scenarios, undoable};
-use crate::world::{Account, World, builder};
 
 /// More statements than any request sends.
 const MOST_STATEMENTS: u64 = 100;
@@ -81,7 +81,7 @@ async fn aud_20_a_write_that_can_not_be_undone_is_whole_or_absent() {
 
 #[actix_web::test]
 async fn aud_20_every_undoable_command_is_tried() {
-    let world = World::new().await;
+    let fixture = Fixture::new().await;
     let groups = [
         "auth.role",
         "auth.user",
@@ -96,7 +96,7 @@ async fn aud_20_every_undoable_command_is_tried() {
         "catalog",
     ];
 
-    for command in undoable(world.app.platform()) {
+    for command in undoable(fixture.app.platform()) {
         assert!(groups.iter().any(|group| command.starts_with(group)), "{command}");
     }
 }
@@ -140,117 +140,121 @@ struct Tried {
 
 /// A world that every walk starts from, and the ids in it.
 struct Tested {
-    world: World,
+    fixture: Fixture,
     known: BTreeSet<String>,
 }
 
 impl Tested {
     async fn new() -> Self {
-        let world = rich(World::of(builder().through_proxy()).await).await;
-        let known = world.app.image().await.values().flatten().flat_map(ids).collect();
-        Self { world, known }
+        let fixture = rich(Fixture::of(builder().through_proxy()).await).await;
+        let known = fixture.app.snapshot().await.values().flatten().flat_map(ids).collect();
+        Self { fixture, known }
     }
 }
 
 /// One scenario of each command of a group, on one world.
 async fn walk(group: &str, mode: FaultMode) -> Vec<Tried> {
     let tested = Tested::new().await;
-    let world = &tested.world;
-    let (keeper, mut tried, mut seen) = (&world.a.keeper, Vec::new(), BTreeSet::new());
+    let fixture = &tested.fixture;
+    let (tenant_admin, mut tried, mut seen) = (&fixture.a.tenant_admin, Vec::new(), BTreeSet::new());
     let scenarios = scenarios().into_iter();
     for scenario in scenarios.filter(|one| one.command.starts_with(group) && seen.insert(one.command)) {
         let what = scenario.command;
-        tried.push(attempt(&tested, keeper, &(scenario.call)(&world.a), what, mode).await);
-        let log_id = last_entry(world).await;
-        let undo = Call::post(UNDO, json!({"undoToken": token(world, log_id).await}));
-        tried.push(attempt(&tested, keeper, &undo, &format!("undo of {what}"), mode).await);
+        tried.push(attempt(&tested, tenant_admin, &(scenario.call)(&fixture.a), what, mode).await);
+        let log_id = last_entry(fixture).await;
+        let undo = Call::post(UNDO, json!({"undoToken": token(fixture, log_id).await}));
+        tried.push(attempt(&tested, tenant_admin, &undo, &format!("undo of {what}"), mode).await);
         let redo = Call::post(REDO, json!({"logId": log_id}));
-        tried.push(attempt(&tested, keeper, &redo, &format!("redo of {what}"), mode).await);
+        tried.push(attempt(&tested, tenant_admin, &redo, &format!("redo of {what}"), mode).await);
         // So that the next command finds what it expects.
-        let token = token(world, last_entry(world).await).await;
-        let (status, body) = undo_again(world, &token).await;
+        let token = token(fixture, last_entry(fixture).await).await;
+        let (status, body) = undo_again(fixture, &token).await;
         assert_eq!(status, 200, "{what}, undo again: {body}");
     }
     tried
 }
 
-async fn undo_again(world: &World, token: &str) -> (u16, Value) {
-    crate::history::undo(&world.app, &world.a.keeper, token).await
+async fn undo_again(fixture: &Fixture, token: &str) -> (u16, Value) {
+    crate::history::undo(&fixture.app, &fixture.a.tenant_admin, token).await
 }
 
 async fn walk_final(mode: FaultMode) -> Vec<Tried> {
     let tested = Tested::new().await;
     let mut tried = Vec::new();
-    for (what, caller, call) in final_writes(&tested.world) {
+    for (what, caller, call) in final_writes(&tested.fixture) {
         tried.push(attempt(&tested, caller, &call, what, mode).await);
     }
     tried
 }
 
 /// Writes that can't be undone.
-fn final_writes(world: &World) -> Vec<(&'static str, &Account, Call)> {
-    let password = json!({"id": world.a.user.id, "password": "another long secret", "roles": ["employee"]});
+fn final_writes(fixture: &Fixture) -> Vec<(&'static str, &Account, Call)> {
+    let password = json!({"id": fixture.a.user.id, "password": "another long secret", "roles": ["employee"]});
     let tenant = json!({"name": "Gamma", "organizationName": "First"});
     vec![
-        ("a password", &world.a.keeper, Call::put("/auth/users", password)),
-        ("a tenant", &world.root, Call::post("/directory/tenants", tenant)),
+        (
+            "a password",
+            &fixture.a.tenant_admin,
+            Call::put("/auth/users", password),
+        ),
+        ("a tenant", &fixture.root, Call::post("/directory/tenants", tenant)),
         (
             "a logout",
-            &world.a.plain,
+            &fixture.a.plain,
             Call::post("/auth/logout", json!({"all": true})),
         ),
     ]
 }
 
 /// Tries a write with a fault at its first statement, its second, and so on, until it comes through or has had its effect.
-async fn attempt(world: &Tested, caller: &Account, call: &Call, what: &str, mode: FaultMode) -> Tried {
-    let (world, known) = (&world.world, &world.known);
-    let (before, digest) = (world.app.image().await, digest(world).await);
+async fn attempt(fixture: &Tested, caller: &Account, call: &Call, what: &str, mode: FaultMode) -> Tried {
+    let (fixture, known) = (&fixture.fixture, &fixture.known);
+    let (before, digest) = (fixture.app.snapshot().await, digest(fixture).await);
     for k in 1..MOST_STATEMENTS {
-        world.app.proxy().fail_at(k, mode);
-        let response = call.send(&world.app, &caller.token).await;
-        let is_through = world.app.proxy().heal();
-        if self::digest(world).await == digest {
+        fixture.app.proxy().fail_at(k, mode);
+        let response = call.send(&fixture.app, &caller.token).await;
+        let is_through = fixture.app.proxy().heal();
+        if self::digest(fixture).await == digest {
             assert!(
                 !is_through,
                 "{what}: it has no effect: {} {}",
                 response.status,
                 response.text()
             );
-            refused(&response, &format!("{what}, statement {k}"));
+            rejected(&response, &format!("{what}, statement {k}"));
             continue;
         }
-        let image = world.app.image().await;
+        let snapshot = fixture.app.snapshot().await;
         if is_through {
             assert!(response.status < 400, "{what}: {} {}", response.status, response.text());
         } else {
-            let effect = surplus(&before, &image);
+            let effect = surplus(&before, &snapshot);
             let sent = mode == FaultMode::After;
             assert!(
                 sent,
                 "{what}: statement {k} was never sent, and yet it has an effect: {effect:#?}"
             );
-            refused(&response, &format!("{what}, statement {k}"));
+            rejected(&response, &format!("{what}, statement {k}"));
         }
         return Tried {
             what: what.to_owned(),
             faults: k - 1,
-            after: shape(known, image),
+            after: shape(known, snapshot),
         };
     }
     panic!("{what} sends more than {MOST_STATEMENTS} statements");
 }
 
 /// A value that tells whether any row of any table has changed; cheaper than an image.
-async fn digest(world: &World) -> Value {
-    let tables = world.app.tables().await;
+async fn digest(fixture: &Fixture) -> Value {
+    let tables = fixture.app.tables().await;
     let hash = |table| format!("(select md5(string_agg(t::text, ' ' order by t::text)) from {table} t)");
     let hashes: Vec<String> = tables.iter().map(hash).collect();
     let sql = format!("select array[{}] as digest", hashes.join(", "));
-    world.app.rows(&sql).await[0]["digest"].clone()
+    fixture.app.rows(&sql).await[0]["digest"].clone()
 }
 
-fn surplus(before: &Image, after: &Image) -> Vec<Value> {
+fn surplus(before: &DatabaseSnapshot, after: &DatabaseSnapshot) -> Vec<Value> {
     let new = |(table, rows): (&String, &Vec<Value>)| {
         let new = rows.iter().filter(|row| !before[table].contains(row));
         new.cloned().collect::<Vec<_>>()
@@ -258,25 +262,25 @@ fn surplus(before: &Image, after: &Image) -> Vec<Value> {
     after.iter().flat_map(new).collect()
 }
 
-fn refused(response: &TestResponse, what: &str) {
-    let told = (response.status, &response.json()["error"]);
-    assert_eq!(told, (503, &json!("Service temporarily unavailable")), "{what}");
+fn rejected(response: &TestResponse, what: &str) {
+    let reported = (response.status, &response.json()["error"]);
+    assert_eq!(reported, (503, &json!("Service temporarily unavailable")), "{what}");
     assert!(response.header("retry-after").is_some(), "{what}");
     assert!(response.cookies().is_empty(), "{what}: the cookies stay");
 }
 
 /// Ids that were made since, secrets and request ids are left out, and the real time that revocations have.
-fn shape(known: &BTreeSet<String>, image: Image) -> Shape {
+fn shape(known: &BTreeSet<String>, snapshot: DatabaseSnapshot) -> Shape {
     let rows = |table: &str, rows: Vec<Value>| {
         let mut texts: Vec<String> = rows
             .into_iter()
             .map(|mut row| {
-                let members = row.as_object_mut().expect("a row");
+                let fields = row.as_object_mut().expect("a row");
                 for secret in ["undo_secret", "password_hash", "token_hash", "request_id"] {
-                    members.remove(secret);
+                    fields.remove(secret);
                 }
                 if table == "auth_revocations" {
-                    members.retain(|name, _| !name.ends_with("_at"));
+                    fields.retain(|name, _| !name.ends_with("_at"));
                 }
                 without_new_ids(&row, known).to_string()
             })
@@ -284,7 +288,7 @@ fn shape(known: &BTreeSet<String>, image: Image) -> Shape {
         texts.sort();
         texts
     };
-    image
+    snapshot
         .into_iter()
         .map(|(table, own)| (table.clone(), rows(&table, own)))
         .collect()
@@ -294,7 +298,7 @@ fn ids(row: &Value) -> Vec<String> {
     match row {
         Value::String(text) if text.parse::<Uuid>().is_ok() => vec![text.clone()],
         Value::Array(values) => values.iter().flat_map(ids).collect(),
-        Value::Object(members) => members.values().flat_map(ids).collect(),
+        Value::Object(fields) => fields.values().flat_map(ids).collect(),
         _ => Vec::new(),
     }
 }
@@ -311,7 +315,7 @@ fn without_new_ids(value: &Value, known: &BTreeSet<String>) -> Value {
             Value::String(text)
         }
         Value::Array(values) => values.iter().map(|one| without_new_ids(one, known)).collect(),
-        Value::Object(members) => members
+        Value::Object(fields) => fields
             .iter()
             .map(|(name, one)| (name.clone(), without_new_ids(one, known)))
             .collect(),
@@ -319,16 +323,16 @@ fn without_new_ids(value: &Value, known: &BTreeSet<String>) -> Value {
     }
 }
 
-pub(crate) async fn last_entry(world: &World) -> Uuid {
+pub(crate) async fn last_entry(fixture: &Fixture) -> Uuid {
     let sql = format!(
         "select id from audit_action_logs where tenant_id = '{}' order by seq desc limit 1",
-        world.a.tenant
+        fixture.a.tenant
     );
-    crate::world::id(&world.app.rows(&sql).await[0]["id"])
+    crate::fixture::id(&fixture.app.rows(&sql).await[0]["id"])
 }
 
 /// The token as the log tells its owner: after a lost answer there is no other way to learn it.
-pub(crate) async fn token(world: &World, log_id: Uuid) -> String {
-    let entry = crate::history::entry(&world.app, &world.a.keeper, log_id).await;
-    crate::world::text(&entry["undoToken"])
+pub(crate) async fn token(fixture: &Fixture, log_id: Uuid) -> String {
+    let entry = crate::history::entry(&fixture.app, &fixture.a.tenant_admin, log_id).await;
+    crate::fixture::text(&entry["undoToken"])
 }

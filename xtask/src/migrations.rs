@@ -79,8 +79,8 @@ async fn up(scratch: &Scratch<'_>, modules: &[&'static Module]) -> Result<()> {
 
 /// Core by itself, and each module with all that it requires, directly or not.
 fn sets(modules: &[&'static Module]) -> Vec<Vec<&'static Module>> {
-    let needed = |wanted: &'static Module| {
-        let mut names = BTreeSet::from([wanted.name]);
+    let needed = |requested: &'static Module| {
+        let mut names = BTreeSet::from([requested.name]);
         // What a module requires stands before it.
         for module in modules.iter().rev() {
             if names.contains(module.name) {

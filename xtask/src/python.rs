@@ -29,11 +29,11 @@ fn is_ci() -> bool {
 }
 
 fn installed(workspace: &Workspace) -> Result<PathBuf> {
-    let wanted = workspace.read(REQUIREMENTS)?;
+    let requested = workspace.read(REQUIREMENTS)?;
     let folder = workspace.target().join("python");
     let stamp = folder.join("requirements.txt");
     let programs = folder.join("bin");
-    if fs::read_to_string(&stamp).is_ok_and(|installed| installed == wanted) {
+    if fs::read_to_string(&stamp).is_ok_and(|installed| installed == requested) {
         return Ok(programs);
     }
     if !succeeds(Command::new("python3").args(["-c", "import venv, ensurepip"])) {
@@ -42,7 +42,7 @@ fn installed(workspace: &Workspace) -> Result<PathBuf> {
     if folder.exists() {
         fs::remove_dir_all(&folder)?;
     }
-    let made = run(Command::new("python3").args(["-m", "venv"]).arg(&folder))?;
+    let created = run(Command::new("python3").args(["-m", "venv"]).arg(&folder))?;
     let install = || {
         let pip = [
             "-m",
@@ -56,9 +56,9 @@ fn installed(workspace: &Workspace) -> Result<PathBuf> {
             .args(pip)
             .arg(workspace.root().join(REQUIREMENTS)))
     };
-    if made.and_then(install)? != Outcome::Passed {
+    if created.and_then(install)? != Outcome::Passed {
         return Err(format!("what {REQUIREMENTS} names can't be installed").into());
     }
-    fs::write(stamp, wanted)?;
+    fs::write(stamp, requested)?;
     Ok(programs)
 }

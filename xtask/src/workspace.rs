@@ -147,12 +147,12 @@ fn package(value: &Value, root: &Path) -> Package {
     }
 }
 
-fn text<'a>(value: &'a Value, member: &str) -> &'a str {
-    value.get(member).and_then(Value::as_str).unwrap_or_default()
+fn text<'a>(value: &'a Value, field: &str) -> &'a str {
+    value.get(field).and_then(Value::as_str).unwrap_or_default()
 }
 
-fn members<'a>(value: &'a Value, member: &str) -> impl Iterator<Item = &'a Value> + use<'a> {
-    value.get(member).and_then(Value::as_array).into_iter().flatten()
+fn members<'a>(value: &'a Value, field: &str) -> impl Iterator<Item = &'a Value> + use<'a> {
+    value.get(field).and_then(Value::as_array).into_iter().flatten()
 }
 
 fn walk(root: &Path, dir: &Path) -> Result<Vec<PathBuf>> {

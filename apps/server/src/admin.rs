@@ -100,7 +100,7 @@ async fn ready(readiness: web::Data<Readiness>, database: web::Data<Database>) -
     if !readiness.get() {
         return HttpResponse::ServiceUnavailable().json(json!({"status": "draining"}));
     }
-    match reach(&database).await {
+    match visible_tenants(&database).await {
         Ok(()) => HttpResponse::Ok().json(json!({"status": "ready"})),
         Err(error) => {
             tracing::warn!(%error, "not ready: the database can't be reached");
@@ -109,7 +109,7 @@ async fn ready(readiness: web::Data<Readiness>, database: web::Data<Database>) -
     }
 }
 
-async fn reach(database: &Database) -> backoffice_core::Result<()> {
+async fn visible_tenants(database: &Database) -> backoffice_core::Result<()> {
     let mut connection = database.read(&Scope::system()).await?;
     connection.batch_execute("select 1").await?;
     Ok(())

@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn s13_only_addresses_localhost_and_listed_names_are_answered() {
+    fn s13_only_addresses_localhost_and_listed_names_are_served() {
         let allowed = ["metrics.internal".to_owned()];
         for host in [
             "127.0.0.1:9090",

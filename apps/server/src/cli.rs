@@ -348,7 +348,7 @@ async fn execute(arguments: Arguments) -> Result<ExitCode> {
             host.close().await.and(outcome)?;
         }
         Command::Migrate => migrate::migrate(settings, output).await?,
-        Command::Init(wanted) => init::init(settings, wanted, output).await?,
+        Command::Init(requested) => init::init(settings, requested, output).await?,
         Command::User(command) => user(settings, command, output).await?,
         Command::Tenant(command) => tenants(settings, command, output).await?,
         Command::Organization(command) => organizations(settings, command, output).await?,

@@ -15,18 +15,18 @@ const OTHER_DESCRIPTORS: u64 = 128;
 const UNREAD_MILLIS: u32 = 30_000;
 
 /// Raises the process's limit of open files as far as it may, and tells for how many connections it suffices, at most `wanted`.
-pub(crate) fn within_file_limit(wanted: usize, database_connections: usize) -> usize {
+pub(crate) fn within_file_limit(requested: usize, database_connections: usize) -> usize {
     let limit = raised_file_limit();
     let others = OTHER_DESCRIPTORS.saturating_add(u64::try_from(database_connections).unwrap_or(u64::MAX));
-    let possible = limit.map_or(wanted, |limit| left_of(limit, others));
-    if possible < wanted {
+    let possible = limit.map_or(requested, |limit| left_of(limit, others));
+    if possible < requested {
         tracing::warn!(
-            http.max_connections = wanted,
+            http.max_connections = requested,
             possible,
             "fewer connections than configured; raise the limit of open files"
         );
     }
-    wanted.min(possible)
+    requested.min(possible)
 }
 
 /// What a limit leaves for connections: what the others do not need, at least a half.

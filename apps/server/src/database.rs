@@ -25,7 +25,7 @@ pub struct RolePowers {
 impl RolePowers {
     /// What is wrong with the role and what to do, if anything.
     #[must_use]
-    pub fn refusal(self, role: &str) -> Option<String> {
+    pub fn rejection(self, role: &str) -> Option<String> {
         let quoted = quote(role);
         if self.superuser {
             return Some(format!(
@@ -104,14 +104,14 @@ pub async fn role_powers(client: &Client) -> Result<RolePowers> {
 ///
 /// # Errors
 /// When the database can't be reached.
-pub async fn language_refusal(client: &Client) -> Result<Option<String>> {
+pub async fn language_rejection(client: &Client) -> Result<Option<String>> {
     let language: String = client.query_one("show lc_messages", &[]).await?.try_get(0)?;
     if is_english(&language) {
         return Ok(None);
     }
     // A server that was built without translations speaks English whatever it is told.
-    let told = client.batch_execute("select 1 / 0").await.err();
-    if told.is_some_and(|error| {
+    let reported = client.batch_execute("select 1 / 0").await.err();
+    if reported.is_some_and(|error| {
         error
             .as_db_error()
             .is_some_and(|error| error.message() == "division by zero")
@@ -144,7 +144,7 @@ pub async fn schema_state(client: Client, modules: &[&'static Module]) -> Result
 
 /// What to say when the schema is not that of this build.
 #[must_use]
-pub fn schema_refusal(state: &MigrationState) -> Option<String> {
+pub fn schema_rejection(state: &MigrationState) -> Option<String> {
     match state {
         MigrationState::Current => None,
         MigrationState::Pending(missing) => Some(format!(
@@ -166,15 +166,15 @@ pub async fn check(url: &SecretString, tls: &TlsOptions, modules: &[&'static Mod
     let connector = parse("database.url", url, tls)?;
     let client = connect(&connector).await?;
     let powers = role_powers(&client).await?;
-    if let Some(refusal) = powers.refusal(user(&connector)) {
-        return Err(ConfigError::new("database.url", refusal).into());
+    if let Some(rejection) = powers.rejection(user(&connector)) {
+        return Err(ConfigError::new("database.url", rejection).into());
     }
-    if let Some(refusal) = language_refusal(&client).await? {
-        return Err(Error::other(refusal));
+    if let Some(rejection) = language_rejection(&client).await? {
+        return Err(Error::other(rejection));
     }
     let open = db::open_rights(&client).await?;
-    if let Some(refusal) = schema_refusal(&schema_state(client, modules).await?) {
-        return Err(Error::other(refusal));
+    if let Some(rejection) = schema_rejection(&schema_state(client, modules).await?) {
+        return Err(Error::other(rejection));
     }
     for right in open {
         tracing::warn!(%right, "database leaves a right open");
@@ -202,13 +202,13 @@ pub async fn migrate(application: &Connector, owner: &Connector, modules: &[&'st
         .into());
     }
     let client = connect(owner).await?;
-    make_role(&client, application, &role).await?;
+    create_role(&client, application, &role).await?;
     drop(client);
     Ok(db::migrate_over(owner, &role, modules).await?)
 }
 
 /// Makes the application's role, or gives it the configured password when it can't sign in with that.
-async fn make_role(owner: &Client, application: &Connector, role: &str) -> Result<()> {
+async fn create_role(owner: &Client, application: &Connector, role: &str) -> Result<()> {
     let known = owner
         .query_opt("select from pg_roles where rolname = $1", &[&role])
         .await?
@@ -224,13 +224,13 @@ async fn make_role(owner: &Client, application: &Connector, role: &str) -> Resul
             "create role {} login nosuperuser nobypassrls nocreatedb nocreaterole{password}",
             quote(role)
         )
-    } else if refuses_password(application).await && !password.is_empty() {
+    } else if rejects_password(application).await && !password.is_empty() {
         format!("alter role {} login{password}", quote(role))
     } else {
         return Ok(());
     };
     owner.batch_execute(&statement).await.map_err(|error| {
-        let reason = error.as_db_error().map_or_else(|| error.to_string(), |refused| refused.message().to_owned());
+        let reason = error.as_db_error().map_or_else(|| error.to_string(), |rejected| rejected.message().to_owned());
         Error::other(format!(
             "the role {role} of database.url can't be made or changed by the role of database.owner_url ({reason}); as an administrator \
              of the server run `create role {} login password '…'`, then `backoffice migrate` again",
@@ -239,7 +239,7 @@ async fn make_role(owner: &Client, application: &Connector, role: &str) -> Resul
     })
 }
 
-async fn refuses_password(connector: &Connector) -> bool {
+async fn rejects_password(connector: &Connector) -> bool {
     match connect(connector).await {
         Ok(_) => false,
         Err(error) => matches!(
@@ -267,11 +267,11 @@ mod tests {
 
     #[test]
     fn a_role_without_powers_is_accepted() {
-        assert_eq!(NONE.refusal("app"), None);
+        assert_eq!(NONE.rejection("app"), None);
     }
 
     #[test]
-    fn every_power_is_refused_with_a_next_step() {
+    fn every_power_is_rejected_with_a_next_step() {
         for powers in [
             RolePowers {
                 superuser: true,
@@ -280,9 +280,9 @@ mod tests {
             RolePowers { bypass: true, ..NONE },
             RolePowers { owner: true, ..NONE },
         ] {
-            let refusal = powers.refusal("app").expect("refused");
+            let rejection = powers.rejection("app").expect("refused");
 
-            assert!(refusal.contains('`'), "{refusal}");
+            assert!(rejection.contains('`'), "{rejection}");
         }
     }
 

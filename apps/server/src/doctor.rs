@@ -207,21 +207,21 @@ async fn check_rights(report: &mut Report, client: &Client) {
 }
 
 async fn check_role(report: &mut Report, client: &Client, role: &str) {
-    match database::role_powers(client).await.map(|powers| powers.refusal(role)) {
+    match database::role_powers(client).await.map(|powers| powers.rejection(role)) {
         Ok(None) => report.add(
             Verdict::Ok,
             "role",
             format!("{role} owns nothing and can't bypass row-level security"),
         ),
-        Ok(Some(refusal)) => report.add(Verdict::Fail, "role", refusal),
+        Ok(Some(rejection)) => report.add(Verdict::Fail, "role", rejection),
         Err(error) => report.add(Verdict::Fail, "role", error.to_string()),
     }
 }
 
 async fn check_language(report: &mut Report, client: &Client) {
-    match database::language_refusal(client).await {
+    match database::language_rejection(client).await {
         Ok(None) => report.add(Verdict::Ok, "language", "the server tells its errors in English"),
-        Ok(Some(refusal)) => report.add(Verdict::Fail, "language", refusal),
+        Ok(Some(rejection)) => report.add(Verdict::Fail, "language", rejection),
         Err(error) => report.add(Verdict::Fail, "language", error.to_string()),
     }
 }
@@ -249,10 +249,10 @@ async fn check_clock(report: &mut Report, client: &Client) {
 
 async fn check_schema(report: &mut Report, client: Client, enabled: &[&'static Module]) {
     let state = database::schema_state(client, enabled).await;
-    let refusal = state.as_ref().map(database::schema_refusal);
-    match refusal {
+    let rejection = state.as_ref().map(database::schema_rejection);
+    match rejection {
         Ok(None) => report.add(Verdict::Ok, "schema", "current"),
-        Ok(Some(refusal)) => report.add(Verdict::Fail, "schema", refusal),
+        Ok(Some(rejection)) => report.add(Verdict::Fail, "schema", rejection),
         Err(error) => report.add(Verdict::Fail, "schema", error.to_string()),
     }
 }

@@ -51,12 +51,12 @@ impl Error {
 /// The violated rules of a refusal say more than its text.
 fn describe(error: &backoffice_core::Error) -> String {
     match error {
-        backoffice_core::Error::Refused(refusal) => {
-            let details = refusal
+        backoffice_core::Error::Rejected(rejection) => {
+            let details = rejection
                 .details
                 .iter()
                 .map(|detail| format!("\n  {}: {}", detail.path, detail.message));
-            format!("{}{}", refusal.message, details.collect::<String>())
+            format!("{}{}", rejection.message, details.collect::<String>())
         }
         other => chain(other),
     }
@@ -64,7 +64,7 @@ fn describe(error: &backoffice_core::Error) -> String {
 
 fn database_text(error: &tokio_postgres::Error) -> String {
     match error.as_db_error() {
-        Some(refused) => format!("the database refused: {}", refused.message()),
+        Some(rejected) => format!("the database refused: {}", rejected.message()),
         None => format!(
             "the database can't be reached: {}; check database.url and the server",
             chain(error)

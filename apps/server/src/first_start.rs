@@ -12,7 +12,7 @@ use crate::host::Host;
 
 /// What the first tenant is to be.
 #[derive(Debug)]
-pub(crate) struct Wanted {
+pub(crate) struct Requested {
     /// Name of the tenant.
     pub(crate) tenant: String,
     /// Name of its root organization.
@@ -25,7 +25,7 @@ pub(crate) struct Wanted {
     pub(crate) demo: bool,
 }
 
-impl Default for Wanted {
+impl Default for Requested {
     fn default() -> Self {
         Self {
             tenant: "Main".to_owned(),
@@ -89,21 +89,21 @@ impl Welcome {
 
 /// Makes them unless they are there; what an interrupted start left out is added.
 #[cfg(not(feature = "directory"))]
-pub(crate) async fn run(_host: &Host, wanted: &Wanted) -> Result<Option<Welcome>> {
+pub(crate) async fn run(_host: &Host, requested: &Requested) -> Result<Option<Welcome>> {
     // Without the module there are no tenants, and nothing that could be told about one.
     let _nobody = (
-        &wanted.tenant,
-        &wanted.organization,
-        &wanted.email,
-        &wanted.password,
-        wanted.demo,
+        &requested.tenant,
+        &requested.organization,
+        &requested.email,
+        &requested.password,
+        requested.demo,
     );
     Ok(None)
 }
 
 /// Makes them unless they are there; what an interrupted start left out is added.
 #[cfg(feature = "directory")]
-pub(crate) async fn run(host: &Host, wanted: &Wanted) -> Result<Option<Welcome>> {
+pub(crate) async fn run(host: &Host, requested: &Requested) -> Result<Option<Welcome>> {
     if !host.has("directory") {
         return Ok(None);
     }
@@ -112,20 +112,20 @@ pub(crate) async fn run(host: &Host, wanted: &Wanted) -> Result<Option<Welcome>>
     let tenant = match tenants.first() {
         Some(tenant) => tenant.id,
         None => {
-            create_tenant(&context, &wanted.tenant, Some(wanted.organization.clone()))
+            create_tenant(&context, &requested.tenant, Some(requested.organization.clone()))
                 .await?
                 .id
         }
     };
-    let administrator = administrator(host, &context, tenant, wanted).await?;
+    let administrator = administrator(host, &context, tenant, requested).await?;
     if !tenants.is_empty() && administrator.is_none() {
         return Ok(None);
     }
     let name = tenants
         .into_iter()
         .next()
-        .map_or_else(|| wanted.tenant.clone(), |tenant| tenant.name);
-    let demo = match wanted.demo && administrator.is_some() {
+        .map_or_else(|| requested.tenant.clone(), |tenant| tenant.name);
+    let demo = match requested.demo && administrator.is_some() {
         true => demo_accounts(&context, tenant).await?,
         false => Vec::new(),
     };
@@ -141,9 +141,9 @@ async fn administrator(
     _host: &Host,
     _context: &backoffice_core::RequestContext,
     _tenant: uuid::Uuid,
-    wanted: &Wanted,
+    requested: &Requested,
 ) -> Result<Option<(String, Option<SecretString>)>> {
-    let _nobody = (&wanted.email, &wanted.password);
+    let _nobody = (&requested.email, &requested.password);
     Ok(None)
 }
 
@@ -152,26 +152,26 @@ async fn administrator(
     host: &Host,
     context: &backoffice_core::RequestContext,
     tenant: uuid::Uuid,
-    wanted: &Wanted,
+    requested: &Requested,
 ) -> Result<Option<(String, Option<SecretString>)>> {
     if !host.has("auth") || !backoffice_auth::list_accounts(context).await?.is_empty() {
         return Ok(None);
     }
-    let generated = wanted
+    let generated = requested
         .password
         .is_none()
         .then(|| SecretString::from(backoffice_auth::generate_password(context.ids())));
     let account = backoffice_auth::NewAccount {
         tenant: Some(tenant),
         organization: Some(crate::cli::organization::root_organization(context, tenant).await?),
-        email: wanted.email.clone(),
+        email: requested.email.clone(),
         name: None,
-        password: wanted.password.clone().or_else(|| generated.clone()),
+        password: requested.password.clone().or_else(|| generated.clone()),
         roles: vec!["admin".to_owned()],
         super_admin: true,
     };
     backoffice_auth::create_account(context, account).await?;
-    Ok(Some((wanted.email.clone(), generated)))
+    Ok(Some((requested.email.clone(), generated)))
 }
 
 #[cfg(all(feature = "directory", not(feature = "auth")))]
@@ -189,7 +189,7 @@ async fn demo_accounts(
     tenant: uuid::Uuid,
 ) -> Result<Vec<(String, SecretString)>> {
     let organization = crate::cli::organization::root_organization(context, tenant).await?;
-    let mut made = Vec::new();
+    let mut created = Vec::new();
     for role in backoffice_auth::TENANT_ROLES {
         let (email, password) = (
             format!("demo-{role}@example.com"),
@@ -205,7 +205,7 @@ async fn demo_accounts(
             super_admin: false,
         };
         backoffice_auth::create_account(context, account).await?;
-        made.push((email, password));
+        created.push((email, password));
     }
-    Ok(made)
+    Ok(created)
 }

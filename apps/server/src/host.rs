@@ -96,7 +96,7 @@ fn with_secrets(settings: Settings, purpose: Purpose) -> Result<Settings> {
         return Ok(settings);
     }
     if settings.is_development() {
-        secrets::make_missing(&settings, &Ids::default())?;
+        secrets::create_missing(&settings, &Ids::default())?;
         return Ok(settings.reread()?);
     }
     match purpose {

@@ -31,10 +31,12 @@ pub fn compiled() -> Vec<&'static Module> {
 ///
 /// # Errors
 /// Names a listed module that is not compiled in.
-pub fn enabled(wanted: Option<&[String]>) -> crate::Result<Vec<&'static Module>> {
+pub fn enabled(requested: Option<&[String]>) -> crate::Result<Vec<&'static Module>> {
     let compiled = compiled();
-    let Some(wanted) = wanted else { return Ok(compiled) };
-    wanted.iter().map(|name| find(&compiled, name)).collect()
+    let Some(requested) = requested else {
+        return Ok(compiled);
+    };
+    requested.iter().map(|name| find(&compiled, name)).collect()
 }
 
 fn find(compiled: &[&'static Module], name: &str) -> crate::Result<&'static Module> {

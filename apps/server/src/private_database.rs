@@ -26,7 +26,7 @@ impl PrivateDatabase {
         let private = Self {
             server: run(data_dir).await?,
         };
-        private.make_roles().await?;
+        private.create_roles().await?;
         private.migrate(modules).await?;
         Ok(private)
     }
@@ -44,15 +44,15 @@ impl PrivateDatabase {
         Ok(())
     }
 
-    async fn make_roles(&self) -> Result<()> {
+    async fn create_roles(&self) -> Result<()> {
         let url = self.server.url("postgres", "postgres").into();
         let client = database::connect(&database::parse("data_dir", &url, &TlsOptions::default())?).await?;
         let count = "select (select count(*) from pg_roles where rolname in ($1, $2)) + (select count(*) from pg_database where datname = $3)";
-        let made: i64 = client
+        let created: i64 = client
             .query_one(count, &[&OWNER, &APPLICATION, &DATABASE])
             .await?
             .try_get(0)?;
-        if made == 3 {
+        if created == 3 {
             return Ok(());
         }
         // Two first starts may meet here; the lock ends with the connection.
@@ -98,7 +98,7 @@ impl PrivateDatabase {
                 tracing::info!(count, "migrations applied");
                 Ok(())
             }
-            MigrationState::Unknown(_) => Err(Error::other(database::schema_refusal(&state).unwrap_or_default())),
+            MigrationState::Unknown(_) => Err(Error::other(database::schema_rejection(&state).unwrap_or_default())),
         }
     }
 }

@@ -97,7 +97,7 @@ pub fn path(data_dir: &Path) -> PathBuf {
 ///
 /// # Errors
 /// When the file can't be read or written.
-pub fn make_missing(settings: &Settings, ids: &Ids) -> Result<bool> {
+pub fn create_missing(settings: &Settings, ids: &Ids) -> Result<bool> {
     let missing: Vec<Secret> = ALL
         .into_iter()
         .filter(|secret| !settings.has(secret.setting()))

@@ -60,7 +60,7 @@ async fn work_opened(host: &Host, metrics: metrics_exporter_prometheus::Promethe
         _ = interrupt.recv() => {}
     }
     readiness.set(false);
-    host.office.platform().event_bell().close();
+    host.office.platform().commit_notifier().close();
     background.stop().await;
     admin_handle.stop(true).await;
     let _ended = admin.await;
@@ -82,7 +82,7 @@ async fn serve_opened(host: &Host, metrics: metrics_exporter_prometheus::Prometh
     )?;
     let (server_handle, admin_handle) = (server.handle(), admin.handle());
     let welcome = if host.settings.is_development() {
-        first_start::run(host, &first_start::Wanted::default()).await?
+        first_start::run(host, &first_start::Requested::default()).await?
     } else {
         None
     };
@@ -173,7 +173,7 @@ async fn wait_and_drain(
         )));
     }
     tracing::info!("draining; another signal ends at once");
-    host.office.platform().event_bell().close();
+    host.office.platform().commit_notifier().close();
     tokio::select! {
         () = handle.stop(true) => {}
         _ = terminate.recv() => handle.stop(false).await,

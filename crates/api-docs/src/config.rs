@@ -45,7 +45,7 @@ mod tests {
     }
 
     #[test]
-    fn an_override_that_would_break_a_header_is_refused() {
+    fn an_override_that_would_break_a_header_is_rejected() {
         for text in ["", "1.0\r\n", "\"1\"", "1 0"] {
             assert!(
                 VersionConfig {

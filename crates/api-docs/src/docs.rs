@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn the_document_is_made_once() {
+    fn the_document_is_created_once() {
         let docs = Docs::new("1".to_owned());
 
         let first = docs.document(&[]).expect("a document");

@@ -9,7 +9,7 @@ use actix_web::http::header::{
 use actix_web::web::Bytes;
 use backoffice_core::http::{Access, Path, Raw, Redirect, Routes};
 use backoffice_core::rate_limit::RateLimit;
-use backoffice_core::{API_PREFIX, Error, INTERFACE_VERSION, Refusal, Result, Visitor};
+use backoffice_core::{API_PREFIX, Error, INTERFACE_VERSION, Rejection, Result, Visitor};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
@@ -25,14 +25,14 @@ pub(crate) fn routes(routes: &mut Routes) {
         .get("/version", Access::Public, get_version)
         .about("Version of the service")
         .produces(&["application/json", "text/plain; charset=utf-8"])
-        .answers(&[304])
+        .responses(&[304])
         .sends_headers(&["Vary", "X-Interface-Version"])
         .limit(VERSION_LIMIT);
     routes
         .get("/openapi.json", Access::Public, get_openapi_document)
         .about("This document")
         .produces(&["application/json"])
-        .answers(&[304]);
+        .responses(&[304]);
     routes
         .get("/docs", Access::Public, redirect_to_docs)
         .about("Redirect to the API browser");
@@ -61,16 +61,16 @@ async fn get_version(visitor: Visitor, request: HttpRequest) -> Result<Raw> {
         .get(ACCEPT)
         .and_then(|value| value.to_str().ok())
         .unwrap_or("*/*");
-    let mut answer = if prefers_text(accept) {
+    let mut response = if prefers_text(accept) {
         unless_known(&request, &docs.version_text, "text/plain; charset=utf-8")?
     } else {
         unless_known(&request, &docs.version_json, "application/json")?
     };
-    answer.headers.push((VARY, HeaderValue::from_static("Accept")));
-    answer
+    response.headers.push((VARY, HeaderValue::from_static("Accept")));
+    response
         .headers
         .push((INTERFACE, HeaderValue::from_static(INTERFACE_VERSION)));
-    Ok(answer)
+    Ok(response)
 }
 
 async fn get_openapi_document(visitor: Visitor, request: HttpRequest) -> Result<Raw> {
@@ -101,7 +101,7 @@ async fn get_docs_file(visitor: Visitor, path: Path<DocsFile>) -> Result<Raw> {
 
 fn file(visitor: &Visitor, name: &str) -> Result<Raw> {
     let Some((bytes, content_type)) = visitor.provided::<Docs>()?.file(name) else {
-        return Err(Refusal::not_found("Not Found").into());
+        return Err(Rejection::not_found("Not Found").into());
     };
     let headers = vec![
         (CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY)),

@@ -1,6 +1,6 @@
 //! What a client of this module can act on.
 
-use backoffice_core::{Detail, Refusal};
+use backoffice_core::{Detail, Rejection};
 
 /// A refusal of this module.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -28,20 +28,20 @@ pub enum Error {
 }
 
 impl Error {
-    fn refusal(&self) -> Refusal {
+    fn rejection(&self) -> Rejection {
         let text = self.to_string();
         match self {
-            Self::OrganizationOutOfScope => Refusal::forbidden(text),
-            Self::OrganizationRequired => Refusal::bad_request(text).code("organization_required"),
-            Self::SuperAdminRole => Refusal::bad_request(text),
-            Self::PrefixTaken => Refusal::conflict(text).code("key_prefix_taken"),
-            Self::ExpiresAt { rule, code } => Refusal::invalid(vec![Detail::new("expiresAt", rule.clone(), code)]),
+            Self::OrganizationOutOfScope => Rejection::forbidden(text),
+            Self::OrganizationRequired => Rejection::bad_request(text).code("organization_required"),
+            Self::SuperAdminRole => Rejection::bad_request(text),
+            Self::PrefixTaken => Rejection::conflict(text).code("key_prefix_taken"),
+            Self::ExpiresAt { rule, code } => Rejection::invalid(vec![Detail::new("expiresAt", rule.clone(), code)]),
         }
     }
 }
 
 impl From<Error> for backoffice_core::Error {
     fn from(error: Error) -> Self {
-        error.refusal().into()
+        error.rejection().into()
     }
 }

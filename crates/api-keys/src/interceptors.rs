@@ -1,9 +1,9 @@
 //! What this module has to say when roles and organizations are removed, by a command or by undo and redo: what keys depend on stays.
 
 use backoffice_auth::may_change_role;
-use backoffice_core::command::{Attempt, Entity, Hook, Interceptor, Verdict};
+use backoffice_core::command::{Entity, Hook, Interceptor, InterceptorContext, Verdict};
 use backoffice_core::db::Tx;
-use backoffice_core::{Refusal, Result};
+use backoffice_core::{Rejection, Result};
 use diesel::dsl::exists;
 use diesel::{ExpressionMethods, QueryDsl};
 use diesel_async::RunQueryDsl;
@@ -29,7 +29,7 @@ pub(crate) const KEEP_ORGANIZATIONS_WITH_KEYS: Interceptor = Interceptor {
     run: keep_organization,
 };
 
-fn keep_role<'a>(tx: &'a mut Tx<'_>, attempt: &'a Attempt<'a>) -> BoxFuture<'a, Result<Verdict>> {
+fn keep_role<'a>(tx: &'a mut Tx<'_>, attempt: &'a InterceptorContext<'a>) -> BoxFuture<'a, Result<Verdict>> {
     Box::pin(async move {
         if !attempt.removes("auth.role.delete") || !is_held(tx, attempt.id).await? {
             return Ok(Verdict::Continue);
@@ -38,18 +38,18 @@ fn keep_role<'a>(tx: &'a mut Tx<'_>, attempt: &'a Attempt<'a>) -> BoxFuture<'a, 
             // The command itself refuses, and says nothing of who holds the role.
             return Ok(Verdict::Continue);
         }
-        let refusal = Refusal::bad_request("Role has assigned users").code("role_in_use");
-        Ok(attempt.keep(refusal, Key::KIND))
+        let rejection = Rejection::bad_request("Role has assigned users").code("role_in_use");
+        Ok(attempt.keep(rejection, Key::KIND))
     })
 }
 
-fn keep_organization<'a>(tx: &'a mut Tx<'_>, attempt: &'a Attempt<'a>) -> BoxFuture<'a, Result<Verdict>> {
+fn keep_organization<'a>(tx: &'a mut Tx<'_>, attempt: &'a InterceptorContext<'a>) -> BoxFuture<'a, Result<Verdict>> {
     Box::pin(async move {
         if !attempt.removes("directory.organization.delete") || !has_keys(tx, attempt.id).await? {
             return Ok(Verdict::Continue);
         }
-        let refusal = Refusal::conflict("Organization is in use").code("organization_in_use");
-        Ok(attempt.keep(refusal, Key::KIND))
+        let rejection = Rejection::conflict("Organization is in use").code("organization_in_use");
+        Ok(attempt.keep(rejection, Key::KIND))
     })
 }
 

@@ -43,7 +43,7 @@ impl Usage {
 
 /// Other nodes note it too, so the row decides whether a minute has passed.
 async fn write(runtime: &Runtime, tenant: Uuid, id: Uuid, now: Timestamp) -> Result<()> {
-    let mut connection = runtime.database.bookkeeping(&Scope::tenant(tenant)).await?;
+    let mut connection = runtime.database.unlogged(&Scope::tenant(tenant)).await?;
     let a_minute_ago = now.after(-MINUTE);
     diesel::update(
         keys::table

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use backoffice_core::text::{NO_CONTROL_CHARACTERS, has_control_characters};
-use backoffice_core::{Detail, Refusal, Result, Timestamp};
+use backoffice_core::{Detail, Rejection, Result, Timestamp};
 use utoipa::openapi::schema::Type;
 use utoipa::openapi::{ObjectBuilder, RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
@@ -43,12 +43,12 @@ impl ToSchema for KeyName {}
 
 /// The end of a key lies ahead, and not further than the configuration lets it.
 pub(crate) fn check_expiry(expires_at: Option<Timestamp>, now: Timestamp, max_ttl: Option<Duration>) -> Result<()> {
-    let refuse = |rule: String, code| Err(Error::ExpiresAt { rule, code }.into());
+    let reject = |rule: String, code| Err(Error::ExpiresAt { rule, code }.into());
     let latest = max_ttl.map(|ttl| now.after(time::Duration::try_from(ttl).unwrap_or(time::Duration::MAX)));
     match (expires_at, latest) {
-        (Some(at), _) if at <= now => refuse("must lie in the future".to_owned(), "out_of_range"),
-        (Some(at), Some(latest)) if at > latest => refuse(format!("must be at most {latest}"), "out_of_range"),
-        (None, Some(latest)) => refuse(format!("is required, at most {latest}"), "required"),
+        (Some(at), _) if at <= now => reject("must lie in the future".to_owned(), "out_of_range"),
+        (Some(at), Some(latest)) if at > latest => reject(format!("must be at most {latest}"), "out_of_range"),
+        (None, Some(latest)) => reject(format!("is required, at most {latest}"), "required"),
         _ => Ok(()),
     }
 }
@@ -66,7 +66,7 @@ pub(crate) fn check_end(expires_at: Option<Timestamp>, creator: Option<Timestamp
 }
 
 fn invalid(path: &'static str, rule: String, code: &'static str) -> backoffice_core::Error {
-    Refusal::invalid(vec![Detail::new(path, rule, code)]).into()
+    Rejection::invalid(vec![Detail::new(path, rule, code)]).into()
 }
 
 /// The name, trimmed.

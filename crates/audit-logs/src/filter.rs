@@ -2,7 +2,7 @@
 
 use backoffice_core::command::Class;
 use backoffice_core::list::MOST_VALUES;
-use backoffice_core::{Refusal, Result, Timestamp};
+use backoffice_core::{Rejection, Result, Timestamp};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
@@ -114,9 +114,9 @@ impl AccessFilter {
 fn checked<T>(filter: T, parameters: Parameters<'_>) -> Result<T> {
     match parameters.into_details() {
         details if details.is_empty() => Ok(filter),
-        details => Err(Refusal {
+        details => Err(Rejection {
             details,
-            ..Refusal::bad_request(INVALID)
+            ..Rejection::bad_request(INVALID)
         }
         .into()),
     }
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn values_out_of_range_are_refused_even_when_they_are_not_used() {
+    fn values_out_of_range_are_rejected_even_when_they_are_not_used() {
         for given in [
             ("pageSize", "201"),
             ("pageSize", "0"),
@@ -289,10 +289,10 @@ mod tests {
             ("undoableOnly", "maybe"),
             ("before", "yesterday"),
         ] {
-            let refusal = read(&[("page", "1"), given]).expect_err("out of range").to_refusal();
+            let rejection = read(&[("page", "1"), given]).expect_err("out of range").to_rejection();
 
-            assert_eq!(refusal.message, INVALID);
-            assert_eq!(refusal.details[0].path, given.0);
+            assert_eq!(rejection.message, INVALID);
+            assert_eq!(rejection.details[0].path, given.0);
         }
     }
 

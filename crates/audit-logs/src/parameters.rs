@@ -31,7 +31,7 @@ impl<'a> Parameters<'a> {
     }
 
     /// Notes what is wrong with a parameter.
-    pub(crate) fn refuse(&mut self, name: &str, message: impl Into<String>) {
+    pub(crate) fn reject(&mut self, name: &str, message: impl Into<String>) {
         self.details.push(Detail::new(name, message, "invalid_value"));
     }
 
@@ -48,11 +48,11 @@ impl<'a> Parameters<'a> {
         let mut values = self.values(name);
         let first = values.next()?.trim();
         if first.is_empty() {
-            self.refuse(name, "must not be empty");
+            self.reject(name, "must not be empty");
             return None;
         }
         if values.any(|other| other.trim() != first) {
-            self.refuse(name, "must not be given twice");
+            self.reject(name, "must not be given twice");
             return None;
         }
         Some(first)
@@ -63,7 +63,7 @@ impl<'a> Parameters<'a> {
         let value = self.single(name)?;
         let parsed = read(value);
         if parsed.is_none() {
-            self.refuse(name, expected);
+            self.reject(name, expected);
         }
         parsed
     }
@@ -149,7 +149,7 @@ mod tests {
 
     #[test]
     fn a_single_value_may_be_repeated_only_as_it_is() {
-        for (given, expected, refused) in [
+        for (given, expected, rejected) in [
             (pairs(&[("a", "1")]), Some("1"), false),
             (pairs(&[("a", "1"), ("a", "1")]), Some("1"), false),
             (pairs(&[("a", "1"), ("a", "2")]), None, true),
@@ -159,7 +159,7 @@ mod tests {
             let mut parameters = Parameters::new(&given);
 
             assert_eq!(parameters.single("a"), expected, "{given:?}");
-            assert_eq!(!parameters.into_details().is_empty(), refused, "{given:?}");
+            assert_eq!(!parameters.into_details().is_empty(), rejected, "{given:?}");
         }
     }
 

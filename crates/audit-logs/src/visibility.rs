@@ -1,7 +1,7 @@
 //! Who sees which entries (audit specification, section 11.1).
 
 use backoffice_core::command::{CommandInfo, UndoToken};
-use backoffice_core::{Feature, Reach, Refusal, RequestContext, Result, Scope, Timestamp};
+use backoffice_core::{Feature, Rejection, RequestContext, Result, Scope, Timestamp, VisibleTenants};
 use uuid::Uuid;
 
 use crate::acl;
@@ -17,7 +17,7 @@ impl<'a> Viewer<'a> {
     /// 403 for a caller without a tenant that is no super administrator.
     pub(crate) fn new(ctx: &'a RequestContext) -> Result<Self> {
         if ctx.identity().tenant.is_nil() && !ctx.rights().is_super_admin {
-            return Err(Refusal::forbidden("Forbidden").into());
+            return Err(Rejection::forbidden("Forbidden").into());
         }
         Ok(Self { ctx })
     }
@@ -36,7 +36,7 @@ impl<'a> Viewer<'a> {
     /// The one tenant that a super administrator works in without having selected it; everybody else is narrowed by the scope.
     pub(crate) fn own_tenant_of_many(&self) -> Option<Uuid> {
         let scope = self.ctx.scope();
-        scope.tenant.filter(|_| scope.reach == Reach::All)
+        scope.tenant.filter(|_| scope.visible_tenants == VisibleTenants::All)
     }
 
     /// From when on there can't be an entry yet, in milliseconds since 1970, with a day for clocks that are ahead of this one.
@@ -55,7 +55,7 @@ impl<'a> Viewer<'a> {
         let own = self.ctx.identity().id;
         let others = actors.unwrap_or_default().iter().any(|actor| Some(*actor) != own);
         if others && !self.can_view_tenant() {
-            return Err(Refusal::missing_features(&[acl::VIEW_TENANT.id]).into());
+            return Err(Rejection::missing_features(&[acl::VIEW_TENANT.id]).into());
         }
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use backoffice_core::http::Json;
 use backoffice_core::ids::{Ids, PLATFORM_TENANT};
-use backoffice_core::{Refusal, RequestContext, Result};
+use backoffice_core::{Rejection, RequestContext, Result};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use diesel::{ExpressionMethods, NullableExpressionMethods, OptionalExtension, QueryDsl, Queryable};
@@ -45,7 +45,7 @@ pub struct NewAccount {
 /// An account of a list.
 #[derive(Debug, Clone, Queryable, serde::Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct AccountLine {
+pub struct AccountSummary {
     /// Its id.
     pub id: Uuid,
     /// Its tenant.
@@ -64,11 +64,11 @@ pub struct AccountLine {
 /// The refusals of `POST /auth/users`.
 pub async fn create_account(context: &RequestContext, account: NewAccount) -> Result<Uuid> {
     if !email::is_valid(&account.email) {
-        return Err(Refusal::bad_request("The e-mail address is not valid").into());
+        return Err(Rejection::bad_request("The e-mail address is not valid").into());
     }
     let name = checked_name(account.name.as_deref()).map_err(|_| {
         let text = "The name must be at most 120 characters long, without control characters";
-        Refusal::bad_request(text)
+        Rejection::bad_request(text)
     })?;
     let mut named = account.roles.clone();
     if account.super_admin {
@@ -193,9 +193,9 @@ async fn find_account(context: &RequestContext, address: &str, tenant: Option<Uu
     }
     let found: Vec<Uuid> = query.load(&mut *connection).await?;
     match found.as_slice() {
-        [] => Err(Refusal::not_found("User not found").into()),
+        [] => Err(Rejection::not_found("User not found").into()),
         [id] => Ok(*id),
-        _ => Err(Refusal::bad_request("Several tenants have this address; name one with --tenant").into()),
+        _ => Err(Rejection::bad_request("Several tenants have this address; name one with --tenant").into()),
     }
 }
 
@@ -203,7 +203,7 @@ async fn find_account(context: &RequestContext, address: &str, tenant: Option<Uu
 ///
 /// # Errors
 /// When the database can't be reached.
-pub async fn list_accounts(context: &RequestContext) -> Result<Vec<AccountLine>> {
+pub async fn list_accounts(context: &RequestContext) -> Result<Vec<AccountSummary>> {
     let mut connection = context.read().await?;
     Ok(query::users::in_scope(context.scope())
         .order((users::tenant_id, users::email_norm))

@@ -87,7 +87,7 @@ impl std::fmt::Debug for IdentityCache {
 
 /// Taken before an identity is read from the database: what was forgotten since then must not be remembered.
 #[derive(Debug, Clone, Copy)]
-pub struct Reading(u64);
+pub struct CacheEpoch(u64);
 
 impl IdentityCache {
     pub(crate) fn new(ttl: Duration) -> Self {
@@ -96,7 +96,9 @@ impl IdentityCache {
         let sessions = Cache::builder()
             .max_capacity(CAPACITY)
             .time_to_live(ttl)
-            .eviction_listener(move |session: Arc<Uuid>, gone: Remembered, _| leaving.remove(*session, &gone.identity));
+            .eviction_listener(move |session: Arc<Uuid>, removed: Remembered, _| {
+                leaving.remove(*session, &removed.identity)
+            });
         Self {
             sessions: sessions.build(),
             index,
@@ -123,12 +125,12 @@ impl IdentityCache {
     }
 
     /// To be called before an identity is read.
-    pub fn start_reading(&self) -> Reading {
-        Reading(self.forgotten.load(Ordering::Acquire))
+    pub fn start_reading(&self) -> CacheEpoch {
+        CacheEpoch(self.forgotten.load(Ordering::Acquire))
     }
 
     /// Remembers an identity until it is revoked, `expires_at` has come, or `auth.identity_cache_ttl` has passed.
-    pub fn remember(&self, reading: Reading, session: Uuid, identity: &Arc<Identity>, expires_at: Timestamp) {
+    pub fn remember(&self, reading: CacheEpoch, session: Uuid, identity: &Arc<Identity>, expires_at: Timestamp) {
         // Before the entry is there, so that none is ever missing from the index.
         self.index.add(session, identity);
         self.sessions.insert(
@@ -231,7 +233,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_index_forgets_what_is_gone_and_keeps_what_was_replaced() {
+    async fn the_index_forgets_removed_entries_and_keeps_replaced_ones() {
         let cache = IdentityCache::new(Duration::from_secs(30));
         cache.confirm();
         let now = at("2026-01-01T00:00:00Z");

@@ -372,7 +372,7 @@ mod tests {
 
         assert_eq!(kids(&[key("new", "b"), key("old", "a")]).ok(), Some(2));
         assert_eq!(kids(&[key("new", "a")]).ok(), Some(1));
-        let refused = kids(&[key("same", "b"), key("same", "a")]).expect_err("refused");
-        assert!(refused.to_string().contains("auth.jwt.keys"), "{refused}");
+        let rejected = kids(&[key("same", "b"), key("same", "a")]).expect_err("refused");
+        assert!(rejected.to_string().contains("auth.jwt.keys"), "{rejected}");
     }
 }

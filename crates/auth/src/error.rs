@@ -1,6 +1,6 @@
 //! What a client of this module can act on.
 
-use backoffice_core::{Detail, Refusal};
+use backoffice_core::{Detail, Rejection};
 use serde_json::json;
 use uuid::Uuid;
 
@@ -124,17 +124,17 @@ fn quoted(names: &[String]) -> String {
 impl Error {
     /// Whether this is why something was refused.
     pub(crate) fn is(&self, error: &backoffice_core::Error) -> bool {
-        matches!(error, backoffice_core::Error::Refused(refusal) if **refusal == self.refusal())
+        matches!(error, backoffice_core::Error::Rejected(rejection) if **rejection == self.rejection())
     }
 
-    fn refusal(&self) -> Refusal {
+    fn rejection(&self) -> Rejection {
         let text = self.to_string();
-        let bad_request = || Refusal::bad_request(text.clone());
-        let forbidden = || Refusal::forbidden(text.clone());
+        let bad_request = || Rejection::bad_request(text.clone());
+        let forbidden = || Rejection::forbidden(text.clone());
         match self {
-            Self::InvalidCredentials => Refusal {
+            Self::InvalidCredentials => Rejection {
                 message: text.clone().into(),
-                ..Refusal::unauthorized()
+                ..Rejection::unauthorized()
             },
             Self::GrantExceedsRights {
                 features,
@@ -146,12 +146,12 @@ impl Error {
             Self::SuperAdminRequired => forbidden().code("super_admin_required"),
             Self::CredentialsOfStronger | Self::GlobalRole => forbidden(),
             Self::LastSuperAdmin => bad_request().code("last_super_admin"),
-            Self::ReservedRole { deleting: true } => Refusal::invalid(vec![Detail::new(
+            Self::ReservedRole { deleting: true } => Rejection::invalid(vec![Detail::new(
                 "id",
                 "must not be the role `superadmin`",
                 "invalid_value",
             )]),
-            Self::CannotDeactivateSelf => Refusal::invalid(vec![Detail::new(
+            Self::CannotDeactivateSelf => Rejection::invalid(vec![Detail::new(
                 "isActive",
                 "must not be false for oneself",
                 "invalid_value",
@@ -159,10 +159,10 @@ impl Error {
             Self::ReservedRole { deleting: false } | Self::RolesNotFound(_) | Self::OrganizationNotFound => {
                 bad_request()
             }
-            Self::RoleNotFound | Self::NoRolePreference | Self::VariantNotFound => Refusal::not_found(text.clone()),
+            Self::RoleNotFound | Self::NoRolePreference | Self::VariantNotFound => Rejection::not_found(text.clone()),
             Self::InvalidRoles(missing) => bad_request().with("missing", json!(missing)),
-            Self::TooManyVariants => Refusal::conflict(text.clone()).code("too_many_variants"),
-            Self::DuplicateVariantName => Refusal::conflict(text.clone())
+            Self::TooManyVariants => Rejection::conflict(text.clone()).code("too_many_variants"),
+            Self::DuplicateVariantName => Rejection::conflict(text.clone())
                 .code("duplicate_name")
                 .detail(Detail::new("name", "is already in use", "not_unique")),
             Self::RolesOfAnotherTenant => bad_request().code("roles_of_another_tenant"),
@@ -186,36 +186,36 @@ impl Error {
                     .detail(Detail::new("password", policy_text(code), code))
             }
             Self::InvalidToken | Self::InvalidOrigin => bad_request(),
-            Self::UserInactive => Refusal::conflict(text.clone()).code("user_inactive"),
-            Self::UserAlreadyActive => Refusal::conflict(text.clone()).code("user_already_active"),
-            Self::InvitationNotConfigured | Self::ResetNotConfigured => Refusal {
+            Self::UserInactive => Rejection::conflict(text.clone()).code("user_inactive"),
+            Self::UserAlreadyActive => Rejection::conflict(text.clone()).code("user_already_active"),
+            Self::InvitationNotConfigured | Self::ResetNotConfigured => Rejection {
                 message: text.clone().into(),
                 ..server_error()
             },
-            Self::ConsentExists => Refusal::conflict(text.clone()).code("consent_exists"),
+            Self::ConsentExists => Rejection::conflict(text.clone()).code("consent_exists"),
             Self::HashingBusy => {
-                let mut refusal = Refusal {
+                let mut rejection = Rejection {
                     message: text.clone().into(),
                     ..too_many()
                 };
-                refusal.retry_after = Some(1);
-                refusal
+                rejection.retry_after = Some(1);
+                rejection
             }
         }
     }
 }
 
-fn server_error() -> Refusal {
-    Refusal {
+fn server_error() -> Rejection {
+    Rejection {
         status: actix_web::http::StatusCode::INTERNAL_SERVER_ERROR,
-        ..Refusal::bad_request("")
+        ..Rejection::bad_request("")
     }
 }
 
-fn too_many() -> Refusal {
-    Refusal {
+fn too_many() -> Rejection {
+    Rejection {
         status: actix_web::http::StatusCode::TOO_MANY_REQUESTS,
-        ..Refusal::bad_request("")
+        ..Rejection::bad_request("")
     }
 }
 
@@ -231,7 +231,7 @@ fn policy_text(code: &str) -> &'static str {
 
 impl From<Error> for backoffice_core::Error {
     fn from(error: Error) -> Self {
-        error.refusal().into()
+        error.rejection().into()
     }
 }
 

@@ -290,7 +290,7 @@ pub(crate) async fn check_credentials_of(tx: &mut Tx<'_>, user: Uuid, roles: Opt
     }
     let counting = counting_for(tx, user, roles).await?;
     protect(tx, &counting).map_err(|error| match error {
-        backoffice_core::Error::Refused(_) => Error::CredentialsOfStronger.into(),
+        backoffice_core::Error::Rejected(_) => Error::CredentialsOfStronger.into(),
         failed => failed,
     })
 }

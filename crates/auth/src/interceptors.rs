@@ -2,7 +2,7 @@
 //! not locked out, and who belongs to what was closed is signed out.
 
 use backoffice_core::Result;
-use backoffice_core::command::{Attempt, Hook, Interceptor, Snapshot, Verdict};
+use backoffice_core::command::{Hook, Interceptor, InterceptorContext, Snapshot, Verdict};
 use backoffice_core::db::Tx;
 use diesel::dsl::exists;
 use diesel::{ExpressionMethods, QueryDsl};
@@ -57,7 +57,7 @@ pub(crate) const KEEP_A_SUPER_ADMIN_IN_TENANTS: Interceptor = Interceptor {
     run: keep_super_admin,
 };
 
-fn keep<'a>(tx: &'a mut Tx<'_>, attempt: &'a Attempt<'a>) -> BoxFuture<'a, Result<Verdict>> {
+fn keep<'a>(tx: &'a mut Tx<'_>, attempt: &'a InterceptorContext<'a>) -> BoxFuture<'a, Result<Verdict>> {
     Box::pin(async move {
         let removes = match attempt.hook {
             Hook::BeforeExecute => attempt.command == "directory.organization.delete",
@@ -74,7 +74,7 @@ fn keep<'a>(tx: &'a mut Tx<'_>, attempt: &'a Attempt<'a>) -> BoxFuture<'a, Resul
 
 fn in_use() -> Verdict {
     let code = Some("organization_in_use".to_owned());
-    Verdict::Refuse {
+    Verdict::Reject {
         message: "Organization is in use".to_owned(),
         code,
         status: Some(409),
@@ -89,7 +89,7 @@ fn changed_since() -> Verdict {
         ("code".to_owned(), json!("undo_conflict")),
         ("fields".to_owned(), json!(["auth.user"])),
     ]);
-    Verdict::Refuse {
+    Verdict::Reject {
         message: message.to_owned(),
         code: None,
         status: Some(400),
@@ -97,25 +97,25 @@ fn changed_since() -> Verdict {
     }
 }
 
-fn is_active(image: Option<&Snapshot>) -> bool {
-    image
-        .and_then(|image| image.get("isActive"))
+fn is_active(snapshot: Option<&Snapshot>) -> bool {
+    snapshot
+        .and_then(|snapshot| snapshot.get("isActive"))
         .and_then(Value::as_bool)
         .unwrap_or(false)
 }
 
 /// Whether this hook sees something go from active to inactive or gone. Before an execution that is not known yet.
-fn closes(attempt: &Attempt<'_>) -> bool {
+fn closes(attempt: &InterceptorContext<'_>) -> bool {
     attempt.hook != Hook::BeforeExecute && is_active(attempt.before) && !is_active(attempt.after)
 }
 
 /// Whether it sees what was closed become active again. A sign-in that met the closing may have left a session, which must not live then.
-fn reopens(attempt: &Attempt<'_>) -> bool {
+fn reopens(attempt: &InterceptorContext<'_>) -> bool {
     let is_new = attempt.hook == Hook::AfterExecute && attempt.before.is_none();
     attempt.hook != Hook::BeforeExecute && !is_new && !is_active(attempt.before) && is_active(attempt.after)
 }
 
-fn keep_super_admin<'a>(tx: &'a mut Tx<'_>, attempt: &'a Attempt<'a>) -> BoxFuture<'a, Result<Verdict>> {
+fn keep_super_admin<'a>(tx: &'a mut Tx<'_>, attempt: &'a InterceptorContext<'a>) -> BoxFuture<'a, Result<Verdict>> {
     Box::pin(async move {
         let closing = if attempt.kind == "directory.tenant" {
             Closing::Tenant(attempt.id)
@@ -125,7 +125,7 @@ fn keep_super_admin<'a>(tx: &'a mut Tx<'_>, attempt: &'a Attempt<'a>) -> BoxFutu
         if !closes(attempt) || !super_admins::all_belong_to(tx, closing).await? {
             return Ok(Verdict::Continue);
         }
-        Ok(Verdict::Refuse {
+        Ok(Verdict::Reject {
             message: Error::LastSuperAdmin.to_string(),
             code: Some("last_super_admin".to_owned()),
             status: Some(400),
@@ -134,7 +134,7 @@ fn keep_super_admin<'a>(tx: &'a mut Tx<'_>, attempt: &'a Attempt<'a>) -> BoxFutu
     })
 }
 
-fn sign_out_of_tenant<'a>(tx: &'a mut Tx<'_>, attempt: &'a Attempt<'a>) -> BoxFuture<'a, Result<Verdict>> {
+fn sign_out_of_tenant<'a>(tx: &'a mut Tx<'_>, attempt: &'a InterceptorContext<'a>) -> BoxFuture<'a, Result<Verdict>> {
     Box::pin(async move {
         if closes(attempt) || reopens(attempt) {
             session::end_of_tenant(tx).await?;
@@ -144,7 +144,7 @@ fn sign_out_of_tenant<'a>(tx: &'a mut Tx<'_>, attempt: &'a Attempt<'a>) -> BoxFu
     })
 }
 
-fn sign_out<'a>(tx: &'a mut Tx<'_>, attempt: &'a Attempt<'a>) -> BoxFuture<'a, Result<Verdict>> {
+fn sign_out<'a>(tx: &'a mut Tx<'_>, attempt: &'a InterceptorContext<'a>) -> BoxFuture<'a, Result<Verdict>> {
     Box::pin(async move {
         if attempt.hook == Hook::BeforeExecute {
             return Ok(Verdict::Continue);

@@ -45,15 +45,15 @@ use diesel_migrations::{EmbeddedMigrations, embed_migrations};
 
 pub use accounts::Accounts;
 pub use administration::{
-    AccountLine, NewAccount, create_account, generate_password, list_accounts, send_link, set_active, set_password,
+    AccountSummary, NewAccount, create_account, generate_password, list_accounts, send_link, set_active, set_password,
     sync_roles,
 };
-pub use cache::{IdentityCache, Reading};
+pub use cache::{CacheEpoch, IdentityCache};
 pub use config::{AuthConfig, JwtKey, MIN_SECRET_BYTES};
 pub use error::Error;
 pub use grants::{Acl, AclInput};
 pub use holders::{RoleToHold, check_assignment, find_roles, may_change_role, protect_holder, rights_of_roles};
-pub use members::{Member, find_members};
+pub use members::{Field, find_members};
 pub use one_time_token::{NewToken, Purpose};
 pub use revocation::{Subject, revoke};
 pub use seed::{SUPER_ADMIN_ROLE, TENANT_ROLES};

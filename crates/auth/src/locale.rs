@@ -63,7 +63,7 @@ pub(crate) fn is_servable(code: &str, i18n: &I18nConfig, tenant: Option<&[String
 
 /// The base codes of an `Accept-Language`, the most wanted first.
 fn by_preference(header: &str) -> Vec<String> {
-    let mut wanted: Vec<(f32, String)> = header
+    let mut requested: Vec<(f32, String)> = header
         .split(',')
         .filter_map(|range| {
             let mut parts = range.split(';');
@@ -73,8 +73,8 @@ fn by_preference(header: &str) -> Vec<String> {
         })
         .filter(|(quality, _)| *quality > 0.0)
         .collect();
-    wanted.sort_by(|(one, _), (other, _)| other.total_cmp(one));
-    wanted.into_iter().map(|(_, code)| code).collect()
+    requested.sort_by(|(one, _), (other, _)| other.total_cmp(one));
+    requested.into_iter().map(|(_, code)| code).collect()
 }
 
 /// The locale of a signed-in request.

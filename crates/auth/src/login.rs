@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use crate::accounts::Accounts;
 use crate::email;
-use crate::password::Place;
+use crate::password::HashPermit;
 use crate::query;
 use crate::query::identity::MAY_SIGN_IN;
 use crate::schema::auth_users as users;
@@ -55,7 +55,7 @@ pub(crate) async fn candidates(
     address: &str,
     tenant: Option<Uuid>,
 ) -> Result<Vec<Candidate>> {
-    let mut connection = call.database().bookkeeping(&Scope::system()).await?;
+    let mut connection = call.database().unlogged(&Scope::system()).await?;
     let statement = sql_query(format!(
         "select u.tenant_id, u.id, u.organization_id, u.password_hash, \
            (select t.name from directory_tenants t where t.tenant_id = u.tenant_id and t.id = u.tenant_id) as tenant_name \
@@ -72,17 +72,17 @@ pub(crate) async fn candidates(
 /// The candidates whose password matches: one verification each, at least one.
 pub(crate) async fn verified(
     accounts: &Accounts,
-    place: &Place,
+    permit: &HashPermit,
     candidates: Vec<Candidate>,
     password: &SecretString,
 ) -> Result<Vec<Verified>> {
     if candidates.is_empty() {
-        accounts.hasher.verify_in(place, password, None).await?;
+        accounts.hasher.verify_in(permit, password, None).await?;
     }
     let mut matching = Vec::new();
     for candidate in candidates {
         let stored = Some(candidate.password_hash.as_str());
-        let verified = accounts.hasher.verify_in(place, password, stored).await?;
+        let verified = accounts.hasher.verify_in(permit, password, stored).await?;
         if verified.matches {
             matching.push(Verified {
                 candidate,
@@ -136,7 +136,7 @@ pub(crate) async fn is_super_admin(call: &Call, candidate: &Candidate) -> Result
 pub(crate) async fn sign_in(
     call: &Call,
     accounts: &Accounts,
-    place: Place,
+    permit: HashPermit,
     verified: &Verified,
     password: &SecretString,
     remember: bool,
@@ -144,10 +144,10 @@ pub(crate) async fn sign_in(
     let candidate = &verified.candidate;
     let account = candidate.account();
     let hash = match verified.is_outdated {
-        true => rehash(call, accounts, &place, candidate, password).await?,
+        true => rehash(call, accounts, &permit, candidate, password).await?,
         false => candidate.password_hash.clone(),
     };
-    drop(place);
+    drop(permit);
     let started = session::start(call, accounts, &account, &hash, remember).await?;
     if started.is_some() {
         return Ok(started);
@@ -170,16 +170,16 @@ pub(crate) async fn sign_in(
 async fn rehash(
     call: &Call,
     accounts: &Accounts,
-    place: &Place,
+    permit: &HashPermit,
     candidate: &Candidate,
     password: &SecretString,
 ) -> Result<String> {
     let hash: SecretString = accounts
         .hasher
-        .hash_in(place, call.platform().ids(), password)
+        .hash_in(permit, call.platform().ids(), password)
         .await?
         .into();
-    let mut connection = call.database().bookkeeping(&Scope::tenant(candidate.tenant_id)).await?;
+    let mut connection = call.database().unlogged(&Scope::tenant(candidate.tenant_id)).await?;
     diesel::update(
         users::table
             .filter(users::tenant_id.eq(candidate.tenant_id))

@@ -14,7 +14,7 @@ use crate::query;
 
 /// A live user of the transaction's tenant.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Member {
+pub struct Field {
     /// Its id.
     pub id: Uuid,
     /// Its name, else its e-mail address.
@@ -41,7 +41,7 @@ struct Row {
     roles: Value,
 }
 
-const MEMBERS: &str = "select u.id, coalesce(u.name, u.email) as name, u.is_active, \
+const FIELDS: &str = "select u.id, coalesce(u.name, u.email) as name, u.is_active, \
     (select jsonb_build_object('isSuperAdmin', a.is_super_admin, 'features', a.features, 'organizations', a.organizations) \
      from auth_user_acls a where a.tenant_id = u.tenant_id and a.user_id = u.id) as own, \
     coalesce((select jsonb_agg(jsonb_build_object('isSuperAdmin', a.is_super_admin, 'features', a.features, \
@@ -55,9 +55,9 @@ const MEMBERS: &str = "select u.id, coalesce(u.name, u.email) as name, u.is_acti
 ///
 /// # Errors
 /// When the database can't be reached.
-pub async fn find_members(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<Member>> {
+pub async fn find_members(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<Field>> {
     let (context, tenant) = (tx.context(), tx.tenant());
-    let statement = sql_query(MEMBERS)
+    let statement = sql_query(FIELDS)
         .bind::<SqlUuid, _>(tenant)
         .bind::<Array<SqlUuid>, _>(ids);
     let rows: Vec<Row> = Prepared(statement).load(tx.conn()).await?;
@@ -66,7 +66,7 @@ pub async fn find_members(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<Member>> 
     rows.into_iter()
         .map(|row| {
             let rights = query::identity::rights_of(row.own, row.roles)?;
-            Ok(Member {
+            Ok(Field {
                 id: row.id,
                 name: row.name,
                 is_active: row.is_active,

@@ -146,7 +146,7 @@ pub(crate) async fn find_live(call: &Call, token: &str) -> Result<Option<LiveTok
     {
         return Ok(None);
     }
-    let mut connection = call.database().bookkeeping(&Scope::system()).await?;
+    let mut connection = call.database().unlogged(&Scope::system()).await?;
     Ok(sql_query(
         "select k.id, k.tenant_id, k.user_id, u.email \
          from auth_one_time_tokens k join auth_users u on u.tenant_id = k.tenant_id and u.id = k.user_id \

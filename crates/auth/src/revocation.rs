@@ -125,7 +125,7 @@ pub(crate) fn watch(runtime: Runtime) -> Option<BoxFuture<'static, ()>> {
 }
 
 async fn poll(runtime: &Runtime, accounts: &Accounts, seen: &mut HashSet<Uuid>) -> Result<()> {
-    let mut connection: Connection = runtime.database.bookkeeping(&Scope::system()).await?;
+    let mut connection: Connection = runtime.database.unlogged(&Scope::system()).await?;
     // A minute is read again each time: transactions commit later than they write.
     let rows: Vec<Revoked> = Prepared(sql_query(
         "select tenant_id, id, subject_kind, subject_id from auth_revocations \
@@ -145,7 +145,7 @@ async fn poll(runtime: &Runtime, accounts: &Accounts, seen: &mut HashSet<Uuid>) 
 
 /// Removes rows that every node has seen.
 async fn sweep(runtime: &Runtime) -> Result<()> {
-    let mut connection = runtime.database.bookkeeping(&Scope::system()).await?;
+    let mut connection = runtime.database.unlogged(&Scope::system()).await?;
     sql_query("delete from auth_revocations where created_at < clock_timestamp() - interval '24 hours'")
         .execute(&mut *connection)
         .await?;

@@ -34,7 +34,7 @@ pub(crate) fn check_reserved(tx: &Tx<'_>, name: &str, deleting: bool) -> Result<
 }
 
 /// What the enabled modules grant this role by default.
-fn wanted(platform: &Platform, role: &str) -> BTreeSet<String> {
+fn requested(platform: &Platform, role: &str) -> BTreeSet<String> {
     platform
         .modules()
         .iter()
@@ -79,7 +79,7 @@ async fn grant_defaults_in(tx: &mut Tx<'_>, tenant: Uuid, role: Uuid, name: &str
         .select(defaults::feature)
         .load(tx.conn())
         .await?;
-    let missing: Vec<String> = wanted(tx.context().platform(), name)
+    let missing: Vec<String> = requested(tx.context().platform(), name)
         .into_iter()
         .filter(|grant| !known.contains(grant))
         .collect();

@@ -110,7 +110,7 @@ pub(crate) async fn start(
         organization: account.organization,
     };
     Ok(Some(Started {
-        access_token: accounts.tokens.make(ids, holder, now, access)?,
+        access_token: accounts.tokens.create(ids, holder, now, access)?,
         refresh_token,
         access_seconds: access.as_secs(),
         session_seconds: life.as_secs(),
@@ -222,7 +222,7 @@ struct Live {
 
 /// A fresh access token for a refresh token, and its life in seconds; `None` when there is no live session of somebody who may sign in.
 pub(crate) async fn refresh(call: &Call, accounts: &Accounts, token: &str) -> Result<Option<(String, u64)>> {
-    let mut connection = call.database().bookkeeping(&Scope::system()).await?;
+    let mut connection = call.database().unlogged(&Scope::system()).await?;
     let statement = sql_query(format!(
         "select s.tenant_id, s.user_id, s.id as session_id, u.organization_id, s.expires_at \
          from auth_sessions s join auth_users u on u.tenant_id = s.tenant_id and u.id = s.user_id \
@@ -245,7 +245,7 @@ pub(crate) async fn refresh(call: &Call, accounts: &Accounts, token: &str) -> Re
         tenant: live.tenant_id,
         organization: live.organization_id,
     };
-    let token = accounts.tokens.make(
+    let token = accounts.tokens.create(
         call.platform().ids(),
         holder,
         call.now,
@@ -262,7 +262,7 @@ struct TenantOf {
 
 /// The tenant of a live session.
 pub(crate) async fn tenant_of(call: &Call, token: &str) -> Result<Option<Uuid>> {
-    let mut connection = call.database().bookkeeping(&Scope::system()).await?;
+    let mut connection = call.database().unlogged(&Scope::system()).await?;
     let found: Option<TenantOf> = sql_query(format!(
         "select s.tenant_id from auth_sessions s join auth_users u on u.tenant_id = s.tenant_id and u.id = s.user_id \
          where s.token_hash = $1 and s.ended_at is null and s.expires_at > $2{MAY_SIGN_IN}"
@@ -306,7 +306,7 @@ pub(crate) async fn end_replaced(
         return Ok(());
     }
     let replaced: Vec<Live> = {
-        let mut connection = call.database().bookkeeping(&Scope::system()).await?;
+        let mut connection = call.database().unlogged(&Scope::system()).await?;
         sql_query(
             "select s.tenant_id, s.user_id, s.id as session_id, u.organization_id, s.expires_at from auth_sessions s \
              join auth_users u on u.tenant_id = s.tenant_id and u.id = s.user_id \

@@ -116,7 +116,7 @@ impl Tokens {
     }
 
     /// A token that lives this long.
-    pub(crate) fn make(&self, ids: &Ids, holder: Holder, now: Timestamp, life: Duration) -> Result<String> {
+    pub(crate) fn create(&self, ids: &Ids, holder: Holder, now: Timestamp, life: Duration) -> Result<String> {
         let Some(key) = self.keys.first() else {
             return Err(Error::internal("no signing key"));
         };
@@ -237,7 +237,7 @@ mod tests {
     fn a_token_lives_from_its_start_to_its_end() {
         let tokens = tokens(vec![key("a", 'x')]);
         let token = tokens
-            .make(&Ids::default(), holder(), now(), Duration::from_secs(60))
+            .create(&Ids::default(), holder(), now(), Duration::from_secs(60))
             .expect("signed");
 
         let read = |seconds| tokens.read(&token, now().after(time::Duration::seconds(seconds)));
@@ -256,10 +256,10 @@ mod tests {
     }
 
     #[test]
-    fn one_changed_byte_another_key_or_no_signature_is_refused() {
+    fn one_changed_byte_another_key_or_no_signature_is_rejected() {
         let ours = tokens(vec![key("a", 'x')]);
         let token = ours
-            .make(&Ids::default(), holder(), now(), Duration::from_secs(60))
+            .create(&Ids::default(), holder(), now(), Duration::from_secs(60))
             .expect("signed");
         for index in 0..token.len() {
             let mut changed = token.clone().into_bytes();
@@ -285,7 +285,7 @@ mod tests {
     fn the_old_key_still_verifies_after_a_rotation() {
         let before = tokens(vec![key("a", 'x')]);
         let token = before
-            .make(&Ids::default(), holder(), now(), Duration::from_secs(60))
+            .create(&Ids::default(), holder(), now(), Duration::from_secs(60))
             .expect("signed");
 
         assert!(tokens(vec![key("b", 'y'), key("a", 'x')]).read(&token, now()).is_some());
@@ -294,14 +294,14 @@ mod tests {
 
     #[test]
     fn acc_6_a_token_is_signed_by_the_configured_algorithm_and_no_other() {
-        let make = |tokens: &Tokens| {
+        let create = |tokens: &Tokens| {
             tokens
-                .make(&Ids::default(), holder(), now(), Duration::from_secs(60))
+                .create(&Ids::default(), holder(), now(), Duration::from_secs(60))
                 .expect("signed")
         };
         let ed = |keys| signed_by(JwtAlgorithm::EdDsa, keys);
         let (symmetric, asymmetric) = (tokens(vec![key("a", 'x')]), ed(vec![key("a", 'x')]));
-        let token = make(&asymmetric);
+        let token = create(&asymmetric);
 
         assert_eq!(decode_header(&token).expect("a header").alg, Algorithm::EdDSA);
         assert!(asymmetric.read(&token, now()).is_some());
@@ -309,7 +309,7 @@ mod tests {
         assert!(ed(vec![key("b", 'y'), key("a", 'x')]).read(&token, now()).is_some());
         assert!(ed(vec![key("a", 'y')]).read(&token, now()).is_none(), "another key");
         assert!(symmetric.read(&token, now()).is_none());
-        assert!(asymmetric.read(&make(&symmetric), now()).is_none());
+        assert!(asymmetric.read(&create(&symmetric), now()).is_none());
         let (signed, signature) = token.rsplit_once('.').expect("three parts");
         let changed = signature.replacen(|one: char| one != 'A', "A", 1);
         assert!(asymmetric.read(&format!("{signed}.{changed}"), now()).is_none());
@@ -319,7 +319,7 @@ mod tests {
     fn a_public_key_is_no_secret_of_the_other_algorithm() {
         let asymmetric = signed_by(JwtAlgorithm::EdDsa, vec![key("a", 'x')]);
         let token = asymmetric
-            .make(&Ids::default(), holder(), now(), Duration::from_secs(60))
+            .create(&Ids::default(), holder(), now(), Duration::from_secs(60))
             .expect("signed");
         let seed = hmac::sign(
             &hmac::Key::new(hmac::HMAC_SHA256, "x".repeat(40).as_bytes()),
@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_secret_is_refused() {
+    fn a_short_secret_is_rejected() {
         let short = JwtKey {
             kid: "a".to_owned(),
             secret: Some("short".to_owned().into()),

@@ -107,9 +107,9 @@ fn changed<T: ToSchema>(change: impl FnOnce(&mut Object)) -> RefOr<Schema> {
 }
 
 /// A member of a body, if it has a schema of its own.
-fn member<'b>(body: &'b mut Object, name: &str) -> Option<&'b mut Object> {
+fn field<'b>(body: &'b mut Object, name: &str) -> Option<&'b mut Object> {
     match body.properties.get_mut(name) {
-        Some(RefOr::T(Schema::Object(member))) => Some(member),
+        Some(RefOr::T(Schema::Object(field))) => Some(field),
         _ => None,
     }
 }
@@ -127,7 +127,7 @@ impl<T: ToSchema> PartialSchema for Identified<T> {
             body.required = owned(&["id"]);
             body.properties.remove("variants");
             body.properties.remove("prices");
-            if let Some(id) = member(body, "id") {
+            if let Some(id) = field(body, "id") {
                 id.schema_type = Type::String.into();
                 id.description = Some("The row to change.".to_owned());
             }
@@ -154,7 +154,7 @@ impl PartialSchema for CatalogNewVariant {
             let about = "A variant that is made with its product. No other variant has its sku.";
             body.description = Some(about.to_owned());
             body.required = owned(&["name"]);
-            if let Some(product) = member(body, "productId") {
+            if let Some(product) = field(body, "productId") {
                 product.description = Some("Not read.".to_owned());
             }
         })
@@ -176,16 +176,16 @@ impl PartialSchema for CatalogNewPrice {
             let about = "A price that is made with its product. No other price of the request has the same terms.";
             body.description = Some(about.to_owned());
             body.required = owned(&["kind", "currencyCode", "amount"]);
-            if let Some(product) = member(body, "productId") {
+            if let Some(product) = field(body, "productId") {
                 product.description = Some("Not read.".to_owned());
             }
-            if let Some(variant) = member(body, "variantId") {
+            if let Some(variant) = field(body, "variantId") {
                 variant.schema_type = Type::Null.into();
                 variant.format = None;
                 let about = "Null: `variantIndex` names a variant that is made with the product.";
                 variant.description = Some(about.to_owned());
             }
-            if let Some(index) = member(body, "variantIndex") {
+            if let Some(index) = field(body, "variantIndex") {
                 index.maximum = Some(99_u32.into());
             }
         })

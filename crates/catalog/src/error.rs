@@ -1,6 +1,6 @@
 //! What can go wrong that a client should know.
 
-use backoffice_core::{Detail, Refusal};
+use backoffice_core::{Detail, Rejection};
 
 /// A refusal of the catalog.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,8 +33,8 @@ pub enum Error {
 }
 
 impl Error {
-    fn refusal(self) -> Refusal {
-        let invalid = |path: String, message, code| Refusal::invalid(vec![Detail::new(path, message, code)]);
+    fn rejection(self) -> Rejection {
+        let invalid = |path: String, message, code| Rejection::invalid(vec![Detail::new(path, message, code)]);
         match self {
             Self::NotUnique { path } => invalid(path.to_owned(), "is taken already", "not_unique"),
             Self::UnknownReference { path } => invalid(path, "names nothing that is known", "unknown_reference"),
@@ -44,15 +44,15 @@ impl Error {
                 "a category can't lie below itself",
                 "invalid_value",
             ),
-            Self::InUse => Refusal::conflict("In use").code("in_use"),
-            Self::OutOfScope => Refusal::forbidden("Organization out of scope"),
+            Self::InUse => Rejection::conflict("In use").code("in_use"),
+            Self::OutOfScope => Rejection::forbidden("Organization out of scope"),
             Self::OtherOrganization => invalid(
                 "organizationId".to_owned(),
                 "must be the organization of the product",
                 "invalid_value",
             ),
             Self::OrganizationRequired => {
-                Refusal::bad_request("Organization context required").code("organization_required")
+                Rejection::bad_request("Organization context required").code("organization_required")
             }
         }
     }
@@ -60,13 +60,13 @@ impl Error {
 
 impl From<Error> for backoffice_core::Error {
     fn from(error: Error) -> Self {
-        error.refusal().into()
+        error.rejection().into()
     }
 }
 
 /// The unique and foreign keys that a client's values can violate, as refusals. Everything else stays what it is.
 pub(crate) fn violation(error: backoffice_core::Error) -> backoffice_core::Error {
-    let refusal = match error.violated_constraint() {
+    let rejection = match error.violated_constraint() {
         Some("catalog_products_tenant_id_organization_id_sku_key") => Error::NotUnique { path: "sku" },
         Some("catalog_products_tenant_id_organization_id_handle_key") => Error::NotUnique { path: "handle" },
         Some("catalog_variants_tenant_id_organization_id_sku_key") => Error::NotUnique { path: "sku" },
@@ -85,5 +85,5 @@ pub(crate) fn violation(error: backoffice_core::Error) -> backoffice_core::Error
         },
         _ => return error,
     };
-    refusal.into()
+    rejection.into()
 }

@@ -1,8 +1,8 @@
 //! What others depend on stays: a category with categories below it, an organization that has products or categories.
 
-use backoffice_core::command::{Attempt, Entity, Interceptor, Verdict};
+use backoffice_core::command::{Entity, Interceptor, InterceptorContext, Verdict};
 use backoffice_core::db::Tx;
-use backoffice_core::{Refusal, Result};
+use backoffice_core::{Rejection, Result};
 use diesel::dsl::exists;
 use diesel::{ExpressionMethods, QueryDsl, select};
 use diesel_async::RunQueryDsl;
@@ -29,7 +29,7 @@ pub(crate) const KEEP_ORGANIZATIONS_IN_USE: Interceptor = Interceptor {
     run: keep_organization,
 };
 
-fn keep_category<'a>(tx: &'a mut Tx<'_>, attempt: &'a Attempt<'a>) -> BoxFuture<'a, Result<Verdict>> {
+fn keep_category<'a>(tx: &'a mut Tx<'_>, attempt: &'a InterceptorContext<'a>) -> BoxFuture<'a, Result<Verdict>> {
     Box::pin(async move {
         if !attempt.removes("catalog.category.delete") {
             return Ok(Verdict::Continue);
@@ -42,12 +42,12 @@ fn keep_category<'a>(tx: &'a mut Tx<'_>, attempt: &'a Attempt<'a>) -> BoxFuture<
         if !is_parent {
             return Ok(Verdict::Continue);
         }
-        let own = backoffice_core::Error::from(Error::InUse).to_refusal();
+        let own = backoffice_core::Error::from(Error::InUse).to_rejection();
         Ok(attempt.keep(own, Category::KIND))
     })
 }
 
-fn keep_organization<'a>(tx: &'a mut Tx<'_>, attempt: &'a Attempt<'a>) -> BoxFuture<'a, Result<Verdict>> {
+fn keep_organization<'a>(tx: &'a mut Tx<'_>, attempt: &'a InterceptorContext<'a>) -> BoxFuture<'a, Result<Verdict>> {
     Box::pin(async move {
         if !attempt.removes("directory.organization.delete") {
             return Ok(Verdict::Continue);
@@ -55,7 +55,7 @@ fn keep_organization<'a>(tx: &'a mut Tx<'_>, attempt: &'a Attempt<'a>) -> BoxFut
         let Some(kind) = kind_in(tx, attempt.id).await? else {
             return Ok(Verdict::Continue);
         };
-        let own = Refusal::conflict("Organization is in use").code("organization_in_use");
+        let own = Rejection::conflict("Organization is in use").code("organization_in_use");
         Ok(attempt.keep(own, kind))
     })
 }

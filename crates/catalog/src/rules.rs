@@ -1,7 +1,7 @@
 //! Writes what a client gave into a row, and collects which rules it breaks.
 
 use backoffice_core::text::{NO_CONTROL_CHARACTERS, has_control_characters};
-use backoffice_core::{Detail, Refusal, Result, document};
+use backoffice_core::{Detail, Rejection, Result, document};
 use serde_json::Value;
 
 /// A member of a request: absent, null, or a value.
@@ -115,7 +115,7 @@ impl Rules {
         if self.broken.is_empty() {
             return Ok(());
         }
-        Err(Refusal::invalid(self.broken).into())
+        Err(Rejection::invalid(self.broken).into())
     }
 }
 
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn an_absent_member_stays_and_null_clears() {
+    fn an_absent_field_stays_and_null_clears() {
         let (mut rules, mut slot) = (Rules::default(), Some("old".to_owned()));
 
         rules.optional_text("subtitle", &None, &mut slot, line(5));
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn every_broken_rule_is_told_with_its_place() {
+    fn every_broken_rule_is_reported_with_its_path() {
         let (mut rules, mut slot) = (Rules::default(), "old".to_owned());
 
         rules.text("title", &given(" "), &mut slot, line(5));
@@ -236,10 +236,10 @@ mod tests {
         rules.at("variants[1].".to_owned());
         rules.text("name", &given("too long"), &mut slot, line(5));
 
-        let told = rules.check().expect_err("three broken rules").to_refusal().details;
-        let told: Vec<_> = told.iter().map(|one| (one.path.as_str(), &*one.code)).collect();
+        let reported = rules.check().expect_err("three broken rules").to_rejection().details;
+        let reported: Vec<_> = reported.iter().map(|one| (one.path.as_str(), &*one.code)).collect();
         assert_eq!(
-            told,
+            reported,
             [
                 ("title", "required"),
                 ("title", "required"),

@@ -92,7 +92,7 @@ impl Record {
 
 /// What an endpoint with recorded reads was asked for.
 #[derive(Debug)]
-pub(crate) struct Reading {
+pub(crate) struct ReadPolicy {
     pub(crate) kind: &'static str,
     pub(crate) path: &'static str,
     pub(crate) query_keys: BTreeSet<String>,
@@ -184,11 +184,11 @@ impl RequestContext {
         count: usize,
         records: impl Iterator<Item = Record>,
     ) -> Result<()> {
-        let Some(reading) = self.reading() else {
+        let Some(policy) = self.read_policy() else {
             return Err(Error::internal("the endpoint does not declare what it reads"));
         };
         let config = &self.platform().audit().access;
-        if config.disabled_kinds.iter().any(|kind| kind == reading.kind) {
+        if config.disabled_kinds.iter().any(|kind| kind == policy.kind) {
             return Ok(());
         }
         let start = window_start(self.now(), config.window_seconds);
@@ -196,7 +196,7 @@ impl RequestContext {
         for record in records {
             let record = self.placed(record);
             let id = match start {
-                Some(start) => self.window_id(start, reading.kind, access, &record),
+                Some(start) => self.window_id(start, policy.kind, access, &record),
                 None => self.new_id(),
             };
             entries.insert((record.tenant, id), record);
@@ -209,17 +209,10 @@ impl RequestContext {
         if entries.is_empty() {
             return Ok(());
         }
-        let context = json!({"path": reading.path, "queryKeys": reading.query_keys, "resultCount": count});
-        self.write_reads(
-            connection,
-            reading.kind,
-            access,
-            &entries,
-            member_names(sample)?,
-            context,
-        )
-        .await
-        .map_err(|error| Error::Unavailable(Box::new(error)))?;
+        let context = json!({"path": policy.path, "queryKeys": policy.query_keys, "resultCount": count});
+        self.write_reads(connection, policy.kind, access, &entries, field_names(sample)?, context)
+            .await
+            .map_err(|error| Error::Unavailable(Box::new(error)))?;
         if let Some(start) = start {
             committed.remember(start, entries.into_keys().map(|(_, id)| id));
         }
@@ -291,7 +284,7 @@ fn window_start(now: Timestamp, seconds: u32) -> Option<i64> {
     (length > 0).then(|| now.unix_millis() - now.unix_millis().rem_euclid(length))
 }
 
-fn member_names<T: Serialize>(shown: &T) -> Result<Vec<String>> {
+fn field_names<T: Serialize>(shown: &T) -> Result<Vec<String>> {
     let mut names: Vec<String> = match serde_json::to_value(shown)? {
         Value::Object(members) => members.into_iter().map(|(name, _)| name).collect(),
         _ => Vec::new(),
@@ -317,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_committed_is_known_until_the_window_ends() {
+    fn committed_records_are_known_until_the_window_ends() {
         let committed = Committed::default();
         let [a, b] = [Uuid::from_u128(1), Uuid::from_u128(2)];
 
@@ -330,9 +323,9 @@ mod tests {
     }
 
     #[test]
-    fn names_of_members_are_sorted_and_without_values() {
+    fn names_of_fields_are_sorted_and_without_values() {
         assert_eq!(
-            member_names(&json!({"name": "x", "id": 1})).expect("an object"),
+            field_names(&json!({"name": "x", "id": 1})).expect("an object"),
             ["id", "name"]
         );
     }

@@ -68,14 +68,14 @@ pub fn matches(grant: &str, feature: &str) -> bool {
 
 /// Whether `held` covers `wanted`, which may itself be a wildcard. `*` is covered by `*` only.
 #[must_use]
-pub fn covers(held: &str, wanted: &str) -> bool {
-    if held == wanted || held == "*" {
+pub fn covers(held: &str, requested: &str) -> bool {
+    if held == requested || held == "*" {
         return true;
     }
-    match (wanted.strip_suffix(".*"), held.strip_suffix(".*")) {
-        (None, _) => wanted != "*" && matches(held, wanted),
-        (Some(wanted), Some(held)) => {
-            wanted == held || wanted.strip_prefix(held).is_some_and(|rest| rest.starts_with('.'))
+    match (requested.strip_suffix(".*"), held.strip_suffix(".*")) {
+        (None, _) => requested != "*" && matches(held, requested),
+        (Some(requested), Some(held)) => {
+            requested == held || requested.strip_prefix(held).is_some_and(|rest| rest.starts_with('.'))
         }
         (Some(_), None) => false,
     }
@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     fn a_wildcard_is_covered_only_by_an_equal_or_wider_one() {
-        for (held, wanted, expected) in [
+        for (held, requested, expected) in [
             ("a.b.*", "a.b.c.*", true),
             ("a.b.*", "a.*", false),
             ("a.b.*", "a.bc.*", false),
@@ -142,7 +142,7 @@ mod tests {
             ("a.*", "a", true),
             ("a", "a.*", false),
         ] {
-            assert_eq!(covers(held, wanted), expected, "{held} {wanted}");
+            assert_eq!(covers(held, requested), expected, "{held} {requested}");
         }
     }
 

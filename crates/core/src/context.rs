@@ -7,11 +7,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde_json::Value;
 use uuid::Uuid;
 
-use crate::access_log::Reading;
+use crate::access_log::ReadPolicy;
 use crate::acl::{Feature, Pairs, Rights};
-use crate::command::{self, Answer, Command, HistoryOutcome, Operation};
+use crate::command::{self, Command, HistoryOutcome, Operation, Response};
 use crate::db::{Connection, Database};
-use crate::error::{Error, Refusal, Result};
+use crate::error::{Error, Rejection, Result};
 use crate::http::{RequestOrigin, Sender, SignInAttempt};
 use crate::identity::{ActorKind, Identity};
 use crate::ids::Ids;
@@ -133,7 +133,7 @@ struct Inner {
     pairs: Arc<Pairs>,
     expected_updated_at: Option<Timestamp>,
     idempotency: Option<IdempotencyKey>,
-    reading: Option<Arc<Reading>>,
+    read_policy: Option<Arc<ReadPolicy>>,
     operation: Arc<Mutex<Option<Operation>>>,
     job: Option<JobOrigin>,
 }
@@ -164,7 +164,7 @@ impl RequestContext {
         scope: Scope,
         expected_updated_at: Option<Timestamp>,
         idempotency: Option<IdempotencyKey>,
-        reading: Option<Reading>,
+        read_policy: Option<ReadPolicy>,
     ) -> Self {
         let scope = if call.database().writes_predicates() {
             scope
@@ -178,7 +178,7 @@ impl RequestContext {
             scope,
             expected_updated_at,
             idempotency,
-            reading: reading.map(Arc::new),
+            read_policy: read_policy.map(Arc::new),
             operation: Arc::default(),
             job: None,
         }))
@@ -198,7 +198,7 @@ impl RequestContext {
             scope,
             expected_updated_at: None,
             idempotency: None,
-            reading: None,
+            read_policy: None,
             operation: Arc::default(),
             job: Some(origin),
         }))
@@ -227,7 +227,7 @@ impl RequestContext {
             scope,
             expected_updated_at: inner.expected_updated_at,
             idempotency: inner.idempotency.clone(),
-            reading: inner.reading.clone(),
+            read_policy: inner.read_policy.clone(),
             operation: Arc::clone(&inner.operation),
             job: inner.job,
         }))
@@ -342,7 +342,7 @@ impl RequestContext {
     pub fn user_id(&self) -> Result<Uuid> {
         match (self.identity().kind, self.identity().id) {
             (ActorKind::User, Some(id)) => Ok(id),
-            _ => Err(Refusal::forbidden("No user context").code("user_required").into()),
+            _ => Err(Rejection::forbidden("No user context").code("user_required").into()),
         }
     }
 
@@ -352,7 +352,7 @@ impl RequestContext {
     /// 400 when a super administrator selected all tenants.
     pub fn tenant(&self) -> Result<Uuid> {
         self.scope().tenant.ok_or_else(|| {
-            Refusal::bad_request("Tenant context required")
+            Rejection::bad_request("Tenant context required")
                 .code("tenant_required")
                 .into()
         })
@@ -370,46 +370,46 @@ impl RequestContext {
     ///
     /// # Errors
     /// The refusals of the bus and of the command.
-    pub async fn execute<C: Command, A: Answer>(
+    pub async fn execute<C: Command, A: Response>(
         &self,
         command: &C,
-        answer: impl Fn(C::Output) -> A + Send + Sync,
+        response: impl Fn(C::Output) -> A + Send + Sync,
     ) -> Result<A> {
-        command::execute(self, command, answer).await
+        command::execute(self, command, response).await
     }
 
     /// Changes a member of the answer that an `Idempotency-Key` keeps, once something after the commit is known (a mail has left).
     ///
     /// # Errors
     /// 503 when the database can't be reached.
-    pub async fn amend_answer(&self, member: &str, value: &Value) -> Result<()> {
-        command::amend_answer(self, member, value).await
+    pub async fn amend_response(&self, field: &str, value: &Value) -> Result<()> {
+        command::amend_response(self, field, value).await
     }
 
     /// Undoes an action by its token. `others` is the feature with which other people's actions are undone.
     ///
     /// # Errors
     /// The refusals of section 6.3 of the audit specification.
-    pub async fn undo<A: Answer>(
+    pub async fn undo<A: Response>(
         &self,
         token: &str,
         others: Feature,
-        answer: impl Fn(HistoryOutcome) -> A + Send + Sync,
+        response: impl Fn(HistoryOutcome) -> A + Send + Sync,
     ) -> Result<A> {
-        command::undo(self, token, others, answer).await
+        command::undo(self, token, others, response).await
     }
 
     /// Redoes an undone action by its log id. `others` is the feature with which other people's actions are redone.
     ///
     /// # Errors
     /// The refusals of section 7 of the audit specification.
-    pub async fn redo<A: Answer>(
+    pub async fn redo<A: Response>(
         &self,
         log_id: Uuid,
         others: Feature,
-        answer: impl Fn(HistoryOutcome) -> A + Send + Sync,
+        response: impl Fn(HistoryOutcome) -> A + Send + Sync,
     ) -> Result<A> {
-        command::redo(self, log_id, others, answer).await
+        command::redo(self, log_id, others, response).await
     }
 
     /// The job in which the principal acts; `None` for a request.
@@ -426,8 +426,8 @@ impl RequestContext {
         self.0.idempotency.as_ref()
     }
 
-    pub(crate) fn reading(&self) -> Option<&Reading> {
-        self.0.reading.as_deref()
+    pub(crate) fn read_policy(&self) -> Option<&ReadPolicy> {
+        self.0.read_policy.as_deref()
     }
 
     pub(crate) fn set_operation(&self, operation: Operation) {

@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_in_goes_out() {
+    fn a_document_round_trips() {
         for json in [
             "0",
             "12",

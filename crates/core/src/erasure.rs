@@ -27,7 +27,7 @@ struct Erased {
 /// # Errors
 /// When the database can't be reached; then nothing is erased.
 pub async fn erase(call: &Call, tenant: Uuid, kind: &str, id: Uuid) -> Result<i64> {
-    let mut connection = call.database().bookkeeping(&Scope::tenant(tenant)).await?;
+    let mut connection = call.database().unlogged(&Scope::tenant(tenant)).await?;
     connection.allow(MAINTENANCE_STATEMENT).await?;
     let erased: Erased = sql_query("select audit_erase($1, $2, $3) as entries")
         .bind::<SqlUuid, _>(tenant)

@@ -69,7 +69,7 @@ impl Violations {
     /// Notes an error. The details of validation errors are joined; of other errors the first is kept.
     pub fn note(&mut self, error: Error) {
         match (&mut self.0, error) {
-            (Some(Error::Refused(first)), Error::Refused(next)) if first.is_validation() && next.is_validation() => {
+            (Some(Error::Rejected(first)), Error::Rejected(next)) if first.is_validation() && next.is_validation() => {
                 for detail in next.details {
                     if first.details.len() < MOST_DETAILS && !first.details.contains(&detail) {
                         first.details.push(detail);
@@ -95,7 +95,7 @@ impl Violations {
 
 /// A refused request: status, text, and what a client can act on.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Refusal {
+pub struct Rejection {
     /// The status, 400 to 599.
     pub status: StatusCode,
     /// English text.
@@ -118,7 +118,7 @@ pub struct Refusal {
     pub clears_cookies: bool,
 }
 
-impl Refusal {
+impl Rejection {
     /// A refusal with a status and a text.
     pub fn new(status: StatusCode, message: impl Into<Cow<'static, str>>) -> Self {
         Self {
@@ -282,7 +282,7 @@ fn default_code(status: StatusCode) -> &'static str {
 
 /// An answer that was stored with an `Idempotency-Key` and is given again.
 #[derive(Debug, Clone, PartialEq)]
-pub struct StoredAnswer {
+pub struct StoredResponse {
     /// Its status.
     pub status: u16,
     /// Its `X-Operation` header, if the command was undoable.
@@ -295,9 +295,9 @@ pub struct StoredAnswer {
 #[derive(Debug)]
 pub enum Error {
     /// The client can act on it.
-    Refused(Box<Refusal>),
+    Rejected(Box<Rejection>),
     /// The request was answered before; here is that answer again.
-    Replayed(Box<StoredAnswer>),
+    Replayed(Box<StoredResponse>),
     /// The database can't be reached, or a lock was not granted in time: 503.
     Unavailable(Box<dyn std::error::Error + Send + Sync>),
     /// The transaction collided with another one and may be repeated.
@@ -314,12 +314,12 @@ impl Error {
 
     /// The refusal that a client sees.
     #[must_use]
-    pub fn to_refusal(&self) -> Refusal {
+    pub fn to_rejection(&self) -> Rejection {
         match self {
-            Self::Refused(refusal) => (**refusal).clone(),
-            Self::Unavailable(_) | Self::Collision(_) => Refusal::unavailable(),
+            Self::Rejected(rejection) => (**rejection).clone(),
+            Self::Unavailable(_) | Self::Collision(_) => Rejection::unavailable(),
             Self::Replayed(_) | Self::Internal(_) => {
-                Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "Internal server error")
+                Rejection::new(StatusCode::INTERNAL_SERVER_ERROR, "Internal server error")
             }
         }
     }
@@ -358,7 +358,7 @@ impl Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Refused(refusal) => write!(f, "{}: {}", refusal.status, refusal.message),
+            Self::Rejected(rejection) => write!(f, "{}: {}", rejection.status, rejection.message),
             Self::Replayed(_) => f.write_str("answered before"),
             Self::Unavailable(cause) => write!(f, "unavailable: {cause}"),
             Self::Collision(cause) => write!(f, "collision: {cause}"),
@@ -369,16 +369,16 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-impl From<Refusal> for Error {
-    fn from(refusal: Refusal) -> Self {
-        Self::Refused(Box::new(refusal))
+impl From<Rejection> for Error {
+    fn from(rejection: Rejection) -> Self {
+        Self::Rejected(Box::new(rejection))
     }
 }
 
 /// 400 `Invalid input` with this detail.
 impl From<Detail> for Error {
     fn from(detail: Detail) -> Self {
-        Refusal::invalid(vec![detail]).into()
+        Rejection::invalid(vec![detail]).into()
     }
 }
 
@@ -433,18 +433,18 @@ mod tests {
 
     #[test]
     fn each_shape_says_the_same_in_its_own_form() {
-        let refusal = Refusal::not_found("Role not found");
+        let rejection = Rejection::not_found("Role not found");
 
         assert_eq!(
-            refusal.to_body(ErrorShape::Error, "r"),
+            rejection.to_body(ErrorShape::Error, "r"),
             json!({"error": "Role not found"})
         );
         assert_eq!(
-            refusal.to_body(ErrorShape::OkFalse, "r"),
+            rejection.to_body(ErrorShape::OkFalse, "r"),
             json!({"ok": false, "error": "Role not found"})
         );
         assert_eq!(
-            refusal.to_body(ErrorShape::Code, "r"),
+            rejection.to_body(ErrorShape::Code, "r"),
             json!({"code": "not_found", "error": "Role not found"})
         );
     }
@@ -452,7 +452,7 @@ mod tests {
     #[test]
     fn a_server_error_carries_the_request_id_and_hides_its_cause() {
         let body = Error::internal("password=hunter2")
-            .to_refusal()
+            .to_rejection()
             .to_body(ErrorShape::Error, "r-1");
 
         assert_eq!(body, json!({"error": "Internal server error", "requestId": "r-1"}));

@@ -14,7 +14,7 @@ pub use by_id::ById;
 pub use comma::{CommaList, MOST_VALUES};
 pub use schema::{IdList, IdsOrNone, InstantOrDate};
 
-use crate::error::{Detail, Refusal, Result};
+use crate::error::{Detail, Rejection, Result};
 
 /// Most rows of a page.
 pub const MAX_PAGE_SIZE: u32 = 100;
@@ -60,7 +60,7 @@ impl PageQuery {
             details.push(Detail::new("pageSize", "must be between 1 and 100", "out_of_range"));
         }
         if !details.is_empty() {
-            return Err(Refusal::invalid(details).into());
+            return Err(Rejection::invalid(details).into());
         }
         Ok(Window { page, size })
     }
@@ -183,7 +183,7 @@ pub fn search_pattern(search: Option<&str>) -> Result<Option<String>> {
         return Ok(None);
     };
     if search.chars().count() > MAX_SEARCH_LENGTH {
-        return Err(Refusal::invalid(vec![Detail::new(
+        return Err(Rejection::invalid(vec![Detail::new(
             "search",
             "must be at most 200 characters",
             "too_long",
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn values_out_of_range_are_refused() {
+    fn values_out_of_range_are_rejected() {
         for (page, page_size) in [(Some(0), None), (None, Some(0)), (None, Some(101))] {
             assert!(PageQuery { page, page_size }.window().is_err());
         }

@@ -6,10 +6,10 @@ use crate::access_log::Committed;
 use crate::acl::Catalogue;
 use crate::config::{AppConfig, AuditConfig, Config, ConfigError, HttpConfig, RateLimitConfig};
 use crate::db::Database;
-use crate::events::EventBell;
+use crate::events::CommitNotifier;
 use crate::http::{BodyMemory, Budgets, EndpointInfo, Pages, RejectionLog, Routes, check_document};
 use crate::ids::Ids;
-use crate::jobs::{Bell, Courtesy, JobsConfig};
+use crate::jobs::{JobsConfig, Throttle, WorkNotifier};
 use crate::mail::{self, Mailer};
 use crate::module::{Module, in_order};
 use crate::rate_limit::RateLimits;
@@ -72,9 +72,9 @@ pub struct Platform {
     ids: Ids,
     mailer: Option<Arc<dyn Mailer>>,
     jobs: JobsConfig,
-    bell: Bell,
-    courtesy: Courtesy,
-    event_bell: EventBell,
+    notifier: WorkNotifier,
+    throttle: Throttle,
+    commit_notifier: CommitNotifier,
     rejections: RejectionLog,
 }
 
@@ -134,9 +134,9 @@ impl Platform {
             clock: options.clock,
             ids: options.ids,
             mailer,
-            bell: Bell::default(),
-            courtesy: Courtesy::new(),
-            event_bell: EventBell::default(),
+            notifier: WorkNotifier::default(),
+            throttle: Throttle::new(),
+            commit_notifier: CommitNotifier::default(),
             rejections: RejectionLog::default(),
             modules,
         };
@@ -235,18 +235,18 @@ impl Platform {
         &self.jobs
     }
 
-    pub(crate) fn bell(&self) -> &Bell {
-        &self.bell
+    pub(crate) fn notifier(&self) -> &WorkNotifier {
+        &self.notifier
     }
 
-    pub(crate) fn courtesy(&self) -> &Courtesy {
-        &self.courtesy
+    pub(crate) fn throttle(&self) -> &Throttle {
+        &self.throttle
     }
 
     /// Rings after commits that may have announced something.
     #[must_use]
-    pub fn event_bell(&self) -> &EventBell {
-        &self.event_bell
+    pub fn commit_notifier(&self) -> &CommitNotifier {
+        &self.commit_notifier
     }
 
     /// Takes messages, if mail is configured.

@@ -13,7 +13,7 @@ use time::Duration;
 use crate::config::{ConfigError, RateLimitConfig};
 use crate::context::Call;
 use crate::db::Prepared;
-use crate::error::{Error, Refusal, Result};
+use crate::error::{Error, Rejection, Result};
 use crate::module::Module;
 use crate::scope::Scope;
 use crate::time::Timestamp;
@@ -63,7 +63,7 @@ pub struct RateLimits {
 
 /// Lets a statement be answered before its commit is on the disk. Should the database crash within the next moment, a few requests are
 /// forgotten; nobody was promised that they count.
-const HASTY: &str = "set_config('synchronous_commit', 'off', true)";
+const ASYNC_COMMIT: &str = "set_config('synchronous_commit', 'off', true)";
 /// How long a node refuses by what it remembers before it asks the database again, when another node may have lifted the limit.
 const REMEMBERED: Duration = Duration::seconds(1);
 /// How many keys are remembered.
@@ -251,10 +251,10 @@ impl RateLimits {
         if let Some(end) = self.exceeded.find(&key, call.now) {
             return Err(too_many(limit, call.now, end));
         }
-        let mut connection = call.database().bookkeeping(&Scope::system()).await?;
+        let mut connection = call.database().unlogged(&Scope::system()).await?;
         let statement = sql_query(format!(
             "insert into core_rate_limits as l (key, points, window_ends_at) \
-             select $1, 1, $2 + make_interval(secs => $3) from (select {HASTY}) hasty \
+             select $1, 1, $2 + make_interval(secs => $3) from (select {ASYNC_COMMIT}) hasty \
              on conflict (key) do update set \
                points = case when l.window_ends_at <= $2 then 1 else least(l.points, 1000000) + 1 end, \
                window_ends_at = case \
@@ -292,10 +292,10 @@ impl RateLimits {
         }
         debug_assert!(limit.block_seconds > 0, "other nodes take {} for certain", limit.name);
         let key = Self::key(limit, subject);
-        let mut connection = call.database().bookkeeping(&Scope::system()).await?;
+        let mut connection = call.database().unlogged(&Scope::system()).await?;
         self.exceeded.forget(&key);
         let statement = sql_query(format!(
-            "delete from core_rate_limits using (select {HASTY}) hasty where key = $1"
+            "delete from core_rate_limits using (select {ASYNC_COMMIT}) hasty where key = $1"
         ))
         .bind::<Binary, _>(&key);
         Prepared(statement).execute(&mut *connection).await?;
@@ -308,7 +308,7 @@ impl RateLimits {
 /// # Errors
 /// When the database can't be reached.
 pub async fn sweep(call: &Call) -> Result<()> {
-    let mut connection = call.database().bookkeeping(&Scope::system()).await?;
+    let mut connection = call.database().unlogged(&Scope::system()).await?;
     sql_query("delete from core_rate_limits where window_ends_at < $1")
         .bind::<Timestamptz, _>(call.now)
         .execute(&mut *connection)
@@ -323,7 +323,7 @@ pub async fn sweep(call: &Call) -> Result<()> {
 fn too_many(limit: RateLimit, now: Timestamp, window_ends_at: Timestamp) -> Error {
     let wait_ms = (window_ends_at.unix_millis() - now.unix_millis()).max(0);
     let wait = u64::try_from(wait_ms).unwrap_or(0).div_ceil(1000).max(1);
-    refusal(
+    rejection(
         limit.name,
         limit.points.unsigned_abs(),
         limit.seconds.unsigned_abs(),
@@ -332,16 +332,16 @@ fn too_many(limit: RateLimit, now: Timestamp, window_ends_at: Timestamp) -> Erro
 }
 
 /// The 429 of a limit of so many points in so many seconds, with the seconds to wait.
-pub(crate) fn refusal(name: &str, points: u32, seconds: u32, wait: u64) -> Error {
-    let refusal = Refusal {
+pub(crate) fn rejection(name: &str, points: u32, seconds: u32, wait: u64) -> Error {
+    let rejection = Rejection {
         retry_after: Some(wait),
         rate_limit: Some((
             format!("\"{name}\";q={points};w={seconds}"),
             format!("\"{name}\";r=0;t={wait}"),
         )),
-        ..Refusal::new(actix_web::http::StatusCode::TOO_MANY_REQUESTS, "Too many requests")
+        ..Rejection::new(actix_web::http::StatusCode::TOO_MANY_REQUESTS, "Too many requests")
     };
-    refusal.into()
+    rejection.into()
 }
 
 #[cfg(test)]
@@ -362,15 +362,15 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_that_no_module_has_is_refused_with_those_that_there_are() {
+    fn a_limit_that_no_module_has_is_rejected_with_those_that_there_are() {
         let changed = limits("one.ip", "3/10").expect("known");
         let in_force = changed.in_force(MODULE.rate_limits[0]);
         assert_eq!((in_force.points, in_force.seconds), (3, 10));
 
-        let refused = limits("one.ipp", "3/10").expect_err("a slip").to_string();
+        let rejected = limits("one.ipp", "3/10").expect_err("a slip").to_string();
 
-        assert!(refused.contains("rate_limits.limits.one.ipp"), "{refused}");
-        assert!(refused.contains("one.account, one.ip"), "{refused}");
+        assert!(rejected.contains("rate_limits.limits.one.ipp"), "{rejected}");
+        assert!(rejected.contains("one.account, one.ip"), "{rejected}");
     }
 
     #[test]

@@ -18,8 +18,8 @@ pub struct Registry {
     interceptors: Vec<Interceptor>,
     jobs: JobKinds,
     subscribers: Subscribers,
-    offered: HashMap<TypeId, Vec<Box<dyn Any + Send + Sync>>>,
-    twice: Vec<&'static str>,
+    extensions: HashMap<TypeId, Vec<Box<dyn Any + Send + Sync>>>,
+    duplicates: Vec<&'static str>,
 }
 
 impl std::fmt::Debug for Registry {
@@ -34,7 +34,7 @@ impl Registry {
     /// Registers an entity kind.
     pub fn entity<E: Entity>(&mut self) -> &mut Self {
         if self.entities.insert(E::KIND, Arc::new(EntityOf::<E>::new())).is_some() {
-            self.twice.push(E::KIND);
+            self.duplicates.push(E::KIND);
         }
         self
     }
@@ -42,7 +42,7 @@ impl Registry {
     /// Registers a command.
     pub fn command<C: Command>(&mut self) -> &mut Self {
         if self.commands.insert(C::ID, CommandInfo::of::<C>()).is_some() {
-            self.twice.push(C::ID);
+            self.duplicates.push(C::ID);
         }
         self
     }
@@ -57,7 +57,7 @@ impl Registry {
     /// Registers a kind of background job.
     pub fn job<J: Job>(&mut self) -> &mut Self {
         if !self.jobs.add::<J>() {
-            self.twice.push(J::KIND);
+            self.duplicates.push(J::KIND);
         }
         self
     }
@@ -65,7 +65,7 @@ impl Registry {
     /// Registers somebody who is told of events.
     pub fn subscribe(&mut self, subscriber: Subscriber) -> &mut Self {
         if !self.subscribers.add(subscriber) {
-            self.twice.push(subscriber.id);
+            self.duplicates.push(subscriber.id);
         }
         self
     }
@@ -75,14 +75,17 @@ impl Registry {
     }
 
     /// Registers something of a kind that another module knows and core doesn't: that module finds it by its type.
-    pub fn offer<T: Send + Sync + 'static>(&mut self, value: T) -> &mut Self {
-        self.offered.entry(TypeId::of::<T>()).or_default().push(Box::new(value));
+    pub fn extend<T: Send + Sync + 'static>(&mut self, value: T) -> &mut Self {
+        self.extensions
+            .entry(TypeId::of::<T>())
+            .or_default()
+            .push(Box::new(value));
         self
     }
 
     /// Everything that modules offered of this type.
-    pub fn offered<T: Send + Sync + 'static>(&self) -> impl Iterator<Item = &T> {
-        let values = self.offered.get(&TypeId::of::<T>()).into_iter().flatten();
+    pub fn extensions<T: Send + Sync + 'static>(&self) -> impl Iterator<Item = &T> {
+        let values = self.extensions.get(&TypeId::of::<T>()).into_iter().flatten();
         values.filter_map(|value| value.downcast_ref::<T>())
     }
 
@@ -121,7 +124,7 @@ impl Registry {
     /// # Errors
     /// Names the command or kind.
     pub fn check(&self) -> Result<(), ConfigError> {
-        if let Some(name) = self.twice.first() {
+        if let Some(name) = self.duplicates.first() {
             return Err(ConfigError::new(*name, "registered twice"));
         }
         for kind in self.entities.keys() {
@@ -247,7 +250,7 @@ impl<'a> Startup<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::command::{Class, Depth, Field, Located, Snapshot, Snapshots, Target};
+    use crate::command::{Class, Depth, Field, LockedRow, Snapshot, Snapshots, Target};
     use crate::db::Tx;
     use crate::error::Result as CoreResult;
 
@@ -258,7 +261,7 @@ mod tests {
         const FIELDS: &'static [Field] = &[];
         const NOT_FOUND: &'static str = "Thing not found";
 
-        async fn lock(_tx: &mut Tx<'_>, _ids: &[uuid::Uuid]) -> CoreResult<Vec<Located>> {
+        async fn lock(_tx: &mut Tx<'_>, _ids: &[uuid::Uuid]) -> CoreResult<Vec<LockedRow>> {
             Ok(Vec::new())
         }
 

@@ -34,7 +34,7 @@ struct Key {
 /// # Errors
 /// When the database can't be reached.
 pub async fn maintain_logs(call: &Call) -> Result<bool> {
-    let mut connection = call.database().bookkeeping(&Scope::system()).await?;
+    let mut connection = call.database().unlogged(&Scope::system()).await?;
     connection.allow(MAINTENANCE_STATEMENT).await?;
     connection.batch_execute("select audit_make_partitions(3)").await?;
     let audit = call.platform().audit();

@@ -17,7 +17,7 @@ use crate::ids::PLATFORM_TENANT;
 
 /// The tenants whose rows are reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reach {
+pub enum VisibleTenants {
     /// One tenant.
     Tenant(Uuid),
     /// Every tenant: super administrators without a selected tenant, sign-in, workers.
@@ -28,7 +28,7 @@ pub enum Reach {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Scope {
     /// Tenants that lists and targets reach.
-    pub reach: Reach,
+    pub visible_tenants: VisibleTenants,
     /// The selected tenant, or the caller's own; `None` when a super administrator selected all of them.
     pub tenant: Option<Uuid>,
     /// Organizations in which the caller holds the features of the endpoint or command; where it asks for none, those in which the caller
@@ -53,20 +53,20 @@ impl Scope {
     /// All rows of one tenant.
     #[must_use]
     pub fn tenant(tenant: Uuid) -> Self {
-        Self::new(Reach::Tenant(tenant), Some(tenant))
+        Self::new(VisibleTenants::Tenant(tenant), Some(tenant))
     }
 
     /// All rows of all tenants.
     #[must_use]
     pub fn system() -> Self {
-        Self::new(Reach::All, None)
+        Self::new(VisibleTenants::All, None)
     }
 
     /// A scope without organization limits.
     #[must_use]
-    pub fn new(reach: Reach, tenant: Option<Uuid>) -> Self {
+    pub fn new(visible_tenants: VisibleTenants, tenant: Option<Uuid>) -> Self {
         Self {
-            reach,
+            visible_tenants,
             tenant,
             allowed: None,
             organizations: None,
@@ -98,8 +98,8 @@ impl Scope {
     }
 
     fn owned<C>(&self, column: C, or_global: bool) -> Owned<C> {
-        let tenants = match self.reach {
-            Reach::Tenant(tenant) if self.predicates => Some(tenant),
+        let tenants = match self.visible_tenants {
+            VisibleTenants::Tenant(tenant) if self.predicates => Some(tenant),
             _ => None,
         };
         Owned {
@@ -188,10 +188,10 @@ impl Scope {
 
     /// Whether rows of this tenant are reached.
     #[must_use]
-    pub fn reaches(&self, tenant: Uuid) -> bool {
-        match self.reach {
-            Reach::All => true,
-            Reach::Tenant(own) => own == tenant,
+    pub fn sees_tenant(&self, tenant: Uuid) -> bool {
+        match self.visible_tenants {
+            VisibleTenants::All => true,
+            VisibleTenants::Tenant(own) => own == tenant,
         }
     }
 }

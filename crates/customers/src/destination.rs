@@ -87,8 +87,8 @@ impl Destination {
     }
 }
 
-fn unknown(member: &'static str) -> backoffice_core::Error {
-    Error::UnknownReferences(vec![member]).into()
+fn unknown(field: &'static str) -> backoffice_core::Error {
+    Error::UnknownReferences(vec![field]).into()
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! What can go wrong that a client should know.
 
 use backoffice_core::command::Entity;
-use backoffice_core::{Detail, Refusal};
+use backoffice_core::{Detail, Rejection};
 use serde_json::json;
 use uuid::Uuid;
 
@@ -53,12 +53,12 @@ impl Error {
         }
     }
 
-    fn refusal(&self) -> Refusal {
+    fn rejection(&self) -> Rejection {
         let text = self.to_string();
         match self {
             Self::UnknownReferences(paths) => {
                 let unknown = |path: &&'static str| Detail::new(*path, "does not exist", "unknown_reference");
-                Refusal::invalid(paths.iter().map(unknown).collect()).code("unknown_reference")
+                Rejection::invalid(paths.iter().map(unknown).collect()).code("unknown_reference")
             }
             Self::OwnerOutOfScope => one(
                 "ownerUserId",
@@ -70,28 +70,28 @@ impl Error {
                 "must be a stage of the deal's pipeline",
                 "stage_in_other_pipeline",
             ),
-            Self::Invalid { path, rule } => Refusal::invalid(vec![Detail::new(*path, *rule, "invalid_value")]),
-            Self::OrganizationOutOfScope => Refusal::forbidden(text),
-            Self::OrganizationRequired => Refusal::bad_request(text).code("organization_required"),
-            Self::NameInUse => Refusal::conflict(text).code("duplicate_name"),
-            Self::InUse => Refusal::conflict(text).code("in_use"),
+            Self::Invalid { path, rule } => Rejection::invalid(vec![Detail::new(*path, *rule, "invalid_value")]),
+            Self::OrganizationOutOfScope => Rejection::forbidden(text),
+            Self::OrganizationRequired => Rejection::bad_request(text).code("organization_required"),
+            Self::NameInUse => Rejection::conflict(text).code("duplicate_name"),
+            Self::InUse => Rejection::conflict(text).code("in_use"),
         }
     }
 }
 
-fn one(path: &str, message: &str, code: &'static str) -> Refusal {
-    Refusal::invalid(vec![Detail::new(path, message, code)]).code(code)
+fn one(path: &str, message: &str, code: &'static str) -> Rejection {
+    Rejection::invalid(vec![Detail::new(path, message, code)]).code(code)
 }
 
 impl From<Error> for backoffice_core::Error {
     fn from(error: Error) -> Self {
-        error.refusal().into()
+        error.rejection().into()
     }
 }
 
 /// What undo and redo say when present data stands against the restored state.
 pub(crate) fn undo_conflict(fields: &[&str]) -> backoffice_core::Error {
-    Refusal::bad_request("The record has changed since this action")
+    Rejection::bad_request("The record has changed since this action")
         .code("undo_conflict")
         .with("fields", json!(fields))
         .into()
@@ -99,5 +99,5 @@ pub(crate) fn undo_conflict(fields: &[&str]) -> backoffice_core::Error {
 
 /// 404 of a kind.
 pub(crate) fn not_found<E: Entity>() -> backoffice_core::Error {
-    Refusal::not_found(E::NOT_FOUND).into()
+    Rejection::not_found(E::NOT_FOUND).into()
 }

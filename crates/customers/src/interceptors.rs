@@ -1,7 +1,7 @@
 //! What this module has to say when organizations are removed, by a command or by undo and redo: one with customers stays.
 
 use backoffice_core::Result;
-use backoffice_core::command::{Attempt, Hook, Interceptor, Verdict};
+use backoffice_core::command::{Hook, Interceptor, InterceptorContext, Verdict};
 use backoffice_core::db::{Prepared, Tx};
 use diesel::sql_types::{Text, Uuid as SqlUuid};
 use diesel::{QueryableByName, sql_query};
@@ -18,7 +18,7 @@ pub(crate) const KEEP_ORGANIZATIONS_WITH_CUSTOMERS: Interceptor = Interceptor {
     run: keep_organization,
 };
 
-fn keep_organization<'a>(tx: &'a mut Tx<'_>, attempt: &'a Attempt<'a>) -> BoxFuture<'a, Result<Verdict>> {
+fn keep_organization<'a>(tx: &'a mut Tx<'_>, attempt: &'a InterceptorContext<'a>) -> BoxFuture<'a, Result<Verdict>> {
     Box::pin(async move {
         let removes = match attempt.hook {
             Hook::BeforeExecute => attempt.command == "directory.organization.delete",
@@ -38,7 +38,7 @@ fn keep_organization<'a>(tx: &'a mut Tx<'_>, attempt: &'a Attempt<'a>) -> BoxFut
 }
 
 fn in_use() -> Verdict {
-    Verdict::Refuse {
+    Verdict::Reject {
         message: "Organization is in use".to_owned(),
         code: Some("organization_in_use".to_owned()),
         status: Some(409),
@@ -54,7 +54,7 @@ fn changed_since(kinds: &[String]) -> Verdict {
         ("code".to_owned(), json!("undo_conflict")),
         ("fields".to_owned(), json!(kinds)),
     ]);
-    Verdict::Refuse {
+    Verdict::Reject {
         message: message.to_owned(),
         code: None,
         status: Some(400),

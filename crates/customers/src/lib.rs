@@ -30,7 +30,7 @@ pub use error::Error;
 pub(crate) use error::not_found;
 pub use lists::{Order, References};
 pub use owners::Owner;
-pub use place::Place;
+pub use place::Placement;
 
 const MIGRATIONS: Migrations = embed_migrations!("migrations");
 

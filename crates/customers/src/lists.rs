@@ -55,9 +55,9 @@ mod tests {
 
     #[test]
     fn none_stands_beside_ids() {
-        let wanted = references("ownerUserId", &format!("none,{ONE}")).expect("references");
+        let requested = references("ownerUserId", &format!("none,{ONE}")).expect("references");
 
-        assert_eq!((wanted.ids, wanted.or_none), (vec![ONE], true));
+        assert_eq!((requested.ids, requested.or_none), (vec![ONE], true));
         assert!(!references("ownerUserId", "").expect("nothing").or_none);
     }
 }

@@ -11,7 +11,7 @@ use crate::Error;
 #[derive(Debug, Clone)]
 pub struct Owner {
     /// Organizations with their descendants; `None` = all of the tenant.
-    reach: Option<Vec<Uuid>>,
+    visible_tenants: Option<Vec<Uuid>>,
 }
 
 impl Owner {
@@ -20,15 +20,15 @@ impl Owner {
     /// # Errors
     /// [`Error::UnknownReferences`].
     pub async fn find(tx: &mut Tx<'_>, user: Uuid) -> Result<Self> {
-        let member = find_members(tx, &[user]).await?.pop();
-        let Some(member) = member.filter(|member| member.is_active && member.is_visible) else {
+        let field = find_members(tx, &[user]).await?.pop();
+        let Some(field) = field.filter(|field| field.is_active && field.is_visible) else {
             return Err(Error::UnknownReferences(vec!["ownerUserId"]).into());
         };
-        let reach = match member.organizations {
+        let visible_tenants = match field.organizations {
             Some(roots) => Some(tx.expand_organizations(&roots).await?),
             None => None,
         };
-        Ok(Self { reach })
+        Ok(Self { visible_tenants })
     }
 
     /// Whether it may own records of this organization.
@@ -36,8 +36,8 @@ impl Owner {
     /// # Errors
     /// [`Error::OwnerOutOfScope`].
     pub fn may_own_in(&self, organization: Uuid) -> Result<(), Error> {
-        match &self.reach {
-            Some(reach) if !reach.contains(&organization) => Err(Error::OwnerOutOfScope),
+        match &self.visible_tenants {
+            Some(visible_tenants) if !visible_tenants.contains(&organization) => Err(Error::OwnerOutOfScope),
             _ => Ok(()),
         }
     }

@@ -2,21 +2,21 @@
 
 use backoffice_core::db::Tx;
 use backoffice_core::ids::PLATFORM_TENANT;
-use backoffice_core::{Refusal, RequestContext, Result};
+use backoffice_core::{Rejection, RequestContext, Result};
 use uuid::Uuid;
 
 use crate::Error;
 
 /// The tenant and organization of a record that is being made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
+pub struct Placement {
     /// Its tenant.
     pub tenant: Uuid,
     /// Its organization.
     pub organization: Uuid,
 }
 
-impl Place {
+impl Placement {
     /// The organization that is named, else the selected one, else the caller's own.
     ///
     /// # Errors
@@ -24,7 +24,7 @@ impl Place {
     pub fn of_new(ctx: &RequestContext, named: Option<Uuid>) -> Result<Self> {
         let tenant = ctx.tenant()?;
         if tenant == PLATFORM_TENANT {
-            return Err(Refusal::bad_request("Tenant context required")
+            return Err(Rejection::bad_request("Tenant context required")
                 .code("tenant_required")
                 .into());
         }

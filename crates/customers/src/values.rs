@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use backoffice_core::text::{NO_CONTROL_CHARACTERS, has_control_characters};
-use backoffice_core::{Detail, Refusal, Result};
+use backoffice_core::{Detail, Rejection, Result};
 use uuid::Uuid;
 
 /// Most ids of a set of references.
@@ -108,7 +108,7 @@ impl Rules {
         if self.0.is_empty() {
             Ok(())
         } else {
-            Err(Refusal::invalid(self.0).into())
+            Err(Rejection::invalid(self.0).into())
         }
     }
 }
@@ -132,17 +132,20 @@ mod tests {
     }
 
     #[test]
-    fn every_broken_rule_is_told() {
+    fn every_broken_rule_is_reported() {
         let mut rules = Rules::default();
 
         rules.name("title", text(" "), 200);
         rules.text("source", text("four"), 3);
         rules.not_null::<bool>("isActive", Some(None));
 
-        let refusal = rules.check().expect_err("three broken rules").to_refusal();
-        let told = refusal.details.iter().map(|one| (one.path.as_str(), one.code.as_ref()));
+        let rejection = rules.check().expect_err("three broken rules").to_rejection();
+        let reported = rejection
+            .details
+            .iter()
+            .map(|one| (one.path.as_str(), one.code.as_ref()));
         assert_eq!(
-            told.collect::<Vec<_>>(),
+            reported.collect::<Vec<_>>(),
             [("title", "required"), ("source", "too_long"), ("isActive", "required")]
         );
     }

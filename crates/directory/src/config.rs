@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn a_default_locale_that_is_not_served_is_refused() {
+    fn a_default_locale_that_is_not_served_is_rejected() {
         let config = Config::from_toml("[i18n]\nlocales = ['pl']").expect("toml");
 
         let error = Settings::read(&config).expect_err("en is not served");

@@ -1,6 +1,6 @@
 //! What can go wrong that a client should know.
 
-use backoffice_core::{Detail, Refusal};
+use backoffice_core::{Detail, Rejection};
 use serde_json::json;
 
 /// A refusal of the directory.
@@ -42,17 +42,17 @@ pub enum Error {
 }
 
 /// A broken rule that the contract has no text for; the code of the refusal says which.
-fn invalid(path: &str, message: impl Into<String>, code: &'static str) -> Refusal {
-    Refusal::invalid(vec![Detail::new(path, message, "invalid_value")]).code(code)
+fn invalid(path: &str, message: impl Into<String>, code: &'static str) -> Rejection {
+    Rejection::invalid(vec![Detail::new(path, message, "invalid_value")]).code(code)
 }
 
 impl Error {
-    fn refusal(self) -> Refusal {
+    fn rejection(self) -> Rejection {
         match self {
-            Self::TenantNotFound => Refusal::bad_request("Tenant not found").code("tenant_not_found"),
-            Self::SlugInUse => Refusal::conflict("Slug already in use").code("duplicate_slug"),
-            Self::ParentNotFound => Refusal::bad_request("Parent organization not found").code("parent_not_found"),
-            Self::Cycle => Refusal::bad_request("An organization cannot be below itself").code("organization_cycle"),
+            Self::TenantNotFound => Rejection::bad_request("Tenant not found").code("tenant_not_found"),
+            Self::SlugInUse => Rejection::conflict("Slug already in use").code("duplicate_slug"),
+            Self::ParentNotFound => Rejection::bad_request("Parent organization not found").code("parent_not_found"),
+            Self::Cycle => Rejection::bad_request("An organization cannot be below itself").code("organization_cycle"),
             Self::TooDeep { max } => invalid(
                 "parentId",
                 format!("organizations can be nested at most {max} levels deep"),
@@ -63,11 +63,11 @@ impl Error {
                 format!("a tenant can have at most {max} organizations"),
                 "organization_limit",
             ),
-            Self::InUse => Refusal::conflict("Organization is in use").code("organization_in_use"),
+            Self::InUse => Rejection::conflict("Organization is in use").code("organization_in_use"),
             Self::LastOrganization => invalid("id", "is the last organization of the tenant", "last_organization"),
-            Self::OutOfScope => Refusal::forbidden("Organization out of scope"),
-            Self::OtherTenant => Refusal::forbidden("Not authorized to target this tenant."),
-            Self::SuperAdministratorsOnly => Refusal::forbidden("Super administrators only"),
+            Self::OutOfScope => Rejection::forbidden("Organization out of scope"),
+            Self::OtherTenant => Rejection::forbidden("Not authorized to target this tenant."),
+            Self::SuperAdministratorsOnly => Rejection::forbidden("Super administrators only"),
             Self::OwnTenant { deleting: true } => invalid("id", "must not be your own tenant", "own_tenant"),
             Self::OwnTenant { deleting: false } => {
                 invalid("isActive", "must not be false for your own tenant", "own_tenant")
@@ -83,7 +83,7 @@ impl Error {
             Self::SlugInUse => "slug",
             _ => return self.into(),
         };
-        Refusal::bad_request("The record has changed since this action")
+        Rejection::bad_request("The record has changed since this action")
             .code("undo_conflict")
             .with("fields", json!([field]))
             .into()
@@ -92,6 +92,6 @@ impl Error {
 
 impl From<Error> for backoffice_core::Error {
     fn from(error: Error) -> Self {
-        error.refusal().into()
+        error.rejection().into()
     }
 }

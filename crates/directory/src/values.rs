@@ -1,7 +1,7 @@
 //! The rules of the values that clients send (accounts specification, section 1).
 
 use backoffice_core::text::{NO_CONTROL_CHARACTERS, has_control_characters};
-use backoffice_core::{Detail, Refusal, Result};
+use backoffice_core::{Detail, Rejection, Result};
 use url::Url;
 use utoipa::openapi::schema::Type;
 use utoipa::openapi::{ObjectBuilder, RefOr, Schema};
@@ -143,7 +143,7 @@ impl Rules {
         if self.0.is_empty() {
             Ok(())
         } else {
-            Err(Refusal::invalid(self.0).into())
+            Err(Rejection::invalid(self.0).into())
         }
     }
 }
@@ -186,13 +186,13 @@ mod tests {
     }
 
     #[test]
-    fn every_broken_rule_is_told() {
+    fn every_broken_rule_is_reported() {
         let mut rules = Rules::default();
 
         rules.name("name", "  ");
         rules.slug("slug", "No");
 
-        let error = rules.check().expect_err("two broken rules").to_refusal();
+        let error = rules.check().expect_err("two broken rules").to_rejection();
         assert_eq!(
             error
                 .details

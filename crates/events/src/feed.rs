@@ -25,7 +25,7 @@ const GATHER: Duration = Duration::from_millis(50);
 
 /// An event that browsers may get, and the text of it that all of them get.
 #[derive(Debug)]
-pub(crate) struct Told {
+pub(crate) struct Reported {
     pub(crate) event: StoredEvent,
     pub(crate) message: Bytes,
 }
@@ -36,7 +36,7 @@ pub(crate) struct Batch {
     pub(crate) behind: i64,
     pub(crate) up_to: i64,
     /// Those for browsers, in order.
-    pub(crate) events: Vec<Told>,
+    pub(crate) events: Vec<Reported>,
 }
 
 impl Batch {
@@ -49,7 +49,7 @@ impl Batch {
         let is_full = i64::try_from(stored.len()).unwrap_or(BATCH) >= BATCH;
         let up_to = stored.last().filter(|_| is_full).map_or(last, |event| event.seq);
         let shown = stored.into_iter().filter(|event| event.browser);
-        let events = shown.map(|event| Told {
+        let events = shown.map(|event| Reported {
             message: message::event(&event),
             event,
         });
@@ -176,8 +176,8 @@ impl Drop for Reading {
 
 impl Reading {
     async fn run(mut self) {
-        let mut bell = self.runtime.platform.event_bell().listen();
-        while !bell.is_closed() && !self.is_unneeded() {
+        let mut notifier = self.runtime.platform.commit_notifier().listen();
+        while !notifier.is_closed() && !self.is_unneeded() {
             match self.look().await {
                 Ok(true) => continue,
                 Ok(false) => {}
@@ -187,7 +187,7 @@ impl Reading {
                 }
             }
             tokio::select! {
-                () = bell.heard() => sleep(GATHER).await,
+                () = notifier.notified() => sleep(GATHER).await,
                 () = sleep(POLL) => {}
             }
         }

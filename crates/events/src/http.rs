@@ -3,7 +3,7 @@
 use actix_web::HttpRequest;
 use actix_web::http::header::{CACHE_CONTROL, HeaderName, HeaderValue};
 use backoffice_core::events::extent;
-use backoffice_core::http::{Access, Query, Routes, Standing, Streamed};
+use backoffice_core::http::{Access, LiveCaller, Query, Routes, Streamed};
 use backoffice_core::list::CommaList;
 use backoffice_core::{Detail, RequestContext, Result, Scope};
 use garde::Validate;
@@ -12,7 +12,7 @@ use utoipa::IntoParams;
 
 use crate::feed::Feeds;
 use crate::live::{Live, Start};
-use crate::seats::Seats;
+use crate::slots::StreamSlots;
 
 const MOST_NAMES: usize = 50;
 
@@ -23,7 +23,7 @@ pub(crate) fn routes(routes: &mut Routes) {
         .produces(&["text/event-stream"])
         .takes_headers(&["Last-Event-ID"])
         .sends_headers(&["X-Accel-Buffering"])
-        .refuses(&[400, 429]);
+        .rejects(&[400, 429]);
 }
 
 #[derive(Debug, Deserialize, Validate, IntoParams)]
@@ -41,7 +41,7 @@ struct Filter {
 
 async fn stream_events(
     context: RequestContext,
-    standing: Standing,
+    live_caller: LiveCaller,
     request: HttpRequest,
     Query(filter): Query<Filter>,
 ) -> Result<Streamed> {
@@ -49,8 +49,8 @@ async fn stream_events(
     let names = filter.names.as_deref().map(patterns).transpose()?;
     let call = context.call();
     let identity = context.identity();
-    let seats = call.provided::<Seats>()?;
-    let seat = seats.take((identity.kind.as_str(), identity.id), tenant)?;
+    let slots = call.provided::<StreamSlots>()?;
+    let slot = slots.take((identity.kind.as_str(), identity.id), tenant)?;
     let extent = {
         let mut connection = context.database().read(&Scope::tenant(tenant)).await?;
         extent(&mut connection, tenant).await?
@@ -69,7 +69,7 @@ async fn stream_events(
                 HeaderValue::from_static("no"),
             ),
         ],
-        pieces: Live::new(standing, seat, subscription, tenant, names, start).into_pieces(),
+        pieces: Live::new(live_caller, slot, subscription, tenant, names, start).into_pieces(),
     })
 }
 

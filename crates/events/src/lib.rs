@@ -5,7 +5,7 @@ mod feed;
 mod http;
 mod live;
 mod message;
-mod seats;
+mod slots;
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ pub static MODULE: Module = Module {
 
 fn start(startup: &mut Startup<'_>) -> Result<(), ConfigError> {
     let config = startup.config().section::<EventsConfig>("events")?.checked()?;
-    startup.provide(Arc::new(seats::Seats::new(config)));
+    startup.provide(Arc::new(slots::StreamSlots::new(config)));
     startup.provide(Arc::new(feed::Feeds::default()));
     Ok(())
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use actix_web::web::Bytes;
 use backoffice_core::acl::{Catalogue, matches};
 use backoffice_core::events::{Extent, StoredEvent};
-use backoffice_core::http::Standing;
+use backoffice_core::http::LiveCaller;
 use backoffice_core::identity::Identity;
 use backoffice_core::{Error, Result, Scope};
 use futures_util::StreamExt;
@@ -17,9 +17,9 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep, sleep_until};
 use uuid::Uuid;
 
-use crate::feed::{Batch, Subscription, Told};
+use crate::feed::{Batch, Reported, Subscription};
 use crate::message;
-use crate::seats::Seat;
+use crate::slots::StreamSlot;
 
 /// Wait before another attempt after the database could not be reached.
 const RETRY: Duration = Duration::from_secs(1);
@@ -57,8 +57,8 @@ impl Start {
 /// An open stream.
 #[derive(Debug)]
 pub(crate) struct Live {
-    standing: Standing,
-    seat: Seat,
+    live_caller: LiveCaller,
+    slot: StreamSlot,
     subscription: Subscription,
     /// Rings when the credential may have ended.
     changes: Option<watch::Receiver<()>>,
@@ -85,8 +85,8 @@ enum Next {
 
 impl Live {
     pub(crate) fn new(
-        standing: Standing,
-        seat: Seat,
+        live_caller: LiveCaller,
+        slot: StreamSlot,
         subscription: Subscription,
         tenant: Uuid,
         names: Option<Vec<String>>,
@@ -97,10 +97,10 @@ impl Live {
             ready.push_back(message::reset(start.seq));
         }
         Self {
-            changes: standing.changes(),
+            changes: live_caller.changes(),
             missed: subscription.reached(),
-            standing,
-            seat,
+            live_caller,
+            slot,
             subscription,
             tenant,
             names,
@@ -130,7 +130,7 @@ impl Live {
             }
             match self.step().await {
                 Ok(Next::GoOn) => {}
-                Ok(Next::End) | Err(Error::Refused(_)) => return None,
+                Ok(Next::End) | Err(Error::Rejected(_)) => return None,
                 Err(error) => {
                     tracing::debug!(%error, "event stream is waiting for the database");
                     // What was heard meanwhile is read once the rights are known.
@@ -148,16 +148,16 @@ impl Live {
             return self.check().await;
         };
         if self.seq < self.missed {
-            let call = self.standing.call();
+            let call = self.live_caller.call();
             let batch = Batch::read(&call.runtime, self.tenant, self.seq, self.missed).await?;
-            return self.tell(&batch).await;
+            return self.report(&batch).await;
         }
         let silent_until = self.spoke.min(checked) + COMMENT;
         let due = self.recheck_at.map_or(silent_until, |at| at.min(silent_until));
         tokio::select! {
-            () = self.seat.lost() => Ok(Next::End),
+            () = self.slot.lost() => Ok(Next::End),
             news = self.subscription.news.recv() => match news {
-                Ok(batch) => self.hear(&batch).await,
+                Ok(batch) => self.wait(&batch).await,
                 Err(RecvError::Lagged(_)) => {
                     self.missed = self.subscription.reached();
                     Ok(Next::GoOn)
@@ -183,33 +183,33 @@ impl Live {
     }
 
     /// Takes a batch that was read for all streams, unless something between it and what this one knows is missing.
-    async fn hear(&mut self, batch: &Batch) -> Result<Next> {
+    async fn wait(&mut self, batch: &Batch) -> Result<Next> {
         if batch.behind > self.seq {
             self.missed = batch.up_to;
             return Ok(Next::GoOn);
         }
-        self.tell(batch).await
+        self.report(batch).await
     }
 
     /// Makes ready what the caller sees of a batch. The rights are checked after it was read, so that nothing is told that came after a
     /// right was withdrawn.
-    async fn tell(&mut self, batch: &Batch) -> Result<Next> {
+    async fn report(&mut self, batch: &Batch) -> Result<Next> {
         let seq = self.seq;
-        let wanted: Vec<&Told> = batch
+        let requested: Vec<&Reported> = batch
             .events
             .iter()
-            .filter(|told| told.event.seq > seq && self.wants(&told.event))
+            .filter(|reported| reported.event.seq > seq && self.wants(&reported.event))
             .collect();
-        if !wanted.is_empty() {
+        if !requested.is_empty() {
             let Some((identity, scope)) = self.caller().await? else {
                 return Ok(Next::End);
             };
-            let call = self.standing.call();
+            let call = self.live_caller.call();
             let catalogue = call.platform().catalogue();
-            let shown = wanted
+            let shown = requested
                 .into_iter()
-                .filter(|told| may_see(&told.event, &identity, &scope, catalogue));
-            self.ready.extend(shown.map(|told| told.message.clone()));
+                .filter(|reported| may_see(&reported.event, &identity, &scope, catalogue));
+            self.ready.extend(shown.map(|reported| reported.message.clone()));
         }
         self.seq = self.seq.max(batch.up_to);
         Ok(Next::GoOn)
@@ -222,15 +222,15 @@ impl Live {
 
     /// Who the caller is by now, and what it reaches; `None` when that is another tenant.
     async fn caller(&mut self) -> Result<Option<(Arc<Identity>, Scope)>> {
-        let (identity, scope) = self.standing.check().await?;
+        let (identity, scope) = self.live_caller.check().await?;
         self.checked = Some(Instant::now());
         self.recheck_at = None;
         Ok((scope.tenant == Some(self.tenant)).then_some((identity, scope)))
     }
 
     fn wants(&self, event: &StoredEvent) -> bool {
-        let wanted = |names: &Vec<String>| names.iter().any(|name| matches(name, &event.name));
-        self.names.as_ref().is_none_or(wanted)
+        let requested = |names: &Vec<String>| names.iter().any(|name| matches(name, &event.name));
+        self.names.as_ref().is_none_or(requested)
     }
 }
 

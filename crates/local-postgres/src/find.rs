@@ -88,7 +88,7 @@ pub fn find(environment: &Environment) -> Result<Binaries, Error> {
         environment,
         owner: &owner,
         packages: None,
-        wanted: None,
+        requested: None,
     }
     .run(Path::new(""))
 }
@@ -101,7 +101,7 @@ pub(crate) struct Search<'a> {
     /// Where downloaded packages lie or go.
     pub(crate) packages: Option<PathBuf>,
     /// The major version that made the existing data.
-    pub(crate) wanted: Option<u32>,
+    pub(crate) requested: Option<u32>,
 }
 
 impl Search<'_> {
@@ -152,7 +152,7 @@ impl Search<'_> {
     }
 
     fn serves(&self, binaries: &Binaries) -> bool {
-        self.wanted.is_none_or(|major| major == binaries.version.major)
+        self.requested.is_none_or(|major| major == binaries.version.major)
     }
 
     fn nothing(&self, data: &Path, looked: &[String]) -> Error {
@@ -160,7 +160,7 @@ impl Search<'_> {
             [] => "PATH, pg_config and the folders of distributions".to_owned(),
             some => some.join("; "),
         };
-        match self.wanted {
+        match self.requested {
             Some(major) => Error::OtherVersion {
                 dir: data.to_owned(),
                 major,

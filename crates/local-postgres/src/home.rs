@@ -72,8 +72,8 @@ impl Home {
         Self::moved(dir, &elsewhere, owner)
     }
 
-    fn moved(wanted: &Path, elsewhere: &Path, owner: Owner) -> Result<Self, Error> {
-        let in_temp = temp_dir(&owner).join(format!("backoffice-cluster-{}", short_name(wanted, ROOT)));
+    fn moved(requested: &Path, elsewhere: &Path, owner: Owner) -> Result<Self, Error> {
+        let in_temp = temp_dir(&owner).join(format!("backoffice-cluster-{}", short_name(requested, ROOT)));
         let prepared = create_open(elsewhere);
         let dir = match prepared.is_ok() && owner.can_reach(elsewhere) {
             true => elsewhere,
@@ -81,7 +81,7 @@ impl Home {
         };
         private_dir(dir, 0o755, &Owner::myself(ROOT))?;
         tracing::info!(
-            wanted = %wanted.display(), dir = %dir.display(),
+            requested = %requested.display(), dir = %dir.display(),
             "the user that runs PostgreSQL for root cannot reach the wanted folder; the cluster lies elsewhere"
         );
         Ok(Self {
@@ -248,18 +248,18 @@ mod tests {
     }
 
     #[test]
-    fn many_may_make_the_same_folder_at_once() {
+    fn many_may_create_the_same_folder_at_once() {
         use std::os::unix::fs::PermissionsExt;
         use std::sync::Barrier;
-        const MANY: usize = 8;
+        const BUSY_MS: usize = 8;
         let root = std::env::temp_dir().join(format!("backoffice-at-once-{}", std::process::id()));
         fs::create_dir(&root).expect("files can be made and read");
         fs::set_permissions(&root, fs::Permissions::from_mode(0o755)).expect("files can be made and read");
 
         for round in 0..200 {
-            let (path, together) = (root.join(format!("{round}/target/cluster")), Barrier::new(MANY));
+            let (path, together) = (root.join(format!("{round}/target/cluster")), Barrier::new(BUSY_MS));
             std::thread::scope(|scope| {
-                for number in 0..MANY {
+                for number in 0..BUSY_MS {
                     let (path, together) = (&path, &together);
                     scope.spawn(move || {
                         together.wait();
@@ -269,7 +269,7 @@ mod tests {
                 }
             });
             let entries = |dir: &Path| fs::read_dir(dir).expect("files can be made and read").count();
-            assert_eq!(entries(&path), MANY + 1, "all are in the same folder, with the lock");
+            assert_eq!(entries(&path), BUSY_MS + 1, "all are in the same folder, with the lock");
             assert_eq!(entries(&root.join(round.to_string())), 1, "nothing else is left");
             let mode = fs::metadata(&path).expect("it is there").mode() & 0o777;
             assert_eq!(mode, 0o755);

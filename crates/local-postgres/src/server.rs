@@ -57,7 +57,7 @@ impl Server {
             environment: &Environment::current(),
             owner: home.owner(),
             packages: Some(home.packages()),
-            wanted: init::major(home)?,
+            requested: init::major(home)?,
         };
         let binaries = search.run(&home.data())?;
         if let Some(server) = Self::take_over(home, &binaries, &config, alone)? {

@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_is_no_setting_is_refused() {
+    fn a_name_that_is_no_setting_is_rejected() {
         for name in ["", "a b", "a=1", "1a", "include", "a\nb"] {
             assert!(
                 matches!(rendered(true, &[(name, "x")]), Err(Error::SettingName { .. })),

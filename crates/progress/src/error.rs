@@ -1,6 +1,6 @@
 //! What a client of this module can act on.
 
-use backoffice_core::{Detail, Refusal};
+use backoffice_core::{Detail, Rejection};
 use serde_json::json;
 
 /// A refusal of this module.
@@ -44,20 +44,20 @@ pub enum Error {
 }
 
 impl Error {
-    fn refusal(&self) -> Refusal {
+    fn rejection(&self) -> Rejection {
         let text = self.to_string();
         match self {
-            Self::NotFound => Refusal::not_found(text),
-            Self::NotOwner => Refusal::forbidden(text),
-            Self::AlreadyFinished => Refusal::conflict(text).code("already_finished"),
-            Self::NotCancellable => Refusal::conflict(text).code("not_cancellable"),
-            Self::NotFinished => Refusal::conflict(text).code("not_finished"),
-            Self::NothingToRetry => Refusal::conflict(text).code("nothing_to_retry"),
-            Self::TooManyJobs => Refusal::conflict(text).code("too_many_jobs"),
-            Self::TooManyItems { matched, .. } => Refusal::bad_request(text)
+            Self::NotFound => Rejection::not_found(text),
+            Self::NotOwner => Rejection::forbidden(text),
+            Self::AlreadyFinished => Rejection::conflict(text).code("already_finished"),
+            Self::NotCancellable => Rejection::conflict(text).code("not_cancellable"),
+            Self::NotFinished => Rejection::conflict(text).code("not_finished"),
+            Self::NothingToRetry => Rejection::conflict(text).code("nothing_to_retry"),
+            Self::TooManyJobs => Rejection::conflict(text).code("too_many_jobs"),
+            Self::TooManyItems { matched, .. } => Rejection::bad_request(text)
                 .code("too_many_items")
                 .with("matched", json!(matched)),
-            Self::IdCount { most } => Refusal::invalid(vec![Detail::new(
+            Self::IdCount { most } => Rejection::invalid(vec![Detail::new(
                 "ids",
                 format!("must hold between 1 and {most} ids"),
                 "out_of_range",
@@ -68,6 +68,6 @@ impl Error {
 
 impl From<Error> for backoffice_core::Error {
     fn from(error: Error) -> Self {
-        error.refusal().into()
+        error.rejection().into()
     }
 }

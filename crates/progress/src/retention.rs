@@ -27,7 +27,7 @@ pub(crate) fn background(runtime: Runtime) -> Option<BoxFuture<'static, ()>> {
 /// Removes what finished more than 30 days ago: first items, 5000 at a time, then the jobs that have none left, 500 at a time. What another
 /// node is just removing is passed over. Returns how many jobs went.
 pub(crate) async fn forget(call: &Call) -> Result<usize> {
-    let mut connection = call.database().bookkeeping(&Scope::system()).await?;
+    let mut connection = call.database().unlogged(&Scope::system()).await?;
     let before: Timestamp = call.now.before(KEPT);
     all(&mut connection, FORGET_ITEMS, 5000, before).await?;
     all(&mut connection, FORGET_JOBS, 500, before).await

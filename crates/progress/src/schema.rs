@@ -28,7 +28,7 @@ table! {
         error_message -> Nullable<Text>,
         meta -> Nullable<Jsonb>,
         parameters -> Jsonb,
-        careful_until -> Integer,
+        isolate_until -> Integer,
         created_at -> Timestamptz,
         updated_at -> Timestamptz,
     }

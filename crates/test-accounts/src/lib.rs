@@ -112,13 +112,13 @@ pub async fn tenant(app: &TestApp, name: &str, email: &str) -> Tenant {
         ..NewTenant::default()
     };
     let command = CreateTenant::new(&system, input).expect("a valid tenant");
-    let made = system
-        .execute(&command, |made| {
-            Json(json!([{"id": made.id}, {"id": made.organization_id}]))
+    let created = system
+        .execute(&command, |created| {
+            Json(json!([{"id": created.id}, {"id": created.organization_id}]))
         })
         .await
         .expect("the tenant is made");
-    let (id, organization) = (id_of(&made.0[0]), id_of(&made.0[1]));
+    let (id, organization) = (id_of(&created.0[0]), id_of(&created.0[1]));
     Tenant {
         id,
         organization,

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use actix_web::dev::{ServerHandle, Service, ServiceResponse};
 use actix_web::http::Method;
 use actix_web::{App, HttpServer, rt, test, web};
-use backoffice_core::events::{Relay, introduce_subscribers};
+use backoffice_core::events::{Relay, create_cursors};
 use backoffice_core::http::{Pages, Routes, not_found};
 use backoffice_core::ids::Ids;
 use backoffice_core::jobs::Worker;
@@ -19,7 +19,9 @@ use serde_json::Value;
 use time::Duration;
 
 use crate::contract::Contract;
-use crate::{FaultProxy, Image, MemoryMailer, MockClock, TestAppBuilder, TestDatabase, TestRequest, TestStream};
+use crate::{
+    DatabaseSnapshot, FaultProxy, MemoryMailer, MockClock, TestAppBuilder, TestDatabase, TestRequest, TestStream,
+};
 
 /// Sends a request. The flag says whether the response is compared with the API document.
 type Handler = Box<dyn Fn(test::TestRequest, bool) -> LocalBoxFuture<'static, TestStream>>;
@@ -68,9 +70,7 @@ impl TestApp {
         let url = proxy.as_ref().map_or(direct, |proxy| proxy.url().to_owned());
         let runtime = builder.runtime(url, Arc::clone(&clock), ids.clone());
         let handler = handler(&runtime).await;
-        introduce_subscribers(&runtime)
-            .await
-            .expect("subscribers can be introduced");
+        create_cursors(&runtime).await.expect("subscribers can be introduced");
         Self {
             handler,
             runtime,
@@ -269,13 +269,13 @@ impl TestApp {
     }
 
     /// [`TestDatabase::image`]
-    pub async fn image(&self) -> Image {
-        self.database.image().await
+    pub async fn snapshot(&self) -> DatabaseSnapshot {
+        self.database.snapshot().await
     }
 
-    /// [`TestDatabase::image_without`]
-    pub async fn image_without(&self, tables: &[&str], columns: &[&str]) -> Image {
-        self.database.image_without(tables, columns).await
+    /// [`TestDatabase::snapshot_without`]
+    pub async fn snapshot_without(&self, tables: &[&str], columns: &[&str]) -> DatabaseSnapshot {
+        self.database.snapshot_without(tables, columns).await
     }
 
     /// The proxy.

@@ -211,8 +211,8 @@ impl Closing<'_> {
         for (keyword, value) in keywords {
             match (keyword.as_str(), value) {
                 ("properties", Value::Object(members)) => {
-                    for member in members.values_mut() {
-                        *member = self.whole(member.take());
+                    for field in members.values_mut() {
+                        *field = self.whole(field.take());
                     }
                 }
                 ("items" | "additionalProperties", value @ Value::Object(_)) => *value = self.whole(value.take()),
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn an_undeclared_member_is_found_at_any_depth() {
+    fn an_undeclared_field_is_found_at_any_depth() {
         assert!(fits("Whole", &json!({"id": "1", "inner": {"id": "2"}})));
         assert!(!fits("Whole", &json!({"id": "1", "more": 1})));
         assert!(!fits("Whole", &json!({"id": "1", "inner": {"id": "2", "more": 1}})));
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_declared_open_may_hold_anything() {
+    fn open_objects_may_hold_anything() {
         assert!(fits("Open", &json!({"id": "1", "more": 1})));
         assert!(fits("Free", &json!({"more": {"still": 1}})));
     }

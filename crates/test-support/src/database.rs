@@ -39,8 +39,8 @@ impl TestDatabase {
     /// When there is no PostgreSQL, or a migration fails.
     pub async fn create(modules: &[&'static Module]) -> Self {
         for attempt in 1.. {
-            let wanted = modules.to_vec();
-            let template = blocking(move || ensure(server(), &wanted)).await;
+            let requested = modules.to_vec();
+            let template = blocking(move || ensure(server(), &requested)).await;
             let name = unique_name();
             let client = server().connect().await;
             let strategy = server().copy_strategy();

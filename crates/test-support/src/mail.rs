@@ -13,7 +13,7 @@ pub struct MemoryMailer(Arc<Inner>);
 #[derive(Debug, Default)]
 struct Inner {
     taken: Mutex<Vec<Mail>>,
-    refuses: AtomicBool,
+    rejects: AtomicBool,
 }
 
 impl MemoryMailer {
@@ -30,15 +30,15 @@ impl MemoryMailer {
     }
 
     /// From now on every message is refused, or taken again.
-    pub fn refuse(&self, refuses: bool) {
-        self.0.refuses.store(refuses, Ordering::SeqCst);
+    pub fn reject(&self, rejects: bool) {
+        self.0.rejects.store(rejects, Ordering::SeqCst);
     }
 }
 
 impl Mailer for MemoryMailer {
     fn send<'a>(&'a self, mail: &'a Mail) -> BoxFuture<'a, Result<(), MailError>> {
         Box::pin(async move {
-            if self.0.refuses.load(Ordering::SeqCst) {
+            if self.0.rejects.load(Ordering::SeqCst) {
                 return Err(MailError("the test refuses mail".to_owned()));
             }
             self.0

@@ -12,7 +12,7 @@ type Lines = Arc<Mutex<Vec<String>>>;
 #[derive(Debug)]
 pub struct MailServer {
     url: String,
-    heard: Lines,
+    notified: Lines,
 }
 
 impl MailServer {
@@ -23,11 +23,11 @@ impl MailServer {
     pub async fn start() -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("a free port");
         let address = listener.local_addr().expect("a bound listener has an address");
-        let heard = Lines::default();
-        rt::spawn(listen(listener, Arc::clone(&heard)));
+        let notified = Lines::default();
+        rt::spawn(listen(listener, Arc::clone(&notified)));
         Self {
             url: format!("smtp://{address}"),
-            heard,
+            notified,
         }
     }
 
@@ -41,9 +41,9 @@ impl MailServer {
     /// The messages so far, headers included, with `quoted-printable` undone.
     #[must_use]
     pub fn messages(&self) -> Vec<String> {
-        let heard = self.heard();
+        let notified = self.notified();
         let mut messages = Vec::new();
-        let mut rest = heard.as_slice();
+        let mut rest = notified.as_slice();
         while let Some(start) = rest.iter().position(|line| line == "DATA") {
             let message = &rest[start + 1..];
             let end = message.iter().position(|line| line == ".").unwrap_or(message.len());
@@ -55,19 +55,19 @@ impl MailServer {
 
     /// What was said to it so far, commands and messages, line by line.
     #[must_use]
-    pub fn heard(&self) -> Vec<String> {
-        self.heard.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    pub fn notified(&self) -> Vec<String> {
+        self.notified.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
 /// Answers one conversation after the other.
-async fn listen(listener: TcpListener, heard: Lines) {
+async fn listen(listener: TcpListener, notified: Lines) {
     while let Ok((stream, _)) = listener.accept().await {
-        converse(stream, &heard).await;
+        converse(stream, &notified).await;
     }
 }
 
-async fn converse(stream: TcpStream, heard: &Lines) {
+async fn converse(stream: TcpStream, notified: &Lines) {
     let (read, mut write) = stream.into_split();
     let mut lines = BufReader::new(read).lines();
     let mut in_message = false;
@@ -75,7 +75,7 @@ async fn converse(stream: TcpStream, heard: &Lines) {
         return;
     }
     while let Ok(Some(line)) = lines.next_line().await {
-        let answer: &[u8] = match (in_message, line.to_ascii_uppercase()) {
+        let response: &[u8] = match (in_message, line.to_ascii_uppercase()) {
             (true, _) if line == "." => {
                 in_message = false;
                 b"250 taken\r\n"
@@ -88,8 +88,8 @@ async fn converse(stream: TcpStream, heard: &Lines) {
             (false, command) if command.starts_with("QUIT") => b"221 bye\r\n",
             (false, _) => b"250 fine\r\n",
         };
-        heard.lock().unwrap_or_else(PoisonError::into_inner).push(line);
-        if write.write_all(answer).await.is_err() {
+        notified.lock().unwrap_or_else(PoisonError::into_inner).push(line);
+        if write.write_all(response).await.is_err() {
             return;
         }
     }

@@ -106,7 +106,7 @@ impl<'a> TestRequest<'a> {
 
     /// Does not compare the response with the API document: an interceptor answers with a status and a body of its own.
     #[must_use]
-    pub fn answered_by_interceptor(mut self) -> Self {
+    pub fn responded_by_interceptor(mut self) -> Self {
         self.is_declared = false;
         self
     }

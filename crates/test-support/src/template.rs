@@ -84,7 +84,7 @@ pub(crate) fn ensure(server: &Server, modules: &[&'static Module]) -> String {
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     let known = known.get_or_insert_with(HashSet::new);
     if !known.contains(&name.full) {
-        block_on(make(server, &name, &modules));
+        block_on(create(server, &name, &modules));
         known.insert(name.full.clone());
     }
     name.full
@@ -96,7 +96,7 @@ pub(crate) fn forget(name: &str) {
     known.get_or_insert_with(HashSet::new).remove(name);
 }
 
-async fn make(server: &Server, name: &Name, modules: &[&'static Module]) {
+async fn create(server: &Server, name: &Name, modules: &[&'static Module]) {
     let client = server.connect_locked().await;
     let names = existing(&client, &name.kind).await;
     if names.contains(&name.full) {

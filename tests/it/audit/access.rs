@@ -7,35 +7,38 @@ use uuid::Uuid;
 
 use super::{name_of, rename};
 use crate::call::Call;
+use crate::fixture::Fixture;
 use crate::history::{UNDO, operation, unavailable, undo};
-use crate::world::World;
 
 const EDITOR: [&str; 3] = ["auth.roles.*", "audit_logs.view_self", "audit_logs.undo_self"];
 
 #[actix_web::test]
 async fn aud_10_tokens_that_are_not_the_callers_all_look_alike() {
-    let world = World::new().await;
-    let (app, keeper) = (&world.app, &world.a.keeper);
-    world.role(&world.a, "Editor", &EDITOR, None).await;
-    let editor = world.account(&world.a, "editor@alpha.test", &["Editor"]).await;
-    let foreign = rename(&world, &world.b.keeper, world.b.role, "Renamed").await;
-    let used = rename(&world, &editor, world.a.role, "Renamed").await;
+    let fixture = Fixture::new().await;
+    let (app, tenant_admin) = (&fixture.app, &fixture.a.tenant_admin);
+    fixture.role(&fixture.a, "Editor", &EDITOR, None).await;
+    let editor = fixture.account(&fixture.a, "editor@alpha.test", &["Editor"]).await;
+    let foreign = rename(&fixture, &fixture.b.tenant_admin, fixture.b.role, "Renamed").await;
+    let used = rename(&fixture, &editor, fixture.a.role, "Renamed").await;
     assert_eq!(undo(app, &editor, &used.token).await.0, 200);
-    let others = rename(&world, keeper, world.a.role, "By the keeper").await;
+    let others = rename(&fixture, tenant_admin, fixture.a.role, "By the keeper").await;
     let guessed = UndoToken::new(others.log_id, [1; 32]).to_string();
     let random = UndoToken::new(Uuid::from_u128(9), [9; 32]).to_string();
 
-    let mut answers = Vec::new();
+    let mut responses = Vec::new();
     for token in [&foreign.token, &used.token, &others.token, &guessed, &random] {
         let request = app.request(Method::POST, UNDO).bearer(&editor.token);
         let response = request.json(&json!({"undoToken": token})).send().await;
-        answers.push((response.status, response.body));
+        responses.push((response.status, response.body));
     }
 
-    assert_eq!(answers[0].0, 400);
-    assert!(answers.iter().all(|answer| *answer == answers[0]), "{answers:?}");
+    assert_eq!(responses[0].0, 400);
+    assert!(
+        responses.iter().all(|response| *response == responses[0]),
+        "{responses:?}"
+    );
     assert_eq!(
-        undo(app, &world.a.admin, &others.token).await.0,
+        undo(app, &fixture.a.admin, &others.token).await.0,
         200,
         "with undo_tenant"
     );
@@ -43,14 +46,14 @@ async fn aud_10_tokens_that_are_not_the_callers_all_look_alike() {
 
 #[actix_web::test]
 async fn aud_11_undo_needs_its_feature_and_that_of_the_command() {
-    let world = World::new().await;
-    let (app, keeper) = (&world.app, &world.a.keeper);
-    let role = world.role(&world.a, "Editor", &EDITOR, None).await;
-    let editor = world.account(&world.a, "editor@alpha.test", &["Editor"]).await;
-    let done = rename(&world, &editor, world.a.role, "Renamed").await;
+    let fixture = Fixture::new().await;
+    let (app, tenant_admin) = (&fixture.app, &fixture.a.tenant_admin);
+    let role = fixture.role(&fixture.a, "Editor", &EDITOR, None).await;
+    let editor = fixture.account(&fixture.a, "editor@alpha.test", &["Editor"]).await;
+    let done = rename(&fixture, &editor, fixture.a.role, "Renamed").await;
     let grant = async |features: Value| {
         let body = json!({"roleId": role, "features": features});
-        assert_eq!(app.put(&keeper.token, "/auth/roles/acl", body).await.0, 200);
+        assert_eq!(app.put(&tenant_admin.token, "/auth/roles/acl", body).await.0, 200);
     };
     let missing = |feature: &str| (403, json!({"error": "Forbidden", "requiredFeatures": [feature]}));
 
@@ -58,38 +61,38 @@ async fn aud_11_undo_needs_its_feature_and_that_of_the_command() {
     assert_eq!(undo(app, &editor, &done.token).await, missing("audit_logs.undo_self"));
     grant(json!(["audit_logs.undo_self"])).await;
     assert_eq!(undo(app, &editor, &done.token).await, missing("auth.roles.manage"));
-    assert_eq!(name_of(&world, world.a.role).await, "Renamed");
+    assert_eq!(name_of(&fixture, fixture.a.role).await, "Renamed");
     grant(json!(EDITOR)).await;
     assert_eq!(undo(app, &editor, &done.token).await.0, 200);
-    assert_eq!(name_of(&world, world.a.role).await, "Dispatcher");
+    assert_eq!(name_of(&fixture, fixture.a.role).await, "Dispatcher");
 }
 
 #[actix_web::test]
 async fn aud_12_an_entry_of_another_organization_stays() {
-    let world = World::new().await;
-    let (app, local, colleague) = (&world.app, &world.a.local, world.a.colleague.id);
+    let fixture = Fixture::new().await;
+    let (app, local, colleague) = (&fixture.app, &fixture.a.local, fixture.a.colleague.id);
     let violation = (403, json!({"error": "Organization scope violation"}));
     let body = json!({"id": colleague, "name": "Renamed"});
     let done = operation(&Call::put("/auth/users", body).send(app, &local.token).await);
-    let (_, roles) = app.get(&world.a.keeper.token, "/auth/roles?search=Local").await;
+    let (_, roles) = app.get(&fixture.a.tenant_admin.token, "/auth/roles?search=Local").await;
     let restrict = async |organizations: Value| {
         let body = json!({"roleId": roles["items"][0]["id"], "organizations": organizations});
-        let answer = app.put(&world.a.keeper.token, "/auth/roles/acl", body).await;
-        assert_eq!(answer.0, 200, "{}", answer.1);
+        let response = app.put(&fixture.a.tenant_admin.token, "/auth/roles/acl", body).await;
+        assert_eq!(response.0, 200, "{}", response.1);
     };
 
-    restrict(json!([world.a.other])).await;
-    let before = app.image().await;
+    restrict(json!([fixture.a.other])).await;
+    let before = app.snapshot().await;
     assert_eq!(undo(app, local, &done.token).await, violation);
-    assert_eq!(app.image().await, before);
+    assert_eq!(app.snapshot().await, before);
 
-    restrict(json!([world.a.child, world.a.other])).await;
-    let before = app.image().await;
+    restrict(json!([fixture.a.child, fixture.a.other])).await;
+    let before = app.snapshot().await;
     let elsewhere = app.request(Method::POST, UNDO).bearer(&local.token);
-    let elsewhere = elsewhere.header("X-Organization-Id", &world.a.other.to_string());
+    let elsewhere = elsewhere.header("X-Organization-Id", &fixture.a.other.to_string());
     let response = elsewhere.json(&json!({"undoToken": done.token})).send().await;
     assert_eq!((response.status, response.json()), violation);
-    assert_eq!(app.image().await, before);
+    assert_eq!(app.snapshot().await, before);
 
     assert_eq!(undo(app, local, &done.token).await.0, 200);
     assert_eq!(undo(app, local, &done.token).await, (400, unavailable()));
@@ -97,42 +100,42 @@ async fn aud_12_an_entry_of_another_organization_stays() {
 
 #[actix_web::test]
 async fn aud_17_an_undo_gives_nobody_more_than_the_caller_holds() {
-    let world = World::new().await;
-    let (app, keeper) = (&world.app, &world.a.keeper);
-    world
+    let fixture = Fixture::new().await;
+    let (app, tenant_admin) = (&fixture.app, &fixture.a.tenant_admin);
+    fixture
         .role(
-            &world.a,
+            &fixture.a,
             "Second",
             &["auth.acl.manage", "auth.roles.*", "audit_logs.*"],
             None,
         )
         .await;
-    let second = world.account(&world.a, "second@alpha.test", &["Second"]).await;
-    let body = json!({"roleId": world.a.role, "features": []});
-    let done = operation(&Call::put("/auth/roles/acl", body).send(app, &keeper.token).await);
-    let before = app.image().await;
+    let second = fixture.account(&fixture.a, "second@alpha.test", &["Second"]).await;
+    let body = json!({"roleId": fixture.a.role, "features": []});
+    let done = operation(&Call::put("/auth/roles/acl", body).send(app, &tenant_admin.token).await);
+    let before = app.snapshot().await;
 
     let (status, body) = undo(app, &second, &done.token).await;
 
     assert_eq!((status, &body["code"]), (403, &json!("grant_exceeds_rights")), "{body}");
-    assert_eq!(app.image().await, before);
-    assert_eq!(undo(app, keeper, &done.token).await.0, 200);
+    assert_eq!(app.snapshot().await, before);
+    assert_eq!(undo(app, tenant_admin, &done.token).await.0, 200);
 }
 
 #[actix_web::test]
 async fn aud_17_an_undo_does_not_take_away_the_last_administrator() {
-    let world = World::new().await;
-    let (app, root, admin) = (&world.app, &world.root, &world.a.admin);
+    let fixture = Fixture::new().await;
+    let (app, root, admin) = (&fixture.app, &fixture.root, &fixture.a.admin);
     let raised = json!({"userId": admin.id, "isSuperAdmin": true, "features": ["*"]});
     let raised = operation(&Call::put("/auth/users/acl", raised).send(app, &root.token).await);
-    let gone = Call::delete("/auth/users", root.id).send(app, &admin.token).await;
-    assert_eq!(gone.status, 200, "{}", gone.text());
-    let before = app.image().await;
+    let deleted = Call::delete("/auth/users", root.id).send(app, &admin.token).await;
+    assert_eq!(deleted.status, 200, "{}", deleted.text());
+    let before = app.snapshot().await;
 
     let (status, body) = undo(app, admin, &raised.token).await;
 
     assert_eq!((status, &body["code"]), (400, &json!("last_super_admin")), "{body}");
-    assert_eq!(app.image().await, before);
-    assert_eq!(undo(app, admin, &operation(&gone).token).await.0, 200);
+    assert_eq!(app.snapshot().await, before);
+    assert_eq!(undo(app, admin, &operation(&deleted).token).await.0, 200);
     assert_eq!(undo(app, admin, &raised.token).await.0, 200, "now there is another one");
 }

@@ -4,18 +4,20 @@ use serde_json::{Value, json};
 
 use super::{name_of, rename, user};
 use crate::call::Call;
+use crate::fixture::Fixture;
 use crate::history::{entries, entry, operation, redo, unavailable, undo};
-use crate::world::World;
 
 #[actix_web::test]
 async fn aud_4_an_update_is_listed_with_exactly_its_changes_and_its_token() {
-    let world = World::new().await;
-    let (keeper, colleague) = (&world.a.keeper, &world.a.colleague);
+    let fixture = Fixture::new().await;
+    let (tenant_admin, colleague) = (&fixture.a.tenant_admin, &fixture.a.colleague);
     let body = json!({"id": colleague.id, "name": "Renamed", "isActive": true});
-    let response = Call::put("/auth/users", body).send(&world.app, &keeper.token).await;
+    let response = Call::put("/auth/users", body)
+        .send(&fixture.app, &tenant_admin.token)
+        .await;
     let done = operation(&response);
 
-    let found = entry(&world.app, keeper, done.log_id).await;
+    let found = entry(&fixture.app, tenant_admin, done.log_id).await;
 
     assert_eq!(found["undoToken"], done.token);
     assert_eq!(
@@ -29,17 +31,17 @@ async fn aud_4_an_update_is_listed_with_exactly_its_changes_and_its_token() {
         ("actionType", json!("edit")),
         ("actionLabel", json!("Update user")),
         ("source", json!("ui")),
-        ("actorUserId", json!(keeper.id)),
+        ("actorUserId", json!(tenant_admin.id)),
         ("actorUserName", json!("Name of keeper@alpha.test")),
-        ("tenantId", json!(world.a.tenant)),
-        ("organizationId", json!(world.a.child)),
+        ("tenantId", json!(fixture.a.tenant)),
+        ("organizationId", json!(fixture.a.child)),
         ("resourceKind", json!("auth.user")),
         ("resourceId", json!(colleague.id)),
     ];
-    for (member, value) in expected {
-        assert_eq!(found[member], value, "{member}");
+    for (name, value) in expected {
+        assert_eq!(found[name], value, "{name}");
     }
-    for member in [
+    for name in [
         "id",
         "organizationId",
         "createdAt",
@@ -48,74 +50,77 @@ async fn aud_4_an_update_is_listed_with_exactly_its_changes_and_its_token() {
         "isActive",
         "roleIds",
     ] {
-        assert!(found["snapshotAfter"].get(member).is_some(), "{member}");
+        assert!(found["snapshotAfter"].get(name).is_some(), "{name}");
     }
     assert_eq!(found["snapshotAfter"]["name"], "Renamed");
 }
 
 #[actix_web::test]
 async fn aud_5_undo_gives_back_the_record_and_uses_the_token_up() {
-    let world = World::new().await;
-    let (app, keeper, role) = (&world.app, &world.a.keeper, world.a.role);
-    let done = rename(&world, keeper, role, "Renamed").await;
+    let fixture = Fixture::new().await;
+    let (app, tenant_admin, role) = (&fixture.app, &fixture.a.tenant_admin, fixture.a.role);
+    let done = rename(&fixture, tenant_admin, role, "Renamed").await;
 
-    let (status, body) = undo(app, keeper, &done.token).await;
+    let (status, body) = undo(app, tenant_admin, &done.token).await;
 
     assert_eq!((status, &body["logId"]), (200, &json!(done.log_id)), "{body}");
-    assert_eq!(name_of(&world, role).await, "Dispatcher");
-    let undone = entry(app, keeper, done.log_id).await;
+    assert_eq!(name_of(&fixture, role).await, "Dispatcher");
+    let undone = entry(app, tenant_admin, done.log_id).await;
     assert_eq!(
         (&undone["executionState"], &undone["undoToken"]),
         (&json!("undone"), &Value::Null)
     );
-    let trace = entry(app, keeper, crate::world::id(&body["traceLogId"])).await;
-    let told = ["source", "executionState", "undoToken", "sourceLogId"].map(|member| trace[member].clone());
-    assert_eq!(told, [json!("undo"), json!("done"), Value::Null, json!(done.log_id)]);
+    let trace = entry(app, tenant_admin, crate::fixture::id(&body["traceLogId"])).await;
+    let reported = ["source", "executionState", "undoToken", "sourceLogId"].map(|name| trace[name].clone());
+    assert_eq!(
+        reported,
+        [json!("undo"), json!("done"), Value::Null, json!(done.log_id)]
+    );
     assert_eq!(
         trace["changes"],
         json!({"name": {"from": "Renamed", "to": "Dispatcher"}})
     );
     assert_eq!(trace["context"]["historyAction"], "undo");
-    assert_eq!(undo(app, keeper, &done.token).await, (400, unavailable()));
+    assert_eq!(undo(app, tenant_admin, &done.token).await, (400, unavailable()));
 }
 
 #[actix_web::test]
 async fn aud_6_edits_are_undone_last_first_and_redone_first_first() {
-    let world = World::new().await;
-    let (app, keeper, role) = (&world.app, &world.a.keeper, world.a.role);
-    let first = rename(&world, keeper, role, "One").await;
-    let second = rename(&world, keeper, role, "Two").await;
+    let fixture = Fixture::new().await;
+    let (app, tenant_admin, role) = (&fixture.app, &fixture.a.tenant_admin, fixture.a.role);
+    let first = rename(&fixture, tenant_admin, role, "One").await;
+    let second = rename(&fixture, tenant_admin, role, "Two").await;
 
-    assert_eq!(undo(app, keeper, &first.token).await, (400, unavailable()));
-    assert_eq!(undo(app, keeper, &second.token).await.0, 200);
-    assert_eq!(undo(app, keeper, &first.token).await.0, 200);
-    assert_eq!(name_of(&world, role).await, "Dispatcher");
+    assert_eq!(undo(app, tenant_admin, &first.token).await, (400, unavailable()));
+    assert_eq!(undo(app, tenant_admin, &second.token).await.0, 200);
+    assert_eq!(undo(app, tenant_admin, &first.token).await.0, 200);
+    assert_eq!(name_of(&fixture, role).await, "Dispatcher");
 
-    let not_the_top = redo(app, keeper, second.log_id).await;
+    let not_the_top = redo(app, tenant_admin, second.log_id).await;
     assert_eq!(not_the_top, (400, json!({"error": "Redo target not available"})));
-    assert_eq!(redo(app, keeper, first.log_id).await.0, 200);
-    assert_eq!(name_of(&world, role).await, "One");
-    assert_eq!(redo(app, keeper, second.log_id).await.0, 200);
-    assert_eq!(name_of(&world, role).await, "Two");
+    assert_eq!(redo(app, tenant_admin, first.log_id).await.0, 200);
+    assert_eq!(name_of(&fixture, role).await, "One");
+    assert_eq!(redo(app, tenant_admin, second.log_id).await.0, 200);
+    assert_eq!(name_of(&fixture, role).await, "Two");
 }
 
 #[actix_web::test]
 async fn aud_7_an_edit_below_another_ones_waits_for_it() {
-    let world = World::new().await;
-    let (app, a, b) = (&world.app, &world.a.keeper, &world.a.admin);
-    let colleague = world.a.colleague.id;
-    let edit = async |caller: &crate::world::Account, body: Value| {
+    let fixture = Fixture::new().await;
+    let (app, a, b) = (&fixture.app, &fixture.a.tenant_admin, &fixture.a.admin);
+    let colleague = fixture.a.colleague.id;
+    let edit = async |caller: &crate::fixture::Account, body: Value| {
         operation(&Call::put("/auth/users", body).send(app, &caller.token).await)
     };
     let by_a = edit(a, json!({"id": colleague, "name": "By A"})).await;
     let by_b = edit(b, json!({"id": colleague, "isActive": false})).await;
 
     assert_eq!(undo(app, a, &by_a.token).await, (400, unavailable()));
-    assert_eq!(user(&world, colleague).await["isActive"], false);
+    assert_eq!(user(&fixture, colleague).await["isActive"], false);
     assert_eq!(undo(app, b, &by_b.token).await.0, 200);
     assert_eq!(undo(app, a, &by_a.token).await.0, 200);
 
-    let found = user(&world, colleague).await;
+    let found = user(&fixture, colleague).await;
     assert_eq!(
         (&found["name"], &found["isActive"]),
         (&json!("Name of colleague@alpha.test"), &json!(true))
@@ -124,70 +129,70 @@ async fn aud_7_an_edit_below_another_ones_waits_for_it() {
 
 #[actix_web::test]
 async fn aud_8_a_change_behind_the_log_is_a_conflict_that_names_the_field() {
-    let world = World::new().await;
-    let (app, keeper, colleague) = (&world.app, &world.a.keeper, world.a.colleague.id);
+    let fixture = Fixture::new().await;
+    let (app, tenant_admin, colleague) = (&fixture.app, &fixture.a.tenant_admin, fixture.a.colleague.id);
     let body = json!({"id": colleague, "isActive": false});
-    let done = operation(&Call::put("/auth/users", body).send(app, &keeper.token).await);
+    let done = operation(&Call::put("/auth/users", body).send(app, &tenant_admin.token).await);
     app.sql(&format!(
         "update auth_users set name = 'Behind' where id = '{colleague}'"
     ))
     .await;
-    let before = app.image().await;
+    let before = app.snapshot().await;
 
-    let (status, body) = undo(app, keeper, &done.token).await;
+    let (status, body) = undo(app, tenant_admin, &done.token).await;
 
     assert_eq!(
         (status, &body["code"], &body["fields"]),
         (400, &json!("undo_conflict"), &json!(["name"]))
     );
-    assert_eq!(app.image().await, before);
+    assert_eq!(app.snapshot().await, before);
 }
 
 #[actix_web::test]
 async fn aud_22_a_put_without_a_difference_leaves_no_trace() {
-    let world = World::new().await;
-    let (app, keeper, colleague) = (&world.app, &world.a.keeper, &world.a.colleague);
-    let before = app.image().await;
+    let fixture = Fixture::new().await;
+    let (app, tenant_admin, colleague) = (&fixture.app, &fixture.a.tenant_admin, &fixture.a.colleague);
+    let before = app.snapshot().await;
 
     for call in [
-        Call::put("/auth/roles", json!({"id": world.a.role, "name": "Dispatcher"})),
-        Call::put("/auth/roles", json!({"id": world.a.role})),
+        Call::put("/auth/roles", json!({"id": fixture.a.role, "name": "Dispatcher"})),
+        Call::put("/auth/roles", json!({"id": fixture.a.role})),
         Call::put(
             "/auth/roles/acl",
-            json!({"roleId": world.a.role, "features": ["auth.users.list"]}),
+            json!({"roleId": fixture.a.role, "features": ["auth.users.list"]}),
         ),
         Call::put(
             "/auth/users",
-            json!({"id": colleague.id, "isActive": true, "organizationId": world.a.child}),
+            json!({"id": colleague.id, "isActive": true, "organizationId": fixture.a.child}),
         ),
         Call::put("/auth/profile", json!({"name": "Name of keeper@alpha.test"})),
         Call::put(
             "/directory/organizations",
-            json!({"id": world.a.child, "parentId": world.a.parent}),
+            json!({"id": fixture.a.child, "parentId": fixture.a.parent}),
         ),
     ] {
-        let response = call.send(app, &keeper.token).await;
+        let response = call.send(app, &tenant_admin.token).await;
 
         assert_eq!(response.status, 200, "{call}: {}", response.text());
         assert_eq!(response.operation(), None, "{call}");
     }
 
-    assert_eq!(app.image().await, before);
+    assert_eq!(app.snapshot().await, before);
     assert_eq!(
-        entries(app, keeper, &format!("actorUserId={}", keeper.id)).await,
+        entries(app, tenant_admin, &format!("actorUserId={}", tenant_admin.id)).await,
         Vec::<Value>::new()
     );
 }
 
 #[actix_web::test]
 async fn what_is_not_there_is_not_what_was_expected() {
-    let world = World::new().await;
-    let (app, plain) = (&world.app, &world.a.plain);
+    let fixture = Fixture::new().await;
+    let (app, plain) = (&fixture.app, &fixture.a.plain);
     let call = Call::put(
         "/auth/profile/consents",
         json!({"consentType": "terms", "isGranted": true}),
     );
-    let before = app.image().await;
+    let before = app.snapshot().await;
 
     let request = call
         .request(app, &plain.token)
@@ -195,15 +200,15 @@ async fn what_is_not_there_is_not_what_was_expected() {
     let response = request.send().await;
 
     let body = response.json();
-    let told = (
+    let reported = (
         response.status,
         &body["code"],
         &body["currentUpdatedAt"],
         &body["expectedUpdatedAt"],
     );
     let (code, expected) = (json!("optimistic_lock_conflict"), json!("2026-11-20T08:00:00.000Z"));
-    assert_eq!(told, (409, &code, &Value::Null, &expected), "{body}");
-    assert_eq!(app.image().await, before);
+    assert_eq!(reported, (409, &code, &Value::Null, &expected), "{body}");
+    assert_eq!(app.snapshot().await, before);
     assert_eq!(
         call.send(app, &plain.token).await.status,
         200,

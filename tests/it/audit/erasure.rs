@@ -6,18 +6,18 @@ use serde_json::{Value, json};
 use super::{rename, user};
 use crate::call::Call as Request;
 use crate::customers::Customer;
+use crate::fixture::Fixture;
 use crate::history::{entries, operation, redo, undo};
-use crate::world::World;
 
-async fn maintain(world: &World) {
-    let complete = retention::maintain_logs(&Call::internal(world.app.runtime())).await;
+async fn maintain(fixture: &Fixture) {
+    let complete = retention::maintain_logs(&Call::internal(fixture.app.runtime())).await;
     assert!(complete.expect("maintained"));
 }
 
 #[actix_web::test]
 async fn tombstones_go_when_no_entry_can_bring_them_back() {
-    let world = World::new().await;
-    let (app, a) = (&world.app, &world.a);
+    let fixture = Fixture::new().await;
+    let (app, a) = (&fixture.app, &fixture.a);
     let consent = json!({"consentType": "terms", "isGranted": true});
     let consented = Request::put("/auth/profile/consents", consent);
     for account in [&a.user, &a.admin] {
@@ -34,7 +34,7 @@ async fn tombstones_go_when_no_entry_can_bring_them_back() {
         ("/auth/users", a.colleague.id),
         ("/directory/organizations", a.leaf),
     ] {
-        let response = Request::delete(path, id).send(app, &a.keeper.token).await;
+        let response = Request::delete(path, id).send(app, &a.tenant_admin.token).await;
         assert_eq!(response.status, 200, "{}", response.text());
     }
     let age = |table: &str, id, at: &str| format!("update {table} set deleted_at = '{at}' where id = '{id}'");
@@ -47,7 +47,7 @@ async fn tombstones_go_when_no_entry_can_bring_them_back() {
     let rows = tombs().await["rows"].as_i64().expect("a number");
     assert_eq!(tombs().await, json!({"users": 2, "organizations": 1, "rows": rows}));
 
-    maintain(&world).await;
+    maintain(&fixture).await;
     assert_eq!(tombs().await["users"], 2, "they are young");
     let both = [json!(a.user.id), json!(a.admin.id)];
     assert_eq!(consents().await, both, "a consent stays while its user can come back");
@@ -63,7 +63,7 @@ async fn tombstones_go_when_no_entry_can_bring_them_back() {
         a.leaf, a.colleague.id
     ))
     .await;
-    maintain(&world).await;
+    maintain(&fixture).await;
     let expected = json!({"users": 1, "organizations": 1, "rows": rows - 1});
     assert_eq!(
         tombs().await,
@@ -76,33 +76,36 @@ async fn tombstones_go_when_no_entry_can_bring_them_back() {
         "it goes with its user, those of others stay"
     );
     let (_, others) = app
-        .get(&a.keeper.token, &format!("/auth/users/consents?userId={}", a.admin.id))
+        .get(
+            &a.tenant_admin.token,
+            &format!("/auth/users/consents?userId={}", a.admin.id),
+        )
         .await;
     assert_eq!(others["items"][0]["integrityVerified"], true, "{others}");
 
     app.sql(&age("auth_users", a.colleague.id, "2024-10-31T00:00:00Z"))
         .await;
-    maintain(&world).await;
-    maintain(&world).await;
+    maintain(&fixture).await;
+    maintain(&fixture).await;
     assert_eq!(tombs().await, json!({"users": 0, "organizations": 0, "rows": rows - 3}));
 }
 
 #[actix_web::test]
 async fn where_the_log_is_kept_for_ever_so_are_tombstones() {
-    let world = World::of(crate::world::builder().config("[audit.action]\nretention_months = 0\n")).await;
-    let id = world.a.user.id;
+    let fixture = Fixture::of(crate::fixture::builder().config("[audit.action]\nretention_months = 0\n")).await;
+    let id = fixture.a.user.id;
     let response = Request::delete("/auth/users", id)
-        .send(&world.app, &world.a.keeper.token)
+        .send(&fixture.app, &fixture.a.tenant_admin.token)
         .await;
     assert_eq!(response.status, 200, "{}", response.text());
-    world
+    fixture
         .app
         .sql("update auth_users set deleted_at = '2001-01-01' where deleted_at is not null")
         .await;
 
-    maintain(&world).await;
+    maintain(&fixture).await;
 
-    let left = world
+    let left = fixture
         .app
         .rows("select id from auth_users where deleted_at is not null")
         .await;
@@ -111,22 +114,22 @@ async fn where_the_log_is_kept_for_ever_so_are_tombstones() {
 
 #[actix_web::test]
 async fn erasing_empties_the_entries_of_a_resource_and_takes_its_name_away() {
-    let world = World::new().await;
-    let (app, a) = (&world.app, &world.a);
-    let put = async |body: Value| operation(&Request::put("/auth/users", body).send(app, &a.keeper.token).await);
-    let own = rename(&world, &a.admin, a.role, "By the subject").await;
+    let fixture = Fixture::new().await;
+    let (app, a) = (&fixture.app, &fixture.a);
+    let put = async |body: Value| operation(&Request::put("/auth/users", body).send(app, &a.tenant_admin.token).await);
+    let own = rename(&fixture, &a.admin, a.role, "By the subject").await;
     app.get(&a.admin.token, "/auth/roles").await;
     let edit = put(json!({"id": a.admin.id, "name": "Known Name"})).await;
     let undone = put(json!({"id": a.admin.id, "name": "Other Name"})).await;
-    assert_eq!(undo(app, &a.keeper, &undone.token).await.0, 200);
+    assert_eq!(undo(app, &a.tenant_admin, &undone.token).await.0, 200);
     let other = put(json!({"id": a.user.id, "name": "Somebody Else"})).await;
     let call = Call::internal(app.runtime());
 
-    let elsewhere = erasure::erase(&call, world.b.tenant, "auth.user", a.admin.id).await;
+    let elsewhere = erasure::erase(&call, fixture.b.tenant, "auth.user", a.admin.id).await;
     assert_eq!(elsewhere.expect("nothing to do"), 0);
-    let image = app.image().await;
+    let snapshot = app.snapshot().await;
     assert!(
-        image["audit_action_logs"]
+        snapshot["audit_action_logs"]
             .iter()
             .any(|row| row.to_string().contains("Known Name"))
     );
@@ -137,48 +140,48 @@ async fn erasing_empties_the_entries_of_a_resource_and_takes_its_name_away() {
     assert!(erased >= 3, "{erased}");
     let about = entries(
         app,
-        &a.keeper,
+        &a.tenant_admin,
         &format!("resourceKind=auth.user&resourceId={}", a.admin.id),
     )
     .await;
     assert_eq!(i64::try_from(about.len()).expect("few"), erased, "the entries stay");
     for entry in &about {
-        for member in [
+        for name in [
             "snapshotBefore",
             "snapshotAfter",
             "changes",
             "actorUserName",
             "undoToken",
         ] {
-            assert_eq!(entry[member], Value::Null, "{member} of {entry}");
+            assert_eq!(entry[name], Value::Null, "{name} of {entry}");
         }
     }
-    let image = app.image().await;
+    let snapshot = app.snapshot().await;
     for (table, name) in [
         ("audit_action_logs", "Known Name"),
         ("audit_action_logs", "Name of admin@alpha.test"),
         ("audit_access_logs", "Name of admin@alpha.test"),
     ] {
-        let left = image[table]
+        let left = snapshot[table]
             .iter()
             .filter(|row| row["resource_id"] != json!(a.role.to_string()));
         let naming = left.filter(|row| row["actor_name"] == json!(name) || row["changes"].to_string().contains(name));
         assert_eq!(naming.count(), 0, "{table} {name}");
     }
-    assert_eq!(undo(app, &a.keeper, &edit.token).await.0, 400);
-    assert_eq!(redo(app, &a.keeper, undone.log_id).await.0, 400);
+    assert_eq!(undo(app, &a.tenant_admin, &edit.token).await.0, 400);
+    assert_eq!(redo(app, &a.tenant_admin, undone.log_id).await.0, 400);
     assert_eq!(
-        user(&world, a.admin.id).await["name"],
+        user(&fixture, a.admin.id).await["name"],
         "Known Name",
         "the data itself is the module's"
     );
     assert_eq!(
-        undo(app, &a.keeper, &other.token).await.0,
+        undo(app, &a.tenant_admin, &other.token).await.0,
         200,
         "what others did goes on"
     );
     assert_eq!(
-        undo(app, &a.keeper, &own.token).await.0,
+        undo(app, &a.tenant_admin, &own.token).await.0,
         200,
         "also what the subject did to others"
     );
@@ -192,10 +195,10 @@ async fn erasing_empties_the_entries_of_a_resource_and_takes_its_name_away() {
 
 #[actix_web::test]
 async fn an_undo_that_meets_an_erasure_brings_nothing_back() {
-    let world = World::new().await;
-    let (app, a) = (&world.app, &world.a);
+    let fixture = Fixture::new().await;
+    let (app, a) = (&fixture.app, &fixture.a);
     let body = json!({"id": a.admin.id, "name": "Known Name"});
-    let edit = operation(&Request::put("/auth/users", body).send(app, &a.keeper.token).await);
+    let edit = operation(&Request::put("/auth/users", body).send(app, &a.tenant_admin.token).await);
     let erase = format!("select audit_erase('{}', 'auth.user', '{}')", a.tenant, a.admin.id);
 
     // The erasure holds the entry when the undo has found it, and ends before the undo gets it.
@@ -208,21 +211,21 @@ async fn an_undo_that_meets_an_erasure_brings_nothing_back() {
         }
         app.sql("commit").await;
     };
-    let ((status, answer), ()) = futures_util::future::join(undo(app, &a.keeper, &edit.token), erasing).await;
+    let ((status, response), ()) = futures_util::future::join(undo(app, &a.tenant_admin, &edit.token), erasing).await;
 
-    assert_eq!((status, answer), (400, crate::history::unavailable()));
-    assert_eq!(user(&world, a.admin.id).await["name"], "Known Name");
+    assert_eq!((status, response), (400, crate::history::unavailable()));
+    assert_eq!(user(&fixture, a.admin.id).await["name"], "Known Name");
     let names = "select 1 as found from audit_action_logs where snapshot_after::text like '%Known Name%'";
     assert!(app.rows(names).await.is_empty());
 }
 
 #[actix_web::test]
 async fn erasing_reaches_the_entries_of_what_the_resource_was_a_part_of() {
-    let setting = crate::endpoints::Setting::new(World::new().await).await;
-    let (app, a) = (&setting.world.app, &setting.world.a);
+    let setting = crate::endpoints::Setting::new(Fixture::new().await).await;
+    let (app, a) = (&setting.fixture.app, &setting.fixture.a);
     let [one, two] = [Customer::FreeStage, Customer::SecondFreeStage].map(|stage| stage.of(a));
     let pipeline = Customer::FreePipeline.of(a);
-    let send = async |call: Request| operation(&call.send(app, &a.keeper.token).await);
+    let send = async |call: Request| operation(&call.send(app, &a.tenant_admin.token).await);
     let named = json!({"id": one, "label": "Known Label"});
     send(Request::put("/customers/pipeline-stages", named)).await;
     let order = json!({"pipelineId": pipeline, "ids": [two, one]});
@@ -242,12 +245,12 @@ async fn erasing_reaches_the_entries_of_what_the_resource_was_a_part_of() {
         .expect("erased");
 
     assert_eq!(telling().await, Vec::<Value>::new());
-    let (status, _) = undo(app, &a.keeper, &deleted.token).await;
+    let (status, _) = undo(app, &a.tenant_admin, &deleted.token).await;
     assert_eq!(status, 200, "the pipeline comes back without it");
     let stages = format!("select id from customers_pipeline_stages where pipeline_id = '{pipeline}'");
     assert_eq!(app.rows(&stages).await, [json!({"id": two})]);
     assert_eq!(
-        undo(app, &a.keeper, &reordered.token).await.0,
+        undo(app, &a.tenant_admin, &reordered.token).await.0,
         400,
         "there is nothing to restore it from"
     );

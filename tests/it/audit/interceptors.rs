@@ -4,7 +4,7 @@ use std::cell::RefCell;
 
 use backoffice_auth::commands::UpdateRole;
 use backoffice_core::Module;
-use backoffice_core::command::{Attempt, Hook, Interceptor, Verdict};
+use backoffice_core::command::{Hook, Interceptor, InterceptorContext, Verdict};
 use backoffice_core::db::Tx;
 use backoffice_test_support::TestApp;
 use futures_util::future::BoxFuture;
@@ -13,8 +13,8 @@ use uuid::Uuid;
 
 use super::{name_of, rename};
 use crate::call::Call;
+use crate::fixture::{AUTH, Fixture, MODULES, NO_LIMITS};
 use crate::history::{entries, redo, undo};
-use crate::world::{AUTH, MODULES, NO_LIMITS, World};
 
 static GATE: Module = Module {
     name: "gate",
@@ -39,10 +39,10 @@ static GATE: Module = Module {
 /// What the interceptor does at a hook.
 #[derive(Clone)]
 pub(super) enum Plan {
-    Refuse(Hook, Verdict),
+    Reject(Hook, Verdict),
     Panic(Hook),
     /// Refuses before the change of a deal with this title.
-    RefuseDeal(&'static str, Verdict),
+    RejectDeal(&'static str, Verdict),
 }
 
 thread_local! {
@@ -54,7 +54,7 @@ thread_local! {
 
 type Sight = (Hook, Option<String>, Option<Vec<String>>, Option<Uuid>);
 
-fn see(attempt: &Attempt<'_>) {
+fn see(attempt: &InterceptorContext<'_>) {
     let command = attempt.command_as::<UpdateRole>();
     let sight = (
         attempt.hook,
@@ -65,16 +65,19 @@ fn see(attempt: &Attempt<'_>) {
     SEEN.with_borrow_mut(|seen| seen.push(sight));
 }
 
-fn decide<'a>(_tx: &'a mut Tx<'_>, attempt: &'a Attempt<'a>) -> BoxFuture<'a, backoffice_core::Result<Verdict>> {
+fn decide<'a>(
+    _tx: &'a mut Tx<'_>,
+    attempt: &'a InterceptorContext<'a>,
+) -> BoxFuture<'a, backoffice_core::Result<Verdict>> {
     let plan = PLAN.with_borrow(Clone::clone);
     let hook = attempt.hook;
     let title = attempt.before.and_then(|deal| deal.get("title")).cloned();
     see(attempt);
     Box::pin(async move {
         match plan {
-            Some(Plan::Refuse(when, verdict)) if when == hook => Ok(verdict),
-            Some(Plan::RefuseDeal(refused, verdict))
-                if hook == Hook::BeforeExecute && title == Some(json!(refused)) =>
+            Some(Plan::Reject(when, verdict)) if when == hook => Ok(verdict),
+            Some(Plan::RejectDeal(rejected, verdict))
+                if hook == Hook::BeforeExecute && title == Some(json!(rejected)) =>
             {
                 Ok(verdict)
             }
@@ -88,8 +91,8 @@ pub(super) fn plan(plan: Option<Plan>) {
     PLAN.set(plan);
 }
 
-pub(super) fn refusal(status: Option<u16>, body: Option<Value>) -> Verdict {
-    Verdict::Refuse {
+pub(super) fn rejection(status: Option<u16>, body: Option<Value>) -> Verdict {
+    Verdict::Reject {
         message: "Not today".to_owned(),
         code: None,
         status,
@@ -97,78 +100,78 @@ pub(super) fn refusal(status: Option<u16>, body: Option<Value>) -> Verdict {
     }
 }
 
-pub(super) async fn gated() -> World {
+pub(super) async fn gated() -> Fixture {
     let modules: Vec<&'static Module> = MODULES.into_iter().chain([&GATE]).collect();
-    World::of(TestApp::builder(&modules).config(AUTH).config(NO_LIMITS)).await
+    Fixture::of(TestApp::builder(&modules).config(AUTH).config(NO_LIMITS)).await
 }
 
 #[actix_web::test]
-async fn aud_18_a_refusal_answers_as_the_interceptor_says_and_changes_nothing() {
-    let world = gated().await;
-    let call = Call::put("/auth/roles", json!({"id": world.a.role, "name": "Renamed"}));
-    let before = world.app.image().await;
+async fn aud_18_a_rejection_has_the_response_of_the_interceptor_and_changes_nothing() {
+    let fixture = gated().await;
+    let call = Call::put("/auth/roles", json!({"id": fixture.a.role, "name": "Renamed"}));
+    let before = fixture.app.snapshot().await;
     let custom = json!({"reason": "locked", "until": 7});
     let message = json!({"error": "Not today"});
     let ways = [
-        (refusal(None, None), 422, message.clone()),
-        (refusal(Some(409), Some(custom.clone())), 409, custom.clone()),
-        (refusal(Some(409), None), 409, message.clone()),
-        (refusal(None, Some(custom.clone())), 422, custom),
-        (refusal(Some(200), None), 422, message.clone()),
-        (refusal(Some(700), None), 422, message),
+        (rejection(None, None), 422, message.clone()),
+        (rejection(Some(409), Some(custom.clone())), 409, custom.clone()),
+        (rejection(Some(409), None), 409, message.clone()),
+        (rejection(None, Some(custom.clone())), 422, custom),
+        (rejection(Some(200), None), 422, message.clone()),
+        (rejection(Some(700), None), 422, message),
     ];
 
     for hook in [Hook::BeforeExecute, Hook::AfterExecute] {
         for (verdict, status, body) in &ways {
-            plan(Some(Plan::Refuse(hook, verdict.clone())));
+            plan(Some(Plan::Reject(hook, verdict.clone())));
 
-            let request = call.request(&world.app, &world.a.keeper.token);
-            let response = request.answered_by_interceptor().send().await;
+            let request = call.request(&fixture.app, &fixture.a.tenant_admin.token);
+            let response = request.responded_by_interceptor().send().await;
 
             assert_eq!((response.status, &response.json()), (*status, body), "{verdict:?}");
             assert_eq!(response.operation(), None);
         }
     }
-    assert_eq!(world.app.image().await, before);
+    assert_eq!(fixture.app.snapshot().await, before);
 }
 
 #[actix_web::test]
-async fn aud_18_a_refused_undo_or_redo_can_be_tried_again() {
-    let world = gated().await;
-    let (app, keeper, role) = (&world.app, &world.a.keeper, world.a.role);
-    let done = rename(&world, keeper, role, "Renamed").await;
-    let refused = (422, json!({"error": "Not today"}));
+async fn aud_18_a_rejected_undo_or_redo_can_be_tried_again() {
+    let fixture = gated().await;
+    let (app, tenant_admin, role) = (&fixture.app, &fixture.a.tenant_admin, fixture.a.role);
+    let done = rename(&fixture, tenant_admin, role, "Renamed").await;
+    let rejected = (422, json!({"error": "Not today"}));
 
-    plan(Some(Plan::Refuse(Hook::BeforeUndo, refusal(None, None))));
-    let before = app.image().await;
-    assert_eq!(undo(app, keeper, &done.token).await, refused);
-    assert_eq!(app.image().await, before);
+    plan(Some(Plan::Reject(Hook::BeforeUndo, rejection(None, None))));
+    let before = app.snapshot().await;
+    assert_eq!(undo(app, tenant_admin, &done.token).await, rejected);
+    assert_eq!(app.snapshot().await, before);
     plan(None);
-    assert_eq!(undo(app, keeper, &done.token).await.0, 200);
+    assert_eq!(undo(app, tenant_admin, &done.token).await.0, 200);
 
-    plan(Some(Plan::Refuse(Hook::BeforeRedo, refusal(None, None))));
-    let before = app.image().await;
-    assert_eq!(redo(app, keeper, done.log_id).await, refused);
-    assert_eq!(app.image().await, before);
+    plan(Some(Plan::Reject(Hook::BeforeRedo, rejection(None, None))));
+    let before = app.snapshot().await;
+    assert_eq!(redo(app, tenant_admin, done.log_id).await, rejected);
+    assert_eq!(app.snapshot().await, before);
     plan(None);
-    assert_eq!(redo(app, keeper, done.log_id).await.0, 200);
-    assert_eq!(name_of(&world, role).await, "Renamed");
+    assert_eq!(redo(app, tenant_admin, done.log_id).await.0, 200);
+    assert_eq!(name_of(&fixture, role).await, "Renamed");
 }
 
 #[actix_web::test]
 async fn a_hook_sees_the_input_the_changes_and_the_entry() {
-    let world = gated().await;
-    let (app, keeper, role) = (&world.app, &world.a.keeper, world.a.role);
+    let fixture = gated().await;
+    let (app, tenant_admin, role) = (&fixture.app, &fixture.a.tenant_admin, fixture.a.role);
     SEEN.take();
 
-    let done = rename(&world, keeper, role, "Renamed").await;
-    assert_eq!(undo(app, keeper, &done.token).await.0, 200);
-    assert_eq!(redo(app, keeper, done.log_id).await.0, 200);
+    let done = rename(&fixture, tenant_admin, role, "Renamed").await;
+    assert_eq!(undo(app, tenant_admin, &done.token).await.0, 200);
+    assert_eq!(redo(app, tenant_admin, done.log_id).await.0, 200);
 
-    let (wanted, changed) = (Some("Renamed".to_owned()), Some(vec!["name".to_owned()]));
+    let (requested, changed) = (Some("Renamed".to_owned()), Some(vec!["name".to_owned()]));
     let expected = [
-        (Hook::BeforeExecute, wanted.clone(), None, None),
-        (Hook::AfterExecute, wanted, changed.clone(), None),
+        (Hook::BeforeExecute, requested.clone(), None, None),
+        (Hook::AfterExecute, requested, changed.clone(), None),
         (Hook::BeforeUndo, None, changed.clone(), Some(done.log_id)),
         (Hook::BeforeRedo, None, changed, Some(done.log_id)),
     ];
@@ -177,42 +180,42 @@ async fn a_hook_sees_the_input_the_changes_and_the_entry() {
 
 #[actix_web::test]
 async fn aud_18_a_body_is_sent_as_it_is_whatever_the_status() {
-    let world = gated().await;
-    let call = Call::put("/auth/roles", json!({"id": world.a.role, "name": "Renamed"}));
+    let fixture = gated().await;
+    let call = Call::put("/auth/roles", json!({"id": fixture.a.role, "name": "Renamed"}));
     let body = json!({"reason": "maintenance"});
 
-    plan(Some(Plan::Refuse(
+    plan(Some(Plan::Reject(
         Hook::BeforeExecute,
-        refusal(Some(503), Some(body.clone())),
+        rejection(Some(503), Some(body.clone())),
     )));
-    let request = call.request(&world.app, &world.a.keeper.token);
-    let response = request.answered_by_interceptor().send().await;
+    let request = call.request(&fixture.app, &fixture.a.tenant_admin.token);
+    let response = request.responded_by_interceptor().send().await;
 
     assert_eq!((response.status, response.json()), (503, body));
 }
 
 #[actix_web::test]
 async fn aud_19_a_panic_ends_the_write_and_leaves_one_failed_entry() {
-    let world = gated().await;
-    let (app, keeper, role) = (&world.app, &world.a.keeper, world.a.role);
+    let fixture = gated().await;
+    let (app, tenant_admin, role) = (&fixture.app, &fixture.a.tenant_admin, fixture.a.role);
     let call = Call::put("/auth/roles", json!({"id": role, "name": "Renamed"}));
 
     for hook in [Hook::BeforeExecute, Hook::AfterExecute] {
         plan(Some(Plan::Panic(hook)));
-        let response = call.send(app, &keeper.token).await;
+        let response = call.send(app, &tenant_admin.token).await;
 
         assert_eq!(response.status, 500);
         assert_eq!(response.json()["error"], "Internal server error");
         assert!(response.json()["requestId"].is_string());
-        assert_eq!(name_of(&world, role).await, "Dispatcher");
+        assert_eq!(name_of(&fixture, role).await, "Dispatcher");
     }
 
-    let failed = failed_entries(&world).await;
+    let failed = failed_entries(&fixture).await;
     assert_eq!(failed.len(), 2);
     for entry in &failed {
         assert_eq!(entry["context"]["errorCode"], "internal_error");
-        for member in ["undoToken", "snapshotBefore", "snapshotAfter", "changes"] {
-            assert_eq!(entry[member], Value::Null, "{member}");
+        for name in ["undoToken", "snapshotBefore", "snapshotAfter", "changes"] {
+            assert_eq!(entry[name], Value::Null, "{name}");
         }
         assert_eq!(entry["commandId"], "auth.role.update");
     }
@@ -220,21 +223,21 @@ async fn aud_19_a_panic_ends_the_write_and_leaves_one_failed_entry() {
 
 #[actix_web::test]
 async fn aud_19_a_panic_during_undo_leaves_the_token_usable() {
-    let world = gated().await;
-    let (app, keeper) = (&world.app, &world.a.keeper);
-    let done = rename(&world, keeper, world.a.role, "Renamed").await;
+    let fixture = gated().await;
+    let (app, tenant_admin) = (&fixture.app, &fixture.a.tenant_admin);
+    let done = rename(&fixture, tenant_admin, fixture.a.role, "Renamed").await;
 
     plan(Some(Plan::Panic(Hook::BeforeUndo)));
-    assert_eq!(undo(app, keeper, &done.token).await.0, 500);
+    assert_eq!(undo(app, tenant_admin, &done.token).await.0, 500);
     plan(None);
 
-    assert_eq!(failed_entries(&world).await.len(), 1);
-    assert_eq!(undo(app, keeper, &done.token).await.0, 200);
-    assert_eq!(name_of(&world, world.a.role).await, "Dispatcher");
+    assert_eq!(failed_entries(&fixture).await.len(), 1);
+    assert_eq!(undo(app, tenant_admin, &done.token).await.0, 200);
+    assert_eq!(name_of(&fixture, fixture.a.role).await, "Dispatcher");
 }
 
-pub(super) async fn failed_entries(world: &World) -> Vec<Value> {
-    let mut all = entries(&world.app, &world.a.keeper, "limit=1000").await;
+pub(super) async fn failed_entries(fixture: &Fixture) -> Vec<Value> {
+    let mut all = entries(&fixture.app, &fixture.a.tenant_admin, "limit=1000").await;
     all.retain(|entry| entry["executionState"] == "failed");
     all
 }

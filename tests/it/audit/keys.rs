@@ -3,35 +3,35 @@
 use actix_web::http::Method;
 use serde_json::{Value, json};
 
+use crate::fixture::{Fixture, id, text};
 use crate::history::{ACTIONS, REDO, UNDO, redo, unavailable, undo};
-use crate::world::{World, id, text};
 
 #[actix_web::test]
 async fn aud_31_a_key_lists_undoes_and_redoes_what_it_did_itself() {
-    let world = World::new().await;
-    let keeper = &world.a.keeper;
+    let fixture = Fixture::new().await;
+    let tenant_admin = &fixture.a.tenant_admin;
     let features = [
         "auth.roles.*",
         "audit_logs.view_self",
         "audit_logs.undo_self",
         "audit_logs.redo_self",
     ];
-    let role = world.role(&world.a, "Program", &features, None).await;
+    let role = fixture.role(&fixture.a, "Program", &features, None).await;
     let body = json!({"name": "Program", "roles": [role], "organizationId": null});
-    let (status, key) = world.app.post(&keeper.token, "/api_keys/keys", body).await;
+    let (status, key) = fixture.app.post(&tenant_admin.token, "/api_keys/keys", body).await;
     assert_eq!(status, 201, "{key}");
     let secret = text(&key["secret"]);
     let send = async |method: Method, path: &str, body: Option<Value>| {
-        let request = world.app.request(method, path).header("X-Api-Key", &secret);
+        let request = fixture.app.request(method, path).header("X-Api-Key", &secret);
         match body {
             Some(body) => request.json(&body).send().await,
             None => request.send().await,
         }
     };
 
-    let made = send(Method::POST, "/auth/roles", Some(json!({"name": "Made by a program"}))).await;
-    assert_eq!(made.status, 201, "{}", made.text());
-    let operation = made.operation().expect("it can be undone");
+    let created = send(Method::POST, "/auth/roles", Some(json!({"name": "Made by a program"}))).await;
+    assert_eq!(created.status, 201, "{}", created.text());
+    let operation = created.operation().expect("it can be undone");
     let mine = send(Method::GET, ACTIONS, None).await.json();
     let listed = mine["items"].as_array().expect("a list");
     assert_eq!(listed.len(), 1, "{mine}");
@@ -41,43 +41,46 @@ async fn aud_31_a_key_lists_undoes_and_redoes_what_it_did_itself() {
     );
 
     // The person who made the key may undo other people's actions by its right, but does not own these.
-    let (_, of_maker) = world
+    let (_, of_maker) = fixture
         .app
-        .get(&world.a.keeper.token, &format!("{ACTIONS}?actorUserId={}", keeper.id))
+        .get(
+            &fixture.a.tenant_admin.token,
+            &format!("{ACTIONS}?actorUserId={}", tenant_admin.id),
+        )
         .await;
     let owned = of_maker["items"].as_array().expect("a list");
     assert!(owned.iter().all(|entry| entry["id"] != operation["id"]), "{of_maker}");
 
     // Nor may it take them back without that right, though it owns the key and may undo what it did itself.
-    world
-        .role(&world.a, "Narrow", &[&features[..], &["api_keys.*"]].concat(), None)
+    fixture
+        .role(&fixture.a, "Narrow", &[&features[..], &["api_keys.*"]].concat(), None)
         .await;
-    let maker = world.account(&world.a, "maker@alpha.test", &["Narrow"]).await;
+    let maker = fixture.account(&fixture.a, "maker@alpha.test", &["Narrow"]).await;
     let body = json!({"name": "Of the maker", "roles": [role], "organizationId": null});
-    let (status, own) = world.app.post(&maker.token, "/api_keys/keys", body).await;
+    let (status, own) = fixture.app.post(&maker.token, "/api_keys/keys", body).await;
     assert_eq!(status, 201, "{own}");
-    let by_key = world
+    let by_key = fixture
         .app
         .request(Method::POST, "/auth/roles")
         .header("X-Api-Key", &text(&own["secret"]));
     let by_key = by_key.json(&json!({"name": "By the maker's key"})).send().await;
     let of_key = by_key.operation().unwrap_or_else(|| panic!("{}", by_key.text()));
-    let refused = undo(&world.app, &maker, &text(&of_key["undoToken"])).await;
-    assert_eq!(refused, (400, unavailable()));
+    let rejected = undo(&fixture.app, &maker, &text(&of_key["undoToken"])).await;
+    assert_eq!(rejected, (400, unavailable()));
     assert_eq!(
-        undo(&world.app, keeper, &text(&of_key["undoToken"])).await.0,
+        undo(&fixture.app, tenant_admin, &text(&of_key["undoToken"])).await.0,
         200,
         "with undo_tenant"
     );
-    let (status, answer) = redo(&world.app, &maker, id(&of_key["id"])).await;
-    assert_eq!((status, answer), (400, json!({"error": "Redo target not available"})));
+    let (status, response) = redo(&fixture.app, &maker, id(&of_key["id"])).await;
+    assert_eq!((status, response), (400, json!({"error": "Redo target not available"})));
 
     let undone = send(Method::POST, UNDO, Some(json!({"undoToken": operation["undoToken"]}))).await;
     assert_eq!(undone.status, 200, "{}", undone.text());
     let log_id = id(&operation["id"]);
     let redone = send(Method::POST, REDO, Some(json!({"logId": log_id}))).await;
     assert_eq!(redone.status, 200, "{}", redone.text());
-    let roles = world
+    let roles = fixture
         .app
         .rows("select 1 as found from auth_roles where name = 'Made by a program'")
         .await;

@@ -10,18 +10,18 @@ use serde_json::{Value, json};
 
 use super::rename;
 use crate::call::Call as Request;
+use crate::fixture::{Account, Fixture, TenantFixture, builder, text};
 use crate::history::{ACCESS, ACTIONS, EXPORT, entries, operation, unavailable, undo};
 use crate::scenarios::{rich, scenarios};
-use crate::undo_law;
-use crate::world::{Account, House, World, builder, text};
+use crate::undo_invariants;
 
 /// Entries of a caller on a role of its own, a millisecond apart from 07:00 on.
-async fn fill(world: &World, house: &House, actor: &Account, count: u32) {
-    fill_at(world, house, actor, "2026-11-20T07:00:00Z", count).await;
+async fn fill(fixture: &Fixture, tenant_fixture: &TenantFixture, actor: &Account, count: u32) {
+    fill_at(fixture, tenant_fixture, actor, "2026-11-20T07:00:00Z", count).await;
 }
 
 /// The same from another instant on.
-async fn fill_at(world: &World, house: &House, actor: &Account, start: &str, count: u32) {
+async fn fill_at(fixture: &Fixture, tenant_fixture: &TenantFixture, actor: &Account, start: &str, count: u32) {
     let sql = format!(
         "insert into audit_action_logs (tenant_id, id, seq, actor_kind, actor_id, actor_name, command_id, action_type, action_label,
             source, resource_kind, resource_id, related, execution_state, changes, changed_fields, created_at, updated_at)
@@ -29,9 +29,9 @@ async fn fill_at(world: &World, house: &House, actor: &Account, start: &str, cou
             'user', '{1}', 'Filler', 'auth.role.update', 'edit', 'Update role', 'ui', 'filled', 'one', '{{}}', 'done',
             '{{\"name\": {{\"from\": 1, \"to\": 2}}}}', '{{name}}', at, at
          from (select n, timestamptz '{start}' + n * interval '1 millisecond' as at from generate_series(1, {count}) n) s",
-        house.tenant, actor.id
+        tenant_fixture.tenant, actor.id
     );
-    assert_eq!(world.app.sql(&sql).await, u64::from(count));
+    assert_eq!(fixture.app.sql(&sql).await, u64::from(count));
 }
 
 async fn list(app: &TestApp, caller: &Account, query: &str) -> Value {
@@ -47,10 +47,10 @@ fn ids(page: &Value) -> Vec<String> {
 
 #[actix_web::test]
 async fn aud_23_pages_are_the_set_and_nothing_is_seen_twice() {
-    let world = World::new().await;
-    let (app, keeper) = (&world.app, &world.a.keeper);
-    fill(&world, &world.a, keeper, 1100).await;
-    let page = async |query: &str| list(app, keeper, &format!("resourceKind=filled&{query}")).await;
+    let fixture = Fixture::new().await;
+    let (app, tenant_admin) = (&fixture.app, &fixture.a.tenant_admin);
+    fill(&fixture, &fixture.a, tenant_admin, 1100).await;
+    let page = async |query: &str| list(app, tenant_admin, &format!("resourceKind=filled&{query}")).await;
 
     let (first, second) = (page("page=1").await, page("page=2").await);
     assert_ne!(ids(&first), ids(&second));
@@ -59,7 +59,7 @@ async fn aud_23_pages_are_the_set_and_nothing_is_seen_twice() {
     assert_eq!((&first["total"], &first["totalPages"]), (&json!(1100), &json!(22)));
     for query in ["pageSize=201", "limit=0", "offset=-1", "page=x"] {
         assert_eq!(
-            app.get(&keeper.token, &format!("{ACTIONS}?{query}")).await.0,
+            app.get(&tenant_admin.token, &format!("{ACTIONS}?{query}")).await.0,
             400,
             "{query}"
         );
@@ -72,17 +72,17 @@ async fn aud_23_pages_are_the_set_and_nothing_is_seen_twice() {
 
 #[actix_web::test]
 async fn aud_23_entries_that_come_meanwhile_shift_no_page_before_them() {
-    let world = World::new().await;
-    let (app, keeper) = (&world.app, &world.a.keeper);
-    fill(&world, &world.a, keeper, 1100).await;
+    let fixture = Fixture::new().await;
+    let (app, tenant_admin) = (&fixture.app, &fixture.a.tenant_admin);
+    fill(&fixture, &fixture.a, tenant_admin, 1100).await;
     let mut minute = 0;
     let mut pages = async |bound: &str| {
         let mut seen = Vec::new();
         for number in 1..=6 {
             let query = format!("resourceKind=filled{bound}&pageSize=200&page={number}");
-            seen.extend(ids(&list(app, keeper, &query).await));
+            seen.extend(ids(&list(app, tenant_admin, &query).await));
             let start = format!("2026-11-20T08:{minute:02}:00Z");
-            fill_at(&world, &world.a, keeper, &start, 30).await;
+            fill_at(&fixture, &fixture.a, tenant_admin, &start, 30).await;
             minute += 1;
         }
         seen
@@ -102,21 +102,25 @@ async fn aud_23_entries_that_come_meanwhile_shift_no_page_before_them() {
 
 #[actix_web::test]
 async fn f12_a_client_that_stalls_keeps_the_place_of_its_export_for_ten_seconds() {
-    let world = World::new().await;
-    let (app, keeper) = (&world.app, &world.a.keeper);
-    fill(&world, &world.a, keeper, 1000).await;
+    let fixture = Fixture::new().await;
+    let (app, tenant_admin) = (&fixture.app, &fixture.a.tenant_admin);
+    fill(&fixture, &fixture.a, tenant_admin, 1000).await;
     let path = format!("{EXPORT}?resourceKind=filled");
-    let export = || app.request(Method::GET, &path).bearer(&keeper.token).open();
+    let export = || app.request(Method::GET, &path).bearer(&tenant_admin.token).open();
 
     let mut stalled = export().await;
     assert!(stalled.next().await.is_some());
-    let refused = app.request(Method::GET, EXPORT).bearer(&keeper.token).send().await;
-    assert_eq!(refused.status, 429, "{}", refused.text());
-    assert_eq!(refused.json(), json!({"error": "Too many requests"}));
-    assert!(refused.header("retry-after").is_some());
+    let rejected = app
+        .request(Method::GET, EXPORT)
+        .bearer(&tenant_admin.token)
+        .send()
+        .await;
+    assert_eq!(rejected.status, 429, "{}", rejected.text());
+    assert_eq!(rejected.json(), json!({"error": "Too many requests"}));
+    assert!(rejected.header("retry-after").is_some());
     let elsewhere = app
         .request(Method::GET, EXPORT)
-        .bearer(&world.b.keeper.token)
+        .bearer(&fixture.b.tenant_admin.token)
         .send()
         .await;
     assert_eq!(elsewhere.status, 200, "another tenant has places of its own");
@@ -143,12 +147,12 @@ async fn f12_a_client_that_stalls_keeps_the_place_of_its_export_for_ten_seconds(
 
 #[actix_web::test]
 async fn aud_24_filters_look_at_every_field_and_at_the_class() {
-    let world = World::new().await;
-    let (app, keeper) = (&world.app, &world.a.keeper);
-    let body = json!({"id": world.a.colleague.id, "name": "Renamed", "isActive": false});
-    let done = operation(&Request::put("/auth/users", body).send(app, &keeper.token).await);
+    let fixture = Fixture::new().await;
+    let (app, tenant_admin) = (&fixture.app, &fixture.a.tenant_admin);
+    let body = json!({"id": fixture.a.colleague.id, "name": "Renamed", "isActive": false});
+    let done = operation(&Request::put("/auth/users", body).send(app, &tenant_admin.token).await);
     let log_id = done.log_id.to_string();
-    let found = async |query: &str| ids(&list(app, keeper, query).await);
+    let found = async |query: &str| ids(&list(app, tenant_admin, query).await);
 
     assert_eq!(found("fieldName=name").await[0], log_id, "the second of isActive, name");
     assert!(found("actionType=edit&resourceKind=auth.user").await.contains(&log_id));
@@ -156,7 +160,7 @@ async fn aud_24_filters_look_at_every_field_and_at_the_class() {
     assert_eq!(found("actorUserId=").await, Vec::<String>::new());
     for query in ["actionType=change", "actorUserId=x", "actorUserId=x,y"] {
         assert_eq!(
-            app.get(&keeper.token, &format!("{ACTIONS}?{query}")).await.0,
+            app.get(&tenant_admin.token, &format!("{ACTIONS}?{query}")).await.0,
             400,
             "{query}"
         );
@@ -165,16 +169,19 @@ async fn aud_24_filters_look_at_every_field_and_at_the_class() {
 
 #[actix_web::test]
 async fn aud_25_related_entries_come_only_when_asked_for() {
-    let world = World::new().await;
-    let (app, keeper, house) = (&world.app, &world.a.keeper, &world.a);
-    let child = json!({"id": house.leaf, "name": "Twig"});
+    let fixture = Fixture::new().await;
+    let (app, tenant_admin, tenant_fixture) = (&fixture.app, &fixture.a.tenant_admin, &fixture.a);
+    let child = json!({"id": tenant_fixture.leaf, "name": "Twig"});
     let done = operation(
         &Request::put("/directory/organizations", child)
-            .send(app, &keeper.token)
+            .send(app, &tenant_admin.token)
             .await,
     );
-    let resource = format!("resourceKind=directory.organization&resourceId={}", house.child);
-    let found = async |query: &str| ids(&list(app, keeper, &format!("{resource}&{query}")).await);
+    let resource = format!(
+        "resourceKind=directory.organization&resourceId={}",
+        tenant_fixture.child
+    );
+    let found = async |query: &str| ids(&list(app, tenant_admin, &format!("{resource}&{query}")).await);
 
     let log_id = done.log_id.to_string();
     assert!(
@@ -187,32 +194,32 @@ async fn aud_25_related_entries_come_only_when_asked_for() {
 
 #[actix_web::test]
 async fn aud_25_what_went_with_a_resource_has_its_removal_in_its_history() {
-    let world = World::new().await;
-    let (app, house) = (&world.app, &world.a);
-    let made = Request::post("/auth/sidebar/variants", json!({"name": "Mine"}));
-    let made = operation(&made.send(app, &house.admin.token).await);
-    let acl = json!({"userId": house.admin.id, "features": ["auth.users.list"]});
+    let fixture = Fixture::new().await;
+    let (app, tenant_fixture) = (&fixture.app, &fixture.a);
+    let created = Request::post("/auth/sidebar/variants", json!({"name": "Mine"}));
+    let created = operation(&created.send(app, &tenant_fixture.admin.token).await);
+    let acl = json!({"userId": tenant_fixture.admin.id, "features": ["auth.users.list"]});
     let acl = Request::put("/auth/users/acl", acl)
-        .send(app, &house.keeper.token)
+        .send(app, &tenant_fixture.tenant_admin.token)
         .await;
     assert_eq!(acl.status, 200, "{}", acl.text());
-    let removed = Request::delete("/auth/users", house.admin.id);
-    let removed = operation(&removed.send(app, &house.keeper.token).await);
-    let (status, told) = undo(app, &house.keeper, &removed.token).await;
-    assert_eq!(status, 200, "{told}");
+    let removed = Request::delete("/auth/users", tenant_fixture.admin.id);
+    let removed = operation(&removed.send(app, &tenant_fixture.tenant_admin.token).await);
+    let (status, reported) = undo(app, &tenant_fixture.tenant_admin, &removed.token).await;
+    assert_eq!(status, 200, "{reported}");
     let found = async |kind: &str, id, query: &str| {
         let resource = format!("resourceKind={kind}&resourceId={id}&includeTotal=true");
-        ids(&list(app, &house.keeper, &format!("{resource}&{query}")).await)
+        ids(&list(app, &tenant_fixture.tenant_admin, &format!("{resource}&{query}")).await)
     };
 
     for (kind, id) in [
-        ("auth.sidebar_variant", made.resource),
-        ("auth.user_acl", house.admin.id),
+        ("auth.sidebar_variant", created.resource),
+        ("auth.user_acl", tenant_fixture.admin.id),
     ] {
         let own = found(kind, id, "includeRelated=false").await;
         let related = found(kind, id, "includeRelated=true").await;
 
-        for entry in [removed.log_id.to_string(), text(&told["traceLogId"])] {
+        for entry in [removed.log_id.to_string(), text(&reported["traceLogId"])] {
             assert!(!own.contains(&entry), "{kind}");
             assert!(related.contains(&entry), "{kind}: {related:?}");
         }
@@ -222,14 +229,14 @@ async fn aud_25_what_went_with_a_resource_has_its_removal_in_its_history() {
 
 #[actix_web::test]
 async fn aud_26_undoable_entries_really_undo() {
-    let world = World::new().await;
-    let (app, keeper) = (&world.app, &world.a.keeper);
-    rename(&world, keeper, world.a.role, "One").await;
-    rename(&world, keeper, world.a.role, "Two").await;
-    rename(&world, &world.a.admin, world.a.spare_role, "By another").await;
-    world
+    let fixture = Fixture::new().await;
+    let (app, tenant_admin) = (&fixture.app, &fixture.a.tenant_admin);
+    rename(&fixture, tenant_admin, fixture.a.role, "One").await;
+    rename(&fixture, tenant_admin, fixture.a.role, "Two").await;
+    rename(&fixture, &fixture.a.admin, fixture.a.spare_role, "By another").await;
+    fixture
         .role(
-            &world.a,
+            &fixture.a,
             "Editor",
             &[
                 "auth.*",
@@ -240,8 +247,8 @@ async fn aud_26_undoable_entries_really_undo() {
             None,
         )
         .await;
-    let editor = world.account(&world.a, "editor@alpha.test", &["Editor"]).await;
-    let own = rename(&world, &editor, world.a.spare_role, "By the editor").await;
+    let editor = fixture.account(&fixture.a, "editor@alpha.test", &["Editor"]).await;
+    let own = rename(&fixture, &editor, fixture.a.spare_role, "By the editor").await;
 
     let of_editor = entries(app, &editor, "undoableOnly=true&limit=1000").await;
     assert_eq!(of_editor.len(), 1, "its own only: {of_editor:?}");
@@ -250,13 +257,13 @@ async fn aud_26_undoable_entries_really_undo() {
     loop {
         let left = entries(
             app,
-            keeper,
+            tenant_admin,
             "undoableOnly=true&limit=1000&resourceKind=auth.role&actionType=edit",
         )
         .await;
         let Some(entry) = left.first() else { break };
         let token = entry["undoToken"].as_str().expect("a token");
-        let (status, body) = undo(app, keeper, token).await;
+        let (status, body) = undo(app, tenant_admin, token).await;
         assert_eq!(status, 200, "{entry}: {body}");
         undone += 1;
     }
@@ -265,11 +272,11 @@ async fn aud_26_undoable_entries_really_undo() {
 
 #[actix_web::test]
 async fn aud_26_whatever_was_done_undoable_entries_really_undo() {
-    let world = rich(World::new().await).await;
-    let (app, a) = (&world.app, &world.a);
-    world.role(a, "Everything", &["*"], None).await;
-    let doer = world.account(a, "doer@alpha.test", &["Everything"]).await;
-    let before = undo_law::image(&world).await;
+    let fixture = rich(Fixture::new().await).await;
+    let (app, a) = (&fixture.app, &fixture.a);
+    fixture.role(a, "Everything", &["*"], None).await;
+    let doer = fixture.account(a, "doer@alpha.test", &["Everything"]).await;
+    let before = undo_invariants::snapshot(&fixture).await;
     let mut done = BTreeSet::new();
     for scenario in scenarios() {
         app.advance(Duration::SECOND);
@@ -291,34 +298,38 @@ async fn aud_26_whatever_was_done_undoable_entries_really_undo() {
     let done: BTreeSet<String> = done.into_iter().map(str::to_owned).collect();
     assert_eq!(kinds, done);
     assert!(done.len() >= 15, "{done:?}");
-    undo_law::equal(&undo_law::image(&world).await, &before, "all together");
+    undo_invariants::equal(&undo_invariants::snapshot(&fixture).await, &before, "all together");
 }
 
 #[actix_web::test]
 async fn aud_27_a_viewer_sees_what_its_rights_and_organizations_say() {
-    let world = World::new().await;
-    let (app, a) = (&world.app, &world.a);
-    world
+    let fixture = Fixture::new().await;
+    let (app, a) = (&fixture.app, &fixture.a);
+    fixture
         .role(a, "Viewer", &["auth.roles.*", "audit_logs.view_self"], None)
         .await;
-    let viewer = world.account(a, "viewer@alpha.test", &["Viewer"]).await;
-    rename(&world, &viewer, a.role, "Its own").await;
-    rename(&world, &world.b.keeper, world.b.role, "Elsewhere").await;
+    let viewer = fixture.account(a, "viewer@alpha.test", &["Viewer"]).await;
+    rename(&fixture, &viewer, a.role, "Its own").await;
+    rename(&fixture, &fixture.b.tenant_admin, fixture.b.role, "Elsewhere").await;
     let actors = async |caller: &Account| {
         let all = entries(app, caller, "limit=1000").await;
         all.iter().map(|entry| entry["actorUserId"].clone()).collect::<Vec<_>>()
     };
 
     assert_eq!(actors(&viewer).await, [json!(viewer.id)]);
-    assert!(actors(&a.keeper).await.contains(&json!(viewer.id)));
-    assert!(!actors(&a.keeper).await.contains(&json!(world.b.keeper.id)));
+    assert!(actors(&a.tenant_admin).await.contains(&json!(viewer.id)));
+    assert!(
+        !actors(&a.tenant_admin)
+            .await
+            .contains(&json!(fixture.b.tenant_admin.id))
+    );
     let in_child = entries(app, &a.local, "limit=1000").await;
     let inside = [json!(a.child), json!(a.leaf)];
     assert!(!in_child.is_empty() && in_child.iter().all(|entry| inside.contains(&entry["organizationId"])));
     for (caller, query) in [
-        (&viewer, format!("actorUserId={}", a.keeper.id)),
+        (&viewer, format!("actorUserId={}", a.tenant_admin.id)),
         (&a.local, format!("organizationId={}", a.other)),
-        (&a.keeper, format!("organizationId={}", world.b.child)),
+        (&a.tenant_admin, format!("organizationId={}", fixture.b.child)),
     ] {
         for path in [ACTIONS, EXPORT, ACCESS] {
             assert_eq!(
@@ -352,12 +363,12 @@ fn parse(text: &str) -> Vec<Vec<String>> {
 
 #[actix_web::test]
 async fn aud_28_an_export_has_all_entries_and_no_formulas() {
-    let world = World::new().await;
-    let (app, keeper) = (&world.app, &world.a.keeper);
+    let fixture = Fixture::new().await;
+    let (app, tenant_admin) = (&fixture.app, &fixture.a.tenant_admin);
     let name = "=HYPERLINK(\"http://x\", \"y\")";
-    let body = json!({"id": world.a.colleague.id, "name": name, "isActive": false});
-    let done = operation(&Request::put("/auth/users", body).send(app, &keeper.token).await);
-    fill(&world, &world.a, keeper, 1100).await;
+    let body = json!({"id": fixture.a.colleague.id, "name": name, "isActive": false});
+    let done = operation(&Request::put("/auth/users", body).send(app, &tenant_admin.token).await);
+    fill(&fixture, &fixture.a, tenant_admin, 1100).await;
     let odd = r#"{"name": {"from": -5, "to": "two\r\nlines, \"quoted\""}}"#;
     let oldest = "(select min(id::text)::uuid from audit_action_logs where resource_kind = 'filled')";
     app.sql(&format!(
@@ -366,7 +377,7 @@ async fn aud_28_an_export_has_all_entries_and_no_formulas() {
     .await;
     let export = async |query: &str| {
         let response = Request::get(&format!("{EXPORT}?{query}"))
-            .send(app, &keeper.token)
+            .send(app, &tenant_admin.token)
             .await;
         assert_eq!(response.status, 200, "{}", response.text());
         response
@@ -406,7 +417,7 @@ async fn aud_28_an_export_has_all_entries_and_no_formulas() {
     }
     for query in ["limit=0", "limit=x", "limit=-5", "sortDir=up"] {
         assert_eq!(
-            app.get(&keeper.token, &format!("{EXPORT}?{query}")).await.0,
+            app.get(&tenant_admin.token, &format!("{EXPORT}?{query}")).await.0,
             400,
             "{query}"
         );
@@ -424,16 +435,16 @@ async fn aud_28_an_export_has_all_entries_and_no_formulas() {
 
 #[actix_web::test]
 async fn aud_32_an_action_is_too_old_to_undo_after_its_time() {
-    let world = World::of(builder().config("[audit.undo]\nttl_seconds = 1\n")).await;
-    let (app, keeper) = (&world.app, &world.a.keeper);
-    let done = rename(&world, keeper, world.a.role, "Renamed").await;
+    let fixture = Fixture::of(builder().config("[audit.undo]\nttl_seconds = 1\n")).await;
+    let (app, tenant_admin) = (&fixture.app, &fixture.a.tenant_admin);
+    let done = rename(&fixture, tenant_admin, fixture.a.role, "Renamed").await;
     app.advance(Duration::seconds(2));
 
-    assert_eq!(undo(app, keeper, &done.token).await, (400, unavailable()));
-    let entry = crate::history::entry(app, keeper, done.log_id).await;
+    assert_eq!(undo(app, tenant_admin, &done.token).await, (400, unavailable()));
+    let entry = crate::history::entry(app, tenant_admin, done.log_id).await;
     assert_eq!(entry["undoToken"], Value::Null);
     assert_eq!(
-        entries(app, keeper, "undoableOnly=true&actionType=edit").await,
+        entries(app, tenant_admin, "undoableOnly=true&actionType=edit").await,
         Vec::<Value>::new()
     );
 }

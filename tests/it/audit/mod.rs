@@ -5,8 +5,8 @@ mod edits;
 mod erasure;
 mod failed;
 mod interceptors;
+mod invariants;
 mod keys;
-mod laws;
 mod lists;
 mod model;
 mod months;
@@ -19,29 +19,29 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::call::Call;
+use crate::fixture::{Account, Fixture};
 use crate::history::{Operation, operation};
-use crate::world::{Account, World};
 
 /// Renames a role as this caller.
-async fn rename(world: &World, caller: &Account, role: Uuid, name: &str) -> Operation {
+async fn rename(fixture: &Fixture, caller: &Account, role: Uuid, name: &str) -> Operation {
     let call = Call::put("/auth/roles", json!({"id": role, "name": name}));
-    operation(&call.send(&world.app, &caller.token).await)
+    operation(&call.send(&fixture.app, &caller.token).await)
 }
 
-async fn name_of(world: &World, role: Uuid) -> Value {
-    let (status, body) = world
+async fn name_of(fixture: &Fixture, role: Uuid) -> Value {
+    let (status, body) = fixture
         .app
-        .get(&world.a.keeper.token, &format!("/auth/roles?id={role}"))
+        .get(&fixture.a.tenant_admin.token, &format!("/auth/roles?id={role}"))
         .await;
     assert_eq!(status, 200, "{body}");
     body["items"][0]["name"].clone()
 }
 
 /// The user as the list tells it; null when it is not there.
-async fn user(world: &World, id: Uuid) -> Value {
-    let (status, body) = world
+async fn user(fixture: &Fixture, id: Uuid) -> Value {
+    let (status, body) = fixture
         .app
-        .get(&world.a.keeper.token, &format!("/auth/users?id={id}"))
+        .get(&fixture.a.tenant_admin.token, &format!("/auth/users?id={id}"))
         .await;
     assert_eq!(status, 200, "{body}");
     body["items"][0].clone()

@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::call::Call;
+use crate::fixture::{Account, Fixture, id, text};
 use crate::history::{operation, redo, undo};
 use crate::random::runs;
-use crate::world::{Account, World, id, text};
 
 const STEPS: usize = 40;
 const CASES: u32 = 8;
@@ -111,7 +111,7 @@ impl Caller {
 }
 
 struct Model {
-    world: World,
+    fixture: Fixture,
     callers: Vec<Caller>,
     organizations: [Uuid; 2],
     resources: Vec<Resource>,
@@ -121,8 +121,8 @@ struct Model {
 
 impl Model {
     async fn new() -> Self {
-        let world = World::new().await;
-        let a = &world.a;
+        let fixture = Fixture::new().await;
+        let a = &fixture.a;
         let features = [
             "auth.users.*",
             "auth.roles.*",
@@ -130,15 +130,15 @@ impl Model {
             "audit_logs.undo_self",
             "audit_logs.redo_self",
         ];
-        world.role(a, "Editor", &features, None).await;
-        let editor = world.account(a, "editor@alpha.test", &["Editor"]).await;
+        fixture.role(a, "Editor", &features, None).await;
+        let editor = fixture.account(a, "editor@alpha.test", &["Editor"]).await;
         let caller = |account: &Account, organizations, others| Caller {
             account: account.clone(),
             organizations,
             others,
         };
         let callers = vec![
-            caller(&a.keeper, None, true),
+            caller(&a.tenant_admin, None, true),
             caller(&a.admin, None, true),
             caller(&editor, None, false),
             caller(&a.local, Some(vec![a.child, a.leaf]), true),
@@ -150,7 +150,7 @@ impl Model {
             resources: Vec::new(),
             entries: Vec::new(),
             undos: 0,
-            world,
+            fixture,
         }
     }
 
@@ -210,7 +210,7 @@ impl Model {
             max_version: 0,
         };
         let allowed = self.callers[caller].reads(&resource);
-        let response = call.send(&self.world.app, &self.callers[caller].account.token).await;
+        let response = call.send(&self.fixture.app, &self.callers[caller].account.token).await;
         assert_eq!(
             response.status == 201,
             allowed,
@@ -235,7 +235,7 @@ impl Model {
         let call = Call::put(path, json!({"id": resource.id, "name": name}));
         let allowed = resource.name.is_some() && self.callers[caller].reads(resource);
         let differs = resource.name.as_ref() != Some(&name);
-        let response = call.send(&self.world.app, &self.callers[caller].account.token).await;
+        let response = call.send(&self.fixture.app, &self.callers[caller].account.token).await;
         assert_eq!(
             response.status == 200,
             allowed,
@@ -259,7 +259,7 @@ impl Model {
         let path = ["/auth/users", "/auth/roles"][usize::from(resource.kind == Kind::Role)];
         let call = Call::delete(path, resource.id);
         let allowed = resource.name.is_some() && self.callers[caller].reads(resource);
-        let response = call.send(&self.world.app, &self.callers[caller].account.token).await;
+        let response = call.send(&self.fixture.app, &self.callers[caller].account.token).await;
         assert_eq!(
             response.status == 200,
             allowed,
@@ -299,7 +299,7 @@ impl Model {
             && (own || who.others)
             && (who.reads(resource) || own && resource.organization.is_none())
             && resource.version == entry.versions.1;
-        let (status, body) = undo(&self.world.app, &who.account, &entry.token).await;
+        let (status, body) = undo(&self.fixture.app, &who.account, &entry.token).await;
         assert_eq!(status == 200, allowed, "undo of {entry:?} by {caller}: {status} {body}");
         if allowed {
             self.undos += 1;
@@ -325,7 +325,7 @@ impl Model {
             .filter(|one| one.actor == entry.actor && self.eligible(one, who));
         let top = stack.max_by_key(|one| one.undone).map(|one| one.id);
         let allowed = (entry.actor == caller || who.others) && top == Some(entry.id);
-        let (status, body) = redo(&self.world.app, &who.account, entry.id).await;
+        let (status, body) = redo(&self.fixture.app, &who.account, entry.id).await;
         assert_eq!(status == 200, allowed, "redo of {entry:?} by {caller}: {status} {body}");
         if allowed {
             let entry = &mut self.entries[index];
@@ -349,7 +349,7 @@ impl Model {
 
     /// The database and the log agree with the model.
     async fn check(&self) {
-        let app = &self.world.app;
+        let app = &self.fixture.app;
         let live = app
             .rows(
                 "select id, name from auth_users where email like 'model-%' and deleted_at is null \
@@ -378,8 +378,8 @@ impl Model {
                 )
             })
             .collect();
-        let told = |one: &Resource| format!("{} {} of {}", one.id, one.version, one.max_version);
-        assert_eq!(versions, self.resources.iter().map(told).collect());
+        let reported = |one: &Resource| format!("{} {} of {}", one.id, one.version, one.max_version);
+        assert_eq!(versions, self.resources.iter().map(reported).collect());
 
         let log = app
             .rows(

@@ -7,32 +7,32 @@ use uuid::Uuid;
 
 use super::rename;
 use crate::call::Call;
+use crate::fixture::{Fixture, builder};
 use crate::history::{ACTIONS, undo};
-use crate::world::{World, builder};
 
 const UP: &str = include_str!("../../../migrations/core/2026-11-21-150000-0000_order_log_months/up.sql");
 const DOWN: &str = include_str!("../../../migrations/core/2026-11-21-150000-0000_order_log_months/down.sql");
 
 /// An entry of each of these months, counted from this one.
-async fn entries(world: &World, months: &[i32]) {
+async fn entries(fixture: &Fixture, months: &[i32]) {
     for month in months {
         let at = format!("(date_trunc('month', now(), 'utc') + interval '{month} months 10 days')");
-        world
+        fixture
             .app
             .sql(&format!(
                 "insert into audit_action_logs (tenant_id, id, seq, actor_kind, command_id, action_type, action_label, source,
                     resource_kind, resource_id, related, execution_state, changed_fields, created_at, updated_at)
                  values ('{}', audit_lowest_id({at}), 900000 + {month}, 'system', 'a.b', 'edit', 'A', 'system', 'month', '{month}', '{{}}',
                     'done', '{{}}', {at}, {at})",
-                world.a.tenant
+                fixture.a.tenant
             ))
             .await;
     }
 }
 
 /// Where they are, by month.
-async fn places(world: &World) -> Vec<(i32, String)> {
-    let rows = world
+async fn places(fixture: &Fixture) -> Vec<(i32, String)> {
+    let rows = fixture
         .app
         .rows(
             "select resource_id::int as month, case when tableoid::regclass::text ~ '[0-9]{6}$'
@@ -54,8 +54,11 @@ async fn places(world: &World) -> Vec<(i32, String)> {
         .collect()
 }
 
-async fn make(world: &World, months: u32) {
-    world.app.sql(&format!("select audit_make_partitions({months})")).await;
+async fn create(fixture: &Fixture, months: u32) {
+    fixture
+        .app
+        .sql(&format!("select audit_make_partitions({months})"))
+        .await;
 }
 
 fn at(month: i32, place: &str) -> (i32, String) {
@@ -64,8 +67,8 @@ fn at(month: i32, place: &str) -> (i32, String) {
 
 #[actix_web::test]
 async fn a_page_in_the_order_of_ids_reads_no_month_that_it_does_not_reach() {
-    let world = World::new().await;
-    entries(&world, &[-5, 0, 1, 2, 3, 7]).await;
+    let fixture = Fixture::new().await;
+    entries(&fixture, &[-5, 0, 1, 2, 3, 7]).await;
     let sql = format!(
         "create temporary table plan (line text);
          analyze audit_action_logs;
@@ -77,12 +80,12 @@ async fn a_page_in_the_order_of_ids_reads_no_month_that_it_does_not_reach() {
                  insert into plan values (line);
              end loop;
          end $$",
-        world.a.tenant
+        fixture.a.tenant
     );
 
-    world.app.sql(&sql).await;
+    fixture.app.sql(&sql).await;
 
-    let plan = world.app.rows("select line from plan").await;
+    let plan = fixture.app.rows("select line from plan").await;
     let lines: Vec<&str> = plan.iter().filter_map(|row| row["line"].as_str()).collect();
     let scans: Vec<&&str> = lines
         .iter()
@@ -99,22 +102,22 @@ async fn a_page_in_the_order_of_ids_reads_no_month_that_it_does_not_reach() {
 
 #[actix_web::test]
 async fn entries_that_came_while_months_were_lacking_stay_together_and_are_found() {
-    let world = World::new().await;
+    let fixture = Fixture::new().await;
     let all = [-5, 0, 3, 4, 6, 9];
-    entries(&world, &all).await;
+    entries(&fixture, &all).await;
     let lacking = [at(4, "later"), at(6, "later"), at(9, "later")];
-    assert_eq!(places(&world).await[..3], [at(-5, "earlier"), at(0, "0"), at(3, "3")]);
-    assert_eq!(places(&world).await[3..], lacking);
+    assert_eq!(places(&fixture).await[..3], [at(-5, "earlier"), at(0, "0"), at(3, "3")]);
+    assert_eq!(places(&fixture).await[3..], lacking);
 
-    make(&world, 3).await;
-    assert_eq!(places(&world).await[3..], lacking, "nothing is to be made");
-    make(&world, 5).await;
-    assert_eq!(places(&world).await[3..], [at(4, "9"), at(6, "9"), at(9, "9")]);
-    entries(&world, &[5, 10, 12]).await;
-    make(&world, 11).await;
-    make(&world, 14).await;
+    create(&fixture, 3).await;
+    assert_eq!(places(&fixture).await[3..], lacking, "nothing is to be made");
+    create(&fixture, 5).await;
+    assert_eq!(places(&fixture).await[3..], [at(4, "9"), at(6, "9"), at(9, "9")]);
+    entries(&fixture, &[5, 10, 12]).await;
+    create(&fixture, 11).await;
+    create(&fixture, 14).await;
 
-    entries(&world, &[13, 14, 15]).await;
+    entries(&fixture, &[13, 14, 15]).await;
     let expected = [
         at(-5, "earlier"),
         at(0, "0"),
@@ -129,8 +132,8 @@ async fn entries_that_came_while_months_were_lacking_stay_together_and_are_found
         at(14, "14"),
         at(15, "later"),
     ];
-    assert_eq!(places(&world).await, expected);
-    let secured = world
+    assert_eq!(places(&fixture).await, expected);
+    let secured = fixture
         .app
         .rows(
             "select count(*) as n from pg_partition_tree('audit_action_logs') t join pg_class c on c.oid = t.relid
@@ -142,35 +145,35 @@ async fn entries_that_came_while_months_were_lacking_stay_together_and_are_found
 
 #[actix_web::test]
 async fn the_migration_keeps_every_entry_there_and_back() {
-    let world = World::new().await;
-    entries(&world, &[-5, 0, 2, 7]).await;
-    let image = async || -> (Value, Value) {
-        let rows = |table| world.app.rows(table);
+    let fixture = Fixture::new().await;
+    entries(&fixture, &[-5, 0, 2, 7]).await;
+    let snapshot = async || -> (Value, Value) {
+        let rows = |table| fixture.app.rows(table);
         (
             json!(rows("select * from audit_action_logs order by id").await),
             json!(rows("select * from audit_access_logs order by id").await),
         )
     };
-    let before = image().await;
+    let before = snapshot().await;
 
-    world.app.sql(DOWN).await;
-    assert_eq!(image().await, before);
-    let places_without = places(&world).await;
+    fixture.app.sql(DOWN).await;
+    assert_eq!(snapshot().await, before);
+    let places_without = places(&fixture).await;
     assert_eq!(places_without[0], at(-5, "default"));
-    make(&world, 3).await;
-    world.app.sql(UP).await;
+    create(&fixture, 3).await;
+    fixture.app.sql(UP).await;
 
-    assert_eq!(image().await, before);
+    assert_eq!(snapshot().await, before);
     let expected = [at(-5, "earlier"), at(0, "0"), at(2, "2"), at(7, "later")];
-    assert_eq!(places(&world).await, expected);
-    rename(&world, &world.a.keeper, world.a.role, "Goes on").await;
+    assert_eq!(places(&fixture).await, expected);
+    rename(&fixture, &fixture.a.tenant_admin, fixture.a.role, "Goes on").await;
 }
 
 /// Entries of the keeper in three organizations and none: of this month, of three that are over, and older ones. There are none of the last
 /// month, which on its successor's first day is not to be counted yet.
-async fn months_that_are_over(world: &World) {
-    let house = &world.a;
-    world
+async fn months_that_are_over(fixture: &Fixture) {
+    let tenant_fixture = &fixture.a;
+    fixture
         .app
         .sql(&format!(
             "do $$ declare month date; begin
@@ -187,40 +190,40 @@ async fn months_that_are_over(world: &World) {
              insert into audit_action_logs (tenant_id, id, seq, organization_id, actor_kind, actor_id, command_id, action_type, action_label,
                  source, resource_kind, resource_id, related, execution_state, changed_fields, created_at, updated_at)
              select '{tenant}', (substr(audit_lowest_id(at)::text, 1, 13) || '-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid, 900000 + n,
-                 (array['{root}', '{child}', '{child}', '{other}', null, null, null]::uuid[])[n % 7 + 1], 'user', '{keeper}', 'a.b', 'edit', 'A',
+                 (array['{root}', '{child}', '{child}', '{other}', null, null, null]::uuid[])[n % 7 + 1], 'user', '{tenant_admin}', 'a.b', 'edit', 'A',
                  'ui', 'month', n::text, '{{}}', 'done', '{{}}', at, at
              from (select n, date_trunc('month', now(), 'utc') + make_interval(months => (array[-5, -4, -3, -2, 0])[n % 5 + 1]) as at
                    from generate_series(1, 100) n) s",
-            tenant = house.tenant,
-            root = house.root,
-            child = house.child,
-            other = house.other,
-            keeper = house.keeper.id,
+            tenant = tenant_fixture.tenant,
+            root = tenant_fixture.root,
+            child = tenant_fixture.child,
+            other = tenant_fixture.other,
+            tenant_admin = tenant_fixture.tenant_admin.id,
         ))
         .await;
 }
 
 /// What maintenance does once months are over.
-async fn count(world: &World) {
+async fn count(fixture: &Fixture) {
     let all = "select audit_count_entries() from generate_series(1, 30)";
-    world.app.sql(all).await;
+    fixture.app.sql(all).await;
 }
 
 /// What the callers are told, with and without an organization, and of a filter.
-async fn totals(world: &World) -> Vec<(String, Value)> {
-    let house = &world.a;
+async fn totals(fixture: &Fixture) -> Vec<(String, Value)> {
+    let tenant_fixture = &fixture.a;
     let callers = [
-        ("keeper", &house.keeper),
-        ("admin", &house.admin),
-        ("local", &house.local),
-        ("user", &house.user),
-        ("plain", &house.plain),
-        ("of another tenant", &world.b.keeper),
-        ("super administrator", &world.root),
+        ("keeper", &tenant_fixture.tenant_admin),
+        ("admin", &tenant_fixture.admin),
+        ("local", &tenant_fixture.local),
+        ("user", &tenant_fixture.user),
+        ("plain", &tenant_fixture.plain),
+        ("of another tenant", &fixture.b.tenant_admin),
+        ("super administrator", &fixture.root),
     ];
-    let child = house.child.to_string();
-    let tenant = house.tenant.to_string();
-    let mut told = Vec::new();
+    let child = tenant_fixture.child.to_string();
+    let tenant = tenant_fixture.tenant.to_string();
+    let mut reported = Vec::new();
     for (name, caller) in callers {
         for query in [
             "",
@@ -233,37 +236,37 @@ async fn totals(world: &World) -> Vec<(String, Value)> {
                 Some(("x-organization-id", &child)),
                 Some(("x-tenant-id", &tenant)),
             ] {
-                let mut request = Call::get(&format!("{ACTIONS}{query}")).bare(&world.app, &caller.token);
+                let mut request = Call::get(&format!("{ACTIONS}{query}")).bare(&fixture.app, &caller.token);
                 if let Some((header, value)) = selection {
                     request = request.header(header, value);
                 }
-                let answer = request.send().await;
+                let response = request.send().await;
                 let header = selection.map(|(header, _)| header);
-                told.push((
+                reported.push((
                     format!("{name} {query} {header:?}"),
-                    json!([answer.status, answer.json()["total"]]),
+                    json!([response.status, response.json()["total"]]),
                 ));
             }
         }
     }
-    told
+    reported
 }
 
 #[actix_web::test]
 async fn totals_are_the_same_once_months_that_are_over_were_counted() {
-    let world = World::new().await;
-    months_that_are_over(&world).await;
-    let before = totals(&world).await;
-    let keeper = &world.a.keeper;
+    let fixture = Fixture::new().await;
+    months_that_are_over(&fixture).await;
+    let before = totals(&fixture).await;
+    let tenant_admin = &fixture.a.tenant_admin;
     let total = async || {
-        world.app.get(&keeper.token, ACTIONS).await.1["total"]
+        fixture.app.get(&tenant_admin.token, ACTIONS).await.1["total"]
             .as_i64()
             .expect("a number")
     };
     let all = total().await;
 
-    count(&world).await;
-    let counted = world
+    count(&fixture).await;
+    let counted = fixture
         .app
         .rows("select sum(entries)::bigint as n, count(*) as rows from audit_entry_counts")
         .await;
@@ -273,44 +276,44 @@ async fn totals_are_the_same_once_months_that_are_over_were_counted() {
         json!({"n": 60, "rows": 12}),
         "three months of five, four places each"
     );
-    assert_eq!(totals(&world).await, before);
+    assert_eq!(totals(&fixture).await, before);
     assert!(
-        before.iter().any(|(_, told)| told[1].as_i64() > Some(100)),
+        before.iter().any(|(_, reported)| reported[1].as_i64() > Some(100)),
         "{before:#?}"
     );
-    world
+    fixture
         .app
         .sql("update audit_entry_counts set entries = entries + 1")
         .await;
     assert_eq!(total().await, all + 12, "they are what is told");
-    world
+    fixture
         .app
         .sql("update audit_entry_counts set entries = entries - 1")
         .await;
-    count(&world).await;
+    count(&fixture).await;
     assert_eq!(total().await, all, "nothing is counted twice");
 }
 
 #[actix_web::test]
 async fn what_retention_drops_is_in_no_total() {
-    let world = World::of(builder().config("[audit.action]\nretention_months = 2\n")).await;
-    months_that_are_over(&world).await;
+    let fixture = Fixture::of(builder().config("[audit.action]\nretention_months = 2\n")).await;
+    months_that_are_over(&fixture).await;
     // The months are those of the database's clock.
     let ahead = format!(
         "select extract(epoch from now() - '{}')::bigint as seconds",
-        world.app.now()
+        fixture.app.now()
     );
-    let ahead = world.app.rows(&ahead).await[0]["seconds"].as_i64().expect("a number");
-    world.app.advance(Duration::seconds(ahead));
-    let keeper = world.sign_in(&world.a.keeper.email).await;
+    let ahead = fixture.app.rows(&ahead).await[0]["seconds"].as_i64().expect("a number");
+    fixture.app.advance(Duration::seconds(ahead));
+    let tenant_admin = fixture.sign_in(&fixture.a.tenant_admin.email).await;
     let total = async |query: &str| {
-        let (_, list) = world.app.get(&keeper.token, &format!("{ACTIONS}{query}")).await;
+        let (_, list) = fixture.app.get(&tenant_admin.token, &format!("{ACTIONS}{query}")).await;
         list["total"].as_i64().expect("a number")
     };
-    count(&world).await;
+    count(&fixture).await;
     let before = total("").await;
 
-    let complete = retention::maintain_logs(&backoffice_core::Call::internal(world.app.runtime())).await;
+    let complete = retention::maintain_logs(&backoffice_core::Call::internal(fixture.app.runtime())).await;
 
     assert!(complete.expect("maintained"));
     assert_eq!(
@@ -319,7 +322,7 @@ async fn what_retention_drops_is_in_no_total() {
         "two months, and what was older, are gone"
     );
     assert_eq!(total("").await, before - 60);
-    let counted = world
+    let counted = fixture
         .app
         .rows("select sum(entries)::bigint as n, count(*) as rows from audit_entry_counts")
         .await;
@@ -328,9 +331,9 @@ async fn what_retention_drops_is_in_no_total() {
 
 #[actix_web::test]
 async fn aud_32_old_months_go_and_an_insert_never_lacks_one() {
-    let world = World::new().await;
-    let (app, keeper) = (&world.app, &world.a.keeper);
-    let done = rename(&world, keeper, world.a.role, "Renamed").await;
+    let fixture = Fixture::new().await;
+    let (app, tenant_admin) = (&fixture.app, &fixture.a.tenant_admin);
+    let done = rename(&fixture, tenant_admin, fixture.a.role, "Renamed").await;
     for parent in ["audit_action_logs", "audit_access_logs"] {
         app.sql(&format!("alter table {parent} detach partition {parent}_earlier"))
             .await;
@@ -362,12 +365,12 @@ async fn aud_32_old_months_go_and_an_insert_never_lacks_one() {
         "insert into audit_action_logs (tenant_id, id, seq, actor_kind, command_id, action_type, action_label, source, resource_kind,
             resource_id, related, execution_state, changed_fields, created_at, updated_at)
          values ('{0}', '{old}', 900000, 'system', 'a.b', 'edit', 'A', 'system', 'a', 'b', '{{}}', 'done', '{{}}', '2024-10-06', '2024-10-06')",
-        world.a.tenant
+        fixture.a.tenant
     ))
     .await;
     app.sql(&format!(
         "insert into audit_resource_versions values ('{0}', '{old}', 'a', 'b', 1, 1, '{old}', '2024-10-06', '2024-10-06')",
-        world.a.tenant
+        fixture.a.tenant
     ))
     .await;
     let left = async || {
@@ -386,8 +389,8 @@ async fn aud_32_old_months_go_and_an_insert_never_lacks_one() {
     assert!(complete);
     let expected = json!({"entries": 0, "versions": 0, "actions": false, "july": false, "august": true});
     assert_eq!(left().await, expected, "24 months and 90 days before 20 November 2026");
-    assert_eq!(undo(app, keeper, &done.token).await.0, 200, "newer undos go on");
+    assert_eq!(undo(app, tenant_admin, &done.token).await.0, 200, "newer undos go on");
     app.advance(Duration::days(365 * 5));
-    let later = world.sign_in(&keeper.email).await;
-    rename(&world, &later, world.a.role, "Years later").await;
+    let later = fixture.sign_in(&tenant_admin.email).await;
+    rename(&fixture, &later, fixture.a.role, "Years later").await;
 }

@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use crate::call::Call;
 use crate::endpoints::Setting;
+use crate::fixture::{Account, Fixture, TenantFixture, builder};
 use crate::history::{ACCESS, ACTIONS, EXPORT};
-use crate::world::{Account, House, World, builder};
 
 const ROWS: &str = "select tenant_id, actor_id, actor_name, organization_id, resource_kind, resource_id, access_type, fields, context \
                     from audit_access_logs";
@@ -27,13 +27,13 @@ async fn accesses(app: &TestApp, caller: &Account, query: &str) -> Vec<Value> {
 
 #[actix_web::test]
 async fn aud_29_a_list_is_recorded_row_by_row_in_one_statement_once_per_window() {
-    let world = World::of(builder().through_proxy()).await;
-    let (app, keeper) = (&world.app, &world.a.keeper);
+    let fixture = Fixture::of(builder().through_proxy()).await;
+    let (app, tenant_admin) = (&fixture.app, &fixture.a.tenant_admin);
     for number in 0..95 {
         let role = json!({"name": format!("Role {number}")});
-        assert_eq!(app.post(&keeper.token, "/auth/roles", role).await.0, 201);
+        assert_eq!(app.post(&tenant_admin.token, "/auth/roles", role).await.0, 201);
     }
-    let list = async || read(app, keeper, "/auth/roles?pageSize=100").await;
+    let list = async || read(app, tenant_admin, "/auth/roles?pageSize=100").await;
     let count = async || app.rows("select count(*) as n from audit_access_logs").await[0]["n"].clone();
 
     let (page, first) = app.count_statements(list()).await;
@@ -46,24 +46,24 @@ async fn aud_29_a_list_is_recorded_row_by_row_in_one_statement_once_per_window()
         "nothing is sent for what is known"
     );
 
-    let other_node = world.app.second_node().await;
-    read(&other_node, keeper, "/auth/roles?pageSize=100").await;
+    let other_node = fixture.app.second_node().await;
+    read(&other_node, tenant_admin, "/auth/roles?pageSize=100").await;
     assert_eq!(count().await, json!(100), "the database knows it for all nodes");
     let one = page["items"][0]["id"].as_str().expect("an id");
-    read(app, keeper, &format!("/auth/roles?id={one}")).await;
+    read(app, tenant_admin, &format!("/auth/roles?id={one}")).await;
     assert_eq!(count().await, json!(101), "another way of reading");
     app.advance(Duration::minutes(15));
-    let again = world.sign_in(&keeper.email).await;
+    let again = fixture.sign_in(&tenant_admin.email).await;
     read(app, &again, "/auth/roles?pageSize=100").await;
     assert_eq!(count().await, json!(201), "another window");
 }
 
 #[actix_web::test]
 async fn lists_of_the_logs_cost_three_statements_with_their_own_record() {
-    let world = World::of(builder().through_proxy().config("[audit.access]\nwindow_seconds = 0\n")).await;
-    let (app, a) = (&world.app, &world.a);
+    let fixture = Fixture::of(builder().through_proxy().config("[audit.access]\nwindow_seconds = 0\n")).await;
+    let (app, a) = (&fixture.app, &fixture.a);
     read(app, &a.local, &format!("/auth/users?id={}", a.colleague.id)).await;
-    super::rename(&world, &a.admin, a.role, "Renamed").await;
+    super::rename(&fixture, &a.admin, a.role, "Renamed").await;
     let statements = async |caller: &Account, path: &str| app.count_statements(read(app, caller, path)).await.1;
     let of = |path: &str, organization| format!("{path}?organizationId={organization}&actorUserId={}", a.local.id);
     let mut costs = Vec::new();
@@ -79,33 +79,33 @@ async fn lists_of_the_logs_cost_three_statements_with_their_own_record() {
             of(ACTIONS, a.other),
             of(ACCESS, a.other),
         ] {
-            costs.push((statements(&a.keeper, &path).await, path));
+            costs.push((statements(&a.tenant_admin, &path).await, path));
         }
     }
 
     // One that tells who calls, and the profile's own.
-    assert_eq!(statements(&a.keeper, "/auth/profile").await, 2);
+    assert_eq!(statements(&a.tenant_admin, "/auth/profile").await, 2);
     assert!(costs.iter().all(|(count, _)| *count <= 1 + 3), "{costs:?}");
 }
 
 #[actix_web::test]
-async fn an_entry_tells_names_and_no_values() {
-    let world = World::new().await;
-    let (keeper, colleague) = (&world.a.keeper, &world.a.colleague);
+async fn an_entry_records_names_and_no_values() {
+    let fixture = Fixture::new().await;
+    let (tenant_admin, colleague) = (&fixture.a.tenant_admin, &fixture.a.colleague);
 
-    read(&world.app, keeper, "/auth/users?search=colleague&page=1").await;
+    read(&fixture.app, tenant_admin, "/auth/users?search=colleague&page=1").await;
 
-    let rows = world
+    let rows = fixture
         .app
         .rows(&format!("{ROWS} where resource_kind = 'auth.user'"))
         .await;
     assert_eq!(rows.len(), 1);
     let row = &rows[0];
     let expected = [
-        ("tenant_id", json!(world.a.tenant)),
-        ("actor_id", json!(keeper.id)),
+        ("tenant_id", json!(fixture.a.tenant)),
+        ("actor_id", json!(tenant_admin.id)),
         ("actor_name", json!("Name of keeper@alpha.test")),
-        ("organization_id", json!(world.a.child)),
+        ("organization_id", json!(fixture.a.child)),
         ("resource_id", json!(colleague.id.to_string())),
         ("access_type", json!("read:list")),
         (
@@ -130,15 +130,15 @@ async fn an_entry_tells_names_and_no_values() {
 
 #[actix_web::test]
 async fn every_endpoint_that_declares_reads_records_them() {
-    let setting = Setting::new(World::new().await).await;
-    let app = &setting.world.app;
+    let setting = Setting::new(Fixture::new().await).await;
+    let app = &setting.fixture.app;
     let mut declared = BTreeSet::new();
     // What others read and did is there to be seen.
-    read(app, &setting.world.a.admin, "/auth/roles").await;
+    read(app, &setting.fixture.a.admin, "/auth/roles").await;
     let consent = json!({"consentType": "terms", "isGranted": true});
-    for house in [&setting.world.a, &setting.world.b] {
+    for tenant_fixture in [&setting.fixture.a, &setting.fixture.b] {
         let consented = Call::put("/auth/profile/consents", consent.clone());
-        assert_eq!(consented.send(app, &house.colleague.token).await.status, 200);
+        assert_eq!(consented.send(app, &tenant_fixture.colleague.token).await.status, 200);
     }
 
     for (info, entry) in setting.endpoints() {
@@ -172,13 +172,13 @@ async fn every_endpoint_that_declares_reads_records_them() {
 
 #[actix_web::test]
 async fn a_read_that_can_not_be_recorded_fails() {
-    let world = World::new().await;
-    world
+    let fixture = Fixture::new().await;
+    fixture
         .app
         .sql("alter table audit_access_logs add constraint refused check (resource_kind <> 'auth.role')")
         .await;
 
-    let (status, body) = world.app.get(&world.a.keeper.token, "/auth/roles").await;
+    let (status, body) = fixture.app.get(&fixture.a.tenant_admin.token, "/auth/roles").await;
 
     assert_eq!(
         (status, &body["error"]),
@@ -189,21 +189,21 @@ async fn a_read_that_can_not_be_recorded_fails() {
 #[actix_web::test]
 async fn kinds_can_be_left_out_and_windows_closed() {
     let config = "[audit.access]\nwindow_seconds = 0\ndisabled_kinds = ['auth.role']\n";
-    let world = World::of(builder().config(config)).await;
+    let fixture = Fixture::of(builder().config(config)).await;
 
     for _ in 0..3 {
-        read(&world.app, &world.a.keeper, "/auth/roles").await;
-        read(&world.app, &world.a.keeper, "/auth/users?search=colleague").await;
+        read(&fixture.app, &fixture.a.tenant_admin, "/auth/roles").await;
+        read(&fixture.app, &fixture.a.tenant_admin, "/auth/users?search=colleague").await;
     }
 
-    let rows = world.app.rows(ROWS).await;
+    let rows = fixture.app.rows(ROWS).await;
     assert_eq!(rows.len(), 3, "every read of a user, none of a role");
 }
 
 #[actix_web::test]
 async fn aud_30_a_super_administrators_doings_are_seen_in_the_tenant() {
-    let world = World::new().await;
-    let (app, root, a, b) = (&world.app, &world.root, &world.a, &world.b);
+    let fixture = Fixture::new().await;
+    let (app, root, a, b) = (&fixture.app, &fixture.root, &fixture.a, &fixture.b);
     let select = |method, path: &str| {
         app.request(method, path)
             .bearer(&root.token)
@@ -216,10 +216,10 @@ async fn aud_30_a_super_administrators_doings_are_seen_in_the_tenant() {
     let renamed = select(Method::PUT, "/auth/roles").json(&json!({"id": a.role, "name": "Renamed"}));
     assert_eq!(renamed.send().await.status, 200);
 
-    let seen = accesses(app, &a.keeper, "resourceKind=auth.user").await;
+    let seen = accesses(app, &a.tenant_admin, "resourceKind=auth.user").await;
     assert_eq!(seen.len(), 1, "{seen:?}");
-    let told = ["actorUserName", "actorUserId", "tenantName", "resourceId", "accessType"]
-        .map(|member| seen[0][member].clone());
+    let reported =
+        ["actorUserName", "actorUserId", "tenantName", "resourceId", "accessType"].map(|name| seen[0][name].clone());
     let colleague = json!(a.colleague.id);
     let expected = [
         json!("Name of root@platform.test"),
@@ -228,32 +228,34 @@ async fn aud_30_a_super_administrators_doings_are_seen_in_the_tenant() {
         colleague,
         json!("read:item"),
     ];
-    assert_eq!(told, expected);
-    let actions = crate::history::entries(app, &a.keeper, &format!("actorUserId={}", root.id)).await;
+    assert_eq!(reported, expected);
+    let actions = crate::history::entries(app, &a.tenant_admin, &format!("actorUserId={}", root.id)).await;
     assert_eq!(actions[0]["actorUserName"], "Name of root@platform.test");
-    assert_eq!(accesses(app, &b.keeper, "").await, Vec::<Value>::new());
-    let others = crate::history::entries(app, &b.keeper, &format!("actorUserId={}", root.id)).await;
+    assert_eq!(accesses(app, &b.tenant_admin, "").await, Vec::<Value>::new());
+    let others = crate::history::entries(app, &b.tenant_admin, &format!("actorUserId={}", root.id)).await;
     assert_eq!(others, Vec::<Value>::new());
 }
 
 #[actix_web::test]
-async fn aud_30_a_read_over_several_tenants_is_told_in_each_with_what_it_held() {
-    let world = World::new().await;
-    let (app, a, b) = (&world.app, &world.a, &world.b);
-    super::rename(&world, &a.admin, a.role, "Renamed").await;
-    read(app, &a.keeper, "/auth/roles").await;
-    read(app, &b.keeper, "/auth/roles").await;
+async fn aud_30_a_read_over_several_tenants_is_logged_in_each_with_its_own_rows() {
+    let fixture = Fixture::new().await;
+    let (app, a, b) = (&fixture.app, &fixture.a, &fixture.b);
+    super::rename(&fixture, &a.admin, a.role, "Renamed").await;
+    read(app, &a.tenant_admin, "/auth/roles").await;
+    read(app, &b.tenant_admin, "/auth/roles").await;
     let recorded = async |kind: &str, access: &str| {
         let sql = format!("{ROWS} where resource_kind = '{kind}' and access_type = '{access}' and resource_id = '*'");
-        let told = async |house: &House| {
-            let rows = app.rows(&format!("{sql} and tenant_id = '{}'", house.tenant)).await;
+        let reported = async |tenant_fixture: &TenantFixture| {
+            let rows = app
+                .rows(&format!("{sql} and tenant_id = '{}'", tenant_fixture.tenant))
+                .await;
             let counts = rows.iter().map(|row| row["context"]["resultCount"].clone());
             counts.collect::<Vec<_>>()
         };
-        (told(a).await, told(b).await)
+        (reported(a).await, reported(b).await)
     };
     let of_all = async |path: &str| {
-        let request = app.request(Method::GET, path).bearer(&world.root.token);
+        let request = app.request(Method::GET, path).bearer(&fixture.root.token);
         let response = request.header("X-Tenant-Id", "all").send().await;
         assert_eq!(response.status, 200, "{path}: {}", response.text());
         response
@@ -284,52 +286,52 @@ async fn aud_30_a_read_over_several_tenants_is_told_in_each_with_what_it_held() 
 
 #[actix_web::test]
 async fn the_access_log_shows_what_the_caller_may_see() {
-    let world = World::new().await;
-    let (app, a) = (&world.app, &world.a);
-    read(app, &a.keeper, &format!("/auth/users?id={}", a.colleague.id)).await;
+    let fixture = Fixture::new().await;
+    let (app, a) = (&fixture.app, &fixture.a);
+    read(app, &a.tenant_admin, &format!("/auth/users?id={}", a.colleague.id)).await;
     read(app, &a.local, &format!("/auth/users?id={}", a.colleague.id)).await;
-    read(app, &a.keeper, &format!("/auth/users?id={}", a.user.id)).await;
+    read(app, &a.tenant_admin, &format!("/auth/users?id={}", a.user.id)).await;
     let about = async |caller: &Account, query: &str| {
         let page = read(app, caller, &format!("{ACCESS}?resourceKind=auth.user&{query}")).await;
         (page["total"].clone(), page["canViewTenant"].clone())
     };
 
-    assert_eq!(about(&a.keeper, "").await, (json!(3), json!(true)));
+    assert_eq!(about(&a.tenant_admin, "").await, (json!(3), json!(true)));
     assert_eq!(
         about(&a.local, "").await,
         (json!(2), json!(true)),
         "of its organization"
     );
     assert_eq!(
-        about(&a.keeper, &format!("actorUserId={}", a.local.id)).await.0,
+        about(&a.tenant_admin, &format!("actorUserId={}", a.local.id)).await.0,
         json!(1)
     );
     assert_eq!(
-        about(&a.keeper, &format!("organizationId={}", a.other)).await.0,
+        about(&a.tenant_admin, &format!("organizationId={}", a.other)).await.0,
         json!(1)
     );
-    assert_eq!(about(&a.keeper, "accessType=read:list").await.0, json!(0));
+    assert_eq!(about(&a.tenant_admin, "accessType=read:list").await.0, json!(0));
     assert_eq!(
-        about(&a.keeper, "after=2026-11-20&before=2026-11-20T08:00:00.001Z")
+        about(&a.tenant_admin, "after=2026-11-20&before=2026-11-20T08:00:00.001Z")
             .await
             .0,
         json!(3)
     );
-    assert_eq!(about(&a.keeper, "before=2026-11-20T08:00:00Z").await.0, json!(0));
-    assert_eq!(about(&a.keeper, "page=2&limit=2").await.0, json!(3));
+    assert_eq!(about(&a.tenant_admin, "before=2026-11-20T08:00:00Z").await.0, json!(0));
+    assert_eq!(about(&a.tenant_admin, "page=2&limit=2").await.0, json!(3));
 
-    world.role(a, "Reader", &["audit_logs.view_self"], None).await;
-    let reader = world.account(a, "reader@alpha.test", &["Reader"]).await;
+    fixture.role(a, "Reader", &["audit_logs.view_self"], None).await;
+    let reader = fixture.account(a, "reader@alpha.test", &["Reader"]).await;
     assert_eq!(about(&reader, "").await, (json!(0), json!(false)));
     for (query, status) in [
-        (format!("actorUserId={}", a.keeper.id), 403),
-        (format!("organizationId={}", world.b.root), 403),
+        (format!("actorUserId={}", a.tenant_admin.id), 403),
+        (format!("organizationId={}", fixture.b.root), 403),
         (format!("actorUserId={0},{0}", reader.id), 400),
         ("pageSize=201".to_owned(), 400),
         ("limit=201".to_owned(), 400),
         ("after=soon".to_owned(), 400),
     ] {
-        let (answered, body) = app.get(&reader.token, &format!("{ACCESS}?{query}")).await;
-        assert_eq!(answered, status, "{query}: {body}");
+        let (responded, body) = app.get(&reader.token, &format!("{ACCESS}?{query}")).await;
+        assert_eq!(responded, status, "{query}: {body}");
     }
 }

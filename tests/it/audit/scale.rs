@@ -8,8 +8,8 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use crate::call::Call;
+use crate::fixture::{Account, Fixture, builder};
 use crate::history::{ACTIONS, EXPORT};
-use crate::world::{Account, World, builder};
 
 const SMALL: u32 = 10_000;
 const LARGE: u32 = 1_000_000;
@@ -20,8 +20,8 @@ fn resource(number: u32) -> Uuid {
 }
 
 /// Entries of 24 months: in one tenant `count`, in 19 others a hundredth of it each.
-async fn generate(world: &World, count: u32) {
-    let app = &world.app;
+async fn generate(fixture: &Fixture, count: u32) {
+    let app = &fixture.app;
     app.sql(
         "do $$ declare month date; month_table regclass; begin
              alter table audit_action_logs detach partition audit_action_logs_earlier;
@@ -40,8 +40,8 @@ async fn generate(world: &World, count: u32) {
          end $$",
     )
     .await;
-    let house = &world.a;
-    let mut tenants = vec![(house.tenant, count)];
+    let tenant_fixture = &fixture.a;
+    let mut tenants = vec![(tenant_fixture.tenant, count)];
     tenants.extend((0..19).map(|number| (Uuid::from_u128(0x99_0000 + number), count / 100)));
     for (tenant, count) in tenants {
         let resources = count / 10;
@@ -60,7 +60,7 @@ async fn generate(world: &World, count: u32) {
                 '{{\"name\": {{\"from\": \"before\", \"to\": \"after\"}}}}', case n % 10 when 0 then '{{name,slug}}' else '{{name}}' end::text[], at, at
              from (select n, timestamptz '2024-12-01T00:00:00Z' + n * (interval '719 days' / {count}) as at
                    from generate_series(1, {count}) n) s",
-            house.child, house.other
+            tenant_fixture.child, tenant_fixture.other
         ))
         .await;
         app.sql(&format!(
@@ -140,12 +140,12 @@ async fn cost(app: &TestApp, caller: &Account, path: &str) -> Cost {
 }
 
 async fn measured(count: u32) -> Vec<(String, Cost)> {
-    let world = World::of(builder().through_proxy()).await;
-    generate(&world, count).await;
+    let fixture = Fixture::of(builder().through_proxy()).await;
+    generate(&fixture, count).await;
     let actor = "actorUserId=00000000-0000-7000-8000-000000000007";
     let one = format!("resourceKind=auth.group&resourceId={}", resource(5));
     // The counters of what made the rows are out of the way after it.
-    cost(&world.app, &world.a.keeper, ACTIONS).await;
+    cost(&fixture.app, &fixture.a.tenant_admin, ACTIONS).await;
     let queries = [
         ("list page, no total", format!("{ACTIONS}?includeTotal=false")),
         (
@@ -157,7 +157,7 @@ async fn measured(count: u32) -> Vec<(String, Cost)> {
             "by organization and field",
             format!(
                 "{ACTIONS}?includeTotal=false&organizationId={}&fieldName=slug",
-                world.a.child
+                fixture.a.child
             ),
         ),
         (
@@ -173,7 +173,10 @@ async fn measured(count: u32) -> Vec<(String, Cost)> {
     ];
     let mut costs = Vec::new();
     for (title, path) in queries {
-        costs.push((title.to_owned(), cost(&world.app, &world.a.keeper, &path).await));
+        costs.push((
+            title.to_owned(),
+            cost(&fixture.app, &fixture.a.tenant_admin, &path).await,
+        ));
     }
     costs
 }
@@ -210,20 +213,20 @@ async fn the_access_log_costs_a_list_little() {
     let mut table = String::from("| access log | ms of a list of 50 users |\n|---|---|\n");
     let kinds = "disabled_kinds = ['auth.user']";
     for (title, config) in [("off", kinds), ("on", ""), ("on, every read", "window_seconds = 0")] {
-        let world = World::of(builder().config(&format!("[audit.access]\n{config}\n"))).await;
-        let (app, keeper) = (&world.app, &world.a.keeper);
+        let fixture = Fixture::of(builder().config(&format!("[audit.access]\n{config}\n"))).await;
+        let (app, tenant_admin) = (&fixture.app, &fixture.a.tenant_admin);
         app.sql(&format!(
             "insert into auth_users (tenant_id, id, organization_id, email, email_norm, is_active, is_confirmed, created_at, updated_at)
              select '{}', gen_random_uuid(), '{}', 'many' || n || '@alpha.test', 'many' || n || '@alpha.test', true, true, now(), now()
              from generate_series(1, 10000) n",
-            world.a.tenant, world.a.child
+            fixture.a.tenant, fixture.a.child
         ))
         .await;
         app.sql("analyze auth_users").await;
         let mut times = Vec::new();
         for _ in 0..300 {
             let started = clock();
-            assert_eq!(app.get(&keeper.token, "/auth/users?pageSize=50").await.0, 200);
+            assert_eq!(app.get(&tenant_admin.token, "/auth/users?pageSize=50").await.0, 200);
             times.push(started.elapsed());
         }
         times.sort();

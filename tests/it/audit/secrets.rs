@@ -4,9 +4,9 @@ use backoffice_test_support::Logs;
 use serde_json::{Value, json};
 
 use crate::call::Call;
+use crate::fixture::{Fixture, PASSWORD, sign_in, text};
 use crate::history::{ACTIONS, entries, operation, redo, undo};
 use crate::scenarios::{rich, scenarios};
-use crate::world::{PASSWORD, World, sign_in, text};
 
 const NEW_PASSWORD: &str = "a password nobody has seen";
 
@@ -19,14 +19,14 @@ async fn aud_16_a_password_and_its_hash_occur_nowhere_but_in_their_column() {
         .with_writer(move || writer.clone())
         .finish();
     let _guard = tracing::subscriber::set_default(subscriber);
-    let world = World::new().await;
-    let (app, keeper, colleague) = (&world.app, &world.a.keeper, &world.a.colleague);
+    let fixture = Fixture::new().await;
+    let (app, tenant_admin, colleague) = (&fixture.app, &fixture.a.tenant_admin, &fixture.a.colleague);
 
     let body = json!({"id": colleague.id, "password": NEW_PASSWORD});
-    let response = Call::put("/auth/users", body).send(app, &keeper.token).await;
+    let response = Call::put("/auth/users", body).send(app, &tenant_admin.token).await;
 
     assert_eq!((response.status, response.operation()), (200, None));
-    let entry = entries(app, keeper, "actionType=edit").await.remove(0);
+    let entry = entries(app, tenant_admin, "actionType=edit").await.remove(0);
     assert_eq!(entry["undoToken"], Value::Null);
     assert_eq!(
         entry["changes"]["passwordHash"],
@@ -43,14 +43,14 @@ async fn aud_16_a_password_and_its_hash_occur_nowhere_but_in_their_column() {
             NEW_PASSWORD,
             &fresh.token,
             &fresh.refresh_token,
-            &keeper.token,
+            &tenant_admin.token,
         ]
         .map(str::to_owned),
     );
-    let image = app.image_without(&[], &["password_hash"]).await;
-    let (_, list) = app.get(&keeper.token, &format!("{ACTIONS}?limit=1000")).await;
+    let snapshot = app.snapshot_without(&[], &["password_hash"]).await;
+    let (_, list) = app.get(&tenant_admin.token, &format!("{ACTIONS}?limit=1000")).await;
     let places = [
-        ("the tables", json!(image).to_string()),
+        ("the tables", json!(snapshot).to_string()),
         ("the answer", response.text()),
         ("the log's answer", list.to_string()),
         ("the process log", logs.text()),
@@ -72,14 +72,14 @@ async fn aud_16_an_undo_token_is_in_no_process_log_and_no_event() {
         .with_writer(move || writer.clone())
         .finish();
     let _guard = tracing::subscriber::set_default(subscriber);
-    let world = World::new().await;
-    let done = super::rename(&world, &world.a.keeper, world.a.role, "Renamed").await;
+    let fixture = Fixture::new().await;
+    let done = super::rename(&fixture, &fixture.a.tenant_admin, fixture.a.role, "Renamed").await;
 
-    undo(&world.app, &world.a.keeper, &done.token).await;
+    undo(&fixture.app, &fixture.a.tenant_admin, &done.token).await;
 
     let secret = done.token.split('.').nth(1).expect("a secret half");
     assert!(!logs.text().contains(secret));
-    assert!(!json!(world.app.image().await).to_string().contains(secret));
+    assert!(!json!(fixture.app.snapshot().await).to_string().contains(secret));
 }
 
 #[actix_web::test]
@@ -91,32 +91,32 @@ async fn a_run_of_all_commands_leaves_no_secret_in_any_row_or_log_line() {
         .with_writer(move || writer.clone())
         .finish();
     let _guard = tracing::subscriber::set_default(subscriber);
-    let world = rich(World::new().await).await;
-    let (app, keeper) = (&world.app, &world.a.keeper);
-    let mut tokens = vec![keeper.token.clone(), keeper.refresh_token.clone()];
+    let fixture = rich(Fixture::new().await).await;
+    let (app, tenant_admin) = (&fixture.app, &fixture.a.tenant_admin);
+    let mut tokens = vec![tenant_admin.token.clone(), tenant_admin.refresh_token.clone()];
     for (number, scenario) in scenarios().iter().enumerate() {
-        let call = (scenario.call)(&world.a);
+        let call = (scenario.call)(&fixture.a);
         let request = call
-            .request(app, &keeper.token)
+            .request(app, &tenant_admin.token)
             .header("Idempotency-Key", &format!("run-{number}"));
         let response = request.send().await;
         assert!(response.status < 300, "{call}: {}", response.text());
         let done = operation(&response);
         tokens.push(text(&json!(done.token.split('.').nth(1))));
-        let (_, undone) = undo(app, keeper, &done.token).await;
-        let (status, redone) = redo(app, keeper, crate::world::id(&undone["logId"])).await;
+        let (_, undone) = undo(app, tenant_admin, &done.token).await;
+        let (status, redone) = redo(app, tenant_admin, crate::fixture::id(&undone["logId"])).await;
         assert_eq!(status, 200, "{call}: {redone}");
-        assert_eq!(undo(app, keeper, &text(&redone["undoToken"])).await.0, 200);
+        assert_eq!(undo(app, tenant_admin, &text(&redone["undoToken"])).await.0, 200);
     }
     for (number, path) in ["/auth/users", "/auth/users"].iter().enumerate() {
-        let made = json!({"email": format!("made-{number}@alpha.test"), "organizationId": world.a.child, "password": NEW_PASSWORD});
-        let request = Call::post(path, made)
-            .request(app, &keeper.token)
+        let created = json!({"email": format!("made-{number}@alpha.test"), "organizationId": fixture.a.child, "password": NEW_PASSWORD});
+        let request = Call::post(path, created)
+            .request(app, &tenant_admin.token)
             .header("Idempotency-Key", &format!("made-{number}"));
         assert_eq!(request.send().await.status, 201);
     }
     let changed = json!({"password": "yet another password", "currentPassword": PASSWORD});
-    assert_eq!(app.put(&keeper.token, "/auth/profile", changed).await.0, 200);
+    assert_eq!(app.put(&tenant_admin.token, "/auth/profile", changed).await.0, 200);
     tokens.push(sign_in(app, "made-0@alpha.test", NEW_PASSWORD).await.refresh_token);
 
     let mut secrets = vec![
@@ -124,8 +124,8 @@ async fn a_run_of_all_commands_leaves_no_secret_in_any_row_or_log_line() {
         NEW_PASSWORD.to_owned(),
         "yet another password".to_owned(),
     ];
-    let mut image = app.image().await;
-    for (table, rows) in &mut image {
+    let mut snapshot = app.snapshot().await;
+    for (table, rows) in &mut snapshot {
         for row in rows.iter_mut().filter_map(Value::as_object_mut) {
             let hashes: Vec<String> = row.keys().filter(|name| name.ends_with("_hash")).cloned().collect();
             secrets.extend(
@@ -144,7 +144,10 @@ async fn a_run_of_all_commands_leaves_no_secret_in_any_row_or_log_line() {
         }
     }
     assert!(secrets.len() > 20 && tokens.len() > 10, "there was something to find");
-    for (place, content) in [("a table", json!(image).to_string()), ("the process log", logs.text())] {
+    for (place, content) in [
+        ("a table", json!(snapshot).to_string()),
+        ("the process log", logs.text()),
+    ] {
         for secret in secrets.iter().chain(&tokens) {
             let secret = secret.trim_start_matches("\\x");
             assert!(!content.contains(secret), "{secret} occurs in {place}");

@@ -5,8 +5,8 @@ use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
 use crate::call::Call;
+use crate::fixture::Fixture;
 use crate::history::{ACTIONS, EXPORT};
-use crate::world::World;
 
 const PRODUCTS: &str = "/catalog/products";
 
@@ -18,18 +18,18 @@ fn largest(number: usize) -> Value {
     metadata
 }
 
-async fn product(world: &World) -> Uuid {
+async fn product(fixture: &Fixture) -> Uuid {
     let call = Call::post(PRODUCTS, json!({"title": "Large", "metadata": largest(0)}));
-    let response = call.send(&world.app, &world.a.keeper.token).await;
+    let response = call.send(&fixture.app, &fixture.a.tenant_admin.token).await;
     assert_eq!(response.status, 201, "{}", response.text());
     response.json()["id"].as_str().expect("an id").parse().expect("a UUID")
 }
 
 #[actix_web::test]
-async fn f3_documents_beyond_their_bounds_are_refused() {
-    let world = World::new().await;
-    let token = &world.a.keeper.token;
-    let product = product(&world).await;
+async fn f3_documents_beyond_their_bounds_are_rejected() {
+    let fixture = Fixture::new().await;
+    let token = &fixture.a.tenant_admin.token;
+    let product = product(&fixture).await;
     let long = "x".repeat(MOST_BYTES);
     let deep = (0..17).fold(json!(1), |inner, _| json!({"a": inner}));
     let options: Map<String, Value> = [("a".to_owned(), json!(long))].into_iter().collect();
@@ -79,7 +79,7 @@ async fn f3_documents_beyond_their_bounds_are_refused() {
             "too_long",
         ),
     ] {
-        let response = call.send(&world.app, token).await;
+        let response = call.send(&fixture.app, token).await;
 
         assert_eq!(response.status, 400, "{path}: {}", response.text());
         let detail = &response.json()["details"][0];
@@ -108,12 +108,12 @@ fn memory(name: &str) -> i64 {
 
 #[actix_web::test]
 async fn f3_the_widest_page_of_the_largest_entries_is_bounded() {
-    let world = World::new().await;
-    let token = &world.a.keeper.token;
-    let product = product(&world).await;
+    let fixture = Fixture::new().await;
+    let token = &fixture.a.tenant_admin.token;
+    let product = product(&fixture).await;
     for number in 1..=100 {
         let call = Call::put(PRODUCTS, json!({"id": product, "metadata": largest(number)}));
-        let response = call.send(&world.app, token).await;
+        let response = call.send(&fixture.app, token).await;
         assert_eq!(response.status, 200, "{}", response.text());
     }
 
@@ -124,7 +124,7 @@ async fn f3_the_widest_page_of_the_largest_entries_is_bounded() {
     // Begins the peak anew.
     std::fs::write("/proc/self/clear_refs", "5").expect("Linux");
     let before = memory("VmRSS");
-    let response = call.send(&world.app, token).await;
+    let response = call.send(&fixture.app, token).await;
     let grown = memory("VmHWM") - before;
 
     assert_eq!(response.status, 200);
@@ -153,14 +153,14 @@ async fn f3_the_widest_page_of_the_largest_entries_is_bounded() {
     assert!(cut.iter().all(nothing));
     // What a page leaves out, the entry by itself has.
     let one = Call::get(ACTIONS).with_query("id", cut[0]["id"].as_str().expect("an id"));
-    let one = one.send(&world.app, token).await.json();
+    let one = one.send(&fixture.app, token).await.json();
     assert!(one["items"][0].get("truncated").is_none());
     assert!(one["items"][0]["changes"]["metadata"]["to"].is_object());
 
     let export = Call::get(EXPORT).with_query("resourceKind", "catalog.product");
     std::fs::write("/proc/self/clear_refs", "5").expect("Linux");
     let before = memory("VmRSS");
-    let response = export.send(&world.app, token).await;
+    let response = export.send(&fixture.app, token).await;
     let grown = memory("VmHWM") - before;
     assert_eq!(response.status, 200);
     let longest = response.text().split("\r\n").map(str::len).max().unwrap_or(0);
@@ -173,14 +173,14 @@ async fn f3_the_widest_page_of_the_largest_entries_is_bounded() {
 
 #[actix_web::test]
 async fn f3_a_page_of_products_leaves_out_metadata_that_has_no_room() {
-    let world = World::new().await;
-    let token = &world.a.keeper.token;
+    let fixture = Fixture::new().await;
+    let token = &fixture.a.tenant_admin.token;
     for _ in 0..60 {
-        product(&world).await;
+        product(&fixture).await;
     }
 
     let call = Call::get(PRODUCTS).with_query("pageSize", "100");
-    let response = call.send(&world.app, token).await;
+    let response = call.send(&fixture.app, token).await;
 
     assert!(response.text().len() <= MOST_RESPONSE_BYTES);
     let page = response.json();
@@ -192,6 +192,6 @@ async fn f3_a_page_of_products_leaves_out_metadata_that_has_no_room() {
     assert!(cut["metadata"].is_null());
     assert!(items.iter().any(|item| item["metadata"].is_object()));
     let path = format!("{PRODUCTS}/{}", cut["id"].as_str().expect("an id"));
-    let one = Call::get(&path).send(&world.app, token).await.json();
+    let one = Call::get(&path).send(&fixture.app, token).await.json();
     assert!(one["metadata"].is_object() && one.get("truncated").is_none());
 }

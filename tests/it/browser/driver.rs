@@ -115,10 +115,10 @@ impl Browser {
             "goog:chromeOptions": options,
             "goog:loggingPrefs": {"browser": "ALL"},
         }}});
-        let made = send(port, "POST", "/session", &capabilities).await;
-        let session = made["sessionId"]
+        let created = send(port, "POST", "/session", &capabilities).await;
+        let session = created["sessionId"]
             .as_str()
-            .unwrap_or_else(|| panic!("no browser: {made}"));
+            .unwrap_or_else(|| panic!("no browser: {created}"));
         Self {
             port,
             session: session.to_owned(),
@@ -129,12 +129,12 @@ impl Browser {
 
     /// A command of the session; `path` begins with a slash, or is empty.
     pub(crate) async fn command(&self, method: &str, path: &str, body: Value) -> Value {
-        let answer = send(self.port, method, &format!("/session/{}{path}", self.session), &body).await;
+        let outcome = send(self.port, method, &format!("/session/{}{path}", self.session), &body).await;
         assert!(
-            answer.get("error").is_none_or(Value::is_null),
-            "{method} {path}: {answer}"
+            outcome.get("error").is_none_or(Value::is_null),
+            "{method} {path}: {outcome}"
         );
-        answer
+        outcome
     }
 
     /// A command of the browser's developer tools.
@@ -150,8 +150,8 @@ impl Browser {
 
     /// The address that the browser shows.
     pub(crate) async fn address(&self) -> String {
-        let answer = self.command("GET", "/url", Value::Null).await;
-        answer.as_str().expect("an address").to_owned()
+        let outcome = self.command("GET", "/url", Value::Null).await;
+        outcome.as_str().expect("an address").to_owned()
     }
 
     /// The value of a script: the body of a function, which may await.
@@ -222,10 +222,10 @@ impl Browser {
     pub(crate) async fn complaints(&self) -> Vec<String> {
         let entries = self.command("POST", "/se/log", json!({"type": "browser"})).await;
         let entries = entries.as_array().expect("a list of entries").clone();
-        let told = entries
+        let reported = entries
             .into_iter()
             .filter(|entry| entry["source"] != "network" && entry["level"] != "DEBUG");
-        told.map(|entry| entry["message"].to_string()).collect()
+        reported.map(|entry| entry["message"].to_string()).collect()
     }
 
     /// Keeps a picture of the whole page below the target folder, for people.
@@ -262,9 +262,9 @@ fn start_driver(program: &Path, folder: &Path) -> (Driver, u16) {
 async fn send(port: u16, method: &str, path: &str, body: &Value) -> Value {
     let (method, path, body) = (method.to_owned(), path.to_owned(), body.clone());
     let exchange = move || exchange(port, &method, &path, &body);
-    let answer = tokio::task::spawn_blocking(exchange).await.expect("the exchange ends");
-    let mut answer = answer.expect("chromedriver answers");
-    answer["value"].take()
+    let outcome = tokio::task::spawn_blocking(exchange).await.expect("the exchange ends");
+    let mut outcome = outcome.expect("chromedriver answers");
+    outcome["value"].take()
 }
 
 fn exchange(port: u16, method: &str, path: &str, body: &Value) -> std::io::Result<Value> {

@@ -4,11 +4,11 @@ use serde_json::json;
 
 use super::driver::{ENTER, TAB, browse};
 use super::{Site, look_at, text_of};
-use crate::world::{self, PASSWORD};
+use crate::fixture::{self, PASSWORD};
 
 #[actix_web::test]
 async fn signing_in_leads_home_and_signing_out_back() {
-    let site = Site::of(world::builder_without_site()).await;
+    let site = Site::of(fixture::builder_without_site()).await;
     browse(async |browser| {
         browser.open(&site.url("/")).await;
         browser.until("location.pathname === '/login'").await;

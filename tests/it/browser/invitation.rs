@@ -5,21 +5,23 @@ use serde_json::json;
 
 use super::driver::{ENTER, TAB, browse};
 use super::{Site, links_in, text_of, view};
-use crate::world;
+use crate::fixture;
 
 const NEW: &str = "a much better secret";
 
 #[actix_web::test]
 async fn acc_18_an_invited_person_follows_the_mail_sets_a_password_and_signs_in() {
     let server = MailServer::start().await;
-    let builder = world::builder_without_site().config(&server.config());
+    let builder = fixture::builder_without_site().config(&server.config());
     let site = Site::of(builder.with_real_mail()).await;
-    let (app, house) = (&site.world.app, &site.world.a);
-    let body = json!({"email": "ann@alpha.test", "name": "Ann", "organizationId": house.root});
-    let (status, made) = app.post(&house.keeper.token, "/auth/users", body).await;
-    assert_eq!((status, &made["emailSent"]), (201, &json!(true)), "{made}");
-    let again = json!({"id": made["id"]});
-    let (status, sent) = app.post(&house.keeper.token, "/auth/users/resend-invite", again).await;
+    let (app, tenant_fixture) = (&site.fixture.app, &site.fixture.a);
+    let body = json!({"email": "ann@alpha.test", "name": "Ann", "organizationId": tenant_fixture.root});
+    let (status, created) = app.post(&tenant_fixture.tenant_admin.token, "/auth/users", body).await;
+    assert_eq!((status, &created["emailSent"]), (201, &json!(true)), "{created}");
+    let again = json!({"id": created["id"]});
+    let (status, sent) = app
+        .post(&tenant_fixture.tenant_admin.token, "/auth/users/resend-invite", again)
+        .await;
     assert_eq!((status, &sent["emailSent"]), (200, &json!(true)), "{sent}");
     let mails = server.messages();
     let links: Vec<&str> = mails.iter().filter_map(|mail| links_in(mail).next()).collect();

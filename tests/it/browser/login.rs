@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::driver::{Browser, ENTER, SPACE, TAB, browse};
 use super::{Site, look_at, text_of};
-use crate::world::{self, PASSWORD};
+use crate::fixture::{self, PASSWORD};
 
 const FOCUS: &str = "return document.activeElement.id || document.activeElement.textContent.trim()";
 
@@ -19,7 +19,7 @@ async fn profile_status(browser: &Browser) -> Value {
 
 #[actix_web::test]
 async fn a_keyboard_is_enough_to_sign_in() {
-    let site = Site::of(world::builder_without_site()).await;
+    let site = Site::of(fixture::builder_without_site()).await;
     browse(async |browser| {
         browser.open(&site.url("/login?redirect=/api/version")).await;
         let mut way = Vec::new();
@@ -39,7 +39,7 @@ async fn a_keyboard_is_enough_to_sign_in() {
         assert_eq!(way[4], json!("Sign in"));
         assert_eq!(profile_status(browser).await, 200);
         let sessions = "select is_remembered from auth_sessions where user_id = (select id from auth_users where email = 'plain@alpha.test')";
-        let sessions = site.world.app.rows(sessions).await;
+        let sessions = site.fixture.app.rows(sessions).await;
         assert!(sessions.iter().any(|row| row["is_remembered"] == true), "{sessions:?}");
         assert_eq!(browser.complaints().await, [""; 0]);
     })
@@ -48,7 +48,7 @@ async fn a_keyboard_is_enough_to_sign_in() {
 
 #[actix_web::test]
 async fn a_wrong_password_is_said_and_the_next_one_can_be_typed() {
-    let site = Site::of(world::builder_without_site()).await;
+    let site = Site::of(fixture::builder_without_site()).await;
     browse(async |browser| {
         browser.open(&site.url("/login?redirect=/api/version")).await;
 
@@ -70,7 +70,7 @@ async fn a_wrong_password_is_said_and_the_next_one_can_be_typed() {
 
 #[actix_web::test]
 async fn what_is_missing_is_said_beside_its_field() {
-    let site = Site::of(world::builder_without_site()).await;
+    let site = Site::of(fixture::builder_without_site()).await;
     browse(async |browser| {
         browser.open(&site.url("/login")).await;
 
@@ -93,9 +93,9 @@ async fn what_is_missing_is_said_beside_its_field() {
 }
 
 #[actix_web::test]
-async fn too_many_attempts_are_told_with_the_wait() {
+async fn too_many_attempts_are_reported_with_the_wait() {
     let limits = "[rate_limits.limits]\n'auth.login.account_ip' = '2/60'\n'auth.login.ip' = '100/60'";
-    let app = backoffice_test_support::TestApp::builder(&world::MODULES).config(world::AUTH);
+    let app = backoffice_test_support::TestApp::builder(&fixture::MODULES).config(fixture::AUTH);
     let site = Site::of(app.config(limits)).await;
     browse(async |browser| {
         browser.open(&site.url("/login")).await;
@@ -119,9 +119,9 @@ async fn too_many_attempts_are_told_with_the_wait() {
 
 #[actix_web::test]
 async fn one_of_several_accounts_is_chosen_by_its_tenant() {
-    let site = Site::of(world::builder_without_site()).await;
-    site.twin(&site.world.a).await;
-    site.twin(&site.world.b).await;
+    let site = Site::of(fixture::builder_without_site()).await;
+    site.twin(&site.fixture.a).await;
+    site.twin(&site.fixture.b).await;
     browse(async |browser| {
         browser.open(&site.url("/login?redirect=/api/version")).await;
 
@@ -139,18 +139,18 @@ async fn one_of_several_accounts_is_chosen_by_its_tenant() {
         let tenant = browser
             .run("return (await (await fetch('/api/auth/profile')).json()).tenantId")
             .await;
-        assert_eq!(tenant, json!(site.world.b.tenant));
+        assert_eq!(tenant, json!(site.fixture.b.tenant));
     })
     .await;
 }
 
 #[actix_web::test]
 async fn a_link_may_name_the_tenant() {
-    let site = Site::of(world::builder_without_site()).await;
-    site.twin(&site.world.a).await;
-    site.twin(&site.world.b).await;
+    let site = Site::of(fixture::builder_without_site()).await;
+    site.twin(&site.fixture.a).await;
+    site.twin(&site.fixture.b).await;
     browse(async |browser| {
-        let tenant = site.world.a.tenant;
+        let tenant = site.fixture.a.tenant;
         browser
             .open(&site.url(&format!("/login?tenant={tenant}&redirect=https://evil.test/")))
             .await;
@@ -162,14 +162,14 @@ async fn a_link_may_name_the_tenant() {
         let tenant = browser
             .run("return (await (await fetch('/api/auth/profile')).json()).tenantId")
             .await;
-        assert_eq!(tenant, json!(site.world.a.tenant));
+        assert_eq!(tenant, json!(site.fixture.a.tenant));
     })
     .await;
 }
 
 #[actix_web::test]
 async fn a_password_can_be_looked_at_but_is_hidden_when_it_is_sent() {
-    let site = Site::of(world::builder_without_site()).await;
+    let site = Site::of(fixture::builder_without_site()).await;
     browse(async |browser| {
         browser.open(&site.url("/login")).await;
         let kind = "return [document.getElementById('password').type, document.querySelector('.reveal').ariaLabel]";
@@ -185,7 +185,7 @@ async fn a_password_can_be_looked_at_but_is_hidden_when_it_is_sent() {
 
 #[actix_web::test]
 async fn every_language_is_shown_and_offered() {
-    let site = Site::of(world::builder_without_site()).await;
+    let site = Site::of(fixture::builder_without_site()).await;
     browse(async |browser| {
         for (header, lang, heading) in [
             ("en-GB,en;q=0.9", "en", "Sign in"),
@@ -200,8 +200,8 @@ async fn every_language_is_shown_and_offered() {
             assert_eq!(browser.run(seen).await, json!([lang, heading]), "{header}");
             let current =
                 "return [...document.querySelectorAll('nav a')].map((a) => [a.lang, a.getAttribute('aria-current')])";
-            let offered = ["en", "pl", "es", "de"].map(|one| json!([one, (one == lang).then_some("true")]));
-            assert_eq!(browser.run(current).await, json!(offered));
+            let extensions = ["en", "pl", "es", "de"].map(|one| json!([one, (one == lang).then_some("true")]));
+            assert_eq!(browser.run(current).await, json!(extensions));
             look_at(browser, &format!("login-{lang}")).await;
         }
         assert_eq!(browser.complaints().await, [""; 0]);
@@ -211,7 +211,7 @@ async fn every_language_is_shown_and_offered() {
 
 #[actix_web::test]
 async fn a_chosen_language_stays() {
-    let site = Site::of(world::builder_without_site()).await;
+    let site = Site::of(fixture::builder_without_site()).await;
     browse(async |browser| {
         browser.open(&site.url("/login?redirect=/api/version")).await;
         browser.run("document.cookie = 'locale=pl; path=/'").await;
@@ -225,7 +225,7 @@ async fn a_chosen_language_stays() {
 
 #[actix_web::test]
 async fn a_language_is_chosen_by_its_link() {
-    let site = Site::of(world::builder_without_site()).await;
+    let site = Site::of(fixture::builder_without_site()).await;
     browse(async |browser| {
         let address = site.url("/login?redirect=%2Fapi%2Fversion%3Fa%3Db");
         browser.open(&address).await;
@@ -242,7 +242,7 @@ async fn a_language_is_chosen_by_its_link() {
 
 #[actix_web::test]
 async fn code_inside_of_a_page_does_not_run() {
-    let site = Site::of(world::builder_without_site()).await;
+    let site = Site::of(fixture::builder_without_site()).await;
     browse(async |browser| {
         browser.open(&site.url("/login")).await;
         assert_eq!(browser.complaints().await, [""; 0]);
@@ -259,7 +259,7 @@ async fn code_inside_of_a_page_does_not_run() {
 
 #[actix_web::test]
 async fn text_of_the_address_does_not_become_part_of_the_page() {
-    let site = Site::of(world::builder_without_site()).await;
+    let site = Site::of(fixture::builder_without_site()).await;
     browse(async |browser| {
         let attack = "%22%3E%3Cimg%20src%3Dx%3E";
         browser

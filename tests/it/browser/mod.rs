@@ -14,14 +14,14 @@ use driver::{Browser, browse};
 use secrecy::SecretString;
 use serde_json::{Value, json};
 
-use crate::world::{self, House, PASSWORD, World};
+use crate::fixture::{self, Fixture, PASSWORD, TenantFixture};
 
 /// Screens that people have: a desk, a phone, and the narrowest phone.
 const SCREENS: [(&str, u32, u32); 3] = [("desk", 1280, 900), ("phone", 375, 667), ("narrow", 320, 568)];
 
 /// A world that also listens, and where.
 struct Site {
-    world: World,
+    fixture: Fixture,
     origin: String,
 }
 
@@ -30,9 +30,9 @@ impl Site {
         let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
         let address = listener.local_addr().expect("a bound port");
         let origin = format!("http://{address}");
-        let world = World::of(builder.config(&format!("[app]\npublic_url = '{origin}'"))).await;
-        world.app.serve(listener);
-        Self { world, origin }
+        let fixture = Fixture::of(builder.config(&format!("[app]\npublic_url = '{origin}'"))).await;
+        fixture.app.serve(listener);
+        Self { fixture, origin }
     }
 
     fn url(&self, path: &str) -> String {
@@ -40,17 +40,17 @@ impl Site {
     }
 
     /// The same address and password in a house; not signed in.
-    async fn twin(&self, house: &House) {
+    async fn twin(&self, tenant_fixture: &TenantFixture) {
         let account = NewAccount {
-            tenant: Some(house.tenant),
-            organization: Some(house.root),
+            tenant: Some(tenant_fixture.tenant),
+            organization: Some(tenant_fixture.root),
             email: "twin@both.test".to_owned(),
             name: None,
             password: Some(SecretString::from(PASSWORD)),
             roles: Vec::new(),
             super_admin: false,
         };
-        create_account(&self.world.app.system_context(), account)
+        create_account(&self.fixture.app.system_context(), account)
             .await
             .expect("an account");
     }
@@ -77,7 +77,7 @@ async fn look_at(browser: &Browser, name: &str) {
 
 #[actix_web::test]
 async fn the_checks_find_what_they_look_for() {
-    let site = Site::of(world::builder_without_site()).await;
+    let site = Site::of(fixture::builder_without_site()).await;
     browse(async |browser| {
         browser.open(&site.url("/login")).await;
         let spoil = "document.querySelector('label[for=email]').textContent = ''; \

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::driver::{Browser, ENTER, TAB, browse};
 use super::{Site, links_in, look_at, text_of, view};
-use crate::world;
+use crate::fixture;
 
 const NEW: &str = "a much better secret";
 /// Of the form of a token, and none.
@@ -13,10 +13,10 @@ const TOKEN: &str = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFG";
 /// The link of a mail that came because somebody asked for it.
 async fn mailed_link(site: &Site) -> String {
     let body = json!({"email": "plain@alpha.test"});
-    let (status, _) = site.world.app.post("", "/auth/reset", body).await;
+    let (status, _) = site.fixture.app.post("", "/auth/reset", body).await;
     assert_eq!(status, 200);
-    site.world.app.run_jobs().await;
-    let mails = site.world.app.mail().take();
+    site.fixture.app.run_jobs().await;
+    let mails = site.fixture.app.mail().take();
     links_in(&mails[0].text).next().expect("a link").to_owned()
 }
 
@@ -33,7 +33,7 @@ async fn problem(browser: &Browser, keys: &str, field: &str) -> Value {
 
 #[actix_web::test]
 async fn without_a_token_a_link_can_be_asked_for() {
-    let site = Site::of(world::builder_without_site()).await;
+    let site = Site::of(fixture::builder_without_site()).await;
     browse(async |browser| {
         browser.open(&site.url("/login?redirect=/api/version")).await;
         browser.click(".below a").await;
@@ -54,7 +54,7 @@ async fn without_a_token_a_link_can_be_asked_for() {
 
 #[actix_web::test]
 async fn a_link_that_could_not_be_checked_can_be_checked_again() {
-    let site = Site::of(world::builder_without_site()).await;
+    let site = Site::of(fixture::builder_without_site()).await;
     browse(async |browser| {
         browser.open(&site.url("/reset")).await;
         view(browser, "request").await;
@@ -80,7 +80,7 @@ async fn a_link_that_could_not_be_checked_can_be_checked_again() {
 
 #[actix_web::test]
 async fn every_language_asks_for_the_address() {
-    let site = Site::of(world::builder_without_site()).await;
+    let site = Site::of(fixture::builder_without_site()).await;
     browse(async |browser| {
         for (lang, heading) in [
             ("en", "Forgot your password?"),
@@ -101,7 +101,7 @@ async fn every_language_asks_for_the_address() {
 
 #[actix_web::test]
 async fn the_link_of_a_mail_sets_a_password_and_leads_to_the_sign_in() {
-    let site = Site::of(world::builder_without_site()).await;
+    let site = Site::of(fixture::builder_without_site()).await;
     let link = mailed_link(&site).await;
     browse(async |browser| {
         browser.open(&link).await;
@@ -113,14 +113,14 @@ async fn the_link_of_a_mail_sets_a_password_and_leads_to_the_sign_in() {
         browser.keys(&format!("{NEW}{TAB}{TAB}{NEW}{ENTER}")).await;
         browser.until("document.getElementById('saved')?.textContent").await;
 
-        let tenant = site.world.a.tenant;
+        let tenant = site.fixture.a.tenant;
         assert_eq!(browser.address().await, site.url(&format!("/login?tenant={tenant}")));
         assert_eq!(
             text_of(browser, "#saved").await,
             "Your password has been saved. You can sign in now."
         );
         look_at(browser, "login-saved").await;
-        world::sign_in(&site.world.app, "plain@alpha.test", NEW).await;
+        fixture::sign_in(&site.fixture.app, "plain@alpha.test", NEW).await;
         assert_eq!(browser.complaints().await, [""; 0]);
     })
     .await;
@@ -128,7 +128,7 @@ async fn the_link_of_a_mail_sets_a_password_and_leads_to_the_sign_in() {
 
 #[actix_web::test]
 async fn what_is_wrong_with_a_password_is_said_and_the_link_stays_good() {
-    let site = Site::of(world::builder_without_site()).await;
+    let site = Site::of(fixture::builder_without_site()).await;
     let link = mailed_link(&site).await;
     browse(async |browser| {
         browser.open(&link).await;
@@ -167,7 +167,7 @@ async fn what_is_wrong_with_a_password_is_said_and_the_link_stays_good() {
 
 #[actix_web::test]
 async fn a_dead_link_offers_a_new_one() {
-    let site = Site::of(world::builder_without_site()).await;
+    let site = Site::of(fixture::builder_without_site()).await;
     browse(async |browser| {
         browser.open(&site.url(&format!("/reset#token={TOKEN}"))).await;
         view(browser, "dead").await;
@@ -182,10 +182,10 @@ async fn a_dead_link_offers_a_new_one() {
 }
 
 #[actix_web::test]
-async fn every_address_gets_the_same_answer() {
-    let site = Site::of(world::builder_without_site()).await;
+async fn every_address_gets_the_same_response() {
+    let site = Site::of(fixture::builder_without_site()).await;
     browse(async |browser| {
-        let mut answers = Vec::new();
+        let mut responses = Vec::new();
         for address in ["plain@alpha.test", "nobody@nowhere.test"] {
             browser.open("about:blank").await;
             browser.open(&site.url("/reset")).await;
@@ -195,9 +195,9 @@ async fn every_address_gets_the_same_answer() {
             browser.keys(&format!("{address}{ENTER}")).await;
             view(browser, "sent").await;
 
-            answers.push(text_of(browser, "main").await);
+            responses.push(text_of(browser, "main").await);
         }
-        assert_eq!(answers[0], answers[1]);
+        assert_eq!(responses[0], responses[1]);
         look_at(browser, "reset-sent").await;
     })
     .await;
@@ -205,7 +205,7 @@ async fn every_address_gets_the_same_answer() {
 
 #[actix_web::test]
 async fn another_language_keeps_the_token() {
-    let site = Site::of(world::builder_without_site()).await;
+    let site = Site::of(fixture::builder_without_site()).await;
     let link = mailed_link(&site).await;
     browse(async |browser| {
         browser.open(&link).await;

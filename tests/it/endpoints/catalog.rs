@@ -52,20 +52,20 @@ fn products() -> Vec<Entry> {
                     .with_query("createdTo", "2030-01-01")
             },
         ),
-        entry(Method::GET, "/catalog/products/{id}", [ONE], |house, _| {
-            Call::get(&format!("{PRODUCTS}/{}", house.child))
+        entry(Method::GET, "/catalog/products/{id}", [ONE], |tenant_fixture, _| {
+            Call::get(&format!("{PRODUCTS}/{}", tenant_fixture.child))
         }),
         entry(
             Method::POST,
             PRODUCTS,
             [ORGANIZATION, inside(Place::BodyList("categoryIds"))],
-            |house, _| {
+            |tenant_fixture, _| {
                 let price = json!({"kind": "sale", "currencyCode": "EUR", "amount": 1.5, "variantIndex": 0});
                 Call::post(
                     PRODUCTS,
-                    json!({"organizationId": house.child, "title": "Made", "subtitle": "S", "description": "D",
+                    json!({"organizationId": tenant_fixture.child, "title": "Made", "subtitle": "S", "description": "D",
                         "sku": "made", "handle": "made", "productType": "simple", "isActive": true,
-                        "primaryCurrencyCode": "EUR", "tags": ["a"], "metadata": {"a": 1}, "categoryIds": [house.child],
+                        "primaryCurrencyCode": "EUR", "tags": ["a"], "metadata": {"a": 1}, "categoryIds": [tenant_fixture.child],
                         "variants": [{"name": "V"}], "prices": [price]}),
                 )
             },
@@ -74,18 +74,20 @@ fn products() -> Vec<Entry> {
             Method::PUT,
             PRODUCTS,
             [ID, ORGANIZATION, inside(Place::BodyList("categoryIds"))],
-            |house, _| {
+            |tenant_fixture, _| {
                 Call::put(
                     PRODUCTS,
-                    json!({"id": house.child, "organizationId": house.child, "title": "Renamed", "subtitle": "T",
+                    json!({"id": tenant_fixture.child, "organizationId": tenant_fixture.child, "title": "Renamed", "subtitle": "T",
                         "description": "E", "sku": "renamed", "handle": "renamed", "productType": "virtual",
                         "isActive": false, "primaryCurrencyCode": "PLN", "tags": ["b"], "metadata": {"b": 1},
-                        "categoryIds": [house.parent]}),
+                        "categoryIds": [tenant_fixture.parent]}),
                 )
             },
         ),
         // Those of `child` are still to be deleted one by one.
-        removal(PRODUCTS, |house, _| Call::delete(PRODUCTS, house.parent)),
+        removal(PRODUCTS, |tenant_fixture, _| {
+            Call::delete(PRODUCTS, tenant_fixture.parent)
+        }),
     ]
 }
 
@@ -94,24 +96,31 @@ fn variants() -> Vec<Entry> {
         entry(Method::GET, VARIANTS, [IDS, OF_PRODUCT], |_, _| {
             Call::get(VARIANTS).with_query("sortDir", "desc")
         }),
-        entry(Method::GET, "/catalog/variants/{id}", [ONE], |house, _| {
-            Call::get(&format!("{VARIANTS}/{}", house.child))
+        entry(Method::GET, "/catalog/variants/{id}", [ONE], |tenant_fixture, _| {
+            Call::get(&format!("{VARIANTS}/{}", tenant_fixture.child))
         }),
-        entry(Method::POST, VARIANTS, [ORGANIZATION, PRODUCT], |house, _| {
+        entry(Method::POST, VARIANTS, [ORGANIZATION, PRODUCT], |tenant_fixture, _| {
             Call::post(
                 VARIANTS,
-                json!({"organizationId": house.child, "productId": house.child, "name": "Made", "sku": "made",
+                json!({"organizationId": tenant_fixture.child, "productId": tenant_fixture.child, "name": "Made", "sku": "made",
                     "barcode": "1", "options": {"size": "L"}, "position": 1, "isActive": true}),
             )
         }),
-        entry(Method::PUT, VARIANTS, [ID, ORGANIZATION, PRODUCT], |house, _| {
-            Call::put(
-                VARIANTS,
-                json!({"id": house.child, "organizationId": house.child, "productId": house.child, "name": "Renamed",
+        entry(
+            Method::PUT,
+            VARIANTS,
+            [ID, ORGANIZATION, PRODUCT],
+            |tenant_fixture, _| {
+                Call::put(
+                    VARIANTS,
+                    json!({"id": tenant_fixture.child, "organizationId": tenant_fixture.child, "productId": tenant_fixture.child, "name": "Renamed",
                     "sku": "renamed", "barcode": "2", "options": {"size": "M"}, "position": 2, "isActive": false}),
-            )
+                )
+            },
+        ),
+        removal(VARIANTS, |tenant_fixture, _| {
+            Call::delete(VARIANTS, tenant_fixture.child)
         }),
-        removal(VARIANTS, |house, _| Call::delete(VARIANTS, house.child)),
     ]
 }
 
@@ -124,27 +133,37 @@ fn prices() -> Vec<Entry> {
             [IDS, OF_PRODUCT, inside(Place::Query("variantId"))],
             |_, _| Call::get(PRICES).with_query("search", "eu"),
         ),
-        entry(Method::GET, "/catalog/prices/{id}", [ONE], |house, _| {
-            Call::get(&format!("{PRICES}/{}", house.child))
+        entry(Method::GET, "/catalog/prices/{id}", [ONE], |tenant_fixture, _| {
+            Call::get(&format!("{PRICES}/{}", tenant_fixture.child))
         }),
-        entry(Method::POST, PRICES, [ORGANIZATION, PRODUCT, variant], |house, _| {
-            Call::post(
-                PRICES,
-                json!({"organizationId": house.child, "productId": house.child, "variantId": house.child,
+        entry(
+            Method::POST,
+            PRICES,
+            [ORGANIZATION, PRODUCT, variant],
+            |tenant_fixture, _| {
+                Call::post(
+                    PRICES,
+                    json!({"organizationId": tenant_fixture.child, "productId": tenant_fixture.child, "variantId": tenant_fixture.child,
                     "kind": "regular", "currencyCode": "EUR", "minQuantity": 2, "amount": 1.5, "taxRate": 23,
                     "startsAt": "2026-11-01T00:00:00Z", "endsAt": "2026-12-01T00:00:00Z"}),
-            )
-        }),
-        entry(Method::PUT, PRICES, [ID, ORGANIZATION, PRODUCT, variant], |house, _| {
-            Call::put(
-                PRICES,
-                json!({"id": house.child, "organizationId": house.child, "productId": house.child,
-                        "variantId": house.child, "kind": "regular", "currencyCode": "PLN", "minQuantity": 3,
+                )
+            },
+        ),
+        entry(
+            Method::PUT,
+            PRICES,
+            [ID, ORGANIZATION, PRODUCT, variant],
+            |tenant_fixture, _| {
+                Call::put(
+                    PRICES,
+                    json!({"id": tenant_fixture.child, "organizationId": tenant_fixture.child, "productId": tenant_fixture.child,
+                        "variantId": tenant_fixture.child, "kind": "regular", "currencyCode": "PLN", "minQuantity": 3,
                         "amount": 2, "taxRate": 8, "startsAt": "2026-11-02T00:00:00Z", "endsAt": "2026-12-02T00:00:00Z"}),
-            )
-        }),
+                )
+            },
+        ),
         // That of `child` goes with its variant.
-        removal(PRICES, |house, _| Call::delete(PRICES, house.other)),
+        removal(PRICES, |tenant_fixture, _| Call::delete(PRICES, tenant_fixture.other)),
     ]
 }
 
@@ -157,23 +176,30 @@ fn categories() -> Vec<Entry> {
             [IDS, inside(Place::Query("parentId"))],
             |_, _| Call::get(CATEGORIES).with_query("sortField", "createdAt"),
         ),
-        entry(Method::GET, "/catalog/categories/{id}", [ONE], |house, _| {
-            Call::get(&format!("{CATEGORIES}/{}", house.child))
+        entry(Method::GET, "/catalog/categories/{id}", [ONE], |tenant_fixture, _| {
+            Call::get(&format!("{CATEGORIES}/{}", tenant_fixture.child))
         }),
-        entry(Method::POST, CATEGORIES, [ORGANIZATION, parent], |house, _| {
+        entry(Method::POST, CATEGORIES, [ORGANIZATION, parent], |tenant_fixture, _| {
             Call::post(
                 CATEGORIES,
-                json!({"organizationId": house.child, "name": "Made", "slug": "made", "parentId": house.child}),
+                json!({"organizationId": tenant_fixture.child, "name": "Made", "slug": "made", "parentId": tenant_fixture.child}),
             )
         }),
-        entry(Method::PUT, CATEGORIES, [ID, ORGANIZATION, parent], |house, _| {
-            Call::put(
-                CATEGORIES,
-                json!({"id": house.child, "organizationId": house.child, "name": "Renamed", "slug": "renamed",
-                    "parentId": house.parent}),
-            )
-        }),
+        entry(
+            Method::PUT,
+            CATEGORIES,
+            [ID, ORGANIZATION, parent],
+            |tenant_fixture, _| {
+                Call::put(
+                    CATEGORIES,
+                    json!({"id": tenant_fixture.child, "organizationId": tenant_fixture.child, "name": "Renamed", "slug": "renamed",
+                    "parentId": tenant_fixture.parent}),
+                )
+            },
+        ),
         // One was made below that of `child`.
-        removal(CATEGORIES, |house, _| Call::delete(CATEGORIES, house.other)),
+        removal(CATEGORIES, |tenant_fixture, _| {
+            Call::delete(CATEGORIES, tenant_fixture.other)
+        }),
     ]
 }

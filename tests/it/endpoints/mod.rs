@@ -12,15 +12,15 @@ use uuid::Uuid;
 
 use crate::call::{Call, Place};
 use crate::customers::Customer;
+use crate::fixture::{Account, Fixture, TenantFixture};
 use crate::history::{self, Operation};
 use crate::progress::Job;
-use crate::world::{Account, House, World};
 
 pub(crate) use table::table;
 
 /// A world in which the keeper of each house has done and undone something.
 pub(crate) struct Setting {
-    pub(crate) world: World,
+    pub(crate) fixture: Fixture,
     pub(crate) a: History,
     pub(crate) b: History,
 }
@@ -70,13 +70,13 @@ pub(crate) struct Target {
 /// Who may send the request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sender {
-    Keeper,
+    Admin,
     SuperAdmin,
     /// Somebody whose session may end.
     Plain,
 }
 
-type MakeCall = fn(&House, &History) -> Call;
+type MakeCall = fn(&TenantFixture, &History) -> Call;
 
 /// An entry of the table.
 pub(crate) struct Entry {
@@ -88,28 +88,28 @@ pub(crate) struct Entry {
 }
 
 impl Setting {
-    pub(crate) async fn new(world: World) -> Self {
-        for house in [&world.a, &world.b] {
-            crate::customers::furnish(&world, house).await;
-            crate::catalog::furnish(&world, house).await;
-            crate::progress::furnish(&world, house).await;
+    pub(crate) async fn new(fixture: Fixture) -> Self {
+        for tenant_fixture in [&fixture.a, &fixture.b] {
+            crate::customers::seed(&fixture, tenant_fixture).await;
+            crate::catalog::seed(&fixture, tenant_fixture).await;
+            crate::progress::seed(&fixture, tenant_fixture).await;
         }
-        let a = Self::history(&world, &world.a).await;
-        let b = Self::history(&world, &world.b).await;
-        Self { world, a, b }
+        let a = Self::history(&fixture, &fixture.a).await;
+        let b = Self::history(&fixture, &fixture.b).await;
+        Self { fixture, a, b }
     }
 
-    async fn history(world: &World, house: &House) -> History {
-        let make = async |name: &str| {
+    async fn history(fixture: &Fixture, tenant_fixture: &TenantFixture) -> History {
+        let create = async |name: &str| {
             let call = Call::post("/auth/roles", serde_json::json!({"name": name}));
-            history::operation(&call.send(&world.app, &house.keeper.token).await)
+            history::operation(&call.send(&fixture.app, &tenant_fixture.tenant_admin.token).await)
         };
-        let (done, undone) = (make("Done").await, make("Undone").await);
-        let (status, body) = history::undo(&world.app, &house.keeper, &undone.token).await;
+        let (done, undone) = (create("Done").await, create("Undone").await);
+        let (status, body) = history::undo(&fixture.app, &tenant_fixture.tenant_admin, &undone.token).await;
         assert_eq!(status, 200, "{body}");
         let call = Call::post("/auth/sidebar/variants", serde_json::json!({}));
-        let variant = history::operation(&call.send(&world.app, &house.keeper.token).await).resource;
-        let reset_token = reset_token(world, &house.colleague.email).await;
+        let variant = history::operation(&call.send(&fixture.app, &tenant_fixture.tenant_admin.token).await).resource;
+        let reset_token = reset_token(fixture, &tenant_fixture.colleague.email).await;
         History {
             done,
             undone,
@@ -121,7 +121,7 @@ impl Setting {
     /// Every endpoint that the platform serves, with its entry. The one after which nobody of the tenant sends anything is the last.
     pub(crate) fn endpoints(&self) -> Vec<(EndpointInfo, Entry)> {
         let mut table = table();
-        let endpoints = self.world.app.platform().endpoints();
+        let endpoints = self.fixture.app.platform().endpoints();
         let found = endpoints.into_iter().map(|info| {
             let index = table
                 .iter()
@@ -135,7 +135,7 @@ impl Setting {
     }
 
     /// The same in an order in which one request leaves the next what it needs.
-    pub(crate) fn endpoints_in_lasting_order(&self) -> impl Iterator<Item = (EndpointInfo, Entry)> {
+    pub(crate) fn endpoints_in_stable_order(&self) -> impl Iterator<Item = (EndpointInfo, Entry)> {
         let is_end = |info: &EndpointInfo| info.method == Method::DELETE || info.path == history::UNDO;
         let (ends, others): (Vec<_>, Vec<_>) = self.endpoints().into_iter().partition(|(info, _)| is_end(info));
         others.into_iter().chain(ends)
@@ -150,25 +150,25 @@ impl Setting {
 
     /// A valid request to an endpoint about tenant A.
     pub(crate) fn call(&self, entry: &Entry) -> Call {
-        (entry.call)(&self.world.a, &self.a)
+        (entry.call)(&self.fixture.a, &self.a)
     }
 
     /// Who may send it.
     pub(crate) fn sender(&self, entry: &Entry) -> &Account {
         match entry.sender {
-            Sender::Keeper => &self.world.a.keeper,
-            Sender::SuperAdmin => &self.world.root,
-            Sender::Plain => &self.world.a.plain,
+            Sender::Admin => &self.fixture.a.tenant_admin,
+            Sender::SuperAdmin => &self.fixture.root,
+            Sender::Plain => &self.fixture.a.plain,
         }
     }
 }
 
 /// A token that came by mail, with which the account's password may be set.
-pub(crate) async fn reset_token(world: &World, email: &str) -> String {
+pub(crate) async fn reset_token(fixture: &Fixture, email: &str) -> String {
     let call = Call::post("/auth/reset", serde_json::json!({"email": email}));
-    assert_eq!(call.send(&world.app, "").await.status, 200);
-    world.app.run_jobs().await;
-    let mails = world.app.mail().take();
+    assert_eq!(call.send(&fixture.app, "").await.status, 200);
+    fixture.app.run_jobs().await;
+    let mails = fixture.app.mail().take();
     let (_, rest) = mails[0].text.split_once("#token=").expect("a link");
     rest.chars().take_while(|c| !c.is_whitespace()).collect()
 }
@@ -185,19 +185,19 @@ pub(crate) fn malformed_status(path: &str) -> u16 {
 
 impl Target {
     /// Such an id of this house.
-    pub(crate) fn of(self, house: &House, history: &History) -> String {
+    pub(crate) fn of(self, tenant_fixture: &TenantFixture, history: &History) -> String {
         match self.kind {
-            Kind::Tenant => house.tenant.to_string(),
-            Kind::Organization => house.other.to_string(),
-            Kind::User => house.user.id.to_string(),
-            Kind::Invited => house.invited.to_string(),
-            Kind::Role => house.role.to_string(),
-            Kind::Key => house.key.to_string(),
+            Kind::Tenant => tenant_fixture.tenant.to_string(),
+            Kind::Organization => tenant_fixture.other.to_string(),
+            Kind::User => tenant_fixture.user.id.to_string(),
+            Kind::Invited => tenant_fixture.invited.to_string(),
+            Kind::Role => tenant_fixture.role.to_string(),
+            Kind::Key => tenant_fixture.key.to_string(),
             Kind::Token => history.done.token.clone(),
             Kind::Undone => history.undone.log_id.to_string(),
             Kind::Variant => history.variant.to_string(),
-            Kind::Customer(customer) => customer.of(house).to_string(),
-            Kind::Job(job) => job.of(house).to_string(),
+            Kind::Customer(customer) => customer.of(tenant_fixture).to_string(),
+            Kind::Job(job) => job.of(tenant_fixture).to_string(),
         }
     }
 

@@ -35,27 +35,27 @@ fn operations() -> Vec<Entry> {
             Method::POST,
             OWNERS,
             [at(Place::Body("ownerUserId"), Kind::User)],
-            |house, _| {
-                let ids = [Customer::Deal.of(house), Customer::BareDeal.of(house)];
-                Call::post(OWNERS, json!({"ids": ids, "ownerUserId": house.admin.id}))
+            |tenant_fixture, _| {
+                let ids = [Customer::Deal.of(tenant_fixture), Customer::BareDeal.of(tenant_fixture)];
+                Call::post(OWNERS, json!({"ids": ids, "ownerUserId": tenant_fixture.admin.id}))
             },
         ),
         entry(
             Method::POST,
             STAGES,
             [at(Place::Body("pipelineStageId"), stage)],
-            |house, _| {
-                let ids = [Customer::Deal.of(house)];
+            |tenant_fixture, _| {
+                let ids = [Customer::Deal.of(tenant_fixture)];
                 Call::post(
                     STAGES,
-                    json!({"ids": ids, "pipelineStageId": Customer::Second.of(house)}),
+                    json!({"ids": ids, "pipelineStageId": Customer::Second.of(tenant_fixture)}),
                 )
             },
         ),
-        entry(Method::POST, DELETION, [], |house, _| {
+        entry(Method::POST, DELETION, [], |tenant_fixture, _| {
             Call::post(
                 DELETION,
-                json!({"confirm": true, "scope": "selected", "ids": [house.leaf]}),
+                json!({"confirm": true, "scope": "selected", "ids": [tenant_fixture.leaf]}),
             )
         }),
     ]
@@ -75,25 +75,37 @@ fn jobs() -> Vec<Entry> {
             Method::GET,
             "/progress/jobs/{id}",
             job(Place::Path, Job::Failed),
-            |house, _| Call::get(&format!("{JOBS}/{}", Job::Failed.of(house))),
+            |tenant_fixture, _| Call::get(&format!("{JOBS}/{}", Job::Failed.of(tenant_fixture))),
         ),
         entry(
             Method::GET,
             "/progress/jobs/{id}/items",
             job(Place::Inner, Job::Failed),
-            |house, _| Call::get(&format!("{JOBS}/{}/items", Job::Failed.of(house))).with_query("state", "failed"),
+            |tenant_fixture, _| {
+                Call::get(&format!("{JOBS}/{}/items", Job::Failed.of(tenant_fixture))).with_query("state", "failed")
+            },
         ),
         entry(
             Method::POST,
             "/progress/jobs/{id}/cancel",
             job(Place::Inner, Job::Running),
-            |house, _| Call::new(Method::POST, &format!("{JOBS}/{}/cancel", Job::Running.of(house))),
+            |tenant_fixture, _| {
+                Call::new(
+                    Method::POST,
+                    &format!("{JOBS}/{}/cancel", Job::Running.of(tenant_fixture)),
+                )
+            },
         ),
         entry(
             Method::POST,
             "/progress/jobs/{id}/retry",
             job(Place::Inner, Job::Failed),
-            |house, _| Call::new(Method::POST, &format!("{JOBS}/{}/retry", Job::Failed.of(house))),
+            |tenant_fixture, _| {
+                Call::new(
+                    Method::POST,
+                    &format!("{JOBS}/{}/retry", Job::Failed.of(tenant_fixture)),
+                )
+            },
         ),
     ]
 }

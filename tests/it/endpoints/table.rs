@@ -5,8 +5,8 @@ use serde_json::json;
 
 use super::{Entry, History, Kind, MakeCall, Sender, Target};
 use crate::call::{Call, Place};
+use crate::fixture::PASSWORD;
 use crate::history::{ACCESS, ACTIONS, EXPORT, REDO, UNDO};
-use crate::world::PASSWORD;
 
 const KEYS: &str = "/api_keys/keys";
 const ORGANIZATIONS: &str = "/directory/organizations";
@@ -40,17 +40,17 @@ pub(crate) fn table() -> Vec<Entry> {
 fn public() -> Vec<Entry> {
     let get = |path, call| entry(Method::GET, path, [], call);
     vec![
-        entry(Method::POST, "/auth/login", [], |house, _| {
+        entry(Method::POST, "/auth/login", [], |tenant_fixture, _| {
             Call::post(
                 "/auth/login",
-                json!({"email": house.user.email, "password": PASSWORD, "remember": "no", "redirect": "/x",
-                    "tenantId": house.tenant}),
+                json!({"email": tenant_fixture.user.email, "password": PASSWORD, "remember": "no", "redirect": "/x",
+                    "tenantId": tenant_fixture.tenant}),
             )
         }),
-        entry(Method::POST, "/auth/session/refresh", [], |house, _| {
+        entry(Method::POST, "/auth/session/refresh", [], |tenant_fixture, _| {
             Call::post(
                 "/auth/session/refresh",
-                json!({"refreshToken": house.user.refresh_token}),
+                json!({"refreshToken": tenant_fixture.user.refresh_token}),
             )
         }),
         get("/auth/session/refresh", |_, _| {
@@ -65,8 +65,8 @@ fn public() -> Vec<Entry> {
         entry(Method::POST, "/auth/locale", [], |_, _| {
             Call::post("/auth/locale", json!({"locale": "en"}))
         }),
-        entry(Method::POST, "/auth/reset", [], |house, _| {
-            Call::post("/auth/reset", json!({"email": house.user.email}))
+        entry(Method::POST, "/auth/reset", [], |tenant_fixture, _| {
+            Call::post("/auth/reset", json!({"email": tenant_fixture.user.email}))
         }),
         entry(Method::POST, "/auth/reset/validate", [], |_, history| {
             Call::post("/auth/reset/validate", json!({"token": history.reset_token}))
@@ -77,8 +77,8 @@ fn public() -> Vec<Entry> {
                 json!({"token": history.reset_token, "password": "another long secret"}),
             )
         }),
-        get("/directory/tenants/lookup", |house, _| {
-            Call::get("/directory/tenants/lookup").with_query("tenantId", &house.tenant.to_string())
+        get("/directory/tenants/lookup", |tenant_fixture, _| {
+            Call::get("/directory/tenants/lookup").with_query("tenantId", &tenant_fixture.tenant.to_string())
         }),
         get("/directory/organizations/lookup", |_, _| {
             Call::get("/directory/organizations/lookup").with_query("slug", "parent")
@@ -119,7 +119,9 @@ fn accounts() -> Vec<Entry> {
             Method::GET,
             "/auth/users/consents",
             [at(Place::Query("userId"), Kind::User)],
-            |house, _| Call::get("/auth/users/consents").with_query("userId", &house.colleague.id.to_string()),
+            |tenant_fixture, _| {
+                Call::get("/auth/users/consents").with_query("userId", &tenant_fixture.colleague.id.to_string())
+            },
         ),
         entry(Method::POST, "/auth/feature-check", [], |_, _| {
             Call::post("/auth/feature-check", json!({"features": ["auth.users.list"]}))
@@ -131,20 +133,23 @@ fn accounts() -> Vec<Entry> {
 fn roles() -> Vec<Entry> {
     const ID: [Target; 1] = [at(Place::Query("id"), Kind::Role)];
     vec![
-        entry(Method::GET, ROLES, ID, |house, _| {
-            Call::get(ROLES).with_query("id", &house.role.to_string())
+        entry(Method::GET, ROLES, ID, |tenant_fixture, _| {
+            Call::get(ROLES).with_query("id", &tenant_fixture.role.to_string())
         }),
         entry(Method::POST, ROLES, [], |_, _| {
             Call::post(ROLES, json!({"name": "Made"}))
         }),
-        entry(Method::PUT, ROLES, [at(Place::Body("id"), Kind::Role)], |house, _| {
-            Call::put(ROLES, json!({"id": house.role, "name": "Renamed"}))
-        }),
+        entry(
+            Method::PUT,
+            ROLES,
+            [at(Place::Body("id"), Kind::Role)],
+            |tenant_fixture, _| Call::put(ROLES, json!({"id": tenant_fixture.role, "name": "Renamed"})),
+        ),
         entry(
             Method::GET,
             ROLE_ACL,
             [at(Place::Query("roleId"), Kind::Role)],
-            |house, _| Call::get(ROLE_ACL).with_query("roleId", &house.role.to_string()),
+            |tenant_fixture, _| Call::get(ROLE_ACL).with_query("roleId", &tenant_fixture.role.to_string()),
         ),
         entry(
             Method::PUT,
@@ -153,16 +158,16 @@ fn roles() -> Vec<Entry> {
                 at(Place::Body("roleId"), Kind::Role),
                 at(Place::BodyList("organizations"), Kind::Organization),
             ],
-            |house, _| {
+            |tenant_fixture, _| {
                 Call::put(
                     ROLE_ACL,
-                    json!({"roleId": house.role, "features": ["auth.users.list", "auth.roles.list"],
-                        "organizations": [house.child], "isSuperAdmin": false}),
+                    json!({"roleId": tenant_fixture.role, "features": ["auth.users.list", "auth.roles.list"],
+                        "organizations": [tenant_fixture.child], "isSuperAdmin": false}),
                 )
             },
         ),
-        entry(Method::DELETE, ROLES, ID, |house, _| {
-            Call::delete(ROLES, house.spare_role)
+        entry(Method::DELETE, ROLES, ID, |tenant_fixture, _| {
+            Call::delete(ROLES, tenant_fixture.spare_role)
         }),
     ]
 }
@@ -186,10 +191,10 @@ fn users() -> Vec<Entry> {
                 at(Place::Body("organizationId"), Kind::Organization),
                 at(Place::BodyList("roles"), Kind::Role),
             ],
-            |house, _| {
+            |tenant_fixture, _| {
                 Call::post(
                     USERS,
-                    json!({"email": "made@house.test", "name": "Made", "organizationId": house.child, "roles": ["Local"],
+                    json!({"email": "made@house.test", "name": "Made", "organizationId": tenant_fixture.child, "roles": ["Local"],
                         "password": PASSWORD, "isActive": true, "sendInviteEmail": false}),
                 )
             },
@@ -202,11 +207,11 @@ fn users() -> Vec<Entry> {
                 at(Place::Body("organizationId"), Kind::Organization),
                 at(Place::BodyList("roles"), Kind::Role),
             ],
-            |house, _| {
+            |tenant_fixture, _| {
                 Call::put(
                     USERS,
-                    json!({"id": house.colleague.id, "email": "renamed@house.test", "name": "Renamed",
-                        "organizationId": house.child, "password": "another long secret", "roles": ["Local"],
+                    json!({"id": tenant_fixture.colleague.id, "email": "renamed@house.test", "name": "Renamed",
+                        "organizationId": tenant_fixture.child, "password": "another long secret", "roles": ["Local"],
                         "isActive": true}),
                 )
             },
@@ -215,13 +220,13 @@ fn users() -> Vec<Entry> {
             Method::POST,
             RESEND_INVITE,
             [at(Place::Body("id"), Kind::Invited)],
-            |house, _| Call::post(RESEND_INVITE, json!({"id": house.invited})),
+            |tenant_fixture, _| Call::post(RESEND_INVITE, json!({"id": tenant_fixture.invited})),
         ),
         entry(
             Method::GET,
             USER_ACL,
             [at(Place::Query("userId"), Kind::User)],
-            |house, _| Call::get(USER_ACL).with_query("userId", &house.colleague.id.to_string()),
+            |tenant_fixture, _| Call::get(USER_ACL).with_query("userId", &tenant_fixture.colleague.id.to_string()),
         ),
         entry(
             Method::PUT,
@@ -230,11 +235,11 @@ fn users() -> Vec<Entry> {
                 at(Place::Body("userId"), Kind::User),
                 at(Place::BodyList("organizations"), Kind::Organization),
             ],
-            |house, _| {
+            |tenant_fixture, _| {
                 Call::put(
                     USER_ACL,
-                    json!({"userId": house.colleague.id, "features": ["auth.users.list", "auth.roles.list"],
-                        "organizations": [house.child], "isSuperAdmin": false}),
+                    json!({"userId": tenant_fixture.colleague.id, "features": ["auth.users.list", "auth.roles.list"],
+                        "organizations": [tenant_fixture.child], "isSuperAdmin": false}),
                 )
             },
         ),
@@ -242,7 +247,7 @@ fn users() -> Vec<Entry> {
             Method::DELETE,
             USERS,
             [at(Place::Query("id"), Kind::User)],
-            |house, _| Call::delete(USERS, house.colleague.id),
+            |tenant_fixture, _| Call::delete(USERS, tenant_fixture.colleague.id),
         ),
     ]
 }
@@ -259,8 +264,8 @@ fn sidebar() -> Vec<Entry> {
         entry(Method::GET, "/auth/admin/nav", [], |_, _| {
             Call::get("/auth/admin/nav").with_query("includeHidden", "true")
         }),
-        entry(Method::GET, PREFERENCES, ROLE, |house, _| {
-            Call::get(PREFERENCES).with_query("roleId", &house.role.to_string())
+        entry(Method::GET, PREFERENCES, ROLE, |tenant_fixture, _| {
+            Call::get(PREFERENCES).with_query("roleId", &tenant_fixture.role.to_string())
         }),
         entry(
             Method::PUT,
@@ -269,17 +274,17 @@ fn sidebar() -> Vec<Entry> {
                 at(Place::BodyList("applyToRoles"), Kind::Role),
                 at(Place::BodyList("clearRoleIds"), Kind::Role),
             ],
-            |house, _| {
+            |tenant_fixture, _| {
                 Call::put(
                     PREFERENCES,
                     json!({"groupOrder": ["auth"], "itemLabels": {"users": "People"}, "hiddenItems": ["roles"],
-                        "itemOrder": {"auth": ["roles"]}, "scope": {"type": "user"}, "applyToRoles": [house.role],
-                        "clearRoleIds": [house.spare_role]}),
+                        "itemOrder": {"auth": ["roles"]}, "scope": {"type": "user"}, "applyToRoles": [tenant_fixture.role],
+                        "clearRoleIds": [tenant_fixture.spare_role]}),
                 )
             },
         ),
-        entry(Method::DELETE, PREFERENCES, ROLE, |house, _| {
-            Call::new(Method::DELETE, PREFERENCES).with_query("roleId", &house.role.to_string())
+        entry(Method::DELETE, PREFERENCES, ROLE, |tenant_fixture, _| {
+            Call::new(Method::DELETE, PREFERENCES).with_query("roleId", &tenant_fixture.role.to_string())
         }),
         entry(Method::GET, VARIANTS, [], |_, _| Call::get(VARIANTS)),
         entry(Method::POST, VARIANTS, [], |_, _| {
@@ -318,17 +323,20 @@ fn keys() -> Vec<Entry> {
                 at(Place::Body("organizationId"), Kind::Organization),
                 at(Place::BodyList("roles"), Kind::Role),
             ],
-            |house, _| {
+            |tenant_fixture, _| {
                 Call::post(
                     KEYS,
-                    json!({"name": "Made", "description": "Of the dock", "organizationId": house.child, "roles": ["Local"],
+                    json!({"name": "Made", "description": "Of the dock", "organizationId": tenant_fixture.child, "roles": ["Local"],
                         "expiresAt": "2030-01-01T00:00:00Z"}),
                 )
             },
         ),
-        entry(Method::DELETE, KEYS, [at(Place::Query("id"), Kind::Key)], |house, _| {
-            Call::delete(KEYS, house.key)
-        }),
+        entry(
+            Method::DELETE,
+            KEYS,
+            [at(Place::Query("id"), Kind::Key)],
+            |tenant_fixture, _| Call::delete(KEYS, tenant_fixture.key),
+        ),
     ]
 }
 
@@ -338,7 +346,7 @@ fn directory() -> Vec<Entry> {
             Method::GET,
             TENANTS,
             [at(Place::Query("id"), Kind::Tenant)],
-            |house, _| Call::get(TENANTS).with_query("id", &house.tenant.to_string()),
+            |tenant_fixture, _| Call::get(TENANTS).with_query("id", &tenant_fixture.tenant.to_string()),
         ),
         Entry {
             sender: Sender::SuperAdmin,
@@ -353,10 +361,10 @@ fn directory() -> Vec<Entry> {
             Method::PUT,
             TENANTS,
             [at(Place::Body("id"), Kind::Tenant)],
-            |house, _| {
+            |tenant_fixture, _| {
                 Call::put(
                     TENANTS,
-                    json!({"id": house.tenant, "name": "Renamed", "locales": ["en", "pl"]}),
+                    json!({"id": tenant_fixture.tenant, "name": "Renamed", "locales": ["en", "pl"]}),
                 )
             },
         ),
@@ -366,7 +374,7 @@ fn directory() -> Vec<Entry> {
                 Method::DELETE,
                 TENANTS,
                 [at(Place::Query("id"), Kind::Tenant)],
-                |house, _| Call::delete(TENANTS, house.tenant),
+                |tenant_fixture, _| Call::delete(TENANTS, tenant_fixture.tenant),
             )
         },
         entry(Method::GET, SWITCHER, [], |_, _| Call::get(SWITCHER)),
@@ -384,10 +392,10 @@ fn directory() -> Vec<Entry> {
             Method::POST,
             ORGANIZATIONS,
             [at(Place::Body("parentId"), Kind::Organization)],
-            |house, _| {
+            |tenant_fixture, _| {
                 Call::post(
                     ORGANIZATIONS,
-                    json!({"name": "Made", "slug": "made", "parentId": house.child, "isActive": true,
+                    json!({"name": "Made", "slug": "made", "parentId": tenant_fixture.child, "isActive": true,
                         "logoUrl": "https://example.test/logo.png"}),
                 )
             },
@@ -399,10 +407,10 @@ fn directory() -> Vec<Entry> {
                 at(Place::Body("id"), Kind::Organization),
                 at(Place::Body("parentId"), Kind::Organization),
             ],
-            |house, _| {
+            |tenant_fixture, _| {
                 Call::put(
                     ORGANIZATIONS,
-                    json!({"id": house.leaf, "name": "Renamed", "slug": "renamed", "parentId": house.parent,
+                    json!({"id": tenant_fixture.leaf, "name": "Renamed", "slug": "renamed", "parentId": tenant_fixture.parent,
                         "isActive": true, "logoUrl": null}),
                 )
             },
@@ -411,7 +419,7 @@ fn directory() -> Vec<Entry> {
             Method::DELETE,
             ORGANIZATIONS,
             [at(Place::Query("id"), Kind::Organization)],
-            |house, _| Call::delete(ORGANIZATIONS, house.leaf),
+            |tenant_fixture, _| Call::delete(ORGANIZATIONS, tenant_fixture.leaf),
         ),
     ]
 }
@@ -483,7 +491,7 @@ pub(super) const fn at(place: Place, kind: Kind) -> Target {
 }
 
 pub(super) fn entry<const N: usize>(method: Method, path: &'static str, targets: [Target; N], call: MakeCall) -> Entry {
-    let sender = Sender::Keeper;
+    let sender = Sender::Admin;
     Entry {
         method,
         path,

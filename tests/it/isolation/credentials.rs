@@ -8,67 +8,67 @@ use super::rows;
 use crate::endpoints::Setting;
 
 pub(super) async fn nobody(setting: Setting) {
-    let before = rows(&setting, setting.world.a.tenant).await;
+    let before = rows(&setting, setting.fixture.a.tenant).await;
 
     for (_, entry) in setting.private() {
         let call = setting.call(&entry);
-        let response = call.send(&setting.world.app, "").await;
+        let response = call.send(&setting.fixture.app, "").await;
 
         assert_eq!(response.status, 401, "{call}: {}", response.text());
         assert_eq!(response.json()["error"], "Unauthorized", "{call}");
         assert!(response.cookies().is_empty(), "{call}");
     }
-    assert_eq!(rows(&setting, setting.world.a.tenant).await, before);
+    assert_eq!(rows(&setting, setting.fixture.a.tenant).await, before);
 }
 
 pub(super) async fn garbage(setting: Setting) {
-    let app = &setting.world.app;
-    let good = &setting.world.a.keeper.token;
+    let app = &setting.fixture.app;
+    let good = &setting.fixture.a.tenant_admin.token;
     let (head, tail) = good.split_at(good.len() - 10);
     let altered = format!("{head}{}", tail.chars().rev().collect::<String>());
 
     for (_, entry) in setting.private() {
         let call = setting.call(&entry);
         for token in ["garbage", "a.b.c", altered.as_str()] {
-            refused(&call.send(app, token).await, &format!("{call} with {token}"));
+            rejected(&call.send(app, token).await, &format!("{call} with {token}"));
         }
         let body = call.body.clone().unwrap_or_default();
         let by_cookie = call.bare(app, "").cookie(AUTH_COOKIE, "garbage").json(&body);
-        refused(&by_cookie.send().await, &format!("{call} by cookie"));
+        rejected(&by_cookie.send().await, &format!("{call} by cookie"));
         let by_key = call.bare(app, "").header("X-Api-Key", "bo_00000000_x").json(&body);
-        refused(&by_key.send().await, &format!("{call} by key"));
+        rejected(&by_key.send().await, &format!("{call} by key"));
         // The first credential that is presented decides.
         let second = call.bare(app, "garbage").cookie(AUTH_COOKIE, good).json(&body);
-        refused(&second.send().await, &format!("{call} with a good cookie behind"));
+        rejected(&second.send().await, &format!("{call} with a good cookie behind"));
     }
 }
 
 pub(super) async fn revoked(setting: Setting) {
-    let app = &setting.world.app;
-    let keeper = setting.world.sign_in(&setting.world.a.keeper.email).await;
+    let app = &setting.fixture.app;
+    let tenant_admin = setting.fixture.sign_in(&setting.fixture.a.tenant_admin.email).await;
     let logout = app
         .request(actix_web::http::Method::POST, "/auth/logout")
-        .bearer(&keeper.token);
+        .bearer(&tenant_admin.token);
     assert_eq!(logout.send().await.status, 302);
 
     for (_, entry) in setting.private() {
         let call = setting.call(&entry);
-        refused(&call.send(app, &keeper.token).await, &call.to_string());
+        rejected(&call.send(app, &tenant_admin.token).await, &call.to_string());
     }
 }
 
 pub(super) async fn expired(setting: Setting) {
-    setting.world.app.advance(Duration::hours(9));
+    setting.fixture.app.advance(Duration::hours(9));
 
     for (_, entry) in setting.private() {
         let call = setting.call(&entry);
-        let response = call.send(&setting.world.app, &setting.sender(&entry).token).await;
-        refused(&response, &call.to_string());
+        let response = call.send(&setting.fixture.app, &setting.sender(&entry).token).await;
+        rejected(&response, &call.to_string());
     }
 }
 
 pub(super) async fn without_feature(setting: Setting) {
-    let before = rows(&setting, setting.world.a.tenant).await;
+    let before = rows(&setting, setting.fixture.a.tenant).await;
 
     for (info, entry) in setting.private() {
         let Access::Features(features) = info.access else {
@@ -77,7 +77,7 @@ pub(super) async fn without_feature(setting: Setting) {
         let required: Vec<&str> = features.iter().map(|feature| feature.id).collect();
         let call = setting.call(&entry);
 
-        let response = call.send(&setting.world.app, &setting.world.a.plain.token).await;
+        let response = call.send(&setting.fixture.app, &setting.fixture.a.plain.token).await;
 
         assert_eq!(
             (response.status, response.json()),
@@ -85,10 +85,10 @@ pub(super) async fn without_feature(setting: Setting) {
             "{call}"
         );
     }
-    assert_eq!(rows(&setting, setting.world.a.tenant).await, before);
+    assert_eq!(rows(&setting, setting.fixture.a.tenant).await, before);
 }
 
-fn refused(response: &TestResponse, what: &str) {
+fn rejected(response: &TestResponse, what: &str) {
     assert_eq!(response.status, 401, "{what}: {}", response.text());
     assert_eq!(response.json()["error"], "Unauthorized", "{what}");
     for name in [AUTH_COOKIE, SESSION_COOKIE] {

@@ -5,11 +5,11 @@ mod organizations;
 mod selection;
 mod tenants;
 
-use backoffice_test_support::{Image, TestResponse};
+use backoffice_test_support::{DatabaseSnapshot, TestResponse};
 use uuid::Uuid;
 
 use crate::endpoints::{Setting, Target, table};
-use crate::world::World;
+use crate::fixture::Fixture;
 
 /// Two tests of each check: with the tenant predicates of the statements, and without.
 macro_rules! checks {
@@ -17,14 +17,14 @@ macro_rules! checks {
         mod with_predicates {
             $(#[actix_web::test]
             async fn $name() {
-                super::$group::$check(super::Setting::new(super::World::new().await).await).await;
+                super::$group::$check(super::Setting::new(super::Fixture::new().await).await).await;
             })*
         }
 
         mod by_row_level_security_alone {
             $(#[actix_web::test]
             async fn $name() {
-                super::$group::$check(super::Setting::new(super::World::without_predicates().await).await).await;
+                super::$group::$check(super::Setting::new(super::Fixture::without_predicates().await).await).await;
             })*
         }
     };
@@ -39,18 +39,18 @@ checks! {
     tenants::targets => ids_of_another_tenant_are_unknown,
     tenants::parameter => another_tenant_cannot_be_named,
     organizations::targets => ids_of_another_organization_are_unknown,
-    organizations::malformed => a_malformed_id_is_refused,
-    selection::malformed => a_malformed_selection_is_refused,
+    organizations::malformed => a_malformed_id_is_rejected,
+    selection::malformed => a_malformed_selection_is_rejected,
     selection::foreign => another_tenant_or_organization_cannot_be_selected,
 }
 
 #[actix_web::test]
 async fn every_endpoint_has_a_valid_request() {
-    let setting = Setting::new(World::new().await).await;
+    let setting = Setting::new(Fixture::new().await).await;
 
-    for (info, entry) in setting.endpoints_in_lasting_order() {
+    for (info, entry) in setting.endpoints_in_stable_order() {
         let call = setting.call(&entry);
-        let response = call.send(&setting.world.app, &setting.sender(&entry).token).await;
+        let response = call.send(&setting.fixture.app, &setting.sender(&entry).token).await;
 
         assert!(response.status < 400, "{call}: {} {}", response.status, response.text());
         assert!(response.header("x-request-id").is_some(), "{}", info.path);
@@ -59,8 +59,8 @@ async fn every_endpoint_has_a_valid_request() {
 
 #[actix_web::test]
 async fn the_table_has_no_entry_that_nothing_serves() {
-    let world = World::new().await;
-    let endpoints = world.app.platform().endpoints();
+    let fixture = Fixture::new().await;
+    let endpoints = fixture.app.platform().endpoints();
 
     for entry in table() {
         let served = endpoints
@@ -71,7 +71,7 @@ async fn the_table_has_no_entry_that_nothing_serves() {
 }
 
 /// Status, body and headers, with the id that the caller named left out.
-fn answer(response: &TestResponse, named: &str) -> (u16, String, Vec<String>) {
+fn outcome(response: &TestResponse, named: &str) -> (u16, String, Vec<String>) {
     let mut headers: Vec<String> = response
         .headers
         .iter()
@@ -83,10 +83,10 @@ fn answer(response: &TestResponse, named: &str) -> (u16, String, Vec<String>) {
 }
 
 /// The rows of one tenant but those that tell who read something, for callers who may read there.
-async fn written(setting: &Setting, tenant: Uuid) -> Image {
-    let mut image = rows(setting, tenant).await;
-    image.remove("audit_access_logs");
-    image
+async fn written(setting: &Setting, tenant: Uuid) -> DatabaseSnapshot {
+    let mut snapshot = rows(setting, tenant).await;
+    snapshot.remove("audit_access_logs");
+    snapshot
 }
 
 /// Whether the answer holds nothing: an empty page, or a file with nothing but its head.
@@ -102,12 +102,12 @@ fn is_empty(response: &TestResponse) -> bool {
 }
 
 /// The rows of one tenant.
-async fn rows(setting: &Setting, tenant: Uuid) -> Image {
-    let mut image = setting.world.app.image().await;
-    for rows in image.values_mut() {
+async fn rows(setting: &Setting, tenant: Uuid) -> DatabaseSnapshot {
+    let mut snapshot = setting.fixture.app.snapshot().await;
+    for rows in snapshot.values_mut() {
         rows.retain(|row| row["tenant_id"] == tenant.to_string());
     }
-    image
+    snapshot
 }
 
 fn describe(target: Target) -> String {

@@ -2,40 +2,40 @@
 
 use actix_web::http::Method;
 
-use super::{answer, describe, is_empty, written};
+use super::{describe, is_empty, outcome, written};
 use crate::call::Place;
 use crate::endpoints::{Kind, Setting, malformed_status};
 
 /// A caller limited to one organization names what belongs to another one.
 pub(super) async fn targets(setting: Setting) {
-    let (app, caller) = (&setting.world.app, &setting.world.a.local.token);
-    let before = written(&setting, setting.world.a.tenant).await;
+    let (app, caller) = (&setting.fixture.app, &setting.fixture.a.local.token);
+    let before = written(&setting, setting.fixture.a.tenant).await;
 
     for (_, entry) in setting.private() {
         let inside = |kind| matches!(kind, Kind::Organization | Kind::User | Kind::Customer(_));
         for target in entry.targets.iter().filter(|target| inside(target.kind)) {
             let call = setting.call(&entry);
-            let (foreign, unknown) = (target.of(&setting.world.a, &setting.a), target.unknown());
+            let (foreign, unknown) = (target.of(&setting.fixture.a, &setting.a), target.unknown());
             let expected = call.clone().with(target.place, &unknown).send(app, caller).await;
             let named = call.with(target.place, &foreign);
 
             let response = named.send(app, caller).await;
 
             let what = format!("{named}, {}", describe(*target));
-            assert_eq!(answer(&response, &foreign), answer(&expected, &unknown), "{what}");
+            assert_eq!(outcome(&response, &foreign), outcome(&expected, &unknown), "{what}");
             assert!(
                 response.status >= 400 || named.method == Method::GET,
                 "{what}: {}",
                 response.text()
             );
-            assert_eq!(written(&setting, setting.world.a.tenant).await, before, "{what}");
+            assert_eq!(written(&setting, setting.fixture.a.tenant).await, before, "{what}");
         }
     }
 }
 
 pub(super) async fn malformed(setting: Setting) {
-    let app = &setting.world.app;
-    let before = app.image_without(&["audit_access_logs"], &[]).await;
+    let app = &setting.fixture.app;
+    let before = app.snapshot_without(&["audit_access_logs"], &[]).await;
 
     for (_, entry) in setting.private() {
         for target in entry.targets.iter().filter(|target| target.strict) {
@@ -58,5 +58,5 @@ pub(super) async fn malformed(setting: Setting) {
             }
         }
     }
-    assert_eq!(app.image_without(&["audit_access_logs"], &[]).await, before);
+    assert_eq!(app.snapshot_without(&["audit_access_logs"], &[]).await, before);
 }

@@ -3,7 +3,7 @@
 use actix_web::http::Method;
 use serde_json::json;
 
-use super::{answer, written};
+use super::{outcome, written};
 use crate::endpoints::Setting;
 
 const NO_TENANT: &str = "Not authorized to target this tenant.";
@@ -11,32 +11,32 @@ const NO_ORGANIZATION: &str = "Organization out of scope";
 
 pub(super) async fn malformed(setting: Setting) {
     for wrong in ["x", "", "00000000-0000-0000-0000-00000000000g", "é"] {
-        refused(
+        rejected(
             &setting,
-            &setting.world.a.keeper.token,
+            &setting.fixture.a.tenant_admin.token,
             ("X-Tenant-Id", wrong),
             NO_TENANT,
         )
         .await;
         let header = ("X-Organization-Id", wrong);
-        refused(&setting, &setting.world.a.keeper.token, header, NO_ORGANIZATION).await;
+        rejected(&setting, &setting.fixture.a.tenant_admin.token, header, NO_ORGANIZATION).await;
     }
 }
 
 pub(super) async fn foreign(setting: Setting) {
-    let world = &setting.world;
-    let (a, b) = (&world.a, &world.b);
+    let fixture = &setting.fixture;
+    let (a, b) = (&fixture.a, &fixture.b);
     let before = written(&setting, a.tenant).await;
     let (tenant, organization, other) = (a.tenant.to_string(), a.child.to_string(), a.other.to_string());
 
-    refused(&setting, &b.keeper.token, ("X-Tenant-Id", &tenant), NO_TENANT).await;
+    rejected(&setting, &b.tenant_admin.token, ("X-Tenant-Id", &tenant), NO_TENANT).await;
     let foreign = ("X-Organization-Id", organization.as_str());
-    refused(&setting, &b.keeper.token, foreign, NO_ORGANIZATION).await;
+    rejected(&setting, &b.tenant_admin.token, foreign, NO_ORGANIZATION).await;
     let outside = ("X-Organization-Id", other.as_str());
-    refused(&setting, &a.local.token, outside, NO_ORGANIZATION).await;
+    rejected(&setting, &a.local.token, outside, NO_ORGANIZATION).await;
     for (cookie, value, token) in [
-        ("selected_tenant", tenant.as_str(), &b.keeper.token),
-        ("selected_org", organization.as_str(), &b.keeper.token),
+        ("selected_tenant", tenant.as_str(), &b.tenant_admin.token),
+        ("selected_org", organization.as_str(), &b.tenant_admin.token),
         ("selected_org", other.as_str(), &a.local.token),
     ] {
         by_cookie(&setting, token, cookie, value).await;
@@ -45,16 +45,16 @@ pub(super) async fn foreign(setting: Setting) {
     assert_eq!(written(&setting, a.tenant).await, before);
 }
 
-async fn refused(setting: &Setting, token: &str, (name, value): (&str, &str), error: &str) {
+async fn rejected(setting: &Setting, token: &str, (name, value): (&str, &str), error: &str) {
     for (_, entry) in setting.private() {
         let call = setting.call(&entry);
-        let request = call.request(&setting.world.app, token).header(name, value);
+        let request = call.request(&setting.fixture.app, token).header(name, value);
 
         let response = request.send().await;
 
-        let told = &response.json()["error"];
+        let reported = &response.json()["error"];
         assert_eq!(
-            (response.status, told),
+            (response.status, reported),
             (403, &json!(error)),
             "{call} with {name}: {value:?}"
         );
@@ -63,7 +63,7 @@ async fn refused(setting: &Setting, token: &str, (name, value): (&str, &str), er
 
 /// Reads and the endpoints of the session go on without the selection, other writes are rejected.
 async fn by_cookie(setting: &Setting, token: &str, name: &str, value: &str) {
-    let app = &setting.world.app;
+    let app = &setting.fixture.app;
     for (info, entry) in setting.private() {
         if info.path == "/auth/logout" {
             // It ends the session of this walk; `a_selection_that_went_stale_…` signs out with such a cookie.
@@ -74,10 +74,10 @@ async fn by_cookie(setting: &Setting, token: &str, name: &str, value: &str) {
 
         if call.method == Method::GET || info.passes_over_selections {
             let plain = call.send(app, token).await;
-            assert_eq!(answer(&response, ""), answer(&plain, ""), "{call} with {name}");
+            assert_eq!(outcome(&response, ""), outcome(&plain, ""), "{call} with {name}");
         } else {
-            let told = (response.status, &response.json()["code"]);
-            assert_eq!(told, (403, &json!("selection_rejected")), "{call} with {name}");
+            let reported = (response.status, &response.json()["code"]);
+            assert_eq!(reported, (403, &json!("selection_rejected")), "{call} with {name}");
         }
     }
 }

@@ -3,51 +3,54 @@
 use actix_web::http::Method;
 use serde_json::json;
 
-use super::{answer, describe, is_empty, rows};
+use super::{describe, is_empty, outcome, rows};
 use crate::call::Call;
 use crate::endpoints::Setting;
 
 /// The keeper of B names everything of A.
 pub(super) async fn targets(setting: Setting) {
-    let (app, caller) = (&setting.world.app, &setting.world.b.keeper.token);
-    let before = rows(&setting, setting.world.a.tenant).await;
+    let (app, caller) = (&setting.fixture.app, &setting.fixture.b.tenant_admin.token);
+    let before = rows(&setting, setting.fixture.a.tenant).await;
 
     for (_, entry) in setting.private() {
         for target in &entry.targets {
-            let call = (entry.call)(&setting.world.b, &setting.b);
-            let (foreign, unknown) = (target.of(&setting.world.a, &setting.a), target.unknown());
+            let call = (entry.call)(&setting.fixture.b, &setting.b);
+            let (foreign, unknown) = (target.of(&setting.fixture.a, &setting.a), target.unknown());
             let expected = call.clone().with(target.place, &unknown).send(app, caller).await;
             let named = call.with(target.place, &foreign);
 
             let response = named.send(app, caller).await;
 
             let what = format!("{named}, {}", describe(*target));
-            assert_eq!(answer(&response, &foreign), answer(&expected, &unknown), "{what}");
+            assert_eq!(outcome(&response, &foreign), outcome(&expected, &unknown), "{what}");
             assert!(
                 response.status >= 400 || named.method == Method::GET && is_empty(&response),
                 "{what}: {} {}",
                 response.status,
                 response.text()
             );
-            assert_eq!(rows(&setting, setting.world.a.tenant).await, before, "{what}");
+            assert_eq!(rows(&setting, setting.fixture.a.tenant).await, before, "{what}");
         }
     }
 }
 
 /// The keeper of B names tenant A as `tenantId`, in the query and in the body, alone and behind its own.
 pub(super) async fn parameter(setting: Setting) {
-    let (app, caller) = (&setting.world.app, &setting.world.b.keeper.token);
-    let (own, foreign) = (setting.world.b.tenant.to_string(), setting.world.a.tenant.to_string());
-    let before = setting.world.app.image().await;
+    let (app, caller) = (&setting.fixture.app, &setting.fixture.b.tenant_admin.token);
+    let (own, foreign) = (
+        setting.fixture.b.tenant.to_string(),
+        setting.fixture.a.tenant.to_string(),
+    );
+    let before = setting.fixture.app.snapshot().await;
 
     for (info, entry) in setting.private() {
-        let call = (entry.call)(&setting.world.b, &setting.b);
+        let call = (entry.call)(&setting.fixture.b, &setting.b);
         let once = call.clone().with_query("tenantId", &foreign);
-        let twice = call
+        let duplicates = call
             .clone()
             .with_query("tenantId", &own)
             .and_query("tenantId", &foreign);
-        let mut responses = vec![once.send(app, caller).await, twice.send(app, caller).await];
+        let mut responses = vec![once.send(app, caller).await, duplicates.send(app, caller).await];
         if info.method != Method::GET {
             for body in [
                 body(&call, &format!(r#""tenantId":"{foreign}""#)),
@@ -69,13 +72,13 @@ pub(super) async fn parameter(setting: Setting) {
             );
         }
     }
-    assert_eq!(setting.world.app.image().await, before);
+    assert_eq!(setting.fixture.app.snapshot().await, before);
 }
 
 /// The body with a further member that may stand there twice.
-fn body(call: &Call, member: &str) -> String {
+fn body(call: &Call, field: &str) -> String {
     let text = call.body.clone().unwrap_or_else(|| json!({})).to_string();
     let rest = &text[1..];
     let comma = if rest == "}" { "" } else { "," };
-    format!("{{{member}{comma}{rest}")
+    format!("{{{field}{comma}{rest}")
 }

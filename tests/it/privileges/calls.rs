@@ -6,31 +6,31 @@ use uuid::Uuid;
 use super::model::{Entry, Model};
 use super::strategy::{AclOf, Operation, UserChange};
 use crate::call::Call;
+use crate::fixture::{PASSWORD, TenantFixture};
 use crate::history::{REDO, UNDO};
-use crate::world::{House, PASSWORD};
 
 impl Model<'_> {
     /// None if there is nothing to undo or redo.
     pub(super) fn call(&self, operation: Operation) -> Option<Call> {
         Some(match operation {
-            Operation::CreateRole => Call::post("/auth/roles", json!({"name": format!("Made {}", self.made)})),
+            Operation::CreateRole => Call::post("/auth/roles", json!({"name": format!("Made {}", self.created)})),
             Operation::RenameRole(role, name) => {
                 let name = format!("Role {} {name}", self.role(role));
                 Call::put("/auth/roles", json!({"id": self.role(role), "name": name}))
             }
             Operation::DeleteRole(role) => Call::delete("/auth/roles", self.role(role)),
             Operation::RoleAcl(role, acl) => {
-                Call::put("/auth/roles/acl", self.acl(acl)).with_member("roleId", json!(self.role(role)))
+                Call::put("/auth/roles/acl", self.acl(acl)).with_field("roleId", json!(self.role(role)))
             }
             Operation::UserAcl(user, acl) => {
-                Call::put("/auth/users/acl", self.acl(acl)).with_member("userId", json!(self.user(user)))
+                Call::put("/auth/users/acl", self.acl(acl)).with_field("userId", json!(self.user(user)))
             }
             Operation::RemoveUserAcl(user) => {
                 Call::put("/auth/users/acl", json!({"userId": self.user(user), "features": []}))
             }
             Operation::CreateUser { organization, roles } => {
                 let body = json!({
-                    "email": format!("made-{}@alpha.test", self.made),
+                    "email": format!("made-{}@alpha.test", self.created),
                     "organizationId": self.home(organization),
                     "roles": self.some_roles(roles),
                     "password": PASSWORD,
@@ -41,7 +41,7 @@ impl Model<'_> {
             Operation::DeleteUser(user) => Call::delete("/auth/users", self.user(user)),
             Operation::CreateKey { organization, roles } => {
                 let body = json!({
-                    "name": format!("Made {}", self.made),
+                    "name": format!("Made {}", self.created),
                     "organizationId": organization.map(|position| self.home(position)),
                     "roles": self.some_roles(roles),
                 });
@@ -55,7 +55,7 @@ impl Model<'_> {
 
     fn change(&self, user: usize, change: UserChange) -> Call {
         let user = self.user(user);
-        let (member, value) = match change {
+        let (field, value) = match change {
             UserChange::Roles(chosen) => ("roles", json!(self.some_roles(chosen))),
             UserChange::Password => ("password", json!(PASSWORD)),
             UserChange::Address(number) => ("email", json!(format!("{user}-{number}@alpha.test"))),
@@ -63,11 +63,11 @@ impl Model<'_> {
             UserChange::Active(active) => ("isActive", json!(active)),
         };
         let body = json!({"id": user, "currentPassword": PASSWORD});
-        Call::put("/auth/users", body).with_member(member, value)
+        Call::put("/auth/users", body).with_field(field, value)
     }
 
     fn acl(&self, acl: AclOf) -> Value {
-        let organizations = organizations(&self.world.a, acl.organizations);
+        let organizations = organizations(&self.fixture.a, acl.organizations);
         json!({"features": acl.grants(), "organizations": organizations})
     }
 
@@ -90,8 +90,14 @@ impl Model<'_> {
     }
 
     fn home(&self, position: usize) -> Uuid {
-        let house = &self.world.a;
-        [house.root, house.parent, house.child, house.leaf, house.other][position % 5]
+        let tenant_fixture = &self.fixture.a;
+        [
+            tenant_fixture.root,
+            tenant_fixture.parent,
+            tenant_fixture.child,
+            tenant_fixture.leaf,
+            tenant_fixture.other,
+        ][position % 5]
     }
 
     pub(super) fn entry(&self, back: usize) -> Option<&Entry> {
@@ -101,12 +107,12 @@ impl Model<'_> {
 }
 
 /// One of the choices of organizations that [`AclOf`] names; none is the whole tenant.
-pub(super) fn organizations(house: &House, choice: usize) -> Option<Vec<Uuid>> {
+pub(super) fn organizations(tenant_fixture: &TenantFixture, choice: usize) -> Option<Vec<Uuid>> {
     match choice {
         0..=2 => None,
-        3 => Some(vec![house.parent]),
-        4 => Some(vec![house.child]),
-        5 | 6 => Some(vec![house.root, house.other]),
+        3 => Some(vec![tenant_fixture.parent]),
+        4 => Some(vec![tenant_fixture.child]),
+        5 | 6 => Some(vec![tenant_fixture.root, tenant_fixture.other]),
         _ => Some(Vec::new()),
     }
 }

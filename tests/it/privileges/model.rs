@@ -10,7 +10,7 @@ use super::calls::organizations;
 use super::picture::{Holder, Picture};
 use super::strategy::{AclOf, Operation, Step, TOOLS};
 use crate::call::Call;
-use crate::world::{PASSWORD, World, id, text};
+use crate::fixture::{Fixture, PASSWORD, id, text};
 
 /// How many keys act from the start, with the roles of as many users.
 const KEYS: usize = 2;
@@ -48,10 +48,10 @@ impl Actor {
     }
 
     /// The key that an answer shows.
-    fn key(made: &Value) -> Self {
+    fn key(created: &Value) -> Self {
         Self {
-            holder: Holder::Key(id(&made["id"])),
-            credential: Credential::Key(text(&made["secret"])),
+            holder: Holder::Key(id(&created["id"])),
+            credential: Credential::Key(text(&created["secret"])),
         }
     }
 }
@@ -69,12 +69,12 @@ pub(super) struct Entry {
 pub(super) struct Tally {
     done: Cell<u32>,
     done_by_keys: Cell<u32>,
-    refused: Cell<u32>,
+    rejected: Cell<u32>,
 }
 
 impl Tally {
     pub(super) fn shows_something(&self) -> bool {
-        [&self.done, &self.done_by_keys, &self.refused]
+        [&self.done, &self.done_by_keys, &self.rejected]
             .iter()
             .all(|count| count.get() > 0)
     }
@@ -85,52 +85,63 @@ fn count(counter: &Cell<u32>, one: bool) {
 }
 
 pub(super) struct Model<'a> {
-    pub(super) world: World,
+    pub(super) fixture: Fixture,
     actors: Vec<Actor>,
     pub(super) users: Vec<Uuid>,
     pub(super) roles: Vec<Uuid>,
     pub(super) keys: Vec<Uuid>,
     pub(super) entries: Vec<Entry>,
     /// How many steps were done, for names that nothing has yet.
-    pub(super) made: usize,
+    pub(super) created: usize,
     tally: &'a Tally,
 }
 
 impl<'a> Model<'a> {
     pub(super) async fn new(acls: &[AclOf], tally: &'a Tally) -> Self {
-        let world = World::new().await;
-        let house = &world.a;
-        let mut actors = vec![Actor::user(world.root.id, world.root.token.clone())];
+        let fixture = Fixture::new().await;
+        let tenant_fixture = &fixture.a;
+        let mut actors = vec![Actor::user(fixture.root.id, fixture.root.token.clone())];
         let mut users = Vec::new();
-        let mut roles = vec![house.role, house.spare_role];
+        let mut roles = vec![tenant_fixture.role, tenant_fixture.spare_role];
         for (number, acl) in acls.iter().enumerate() {
             let name = format!("Actor {number}");
             let grants = [&TOOLS[..], &acl.grants()].concat();
-            let only = organizations(house, acl.organizations);
-            roles.push(world.role(house, &name, &grants, only.as_deref()).await);
+            let only = organizations(tenant_fixture, acl.organizations);
+            roles.push(fixture.role(tenant_fixture, &name, &grants, only.as_deref()).await);
             let email = format!("actor-{number}@alpha.test");
-            let account = world.account(house, &email, &[&name]).await;
+            let account = fixture.account(tenant_fixture, &email, &[&name]).await;
             users.push(account.id);
             actors.push(Actor::user(account.id, account.token));
         }
-        let mut keys = vec![house.key];
+        let mut keys = vec![tenant_fixture.key];
         for role in roles.iter().rev().take(KEYS) {
             let body = json!({"name": "Acting", "roles": [role], "organizationId": null});
-            let (status, made) = world.app.post(&house.keeper.token, "/api_keys/keys", body).await;
-            assert_eq!(status, 201, "{made}");
-            actors.push(Actor::key(&made));
-            keys.push(id(&made["id"]));
+            let (status, created) = fixture
+                .app
+                .post(&tenant_fixture.tenant_admin.token, "/api_keys/keys", body)
+                .await;
+            assert_eq!(status, 201, "{created}");
+            actors.push(Actor::key(&created));
+            keys.push(id(&created["id"]));
         }
-        users.extend([&house.user, &house.colleague, &house.local, &house.keeper].map(|account| account.id));
+        users.extend(
+            [
+                &tenant_fixture.user,
+                &tenant_fixture.colleague,
+                &tenant_fixture.local,
+                &tenant_fixture.tenant_admin,
+            ]
+            .map(|account| account.id),
+        );
         Self {
             actors,
             users,
             roles,
             keys,
             entries: Vec::new(),
-            made: 0,
+            created: 0,
             tally,
-            world,
+            fixture,
         }
     }
 
@@ -149,41 +160,44 @@ impl<'a> Model<'a> {
     pub(super) async fn run(&mut self, step: Step) {
         let Some(call) = self.call(step.operation) else { return };
         let index = self.acts(step);
-        let before = Picture::take(&self.world).await;
+        let before = Picture::take(&self.fixture).await;
         let Some(response) = self.send(&call, index, &before).await else {
             return;
         };
         assert!(response.status < 500, "{call}: {}", response.text());
         if response.status >= 300 {
-            return count(&self.tally.refused, response.status == 403);
+            return count(&self.tally.rejected, response.status == 403);
         }
         let actor = self.actors[index].holder;
         count(&self.tally.done, true);
         count(&self.tally.done_by_keys, matches!(actor, Holder::Key(_)));
-        self.made += 1;
-        let after = Picture::take(&self.world).await;
-        before.judge(&after, actor, &format!("{call} by {actor:?}"));
+        self.created += 1;
+        let after = Picture::take(&self.fixture).await;
+        before.validate(&after, actor, &format!("{call} by {actor:?}"));
         self.note(step.operation, &response, index, &after).await;
     }
 
     /// The answer to an actor, who signs in again if need be; none if it can't.
     async fn send(&mut self, call: &Call, index: usize, picture: &Picture) -> Option<TestResponse> {
         let Actor { holder, credential } = self.actors[index].clone();
-        let response = credential.send(call, &self.world.app).await;
+        let response = credential.send(call, &self.fixture.app).await;
         if response.status != 401 {
             return Some(response);
         }
         let Holder::User(user) = holder else { return None };
         let actor = self.sign_in(picture, user).await?;
-        let response = actor.credential.send(call, &self.world.app).await;
+        let response = actor.credential.send(call, &self.fixture.app).await;
         self.actors[index] = actor;
         Some(response)
     }
 
     /// What the step made is there for the next ones.
     async fn note(&mut self, operation: Operation, response: &TestResponse, index: usize, picture: &Picture) {
-        if let Some(told) = response.operation().filter(|told| told["undoToken"].is_string()) {
-            self.record(&told["id"], &told["undoToken"], index);
+        if let Some(reported) = response
+            .operation()
+            .filter(|reported| reported["undoToken"].is_string())
+        {
+            self.record(&reported["id"], &reported["undoToken"], index);
         }
         let body = response.json();
         match operation {
@@ -214,7 +228,7 @@ impl<'a> Model<'a> {
     /// The user with a new session, unless it is gone or inactive.
     async fn sign_in(&self, picture: &Picture, user: Uuid) -> Option<Actor> {
         let body = json!({"email": picture.email(user)?, "password": PASSWORD});
-        let (status, answer) = self.world.app.post("", "/auth/login", body).await;
-        (status == 200).then(|| Actor::user(user, text(&answer["token"])))
+        let (status, outcome) = self.fixture.app.post("", "/auth/login", body).await;
+        (status == 200).then(|| Actor::user(user, text(&outcome["token"])))
     }
 }

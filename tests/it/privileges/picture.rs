@@ -7,7 +7,7 @@ use backoffice_test_support::TestApp;
 use serde_json::Value;
 use uuid::Uuid;
 
-use crate::world::{House, World, id, text};
+use crate::fixture::{Fixture, TenantFixture, id, text};
 
 /// Features that nobody declares yet; whoever holds one holds a wildcard.
 const UNDECLARED: [&str; 9] = [
@@ -42,13 +42,16 @@ struct Rights {
 }
 
 impl Rights {
-    fn of(acl: &Value, known: &[String], house: &House) -> Self {
+    fn of(acl: &Value, known: &[String], tenant_fixture: &TenantFixture) -> Self {
         let is_super_admin = acl["is_super_admin"] == true;
         let grants: Vec<String> = acl["features"].as_array().expect("a list").iter().map(text).collect();
-        let matched = |feature: &&String| grants.iter().any(|grant| reaches(grant, feature));
+        let matched = |feature: &&String| grants.iter().any(|grant| sees_tenant(grant, feature));
         let organizations: BTreeSet<Uuid> = match acl["organizations"].as_array() {
-            Some(listed) => listed.iter().flat_map(|one| with_descendants(house, id(one))).collect(),
-            None => whole_tenant(house),
+            Some(listed) => listed
+                .iter()
+                .flat_map(|one| with_descendants(tenant_fixture, id(one)))
+                .collect(),
+            None => whole_tenant(tenant_fixture),
         };
         let features = known.iter().filter(matched);
         let pairs = features.flat_map(|feature| organizations.iter().map(|one| (feature.clone(), *one)));
@@ -99,20 +102,20 @@ pub(super) struct Picture {
 
 impl Picture {
     /// The rights of all users, roles and keys of all tenants, as the database has them now.
-    pub(super) async fn take(world: &World) -> Self {
-        let (app, house) = (&world.app, &world.a);
+    pub(super) async fn take(fixture: &Fixture) -> Self {
+        let (app, tenant_fixture) = (&fixture.app, &fixture.a);
         let known = features(app);
         let mut picture = Self::default();
         let acls = "select role_id, is_super_admin, features, organizations from auth_role_acls";
         for acl in &app.rows(acls).await {
-            let rights = Rights::of(acl, &known, house);
+            let rights = Rights::of(acl, &known, tenant_fixture);
             picture.rights.insert(Holder::Role(id(&acl["role_id"])), rights);
         }
         for user in &app.rows(USERS).await {
             let rights = if user["own"].is_null() {
                 picture.union(&user["roles"])
             } else {
-                Rights::of(&user["own"], &known, house)
+                Rights::of(&user["own"], &known, tenant_fixture)
             };
             let user_id = id(&user["id"]);
             picture.rights.insert(Holder::User(user_id), rights);
@@ -126,7 +129,7 @@ impl Picture {
             let mut rights = picture.union(&key["roles"]);
             rights.is_super_admin = false;
             if !key["organization_id"].is_null() {
-                let own = with_descendants(house, id(&key["organization_id"]));
+                let own = with_descendants(tenant_fixture, id(&key["organization_id"]));
                 rights.pairs.retain(|(_, one)| own.contains(one));
             }
             picture.rights.insert(Holder::Key(id(&key["id"])), rights);
@@ -153,7 +156,7 @@ impl Picture {
 
     /// In the step from this to the other picture nobody gained a pair that the actor did not hold, and neither whose credentials were set
     /// nor the role that was changed was stronger than the actor.
-    pub(super) fn judge(&self, after: &Self, actor: Holder, step: &str) {
+    pub(super) fn validate(&self, after: &Self, actor: Holder, step: &str) {
         let held = self.of(actor);
         for (holder, rights) in &after.rights {
             let gained = rights.beyond(&self.of(*holder), &held);
@@ -183,15 +186,15 @@ fn features(app: &TestApp) -> Vec<String> {
     catalogue.ids().chain(UNDECLARED).map(str::to_owned).collect()
 }
 
-fn reaches(grant: &str, feature: &str) -> bool {
+fn sees_tenant(grant: &str, feature: &str) -> bool {
     match grant.strip_suffix(".*") {
         Some(stem) => feature == stem || feature.strip_prefix(stem).is_some_and(|rest| rest.starts_with('.')),
         None => grant == "*" || grant == feature,
     }
 }
 
-fn with_descendants(house: &House, organization: Uuid) -> Vec<Uuid> {
-    let line = [house.parent, house.child, house.leaf];
+fn with_descendants(tenant_fixture: &TenantFixture, organization: Uuid) -> Vec<Uuid> {
+    let line = [tenant_fixture.parent, tenant_fixture.child, tenant_fixture.leaf];
     match line.iter().position(|one| *one == organization) {
         Some(place) => line[place..].to_vec(),
         None => vec![organization],
@@ -199,7 +202,15 @@ fn with_descendants(house: &House, organization: Uuid) -> Vec<Uuid> {
 }
 
 /// All organizations, and those to come.
-fn whole_tenant(house: &House) -> BTreeSet<Uuid> {
+fn whole_tenant(tenant_fixture: &TenantFixture) -> BTreeSet<Uuid> {
     let to_come = Uuid::max();
-    [house.root, house.parent, house.child, house.leaf, house.other, to_come].into()
+    [
+        tenant_fixture.root,
+        tenant_fixture.parent,
+        tenant_fixture.child,
+        tenant_fixture.leaf,
+        tenant_fixture.other,
+        to_come,
+    ]
+    .into()
 }

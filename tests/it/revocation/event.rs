@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::call::Call;
-use crate::world::{Account, PASSWORD, World, id, text};
+use crate::fixture::{Account, Fixture, PASSWORD, id, text};
 
 /// What takes something away from a user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,9 +40,12 @@ pub(super) struct Key {
 }
 
 impl Key {
-    pub(super) async fn new(world: &World) -> Self {
-        let body = json!({"name": "Watching", "roles": [world.a.role], "organizationId": world.a.other});
-        let (status, body) = world.app.post(&world.a.keeper.token, "/api_keys/keys", body).await;
+    pub(super) async fn new(fixture: &Fixture) -> Self {
+        let body = json!({"name": "Watching", "roles": [fixture.a.role], "organizationId": fixture.a.other});
+        let (status, body) = fixture
+            .app
+            .post(&fixture.a.tenant_admin.token, "/api_keys/keys", body)
+            .await;
         assert_eq!(status, 201, "{body}");
         Self {
             id: id(&body["id"]),
@@ -59,33 +62,39 @@ impl Key {
 
 impl Event {
     /// What the write told about undoing it.
-    pub(super) async fn happens(self, world: &World, acting: &Account, key: &Key) -> Option<Value> {
-        let (house, user) = (&world.a, acting.id);
+    pub(super) async fn happens(self, fixture: &Fixture, acting: &Account, key: &Key) -> Option<Value> {
+        let (tenant_fixture, user) = (&fixture.a, acting.id);
         let (call, caller) = match self {
             Self::Logout => (Call::post("/auth/logout", json!({})), acting),
             Self::LogoutOfAll => {
-                let request = world.app.request(Method::POST, "/auth/logout");
-                let answer = request.bearer(&acting.token).form(&[("all", "yes")]).send().await;
-                assert_eq!(answer.status, 302, "{}", answer.text());
+                let request = fixture.app.request(Method::POST, "/auth/logout");
+                let outcome = request.bearer(&acting.token).form(&[("all", "yes")]).send().await;
+                assert_eq!(outcome.status, 302, "{}", outcome.text());
                 return None;
             }
             Self::PasswordByCommandLine => {
                 let password = "a new long password".to_owned().into();
-                let made = set_password(&world.app.system_context(), &acting.email, None, password).await;
-                made.expect("the password is set");
+                let created = set_password(&fixture.app.system_context(), &acting.email, None, password).await;
+                created.expect("the password is set");
                 return None;
             }
             Self::OrganizationChanged => {
-                let body = json!({"id": user, "organizationId": house.parent});
-                (Call::put("/auth/users", body), &house.keeper)
+                let body = json!({"id": user, "organizationId": tenant_fixture.parent});
+                (Call::put("/auth/users", body), &tenant_fixture.tenant_admin)
             }
             Self::OrganizationCreated => {
-                let body = json!({"name": "New", "parentId": house.other});
-                (Call::post("/directory/organizations", body), &house.keeper)
+                let body = json!({"name": "New", "parentId": tenant_fixture.other});
+                (
+                    Call::post("/directory/organizations", body),
+                    &tenant_fixture.tenant_admin,
+                )
             }
             Self::OrganizationMoved => {
-                let body = json!({"id": house.leaf, "parentId": house.other});
-                (Call::put("/directory/organizations", body), &house.keeper)
+                let body = json!({"id": tenant_fixture.leaf, "parentId": tenant_fixture.other});
+                (
+                    Call::put("/directory/organizations", body),
+                    &tenant_fixture.tenant_admin,
+                )
             }
             Self::OwnPassword => {
                 let body = json!({"password": "a new long password", "currentPassword": PASSWORD});
@@ -97,51 +106,51 @@ impl Event {
             }
             Self::PasswordByAdministrator => {
                 let body = json!({"id": user, "password": "a new long password"});
-                (Call::put("/auth/users", body), &house.keeper)
+                (Call::put("/auth/users", body), &tenant_fixture.tenant_admin)
             }
             Self::Deactivated => {
                 let body = json!({"id": user, "isActive": false});
-                (Call::put("/auth/users", body), &house.keeper)
+                (Call::put("/auth/users", body), &tenant_fixture.tenant_admin)
             }
-            Self::Deleted => (Call::delete("/auth/users", user), &house.keeper),
+            Self::Deleted => (Call::delete("/auth/users", user), &tenant_fixture.tenant_admin),
             Self::RoleAcl => {
-                let body = json!({"roleId": house.role, "features": ["auth.roles.list"]});
-                (Call::put("/auth/roles/acl", body), &house.keeper)
+                let body = json!({"roleId": tenant_fixture.role, "features": ["auth.roles.list"]});
+                (Call::put("/auth/roles/acl", body), &tenant_fixture.tenant_admin)
             }
             Self::UserAcl => {
                 let body = json!({"userId": user, "features": ["auth.roles.list"]});
-                (Call::put("/auth/users/acl", body), &house.keeper)
+                (Call::put("/auth/users/acl", body), &tenant_fixture.tenant_admin)
             }
             Self::RolesTaken => {
                 let body = json!({"id": user, "roles": []});
-                (Call::put("/auth/users", body), &house.keeper)
+                (Call::put("/auth/users", body), &tenant_fixture.tenant_admin)
             }
             Self::OrganizationClosed => {
-                let body = json!({"id": house.other, "isActive": false});
-                (Call::put("/directory/organizations", body), &world.root)
+                let body = json!({"id": tenant_fixture.other, "isActive": false});
+                (Call::put("/directory/organizations", body), &fixture.root)
             }
             Self::TenantClosed => {
-                let body = json!({"id": house.tenant, "isActive": false});
-                (Call::put("/directory/tenants", body), &world.root)
+                let body = json!({"id": tenant_fixture.tenant, "isActive": false});
+                (Call::put("/directory/tenants", body), &fixture.root)
             }
-            Self::TenantDeleted => (Call::delete("/directory/tenants", house.tenant), &world.root),
-            Self::KeyDeleted => (Call::delete("/api_keys/keys", key.id), &house.keeper),
+            Self::TenantDeleted => (Call::delete("/directory/tenants", tenant_fixture.tenant), &fixture.root),
+            Self::KeyDeleted => (Call::delete("/api_keys/keys", key.id), &tenant_fixture.tenant_admin),
             Self::Reset => {
-                let token = crate::endpoints::reset_token(world, &acting.email).await;
+                let token = crate::endpoints::reset_token(fixture, &acting.email).await;
                 let body = json!({"token": token, "password": "a new long password"});
                 (Call::post("/auth/reset/confirm", body), acting)
             }
         };
-        let answer = call.send(&world.app, &caller.token).await;
-        assert!(answer.status < 400, "{self:?}: {}", answer.text());
-        answer.operation()
+        let outcome = call.send(&fixture.app, &caller.token).await;
+        assert!(outcome.status < 400, "{self:?}: {}", outcome.text());
+        outcome.operation()
     }
 
     /// Who can take it back, if it can be taken back.
-    pub(super) fn undone_by(self, world: &World) -> &Account {
+    pub(super) fn undone_by(self, fixture: &Fixture) -> &Account {
         match self {
-            Self::OrganizationClosed => &world.root,
-            _ => &world.a.keeper,
+            Self::OrganizationClosed => &fixture.root,
+            _ => &fixture.a.tenant_admin,
         }
     }
 }

@@ -71,12 +71,12 @@ impl Database {
         database.command(&["migrate"])?;
         database.command(&["init", "--password-file", &password])?;
         database.command(&["tenant", "create", TENANT])?;
-        database.make_administrator(EMAIL, TENANT)?;
+        database.create_administrator(EMAIL, TENANT)?;
         Ok(database)
     }
 
     /// An administrator of a tenant, with the password that everybody has here.
-    pub(super) fn make_administrator(&self, email: &str, tenant: &str) -> Result<()> {
+    pub(super) fn create_administrator(&self, email: &str, tenant: &str) -> Result<()> {
         let password = self.work.join("password");
         let password = password.to_string_lossy();
         let user = ["user", "create", email, "--tenant", tenant, "--role", "admin"];

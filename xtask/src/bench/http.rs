@@ -8,13 +8,13 @@ use crate::Result;
 
 /// Where an answer ends, and its status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Answer {
+pub(super) struct Response {
     pub(super) status: u16,
     pub(super) head: usize,
     pub(super) length: usize,
 }
 
-impl Answer {
+impl Response {
     /// The answer at the start of these bytes, once all of it is there.
     pub(super) fn complete(bytes: &[u8]) -> Option<Self> {
         let head = bytes.windows(4).position(|four| four == b"\r\n\r\n")? + 4;
@@ -53,8 +53,8 @@ impl Client {
                 return Err("the server closed the connection".into());
             }
             bytes.extend_from_slice(&chunk[..read]);
-            if let Some(answer) = Answer::complete(&bytes) {
-                return Ok((answer.status, bytes[answer.head..answer.length].to_vec()));
+            if let Some(response) = Response::complete(&bytes) {
+                return Ok((response.status, bytes[response.head..response.length].to_vec()));
             }
         }
     }
@@ -73,13 +73,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_answer_is_complete_with_its_last_byte() {
+    fn a_response_is_complete_with_its_last_byte() {
         let bytes = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}";
 
-        assert_eq!(Answer::complete(&bytes[..bytes.len() - 1]), None);
+        assert_eq!(Response::complete(&bytes[..bytes.len() - 1]), None);
         assert_eq!(
-            Answer::complete(bytes),
-            Some(Answer {
+            Response::complete(bytes),
+            Some(Response {
                 status: 200,
                 head: 38,
                 length: 40

@@ -8,7 +8,7 @@ use tokio::net::TcpStream;
 use tokio::time::Instant;
 
 use super::Options;
-use super::http::Answer;
+use super::http::Response;
 use super::server::Server;
 use super::subject::Subject;
 use crate::Result;
@@ -82,20 +82,20 @@ async fn client(
         }
         stream.write_all(&request).await?;
         let mut filled = 0;
-        let answer = loop {
+        let response = loop {
             let read = stream.read(&mut buffer[filled..]).await?;
             if read == 0 {
                 return Err("the server closed the connection, or the answer is too long".into());
             }
             filled += read;
-            if let Some(answer) = Answer::complete(&buffer[..filled]) {
-                break answer;
+            if let Some(response) = Response::complete(&buffer[..filled]) {
+                break response;
             }
         };
         latencies.push(sent.elapsed());
-        if answer.status != 200 {
-            let body = String::from_utf8_lossy(&buffer[answer.head..answer.length]).into_owned();
-            return Err(format!("{} was answered by {}: {body}", subject.title, answer.status).into());
+        if response.status != 200 {
+            let body = String::from_utf8_lossy(&buffer[response.head..response.length]).into_owned();
+            return Err(format!("{} was answered by {}: {body}", subject.title, response.status).into());
         }
         if !subject.is_constant() {
             round += 1;

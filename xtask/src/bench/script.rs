@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn an_id_that_is_new_in_every_request_is_made_anew() {
+    fn an_id_that_is_new_in_every_request_is_generated_anew() {
         let mut writer = Writer::default();
         let id = "0198a000-0000-7000-8000-0123456789ab";
 

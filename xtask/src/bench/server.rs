@@ -113,11 +113,11 @@ impl Server {
             self.api,
             body.len()
         );
-        let (status, answer) = Client::connect(self.api)?.send(request.as_bytes())?;
-        let answer: Value = serde_json::from_slice(&answer)?;
-        match answer["token"].as_str() {
+        let (status, response) = Client::connect(self.api)?.send(request.as_bytes())?;
+        let response: Value = serde_json::from_slice(&response)?;
+        match response["token"].as_str() {
             Some(token) => Ok(token.to_owned()),
-            None => Err(format!("the login was answered by {status}: {answer}").into()),
+            None => Err(format!("the login was answered by {status}: {response}").into()),
         }
     }
 }

@@ -26,8 +26,8 @@ pub(super) fn typed(database: &Database, entry: &Entry) -> Result<(String, Vec<S
     if entry.parameters.is_empty() {
         return Ok((entry.sql.clone(), Vec::new()));
     }
-    let told = |sql: &str| database.prepare(sql);
-    match search(&entry.sql, &entry.parameters, told)? {
+    let received = |sql: &str| database.prepare(sql);
+    match search(&entry.sql, &entry.parameters, received)? {
         Ok(found) => Ok(found),
         Err(error) => Err(format!(
             "captured statement could not be prepared: {error}: {} {:?}",
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_type_fits_is_told() {
+    fn a_parameter_without_a_fitting_type_is_reported() {
         let found = search("select unnest($1)", &[Some("{t}".to_owned())], server(&["uuid[]"]));
 
         assert_eq!(found.expect("asked"), Err("wrong type at 0".to_owned()));

@@ -99,7 +99,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<Outcome> {
 impl Tree<'_> {
     /// The files below a folder with one of these extensions, with their text.
     fn texts(&self, below: &str, extensions: &[&str]) -> Result<Vec<(&Path, String)>> {
-        let wanted = |file: &&PathBuf| {
+        let requested = |file: &&PathBuf| {
             file.starts_with(below)
                 && file
                     .extension()
@@ -108,7 +108,7 @@ impl Tree<'_> {
         };
         self.files
             .iter()
-            .filter(wanted)
+            .filter(requested)
             .map(|file| Ok((file.as_path(), self.workspace.read(file)?)))
             .collect()
     }

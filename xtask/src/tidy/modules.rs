@@ -103,9 +103,9 @@ pub(super) fn features(tree: &Tree<'_>) -> Result<Findings> {
     let mut findings = Findings::new();
     for module in &tree.modules {
         let required = module.requires.iter().map(|name| (*name).to_owned());
-        let wanted: BTreeSet<String> = required.chain([format!("dep:{}", package_of(module.name))]).collect();
-        if on(module.name) != wanted {
-            let list: Vec<String> = wanted.iter().map(|one| format!("\"{one}\"")).collect();
+        let requested: BTreeSet<String> = required.chain([format!("dep:{}", package_of(module.name))]).collect();
+        if on(module.name) != requested {
+            let list: Vec<String> = requested.iter().map(|one| format!("\"{one}\"")).collect();
             findings.push(format!(
                 "{}: write `{} = [{}]`",
                 file.display(),

@@ -1,6 +1,6 @@
 //! `api-key`.
 
-use backoffice_api_keys::commands::{CreateKey, DeleteKey, KeyWanted, Place};
+use backoffice_api_keys::commands::{CreateKey, DeleteKey, NewKeyInput, Place};
 use backoffice_core::RequestContext;
 use backoffice_core::http::Json;
 use secrecy::ExposeSecret;
@@ -17,21 +17,21 @@ use crate::host::Host;
 pub(super) async fn run(host: &Host, command: ApiKeyCommand, output: Output) -> Result<()> {
     let context = host.context();
     match command {
-        ApiKeyCommand::Create(wanted) => create(&context, wanted, output).await,
+        ApiKeyCommand::Create(requested) => create(&context, requested, output).await,
         ApiKeyCommand::Revoke { id } => revoke(&context, id, output).await,
     }
 }
 
-async fn create(context: &RequestContext, wanted: NewApiKey, output: Output) -> Result<()> {
-    let wanted = KeyWanted {
-        tenant: find_tenant(context, wanted.tenant.as_deref()).await?,
-        name: wanted.name,
+async fn create(context: &RequestContext, requested: NewApiKey, output: Output) -> Result<()> {
+    let requested = NewKeyInput {
+        tenant: find_tenant(context, requested.tenant.as_deref()).await?,
+        name: requested.name,
         description: None,
-        place: wanted.organization.map_or(Place::Tenant, Place::Organization),
-        roles: wanted.roles,
-        expires_at: wanted.expires,
+        place: requested.organization.map_or(Place::Tenant, Place::Organization),
+        roles: requested.roles,
+        expires_at: requested.expires,
     };
-    let command = CreateKey::new(context, wanted)?;
+    let command = CreateKey::new(context, requested)?;
     context.execute(&command, |_| Json(Value::Null)).await?;
     let secret = command.secret.text.expose_secret();
     output.print(

@@ -8,7 +8,7 @@ use super::output::Output;
 use super::password::PasswordSource;
 use super::{migrate, not_enabled};
 use crate::config::Settings;
-use crate::first_start::{self, Wanted};
+use crate::first_start::{self, Requested};
 use crate::host::{self, Host, Purpose};
 use crate::{Result, secrets};
 
@@ -32,7 +32,7 @@ pub(crate) struct Arguments {
 
 /// Makes what is missing; with a tenant and an account present it does nothing.
 pub(super) async fn init(settings: Settings, arguments: Arguments, output: Output) -> Result<()> {
-    let wanted = Wanted {
+    let requested = Requested {
         password: arguments.password.read()?,
         tenant: arguments.tenant,
         organization: arguments.organization,
@@ -46,13 +46,13 @@ pub(super) async fn init(settings: Settings, arguments: Arguments, output: Outpu
         migrate::apply(&settings, &url).await?;
     }
     let host = Host::open(settings, Purpose::Command).await?;
-    let made = if host.has("directory") {
-        first_start::run(&host, &wanted).await
+    let created = if host.has("directory") {
+        first_start::run(&host, &requested).await
     } else {
         Err(not_enabled("directory"))
     };
     let listen = host.office.platform().http().listen;
-    match host.close().await.and(made)? {
+    match host.close().await.and(created)? {
         Some(welcome) => output.print(&welcome.text(listen), &welcome.to_json()),
         None => output.print(
             "there is a tenant already; nothing was changed",
@@ -63,7 +63,7 @@ pub(super) async fn init(settings: Settings, arguments: Arguments, output: Outpu
 }
 
 fn with_secrets(settings: Settings) -> Result<Settings> {
-    if host::lacks_secrets(&settings)? && secrets::make_missing(&settings, &Ids::default())? {
+    if host::lacks_secrets(&settings)? && secrets::create_missing(&settings, &Ids::default())? {
         return Ok(settings.reread()?);
     }
     Ok(settings)

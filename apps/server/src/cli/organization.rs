@@ -20,13 +20,13 @@ pub(super) async fn run(host: &Host, command: OrganizationCommand, output: Outpu
     match command {
         OrganizationCommand::Create { name, tenant, parent } => {
             let tenant_id = Some(find_tenant(&context, tenant.as_deref()).await?);
-            let wanted = NewOrganization {
+            let requested = NewOrganization {
                 name: name.clone(),
                 parent_id: parent,
                 tenant_id,
                 ..NewOrganization::default()
             };
-            let command = CreateOrganization::new(&context, wanted)?;
+            let command = CreateOrganization::new(&context, requested)?;
             let id = context.execute(&command, |id| Json(json!(id))).await?.0;
             output.print(
                 &format!("organization {name}: {}", id.as_str().unwrap_or_default()),

@@ -18,9 +18,15 @@ pub(super) async fn run(host: &Host, command: TenantCommand, output: Output) -> 
     let context = host.context();
     match command {
         TenantCommand::Create { name, organization } => {
-            let made = create_tenant(&context, &name, organization).await?;
-            let text = format!("tenant {name}: {}, organization {}", made.id, made.organization_id);
-            output.print(&text, &json!({"id": made.id, "organizationId": made.organization_id}));
+            let created = create_tenant(&context, &name, organization).await?;
+            let text = format!(
+                "tenant {name}: {}, organization {}",
+                created.id, created.organization_id
+            );
+            output.print(
+                &text,
+                &json!({"id": created.id, "organizationId": created.organization_id}),
+            );
         }
         TenantCommand::List => {
             let tenants = list_tenants(&context, u32::MAX).await?;
@@ -42,17 +48,17 @@ pub(crate) async fn create_tenant(
     name: &str,
     organization: Option<String>,
 ) -> Result<TenantCreated> {
-    let wanted = NewTenant {
+    let requested = NewTenant {
         name: name.to_owned(),
         organization_name: organization,
         locales: None,
     };
-    let command = CreateTenant::new(context, wanted)?;
-    let answer = context
-        .execute(&command, |made| Json(json!([made.id, made.organization_id])))
+    let command = CreateTenant::new(context, requested)?;
+    let response = context
+        .execute(&command, |created| Json(json!([created.id, created.organization_id])))
         .await?;
     let [id, organization_id] =
-        serde_json::from_value::<[Uuid; 2]>(answer.0).map_err(|error| Error::other(error.to_string()))?;
+        serde_json::from_value::<[Uuid; 2]>(response.0).map_err(|error| Error::other(error.to_string()))?;
     Ok(TenantCreated { id, organization_id })
 }
 

@@ -19,7 +19,7 @@ pub(super) async fn run(host: &Host, command: UserCommand, output: Output) -> Re
     let context = host.context();
     match command {
         UserCommand::Create(user) => create(&context, user, output).await,
-        UserCommand::SetPassword(wanted) => set_password(&context, wanted, output).await,
+        UserCommand::SetPassword(requested) => set_password(&context, requested, output).await,
         UserCommand::List => list(&context, output).await,
         UserCommand::Enable(user) => set_active(&context, user, true, output).await,
         UserCommand::Disable(user) => set_active(&context, user, false, output).await,
@@ -70,24 +70,24 @@ async fn create(context: &RequestContext, user: NewUser, output: Output) -> Resu
     Ok(())
 }
 
-async fn set_password(context: &RequestContext, wanted: NewPassword, output: Output) -> Result<()> {
-    let tenant = tenant_if_named(context, wanted.user.tenant.as_deref()).await?;
-    if wanted.password.invite {
-        backoffice_auth::send_link(context, &wanted.user.email, tenant).await?;
+async fn set_password(context: &RequestContext, requested: NewPassword, output: Output) -> Result<()> {
+    let tenant = tenant_if_named(context, requested.user.tenant.as_deref()).await?;
+    if requested.password.invite {
+        backoffice_auth::send_link(context, &requested.user.email, tenant).await?;
         output.print(
-            &format!("a link to choose a password was sent to {}", wanted.user.email),
-            &json!({"email": wanted.user.email, "password": null, "emailSent": true}),
+            &format!("a link to choose a password was sent to {}", requested.user.email),
+            &json!({"email": requested.user.email, "password": null, "emailSent": true}),
         );
         return Ok(());
     }
-    let (password, generated) = password(context, &wanted.password.source)?;
-    backoffice_auth::set_password(context, &wanted.user.email, tenant, password).await?;
+    let (password, generated) = password(context, &requested.password.source)?;
+    backoffice_auth::set_password(context, &requested.user.email, tenant, password).await?;
     let shown = generated.as_ref().map(ExposeSecret::expose_secret);
     let text = match shown {
-        Some(shown) => format!("password of {}, shown this once: {shown}", wanted.user.email),
-        None => format!("password of {} set; its sessions have ended", wanted.user.email),
+        Some(shown) => format!("password of {}, shown this once: {shown}", requested.user.email),
+        None => format!("password of {} set; its sessions have ended", requested.user.email),
     };
-    output.print(&text, &json!({"email": wanted.user.email, "password": shown}));
+    output.print(&text, &json!({"email": requested.user.email, "password": shown}));
     Ok(())
 }
 

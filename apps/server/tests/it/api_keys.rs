@@ -6,14 +6,14 @@ use crate::office::office;
 use crate::support::text;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_key_is_made_and_revoked() {
+async fn a_key_is_created_and_revoked() {
     let (office, database) = office().await;
     let create = ["api-key", "create", "--name", "Nightly import", "--role", "admin"];
 
-    let made = office.run(&[&create[..], &["--expires", "2199-01-01T00:00:00Z", "--json"]].concat());
+    let created = office.run(&[&create[..], &["--expires", "2199-01-01T00:00:00Z", "--json"]].concat());
 
-    let made: Value = serde_json::from_str(&text(&made)).expect("JSON");
-    let secret = made["secret"].as_str().expect("a key");
+    let created: Value = serde_json::from_str(&text(&created)).expect("JSON");
+    let secret = created["secret"].as_str().expect("a key");
     assert_eq!(secret.len(), 55);
     let stored = database
         .rows("select key_prefix, created_by_kind, deleted_at from api_keys_keys")
@@ -22,22 +22,26 @@ async fn a_key_is_made_and_revoked() {
         stored,
         [json!({"key_prefix": &secret[..11], "created_by_kind": "system", "deleted_at": null})]
     );
-    let id = made["id"].as_str().expect("an id");
+    let id = created["id"].as_str().expect("an id");
     text(&office.run(&["api-key", "revoke", id]));
     let live = database
         .rows("select 1 from api_keys_keys where deleted_at is null")
         .await;
     assert!(live.is_empty());
-    assert!(office.refused(&["api-key", "revoke", id]).contains("API key not found"));
+    assert!(
+        office
+            .rejected(&["api-key", "revoke", id])
+            .contains("API key not found")
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_the_api_refuses_is_refused_here_too() {
+async fn the_command_line_rejects_the_same_values_as_the_api() {
     let (office, _database) = office().await;
-    let refused = |more: &[&str]| office.refused(&[&["api-key", "create", "--name", "K"], more].concat());
+    let rejected = |more: &[&str]| office.rejected(&[&["api-key", "create", "--name", "K"], more].concat());
 
-    assert!(refused(&["--role", "nobody"]).contains("Role(s) not found"));
-    assert!(refused(&["--role", "superadmin"]).contains("Super administrator roles"));
-    assert!(refused(&["--expires", "2001-01-01T00:00:00Z"]).contains("Invalid input"));
-    assert!(refused(&["--expires", "soon"]).contains("write an instant"));
+    assert!(rejected(&["--role", "nobody"]).contains("Role(s) not found"));
+    assert!(rejected(&["--role", "superadmin"]).contains("Super administrator roles"));
+    assert!(rejected(&["--expires", "2001-01-01T00:00:00Z"]).contains("Invalid input"));
+    assert!(rejected(&["--expires", "soon"]).contains("write an instant"));
 }

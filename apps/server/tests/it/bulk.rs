@@ -15,8 +15,8 @@ pub(crate) const SHORT_LEASE: (&str, &str) = ("BACKOFFICE__JOBS__LEASE_SECONDS",
 const REQUESTER: &str = "requester@example.com";
 
 /// Makes the administrator whose rows and jobs these are.
-pub(crate) fn make_requester(office: &Office) {
-    office.make_user(REQUESTER, "admin");
+pub(crate) fn create_requester(office: &Office) {
+    office.create_user(REQUESTER, "admin");
 }
 
 /// A database that takes statements; the number of rows they touch or find.
@@ -44,14 +44,14 @@ pub(crate) struct Rows {
 impl Rows {
     /// So many rows, written behind the log.
     pub(crate) async fn fill(database: &impl Sql, count: usize, table: &str, columns: &str, values: &str) -> Self {
-        let made = format!(
+        let created = format!(
             "insert into {table} (tenant_id, id, organization_id, title, created_at, updated_at, {columns}) \
              select o.tenant_id, lpad(to_hex(n), 32, '0')::uuid, o.id, 'Item ' || n, now(), now(), {values} \
              from generate_series(1, {count}) n, \
                 (select tenant_id, id from directory_organizations where tenant_id = \
                     (select tenant_id from auth_users where email_norm = '{REQUESTER}') limit 1) o"
         );
-        assert_eq!(database.rows_of(&made).await, count);
+        assert_eq!(database.rows_of(&created).await, count);
         Self { count }
     }
 
@@ -93,9 +93,9 @@ impl<'a> Job<'a> {
     /// Asks for it.
     pub(crate) fn start(server: &'a Server, path: &str, body: &Value, rows: &Rows) -> Self {
         let token = sign_in(server, REQUESTER);
-        let answer = server.post(path, &token, body);
-        assert_eq!(answer.status, 201, "{}", answer.text);
-        let id = answer.body["progressJobId"].as_str().expect("an id");
+        let response = server.post(path, &token, body);
+        assert_eq!(response.status, 201, "{}", response.text);
+        let id = response.body["progressJobId"].as_str().expect("an id");
         Self {
             server,
             token,
@@ -107,18 +107,18 @@ impl<'a> Job<'a> {
     /// Moves deals to a new stage, which is told too.
     pub(crate) fn move_deals(server: &'a Server, deals: &Rows) -> (Self, String) {
         let token = sign_in(server, REQUESTER);
-        let make = |path: &str, body: Value| {
-            let answer = server.post(path, &token, &body);
-            assert_eq!(answer.status, 201, "{}", answer.text);
-            answer.body["id"].as_str().expect("an id").to_owned()
+        let create = |path: &str, body: Value| {
+            let response = server.post(path, &token, &body);
+            assert_eq!(response.status, 201, "{}", response.text);
+            response.body["id"].as_str().expect("an id").to_owned()
         };
         let listed = server.get("/api/customers/deals?pageSize=1", &token).body;
         let organization = &listed["items"][0]["organizationId"];
-        let pipeline = make(
+        let pipeline = create(
             "/api/customers/pipelines",
             json!({"name": "Sales", "organizationId": organization}),
         );
-        let stage = make(
+        let stage = create(
             "/api/customers/pipeline-stages",
             json!({"pipelineId": pipeline, "label": "Won"}),
         );
@@ -131,7 +131,7 @@ impl<'a> Job<'a> {
 
     /// How many items were processed, and when the job ended.
     pub(crate) fn processed(&self) -> (usize, Value) {
-        let body = self.told();
+        let body = self.reported();
         let count = |name: &str| usize::try_from(body[name].as_u64().expect("a count")).expect("a count");
         let parts = count("succeededCount") + count("skippedCount") + count("failedCount");
         assert_eq!(count("processedCount"), parts, "{body}");
@@ -139,28 +139,28 @@ impl<'a> Job<'a> {
     }
 
     /// Until so many are processed or the job has ended; the count never falls.
-    pub(crate) async fn wait_for(&self, mut seen: usize, wanted: usize, patience: Duration) -> usize {
+    pub(crate) async fn wait_for(&self, mut seen: usize, requested: usize, patience: Duration) -> usize {
         let started = Instant::now();
         loop {
             let (now, finished) = self.processed();
             assert!(now >= seen, "{now} after {seen}");
             seen = now;
-            if seen >= wanted && (wanted < self.items || !finished.is_null()) {
+            if seen >= requested && (requested < self.items || !finished.is_null()) {
                 return seen;
             }
-            assert!(started.elapsed() < patience, "{seen} of {wanted} in {patience:?}");
+            assert!(started.elapsed() < patience, "{seen} of {requested} in {patience:?}");
             sleep(Duration::from_millis(10)).await;
         }
     }
 
     /// The job as its requester sees it.
-    pub(crate) fn told(&self) -> Value {
+    pub(crate) fn reported(&self) -> Value {
         self.server.get(&self.path, &self.token).body
     }
 
     /// It has ended, and so many of its items have failed.
     pub(crate) fn check_end(&self, failed: usize) {
-        let job = self.told();
+        let job = self.reported();
         let names = [
             "status",
             "totalCount",
@@ -169,13 +169,13 @@ impl<'a> Job<'a> {
             "failedCount",
             "progressPercent",
         ];
-        let told: Vec<&Value> = names.iter().map(|name| &job[name]).collect();
+        let reported: Vec<&Value> = names.iter().map(|name| &job[name]).collect();
         let status = if failed == 0 {
             "completed"
         } else {
             "completed_with_errors"
         };
         let (all, done) = (self.items, self.items - failed);
-        assert_eq!(json!(told), json!([status, all, all, done, failed, 100]), "{job}");
+        assert_eq!(json!(reported), json!([status, all, all, done, failed, 100]), "{job}");
     }
 }

@@ -30,7 +30,7 @@ fn each_source_wins_over_the_ones_before_it() {
 }
 
 #[test]
-fn generated_secrets_give_way_to_the_file() {
+fn the_file_overrides_generated_secrets() {
     let folder = Folder::new();
     std::fs::create_dir(folder.path("office")).expect("a data folder");
     folder.write(
@@ -46,7 +46,7 @@ fn generated_secrets_give_way_to_the_file() {
 }
 
 #[test]
-fn an_unknown_key_is_refused_by_name() {
+fn an_unknown_key_is_rejected_by_name() {
     let folder = Folder::new();
     folder.write("backoffice.toml", "[database]\npool_sise = 4\n");
 
@@ -57,7 +57,7 @@ fn an_unknown_key_is_refused_by_name() {
 }
 
 #[test]
-fn an_unknown_section_is_refused_by_name() {
+fn an_unknown_section_is_rejected_by_name() {
     let folder = Folder::new();
 
     let output = folder.run_with(&["config"], &[("BACKOFFICE__HTPP__LISTEN", "127.0.0.1:1")]);
@@ -106,7 +106,7 @@ fn a_secret_may_stand_in_a_file_of_its_own() {
     let folder = Folder::new();
     folder.write("url", "no url\n");
     let unreadable = folder.run(&["serve", "--set", "database.url_file=nowhere"]);
-    let twice = folder.run(&[
+    let duplicates = folder.run(&[
         "serve",
         "--set",
         "database.url_file=url",
@@ -119,7 +119,7 @@ fn a_secret_may_stand_in_a_file_of_its_own() {
         "{}",
         errors(&unreadable)
     );
-    assert!(errors(&twice).contains("not both"), "{}", errors(&twice));
+    assert!(errors(&duplicates).contains("not both"), "{}", errors(&duplicates));
 }
 
 #[test]
@@ -163,7 +163,10 @@ fn acc_40_serve_names_the_secret_that_is_missing_empty_or_short() {
         ("[{kid = 'a', secret = ''}]", "at least 32 bytes"),
         ("[{kid = 'a', secret = 'short'}]", "at least 32 bytes"),
     ] {
-        let told = serve(keys);
-        assert!(told.contains("auth.consent.keys") && told.contains(reason), "{told}");
+        let reported = serve(keys);
+        assert!(
+            reported.contains("auth.consent.keys") && reported.contains(reason),
+            "{reported}"
+        );
     }
 }

@@ -10,7 +10,7 @@ use serde_json::Value;
 pub(crate) struct Connection(TcpStream);
 
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct Response {
     pub(crate) status: u16,
     /// Id of the log entry.
     pub(crate) operation: String,
@@ -38,7 +38,7 @@ impl Connection {
         path: &str,
         token: &str,
         body: Option<&Value>,
-    ) -> std::io::Result<Answer> {
+    ) -> std::io::Result<Response> {
         let body = body.map(Value::to_string).unwrap_or_default();
         let credential = credential(token);
         let request = format!(
@@ -55,8 +55,8 @@ impl Connection {
                 return Err(std::io::ErrorKind::UnexpectedEof.into());
             }
             bytes.extend_from_slice(&chunk[..read]);
-            if let Some(answer) = complete(&bytes) {
-                return Ok(answer);
+            if let Some(response) = complete(&bytes) {
+                return Ok(response);
             }
         }
     }
@@ -72,26 +72,26 @@ pub(crate) fn credential(token: &str) -> String {
 }
 
 /// The answer, once its last byte is there.
-fn complete(bytes: &[u8]) -> Option<Answer> {
+fn complete(bytes: &[u8]) -> Option<Response> {
     let text = std::str::from_utf8(bytes).ok()?;
     let (head, body) = text.split_once("\r\n\r\n")?;
-    let header = |wanted: &str| {
+    let header = |requested: &str| {
         let mut headers = head.lines().filter_map(|line| line.split_once(": "));
         headers
-            .find(|(name, _)| name.eq_ignore_ascii_case(wanted))
+            .find(|(name, _)| name.eq_ignore_ascii_case(requested))
             .map(|(_, value)| value)
     };
     if body.len() < header("content-length")?.parse::<usize>().ok()? {
         return None;
     }
-    let member = |name: &str| {
+    let field = |name: &str| {
         let (_, rest) = header("x-operation")?.split_once(&format!("%22{name}%22%3A%22"))?;
         rest.split_once("%22").map(|(value, _)| value.to_owned())
     };
-    Some(Answer {
+    Some(Response {
         status: head.split(' ').nth(1)?.parse().ok()?,
-        operation: member("id").unwrap_or_default(),
-        undo_token: member("undoToken").unwrap_or_default(),
+        operation: field("id").unwrap_or_default(),
+        undo_token: field("undoToken").unwrap_or_default(),
         retry_after: header("retry-after").and_then(|seconds| seconds.parse().ok()),
         body: serde_json::from_str(body).unwrap_or_default(),
         text: body.to_owned(),

@@ -41,8 +41,11 @@ async fn dead_letters_are_listed_and_tried_again() {
     for which in ["--all", LETTER] {
         let output = run(&["retry", which]);
         assert!(!output.status.success());
-        let told = errors(&output);
-        assert!(told.contains("nobody knows the subscriber gone.subscriber"), "{told}");
+        let reported = errors(&output);
+        assert!(
+            reported.contains("nobody knows the subscriber gone.subscriber"),
+            "{reported}"
+        );
     }
     let unknown = errors(&run(&["retry", "00000000-0000-7000-8000-000000000002"]));
     assert!(unknown.contains("No such dead letter waits"), "{unknown}");

@@ -14,10 +14,10 @@ fn names(list: &Value) -> Vec<&str> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_tenant_is_made_with_its_organization_and_listed() {
+async fn a_tenant_is_created_with_its_organization_and_listed() {
     let (office, database) = office().await;
 
-    let made = office.json(&["tenant", "create", "Acme", "--organization", "Head office"]);
+    let created = office.json(&["tenant", "create", "Acme", "--organization", "Head office"]);
 
     let tenants = office.json(&["tenant", "list"]);
     assert_eq!(
@@ -25,10 +25,10 @@ async fn a_tenant_is_made_with_its_organization_and_listed() {
         ["Main", "Acme"],
         "in the order in which they were made"
     );
-    assert_eq!(tenants[1]["id"], made["id"]);
+    assert_eq!(tenants[1]["id"], created["id"]);
     let organizations = office.json(&["organization", "list", "--tenant", "Acme"]);
     assert_eq!(names(&organizations), ["Head office"]);
-    assert_eq!(organizations[0]["id"], made["organizationId"]);
+    assert_eq!(organizations[0]["id"], created["organizationId"]);
     assert_eq!(organizations[0]["slug"], "head-office");
     let plain = text(&office.run(&["tenant", "list"]));
     assert!(plain.lines().count() == 2 && plain.contains("active  Acme"), "{plain}");
@@ -49,7 +49,7 @@ async fn a_tenant_is_made_with_its_organization_and_listed() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_organization_is_made_below_another_and_listed() {
+async fn an_organization_is_created_below_another_and_listed() {
     let (office, _database) = office().await;
     office.json(&["tenant", "create", "Acme"]);
     let top = office.json(&["organization", "create", "North", "--tenant", "Acme"]);
@@ -75,16 +75,16 @@ async fn an_organization_is_made_below_another_and_listed() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_can_not_be_made_is_said() {
+async fn invalid_organizations_are_reported() {
     let (office, _database) = office().await;
     office.json(&["tenant", "create", "Acme"]);
     let foreign = office.json(&["organization", "list", "--tenant", "Main"])[0]["id"].clone();
     let foreign = foreign.as_str().expect("an id");
 
-    let unknown = office.refused(&["organization", "create", "X", "--tenant", "Nobody"]);
-    let several = office.refused(&["organization", "create", "X"]);
-    let above = office.refused(&["organization", "create", "X", "--tenant", "Acme", "--parent", foreign]);
-    let blank = office.refused(&["tenant", "create", "  "]);
+    let unknown = office.rejected(&["organization", "create", "X", "--tenant", "Nobody"]);
+    let several = office.rejected(&["organization", "create", "X"]);
+    let above = office.rejected(&["organization", "create", "X", "--tenant", "Acme", "--parent", foreign]);
+    let blank = office.rejected(&["tenant", "create", "  "]);
 
     assert!(unknown.contains("there is no tenant `Nobody`"), "{unknown}");
     assert!(several.contains("--tenant"), "{several}");

@@ -49,7 +49,7 @@ fn next_status(stream: &mut TcpStream) -> Option<u16> {
     text.split(' ').nth(1)?.parse().ok()
 }
 
-fn everybody_is_answered(server: &Server) {
+fn every_caller_gets_a_response(server: &Server) {
     let started = Instant::now();
     for _ in 0..3 {
         sign_in(server, ADMINISTRATOR);
@@ -60,14 +60,14 @@ fn everybody_is_answered(server: &Server) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn acc_44_f1_unfinished_sign_ins_keep_nobody_out() {
+async fn acc_44_f1_unfinished_sign_ins_lock_no_user_out() {
     let (office, _database) = office().await;
     let server = office.serve(&[]).await;
 
     let mut held: Vec<TcpStream> = Vec::new();
-    for wanted in [6, 500] {
-        held.resize_with(wanted, || begin(server.api, &unfinished("/api/auth/login")));
-        everybody_is_answered(&server);
+    for requested in [6, 500] {
+        held.resize_with(requested, || begin(server.api, &unfinished("/api/auth/login")));
+        every_caller_gets_a_response(&server);
     }
 
     for mut stream in held {
@@ -75,7 +75,7 @@ async fn acc_44_f1_unfinished_sign_ins_keep_nobody_out() {
         let mut rest = Vec::new();
         stream.read_to_end(&mut rest).expect("the connection is closed");
     }
-    everybody_is_answered(&server);
+    every_caller_gets_a_response(&server);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -92,9 +92,9 @@ async fn f11_a_client_over_its_limit_takes_no_place_from_others() {
                 let mut streams: Vec<TcpStream> = (0..50).map(|_| begin(api, &wrong)).collect();
                 while goes_on.load(Ordering::Acquire) {
                     for stream in &mut streams {
-                        let answered = next_status(stream);
-                        assert!(answered.is_none_or(|status| [401, 429].contains(&status)));
-                        if answered.is_none() || stream.write_all(wrong.as_bytes()).is_err() {
+                        let responded = next_status(stream);
+                        assert!(responded.is_none_or(|status| [401, 429].contains(&status)));
+                        if responded.is_none() || stream.write_all(wrong.as_bytes()).is_err() {
                             *stream = begin(api, &wrong);
                         }
                     }
@@ -114,7 +114,7 @@ async fn f11_a_client_over_its_limit_takes_no_place_from_others() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn f10_operators_are_answered_while_the_api_has_no_connection_left() {
+async fn f10_operators_are_served_while_the_api_has_no_connection_left() {
     let (office, _database) = office().await;
     let settings = [
         ("BACKOFFICE__HTTP__MAX_CONNECTIONS", "4"),
@@ -168,7 +168,7 @@ async fn f10_clients_that_do_not_read_hold_no_connection_to_the_database() {
         })
         .collect();
 
-    let answer = Connection::open(server.api).and_then(|mut one| one.send("GET", "/api/auth/profile", &token, None));
-    assert_eq!(answer.expect("an answer").status, 200);
+    let response = Connection::open(server.api).and_then(|mut one| one.send("GET", "/api/auth/profile", &token, None));
+    assert_eq!(response.expect("an answer").status, 200);
     drop(unread);
 }

@@ -16,7 +16,7 @@ fn run(folder: &Folder, database: &TestDatabase, arguments: &[&str]) -> String {
 }
 
 #[actix_web::test]
-async fn acc_40_init_twice_makes_one_tenant() {
+async fn acc_40_init_twice_creates_one_tenant() {
     let (folder, database) = (Folder::new(), database().await);
     let tables = [
         "directory_tenants",

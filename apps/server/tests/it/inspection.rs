@@ -21,7 +21,7 @@ fn modules_lists_what_is_compiled_in() {
 }
 
 #[test]
-fn a_module_that_is_not_compiled_in_is_refused_by_name() {
+fn a_module_that_is_not_compiled_in_is_rejected_by_name() {
     let folder = Folder::new();
 
     let output = folder.run_with(&["modules"], &[("BACKOFFICE__MODULES", "directory,nonsense")]);

@@ -70,18 +70,18 @@ async fn jobs_are_listed_cancelled_and_put_back() {
     assert_eq!(text(&office.run(&["jobs", "cancel", job])), "cancelled\n");
     assert_eq!(waiting.listed(&[]), [], "what was cancelled is not open");
     assert_eq!(waiting.state(), "cancelled");
-    let again = office.refused(&["jobs", "cancel", job]);
+    let again = office.rejected(&["jobs", "cancel", job]);
     assert!(again.contains("has ended already; this one is cancelled"), "{again}");
 
     let put_back = office.json(&["jobs", "retry", job]);
     assert_eq!(put_back, json!({"id": job, "state": "queued"}));
     assert_eq!(waiting.listed(&[]), queued);
-    let again = office.refused(&["jobs", "retry", job]);
+    let again = office.rejected(&["jobs", "retry", job]);
     assert!(again.contains("can be retried; this one is queued"), "{again}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_no_job_is_said() {
+async fn an_unknown_job_is_reported() {
     let waiting = Waiting::new().await;
 
     for command in ["cancel", "retry"] {
@@ -96,7 +96,7 @@ async fn what_is_no_job_is_said() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_worker_runs_what_waits_and_ends_when_it_is_told() {
+async fn a_worker_runs_pending_jobs_and_ends_on_a_signal() {
     let waiting = Waiting::new().await;
     assert_eq!(waiting.office.mails_to(ADMINISTRATOR), 0, "nobody works");
 
@@ -141,7 +141,7 @@ async fn a_job_that_was_given_up_waits_for_an_operator() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_people_watch_is_repeated_by_them() {
+async fn a_job_with_a_progress_record_is_retried_through_it() {
     let waiting = Waiting::new().await;
     let watched = "insert into progress_jobs (tenant_id, id, job_type, name, status, total_count, processed_count, succeeded_count,
             skipped_count, failed_count, cancellable, actor_kind, parameters, created_at, updated_at)
@@ -150,9 +150,9 @@ async fn what_people_watch_is_repeated_by_them() {
     let dead = "update core_jobs set state = 'dead', progress_job_id = id";
     assert_eq!(waiting.database.sql(dead).await, 1);
 
-    let refused = waiting.office.refused(&["jobs", "retry", &waiting.job]);
+    let rejected = waiting.office.rejected(&["jobs", "retry", &waiting.job]);
 
-    assert!(refused.contains("/progress/jobs/"), "{refused}");
+    assert!(rejected.contains("/progress/jobs/"), "{rejected}");
     assert_eq!(waiting.state(), "dead");
 }
 
@@ -164,17 +164,17 @@ async fn of_two_jobs_with_one_key_only_one_is_open() {
         from core_jobs j";
     waiting.database.sql(twins).await;
 
-    let refused = waiting.office.refused(&["jobs", "retry", &waiting.job]);
+    let rejected = waiting.office.rejected(&["jobs", "retry", &waiting.job]);
 
-    assert!(refused.contains("is open already"), "{refused}");
+    assert!(rejected.contains("is open already"), "{rejected}");
     assert_eq!(waiting.state(), "cancelled");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_worker_without_slots_is_refused() {
+async fn a_worker_without_slots_is_rejected() {
     let (office, _database) = office().await;
 
-    let refused = office.refused(&["worker", "--set", "jobs.workers=0"]);
+    let rejected = office.rejected(&["worker", "--set", "jobs.workers=0"]);
 
-    assert!(refused.contains("jobs.workers"), "{refused}");
+    assert!(rejected.contains("jobs.workers"), "{rejected}");
 }

@@ -8,7 +8,7 @@ use backoffice_test_support::TestDatabase;
 use serde_json::json;
 use tokio::time::sleep;
 
-use crate::bulk::{Job, Rows, SHORT_LEASE, Sql, make_requester};
+use crate::bulk::{Job, Rows, SHORT_LEASE, Sql, create_requester};
 use crate::office::{NO_LIMITS, NO_WORKERS, Office, office};
 use crate::server::Server;
 
@@ -25,9 +25,9 @@ fn items() -> usize {
 }
 
 /// A server that only answers; workers come and go beside it.
-async fn answering_server() -> (Office, TestDatabase, Server) {
+async fn responding_server() -> (Office, TestDatabase, Server) {
     let (office, database) = office().await;
-    make_requester(&office);
+    create_requester(&office);
     let server = office.serve(&[NO_WORKERS, NO_LIMITS]).await;
     (office, database, server)
 }
@@ -46,9 +46,9 @@ async fn kill_workers(office: &Office, job: &Job<'_>) {
         let [moment] = Ids::default().random::<1>();
         sleep(Duration::from_millis(u64::from(moment) / 4)).await;
         worker.kill();
-        let told = job.processed().0;
-        assert!(told >= processed);
-        processed = told;
+        let reported = job.processed().0;
+        assert!(reported >= processed);
+        processed = reported;
     }
     let mut worker = office.work(&[SHORT_LEASE]).await;
     job.wait_for(processed, items, Duration::from_secs(120)).await;
@@ -58,7 +58,7 @@ async fn kill_workers(office: &Office, job: &Job<'_>) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn job_7_a_job_whose_workers_are_killed_moves_every_deal_once() {
-    let (office, database, server) = answering_server().await;
+    let (office, database, server) = responding_server().await;
     let deals = Rows::deals(&database, items()).await;
     let (job, stage) = Job::move_deals(&server, &deals);
 
@@ -72,7 +72,7 @@ async fn job_7_a_job_whose_workers_are_killed_moves_every_deal_once() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn cat_8_a_deletion_whose_workers_are_killed_leaves_no_half_product() {
-    let (office, database, server) = answering_server().await;
+    let (office, database, server) = responding_server().await;
     let columns = "product_type, is_active, tags";
     let products = Rows::fill(&database, items(), "catalog_products", columns, "'simple', true, '{}'").await;
     let variants = "insert into catalog_variants (tenant_id, id, organization_id, product_id, name, position, is_active, options, \
@@ -85,8 +85,8 @@ async fn cat_8_a_deletion_whose_workers_are_killed_leaves_no_half_product() {
         select tenant_id, gen_random_uuid(), organization_id, 'Sale', 'sale', now(), now() from catalog_products limit 1";
     let links = "insert into catalog_product_categories (tenant_id, id, product_id, category_id, created_at, updated_at) \
         select p.tenant_id, gen_random_uuid(), p.id, c.id, now(), now() from catalog_products p, catalog_categories c";
-    for (insert, made) in [(variants, items()), (prices, items()), (category, 1), (links, items())] {
-        assert_eq!(database.rows_of(insert).await, made, "{insert}");
+    for (insert, created) in [(variants, items()), (prices, items()), (category, 1), (links, items())] {
+        assert_eq!(database.rows_of(insert).await, created, "{insert}");
     }
     let body = json!({"confirm": true, "scope": "selected", "ids": products.ids()});
     let job = Job::start(&server, "/api/catalog/bulk-delete", &body, &products);

@@ -24,7 +24,7 @@ fn read_until_killed(api: SocketAddr, token: String, roles: Vec<String>) -> Vec<
     };
     for role in roles {
         match connection.send("GET", &format!("/api/auth/roles?id={role}"), &token, None) {
-            Ok(answer) => assert_eq!((answer.status, &answer.body["items"][0]["id"]), (200, &json!(role))),
+            Ok(response) => assert_eq!((response.status, &response.body["items"][0]["id"]), (200, &json!(role))),
             Err(_) => break,
         }
         read.push(role);
@@ -44,32 +44,32 @@ async fn serve_and_kill(office: &Office, roles: Vec<String>) -> Vec<String> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn aud_29_a_killed_server_loses_no_read_that_it_answered() {
+async fn aud_29_a_killed_server_loses_no_acknowledged_read() {
     let (office, database) = office().await;
-    let made = format!(
+    let created = format!(
         "insert into auth_roles (tenant_id, id, name, name_norm, created_at, updated_at)
          select tenant_id, gen_random_uuid(), 'Read ' || n, 'read ' || n, now(), now()
          from (select tenant_id from directory_tenants limit 1) t, generate_series(1, {ROLES}) as n"
     );
-    database.sql(&made).await;
+    database.sql(&created).await;
     let ids = async |sql: &str| -> Vec<String> {
         let rows = database.rows(sql).await;
         let text = |row: &Value| row["id"].as_str().expect("an id").to_owned();
         rows.iter().map(text).collect()
     };
     let mut left = ids("select id from auth_roles where name like 'Read %'").await;
-    let mut answered = BTreeSet::new();
+    let mut responded = BTreeSet::new();
 
     for _ in 0..KILLS {
         let read = serve_and_kill(&office, left.clone()).await;
         // The one that was asked for last may be in the log without an answer.
         left.drain(..(read.len() + 1).min(left.len()));
-        answered.extend(read);
+        responded.extend(read);
     }
 
     let logged = "select resource_id as id from audit_access_logs where resource_kind = 'auth.role' and access_type = 'read:item'";
     let logged: BTreeSet<String> = ids(logged).await.into_iter().collect();
-    let lost: Vec<&String> = answered.difference(&logged).collect();
-    assert!(lost.is_empty(), "{} of {} are lost", lost.len(), answered.len());
-    assert!(answered.len() > KILLS, "too little was read: {}", answered.len());
+    let lost: Vec<&String> = responded.difference(&logged).collect();
+    assert!(lost.is_empty(), "{} of {} are lost", lost.len(), responded.len());
+    assert!(responded.len() > KILLS, "too little was read: {}", responded.len());
 }

@@ -32,7 +32,7 @@ mod outage;
 #[cfg(feature = "auth")]
 mod pages;
 #[cfg(feature = "auth")]
-mod refusals;
+mod rejections;
 #[cfg(all(feature = "api-keys", feature = "events"))]
 mod replicas;
 #[cfg(feature = "auth")]

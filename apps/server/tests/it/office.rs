@@ -66,7 +66,7 @@ impl Office {
     }
 
     /// What a command says that is refused.
-    pub(crate) fn refused(&self, arguments: &[&str]) -> String {
+    pub(crate) fn rejected(&self, arguments: &[&str]) -> String {
         let output = self.run(arguments);
         assert!(!output.status.success(), "{arguments:?}");
         errors(&output)
@@ -89,7 +89,7 @@ impl Office {
     }
 
     /// Makes a user of the first tenant.
-    pub(crate) fn make_user(&self, email: &str, role: &str) {
+    pub(crate) fn create_user(&self, email: &str, role: &str) {
         let options = ["--tenant", "Main", "--role", role, "--password-file", "password"];
         text(&self.run(&[&["user", "create", email], &options[..]].concat()));
     }
@@ -135,15 +135,17 @@ pub(crate) fn recipient(mail: &str) -> &str {
 
 /// Signs in.
 pub(crate) fn sign_in(server: &Server, email: &str) -> String {
-    let answer = server.post("/api/auth/login", "", &json!({"email": email, "password": PASSWORD}));
-    let token = answer.body["token"].as_str();
-    token.unwrap_or_else(|| panic!("signed in: {}", answer.text)).to_owned()
+    let response = server.post("/api/auth/login", "", &json!({"email": email, "password": PASSWORD}));
+    let token = response.body["token"].as_str();
+    token
+        .unwrap_or_else(|| panic!("signed in: {}", response.text))
+        .to_owned()
 }
 
 /// Orders the mail with which a forgotten password is replaced: two jobs.
 pub(crate) fn order_mail(server: &Server, email: &str) {
-    let answer = server.post("/api/auth/reset", "", &json!({"email": email}));
-    assert_eq!(answer.status, 200, "{}", answer.text);
+    let response = server.post("/api/auth/reset", "", &json!({"email": email}));
+    assert_eq!(response.status, 200, "{}", response.text);
 }
 
 /// SQL that makes so many users of the first tenant: `user1@example.com` and so on.

@@ -19,7 +19,7 @@ use crate::stream::Stream;
 
 const OUTAGE: Duration = Duration::from_secs(10);
 /// An answer must be there within this long, whatever it is.
-const LONGEST_ANSWER: Duration = Duration::from_secs(2);
+const LONGEST_RESPONSE: Duration = Duration::from_secs(2);
 /// Once the database is back, requests succeed within this long.
 const RECOVERY: Duration = Duration::from_secs(1);
 const EVENT: Duration = Duration::from_secs(10);
@@ -31,7 +31,7 @@ const USERS: usize = 60;
 #[derive(Debug)]
 struct Probe {
     sent: Instant,
-    answered: Instant,
+    responded: Instant,
     status: u16,
     retry_after: Option<u64>,
 }
@@ -45,13 +45,13 @@ struct Prober {
 impl Probe {
     fn send(api: SocketAddr, path: &str, token: &str) -> Self {
         let sent = Instant::now();
-        let answer = Connection::open(api).and_then(|mut one| one.send("GET", path, token, None));
-        let answer = answer.expect("every request is answered");
+        let response = Connection::open(api).and_then(|mut one| one.send("GET", path, token, None));
+        let response = response.expect("every request is answered");
         Self {
             sent,
-            answered: Instant::now(),
-            status: answer.status,
-            retry_after: answer.retry_after,
+            responded: Instant::now(),
+            status: response.status,
+            retry_after: response.retry_after,
         }
     }
 }
@@ -91,7 +91,7 @@ struct Gap {
 }
 
 impl Gap {
-    async fn make(cluster: &mut Cluster, stop: impl FnOnce(&mut Cluster), meanwhile: impl AsyncFnOnce()) -> Self {
+    async fn create(cluster: &mut Cluster, stop: impl FnOnce(&mut Cluster), meanwhile: impl AsyncFnOnce()) -> Self {
         let begins = Instant::now();
         stop(cluster);
         let gone = Instant::now();
@@ -108,10 +108,10 @@ impl Gap {
 
     fn check<'a>(&self, probes: impl Iterator<Item = &'a Probe>) {
         for probe in probes {
-            if probe.sent >= self.gone && probe.answered <= self.returns {
+            if probe.sent >= self.gone && probe.responded <= self.returns {
                 assert_eq!(probe.status, 503, "the database is gone: {probe:?}");
             }
-            if probe.answered < self.begins || probe.sent >= self.back + RECOVERY {
+            if probe.responded < self.begins || probe.sent >= self.back + RECOVERY {
                 assert_eq!(probe.status, 200, "the database is there: {probe:?}");
             }
         }
@@ -119,14 +119,14 @@ impl Gap {
 }
 
 /// Whatever the database does, clients know what to do.
-fn check_answers(probes: &[Probe]) {
+fn check_responses(probes: &[Probe]) {
     for probe in probes {
         match probe.status {
             200 => {}
             503 => assert!(probe.retry_after.is_some(), "{probe:?}"),
             _ => panic!("{probe:?}"),
         }
-        assert!(probe.answered - probe.sent <= LONGEST_ANSWER, "{probe:?}");
+        assert!(probe.responded - probe.sent <= LONGEST_RESPONSE, "{probe:?}");
     }
 }
 
@@ -138,37 +138,37 @@ async fn server_and_worker(office: &Office) -> (Server, Server) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_database_that_goes_away_and_comes_back_costs_answers_and_nothing_else() {
+async fn a_database_outage_costs_responses_and_nothing_else() {
     let mut cluster = Cluster::start();
     let office = cluster.office();
     assert_eq!(cluster.sql(&many_users(4)).await, 4);
     let (mut server, mut worker) = server_and_worker(&office).await;
-    office.make_user(SECOND, "admin");
+    office.create_user(SECOND, "admin");
     let token = sign_in(&server, SECOND);
     let mut stream = Stream::open(&server, &token, "auth.role.*");
-    let make_role = |name: &str| {
-        let made = server.post("/api/auth/roles", &token, &json!({"name": name}));
-        assert_eq!(made.status, 201, "{}", made.text);
-        made.body["id"].as_str().expect("an id").to_owned()
+    let create_role = |name: &str| {
+        let created = server.post("/api/auth/roles", &token, &json!({"name": name}));
+        assert_eq!(created.status, 201, "{}", created.text);
+        created.body["id"].as_str().expect("an id").to_owned()
     };
     let prober = Prober::start(&server, "/api/auth/roles", &token);
     sleep(Duration::from_secs(1)).await;
 
     order_mail(&server, "user1@example.com");
-    let crash = Gap::make(&mut cluster, Cluster::stop_immediately, async || {}).await;
+    let crash = Gap::create(&mut cluster, Cluster::stop_immediately, async || {}).await;
     sleep(RECOVERY).await;
-    stream.wait_for(&make_role("After the crash"), EVENT);
+    stream.wait_for(&create_role("After the crash"), EVENT);
     order_mail(&server, "user2@example.com");
     order_mail(&server, "user3@example.com");
-    let stop = Gap::make(&mut cluster, Cluster::stop, async || {
+    let stop = Gap::create(&mut cluster, Cluster::stop, async || {
         sleep(OUTAGE / 2).await;
         for path in ["/api/auth/login", "/api/auth/reset"] {
-            let refused = server.post(path, "", &json!({"email": ADMINISTRATOR, "password": "is wrong"}));
+            let rejected = server.post(path, "", &json!({"email": ADMINISTRATOR, "password": "is wrong"}));
             assert_eq!(
-                (refused.status, refused.retry_after),
+                (rejected.status, rejected.retry_after),
                 (503, Some(1)),
                 "{}",
-                refused.text
+                rejected.text
             );
         }
         let ready = (server.operators("/readyz").status, worker.operators("/readyz").status);
@@ -177,16 +177,16 @@ async fn a_database_that_goes_away_and_comes_back_costs_answers_and_nothing_else
     })
     .await;
     sleep(RECOVERY).await;
-    stream.wait_for(&make_role("After the stop"), EVENT);
+    stream.wait_for(&create_role("After the stop"), EVENT);
     order_mail(&server, "user4@example.com");
     sleep(RECOVERY).await;
     let probes = prober.end();
 
-    check_answers(&probes);
-    crash.check(probes.iter().filter(|probe| probe.answered < stop.begins));
+    check_responses(&probes);
+    crash.check(probes.iter().filter(|probe| probe.responded < stop.begins));
     stop.check(probes.iter().filter(|probe| probe.sent >= crash.back + RECOVERY));
-    let refused = probes.iter().filter(|probe| probe.status == 503).count();
-    assert!(refused >= 20, "{refused} of {} requests met the outage", probes.len());
+    let rejected = probes.iter().filter(|probe| probe.status == 503).count();
+    assert!(rejected >= 20, "{rejected} of {} requests met the outage", probes.len());
     for user in 1..=4 {
         office.wait_for_mail(&format!("user{user}@example.com"), &worker).await;
     }
@@ -236,7 +236,7 @@ async fn job_10_a_bulk_job_completes_although_postgresql_is_restarted_under_it()
     const DEALS: usize = 2000;
     let mut cluster = Cluster::start();
     let office = cluster.office();
-    bulk::make_requester(&office);
+    bulk::create_requester(&office);
     let deals = Rows::deals(&cluster, DEALS).await;
     let (server, mut worker) = server_and_worker(&office).await;
     let (job, stage) = Job::move_deals(&server, &deals);

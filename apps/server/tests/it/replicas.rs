@@ -38,7 +38,7 @@ impl Replicas {
     }
 
     /// The other one knows this credential, and refuses it soon after `revoke`.
-    async fn refuses_after(&self, credential: &str, revoke: impl FnOnce()) {
+    async fn rejects_after(&self, credential: &str, revoke: impl FnOnce()) {
         let profile = || self.other.get("/api/auth/roles", credential).status;
         // Twice, so that the second time it is remembered.
         assert_eq!((profile(), profile()), (200, 200));
@@ -53,18 +53,18 @@ impl Replicas {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn jobs_and_events_of_one_replica_reach_the_other() {
     let replicas = Replicas::start(&[NO_WORKERS], &[]).await;
-    replicas.office.make_user(SECOND, "admin");
+    replicas.office.create_user(SECOND, "admin");
     let token = sign_in(&replicas.one, SECOND);
     let mut stream = Stream::open(&replicas.other, &token, "auth.role.*");
 
     order_mail(&replicas.one, ADMINISTRATOR);
-    let made = replicas
+    let created = replicas
         .one
         .post("/api/auth/roles", &token, &json!({"name": "Dispatcher"}));
 
-    assert_eq!(made.status, 201, "{}", made.text);
+    assert_eq!(created.status, 201, "{}", created.text);
     stream.wait_for("event: auth.role.created", Duration::from_secs(5));
-    stream.wait_for(made.body["id"].as_str().expect("an id"), Duration::from_secs(1));
+    stream.wait_for(created.body["id"].as_str().expect("an id"), Duration::from_secs(1));
     replicas.office.wait_for_mail(ADMINISTRATOR, &replicas.other).await;
 }
 
@@ -87,27 +87,27 @@ async fn sign_in_attempts_are_counted_together() {
     }
 
     for server in [&replicas.other, &replicas.one] {
-        let refused = attempt(server);
-        assert_eq!(refused.status, 429);
-        assert!(refused.retry_after.is_some_and(|seconds| (1..=60).contains(&seconds)));
+        let rejected = attempt(server);
+        assert_eq!(rejected.status, 429);
+        assert!(rejected.retry_after.is_some_and(|seconds| (1..=60).contains(&seconds)));
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_one_replica_takes_away_the_other_refuses_within_a_second() {
+async fn rights_revoked_on_one_replica_end_on_the_other_within_a_second() {
     let replicas = Replicas::start(&[], &[]).await;
     let one = &replicas.one;
-    replicas.office.make_user(SECOND, "admin");
+    replicas.office.create_user(SECOND, "admin");
     let administrator = sign_in(one, ADMINISTRATOR);
     let succeeds = |method: &str, path: &str, token: &str, body: Value| {
-        let answer = one.send(method, path, token, Some(&body));
-        assert!(answer.status < 400, "{path}: {} {}", answer.status, answer.text);
-        answer.body
+        let response = one.send(method, path, token, Some(&body));
+        assert!(response.status < 400, "{path}: {} {}", response.status, response.text);
+        response.body
     };
 
     let session = sign_in(one, SECOND);
     let sign_out = || drop(succeeds("POST", "/api/auth/logout", &session, json!({})));
-    replicas.refuses_after(&session, sign_out).await;
+    replicas.rejects_after(&session, sign_out).await;
 
     let session = sign_in(one, SECOND);
     let found = one.get("/api/auth/users?search=second", &administrator).body;
@@ -115,24 +115,24 @@ async fn what_one_replica_takes_away_the_other_refuses_within_a_second() {
         let change = json!({"id": found["items"][0]["id"], "isActive": false});
         succeeds("PUT", "/api/auth/users", &administrator, change);
     };
-    replicas.refuses_after(&session, deactivate).await;
+    replicas.rejects_after(&session, deactivate).await;
 
-    let wanted = json!({"name": "Script", "roles": ["admin"]});
-    let key = succeeds("POST", "/api/api_keys/keys", &administrator, wanted);
-    let text = |member: &str| key[member].as_str().expect("a text").to_owned();
+    let requested = json!({"name": "Script", "roles": ["admin"]});
+    let key = succeeds("POST", "/api/api_keys/keys", &administrator, requested);
+    let text = |field: &str| key[field].as_str().expect("a text").to_owned();
     let delete = || {
         let path = format!("/api/api_keys/keys?id={}", text("id"));
         succeeds("DELETE", &path, &administrator, json!({}));
     };
     let credential = format!("ApiKey {}", text("secret"));
-    replicas.refuses_after(&credential, delete).await;
+    replicas.rejects_after(&credential, delete).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn acc_8_a_silent_stream_of_one_replica_closes_within_a_second_of_the_end_of_its_credential_on_the_other() {
     let replicas = Replicas::start(&[], &[]).await;
     let (one, other) = (&replicas.one, &replicas.other);
-    replicas.office.make_user(SECOND, "admin");
+    replicas.office.create_user(SECOND, "admin");
     let administrator = sign_in(one, ADMINISTRATOR);
     let (session, stays) = (sign_in(one, SECOND), sign_in(one, SECOND));
     let mut closes = Stream::open(other, &session, "nothing.happens");
@@ -157,8 +157,8 @@ async fn job_4_eight_workers_of_two_nodes_run_every_job_once() {
     let settings = [NO_LIMITS, ("BACKOFFICE__JOBS__PER_TENANT", "8")];
     let with_mails_in = |dir| [settings.as_slice(), &[("BACKOFFICE__MAIL__DIR", dir)]].concat();
     let replicas = Replicas::start(&with_mails_in("one"), &with_mails_in("other")).await;
-    let made = replicas.database.sql(&many_users(USERS)).await;
-    assert_eq!(made, USERS as u64);
+    let created = replicas.database.sql(&many_users(USERS)).await;
+    assert_eq!(created, USERS as u64);
 
     let started = Instant::now();
     thread::scope(|scope| {

@@ -10,7 +10,7 @@ use backoffice_test_support::TestDatabase;
 use serde_json::Value;
 use tokio::time::{Instant, sleep};
 
-use crate::connection::{Answer, Connection};
+use crate::connection::{Connection, Response};
 use crate::support::{Folder, program};
 
 /// A running program; killed when dropped.
@@ -56,9 +56,9 @@ impl Server {
     async fn wait_at(&self, address: SocketAddr, path: &str, token: &str) {
         let started = Instant::now();
         loop {
-            let answer = Connection::open(address).and_then(|mut one| one.send("GET", path, token, None));
-            match answer {
-                Ok(answer) if answer.status == 200 => return,
+            let response = Connection::open(address).and_then(|mut one| one.send("GET", path, token, None));
+            match response {
+                Ok(response) if response.status == 200 => return,
                 outcome => assert!(
                     started.elapsed() < Duration::from_secs(30),
                     "{path}: {outcome:?} {}",
@@ -70,23 +70,23 @@ impl Server {
     }
 
     /// Sends one request of its own connection.
-    pub(crate) fn send(&self, method: &str, path: &str, token: &str, body: Option<&Value>) -> Answer {
-        let answer = Connection::open(self.api).and_then(|mut one| one.send(method, path, token, body));
-        answer.unwrap_or_else(|error| panic!("{method} {path}: {error}\n{}", self.log()))
+    pub(crate) fn send(&self, method: &str, path: &str, token: &str, body: Option<&Value>) -> Response {
+        let response = Connection::open(self.api).and_then(|mut one| one.send(method, path, token, body));
+        response.unwrap_or_else(|error| panic!("{method} {path}: {error}\n{}", self.log()))
     }
 
-    pub(crate) fn get(&self, path: &str, token: &str) -> Answer {
+    pub(crate) fn get(&self, path: &str, token: &str) -> Response {
         self.send("GET", path, token, None)
     }
 
-    pub(crate) fn post(&self, path: &str, token: &str, body: &Value) -> Answer {
+    pub(crate) fn post(&self, path: &str, token: &str, body: &Value) -> Response {
         self.send("POST", path, token, Some(body))
     }
 
     /// What the operators' listener answers.
-    pub(crate) fn operators(&self, path: &str) -> Answer {
-        let answer = Connection::open(self.admin).and_then(|mut one| one.send("GET", path, "", None));
-        answer.unwrap_or_else(|error| panic!("{path}: {error}\n{}", self.log()))
+    pub(crate) fn operators(&self, path: &str) -> Response {
+        let response = Connection::open(self.admin).and_then(|mut one| one.send("GET", path, "", None));
+        response.unwrap_or_else(|error| panic!("{path}: {error}\n{}", self.log()))
     }
 
     /// What it has logged so far.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::json;
 use tokio::time::{Instant, sleep};
 
-use crate::bulk::{Job, Rows, SHORT_LEASE, Sql, make_requester};
+use crate::bulk::{Job, Rows, SHORT_LEASE, Sql, create_requester};
 use crate::office::{NO_LIMITS, NO_WORKERS, office};
 
 const ITEMS: usize = 1000;
@@ -17,7 +17,7 @@ const WHILE_AWAKE: Duration = Duration::from_secs(3);
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn job_5_a_worker_frozen_by_a_signal_writes_nothing_once_another_has_its_job() {
     let (office, database) = office().await;
-    make_requester(&office);
+    create_requester(&office);
     let server = office.serve(&[NO_WORKERS, NO_LIMITS]).await;
     let deals = Rows::deals(&database, ITEMS).await;
     let (job, _) = Job::move_deals(&server, &deals);
@@ -28,11 +28,11 @@ async fn job_5_a_worker_frozen_by_a_signal_writes_nothing_once_another_has_its_j
 
     let mut other = office.work(&[SHORT_LEASE]).await;
     job.wait_for(seen, ITEMS, PATIENCE).await;
-    let finished = job.told();
+    let finished = job.reported();
     frozen.wake();
     sleep(WHILE_AWAKE).await;
 
-    assert_eq!(job.told(), finished);
+    assert_eq!(job.reported(), finished);
     job.check_end(0);
     deals.check_entries(&database, "customers.deal.change_stage").await;
     for worker in [&mut frozen, &mut other] {
@@ -44,7 +44,7 @@ async fn job_5_a_worker_frozen_by_a_signal_writes_nothing_once_another_has_its_j
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn job_8_an_item_that_takes_the_process_down_fails_alone() {
     let (office, database) = office().await;
-    make_requester(&office);
+    create_requester(&office);
     let server = office.serve(&[NO_WORKERS, NO_LIMITS]).await;
     let deals = Rows::deals(&database, ITEMS / 5).await;
     // Whoever touches this deal gets no further; that is the moment at which its process dies.
@@ -59,7 +59,7 @@ async fn job_8_an_item_that_takes_the_process_down_fails_alone() {
     while job.processed().1.is_null() {
         let mut worker = office.work(&[SHORT_LEASE]).await;
         while database.rows_of(&format!("select {asleep}")).await == 0 && job.processed().1.is_null() {
-            assert!(started.elapsed() < PATIENCE, "{}", job.told());
+            assert!(started.elapsed() < PATIENCE, "{}", job.reported());
             sleep(Duration::from_millis(20)).await;
         }
         worker.kill();
@@ -72,7 +72,7 @@ async fn job_8_an_item_that_takes_the_process_down_fails_alone() {
 
     assert!((2..=6).contains(&deaths), "{deaths} workers went down");
     job.check_end(1);
-    let failed = &job.told()["resultSummary"]["failedItems"][0];
+    let failed = &job.reported()["resultSummary"]["failedItems"][0];
     assert_eq!(
         (&failed["id"], &failed["code"]),
         (&json!(deals.ids()[76]), &json!("internal_error")),

@@ -43,7 +43,7 @@ async fn a_version_that_is_known_is_not_sent_again() {
 }
 
 #[actix_web::test]
-async fn the_version_is_told_thirty_times_a_minute() {
+async fn the_version_is_limited_to_thirty_requests_a_minute() {
     let app = TestApp::new(&MODULES).await;
 
     for _ in 0..30 {

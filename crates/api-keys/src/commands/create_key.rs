@@ -2,7 +2,7 @@ use backoffice_auth::{Acl, RoleToHold, check_assignment, find_roles};
 use backoffice_core::command::{Class, Command, Target};
 use backoffice_core::db::Tx;
 use backoffice_core::identity::ActorKind;
-use backoffice_core::{Feature, Refusal, RequestContext, Result, Timestamp};
+use backoffice_core::{Feature, Rejection, RequestContext, Result, Timestamp};
 use diesel::{ExpressionMethods, OptionalExtension, QueryDsl, insert_into};
 use diesel_async::RunQueryDsl;
 use uuid::Uuid;
@@ -33,7 +33,7 @@ impl Place {
 
 /// A key to be made, as somebody describes it.
 #[derive(Debug, Clone)]
-pub struct KeyWanted {
+pub struct NewKeyInput {
     /// Its tenant.
     pub tenant: Uuid,
     /// 1 to 120 characters, blanks around them aside.
@@ -129,7 +129,7 @@ impl Command for CreateKey {
                 .values(&held)
                 .execute(tx.conn())
                 .await
-                .map_err(|error| self.role_is_gone(error.into()))?;
+                .map_err(|error| self.role_is_deleted(error.into()))?;
         }
         Ok(KeyGot { roles, expires_at })
     }
@@ -150,7 +150,7 @@ async fn creator(tx: &mut Tx<'_>) -> Result<Creator> {
         .first(tx.conn())
         .await
         .optional()?;
-    let (expires_at, mut line) = found.ok_or_else(Refusal::unauthorized)?;
+    let (expires_at, mut line) = found.ok_or_else(Rejection::unauthorized)?;
     line.push(id);
     Ok(Creator { expires_at, line })
 }
@@ -160,19 +160,19 @@ impl CreateKey {
     ///
     /// # Errors
     /// 400 that names what is wrong.
-    pub fn new(context: &RequestContext, wanted: KeyWanted) -> Result<Self> {
-        let name = values::checked_name(&wanted.name)?;
-        let description = values::checked_description(wanted.description.as_deref())?;
+    pub fn new(context: &RequestContext, requested: NewKeyInput) -> Result<Self> {
+        let name = values::checked_name(&requested.name)?;
+        let description = values::checked_description(requested.description.as_deref())?;
         let config = context.call().provided::<KeysConfig>()?;
-        values::check_expiry(wanted.expires_at, context.now(), config.max_ttl)?;
+        values::check_expiry(requested.expires_at, context.now(), config.max_ttl)?;
         Ok(Self {
             id: context.new_id(),
-            tenant: wanted.tenant,
+            tenant: requested.tenant,
             name,
             description,
-            place: wanted.place,
-            roles: wanted.roles,
-            expires_at: wanted.expires_at,
+            place: requested.place,
+            roles: requested.roles,
+            expires_at: requested.expires_at,
             secret: NewSecret::draw(context.ids()),
         })
     }
@@ -234,7 +234,7 @@ impl CreateKey {
     }
 
     /// A role can be removed while a key is made that is to hold it.
-    fn role_is_gone(&self, error: backoffice_core::Error) -> backoffice_core::Error {
+    fn role_is_deleted(&self, error: backoffice_core::Error) -> backoffice_core::Error {
         match error.violated_constraint() {
             Some("api_keys_key_roles_role_tenant_id_role_id_fkey") => {
                 backoffice_auth::Error::RolesNotFound(self.roles.clone()).into()

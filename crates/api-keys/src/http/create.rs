@@ -2,7 +2,7 @@
 
 use backoffice_auth::RoleToHold;
 use backoffice_core::http::{Cookies, Created, Json, given, present};
-use backoffice_core::{Reach, Refusal, RequestContext, Result, Scope, Timestamp};
+use backoffice_core::{Rejection, RequestContext, Result, Scope, Timestamp, VisibleTenants};
 use garde::Validate;
 use secrecy::ExposeSecret;
 use serde::{Deserialize, Serialize};
@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use crate::Error;
-use crate::commands::{CreateKey, KeyGot, KeyWanted, Place};
+use crate::commands::{CreateKey, KeyGot, NewKeyInput, Place};
 use crate::query::keys::RoleOfKey;
 use crate::values::KeyName;
 
@@ -45,7 +45,7 @@ pub(super) struct NewKey {
 /// The key that was made.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct KeyMade {
+pub(super) struct CreatedKey {
     id: Uuid,
     name: String,
     /// The first 11 characters of the key.
@@ -58,7 +58,7 @@ pub(super) struct KeyMade {
     expires_at: Option<Timestamp>,
 }
 
-pub(super) async fn create_api_key(ctx: RequestContext, body: Json<NewKey>) -> Result<Cookies<Created<KeyMade>>> {
+pub(super) async fn create_api_key(ctx: RequestContext, body: Json<NewKey>) -> Result<Cookies<Created<CreatedKey>>> {
     let new = body.0;
     let tenant = match new.tenant_id {
         Some(tenant) => live_tenant(&ctx, tenant).await?,
@@ -66,7 +66,7 @@ pub(super) async fn create_api_key(ctx: RequestContext, body: Json<NewKey>) -> R
     };
     let is_selected = ctx.scope().tenant == Some(tenant);
     let default = ctx.scope().write_organization.filter(|_| is_selected);
-    let wanted = KeyWanted {
+    let requested = NewKeyInput {
         tenant,
         name: new.name,
         description: new.description,
@@ -74,26 +74,26 @@ pub(super) async fn create_api_key(ctx: RequestContext, body: Json<NewKey>) -> R
         roles: new.roles.unwrap_or_default(),
         expires_at: new.expires_at,
     };
-    let command = CreateKey::new(&ctx, wanted)?;
+    let command = CreateKey::new(&ctx, requested)?;
     // Only a super administrator names a tenant other than its own; what was selected elsewhere does not narrow it there.
     let ctx = if is_selected {
         ctx
     } else {
-        ctx.with_scope(Scope::new(Reach::All, Some(tenant)))
+        ctx.with_scope(Scope::new(VisibleTenants::All, Some(tenant)))
     };
-    let answer = |got: KeyGot| Cookies {
-        answer: Created(made(&command, got)),
+    let response = |got: KeyGot| Cookies {
+        response: Created(created(&command, got)),
         cookies: Vec::new(),
     };
-    ctx.execute(&command, answer).await
+    ctx.execute(&command, response).await
 }
 
-fn made(command: &CreateKey, got: KeyGot) -> KeyMade {
+fn created(command: &CreateKey, got: KeyGot) -> CreatedKey {
     let role = |role: RoleToHold| RoleOfKey {
         id: role.id,
         name: Some(role.name),
     };
-    KeyMade {
+    CreatedKey {
         id: command.id,
         name: command.name.clone(),
         key_prefix: command.secret.prefix.clone(),
@@ -117,7 +117,7 @@ async fn live_tenant(ctx: &RequestContext, tenant: Uuid) -> Result<Uuid> {
             return Ok(tenant);
         }
     }
-    Err(Refusal::bad_request("Tenant not found").into())
+    Err(Rejection::bad_request("Tenant not found").into())
 }
 
 fn place(named: Option<Option<Uuid>>, default: Option<Uuid>) -> Result<Place> {

@@ -3,7 +3,7 @@
 use backoffice_core::access_log::{AccessType, Record};
 use backoffice_core::http::{Json, Query};
 use backoffice_core::list::{ById, Page, PageQuery, search_pattern};
-use backoffice_core::{Detail, Refusal, RequestContext, Result, Timestamp, Violations};
+use backoffice_core::{Detail, Rejection, RequestContext, Result, Timestamp, Violations};
 use garde::Validate;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use crate::commands::DeleteKey;
 use crate::query;
-use crate::query::keys::{KeyFilter, KeyLine, RoleOfKey};
+use crate::query::keys::{KeyFilter, KeySummary, RoleOfKey};
 
 /// Parameters of the list of keys.
 #[derive(Debug, Deserialize, Validate, IntoParams)]
@@ -55,7 +55,7 @@ pub(super) struct KeyItem {
     tenant_id: Uuid,
 }
 
-fn item(line: KeyLine) -> Result<KeyItem> {
+fn item(line: KeySummary) -> Result<KeyItem> {
     Ok(KeyItem {
         roles: line.roles()?,
         id: line.id,
@@ -116,7 +116,7 @@ pub(super) struct Deleted {
 pub(super) async fn delete_api_key(ctx: RequestContext, query: Query<KeyId>) -> Result<Json<Deleted>> {
     let given = query.0.id.as_deref().and_then(|id| id.trim().parse().ok());
     let Some(id) = given else {
-        return Err(Refusal::bad_request("ID is required")
+        return Err(Rejection::bad_request("ID is required")
             .detail(Detail::new("id", "must be a UUID", "invalid_value"))
             .into());
     };

@@ -5,7 +5,7 @@ mod keys;
 
 use backoffice_core::http::{Routes, requires};
 use backoffice_core::ids::PLATFORM_TENANT;
-use backoffice_core::{Refusal, RequestContext, Result};
+use backoffice_core::{Rejection, RequestContext, Result};
 use uuid::Uuid;
 
 use crate::acl;
@@ -21,17 +21,17 @@ pub(crate) fn routes(routes: &mut Routes) {
         .post(KEYS, requires(&[acl::CREATE]), create::create_api_key)
         .about("Make an API key; the answer is the only one that shows it")
         .one_time(&["secret"])
-        .refuses(&[409, 422]);
+        .rejects(&[409, 422]);
     routes
         .delete(KEYS, requires(&[acl::DELETE]), keys::delete_api_key)
         .about("Remove an API key; it opens nothing any more")
-        .refuses(&[404, 409, 422]);
+        .rejects(&[404, 409, 422]);
 }
 
 /// The tenant whose keys the request is about: one that has keys, so not the platform.
 fn tenant(ctx: &RequestContext) -> Result<Uuid> {
     match ctx.tenant()? {
-        PLATFORM_TENANT => Err(Refusal::bad_request("Tenant context required")
+        PLATFORM_TENANT => Err(Rejection::bad_request("Tenant context required")
             .code("tenant_required")
             .into()),
         tenant => Ok(tenant),

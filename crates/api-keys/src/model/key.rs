@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use backoffice_auth::{Subject, protect_holder, revoke};
-use backoffice_core::command::{Depth, Entity, Field, Located, Snapshot, Snapshots, Transition};
+use backoffice_core::command::{Depth, Entity, Field, LockedRow, Snapshot, Snapshots, Transition};
 use backoffice_core::db::Tx;
 use backoffice_core::{Error, Feature, Result, Timestamp};
 use diesel::{
@@ -100,7 +100,7 @@ impl Entity for Key {
     const NOT_FOUND: &'static str = "API key not found";
     const VIEW: Option<Feature> = Some(acl::VIEW);
 
-    async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<Located>> {
+    async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
         let scope = tx.scope();
         query::keys::lock(tx.conn(), scope, ids).await
     }
@@ -126,7 +126,7 @@ impl Entity for Key {
             let held: Vec<&KeyRoleRow> = held.iter().filter(|link| link.key_id == row.id).collect();
             let role_ids: BTreeSet<Uuid> = held.iter().map(|link| link.role_id).collect();
             let snapshot = Snapshot::of(&row)?
-                .with_member("roleIds", json!(role_ids))
+                .with_field("roleIds", json!(role_ids))
                 .with_children(LINK_KIND, &held)?;
             snapshots.insert(row.id, snapshot);
         }
@@ -168,21 +168,21 @@ impl Entity for Key {
         protect_holder(tx, &roles, row.organization_id).await
     }
 
-    async fn settled(tx: &mut Tx<'_>, step: &Transition<'_>) -> Result<()> {
+    async fn after_transition(tx: &mut Tx<'_>, step: &Transition<'_>) -> Result<()> {
         if step.from.is_none() {
             return Ok(());
         }
         revoke(tx, Subject::Key(step.id)).await?;
         // What was made with it ends with it.
         let tenant = tx.tenant();
-        let made_with_it: Vec<Uuid> = keys::table
+        let created_with_it: Vec<Uuid> = keys::table
             .filter(keys::tenant_id.eq(tenant))
             .filter(keys::creator_keys.contains(vec![step.id]))
             .filter(keys::deleted_at.is_null())
             .select(keys::id)
             .load(tx.conn())
             .await?;
-        for key in made_with_it {
+        for key in created_with_it {
             revoke(tx, Subject::Key(key)).await?;
         }
         Ok(())

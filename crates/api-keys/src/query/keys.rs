@@ -1,9 +1,9 @@
 //! Keys, as administrators see them.
 
-use backoffice_core::command::Located;
+use backoffice_core::command::LockedRow;
 use backoffice_core::db::Prepared;
 use backoffice_core::list::{Page, Window};
-use backoffice_core::scope::{Owned, Reach, Within};
+use backoffice_core::scope::{Owned, VisibleTenants, Within};
 use backoffice_core::{Result, Scope, Timestamp};
 use diesel::dsl::{Filter, IsNull, count_star, sql};
 use diesel::pg::Pg;
@@ -28,7 +28,7 @@ pub struct RoleOfKey {
 
 /// A key of a list.
 #[derive(Debug, Clone, Queryable)]
-pub struct KeyLine {
+pub struct KeySummary {
     /// Its tenant.
     pub tenant_id: Uuid,
     /// Its id.
@@ -58,7 +58,7 @@ pub struct KeyLine {
     roles: Value,
 }
 
-impl KeyLine {
+impl KeySummary {
     /// Its roles, by name.
     ///
     /// # Errors
@@ -83,10 +83,10 @@ pub(crate) fn in_scope(scope: &Scope) -> InScope {
 }
 
 /// Locks keys that the caller may see, by id ascending. Super administrators, too, reach those of one tenant only.
-pub(crate) async fn lock(connection: &mut AsyncPgConnection, scope: &Scope, ids: &[Uuid]) -> Result<Vec<Located>> {
+pub(crate) async fn lock(connection: &mut AsyncPgConnection, scope: &Scope, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
     let mut own = scope.clone();
     if let Some(tenant) = scope.tenant {
-        own.reach = Reach::Tenant(tenant);
+        own.visible_tenants = VisibleTenants::Tenant(tenant);
     }
     let rows: Vec<(Uuid, Uuid)> = in_scope(&own)
         .filter(keys::id.eq_any(ids))
@@ -95,7 +95,7 @@ pub(crate) async fn lock(connection: &mut AsyncPgConnection, scope: &Scope, ids:
         .for_update()
         .load(connection)
         .await?;
-    Ok(rows.into_iter().map(|(tenant, id)| Located { id, tenant }).collect())
+    Ok(rows.into_iter().map(|(tenant, id)| LockedRow { id, tenant }).collect())
 }
 
 /// What a list of keys is narrowed to.
@@ -117,8 +117,8 @@ pub async fn list(
     tenant: Uuid,
     filter: &KeyFilter,
     window: Window,
-) -> Result<Page<KeyLine>> {
-    let page = narrowed(scope, tenant, filter)
+) -> Result<Page<KeySummary>> {
+    let page = filtered(scope, tenant, filter)
         .order((keys::created_at.desc(), keys::id.asc()))
         .limit(window.limit())
         .offset(window.offset())
@@ -145,16 +145,16 @@ pub async fn list(
                   where l.tenant_id = api_keys_keys.tenant_id and l.key_id = api_keys_keys.id), '[]')",
             ),
         ));
-    let total = narrowed(scope, tenant, filter).select(count_star());
-    let page = Prepared(page).load::<KeyLine>(&mut &*connection);
+    let total = filtered(scope, tenant, filter).select(count_star());
+    let page = Prepared(page).load::<KeySummary>(&mut &*connection);
     let total = Prepared(total).get_result::<i64>(&mut &*connection);
     let (items, total) = futures_util::future::try_join(page, total).await?;
     Ok(window.page(items, total))
 }
 
-fn narrowed<'a>(scope: &Scope, tenant: Uuid, filter: &KeyFilter) -> keys::BoxedQuery<'a, Pg> {
+fn filtered<'a>(scope: &Scope, tenant: Uuid, filter: &KeyFilter) -> keys::BoxedQuery<'a, Pg> {
     let mut query = in_scope(scope).into_boxed();
-    if !matches!(scope.reach, Reach::Tenant(own) if own == tenant) {
+    if !matches!(scope.visible_tenants, VisibleTenants::Tenant(own) if own == tenant) {
         query = query.filter(keys::tenant_id.eq(tenant));
     }
     if let Some(ids) = &filter.ids {

@@ -2,6 +2,6 @@
 
 mod caller;
 mod dependencies;
+mod fixture;
 mod keys;
 mod secrets;
-mod world;

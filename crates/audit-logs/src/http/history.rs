@@ -1,7 +1,7 @@
 //! Undo and redo.
 
 use backoffice_core::http::{Json, Routes, requires};
-use backoffice_core::{Refusal, RequestContext, Result};
+use backoffice_core::{Rejection, RequestContext, Result};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -20,7 +20,7 @@ pub(super) fn routes(routes: &mut Routes) {
         .across_tenants()
         .about("Undo an action")
         .invalid("Invalid undo token")
-        .refuses(&[422]);
+        .rejects(&[422]);
     routes
         .post(
             "/audit_logs/audit-logs/actions/redo",
@@ -30,7 +30,7 @@ pub(super) fn routes(routes: &mut Routes) {
         .across_tenants()
         .about("Redo an undone action")
         .invalid("Invalid log id")
-        .refuses(&[422]);
+        .rejects(&[422]);
 }
 
 #[derive(Debug, Deserialize, ToSchema, garde::Validate)]
@@ -82,7 +82,7 @@ struct Redone {
 async fn undo_action(ctx: RequestContext, body: Json<UndoRequest>) -> Result<Json<Undone>> {
     Viewer::new(&ctx)?;
     let Some(token) = body.0.undo_token.as_str() else {
-        return Err(Refusal::bad_request("Invalid undo token").into());
+        return Err(Rejection::bad_request("Invalid undo token").into());
     };
     ctx.undo(token, acl::UNDO_TENANT, |outcome| {
         Json(Undone {
@@ -97,7 +97,7 @@ async fn undo_action(ctx: RequestContext, body: Json<UndoRequest>) -> Result<Jso
 async fn redo_action(ctx: RequestContext, body: Json<RedoRequest>) -> Result<Json<Redone>> {
     Viewer::new(&ctx)?;
     let Some(log_id) = body.0.log_id.as_str().and_then(|id| id.trim().parse::<Uuid>().ok()) else {
-        return Err(Refusal::bad_request("Invalid log id").into());
+        return Err(Rejection::bad_request("Invalid log id").into());
     };
     ctx.redo(log_id, acl::REDO_TENANT, |outcome| {
         Json(Redone {

@@ -8,7 +8,7 @@ mod words;
 
 use backoffice_core::db::Connection;
 use backoffice_core::http::Routes;
-use backoffice_core::{Refusal, Result};
+use backoffice_core::{Rejection, Result};
 use utoipa::IntoParams;
 use utoipa::openapi::path::{Parameter, ParameterIn};
 use uuid::Uuid;
@@ -35,7 +35,7 @@ async fn check_organization(connection: &mut Connection, viewer: Viewer<'_>, org
     if known {
         return Ok(());
     }
-    Err(Refusal::forbidden("Organization scope violation").into())
+    Err(Rejection::forbidden("Organization scope violation").into())
 }
 
 /// The parameters of `P`, all of them optional: they are read by hand.

@@ -3,7 +3,7 @@
 use backoffice_core::db::Connection;
 use backoffice_core::document::{Texts, read_within};
 use backoffice_core::ids::PLATFORM_TENANT;
-use backoffice_core::{Reach, Result, Timestamp};
+use backoffice_core::{Result, Timestamp, VisibleTenants};
 use diesel::expression::SqlLiteral;
 use diesel::pg::Pg;
 use diesel::sql_types::{BigInt, Bool, Nullable, Text, Untyped, Uuid as SqlUuid};
@@ -121,9 +121,9 @@ fn about<'a>(query: Boxed<'a>, viewer: Viewer<'a>, filter: &'a ActionFilter) -> 
         // condition with `or` would read the whole log.
         // An id of an array that is known only when the statement runs does not tell its month; each id of a row by itself does.
         (Some(kind), Some(id), true) => {
-            let tenant = match viewer.ctx.scope().reach {
-                Reach::Tenant(tenant) => format!("tenant_id = '{tenant}' and "),
-                Reach::All => String::new(),
+            let tenant = match viewer.ctx.scope().visible_tenants {
+                VisibleTenants::Tenant(tenant) => format!("tenant_id = '{tenant}' and "),
+                VisibleTenants::All => String::new(),
             };
             let (first, end) = bounds(viewer, filter);
             query.filter(
@@ -171,7 +171,7 @@ fn about<'a>(query: Boxed<'a>, viewer: Viewer<'a>, filter: &'a ActionFilter) -> 
 }
 
 /// An entry over several resources is the latest of each.
-const TOUCHED_ARE_LATEST: &str = "(audit_action_logs.touched is null or not exists ( \
+const AFFECTED_ARE_LATEST: &str = "(audit_action_logs.touched is null or not exists ( \
     select 1 from jsonb_to_recordset(audit_action_logs.touched) as t (kind text, id text, \"versionAfter\" bigint) \
     left join audit_resource_versions v on v.tenant_id = audit_action_logs.tenant_id \
         and v.resource_kind = t.kind and v.resource_id = t.id \
@@ -193,7 +193,7 @@ fn undoable<'a>(query: Boxed<'a>, viewer: Viewer<'a>) -> Boxed<'a> {
         .filter(logs::undo_secret.is_not_null())
         .filter(logs::undo_expires_at.is_null().or(logs::undo_expires_at.gt(now)))
         .filter(dsl::exists(latest))
-        .filter(dsl::sql::<Bool>(TOUCHED_ARE_LATEST));
+        .filter(dsl::sql::<Bool>(AFFECTED_ARE_LATEST));
     let own = logs::actor_kind
         .eq(identity.kind.as_str())
         .and(logs::actor_id.eq(identity.id))

@@ -1,6 +1,6 @@
 //! The entries of an export: one cursor, so all of them are seen at one instant and few are in memory.
 
-use backoffice_core::db::{BookkeepingTransaction, Connection, Holder};
+use backoffice_core::db::{Connection, Holder, UnloggedTransaction};
 use backoffice_core::{Result, Timestamp};
 use diesel::pg::Pg;
 use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
@@ -80,7 +80,7 @@ const CHANGES: &str = "(case when octet_length(audit_action_logs.changes::text) 
 
 /// An open cursor; its transaction ends when it is dropped.
 #[derive(Debug)]
-pub(crate) struct Cursor(BookkeepingTransaction);
+pub(crate) struct Cursor(UnloggedTransaction);
 
 impl Cursor {
     /// Opens it over the entries of the filter, as many as its page has.
@@ -90,7 +90,7 @@ impl Cursor {
             tenant: identity.tenant,
             principal: identity.id.unwrap_or_default(),
         };
-        let mut transaction = database.lasting_transaction(viewer.ctx.scope(), holder).await?;
+        let mut transaction = database.long_transaction(viewer.ctx.scope(), holder).await?;
         let entries = filtered(viewer, filter)
             .order(order(filter))
             .then_order_by(logs::id.desc())

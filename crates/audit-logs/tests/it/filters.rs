@@ -114,17 +114,17 @@ async fn a_list_costs_three_statements_at_most() {
     list(&app, &admin(&acme, ""), "").await;
 
     let (_, plain) = app.count_statements(list(&app, &admin(&acme, ""), "")).await;
-    let (_, narrowed) = app.count_statements(list(&app, &admin(&acme, ""), &query)).await;
+    let (_, filtered) = app.count_statements(list(&app, &admin(&acme, ""), &query)).await;
     let (_, uncounted) = app
         .count_statements(list(&app, &admin(&acme, ""), "includeTotal=false"))
         .await;
 
     // The page with its total, and the documents of what is on it; of an empty page, whether the organization is known.
-    assert_eq!((plain, narrowed, uncounted), (2, 2, 2));
+    assert_eq!((plain, filtered, uncounted), (2, 2, 2));
 }
 
 #[actix_web::test]
-async fn invalid_filters_are_told() {
+async fn invalid_filters_are_reported() {
     let app = TestApp::new(&MODULES).await;
     let acme = tenant(&app, "Acme").await;
 

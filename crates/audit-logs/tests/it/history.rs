@@ -9,8 +9,8 @@ async fn an_action_is_undone_and_redone_by_its_token() {
     let app = TestApp::new(&MODULES).await;
     let acme = tenant(&app, "Acme").await;
     let token = worker(&acme, 1);
-    let made = organization(&app, &token, "North", json!(null)).await;
-    let changed = rename(&app, &token, &made.json()["id"], "South").await;
+    let created = organization(&app, &token, "North", json!(null)).await;
+    let changed = rename(&app, &token, &created.json()["id"], "South").await;
     let operation = changed.operation().expect("undoable");
 
     let (status, undone) = app
@@ -42,12 +42,12 @@ async fn an_action_is_undone_and_redone_by_its_token() {
     );
     let page = list(&app, &token, "").await;
     let items = page["items"].as_array().expect("items");
-    let told: Vec<_> = items
+    let reported: Vec<_> = items
         .iter()
         .map(|item| (item["source"].clone(), item["executionState"].clone()))
         .collect();
     let expected = [("redo", "done"), ("undo", "done"), ("ui", "redone"), ("ui", "done")];
-    assert_eq!(told, expected.map(|(source, state)| (json!(source), json!(state))));
+    assert_eq!(reported, expected.map(|(source, state)| (json!(source), json!(state))));
     assert_eq!(items[0]["undoToken"], redone["undoToken"]);
     assert_eq!(
         (&items[1]["id"], &items[1]["undoToken"]),
@@ -57,11 +57,11 @@ async fn an_action_is_undone_and_redone_by_its_token() {
 }
 
 #[actix_web::test]
-async fn an_entry_tells_what_happened() {
+async fn an_entry_records_the_change() {
     let app = TestApp::new(&MODULES).await;
     let acme = tenant(&app, "Acme").await;
-    let made = organization(&app, &worker(&acme, 1), "North", json!(acme.organization_id)).await;
-    let id = made.json()["id"].clone();
+    let created = organization(&app, &worker(&acme, 1), "North", json!(acme.organization_id)).await;
+    let id = created.json()["id"].clone();
     let changed = rename(&app, &worker(&acme, 1), &id, "South").await;
 
     let page = list(&app, &worker(&acme, 1), "pageSize=1").await;
@@ -102,12 +102,12 @@ async fn malformed_tokens_and_ids_have_their_own_texts() {
         json!({"undoToken": null}),
         json!({"undoToken": "x"}),
     ] {
-        let answer = app.post(&worker(&acme, 1), &format!("{ACTIONS}/undo"), body).await;
-        assert_eq!(answer, (400, json!({"error": "Invalid undo token"})));
+        let response = app.post(&worker(&acme, 1), &format!("{ACTIONS}/undo"), body).await;
+        assert_eq!(response, (400, json!({"error": "Invalid undo token"})));
     }
     for body in [json!({}), json!({"logId": 5}), json!({"logId": "x"})] {
-        let answer = app.post(&worker(&acme, 1), &format!("{ACTIONS}/redo"), body).await;
-        assert_eq!(answer, (400, json!({"error": "Invalid log id"})));
+        let response = app.post(&worker(&acme, 1), &format!("{ACTIONS}/redo"), body).await;
+        assert_eq!(response, (400, json!({"error": "Invalid log id"})));
     }
     let (status, body) = app.post(&worker(&acme, 1), &format!("{ACTIONS}/undo"), json!([])).await;
     assert_eq!((status, &body["error"]), (400, &json!("Invalid undo token")));
@@ -118,8 +118,8 @@ async fn others_actions_need_the_wider_right() {
     let app = TestApp::new(&MODULES).await;
     let acme = tenant(&app, "Acme").await;
     let other = tenant(&app, "Other").await;
-    let made = organization(&app, &worker(&acme, 1), "North", json!(null)).await;
-    let body = json!({"undoToken": made.operation().expect("undoable")["undoToken"]});
+    let created = organization(&app, &worker(&acme, 1), "North", json!(null)).await;
+    let body = json!({"undoToken": created.operation().expect("undoable")["undoToken"]});
     let undo = format!("{ACTIONS}/undo");
 
     let colleague = app.post(&worker(&acme, 2), &undo, body.clone()).await;
@@ -136,14 +136,14 @@ async fn others_actions_need_the_wider_right() {
 }
 
 #[actix_web::test]
-async fn somebody_without_a_tenant_reads_nothing() {
+async fn a_caller_without_a_tenant_reads_nothing() {
     let app = TestApp::new(&MODULES).await;
     let acme = tenant(&app, "Acme").await;
     let nobody = "00000000-0000-0000-0000-000000000000/1//audit_logs.*";
 
-    let refused = app.get(nobody, ACTIONS).await;
+    let rejected = app.get(nobody, ACTIONS).await;
     let (status, _) = app.get(&super_admin(&acme), ACTIONS).await;
 
-    assert_eq!(refused, (403, json!({"error": "Forbidden"})));
+    assert_eq!(rejected, (403, json!({"error": "Forbidden"})));
     assert_eq!(status, 200);
 }

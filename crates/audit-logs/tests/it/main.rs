@@ -50,11 +50,11 @@ async fn list(app: &TestApp, token: &str, query: &str) -> Value {
 }
 
 /// One member of each item of this query.
-async fn each(app: &TestApp, token: &str, query: &str, member: &str) -> Vec<Value> {
+async fn each(app: &TestApp, token: &str, query: &str, field: &str) -> Vec<Value> {
     list(app, token, query).await["items"]
         .as_array()
         .expect("items")
         .iter()
-        .map(|item| item[member].clone())
+        .map(|item| item[field].clone())
         .collect()
 }

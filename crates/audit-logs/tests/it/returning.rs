@@ -22,13 +22,13 @@ impl Tree {
         let app = TestApp::new(&MODULES).await;
         let acme = tenant(&app, "Acme").await;
         let token = admin(&acme, "");
-        let make = async |name: &str, parent: Value| {
-            let made = organization(&app, &token, name, parent).await.json();
-            made["id"].as_str().expect("an id").to_owned()
+        let create = async |name: &str, parent: Value| {
+            let created = organization(&app, &token, name, parent).await.json();
+            created["id"].as_str().expect("an id").to_owned()
         };
-        let north = make("North", json!(acme.organization_id)).await;
-        let inner = make("Inner", json!(north)).await;
-        let side = make("Side", json!(north)).await;
+        let north = create("North", json!(acme.organization_id)).await;
+        let inner = create("Inner", json!(north)).await;
+        let side = create("Side", json!(north)).await;
         Self {
             app,
             acme,
@@ -75,7 +75,7 @@ fn out_of_scope() -> (u16, Value) {
 }
 
 #[actix_web::test]
-async fn who_deleted_an_organization_below_its_own_brings_it_back() {
+async fn the_caller_who_deleted_a_child_organization_can_restore_it() {
     let tree = Tree::new().await;
     let token = admin(&tree.acme, &tree.north);
     let deleted = tree.delete(&token, &tree.inner).await;
@@ -121,8 +121,8 @@ async fn rights_in_a_deleted_organization_alone_are_no_rights() {
 async fn an_undone_creation_is_redone_by_its_place() {
     let tree = Tree::new().await;
     let token = admin(&tree.acme, &tree.north);
-    let made = organization(&tree.app, &token, "Made", json!(tree.north)).await;
-    let operation = made.operation().expect("undoable");
+    let created = organization(&tree.app, &token, "Made", json!(tree.north)).await;
+    let operation = created.operation().expect("undoable");
     assert_eq!(tree.undo(&token, &operation).await.0, 200);
 
     let elsewhere = tree.redo(&admin(&tree.acme, &tree.side), &operation).await;
@@ -133,7 +133,7 @@ async fn an_undone_creation_is_redone_by_its_place() {
 }
 
 #[actix_web::test]
-async fn what_was_deleted_outside_the_scope_stays_deleted() {
+async fn records_deleted_outside_the_scope_stay_deleted() {
     let tree = Tree::new().await;
     let whole = admin(&tree.acme, "");
     let inner = tree.delete(&whole, &tree.inner).await;
@@ -161,15 +161,15 @@ async fn an_undone_creation_lies_on_the_redo_stack_of_a_limited_caller() {
     let token = admin(&tree.acme, &tree.north);
     let renamed = rename(&tree.app, &token, &json!(tree.side), "Renamed").await;
     let renamed = renamed.operation().expect("undoable");
-    let made = organization(&tree.app, &token, "Made", json!(tree.north)).await;
-    let made = made.operation().expect("undoable");
-    for operation in [&renamed, &made] {
+    let created = organization(&tree.app, &token, "Made", json!(tree.north)).await;
+    let created = created.operation().expect("undoable");
+    for operation in [&renamed, &created] {
         assert_eq!(tree.undo(&token, operation).await.0, 200);
     }
 
     let (early, body) = tree.redo(&token, &renamed).await;
 
     assert_eq!((early, body), (400, json!({"error": "Redo target not available"})));
-    assert_eq!(tree.redo(&token, &made).await.0, 200);
+    assert_eq!(tree.redo(&token, &created).await.0, 200);
     assert_eq!(tree.redo(&token, &renamed).await.0, 200);
 }

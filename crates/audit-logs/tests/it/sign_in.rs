@@ -92,12 +92,12 @@ pub(crate) async fn tenant(app: &TestApp, name: &str) -> TenantCreated {
         ..NewTenant::default()
     };
     let command = CreateTenant::new(&ctx, input).expect("a valid tenant");
-    let made = std::sync::Mutex::new(None);
+    let created = std::sync::Mutex::new(None);
     ctx.execute(&command, |created| {
-        *made.lock().expect("not poisoned") = Some(created);
+        *created.lock().expect("not poisoned") = Some(created);
         Created(())
     })
     .await
     .expect("a tenant");
-    made.into_inner().expect("not poisoned").expect("the command ran")
+    created.into_inner().expect("not poisoned").expect("the command ran")
 }

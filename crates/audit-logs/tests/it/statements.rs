@@ -19,7 +19,7 @@ use crate::sign_in::{MODULES, admin, tenant};
 use crate::{ACTIONS, organization, rename};
 
 /// Numbers organizations, all by one command.
-static MANY: Module = Module {
+static BUSY_MS: Module = Module {
     name: "many",
     requires: &["directory"],
     routes,
@@ -51,7 +51,7 @@ impl Command for Number {
         Target::Existing(self.ids[0])
     }
 
-    fn touches(&self) -> Vec<EntityRef> {
+    fn affects(&self) -> Vec<EntityRef> {
         let touched = |id: &Uuid| EntityRef {
             kind: Organization::KIND,
             id: *id,
@@ -84,7 +84,7 @@ struct Setting {
 
 impl Setting {
     async fn new() -> Self {
-        let app = TestApp::builder(&[&MODULES[..], &[&MANY]].concat())
+        let app = TestApp::builder(&[&MODULES[..], &[&BUSY_MS]].concat())
             .through_proxy()
             .pool_size(1)
             .build()
@@ -95,12 +95,12 @@ impl Setting {
     }
 
     async fn organizations(&self, count: usize) -> Vec<Value> {
-        let mut made = Vec::with_capacity(count);
+        let mut created = Vec::with_capacity(count);
         for index in 0..count {
-            let answer = organization(&self.app, &self.token, &format!("Part {index}"), json!(null)).await;
-            made.push(answer.json()["id"].clone());
+            let response = organization(&self.app, &self.token, &format!("Part {index}"), json!(null)).await;
+            created.push(response.json()["id"].clone());
         }
-        made
+        created
     }
 
     async fn number(&self, ids: &[Value]) -> Value {
@@ -141,7 +141,7 @@ fn text(id: &Value) -> &str {
 }
 
 #[actix_web::test]
-async fn it_does_not_matter_how_many_resources_an_action_touched() {
+async fn it_does_not_matter_how_many_resources_an_action_affected() {
     let setting = Setting::new().await;
     let ids = setting.organizations(25).await;
     let mut counts = Vec::new();
@@ -186,17 +186,17 @@ async fn it_does_not_matter_how_many_undone_entries_lie_above() {
         let lowest = setting.rename(first, &format!("Lowest {}", counts.len())).await;
         assert_eq!(setting.undo(&lowest).await.0, 200);
         undone_above(others).await;
-        let refused = setting.redo(&lowest).await;
+        let rejected = setting.redo(&lowest).await;
         // What was changed behind the log can't be redone, and blocks nothing.
         setting.app.sql(&spoil).await;
-        counts.push((refused, setting.redo(&lowest).await));
+        counts.push((rejected, setting.redo(&lowest).await));
     }
 
-    let [_, (refused, redone), many] = counts[..] else {
+    let [_, (rejected, redone), many] = counts[..] else {
         unreachable!("three rounds")
     };
-    assert_eq!((refused.0, redone.0), (400, 200));
-    assert_eq!(many, (refused, redone), "one entry above, or twelve");
+    assert_eq!((rejected.0, redone.0), (400, 200));
+    assert_eq!(many, (rejected, redone), "one entry above, or twelve");
     assert!(redone.1 <= alone + 3, "{redone:?} {alone}");
 }
 
@@ -222,16 +222,16 @@ async fn entries_whose_resource_has_moved_on_are_not_even_read() {
 }
 
 #[actix_web::test]
-async fn a_touched_resource_outside_the_scope_stays_as_it_is() {
+async fn an_affected_resource_outside_the_scope_stays_unchanged() {
     let setting = Setting::new().await;
     let ids = setting.organizations(2).await;
     let operation = setting.number(&ids).await;
     let limited = admin(&setting.acme, text(&ids[0]));
-    let before = setting.app.image().await;
+    let before = setting.app.snapshot().await;
 
     let body = json!({"undoToken": operation["undoToken"]});
-    let answer = setting.app.post(&limited, &format!("{ACTIONS}/undo"), body).await;
+    let response = setting.app.post(&limited, &format!("{ACTIONS}/undo"), body).await;
 
-    assert_eq!(answer, (400, json!({"error": "Undo token not available"})));
-    assert!(setting.app.image().await == before);
+    assert_eq!(response, (400, json!({"error": "Undo token not available"})));
+    assert!(setting.app.snapshot().await == before);
 }

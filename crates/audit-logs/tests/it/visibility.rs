@@ -32,7 +32,7 @@ async fn a_viewer_sees_itself_and_an_administrator_everybody() {
 }
 
 #[actix_web::test]
-async fn organizations_narrow_what_is_seen() {
+async fn organizations_limit_the_visible_entries() {
     let app = TestApp::new(&MODULES).await;
     let acme = tenant(&app, "Acme").await;
     let north = organization(&app, &worker(&acme, 1), "North", Value::Null).await.json()["id"].clone();
@@ -90,12 +90,12 @@ async fn only_a_wide_viewer_asks_for_others() {
     let query = |number: &str| format!("{ACTIONS}?actorUserId={}", user(number));
 
     let (own, page) = app.get(&worker(&acme, 1), &query("1")).await;
-    let refused = app.get(&worker(&acme, 2), &query("1")).await;
+    let rejected = app.get(&worker(&acme, 2), &query("1")).await;
     let (_, wide) = app.get(&admin(&acme, ""), &query("1")).await;
 
     assert_eq!((own, &page["total"], &wide["total"]), (200, &json!(1), &json!(1)));
     assert_eq!(
-        refused,
+        rejected,
         (
             403,
             json!({"error": "Forbidden", "requiredFeatures": ["audit_logs.view_tenant"]})
@@ -131,7 +131,7 @@ async fn aud_27_who_has_no_tenant_and_is_no_super_administrator_reads_no_log() {
         "/audit_logs/audit-logs/actions/export",
         "/audit_logs/audit-logs/access",
     ] {
-        let answer = app.get(&token, path).await;
-        assert_eq!(answer, (403, json!({"error": "Forbidden"})), "{path}");
+        let response = app.get(&token, path).await;
+        assert_eq!(response, (403, json!({"error": "Forbidden"})), "{path}");
     }
 }

@@ -23,8 +23,8 @@ impl<'a> RoleLinks<'a> {
     /// Finds the roles, which are exactly the ones that the user is to hold.
     pub(super) async fn find(tx: &mut Tx<'_>, user: Uuid, named: &'a [String]) -> Result<Self> {
         let (context, tenant) = (tx.context(), tx.tenant());
-        let wanted = match query::roles::resolve(tx.conn(), context, tenant, named).await? {
-            Ok(wanted) => wanted,
+        let requested = match query::roles::resolve(tx.conn(), context, tenant, named).await? {
+            Ok(requested) => requested,
             Err(missing) => return Err(Error::RolesNotFound(missing).into()),
         };
         let held: Vec<(Uuid, Uuid, Uuid)> = links::table
@@ -39,10 +39,10 @@ impl<'a> RoleLinks<'a> {
             named,
             gone: held
                 .iter()
-                .filter(|(_, owner, role)| !wanted.contains(&(*owner, *role)))
+                .filter(|(_, owner, role)| !requested.contains(&(*owner, *role)))
                 .map(|(id, ..)| *id)
                 .collect(),
-            added: wanted.into_iter().filter(|role| !is_held(role)).collect(),
+            added: requested.into_iter().filter(|role| !is_held(role)).collect(),
         })
     }
 

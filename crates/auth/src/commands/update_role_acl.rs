@@ -1,7 +1,7 @@
 use backoffice_core::command::{Class, Command, Target};
 use backoffice_core::db::Tx;
 use backoffice_core::ids::PLATFORM_TENANT;
-use backoffice_core::{Detail, Feature, Refusal, Result, Timestamp};
+use backoffice_core::{Detail, Feature, Rejection, Result, Timestamp};
 use diesel::{ExpressionMethods, OptionalExtension, QueryDsl, SelectableHelper};
 use diesel_async::RunQueryDsl;
 use uuid::Uuid;
@@ -56,7 +56,7 @@ impl Command for UpdateRoleAcl {
         let (after, sanitized) = self.input.apply(tx.context(), before.as_ref());
         if tenant == PLATFORM_TENANT && after.organizations.is_some() {
             let detail = Detail::new("organizations", "must be null for a global role", "invalid_value");
-            return Err(Refusal::invalid(vec![detail]).into());
+            return Err(Rejection::invalid(vec![detail]).into());
         }
         crate::grants::organizations_exist(tx, before.as_ref(), &after).await?;
         if stored.is_some() && before.as_ref() == Some(&after) {

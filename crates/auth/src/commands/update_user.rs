@@ -1,7 +1,7 @@
 use backoffice_core::command::{Class, Command, Target};
 use backoffice_core::db::Tx;
 use backoffice_core::events::Event;
-use backoffice_core::jobs::{Order, enqueue_with};
+use backoffice_core::jobs::{NewJob, enqueue_with};
 use backoffice_core::{Feature, Result};
 use diesel::{AsChangeset, ExpressionMethods, QueryDsl};
 use diesel_async::RunQueryDsl;
@@ -134,7 +134,7 @@ async fn notify_of_password(tx: &mut Tx<'_>, id: Uuid) -> Result<()> {
     if context.identity().id == Some(id) || context.platform().mailer().is_none() {
         return Ok(());
     }
-    let order = Order::of_system(tenant, NotifyOfPassword { user: id });
+    let order = NewJob::of_system(tenant, NotifyOfPassword { user: id });
     enqueue_with(tx, &order).await.map(drop)
 }
 

@@ -62,13 +62,13 @@ async fn refresh_session(
     };
     Ok(match fresh {
         Some((token, seconds)) => Cookies {
-            answer: Redirect {
+            response: Redirect {
                 location: target.unwrap_or_else(|| "/".to_owned()),
             },
             cookies: access_cookies(call, &token, seconds),
         },
         None => Cookies {
-            answer: Redirect {
+            response: Redirect {
                 location: login_page(call, target.as_deref()),
             },
             cookies: clear_cookies(call.platform().insecure_cookies()),
@@ -97,9 +97,9 @@ async fn autologin(
     let accounts: Arc<Accounts> = call.provided()?;
     let cookies = match signed_in(call, &accounts, &request).await {
         Ok(Some(cookies)) => cookies,
-        Ok(None) | Err(Error::Refused(_)) => {
+        Ok(None) | Err(Error::Rejected(_)) => {
             return Ok(Cookies {
-                answer: Redirect {
+                response: Redirect {
                     location: login_page(call, None),
                 },
                 cookies: Vec::new(),
@@ -110,7 +110,7 @@ async fn autologin(
     let fallback = Some(accounts.config.login.default_redirect.clone()).filter(|path| !path.is_empty());
     let target = query.0.safe(call).or(fallback).unwrap_or_else(|| "/".to_owned());
     Ok(Cookies {
-        answer: Redirect { location: target },
+        response: Redirect { location: target },
         cookies,
     })
 }
@@ -128,14 +128,14 @@ async fn signed_in(call: &Call, accounts: &Accounts, request: &HttpRequest) -> R
         return Ok(Some(Vec::new()));
     }
     let config = &accounts.config.autologin;
-    let place = accounts.hasher.place().await?;
+    let permit = accounts.hasher.permit().await?;
     let candidates = login::candidates(call, accounts, &config.email, config.tenant_id).await?;
-    let matching = login::verified(accounts, &place, candidates, password).await?;
+    let matching = login::verified(accounts, &permit, candidates, password).await?;
     let [one] = matching.as_slice() else { return Ok(None) };
     if !config.allow_super_admin && login::is_super_admin(call, &one.candidate).await? {
         return Ok(None);
     }
-    let session = login::sign_in(call, accounts, place, one, password, false).await?;
+    let session = login::sign_in(call, accounts, permit, one, password, false).await?;
     let Some(session) = session else { return Ok(None) };
     end_replaced(call, accounts, request).await?;
     Ok(Some(session_cookies(call, &session)))

@@ -1,7 +1,7 @@
 //! What the caller is and may do.
 
 use backoffice_core::http::{Access, Json, Routes, given, present, requires, wire_tenant};
-use backoffice_core::{Detail, ErrorShape, Module, Refusal, RequestContext, Result, Timestamp, Violations};
+use backoffice_core::{Detail, ErrorShape, Module, Rejection, RequestContext, Result, Timestamp, Violations};
 use garde::Validate;
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
@@ -21,11 +21,11 @@ pub(super) fn routes(routes: &mut Routes) {
     routes
         .get("/auth/profile", Access::Authenticated, get_profile)
         .about("The caller's profile")
-        .refuses(&[404]);
+        .rejects(&[404]);
     routes
         .put("/auth/profile", Access::Authenticated, update_profile)
         .about("Change the caller's address, name or password")
-        .refuses(&[409, 429]);
+        .rejects(&[409, 429]);
     routes
         .post("/auth/feature-check", Access::Authenticated, check_features)
         .passes_over_selections()
@@ -55,7 +55,7 @@ struct Profile {
 
 async fn get_profile(ctx: RequestContext) -> Result<Json<Profile>> {
     let Ok(id) = ctx.user_id() else {
-        return Err(Refusal::not_found("User not found").into());
+        return Err(Rejection::not_found("User not found").into());
     };
     let user = own(&ctx, id).await?;
     let mut roles: Vec<String> = ctx.identity().roles.iter().map(|role| role.name.clone()).collect();
@@ -76,7 +76,7 @@ async fn own(ctx: &RequestContext, id: Uuid) -> Result<UserRow> {
     let scope = own_scope(ctx);
     let connection = ctx.database().read_briefly(&scope).await?;
     let user = query::users::own(&connection, &scope, id).await?;
-    user.ok_or_else(|| Refusal::not_found("User not found").into())
+    user.ok_or_else(|| Rejection::not_found("User not found").into())
 }
 
 /// The caller's own row is in its own tenant, whatever is selected.
@@ -149,14 +149,14 @@ async fn update_profile(ctx: RequestContext, patch: Json<ProfilePatch>) -> Resul
             ..changes
         },
     };
-    let answer = |()| {
+    let response = |()| {
         Json(ProfileWritten {
             ok: true,
             email: address.clone(),
         })
     };
     // Whoever may see no organization may still change its own row.
-    ctx.with_scope(own_scope(&ctx)).execute(&command, answer).await
+    ctx.with_scope(own_scope(&ctx)).execute(&command, response).await
 }
 
 pub(super) fn checked_email(address: &str) -> Result<String> {
@@ -229,7 +229,7 @@ struct FeatureQuestion {
 /// Which of them are held.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-struct FeatureAnswer {
+struct FeatureCheck {
     /// All of them are.
     ok: bool,
     /// The held ones, in the order of the question.
@@ -238,7 +238,7 @@ struct FeatureAnswer {
     user_id: Option<Uuid>,
 }
 
-async fn check_features(ctx: RequestContext, question: Json<FeatureQuestion>) -> Result<Json<FeatureAnswer>> {
+async fn check_features(ctx: RequestContext, question: Json<FeatureQuestion>) -> Result<Json<FeatureCheck>> {
     let catalogue = ctx.platform().catalogue();
     let held = |feature: &str| match feature.ends_with('*') {
         true => backoffice_core::acl::is_grant(feature) && ctx.pairs().covers_in(feature, ctx.scope().selected),
@@ -252,7 +252,7 @@ async fn check_features(ctx: RequestContext, question: Json<FeatureQuestion>) ->
             granted.push(feature);
         }
     }
-    Ok(Json(FeatureAnswer {
+    Ok(Json(FeatureCheck {
         ok,
         granted,
         user_id: ctx.identity().id,

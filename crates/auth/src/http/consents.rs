@@ -6,7 +6,7 @@ use backoffice_core::access_log::{AccessType, Record};
 use backoffice_core::command::Target;
 use backoffice_core::http::{Access, Json, Query, Routes, requires};
 use backoffice_core::list::{ById, Page, PageQuery, Window};
-use backoffice_core::{Detail, ErrorShape, Refusal, RequestContext, Result, Scope, Timestamp, Violations};
+use backoffice_core::{Detail, ErrorShape, Rejection, RequestContext, Result, Scope, Timestamp, Violations};
 use garde::Validate;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -29,7 +29,7 @@ pub(super) fn routes(routes: &mut Routes) {
         .about("What a user agreed to")
         .reads("auth.consent")
         .errors(ErrorShape::OkFalse)
-        .refuses(&[404]);
+        .rejects(&[404]);
     routes
         .get("/auth/profile/consents", Access::Authenticated, list_own_consents)
         .about("What the caller agreed to")
@@ -38,7 +38,7 @@ pub(super) fn routes(routes: &mut Routes) {
         .put("/auth/profile/consents", Access::Authenticated, update_own_consent)
         .about("Agree to something, or withdraw that")
         .errors(ErrorShape::OkFalse)
-        .refuses(&[409]);
+        .rejects(&[409]);
 }
 
 /// Whose consents.
@@ -128,7 +128,7 @@ async fn list_user_consents(
     let accounts: Arc<Accounts> = ctx.call().provided()?;
     let mut connection = ctx.read().await?;
     let Some(user) = query::users::find(&mut connection, &ctx, id).await? else {
-        return Err(Refusal::not_found("User not found").into());
+        return Err(Rejection::not_found("User not found").into());
     };
     let page = query::consents::list(&mut connection, user.tenant_id, id, ids.as_deref(), window)
         .await?
@@ -220,13 +220,13 @@ async fn update_own_consent(ctx: RequestContext, body: Json<ConsentPatch>) -> Re
             is_granted: patch.is_granted,
             source: "profile",
         };
-        let answer = |row| {
+        let response = |row| {
             Json(ConsentWritten {
                 ok: true,
                 item: item(&accounts, row),
             })
         };
-        ctx.execute(&command, answer).await
+        ctx.execute(&command, response).await
     };
     match decide().await {
         // Somebody made the row at the same moment. It is there now, and rows are never removed.

@@ -11,7 +11,7 @@ use utoipa::{PartialSchema, ToSchema};
 pub(super) enum Flag {
     Bool(bool),
     Number(FlagNumber),
-    Word(FlagWord),
+    Word(FlagText),
 }
 
 /// 1 or 0.
@@ -34,7 +34,7 @@ impl TryFrom<u8> for FlagNumber {
 
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum FlagWord {
+pub(super) enum FlagText {
     #[serde(alias = "1", alias = "yes", alias = "on")]
     True,
     #[serde(alias = "0", alias = "no", alias = "off", alias = "")]
@@ -42,7 +42,7 @@ pub(super) enum FlagWord {
 }
 
 /// Derived, the schema would leave out the aliases.
-impl PartialSchema for FlagWord {
+impl PartialSchema for FlagText {
     fn schema() -> RefOr<Schema> {
         ObjectBuilder::new()
             .schema_type(Type::String)
@@ -52,13 +52,13 @@ impl PartialSchema for FlagWord {
     }
 }
 
-impl ToSchema for FlagWord {}
+impl ToSchema for FlagText {}
 
 impl Flag {
     pub(super) fn is_set(self) -> bool {
         matches!(
             self,
-            Self::Bool(true) | Self::Number(FlagNumber(true)) | Self::Word(FlagWord::True)
+            Self::Bool(true) | Self::Number(FlagNumber(true)) | Self::Word(FlagText::True)
         )
     }
 }

@@ -7,7 +7,7 @@ use actix_web::http::StatusCode;
 use actix_web::http::header::ORIGIN;
 use backoffice_core::http::{Json, Routes, requires};
 use backoffice_core::rate_limit::RateLimit;
-use backoffice_core::{Detail, Refusal, RequestContext, Result};
+use backoffice_core::{Detail, Rejection, RequestContext, Result};
 use garde::Validate;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -33,25 +33,25 @@ pub(super) fn routes(routes: &mut Routes) {
         )
         .across_tenants()
         .about("Send another invitation to a user without a password; earlier links die")
-        .refuses(&[404, 409, 422, 429, 500]);
+        .rejects(&[404, 409, 422, 429, 500]);
 }
 
 /// The token of the invitation that leaves with a new user, if one does: when it is asked for, or when there is no password and mail is
 /// configured. Or why it can't.
-pub(super) fn wanted(
+pub(super) fn requested(
     ctx: &RequestContext,
     request: &HttpRequest,
     asked: Option<bool>,
     has_password: bool,
 ) -> Result<std::result::Result<Option<NewToken>, Error>> {
-    Ok(match is_wanted(ctx, request, asked, has_password) {
+    Ok(match is_requested(ctx, request, asked, has_password) {
         Ok(true) => Ok(Some(mint(ctx)?)),
         Ok(false) => Ok(None),
         Err(reason) => Err(reason),
     })
 }
 
-fn is_wanted(
+fn is_requested(
     ctx: &RequestContext,
     request: &HttpRequest,
     asked: Option<bool>,
@@ -101,7 +101,7 @@ pub(super) async fn send(ctx: &RequestContext, to: Recipient<'_>, token: &NewTok
     let accounts: Arc<Accounts> = ctx.call().provided()?;
     match letters::send_link(ctx.call(), &accounts, to, token, Purpose::Invite).await {
         Ok(()) => {
-            ctx.amend_answer("emailSent", &Value::Bool(true)).await?;
+            ctx.amend_response("emailSent", &Value::Bool(true)).await?;
             Ok(true)
         }
         Err(error) => {
@@ -146,7 +146,7 @@ async fn resend_invite(ctx: RequestContext, request: HttpRequest, body: Json<Res
     let (user, has_password) = {
         let mut connection = ctx.read().await?;
         let Some(user) = query::users::find(&mut connection, &ctx, id).await? else {
-            return Err(Refusal::not_found("User not found").into());
+            return Err(Rejection::not_found("User not found").into());
         };
         grants::protect_seen(&ctx, &mut connection, user.tenant_id, user.id).await?;
         let hash = query::users::password_hash(&mut connection, user.tenant_id, user.id).await?;
@@ -181,7 +181,7 @@ async fn resend_invite(ctx: RequestContext, request: HttpRequest, body: Json<Res
 }
 
 fn unprocessable() -> backoffice_core::Error {
-    Refusal::new(StatusCode::UNPROCESSABLE_ENTITY, "Validation failed")
+    Rejection::new(StatusCode::UNPROCESSABLE_ENTITY, "Validation failed")
         .detail(Detail::new("id", "must be a UUID", "invalid_value"))
         .into()
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use actix_web::HttpRequest;
 use actix_web::cookie::{Cookie, SameSite, time};
 use backoffice_core::http::{Access, Cookies, Json, Query, Redirect, Routes, safe_local_path};
-use backoffice_core::{Call, Refusal, Result, Scope, Visitor};
+use backoffice_core::{Call, Rejection, Result, Scope, Visitor};
 use backoffice_directory::config::Settings;
 use garde::Validate;
 use serde::Deserialize;
@@ -45,7 +45,7 @@ async fn visit_locale(visitor: Visitor, request: HttpRequest, query: Query<Local
     let public_url = visitor.platform().app().public_url.as_deref();
     let target = query.0.redirect.as_deref();
     Ok(Cookies {
-        answer: Redirect {
+        response: Redirect {
             location: target
                 .and_then(|target| safe_local_path(target, public_url))
                 .unwrap_or_else(|| "/".to_owned()),
@@ -67,7 +67,7 @@ struct LocaleBody {
 async fn set_locale(visitor: Visitor, request: HttpRequest, body: Json<LocaleBody>) -> Result<Cookies<Json<Done>>> {
     let cookie = locale_cookie(&visitor, &request, body.0.locale.as_deref()).await?;
     Ok(Cookies {
-        answer: Json(OK),
+        response: Json(OK),
         cookies: vec![cookie],
     })
 }
@@ -81,8 +81,8 @@ async fn locale_cookie(call: &Call, request: &HttpRequest, input: Option<&str>) 
     let Some(code) = code else { return Err(invalid()) };
     if let Some(tenant) = visitor::tenant(call, request).await? {
         let connection = call.database().read_briefly(&Scope::tenant(tenant)).await?;
-        let offered = foreign::locales_of_tenant(&connection, tenant).await?;
-        if !locale::is_servable(&code, &settings.i18n, offered.as_deref()) {
+        let extensions = foreign::locales_of_tenant(&connection, tenant).await?;
+        if !locale::is_servable(&code, &settings.i18n, extensions.as_deref()) {
             return Err(invalid());
         }
     }
@@ -95,5 +95,5 @@ async fn locale_cookie(call: &Call, request: &HttpRequest, input: Option<&str>) 
 }
 
 fn invalid() -> backoffice_core::Error {
-    Refusal::bad_request("Invalid locale").into()
+    Rejection::bad_request("Invalid locale").into()
 }

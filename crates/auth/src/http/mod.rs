@@ -100,5 +100,5 @@ fn text(path: &'static str, value: &str, longest: usize) -> Result<String, backo
 }
 
 fn invalid(detail: backoffice_core::Detail) -> backoffice_core::Error {
-    backoffice_core::Refusal::invalid(vec![detail]).into()
+    backoffice_core::Rejection::invalid(vec![detail]).into()
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use actix_web::HttpRequest;
 use backoffice_core::http::{Access, Form, Json, Routes, wire_tenant};
 use backoffice_core::identity::{ActorKind, Identity};
-use backoffice_core::jobs::{Order, enqueue};
+use backoffice_core::jobs::{NewJob, enqueue};
 use backoffice_core::rate_limit::RateLimit;
 use backoffice_core::{Call, ErrorShape, RequestContext, Result, Scope, Visitor};
 use garde::Validate;
@@ -36,7 +36,7 @@ pub(super) fn routes(routes: &mut Routes) {
         .errors(ErrorShape::OkFalse)
         .invalid("Invalid request")
         .limit(RESET_BY_IP)
-        .refuses(&[500]);
+        .rejects(&[500]);
     routes
         .post("/auth/reset/validate", Access::Public, validate_token)
         .about("Whether a token could set a password now")
@@ -82,8 +82,8 @@ async fn request_reset(visitor: Visitor, request: HttpRequest, form: Form<ResetR
             email_norm: email::normalized(address),
         };
         let platform = backoffice_core::ids::PLATFORM_TENANT;
-        let mut connection = call.database().bookkeeping(&Scope::tenant(platform)).await?;
-        enqueue(&mut connection, call, &Order::of_system(platform, job)).await?;
+        let mut connection = call.database().unlogged(&Scope::tenant(platform)).await?;
+        enqueue(&mut connection, call, &NewJob::of_system(platform, job)).await?;
     }
     Ok(Json(OK))
 }

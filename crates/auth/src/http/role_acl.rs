@@ -3,7 +3,7 @@
 use backoffice_core::access_log::{AccessType, Record};
 use backoffice_core::http::{Json, Query, Routes, given, present, requires, wire_tenant};
 use backoffice_core::ids::PLATFORM_TENANT;
-use backoffice_core::{Detail, Refusal, RequestContext, Result, Timestamp};
+use backoffice_core::{Detail, Rejection, RequestContext, Result, Timestamp};
 use garde::Validate;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -21,12 +21,12 @@ pub(super) fn routes(routes: &mut Routes) {
         .across_tenants()
         .about("What a role grants")
         .reads("auth.role_acl")
-        .refuses(&[404]);
+        .rejects(&[404]);
     routes
         .put("/auth/roles/acl", requires(&[acl::ACL_MANAGE]), update_role_acl)
         .across_tenants()
         .about("Set what a role grants")
-        .refuses(&[404, 409, 422]);
+        .rejects(&[404, 409, 422]);
 }
 
 /// Which role.
@@ -59,7 +59,7 @@ async fn get_role_acl(ctx: RequestContext, query: Query<RoleAclQuery>) -> Result
         role.tenant_id == PLATFORM_TENANT || query.0.tenant_id.is_none_or(|tenant| tenant == role.tenant_id)
     });
     let Some(role) = role else {
-        return Err(Refusal::not_found("Role not found").into());
+        return Err(Rejection::not_found("Role not found").into());
     };
     let acl = query::roles::acl(&mut connection, &role).await?;
     let detail = acl.map_or_else(RoleAclDetail::default, |acl| RoleAclDetail {
@@ -105,14 +105,14 @@ struct RoleAclPatch {
 /// What became of it.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct AclAnswer {
+pub(super) struct AclState {
     ok: bool,
     /// Repetitions or features that nobody declares were dropped.
     sanitized: bool,
     updated_at: Option<Timestamp>,
 }
 
-impl From<AclWritten> for AclAnswer {
+impl From<AclWritten> for AclState {
     fn from(written: AclWritten) -> Self {
         Self {
             ok: true,
@@ -134,7 +134,7 @@ pub(super) fn well_formed(input: AclInput) -> Result<AclInput> {
     )))
 }
 
-async fn update_role_acl(ctx: RequestContext, body: Json<RoleAclPatch>) -> Result<Json<AclAnswer>> {
+async fn update_role_acl(ctx: RequestContext, body: Json<RoleAclPatch>) -> Result<Json<AclState>> {
     let patch = body.0;
     let input = well_formed(AclInput {
         features: patch.features,
@@ -146,5 +146,5 @@ async fn update_role_acl(ctx: RequestContext, body: Json<RoleAclPatch>) -> Resul
         input,
     };
     let ctx = writing_role(ctx, command.role).await?;
-    ctx.execute(&command, |written| Json(AclAnswer::from(written))).await
+    ctx.execute(&command, |written| Json(AclState::from(written))).await
 }

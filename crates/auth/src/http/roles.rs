@@ -4,8 +4,8 @@ use backoffice_core::access_log::{AccessType, Record};
 use backoffice_core::http::{Created, Json, Query, Routes, given, requires, wire_tenant};
 use backoffice_core::ids::PLATFORM_TENANT;
 use backoffice_core::list::{ById, Page, PageQuery, search_pattern};
-use backoffice_core::scope::Reach;
-use backoffice_core::{Detail, Refusal, RequestContext, Result, Scope, Timestamp, Violations};
+use backoffice_core::scope::VisibleTenants;
+use backoffice_core::{Detail, Rejection, RequestContext, Result, Scope, Timestamp, Violations};
 use garde::Validate;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -14,7 +14,7 @@ use uuid::Uuid;
 use super::fields::RoleName;
 use super::{Done, NewId, OK, invalid, text};
 use crate::commands::{CreateRole, DeleteRole, UpdateRole};
-use crate::query::roles::{RoleFilter, RoleLine};
+use crate::query::roles::{RoleFilter, RoleSummary};
 use crate::{acl, query};
 
 pub(super) fn routes(routes: &mut Routes) {
@@ -27,17 +27,17 @@ pub(super) fn routes(routes: &mut Routes) {
         .post("/auth/roles", requires(&[acl::ROLES_MANAGE]), create_role)
         .across_tenants()
         .about("Make a role")
-        .refuses(&[409, 422]);
+        .rejects(&[409, 422]);
     routes
         .put("/auth/roles", requires(&[acl::ROLES_MANAGE]), update_role)
         .across_tenants()
         .about("Rename a role")
-        .refuses(&[404, 409, 422]);
+        .rejects(&[404, 409, 422]);
     routes
         .delete("/auth/roles", requires(&[acl::ROLES_MANAGE]), delete_role)
         .across_tenants()
         .about("Remove a role that nobody holds")
-        .refuses(&[404, 409, 422]);
+        .rejects(&[404, 409, 422]);
 }
 
 /// Parameters of the list of roles.
@@ -74,8 +74,8 @@ struct RoleItem {
     updated_at: Timestamp,
 }
 
-impl From<RoleLine> for RoleItem {
-    fn from(line: RoleLine) -> Self {
+impl From<RoleSummary> for RoleItem {
+    fn from(line: RoleSummary) -> Self {
         Self {
             id: line.id,
             name: line.name,
@@ -149,7 +149,7 @@ async fn live_tenant(ctx: &RequestContext, tenant: Uuid) -> Result<Uuid> {
     let tree = ctx.platform().provided().organizations();
     match tree {
         Some(tree) if tree.tenant_is_live(&mut connection, tenant).await? => Ok(tenant),
-        _ => Err(Refusal::bad_request("Tenant not found").into()),
+        _ => Err(Rejection::bad_request("Tenant not found").into()),
     }
 }
 
@@ -179,7 +179,7 @@ async fn update_role(ctx: RequestContext, body: Json<RolePatch>) -> Result<Json<
         let mut connection = ctx.read().await?;
         let role = query::roles::find(&mut connection, &ctx, patch.id).await?;
         if role.is_some_and(|role| role.tenant_id != tenant) {
-            return Err(Refusal::bad_request("A role cannot change its tenant").into());
+            return Err(Rejection::bad_request("A role cannot change its tenant").into());
         }
     }
     let ctx = writing_role(ctx, patch.id).await?;
@@ -204,7 +204,7 @@ async fn delete_role(ctx: RequestContext, query: Query<RoleId>) -> Result<Json<D
 
 /// Where a role is written: a selected tenant narrows what is seen, and a global role is written beside it.
 pub(super) async fn writing_role(ctx: RequestContext, id: Uuid) -> Result<RequestContext> {
-    if !ctx.rights().is_super_admin || ctx.scope().reach == Reach::All {
+    if !ctx.rights().is_super_admin || ctx.scope().visible_tenants == VisibleTenants::All {
         return Ok(ctx);
     }
     let role = {
@@ -220,7 +220,7 @@ pub(super) async fn writing_role(ctx: RequestContext, id: Uuid) -> Result<Reques
 /// An id that must be given in the right form; the endpoint says the text.
 pub(super) fn required_id(id: Option<&str>, message: &'static str) -> Result<Uuid> {
     id.and_then(|id| id.trim().parse().ok()).ok_or_else(|| {
-        Refusal::bad_request(message)
+        Rejection::bad_request(message)
             .detail(Detail::new("id", "must be a UUID", "invalid_value"))
             .into()
     })

@@ -11,7 +11,7 @@ use backoffice_core::http::{
 };
 use backoffice_core::ids::PLATFORM_TENANT;
 use backoffice_core::rate_limit::RateLimit;
-use backoffice_core::{Call, ErrorShape, Refusal, RequestContext, Result, Scope, Visitor};
+use backoffice_core::{Call, ErrorShape, Rejection, RequestContext, Result, Scope, Visitor};
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use garde::Validate;
@@ -29,7 +29,7 @@ use super::fields::{AccountEmail, RoleNames};
 use super::flag::Flag;
 use crate::accounts::Accounts;
 use crate::login::{self, Candidate};
-use crate::password::Seat;
+use crate::password::QueuePosition;
 use crate::session::{self, Account, Started};
 use crate::{Error, email};
 
@@ -48,8 +48,8 @@ pub(super) fn routes(routes: &mut Routes) {
         .invalid("Invalid request")
         .admitted_by(VERIFYING)
         .limit(LOGIN_BY_IP)
-        .refuses(&[401, 403])
-        .refuses_with::<Vec<TenantChoice>>(400, "tenants");
+        .rejects(&[401, 403])
+        .rejects_with::<Vec<TenantChoice>>(400, "tenants");
     routes
         .post("/auth/logout", Access::Authenticated, logout)
         .passes_over_selections()
@@ -61,7 +61,7 @@ pub(super) fn routes(routes: &mut Routes) {
         .errors(ErrorShape::OkFalse)
         .invalid("Missing refresh token")
         .limit(REFRESH_BY_IP)
-        .refuses(&[401]);
+        .rejects(&[401]);
 }
 
 /// Form of a sign-in.
@@ -104,7 +104,7 @@ struct SignedIn {
 }
 
 /// A form whose refusal waits until the attempt is counted for its address.
-struct Attempt {
+struct SignIn {
     address: String,
     form: Result<LoginForm>,
 }
@@ -116,7 +116,7 @@ struct Named {
     email: String,
 }
 
-impl Extract for Attempt {
+impl Extract for SignIn {
     fn extract(incoming: &Incoming<'_>) -> Result<Self> {
         Ok(Self {
             address: Form::<Named>::extract(incoming).map_or_else(|_| String::new(), |named| named.0.email),
@@ -125,61 +125,61 @@ impl Extract for Attempt {
     }
 }
 
-impl Describe for Attempt {
+impl Describe for SignIn {
     fn describe(operation: OperationBuilder, schemas: &mut Schemas) -> OperationBuilder {
         Form::<LoginForm>::describe(operation, schemas)
     }
 }
 
-async fn login(visitor: Visitor, request: HttpRequest, attempt: Attempt) -> Result<Cookies<Json<SignedIn>>> {
+async fn login(visitor: Visitor, request: HttpRequest, attempt: SignIn) -> Result<Cookies<Json<SignedIn>>> {
     let call = &*visitor;
     let accounts: Arc<Accounts> = call.provided()?;
     let address_hash = account_subject(&attempt.address);
     count_attempt(call, &attempt.address).await?;
     let form = attempt.form?;
     let roles = required_roles(&form)?;
-    let place = match call.admitted() {
-        Some(place) => place,
-        None => accounts.hasher.place().await?,
+    let permit = match call.admitted() {
+        Some(permit) => permit,
+        None => accounts.hasher.permit().await?,
     };
     let candidates = login::candidates(call, &accounts, &form.email, form.tenant_id).await?;
-    let matching = login::verified(&accounts, &place, candidates.clone(), &form.password).await?;
+    let matching = login::verified(&accounts, &permit, candidates.clone(), &form.password).await?;
     let chosen = match matching.as_slice() {
         [] => {
-            drop(place);
+            drop(permit);
             return Err(not_matched(call, &accounts, &candidates, address_hash).await?);
         }
         [one] => one,
         several => return Err(ambiguous(several)),
     };
     if !roles.is_empty() && !login::holds_role(call, &chosen.candidate, &roles).await? {
-        return Err(Refusal::forbidden("Not authorized for this area").into());
+        return Err(Rejection::forbidden("Not authorized for this area").into());
     }
     let remember = form.remember.is_some_and(Flag::is_set);
-    let Some(session) = login::sign_in(call, &accounts, place, chosen, &form.password, remember).await? else {
+    let Some(session) = login::sign_in(call, &accounts, permit, chosen, &form.password, remember).await? else {
         return Err(not_matched(call, &accounts, &candidates, address_hash).await?);
     };
     forgive_attempts(call, &attempt.address).await?;
     Ok(Cookies {
         cookies: sign_in_cookies(call, &accounts, &request, &session).await?,
-        answer: Json(signed_in(call, &accounts, &form, session)),
+        response: Json(signed_in(call, &accounts, &form, session)),
     })
 }
 
 /// A place among those who hash or wait, and its turn. Beyond the queue nothing is counted or looked up, for no address.
 const VERIFYING: Admission = Admission {
-    reserve: |call| Ok(Box::new(call.provided::<Accounts>()?.hasher.seat()?)),
+    reserve: |call| Ok(Box::new(call.provided::<Accounts>()?.hasher.queue_position()?)),
     take: place_to_verify,
 };
 
-fn place_to_verify(call: &Call, seat: Box<dyn Any + Send>) -> BoxFuture<'_, Result<Box<dyn Any + Send>>> {
+fn place_to_verify(call: &Call, queue_position: Box<dyn Any + Send>) -> BoxFuture<'_, Result<Box<dyn Any + Send>>> {
     async move {
         let accounts: Arc<Accounts> = call.provided()?;
-        let seat = seat
-            .downcast::<Seat>()
-            .map_err(|_| backoffice_core::Error::internal("what was reserved is no place for hashing"))?;
-        let place: Box<dyn Any + Send> = Box::new(accounts.hasher.turn(*seat).await?);
-        Ok(place)
+        let queue_position = queue_position
+            .downcast::<QueuePosition>()
+            .map_err(|_| backoffice_core::Error::internal("what was reserved is no permit for hashing"))?;
+        let permit: Box<dyn Any + Send> = Box::new(accounts.hasher.acquire(*queue_position).await?);
+        Ok(permit)
     }
     .boxed()
 }
@@ -221,7 +221,7 @@ fn required_roles(form: &LoginForm) -> Result<Vec<String>> {
         .collect();
     let length = form.password.expose_secret().len();
     if form.email.trim().is_empty() || !(1..=1024).contains(&length) || form.email.len() > 1024 || roles.len() > 20 {
-        return Err(Refusal::bad_request("Invalid request").into());
+        return Err(Rejection::bad_request("Invalid request").into());
     }
     Ok(roles)
 }
@@ -268,7 +268,7 @@ async fn announce_failures(call: &Call, candidates: &[Candidate]) -> Result<()> 
             event: None,
         });
     }
-    let mut connection = call.database().bookkeeping(&Scope::system()).await?;
+    let mut connection = call.database().unlogged(&Scope::system()).await?;
     announce_each(&mut connection, call, &announcements).await
 }
 
@@ -285,7 +285,7 @@ fn ambiguous(several: &[login::Verified]) -> backoffice_core::Error {
         name: one.candidate.tenant_name.clone(),
     };
     let tenants: Vec<TenantChoice> = several.iter().map(choice).collect();
-    Refusal::bad_request("Several accounts match")
+    Rejection::bad_request("Several accounts match")
         .code("tenant_required")
         .with("tenants", json!(tenants))
         .into()
@@ -333,7 +333,7 @@ async fn logout(ctx: RequestContext, request: HttpRequest, form: Form<LogoutForm
     }
     let location = call.platform().app().login_path.clone();
     Ok(Cookies {
-        answer: Redirect { location },
+        response: Redirect { location },
         cookies: clear_cookies(call.platform().insecure_cookies()),
     })
 }
@@ -367,9 +367,9 @@ async fn refresh(visitor: Visitor, form: Form<RefreshForm>) -> Result<Cookies<Js
         .count(call, REFRESH_BY_TOKEN, token)
         .await?;
     let Some((access_token, expires_in)) = session::refresh(call, &accounts, token).await? else {
-        return Err(Refusal {
+        return Err(Rejection {
             message: "Invalid or expired refresh token".into(),
-            ..Refusal::unauthorized()
+            ..Rejection::unauthorized()
         }
         .into());
     };
@@ -378,7 +378,7 @@ async fn refresh(visitor: Visitor, form: Form<RefreshForm>) -> Result<Cookies<Js
         RequestOrigin::Same | RequestOrigin::Unstated => access_cookies(call, &access_token, expires_in),
     };
     Ok(Cookies {
-        answer: Json(Refreshed {
+        response: Json(Refreshed {
             ok: true,
             access_token,
             expires_in,

@@ -2,13 +2,13 @@
 
 use backoffice_core::access_log::{AccessType, Record};
 use backoffice_core::http::{Json, Query, Routes, given, present, requires, wire_tenant};
-use backoffice_core::{Refusal, RequestContext, Result, Timestamp};
+use backoffice_core::{Rejection, RequestContext, Result, Timestamp};
 use garde::Validate;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
-use super::role_acl::{AclAnswer, well_formed};
+use super::role_acl::{AclState, well_formed};
 use super::roles::required_id;
 use crate::commands::UpdateUserAcl;
 use crate::grants::AclInput;
@@ -20,12 +20,12 @@ pub(super) fn routes(routes: &mut Routes) {
         .across_tenants()
         .about("What a user may do instead of what its roles grant")
         .reads("auth.user_acl")
-        .refuses(&[404]);
+        .rejects(&[404]);
     routes
         .put("/auth/users/acl", requires(&[acl::ACL_MANAGE]), update_user_acl)
         .across_tenants()
         .about("Set what a user may do, or let its roles count again")
-        .refuses(&[404, 409, 422]);
+        .rejects(&[404, 409, 422]);
 }
 
 /// Which user.
@@ -55,7 +55,7 @@ async fn get_user_acl(ctx: RequestContext, query: Query<UserAclQuery>) -> Result
     let id = required_id(query.0.user_id.as_deref(), "Invalid user id")?;
     let mut connection = ctx.read().await?;
     let Some(user) = query::users::find(&mut connection, &ctx, id).await? else {
-        return Err(Refusal::not_found("User not found").into());
+        return Err(Rejection::not_found("User not found").into());
     };
     let acl = query::users::acl(&mut connection, &user).await?;
     let detail = acl.map_or_else(UserAclDetail::default, |acl| UserAclDetail {
@@ -99,7 +99,7 @@ struct UserAclPatch {
     organizations: Option<Option<Vec<Uuid>>>,
 }
 
-async fn update_user_acl(ctx: RequestContext, body: Json<UserAclPatch>) -> Result<Json<AclAnswer>> {
+async fn update_user_acl(ctx: RequestContext, body: Json<UserAclPatch>) -> Result<Json<AclState>> {
     let patch = body.0;
     let input = well_formed(AclInput {
         features: patch.features,
@@ -110,5 +110,5 @@ async fn update_user_acl(ctx: RequestContext, body: Json<UserAclPatch>) -> Resul
         user: patch.user_id,
         input,
     };
-    ctx.execute(&command, |written| Json(AclAnswer::from(written))).await
+    ctx.execute(&command, |written| Json(AclState::from(written))).await
 }

@@ -4,7 +4,7 @@ use actix_web::HttpRequest;
 use backoffice_core::access_log::{AccessType, Record};
 use backoffice_core::http::{Created, Json, Query, Routes, given, present, requires, wire_tenant};
 use backoffice_core::list::{ById, CommaList, IdList, Page, PageQuery, search_pattern};
-use backoffice_core::{Refusal, RequestContext, Result, Timestamp, Violations};
+use backoffice_core::{Rejection, RequestContext, Result, Timestamp, Violations};
 use garde::Validate;
 use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
@@ -18,7 +18,7 @@ use super::roles::required_id;
 use super::{Done, OK};
 use crate::commands::{CreateUser, DeleteUser, UpdateUser, UserChanges};
 use crate::letters::Recipient;
-use crate::query::users::{UserFilter, UserLine};
+use crate::query::users::{UserFilter, UserSummary};
 use crate::{Error, acl, foreign, query};
 
 /// Roles that a list of users may be narrowed to.
@@ -34,17 +34,17 @@ pub(super) fn routes(routes: &mut Routes) {
         .post("/auth/users", requires(&[acl::USERS_CREATE]), create_user)
         .across_tenants()
         .about("Make a confirmed user")
-        .refuses(&[409, 422, 429, 500]);
+        .rejects(&[409, 422, 429, 500]);
     routes
         .put("/auth/users", requires(&[acl::USERS_EDIT]), update_user)
         .across_tenants()
         .about("Change a user")
-        .refuses(&[404, 409, 422, 429]);
+        .rejects(&[404, 409, 422, 429]);
     routes
         .delete("/auth/users", requires(&[acl::USERS_DELETE]), delete_user)
         .across_tenants()
         .about("Remove a user; its sessions end")
-        .refuses(&[404, 409, 422]);
+        .rejects(&[404, 409, 422]);
 }
 
 /// Parameters of the list of users.
@@ -97,7 +97,7 @@ struct UserItem {
     updated_at: Timestamp,
 }
 
-fn item(line: UserLine, single: bool) -> Result<UserItem> {
+fn item(line: UserSummary, single: bool) -> Result<UserItem> {
     let (role_ids, roles) = line.roles()?.into_iter().map(|role| (role.id, role.name)).unzip();
     Ok(UserItem {
         id: line.id,
@@ -179,13 +179,13 @@ struct NewUser {
 /// The user that was made.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-struct UserMade {
+struct CreatedUser {
     id: Uuid,
     /// Whether an invitation was sent.
     email_sent: bool,
 }
 
-async fn create_user(ctx: RequestContext, request: HttpRequest, body: Json<NewUser>) -> Result<Created<UserMade>> {
+async fn create_user(ctx: RequestContext, request: HttpRequest, body: Json<NewUser>) -> Result<Created<CreatedUser>> {
     let new = body.0;
     let mut violations = Violations::default();
     let email = violations.keep(checked_email(&new.email));
@@ -200,7 +200,7 @@ async fn create_user(ctx: RequestContext, request: HttpRequest, body: Json<NewUs
         return Err(Error::OrganizationNotFound.into());
     };
     let is_active = new.is_active.unwrap_or(true);
-    let invitation = invitations::wanted(&ctx, &request, new.send_invite_email, new.password.is_some())?;
+    let invitation = invitations::requested(&ctx, &request, new.send_invite_email, new.password.is_some())?;
     let password_hash = match &new.password {
         Some(password) => Some(hashed(&ctx, password, &email).await?),
         None => None,
@@ -220,8 +220,8 @@ async fn create_user(ctx: RequestContext, request: HttpRequest, body: Json<NewUs
         // Whoever may not sign in has no use for a link.
         invitation: invitation.map(|token| token.filter(|_| is_active)),
     };
-    let mut made = ctx
-        .execute(&command, |id| Created(UserMade { id, email_sent: false }))
+    let mut created = ctx
+        .execute(&command, |id| Created(CreatedUser { id, email_sent: false }))
         .await?;
     if let Ok(Some(token)) = &command.invitation {
         let to = Recipient {
@@ -229,9 +229,9 @@ async fn create_user(ctx: RequestContext, request: HttpRequest, body: Json<NewUs
             email: &command.email,
             name: command.name.as_deref(),
         };
-        made.0.email_sent = invitations::send(&ctx, to, token).await?;
+        created.0.email_sent = invitations::send(&ctx, to, token).await?;
     }
-    Ok(made)
+    Ok(created)
 }
 
 /// Changes of a user; absent members stay.
@@ -302,7 +302,7 @@ async fn update_user(ctx: RequestContext, body: Json<UserPatch>) -> Result<Json<
             query::users::find(&mut connection, &ctx, patch.id).await?
         };
         let Some(user) = user else {
-            return Err(Refusal::not_found("User not found").into());
+            return Err(Rejection::not_found("User not found").into());
         };
         let address = changes.email.as_deref().unwrap_or(&user.email);
         check_password(&ctx, patch.password.as_ref(), address)?;

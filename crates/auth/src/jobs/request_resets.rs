@@ -1,4 +1,4 @@
-use backoffice_core::jobs::{Job, Order, Step, Work, enqueue};
+use backoffice_core::jobs::{Job, NewJob, Step, Work, enqueue};
 use backoffice_core::{Result, Scope};
 use diesel::sql_types::{Text, Uuid as SqlUuid};
 use diesel::{QueryableByName, sql_query};
@@ -44,7 +44,7 @@ impl Job for RequestResets {
         .load(chunk.connection())
         .await?;
         for account in accounts {
-            let order = Order::of_system(account.tenant_id, SendReset { user: account.id });
+            let order = NewJob::of_system(account.tenant_id, SendReset { user: account.id });
             enqueue(chunk.connection(), &call, &order).await?;
         }
         chunk.finish().await?;

@@ -91,10 +91,10 @@ async fn send(
     };
     let settings = call.provided::<Settings>()?;
     let locales = tenant.as_ref().and_then(|tenant| tenant.locales.as_ref());
-    let wanted = locales
+    let requested = locales
         .and_then(|locales| locales.first())
         .unwrap_or(&settings.i18n.default);
-    let texts = Texts::of(wanted);
+    let texts = Texts::of(requested);
     let mail = write(
         texts,
         pick(texts),

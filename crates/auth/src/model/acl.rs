@@ -1,7 +1,7 @@
 //! Access control lists of roles and users: entities of their own for edits, children of their role or user otherwise. An ACL has the id
 //! of its role or user.
 
-use backoffice_core::command::{Depth, Entity, EntityRef, Field, Located, Snapshot, Snapshots, Transition};
+use backoffice_core::command::{Depth, Entity, EntityRef, Field, LockedRow, Snapshot, Snapshots, Transition};
 use backoffice_core::db::Tx;
 use backoffice_core::{Feature, Result, Timestamp};
 use diesel::upsert::excluded;
@@ -10,7 +10,7 @@ use diesel_async::RunQueryDsl;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::stored::{images, parent_in, rows_of, store_rows, stored_rows};
+use super::stored::{parent_in, rows_of, snapshots, store_rows, stored_rows};
 use super::{Role, User};
 use crate::revocation::{self, Subject};
 use crate::schema::{auth_role_acls as role_acls, auth_user_acls as user_acls};
@@ -114,16 +114,16 @@ impl Entity for RoleAcl {
     const NOT_FOUND: &'static str = Role::NOT_FOUND;
     const VIEW: Option<Feature> = Some(acl::ACL_MANAGE);
 
-    async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<Located>> {
+    async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
         Role::lock(tx, ids).await
     }
 
     stored_rows!(RoleAclRow, role_acls, store_role_acls);
 
     async fn guard(tx: &mut Tx<'_>, step: &Transition<'_>) -> Result<()> {
-        let acl = |image: Option<&Snapshot>| {
-            image
-                .map(|image| image.row::<RoleAclRow>().map(|row| acl_of(&row)))
+        let acl = |snapshot: Option<&Snapshot>| {
+            snapshot
+                .map(|snapshot| snapshot.row::<RoleAclRow>().map(|row| acl_of(&row)))
                 .transpose()
         };
         let (from, to) = (acl(step.from)?, acl(step.to)?);
@@ -135,7 +135,7 @@ impl Entity for RoleAcl {
         Ok(())
     }
 
-    async fn settled(tx: &mut Tx<'_>, step: &Transition<'_>) -> Result<()> {
+    async fn after_transition(tx: &mut Tx<'_>, step: &Transition<'_>) -> Result<()> {
         revocation::revoke(tx, Subject::Role(step.id)).await
     }
 
@@ -154,16 +154,16 @@ impl Entity for UserAcl {
     const NOT_FOUND: &'static str = User::NOT_FOUND;
     const VIEW: Option<Feature> = Some(acl::ACL_MANAGE);
 
-    async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<Located>> {
+    async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
         User::lock(tx, ids).await
     }
 
     stored_rows!(UserAclRow, user_acls, store_user_acls);
 
     async fn guard(tx: &mut Tx<'_>, step: &Transition<'_>) -> Result<()> {
-        let acl = |image: Option<&Snapshot>| {
-            image
-                .map(|image| image.row::<UserAclRow>().map(|row| acl_of_user(&row)))
+        let acl = |snapshot: Option<&Snapshot>| {
+            snapshot
+                .map(|snapshot| snapshot.row::<UserAclRow>().map(|row| acl_of_user(&row)))
                 .transpose()
         };
         let (from, to) = (acl(step.from)?, acl(step.to)?);
@@ -175,7 +175,7 @@ impl Entity for UserAcl {
         Ok(())
     }
 
-    async fn settled(tx: &mut Tx<'_>, step: &Transition<'_>) -> Result<()> {
+    async fn after_transition(tx: &mut Tx<'_>, step: &Transition<'_>) -> Result<()> {
         revocation::revoke(tx, Subject::User(step.id)).await
     }
 

@@ -1,6 +1,6 @@
 //! Consents of users. They are never removed; what a user decided stays on record.
 
-use backoffice_core::command::{Depth, Entity, EntityRef, Field, Located, Snapshot, Snapshots};
+use backoffice_core::command::{Depth, Entity, EntityRef, Field, LockedRow, Snapshot, Snapshots};
 use backoffice_core::db::Tx;
 use backoffice_core::{Error, Result, Timestamp};
 use diesel::{ExpressionMethods, Insertable, QueryDsl, Queryable, Selectable, SelectableHelper};
@@ -71,7 +71,7 @@ impl Entity for Consent {
     ];
     const NOT_FOUND: &'static str = "Consent not found";
 
-    async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<Located>> {
+    async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
         let scope = tx.scope();
         let rows: Vec<(Uuid, Uuid)> = consents::table
             .filter(scope.owns(consents::tenant_id))
@@ -81,7 +81,7 @@ impl Entity for Consent {
             .for_update()
             .load(tx.conn())
             .await?;
-        Ok(rows.into_iter().map(|(tenant, id)| Located { id, tenant }).collect())
+        Ok(rows.into_iter().map(|(tenant, id)| LockedRow { id, tenant }).collect())
     }
 
     async fn load(tx: &mut Tx<'_>, ids: &[Uuid], _depth: Depth) -> Result<Snapshots> {

@@ -1,6 +1,6 @@
 //! Roles. The ACL of a role comes and goes with it, and so do the sidebar settings for it.
 
-use backoffice_core::command::{Depth, Entity, Field, Located, Snapshot, Snapshots, Transition};
+use backoffice_core::command::{Depth, Entity, Field, LockedRow, Snapshot, Snapshots, Transition};
 use backoffice_core::db::Tx;
 use backoffice_core::{Error, Feature, Result, Timestamp};
 use diesel::upsert::excluded;
@@ -69,7 +69,7 @@ impl Entity for Role {
     const NOT_FOUND: &'static str = "Role not found";
     const VIEW: Option<Feature> = Some(acl::ROLES_LIST);
 
-    async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<Located>> {
+    async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
         let context = tx.context();
         query::roles::lock(tx.conn(), context, ids).await
     }
@@ -187,14 +187,14 @@ impl Entity for Role {
 
     async fn guard(tx: &mut Tx<'_>, step: &Transition<'_>) -> Result<()> {
         grants::may_write_role(tx)?;
-        for image in [step.from, step.to].into_iter().flatten() {
-            if let Some(name) = image.get("name").and_then(|name| name.as_str()) {
+        for snapshot in [step.from, step.to].into_iter().flatten() {
+            if let Some(name) = snapshot.get("name").and_then(|name| name.as_str()) {
                 seed::check_reserved(tx, name, step.to.is_none())?;
             }
         }
-        let acl = |image: Option<&Snapshot>| -> Result<Option<grants::Acl>, Error> {
-            let rows = image
-                .map(|image| image.children::<RoleAclRow>(RoleAcl::KIND))
+        let acl = |snapshot: Option<&Snapshot>| -> Result<Option<grants::Acl>, Error> {
+            let rows = snapshot
+                .map(|snapshot| snapshot.children::<RoleAclRow>(RoleAcl::KIND))
                 .transpose()?
                 .flatten();
             Ok(rows.iter().flatten().next().map(acl_of))
@@ -209,7 +209,7 @@ impl Entity for Role {
         Ok(())
     }
 
-    async fn settled(tx: &mut Tx<'_>, step: &Transition<'_>) -> Result<()> {
+    async fn after_transition(tx: &mut Tx<'_>, step: &Transition<'_>) -> Result<()> {
         if step.from.is_some() && step.to.is_none() {
             revocation::revoke(tx, Subject::Role(step.id)).await?;
         }

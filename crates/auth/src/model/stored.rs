@@ -9,7 +9,7 @@ use serde_json::json;
 use uuid::Uuid;
 
 /// The images of rows that belong to no organization.
-pub(super) fn images<R: Serialize>(rows: &[R], id: impl Fn(&R) -> Uuid) -> Result<Snapshots> {
+pub(super) fn snapshots<R: Serialize>(rows: &[R], id: impl Fn(&R) -> Uuid) -> Result<Snapshots> {
     rows.iter()
         .map(|row| Ok((id(row), Snapshot::of(row)?.with_organization(None))))
         .collect()
@@ -18,13 +18,13 @@ pub(super) fn images<R: Serialize>(rows: &[R], id: impl Fn(&R) -> Uuid) -> Resul
 /// The rows of images, as changed now.
 pub(super) fn rows_of<R: DeserializeOwned>(tx: &Tx<'_>, snapshots: &[Snapshot]) -> Result<Vec<R>> {
     let now = json!(tx.now());
-    let row = |image: &Snapshot| image.clone().with_member("updatedAt", now.clone()).row();
+    let row = |snapshot: &Snapshot| snapshot.clone().with_field("updatedAt", now.clone()).row();
     snapshots.iter().map(row).collect()
 }
 
 /// The resource that a member of the image names.
-pub(super) fn parent_in(snapshot: &Snapshot, member: &str, kind: &'static str) -> Option<EntityRef> {
-    let id = snapshot.get(member)?.as_str()?.parse().ok()?;
+pub(super) fn parent_in(snapshot: &Snapshot, field: &str, kind: &'static str) -> Option<EntityRef> {
+    let id = snapshot.get(field)?.as_str()?.parse().ok()?;
     Some(EntityRef { kind, id })
 }
 
@@ -63,7 +63,7 @@ macro_rules! stored_rows {
                 .select($row::as_select())
                 .load(tx.conn())
                 .await?;
-            images(&rows, |row| row.id)
+            snapshots(&rows, |row| row.id)
         }
 
         async fn store(tx: &mut Tx<'_>, snapshots: &[Snapshot]) -> Result<Vec<String>> {

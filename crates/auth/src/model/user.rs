@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use backoffice_core::command::{Depth, Entity, Field, Located, Snapshot, Snapshots, Transition};
+use backoffice_core::command::{Depth, Entity, Field, LockedRow, Snapshot, Snapshots, Transition};
 use backoffice_core::db::Tx;
-use backoffice_core::jobs::{Order, enqueue};
+use backoffice_core::jobs::{NewJob, enqueue};
 use backoffice_core::{Feature, Result, Timestamp};
 use diesel::upsert::excluded;
 use diesel::{ExpressionMethods, Insertable, QueryDsl, Queryable, Selectable, SelectableHelper};
@@ -98,7 +98,7 @@ impl Entity for User {
     const VIEW: Option<Feature> = Some(acl::USERS_LIST);
     const TOMBSTONES: Option<&'static str> = Some("auth_users");
 
-    async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<Located>> {
+    async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
         let context = tx.context();
         query::users::lock(tx.conn(), context, ids).await
     }
@@ -139,7 +139,7 @@ impl Entity for User {
             let held: Vec<&UserRoleRow> = held.iter().filter(|link| link.user_id == row.id).collect();
             let role_ids: BTreeSet<Uuid> = held.iter().map(|link| link.role_id).collect();
             let mut snapshot = Snapshot::of(&row)?
-                .with_member("roleIds", json!(role_ids))
+                .with_field("roleIds", json!(role_ids))
                 .with_children(LINK_KIND, &held)?;
             if depth == Depth::Tree {
                 let own: Vec<&UserAclRow> = own_acls.iter().filter(|acl| acl.user_id == row.id).collect();
@@ -152,7 +152,7 @@ impl Entity for User {
 
     async fn store(tx: &mut Tx<'_>, snapshots: &[Snapshot]) -> Result<Vec<String>> {
         let now = tx.now();
-        let (mut rows, mut wanted, mut own_acls) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut rows, mut requested, mut own_acls) = (Vec::new(), Vec::new(), Vec::new());
         let mut sidebar = UserSidebar::default();
         for snapshot in snapshots {
             let row: UserRow = snapshot.row()?;
@@ -161,7 +161,7 @@ impl Entity for User {
                 updated_at: now,
                 ..row
             });
-            wanted.extend(snapshot.children::<UserRoleRow>(LINK_KIND)?.unwrap_or_default());
+            requested.extend(snapshot.children::<UserRoleRow>(LINK_KIND)?.unwrap_or_default());
             for acl in snapshot.children::<UserAclRow>(UserAcl::KIND)?.unwrap_or_default() {
                 own_acls.push(UserAclRow { updated_at: now, ..acl });
             }
@@ -185,7 +185,7 @@ impl Entity for User {
             .execute(tx.conn())
             .await?;
         let ids: Vec<Uuid> = rows.iter().map(|row| row.id).collect();
-        let dropped = replace_links(tx, &ids, wanted).await?;
+        let dropped = replace_links(tx, &ids, requested).await?;
         if !own_acls.is_empty() {
             store_user_acls(tx, &own_acls).await?;
         }
@@ -222,9 +222,9 @@ impl Entity for User {
     }
 
     async fn guard(tx: &mut Tx<'_>, step: &Transition<'_>) -> Result<()> {
-        let held = |image: Option<&Snapshot>| -> Result<Vec<UserRoleRow>> {
-            Ok(image
-                .map(|image| image.children(LINK_KIND))
+        let held = |snapshot: Option<&Snapshot>| -> Result<Vec<UserRoleRow>> {
+            Ok(snapshot
+                .map(|snapshot| snapshot.children(LINK_KIND))
                 .transpose()?
                 .flatten()
                 .unwrap_or_default())
@@ -263,7 +263,7 @@ impl Entity for User {
         Ok(())
     }
 
-    async fn settled(tx: &mut Tx<'_>, step: &Transition<'_>) -> Result<()> {
+    async fn after_transition(tx: &mut Tx<'_>, step: &Transition<'_>) -> Result<()> {
         let Some(from) = step.from else { return Ok(()) };
         let signed_out = step.to.is_none_or(|to| is_active(from) && !is_active(to));
         if signed_out {
@@ -281,22 +281,22 @@ impl Entity for User {
 }
 
 /// The user's own ACL, as far as the image covers it.
-fn own_acl(image: Option<&Snapshot>) -> Result<Option<grants::Acl>> {
-    let rows = image
-        .map(|image| image.children::<UserAclRow>(UserAcl::KIND))
+fn own_acl(snapshot: Option<&Snapshot>) -> Result<Option<grants::Acl>> {
+    let rows = snapshot
+        .map(|snapshot| snapshot.children::<UserAclRow>(UserAcl::KIND))
         .transpose()?
         .flatten();
     Ok(rows.iter().flatten().next().map(acl_of_user))
 }
 
 /// Refuses a step on the access of another user who holds more than the caller, as this image has it.
-async fn protect(tx: &mut Tx<'_>, user: Uuid, image: Option<&Snapshot>, held: &[UserRoleRow]) -> Result<()> {
-    let Some(image) = image else { return Ok(()) };
+async fn protect(tx: &mut Tx<'_>, user: Uuid, snapshot: Option<&Snapshot>, held: &[UserRoleRow]) -> Result<()> {
+    let Some(snapshot) = snapshot else { return Ok(()) };
     if tx.context().rights().is_super_admin || tx.context().identity().id == Some(user) {
         return Ok(());
     }
     let roles: Vec<Uuid> = held.iter().map(|link| link.role_id).collect();
-    let counting = match image.children::<UserAclRow>(UserAcl::KIND)? {
+    let counting = match snapshot.children::<UserAclRow>(UserAcl::KIND)? {
         Some(own) if own.is_empty() => query::rights::acls_of(tx, &roles).await?,
         Some(own) => own.iter().map(acl_of_user).collect(),
         // An edit leaves its own ACL alone.
@@ -316,26 +316,26 @@ async fn notify_old_address(tx: &mut Tx<'_>, from: &Snapshot) -> Result<()> {
         email: email.to_owned(),
         name: from.get("name").and_then(serde_json::Value::as_str).map(str::to_owned),
     };
-    let order = Order::of_system(tx.tenant(), job);
+    let order = NewJob::of_system(tx.tenant(), job);
     enqueue(tx.conn(), call, &order).await?;
     Ok(())
 }
 
-fn address(image: Option<&Snapshot>) -> Option<&serde_json::Value> {
-    image.and_then(|image| image.get("email"))
+fn address(snapshot: Option<&Snapshot>) -> Option<&serde_json::Value> {
+    snapshot.and_then(|snapshot| snapshot.get("email"))
 }
 
-fn is_active(image: &Snapshot) -> bool {
-    image
+fn is_active(snapshot: &Snapshot) -> bool {
+    snapshot
         .get("isActive")
         .and_then(serde_json::Value::as_bool)
         .unwrap_or(false)
 }
 
 /// Makes the role links exactly these, ids and all. Links to roles that are gone are left out and named.
-async fn replace_links(tx: &mut Tx<'_>, users: &[Uuid], wanted: Vec<UserRoleRow>) -> Result<Vec<String>> {
+async fn replace_links(tx: &mut Tx<'_>, users: &[Uuid], requested: Vec<UserRoleRow>) -> Result<Vec<String>> {
     let tenant = tx.tenant();
-    let kept: Vec<Uuid> = wanted.iter().map(|link| link.id).collect();
+    let kept: Vec<Uuid> = requested.iter().map(|link| link.id).collect();
     diesel::delete(
         links::table
             .filter(links::tenant_id.eq(tenant))
@@ -344,14 +344,14 @@ async fn replace_links(tx: &mut Tx<'_>, users: &[Uuid], wanted: Vec<UserRoleRow>
     )
     .execute(tx.conn())
     .await?;
-    let named: Vec<Uuid> = wanted.iter().map(|link| link.role_id).collect();
+    let named: Vec<Uuid> = requested.iter().map(|link| link.role_id).collect();
     let existing: Vec<(Uuid, Uuid)> = roles::table
         .filter(roles::tenant_id.eq_any([tenant, backoffice_core::ids::PLATFORM_TENANT]))
         .filter(roles::id.eq_any(&named))
         .select((roles::tenant_id, roles::id))
         .load(tx.conn())
         .await?;
-    let (present, gone): (Vec<_>, Vec<_>) = wanted
+    let (present, gone): (Vec<_>, Vec<_>) = requested
         .into_iter()
         .partition(|link| existing.contains(&(link.role_tenant_id, link.role_id)));
     diesel::insert_into(links::table)

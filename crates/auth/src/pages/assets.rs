@@ -49,11 +49,11 @@ pub(super) fn declare(pages: &mut Pages<'_>) {
                     true => "public, max-age=31536000, immutable",
                     false => "no-store",
                 };
-                let answer = HttpResponse::Ok()
+                let response = HttpResponse::Ok()
                     .insert_header((CONTENT_TYPE, content_type))
                     .insert_header((CACHE_CONTROL, keep))
                     .body(content);
-                std::future::ready(answer)
+                std::future::ready(response)
             },
         );
     }

@@ -7,7 +7,7 @@ use backoffice_core::http::{AUTH_COOKIE, SESSION_COOKIE, presented_cookie};
 use backoffice_core::identity::{ActorKind, Identity};
 use backoffice_core::{Call, Result, Runtime, Scope};
 
-use super::{Frame, Site, answer};
+use super::{Frame, Site, response};
 use crate::foreign;
 use crate::http::visitor;
 
@@ -59,7 +59,7 @@ async fn shown(site: &Site, call: &Call, request: &HttpRequest) -> Result<HttpRe
         organization,
         documentation: site.documentation,
     };
-    Ok(answer(&page, texts))
+    Ok(response(&page, texts))
 }
 
 /// A browser whose access token has ended still has its session. One that sends any access token gets no second chance, so that nobody

@@ -6,7 +6,7 @@ use actix_web::{HttpRequest, HttpResponse, web};
 use askama::Template;
 use uuid::Uuid;
 
-use super::{Frame, Site, answer};
+use super::{Frame, Site, response};
 
 #[derive(Template)]
 #[template(path = "login.html")]
@@ -27,5 +27,5 @@ pub(super) fn page(site: &Site, request: &HttpRequest) -> HttpResponse {
         redirect: query.remove("redirect").filter(|target| !target.is_empty()),
         tenant: query.remove("tenant").and_then(|text| text.parse().ok()),
     };
-    answer(&page, texts)
+    response(&page, texts)
 }

@@ -100,10 +100,14 @@ impl Site {
             query => format!("?{query}"),
         };
         let here = format!("{}{query}", request.path());
-        let language = |offered: &'static Texts| Language {
-            texts: offered,
-            is_current: offered.code == texts.code,
-            href: format!("/api/auth/locale?locale={}&redirect={}", offered.code, encoded(&here)),
+        let language = |extensions: &'static Texts| Language {
+            texts: extensions,
+            is_current: extensions.code == texts.code,
+            href: format!(
+                "/api/auth/locale?locale={}&redirect={}",
+                extensions.code,
+                encoded(&here)
+            ),
         };
         let (shortest, longest) = self.password_length;
         let with_length = |text: &str| {
@@ -112,7 +116,7 @@ impl Site {
         };
         Frame {
             texts,
-            languages: self.locales.offered().map(language).collect(),
+            languages: self.locales.extensions().map(language).collect(),
             assets: &self.assets,
             login: format!("{}{query}", self.login_path),
             reset: format!("{RESET_PATH}{query}"),
@@ -135,7 +139,7 @@ fn encoded(value: &str) -> String {
     askama::filters::urlencode_strict(value).map_or_else(|_| String::new(), |text| text.to_string())
 }
 
-fn answer<T: Template>(page: &T, texts: &Texts) -> HttpResponse {
+fn response<T: Template>(page: &T, texts: &Texts) -> HttpResponse {
     match page.render() {
         Ok(html) => HttpResponse::Ok()
             .content_type("text/html; charset=utf-8")

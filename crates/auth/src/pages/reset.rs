@@ -4,7 +4,7 @@
 use actix_web::{HttpRequest, HttpResponse};
 use askama::Template;
 
-use super::{Frame, Site, answer};
+use super::{Frame, Site, response};
 
 #[derive(Template)]
 #[template(path = "reset.html")]
@@ -15,5 +15,5 @@ struct ResetPage<'a> {
 pub(super) fn page(site: &Site, request: &HttpRequest) -> HttpResponse {
     let frame = site.frame(request);
     let texts = frame.texts;
-    answer(&ResetPage { frame }, texts)
+    response(&ResetPage { frame }, texts)
 }

@@ -17,8 +17,8 @@ use unicode_normalization::UnicodeNormalization;
 
 use crate::config::{Argon2Config, PasswordConfig};
 use crate::{Error, email};
+pub(crate) use pool::{HashPermit, QueuePosition};
 use pool::{Memory, Pool};
-pub(crate) use pool::{Place, Seat};
 
 const COMMON: &str = include_str!("common.txt");
 
@@ -26,25 +26,25 @@ const COMMON: &str = include_str!("common.txt");
 pub(crate) struct Policy {
     min: usize,
     max: usize,
-    refused: HashSet<String>,
+    rejected: HashSet<String>,
 }
 
 impl Policy {
     pub(crate) fn new(config: &PasswordConfig) -> Result<Self, ConfigError> {
-        let mut refused = HashSet::new();
+        let mut rejected = HashSet::new();
         if config.reject_common {
-            refused.extend(COMMON.lines().map(str::to_owned));
+            rejected.extend(COMMON.lines().map(str::to_owned));
         }
         if let Some(file) = &config.common_list_file {
             let text = std::fs::read_to_string(file).map_err(|error| {
                 ConfigError::new("auth.password.common_list_file", format!("{}: {error}", file.display()))
             })?;
-            refused.extend(text.lines().map(str::to_lowercase));
+            rejected.extend(text.lines().map(str::to_lowercase));
         }
         Ok(Self {
             min: config.min_length,
             max: config.max_length,
-            refused,
+            rejected,
         })
     }
 
@@ -59,7 +59,7 @@ impl Policy {
             "too_short"
         } else if length > self.max {
             "too_long"
-        } else if self.refused.contains(&lower) {
+        } else if self.rejected.contains(&lower) {
             "too_common"
         } else if lower == email::normalized(address) {
             "equals_email"
@@ -109,47 +109,47 @@ impl Hasher {
     }
 
     /// A place among those who hash or wait, whose turn is still to come; 429 when there is none.
-    pub(crate) fn seat(&self) -> Result<Seat> {
-        self.pool.seat()
+    pub(crate) fn queue_position(&self) -> Result<QueuePosition> {
+        self.pool.queue_position()
     }
 
     /// The same place when it is its turn.
-    pub(crate) async fn turn(&self, seat: Seat) -> Result<Place> {
-        self.pool.turn(seat).await
+    pub(crate) async fn acquire(&self, queue_position: QueuePosition) -> Result<HashPermit> {
+        self.pool.acquire(queue_position).await
     }
 
     /// A place among those who hash or wait, for a request that has arrived as a whole: nobody who has one waits for a client.
-    pub(crate) async fn place(&self) -> Result<Place> {
-        self.pool.place().await
+    pub(crate) async fn permit(&self) -> Result<HashPermit> {
+        self.pool.permit().await
     }
 
     /// The hash of a password in PHC form.
     pub(crate) async fn hash(&self, ids: &Ids, password: &SecretString) -> Result<String> {
-        let place = self.place().await?;
-        self.hash_in(&place, ids, password).await
+        let permit = self.permit().await?;
+        self.hash_in(&permit, ids, password).await
     }
 
     /// The same for a request that has its place already.
-    pub(crate) async fn hash_in(&self, place: &Place, ids: &Ids, password: &SecretString) -> Result<String> {
+    pub(crate) async fn hash_in(&self, permit: &HashPermit, ids: &Ids, password: &SecretString) -> Result<String> {
         let (argon2, salt, bytes) = (self.argon2.clone(), ids.random::<16>(), normalized(password));
         let work = move |memory: &mut Memory| {
             phc::hash(&argon2, bytes.expose_secret().as_bytes(), &salt, memory)
                 .map(|hash| hash.to_string())
                 .map_err(|error| CoreError::internal(format!("password hashing failed: {error}")))
         };
-        self.pool.run(place, work).await?
+        self.pool.run(permit, work).await?
     }
 
     /// Compares a password with a stored hash; without one with a dummy, which never matches.
     pub(crate) async fn verify(&self, password: &SecretString, stored: Option<&str>) -> Result<Verified> {
-        let place = self.place().await?;
-        self.verify_in(&place, password, stored).await
+        let permit = self.permit().await?;
+        self.verify_in(&permit, password, stored).await
     }
 
     /// The same for a request that has its place already.
     pub(crate) async fn verify_in(
         &self,
-        place: &Place,
+        permit: &HashPermit,
         password: &SecretString,
         stored: Option<&str>,
     ) -> Result<Verified> {
@@ -166,16 +166,16 @@ impl Hasher {
             let is_outdated = parsed
                 .and_then(|hash| Params::try_from(&hash).ok())
                 .is_none_or(|params| {
-                    let wanted = argon2.params();
+                    let requested = argon2.params();
                     (params.m_cost(), params.t_cost(), params.p_cost())
-                        != (wanted.m_cost(), wanted.t_cost(), wanted.p_cost())
+                        != (requested.m_cost(), requested.t_cost(), requested.p_cost())
                 });
             Verified {
                 matches: matches && exists,
                 is_outdated,
             }
         };
-        self.pool.run(place, work).await
+        self.pool.run(permit, work).await
     }
 }
 

@@ -48,21 +48,21 @@ pub(super) struct Pool {
     /// Requests that hash or wait.
     taken: Arc<AtomicUsize>,
     /// How many there may be: the threads and the queue.
-    places: usize,
+    capacity: usize,
     /// Who of them is at work.
-    turns: Arc<Semaphore>,
+    slots: Arc<Semaphore>,
 }
 
 /// A place among those who hash or wait, whose turn has come; free again when dropped.
 #[derive(Debug)]
-pub(crate) struct Place {
-    _turn: OwnedSemaphorePermit,
-    _seat: Seat,
+pub(crate) struct HashPermit {
+    _slot: OwnedSemaphorePermit,
+    _position: QueuePosition,
 }
 
 /// A place whose turn is still to come.
 #[derive(Debug)]
-pub(crate) struct Seat(Arc<AtomicUsize>);
+pub(crate) struct QueuePosition(Arc<AtomicUsize>);
 
 #[derive(Default)]
 struct Queue {
@@ -83,50 +83,50 @@ impl Pool {
             start: Once::new(),
             queue: Arc::default(),
             taken: Arc::default(),
-            places: queue.saturating_add(threads),
-            turns: Arc::new(Semaphore::new(threads * AT_WORK)),
+            capacity: queue.saturating_add(threads),
+            slots: Arc::new(Semaphore::new(threads * AT_WORK)),
         }
     }
 
     /// Takes a place, whose turn is still to come; 429 at once when there is none.
-    pub(super) fn seat(&self) -> Result<Seat> {
-        let seat = Seat(Arc::clone(&self.taken));
-        match self.taken.fetch_add(1, Ordering::AcqRel) < self.places {
-            true => Ok(seat),
+    pub(super) fn queue_position(&self) -> Result<QueuePosition> {
+        let queue_position = QueuePosition(Arc::clone(&self.taken));
+        match self.taken.fetch_add(1, Ordering::AcqRel) < self.capacity {
+            true => Ok(queue_position),
             false => Err(Error::HashingBusy.into()),
         }
     }
 
     /// Takes a place and waits for its turn, in the order in which they come; 429 at once when there is none.
-    pub(super) async fn place(&self) -> Result<Place> {
-        self.turn(self.seat()?).await
+    pub(super) async fn permit(&self) -> Result<HashPermit> {
+        self.acquire(self.queue_position()?).await
     }
 
     /// Waits for the turn of a place.
-    pub(super) async fn turn(&self, seat: Seat) -> Result<Place> {
-        let turn = Arc::clone(&self.turns).acquire_owned().await;
-        Ok(Place {
-            _turn: turn.map_err(|_| CoreError::internal("password hashing has ended"))?,
-            _seat: seat,
+    pub(super) async fn acquire(&self, queue_position: QueuePosition) -> Result<HashPermit> {
+        let acquire = Arc::clone(&self.slots).acquire_owned().await;
+        Ok(HashPermit {
+            _slot: acquire.map_err(|_| CoreError::internal("password hashing has ended"))?,
+            _position: queue_position,
         })
     }
 
     /// Runs the work of a request that has a place, in the order in which they come. Work that nobody waits for any more is skipped.
     pub(super) async fn run<T: Send + 'static>(
         &self,
-        _place: &Place,
+        _permit: &HashPermit,
         work: impl FnOnce(&mut Memory) -> T + Send + 'static,
     ) -> Result<T> {
         self.start.call_once(|| self.start_threads());
-        let (answer, answered) = oneshot::channel();
+        let (response, responded) = oneshot::channel();
         let job = move |memory: &mut Memory| {
-            if !answer.is_closed() {
+            if !response.is_closed() {
                 // Nobody waits for it any more.
-                let _unwanted = answer.send(work(memory));
+                let _unwanted = response.send(work(memory));
             }
         };
         self.queue.push(Box::new(job));
-        answered
+        responded
             .await
             .map_err(|_| CoreError::internal("password hashing ended without a result"))
     }
@@ -149,7 +149,7 @@ impl Drop for Pool {
     }
 }
 
-impl Drop for Seat {
+impl Drop for QueuePosition {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::AcqRel);
     }
@@ -190,7 +190,7 @@ impl Queue {
 
     /// What a thread does for all its life.
     fn work(&self) {
-        give_way();
+        throttle();
         let mut memory = Memory::default();
         while let Some(job) = self.next(&mut memory) {
             if catch_unwind(AssertUnwindSafe(|| job(&mut memory))).is_err() {
@@ -201,7 +201,7 @@ impl Queue {
 }
 
 /// Lowers the priority of this thread. On Linux threads have their own; elsewhere it would be the whole process's.
-fn give_way() {
+fn throttle() {
     #[cfg(target_os = "linux")]
     if let Err(error) = rustix::process::setpriority_process(None, NICENESS) {
         tracing::warn!(%error, "password hashing runs with the priority of everything else");
@@ -215,16 +215,16 @@ mod tests {
     #[tokio::test]
     async fn beyond_the_queue_there_is_a_429_until_a_place_is_free() {
         let pool = Pool::new(1, 1);
-        let places = [
-            pool.place().await.expect("a thread"),
-            pool.place().await.expect("the queue"),
+        let capacity = [
+            pool.permit().await.expect("a thread"),
+            pool.permit().await.expect("the queue"),
         ];
 
-        let refused = pool.place().await.expect_err("full");
-        drop(places);
+        let rejected = pool.permit().await.expect_err("full");
+        drop(capacity);
 
-        assert_eq!(refused.to_refusal().status.as_u16(), 429);
-        assert!(pool.place().await.is_ok());
+        assert_eq!(rejected.to_rejection().status.as_u16(), 429);
+        assert!(pool.permit().await.is_ok());
         assert_eq!(pool.taken.load(Ordering::Acquire), 0);
     }
 
@@ -233,30 +233,30 @@ mod tests {
         let pool = Pool::new(1, 8);
         let mut at_work = Vec::new();
         for _ in 0..AT_WORK {
-            at_work.push(pool.place().await.expect("free"));
+            at_work.push(pool.permit().await.expect("free"));
         }
-        let mut first = Box::pin(pool.place());
-        let mut second = Box::pin(pool.place());
+        let mut first = Box::pin(pool.permit());
+        let mut second = Box::pin(pool.permit());
         assert!(futures_util::poll!(&mut first).is_pending());
         assert!(futures_util::poll!(&mut second).is_pending());
 
         at_work.pop();
 
         assert!(futures_util::poll!(&mut second).is_pending());
-        let place = first.await.expect("its turn");
+        let permit = first.await.expect("its turn");
         assert_eq!(pool.taken.load(Ordering::Acquire), AT_WORK + 1);
         drop(second);
-        drop((at_work, place));
+        drop((at_work, permit));
         assert_eq!(pool.taken.load(Ordering::Acquire), 0);
     }
 
     #[tokio::test]
     async fn a_panic_costs_its_own_request_only() {
         let pool = Pool::new(1, 1);
-        let place = pool.place().await.expect("free");
+        let permit = pool.permit().await.expect("free");
 
-        let failed: Result<()> = pool.run(&place, |_| panic!("on purpose")).await;
-        let next = pool.run(&place, |_| 7).await;
+        let failed: Result<()> = pool.run(&permit, |_| panic!("on purpose")).await;
+        let next = pool.run(&permit, |_| 7).await;
 
         assert!(failed.is_err());
         assert_eq!(next.expect("the thread goes on"), 7);
@@ -264,22 +264,22 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[tokio::test]
-    async fn only_the_threads_that_hash_give_way() {
+    async fn only_hashing_threads_run_at_low_priority() {
         let pool = Pool::new(1, 1);
-        let place = pool.place().await.expect("free");
+        let permit = pool.permit().await.expect("free");
         let niceness = || rustix::process::getpriority_process(None).expect("known");
         let before = niceness();
 
-        let there = pool.run(&place, move |_| niceness()).await.expect("run");
+        let there = pool.run(&permit, move |_| niceness()).await.expect("run");
 
         assert_eq!(there, NICENESS.max(before));
         assert_eq!(niceness(), before);
     }
 
     #[tokio::test]
-    async fn work_that_nobody_waits_for_is_skipped() {
+    async fn abandoned_work_is_skipped() {
         let pool = Pool::new(1, 8);
-        let place = pool.place().await.expect("free");
+        let permit = pool.permit().await.expect("free");
         let ran = Arc::new(AtomicUsize::new(0));
         let (release, wait) = std::sync::mpsc::channel::<()>();
         let count = || {
@@ -288,16 +288,16 @@ mod tests {
                 ran.fetch_add(1, Ordering::AcqRel);
             }
         };
-        let blocking = pool.run(&place, move |_| wait.recv().is_ok());
+        let blocking = pool.run(&permit, move |_| wait.recv().is_ok());
         let abandoned = async {
-            let mut abandoned = Box::pin(pool.run(&place, count()));
+            let mut abandoned = Box::pin(pool.run(&permit, count()));
             assert!(futures_util::poll!(&mut abandoned).is_pending());
             drop(abandoned);
             release.send(()).expect("it waits");
         };
 
         let (_, ()) = tokio::join!(biased; blocking, abandoned);
-        pool.run(&place, count()).await.expect("run");
+        pool.run(&permit, count()).await.expect("run");
 
         assert_eq!(ran.load(Ordering::Acquire), 1);
     }

@@ -41,7 +41,7 @@ pub async fn list(
     ids: Option<&[Uuid]>,
     window: Window,
 ) -> Result<Page<ConsentRow>> {
-    let narrowed = || {
+    let filtered = || {
         let query = consents::table
             .filter(consents::tenant_id.eq(tenant))
             .filter(consents::user_id.eq(user))
@@ -51,8 +51,8 @@ pub async fn list(
             None => query,
         }
     };
-    let total = narrowed().select(count_star()).get_result(connection).await?;
-    let items = narrowed()
+    let total = filtered().select(count_star()).get_result(connection).await?;
+    let items = filtered()
         .order((consents::created_at.desc(), consents::id.desc()))
         .limit(window.limit())
         .offset(window.offset())

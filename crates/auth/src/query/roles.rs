@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 
-use backoffice_core::command::Located;
+use backoffice_core::command::LockedRow;
 use backoffice_core::db::Prepared;
 use backoffice_core::ids::PLATFORM_TENANT;
 use backoffice_core::list::{Page, Window};
-use backoffice_core::scope::{Owned, Reach};
+use backoffice_core::scope::{Owned, VisibleTenants};
 use backoffice_core::{RequestContext, Result, Scope, Timestamp};
 use diesel::dsl::{Filter, count_star, exists, not, sql};
 use diesel::pg::Pg;
@@ -23,7 +23,7 @@ use crate::schema::{auth_role_acls as acls, auth_roles as roles};
 
 /// A role of a list.
 #[derive(Debug, Clone, Queryable)]
-pub struct RoleLine {
+pub struct RoleSummary {
     /// Its tenant; the nil UUID for a global role.
     pub tenant_id: Uuid,
     /// Its id.
@@ -78,7 +78,7 @@ pub(crate) async fn lock(
     connection: &mut AsyncPgConnection,
     context: &RequestContext,
     ids: &[Uuid],
-) -> Result<Vec<Located>> {
+) -> Result<Vec<LockedRow>> {
     // A row lock and a sub-select on another table do not mix in one boxed statement, so visibility is asked for first.
     let seen: Vec<(Uuid, Uuid)> = visible(context)
         .filter(roles::id.eq_any(ids))
@@ -97,7 +97,7 @@ pub(crate) async fn lock(
         .for_update()
         .load(connection)
         .await?;
-    Ok(rows.into_iter().map(|(tenant, id)| Located { id, tenant }).collect())
+    Ok(rows.into_iter().map(|(tenant, id)| LockedRow { id, tenant }).collect())
 }
 
 /// One role that the caller may see.
@@ -136,8 +136,8 @@ pub async fn list(
     context: &RequestContext,
     filter: &RoleFilter,
     window: Window,
-) -> Result<Page<RoleLine>> {
-    let narrowed = || {
+) -> Result<Page<RoleSummary>> {
+    let filtered = || {
         let mut query = visible(context);
         if let Some(ids) = &filter.ids {
             query = query.filter(roles::id.eq_any(ids.clone()));
@@ -150,11 +150,11 @@ pub async fn list(
         }
         query
     };
-    let reached = match context.scope().reach {
-        Reach::All => None,
-        Reach::Tenant(tenant) => Some(tenant),
+    let reached = match context.scope().visible_tenants {
+        VisibleTenants::All => None,
+        VisibleTenants::Tenant(tenant) => Some(tenant),
     };
-    let page = narrowed()
+    let page = filtered()
         .order((roles::name_norm.asc(), roles::id.asc()))
         .limit(window.limit())
         .offset(window.offset())
@@ -167,8 +167,8 @@ pub async fn list(
             sql::<Nullable<Text>>("(select t.name from directory_tenants t where t.tenant_id = auth_roles.tenant_id and t.id = t.tenant_id)"),
             sql::<BigInt>(COUNT_USERS).bind::<Nullable<SqlUuid>, _>(reached).sql(", true))"),
         ));
-    let total = narrowed().select(count_star());
-    let page = Prepared(page).load::<RoleLine>(&mut &*connection);
+    let total = filtered().select(count_star());
+    let page = Prepared(page).load::<RoleSummary>(&mut &*connection);
     let total = Prepared(total).get_result::<i64>(&mut &*connection);
     let (items, total) = futures_util::future::try_join(page, total).await?;
     Ok(window.page(items, total))

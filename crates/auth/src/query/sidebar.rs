@@ -3,7 +3,7 @@
 use backoffice_core::command::Entity;
 use backoffice_core::db::{Prepared, Tx};
 use backoffice_core::ids::PLATFORM_TENANT;
-use backoffice_core::{Refusal, RequestContext, Result, Scope};
+use backoffice_core::{Rejection, RequestContext, Result, Scope};
 use diesel::dsl::exists;
 use diesel::{BoolExpressionMethods, ExpressionMethods, OptionalExtension, QueryDsl, Queryable, SelectableHelper};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
@@ -58,13 +58,13 @@ pub async fn of_roles(
     connection: &AsyncPgConnection,
     scope: &Scope,
     tenant: Uuid,
-    wanted: &[Uuid],
+    requested: &[Uuid],
     locale: &str,
 ) -> Result<Vec<RoleSidebarPreferenceRow>> {
     let statement = role_preferences::table
         .filter(scope.owns(role_preferences::tenant_id))
         .filter(role_preferences::tenant_id.eq(tenant))
-        .filter(role_preferences::role_id.eq_any(wanted))
+        .filter(role_preferences::role_id.eq_any(requested))
         .filter(role_preferences::locale.eq(locale))
         .select(RoleSidebarPreferenceRow::as_select());
     Ok(Prepared(statement).load(&mut &*connection).await?)
@@ -173,6 +173,6 @@ pub(crate) async fn lock_user(tx: &mut Tx<'_>, user: Uuid) -> Result<()> {
         .optional()?;
     match found {
         Some(_) => Ok(()),
-        None => Err(Refusal::not_found(User::NOT_FOUND).into()),
+        None => Err(Rejection::not_found(User::NOT_FOUND).into()),
     }
 }

@@ -1,9 +1,9 @@
 //! Reads of users.
 
-use backoffice_core::command::Located;
+use backoffice_core::command::LockedRow;
 use backoffice_core::db::Prepared;
 use backoffice_core::list::{Page, Window};
-use backoffice_core::scope::{Owned, Reach};
+use backoffice_core::scope::{Owned, VisibleTenants};
 use backoffice_core::{RequestContext, Result, Scope, Timestamp};
 use diesel::dsl::{Filter, IsNull, count_star, sql};
 use diesel::pg::Pg;
@@ -31,7 +31,7 @@ pub struct RoleOfUser {
 
 /// A user of a list.
 #[derive(Debug, Clone, Queryable)]
-pub struct UserLine {
+pub struct UserSummary {
     /// Its tenant.
     pub tenant_id: Uuid,
     /// Its id.
@@ -61,7 +61,7 @@ pub struct UserLine {
     roles: Value,
 }
 
-impl UserLine {
+impl UserSummary {
     /// Its roles, by name.
     ///
     /// # Errors
@@ -112,8 +112,8 @@ fn visible<'a>(context: &RequestContext) -> users::BoxedQuery<'a, Pg> {
     let query = in_scope(scope)
         .filter(scope.within(users::organization_id))
         .into_boxed();
-    match scope.reach {
-        Reach::Tenant(tenant) if !context.rights().is_super_admin => {
+    match scope.visible_tenants {
+        VisibleTenants::Tenant(tenant) if !context.rights().is_super_admin => {
             let caller = context.identity().id.unwrap_or_default();
             query.filter(
                 users::id.eq(caller).or(sql::<Bool>(SUPER_ADMINS)
@@ -132,7 +132,7 @@ pub(crate) async fn lock(
     connection: &mut AsyncPgConnection,
     context: &RequestContext,
     ids: &[Uuid],
-) -> Result<Vec<Located>> {
+) -> Result<Vec<LockedRow>> {
     let seen = seen(connection, context, ids).await?;
     let rows: Vec<(Uuid, Uuid)> = in_scope(context.scope())
         .filter(users::id.eq_any(seen))
@@ -141,7 +141,7 @@ pub(crate) async fn lock(
         .for_update()
         .load(connection)
         .await?;
-    Ok(rows.into_iter().map(|(tenant, id)| Located { id, tenant }).collect())
+    Ok(rows.into_iter().map(|(tenant, id)| LockedRow { id, tenant }).collect())
 }
 
 /// Those of these users that the caller may see.
@@ -219,8 +219,8 @@ pub async fn list(
     context: &RequestContext,
     filter: &UserFilter,
     window: Window,
-) -> Result<Page<UserLine>> {
-    let page = narrowed(context, filter)
+) -> Result<Page<UserSummary>> {
+    let page = filtered(context, filter)
         .order((users::email_norm.asc(), users::id.asc()))
         .limit(window.limit())
         .offset(window.offset())
@@ -249,14 +249,14 @@ pub async fn list(
                   where l.tenant_id = auth_users.tenant_id and l.user_id = auth_users.id), '[]')",
             ),
         ));
-    let total = narrowed(context, filter).select(count_star());
-    let page = Prepared(page).load::<UserLine>(&mut &*connection);
+    let total = filtered(context, filter).select(count_star());
+    let page = Prepared(page).load::<UserSummary>(&mut &*connection);
     let total = Prepared(total).get_result::<i64>(&mut &*connection);
     let (items, total) = futures_util::future::try_join(page, total).await?;
     Ok(window.page(items, total))
 }
 
-fn narrowed<'a>(context: &RequestContext, filter: &UserFilter) -> users::BoxedQuery<'a, Pg> {
+fn filtered<'a>(context: &RequestContext, filter: &UserFilter) -> users::BoxedQuery<'a, Pg> {
     let mut query = visible(context);
     if let Some(ids) = &filter.ids {
         query = query.filter(users::id.eq_any(ids.clone()));

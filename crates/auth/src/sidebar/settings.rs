@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_long_is_named() {
+    fn a_value_that_is_too_long_is_named() {
         let many = |count: usize| (0..count).map(|number| number.to_string()).collect::<Vec<_>>();
         for (value, path) in [
             (json!({"version": 0}), "version"),

@@ -1,41 +1,41 @@
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::world::{World, account, login};
+use crate::fixture::{Fixture, account, login};
 
 /// An actor of tenant A that may manage ACLs, roles and users but holds little else.
-pub(crate) async fn manager(world: &World, extra: &[&str]) -> String {
+pub(crate) async fn manager(fixture: &Fixture, extra: &[&str]) -> String {
     let mut features = vec!["auth.acl.manage", "auth.roles.*", "auth.users.*"];
     features.extend(extra);
-    world.role("Manager", &features, None).await;
-    world.user("manager@alpha.test", &["Manager"]).await.1
+    fixture.role("Manager", &features, None).await;
+    fixture.user("manager@alpha.test", &["Manager"]).await.1
 }
 
 #[actix_web::test]
 async fn acc_24_unknown_and_repeated_features_are_dropped() {
-    let world = World::new().await;
-    let role = world.role("Dispatcher", &[], None).await;
-    let put = |body| world.app.put(&world.a.token, "/auth/roles/acl", body);
+    let fixture = Fixture::new().await;
+    let role = fixture.role("Dispatcher", &[], None).await;
+    let put = |body| fixture.app.put(&fixture.a.token, "/auth/roles/acl", body);
 
     let features = json!(["auth.users.list", "no.such.feature", "auth.users.list", "nothing.*"]);
-    let (status, answer) = put(json!({"roleId": role, "features": features})).await;
-    let (_, acl) = world
+    let (status, response) = put(json!({"roleId": role, "features": features})).await;
+    let (_, acl) = fixture
         .app
-        .get(&world.a.token, &format!("/auth/roles/acl?roleId={role}"))
+        .get(&fixture.a.token, &format!("/auth/roles/acl?roleId={role}"))
         .await;
 
-    assert_eq!((status, answer["sanitized"].as_bool()), (200, Some(true)));
+    assert_eq!((status, response["sanitized"].as_bool()), (200, Some(true)));
     assert_eq!(acl["features"], json!(["auth.users.list"]));
     assert_eq!(acl["isSuperAdmin"], false);
     assert!(acl["updatedAt"].is_string());
 }
 
 #[actix_web::test]
-async fn acc_22_nobody_grants_what_it_does_not_hold() {
-    let world = World::new().await;
-    let token = manager(&world, &[]).await;
-    let role = world.role("Dispatcher", &[], None).await;
-    let put = |body| world.app.put(&token, "/auth/roles/acl", body);
+async fn acc_22_callers_cannot_grant_rights_they_do_not_hold() {
+    let fixture = Fixture::new().await;
+    let token = manager(&fixture, &[]).await;
+    let role = fixture.role("Dispatcher", &[], None).await;
+    let put = |body| fixture.app.put(&token, "/auth/roles/acl", body);
 
     for (feature, expected) in [
         ("auth.users.list", 200),
@@ -44,16 +44,16 @@ async fn acc_22_nobody_grants_what_it_does_not_hold() {
         ("*", 403),
         ("audit_logs.view_self", 403),
     ] {
-        let (status, answer) = put(json!({"roleId": role, "features": [feature]})).await;
+        let (status, response) = put(json!({"roleId": role, "features": [feature]})).await;
         assert_eq!(status, expected, "{feature}");
         if expected == 403 {
-            assert_eq!(answer["code"], "grant_exceeds_rights");
-            assert_eq!(answer["features"], json!([feature]));
+            assert_eq!(response["code"], "grant_exceeds_rights");
+            assert_eq!(response["features"], json!([feature]));
         }
     }
     let (flag, text) = put(json!({"roleId": role, "isSuperAdmin": true})).await;
     assert_eq!((flag, text["code"].as_str()), (403, Some("super_admin_required")));
-    let (_, acl) = world.app.get(&token, &format!("/auth/roles/acl?roleId={role}")).await;
+    let (_, acl) = fixture.app.get(&token, &format!("/auth/roles/acl?roleId={role}")).await;
     assert_eq!(
         acl["features"],
         json!(["auth.users.*"]),
@@ -63,21 +63,21 @@ async fn acc_22_nobody_grants_what_it_does_not_hold() {
 
 #[actix_web::test]
 async fn acc_22_a_role_with_more_rights_can_not_be_assigned() {
-    let world = World::new().await;
-    let token = manager(&world, &[]).await;
-    let (user, _) = world.user("ann@alpha.test", &[]).await;
+    let fixture = Fixture::new().await;
+    let token = manager(&fixture, &[]).await;
+    let (user, _) = fixture.user("ann@alpha.test", &[]).await;
 
-    let (status, answer) = world
+    let (status, response) = fixture
         .app
         .put(&token, "/auth/users", json!({"id": user, "roles": ["admin"]}))
         .await;
-    let new = json!({"email": "new@alpha.test", "organizationId": world.a.organization, "roles": ["admin"]});
-    let (created, _) = world.app.post(&token, "/auth/users", new).await;
+    let new = json!({"email": "new@alpha.test", "organizationId": fixture.a.organization, "roles": ["admin"]});
+    let (created, _) = fixture.app.post(&token, "/auth/users", new).await;
 
-    assert_eq!((status, answer["code"].as_str()), (403, Some("grant_exceeds_rights")));
+    assert_eq!((status, response["code"].as_str()), (403, Some("grant_exceeds_rights")));
     assert_eq!(created, 403);
     assert_eq!(
-        world
+        fixture
             .app
             .rows("select id from auth_users where email = 'new@alpha.test'")
             .await
@@ -88,17 +88,17 @@ async fn acc_22_a_role_with_more_rights_can_not_be_assigned() {
 
 #[actix_web::test]
 async fn acc_23_credentials_of_a_stronger_user_are_out_of_reach() {
-    let world = World::new().await;
-    let token = manager(&world, &[]).await;
+    let fixture = Fixture::new().await;
+    let token = manager(&fixture, &[]).await;
 
-    let body = json!({"id": world.a.admin, "password": "a new long password"});
-    let (password, text) = world.app.put(&token, "/auth/users", body).await;
-    let (email, _) = world
+    let body = json!({"id": fixture.a.admin, "password": "a new long password"});
+    let (password, text) = fixture.app.put(&token, "/auth/users", body).await;
+    let (email, _) = fixture
         .app
         .put(
             &token,
             "/auth/users",
-            json!({"id": world.a.admin, "email": "x@alpha.test"}),
+            json!({"id": fixture.a.admin, "email": "x@alpha.test"}),
         )
         .await;
 
@@ -109,32 +109,32 @@ async fn acc_23_credentials_of_a_stronger_user_are_out_of_reach() {
 
 #[actix_web::test]
 async fn acc_26_super_administrators_are_invisible_to_others() {
-    let world = World::new().await;
+    let fixture = Fixture::new().await;
     let hidden = account(
-        &world.app,
-        Some(world.a.id),
-        Some(world.a.organization),
+        &fixture.app,
+        Some(fixture.a.id),
+        Some(fixture.a.organization),
         "boss@alpha.test",
         &["admin"],
         true,
     )
     .await;
-    login(&world.app, "boss@alpha.test").await;
+    login(&fixture.app, "boss@alpha.test").await;
 
-    let (_, list) = world.app.get(&world.a.token, "/auth/users").await;
-    let (update, body) = world
+    let (_, list) = fixture.app.get(&fixture.a.token, "/auth/users").await;
+    let (update, body) = fixture
         .app
-        .put(&world.a.token, "/auth/users", json!({"id": hidden, "name": "X"}))
+        .put(&fixture.a.token, "/auth/users", json!({"id": hidden, "name": "X"}))
         .await;
-    let (_, roles) = world.app.get(&world.a.token, "/auth/roles").await;
-    let (_, all) = world.app.get(&world.root, "/auth/users").await;
+    let (_, roles) = fixture.app.get(&fixture.a.token, "/auth/roles").await;
+    let (_, all) = fixture.app.get(&fixture.root, "/auth/users").await;
 
-    let names = |list: &Value, member: &str| -> Vec<String> {
+    let names = |list: &Value, field: &str| -> Vec<String> {
         list["items"]
             .as_array()
             .expect("items")
             .iter()
-            .filter_map(|item| item[member].as_str().map(str::to_owned))
+            .filter_map(|item| item[field].as_str().map(str::to_owned))
             .collect()
     };
     assert!(!names(&list, "email").contains(&"boss@alpha.test".to_owned()));
@@ -146,25 +146,25 @@ async fn acc_26_super_administrators_are_invisible_to_others() {
 
 #[actix_web::test]
 async fn acc_26_the_last_super_administrator_stays() {
-    let world = World::new().await;
-    let (_, list) = world.app.get(&world.root, "/auth/users?search=root@").await;
+    let fixture = Fixture::new().await;
+    let (_, list) = fixture.app.get(&fixture.root, "/auth/users?search=root@").await;
     let root: Uuid = list["items"][0]["id"].as_str().expect("an id").parse().expect("a UUID");
     let other = account(
-        &world.app,
-        Some(world.a.id),
-        Some(world.a.organization),
+        &fixture.app,
+        Some(fixture.a.id),
+        Some(fixture.a.organization),
         "boss@alpha.test",
         &[],
         true,
     )
     .await;
-    let token = login(&world.app, "boss@alpha.test").await;
+    let token = login(&fixture.app, "boss@alpha.test").await;
 
-    let (first, _) = world
+    let (first, _) = fixture
         .app
         .delete(&token, &format!("/auth/users?id={root}"), json!(null))
         .await;
-    let (demoted, text) = world
+    let (demoted, text) = fixture
         .app
         .put(&token, "/auth/users", json!({"id": other, "roles": []}))
         .await;
@@ -175,23 +175,23 @@ async fn acc_26_the_last_super_administrator_stays() {
 
 #[actix_web::test]
 async fn a_changed_role_acl_takes_effect_on_the_next_request() {
-    let world = World::new().await;
-    world.app.start_background();
+    let fixture = Fixture::new().await;
+    fixture.app.start_background();
     tokio::time::sleep(std::time::Duration::from_millis(500)).await;
-    let role = world.role("Reader", &["auth.users.list"], None).await;
-    let (_, token) = world.user("ann@alpha.test", &["Reader"]).await;
-    assert_eq!(world.app.get(&token, "/auth/users").await.0, 200);
+    let role = fixture.role("Reader", &["auth.users.list"], None).await;
+    let (_, token) = fixture.user("ann@alpha.test", &["Reader"]).await;
+    assert_eq!(fixture.app.get(&token, "/auth/users").await.0, 200);
 
-    world
+    fixture
         .app
         .put(
-            &world.a.token,
+            &fixture.a.token,
             "/auth/roles/acl",
             json!({"roleId": role, "features": []}),
         )
         .await;
 
-    let (status, body) = world.app.get(&token, "/auth/users").await;
+    let (status, body) = fixture.app.get(&token, "/auth/users").await;
     assert_eq!(
         (status, body["requiredFeatures"].clone()),
         (403, json!(["auth.users.list"]))
@@ -199,11 +199,11 @@ async fn a_changed_role_acl_takes_effect_on_the_next_request() {
 }
 
 #[actix_web::test]
-async fn acc_27_an_organization_limit_narrows_what_is_seen() {
-    let world = World::new().await;
+async fn acc_27_an_organization_limit_limits_the_visible_rows() {
+    let fixture = Fixture::new().await;
     let organization = |name: &str, parent: Option<Uuid>| {
         let body = json!({"name": name, "parentId": parent});
-        world.app.post(&world.a.token, "/directory/organizations", body)
+        fixture.app.post(&fixture.a.token, "/directory/organizations", body)
     };
     let p: Uuid = organization("P", None).await.1["id"]
         .as_str()
@@ -220,11 +220,11 @@ async fn acc_27_an_organization_limit_narrows_what_is_seen() {
         .expect("id")
         .parse()
         .expect("a UUID");
-    world.role("Limited", &["auth.users.list"], Some(&[p])).await;
+    fixture.role("Limited", &["auth.users.list"], Some(&[p])).await;
     for (email, home) in [("p@alpha.test", p), ("c@alpha.test", c), ("q@alpha.test", q)] {
-        account(&world.app, Some(world.a.id), Some(home), email, &["Limited"], false).await;
+        account(&fixture.app, Some(fixture.a.id), Some(home), email, &["Limited"], false).await;
     }
-    let token = login(&world.app, "p@alpha.test").await;
+    let token = login(&fixture.app, "p@alpha.test").await;
     let emails = |list: &Value| -> Vec<String> {
         list["items"]
             .as_array()
@@ -234,19 +234,19 @@ async fn acc_27_an_organization_limit_narrows_what_is_seen() {
             .collect()
     };
     let select = |header: &str| {
-        let request = world
+        let request = fixture
             .app
             .request(actix_web::http::Method::GET, "/auth/users")
             .bearer(&token);
         request.header("x-organization-id", header).send()
     };
 
-    let (_, all) = world.app.get(&token, "/auth/users").await;
-    let narrowed = select(&c.to_string()).await;
+    let (_, all) = fixture.app.get(&token, "/auth/users").await;
+    let filtered = select(&c.to_string()).await;
     let outside = select(&q.to_string()).await;
 
     assert_eq!(emails(&all), ["c@alpha.test", "p@alpha.test"]);
-    assert_eq!(emails(&narrowed.json()), ["c@alpha.test"]);
+    assert_eq!(emails(&filtered.json()), ["c@alpha.test"]);
     assert_eq!(
         (outside.status, outside.json()),
         (403, json!({"error": "Organization out of scope"}))
@@ -255,27 +255,27 @@ async fn acc_27_an_organization_limit_narrows_what_is_seen() {
 
 #[actix_web::test]
 async fn acc_24_25_an_own_acl_counts_instead_of_the_roles_until_it_is_removed() {
-    let world = World::new().await;
-    let (user, token) = world.user("ann@alpha.test", &["admin"]).await;
-    let put = |body: Value| world.app.put(&world.root, "/auth/users/acl", body);
+    let fixture = Fixture::new().await;
+    let (user, token) = fixture.user("ann@alpha.test", &["admin"]).await;
+    let put = |body: Value| fixture.app.put(&fixture.root, "/auth/users/acl", body);
     let path = format!("/auth/users/acl?userId={user}");
 
-    let (_, none) = world.app.get(&world.root, &path).await;
-    let limited = json!({"userId": user, "features": ["auth.users.list"], "organizations": [world.a.organization]});
-    let (made, _) = put(limited).await;
+    let (_, none) = fixture.app.get(&fixture.root, &path).await;
+    let limited = json!({"userId": user, "features": ["auth.users.list"], "organizations": [fixture.a.organization]});
+    let (created, _) = put(limited).await;
     let with_own = (
-        world.app.get(&token, "/auth/users").await.0,
-        world.app.get(&token, "/auth/roles").await.0,
+        fixture.app.get(&token, "/auth/users").await.0,
+        fixture.app.get(&token, "/auth/roles").await.0,
     );
     let (unknown, sanitized) = put(json!({"userId": user, "features": ["no.such.feature"]})).await;
-    let (_, emptied) = world.app.get(&world.root, &path).await;
+    let (_, emptied) = fixture.app.get(&fixture.root, &path).await;
     let (removed, _) = put(json!({"userId": user, "features": []})).await;
-    let (_, gone) = world.app.get(&world.root, &path).await;
+    let (_, gone) = fixture.app.get(&fixture.root, &path).await;
 
     let nothing =
         json!({"hasCustomAcl": false, "isSuperAdmin": false, "features": [], "organizations": null, "updatedAt": null});
     assert_eq!((none, gone), (nothing.clone(), nothing));
-    assert_eq!((made, with_own), (200, (200, 403)));
+    assert_eq!((created, with_own), (200, (200, 403)));
     assert_eq!((unknown, sanitized["sanitized"].as_bool()), (200, Some(true)));
     assert_eq!(
         (emptied["hasCustomAcl"].as_bool(), emptied["features"].clone()),
@@ -283,90 +283,90 @@ async fn acc_24_25_an_own_acl_counts_instead_of_the_roles_until_it_is_removed() 
     );
     assert_eq!(
         emptied["organizations"],
-        json!([world.a.organization]),
+        json!([fixture.a.organization]),
         "what is not sent stays"
     );
-    assert_eq!((removed, world.app.get(&token, "/auth/roles").await.0), (200, 200));
+    assert_eq!((removed, fixture.app.get(&token, "/auth/roles").await.0), (200, 200));
 }
 
 #[actix_web::test]
 async fn acc_23_removing_a_restriction_means_granting_the_roles() {
-    let world = World::new().await;
-    let token = manager(&world, &[]).await;
-    let (user, _) = world.user("ann@alpha.test", &["admin"]).await;
+    let fixture = Fixture::new().await;
+    let token = manager(&fixture, &[]).await;
+    let (user, _) = fixture.user("ann@alpha.test", &["admin"]).await;
     let limit = json!({"userId": user, "features": ["auth.users.list"], "organizations": null});
-    world.app.put(&world.root, "/auth/users/acl", limit).await;
+    fixture.app.put(&fixture.root, "/auth/users/acl", limit).await;
 
-    let (refused, text) = world
+    let (rejected, text) = fixture
         .app
         .put(&token, "/auth/users/acl", json!({"userId": user, "features": []}))
         .await;
-    let (flag, flag_text) = world
+    let (flag, flag_text) = fixture
         .app
         .put(&token, "/auth/users/acl", json!({"userId": user, "isSuperAdmin": true}))
         .await;
-    let (missing, _) = world.app.get(&token, "/auth/users/acl?userId=x").await;
+    let (missing, _) = fixture.app.get(&token, "/auth/users/acl?userId=x").await;
 
-    assert_eq!((refused, text["code"].as_str()), (403, Some("grant_exceeds_rights")));
+    assert_eq!((rejected, text["code"].as_str()), (403, Some("grant_exceeds_rights")));
     assert_eq!((flag, flag_text["code"].as_str()), (403, Some("super_admin_required")));
     assert_eq!(missing, 400);
-    let (_, acl) = world
+    let (_, acl) = fixture
         .app
-        .get(&world.root, &format!("/auth/users/acl?userId={user}"))
+        .get(&fixture.root, &format!("/auth/users/acl?userId={user}"))
         .await;
     assert_eq!(acl["features"], json!(["auth.users.list"]));
 }
 
 #[actix_web::test]
-async fn members_of_an_acl_are_left_out_and_not_null() {
-    let world = World::new().await;
-    let role = world.role("Reader", &["auth.users.list"], None).await;
-    let before = world.app.image().await;
+async fn fields_of_an_acl_are_left_out_and_not_null() {
+    let fixture = Fixture::new().await;
+    let role = fixture.role("Reader", &["auth.users.list"], None).await;
+    let before = fixture.app.snapshot().await;
 
     for (path, target) in [
         ("/auth/roles/acl", json!({"roleId": role})),
-        ("/auth/users/acl", json!({"userId": world.a.admin})),
+        ("/auth/users/acl", json!({"userId": fixture.a.admin})),
     ] {
-        for member in ["features", "isSuperAdmin"] {
+        for field in ["features", "isSuperAdmin"] {
             let mut body = target.clone();
-            body[member] = json!(null);
-            let (status, answer) = world.app.put(&world.root, path, body).await;
+            body[field] = json!(null);
+            let (status, response) = fixture.app.put(&fixture.root, path, body).await;
             assert_eq!(
-                (status, &answer["error"]),
+                (status, &response["error"]),
                 (400, &json!("Invalid input")),
-                "{path} {member}"
+                "{path} {field}"
             );
-            assert_eq!(answer["details"][0]["path"], member, "{path}");
+            assert_eq!(response["details"][0]["path"], field, "{path}");
         }
     }
-    assert_eq!(world.app.image().await, before);
+    assert_eq!(fixture.app.snapshot().await, before);
 }
 
 #[actix_web::test]
 async fn a_role_that_can_not_be_seen_finds_no_users() {
-    let world = World::new().await;
+    let fixture = Fixture::new().await;
     // Holds the role of super administrators, and its own ACL takes that right away.
     account(
-        &world.app,
-        Some(world.a.id),
-        Some(world.a.organization),
+        &fixture.app,
+        Some(fixture.a.id),
+        Some(fixture.a.organization),
         "former@alpha.test",
         &[],
         true,
     )
     .await;
-    let (_, list) = world.app.get(&world.root, "/auth/users?search=former@").await;
+    let (_, list) = fixture.app.get(&fixture.root, "/auth/users?search=former@").await;
     let (user, role) = (&list["items"][0]["id"], &list["items"][0]["roleIds"][0]);
     let acl = json!({"userId": user, "features": ["auth.users.list"], "isSuperAdmin": false});
-    assert_eq!(world.app.put(&world.root, "/auth/users/acl", acl).await.0, 200);
+    assert_eq!(fixture.app.put(&fixture.root, "/auth/users/acl", acl).await.0, 200);
     let role = role.as_str().expect("an id");
 
     let path = format!("/auth/users?roleIds={role}");
-    let (_, seen) = world.app.get(&world.a.token, &path).await;
-    let (_, all) = world.app.get(&world.root, &path).await;
+    let (_, seen) = fixture.app.get(&fixture.a.token, &path).await;
+    let (_, all) = fixture.app.get(&fixture.root, &path).await;
 
     assert_eq!(
-        world.app.get(&world.a.token, "/auth/users?search=former@").await.1["total"],
+        fixture.app.get(&fixture.a.token, "/auth/users?search=former@").await.1["total"],
         1
     );
     assert_eq!((&seen["total"], &all["total"]), (&json!(0), &json!(2)));
@@ -374,16 +374,18 @@ async fn a_role_that_can_not_be_seen_finds_no_users() {
 
 #[actix_web::test]
 async fn acc_24_what_is_left_out_of_an_acl_stays() {
-    let world = World::new().await;
+    let fixture = Fixture::new().await;
     let features = ["auth.users.list", "auth.roles.list"];
-    let role = world.role("Dispatcher", &features, Some(&[world.a.organization])).await;
-    let put = |body: Value| world.app.put(&world.a.token, "/auth/roles/acl", body);
+    let role = fixture
+        .role("Dispatcher", &features, Some(&[fixture.a.organization]))
+        .await;
+    let put = |body: Value| fixture.app.put(&fixture.a.token, "/auth/roles/acl", body);
     let path = format!("/auth/roles/acl?roleId={role}");
     let stored = async || {
-        let (_, acl) = world.app.get(&world.a.token, &path).await;
+        let (_, acl) = fixture.app.get(&fixture.a.token, &path).await;
         (acl["features"].clone(), acl["organizations"].clone())
     };
-    let list = json!([world.a.organization]);
+    let list = json!([fixture.a.organization]);
 
     let (_, known) = put(json!({"roleId": role, "features": ["auth.users.list"]})).await;
     assert_eq!(
@@ -395,35 +397,41 @@ async fn acc_24_what_is_left_out_of_an_acl_stays() {
         (&unknown["sanitized"], stored().await),
         (&json!(true), (json!([]), list.clone()))
     );
-    let twice = json!({"roleId": role, "organizations": [world.a.organization, world.a.organization]});
-    let (_, twice) = put(twice).await;
-    assert_eq!((&twice["sanitized"], stored().await), (&json!(true), (json!([]), list)));
+    let duplicates = json!({"roleId": role, "organizations": [fixture.a.organization, fixture.a.organization]});
+    let (_, duplicates) = put(duplicates).await;
+    assert_eq!(
+        (&duplicates["sanitized"], stored().await),
+        (&json!(true), (json!([]), list))
+    );
 }
 
 #[actix_web::test]
 async fn acc_25_roles_count_side_by_side_and_one_without_features_adds_no_organizations() {
-    let world = World::new().await;
+    let fixture = Fixture::new().await;
     let second = json!({"name": "Second"});
-    let (status, second) = world.app.post(&world.a.token, "/directory/organizations", second).await;
+    let (status, second) = fixture
+        .app
+        .post(&fixture.a.token, "/directory/organizations", second)
+        .await;
     assert_eq!(status, 201, "{second}");
     let second: Uuid = second["id"].as_str().expect("an id").parse().expect("a UUID");
-    world
-        .role("Users", &["auth.users.list"], Some(&[world.a.organization]))
+    fixture
+        .role("Users", &["auth.users.list"], Some(&[fixture.a.organization]))
         .await;
-    world
+    fixture
         .role("Organizations", &["directory.organizations.view"], Some(&[second]))
         .await;
-    world.role("Empty", &[], None).await;
+    fixture.role("Empty", &[], None).await;
     let seen = async |token: &str| {
-        let (status, body) = world.app.get(token, "/directory/organizations").await;
+        let (status, body) = fixture.app.get(token, "/directory/organizations").await;
         (status, body["items"].as_array().map_or(0, Vec::len))
     };
 
-    let (_, both) = world
+    let (_, both) = fixture
         .user("both@alpha.test", &["Users", "Organizations", "Empty"])
         .await;
-    let (_, one) = world.user("one@alpha.test", &["Organizations", "Empty"]).await;
-    let (_, none) = world.user("none@alpha.test", &["Empty"]).await;
+    let (_, one) = fixture.user("one@alpha.test", &["Organizations", "Empty"]).await;
+    let (_, none) = fixture.user("none@alpha.test", &["Empty"]).await;
 
     assert_eq!(
         seen(&both).await,
@@ -431,27 +439,27 @@ async fn acc_25_roles_count_side_by_side_and_one_without_features_adds_no_organi
         "where the feature is granted, and nowhere else"
     );
     assert_eq!(
-        world.app.get(&both, "/auth/users").await.0,
+        fixture.app.get(&both, "/auth/users").await.0,
         200,
         "each role has its features"
     );
     assert_eq!(seen(&one).await, (200, 1), "a role without features opens nothing");
-    assert_eq!(world.app.get(&one, "/auth/users").await.0, 403);
+    assert_eq!(fixture.app.get(&one, "/auth/users").await.0, 403);
     assert_eq!(seen(&none).await.0, 403);
 }
 
 #[actix_web::test]
 async fn acc_25_an_own_acl_hides_the_flag_of_a_role() {
-    let world = World::new().await;
+    let fixture = Fixture::new().await;
     // There stays another super administrator.
-    let id = account(&world.app, None, None, "second@platform.test", &["superadmin"], false).await;
-    let token = login(&world.app, "second@platform.test").await;
-    let is_super = async || world.app.get(&token, "/auth/profile").await.1["isSuperAdmin"].clone();
+    let id = account(&fixture.app, None, None, "second@platform.test", &["superadmin"], false).await;
+    let token = login(&fixture.app, "second@platform.test").await;
+    let is_super = async || fixture.app.get(&token, "/auth/profile").await.1["isSuperAdmin"].clone();
     assert_eq!(is_super().await, json!(true));
 
     let own = json!({"userId": id, "features": ["auth.users.list"], "isSuperAdmin": false});
-    let (status, answer) = world.app.put(&world.root, "/auth/users/acl", own).await;
+    let (status, response) = fixture.app.put(&fixture.root, "/auth/users/acl", own).await;
 
-    assert_eq!(status, 200, "{answer}");
+    assert_eq!(status, 200, "{response}");
     assert_eq!(is_super().await, json!(false));
 }

@@ -4,11 +4,11 @@ use actix_web::http::Method;
 use backoffice_test_support::TestResponse;
 use serde_json::{Value, json};
 
-use crate::world::{World, id_of};
+use crate::fixture::{Fixture, id_of};
 
-async fn in_tenant(world: &World, method: Method, path: &str, body: Option<Value>) -> TestResponse {
-    let request = world.app.request(method, path).bearer(&world.root);
-    let request = request.header("X-Tenant-Id", &world.a.id.to_string());
+async fn in_tenant(fixture: &Fixture, method: Method, path: &str, body: Option<Value>) -> TestResponse {
+    let request = fixture.app.request(method, path).bearer(&fixture.root);
+    let request = request.header("X-Tenant-Id", &fixture.a.id.to_string());
     match body {
         Some(body) => request.json(&body).send().await,
         None => request.send().await,
@@ -17,13 +17,13 @@ async fn in_tenant(world: &World, method: Method, path: &str, body: Option<Value
 
 #[actix_web::test]
 async fn acc_30_a_global_role_is_written_whatever_tenant_is_selected_and_each_step_can_be_undone() {
-    let world = World::new().await;
-    let made = in_tenant(&world, Method::POST, "/auth/roles", Some(json!({"name": "Auditor"}))).await;
-    let id = id_of(&made.json());
-    let image = async || {
+    let fixture = Fixture::new().await;
+    let created = in_tenant(&fixture, Method::POST, "/auth/roles", Some(json!({"name": "Auditor"}))).await;
+    let id = id_of(&created.json());
+    let snapshot = async || {
         let query = "select r.name, r.tenant_id, a.features from auth_roles r \
              left join auth_role_acls a on a.tenant_id = r.tenant_id and a.role_id = r.id";
-        world.app.rows(&format!("{query} where r.id = '{id}'")).await
+        fixture.app.rows(&format!("{query} where r.id = '{id}'")).await
     };
     let acl = json!({"roleId": id, "features": ["auth.users.list"]});
 
@@ -36,63 +36,63 @@ async fn acc_30_a_global_role_is_written_whatever_tenant_is_selected_and_each_st
         (Method::PUT, "/auth/roles/acl".to_owned(), Some(acl)),
         (Method::DELETE, format!("/auth/roles?id={id}"), None),
     ] {
-        let before = image().await;
-        let written = in_tenant(&world, method.clone(), &path, body.clone()).await;
-        let after = image().await;
+        let before = snapshot().await;
+        let written = in_tenant(&fixture, method.clone(), &path, body.clone()).await;
+        let after = snapshot().await;
         assert_eq!(written.status, 200, "{method} {path}: {}", written.text());
         assert_ne!(after, before, "{method} {path}");
 
         // The entry is the platform's, so it is found where no tenant is selected.
         let undo = json!({"undoToken": written.operation().expect("undoable")["undoToken"]});
-        let (undone, why) = world
+        let (undone, why) = fixture
             .app
-            .post(&world.root, "/audit_logs/audit-logs/actions/undo", undo)
+            .post(&fixture.root, "/audit_logs/audit-logs/actions/undo", undo)
             .await;
         assert_eq!(undone, 200, "{method} {path}: {why}");
-        assert_eq!(image().await, before, "{method} {path}");
+        assert_eq!(snapshot().await, before, "{method} {path}");
         let redo = json!({"logId": why["logId"]});
-        let (redone, why) = world
+        let (redone, why) = fixture
             .app
-            .post(&world.root, "/audit_logs/audit-logs/actions/redo", redo)
+            .post(&fixture.root, "/audit_logs/audit-logs/actions/redo", redo)
             .await;
         assert_eq!(redone, 200, "{method} {path}: {why}");
-        assert_eq!(image().await, after, "{method} {path}");
+        assert_eq!(snapshot().await, after, "{method} {path}");
     }
 }
 
 #[actix_web::test]
 async fn acc_30_roles_of_other_tenants_than_the_selected_one_stay_out_of_reach() {
-    let world = World::new().await;
-    let (_, made) = world
+    let fixture = Fixture::new().await;
+    let (_, created) = fixture
         .app
-        .post(&world.b.token, "/auth/roles", json!({"name": "Foreign"}))
+        .post(&fixture.b.token, "/auth/roles", json!({"name": "Foreign"}))
         .await;
-    let id = id_of(&made);
+    let id = id_of(&created);
 
     let renamed = in_tenant(
-        &world,
+        &fixture,
         Method::PUT,
         "/auth/roles",
         Some(json!({"id": id, "name": "Mine"})),
     )
     .await;
     let acl = in_tenant(
-        &world,
+        &fixture,
         Method::PUT,
         "/auth/roles/acl",
         Some(json!({"roleId": id, "features": []})),
     )
     .await;
-    let deleted = in_tenant(&world, Method::DELETE, &format!("/auth/roles?id={id}"), None).await;
+    let deleted = in_tenant(&fixture, Method::DELETE, &format!("/auth/roles?id={id}"), None).await;
 
     assert_eq!((renamed.status, acl.status, deleted.status), (404, 404, 404));
 }
 
 #[actix_web::test]
 async fn acc_30_the_role_superadmin_stays_as_it_is() {
-    let world = World::new().await;
+    let fixture = Fixture::new().await;
     let role = id_of(
-        &world
+        &fixture
             .app
             .rows("select id from auth_roles where name = 'superadmin'")
             .await[0],
@@ -110,11 +110,11 @@ async fn acc_30_the_role_superadmin_stays_as_it_is() {
         (Method::PUT, "/auth/roles", name("Auditor"), "Role name is reserved"),
         (Method::DELETE, &format!("/auth/roles?id={role}"), None, "Invalid input"),
     ] {
-        world
+        fixture
             .app
-            .post(&world.root, "/auth/roles", json!({"name": "Auditor"}))
+            .post(&fixture.root, "/auth/roles", json!({"name": "Auditor"}))
             .await;
-        let response = in_tenant(&world, method.clone(), path, body).await;
+        let response = in_tenant(&fixture, method.clone(), path, body).await;
         assert_eq!(
             (response.status, &response.json()["error"]),
             (400, &json!(error)),

@@ -4,7 +4,7 @@ use actix_web::http::Method;
 use backoffice_test_support::{TestApp, TestResponse};
 use serde_json::json;
 
-use crate::world::{PASSWORD, World};
+use crate::fixture::{Fixture, PASSWORD};
 
 async fn home(app: &TestApp, cookies: &[(&str, &str)]) -> TestResponse {
     let request = app.request_outside(Method::GET, "/").header("Accept-Language", "de");
@@ -14,9 +14,9 @@ async fn home(app: &TestApp, cookies: &[(&str, &str)]) -> TestResponse {
     request.send().await
 }
 
-async fn session(world: &World) -> (String, String) {
+async fn session(fixture: &Fixture) -> (String, String) {
     let body = json!({"email": "admin@alpha.test", "password": PASSWORD});
-    let (status, body) = world.app.post("", "/auth/login", body).await;
+    let (status, body) = fixture.app.post("", "/auth/login", body).await;
     assert_eq!(status, 200, "{body}");
     let text = |name: &str| body[name].as_str().expect("a token").to_owned();
     (text("token"), text("refreshToken"))
@@ -24,9 +24,9 @@ async fn session(world: &World) -> (String, String) {
 
 #[actix_web::test]
 async fn it_shows_who_is_signed_in_and_where() {
-    let world = World::new().await;
+    let fixture = Fixture::new().await;
 
-    let page = home(&world.app, &[("auth_token", &world.a.token)]).await;
+    let page = home(&fixture.app, &[("auth_token", &fixture.a.token)]).await;
 
     let text = page.text();
     assert_eq!(
@@ -40,7 +40,7 @@ async fn it_shows_who_is_signed_in_and_where() {
         "select coalesce(name, email) as shown from auth_users where email = 'admin@alpha.test'",
         "select name as shown from directory_tenants where id = (select tenant_id from auth_users where email = 'admin@alpha.test')",
     ] {
-        let row = world.app.rows(query).await.remove(0);
+        let row = fixture.app.rows(query).await.remove(0);
         assert!(text.contains(row["shown"].as_str().expect("a name")), "{row}: {text}");
     }
     assert!(!text.contains("/api/docs"), "that module is not enabled");
@@ -49,17 +49,17 @@ async fn it_shows_who_is_signed_in_and_where() {
 }
 
 #[actix_web::test]
-async fn whoever_is_not_signed_in_is_sent_to_the_sign_in() {
-    let world = World::new().await;
-    let (access, refresh) = session(&world).await;
+async fn an_anonymous_visitor_is_redirected_to_the_sign_in() {
+    let fixture = Fixture::new().await;
+    let (access, refresh) = session(&fixture).await;
     let to = |page: &TestResponse| (page.status, page.header("location").unwrap_or_default());
     let fresh = "/api/auth/session/refresh?redirect=%2F".to_owned();
 
-    let nobody = home(&world.app, &[]).await;
-    let session_only = home(&world.app, &[("session_token", &refresh)]).await;
-    let logout = world.app.request(Method::POST, "/auth/logout").bearer(&access);
+    let nobody = home(&fixture.app, &[]).await;
+    let session_only = home(&fixture.app, &[("session_token", &refresh)]).await;
+    let logout = fixture.app.request(Method::POST, "/auth/logout").bearer(&access);
     assert_eq!(logout.send().await.status, 302);
-    let ended = home(&world.app, &[("auth_token", &access), ("session_token", &refresh)]).await;
+    let ended = home(&fixture.app, &[("auth_token", &access), ("session_token", &refresh)]).await;
 
     assert_eq!(to(&nobody), (302, "/login".to_owned()));
     assert_eq!(to(&session_only), (302, fresh));

@@ -5,20 +5,23 @@ use backoffice_test_support::Duration;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::reset::{post, token_in, world};
-use crate::world::{World, id_of};
+use crate::fixture::{Fixture, id_of};
+use crate::reset::{fixture, post, token_in};
 
-async fn create(world: &World, email: &str, extra: Value) -> (u16, Value) {
-    let mut body = json!({"email": email, "organizationId": world.a.organization});
+async fn create(fixture: &Fixture, email: &str, extra: Value) -> (u16, Value) {
+    let mut body = json!({"email": email, "organizationId": fixture.a.organization});
     for (name, value) in extra.as_object().expect("members") {
         body[name] = value.clone();
     }
-    world.app.post(&world.a.token, "/auth/users", body).await
+    fixture.app.post(&fixture.a.token, "/auth/users", body).await
 }
 
-async fn resend(world: &World, id: impl Into<Value>) -> (u16, Value) {
+async fn resend(fixture: &Fixture, id: impl Into<Value>) -> (u16, Value) {
     let body = json!({"id": id.into()});
-    world.app.post(&world.a.token, "/auth/users/resend-invite", body).await
+    fixture
+        .app
+        .post(&fixture.a.token, "/auth/users/resend-invite", body)
+        .await
 }
 
 fn text(id: Uuid) -> Value {
@@ -26,12 +29,12 @@ fn text(id: Uuid) -> Value {
 }
 
 #[actix_web::test]
-async fn acc_18_without_mail_a_user_without_password_is_made_and_can_be_invited_later() {
-    let world = World::new().await;
+async fn acc_18_without_mail_a_user_without_password_is_created_and_can_be_invited_later() {
+    let fixture = Fixture::new().await;
 
-    let (status, body) = create(&world, "ann@alpha.test", json!({})).await;
-    let asked = create(&world, "bob@alpha.test", json!({"sendInviteEmail": true})).await;
-    let (again, refused) = resend(&world, text(id_of(&body))).await;
+    let (status, body) = create(&fixture, "ann@alpha.test", json!({})).await;
+    let asked = create(&fixture, "bob@alpha.test", json!({"sendInviteEmail": true})).await;
+    let (again, rejected) = resend(&fixture, text(id_of(&body))).await;
 
     assert_eq!((status, body["emailSent"].clone()), (201, json!(false)));
     assert_eq!(
@@ -39,10 +42,10 @@ async fn acc_18_without_mail_a_user_without_password_is_made_and_can_be_invited_
         (500, json!("Invitation email is not configured"))
     );
     assert_eq!(
-        (again, refused["error"].clone()),
+        (again, rejected["error"].clone()),
         (500, json!("Invitation email is not configured"))
     );
-    let users = world
+    let users = fixture
         .app
         .rows("select 1 as found from auth_users where email = 'bob@alpha.test'")
         .await;
@@ -51,62 +54,67 @@ async fn acc_18_without_mail_a_user_without_password_is_made_and_can_be_invited_
 
 #[actix_web::test]
 async fn acc_18_an_invitation_sets_the_first_password_and_a_newer_one_replaces_it() {
-    let world = world().await;
-    let (status, body) = create(&world, "ann@alpha.test", json!({"name": "Ann"})).await;
+    let fixture = fixture().await;
+    let (status, body) = create(&fixture, "ann@alpha.test", json!({"name": "Ann"})).await;
     assert_eq!((status, body["emailSent"].clone()), (201, json!(true)));
     let id = id_of(&body);
-    let first = world.app.mail().take();
+    let first = fixture.app.mail().take();
     assert_eq!(
         (first[0].to.as_str(), first[0].subject.as_str()),
         ("ann@alpha.test", "Your account at Alpha")
     );
     assert!(first[0].text.starts_with("Hello Ann,"));
 
-    let (status, body) = resend(&world, text(id)).await;
+    let (status, body) = resend(&fixture, text(id)).await;
     assert_eq!((status, body), (200, json!({"ok": true, "emailSent": true})));
-    let second = world.app.mail().take();
+    let second = fixture.app.mail().take();
     let confirm = async |token: String| {
         let members = [("token", token.as_str()), ("password", "a first password")];
-        post(&world, "/auth/reset/confirm", &members).await.status
+        post(&fixture, "/auth/reset/confirm", &members).await.status
     };
 
     assert_eq!(confirm(token_in(&first[0].text)).await, 400, "the older link is dead");
     assert_eq!(confirm(token_in(&second[0].text)).await, 200);
     let body = json!({"email": "ann@alpha.test", "password": "a first password"});
-    assert_eq!(world.app.post("", "/auth/login", body).await.0, 200);
-    let (status, body) = resend(&world, text(id)).await;
+    assert_eq!(fixture.app.post("", "/auth/login", body).await.0, 200);
+    let (status, body) = resend(&fixture, text(id)).await;
     assert_eq!((status, body["code"].clone()), (409, json!("user_already_active")));
 }
 
 #[actix_web::test]
 async fn acc_18_an_invitation_lives_48_hours() {
-    let world = world().await;
-    create(&world, "ann@alpha.test", json!({})).await;
-    let token = token_in(&world.app.mail().take()[0].text);
-    let valid = || async { post(&world, "/auth/reset/validate", &[("token", &token)]).await.json()["valid"].clone() };
+    let fixture = fixture().await;
+    create(&fixture, "ann@alpha.test", json!({})).await;
+    let token = token_in(&fixture.app.mail().take()[0].text);
+    let valid = || async {
+        post(&fixture, "/auth/reset/validate", &[("token", &token)])
+            .await
+            .json()["valid"]
+            .clone()
+    };
 
-    world.app.advance(Duration::hours(47));
+    fixture.app.advance(Duration::hours(47));
     assert_eq!(valid().await, true);
-    world.app.advance(Duration::hours(2));
+    fixture.app.advance(Duration::hours(2));
     assert_eq!(valid().await, false);
 }
 
 #[actix_web::test]
-async fn acc_18_resending_refuses_what_it_must() {
-    let world = world().await;
-    let (_, body) = create(&world, "ann@alpha.test", json!({})).await;
+async fn acc_18_resending_rejects_what_it_must() {
+    let fixture = fixture().await;
+    let (_, body) = create(&fixture, "ann@alpha.test", json!({})).await;
     let id = id_of(&body);
-    let (_, of_b) = world
+    let (_, of_b) = fixture
         .app
         .post(
-            &world.b.token,
+            &fixture.b.token,
             "/auth/users",
-            json!({"email": "x@beta.test", "organizationId": world.b.organization}),
+            json!({"email": "x@beta.test", "organizationId": fixture.b.organization}),
         )
         .await;
 
     for malformed in [json!("nonsense"), json!(7), Value::Null] {
-        let (status, body) = resend(&world, malformed).await;
+        let (status, body) = resend(&fixture, malformed).await;
         assert_eq!(
             (status, body["error"].clone()),
             (422, json!("Validation failed")),
@@ -114,40 +122,40 @@ async fn acc_18_resending_refuses_what_it_must() {
         );
         assert_eq!(body["details"][0]["path"], "id");
     }
-    let unknown = resend(&world, text(Uuid::from_u128(1))).await;
-    let foreign = resend(&world, text(id_of(&of_b))).await;
+    let unknown = resend(&fixture, text(Uuid::from_u128(1))).await;
+    let foreign = resend(&fixture, text(id_of(&of_b))).await;
     assert_eq!((unknown.0, unknown.1["error"].clone()), (404, json!("User not found")));
     assert_eq!(foreign, unknown);
-    world
+    fixture
         .app
-        .put(&world.a.token, "/auth/users", json!({"id": id, "isActive": false}))
+        .put(&fixture.a.token, "/auth/users", json!({"id": id, "isActive": false}))
         .await;
-    let (status, body) = resend(&world, text(id)).await;
+    let (status, body) = resend(&fixture, text(id)).await;
     assert_eq!((status, body["code"].clone()), (409, json!("user_inactive")));
-    let request = world
+    let request = fixture
         .app
         .request(Method::POST, "/auth/users/resend-invite")
-        .bearer(&world.a.token);
-    let answer = request
+        .bearer(&fixture.a.token);
+    let response = request
         .header("Origin", "https://evil.test")
         .json(&json!({"id": id}))
         .send()
         .await;
     assert_eq!(
-        (answer.status, answer.json()["error"].clone()),
+        (response.status, response.json()["error"].clone()),
         (400, json!("Invalid request origin"))
     );
 }
 
 #[actix_web::test]
 async fn acc_18_the_fourth_invitation_in_five_minutes_waits() {
-    let world = World::with_config("[app]\npublic_url = \"https://office.example\"\n").await;
-    let (_, body) = create(&world, "ann@alpha.test", json!({"sendInviteEmail": false})).await;
+    let fixture = Fixture::with_config("[app]\npublic_url = \"https://office.example\"\n").await;
+    let (_, body) = create(&fixture, "ann@alpha.test", json!({"sendInviteEmail": false})).await;
     let id = text(id_of(&body));
 
     let mut statuses = Vec::new();
     for _ in 0..4 {
-        statuses.push(resend(&world, id.clone()).await.0);
+        statuses.push(resend(&fixture, id.clone()).await.0);
     }
 
     assert_eq!(statuses, [200, 200, 200, 429]);
@@ -155,8 +163,8 @@ async fn acc_18_the_fourth_invitation_in_five_minutes_waits() {
 
 #[actix_web::test]
 async fn f14_however_an_id_is_written_it_is_one_target() {
-    let world = World::with_config("[app]\npublic_url = \"https://office.example\"\n").await;
-    let (_, body) = create(&world, "ann@alpha.test", json!({"sendInviteEmail": false})).await;
+    let fixture = Fixture::with_config("[app]\npublic_url = \"https://office.example\"\n").await;
+    let (_, body) = create(&fixture, "ann@alpha.test", json!({"sendInviteEmail": false})).await;
     let id = id_of(&body);
 
     let mut statuses = Vec::new();
@@ -167,7 +175,7 @@ async fn f14_however_an_id_is_written_it_is_one_target() {
         id.braced().to_string(),
         id.urn().to_string(),
     ] {
-        statuses.push(resend(&world, written).await.0);
+        statuses.push(resend(&fixture, written).await.0);
     }
 
     assert_eq!(statuses, [200, 200, 200, 429, 429]);
@@ -175,48 +183,48 @@ async fn f14_however_an_id_is_written_it_is_one_target() {
 
 #[actix_web::test]
 async fn f14_another_tenant_does_not_use_up_the_limit_of_a_target() {
-    let world = World::with_config("[app]\npublic_url = \"https://office.example\"\n").await;
-    let (_, body) = create(&world, "ann@alpha.test", json!({"sendInviteEmail": false})).await;
+    let fixture = Fixture::with_config("[app]\npublic_url = \"https://office.example\"\n").await;
+    let (_, body) = create(&fixture, "ann@alpha.test", json!({"sendInviteEmail": false})).await;
     let id = id_of(&body);
     let by_b = async || {
         let body = json!({"id": id});
-        world
+        fixture
             .app
-            .post(&world.b.token, "/auth/users/resend-invite", body)
+            .post(&fixture.b.token, "/auth/users/resend-invite", body)
             .await
             .0
     };
 
     assert_eq!([by_b().await, by_b().await, by_b().await, by_b().await], [404; 4]);
 
-    assert_eq!(resend(&world, text(id)).await.0, 200);
+    assert_eq!(resend(&fixture, text(id)).await.0, 200);
 }
 
 #[actix_web::test]
 async fn f21_invitations_of_one_actor_have_a_limit() {
     let config =
         "[app]\npublic_url = \"https://office.example\"\n[rate_limits.limits]\n\"auth.users.invite\" = \"2/60\"\n";
-    let world = World::with_config(config).await;
+    let fixture = Fixture::with_config(config).await;
 
-    let (first, body) = create(&world, "ann@alpha.test", json!({})).await;
-    let quiet = create(&world, "bob@alpha.test", json!({"sendInviteEmail": false}))
+    let (first, body) = create(&fixture, "ann@alpha.test", json!({})).await;
+    let quiet = create(&fixture, "bob@alpha.test", json!({"sendInviteEmail": false}))
         .await
         .0;
-    let again = resend(&world, text(id_of(&body))).await.0;
-    let (refused, told) = create(&world, "cid@alpha.test", json!({})).await;
-    let resent = resend(&world, text(id_of(&body))).await.0;
-    let without_mail = create(&world, "dan@alpha.test", json!({"sendInviteEmail": false}))
+    let again = resend(&fixture, text(id_of(&body))).await.0;
+    let (rejected, reported) = create(&fixture, "cid@alpha.test", json!({})).await;
+    let resent = resend(&fixture, text(id_of(&body))).await.0;
+    let without_mail = create(&fixture, "dan@alpha.test", json!({"sendInviteEmail": false}))
         .await
         .0;
 
     assert_eq!((first, quiet, again, without_mail), (201, 201, 200, 201));
-    assert_eq!((refused, resent), (429, 429), "{told}");
-    assert_eq!(world.app.mail().mails().len(), 2);
-    let made = "select id from auth_users where email = 'cid@alpha.test'";
-    assert!(world.app.rows(made).await.is_empty(), "nothing is written");
-    let body = json!({"email": "eve@beta.test", "organizationId": world.b.organization});
+    assert_eq!((rejected, resent), (429, 429), "{reported}");
+    assert_eq!(fixture.app.mail().mails().len(), 2);
+    let created = "select id from auth_users where email = 'cid@alpha.test'";
+    assert!(fixture.app.rows(created).await.is_empty(), "nothing is written");
+    let body = json!({"email": "eve@beta.test", "organizationId": fixture.b.organization});
     assert_eq!(
-        world.app.post(&world.b.token, "/auth/users", body).await.0,
+        fixture.app.post(&fixture.b.token, "/auth/users", body).await.0,
         201,
         "another actor"
     );
@@ -224,42 +232,45 @@ async fn f21_invitations_of_one_actor_have_a_limit() {
 
 #[actix_web::test]
 async fn a_mail_that_does_not_leave_keeps_user_and_token() {
-    let world = world().await;
-    world.app.mail().refuse(true);
+    let fixture = fixture().await;
+    fixture.app.mail().reject(true);
 
-    let (status, body) = create(&world, "ann@alpha.test", json!({})).await;
+    let (status, body) = create(&fixture, "ann@alpha.test", json!({})).await;
 
     assert_eq!((status, body["emailSent"].clone()), (201, json!(false)));
     let tokens = "select purpose from auth_one_time_tokens where voided_at is null";
-    assert_eq!(world.app.rows(tokens).await, [json!({"purpose": "invite"})]);
+    assert_eq!(fixture.app.rows(tokens).await, [json!({"purpose": "invite"})]);
 }
 
 #[actix_web::test]
 async fn a_user_with_a_password_is_invited_only_when_asked() {
-    let world = world().await;
+    let fixture = fixture().await;
 
-    let quiet = create(&world, "ann@alpha.test", json!({"password": "a long password"})).await;
+    let quiet = create(&fixture, "ann@alpha.test", json!({"password": "a long password"})).await;
     let asked = create(
-        &world,
+        &fixture,
         "bob@alpha.test",
         json!({"password": "a long password", "sendInviteEmail": true}),
     )
     .await;
-    let refused = create(&world, "cid@alpha.test", json!({"sendInviteEmail": false})).await;
+    let rejected = create(&fixture, "cid@alpha.test", json!({"sendInviteEmail": false})).await;
 
     assert_eq!(
-        [quiet, asked, refused].map(|(_, body)| body["emailSent"].clone()),
+        [quiet, asked, rejected].map(|(_, body)| body["emailSent"].clone()),
         [json!(false), json!(true), json!(false)]
     );
-    assert_eq!(world.app.mail().mails().len(), 1);
+    assert_eq!(fixture.app.mail().mails().len(), 1);
 }
 
 #[actix_web::test]
 async fn a_repeated_request_says_again_that_the_mail_left_and_sends_none() {
-    let world = world().await;
-    let body = json!({"email": "ann@alpha.test", "organizationId": world.a.organization});
+    let fixture = fixture().await;
+    let body = json!({"email": "ann@alpha.test", "organizationId": fixture.a.organization});
     let send = || {
-        let request = world.app.request(Method::POST, "/auth/users").bearer(&world.a.token);
+        let request = fixture
+            .app
+            .request(Method::POST, "/auth/users")
+            .bearer(&fixture.a.token);
         request.header("Idempotency-Key", "one").json(&body).send()
     };
 
@@ -269,25 +280,31 @@ async fn a_repeated_request_says_again_that_the_mail_left_and_sends_none() {
     assert_eq!((first.status, second.status), (201, 201));
     assert_eq!(first.json(), second.json());
     assert_eq!(second.json()["emailSent"], true);
-    assert_eq!(world.app.mail().mails().len(), 1);
+    assert_eq!(fixture.app.mail().mails().len(), 1);
 }
 
 #[actix_web::test]
 async fn undoing_the_creation_kills_the_invitation() {
-    let world = world().await;
-    let request = world.app.request(Method::POST, "/auth/users").bearer(&world.a.token);
-    let made = request
-        .json(&json!({"email": "ann@alpha.test", "organizationId": world.a.organization}))
+    let fixture = fixture().await;
+    let request = fixture
+        .app
+        .request(Method::POST, "/auth/users")
+        .bearer(&fixture.a.token);
+    let created = request
+        .json(&json!({"email": "ann@alpha.test", "organizationId": fixture.a.organization}))
         .send()
         .await;
-    let token = token_in(&world.app.mail().take()[0].text);
+    let token = token_in(&fixture.app.mail().take()[0].text);
 
-    let undo = made.operation().expect("it can be undone")["undoToken"].clone();
+    let undo = created.operation().expect("it can be undone")["undoToken"].clone();
     let path = "/audit_logs/audit-logs/actions/undo";
-    let (status, body) = world.app.post(&world.root, path, json!({"undoToken": undo})).await;
-    let own = world.app.post(&world.a.token, path, json!({"undoToken": undo})).await;
+    let (status, body) = fixture.app.post(&fixture.root, path, json!({"undoToken": undo})).await;
+    let own = fixture
+        .app
+        .post(&fixture.a.token, path, json!({"undoToken": undo}))
+        .await;
 
     assert!(status == 200 || own.0 == 200, "{body} {own:?}");
-    let answer = post(&world, "/auth/reset/validate", &[("token", &token)]).await;
-    assert_eq!(answer.json()["valid"], false);
+    let response = post(&fixture, "/auth/reset/validate", &[("token", &token)]).await;
+    assert_eq!(response.json()["valid"], false);
 }

@@ -4,21 +4,21 @@ use actix_web::http::Method;
 use backoffice_test_support::{Duration, TestResponse};
 use serde_json::json;
 
-use crate::world::{CONFIG, NO_LIMITS, PASSWORD, World};
+use crate::fixture::{CONFIG, Fixture, NO_LIMITS, PASSWORD};
 
 const BEHIND_A_PROXY: &str = "[http]\nproxy_depth = 1\n";
 
-async fn attempt(world: &World, address: &str, email: &str, password: &str) -> TestResponse {
-    let request = world.app.request(Method::POST, "/auth/login");
+async fn attempt(fixture: &Fixture, address: &str, email: &str, password: &str) -> TestResponse {
+    let request = fixture.app.request(Method::POST, "/auth/login");
     let body = json!({"email": email, "password": password});
     request.header("x-forwarded-for", address).json(&body).send().await
 }
 
 /// How often each status was the answer to wrong passwords from these addresses.
-async fn refused(world: &World, addresses: impl Iterator<Item = String>, email: &str) -> [usize; 2] {
+async fn rejected(fixture: &Fixture, addresses: impl Iterator<Item = String>, email: &str) -> [usize; 2] {
     let mut counted = [0, 0];
     for address in addresses {
-        match attempt(world, &address, email, "wrong password").await.status {
+        match attempt(fixture, &address, email, "wrong password").await.status {
             401 => counted[0] += 1,
             429 => counted[1] += 1,
             other => panic!("{address}: {other}"),
@@ -29,47 +29,47 @@ async fn refused(world: &World, addresses: impl Iterator<Item = String>, email: 
 
 #[actix_web::test]
 async fn acc_45_f5_a_network_of_ipv6_is_one_client() {
-    let world = World::with_config(BEHIND_A_PROXY).await;
+    let fixture = Fixture::with_config(BEHIND_A_PROXY).await;
     let addresses = (1..=60).map(|number| format!("2001:db8:1:2::{number:x}"));
 
-    assert_eq!(refused(&world, addresses, "admin@alpha.test").await, [5, 55]);
+    assert_eq!(rejected(&fixture, addresses, "admin@alpha.test").await, [5, 55]);
 
-    let next = attempt(&world, "2001:db8:1:3::1", "admin@alpha.test", PASSWORD).await;
+    let next = attempt(&fixture, "2001:db8:1:3::1", "admin@alpha.test", PASSWORD).await;
     assert_eq!(next.status, 200, "another network");
 }
 
 #[actix_web::test]
 async fn acc_45_f5_a_mapped_address_is_the_address_that_it_maps() {
-    let world = World::with_config(BEHIND_A_PROXY).await;
+    let fixture = Fixture::with_config(BEHIND_A_PROXY).await;
     let addresses = (0..12).map(|number| ["192.0.2.1", "::ffff:192.0.2.1"][number % 2].to_owned());
 
-    assert_eq!(refused(&world, addresses, "admin@alpha.test").await, [5, 7]);
+    assert_eq!(rejected(&fixture, addresses, "admin@alpha.test").await, [5, 7]);
 }
 
 #[actix_web::test]
 async fn acc_45_f5_an_account_is_counted_over_all_addresses() {
-    let world = World::with_config(BEHIND_A_PROXY).await;
+    let fixture = Fixture::with_config(BEHIND_A_PROXY).await;
     // Its administrators have signed in once.
-    world.app.advance(Duration::hours(1));
+    fixture.app.advance(Duration::hours(1));
     let addresses = || (1..=120).map(|number| format!("10.0.0.{number}"));
 
-    assert_eq!(refused(&world, addresses(), "admin@alpha.test").await, [100, 20]);
+    assert_eq!(rejected(&fixture, addresses(), "admin@alpha.test").await, [100, 20]);
     assert_eq!(
-        refused(&world, addresses(), "nobody@alpha.test").await,
+        rejected(&fixture, addresses(), "nobody@alpha.test").await,
         [100, 20],
         "whether there is one or not"
     );
 
-    let own = attempt(&world, "10.0.1.1", "Admin@alpha.test", PASSWORD).await;
+    let own = attempt(&fixture, "10.0.1.1", "Admin@alpha.test", PASSWORD).await;
     assert_eq!(own.status, 429);
     assert!(own.header("retry-after").is_some());
     assert_eq!(
-        attempt(&world, "10.0.1.1", "admin@beta.test", PASSWORD).await.status,
+        attempt(&fixture, "10.0.1.1", "admin@beta.test", PASSWORD).await.status,
         200
     );
-    world.app.advance(Duration::hours(1));
+    fixture.app.advance(Duration::hours(1));
     assert_eq!(
-        attempt(&world, "10.0.1.1", "admin@alpha.test", PASSWORD).await.status,
+        attempt(&fixture, "10.0.1.1", "admin@alpha.test", PASSWORD).await.status,
         200
     );
 }
@@ -77,32 +77,32 @@ async fn acc_45_f5_an_account_is_counted_over_all_addresses() {
 #[actix_web::test]
 async fn f5_a_sign_in_does_not_lift_the_limit_of_the_account() {
     let config = format!("{BEHIND_A_PROXY}[rate_limits.limits]\n\"auth.login.account\" = \"4/60\"\n");
-    let world = World::with_config(&config).await;
+    let fixture = Fixture::with_config(&config).await;
     let addresses = |from: u8| (from..from + 2).map(|number| format!("10.0.0.{number}"));
     let email = "admin@beta.test";
     // The administrators have signed in once.
-    world.app.advance(Duration::hours(1));
+    fixture.app.advance(Duration::hours(1));
 
-    assert_eq!(refused(&world, addresses(1), email).await, [2, 0]);
-    assert_eq!(attempt(&world, "10.0.0.9", email, PASSWORD).await.status, 200);
+    assert_eq!(rejected(&fixture, addresses(1), email).await, [2, 0]);
+    assert_eq!(attempt(&fixture, "10.0.0.9", email, PASSWORD).await.status, 200);
 
-    assert_eq!(refused(&world, addresses(3), email).await, [1, 1]);
+    assert_eq!(rejected(&fixture, addresses(3), email).await, [1, 1]);
 }
 
 #[actix_web::test]
 async fn f5_sessions_keep_the_address_and_not_the_network() {
-    let world = World::with_config(BEHIND_A_PROXY).await;
+    let fixture = Fixture::with_config(BEHIND_A_PROXY).await;
 
-    attempt(&world, "[2001:db8:1:2::7]:4711", "admin@alpha.test", PASSWORD).await;
+    attempt(&fixture, "[2001:db8:1:2::7]:4711", "admin@alpha.test", PASSWORD).await;
 
     let kept = "select ip from auth_sessions where ip like '2001%'";
-    assert_eq!(world.app.rows(kept).await, [json!({"ip": "2001:db8:1:2::7"})]);
+    assert_eq!(fixture.app.rows(kept).await, [json!({"ip": "2001:db8:1:2::7"})]);
 }
 
 #[actix_web::test]
 async fn a_principal_has_a_budget_and_others_have_theirs() {
-    let world = World::with_config("").await;
-    let node = world
+    let fixture = Fixture::with_config("").await;
+    let node = fixture
         .app
         .second_node_with(&format!("{CONFIG}[http]\nprincipal_rate = 2\n"))
         .await;
@@ -112,36 +112,36 @@ async fn a_principal_has_a_budget_and_others_have_theirs() {
     };
 
     for _ in 0..10 {
-        assert_eq!(profile(&world.a.token).await.status, 200);
+        assert_eq!(profile(&fixture.a.token).await.status, 200);
     }
-    let refused = profile(&world.a.token).await;
+    let rejected = profile(&fixture.a.token).await;
 
     assert_eq!(
-        (refused.status, refused.json()),
+        (rejected.status, rejected.json()),
         (429, json!({"error": "Too many requests"}))
     );
-    let headers = ["retry-after", "ratelimit-policy", "ratelimit"].map(|name| refused.header(name));
+    let headers = ["retry-after", "ratelimit-policy", "ratelimit"].map(|name| rejected.header(name));
     assert_eq!(
         headers.map(Option::unwrap_or_default),
         ["1", "\"http.principal\";q=10;w=5", "\"http.principal\";r=0;t=1"]
     );
-    assert_eq!(profile(&world.b.token).await.status, 200);
+    assert_eq!(profile(&fixture.b.token).await.status, 200);
     assert_eq!(profile("nonsense").await.status, 401);
-    world.app.advance(Duration::milliseconds(500));
-    assert_eq!(profile(&world.a.token).await.status, 200);
-    assert_eq!(profile(&world.a.token).await.status, 429);
+    fixture.app.advance(Duration::milliseconds(500));
+    assert_eq!(profile(&fixture.a.token).await.status, 200);
+    assert_eq!(profile(&fixture.a.token).await.status, 429);
 }
 
 #[actix_web::test]
 async fn without_limits_or_with_a_rate_of_0_there_is_no_budget() {
-    let world = World::new().await;
+    let fixture = Fixture::new().await;
     for config in [
         format!("[http]\nprincipal_rate = 1\n{NO_LIMITS}"),
         "[http]\nprincipal_rate = 0\n".to_owned(),
     ] {
-        let node = world.app.second_node_with(&format!("{CONFIG}{config}")).await;
+        let node = fixture.app.second_node_with(&format!("{CONFIG}{config}")).await;
         for _ in 0..30 {
-            assert_eq!(node.get(&world.a.token, "/auth/profile").await.0, 200);
+            assert_eq!(node.get(&fixture.a.token, "/auth/profile").await.0, 200);
         }
     }
 }

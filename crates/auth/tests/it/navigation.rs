@@ -1,7 +1,7 @@
 use actix_web::http::Method;
 use serde_json::{Value, json};
 
-use crate::world::World;
+use crate::fixture::Fixture;
 
 const NAV: &str = "/auth/admin/nav";
 const PREFERENCES: &str = "/auth/sidebar/preferences";
@@ -31,13 +31,13 @@ fn expected(sections: &[(&str, &[&str])]) -> Vec<(String, Vec<String>)> {
 
 #[actix_web::test]
 async fn the_menu_has_what_the_caller_may_use() {
-    let world = World::new().await;
-    world.role("Reader", &["auth.users.list"], None).await;
-    let (_, reader) = world.user("ann@alpha.test", &["Reader"]).await;
+    let fixture = Fixture::new().await;
+    fixture.role("Reader", &["auth.users.list"], None).await;
+    let (_, reader) = fixture.user("ann@alpha.test", &["Reader"]).await;
 
-    let (status, admins) = world.app.get(&world.a.token, NAV).await;
-    let (_, readers) = world.app.get(&reader, NAV).await;
-    let (anonymous, _) = world.app.get("", NAV).await;
+    let (status, admins) = fixture.app.get(&fixture.a.token, NAV).await;
+    let (_, readers) = fixture.app.get(&reader, NAV).await;
+    let (anonymous, _) = fixture.app.get("", NAV).await;
 
     assert_eq!((status, anonymous), (200, 401));
     assert_eq!(
@@ -65,15 +65,15 @@ async fn the_menu_has_what_the_caller_may_use() {
     assert_eq!(readers["profileSections"][0]["items"][0]["id"], "change-password");
     assert_eq!(
         readers["currentOrganization"],
-        json!({"id": world.a.organization, "name": "Alpha"})
+        json!({"id": fixture.a.organization, "name": "Alpha"})
     );
 }
 
 #[actix_web::test]
 async fn titles_are_in_the_locale_of_the_request() {
-    let world = World::new().await;
+    let fixture = Fixture::new().await;
     let label = async |name: &str, value: &str| {
-        let request = world.app.request(Method::GET, NAV).bearer(&world.a.token);
+        let request = fixture.app.request(Method::GET, NAV).bearer(&fixture.a.token);
         let body = request.header(name, value).send().await.json();
         let sections = body["settingsSections"].as_array().expect("sections").clone();
         let auth = sections
@@ -88,9 +88,9 @@ async fn titles_are_in_the_locale_of_the_request() {
     assert_eq!(label("accept-language", "fr").await, "Users");
     let sql = format!(
         "update directory_tenants set locales = '{{de,pl}}' where id = '{}'",
-        world.a.id
+        fixture.a.id
     );
-    world.app.sql(&sql).await;
+    fixture.app.sql(&sql).await;
     assert_eq!(
         label("accept-language", "es").await,
         "Benutzer",
@@ -106,11 +106,11 @@ async fn titles_are_in_the_locale_of_the_request() {
 
 #[actix_web::test]
 async fn the_first_of_variant_own_settings_and_role_settings_counts() {
-    let world = World::new().await;
-    let (app, token) = (&world.app, &world.a.token);
-    world.role("B", &["auth.*"], None).await;
-    let first = world.role("A", &[], None).await;
-    let (_, user) = world.user("ann@alpha.test", &["A", "B"]).await;
+    let fixture = Fixture::new().await;
+    let (app, token) = (&fixture.app, &fixture.a.token);
+    fixture.role("B", &["auth.*"], None).await;
+    let first = fixture.role("A", &[], None).await;
+    let (_, user) = fixture.user("ann@alpha.test", &["A", "B"]).await;
     let hiding = |item: &str| json!({"hiddenItems": [item]});
     let seen = async || own_sections(&app.get(&user, NAV).await.1);
     let roles = json!({"settings": hiding("roles"), "scope": {"type": "role", "roleId": first}});
@@ -132,8 +132,8 @@ async fn the_first_of_variant_own_settings_and_role_settings_counts() {
 
 #[actix_web::test]
 async fn settings_rename_order_and_hide_unless_hidden_items_are_asked_for() {
-    let world = World::new().await;
-    let (app, token) = (&world.app, &world.a.token);
+    let fixture = Fixture::new().await;
+    let (app, token) = (&fixture.app, &fixture.a.token);
     let settings = json!({"groupOrder": ["customization"], "itemOrder": {"auth": ["roles", "users"]}, "hiddenItems": ["users"],
         "itemLabels": {"roles": "Jobs"}, "groupLabels": {"auth": "People"}});
     app.put(token, PREFERENCES, json!({"settings": settings})).await;
@@ -160,19 +160,22 @@ async fn settings_rename_order_and_hide_unless_hidden_items_are_asked_for() {
 
 #[actix_web::test]
 async fn the_selected_organization_is_the_current_one_and_lends_its_logo() {
-    let world = World::new().await;
+    let fixture = Fixture::new().await;
     let new = json!({"name": "Branch", "logoUrl": "https://example.test/logo.png"});
-    let (_, branch) = world.app.post(&world.a.token, "/directory/organizations", new).await;
+    let (_, branch) = fixture
+        .app
+        .post(&fixture.a.token, "/directory/organizations", new)
+        .await;
     let id = branch["id"].as_str().expect("an id");
     let get = |token: &str| {
-        let request = world.app.request(Method::GET, NAV).bearer(token);
+        let request = fixture.app.request(Method::GET, NAV).bearer(token);
         request.header("x-organization-id", id).send()
     };
 
-    let body = get(&world.a.token).await.json();
-    let (_, root) = world.app.get(&world.root, NAV).await;
-    let selecting = world.app.request(Method::GET, NAV).bearer(&world.root);
-    let tenant = world.a.id.to_string();
+    let body = get(&fixture.a.token).await.json();
+    let (_, root) = fixture.app.get(&fixture.root, NAV).await;
+    let selecting = fixture.app.request(Method::GET, NAV).bearer(&fixture.root);
+    let tenant = fixture.a.id.to_string();
     let selecting = selecting.header("x-tenant-id", &tenant).header("x-organization-id", id);
     let selected = selecting.send().await.json();
 

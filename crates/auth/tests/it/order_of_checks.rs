@@ -3,49 +3,49 @@
 use actix_web::http::Method;
 use serde_json::{Value, json};
 
-use crate::world::{PASSWORD, World, id_of};
+use crate::fixture::{Fixture, PASSWORD, id_of};
 
 /// Sends the body again and again, each time with the first wrong member mended, and tells what was said.
-async fn told(
-    world: &World,
+async fn reported(
+    fixture: &Fixture,
     token: &str,
     method: Method,
     path: &str,
     mut body: Value,
     mend: &[(&str, Value)],
 ) -> Vec<Value> {
-    let mut answers = Vec::new();
+    let mut responses = Vec::new();
     for step in 0..=mend.len() {
-        if let Some((member, value)) = step.checked_sub(1).map(|last| &mend[last]) {
-            body[member] = value.clone();
+        if let Some((field, value)) = step.checked_sub(1).map(|last| &mend[last]) {
+            body[field] = value.clone();
         }
-        let request = world.app.request(method.clone(), path).bearer(token);
-        let answer = request.header("origin", "https://evil.test").json(&body).send().await;
-        answers.push(json!([answer.status, answer.json()["error"]]));
+        let request = fixture.app.request(method.clone(), path).bearer(token);
+        let response = request.header("origin", "https://evil.test").json(&body).send().await;
+        responses.push(json!([response.status, response.json()["error"]]));
     }
-    answers
+    responses
 }
 
 #[actix_web::test]
-async fn a_new_user_is_judged_member_by_member() {
-    let world = World::new().await;
-    world
+async fn a_new_user_is_validated_field_by_field() {
+    let fixture = Fixture::new().await;
+    fixture
         .role("Clerk", &["auth.users.create", "auth.users.list"], None)
         .await;
-    let (_, token) = world.user("clerk@alpha.test", &["Clerk"]).await;
-    let before = world.app.image().await;
-    let body = json!({"email": "admin@alpha.test", "organizationId": world.b.organization, "password": "short",
+    let (_, token) = fixture.user("clerk@alpha.test", &["Clerk"]).await;
+    let before = fixture.app.snapshot().await;
+    let body = json!({"email": "admin@alpha.test", "organizationId": fixture.b.organization, "password": "short",
         "roles": ["nope"], "sendInviteEmail": true});
 
-    let answers = told(
-        &world,
+    let responses = reported(
+        &fixture,
         &token,
         Method::POST,
         "/auth/users",
         body,
         &[
             ("password", json!(PASSWORD)),
-            ("organizationId", json!(world.a.organization)),
+            ("organizationId", json!(fixture.a.organization)),
             ("roles", json!(["admin"])),
             ("roles", json!(["Clerk"])),
         ],
@@ -53,7 +53,7 @@ async fn a_new_user_is_judged_member_by_member() {
     .await;
 
     assert_eq!(
-        answers,
+        responses,
         [
             json!([400, "Password does not meet the requirements"]),
             json!([400, "Organization not found"]),
@@ -62,36 +62,36 @@ async fn a_new_user_is_judged_member_by_member() {
             json!([400, "Email already in use"]),
         ]
     );
-    assert_eq!(world.app.image().await, before);
+    assert_eq!(fixture.app.snapshot().await, before);
 }
 
 #[actix_web::test]
-async fn a_new_user_whose_invitation_can_not_leave_is_not_made() {
-    let world = World::new().await;
-    let body = json!({"email": "ann@alpha.test", "organizationId": world.a.organization, "sendInviteEmail": true});
+async fn a_new_user_whose_invitation_can_not_leave_is_not_created() {
+    let fixture = Fixture::new().await;
+    let body = json!({"email": "ann@alpha.test", "organizationId": fixture.a.organization, "sendInviteEmail": true});
 
-    let answers = told(&world, &world.a.token, Method::POST, "/auth/users", body, &[]).await;
+    let responses = reported(&fixture, &fixture.a.token, Method::POST, "/auth/users", body, &[]).await;
 
-    assert_eq!(answers, [json!([500, "Invitation email is not configured"])]);
-    let made = "select id from auth_users where email = 'ann@alpha.test'";
-    assert!(world.app.rows(made).await.is_empty());
+    assert_eq!(responses, [json!([500, "Invitation email is not configured"])]);
+    let created = "select id from auth_users where email = 'ann@alpha.test'";
+    assert!(fixture.app.rows(created).await.is_empty());
     let tokens = "select id from auth_one_time_tokens";
-    assert!(world.app.rows(tokens).await.is_empty());
+    assert!(fixture.app.rows(tokens).await.is_empty());
 }
 
 #[actix_web::test]
-async fn changes_of_a_user_are_judged_member_by_member() {
-    let world = World::new().await;
+async fn changes_of_a_user_are_validated_field_by_field() {
+    let fixture = Fixture::new().await;
     let features = ["auth.users.edit", "auth.users.list"];
-    world.role("Clerk", &features, None).await;
-    let (_, token) = world.user("clerk@alpha.test", &["Clerk"]).await;
-    let (strong, _) = world.user("strong@alpha.test", &["admin"]).await;
-    let before = world.app.image().await;
-    let body = json!({"id": world.b.admin, "email": "admin@alpha.test", "organizationId": world.b.organization,
+    fixture.role("Clerk", &features, None).await;
+    let (_, token) = fixture.user("clerk@alpha.test", &["Clerk"]).await;
+    let (strong, _) = fixture.user("strong@alpha.test", &["admin"]).await;
+    let before = fixture.app.snapshot().await;
+    let body = json!({"id": fixture.b.admin, "email": "admin@alpha.test", "organizationId": fixture.b.organization,
         "password": "short", "roles": ["nope"]});
 
-    let answers = told(
-        &world,
+    let responses = reported(
+        &fixture,
         &token,
         Method::PUT,
         "/auth/users",
@@ -99,7 +99,7 @@ async fn changes_of_a_user_are_judged_member_by_member() {
         &[
             ("password", json!(PASSWORD)),
             ("id", json!(strong)),
-            ("organizationId", json!(world.a.organization)),
+            ("organizationId", json!(fixture.a.organization)),
             ("roles", json!(["employee"])),
             ("email", json!("new@alpha.test")),
         ],
@@ -107,7 +107,7 @@ async fn changes_of_a_user_are_judged_member_by_member() {
     .await;
 
     assert_eq!(
-        answers,
+        responses,
         [
             json!([400, "Password does not meet the requirements"]),
             json!([404, "User not found"]),
@@ -117,17 +117,17 @@ async fn changes_of_a_user_are_judged_member_by_member() {
             json!([403, "Not authorized to change this user's credentials."]),
         ]
     );
-    assert_eq!(world.app.image().await, before);
+    assert_eq!(fixture.app.snapshot().await, before);
 }
 
 #[actix_web::test]
-async fn closing_the_own_account_is_refused_after_everything_else() {
-    let world = World::new().await;
-    let body = json!({"id": world.a.admin, "roles": ["nope"], "isActive": false});
+async fn closing_the_own_account_is_rejected_after_everything_else() {
+    let fixture = Fixture::new().await;
+    let body = json!({"id": fixture.a.admin, "roles": ["nope"], "isActive": false});
 
-    let answers = told(
-        &world,
-        &world.a.token,
+    let responses = reported(
+        &fixture,
+        &fixture.a.token,
         Method::PUT,
         "/auth/users",
         body,
@@ -136,41 +136,46 @@ async fn closing_the_own_account_is_refused_after_everything_else() {
     .await;
 
     assert_eq!(
-        answers,
+        responses,
         [
             json!([400, "Role(s) not found: \"nope\""]),
             json!([400, "Invalid input"])
         ]
     );
-    let body = json!({"id": world.a.admin, "isActive": false});
-    let (_, answer) = world.app.put(&world.a.token, "/auth/users", body).await;
-    assert_eq!(answer["details"][0]["path"], "isActive");
+    let body = json!({"id": fixture.a.admin, "isActive": false});
+    let (_, response) = fixture.app.put(&fixture.a.token, "/auth/users", body).await;
+    assert_eq!(response["details"][0]["path"], "isActive");
 }
 
 #[actix_web::test]
 async fn the_rights_to_a_role_and_its_name_come_before_a_taken_name_and_its_holders() {
-    let world = World::new().await;
+    let fixture = Fixture::new().await;
     let other = json!({"name": "Elsewhere"});
-    let (_, elsewhere) = world.app.post(&world.a.token, "/directory/organizations", other).await;
+    let (_, elsewhere) = fixture
+        .app
+        .post(&fixture.a.token, "/directory/organizations", other)
+        .await;
     let elsewhere = id_of(&elsewhere);
-    let wide = world.role("Wide", &["auth.users.list"], Some(&[elsewhere])).await;
+    let wide = fixture.role("Wide", &["auth.users.list"], Some(&[elsewhere])).await;
     let features = [
         "auth.roles.list",
         "auth.roles.manage",
         "auth.acl.manage",
         "auth.users.list",
     ];
-    world.role("Limited", &features, Some(&[world.a.organization])).await;
-    let (_, token) = world.user("limited@alpha.test", &["Limited"]).await;
-    world.user("wide@alpha.test", &["Wide"]).await;
-    let refused = json!([403, "Not authorized to grant these rights."]);
+    fixture
+        .role("Limited", &features, Some(&[fixture.a.organization]))
+        .await;
+    let (_, token) = fixture.user("limited@alpha.test", &["Limited"]).await;
+    fixture.user("wide@alpha.test", &["Wide"]).await;
+    let rejected = json!([403, "Not authorized to grant these rights."]);
 
     let taken = json!({"id": wide, "name": "admin"});
-    let renamed = told(&world, &token, Method::PUT, "/auth/roles", taken, &[]).await;
+    let renamed = reported(&fixture, &token, Method::PUT, "/auth/roles", taken, &[]).await;
     let reserved = json!({"id": wide, "name": "superadmin"});
-    let named = told(&world, &token, Method::PUT, "/auth/roles", reserved.clone(), &[]).await;
-    let held = told(
-        &world,
+    let named = reported(&fixture, &token, Method::PUT, "/auth/roles", reserved.clone(), &[]).await;
+    let held = reported(
+        &fixture,
         &token,
         Method::DELETE,
         &format!("/auth/roles?id={wide}"),
@@ -178,13 +183,13 @@ async fn the_rights_to_a_role_and_its_name_come_before_a_taken_name_and_its_hold
         &[],
     )
     .await;
-    let acl = json!({"roleId": wide, "organizations": [world.b.organization]});
-    let granted = told(&world, &token, Method::PUT, "/auth/roles/acl", acl, &[]).await;
-    let by_admin = told(&world, &world.a.token, Method::PUT, "/auth/roles", reserved, &[]).await;
+    let acl = json!({"roleId": wide, "organizations": [fixture.b.organization]});
+    let granted = reported(&fixture, &token, Method::PUT, "/auth/roles/acl", acl, &[]).await;
+    let by_admin = reported(&fixture, &fixture.a.token, Method::PUT, "/auth/roles", reserved, &[]).await;
 
     assert_eq!(
         [renamed, named, held, granted],
-        [[refused.clone()], [refused.clone()], [refused.clone()], [refused]]
+        [[rejected.clone()], [rejected.clone()], [rejected.clone()], [rejected]]
     );
     assert_eq!(by_admin, [json!([400, "Role name is reserved"])]);
 }

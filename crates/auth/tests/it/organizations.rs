@@ -2,68 +2,68 @@ use actix_web::http::Method;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::world::{World, account, id_of, login};
+use crate::fixture::{Fixture, account, id_of, login};
 
-async fn organization(world: &World, name: &str) -> (Uuid, Value) {
+async fn organization(fixture: &Fixture, name: &str) -> (Uuid, Value) {
     let body = json!({"name": name});
-    let request = world
+    let request = fixture
         .app
         .request(Method::POST, "/directory/organizations")
-        .bearer(&world.a.token)
+        .bearer(&fixture.a.token)
         .json(&body);
-    let answer = request.send().await;
-    (id_of(&answer.json()), answer.operation().expect("undoable"))
+    let response = request.send().await;
+    (id_of(&response.json()), response.operation().expect("undoable"))
 }
 
 #[actix_web::test]
 async fn an_organization_with_users_can_not_be_removed_by_any_way() {
-    let world = World::new().await;
-    let (id, operation) = organization(&world, "Depot").await;
-    account(&world.app, Some(world.a.id), Some(id), "ann@alpha.test", &[], false).await;
+    let fixture = Fixture::new().await;
+    let (id, operation) = organization(&fixture, "Depot").await;
+    account(&fixture.app, Some(fixture.a.id), Some(id), "ann@alpha.test", &[], false).await;
 
     let path = format!("/directory/organizations?id={id}");
-    let (deleted, text) = world.app.delete(&world.a.token, &path, json!(null)).await;
+    let (deleted, text) = fixture.app.delete(&fixture.a.token, &path, json!(null)).await;
     let undo = json!({"undoToken": operation["undoToken"]});
-    let (undone, conflict) = world
+    let (undone, conflict) = fixture
         .app
-        .post(&world.a.token, "/audit_logs/audit-logs/actions/undo", undo)
+        .post(&fixture.a.token, "/audit_logs/audit-logs/actions/undo", undo)
         .await;
 
     assert_eq!((deleted, text["code"].as_str()), (409, Some("organization_in_use")));
     assert_eq!((undone, conflict["code"].as_str()), (400, Some("undo_conflict")));
-    assert_eq!(world.app.get(&world.a.token, &path).await.1["total"], 1);
+    assert_eq!(fixture.app.get(&fixture.a.token, &path).await.1["total"], 1);
 }
 
 #[actix_web::test]
 async fn users_of_a_deactivated_organization_are_signed_out_for_good() {
-    let world = World::new().await;
-    let (id, _) = organization(&world, "Depot").await;
-    account(&world.app, Some(world.a.id), Some(id), "ann@alpha.test", &[], false).await;
-    let token = login(&world.app, "ann@alpha.test").await;
+    let fixture = Fixture::new().await;
+    let (id, _) = organization(&fixture, "Depot").await;
+    account(&fixture.app, Some(fixture.a.id), Some(id), "ann@alpha.test", &[], false).await;
+    let token = login(&fixture.app, "ann@alpha.test").await;
     let put = |active: bool| {
-        world.app.put(
-            &world.a.token,
+        fixture.app.put(
+            &fixture.a.token,
             "/directory/organizations",
             json!({"id": id, "isActive": active}),
         )
     };
 
     let (off, _) = put(false).await;
-    let while_off = world.app.get(&token, "/auth/profile").await.0;
+    let while_off = fixture.app.get(&token, "/auth/profile").await.0;
     let (on, _) = put(true).await;
 
     assert_eq!((off, while_off, on), (200, 401, 200));
-    assert_eq!(world.app.get(&token, "/auth/profile").await.0, 401);
-    login(&world.app, "ann@alpha.test").await;
+    assert_eq!(fixture.app.get(&token, "/auth/profile").await.0, 401);
+    login(&fixture.app, "ann@alpha.test").await;
 }
 
 #[actix_web::test]
 async fn the_tenant_list_counts_live_users() {
-    let world = World::new().await;
+    let fixture = Fixture::new().await;
 
-    let (status, list) = world
+    let (status, list) = fixture
         .app
-        .get(&world.root, &format!("/directory/tenants?id={}", world.a.id))
+        .get(&fixture.root, &format!("/directory/tenants?id={}", fixture.a.id))
         .await;
 
     assert_eq!((status, list["items"][0]["usersCount"].as_i64()), (200, Some(1)));

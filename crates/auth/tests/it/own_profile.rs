@@ -4,10 +4,10 @@ use actix_web::http::Method;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::world::{PASSWORD, World, account, id_of, login};
+use crate::fixture::{Fixture, PASSWORD, account, id_of, login};
 
-async fn put(world: &World, token: &str, header: Option<(&str, Uuid)>, body: Value) -> (u16, Value) {
-    let request = world.app.request(Method::PUT, "/auth/profile").bearer(token);
+async fn put(fixture: &Fixture, token: &str, header: Option<(&str, Uuid)>, body: Value) -> (u16, Value) {
+    let request = fixture.app.request(Method::PUT, "/auth/profile").bearer(token);
     let request = match header {
         Some((name, id)) => request.header(name, &id.to_string()),
         None => request,
@@ -17,17 +17,17 @@ async fn put(world: &World, token: &str, header: Option<(&str, Uuid)>, body: Val
 }
 
 #[actix_web::test]
-async fn somebody_without_any_right_changes_its_own_profile() {
-    let world = World::new().await;
-    let (_, token) = world.user("ann@alpha.test", &[]).await;
+async fn a_user_without_any_right_changes_their_own_profile() {
+    let fixture = Fixture::new().await;
+    let (_, token) = fixture.user("ann@alpha.test", &[]).await;
 
-    let name = put(&world, &token, None, json!({"name": "Ann"})).await;
+    let name = put(&fixture, &token, None, json!({"name": "Ann"})).await;
     let secret = json!({"password": "a new long password", "email": "Ann@beta.test", "currentPassword": PASSWORD});
-    let credentials = put(&world, &token, None, secret).await;
+    let credentials = put(&fixture, &token, None, secret).await;
 
     assert_eq!(name, (200, json!({"ok": true, "email": "ann@alpha.test"})));
     assert_eq!(credentials, (200, json!({"ok": true, "email": "Ann@beta.test"})));
-    let (_, profile) = world.app.get(&token, "/auth/profile").await;
+    let (_, profile) = fixture.app.get(&token, "/auth/profile").await;
     assert_eq!(
         (profile["name"].as_str(), profile["email"].as_str()),
         (Some("Ann"), Some("Ann@beta.test"))
@@ -36,28 +36,28 @@ async fn somebody_without_any_right_changes_its_own_profile() {
 
 #[actix_web::test]
 async fn a_selection_elsewhere_does_not_hide_the_own_profile() {
-    let world = World::new().await;
-    let (_, depot) = world
+    let fixture = Fixture::new().await;
+    let (_, depot) = fixture
         .app
-        .post(&world.a.token, "/directory/organizations", json!({"name": "Depot"}))
+        .post(&fixture.a.token, "/directory/organizations", json!({"name": "Depot"}))
         .await;
     let depot = id_of(&depot);
-    world.role("Depot only", &["auth.users.list"], Some(&[depot])).await;
-    let home = Some(world.a.organization);
+    fixture.role("Depot only", &["auth.users.list"], Some(&[depot])).await;
+    let home = Some(fixture.a.organization);
     let limited = account(
-        &world.app,
-        Some(world.a.id),
+        &fixture.app,
+        Some(fixture.a.id),
         home,
         "ann@alpha.test",
         &["Depot only"],
         false,
     )
     .await;
-    let token = login(&world.app, "ann@alpha.test").await;
+    let token = login(&fixture.app, "ann@alpha.test").await;
 
-    let without = put(&world, &token, None, json!({"name": "Ann"})).await.0;
+    let without = put(&fixture, &token, None, json!({"name": "Ann"})).await.0;
     let selected = put(
-        &world,
+        &fixture,
         &token,
         Some(("X-Organization-Id", depot)),
         json!({"name": "Bea"}),
@@ -65,9 +65,9 @@ async fn a_selection_elsewhere_does_not_hide_the_own_profile() {
     .await
     .0;
     let root = put(
-        &world,
-        &world.root,
-        Some(("X-Tenant-Id", world.a.id)),
+        &fixture,
+        &fixture.root,
+        Some(("X-Tenant-Id", fixture.a.id)),
         json!({"name": "Root"}),
     )
     .await
@@ -78,26 +78,26 @@ async fn a_selection_elsewhere_does_not_hide_the_own_profile() {
         "select tenant_id, organization_id from audit_action_logs where command_id = 'auth.profile.update' \
          and resource_id = '{limited}'"
     );
-    let whose = json!({"tenant_id": world.a.id, "organization_id": world.a.organization});
-    assert_eq!(world.app.rows(&entry).await, [whose.clone(), whose]);
+    let whose = json!({"tenant_id": fixture.a.id, "organization_id": fixture.a.organization});
+    assert_eq!(fixture.app.rows(&entry).await, [whose.clone(), whose]);
 }
 
 #[actix_web::test]
 async fn only_the_profile_is_there_for_its_user() {
-    let world = World::new().await;
-    let (_, depot) = world
+    let fixture = Fixture::new().await;
+    let (_, depot) = fixture
         .app
-        .post(&world.a.token, "/directory/organizations", json!({"name": "Depot"}))
+        .post(&fixture.a.token, "/directory/organizations", json!({"name": "Depot"}))
         .await;
-    world
+    fixture
         .role("Depot only", &["auth.users.*"], Some(&[id_of(&depot)]))
         .await;
-    let (ann, token) = world.user("ann@alpha.test", &["Depot only"]).await;
+    let (ann, token) = fixture.user("ann@alpha.test", &["Depot only"]).await;
 
-    let answer = world
+    let response = fixture
         .app
         .put(&token, "/auth/users", json!({"id": ann, "name": "Ann"}))
         .await;
 
-    assert_eq!(answer, (404, json!({"error": "User not found"})));
+    assert_eq!(response, (404, json!({"error": "User not found"})));
 }

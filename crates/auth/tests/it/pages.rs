@@ -7,7 +7,7 @@ use backoffice_core::{Platform, PlatformOptions};
 use backoffice_test_support::{TestApp, TestResponse};
 use serde_json::json;
 
-use crate::world::{CONFIG, MODULES};
+use crate::fixture::{CONFIG, MODULES};
 
 async fn app(config: &str) -> TestApp {
     TestApp::builder(&MODULES).config(CONFIG).config(config).build().await
@@ -111,7 +111,7 @@ async fn files_are_kept_under_the_address_of_their_content() {
 }
 
 #[actix_web::test]
-async fn what_is_no_page_is_not_found() {
+async fn an_unknown_page_is_not_found() {
     let app = app("").await;
 
     for (method, path) in [
@@ -122,10 +122,10 @@ async fn what_is_no_page_is_not_found() {
         (Method::GET, "/assets/auth/x/pages.js"),
         (Method::GET, "/api/login"),
     ] {
-        let answer = app.request_outside(method, path).send().await;
+        let response = app.request_outside(method, path).send().await;
 
         assert_eq!(
-            (answer.status, answer.json()),
+            (response.status, response.json()),
             (404, json!({"error": "Not Found"})),
             "{path}"
         );
@@ -133,12 +133,12 @@ async fn what_is_no_page_is_not_found() {
 }
 
 #[actix_web::test]
-async fn a_page_answers_those_who_only_ask_for_its_headers() {
+async fn a_page_serves_head_requests() {
     let app = app("").await;
 
-    let answer = app.request_outside(Method::HEAD, "/login").send().await;
+    let response = app.request_outside(Method::HEAD, "/login").send().await;
 
-    assert_eq!(answer.status, 200);
+    assert_eq!(response.status, 200);
 }
 
 #[actix_web::test]
@@ -165,7 +165,7 @@ fn the_sign_in_stands_where_it_is_configured() {
 }
 
 #[test]
-fn two_pages_at_one_path_are_refused() {
+fn two_pages_at_one_path_are_rejected() {
     let config = format!("{CONFIG}\n[app]\nlogin_path = '/reset'");
     let config = Config::from_toml(&config).expect("toml");
 

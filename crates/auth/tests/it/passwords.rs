@@ -4,51 +4,51 @@ use actix_web::http::Method;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::world::{CONFIG, PASSWORD, World, login};
+use crate::fixture::{CONFIG, Fixture, PASSWORD, login};
 
-async fn make(world: &World, email: &str, password: &str) -> (u16, Value) {
+async fn create(fixture: &Fixture, email: &str, password: &str) -> (u16, Value) {
     let body = json!({
-        "email": email, "password": password, "organizationId": world.a.organization, "roles": []
+        "email": email, "password": password, "organizationId": fixture.a.organization, "roles": []
     });
-    world.app.post(&world.a.token, "/auth/users", body).await
+    fixture.app.post(&fixture.a.token, "/auth/users", body).await
 }
 
-async fn sign_in(world: &World, email: &str, password: &str) -> u16 {
+async fn sign_in(fixture: &Fixture, email: &str, password: &str) -> u16 {
     let body = json!({"email": email, "password": password});
-    world.app.post("", "/auth/login", body).await.0
+    fixture.app.post("", "/auth/login", body).await.0
 }
 
 #[actix_web::test]
 async fn acc_15_lengths_are_counted_in_characters() {
-    let world = World::new().await;
+    let fixture = Fixture::new().await;
     let emoji = "\u{1F600}\u{1F916}".repeat(100);
     for (number, taken) in ["8 chars!", &"y".repeat(256), &emoji].into_iter().enumerate() {
         let email = format!("taken{number}@alpha.test");
 
-        let (status, body) = make(&world, &email, taken).await;
+        let (status, body) = create(&fixture, &email, taken).await;
 
         assert_eq!(status, 201, "{body}");
-        assert_eq!(sign_in(&world, &email, taken).await, 200);
+        assert_eq!(sign_in(&fixture, &email, taken).await, 200);
         let shorter: String = taken.chars().skip(1).collect();
-        assert_eq!(sign_in(&world, &email, &shorter).await, 401, "nothing is cut");
+        assert_eq!(sign_in(&fixture, &email, &shorter).await, 401, "nothing is cut");
     }
-    for (refused, code) in [
+    for (rejected, code) in [
         ("7 chars", "too_short"),
         (&"y".repeat(257), "too_long"),
         ("password1", "too_common"),
         ("PassWord1", "too_common"),
         ("REFUSED@ALPHA.TEST", "equals_email"),
     ] {
-        let (status, body) = make(&world, "refused@alpha.test", refused).await;
+        let (status, body) = create(&fixture, "refused@alpha.test", rejected).await;
 
         assert_eq!(
             (status, body["code"].as_str()),
             (400, Some("password_policy")),
-            "{refused}"
+            "{rejected}"
         );
-        assert_eq!(body["details"][0]["code"], code, "{refused}");
+        assert_eq!(body["details"][0]["code"], code, "{rejected}");
     }
-    let long = world
+    let long = fixture
         .app
         .rows("select id from auth_users where email_norm = 'refused@alpha.test'");
     assert!(long.await.is_empty());
@@ -56,61 +56,61 @@ async fn acc_15_lengths_are_counted_in_characters() {
 
 #[actix_web::test]
 async fn acc_15_composed_and_decomposed_forms_sign_in_alike() {
-    let world = World::new().await;
+    let fixture = Fixture::new().await;
     let (composed, decomposed) = ("Gr\u{fc}\u{df}e aus K\u{f6}ln", "Gru\u{308}\u{df}e aus Ko\u{308}ln");
-    make(&world, "composed@alpha.test", composed).await;
-    make(&world, "decomposed@alpha.test", decomposed).await;
+    create(&fixture, "composed@alpha.test", composed).await;
+    create(&fixture, "decomposed@alpha.test", decomposed).await;
 
     for email in ["composed@alpha.test", "decomposed@alpha.test"] {
         for form in [composed, decomposed] {
-            assert_eq!(sign_in(&world, email, form).await, 200, "{email}");
+            assert_eq!(sign_in(&fixture, email, form).await, 200, "{email}");
         }
-        assert_eq!(sign_in(&world, email, "Grusse aus Koln").await, 401);
+        assert_eq!(sign_in(&fixture, email, "Grusse aus Koln").await, 401);
     }
     // Eight characters once they are composed, and seven.
-    let (eight, _) = make(&world, "eight@alpha.test", &"u\u{308}".repeat(8)).await;
-    let (seven, _) = make(&world, "seven@alpha.test", &"u\u{308}".repeat(7)).await;
+    let (eight, _) = create(&fixture, "eight@alpha.test", &"u\u{308}".repeat(8)).await;
+    let (seven, _) = create(&fixture, "seven@alpha.test", &"u\u{308}".repeat(7)).await;
     assert_eq!((eight, seven), (201, 400));
 }
 
-async fn stored(world: &World, user: Uuid) -> (String, Value) {
+async fn stored(fixture: &Fixture, user: Uuid) -> (String, Value) {
     let query = format!("select password_hash, updated_at from auth_users where id = '{user}'");
-    let rows = world.app.rows(&query).await;
+    let rows = fixture.app.rows(&query).await;
     let hash = rows[0]["password_hash"].as_str().expect("a hash").to_owned();
     (hash, rows[0]["updated_at"].clone())
 }
 
 #[actix_web::test]
 async fn acc_16_the_next_sign_in_hashes_anew_under_other_parameters() {
-    let world = World::new().await;
+    let fixture = Fixture::new().await;
     let other = CONFIG.replace("iterations = 1", "iterations = 2");
-    let other = world
+    let other = fixture
         .app
         .second_node_with(&format!("{other}[rate_limits]\nenabled = false\n"))
         .await;
-    let (before, moment) = stored(&world, world.a.admin).await;
-    world.app.advance(backoffice_test_support::Duration::minutes(1));
+    let (before, moment) = stored(&fixture, fixture.a.admin).await;
+    fixture.app.advance(backoffice_test_support::Duration::minutes(1));
 
     let wrong = json!({"email": "admin@alpha.test", "password": "wrong password"});
     assert_eq!(other.post("", "/auth/login", wrong).await.0, 401);
     assert_eq!(
-        stored(&world, world.a.admin).await.0,
+        stored(&fixture, fixture.a.admin).await.0,
         before,
         "a failure stores nothing"
     );
     login(&other, "admin@alpha.test").await;
-    let (after, moment_after) = stored(&world, world.a.admin).await;
+    let (after, moment_after) = stored(&fixture, fixture.a.admin).await;
     login(&other, "admin@alpha.test").await;
 
     assert!(before.contains("t=1") && after.contains("t=2"), "{before} {after}");
     assert_eq!(moment, moment_after, "nothing changed that anybody could see");
     assert_eq!(
-        stored(&world, world.a.admin).await.0,
+        stored(&fixture, fixture.a.admin).await.0,
         after,
         "the same parameters: the same hash"
     );
     assert_eq!(
-        sign_in(&world, "admin@alpha.test", PASSWORD).await,
+        sign_in(&fixture, "admin@alpha.test", PASSWORD).await,
         200,
         "either node verifies it"
     );
@@ -118,11 +118,11 @@ async fn acc_16_the_next_sign_in_hashes_anew_under_other_parameters() {
 
 #[actix_web::test]
 async fn acc_17_an_own_address_needs_the_current_password_too() {
-    let world = World::new().await;
-    let other = login(&world.app, "admin@alpha.test").await;
-    let put = |body| world.app.put(&world.a.token, "/auth/profile", body);
+    let fixture = Fixture::new().await;
+    let other = login(&fixture.app, "admin@alpha.test").await;
+    let put = |body| fixture.app.put(&fixture.a.token, "/auth/profile", body);
     let address = || {
-        world
+        fixture
             .app
             .rows("select email from auth_users where email_norm like '%alpha.test'")
     };
@@ -131,7 +131,7 @@ async fn acc_17_an_own_address_needs_the_current_password_too() {
     let (without, text) = put(json!({"email": "new@alpha.test"})).await;
     let (wrong, wrong_text) = put(json!({"email": "new@alpha.test", "currentPassword": "nope"})).await;
     assert_eq!(address().await, before);
-    let (right, answer) = put(json!({"email": "New@alpha.test", "currentPassword": PASSWORD})).await;
+    let (right, response) = put(json!({"email": "New@alpha.test", "currentPassword": PASSWORD})).await;
 
     assert_eq!(
         (without, text["code"].as_str()),
@@ -141,19 +141,19 @@ async fn acc_17_an_own_address_needs_the_current_password_too() {
         (wrong, wrong_text["code"].as_str()),
         (400, Some("invalid_current_password"))
     );
-    assert_eq!((right, answer["email"].as_str()), (200, Some("New@alpha.test")));
+    assert_eq!((right, response["email"].as_str()), (200, Some("New@alpha.test")));
     // An address ends no session; what it voids are tokens in mails.
-    for token in [&world.a.token, &other] {
-        assert_eq!(world.app.get(token, "/auth/profile").await.0, 200);
+    for token in [&fixture.a.token, &other] {
+        assert_eq!(fixture.app.get(token, "/auth/profile").await.0, 200);
     }
-    assert_eq!(sign_in(&world, "admin@alpha.test", PASSWORD).await, 401);
-    assert_eq!(sign_in(&world, "new@alpha.test", PASSWORD).await, 200);
+    assert_eq!(sign_in(&fixture, "admin@alpha.test", PASSWORD).await, 401);
+    assert_eq!(sign_in(&fixture, "new@alpha.test", PASSWORD).await, 200);
 }
 
 #[actix_web::test]
 async fn acc_33_no_way_to_set_a_password_can_be_undone() {
-    let world = World::new().await;
-    let (user, _) = world.user("ann@alpha.test", &[]).await;
+    let fixture = Fixture::new().await;
+    let (user, _) = fixture.user("ann@alpha.test", &[]).await;
     let secret = "very unusual passphrase 4711";
     for (path, body) in [
         ("/auth/users", json!({"id": user, "password": secret})),
@@ -166,18 +166,18 @@ async fn acc_33_no_way_to_set_a_password_can_be_undone() {
             json!({"password": secret, "currentPassword": PASSWORD, "name": "Ada"}),
         ),
     ] {
-        let answer = world
+        let response = fixture
             .app
             .request(Method::PUT, path)
-            .bearer(&world.a.token)
+            .bearer(&fixture.a.token)
             .json(&body)
             .send()
             .await;
 
-        assert_eq!((answer.status, answer.operation()), (200, None), "{body}");
+        assert_eq!((response.status, response.operation()), (200, None), "{body}");
     }
     let path = "/audit_logs/audit-logs/actions?undoableOnly=true&pageSize=100";
-    let (status, undoable) = world.app.get(&world.root, path).await;
+    let (status, undoable) = fixture.app.get(&fixture.root, path).await;
     assert_eq!(status, 200, "{undoable}");
     assert!(!undoable.to_string().contains("auth.user.update"), "{undoable}");
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::world::{PASSWORD, World, account, id_of, login};
+use crate::fixture::{Fixture, PASSWORD, account, id_of, login};
 
 const AUTOLOGIN: &str = r#"
 [rate_limits]
@@ -14,8 +14,8 @@ email = "admin@alpha.test"
 password = "correct horse battery"
 "#;
 
-async fn sessions(world: &World) -> usize {
-    world.app.rows("select id from auth_sessions").await.len()
+async fn sessions(fixture: &Fixture) -> usize {
+    fixture.app.rows("select id from auth_sessions").await.len()
 }
 
 #[actix_web::test]
@@ -27,46 +27,46 @@ async fn no_session_starts_when_the_account_changes_while_it_signs_in() {
         "is_confirmed = false",
         "deleted_at = now()",
     ] {
-        let world = World::with_config(AUTOLOGIN).await;
-        let before = sessions(&world).await;
+        let fixture = Fixture::with_config(AUTOLOGIN).await;
+        let before = sessions(&fixture).await;
         let sql = format!("update auth_users set {change} where email = 'admin@alpha.test'");
         let login = json!({"email": "admin@alpha.test", "password": PASSWORD});
 
-        let login = world.app.post("", "/auth/login", login);
-        let (status, body) = world.app.database().while_changing(&sql, login).await;
+        let login = fixture.app.post("", "/auth/login", login);
+        let (status, body) = fixture.app.database().while_changing(&sql, login).await;
 
         let expected = json!({"ok": false, "error": "Invalid email or password"});
         assert_eq!((status, body), (401, expected), "{change}");
-        assert_eq!(sessions(&world).await, before, "{change}");
+        assert_eq!(sessions(&fixture).await, before, "{change}");
     }
 }
 
 #[actix_web::test]
 async fn no_session_of_the_demo_account_starts_when_it_changes_meanwhile() {
-    let world = World::with_config(AUTOLOGIN).await;
-    let before = sessions(&world).await;
+    let fixture = Fixture::with_config(AUTOLOGIN).await;
+    let before = sessions(&fixture).await;
     let sql = "update auth_users set password_hash = 'another' where email = 'admin@alpha.test'";
 
-    let request = world.app.request(actix_web::http::Method::GET, "/auth/autologin");
-    let answer = world.app.database().while_changing(sql, request.send()).await;
+    let request = fixture.app.request(actix_web::http::Method::GET, "/auth/autologin");
+    let response = fixture.app.database().while_changing(sql, request.send()).await;
 
     assert_eq!(
-        (answer.status, answer.header("location").as_deref()),
+        (response.status, response.header("location").as_deref()),
         (307, Some("/login"))
     );
-    assert!(answer.cookies().is_empty());
-    assert_eq!(sessions(&world).await, before);
+    assert!(response.cookies().is_empty());
+    assert_eq!(sessions(&fixture).await, before);
 }
 
 #[actix_web::test]
-async fn a_new_hash_of_the_same_password_keeps_nobody_out() {
-    let world = World::new().await;
+async fn a_new_hash_of_the_same_password_locks_no_user_out() {
+    let fixture = Fixture::new().await;
     let sql = "update auth_users set password_hash = (select password_hash from auth_users where email = 'admin@beta.test') \
                where email = 'admin@alpha.test'";
     let login = json!({"email": "admin@alpha.test", "password": PASSWORD});
 
-    let login = world.app.post("", "/auth/login", login);
-    let (status, body) = world.app.database().while_changing(sql, login).await;
+    let login = fixture.app.post("", "/auth/login", login);
+    let (status, body) = fixture.app.database().while_changing(sql, login).await;
 
     assert_eq!(status, 200, "{body}");
 }
@@ -74,28 +74,39 @@ async fn a_new_hash_of_the_same_password_keeps_nobody_out() {
 #[actix_web::test]
 async fn a_session_that_met_the_closing_of_its_tenant_or_organization_is_dead_after_the_reopening() {
     for (path, of_tenant) in [("/directory/tenants", true), ("/directory/organizations", false)] {
-        let world = World::new().await;
-        let made = json!({"name": "Depot"});
-        let (_, depot) = world.app.post(&world.a.token, "/directory/organizations", made).await;
+        let fixture = Fixture::new().await;
+        let created = json!({"name": "Depot"});
+        let (_, depot) = fixture
+            .app
+            .post(&fixture.a.token, "/directory/organizations", created)
+            .await;
         let depot = id_of(&depot);
-        account(&world.app, Some(world.a.id), Some(depot), "ann@alpha.test", &[], false).await;
-        let token = login(&world.app, "ann@alpha.test").await;
+        account(
+            &fixture.app,
+            Some(fixture.a.id),
+            Some(depot),
+            "ann@alpha.test",
+            &[],
+            false,
+        )
+        .await;
+        let token = login(&fixture.app, "ann@alpha.test").await;
         let (closer, id) = if of_tenant {
-            (&world.root, world.a.id)
+            (&fixture.root, fixture.a.id)
         } else {
-            (&world.a.token, depot)
+            (&fixture.a.token, depot)
         };
-        let make_active = |active: bool| world.app.put(closer, path, json!({"id": id, "isActive": active}));
-        let (closed, _) = make_active(false).await;
+        let activate = |active: bool| fixture.app.put(closer, path, json!({"id": id, "isActive": active}));
+        let (closed, _) = activate(false).await;
         // What a sign-in leaves that began before the closing and commits behind it.
         let late = "update auth_sessions s set ended_at = null, end_reason = null \
                     from auth_users u where u.id = s.user_id and u.email = 'ann@alpha.test'";
-        world.app.sql(late).await;
+        fixture.app.sql(late).await;
 
-        let (opened, _) = make_active(true).await;
+        let (opened, _) = activate(true).await;
 
         assert_eq!((closed, opened), (200, 200), "{path}");
-        assert_eq!(world.app.get(&token, "/auth/profile").await.0, 401, "{path}");
+        assert_eq!(fixture.app.get(&token, "/auth/profile").await.0, 401, "{path}");
     }
 }
 
@@ -107,51 +118,54 @@ fn new_user(organization: Uuid, roles: &[&str]) -> Value {
 async fn a_role_that_is_removed_while_it_is_given_is_not_found() {
     let expected = json!({"error": "Role(s) not found: \"Dispatcher\""});
 
-    let world = World::new().await;
-    let role = world.role("Dispatcher", &[], None).await;
+    let fixture = Fixture::new().await;
+    let role = fixture.role("Dispatcher", &[], None).await;
     let sql = format!("delete from auth_roles where id = '{role}'");
-    let create = world.app.post(
-        &world.a.token,
+    let create = fixture.app.post(
+        &fixture.a.token,
         "/auth/users",
-        new_user(world.a.organization, &["Dispatcher"]),
+        new_user(fixture.a.organization, &["Dispatcher"]),
     );
-    let created = world.app.database().while_changing(&sql, create).await;
+    let created = fixture.app.database().while_changing(&sql, create).await;
     assert_eq!(created, (400, expected.clone()));
 
-    let role = world.role("Dispatcher", &[], None).await;
-    let (user, _) = world.user("bob@alpha.test", &[]).await;
+    let role = fixture.role("Dispatcher", &[], None).await;
+    let (user, _) = fixture.user("bob@alpha.test", &[]).await;
     let sql = format!("delete from auth_roles where id = '{role}'");
     let body = json!({"id": user, "roles": ["Dispatcher"]});
-    let update = world.app.put(&world.a.token, "/auth/users", body);
-    let updated = world.app.database().while_changing(&sql, update).await;
+    let update = fixture.app.put(&fixture.a.token, "/auth/users", body);
+    let updated = fixture.app.database().while_changing(&sql, update).await;
     assert_eq!(updated, (400, expected));
 }
 
 #[actix_web::test]
-async fn nobody_lands_in_an_organization_that_is_being_removed() {
-    let world = World::new().await;
-    let (user, _) = world.user("bob@alpha.test", &[]).await;
+async fn no_user_is_moved_into_an_organization_during_its_deletion() {
+    let fixture = Fixture::new().await;
+    let (user, _) = fixture.user("bob@alpha.test", &[]).await;
     for update in [false, true] {
-        let made = json!({"name": "Depot"});
-        let (_, depot) = world.app.post(&world.a.token, "/directory/organizations", made).await;
+        let created = json!({"name": "Depot"});
+        let (_, depot) = fixture
+            .app
+            .post(&fixture.a.token, "/directory/organizations", created)
+            .await;
         let depot = id_of(&depot);
         let sql = format!("update directory_organizations set deleted_at = now() where id = '{depot}'");
 
         let work = async {
             if update {
                 let body = json!({"id": user, "organizationId": depot});
-                world.app.put(&world.a.token, "/auth/users", body).await
+                fixture.app.put(&fixture.a.token, "/auth/users", body).await
             } else {
-                world
+                fixture
                     .app
-                    .post(&world.a.token, "/auth/users", new_user(depot, &[]))
+                    .post(&fixture.a.token, "/auth/users", new_user(depot, &[]))
                     .await
             }
         };
-        let answer = world.app.database().while_changing(&sql, work).await;
+        let response = fixture.app.database().while_changing(&sql, work).await;
 
-        assert_eq!(answer, (400, json!({"error": "Organization not found"})), "{update}");
+        assert_eq!(response, (400, json!({"error": "Organization not found"})), "{update}");
         let there = format!("select id from auth_users where organization_id = '{depot}'");
-        assert!(world.app.rows(&there).await.is_empty(), "{update}");
+        assert!(fixture.app.rows(&there).await.is_empty(), "{update}");
     }
 }

@@ -4,7 +4,7 @@ use actix_web::http::Method;
 use backoffice_test_support::TestResponse;
 use serde_json::json;
 
-use crate::world::{PASSWORD, World};
+use crate::fixture::{Fixture, PASSWORD};
 
 const CONFIG: &str = r#"
 [auth]
@@ -20,7 +20,7 @@ password = "correct horse battery"
 "#;
 
 /// Targets that lead off the site, into a loop, or nowhere.
-const REFUSED: [&str; 42] = [
+const REJECTED: [&str; 42] = [
     "//evil.test",
     "//evil.test/a",
     "///evil.test",
@@ -69,8 +69,8 @@ fn encoded(target: &str) -> String {
     url::form_urlencoded::byte_serialize(target.as_bytes()).collect()
 }
 
-async fn visit(world: &World, path: &str, cookie: Option<&str>) -> TestResponse {
-    let request = world
+async fn visit(fixture: &Fixture, path: &str, cookie: Option<&str>) -> TestResponse {
+    let request = fixture
         .app
         .request(Method::GET, path)
         .header("host", "evil.test")
@@ -81,29 +81,29 @@ async fn visit(world: &World, path: &str, cookie: Option<&str>) -> TestResponse 
     }
 }
 
-async fn session(world: &World, redirect: &str) -> (String, String) {
+async fn session(fixture: &Fixture, redirect: &str) -> (String, String) {
     let body = json!({"email": "admin@alpha.test", "password": PASSWORD, "redirect": redirect});
-    let (status, body) = world.app.post("", "/auth/login", body).await;
+    let (status, body) = fixture.app.post("", "/auth/login", body).await;
     assert_eq!(status, 200, "{body}");
     let text = |name: &str| body[name].as_str().expect("a text").to_owned();
     (text("refreshToken"), text("redirect"))
 }
 
 /// Where the four endpoints lead with this target, and without the session of the second one.
-async fn destinations(world: &World, token: &str, target: &str) -> [String; 5] {
+async fn destinations(fixture: &Fixture, token: &str, target: &str) -> [String; 5] {
     let redirect = encoded(target);
-    let location = |answer: TestResponse, status: u16| {
-        assert_eq!(answer.status, status, "{target:?}: {}", answer.text());
-        answer.header("location").expect("a location")
+    let location = |response: TestResponse, status: u16| {
+        assert_eq!(response.status, status, "{target:?}: {}", response.text());
+        response.header("location").expect("a location")
     };
     [
         location(
-            visit(world, &format!("/auth/locale?locale=en&redirect={redirect}"), None).await,
+            visit(fixture, &format!("/auth/locale?locale=en&redirect={redirect}"), None).await,
             302,
         ),
         location(
             visit(
-                world,
+                fixture,
                 &format!("/auth/session/refresh?redirect={redirect}"),
                 Some(token),
             )
@@ -111,12 +111,12 @@ async fn destinations(world: &World, token: &str, target: &str) -> [String; 5] {
             302,
         ),
         location(
-            visit(world, &format!("/auth/autologin?redirect={redirect}"), None).await,
+            visit(fixture, &format!("/auth/autologin?redirect={redirect}"), None).await,
             307,
         ),
-        session(world, target).await.1,
+        session(fixture, target).await.1,
         location(
-            visit(world, &format!("/auth/session/refresh?redirect={redirect}"), None).await,
+            visit(fixture, &format!("/auth/session/refresh?redirect={redirect}"), None).await,
             302,
         ),
     ]
@@ -124,12 +124,12 @@ async fn destinations(world: &World, token: &str, target: &str) -> [String; 5] {
 
 #[actix_web::test]
 async fn acc_10_a_target_off_the_site_is_replaced() {
-    let world = World::with_config(CONFIG).await;
-    let (token, _) = session(&world, "/").await;
+    let fixture = Fixture::with_config(CONFIG).await;
+    let (token, _) = session(&fixture, "/").await;
     let long = format!("/{}", "a".repeat(3000));
 
-    for target in REFUSED.into_iter().chain([long.as_str(), ""]) {
-        let found = destinations(&world, &token, target).await;
+    for target in REJECTED.into_iter().chain([long.as_str(), ""]) {
+        let found = destinations(&fixture, &token, target).await;
 
         assert_eq!(found, ["/", "/", "/", "/", "/login"], "{target:?}");
     }
@@ -137,8 +137,8 @@ async fn acc_10_a_target_off_the_site_is_replaced() {
 
 #[actix_web::test]
 async fn acc_10_a_target_on_the_site_is_kept() {
-    let world = World::with_config(CONFIG).await;
-    let (token, _) = session(&world, "/").await;
+    let fixture = Fixture::with_config(CONFIG).await;
+    let (token, _) = session(&fixture, "/").await;
     for (target, expected) in [
         ("/deals?x=1#top", "/deals?x=1#top"),
         ("https://office.example/deals", "/deals"),
@@ -151,7 +151,7 @@ async fn acc_10_a_target_on_the_site_is_kept() {
         ("/%252F/evil.test", "/%252F/evil.test"),
         ("?a=b", "/?a=b"),
     ] {
-        let found = destinations(&world, &token, target).await;
+        let found = destinations(&fixture, &token, target).await;
 
         let back = format!("/login?redirect={}", encoded(expected));
         assert_eq!(found, [expected, expected, expected, expected, &back], "{target:?}");
@@ -160,8 +160,8 @@ async fn acc_10_a_target_on_the_site_is_kept() {
 
 #[actix_web::test]
 async fn acc_10_without_a_public_url_only_paths_pass() {
-    let world = World::new().await;
-    let (token, _) = session(&world, "/").await;
+    let fixture = Fixture::new().await;
+    let (token, _) = session(&fixture, "/").await;
 
     for (target, expected) in [
         ("/deals", "/deals"),
@@ -170,20 +170,20 @@ async fn acc_10_without_a_public_url_only_paths_pass() {
         ("https:evil.test", "/"),
     ] {
         let path = format!("/auth/session/refresh?redirect={}", encoded(target));
-        let answer = visit(&world, &path, Some(&token)).await;
+        let response = visit(&fixture, &path, Some(&token)).await;
 
-        assert_eq!(answer.header("location").as_deref(), Some(expected), "{target}");
+        assert_eq!(response.header("location").as_deref(), Some(expected), "{target}");
     }
 }
 
 #[actix_web::test]
 async fn acc_9_a_browser_is_refreshed_by_its_session_cookie() {
-    let world = World::new().await;
-    let (token, _) = session(&world, "/").await;
+    let fixture = Fixture::new().await;
+    let (token, _) = session(&fixture, "/").await;
 
-    let fresh = visit(&world, "/auth/session/refresh?redirect=/deals", Some(&token)).await;
-    let without = visit(&world, "/auth/session/refresh", None).await;
-    let unknown = visit(&world, "/auth/session/refresh?redirect=/deals", Some("unknown")).await;
+    let fresh = visit(&fixture, "/auth/session/refresh?redirect=/deals", Some(&token)).await;
+    let without = visit(&fixture, "/auth/session/refresh", None).await;
+    let unknown = visit(&fixture, "/auth/session/refresh?redirect=/deals", Some("unknown")).await;
 
     let access = fresh.cookie("auth_token").expect("an access cookie");
     assert_eq!(access.max_age().map(|age| age.whole_hours()), Some(8));
@@ -192,7 +192,7 @@ async fn acc_9_a_browser_is_refreshed_by_its_session_cookie() {
         fresh.cookie("session_token").is_none(),
         "the session's token stays as it is"
     );
-    assert_eq!(world.app.get(access.value(), "/auth/profile").await.0, 200);
+    assert_eq!(fixture.app.get(access.value(), "/auth/profile").await.0, 200);
     assert_eq!(without.header("location").as_deref(), Some("/login"));
     assert_eq!(unknown.header("location").as_deref(), Some("/login?redirect=%2Fdeals"));
     for name in ["auth_token", "session_token"] {
@@ -203,28 +203,35 @@ async fn acc_9_a_browser_is_refreshed_by_its_session_cookie() {
 
 #[actix_web::test]
 async fn autologin_signs_in_once_and_never_a_super_administrator() {
-    let world = World::with_config(CONFIG).await;
+    let fixture = Fixture::with_config(CONFIG).await;
 
-    let made = visit(&world, "/auth/autologin?redirect=/deals", None).await;
-    let token = made.cookie("auth_token").expect("an access cookie").value().to_owned();
-    let sessions = world.app.rows("select id from auth_sessions").await.len();
-    let again = world
+    let created = visit(&fixture, "/auth/autologin?redirect=/deals", None).await;
+    let token = created
+        .cookie("auth_token")
+        .expect("an access cookie")
+        .value()
+        .to_owned();
+    let sessions = fixture.app.rows("select id from auth_sessions").await.len();
+    let again = fixture
         .app
         .request(Method::GET, "/auth/autologin?redirect=/deals")
         .cookie("auth_token", &token)
         .send()
         .await;
-    world
+    fixture
         .app
         .sql(
             "update auth_role_acls set is_super_admin = true where tenant_id <> '00000000-0000-0000-0000-000000000000'",
         )
         .await;
-    let super_admin = visit(&world, "/auth/autologin?redirect=/deals", None).await;
+    let super_admin = visit(&fixture, "/auth/autologin?redirect=/deals", None).await;
 
-    assert_eq!((made.status, made.header("location").as_deref()), (307, Some("/deals")));
-    assert!(made.cookie("session_token").is_some());
-    assert_eq!(world.app.get(&token, "/auth/profile").await.0, 200);
+    assert_eq!(
+        (created.status, created.header("location").as_deref()),
+        (307, Some("/deals"))
+    );
+    assert!(created.cookie("session_token").is_some());
+    assert_eq!(fixture.app.get(&token, "/auth/profile").await.0, 200);
     assert_eq!(
         (again.status, again.header("location").as_deref(), again.cookies().len()),
         (307, Some("/deals"), 0)
@@ -234,60 +241,60 @@ async fn autologin_signs_in_once_and_never_a_super_administrator() {
         (307, Some("/login"))
     );
     assert!(super_admin.cookies().is_empty());
-    assert_eq!(world.app.rows("select id from auth_sessions").await.len(), sessions);
+    assert_eq!(fixture.app.rows("select id from auth_sessions").await.len(), sessions);
 }
 
 #[actix_web::test]
 async fn autologin_leads_to_the_login_page_when_it_is_off_fails_or_is_used_too_often() {
-    let off = World::new().await;
-    let failing = World::with_config(&CONFIG.replace("correct", "incorrect")).await;
-    let limited = World::with_config(&CONFIG.replace("enabled = false", "enabled = true")).await;
+    let off = Fixture::new().await;
+    let failing = Fixture::with_config(&CONFIG.replace("correct", "incorrect")).await;
+    let limited = Fixture::with_config(&CONFIG.replace("enabled = false", "enabled = true")).await;
 
-    for world in [&off, &failing] {
-        let answer = visit(world, "/auth/autologin?redirect=/deals", None).await;
+    for fixture in [&off, &failing] {
+        let response = visit(fixture, "/auth/autologin?redirect=/deals", None).await;
         assert_eq!(
-            (answer.status, answer.header("location").as_deref()),
+            (response.status, response.header("location").as_deref()),
             (307, Some("/login"))
         );
-        assert!(answer.cookies().is_empty());
+        assert!(response.cookies().is_empty());
     }
     for _ in 0..20 {
-        let answer = visit(&limited, "/auth/autologin", None).await;
-        assert_eq!(answer.header("location").as_deref(), Some("/"));
+        let response = visit(&limited, "/auth/autologin", None).await;
+        assert_eq!(response.header("location").as_deref(), Some("/"));
     }
-    let answer = visit(&limited, "/auth/autologin", None).await;
-    assert_eq!(answer.header("location").as_deref(), Some("/login"));
+    let response = visit(&limited, "/auth/autologin", None).await;
+    assert_eq!(response.header("location").as_deref(), Some("/login"));
 }
 
 #[actix_web::test]
 async fn acc_37_a_locale_is_cut_to_its_base_and_must_be_served() {
-    let world = World::new().await;
+    let fixture = Fixture::new().await;
     for (input, expected) in [("en-GB", "en"), ("EN_us", "en"), (" pl ", "pl")] {
-        let posted = world
+        let posted = fixture
             .app
             .request(Method::POST, "/auth/locale")
             .json(&json!({"locale": input}))
             .send()
             .await;
-        let visited = visit(&world, &format!("/auth/locale?locale={}", encoded(input)), None).await;
+        let visited = visit(&fixture, &format!("/auth/locale?locale={}", encoded(input)), None).await;
 
         assert_eq!((posted.status, posted.json()), (200, json!({"ok": true})), "{input}");
         assert_eq!(visited.status, 302);
         let cookie = format!("locale={expected}; SameSite=Lax; Path=/; Max-Age=31536000");
-        for answer in [&posted, &visited] {
-            assert_eq!(answer.header("set-cookie").as_deref(), Some(cookie.as_str()));
+        for response in [&posted, &visited] {
+            assert_eq!(response.header("set-cookie").as_deref(), Some(cookie.as_str()));
         }
     }
     for bad in [json!({"locale": "xx"}), json!({"locale": "x"}), json!({})] {
-        let (status, answer) = world.app.post("", "/auth/locale", bad).await;
-        assert_eq!((status, answer["error"].as_str()), (400, Some("Invalid locale")));
+        let (status, response) = fixture.app.post("", "/auth/locale", bad).await;
+        assert_eq!((status, response["error"].as_str()), (400, Some("Invalid locale")));
     }
-    let (status, answer) = world.app.post("", "/auth/locale", json!({"locale": 7})).await;
-    assert_eq!((status, answer["error"].as_str()), (400, Some("Bad request")));
+    let (status, response) = fixture.app.post("", "/auth/locale", json!({"locale": 7})).await;
+    assert_eq!((status, response["error"].as_str()), (400, Some("Bad request")));
     for query in ["", "?locale=xx", "?locale="] {
-        let answer = visit(&world, &format!("/auth/locale{query}"), None).await;
+        let response = visit(&fixture, &format!("/auth/locale{query}"), None).await;
         assert_eq!(
-            (answer.status, answer.json()["error"].as_str()),
+            (response.status, response.json()["error"].as_str()),
             (400, Some("Invalid locale"))
         );
     }
@@ -295,26 +302,29 @@ async fn acc_37_a_locale_is_cut_to_its_base_and_must_be_served() {
 
 #[actix_web::test]
 async fn acc_37_the_tenant_of_the_session_may_offer_fewer_locales() {
-    let world = World::new().await;
-    let (refresh, _) = session(&world, "/").await;
-    world
+    let fixture = Fixture::new().await;
+    let (refresh, _) = session(&fixture, "/").await;
+    fixture
         .app
         .sql(&format!(
             "update directory_tenants set locales = '{{pl}}' where id = '{}'",
-            world.a.id
+            fixture.a.id
         ))
         .await;
     let post = |locale: &str| {
-        world
+        fixture
             .app
             .request(Method::POST, "/auth/locale")
             .json(&json!({"locale": locale}))
     };
 
     assert_eq!(post("de").send().await.status, 200, "nobody is signed in");
-    assert_eq!(post("de").bearer(&world.b.token).send().await.status, 200);
-    assert_eq!(post("de").bearer(&world.a.token).send().await.status, 400);
-    assert_eq!(post("de").cookie("auth_token", &world.a.token).send().await.status, 400);
+    assert_eq!(post("de").bearer(&fixture.b.token).send().await.status, 200);
+    assert_eq!(post("de").bearer(&fixture.a.token).send().await.status, 400);
+    assert_eq!(
+        post("de").cookie("auth_token", &fixture.a.token).send().await.status,
+        400
+    );
     assert_eq!(post("de").cookie("session_token", &refresh).send().await.status, 400);
-    assert_eq!(post("pl").bearer(&world.a.token).send().await.status, 200);
+    assert_eq!(post("pl").bearer(&fixture.a.token).send().await.status, 200);
 }

@@ -2,29 +2,29 @@ use actix_web::http::Method;
 use serde_json::json;
 use uuid::Uuid;
 
-use crate::world::{World, id_of};
+use crate::fixture::{Fixture, id_of};
 
 #[actix_web::test]
-async fn a_role_is_made_found_renamed_and_removed() {
-    let world = World::new().await;
-    let token = &world.a.token;
+async fn a_role_is_created_found_renamed_and_removed() {
+    let fixture = Fixture::new().await;
+    let token = &fixture.a.token;
 
-    let (created, body) = world
+    let (created, body) = fixture
         .app
         .post(token, "/auth/roles", json!({"name": "  Dispatcher "}))
         .await;
     let id = id_of(&body);
-    let (_, found) = world.app.get(token, "/auth/roles?search=dispa").await;
-    let (renamed, _) = world
+    let (_, found) = fixture.app.get(token, "/auth/roles?search=dispa").await;
+    let (renamed, _) = fixture
         .app
         .put(token, "/auth/roles", json!({"id": id, "name": "Planner"}))
         .await;
-    let (_, after) = world.app.get(token, &format!("/auth/roles?id={id}")).await;
-    let (deleted, _) = world
+    let (_, after) = fixture.app.get(token, &format!("/auth/roles?id={id}")).await;
+    let (deleted, _) = fixture
         .app
         .delete(token, &format!("/auth/roles?id={id}"), json!(null))
         .await;
-    let (_, gone) = world.app.get(token, &format!("/auth/roles?id={id}")).await;
+    let (_, gone) = fixture.app.get(token, &format!("/auth/roles?id={id}")).await;
 
     assert_eq!((created, renamed, deleted), (201, 200, 200));
     assert_eq!(found["total"], 1);
@@ -40,33 +40,36 @@ async fn a_role_is_made_found_renamed_and_removed() {
 
 #[actix_web::test]
 async fn acc_30_global_roles_belong_to_super_administrators() {
-    let world = World::new().await;
+    let fixture = Fixture::new().await;
 
-    let (_, body) = world
+    let (_, body) = fixture
         .app
-        .post(&world.root, "/auth/roles", json!({"name": "Auditor"}))
+        .post(&fixture.root, "/auth/roles", json!({"name": "Auditor"}))
         .await;
     let global = id_of(&body);
-    let (_, seen) = world.app.get(&world.b.token, &format!("/auth/roles?id={global}")).await;
-    let (renamed, text) = world
+    let (_, seen) = fixture
         .app
-        .put(&world.a.token, "/auth/roles", json!({"id": global, "name": "Mine"}))
+        .get(&fixture.b.token, &format!("/auth/roles?id={global}"))
         .await;
-    let (deleted, _) = world
+    let (renamed, text) = fixture
         .app
-        .delete(&world.a.token, &format!("/auth/roles?id={global}"), json!(null))
+        .put(&fixture.a.token, "/auth/roles", json!({"id": global, "name": "Mine"}))
         .await;
-    let (reserved, reserved_text) = world
+    let (deleted, _) = fixture
         .app
-        .post(&world.a.token, "/auth/roles", json!({"name": "SuperAdmin"}))
+        .delete(&fixture.a.token, &format!("/auth/roles?id={global}"), json!(null))
         .await;
-    world
+    let (reserved, reserved_text) = fixture
         .app
-        .post(&world.a.token, "/auth/roles", json!({"name": "Twice"}))
+        .post(&fixture.a.token, "/auth/roles", json!({"name": "SuperAdmin"}))
         .await;
-    let (twice, twice_text) = world
+    fixture
         .app
-        .post(&world.a.token, "/auth/roles", json!({"name": "tWICE"}))
+        .post(&fixture.a.token, "/auth/roles", json!({"name": "Twice"}))
+        .await;
+    let (duplicates, twice_text) = fixture
+        .app
+        .post(&fixture.a.token, "/auth/roles", json!({"name": "tWICE"}))
         .await;
 
     assert_eq!(seen["items"][0]["tenantId"], json!(null));
@@ -80,57 +83,57 @@ async fn acc_30_global_roles_belong_to_super_administrators() {
         (reserved, reserved_text["error"].as_str()),
         (400, Some("Role name is reserved"))
     );
-    assert_eq!((twice, twice_text["code"].as_str()), (400, Some("duplicate_name")));
+    assert_eq!((duplicates, twice_text["code"].as_str()), (400, Some("duplicate_name")));
 }
 
 #[actix_web::test]
 async fn acc_31_a_role_with_users_stays_and_one_without_comes_back_with_its_acl() {
-    let world = World::new().await;
-    let role = world.role("Dispatcher", &["auth.users.list"], None).await;
+    let fixture = Fixture::new().await;
+    let role = fixture.role("Dispatcher", &["auth.users.list"], None).await;
     let path = format!("/auth/roles?id={role}");
-    let (user, _) = world.user("ann@alpha.test", &["Dispatcher"]).await;
+    let (user, _) = fixture.user("ann@alpha.test", &["Dispatcher"]).await;
 
-    let (held, text) = world.app.delete(&world.a.token, &path, json!(null)).await;
-    world
+    let (held, text) = fixture.app.delete(&fixture.a.token, &path, json!(null)).await;
+    fixture
         .app
-        .put(&world.a.token, "/auth/users", json!({"id": user, "roles": []}))
+        .put(&fixture.a.token, "/auth/users", json!({"id": user, "roles": []}))
         .await;
-    let answer = world
+    let response = fixture
         .app
         .request(Method::DELETE, &path)
-        .bearer(&world.a.token)
+        .bearer(&fixture.a.token)
         .send()
         .await;
-    let undo = json!({"undoToken": answer.operation().expect("undoable")["undoToken"]});
-    let (undone, _) = world
+    let undo = json!({"undoToken": response.operation().expect("undoable")["undoToken"]});
+    let (undone, _) = fixture
         .app
-        .post(&world.a.token, "/audit_logs/audit-logs/actions/undo", undo)
+        .post(&fixture.a.token, "/audit_logs/audit-logs/actions/undo", undo)
         .await;
-    let (_, acl) = world
+    let (_, acl) = fixture
         .app
-        .get(&world.a.token, &format!("/auth/roles/acl?roleId={role}"))
+        .get(&fixture.a.token, &format!("/auth/roles/acl?roleId={role}"))
         .await;
 
     assert_eq!((held, text["code"].as_str()), (400, Some("role_in_use")));
-    assert_eq!((answer.status, undone), (200, 200));
+    assert_eq!((response.status, undone), (200, 200));
     assert_eq!(acl["features"], json!(["auth.users.list"]));
 }
 
 #[actix_web::test]
-async fn a_stale_update_is_refused_and_changes_nothing() {
-    let world = World::new().await;
-    let (_, body) = world
+async fn a_stale_update_is_rejected_and_changes_nothing() {
+    let fixture = Fixture::new().await;
+    let (_, body) = fixture
         .app
-        .post(&world.a.token, "/auth/roles", json!({"name": "Dispatcher"}))
+        .post(&fixture.a.token, "/auth/roles", json!({"name": "Dispatcher"}))
         .await;
     let id = id_of(&body);
-    let (_, list) = world.app.get(&world.a.token, &format!("/auth/roles?id={id}")).await;
+    let (_, list) = fixture.app.get(&fixture.a.token, &format!("/auth/roles?id={id}")).await;
     let read = list["items"][0]["updatedAt"].as_str().expect("a timestamp").to_owned();
     let put = |name: &str, expected: &str| {
-        world
+        fixture
             .app
             .request(Method::PUT, "/auth/roles")
-            .bearer(&world.a.token)
+            .bearer(&fixture.a.token)
             .header("if-match", &format!("\"{expected}\""))
             .json(&json!({"id": id, "name": name}))
             .send()
@@ -143,35 +146,38 @@ async fn a_stale_update_is_refused_and_changes_nothing() {
     assert_eq!(second.status, 409);
     assert_eq!(second.json()["code"], "optimistic_lock_conflict");
     assert_eq!(second.json()["expectedUpdatedAt"], read);
-    let (_, list) = world.app.get(&world.a.token, &format!("/auth/roles?id={id}")).await;
+    let (_, list) = fixture.app.get(&fixture.a.token, &format!("/auth/roles?id={id}")).await;
     assert_eq!(list["items"][0]["name"], "One");
 }
 
 #[actix_web::test]
 async fn another_tenants_role_is_like_one_that_does_not_exist() {
-    let world = World::new().await;
-    let role = world.role("Dispatcher", &[], None).await;
+    let fixture = Fixture::new().await;
+    let role = fixture.role("Dispatcher", &[], None).await;
     let unknown = Uuid::from_u128(1);
     for id in [role, unknown] {
-        let (status, body) = world
+        let (status, body) = fixture
             .app
-            .put(&world.b.token, "/auth/roles", json!({"id": id, "name": "Mine"}))
+            .put(&fixture.b.token, "/auth/roles", json!({"id": id, "name": "Mine"}))
             .await;
         assert_eq!((status, body), (404, json!({"error": "Role not found"})));
-        let (status, body) = world
+        let (status, body) = fixture
             .app
-            .delete(&world.b.token, &format!("/auth/roles?id={id}"), json!(null))
+            .delete(&fixture.b.token, &format!("/auth/roles?id={id}"), json!(null))
             .await;
         assert_eq!((status, body), (404, json!({"error": "Role not found"})));
     }
 }
 
 #[actix_web::test]
-async fn an_idempotency_key_makes_one_role_however_often_it_is_sent() {
-    let world = World::new().await;
+async fn an_idempotency_key_creates_one_role_however_often_it_is_sent() {
+    let fixture = Fixture::new().await;
     let post = |name: &str| {
         let body = json!({"name": name});
-        let request = world.app.request(Method::POST, "/auth/roles").bearer(&world.a.token);
+        let request = fixture
+            .app
+            .request(Method::POST, "/auth/roles")
+            .bearer(&fixture.a.token);
         request.header("idempotency-key", "key-1").json(&body).send()
     };
 
@@ -188,22 +194,25 @@ async fn an_idempotency_key_makes_one_role_however_often_it_is_sent() {
 
 #[actix_web::test]
 async fn acc_30_a_role_of_an_administrator_belongs_to_its_tenant() {
-    let world = World::new().await;
-    let role = world.role("Local", &[], None).await;
+    let fixture = Fixture::new().await;
+    let role = fixture.role("Local", &[], None).await;
     let path = format!("/auth/roles?id={role}");
 
-    let (_, own) = world.app.get(&world.a.token, &path).await;
-    let (_, foreign) = world.app.get(&world.b.token, &path).await;
-    let elsewhere = json!({"name": "Elsewhere", "tenantId": world.b.id});
-    let (refused, _) = world.app.post(&world.a.token, "/auth/roles", elsewhere.clone()).await;
-    let (made, body) = world.app.post(&world.root, "/auth/roles", elsewhere).await;
+    let (_, own) = fixture.app.get(&fixture.a.token, &path).await;
+    let (_, foreign) = fixture.app.get(&fixture.b.token, &path).await;
+    let elsewhere = json!({"name": "Elsewhere", "tenantId": fixture.b.id});
+    let (rejected, _) = fixture
+        .app
+        .post(&fixture.a.token, "/auth/roles", elsewhere.clone())
+        .await;
+    let (created, body) = fixture.app.post(&fixture.root, "/auth/roles", elsewhere).await;
     let path = format!("/auth/roles?id={}", id_of(&body));
-    let (_, seen) = world.app.get(&world.b.token, &path).await;
+    let (_, seen) = fixture.app.get(&fixture.b.token, &path).await;
 
-    assert_eq!(own["items"][0]["tenantId"], json!(world.a.id));
+    assert_eq!(own["items"][0]["tenantId"], json!(fixture.a.id));
     assert_eq!(foreign["total"], 0);
-    assert_eq!((refused, made), (403, 201));
-    assert_eq!(seen["items"][0]["tenantId"], json!(world.b.id));
+    assert_eq!((rejected, created), (403, 201));
+    assert_eq!(seen["items"][0]["tenantId"], json!(fixture.b.id));
 }
 
 #[actix_web::test]
@@ -219,26 +228,26 @@ async fn acc_31_undo_needs_the_rights_that_the_caller_has_now() {
         (Some("auth.roles.manage"), 403),
         (Some("auth.users.list"), 403),
     ] {
-        let world = World::new().await;
-        let own = world.role("Manager", &features, None).await;
-        let (_, token) = world.user("manager@alpha.test", &["Manager"]).await;
-        let role = world.role("Target", &["auth.users.list"], None).await;
+        let fixture = Fixture::new().await;
+        let own = fixture.role("Manager", &features, None).await;
+        let (_, token) = fixture.user("manager@alpha.test", &["Manager"]).await;
+        let role = fixture.role("Target", &["auth.users.list"], None).await;
         let path = format!("/auth/roles?id={role}");
-        let answer = world.app.request(Method::DELETE, &path).bearer(&token).send().await;
-        assert_eq!(answer.status, 200, "{}", answer.text());
-        let undo = json!({"undoToken": answer.operation().expect("undoable")["undoToken"]});
+        let response = fixture.app.request(Method::DELETE, &path).bearer(&token).send().await;
+        assert_eq!(response.status, 200, "{}", response.text());
+        let undo = json!({"undoToken": response.operation().expect("undoable")["undoToken"]});
         let left: Vec<&str> = features.into_iter().filter(|one| Some(*one) != lost).collect();
         let acl = json!({"roleId": own, "features": left});
-        assert_eq!(world.app.put(&world.root, "/auth/roles/acl", acl).await.0, 200);
+        assert_eq!(fixture.app.put(&fixture.root, "/auth/roles/acl", acl).await.0, 200);
 
-        let (status, text) = world
+        let (status, text) = fixture
             .app
             .post(&token, "/audit_logs/audit-logs/actions/undo", undo)
             .await;
 
         assert_eq!(status, expected, "{lost:?}: {text}");
         let query = format!("select id from auth_roles where id = '{role}'");
-        let roles = world.app.rows(&query).await;
+        let roles = fixture.app.rows(&query).await;
         assert_eq!(roles.len(), usize::from(expected == 200), "{lost:?}");
     }
 }

@@ -1,13 +1,13 @@
 //! Which tenant and which organizations a request is about (accounts specification, section 4.2).
 
 use actix_web::http::Method;
-use backoffice_core::http::{Access, Json as Answer, Routes};
+use backoffice_core::http::{Access, Json as Response, Routes};
 use backoffice_core::{Module, RequestContext, Result};
 use backoffice_test_support::TestResponse;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::world::{World, account, id_of, login};
+use crate::fixture::{Fixture, account, id_of, login};
 
 const ORGANIZATIONS: &str = "/directory/organizations";
 const USERS: &str = "/auth/users";
@@ -24,13 +24,13 @@ fn routes(routes: &mut Routes) {
     routes.post("/landing", Access::Authenticated, land);
 }
 
-async fn land(ctx: RequestContext) -> Result<Answer<Value>> {
-    Ok(Answer(json!({"organization": ctx.scope().write_organization})))
+async fn land(ctx: RequestContext) -> Result<Response<Value>> {
+    Ok(Response(json!({"organization": ctx.scope().write_organization})))
 }
 
 /// P > C > G, and Q beside them; somebody in each.
 struct Tree {
-    world: World,
+    fixture: Fixture,
     p: Uuid,
     c: Uuid,
     g: Uuid,
@@ -39,42 +39,42 @@ struct Tree {
 
 impl Tree {
     async fn new() -> Self {
-        let world = World::with_modules(&[&LANDING]).await;
-        let make = async |name: &str, parent: Option<Uuid>| {
+        let fixture = Fixture::with_modules(&[&LANDING]).await;
+        let create = async |name: &str, parent: Option<Uuid>| {
             let body = json!({"name": name, "parentId": parent});
-            let (status, made) = world.app.post(&world.a.token, ORGANIZATIONS, body).await;
-            assert_eq!(status, 201, "{made}");
-            let id = id_of(&made);
+            let (status, created) = fixture.app.post(&fixture.a.token, ORGANIZATIONS, body).await;
+            assert_eq!(status, 201, "{created}");
+            let id = id_of(&created);
             let email = format!("{}@alpha.test", name.to_lowercase());
-            account(&world.app, Some(world.a.id), Some(id), &email, &[], false).await;
+            account(&fixture.app, Some(fixture.a.id), Some(id), &email, &[], false).await;
             id
         };
-        let p = make("P", None).await;
-        let c = make("C", Some(p)).await;
-        let g = make("G", Some(c)).await;
-        let q = make("Q", None).await;
-        Self { world, p, c, g, q }
+        let p = create("P", None).await;
+        let c = create("C", Some(p)).await;
+        let g = create("G", Some(c)).await;
+        let q = create("Q", None).await;
+        Self { fixture, p, c, g, q }
     }
 
     /// Somebody with all rights over users and organizations, limited to these organizations, at home in one.
     async fn limited(&self, name: &str, home: Uuid, to: &[Uuid]) -> String {
         let features = ["auth.users.*", "directory.organizations.*"];
-        self.world.role(name, &features, Some(to)).await;
+        self.fixture.role(name, &features, Some(to)).await;
         let email = format!("{name}@alpha.test");
         account(
-            &self.world.app,
-            Some(self.world.a.id),
+            &self.fixture.app,
+            Some(self.fixture.a.id),
             Some(home),
             &email,
             &[name],
             false,
         )
         .await;
-        login(&self.world.app, &email).await
+        login(&self.fixture.app, &email).await
     }
 
     async fn send(&self, method: Method, token: &str, path: &str, selection: &Selection) -> TestResponse {
-        let request = self.world.app.request(method.clone(), path).bearer(token);
+        let request = self.fixture.app.request(method.clone(), path).bearer(token);
         let request = match selection {
             Selection::None => request,
             Selection::Header(id) => request.header("X-Organization-Id", &id.to_string()),
@@ -110,11 +110,11 @@ enum Selection {
 }
 
 /// One member of the items, each value once, sorted.
-fn names(list: &Value, member: &str) -> Vec<String> {
+fn names(list: &Value, field: &str) -> Vec<String> {
     let items = list["items"].as_array().expect("items");
     let mut names: Vec<String> = items
         .iter()
-        .map(|item| item[member].as_str().unwrap_or("null").to_owned())
+        .map(|item| item[field].as_str().unwrap_or("null").to_owned())
         .collect();
     names.sort();
     names.dedup();
@@ -128,7 +128,7 @@ async fn acc_27_a_limited_caller_sees_its_organizations_and_what_lies_below() {
     let features = json!({"features": ["auth.users.list", "auth.users.edit", "auth.roles.list"]});
     let granted = async |selection: Selection| {
         let request = tree
-            .world
+            .fixture
             .app
             .request(Method::POST, "/auth/feature-check")
             .bearer(&token);
@@ -160,7 +160,7 @@ async fn acc_27_an_organization_that_is_not_allowed_cannot_be_selected() {
     let tree = Tree::new().await;
     let token = tree.limited("limited", tree.p, &[tree.p]).await;
 
-    for foreign in [tree.q, tree.world.b.organization, Uuid::from_u128(7)] {
+    for foreign in [tree.q, tree.fixture.b.organization, Uuid::from_u128(7)] {
         let (header, cookie) = (Selection::Header(foreign), Selection::Cookie(foreign));
         let in_header = tree.send(Method::GET, &token, USERS, &header).await;
         assert_eq!(
@@ -189,13 +189,13 @@ async fn acc_27_an_empty_limit_shows_nothing() {
         (ORGANIZATIONS, "directory.organizations.view"),
         (USERS, "auth.users.list"),
     ] {
-        let answer = tree.send(Method::GET, &token, path, &Selection::None).await;
-        let told = (answer.status, answer.json()["requiredFeatures"].clone());
-        assert_eq!(told, (403, json!([feature])), "held nowhere");
+        let response = tree.send(Method::GET, &token, path, &Selection::None).await;
+        let reported = (response.status, response.json()["requiredFeatures"].clone());
+        assert_eq!(reported, (403, json!([feature])), "held nowhere");
     }
     let selecting = tree.send(Method::GET, &token, USERS, &Selection::Header(tree.p)).await;
     assert_eq!(selecting.status, 403);
-    let (_, switcher) = tree.world.app.get(&token, "/directory/organization-switcher").await;
+    let (_, switcher) = tree.fixture.app.get(&token, "/directory/organization-switcher").await;
     assert_eq!(
         (&switcher["items"], &switcher["canViewAllOrganizations"]),
         (&json!([]), &json!(false))
@@ -212,13 +212,13 @@ async fn acc_27_a_moved_organization_is_seen_from_its_new_place_at_once() {
     assert_eq!(tree.organizations(&beside, &Selection::None).await, ["Q"]);
 
     let body = json!({"id": tree.c, "parentId": tree.q});
-    let (moved, _) = tree.world.app.put(&tree.world.a.token, ORGANIZATIONS, body).await;
+    let (moved, _) = tree.fixture.app.put(&tree.fixture.a.token, ORGANIZATIONS, body).await;
 
     assert_eq!(moved, 200);
     assert_eq!(tree.organizations(&above, &Selection::None).await, ["P"]);
     assert_eq!(tree.users(&beside, &Selection::None).await, ["C", "G", "Q"]);
     let path = format!("{ORGANIZATIONS}?id={}", tree.g);
-    let (_, found) = tree.world.app.get(&beside, &path).await;
+    let (_, found) = tree.fixture.app.get(&beside, &path).await;
     assert_eq!(found["items"][0]["pathLabel"], "Q / C / G");
 }
 
@@ -241,71 +241,71 @@ async fn acc_28_a_write_lands_in_the_selected_organization_or_the_own_one() {
         Value::Null,
         "the own one is not allowed"
     );
-    assert_eq!(landing(&tree.world.root, Selection::None).await, Value::Null);
+    assert_eq!(landing(&tree.fixture.root, Selection::None).await, Value::Null);
     let selected = Selection::Header(tree.c);
-    let response = tree.send(Method::POST, &tree.world.root, "/landing", &selected).await;
+    let response = tree.send(Method::POST, &tree.fixture.root, "/landing", &selected).await;
     assert_eq!(response.status, 403, "of another tenant than the selected one");
 }
 
 #[actix_web::test]
-async fn acc_28_an_organization_outside_the_selection_is_refused() {
+async fn acc_28_an_organization_outside_the_selection_is_rejected() {
     let tree = Tree::new().await;
     let token = tree.limited("limited", tree.p, &[tree.p]).await;
     let create = async |organization: Uuid| {
-        let request = tree.world.app.request(Method::POST, USERS).bearer(&token);
+        let request = tree.fixture.app.request(Method::POST, USERS).bearer(&token);
         let request = request.header("X-Organization-Id", &tree.c.to_string());
         let body = json!({"email": format!("{organization}@alpha.test"), "organizationId": organization});
         let response = request.json(&body).send().await;
         (response.status, response.json()["error"].clone())
     };
-    let before = tree.world.app.image().await;
+    let before = tree.fixture.app.snapshot().await;
 
     for outside in [tree.p, tree.q] {
         assert_eq!(create(outside).await, (400, json!("Organization not found")));
     }
-    assert!(tree.world.app.image().await == before);
+    assert!(tree.fixture.app.snapshot().await == before);
     assert_eq!(create(tree.g).await.0, 201);
 }
 
 #[actix_web::test]
 async fn acc_20_users_get_no_organization_that_the_caller_may_not_name() {
     let tree = Tree::new().await;
-    let world = &tree.world;
+    let fixture = &tree.fixture;
     let token = tree.limited("limited", tree.p, &[tree.p]).await;
-    let (_, list) = world.app.get(&token, &format!("{USERS}?search=g@alpha")).await;
+    let (_, list) = fixture.app.get(&token, &format!("{USERS}?search=g@alpha")).await;
     let user = id_of(&list["items"][0]);
-    let before = world.app.image().await;
-    let refused = (400, json!({"error": "Organization not found"}));
+    let before = fixture.app.snapshot().await;
+    let rejected = (400, json!({"error": "Organization not found"}));
 
-    for organization in [tree.q, world.b.organization, Uuid::from_u128(7)] {
+    for organization in [tree.q, fixture.b.organization, Uuid::from_u128(7)] {
         let created = json!({"email": "new@alpha.test", "organizationId": organization});
-        assert_eq!(world.app.post(&token, USERS, created).await, refused);
+        assert_eq!(fixture.app.post(&token, USERS, created).await, rejected);
         let moved = json!({"id": user, "organizationId": organization});
-        assert_eq!(world.app.put(&token, USERS, moved).await, refused);
+        assert_eq!(fixture.app.put(&token, USERS, moved).await, rejected);
     }
     // A user never changes its tenant, whoever asks.
-    for organization in [world.b.organization, Uuid::from_u128(7)] {
+    for organization in [fixture.b.organization, Uuid::from_u128(7)] {
         let moved = json!({"id": user, "organizationId": organization});
-        assert_eq!(world.app.put(&world.root, USERS, moved).await, refused);
+        assert_eq!(fixture.app.put(&fixture.root, USERS, moved).await, rejected);
     }
-    assert!(world.app.image().await == before);
+    assert!(fixture.app.snapshot().await == before);
     let moved = json!({"id": user, "organizationId": tree.q});
-    assert_eq!(world.app.put(&world.root, USERS, moved).await.0, 200);
+    assert_eq!(fixture.app.put(&fixture.root, USERS, moved).await.0, 200);
 }
 
 #[actix_web::test]
 async fn acc_29_a_super_administrator_sees_all_tenants_or_the_selected_one() {
-    let world = World::new().await;
-    world
+    let fixture = Fixture::new().await;
+    fixture
         .app
-        .post(&world.a.token, "/auth/roles", json!({"name": "Only A"}))
+        .post(&fixture.a.token, "/auth/roles", json!({"name": "Only A"}))
         .await;
-    world
+    fixture
         .app
-        .post(&world.b.token, "/auth/roles", json!({"name": "Only B"}))
+        .post(&fixture.b.token, "/auth/roles", json!({"name": "Only B"}))
         .await;
     let list = async |path: &str, tenant: Option<&str>| {
-        let request = world.app.request(Method::GET, path).bearer(&world.root);
+        let request = fixture.app.request(Method::GET, path).bearer(&fixture.root);
         let request = match tenant {
             Some(tenant) => request.header("X-Tenant-Id", tenant),
             None => request,
@@ -314,7 +314,7 @@ async fn acc_29_a_super_administrator_sees_all_tenants_or_the_selected_one() {
         assert_eq!(response.status, 200, "{}", response.text());
         response.json()
     };
-    let a = world.a.id.to_string();
+    let a = fixture.a.id.to_string();
 
     for all in [None, Some("all")] {
         let users = names(&list(USERS, all).await, "tenantName");
@@ -337,18 +337,18 @@ async fn acc_29_a_super_administrator_sees_all_tenants_or_the_selected_one() {
 
 #[actix_web::test]
 async fn acc_29_others_select_no_other_tenant() {
-    let world = World::new().await;
-    let (own, other) = (world.a.id.to_string(), world.b.id.to_string());
+    let fixture = Fixture::new().await;
+    let (own, other) = (fixture.a.id.to_string(), fixture.b.id.to_string());
     let status = async |method: Method, tenant: &str| {
-        let request = world.app.request(method, USERS).bearer(&world.a.token);
+        let request = fixture.app.request(method, USERS).bearer(&fixture.a.token);
         let response = request.header("X-Tenant-Id", tenant).send().await;
         (response.status, response.json()["error"].clone())
     };
 
     for method in [Method::GET, Method::POST, Method::DELETE] {
         for foreign in [other.as_str(), "00000000-0000-0000-0000-000000000007", "x"] {
-            let refused = (403, json!("Not authorized to target this tenant."));
-            assert_eq!(status(method.clone(), foreign).await, refused, "{method} {foreign}");
+            let rejected = (403, json!("Not authorized to target this tenant."));
+            assert_eq!(status(method.clone(), foreign).await, rejected, "{method} {foreign}");
         }
     }
     for allowed in [own.as_str(), "all"] {

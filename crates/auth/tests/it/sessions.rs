@@ -2,11 +2,11 @@ use actix_web::http::Method;
 use backoffice_test_support::{Duration, TestApp};
 use serde_json::json;
 
-use crate::world::{CONFIG, MODULES, PASSWORD, World, account, login};
+use crate::fixture::{CONFIG, Fixture, MODULES, PASSWORD, account, login};
 
 #[actix_web::test]
-async fn acc_1_login_answers_tokens_and_cookies_as_form_and_as_json() {
-    let world = World::new().await;
+async fn acc_1_login_returns_tokens_and_cookies_as_form_and_as_json() {
+    let fixture = Fixture::new().await;
     let form = [
         ("email", "admin@alpha.test"),
         ("password", PASSWORD),
@@ -14,8 +14,13 @@ async fn acc_1_login_answers_tokens_and_cookies_as_form_and_as_json() {
         ("redirect", "/deals?x=1"),
     ];
 
-    let by_form = world.app.request(Method::POST, "/auth/login").form(&form).send().await;
-    let by_json = world
+    let by_form = fixture
+        .app
+        .request(Method::POST, "/auth/login")
+        .form(&form)
+        .send()
+        .await;
+    let by_json = fixture
         .app
         .request(Method::POST, "/auth/login")
         .json(
@@ -44,37 +49,37 @@ async fn acc_1_login_answers_tokens_and_cookies_as_form_and_as_json() {
 
 #[actix_web::test]
 async fn acc_2_every_reason_to_fail_looks_the_same() {
-    let world = World::new().await;
-    let (inactive, _) = world.user("inactive@alpha.test", &[]).await;
-    let (unconfirmed, _) = world.user("unconfirmed@alpha.test", &[]).await;
-    let (passwordless, _) = world.user("passwordless@alpha.test", &[]).await;
-    world
+    let fixture = Fixture::new().await;
+    let (inactive, _) = fixture.user("inactive@alpha.test", &[]).await;
+    let (unconfirmed, _) = fixture.user("unconfirmed@alpha.test", &[]).await;
+    let (passwordless, _) = fixture.user("passwordless@alpha.test", &[]).await;
+    fixture
         .app
         .sql(&format!(
             "update auth_users set is_active = false where id = '{inactive}'"
         ))
         .await;
-    world
+    fixture
         .app
         .sql(&format!(
             "update auth_users set is_confirmed = false where id = '{unconfirmed}'"
         ))
         .await;
-    world
+    fixture
         .app
         .sql(&format!(
             "update auth_users set password_hash = null where id = '{passwordless}'"
         ))
         .await;
-    world
+    fixture
         .app
         .sql(&format!(
             "update directory_tenants set is_active = false where id = '{}'",
-            world.b.id
+            fixture.b.id
         ))
         .await;
 
-    let mut answers = Vec::new();
+    let mut responses = Vec::new();
     for (email, password) in [
         ("nobody@alpha.test", PASSWORD),
         ("admin@alpha.test", "wrong password"),
@@ -84,29 +89,37 @@ async fn acc_2_every_reason_to_fail_looks_the_same() {
         ("admin@beta.test", PASSWORD),
     ] {
         let body = json!({"email": email, "password": password});
-        let answer = world.app.request(Method::POST, "/auth/login").json(&body).send().await;
-        answers.push((answer.status, answer.text(), answer.cookies().len()));
+        let response = fixture
+            .app
+            .request(Method::POST, "/auth/login")
+            .json(&body)
+            .send()
+            .await;
+        responses.push((response.status, response.text(), response.cookies().len()));
     }
 
     assert_eq!(
-        answers[0],
+        responses[0],
         (401, r#"{"error":"Invalid email or password","ok":false}"#.to_owned(), 0)
     );
-    assert!(answers.iter().all(|answer| *answer == answers[0]), "{answers:?}");
+    assert!(
+        responses.iter().all(|response| *response == responses[0]),
+        "{responses:?}"
+    );
 }
 
 #[actix_web::test]
 async fn acc_2_every_reason_to_fail_costs_the_same_statements() {
-    let world = World::counting().await;
-    for tenant in [&world.a, &world.b] {
+    let fixture = Fixture::counting().await;
+    for tenant in [&fixture.a, &fixture.b] {
         let (id, organization) = (Some(tenant.id), Some(tenant.organization));
-        account(&world.app, id, organization, "both@x.test", &[], false).await;
+        account(&fixture.app, id, organization, "both@x.test", &[], false).await;
     }
     let fail = async |email: &str| {
         let body = json!({"email": email, "password": "wrong password"});
-        let ((status, _), statements) = world
+        let ((status, _), statements) = fixture
             .app
-            .count_statements(world.app.post("", "/auth/login", body))
+            .count_statements(fixture.app.post("", "/auth/login", body))
             .await;
         assert_eq!(status, 401, "{email}");
         statements
@@ -119,12 +132,12 @@ async fn acc_2_every_reason_to_fail_costs_the_same_statements() {
     for email in ["admin@alpha.test", "both@x.test", "root@platform.test"] {
         assert_eq!(fail(email).await, unknown, "{email}");
     }
-    let failures = world
+    let failures = fixture
         .app
         .rows("select tenant_id, seq from core_outbox_events where name = 'auth.login.failed'")
         .await;
     assert_eq!(failures.len(), 4, "one for each account");
-    let streams = world
+    let streams = fixture
         .app
         .rows(
             "select s.tenant_id from core_event_streams s where s.name = 'log' and s.last_seq is distinct from \
@@ -135,37 +148,37 @@ async fn acc_2_every_reason_to_fail_costs_the_same_statements() {
 }
 
 #[actix_web::test]
-async fn acc_16_logins_beyond_the_queue_are_refused_for_a_second() {
-    let world = World::with_queue(0).await;
+async fn acc_16_logins_beyond_the_queue_are_rejected_for_a_second() {
+    let fixture = Fixture::with_queue(0).await;
     let body = json!({"email": "nobody@alpha.test", "password": "wrong password"});
-    let attempts = (0..200).map(|_| world.app.request(Method::POST, "/auth/login").json(&body).send());
+    let attempts = (0..200).map(|_| fixture.app.request(Method::POST, "/auth/login").json(&body).send());
 
-    let answers = futures_util::future::join_all(attempts).await;
+    let responses = futures_util::future::join_all(attempts).await;
 
-    let refused: Vec<_> = answers.iter().filter(|answer| answer.status == 429).collect();
+    let rejected: Vec<_> = responses.iter().filter(|response| response.status == 429).collect();
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    assert!(!refused.is_empty(), "there is an end to it");
+    assert!(!rejected.is_empty(), "there is an end to it");
     assert!(
-        answers.len() - refused.len() >= cores,
+        responses.len() - rejected.len() >= cores,
         "as many as there are cores are served"
     );
-    for answer in refused {
-        assert_eq!(answer.header("retry-after").as_deref(), Some("1"));
-        assert_eq!(answer.json(), json!({"ok": false, "error": "Too many requests"}));
+    for response in rejected {
+        assert_eq!(response.header("retry-after").as_deref(), Some("1"));
+        assert_eq!(response.json(), json!({"ok": false, "error": "Too many requests"}));
     }
-    let (status, _) = world.app.post("", "/auth/login", body.clone()).await;
+    let (status, _) = fixture.app.post("", "/auth/login", body.clone()).await;
     assert_eq!(status, 401, "the queue is free again");
 }
 
 #[actix_web::test]
-async fn acc_16_logins_beyond_the_queue_cost_no_statement_whoever_they_are_for() {
+async fn acc_16_logins_beyond_the_queue_cost_no_statement() {
     let config = CONFIG.replace("memory_kib = 8", "memory_kib = 8\nqueue = 0");
     let app = TestApp::builder(&MODULES).config(&config).through_proxy().build().await;
-    let world = World::inside(app).await;
+    let fixture = Fixture::inside(app).await;
     let attempt = async |number: u8| {
         let email = ["nobody@alpha.test", "admin@alpha.test"][usize::from(number % 2)];
         let body = json!({"email": email, "password": "wrong password"});
-        let request = world.app.request(Method::POST, "/auth/login");
+        let request = fixture.app.request(Method::POST, "/auth/login");
         request
             .peer(&format!("10.0.0.{number}"))
             .json(&body)
@@ -174,32 +187,32 @@ async fn acc_16_logins_beyond_the_queue_cost_no_statement_whoever_they_are_for()
             .status
     };
     assert_eq!(attempt(200).await, 401);
-    let (one, statements_of_one) = world.app.count_statements(attempt(201)).await;
+    let (one, statements_of_one) = fixture.app.count_statements(attempt(201)).await;
     assert_eq!(one, 401);
 
     let attempts = futures_util::future::join_all((0..100).map(attempt));
-    let (statuses, statements) = world.app.count_statements(attempts).await;
+    let (statuses, statements) = fixture.app.count_statements(attempts).await;
 
     let served = statuses.iter().filter(|status| **status == 401).count();
     assert_eq!(statuses.iter().filter(|status| **status == 429).count(), 100 - served);
     assert!(served < 100, "{served}");
     // Beside those who are served, connections that are new cost some; the refused ones are many more.
-    let (served, refused) = (
+    let (served, rejected) = (
         u64::try_from(served).expect("few"),
         u64::try_from(100 - served).expect("few"),
     );
     assert!(
-        statements < statements_of_one * served + refused / 2,
+        statements < statements_of_one * served + rejected / 2,
         "{statements} for {served} of 100"
     );
 }
 
 #[actix_web::test]
 async fn acc_3_one_address_in_two_tenants() {
-    let world = World::new().await;
-    for tenant in [&world.a, &world.b] {
+    let fixture = Fixture::new().await;
+    for tenant in [&fixture.a, &fixture.b] {
         account(
-            &world.app,
+            &fixture.app,
             Some(tenant.id),
             Some(tenant.organization),
             "both@x.test",
@@ -209,12 +222,12 @@ async fn acc_3_one_address_in_two_tenants() {
         .await;
     }
 
-    let (status, body) = world
+    let (status, body) = fixture
         .app
         .post("", "/auth/login", json!({"email": "both@x.test", "password": PASSWORD}))
         .await;
-    let chosen = json!({"email": "both@x.test", "password": PASSWORD, "tenantId": world.b.id});
-    let (chosen_status, _) = world.app.post("", "/auth/login", chosen).await;
+    let chosen = json!({"email": "both@x.test", "password": PASSWORD, "tenantId": fixture.b.id});
+    let (chosen_status, _) = fixture.app.post("", "/auth/login", chosen).await;
 
     assert_eq!((status, body["code"].as_str()), (400, Some("tenant_required")));
     assert_eq!(body["tenants"].as_array().map(Vec::len), Some(2));
@@ -223,32 +236,35 @@ async fn acc_3_one_address_in_two_tenants() {
 
 #[actix_web::test]
 async fn acc_4_a_required_role_that_is_missing_starts_no_session() {
-    let world = World::new().await;
+    let fixture = Fixture::new().await;
     let ask = |password: &str| json!({"email": "admin@alpha.test", "password": password, "requireRole": "dispatcher"});
-    let sessions = world.app.rows("select id from auth_sessions").await.len();
+    let sessions = fixture.app.rows("select id from auth_sessions").await.len();
 
-    let refused = world
+    let rejected = fixture
         .app
         .request(Method::POST, "/auth/login")
         .json(&ask(PASSWORD))
         .send()
         .await;
-    let (wrong, _) = world.app.post("", "/auth/login", ask("wrong password")).await;
+    let (wrong, _) = fixture.app.post("", "/auth/login", ask("wrong password")).await;
     let held = json!({"email": "admin@alpha.test", "password": PASSWORD, "role": "dispatcher, ADMIN"});
-    let (granted, _) = world.app.post("", "/auth/login", held).await;
+    let (granted, _) = fixture.app.post("", "/auth/login", held).await;
 
     assert_eq!(
-        (refused.status, refused.json()),
+        (rejected.status, rejected.json()),
         (403, json!({"ok": false, "error": "Not authorized for this area"}))
     );
-    assert!(refused.cookies().is_empty());
+    assert!(rejected.cookies().is_empty());
     assert_eq!((wrong, granted), (401, 200));
-    assert_eq!(world.app.rows("select id from auth_sessions").await.len(), sessions + 1);
+    assert_eq!(
+        fixture.app.rows("select id from auth_sessions").await.len(),
+        sessions + 1
+    );
 }
 
 #[actix_web::test]
-async fn acc_5_the_sixth_login_of_a_minute_is_refused_for_a_minute() {
-    let world = World::with_config("").await;
+async fn acc_5_the_sixth_login_of_a_minute_is_rejected_for_a_minute() {
+    let fixture = Fixture::with_config("").await;
     for email in ["admin@alpha.test", "nobody@alpha.test"] {
         let peer = if email.starts_with("admin") {
             "10.0.0.1"
@@ -257,7 +273,7 @@ async fn acc_5_the_sixth_login_of_a_minute_is_refused_for_a_minute() {
         };
         let body = json!({"email": email, "password": "wrong password"});
         let try_it = || {
-            world
+            fixture
                 .app
                 .request(Method::POST, "/auth/login")
                 .peer(peer)
@@ -268,19 +284,19 @@ async fn acc_5_the_sixth_login_of_a_minute_is_refused_for_a_minute() {
         for _ in 0..5 {
             assert_eq!(try_it().await.status, 401);
         }
-        let refused = try_it().await;
+        let rejected = try_it().await;
 
         assert_eq!(
-            (refused.status, refused.json()),
+            (rejected.status, rejected.json()),
             (429, json!({"ok": false, "error": "Too many requests"}))
         );
-        assert_eq!(refused.header("retry-after").as_deref(), Some("60"));
-        assert!(refused.header("ratelimit-policy").is_some());
+        assert_eq!(rejected.header("retry-after").as_deref(), Some("60"));
+        assert!(rejected.header("ratelimit-policy").is_some());
     }
 
-    world.app.advance(Duration::seconds(61));
+    fixture.app.advance(Duration::seconds(61));
     let body = json!({"email": "admin@alpha.test", "password": PASSWORD});
-    let after = world
+    let after = fixture
         .app
         .request(Method::POST, "/auth/login")
         .peer("10.0.0.1")
@@ -293,16 +309,16 @@ async fn acc_5_the_sixth_login_of_a_minute_is_refused_for_a_minute() {
 
 #[actix_web::test]
 async fn acc_7_logout_ends_the_session_everywhere_and_no_other() {
-    let world = World::new().await;
-    let other = login(&world.app, "admin@alpha.test").await;
+    let fixture = Fixture::new().await;
+    let other = login(&fixture.app, "admin@alpha.test").await;
     let body = json!({"email": "admin@alpha.test", "password": PASSWORD});
-    let (_, session) = world.app.post("", "/auth/login", body).await;
+    let (_, session) = fixture.app.post("", "/auth/login", body).await;
     let (token, refresh) = (
         session["token"].as_str().expect("token"),
         session["refreshToken"].as_str().expect("token"),
     );
 
-    let answer = world
+    let response = fixture
         .app
         .request(Method::POST, "/auth/logout")
         .bearer(token)
@@ -310,28 +326,28 @@ async fn acc_7_logout_ends_the_session_everywhere_and_no_other() {
         .await;
 
     assert_eq!(
-        (answer.status, answer.header("location").as_deref()),
+        (response.status, response.header("location").as_deref()),
         (302, Some("/login"))
     );
     assert_eq!(
-        answer
+        response
             .cookie("auth_token")
             .and_then(|cookie| cookie.max_age())
             .map(|age| age.whole_seconds()),
         Some(0)
     );
-    assert_eq!(world.app.get(token, "/auth/profile").await.0, 401);
+    assert_eq!(fixture.app.get(token, "/auth/profile").await.0, 401);
     assert_eq!(
-        world
+        fixture
             .app
             .post("", "/auth/session/refresh", json!({"refreshToken": refresh}))
             .await
             .0,
         401
     );
-    assert_eq!(world.app.get(&other, "/auth/profile").await.0, 200);
+    assert_eq!(fixture.app.get(&other, "/auth/profile").await.0, 200);
 
-    world
+    fixture
         .app
         .request(Method::POST, "/auth/logout")
         .bearer(&other)
@@ -339,77 +355,77 @@ async fn acc_7_logout_ends_the_session_everywhere_and_no_other() {
         .send()
         .await;
 
-    assert_eq!(world.app.get(&world.a.token, "/auth/profile").await.0, 401);
+    assert_eq!(fixture.app.get(&fixture.a.token, "/auth/profile").await.0, 401);
 }
 
 #[actix_web::test]
 async fn acc_7_a_second_node_hears_of_a_logout_within_a_second() {
-    let world = World::new().await;
-    let second = world.app.second_node().await;
-    world.app.start_background();
+    let fixture = Fixture::new().await;
+    let second = fixture.app.second_node().await;
+    fixture.app.start_background();
     second.start_background();
     tokio::time::sleep(std::time::Duration::from_millis(600)).await;
-    assert_eq!(second.get(&world.a.token, "/auth/profile").await.0, 200);
-    assert_eq!(second.get(&world.a.token, "/auth/profile").await.0, 200);
+    assert_eq!(second.get(&fixture.a.token, "/auth/profile").await.0, 200);
+    assert_eq!(second.get(&fixture.a.token, "/auth/profile").await.0, 200);
 
-    world
+    fixture
         .app
         .request(Method::POST, "/auth/logout")
-        .bearer(&world.a.token)
+        .bearer(&fixture.a.token)
         .send()
         .await;
-    let here = world.app.get(&world.a.token, "/auth/profile").await.0;
+    let here = fixture.app.get(&fixture.a.token, "/auth/profile").await.0;
     tokio::time::sleep(std::time::Duration::from_secs(1)).await;
-    let there = second.get(&world.a.token, "/auth/profile").await.0;
+    let there = second.get(&fixture.a.token, "/auth/profile").await.0;
 
     assert_eq!((here, there), (401, 401));
 }
 
 #[actix_web::test]
 async fn acc_9_a_refresh_token_works_until_its_session_ends() {
-    let world = World::new().await;
+    let fixture = Fixture::new().await;
     let body = json!({"email": "admin@alpha.test", "password": PASSWORD});
-    let (_, session) = world.app.post("", "/auth/login", body).await;
+    let (_, session) = fixture.app.post("", "/auth/login", body).await;
     let ask = json!({"refreshToken": session["refreshToken"]});
 
-    world.app.advance(Duration::hours(7));
-    let (first, fresh) = world.app.post("", "/auth/session/refresh", ask.clone()).await;
-    let (second, _) = world.app.post("", "/auth/session/refresh", ask.clone()).await;
-    let (missing, text) = world.app.post("", "/auth/session/refresh", json!({})).await;
+    fixture.app.advance(Duration::hours(7));
+    let (first, fresh) = fixture.app.post("", "/auth/session/refresh", ask.clone()).await;
+    let (second, _) = fixture.app.post("", "/auth/session/refresh", ask.clone()).await;
+    let (missing, text) = fixture.app.post("", "/auth/session/refresh", json!({})).await;
 
     assert_eq!((first, second), (200, 200));
     assert_eq!(fresh["expiresIn"], 3600);
     let token = fresh["accessToken"].as_str().expect("a token");
-    assert_eq!(world.app.get(token, "/auth/profile").await.0, 200);
+    assert_eq!(fixture.app.get(token, "/auth/profile").await.0, 200);
     assert_eq!((missing, text["error"].as_str()), (400, Some("Missing refresh token")));
 
-    world.app.advance(Duration::hours(2));
-    assert_eq!(world.app.post("", "/auth/session/refresh", ask).await.0, 401);
-    assert_eq!(world.app.get(token, "/auth/profile").await.0, 401);
+    fixture.app.advance(Duration::hours(2));
+    assert_eq!(fixture.app.post("", "/auth/session/refresh", ask).await.0, 401);
+    assert_eq!(fixture.app.get(token, "/auth/profile").await.0, 401);
 }
 
 #[actix_web::test]
-async fn acc_39_a_cookie_from_another_site_is_refused_on_writes() {
-    let world = World::new().await;
+async fn acc_39_a_cookie_from_another_site_is_rejected_on_writes() {
+    let fixture = Fixture::new().await;
     let post = || {
         let body = json!({"name": "Dispatcher"});
-        world
+        fixture
             .app
             .request(Method::POST, "/auth/roles")
             .json(&body)
             .header("origin", "https://evil.test")
     };
 
-    let by_cookie = post().cookie("auth_token", &world.a.token).send().await;
-    let by_bearer = post().bearer(&world.a.token).send().await;
-    let login = world
+    let by_cookie = post().cookie("auth_token", &fixture.a.token).send().await;
+    let by_bearer = post().bearer(&fixture.a.token).send().await;
+    let login = fixture
         .app
         .request(Method::POST, "/auth/login")
         .header("origin", "https://evil.test")
         .json(&json!({"email": "admin@alpha.test", "password": PASSWORD}))
         .send()
         .await;
-    let silent = |method: Method, path: &str| world.app.request(method, path).cookie("auth_token", &world.a.token);
+    let silent = |method: Method, path: &str| fixture.app.request(method, path).cookie("auth_token", &fixture.a.token);
     let unstated = silent(Method::POST, "/auth/roles").json(&json!({"name": "Driver"}));
     let unstated = unstated.send().await;
     let read = silent(Method::GET, "/auth/profile").send().await;
@@ -429,18 +445,18 @@ async fn acc_39_a_cookie_from_another_site_is_refused_on_writes() {
 
 #[actix_web::test]
 async fn another_session_beyond_the_limit_ends_the_oldest() {
-    let world = World::with_config("[rate_limits]\nenabled = false\n").await;
+    let fixture = Fixture::with_config("[rate_limits]\nenabled = false\n").await;
     for _ in 0..50 {
-        world.app.advance(Duration::seconds(1));
-        login(&world.app, "admin@alpha.test").await;
+        fixture.app.advance(Duration::seconds(1));
+        login(&fixture.app, "admin@alpha.test").await;
     }
 
-    assert_eq!(world.app.get(&world.a.token, "/auth/profile").await.0, 401);
-    let live = world
+    assert_eq!(fixture.app.get(&fixture.a.token, "/auth/profile").await.0, 401);
+    let live = fixture
         .app
         .rows(&format!(
             "select id from auth_sessions where ended_at is null and user_id = '{}'",
-            world.a.admin
+            fixture.a.admin
         ))
         .await;
     assert_eq!(live.len(), 50);

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use crate::world::{World, id_of};
+use crate::fixture::{Fixture, id_of};
 
 static SWAP: Module = Module {
     name: "swap",
@@ -27,7 +27,7 @@ static SWAP: Module = Module {
 };
 
 fn routes(routes: &mut Routes) {
-    routes.post("/swap", Access::Authenticated, swap_grants).refuses(&[404]);
+    routes.post("/swap", Access::Authenticated, swap_grants).rejects(&[404]);
 }
 
 #[derive(Debug, Deserialize, garde::Validate, ToSchema)]
@@ -49,7 +49,7 @@ impl Command for SwapGrants {
         Target::Existing(self.one)
     }
 
-    fn touches(&self) -> Vec<EntityRef> {
+    fn affects(&self) -> Vec<EntityRef> {
         vec![EntityRef {
             kind: RoleAcl::KIND,
             id: self.other,
@@ -78,47 +78,47 @@ async fn swap_grants(ctx: RequestContext, body: Json<SwapGrants>) -> Result<Json
 }
 
 struct Swapped {
-    world: World,
+    fixture: Fixture,
     one: Uuid,
     other: Uuid,
-    answer: TestResponse,
+    response: TestResponse,
 }
 
 impl Swapped {
     async fn new() -> Self {
-        let world = World::with_modules(&[&SWAP]).await;
-        let one = world.role("One", &["auth.users.list"], None).await;
-        let other = world.role("Other", &["auth.roles.list"], None).await;
+        let fixture = Fixture::with_modules(&[&SWAP]).await;
+        let one = fixture.role("One", &["auth.users.list"], None).await;
+        let other = fixture.role("Other", &["auth.roles.list"], None).await;
         let body = json!({"one": one, "other": other});
-        let answer = world
+        let response = fixture
             .app
             .request(Method::POST, "/swap")
-            .bearer(&world.a.token)
+            .bearer(&fixture.a.token)
             .json(&body)
             .send()
             .await;
         Self {
-            world,
+            fixture,
             one,
             other,
-            answer,
+            response,
         }
     }
 
     async fn grants(&self) -> [Value; 2] {
         let grants = |id: Uuid| async move {
             let path = format!("/auth/roles/acl?roleId={id}");
-            self.world.app.get(&self.world.a.token, &path).await.1["features"][0].clone()
+            self.fixture.app.get(&self.fixture.a.token, &path).await.1["features"][0].clone()
         };
         [grants(self.one).await, grants(self.other).await]
     }
 
     async fn undo(&self) -> (u16, Value) {
-        let token = self.answer.operation().expect("undoable")["undoToken"].clone();
+        let token = self.response.operation().expect("undoable")["undoToken"].clone();
         let path = "/audit_logs/audit-logs/actions/undo";
-        self.world
+        self.fixture
             .app
-            .post(&self.world.a.token, path, json!({"undoToken": token}))
+            .post(&self.fixture.a.token, path, json!({"undoToken": token}))
             .await
     }
 }
@@ -126,20 +126,20 @@ impl Swapped {
 #[actix_web::test]
 async fn both_resources_are_undone_and_redone_together() {
     let swapped = Swapped::new().await;
-    assert_eq!(swapped.answer.status, 200, "{}", swapped.answer.text());
+    assert_eq!(swapped.response.status, 200, "{}", swapped.response.text());
     assert_eq!(swapped.grants().await, ["auth.roles.list", "auth.users.list"]);
 
-    let (undone, answer) = swapped.undo().await;
+    let (undone, response) = swapped.undo().await;
     let after_undo = swapped.grants().await;
-    let redo = json!({"logId": answer["logId"]});
+    let redo = json!({"logId": response["logId"]});
     let path = "/audit_logs/audit-logs/actions/redo";
-    let (redone, again) = swapped.world.app.post(&swapped.world.a.token, path, redo).await;
+    let (redone, again) = swapped.fixture.app.post(&swapped.fixture.a.token, path, redo).await;
     let after_redo = swapped.grants().await;
     let undo = json!({"undoToken": again["undoToken"]});
     let (undone_again, _) = swapped
-        .world
+        .fixture
         .app
-        .post(&swapped.world.a.token, "/audit_logs/audit-logs/actions/undo", undo)
+        .post(&swapped.fixture.a.token, "/audit_logs/audit-logs/actions/undo", undo)
         .await;
 
     assert_eq!((undone, redone, undone_again), (200, 200, 200));
@@ -154,14 +154,14 @@ async fn both_resources_are_undone_and_redone_together() {
 }
 
 #[actix_web::test]
-async fn a_later_change_of_the_touched_resource_comes_first() {
+async fn a_later_change_of_the_affected_resource_comes_first() {
     let swapped = Swapped::new().await;
     let body = json!({"roleId": swapped.other, "features": ["auth.acl.manage"]});
     let later = swapped
-        .world
+        .fixture
         .app
         .request(Method::PUT, "/auth/roles/acl")
-        .bearer(&swapped.world.a.token)
+        .bearer(&swapped.fixture.a.token)
         .json(&body)
         .send();
     let later = later.await.operation().expect("undoable")["undoToken"].clone();
@@ -169,9 +169,9 @@ async fn a_later_change_of_the_touched_resource_comes_first() {
     let (early, text) = swapped.undo().await;
     let path = "/audit_logs/audit-logs/actions/undo";
     swapped
-        .world
+        .fixture
         .app
-        .post(&swapped.world.a.token, path, json!({"undoToken": later}))
+        .post(&swapped.fixture.a.token, path, json!({"undoToken": later}))
         .await;
     let (now, _) = swapped.undo().await;
 
@@ -181,41 +181,41 @@ async fn a_later_change_of_the_touched_resource_comes_first() {
 }
 
 #[actix_web::test]
-async fn a_change_of_the_touched_resource_behind_the_log_is_a_conflict() {
+async fn a_change_of_the_affected_resource_behind_the_log_is_a_conflict() {
     let swapped = Swapped::new().await;
     swapped
-        .world
+        .fixture
         .app
         .sql(&format!(
             "update auth_role_acls set features = '{{x}}' where id = '{}'",
             swapped.other
         ))
         .await;
-    let before = swapped.world.app.image().await;
+    let before = swapped.fixture.app.snapshot().await;
 
     let (status, body) = swapped.undo().await;
 
     assert_eq!((status, body["code"].as_str()), (400, Some("undo_conflict")));
     assert_eq!(body["fields"], json!(["features"]));
-    assert_eq!(swapped.world.app.image().await, before);
+    assert_eq!(swapped.fixture.app.snapshot().await, before);
 }
 
 #[actix_web::test]
 async fn the_entry_is_found_by_either_resource_and_each_is_announced() {
     let swapped = Swapped::new().await;
-    let log = swapped.answer.operation().expect("undoable")["id"].clone();
+    let log = swapped.response.operation().expect("undoable")["id"].clone();
     for id in [swapped.one, swapped.other] {
         let path = format!(
             "/audit_logs/audit-logs/actions?resourceKind=auth.role_acl&resourceId={id}&includeRelated=true&pageSize=1"
         );
-        let (_, list) = swapped.world.app.get(&swapped.world.a.token, &path).await;
+        let (_, list) = swapped.fixture.app.get(&swapped.fixture.a.token, &path).await;
         assert_eq!(list["items"][0]["id"], log);
     }
     let events = format!(
         "select name from core_outbox_events where log_id = {}",
         log.to_string().replace('"', "'")
     );
-    let events = swapped.world.app.rows(&events).await;
+    let events = swapped.fixture.app.rows(&events).await;
     assert_eq!(
         events,
         [
@@ -226,25 +226,25 @@ async fn the_entry_is_found_by_either_resource_and_each_is_announced() {
 }
 
 #[actix_web::test]
-async fn a_touched_resource_that_can_not_be_seen_is_not_found() {
+async fn an_affected_resource_outside_the_scope_is_not_found() {
     let swapped = Swapped::new().await;
     let foreign = json!({"name": "Foreign"});
     let foreign = id_of(
         &swapped
-            .world
+            .fixture
             .app
-            .post(&swapped.world.b.token, "/auth/roles", foreign)
+            .post(&swapped.fixture.b.token, "/auth/roles", foreign)
             .await
             .1,
     );
 
     let body = json!({"one": swapped.one, "other": foreign});
     let (status, text) = swapped
-        .world
+        .fixture
         .app
-        .post(&swapped.world.a.token, "/swap", body.clone())
+        .post(&swapped.fixture.a.token, "/swap", body.clone())
         .await;
-    let (across, _) = swapped.world.app.post(&swapped.world.root, "/swap", body).await;
+    let (across, _) = swapped.fixture.app.post(&swapped.fixture.root, "/swap", body).await;
 
     assert_eq!((status, text), (404, json!({"error": "Role not found"})));
     assert_eq!(across, 404, "one command stays in one tenant");

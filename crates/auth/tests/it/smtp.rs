@@ -5,25 +5,25 @@ use std::net::TcpListener;
 use backoffice_test_support::{MailServer, TestApp};
 use serde_json::json;
 
-use crate::world::{CONFIG, MODULES, NO_LIMITS, World};
+use crate::fixture::{CONFIG, Fixture, MODULES, NO_LIMITS};
 
 /// A world that sends mail as this section says.
-async fn world_with(mail: &str) -> World {
+async fn fixture_with(mail: &str) -> Fixture {
     let config = format!("{CONFIG}{NO_LIMITS}[app]\npublic_url = \"https://office.example\"\n{mail}");
     let app = TestApp::builder(&MODULES).config(&config).with_real_mail();
-    World::inside(app.build().await).await
+    Fixture::inside(app.build().await).await
 }
 
 #[actix_web::test]
 async fn an_invitation_reaches_a_mail_server() {
     let server = MailServer::start().await;
-    let world = world_with(&server.config()).await;
+    let fixture = fixture_with(&server.config()).await;
 
-    let body = json!({"email": "ann@alpha.test", "name": "Ann", "organizationId": world.a.organization});
-    let (status, body) = world.app.post(&world.a.token, "/auth/users", body).await;
+    let body = json!({"email": "ann@alpha.test", "name": "Ann", "organizationId": fixture.a.organization});
+    let (status, body) = fixture.app.post(&fixture.a.token, "/auth/users", body).await;
 
     assert_eq!((status, &body["emailSent"]), (201, &json!(true)), "{body}");
-    let heard = server.heard().join("\n");
+    let notified = server.notified().join("\n");
     for expected in [
         "MAIL FROM:<office@office.example>",
         "RCPT TO:<ann@alpha.test>",
@@ -35,21 +35,21 @@ async fn an_invitation_reaches_a_mail_server() {
         "Content-Type: text/html",
         "https://office.example/reset#token=",
     ] {
-        assert!(heard.contains(expected), "{expected} is not in\n{heard}");
+        assert!(notified.contains(expected), "{expected} is not in\n{notified}");
     }
 }
 
 #[actix_web::test]
-async fn without_its_mail_server_a_user_is_made_and_told_that_no_mail_left() {
+async fn without_a_mail_server_a_user_is_created_and_the_response_says_that_no_mail_was_sent() {
     let nobody = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
     let address = nobody.local_addr().expect("a bound listener has an address");
     drop(nobody);
     let mail =
         format!("[mail]\ntransport = \"smtp\"\nsmtp_url = \"smtp://{address}\"\nfrom = \"office@office.example\"\n");
-    let world = world_with(&mail).await;
+    let fixture = fixture_with(&mail).await;
 
-    let body = json!({"email": "ann@alpha.test", "organizationId": world.a.organization, "sendInviteEmail": true});
-    let (status, body) = world.app.post(&world.a.token, "/auth/users", body).await;
+    let body = json!({"email": "ann@alpha.test", "organizationId": fixture.a.organization, "sendInviteEmail": true});
+    let (status, body) = fixture.app.post(&fixture.a.token, "/auth/users", body).await;
 
     assert_eq!((status, &body["emailSent"]), (201, &json!(false)), "{body}");
 }

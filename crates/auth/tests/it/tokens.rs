@@ -6,7 +6,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jsonwebtoken::{Algorithm, EncodingKey, Header, encode};
 use serde_json::{Value, json};
 
-use crate::world::{CONFIG, World, login};
+use crate::fixture::{CONFIG, Fixture, login};
 
 const SECRET: &str = "0123456789012345678901234567890123456789";
 const KEYS: &str = r#"keys = [{ kid = "test", secret = "0123456789012345678901234567890123456789" }]"#;
@@ -43,11 +43,11 @@ fn unsigned(token: &str, header: Value) -> String {
 }
 
 #[actix_web::test]
-async fn acc_6_a_token_that_was_made_otherwise_is_refused() {
-    let world = World::new().await;
-    let (_, other) = world.user("ann@alpha.test", &[]).await;
-    let token = &world.a.token;
-    let now = world.app.now().unix_millis() / 1000;
+async fn acc_6_a_token_that_was_created_otherwise_is_rejected() {
+    let fixture = Fixture::new().await;
+    let (_, other) = fixture.user("ann@alpha.test", &[]).await;
+    let token = &fixture.a.token;
+    let now = fixture.app.now().unix_millis() / 1000;
     let own = claims(token);
     let kind = |typ: Option<&str>| Header {
         typ: typ.map(str::to_owned),
@@ -66,7 +66,7 @@ async fn acc_6_a_token_that_was_made_otherwise_is_refused() {
     let signature = token.rsplit_once('.').expect("three parts").1;
     let other_claims = token.replace(
         token.split('.').nth(1).expect("three parts"),
-        &URL_SAFE_NO_PAD.encode(json!({"sub": world.b.admin}).to_string()),
+        &URL_SAFE_NO_PAD.encode(json!({"sub": fixture.b.admin}).to_string()),
     );
     assert!(other_claims.ends_with(signature));
     let mut changed = token.clone().into_bytes();
@@ -74,7 +74,7 @@ async fn acc_6_a_token_that_was_made_otherwise_is_refused() {
     changed[place] = if changed[place] == b'A' { b'B' } else { b'A' };
 
     assert_eq!(
-        world.app.get(&with(token, json!({})), "/auth/profile").await.0,
+        fixture.app.get(&with(token, json!({})), "/auth/profile").await.0,
         200,
         "signed again as it was"
     );
@@ -95,7 +95,7 @@ async fn acc_6_a_token_that_was_made_otherwise_is_refused() {
         ),
         (
             "f24: another tenant",
-            with(token, json!({"tenantId": claims(&world.b.token)["tenantId"]})),
+            with(token, json!({"tenantId": claims(&fixture.b.token)["tenantId"]})),
         ),
         ("unknown kid", signed(&header("other"), &own)),
         ("no kid", signed(&nameless, &own)),
@@ -113,14 +113,14 @@ async fn acc_6_a_token_that_was_made_otherwise_is_refused() {
             "user of another session",
             with(token, json!({"sub": claims(&other)["sub"]})),
         ),
-        ("unknown session", with(token, json!({"sid": world.b.id}))),
+        ("unknown session", with(token, json!({"sid": fixture.b.id}))),
         ("other claims", other_claims),
         ("one byte changed", String::from_utf8(changed).expect("ascii")),
         ("nothing", "..".to_owned()),
     ] {
-        let (status, body) = world.app.get(&forged, "/auth/profile").await;
+        let (status, body) = fixture.app.get(&forged, "/auth/profile").await;
         assert_eq!((status, body), (401, json!({"error": "Unauthorized"})), "{what}");
-        let by_cookie = world
+        let by_cookie = fixture
             .app
             .request(Method::GET, "/auth/profile")
             .cookie("auth_token", &forged)
@@ -130,42 +130,42 @@ async fn acc_6_a_token_that_was_made_otherwise_is_refused() {
         let cleared = by_cookie.cookie("auth_token").and_then(|cookie| cookie.max_age());
         assert_eq!(cleared.map(|age| age.whole_seconds()), Some(0), "{what} as a cookie");
     }
-    assert_eq!(world.app.get(token, "/auth/profile").await.0, 200);
+    assert_eq!(fixture.app.get(token, "/auth/profile").await.0, 200);
 }
 
 #[actix_web::test]
 async fn f24_the_tenant_of_a_token_is_compared_with_that_of_a_remembered_session() {
-    let world = World::new().await;
+    let fixture = Fixture::new().await;
     // From now on this node hears of revocations, and remembers sessions.
-    world.app.start_background();
-    let token = &world.a.token;
-    let forged = with(token, json!({"tenantId": claims(&world.b.token)["tenantId"]}));
+    fixture.app.start_background();
+    let token = &fixture.a.token;
+    let forged = with(token, json!({"tenantId": claims(&fixture.b.token)["tenantId"]}));
 
     for _ in 0..40 {
-        assert_eq!(world.app.get(token, "/auth/profile").await.0, 200);
-        assert_eq!(world.app.get(&forged, "/auth/profile").await.0, 401);
+        assert_eq!(fixture.app.get(token, "/auth/profile").await.0, 200);
+        assert_eq!(fixture.app.get(&forged, "/auth/profile").await.0, 401);
         tokio::time::sleep(std::time::Duration::from_millis(25)).await;
     }
 }
 
 #[actix_web::test]
 async fn acc_6_a_token_outlives_a_rotation_and_not_the_removal_of_its_key() {
-    let world = World::new().await;
+    let fixture = Fixture::new().await;
     let with_keys = |keys: String| format!("{}[rate_limits]\nenabled = false\n", CONFIG.replace(KEYS, &keys));
     let old = KEYS.trim_start_matches("keys = [").trim_end_matches(']');
     let rotated = with_keys(format!("keys = [{NEXT}, {old}]"));
     let removed = with_keys(format!("keys = [{NEXT}]"));
     assert!(rotated.contains("next") && rotated.contains("\"test\""));
 
-    let rotated = world.app.second_node_with(&rotated).await;
-    let removed = world.app.second_node_with(&removed).await;
+    let rotated = fixture.app.second_node_with(&rotated).await;
+    let removed = fixture.app.second_node_with(&removed).await;
     let fresh = login(&rotated, "admin@alpha.test").await;
 
-    assert_eq!(rotated.get(&world.a.token, "/auth/profile").await.0, 200);
-    assert_eq!(removed.get(&world.a.token, "/auth/profile").await.0, 401);
+    assert_eq!(rotated.get(&fixture.a.token, "/auth/profile").await.0, 200);
+    assert_eq!(removed.get(&fixture.a.token, "/auth/profile").await.0, 401);
     assert_eq!(removed.get(&fresh, "/auth/profile").await.0, 200);
     assert_eq!(
-        world.app.get(&fresh, "/auth/profile").await.0,
+        fixture.app.get(&fresh, "/auth/profile").await.0,
         401,
         "a node that has the old key only"
     );

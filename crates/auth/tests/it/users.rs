@@ -3,23 +3,23 @@ use backoffice_auth::{NewAccount, create_account};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::world::{PASSWORD, World, id_of, login};
+use crate::fixture::{Fixture, PASSWORD, id_of, login};
 
-fn new_user(world: &World, email: &str) -> Value {
-    json!({"email": email, "organizationId": world.a.organization, "password": PASSWORD, "roles": ["employee"], "name": "Ann"})
+fn new_user(fixture: &Fixture, email: &str) -> Value {
+    json!({"email": email, "organizationId": fixture.a.organization, "password": PASSWORD, "roles": ["employee"], "name": "Ann"})
 }
 
 #[actix_web::test]
-async fn a_user_is_made_and_can_sign_in() {
-    let world = World::new().await;
+async fn a_user_is_created_and_can_sign_in() {
+    let fixture = Fixture::new().await;
 
-    let (status, body) = world
+    let (status, body) = fixture
         .app
-        .post(&world.a.token, "/auth/users", new_user(&world, "ann@alpha.test"))
+        .post(&fixture.a.token, "/auth/users", new_user(&fixture, "ann@alpha.test"))
         .await;
-    let (_, list) = world
+    let (_, list) = fixture
         .app
-        .get(&world.a.token, &format!("/auth/users?id={}", id_of(&body)))
+        .get(&fixture.a.token, &format!("/auth/users?id={}", id_of(&body)))
         .await;
 
     assert_eq!((status, body["emailSent"].as_bool()), (201, Some(false)));
@@ -28,23 +28,23 @@ async fn a_user_is_made_and_can_sign_in() {
     assert_eq!(user["organizationName"], "Alpha");
     assert_eq!(user["isConfirmed"], true);
     assert_eq!(user["hasPassword"], true);
-    login(&world.app, "ann@alpha.test").await;
+    login(&fixture.app, "ann@alpha.test").await;
 }
 
 #[actix_web::test]
-async fn what_can_not_be_is_refused_and_stores_nothing() {
-    let world = World::new().await;
-    let before = world.app.rows("select id from auth_users").await.len();
-    let with = |member: &str, value: Value| {
-        let mut body = new_user(&world, "ann@alpha.test");
-        body[member] = value;
+async fn invalid_input_is_rejected_and_stores_nothing() {
+    let fixture = Fixture::new().await;
+    let before = fixture.app.rows("select id from auth_users").await.len();
+    let with = |field: &str, value: Value| {
+        let mut body = new_user(&fixture, "ann@alpha.test");
+        body[field] = value;
         body
     };
     for (body, status, error) in [
         (with("email", json!("ADMIN@alpha.test")), 400, "Email already in use"),
         (with("email", json!("no address")), 400, "Invalid input"),
         (
-            with("organizationId", json!(world.b.organization)),
+            with("organizationId", json!(fixture.b.organization)),
             400,
             "Organization not found",
         ),
@@ -67,25 +67,25 @@ async fn what_can_not_be_is_refused_and_stores_nothing() {
             "Invitation email is not configured",
         ),
     ] {
-        let (answered, text) = world.app.post(&world.a.token, "/auth/users", body).await;
-        assert_eq!((answered, text["error"].as_str()), (status, Some(error)));
+        let (responded, text) = fixture.app.post(&fixture.a.token, "/auth/users", body).await;
+        assert_eq!((responded, text["error"].as_str()), (status, Some(error)));
     }
-    assert_eq!(world.app.rows("select id from auth_users").await.len(), before);
+    assert_eq!(fixture.app.rows("select id from auth_users").await.len(), before);
 }
 
 #[actix_web::test]
 async fn search_matches_address_name_organization_and_role() {
-    let world = World::new().await;
-    world
+    let fixture = Fixture::new().await;
+    fixture
         .app
-        .post(&world.a.token, "/auth/users", new_user(&world, "ann_1@alpha.test"))
+        .post(&fixture.a.token, "/auth/users", new_user(&fixture, "ann_1@alpha.test"))
         .await;
-    world
+    fixture
         .app
-        .post(&world.a.token, "/auth/users", new_user(&world, "bob@alpha.test"))
+        .post(&fixture.a.token, "/auth/users", new_user(&fixture, "bob@alpha.test"))
         .await;
     let total = |query: &'static str| {
-        let (app, token) = (&world.app, &world.a.token);
+        let (app, token) = (&fixture.app, &fixture.a.token);
         async move { app.get(token, &format!("/auth/users?{query}")).await.1["total"].as_i64() }
     };
 
@@ -100,12 +100,12 @@ async fn search_matches_address_name_organization_and_role() {
 
 #[actix_web::test]
 async fn roles_filter_takes_lists_in_every_form() {
-    let world = World::new().await;
-    world
+    let fixture = Fixture::new().await;
+    fixture
         .app
-        .post(&world.a.token, "/auth/users", new_user(&world, "ann@alpha.test"))
+        .post(&fixture.a.token, "/auth/users", new_user(&fixture, "ann@alpha.test"))
         .await;
-    let (_, roles) = world.app.get(&world.a.token, "/auth/roles?search=employee").await;
+    let (_, roles) = fixture.app.get(&fixture.a.token, "/auth/roles?search=employee").await;
     let id = roles["items"][0]["id"].as_str().expect("an id");
     let unknown = Uuid::from_u128(7);
     for query in [
@@ -115,48 +115,48 @@ async fn roles_filter_takes_lists_in_every_form() {
         format!("roleIds[]={id}"),
         format!("roleId={id}"),
     ] {
-        let (status, list) = world.app.get(&world.a.token, &format!("/auth/users?{query}")).await;
+        let (status, list) = fixture.app.get(&fixture.a.token, &format!("/auth/users?{query}")).await;
         assert_eq!((status, list["total"].as_i64()), (200, Some(1)), "{query}");
     }
-    assert_eq!(world.app.get(&world.a.token, "/auth/users?roleIds=x").await.0, 400);
+    assert_eq!(fixture.app.get(&fixture.a.token, "/auth/users?roleIds=x").await.0, 400);
 }
 
 #[actix_web::test]
 async fn acc_32_a_deleted_user_comes_back_as_it_was_but_signed_out() {
-    let world = World::new().await;
-    let (user, token) = world.user("ann@alpha.test", &["employee"]).await;
+    let fixture = Fixture::new().await;
+    let (user, token) = fixture.user("ann@alpha.test", &["employee"]).await;
     let path = format!("/auth/users?id={user}");
 
-    let deleted = world
+    let deleted = fixture
         .app
         .request(Method::DELETE, &path)
-        .bearer(&world.a.token)
+        .bearer(&fixture.a.token)
         .send()
         .await;
-    let gone = world.app.get(&token, "/auth/profile").await.0;
+    let gone = fixture.app.get(&token, "/auth/profile").await.0;
     let undo = json!({"undoToken": deleted.operation().expect("undoable")["undoToken"]});
-    let (undone, _) = world
+    let (undone, _) = fixture
         .app
-        .post(&world.a.token, "/audit_logs/audit-logs/actions/undo", undo)
+        .post(&fixture.a.token, "/audit_logs/audit-logs/actions/undo", undo)
         .await;
-    let (own, text) = world
+    let (own, text) = fixture
         .app
         .delete(
-            &world.a.token,
-            &format!("/auth/users?id={}", world.a.admin),
+            &fixture.a.token,
+            &format!("/auth/users?id={}", fixture.a.admin),
             json!(null),
         )
         .await;
 
     assert_eq!((deleted.status, gone, undone), (200, 401, 200));
     assert_eq!(
-        world.app.get(&token, "/auth/profile").await.0,
+        fixture.app.get(&token, "/auth/profile").await.0,
         401,
         "the old session stays dead"
     );
-    let fresh = login(&world.app, "ann@alpha.test").await;
+    let fresh = login(&fixture.app, "ann@alpha.test").await;
     assert_eq!(
-        world.app.get(&fresh, "/auth/profile").await.1["roles"],
+        fixture.app.get(&fresh, "/auth/profile").await.1["roles"],
         json!(["employee"])
     );
     assert_eq!((own, text["code"].as_str()), (400, Some("cannot_delete_self")));
@@ -164,27 +164,27 @@ async fn acc_32_a_deleted_user_comes_back_as_it_was_but_signed_out() {
 
 #[actix_web::test]
 async fn acc_33_a_set_password_shows_nowhere_and_has_no_undo() {
-    let world = World::new().await;
-    let (user, token) = world.user("ann@alpha.test", &[]).await;
+    let fixture = Fixture::new().await;
+    let (user, token) = fixture.user("ann@alpha.test", &[]).await;
     let secret = "very unusual passphrase 4711";
     let body = json!({"id": user, "password": secret, "name": "Ann"});
 
-    let answer = world
+    let response = fixture
         .app
         .request(Method::PUT, "/auth/users")
-        .bearer(&world.a.token)
+        .bearer(&fixture.a.token)
         .json(&body)
         .send()
         .await;
 
-    assert_eq!((answer.status, answer.operation()), (200, None));
-    assert_eq!(world.app.get(&token, "/auth/profile").await.0, 401);
-    let hash = world
+    assert_eq!((response.status, response.operation()), (200, None));
+    assert_eq!(fixture.app.get(&token, "/auth/profile").await.0, 401);
+    let hash = fixture
         .app
         .rows(&format!("select password_hash from auth_users where id = '{user}'"))
         .await;
     let hash = hash[0]["password_hash"].as_str().expect("a hash").to_owned();
-    for (table, rows) in world.app.image().await {
+    for (table, rows) in fixture.app.snapshot().await {
         for row in rows {
             let mut row = row;
             if table == "auth_users" {
@@ -194,7 +194,7 @@ async fn acc_33_a_set_password_shows_nowhere_and_has_no_undo() {
             assert!(!text.contains(secret) && !text.contains(&hash), "{table}: {text}");
         }
     }
-    let logged = world
+    let logged = fixture
         .app
         .rows("select changes from audit_action_logs where command_id = 'auth.user.update'")
         .await;
@@ -206,46 +206,46 @@ async fn acc_33_a_set_password_shows_nowhere_and_has_no_undo() {
 
 #[actix_web::test]
 async fn an_update_without_a_difference_writes_nothing() {
-    let world = World::new().await;
-    let (user, _) = world.user("ann@alpha.test", &["employee"]).await;
-    let before = world.app.image().await;
+    let fixture = Fixture::new().await;
+    let (user, _) = fixture.user("ann@alpha.test", &["employee"]).await;
+    let before = fixture.app.snapshot().await;
     let body = json!({"id": user, "email": "ann@alpha.test", "roles": ["employee"], "isActive": true});
 
-    let answer = world
+    let response = fixture
         .app
         .request(Method::PUT, "/auth/users")
-        .bearer(&world.a.token)
+        .bearer(&fixture.a.token)
         .json(&body)
         .send()
         .await;
 
-    assert_eq!((answer.status, answer.operation()), (200, None));
-    assert_eq!(world.app.image().await, before);
+    assert_eq!((response.status, response.operation()), (200, None));
+    assert_eq!(fixture.app.snapshot().await, before);
 }
 
 #[actix_web::test]
-async fn a_member_that_is_missing_is_named() {
-    let world = World::new().await;
-    let mut body = new_user(&world, "ann@alpha.test");
+async fn a_field_that_is_missing_is_named() {
+    let fixture = Fixture::new().await;
+    let mut body = new_user(&fixture, "ann@alpha.test");
     body.as_object_mut().expect("an object").remove("organizationId");
 
-    let (status, answer) = world.app.post(&world.a.token, "/auth/users", body).await;
+    let (status, response) = fixture.app.post(&fixture.a.token, "/auth/users", body).await;
 
-    assert_eq!((status, &answer["error"]), (400, &json!("Invalid input")));
-    assert_eq!(answer["details"][0]["path"], "organizationId");
+    assert_eq!((status, &response["error"]), (400, &json!("Invalid input")));
+    assert_eq!(response["details"][0]["path"], "organizationId");
 }
 
 #[actix_web::test]
 async fn the_command_line_checks_names_too() {
-    let world = World::new().await;
-    for (name, made) in [
+    let fixture = Fixture::new().await;
+    for (name, created) in [
         ("x".repeat(121), None),
         ("a\u{7}b".to_owned(), None),
         (" ".to_owned(), Some(json!(null))),
     ] {
         let account = NewAccount {
-            tenant: Some(world.a.id),
-            organization: Some(world.a.organization),
+            tenant: Some(fixture.a.id),
+            organization: Some(fixture.a.organization),
             email: "ann@alpha.test".to_owned(),
             name: Some(name.clone()),
             password: None,
@@ -253,13 +253,13 @@ async fn the_command_line_checks_names_too() {
             super_admin: false,
         };
 
-        let outcome = create_account(&world.app.system_context(), account).await;
+        let outcome = create_account(&fixture.app.system_context(), account).await;
 
-        assert_eq!(outcome.is_ok(), made.is_some(), "{name:?}: {outcome:?}");
-        let rows = world
+        assert_eq!(outcome.is_ok(), created.is_some(), "{name:?}: {outcome:?}");
+        let rows = fixture
             .app
             .rows("select name from auth_users where email = 'ann@alpha.test'")
             .await;
-        assert_eq!(rows.first().map(|row| row["name"].clone()), made, "{name:?}");
+        assert_eq!(rows.first().map(|row| row["name"].clone()), created, "{name:?}");
     }
 }

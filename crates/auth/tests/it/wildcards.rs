@@ -4,13 +4,13 @@ use backoffice_test_support::TestApp;
 use serde_json::json;
 
 use crate::acl::manager;
-use crate::world::{CONFIG, MODULES, NO_LIMITS, World};
+use crate::fixture::{CONFIG, Fixture, MODULES, NO_LIMITS};
 
 #[actix_web::test]
 async fn acc_21_a_wildcard_grants_what_lies_below_it_and_nothing_beside() {
-    let world = World::new().await;
-    let role = world.role("Somebody", &[], None).await;
-    let (_, token) = world.user("ann@alpha.test", &["Somebody"]).await;
+    let fixture = Fixture::new().await;
+    let role = fixture.role("Somebody", &[], None).await;
+    let (_, token) = fixture.user("ann@alpha.test", &["Somebody"]).await;
     let all = json!([
         "auth.users.list",
         "auth.users.edit",
@@ -38,25 +38,25 @@ async fn acc_21_a_wildcard_grants_what_lies_below_it_and_nothing_beside() {
         (json!([]), json!([])),
     ] {
         let acl = json!({"roleId": role, "features": grants, "organizations": null});
-        assert_eq!(world.app.put(&world.root, "/auth/roles/acl", acl).await.0, 200);
+        assert_eq!(fixture.app.put(&fixture.root, "/auth/roles/acl", acl).await.0, 200);
 
         let check = json!({"features": all});
-        let (status, answer) = world.app.post(&token, "/auth/feature-check", check).await;
+        let (status, response) = fixture.app.post(&token, "/auth/feature-check", check).await;
 
-        assert_eq!((status, &answer["granted"]), (200, &held), "{grants}");
+        assert_eq!((status, &response["granted"]), (200, &held), "{grants}");
     }
     // A word that only begins alike is no feature below it.
     let acl = json!({"roleId": role, "features": ["auth.user.*", "auth.usersx.*", "aut.*"], "organizations": null});
-    let (_, dropped) = world.app.put(&world.root, "/auth/roles/acl", acl).await;
+    let (_, dropped) = fixture.app.put(&fixture.root, "/auth/roles/acl", acl).await;
     assert_eq!(dropped["sanitized"], true);
-    assert_eq!(world.app.get(&token, "/auth/users").await.0, 403);
+    assert_eq!(fixture.app.get(&token, "/auth/users").await.0, 403);
 }
 
 #[actix_web::test]
 async fn acc_21_a_narrower_wildcard_is_covered_and_a_wider_one_is_not() {
-    let world = World::new().await;
-    let token = manager(&world, &["directory.*"]).await;
-    let role = world.role("Target", &[], None).await;
+    let fixture = Fixture::new().await;
+    let token = manager(&fixture, &["directory.*"]).await;
+    let role = fixture.role("Target", &[], None).await;
     for (feature, expected) in [
         ("directory.organizations.*", 200),
         ("directory.organizations.view", 200),
@@ -65,51 +65,51 @@ async fn acc_21_a_narrower_wildcard_is_covered_and_a_wider_one_is_not() {
         ("*", 403),
     ] {
         let acl = json!({"roleId": role, "features": [feature]});
-        let (status, answer) = world.app.put(&token, "/auth/roles/acl", acl).await;
+        let (status, response) = fixture.app.put(&token, "/auth/roles/acl", acl).await;
 
-        assert_eq!(status, expected, "{feature}: {answer}");
+        assert_eq!(status, expected, "{feature}: {response}");
         if expected == 403 {
-            assert_eq!(answer["features"], json!([feature]), "what was too much");
+            assert_eq!(response["features"], json!([feature]), "what was too much");
         }
     }
-    let (_, acl) = world
+    let (_, acl) = fixture
         .app
-        .get(&world.root, &format!("/auth/roles/acl?roleId={role}"))
+        .get(&fixture.root, &format!("/auth/roles/acl?roleId={role}"))
         .await;
     assert_eq!(acl["features"], json!(["directory.*"]), "nothing of what was refused");
 }
 
 #[actix_web::test]
-async fn acc_21_a_feature_of_no_enabled_module_is_held_by_nobody() {
-    let world = World::new().await;
-    for token in [&world.root, &world.a.token] {
+async fn acc_21_a_feature_of_no_enabled_module_grants_nothing() {
+    let fixture = Fixture::new().await;
+    for token in [&fixture.root, &fixture.a.token] {
         let check = json!({"features": ["api_docs.view", "no.such.feature", "auth.users.list"]});
-        let (_, answer) = world.app.post(token, "/auth/feature-check", check).await;
+        let (_, response) = fixture.app.post(token, "/auth/feature-check", check).await;
         assert_eq!(
-            (answer["ok"].clone(), answer["granted"].clone()),
+            (response["ok"].clone(), response["granted"].clone()),
             (json!(false), json!(["auth.users.list"]))
         );
     }
 }
 
 #[actix_web::test]
-async fn acc_21_a_feature_of_a_module_that_is_not_enabled_is_stored_and_held_by_nobody() {
+async fn acc_21_a_feature_of_a_disabled_module_is_stored_and_grants_nothing() {
     let app = TestApp::builder(&MODULES[..2]).compiled(&MODULES);
-    let world = World::inside(app.config(CONFIG).config(NO_LIMITS).build().await).await;
-    let (user, token) = world.user("ann@alpha.test", &[]).await;
+    let fixture = Fixture::inside(app.config(CONFIG).config(NO_LIMITS).build().await).await;
+    let (user, token) = fixture.user("ann@alpha.test", &[]).await;
     let acl = json!({"userId": user, "features": ["audit_logs.*", "auth.users.list"]});
 
-    let (status, written) = world.app.put(&world.root, "/auth/users/acl", acl).await;
+    let (status, written) = fixture.app.put(&fixture.root, "/auth/users/acl", acl).await;
 
     assert_eq!((status, &written["sanitized"]), (200, &json!(false)));
-    for token in [&world.root, &token] {
+    for token in [&fixture.root, &token] {
         let check = json!({"features": ["audit_logs.undo_self", "auth.users.list"]});
-        let (_, answer) = world.app.post(token, "/auth/feature-check", check).await;
+        let (_, response) = fixture.app.post(token, "/auth/feature-check", check).await;
         assert_eq!(
-            (&answer["ok"], &answer["granted"]),
+            (&response["ok"], &response["granted"]),
             (&json!(false), &json!(["auth.users.list"]))
         );
-        let (status, _) = world.app.get(token, "/audit_logs/audit-logs/actions").await;
+        let (status, _) = fixture.app.get(token, "/audit_logs/audit-logs/actions").await;
         assert_eq!(status, 404);
     }
 }

@@ -3,8 +3,8 @@
 use backoffice_core::command::{BatchCommand, BatchItem, Class};
 use backoffice_core::db::Tx;
 use backoffice_core::ids::PLATFORM_TENANT;
-use backoffice_core::scope::Reach;
-use backoffice_core::{Feature, Refusal, Result, Scope};
+use backoffice_core::scope::VisibleTenants;
+use backoffice_core::{Feature, Rejection, Result, Scope};
 use backoffice_progress::bulk::BulkOperation;
 use diesel::{ExpressionMethods, QueryDsl};
 use diesel_async::RunQueryDsl;
@@ -69,19 +69,19 @@ impl BulkOperation for BulkDelete {
 /// The caller's scope, within the one tenant whose job this is: a super administrator's may reach all of them.
 fn own_tenant(tx: &Tx<'_>) -> Result<Scope> {
     if tx.tenant() == PLATFORM_TENANT {
-        return Err(Refusal::bad_request("Tenant context required")
+        return Err(Rejection::bad_request("Tenant context required")
             .code("tenant_required")
             .into());
     }
     let mut scope = tx.scope().clone();
-    scope.reach = Reach::Tenant(tx.tenant());
+    scope.visible_tenants = VisibleTenants::Tenant(tx.tenant());
     Ok(scope)
 }
 
 impl<E: Removal> BatchCommand for Delete<E> {
-    async fn apply_all(tx: &mut Tx<'_>, items: &[BatchItem<'_, Self>]) -> Result<Vec<(Uuid, Refusal)>> {
+    async fn apply_all(tx: &mut Tx<'_>, items: &[BatchItem<'_, Self>]) -> Result<Vec<(Uuid, Rejection)>> {
         let ids: Vec<Uuid> = items.iter().map(|item| item.id).collect();
-        E::remove(tx, &ids).await.map_err(E::refused)?;
+        E::remove(tx, &ids).await.map_err(E::rejected)?;
         Ok(Vec::new())
     }
 }

@@ -92,7 +92,7 @@ impl DeleteFilter {
     /// 400 that names the member.
     pub fn to_product_filter(&self) -> Result<ProductFilter> {
         let mut violations = Violations::default();
-        violations.keep(self.check_members());
+        violations.keep(self.check_fields());
         violations.keep(document::check_size("filter", self));
         let categories = self
             .category_ids
@@ -114,14 +114,14 @@ impl DeleteFilter {
     }
 
     /// A filter that says nothing, or nothing but blanks, must not delete everything.
-    fn check_members(&self) -> Result<(), Detail> {
-        let narrowing = Self {
+    fn check_fields(&self) -> Result<(), Detail> {
+        let filtering = Self {
             all: None,
             search: self.search.clone().filter(|search| !search.trim().is_empty()),
             ..self.clone()
         };
-        let narrows = narrowing != Self::default();
-        match (self.all, narrows) {
+        let filters = filtering != Self::default();
+        match (self.all, filters) {
             (None, true) => Ok(()),
             (Some(true), false) if self.search.is_none() => Ok(()),
             (None, false) => Err(Detail::new("filter", "must have a field", "required")),
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_filter_that_says_nothing_is_refused() {
+    fn a_filter_that_says_nothing_is_rejected() {
         for nothing in [
             json!({}),
             json!({"isActive": null}),

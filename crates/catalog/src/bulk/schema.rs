@@ -51,7 +51,7 @@ impl PartialSchema for DeleteFilter {
         let tags = RefBuilder::new()
             .ref_location_from_schema_name(List::name())
             .description(Some("With any of these tags, at most 200."));
-        let narrowing = ObjectBuilder::new()
+        let filtering = ObjectBuilder::new()
             .description(Some("The products that match every member; at least one is given."))
             .property("search", search)
             .property("isActive", boolean("Only those that are offered, or only the others."))
@@ -86,7 +86,7 @@ impl PartialSchema for DeleteFilter {
                 "Which products are deleted: all, or those that match every member.",
             ))
             .item(all)
-            .item(narrowing)
+            .item(filtering)
             .into()
     }
 }

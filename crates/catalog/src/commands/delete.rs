@@ -30,7 +30,7 @@ pub trait Removal: Entity {
 
     /// What a client is told when the database refuses.
     #[must_use]
-    fn refused(error: Error) -> Error {
+    fn rejected(error: Error) -> Error {
         error
     }
 }
@@ -66,7 +66,7 @@ impl<E: Removal> Command for Delete<E> {
     }
 
     async fn apply(&self, tx: &mut Tx<'_>) -> Result<()> {
-        E::remove(tx, &[self.id]).await.map_err(E::refused)
+        E::remove(tx, &[self.id]).await.map_err(E::rejected)
     }
 }
 
@@ -94,7 +94,7 @@ impl Removal for Category {
     const FEATURES: &'static [Feature] = &[acl::CATEGORIES_MANAGE];
 
     /// A category came below it since the interceptor looked.
-    fn refused(error: Error) -> Error {
+    fn rejected(error: Error) -> Error {
         match error.violated_constraint() {
             Some("catalog_categories_tenant_id_parent_id_fkey") => crate::Error::InUse.into(),
             _ => error,

@@ -62,11 +62,11 @@ pub(crate) async fn check_parent(tx: &mut Tx<'_>, category: &CategoryRow) -> Res
 }
 
 /// Puts a product into exactly these categories; links that stay keep their ids. Returns whether something changed.
-pub(crate) async fn place_product(tx: &mut Tx<'_>, product_id: Uuid, wanted: &[Uuid]) -> Result<bool> {
+pub(crate) async fn place_product(tx: &mut Tx<'_>, product_id: Uuid, requested: &[Uuid]) -> Result<bool> {
     let present = Links::OfProducts.load(tx, &[product_id]).await?;
     let is_present = |id: &Uuid| present.iter().any(|link| link.category_id == *id);
-    let added: Vec<Uuid> = wanted.iter().copied().filter(|id| !is_present(id)).collect();
-    if added.is_empty() && present.len() == wanted.len() {
+    let added: Vec<Uuid> = requested.iter().copied().filter(|id| !is_present(id)).collect();
+    if added.is_empty() && present.len() == requested.len() {
         return Ok(false);
     }
     if share_categories(tx, &added).await?.len() != added.len() {
@@ -84,7 +84,7 @@ pub(crate) async fn place_product(tx: &mut Tx<'_>, product_id: Uuid, wanted: &[U
             updated_at: now,
         })
         .collect();
-    let kept = present.into_iter().filter(|link| wanted.contains(&link.category_id));
+    let kept = present.into_iter().filter(|link| requested.contains(&link.category_id));
     let links = kept.chain(new).collect();
     if Links::OfProducts.replace(tx, &[product_id], links).await?.is_empty() {
         return Ok(true);

@@ -4,7 +4,7 @@ use std::future::Future;
 
 use backoffice_core::command::{Class, Command, Entity, Target};
 use backoffice_core::db::Tx;
-use backoffice_core::{Detail, Error, Feature, Refusal, Result, Timestamp};
+use backoffice_core::{Detail, Error, Feature, Rejection, Result, Timestamp};
 use uuid::Uuid;
 
 use crate::error::violation;
@@ -70,7 +70,7 @@ impl<I: Change> Update<I> {
     /// 400 for values out of their rules, and without an id.
     pub fn new(input: I, now: Timestamp) -> Result<Self> {
         let Some(id) = input.id() else {
-            return Err(Refusal::invalid(vec![Detail::new("id", "is required", "required")]).into());
+            return Err(Rejection::invalid(vec![Detail::new("id", "is required", "required")]).into());
         };
         let mut rules = Rules::default();
         input.write(&mut I::blank(Uuid::nil(), id, now), &mut rules);
@@ -93,12 +93,12 @@ impl<I: Change> Command for Update<I> {
 
     async fn apply(&self, tx: &mut Tx<'_>) -> Result<Timestamp> {
         let before = I::load(tx, self.id).await?;
-        let mut before = before.ok_or_else(|| Error::from(Refusal::not_found(I::Entity::NOT_FOUND)))?;
+        let mut before = before.ok_or_else(|| Error::from(Rejection::not_found(I::Entity::NOT_FOUND)))?;
         let (mut row, mut rules) = (before.clone(), Rules::default());
         self.input.write(&mut row, &mut rules);
         rules.check()?;
-        let is_settled = self.input.settle(tx, &before, &row).await?;
-        if row == before && !is_settled {
+        let is_after_transition = self.input.settle(tx, &before, &row).await?;
+        if row == before && !is_after_transition {
             return Ok(*I::updated_at(&mut before));
         }
         *I::updated_at(&mut row) = tx.now();

@@ -21,8 +21,8 @@ pub(super) fn routes(routes: &mut Routes) {
     routes
         .post("/catalog/bulk-delete", requires(&[acl::PRODUCTS_MANAGE]), bulk_delete)
         .about("Delete many products, in the background")
-        .refuses(&[409, 422])
-        .refuses_with::<i64>(400, "matched");
+        .rejects(&[409, 422])
+        .rejects_with::<i64>(400, "matched");
 }
 
 /// Products to delete, by their ids or by a filter. Members that are not listed here are refused.
@@ -98,7 +98,7 @@ impl ToSchema for BulkDeletion {
 async fn bulk_delete(ctx: RequestContext, body: Json<BulkDeletion>) -> Result<Created<Started>> {
     let body = body.0;
     if body.confirm != Value::Bool(true) {
-        return Err(refused("confirm", "must be true"));
+        return Err(rejected("confirm", "must be true"));
     }
     let operation = BulkDelete {
         scope: body.scope,
@@ -110,13 +110,13 @@ async fn bulk_delete(ctx: RequestContext, body: Json<BulkDeletion>) -> Result<Cr
             filter.to_product_filter()?;
             start_matching(&ctx, operation).await
         }
-        (BulkScope::Selected, _, Some(_)) => Err(refused("filter", "goes with scope filtered only")),
-        (BulkScope::Selected, None, None) => Err(refused("ids", "is required with scope selected")),
-        (BulkScope::Filtered, Some(_), Some(_)) => Err(refused("filter", "stands in place of ids, not beside them")),
-        (BulkScope::Filtered, None, None) => Err(refused("filter", "is required, or ids in its place")),
+        (BulkScope::Selected, _, Some(_)) => Err(rejected("filter", "goes with scope filtered only")),
+        (BulkScope::Selected, None, None) => Err(rejected("ids", "is required with scope selected")),
+        (BulkScope::Filtered, Some(_), Some(_)) => Err(rejected("filter", "stands in place of ids, not beside them")),
+        (BulkScope::Filtered, None, None) => Err(rejected("filter", "is required, or ids in its place")),
     }
 }
 
-fn refused(path: &str, rule: &'static str) -> backoffice_core::Error {
+fn rejected(path: &str, rule: &'static str) -> backoffice_core::Error {
     Detail::new(path, rule, "invalid_value").into()
 }

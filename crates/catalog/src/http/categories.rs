@@ -23,19 +23,19 @@ pub(super) fn routes(routes: &mut Routes) {
     routes
         .get(one, requires(&[acl::CATEGORIES_VIEW]), get_category)
         .about("A category")
-        .refuses(&[404]);
+        .rejects(&[404]);
     routes
         .post(path, requires(&[acl::CATEGORIES_MANAGE]), create_category)
         .about("Make a category")
-        .refuses(&[409, 422]);
+        .rejects(&[409, 422]);
     routes
         .put(path, requires(&[acl::CATEGORIES_MANAGE]), update_category)
         .about("Change a category")
-        .refuses(&[404, 409, 422]);
+        .rejects(&[404, 409, 422]);
     routes
         .delete(path, requires(&[acl::CATEGORIES_MANAGE]), delete_category)
         .about("Delete a category that has none below it")
-        .refuses(&[404, 409, 422]);
+        .rejects(&[404, 409, 422]);
 }
 
 impl Sorted for Category {

@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn only_allowed_members_sort_and_times_begin_with_the_latest() {
+    fn only_allowed_fields_sort_and_times_begin_with_the_latest() {
         let by = |field: Option<&str>, dir: Option<&str>| {
             let listing = Listing {
                 sort_field: field.map(str::to_owned),

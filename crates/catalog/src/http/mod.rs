@@ -9,7 +9,7 @@ mod variants;
 
 use backoffice_core::command::{Command, Entity};
 use backoffice_core::http::{Created, Describe, Extract, Incoming, Json, Routes, Schemas};
-use backoffice_core::{Refusal, RequestContext, Result, Timestamp};
+use backoffice_core::{Rejection, RequestContext, Result, Timestamp};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use utoipa::openapi::path::OperationBuilder;
@@ -95,5 +95,5 @@ async fn delete<E: Removal>(ctx: &RequestContext, target: Id) -> Result<Json<Don
 
 /// A row that must be there.
 fn found<E: Entity, T>(row: Option<T>) -> Result<T> {
-    row.ok_or_else(|| Refusal::not_found(E::NOT_FOUND).into())
+    row.ok_or_else(|| Rejection::not_found(E::NOT_FOUND).into())
 }

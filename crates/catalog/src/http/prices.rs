@@ -23,19 +23,19 @@ pub(super) fn routes(routes: &mut Routes) {
     routes
         .get(one, requires(&[acl::PRODUCTS_VIEW]), get_price)
         .about("A price")
-        .refuses(&[404]);
+        .rejects(&[404]);
     routes
         .post(path, requires(&[acl::PRODUCTS_MANAGE]), create_price)
         .about("Make a price of a product or a variant")
-        .refuses(&[409, 422]);
+        .rejects(&[409, 422]);
     routes
         .put(path, requires(&[acl::PRODUCTS_MANAGE]), update_price)
         .about("Change a price")
-        .refuses(&[404, 409, 422]);
+        .rejects(&[404, 409, 422]);
     routes
         .delete(path, requires(&[acl::PRODUCTS_MANAGE]), delete_price)
         .about("Delete a price")
-        .refuses(&[404, 409, 422]);
+        .rejects(&[404, 409, 422]);
 }
 
 impl Sorted for Price {

@@ -13,7 +13,7 @@ use super::{Changed, Done, Id, NewId, Patch, found};
 use crate::commands::CreateProduct;
 use crate::input::{PRODUCT_TYPES, ProductInput};
 use crate::model::{CategoryRow, PriceRow, Product, ProductRow};
-use crate::query::products::{ProductFilter, ProductLine};
+use crate::query::products::{ProductFilter, ProductSummary};
 use crate::range::instant;
 use crate::{acl, query};
 
@@ -25,19 +25,19 @@ pub(super) fn routes(routes: &mut Routes) {
     routes
         .get(one, requires(&[acl::PRODUCTS_VIEW]), get_product)
         .about("A product with its variants, prices and categories")
-        .refuses(&[404]);
+        .rejects(&[404]);
     routes
         .post(path, requires(&[acl::PRODUCTS_MANAGE]), create_product)
         .about("Make a product, with variants and prices if given")
-        .refuses(&[409, 422]);
+        .rejects(&[409, 422]);
     routes
         .put(path, requires(&[acl::PRODUCTS_MANAGE]), update_product)
         .about("Change a product")
-        .refuses(&[404, 409, 422]);
+        .rejects(&[404, 409, 422]);
     routes
         .delete(path, requires(&[acl::PRODUCTS_MANAGE]), delete_product)
         .about("Delete a product with its variants and prices")
-        .refuses(&[404, 409, 422]);
+        .rejects(&[404, 409, 422]);
 }
 
 impl Sorted for Product {
@@ -108,8 +108,8 @@ struct ProductItem {
     truncated: bool,
 }
 
-impl From<ProductLine> for ProductItem {
-    fn from(line: ProductLine) -> Self {
+impl From<ProductSummary> for ProductItem {
+    fn from(line: ProductSummary) -> Self {
         Self {
             row: line.row,
             category_ids: line.category_ids,

@@ -12,7 +12,7 @@ use super::{Changed, Done, Id, NewId, Patch, found};
 use crate::commands::CreateVariant;
 use crate::input::VariantInput;
 use crate::model::{Variant, VariantRow};
-use crate::query::variants::{VariantFilter, VariantLine};
+use crate::query::variants::{VariantFilter, VariantSummary};
 use crate::{acl, query};
 
 pub(super) fn routes(routes: &mut Routes) {
@@ -23,19 +23,19 @@ pub(super) fn routes(routes: &mut Routes) {
     routes
         .get(one, requires(&[acl::PRODUCTS_VIEW]), get_variant)
         .about("A variant")
-        .refuses(&[404]);
+        .rejects(&[404]);
     routes
         .post(path, requires(&[acl::PRODUCTS_MANAGE]), create_variant)
         .about("Make a variant of a product")
-        .refuses(&[409, 422]);
+        .rejects(&[409, 422]);
     routes
         .put(path, requires(&[acl::PRODUCTS_MANAGE]), update_variant)
         .about("Change a variant")
-        .refuses(&[404, 409, 422]);
+        .rejects(&[404, 409, 422]);
     routes
         .delete(path, requires(&[acl::PRODUCTS_MANAGE]), delete_variant)
         .about("Delete a variant with its prices")
-        .refuses(&[404, 409, 422]);
+        .rejects(&[404, 409, 422]);
 }
 
 impl Sorted for Variant {
@@ -62,8 +62,8 @@ pub(super) struct VariantItem {
     truncated: bool,
 }
 
-impl From<VariantLine> for VariantItem {
-    fn from(line: VariantLine) -> Self {
+impl From<VariantSummary> for VariantItem {
+    fn from(line: VariantSummary) -> Self {
         Self {
             row: line.row,
             truncated: line.is_truncated,

@@ -194,7 +194,7 @@ impl Change for ProductInput {
     async fn settle(&self, tx: &mut Tx<'_>, before: &ProductRow, _row: &ProductRow) -> Result<bool> {
         stays("organizationId", self.organization_id, before.organization_id)?;
         match self.category_ids(&mut Rules::default()) {
-            Some(wanted) => place_product(tx, before.id, &wanted).await,
+            Some(requested) => place_product(tx, before.id, &requested).await,
             None => Ok(false),
         }
     }
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn a_blank_tag_and_too_many_are_refused() {
+    fn a_blank_tag_and_too_many_are_rejected() {
         let many: Vec<String> = (0..101).map(|number| number.to_string()).collect();
         for tags in [vec![" ".to_owned()], vec!["x".repeat(61)], many] {
             let mut rules = Rules::default();

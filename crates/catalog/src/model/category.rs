@@ -1,8 +1,8 @@
 //! Categories: a tree in which products stand. The links to products go with a category; one with categories below it stays.
 
-use backoffice_core::command::{Depth, Entity, EntityRef, Field, Located, Snapshot, Snapshots, Transition};
+use backoffice_core::command::{Depth, Entity, EntityRef, Field, LockedRow, Snapshot, Snapshots, Transition};
 use backoffice_core::db::Tx;
-use backoffice_core::{Feature, Refusal, Result, Timestamp};
+use backoffice_core::{Feature, Rejection, Result, Timestamp};
 use diesel::pg::Pg;
 use diesel::sql_types::{Bool, Text, Uuid as SqlUuid};
 use diesel::upsert::excluded;
@@ -76,7 +76,7 @@ impl Entity for Category {
     const NOT_FOUND: &'static str = "Category not found";
     const VIEW: Option<Feature> = Some(acl::CATEGORIES_VIEW);
 
-    async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<Located>> {
+    async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
         let rows: Vec<(Uuid, Uuid)> = query::categories::in_scope(tx.scope())
             .filter(categories::id.eq_any(ids))
             .order(categories::id)
@@ -84,7 +84,7 @@ impl Entity for Category {
             .for_update()
             .load(tx.conn())
             .await?;
-        Ok(rows.into_iter().map(|(id, tenant)| Located { id, tenant }).collect())
+        Ok(rows.into_iter().map(|(id, tenant)| LockedRow { id, tenant }).collect())
     }
 
     async fn load(tx: &mut Tx<'_>, ids: &[Uuid], depth: Depth) -> Result<Snapshots> {
@@ -93,25 +93,25 @@ impl Entity for Category {
             Depth::Own => None,
             Depth::Tree => Some(Links::OfCategories.load(tx, ids).await?),
         };
-        let mut images = Snapshots::new();
+        let mut snapshots = Snapshots::new();
         for row in rows {
-            let mut image = Snapshot::of(&row)?;
+            let mut snapshot = Snapshot::of(&row)?;
             if let Some(links) = &links {
                 let own: Vec<_> = links.iter().filter(|link| link.category_id == row.id).collect();
-                image = image.with_children(LINK_KIND, &own)?;
+                snapshot = snapshot.with_children(LINK_KIND, &own)?;
             }
-            images.insert(row.id, image);
+            snapshots.insert(row.id, snapshot);
         }
-        Ok(images)
+        Ok(snapshots)
     }
 
-    async fn store(tx: &mut Tx<'_>, images: &[Snapshot]) -> Result<Vec<String>> {
+    async fn store(tx: &mut Tx<'_>, snapshots: &[Snapshot]) -> Result<Vec<String>> {
         let updated_at = tx.now();
-        let (mut rows, mut linked, mut links) = (Vec::with_capacity(images.len()), Vec::new(), Vec::new());
-        for image in images {
-            let row: CategoryRow = image.row()?;
+        let (mut rows, mut linked, mut links) = (Vec::with_capacity(snapshots.len()), Vec::new(), Vec::new());
+        for snapshot in snapshots {
+            let row: CategoryRow = snapshot.row()?;
             // An image of the category alone says nothing about its products.
-            if let Some(own) = image.children::<LinkRow>(LINK_KIND)? {
+            if let Some(own) = snapshot.children::<LinkRow>(LINK_KIND)? {
                 linked.push(row.id);
                 links.extend(own);
             }
@@ -135,19 +135,19 @@ impl Entity for Category {
     }
 
     async fn guard(tx: &mut Tx<'_>, step: &Transition<'_>) -> Result<()> {
-        let above = |image: Option<&Snapshot>| image.and_then(|image| named(image, "parentId", Self::KIND));
+        let above = |snapshot: Option<&Snapshot>| snapshot.and_then(|snapshot| named(snapshot, "parentId", Self::KIND));
         let parent = above(step.to);
         if parent.is_none() || parent == above(step.from) || !lies_below_itself(tx, step.id).await? {
             return Ok(());
         }
         if step.restoring {
-            return Err(Refusal::undo_conflict(&["parentId"]).into());
+            return Err(Rejection::undo_conflict(&["parentId"]).into());
         }
         Err(Error::Cycle.into())
     }
 
-    fn parent(image: &Snapshot) -> Option<EntityRef> {
-        named(image, "parentId", Self::KIND)
+    fn parent(snapshot: &Snapshot) -> Option<EntityRef> {
+        named(snapshot, "parentId", Self::KIND)
     }
 }
 

@@ -55,9 +55,9 @@ impl Links {
 
     /// Makes the links of these products or categories exactly the wanted ones, ids and all. A link whose other end is gone is left
     /// out and its end named.
-    pub(crate) async fn replace(self, tx: &mut Tx<'_>, ids: &[Uuid], wanted: Vec<LinkRow>) -> Result<Vec<String>> {
+    pub(crate) async fn replace(self, tx: &mut Tx<'_>, ids: &[Uuid], requested: Vec<LinkRow>) -> Result<Vec<String>> {
         let tenant = tx.tenant();
-        let kept: Vec<Uuid> = wanted.iter().map(|link| link.id).collect();
+        let kept: Vec<Uuid> = requested.iter().map(|link| link.id).collect();
         let surplus = links::table
             .filter(links::tenant_id.eq(tenant))
             .filter(links::id.ne_all(kept));
@@ -73,11 +73,11 @@ impl Links {
                     .await?
             }
         };
-        if wanted.is_empty() {
+        if requested.is_empty() {
             return Ok(Vec::new());
         }
-        let present = self.present_ends(tx, &wanted).await?;
-        let (whole, broken): (Vec<_>, Vec<_>) = wanted
+        let present = self.present_ends(tx, &requested).await?;
+        let (whole, broken): (Vec<_>, Vec<_>) = requested
             .into_iter()
             .partition(|link| present.contains(&self.other_end(link)));
         insert_into(links::table)
@@ -101,9 +101,9 @@ impl Links {
     }
 
     /// The other ends that exist; they stay while the transaction lasts.
-    async fn present_ends(self, tx: &mut Tx<'_>, wanted: &[LinkRow]) -> Result<Vec<Uuid>> {
+    async fn present_ends(self, tx: &mut Tx<'_>, requested: &[LinkRow]) -> Result<Vec<Uuid>> {
         let tenant = tx.tenant();
-        let named: Vec<Uuid> = wanted.iter().map(|link| self.other_end(link)).collect();
+        let named: Vec<Uuid> = requested.iter().map(|link| self.other_end(link)).collect();
         Ok(match self {
             Self::OfProducts => {
                 categories::table

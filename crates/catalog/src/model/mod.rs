@@ -32,14 +32,16 @@ pub(crate) enum By {
 }
 
 /// The resource that a member of an image names.
-fn named(image: &Snapshot, member: &str, kind: &'static str) -> Option<EntityRef> {
-    let id = image.get(member)?.as_str()?.parse().ok()?;
+fn named(snapshot: &Snapshot, field: &str, kind: &'static str) -> Option<EntityRef> {
+    let id = snapshot.get(field)?.as_str()?.parse().ok()?;
     Some(EntityRef { kind, id })
 }
 
 /// The resources of one kind that come and go with the resource of an image.
-fn children<'a>(image: &'a Snapshot, kind: &'static str) -> impl Iterator<Item = EntityRef> + use<'a> {
-    let rows = image.get(CHILDREN).and_then(|children| children.get(kind)?.as_array());
+fn children<'a>(snapshot: &'a Snapshot, kind: &'static str) -> impl Iterator<Item = EntityRef> + use<'a> {
+    let rows = snapshot
+        .get(CHILDREN)
+        .and_then(|children| children.get(kind)?.as_array());
     let id = |row: &Value| row.get("id")?.as_str()?.parse::<Uuid>().ok();
     rows.into_iter()
         .flatten()

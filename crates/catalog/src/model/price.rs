@@ -1,6 +1,6 @@
 //! Prices of products and of their variants.
 
-use backoffice_core::command::{Depth, Entity, EntityRef, Field, Located, Snapshot, Snapshots};
+use backoffice_core::command::{Depth, Entity, EntityRef, Field, LockedRow, Snapshot, Snapshots};
 use backoffice_core::db::Tx;
 use backoffice_core::{Decimal, Feature, Result, Timestamp};
 use diesel::pg::Pg;
@@ -105,7 +105,7 @@ impl Entity for Price {
     const VIEW: Option<Feature> = Some(acl::PRODUCTS_VIEW);
 
     /// Products and variants are held first, in this order, as by everything that goes from above to below.
-    async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<Located>> {
+    async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
         let scope = tx.scope();
         let own = || query::prices::in_scope(scope).filter(prices::id.eq_any(ids));
         query::products::in_scope(scope)
@@ -128,7 +128,7 @@ impl Entity for Price {
             .for_update()
             .load(tx.conn())
             .await?;
-        Ok(rows.into_iter().map(|(id, tenant)| Located { id, tenant }).collect())
+        Ok(rows.into_iter().map(|(id, tenant)| LockedRow { id, tenant }).collect())
     }
 
     async fn load(tx: &mut Tx<'_>, ids: &[Uuid], _depth: Depth) -> Result<Snapshots> {
@@ -136,11 +136,11 @@ impl Entity for Price {
         rows.iter().map(|row| Ok((row.id, Snapshot::of(row)?))).collect()
     }
 
-    async fn store(tx: &mut Tx<'_>, images: &[Snapshot]) -> Result<Vec<String>> {
+    async fn store(tx: &mut Tx<'_>, snapshots: &[Snapshot]) -> Result<Vec<String>> {
         let updated_at = tx.now();
-        let rows: Vec<PriceRow> = images
+        let rows: Vec<PriceRow> = snapshots
             .iter()
-            .map(|image| image.row().map(|row| PriceRow { updated_at, ..row }))
+            .map(|snapshot| snapshot.row().map(|row| PriceRow { updated_at, ..row }))
             .collect::<Result<_>>()?;
         store_prices(tx, &rows).await?;
         Ok(Vec::new())
@@ -153,13 +153,13 @@ impl Entity for Price {
         Ok(())
     }
 
-    fn parent(image: &Snapshot) -> Option<EntityRef> {
-        named(image, "variantId", Variant::KIND).or_else(|| named(image, "productId", Product::KIND))
+    fn parent(snapshot: &Snapshot) -> Option<EntityRef> {
+        named(snapshot, "variantId", Variant::KIND).or_else(|| named(snapshot, "productId", Product::KIND))
     }
 
     /// The log of a product shows the prices of its variants too.
-    fn related(image: &Snapshot) -> Vec<EntityRef> {
-        named(image, "productId", Product::KIND).into_iter().collect()
+    fn related(snapshot: &Snapshot) -> Vec<EntityRef> {
+        named(snapshot, "productId", Product::KIND).into_iter().collect()
     }
 }
 

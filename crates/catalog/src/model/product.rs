@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use backoffice_core::command::{Depth, Entity, EntityRef, Field, Located, Snapshot, Snapshots};
+use backoffice_core::command::{Depth, Entity, EntityRef, Field, LockedRow, Snapshot, Snapshots};
 use backoffice_core::db::Tx;
 use backoffice_core::{Feature, Result, Timestamp};
 use diesel::pg::Pg;
@@ -103,7 +103,7 @@ impl Entity for Product {
     const NOT_FOUND: &'static str = "Product not found";
     const VIEW: Option<Feature> = Some(acl::PRODUCTS_VIEW);
 
-    async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<Located>> {
+    async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
         let rows: Vec<(Uuid, Uuid)> = query::products::in_scope(tx.scope())
             .filter(products::id.eq_any(ids))
             .order(products::id)
@@ -112,7 +112,7 @@ impl Entity for Product {
             .for_update()
             .load(tx.conn())
             .await?;
-        Ok(rows.into_iter().map(|(id, tenant)| Located { id, tenant }).collect())
+        Ok(rows.into_iter().map(|(id, tenant)| LockedRow { id, tenant }).collect())
     }
 
     async fn load(tx: &mut Tx<'_>, ids: &[Uuid], depth: Depth) -> Result<Snapshots> {
@@ -125,37 +125,37 @@ impl Entity for Product {
                 PriceRow::load(tx, By::Product, ids).await?,
             )),
         };
-        let mut images = Snapshots::new();
+        let mut snapshots = Snapshots::new();
         for row in rows {
             let own: Vec<&LinkRow> = links.iter().filter(|link| link.product_id == row.id).collect();
             let category_ids: BTreeSet<Uuid> = own.iter().map(|link| link.category_id).collect();
-            let mut image = Snapshot::of(&row)?
-                .with_member("categoryIds", json!(category_ids))
+            let mut snapshot = Snapshot::of(&row)?
+                .with_field("categoryIds", json!(category_ids))
                 .with_children(LINK_KIND, &own)?;
             if let Some((variants, prices)) = &tree {
                 let variants: Vec<_> = variants.iter().filter(|one| one.product_id == row.id).collect();
                 let prices: Vec<_> = prices.iter().filter(|one| one.product_id == row.id).collect();
-                image = image
+                snapshot = snapshot
                     .with_children(Variant::KIND, &variants)?
                     .with_children(Price::KIND, &prices)?;
             }
-            images.insert(row.id, image);
+            snapshots.insert(row.id, snapshot);
         }
-        Ok(images)
+        Ok(snapshots)
     }
 
-    async fn store(tx: &mut Tx<'_>, images: &[Snapshot]) -> Result<Vec<String>> {
+    async fn store(tx: &mut Tx<'_>, snapshots: &[Snapshot]) -> Result<Vec<String>> {
         let updated_at = tx.now();
-        let (mut rows, mut links) = (Vec::with_capacity(images.len()), Vec::new());
+        let (mut rows, mut links) = (Vec::with_capacity(snapshots.len()), Vec::new());
         let (mut variants, mut prices) = (Vec::new(), Vec::new());
-        for image in images {
+        for snapshot in snapshots {
             rows.push(ProductRow {
                 updated_at,
-                ..image.row()?
+                ..snapshot.row()?
             });
-            links.extend(image.children::<LinkRow>(LINK_KIND)?.unwrap_or_default());
-            variants.extend(image.children::<VariantRow>(Variant::KIND)?.unwrap_or_default());
-            prices.extend(image.children::<PriceRow>(Price::KIND)?.unwrap_or_default());
+            links.extend(snapshot.children::<LinkRow>(LINK_KIND)?.unwrap_or_default());
+            variants.extend(snapshot.children::<VariantRow>(Variant::KIND)?.unwrap_or_default());
+            prices.extend(snapshot.children::<PriceRow>(Price::KIND)?.unwrap_or_default());
         }
         for variant in &mut variants {
             variant.updated_at = updated_at;
@@ -178,8 +178,12 @@ impl Entity for Product {
         Ok(())
     }
 
-    fn related(image: &Snapshot) -> Vec<EntityRef> {
-        let categories = image.get("categoryIds").and_then(Value::as_array).into_iter().flatten();
+    fn related(snapshot: &Snapshot) -> Vec<EntityRef> {
+        let categories = snapshot
+            .get("categoryIds")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten();
         let categories = categories.filter_map(|id| {
             Some(EntityRef {
                 kind: Category::KIND,
@@ -187,8 +191,8 @@ impl Entity for Product {
             })
         });
         categories
-            .chain(children(image, Variant::KIND))
-            .chain(children(image, Price::KIND))
+            .chain(children(snapshot, Variant::KIND))
+            .chain(children(snapshot, Price::KIND))
             .collect()
     }
 }

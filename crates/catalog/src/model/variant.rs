@@ -1,6 +1,6 @@
 //! Variants of products. Their prices go with them.
 
-use backoffice_core::command::{Depth, Entity, EntityRef, Field, Located, Snapshot, Snapshots};
+use backoffice_core::command::{Depth, Entity, EntityRef, Field, LockedRow, Snapshot, Snapshots};
 use backoffice_core::db::Tx;
 use backoffice_core::{Feature, Result, Timestamp};
 use diesel::pg::Pg;
@@ -94,7 +94,7 @@ impl Entity for Variant {
     const VIEW: Option<Feature> = Some(acl::PRODUCTS_VIEW);
 
     /// The products are held first, so that none goes with an image of its variants that is no longer true.
-    async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<Located>> {
+    async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
         let scope = tx.scope();
         let owners = query::variants::in_scope(scope)
             .filter(variants::id.eq_any(ids))
@@ -113,7 +113,7 @@ impl Entity for Variant {
             .for_update()
             .load(tx.conn())
             .await?;
-        Ok(rows.into_iter().map(|(id, tenant)| Located { id, tenant }).collect())
+        Ok(rows.into_iter().map(|(id, tenant)| LockedRow { id, tenant }).collect())
     }
 
     async fn load(tx: &mut Tx<'_>, ids: &[Uuid], depth: Depth) -> Result<Snapshots> {
@@ -122,27 +122,27 @@ impl Entity for Variant {
             Depth::Own => None,
             Depth::Tree => Some(PriceRow::load(tx, By::Variant, ids).await?),
         };
-        let mut images = Snapshots::new();
+        let mut snapshots = Snapshots::new();
         for row in rows {
-            let mut image = Snapshot::of(&row)?;
+            let mut snapshot = Snapshot::of(&row)?;
             if let Some(prices) = &prices {
                 let own: Vec<_> = prices.iter().filter(|one| one.variant_id == Some(row.id)).collect();
-                image = image.with_children(Price::KIND, &own)?;
+                snapshot = snapshot.with_children(Price::KIND, &own)?;
             }
-            images.insert(row.id, image);
+            snapshots.insert(row.id, snapshot);
         }
-        Ok(images)
+        Ok(snapshots)
     }
 
-    async fn store(tx: &mut Tx<'_>, images: &[Snapshot]) -> Result<Vec<String>> {
+    async fn store(tx: &mut Tx<'_>, snapshots: &[Snapshot]) -> Result<Vec<String>> {
         let updated_at = tx.now();
-        let (mut rows, mut prices) = (Vec::with_capacity(images.len()), Vec::new());
-        for image in images {
+        let (mut rows, mut prices) = (Vec::with_capacity(snapshots.len()), Vec::new());
+        for snapshot in snapshots {
             rows.push(VariantRow {
                 updated_at,
-                ..image.row()?
+                ..snapshot.row()?
             });
-            prices.extend(image.children::<PriceRow>(Price::KIND)?.unwrap_or_default());
+            prices.extend(snapshot.children::<PriceRow>(Price::KIND)?.unwrap_or_default());
         }
         for price in &mut prices {
             price.updated_at = updated_at;
@@ -160,12 +160,12 @@ impl Entity for Variant {
         Ok(())
     }
 
-    fn parent(image: &Snapshot) -> Option<EntityRef> {
-        named(image, "productId", Product::KIND)
+    fn parent(snapshot: &Snapshot) -> Option<EntityRef> {
+        named(snapshot, "productId", Product::KIND)
     }
 
-    fn related(image: &Snapshot) -> Vec<EntityRef> {
-        children(image, Price::KIND).collect()
+    fn related(snapshot: &Snapshot) -> Vec<EntityRef> {
+        children(snapshot, Price::KIND).collect()
     }
 }
 

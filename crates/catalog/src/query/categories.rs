@@ -37,7 +37,7 @@ pub(crate) fn in_scope(scope: &Scope) -> InScope {
         .filter(scope.within(categories::organization_id))
 }
 
-fn narrowed<'a>(scope: &Scope, filter: &CategoryFilter) -> categories::BoxedQuery<'a, Pg> {
+fn filtered<'a>(scope: &Scope, filter: &CategoryFilter) -> categories::BoxedQuery<'a, Pg> {
     let mut query = in_scope(scope).into_boxed();
     if let Some(pattern) = &filter.pattern {
         query = query.filter(
@@ -71,14 +71,14 @@ pub async fn list(
     sort: Sort,
     window: Window,
 ) -> Result<Page<CategoryRow>> {
-    let query = narrowed(scope, filter);
+    let query = filtered(scope, filter);
     let query = match sort.field {
         "createdAt" => ordered!(query, sort.descending, categories::created_at, categories::id),
         _ => ordered!(query, sort.descending, categories::name, categories::id),
     };
     let page = query.limit(window.limit()).offset(window.offset());
     let page = Prepared(page.select(CategoryRow::as_select())).load(&mut &*connection);
-    let total = Prepared(narrowed(scope, filter).select(count_star())).get_result(&mut &*connection);
+    let total = Prepared(filtered(scope, filter).select(count_star())).get_result(&mut &*connection);
     let (items, total) = futures_util::future::try_join(page, total).await?;
     Ok(window.page(items, total))
 }

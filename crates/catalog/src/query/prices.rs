@@ -38,7 +38,7 @@ pub(crate) fn in_scope(scope: &Scope) -> InScope {
         .filter(scope.within(prices::organization_id))
 }
 
-fn narrowed<'a>(scope: &Scope, filter: &PriceFilter) -> prices::BoxedQuery<'a, Pg> {
+fn filtered<'a>(scope: &Scope, filter: &PriceFilter) -> prices::BoxedQuery<'a, Pg> {
     let mut query = in_scope(scope).into_boxed();
     if let Some(pattern) = &filter.pattern {
         query = query.filter(
@@ -70,10 +70,10 @@ pub async fn list(
     sort: Sort,
     window: Window,
 ) -> Result<Page<PriceRow>> {
-    let page = ordered!(narrowed(scope, filter), sort.descending, prices::created_at, prices::id);
+    let page = ordered!(filtered(scope, filter), sort.descending, prices::created_at, prices::id);
     let page = page.limit(window.limit()).offset(window.offset());
     let page = Prepared(page.select(PriceRow::as_select())).load(&mut &*connection);
-    let total = Prepared(narrowed(scope, filter).select(count_star())).get_result(&mut &*connection);
+    let total = Prepared(filtered(scope, filter).select(count_star())).get_result(&mut &*connection);
     let (items, total) = futures_util::future::try_join(page, total).await?;
     Ok(window.page(items, total))
 }

@@ -2,7 +2,7 @@
 
 use backoffice_core::db::Prepared;
 use backoffice_core::list::{Order, Page, Window};
-use backoffice_core::scope::{Owned, Reach, Within};
+use backoffice_core::scope::{Owned, VisibleTenants, Within};
 use backoffice_core::{Result, Scope, Timestamp, document};
 use diesel::dsl::{Filter, count_star, exists, sql};
 use diesel::pg::Pg;
@@ -41,7 +41,7 @@ pub struct ProductFilter {
 
 /// A product with what belongs to it elsewhere.
 #[derive(Debug, Clone, PartialEq)]
-pub struct ProductLine {
+pub struct ProductSummary {
     /// The product.
     pub row: ProductRow,
     /// Its categories, by id.
@@ -73,7 +73,7 @@ const DESCENDANTS: &str = "), true) \
     union select c.tenant_id, c.id from catalog_categories c \
     join below b on c.tenant_id = b.tenant_id and c.parent_id = b.id) select id from below))";
 
-fn narrowed<'a>(scope: &Scope, filter: &ProductFilter) -> products::BoxedQuery<'a, Pg> {
+fn filtered<'a>(scope: &Scope, filter: &ProductFilter) -> products::BoxedQuery<'a, Pg> {
     let mut query = in_scope(scope).into_boxed();
     if let Some(pattern) = &filter.pattern {
         let of_variant = variants::table
@@ -97,9 +97,9 @@ fn narrowed<'a>(scope: &Scope, filter: &ProductFilter) -> products::BoxedQuery<'
         query = query.filter(products::product_type.eq_any(types.clone()));
     }
     if let Some(categories) = &filter.category_ids {
-        let tenant = match scope.reach {
-            Reach::Tenant(tenant) => Some(tenant),
-            Reach::All => None,
+        let tenant = match scope.visible_tenants {
+            VisibleTenants::Tenant(tenant) => Some(tenant),
+            VisibleTenants::All => None,
         };
         let below = sql::<Bool>(BELOW)
             .bind::<Array<SqlUuid>, _>(categories.clone())
@@ -129,7 +129,7 @@ fn narrowed<'a>(scope: &Scope, filter: &ProductFilter) -> products::BoxedQuery<'
 /// The ids of the products that a filter matches, for what is done to all of them at once.
 #[must_use]
 pub fn matching<'a>(scope: &Scope, filter: &ProductFilter) -> products::BoxedQuery<'a, Pg, SqlUuid> {
-    narrowed(scope, filter).select(products::id)
+    filtered(scope, filter).select(products::id)
 }
 
 /// How many products a filter matches.
@@ -137,7 +137,7 @@ pub fn matching<'a>(scope: &Scope, filter: &ProductFilter) -> products::BoxedQue
 /// # Errors
 /// When the database can't be reached.
 pub async fn count(connection: &mut AsyncPgConnection, scope: &Scope, filter: &ProductFilter) -> Result<i64> {
-    Ok(narrowed(scope, filter)
+    Ok(filtered(scope, filter)
         .select(count_star())
         .get_result(connection)
         .await?)
@@ -183,8 +183,8 @@ macro_rules! line {
     };
 }
 
-fn line((row, category_ids, variant_count): (ProductRow, Vec<Uuid>, i64)) -> ProductLine {
-    ProductLine {
+fn line((row, category_ids, variant_count): (ProductRow, Vec<Uuid>, i64)) -> ProductSummary {
+    ProductSummary {
         row,
         category_ids,
         variant_count,
@@ -202,8 +202,8 @@ pub async fn list(
     filter: &ProductFilter,
     sort: Sort,
     window: Window,
-) -> Result<Page<ProductLine>> {
-    let query = narrowed(scope, filter);
+) -> Result<Page<ProductSummary>> {
+    let query = filtered(scope, filter);
     let column = match sort.field {
         "title" => "catalog_products.title",
         "sku" => "catalog_products.sku",
@@ -220,17 +220,17 @@ pub async fn list(
         .limit(window.limit())
         .offset(window.offset())
         .select(line!(without_metadata!()));
-    let total = narrowed(scope, filter).select(count_star());
+    let total = filtered(scope, filter).select(count_star());
     let page = Prepared(page).load::<(ProductRow, Vec<Uuid>, i64)>(&mut &*connection);
     let total = Prepared(total).get_result::<i64>(&mut &*connection);
     let (rows, total) = futures_util::future::try_join(page, total).await?;
-    let mut lines: Vec<ProductLine> = rows.into_iter().map(line).collect();
+    let mut lines: Vec<ProductSummary> = rows.into_iter().map(line).collect();
     add_metadata(connection, &mut lines).await?;
     Ok(window.page(lines, total))
 }
 
 /// Adds the metadata of the products, as long as there is room.
-async fn add_metadata(connection: &AsyncPgConnection, lines: &mut [ProductLine]) -> Result<()> {
+async fn add_metadata(connection: &AsyncPgConnection, lines: &mut [ProductSummary]) -> Result<()> {
     let keys: Vec<(Uuid, Uuid)> = lines.iter().map(|line| (line.row.tenant_id, line.row.id)).collect();
     let texts = document::read_within(connection, "catalog_products", &["metadata"], &keys, METADATA_OF_PAGE).await?;
     for (line, text) in lines.iter_mut().zip(texts) {
@@ -245,7 +245,7 @@ async fn add_metadata(connection: &AsyncPgConnection, lines: &mut [ProductLine])
 ///
 /// # Errors
 /// When the database can't be reached.
-pub async fn find(connection: &AsyncPgConnection, scope: &Scope, id: Uuid) -> Result<Option<ProductLine>> {
+pub async fn find(connection: &AsyncPgConnection, scope: &Scope, id: Uuid) -> Result<Option<ProductSummary>> {
     let found = in_scope(scope)
         .filter(products::id.eq(id))
         .select(line!(ProductRow::as_select()));

@@ -38,7 +38,7 @@ pub(crate) fn in_scope(scope: &Scope) -> InScope {
         .filter(scope.within(variants::organization_id))
 }
 
-fn narrowed<'a>(scope: &Scope, filter: &VariantFilter) -> variants::BoxedQuery<'a, Pg> {
+fn filtered<'a>(scope: &Scope, filter: &VariantFilter) -> variants::BoxedQuery<'a, Pg> {
     let mut query = in_scope(scope).into_boxed();
     if let Some(pattern) = &filter.pattern {
         query = query.filter(
@@ -59,7 +59,7 @@ fn narrowed<'a>(scope: &Scope, filter: &VariantFilter) -> variants::BoxedQuery<'
 
 /// A variant of a list.
 #[derive(Debug, Clone, PartialEq)]
-pub struct VariantLine {
+pub struct VariantSummary {
     /// The variant.
     pub row: VariantRow,
     /// Whether the options were left out because they have no room.
@@ -94,14 +94,18 @@ macro_rules! without_options {
 }
 
 /// Adds the options, as long as there is room.
-async fn with_options(connection: &AsyncPgConnection, rows: Vec<VariantRow>, room: usize) -> Result<Vec<VariantLine>> {
+async fn with_options(
+    connection: &AsyncPgConnection,
+    rows: Vec<VariantRow>,
+    room: usize,
+) -> Result<Vec<VariantSummary>> {
     let keys: Vec<(Uuid, Uuid)> = rows.iter().map(|row| (row.tenant_id, row.id)).collect();
     let texts = document::read_within(connection, "catalog_variants", &["options"], &keys, room).await?;
     let line = |(mut row, text): (VariantRow, Option<document::Texts>)| {
         let is_truncated = text.is_none();
         let options = text.and_then(|[options, ..]| options);
         row.options = options.map(|text| serde_json::from_str(&text)).transpose()?;
-        Ok(VariantLine { row, is_truncated })
+        Ok(VariantSummary { row, is_truncated })
     };
     rows.into_iter().zip(texts).map(line).collect()
 }
@@ -116,15 +120,15 @@ pub async fn list(
     filter: &VariantFilter,
     sort: Sort,
     window: Window,
-) -> Result<Page<VariantLine>> {
-    let query = narrowed(scope, filter);
+) -> Result<Page<VariantSummary>> {
+    let query = filtered(scope, filter);
     let query = match sort.field {
         "createdAt" => ordered!(query, sort.descending, variants::created_at, variants::id),
         _ => ordered!(query, sort.descending, variants::position, variants::id),
     };
     let page = query.limit(window.limit()).offset(window.offset());
     let page = Prepared(page.select(without_options!())).load(&mut &*connection);
-    let total = Prepared(narrowed(scope, filter).select(count_star())).get_result(&mut &*connection);
+    let total = Prepared(filtered(scope, filter).select(count_star())).get_result(&mut &*connection);
     let (rows, total) = futures_util::future::try_join(page, total).await?;
     let items = with_options(connection, rows, OPTIONS_OF_PAGE).await?;
     Ok(window.page(items, total))
@@ -134,7 +138,7 @@ pub async fn list(
 ///
 /// # Errors
 /// When the database can't be reached.
-pub async fn of_product(connection: &AsyncPgConnection, scope: &Scope, product: Uuid) -> Result<Vec<VariantLine>> {
+pub async fn of_product(connection: &AsyncPgConnection, scope: &Scope, product: Uuid) -> Result<Vec<VariantSummary>> {
     let rows = in_scope(scope)
         .filter(variants::product_id.eq(product))
         .order((variants::position, variants::id))

@@ -4,17 +4,17 @@ use actix_web::http::Method;
 use backoffice_core::Scope;
 use serde_json::{Value, json};
 
-use crate::world::{CATEGORIES, PRODUCTS, VARIANTS, World, details};
+use crate::fixture::{CATEGORIES, Fixture, PRODUCTS, VARIANTS, details};
 
 #[actix_web::test]
-async fn members_out_of_their_rules_are_refused() {
-    let world = World::new().await;
-    let id = world.product("Shoe").await;
-    let before = world.image().await;
+async fn fields_out_of_their_rules_are_rejected() {
+    let fixture = Fixture::new().await;
+    let id = fixture.product("Shoe").await;
+    let before = fixture.snapshot().await;
     let long = |length: usize| "x".repeat(length);
     let many: Vec<_> = (0..201).map(uuid::Uuid::from_u128).collect();
 
-    for (path, member, value, code) in [
+    for (path, field, value, code) in [
         (PRODUCTS, "title", json!(null), "required"),
         (PRODUCTS, "title", json!(" "), "required"),
         (PRODUCTS, "title", json!(long(256)), "too_long"),
@@ -40,26 +40,26 @@ async fn members_out_of_their_rules_are_refused() {
     ] {
         for method in [Method::POST, Method::PUT] {
             let mut body = json!({"id": id, "productId": id, "title": "T", "name": "N", "slug": "s"});
-            body[member] = value.clone();
-            let response = world.send(method.clone(), path, &body).await;
+            body[field] = value.clone();
+            let response = fixture.send(method.clone(), path, &body).await;
 
-            let told = (response.status, response.json());
+            let reported = (response.status, response.json());
             assert_eq!(
-                (told.0, details(&told.1)),
-                (400, vec![(member, code)]),
-                "{method} {path} {member}"
+                (reported.0, details(&reported.1)),
+                (400, vec![(field, code)]),
+                "{method} {path} {field}"
             );
         }
     }
-    assert_eq!(world.image().await, before);
+    assert_eq!(fixture.snapshot().await, before);
 }
 
 #[actix_web::test]
 async fn a_tag_that_is_too_long_is_named_by_its_place() {
-    let world = World::new().await;
+    let fixture = Fixture::new().await;
 
     let body = json!({"title": "T", "tags": ["a", "x".repeat(61)]});
-    let response = world.send(Method::POST, PRODUCTS, &body).await;
+    let response = fixture.send(Method::POST, PRODUCTS, &body).await;
 
     assert_eq!(
         (response.status, details(&response.json())),
@@ -69,7 +69,7 @@ async fn a_tag_that_is_too_long_is_named_by_its_place() {
 
 #[actix_web::test]
 async fn what_is_needed_is_asked_for() {
-    let world = World::new().await;
+    let fixture = Fixture::new().await;
 
     for (method, path, expected) in [
         (Method::POST, PRODUCTS, vec!["title"]),
@@ -83,46 +83,46 @@ async fn what_is_needed_is_asked_for() {
         (Method::PUT, PRODUCTS, vec!["id"]),
         (Method::PUT, CATEGORIES, vec!["id"]),
     ] {
-        let response = world.send(method.clone(), path, &json!({})).await;
+        let response = fixture.send(method.clone(), path, &json!({})).await;
 
-        let told = (response.status, response.json());
-        let expected: Vec<(&str, &str)> = expected.into_iter().map(|member| (member, "required")).collect();
-        assert_eq!((told.0, details(&told.1)), (400, expected), "{method} {path}");
+        let reported = (response.status, response.json());
+        let expected: Vec<(&str, &str)> = expected.into_iter().map(|field| (field, "required")).collect();
+        assert_eq!((reported.0, details(&reported.1)), (400, expected), "{method} {path}");
     }
     for path in [PRODUCTS, VARIANTS, CATEGORIES, "/catalog/prices"] {
-        assert_eq!(world.send(Method::DELETE, path, &Value::Null).await.status, 400);
-        assert_eq!(world.app.get(&world.admin, &format!("{path}/x")).await.0, 400);
+        assert_eq!(fixture.send(Method::DELETE, path, &Value::Null).await.status, 400);
+        assert_eq!(fixture.app.get(&fixture.admin, &format!("{path}/x")).await.0, 400);
     }
 }
 
 #[actix_web::test]
 async fn nulls_options_and_texts_are_kept_as_they_are_meant() {
-    let world = World::new().await;
-    let product = world.product("Shoe").await;
+    let fixture = Fixture::new().await;
+    let product = fixture.product("Shoe").await;
     let body = json!({"productId": product, "name": "S", "sku": " ", "options": {"size": "S"}, "unknown": 1});
-    let id = world.make(VARIANTS, body).await.id;
-    let shown = world.one(VARIANTS, id).await;
+    let id = fixture.create(VARIANTS, body).await.id;
+    let shown = fixture.one(VARIANTS, id).await;
     assert_eq!(
         (&shown["sku"], &shown["options"]),
         (&Value::Null, &json!({"size": "S"}))
     );
 
     let wrong = json!({"id": id, "options": {"size": 1}});
-    let response = world.send(Method::PUT, VARIANTS, &wrong).await;
+    let response = fixture.send(Method::PUT, VARIANTS, &wrong).await;
     assert_eq!(response.status, 400);
-    world.change(VARIANTS, json!({"id": id, "options": null})).await;
-    assert_eq!(world.one(VARIANTS, id).await["options"], Value::Null);
+    fixture.change(VARIANTS, json!({"id": id, "options": null})).await;
+    assert_eq!(fixture.one(VARIANTS, id).await["options"], Value::Null);
 }
 
 #[actix_web::test]
-async fn what_the_api_refuses_the_tables_refuse_too() {
-    let world = World::new().await;
-    world
-        .make(PRODUCTS, json!({"title": "Shoe", "variants": [{"name": "S"}], "prices": [{"kind": "regular", "currencyCode": "EUR", "amount": 1}]}))
+async fn tables_reject_the_same_values_as_the_api() {
+    let fixture = Fixture::new().await;
+    fixture
+        .create(PRODUCTS, json!({"title": "Shoe", "variants": [{"name": "S"}], "prices": [{"kind": "regular", "currencyCode": "EUR", "amount": 1}]}))
         .await;
-    let parent = world.category("shoes", None).await;
-    world.category("boots", Some(parent)).await;
-    let scope = Scope::tenant(world.tenant);
+    let parent = fixture.category("shoes", None).await;
+    fixture.category("boots", Some(parent)).await;
+    let scope = Scope::tenant(fixture.tenant);
 
     for (table, change, constraint) in [
         ("products", "title = ''", "title_check"),
@@ -145,19 +145,19 @@ async fn what_the_api_refuses_the_tables_refuse_too() {
         ("categories", "name = repeat('x', 151)", "name_check"),
         ("categories", "slug = 'S'", "slug_check"),
     ] {
-        let mut connection = world
+        let mut connection = fixture
             .app
             .runtime()
             .database
-            .bookkeeping(&scope)
+            .unlogged(&scope)
             .await
             .expect("a connection");
         let sql = format!("update catalog_{table} set {change}");
-        let refused = diesel_async::RunQueryDsl::execute(diesel::sql_query(sql), &mut *connection).await;
-        let error = backoffice_core::Error::from(refused.expect_err("refused"));
+        let rejected = diesel_async::RunQueryDsl::execute(diesel::sql_query(sql), &mut *connection).await;
+        let error = backoffice_core::Error::from(rejected.expect_err("refused"));
         let expected = format!("catalog_{table}_{constraint}");
         assert_eq!(error.violated_constraint(), Some(expected.as_str()), "{change}");
     }
     let rule = "select confdeltype::text as rule from pg_constraint where conname = 'catalog_categories_tenant_id_parent_id_fkey'";
-    assert_eq!(world.app.rows(rule).await, [json!({"rule": "r"})]);
+    assert_eq!(fixture.app.rows(rule).await, [json!({"rule": "r"})]);
 }

@@ -2,49 +2,49 @@
 
 use serde_json::{Value, json};
 
-use crate::world::{CATEGORIES, PRICES, PRODUCTS, VARIANTS, World};
+use crate::fixture::{CATEGORIES, Fixture, PRICES, PRODUCTS, VARIANTS};
 
 /// Five products, one minute after the other.
-async fn stocked() -> World {
-    let world = World::new().await;
-    let clothes = world.category("clothes", None).await;
-    let shoes = world.category("shoes", Some(clothes)).await;
-    let boots = world.category("boots", Some(shoes)).await;
+async fn stocked() -> Fixture {
+    let fixture = Fixture::new().await;
+    let clothes = fixture.category("clothes", None).await;
+    let shoes = fixture.category("shoes", Some(clothes)).await;
+    let boots = fixture.category("boots", Some(shoes)).await;
     for body in [
         json!({"title": "Anorak", "sku": "Z-1", "tags": ["new"], "categoryIds": [clothes]}),
         json!({"title": "Boot", "handle": "winter-100%", "tags": ["new", "sale"], "categoryIds": [boots]}),
         json!({"title": "Book", "subtitle": "On boots", "productType": "virtual", "isActive": false}),
         json!({"title": "Sandal", "variants": [{"name": "S", "sku": "BOOTLESS"}], "categoryIds": [shoes], "tags": ["sale"]}),
-        json!({"title": "Elsewhere", "organizationId": world.child}),
+        json!({"title": "Elsewhere", "organizationId": fixture.child}),
     ] {
         let mut body = body;
         if body["handle"] == "winter-100%" {
             body["handle"] = json!("winter_100");
         }
-        world.make(PRODUCTS, body).await;
-        world.app.advance(backoffice_test_support::Duration::minutes(1));
+        fixture.create(PRODUCTS, body).await;
+        fixture.app.advance(backoffice_test_support::Duration::minutes(1));
     }
-    world
+    fixture
 }
 
-async fn titles(world: &World, query: &str) -> Vec<Value> {
-    world
+async fn titles(fixture: &Fixture, query: &str) -> Vec<Value> {
+    fixture
         .listed(&format!("{PRODUCTS}?sortField=title&{query}"), "title")
         .await
 }
 
-async fn category(world: &World, slug: &str) -> String {
-    let page = world.get(&format!("{CATEGORIES}?search={slug}")).await;
+async fn category(fixture: &Fixture, slug: &str) -> String {
+    let page = fixture.get(&format!("{CATEGORIES}?search={slug}")).await;
     page["items"][0]["id"].as_str().expect("an id").to_owned()
 }
 
 #[actix_web::test]
-async fn every_filter_narrows_and_all_of_them_must_match() {
-    let world = stocked().await;
+async fn filters_are_combined() {
+    let fixture = stocked().await;
     let (clothes, shoes, boots) = (
-        category(&world, "clothes").await,
-        category(&world, "shoes").await,
-        category(&world, "boots").await,
+        category(&fixture, "clothes").await,
+        category(&fixture, "shoes").await,
+        category(&fixture, "boots").await,
     );
 
     for (query, expected) in [
@@ -68,35 +68,35 @@ async fn every_filter_narrows_and_all_of_them_must_match() {
         ),
         ("ids=".to_owned(), &[]),
     ] {
-        assert_eq!(titles(&world, &query).await, expected, "{query}");
+        assert_eq!(titles(&fixture, &query).await, expected, "{query}");
     }
 }
 
 #[actix_web::test]
 async fn both_ends_of_a_time_range_belong_to_it() {
-    let world = stocked().await;
-    let page = world.get(&format!("{PRODUCTS}?sortField=title")).await;
-    let made = |title: &str| {
+    let fixture = stocked().await;
+    let page = fixture.get(&format!("{PRODUCTS}?sortField=title")).await;
+    let created = |title: &str| {
         let items = page["items"].as_array().expect("a list");
         let found = items.iter().find(|item| item["title"] == title).expect("it is there");
         found["createdAt"].as_str().expect("text").to_owned()
     };
 
-    let both = format!("createdFrom={}&createdTo={}", made("Boot"), made("Sandal"));
-    assert_eq!(titles(&world, &both).await, ["Book", "Boot", "Sandal"]);
+    let both = format!("createdFrom={}&createdTo={}", created("Boot"), created("Sandal"));
+    assert_eq!(titles(&fixture, &both).await, ["Book", "Boot", "Sandal"]);
     assert_eq!(
-        titles(&world, "createdFrom=2026-11-20&createdTo=2026-11-20")
+        titles(&fixture, "createdFrom=2026-11-20&createdTo=2026-11-20")
             .await
             .len(),
         5
     );
-    assert_eq!(titles(&world, "createdTo=2026-11-19").await.len(), 0);
+    assert_eq!(titles(&fixture, "createdTo=2026-11-19").await.len(), 0);
 }
 
 #[actix_web::test]
 async fn a_list_has_the_order_that_is_asked_for() {
-    let world = stocked().await;
-    let by_default = world.listed(PRODUCTS, "title").await;
+    let fixture = stocked().await;
+    let by_default = fixture.listed(PRODUCTS, "title").await;
     assert_eq!(by_default, ["Elsewhere", "Sandal", "Book", "Boot", "Anorak"]);
     for (query, first) in [
         ("sortField=title&sortDir=desc", "Sandal"),
@@ -105,7 +105,7 @@ async fn a_list_has_the_order_that_is_asked_for() {
         ("sortField=updatedAt", "Elsewhere"),
     ] {
         assert_eq!(
-            world.listed(&format!("{PRODUCTS}?{query}"), "title").await[0],
+            fixture.listed(&format!("{PRODUCTS}?{query}"), "title").await[0],
             first,
             "{query}"
         );
@@ -114,13 +114,13 @@ async fn a_list_has_the_order_that_is_asked_for() {
     let mut seen = Vec::new();
     for page in 1..=3 {
         seen.extend(
-            world
+            fixture
                 .listed(&format!("{PRODUCTS}?pageSize=2&page={page}"), "title")
                 .await,
         );
     }
     assert_eq!(seen, by_default);
-    let past = world.get(&format!("{PRODUCTS}?pageSize=2&page=9")).await;
+    let past = fixture.get(&format!("{PRODUCTS}?pageSize=2&page=9")).await;
     assert_eq!(
         (&past["items"], &past["total"], &past["totalPages"]),
         (&json!([]), &json!(5), &json!(3))
@@ -128,8 +128,8 @@ async fn a_list_has_the_order_that_is_asked_for() {
 }
 
 #[actix_web::test]
-async fn what_no_list_understands_is_refused() {
-    let world = World::new().await;
+async fn unknown_list_parameters_are_rejected() {
+    let fixture = Fixture::new().await;
 
     for query in [
         "sortField=metadata",
@@ -142,35 +142,35 @@ async fn what_no_list_understands_is_refused() {
         "createdTo=2026-02-30",
         "pageSize=101",
     ] {
-        let (status, body) = world.app.get(&world.admin, &format!("{PRODUCTS}?{query}")).await;
+        let (status, body) = fixture.app.get(&fixture.admin, &format!("{PRODUCTS}?{query}")).await;
         assert_eq!(status, 400, "{query}: {body}");
     }
     let many: Vec<String> = (0..201)
         .map(|number| uuid::Uuid::from_u128(number).to_string())
         .collect();
-    let (status, _) = world
+    let (status, _) = fixture
         .app
-        .get(&world.admin, &format!("{PRODUCTS}?ids={}", many.join(",")))
+        .get(&fixture.admin, &format!("{PRODUCTS}?ids={}", many.join(",")))
         .await;
     assert_eq!(status, 400);
 }
 
 #[actix_web::test]
-async fn variants_prices_and_categories_are_narrowed_too() {
-    let world = World::new().await;
+async fn variants_prices_and_categories_are_filtered_too() {
+    let fixture = Fixture::new().await;
     let price = |kind: &str| json!({"kind": kind, "currencyCode": "EUR", "amount": 1, "variantIndex": 0});
     let body = json!({"title": "Shoe", "variants": [{"name": "Small", "barcode": "590"}, {"name": "Large"}],
         "prices": [price("sale"), {"kind": "regular", "currencyCode": "PLN", "amount": 2}]});
-    let product = world.make(PRODUCTS, body).await.id;
-    world
-        .make(PRODUCTS, json!({"title": "Other", "variants": [{"name": "Single"}]}))
+    let product = fixture.create(PRODUCTS, body).await.id;
+    fixture
+        .create(PRODUCTS, json!({"title": "Other", "variants": [{"name": "Single"}]}))
         .await;
-    let small = world.one(PRODUCTS, product).await["variants"][0]["id"].clone();
+    let small = fixture.one(PRODUCTS, product).await["variants"][0]["id"].clone();
     let small = small.as_str().expect("an id");
-    let above = world.category("above", None).await;
-    world.category("below", Some(above)).await;
+    let above = fixture.category("above", None).await;
+    fixture.category("below", Some(above)).await;
 
-    for (target, member, expected) in [
+    for (target, field, expected) in [
         (
             format!("{VARIANTS}?productId={product}&sortDir=desc"),
             "name",
@@ -189,6 +189,6 @@ async fn variants_prices_and_categories_are_narrowed_too() {
         (format!("{CATEGORIES}?parentId={above}"), "name", &["below"]),
         (format!("{CATEGORIES}?search=abo"), "name", &["above"]),
     ] {
-        assert_eq!(world.listed(&target, member).await, expected, "{target}");
+        assert_eq!(fixture.listed(&target, field).await, expected, "{target}");
     }
 }

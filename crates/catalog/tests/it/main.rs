@@ -2,6 +2,7 @@
 
 mod bulk;
 mod categories;
+mod fixture;
 mod inputs;
 mod lists;
 mod prices;
@@ -9,4 +10,3 @@ mod products;
 mod rights;
 mod undo;
 mod variants;
-mod world;

@@ -4,17 +4,17 @@ use actix_web::http::Method;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::world::{PRICES, PRODUCTS, World, details, id_of};
+use crate::fixture::{Fixture, PRICES, PRODUCTS, details, id_of};
 
 /// Two products with a variant each.
-async fn shelf(world: &World) -> [(Uuid, Uuid); 2] {
-    let mut made = Vec::new();
+async fn shelf(fixture: &Fixture) -> [(Uuid, Uuid); 2] {
+    let mut created = Vec::new();
     for title in ["One", "Two"] {
         let body = json!({"title": title, "variants": [{"name": "S"}]});
-        let product = world.make(PRODUCTS, body).await.id;
-        made.push((product, id_of(&world.one(PRODUCTS, product).await["variants"][0])));
+        let product = fixture.create(PRODUCTS, body).await.id;
+        created.push((product, id_of(&fixture.one(PRODUCTS, product).await["variants"][0])));
     }
-    [made[0], made[1]]
+    [created[0], created[1]]
 }
 
 fn price(product: Uuid, more: &Value) -> Value {
@@ -26,8 +26,8 @@ fn price(product: Uuid, more: &Value) -> Value {
 
 #[actix_web::test]
 async fn an_amount_is_kept_to_its_last_digit() {
-    let world = World::new().await;
-    let [(product, _), _] = shelf(&world).await;
+    let fixture = Fixture::new().await;
+    let [(product, _), _] = shelf(&fixture).await;
 
     for (quantity, amount) in (1..).zip([
         "0",
@@ -42,10 +42,10 @@ async fn an_amount_is_kept_to_its_last_digit() {
             product,
             &json!({"amount": amount, "minQuantity": quantity, "taxRate": 7.25}),
         );
-        let id = world.make(PRICES, body).await.id;
+        let id = fixture.create(PRICES, body).await.id;
 
-        assert_eq!(world.one(PRICES, id).await["amount"], amount);
-        let stored = world
+        assert_eq!(fixture.one(PRICES, id).await["amount"], amount);
+        let stored = fixture
             .app
             .rows(&format!(
                 "select amount::text as amount from catalog_prices where id = '{id}'"
@@ -61,17 +61,17 @@ async fn an_amount_is_kept_to_its_last_digit() {
             if stored.is_empty() { "0".to_owned() } else { stored },
             amount.to_string()
         );
-        let done = world.remove(PRICES, id).await;
-        assert_eq!(world.undo(&done).await.0, 200, "{amount}");
-        assert_eq!(world.one(PRICES, id).await["amount"], amount);
+        let done = fixture.remove(PRICES, id).await;
+        assert_eq!(fixture.undo(&done).await.0, 200, "{amount}");
+        assert_eq!(fixture.one(PRICES, id).await["amount"], amount);
     }
 }
 
 #[actix_web::test]
-async fn what_no_price_can_be_is_refused() {
-    let world = World::new().await;
-    let [(product, variant), (other, foreign)] = shelf(&world).await;
-    let before = world.image().await;
+async fn invalid_prices_are_rejected() {
+    let fixture = Fixture::new().await;
+    let [(product, variant), (other, foreign)] = shelf(&fixture).await;
+    let before = fixture.snapshot().await;
 
     for (body, expected) in [
         (price(product, &json!({"amount": -0.01})), ("amount", "out_of_range")),
@@ -113,17 +113,17 @@ async fn what_no_price_can_be_is_refused() {
         ),
         (price(Uuid::nil(), &json!({})), ("productId", "unknown_reference")),
     ] {
-        let response = world.send(Method::POST, PRICES, &body).await;
+        let response = fixture.send(Method::POST, PRICES, &body).await;
         assert_eq!(
             (response.status, details(&response.json())),
             (400, vec![expected]),
             "{body}"
         );
     }
-    assert_eq!(world.image().await, before);
+    assert_eq!(fixture.snapshot().await, before);
 
-    let id = world
-        .make(PRICES, price(product, &json!({"variantId": variant})))
+    let id = fixture
+        .create(PRICES, price(product, &json!({"variantId": variant})))
         .await
         .id;
     for (body, expected) in [
@@ -133,23 +133,23 @@ async fn what_no_price_can_be_is_refused() {
         ),
         (json!({"id": id, "productId": other}), ("productId", "immutable")),
     ] {
-        let response = world.send(Method::PUT, PRICES, &body).await;
+        let response = fixture.send(Method::PUT, PRICES, &body).await;
         assert_eq!(
             (response.status, details(&response.json())),
             (400, vec![expected]),
             "{body}"
         );
     }
-    world.change(PRICES, json!({"id": id, "variantId": null})).await;
+    fixture.change(PRICES, json!({"id": id, "variantId": null})).await;
 }
 
 #[actix_web::test]
 async fn the_same_terms_have_one_price() {
-    let world = World::new().await;
-    let [(product, variant), _] = shelf(&world).await;
-    world.make(PRICES, price(product, &json!({}))).await;
+    let fixture = Fixture::new().await;
+    let [(product, variant), _] = shelf(&fixture).await;
+    fixture.create(PRICES, price(product, &json!({}))).await;
 
-    let again = world
+    let again = fixture
         .send(Method::POST, PRICES, &price(product, &json!({"amount": 2})))
         .await;
 
@@ -164,19 +164,19 @@ async fn the_same_terms_have_one_price() {
         json!({"startsAt": "2026-01-01T00:00:00Z"}),
         json!({"kind": "sale"}),
     ] {
-        world.make(PRICES, price(product, &other)).await;
+        fixture.create(PRICES, price(product, &other)).await;
     }
 }
 
 #[actix_web::test]
-async fn an_end_before_the_stored_start_is_refused() {
-    let world = World::new().await;
-    let [(product, _), _] = shelf(&world).await;
+async fn an_end_before_the_stored_start_is_rejected() {
+    let fixture = Fixture::new().await;
+    let [(product, _), _] = shelf(&fixture).await;
     let body = price(product, &json!({"startsAt": "2026-06-01T00:00:00Z"}));
-    let id = world.make(PRICES, body).await.id;
+    let id = fixture.create(PRICES, body).await.id;
 
     let body = json!({"id": id, "endsAt": "2026-05-01T00:00:00Z"});
-    let response = world.send(Method::PUT, PRICES, &body).await;
+    let response = fixture.send(Method::PUT, PRICES, &body).await;
 
     assert_eq!(
         (response.status, details(&response.json())),

@@ -3,21 +3,21 @@
 use actix_web::http::Method;
 use serde_json::{Value, json};
 
-use crate::world::{CATEGORIES, PRODUCTS, VARIANTS, World, id_of};
+use crate::fixture::{CATEGORIES, Fixture, PRODUCTS, VARIANTS, id_of};
 
 #[actix_web::test]
 async fn employees_manage_products_and_see_categories() {
-    let world = World::new().await;
-    let made = world
+    let fixture = Fixture::new().await;
+    let created = fixture
         .app
-        .post(&world.employee, PRODUCTS, json!({"title": "Shoe"}))
+        .post(&fixture.employee, PRODUCTS, json!({"title": "Shoe"}))
         .await;
-    assert_eq!(made.0, 201, "{}", made.1);
-    assert_eq!(world.app.get(&world.employee, CATEGORIES).await.0, 200);
+    assert_eq!(created.0, 201, "{}", created.1);
+    assert_eq!(fixture.app.get(&fixture.employee, CATEGORIES).await.0, 200);
 
-    let (status, body) = world
+    let (status, body) = fixture
         .app
-        .post(&world.employee, CATEGORIES, json!({"name": "C", "slug": "c"}))
+        .post(&fixture.employee, CATEGORIES, json!({"name": "C", "slug": "c"}))
         .await;
 
     let expected = json!({"error": "Forbidden", "requiredFeatures": ["catalog.categories.manage"]});
@@ -26,69 +26,75 @@ async fn employees_manage_products_and_see_categories() {
 
 #[actix_web::test]
 async fn another_tenant_and_another_organization_see_nothing() {
-    let world = World::new().await;
+    let fixture = Fixture::new().await;
     let product = json!({"title": "Shoe", "variants": [{"name": "S"}]});
-    let id = world.make(PRODUCTS, product).await.id;
-    let before = world.image().await;
+    let id = fixture.create(PRODUCTS, product).await.id;
+    let before = fixture.snapshot().await;
 
-    for token in [&world.stranger, &world.local] {
-        let unknown = world.app.get(token, &format!("{PRODUCTS}/{}", uuid::Uuid::nil())).await;
+    for token in [&fixture.stranger, &fixture.local] {
+        let unknown = fixture
+            .app
+            .get(token, &format!("{PRODUCTS}/{}", uuid::Uuid::nil()))
+            .await;
         assert_eq!(unknown, (404, json!({"error": "Product not found"})));
-        assert_eq!(world.app.get(token, &format!("{PRODUCTS}/{id}")).await, unknown);
+        assert_eq!(fixture.app.get(token, &format!("{PRODUCTS}/{id}")).await, unknown);
         let change = json!({"id": id, "title": "Mine"});
-        assert_eq!(world.app.put(token, PRODUCTS, change).await, unknown);
-        let removed = world
+        assert_eq!(fixture.app.put(token, PRODUCTS, change).await, unknown);
+        let removed = fixture
             .app
             .delete(token, &format!("{PRODUCTS}?id={id}"), Value::Null)
             .await;
         assert_eq!(removed, unknown);
         for path in [PRODUCTS, VARIANTS] {
-            assert_eq!(world.app.get(token, path).await.1["total"], 0);
+            assert_eq!(fixture.app.get(token, path).await.1["total"], 0);
         }
     }
-    assert_eq!(world.image().await, before);
+    assert_eq!(fixture.snapshot().await, before);
 }
 
 #[actix_web::test]
 async fn a_caller_writes_in_its_own_organization_or_in_the_selected_one() {
-    let world = World::new().await;
-    let (_, own) = world.app.post(&world.local, PRODUCTS, json!({"title": "Own"})).await;
+    let fixture = Fixture::new().await;
+    let (_, own) = fixture
+        .app
+        .post(&fixture.local, PRODUCTS, json!({"title": "Own"}))
+        .await;
     assert_eq!(
-        world.one(PRODUCTS, id_of(&own)).await["organizationId"],
-        json!(world.child)
+        fixture.one(PRODUCTS, id_of(&own)).await["organizationId"],
+        json!(fixture.child)
     );
 
-    let request = world.app.request(Method::POST, PRODUCTS).bearer(&world.admin);
-    let request = request.header("X-Organization-Id", &world.parent.to_string());
+    let request = fixture.app.request(Method::POST, PRODUCTS).bearer(&fixture.admin);
+    let request = request.header("X-Organization-Id", &fixture.parent.to_string());
     let selected = request.json(&json!({"title": "Selected"})).send().await.json();
     assert_eq!(
-        world.one(PRODUCTS, id_of(&selected)).await["organizationId"],
-        json!(world.parent)
+        fixture.one(PRODUCTS, id_of(&selected)).await["organizationId"],
+        json!(fixture.parent)
     );
 
     for (token, organization) in [
-        (&world.local, world.parent),
-        (&world.admin, uuid::Uuid::nil()),
-        (&world.stranger, world.child),
+        (&fixture.local, fixture.parent),
+        (&fixture.admin, uuid::Uuid::nil()),
+        (&fixture.stranger, fixture.child),
     ] {
         let body = json!({"title": "Nowhere", "organizationId": organization});
-        let told = world.app.post(token, PRODUCTS, body).await;
-        assert_eq!(told, (403, json!({"error": "Organization out of scope"})));
+        let reported = fixture.app.post(token, PRODUCTS, body).await;
+        assert_eq!(reported, (403, json!({"error": "Organization out of scope"})));
     }
 }
 
 #[actix_web::test]
 async fn a_product_shows_only_categories_that_its_reader_may_see() {
-    let world = World::new().await;
+    let fixture = Fixture::new().await;
     let (hidden, shown) = (
-        world.category("hidden", None).await,
-        json!({"name": "shown", "slug": "shown", "organizationId": world.child}),
+        fixture.category("hidden", None).await,
+        json!({"name": "shown", "slug": "shown", "organizationId": fixture.child}),
     );
-    let shown = world.make(CATEGORIES, shown).await.id;
-    let body = json!({"title": "Shoe", "organizationId": world.child, "categoryIds": [hidden, shown]});
-    let id = world.make(PRODUCTS, body).await.id;
+    let shown = fixture.create(CATEGORIES, shown).await.id;
+    let body = json!({"title": "Shoe", "organizationId": fixture.child, "categoryIds": [hidden, shown]});
+    let id = fixture.create(PRODUCTS, body).await.id;
 
-    let (_, detail) = world.app.get(&world.local, &format!("{PRODUCTS}/{id}")).await;
+    let (_, detail) = fixture.app.get(&fixture.local, &format!("{PRODUCTS}/{id}")).await;
 
     let names: Vec<_> = detail["categories"]
         .as_array()
@@ -97,9 +103,9 @@ async fn a_product_shows_only_categories_that_its_reader_may_see() {
         .map(|one| &one["name"])
         .collect();
     assert_eq!(names, ["shown"]);
-    let by_hidden = world
+    let by_hidden = fixture
         .app
-        .get(&world.local, &format!("{PRODUCTS}?categoryIds={hidden}"))
+        .get(&fixture.local, &format!("{PRODUCTS}?categoryIds={hidden}"))
         .await
         .1;
     assert_eq!(by_hidden["total"], 0, "a category that is not seen finds nothing");

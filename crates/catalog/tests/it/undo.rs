@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::world::{CATEGORIES, PRICES, PRODUCTS, VARIANTS, World};
+use crate::fixture::{CATEGORIES, Fixture, PRICES, PRODUCTS, VARIANTS};
 
 /// A product with everything, and what it costs.
 fn whole(categories: &[uuid::Uuid]) -> Value {
@@ -21,53 +21,56 @@ fn whole(categories: &[uuid::Uuid]) -> Value {
 
 #[actix_web::test]
 async fn cat_3_a_deleted_product_comes_back_whole_and_goes_again() {
-    let world = World::new().await;
-    let (shoes, sale) = (world.category("shoes", None).await, world.category("sale", None).await);
-    let product = world.make(PRODUCTS, whole(&[shoes, sale])).await.id;
-    world.product("Another").await;
-    let (before, shown) = (world.image().await, world.one(PRODUCTS, product).await);
-    world.app.advance(backoffice_test_support::Duration::hours(1));
+    let fixture = Fixture::new().await;
+    let (shoes, sale) = (
+        fixture.category("shoes", None).await,
+        fixture.category("sale", None).await,
+    );
+    let product = fixture.create(PRODUCTS, whole(&[shoes, sale])).await.id;
+    fixture.product("Another").await;
+    let (before, shown) = (fixture.snapshot().await, fixture.one(PRODUCTS, product).await);
+    fixture.app.advance(backoffice_test_support::Duration::hours(1));
 
-    let done = world.remove(PRODUCTS, product).await;
-    let gone = world.image().await;
+    let done = fixture.remove(PRODUCTS, product).await;
+    let gone = fixture.snapshot().await;
     assert_eq!(gone["catalog_products"].len(), 1);
     for table in ["catalog_variants", "catalog_prices", "catalog_product_categories"] {
         assert!(gone[table].is_empty(), "{table}");
     }
 
-    let (status, body) = world.undo(&done).await;
+    let (status, body) = fixture.undo(&done).await;
     assert_eq!(status, 200, "{body}");
-    assert_eq!(world.image().await, before);
-    let back = world.one(PRODUCTS, product).await;
-    for member in ["createdAt", "tags", "categoryIds", "metadata", "variantCount"] {
-        assert_eq!(back[member], shown[member], "{member}");
+    assert_eq!(fixture.snapshot().await, before);
+    let back = fixture.one(PRODUCTS, product).await;
+    for field in ["createdAt", "tags", "categoryIds", "metadata", "variantCount"] {
+        assert_eq!(back[field], shown[field], "{field}");
     }
 
-    let (status, body) = world.redo(&done).await;
+    let (status, body) = fixture.redo(&done).await;
     assert_eq!(status, 200, "{body}");
-    assert_eq!(world.image().await, gone);
+    assert_eq!(fixture.snapshot().await, gone);
 }
 
 #[actix_web::test]
 async fn cat_6_a_sku_that_was_taken_meanwhile_keeps_a_product_from_coming_back() {
-    let world = World::new().await;
-    let old = world.make(PRODUCTS, json!({"title": "Old", "sku": "X-1"})).await.id;
-    let done = world.remove(PRODUCTS, old).await;
-    world.make(PRODUCTS, json!({"title": "New", "sku": "X-1"})).await;
-    let before = world.image().await;
+    let fixture = Fixture::new().await;
+    let old = fixture.create(PRODUCTS, json!({"title": "Old", "sku": "X-1"})).await.id;
+    let done = fixture.remove(PRODUCTS, old).await;
+    fixture.create(PRODUCTS, json!({"title": "New", "sku": "X-1"})).await;
+    let before = fixture.snapshot().await;
 
-    let (status, body) = world.undo(&done).await;
+    let (status, body) = fixture.undo(&done).await;
 
     assert_eq!((status, &body["code"]), (400, &json!("undo_conflict")), "{body}");
-    assert_eq!(world.image().await, before);
+    assert_eq!(fixture.snapshot().await, before);
 }
 
 #[actix_web::test]
-async fn cat_7_a_product_made_with_variants_and_prices_is_one_action() {
-    let world = World::new().await;
-    let done = world.make(PRODUCTS, whole(&[])).await;
-    let made = world.image().await;
-    let count = |table: &str| made[table].len();
+async fn cat_7_a_product_created_with_variants_and_prices_is_one_action() {
+    let fixture = Fixture::new().await;
+    let done = fixture.create(PRODUCTS, whole(&[])).await;
+    let created = fixture.snapshot().await;
+    let count = |table: &str| created[table].len();
     assert_eq!(
         (
             count("catalog_products"),
@@ -76,7 +79,7 @@ async fn cat_7_a_product_made_with_variants_and_prices_is_one_action() {
         ),
         (1, 3, 5)
     );
-    let entries = world.entries("limit=1000").await;
+    let entries = fixture.entries("limit=1000").await;
     let of_catalog = entries.iter().filter(|entry| {
         entry["commandId"]
             .as_str()
@@ -84,109 +87,116 @@ async fn cat_7_a_product_made_with_variants_and_prices_is_one_action() {
     });
     assert_eq!(of_catalog.count(), 1, "one entry");
 
-    assert_eq!(world.undo(&done).await.0, 200);
+    assert_eq!(fixture.undo(&done).await.0, 200);
     assert!(
-        world.image().await.values().all(Vec::is_empty),
+        fixture.snapshot().await.values().all(Vec::is_empty),
         "all nine rows are gone"
     );
 
-    assert_eq!(world.redo(&done).await.0, 200);
-    assert_eq!(world.image().await, made);
+    assert_eq!(fixture.redo(&done).await.0, 200);
+    assert_eq!(fixture.snapshot().await, created);
 }
 
 #[actix_web::test]
-async fn aud_13_a_product_comes_back_without_a_category_that_is_gone() {
-    let world = World::new().await;
-    let (shoes, sale) = (world.category("shoes", None).await, world.category("sale", None).await);
-    let product = world.make(PRODUCTS, whole(&[shoes, sale])).await.id;
-    let before = world.image().await;
-    let done = world.remove(PRODUCTS, product).await;
-    world.remove(CATEGORIES, sale).await;
+async fn aud_13_a_product_is_restored_without_a_deleted_category() {
+    let fixture = Fixture::new().await;
+    let (shoes, sale) = (
+        fixture.category("shoes", None).await,
+        fixture.category("sale", None).await,
+    );
+    let product = fixture.create(PRODUCTS, whole(&[shoes, sale])).await.id;
+    let before = fixture.snapshot().await;
+    let done = fixture.remove(PRODUCTS, product).await;
+    fixture.remove(CATEGORIES, sale).await;
 
-    let (status, body) = world.undo(&done).await;
+    let (status, body) = fixture.undo(&done).await;
 
     assert_eq!(status, 200, "{body}");
-    let after = world.image().await;
+    let after = fixture.snapshot().await;
     for table in ["catalog_products", "catalog_variants", "catalog_prices"] {
         assert_eq!(after[table], before[table], "{table}");
     }
-    assert_eq!(world.one(PRODUCTS, product).await["categoryIds"], json!([shoes]));
-    assert_eq!(world.dropped().await, [json!([format!("catalog.category:{sale}")])]);
+    assert_eq!(fixture.one(PRODUCTS, product).await["categoryIds"], json!([shoes]));
+    assert_eq!(fixture.dropped().await, [json!([format!("catalog.category:{sale}")])]);
 }
 
 #[actix_web::test]
 async fn aud_14_a_creation_with_later_parts_stays() {
-    let world = World::new().await;
-    let product = world.make(PRODUCTS, json!({"title": "Shoe"})).await;
-    let variant = world
-        .make(VARIANTS, json!({"productId": product.id, "name": "S"}))
+    let fixture = Fixture::new().await;
+    let product = fixture.create(PRODUCTS, json!({"title": "Shoe"})).await;
+    let variant = fixture
+        .create(VARIANTS, json!({"productId": product.id, "name": "S"}))
         .await;
-    let category = world.make(CATEGORIES, json!({"name": "Shoes", "slug": "shoes"})).await;
+    let category = fixture
+        .create(CATEGORIES, json!({"name": "Shoes", "slug": "shoes"}))
+        .await;
     let price =
         json!({"productId": product.id, "variantId": variant.id, "kind": "sale", "currencyCode": "EUR", "amount": 1});
-    world.make(PRICES, price).await;
-    world
+    fixture.create(PRICES, price).await;
+    fixture
         .change(PRODUCTS, json!({"id": product.id, "categoryIds": [category.id]}))
         .await;
-    let parent = world.make(CATEGORIES, json!({"name": "Above", "slug": "above"})).await;
-    world.category("below", Some(parent.id)).await;
-    let before = world.image().await;
+    let parent = fixture
+        .create(CATEGORIES, json!({"name": "Above", "slug": "above"}))
+        .await;
+    fixture.category("below", Some(parent.id)).await;
+    let before = fixture.snapshot().await;
 
     for (done, kind) in [
         (&variant, "catalog.price"),
         (&category, "catalog.product_category"),
         (&parent, "catalog.category"),
     ] {
-        let (status, body) = world.undo(done).await;
+        let (status, body) = fixture.undo(done).await;
 
-        let told = (status, &body["code"], &body["fields"]);
-        assert_eq!(told, (400, &json!("undo_conflict"), &json!([kind])));
+        let reported = (status, &body["code"], &body["fields"]);
+        assert_eq!(reported, (400, &json!("undo_conflict"), &json!([kind])));
     }
     // The change of its categories is the latest action on the product.
-    assert_eq!(world.undo(&product).await.0, 400);
-    assert_eq!(world.image().await, before);
+    assert_eq!(fixture.undo(&product).await.0, 400);
+    assert_eq!(fixture.snapshot().await, before);
 }
 
 #[actix_web::test]
 async fn a_category_comes_back_into_its_products() {
-    let world = World::new().await;
-    let shoes = world.category("shoes", None).await;
+    let fixture = Fixture::new().await;
+    let shoes = fixture.category("shoes", None).await;
     let (kept, lost) = (
-        world
-            .make(PRODUCTS, json!({"title": "Kept", "categoryIds": [shoes]}))
+        fixture
+            .create(PRODUCTS, json!({"title": "Kept", "categoryIds": [shoes]}))
             .await
             .id,
-        world
-            .make(PRODUCTS, json!({"title": "Lost", "categoryIds": [shoes]}))
+        fixture
+            .create(PRODUCTS, json!({"title": "Lost", "categoryIds": [shoes]}))
             .await
             .id,
     );
-    let before = world.image().await;
-    let done = world.remove(CATEGORIES, shoes).await;
-    assert_eq!(world.one(PRODUCTS, kept).await["categoryIds"], json!([]));
+    let before = fixture.snapshot().await;
+    let done = fixture.remove(CATEGORIES, shoes).await;
+    assert_eq!(fixture.one(PRODUCTS, kept).await["categoryIds"], json!([]));
 
-    assert_eq!(world.undo(&done).await.0, 200);
-    assert_eq!(world.image().await, before);
+    assert_eq!(fixture.undo(&done).await.0, 200);
+    assert_eq!(fixture.snapshot().await, before);
 
-    let done = world.remove(CATEGORIES, shoes).await;
-    world.remove(PRODUCTS, lost).await;
-    assert_eq!(world.undo(&done).await.0, 200);
-    assert_eq!(world.one(PRODUCTS, kept).await["categoryIds"], json!([shoes]));
-    assert_eq!(world.dropped().await, [json!([format!("catalog.product:{lost}")])]);
+    let done = fixture.remove(CATEGORIES, shoes).await;
+    fixture.remove(PRODUCTS, lost).await;
+    assert_eq!(fixture.undo(&done).await.0, 200);
+    assert_eq!(fixture.one(PRODUCTS, kept).await["categoryIds"], json!([shoes]));
+    assert_eq!(fixture.dropped().await, [json!([format!("catalog.product:{lost}")])]);
 }
 
 #[actix_web::test]
 async fn aud_25_the_log_of_a_product_shows_its_variants_and_prices() {
-    let world = World::new().await;
-    let product = world.product("Shoe").await;
-    let variant = world
-        .make(VARIANTS, json!({"productId": product, "name": "S"}))
+    let fixture = Fixture::new().await;
+    let product = fixture.product("Shoe").await;
+    let variant = fixture
+        .create(VARIANTS, json!({"productId": product, "name": "S"}))
         .await
         .id;
     for of_variant in [None, Some(variant)] {
         let body =
             json!({"productId": product, "variantId": of_variant, "kind": "sale", "currencyCode": "EUR", "amount": 2});
-        world.make(PRICES, body).await;
+        fixture.create(PRICES, body).await;
     }
     let query = |related: bool| format!("resourceKind=catalog.product&resourceId={product}&includeRelated={related}");
 
@@ -195,12 +205,12 @@ async fn aud_25_the_log_of_a_product_shows_its_variants_and_prices() {
         kinds.sort_by_key(Value::to_string);
         kinds
     };
-    assert_eq!(kinds(world.entries(&query(false)).await), ["catalog.product"]);
+    assert_eq!(kinds(fixture.entries(&query(false)).await), ["catalog.product"]);
     assert_eq!(
-        kinds(world.entries(&query(true)).await),
+        kinds(fixture.entries(&query(true)).await),
         ["catalog.price", "catalog.price", "catalog.product", "catalog.variant"]
     );
-    let parents = world.entries("resourceKind=catalog.price").await;
+    let parents = fixture.entries("resourceKind=catalog.price").await;
     let mut parents: Vec<_> = parents.iter().map(|entry| entry["parentResourceId"].clone()).collect();
     parents.sort_by_key(Value::to_string);
     let mut expected = [json!(product), json!(variant)];

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 use super::{Catalogue, covers, matches};
-use crate::error::Refusal;
+use crate::error::Rejection;
 
 /// Organizations of a tenant; `None` = all of it.
 pub type Organizations = Option<BTreeSet<Uuid>>;
@@ -227,9 +227,9 @@ impl Pairs {
     /// Where a feature or wildcard may be handed on: some grant covers it there. An organization that is gone for now counts where a list
     /// names it, for it may come back.
     #[must_use]
-    pub fn covering(&self, wanted: &str) -> Organizations {
+    pub fn covering(&self, requested: &str) -> Organizations {
         self.union(|at, list| {
-            if !list.grants.iter().any(|grant| covers(grant, wanted)) {
+            if !list.grants.iter().any(|grant| covers(grant, requested)) {
                 return None;
             }
             let named = list.organizations.iter().flatten().copied();
@@ -244,8 +244,8 @@ impl Pairs {
 
     /// Whether a feature or wildcard is covered somewhere; in this organization if one is given.
     #[must_use]
-    pub fn covers_in(&self, wanted: &str, organization: Option<Uuid>) -> bool {
-        let place = self.covering(wanted);
+    pub fn covers_in(&self, requested: &str, organization: Option<Uuid>) -> bool {
+        let place = self.covering(requested);
         match organization {
             Some(_) => has(&place, organization),
             None => place.is_none_or(|place| !place.is_empty()),
@@ -271,9 +271,9 @@ pub(crate) fn common(one: Organizations, other: Organizations) -> Organizations 
 }
 
 /// The refusal that names these features.
-pub(crate) fn missing(features: &[super::Feature]) -> Refusal {
+pub(crate) fn missing(features: &[super::Feature]) -> Rejection {
     let ids: Vec<&str> = features.iter().map(|feature| feature.id).collect();
-    Refusal::missing_features(&ids)
+    Rejection::missing_features(&ids)
 }
 
 #[cfg(test)]
@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn an_organization_that_is_gone_counts_nothing_but_may_be_handed_on() {
+    fn a_deleted_organization_grants_nothing_but_may_be_passed_on() {
         let pairs = placed(&Rights::of([list(&["deals.view"], Some(&[GONE]))]));
 
         assert!(!pairs.holds("deals.view", &catalogue()));

@@ -13,15 +13,15 @@ use uuid::Uuid;
 
 use super::entity::{AnyEntity, Transition};
 use super::execute::{Execution, entity, is_failure, within_limit};
-use super::interceptor::{self, Attempt, Hook};
-use super::log::{self, Failure, History, NewEntry, Place, Versions};
+use super::interceptor::{self, Hook, InterceptorContext};
+use super::log::{self, EntryLocation, Failure, History, NewEntry, Versions};
 use super::snapshot::{Snapshot, Snapshots};
 use super::token::UndoToken;
 use super::{Class, Command, CommandInfo, Entity, Target, changes, log_many, moved_forward};
 use crate::acl::Feature;
 use crate::context::RequestContext;
 use crate::db::Tx;
-use crate::error::{Error, Refusal, Result};
+use crate::error::{Error, Rejection, Result};
 use crate::events::Event;
 use crate::http::Json;
 
@@ -32,7 +32,7 @@ pub trait BatchCommand: Command + Sized {
     fn apply_all(
         tx: &mut Tx<'_>,
         items: &[BatchItem<'_, Self>],
-    ) -> impl Future<Output = Result<Vec<(Uuid, Refusal)>>> + Send;
+    ) -> impl Future<Output = Result<Vec<(Uuid, Rejection)>>> + Send;
 }
 
 /// A resource and what is to be done with it.
@@ -112,7 +112,7 @@ fn check_scope(context: &RequestContext, features: &[Feature]) -> Result<()> {
 fn by_target<C: Command>(commands: &[C]) -> Result<BTreeMap<Uuid, &C>> {
     let mut by_target = BTreeMap::new();
     for command in commands {
-        let (Target::Existing(id), true) = (command.target(), command.touches().is_empty()) else {
+        let (Target::Existing(id), true) = (command.target(), command.affects().is_empty()) else {
             return Err(Error::internal(format!("{} can't be run on many", C::ID)));
         };
         if by_target.insert(id, command).is_some() {
@@ -154,9 +154,9 @@ impl<C: BatchCommand> Batch<'_, C> {
         for id in ids.iter().filter(|id| !before.contains_key(id)) {
             outcomes.insert(*id, ItemOutcome::Failed(self.not_found()));
         }
-        for (id, image) in &before {
+        for (id, snapshot) in &before {
             if let Err(error) = self
-                .intercept(tx, Hook::BeforeExecute, *id, (Some(image), None), None)
+                .intercept(tx, Hook::BeforeExecute, *id, (Some(snapshot), None), None)
                 .await?
             {
                 outcomes.insert(*id, ItemOutcome::Failed(error));
@@ -177,8 +177,8 @@ impl<C: BatchCommand> Batch<'_, C> {
         if items.is_empty() {
             return Ok(Some(outcomes));
         }
-        for (id, refusal) in C::apply_all(tx, &items).await? {
-            outcomes.insert(id, ItemOutcome::Failed(refusal.into()));
+        for (id, rejection) in C::apply_all(tx, &items).await? {
+            outcomes.insert(id, ItemOutcome::Failed(rejection.into()));
         }
         let done: Vec<Uuid> = items
             .iter()
@@ -194,13 +194,13 @@ impl<C: BatchCommand> Batch<'_, C> {
     }
 
     fn not_found(&self) -> Error {
-        Refusal::not_found(self.entity.not_found()).into()
+        Rejection::not_found(self.entity.not_found()).into()
     }
 
     async fn lock_and_load(&self, tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Snapshots> {
         let tenant = tx.tenant();
-        let located = self.entity.lock(tx, ids).await?;
-        let own: Vec<Uuid> = located
+        let locked_rows = self.entity.lock(tx, ids).await?;
+        let own: Vec<Uuid> = locked_rows
             .into_iter()
             .filter(|one| one.tenant == tenant)
             .map(|one| one.id)
@@ -208,7 +208,7 @@ impl<C: BatchCommand> Batch<'_, C> {
         if own.is_empty() {
             return Ok(Snapshots::new());
         }
-        let before = self.entity.images(tx, &own, self.info.depth()).await?;
+        let before = self.entity.snapshots(tx, &own, self.info.depth()).await?;
         tx.set_now(moved_forward(tx.now(), &before));
         Ok(before)
     }
@@ -221,7 +221,7 @@ impl<C: BatchCommand> Batch<'_, C> {
         mut before: Snapshots,
         outcomes: &mut Outcomes,
     ) -> Result<Option<Vec<Change>>> {
-        let mut after = self.entity.images(tx, done, self.info.depth()).await?;
+        let mut after = self.entity.snapshots(tx, done, self.info.depth()).await?;
         let mut changes = Vec::with_capacity(done.len());
         for id in done {
             let (before, after) = (before.remove(id), after.remove(id));
@@ -232,8 +232,8 @@ impl<C: BatchCommand> Batch<'_, C> {
                 restoring: false,
             };
             let allowed = match self.entity.guard(tx, &step).await {
-                Ok(()) => self.entity.settled(tx, &step).await,
-                refused => refused,
+                Ok(()) => self.entity.after_transition(tx, &step).await,
+                rejected => rejected,
             };
             match allowed {
                 Err(error @ (Error::Unavailable(_) | Error::Collision(_))) => return Err(error),
@@ -241,16 +241,16 @@ impl<C: BatchCommand> Batch<'_, C> {
                 Ok(()) => {}
             }
             let differences = changes::between(self.entity.fields(), before.as_ref(), after.as_ref());
-            let images = (before.as_ref(), after.as_ref());
+            let snapshots = (before.as_ref(), after.as_ref());
             let last = self
-                .intercept(tx, Hook::AfterExecute, *id, images, Some(&differences))
+                .intercept(tx, Hook::AfterExecute, *id, snapshots, Some(&differences))
                 .await?;
             if last.is_err() || !tx.secrets_written().is_empty() {
                 return Ok(None);
             }
             let differs = before.is_some() != after.is_some() || !differences.is_empty();
             if !differs && matches!(self.info.class, Class::Edit | Class::Assign) {
-                let written = |image: &Option<Snapshot>| image.as_ref().and_then(Snapshot::updated_at);
+                let written = |snapshot: &Option<Snapshot>| snapshot.as_ref().and_then(Snapshot::updated_at);
                 if written(&before) != written(&after) {
                     return Ok(None);
                 }
@@ -295,7 +295,7 @@ impl<C: BatchCommand> Batch<'_, C> {
                 token: one.token.as_ref(),
                 history: History::None,
                 place: None,
-                touched: Vec::new(),
+                affected: Vec::new(),
                 dropped: Vec::new(),
                 truncated: one.truncated,
                 events: one.events.clone(),
@@ -314,7 +314,7 @@ impl<C: BatchCommand> Batch<'_, C> {
         changes: Option<&BTreeMap<String, serde_json::Value>>,
     ) -> Result<Result<()>> {
         let command = self.commands.get(&id).copied();
-        let attempt = Attempt {
+        let attempt = InterceptorContext {
             hook,
             command: self.info.id,
             kind: self.info.kind,
@@ -327,7 +327,7 @@ impl<C: BatchCommand> Batch<'_, C> {
         };
         match interceptor::run(tx, &attempt).await {
             Err(error @ (Error::Unavailable(_) | Error::Collision(_))) => Err(error),
-            judged => Ok(judged),
+            validated => Ok(validated),
         }
     }
 
@@ -358,14 +358,14 @@ impl<C: BatchCommand> Batch<'_, C> {
     async fn write_failures(&self, tx: &mut Tx<'_>, failed: &[(Uuid, &Error)]) -> Result<()> {
         let (context, tenant) = (tx.context(), tx.tenant());
         let ids: Vec<Uuid> = failed.iter().map(|(id, _)| *id).collect();
-        let images = self.entity.images(tx, &ids, self.info.depth()).await?;
+        let snapshots = self.entity.snapshots(tx, &ids, self.info.depth()).await?;
         for (resource, error) in failed {
             let failure = Failure {
                 command: &self.info,
                 tenant,
                 resource: *resource,
                 history: History::None,
-                place: Place::of(context, self.entity, images.get(resource)),
+                place: EntryLocation::of(context, self.entity, snapshots.get(resource)),
                 error,
             };
             log::write_failure(tx.conn(), context, failure).await?;
@@ -387,7 +387,7 @@ impl<C: BatchCommand> Batch<'_, C> {
                 info: self.info,
                 entity: self.entity,
             };
-            let outcome = match execution.run(tx, &mut Place::default(), |_| Json(())).await {
+            let outcome = match execution.run(tx, &mut EntryLocation::default(), |_| Json(())).await {
                 Ok(done) if done.changed => {
                     tx.release(savepoint).await?;
                     ItemOutcome::Changed(done.log_id)

@@ -100,14 +100,14 @@ mod tests {
         Field::secret("passwordHash"),
     ];
 
-    fn image(value: Value) -> Snapshot {
+    fn snapshot(value: Value) -> Snapshot {
         Snapshot::from_value(value).expect("an object")
     }
 
     #[test]
     fn only_tracked_fields_that_differ_are_changes() {
-        let before = image(json!({"id": "1", "name": "a", "roleIds": [], "updatedAt": "x"}));
-        let after = image(json!({"id": "1", "name": "b", "roleIds": [], "updatedAt": "y"}));
+        let before = snapshot(json!({"id": "1", "name": "a", "roleIds": [], "updatedAt": "x"}));
+        let after = snapshot(json!({"id": "1", "name": "b", "roleIds": [], "updatedAt": "y"}));
 
         assert_eq!(
             between(FIELDS, Some(&before), Some(&after)),
@@ -121,9 +121,9 @@ mod tests {
 
     #[test]
     fn a_changed_child_is_named_by_its_kind() {
-        let expected = image(json!({"id": "1", "_children": {"a.b": [{"id": "2", "updatedAt": "x"}]}}));
-        let same = image(json!({"id": "1", "_children": {"a.b": [{"id": "2", "updatedAt": "y"}]}}));
-        let other = image(json!({"id": "1", "_children": {"a.b": []}}));
+        let expected = snapshot(json!({"id": "1", "_children": {"a.b": [{"id": "2", "updatedAt": "x"}]}}));
+        let same = snapshot(json!({"id": "1", "_children": {"a.b": [{"id": "2", "updatedAt": "y"}]}}));
+        let other = snapshot(json!({"id": "1", "_children": {"a.b": []}}));
 
         assert!(differing(FIELDS, Some(&expected), Some(&same)).is_empty());
         assert_eq!(differing(FIELDS, Some(&expected), Some(&other)), ["a.b"]);
@@ -132,8 +132,8 @@ mod tests {
     #[test]
     fn a_reference_that_came_is_named_by_its_kind() {
         let link = json!({"kind": "a.b", "id": "2", "field": "parentId", "value": "1"});
-        let alone = image(json!({"id": "1", "_links": []}));
-        let referred = image(json!({"id": "1", "_links": [link]}));
+        let alone = snapshot(json!({"id": "1", "_links": []}));
+        let referred = snapshot(json!({"id": "1", "_links": [link]}));
 
         assert!(differing(FIELDS, Some(&referred), Some(&referred)).is_empty());
         assert_eq!(differing(FIELDS, Some(&alone), Some(&referred)), ["a.b"]);

@@ -80,7 +80,7 @@ pub struct EntityRef {
 
 /// A locked resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Located {
+pub struct LockedRow {
     /// Its id.
     pub id: Uuid,
     /// Its tenant.
@@ -118,7 +118,7 @@ pub trait Entity: Send + Sync + 'static {
     const VIEW: Option<Feature> = None;
 
     /// Locks the rows that exist and that the caller may see, by id ascending.
-    fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> impl Future<Output = Result<Vec<Located>>> + Send;
+    fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> impl Future<Output = Result<Vec<LockedRow>>> + Send;
 
     /// Reads images in the transaction's tenant.
     fn load(tx: &mut Tx<'_>, ids: &[Uuid], depth: Depth) -> impl Future<Output = Result<Snapshots>> + Send;
@@ -136,7 +136,7 @@ pub trait Entity: Send + Sync + 'static {
     }
 
     /// What follows from every step, once its guard has let it pass: revocations, ended sessions.
-    fn settled(_tx: &mut Tx<'_>, _step: &Transition<'_>) -> impl Future<Output = Result<()>> + Send {
+    fn after_transition(_tx: &mut Tx<'_>, _step: &Transition<'_>) -> impl Future<Output = Result<()>> + Send {
         async { Ok(()) }
     }
 
@@ -174,9 +174,9 @@ pub trait AnyEntity: Send + Sync {
     /// See [`Entity::VIEW`].
     fn view(&self) -> Option<Feature>;
     /// See [`Entity::lock`].
-    fn lock<'a>(&self, tx: &'a mut Tx<'_>, ids: &'a [Uuid]) -> BoxFuture<'a, Result<Vec<Located>>>;
+    fn lock<'a>(&self, tx: &'a mut Tx<'_>, ids: &'a [Uuid]) -> BoxFuture<'a, Result<Vec<LockedRow>>>;
     /// See [`Entity::load`].
-    fn images<'a>(&self, tx: &'a mut Tx<'_>, ids: &'a [Uuid], depth: Depth) -> BoxFuture<'a, Result<Snapshots>>;
+    fn snapshots<'a>(&self, tx: &'a mut Tx<'_>, ids: &'a [Uuid], depth: Depth) -> BoxFuture<'a, Result<Snapshots>>;
     /// See [`Entity::store`].
     fn store<'a>(&self, tx: &'a mut Tx<'_>, snapshots: &'a [Snapshot]) -> BoxFuture<'a, Result<Vec<String>>>;
     /// See [`Entity::remove`].
@@ -184,7 +184,7 @@ pub trait AnyEntity: Send + Sync {
     /// See [`Entity::guard`].
     fn guard<'a>(&self, tx: &'a mut Tx<'_>, step: &'a Transition<'a>) -> BoxFuture<'a, Result<()>>;
     /// See [`Entity::settled`].
-    fn settled<'a>(&self, tx: &'a mut Tx<'_>, step: &'a Transition<'a>) -> BoxFuture<'a, Result<()>>;
+    fn after_transition<'a>(&self, tx: &'a mut Tx<'_>, step: &'a Transition<'a>) -> BoxFuture<'a, Result<()>>;
     /// See [`Entity::parent`].
     fn parent(&self, snapshot: &Snapshot) -> Option<EntityRef>;
     /// See [`Entity::audience`].
@@ -228,11 +228,11 @@ impl<E: Entity> AnyEntity for EntityOf<E> {
         E::VIEW
     }
 
-    fn lock<'a>(&self, tx: &'a mut Tx<'_>, ids: &'a [Uuid]) -> BoxFuture<'a, Result<Vec<Located>>> {
+    fn lock<'a>(&self, tx: &'a mut Tx<'_>, ids: &'a [Uuid]) -> BoxFuture<'a, Result<Vec<LockedRow>>> {
         Box::pin(E::lock(tx, ids))
     }
 
-    fn images<'a>(&self, tx: &'a mut Tx<'_>, ids: &'a [Uuid], depth: Depth) -> BoxFuture<'a, Result<Snapshots>> {
+    fn snapshots<'a>(&self, tx: &'a mut Tx<'_>, ids: &'a [Uuid], depth: Depth) -> BoxFuture<'a, Result<Snapshots>> {
         Box::pin(E::load(tx, ids, depth))
     }
 
@@ -248,8 +248,8 @@ impl<E: Entity> AnyEntity for EntityOf<E> {
         Box::pin(E::guard(tx, step))
     }
 
-    fn settled<'a>(&self, tx: &'a mut Tx<'_>, step: &'a Transition<'a>) -> BoxFuture<'a, Result<()>> {
-        Box::pin(E::settled(tx, step))
+    fn after_transition<'a>(&self, tx: &'a mut Tx<'_>, step: &'a Transition<'a>) -> BoxFuture<'a, Result<()>> {
+        Box::pin(E::after_transition(tx, step))
     }
 
     fn parent(&self, snapshot: &Snapshot) -> Option<EntityRef> {

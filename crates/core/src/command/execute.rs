@@ -9,25 +9,25 @@ use diesel_async::SimpleAsyncConnection;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
+use super::affected::{self, AffectedResource};
 use super::entity::{AnyEntity, EntityRef, Transition};
-use super::interceptor::{self, Attempt, Hook};
-use super::log::{self, Failure, History, NewEntry, Place, Versions};
+use super::interceptor::{self, Hook, InterceptorContext};
+use super::log::{self, EntryLocation, Failure, History, NewEntry, Versions};
 use super::snapshot::Snapshot;
 use super::token::UndoToken;
-use super::touched::{self, Touched};
 use super::{Class, Command, CommandInfo, Depth, Entity, Operation, Target, changes, idempotency, moved_forward};
 use crate::context::RequestContext;
 use crate::db::Tx;
-use crate::error::{Error, Refusal, Result};
-use crate::http::Answer;
+use crate::error::{Error, Rejection, Result};
+use crate::http::Response;
 
 /// Times that a transaction is repeated when it collides with another one.
 const REPEATS: u32 = 3;
 
-pub(crate) async fn execute<C: Command, A: Answer>(
+pub(crate) async fn execute<C: Command, A: Response>(
     context: &RequestContext,
     command: &C,
-    answer: impl Fn(C::Output) -> A + Send + Sync,
+    response: impl Fn(C::Output) -> A + Send + Sync,
 ) -> Result<A> {
     let context = &context.for_features(C::FEATURES)?;
     let entity = entity(context, <C::Entity as Entity>::KIND)?;
@@ -35,15 +35,15 @@ pub(crate) async fn execute<C: Command, A: Answer>(
     let mut repeats = 0;
     loop {
         let mut tx = Tx::begin(context, first_tenant(context, command.target())).await?;
-        let mut place = Place::default();
+        let mut place = EntryLocation::default();
         let execution = Execution {
             command,
             info,
             entity: &*entity,
         };
-        match run(&execution, &mut tx, &mut place, &answer).await {
+        match run(&execution, &mut tx, &mut place, &response).await {
             Ok(Done {
-                answer,
+                response,
                 operation,
                 changed: true,
                 ..
@@ -52,16 +52,16 @@ pub(crate) async fn execute<C: Command, A: Answer>(
                 if let Some(operation) = operation {
                     context.set_operation(operation);
                 }
-                return Ok(answer);
+                return Ok(response);
             }
-            Ok(Done { answer, .. }) => {
+            Ok(Done { response, .. }) => {
                 // Nothing differs.
                 if context.idempotency().is_some() {
                     tx.commit().await?;
                 } else {
                     tx.roll_back().await;
                 }
-                return Ok(answer);
+                return Ok(response);
             }
             Err(Error::Collision(_)) if repeats < REPEATS => {
                 tx.roll_back().await;
@@ -86,25 +86,25 @@ pub(crate) async fn execute<C: Command, A: Answer>(
 }
 
 /// One try. What changes nothing leaves nothing behind, not even another `updatedAt`, but for the answer that an `Idempotency-Key` keeps.
-async fn run<C: Command, A: Answer>(
+async fn run<C: Command, A: Response>(
     execution: &Execution<'_, C>,
     tx: &mut Tx<'_>,
-    place: &mut Place,
-    answer: impl Fn(C::Output) -> A,
+    place: &mut EntryLocation,
+    response: impl Fn(C::Output) -> A,
 ) -> Result<Done<A>> {
     idempotency::begin(tx).await?;
     let start = match tx.context().idempotency() {
         Some(_) => Some(tx.savepoint().await?),
         None => None,
     };
-    let done = execution.run(tx, place, answer).await?;
+    let done = execution.run(tx, place, response).await?;
     if let Some(start) = start {
         if done.changed {
             tx.release(start).await?;
         } else {
             tx.roll_back_to(start).await?;
         }
-        idempotency::finish(tx, &done.answer, done.operation.as_ref()).await?;
+        idempotency::finish(tx, &done.response, done.operation.as_ref()).await?;
     }
     Ok(done)
 }
@@ -122,7 +122,7 @@ pub(super) fn entity(context: &RequestContext, kind: &str) -> Result<Arc<dyn Any
 pub(super) fn is_failure(error: &Error) -> bool {
     match error {
         Error::Internal(_) | Error::Collision(_) => true,
-        Error::Refused(refusal) => refusal.status.is_server_error(),
+        Error::Rejected(rejection) => rejection.status.is_server_error(),
         Error::Unavailable(cause) => is_timeout(&**cause),
         Error::Replayed(_) => false,
     }
@@ -176,7 +176,7 @@ fn first_tenant(context: &RequestContext, target: Target) -> Uuid {
 }
 
 pub(super) struct Done<A> {
-    answer: A,
+    response: A,
     operation: Option<Operation>,
     pub(super) changed: bool,
     /// Of the entry, if there is one.
@@ -190,7 +190,7 @@ struct Change {
     before: Option<Snapshot>,
     after: Option<Snapshot>,
     changes: BTreeMap<String, Value>,
-    touched: Vec<Touched>,
+    affected: Vec<AffectedResource>,
 }
 
 fn keys(refs: &[EntityRef]) -> impl Iterator<Item = (&'static str, Uuid)> {
@@ -205,19 +205,19 @@ pub(super) struct Execution<'a, C> {
 
 impl<C: Command> Execution<'_, C> {
     /// Notes where the resource belongs as soon as it is known.
-    pub(super) async fn run<A: Answer>(
+    pub(super) async fn run<A: Response>(
         &self,
         tx: &mut Tx<'_>,
-        place: &mut Place,
-        answer: impl Fn(C::Output) -> A,
+        place: &mut EntryLocation,
+        response: impl Fn(C::Output) -> A,
     ) -> Result<Done<A>> {
         let id = resource(self.command.target());
-        let touches = self.command.touches_behind_lock(tx).await?;
-        let before = self.lock_and_load(tx, id, &touches).await?;
-        *place = Place::of(tx.context(), self.entity, before.as_ref());
-        let touched_before = touched::images(tx, keys(&touches)).await?;
-        touched::advance(tx, &touched_before);
-        let attempt = Attempt {
+        let affects = self.command.affects_behind_lock(tx).await?;
+        let before = self.lock_and_load(tx, id, &affects).await?;
+        *place = EntryLocation::of(tx.context(), self.entity, before.as_ref());
+        let affected_before = affected::snapshots(tx, keys(&affects)).await?;
+        affected::advance(tx, &affected_before);
+        let attempt = InterceptorContext {
             hook: Hook::BeforeExecute,
             command: self.info.id,
             kind: self.info.kind,
@@ -230,9 +230,9 @@ impl<C: Command> Execution<'_, C> {
         };
         interceptor::run(tx, &attempt).await?;
         let output = self.command.apply(tx).await?;
-        let after = self.entity.images(tx, &[id], self.info.depth()).await?.remove(&id);
+        let after = self.entity.snapshots(tx, &[id], self.info.depth()).await?.remove(&id);
         if before.is_none() {
-            *place = Place::of(tx.context(), self.entity, after.as_ref());
+            *place = EntryLocation::of(tx.context(), self.entity, after.as_ref());
         }
         let step = Transition {
             id,
@@ -241,9 +241,9 @@ impl<C: Command> Execution<'_, C> {
             restoring: false,
         };
         self.entity.guard(tx, &step).await?;
-        self.entity.settled(tx, &step).await?;
-        let touched_after = touched::images(tx, keys(&touches)).await?;
-        touched::judge(tx, &touched_before, &touched_after, false).await?;
+        self.entity.after_transition(tx, &step).await?;
+        let affected_after = affected::snapshots(tx, keys(&affects)).await?;
+        affected::validate(tx, &affected_before, &affected_after, false).await?;
         let mut changes = changes::between(self.entity.fields(), before.as_ref(), after.as_ref());
         for field in tx.secrets_written() {
             changes.insert(
@@ -251,67 +251,68 @@ impl<C: Command> Execution<'_, C> {
                 json!({"from": Value::Null, "to": Value::Null, "redacted": true}),
             );
         }
-        let attempt = Attempt {
+        let attempt = InterceptorContext {
             hook: Hook::AfterExecute,
             after: after.as_ref(),
             changes: Some(&changes),
             ..attempt
         };
         interceptor::run(tx, &attempt).await?;
-        let answer = answer(output);
-        let (touched_keys, touched_events) = touched::changed(tx, &touched_before, &touched_after)?;
-        let differs = before.is_some() != after.is_some() || !changes.is_empty() || !touched_keys.is_empty();
+        let response = response(output);
+        let (affected_keys, affected_events) = affected::changed(tx, &affected_before, &affected_after)?;
+        let differs = before.is_some() != after.is_some() || !changes.is_empty() || !affected_keys.is_empty();
         if !differs && matches!(self.info.class, Class::Edit | Class::Assign) {
             return Ok(Done {
-                answer,
+                response,
                 operation: None,
                 changed: false,
                 log_id: Uuid::nil(),
             });
         }
-        for event in touched_events {
+        for event in affected_events {
             tx.emit(event);
         }
         let log_id = tx.new_id();
-        let touched = touched::record(tx, log_id, &touched_keys, &touched_before, &touched_after).await?;
+        let affected = affected::record(tx, log_id, &affected_keys, &affected_before, &affected_after).await?;
         let change = Change {
             log_id,
             id,
             before,
             after,
             changes,
-            touched,
+            affected,
         };
         let operation = self.record(tx, change).await?;
         Ok(Done {
-            answer,
+            response,
             operation,
             changed: true,
             log_id,
         })
     }
 
-    async fn lock_and_load(&self, tx: &mut Tx<'_>, id: Uuid, touches: &[EntityRef]) -> Result<Option<Snapshot>> {
+    async fn lock_and_load(&self, tx: &mut Tx<'_>, id: Uuid, affects: &[EntityRef]) -> Result<Option<Snapshot>> {
         let is_new = matches!(self.command.target(), Target::New { .. });
         let own = (!is_new).then_some(EntityRef {
             kind: self.info.kind,
             id,
         });
-        let all: Vec<EntityRef> = own.into_iter().chain(touches.iter().cloned()).collect();
-        let located = touched::lock(tx, &all).await?;
-        if let Some((_, first)) = located.first()
-            && (located.iter().any(|(_, one)| one.tenant != first.tenant) || (is_new && first.tenant != tx.tenant()))
+        let all: Vec<EntityRef> = own.into_iter().chain(affects.iter().cloned()).collect();
+        let locked_rows = affected::lock(tx, &all).await?;
+        if let Some((_, first)) = locked_rows.first()
+            && (locked_rows.iter().any(|(_, one)| one.tenant != first.tenant)
+                || (is_new && first.tenant != tx.tenant()))
         {
-            return Err(Refusal::not_found(self.entity.not_found()).into());
+            return Err(Rejection::not_found(self.entity.not_found()).into());
         }
         if is_new {
             check_expected(tx.context(), None)?;
             return Ok(None);
         }
-        if let Some((_, first)) = located.first() {
+        if let Some((_, first)) = locked_rows.first() {
             tx.set_tenant(first.tenant);
         }
-        let mut snapshots = self.entity.images(tx, &[id], self.info.depth()).await?;
+        let mut snapshots = self.entity.snapshots(tx, &[id], self.info.depth()).await?;
         tx.set_now(moved_forward(tx.now(), &snapshots));
         let before = snapshots.remove(&id);
         check_expected(tx.context(), before.as_ref())?;
@@ -325,7 +326,7 @@ impl<C: Command> Execution<'_, C> {
             before,
             after,
             changes,
-            touched,
+            affected,
         } = change;
         let overwrote_secret = !tx.secrets_written().is_empty() && self.info.class != Class::Create;
         let (before, after, truncated) = within_limit(tx, &self.info, before, after);
@@ -341,7 +342,7 @@ impl<C: Command> Execution<'_, C> {
             token: token.as_ref(),
             history: History::None,
             place: None,
-            touched,
+            affected,
             dropped: Vec::new(),
             truncated,
             events: tx.take_events(),
@@ -359,9 +360,9 @@ pub(super) fn within_limit(
     after: Option<Snapshot>,
 ) -> (Option<Snapshot>, Option<Snapshot>, bool) {
     let limit = tx.context().platform().audit().snapshot.max_bytes;
-    let too_long = |image: &Snapshot| image.to_value().to_string().len() > limit;
+    let too_long = |snapshot: &Snapshot| snapshot.to_value().to_string().len() > limit;
     if info.depth() == Depth::Tree && [&before, &after].into_iter().flatten().any(too_long) {
-        let bare = |image: Option<Snapshot>| image.map(Snapshot::without_children);
+        let bare = |snapshot: Option<Snapshot>| snapshot.map(Snapshot::without_children);
         return (bare(before), bare(after), true);
     }
     (before, after, false)
@@ -393,7 +394,7 @@ fn check_expected(context: &RequestContext, before: Option<&Snapshot>) -> Result
     if current == Some(expected) {
         return Ok(());
     }
-    Err(Refusal::conflict("record_modified")
+    Err(Rejection::conflict("record_modified")
         .code("optimistic_lock_conflict")
         .with("currentUpdatedAt", json!(current))
         .with("expectedUpdatedAt", json!(expected))

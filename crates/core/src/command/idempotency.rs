@@ -11,9 +11,9 @@ use uuid::Uuid;
 use super::Operation;
 use crate::context::{IdempotencyKey, RequestContext};
 use crate::db::{Prepared, Tx, core_idempotency_keys as keys};
-use crate::error::{Error, Refusal, Result, StoredAnswer};
-use crate::http::Answer;
-use crate::scope::{Reach, Scope};
+use crate::error::{Error, Rejection, Result, StoredResponse};
+use crate::http::Response;
+use crate::scope::{Scope, VisibleTenants};
 
 #[derive(QueryableByName)]
 struct Lock {
@@ -24,9 +24,9 @@ struct Lock {
 /// Whose key it is, in a tenant whose rows the transaction sees: the selected one of who may work in others.
 fn owner(context: &RequestContext) -> (Uuid, &'static str, Uuid) {
     let identity = context.identity();
-    let tenant = match context.scope().reach {
-        Reach::Tenant(tenant) => tenant,
-        Reach::All => identity.tenant,
+    let tenant = match context.scope().visible_tenants {
+        VisibleTenants::Tenant(tenant) => tenant,
+        VisibleTenants::All => identity.tenant,
     };
     (tenant, identity.kind.as_str(), identity.id.unwrap_or_default())
 }
@@ -42,9 +42,11 @@ pub(super) async fn begin(tx: &mut Tx<'_>) -> Result<()> {
         .get_result(tx.conn())
         .await?;
     if !lock.granted {
-        return Err(Refusal::conflict("A request with this Idempotency-Key is in progress")
-            .code("idempotency_in_progress")
-            .into());
+        return Err(
+            Rejection::conflict("A request with this Idempotency-Key is in progress")
+                .code("idempotency_in_progress")
+                .into(),
+        );
     }
     let (tenant, kind, actor) = owner(context);
     let now = tx.now();
@@ -78,13 +80,13 @@ pub(super) async fn begin(tx: &mut Tx<'_>) -> Result<()> {
             .await?;
             Ok(())
         }
-        Some((hash, ..)) if hash != key.body_hash => Err(Refusal::new(
+        Some((hash, ..)) if hash != key.body_hash => Err(Rejection::new(
             actix_web::http::StatusCode::UNPROCESSABLE_ENTITY,
             "This Idempotency-Key was used with another request",
         )
         .code("idempotency_mismatch")
         .into()),
-        Some((_, status, headers, body, _)) => Err(Error::Replayed(Box::new(StoredAnswer {
+        Some((_, status, headers, body, _)) => Err(Error::Replayed(Box::new(StoredResponse {
             status: u16::try_from(status).unwrap_or(200),
             operation: headers.get("x-operation").and_then(Value::as_str).map(str::to_owned),
             body,
@@ -94,15 +96,15 @@ pub(super) async fn begin(tx: &mut Tx<'_>) -> Result<()> {
 }
 
 /// Stores the answer with the effect, members that are shown once as null.
-pub(super) async fn finish(tx: &mut Tx<'_>, answer: &impl Answer, operation: Option<&Operation>) -> Result<()> {
+pub(super) async fn finish(tx: &mut Tx<'_>, response: &impl Response, operation: Option<&Operation>) -> Result<()> {
     let context = tx.context();
     let Some(key) = context.idempotency() else {
         return Ok(());
     };
     let (tenant, kind, actor) = owner(context);
-    let mut body = answer.to_value()?;
-    for member in key.one_time {
-        if let Some(value) = body.get_mut(*member) {
+    let mut body = response.to_value()?;
+    for field in key.one_time {
+        if let Some(value) = body.get_mut(*field) {
             *value = Value::Null;
         }
     }
@@ -115,7 +117,7 @@ pub(super) async fn finish(tx: &mut Tx<'_>, answer: &impl Answer, operation: Opt
         keys::route.eq(&key.route),
         keys::key.eq(&key.key),
         keys::body_hash.eq(key.body_hash.to_vec()),
-        keys::status.eq(i16::try_from(answer.status().as_u16()).unwrap_or(200)),
+        keys::status.eq(i16::try_from(response.status().as_u16()).unwrap_or(200)),
         keys::headers.eq(headers),
         keys::body.eq(body),
         keys::expires_at.eq(tx.now().after(Duration::hours(24))),
@@ -125,12 +127,12 @@ pub(super) async fn finish(tx: &mut Tx<'_>, answer: &impl Answer, operation: Opt
 }
 
 /// Changes a member of the answer that was stored for this request, after its commit.
-pub(crate) async fn amend(context: &RequestContext, member: &str, value: &Value) -> Result<()> {
+pub(crate) async fn amend(context: &RequestContext, field: &str, value: &Value) -> Result<()> {
     let Some(key) = context.idempotency() else {
         return Ok(());
     };
     let (tenant, kind, actor) = owner(context);
-    let mut connection = context.database().bookkeeping(&Scope::tenant(tenant)).await?;
+    let mut connection = context.database().unlogged(&Scope::tenant(tenant)).await?;
     sql_query(
         "update core_idempotency_keys set body = jsonb_set(body, array[$6], $7) \
          where tenant_id = $1 and actor_kind = $2 and actor_id = $3 and route = $4 and key = $5",
@@ -140,7 +142,7 @@ pub(crate) async fn amend(context: &RequestContext, member: &str, value: &Value)
     .bind::<diesel::sql_types::Uuid, _>(actor)
     .bind::<Text, _>(&key.route)
     .bind::<Text, _>(&key.key)
-    .bind::<Text, _>(member)
+    .bind::<Text, _>(field)
     .bind::<Jsonb, _>(value)
     .execute(&mut *connection)
     .await?;

@@ -13,7 +13,7 @@ use uuid::Uuid;
 use super::Command;
 use super::snapshot::Snapshot;
 use crate::db::Tx;
-use crate::error::{Error, ErrorShape, Refusal, Result};
+use crate::error::{Error, ErrorShape, Rejection, Result};
 use crate::time::Timestamp;
 
 /// When a hook runs.
@@ -46,7 +46,7 @@ pub struct LoggedAction<'a> {
 
 /// What a hook sees. The principal and scope are in the transaction's context.
 #[derive(Debug)]
-pub struct Attempt<'a> {
+pub struct InterceptorContext<'a> {
     /// Which hook.
     pub hook: Hook,
     /// The command, also on undo and redo.
@@ -55,7 +55,7 @@ pub struct Attempt<'a> {
     pub kind: &'static str,
     /// Its id.
     pub id: Uuid,
-    /// The command itself with its checked input, to be asked for by its type ([`Attempt::command_as`]); none on undo and redo, which
+    /// The command itself with its checked input, to be asked for by its type ([`InterceptorContext::command_as`]); none on undo and redo, which
     /// restore images.
     pub input: Option<&'a (dyn Any + Send + Sync)>,
     /// The entry, on undo and redo.
@@ -68,7 +68,7 @@ pub struct Attempt<'a> {
     pub changes: Option<&'a BTreeMap<String, Value>>,
 }
 
-impl Attempt<'_> {
+impl InterceptorContext<'_> {
     /// The command with its checked input, if it is of this type.
     #[must_use]
     pub fn command_as<C: Command>(&self) -> Option<&C> {
@@ -88,19 +88,19 @@ impl Attempt<'_> {
     /// Refuses that it goes, because resources of this kind depend on it: a client's deletion by `refusal`, an undo or redo as a
     /// conflict with what was made since.
     #[must_use]
-    pub fn keep(&self, refusal: Refusal, kind: &str) -> Verdict {
-        let (refusal, body) = match self.hook {
-            Hook::BeforeExecute | Hook::AfterExecute => (refusal, None),
+    pub fn keep(&self, rejection: Rejection, kind: &str) -> Verdict {
+        let (rejection, body) = match self.hook {
+            Hook::BeforeExecute | Hook::AfterExecute => (rejection, None),
             Hook::BeforeUndo | Hook::BeforeRedo => {
-                let conflict = Refusal::undo_conflict(&[kind]);
+                let conflict = Rejection::undo_conflict(&[kind]);
                 let body = conflict.to_body(ErrorShape::Error, "");
                 (conflict, body.as_object().cloned())
             }
         };
-        Verdict::Refuse {
-            status: Some(refusal.status.as_u16()),
-            message: refusal.message.into_owned(),
-            code: refusal.code.map(std::borrow::Cow::into_owned),
+        Verdict::Reject {
+            status: Some(rejection.status.as_u16()),
+            message: rejection.message.into_owned(),
+            code: rejection.code.map(std::borrow::Cow::into_owned),
             body,
         }
     }
@@ -113,7 +113,7 @@ pub enum Verdict {
     #[default]
     Continue,
     /// The transaction is rolled back.
-    Refuse {
+    Reject {
         /// English text.
         message: String,
         /// Word for programs.
@@ -125,7 +125,7 @@ pub enum Verdict {
     },
 }
 
-type HookFn = for<'a> fn(&'a mut Tx<'_>, &'a Attempt<'a>) -> BoxFuture<'a, Result<Verdict>>;
+type HookFn = for<'a> fn(&'a mut Tx<'_>, &'a InterceptorContext<'a>) -> BoxFuture<'a, Result<Verdict>>;
 
 /// A registered interceptor.
 #[derive(Debug, Clone, Copy)]
@@ -141,7 +141,7 @@ pub struct Interceptor {
 }
 
 /// Runs the interceptors of a command. A hook that fails or panics ends the execution with 500: closed, not open.
-pub(super) async fn run(tx: &mut Tx<'_>, attempt: &Attempt<'_>) -> Result<()> {
+pub(super) async fn run(tx: &mut Tx<'_>, attempt: &InterceptorContext<'_>) -> Result<()> {
     let interceptors = tx.context().call().runtime.platform.registry().interceptors().to_vec();
     for one in interceptors
         .iter()
@@ -153,12 +153,12 @@ pub(super) async fn run(tx: &mut Tx<'_>, attempt: &Attempt<'_>) -> Result<()> {
             .unwrap_or_else(|_panic| Err(Error::internal(format!("interceptor {} panicked", one.id))));
         match verdict {
             Ok(Verdict::Continue) => {}
-            Ok(Verdict::Refuse {
+            Ok(Verdict::Reject {
                 message,
                 code,
                 status,
                 body,
-            }) => return Err(refusal(message, code, status, body).into()),
+            }) => return Err(rejection(message, code, status, body).into()),
             // The database went away, or the transaction may be repeated: nothing is wrong with the hook.
             Err(error @ (Error::Unavailable(_) | Error::Collision(_))) => return Err(error),
             Err(error) => {
@@ -169,15 +169,20 @@ pub(super) async fn run(tx: &mut Tx<'_>, attempt: &Attempt<'_>) -> Result<()> {
     Ok(())
 }
 
-fn refusal(message: String, code: Option<String>, status: Option<u16>, body: Option<Map<String, Value>>) -> Refusal {
+fn rejection(
+    message: String,
+    code: Option<String>,
+    status: Option<u16>,
+    body: Option<Map<String, Value>>,
+) -> Rejection {
     let status = status
         .filter(|status| (400..600).contains(status))
         .and_then(|status| StatusCode::from_u16(status).ok())
         .unwrap_or(StatusCode::UNPROCESSABLE_ENTITY);
-    Refusal {
+    Rejection {
         code: code.map(Into::into),
         by_interceptor: true,
         body,
-        ..Refusal::new(status, message)
+        ..Rejection::new(status, message)
     }
 }

@@ -8,10 +8,10 @@ use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
+use super::affected::AffectedResource;
 use super::entity::{AnyEntity, EntityRef};
 use super::snapshot::Snapshot;
 use super::token::UndoToken;
-use super::touched::Touched;
 use super::{Class, CommandInfo};
 use crate::context::RequestContext;
 use crate::db::{Prepared, Tx};
@@ -70,7 +70,7 @@ impl History {
 
 /// Where the log finds an entry, beside its resource.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Place {
+pub(super) struct EntryLocation {
     pub(super) organization: Option<Uuid>,
     /// Kind and id.
     pub(super) parent: Option<(String, String)>,
@@ -78,7 +78,7 @@ pub(super) struct Place {
     pub(super) related: Vec<String>,
 }
 
-impl Place {
+impl EntryLocation {
     /// That of a resource that something is about to be done with.
     pub(super) fn of(context: &RequestContext, entity: &dyn AnyEntity, shown: Option<&Snapshot>) -> Self {
         let job = progress_job(context).map(|id| format!("{PROGRESS_JOB}:{id}"));
@@ -107,8 +107,8 @@ pub(super) struct NewEntry<'a> {
     pub(super) token: Option<&'a UndoToken>,
     pub(super) history: History,
     /// That of the entry which is undone or redone; otherwise the images say it.
-    pub(super) place: Option<Place>,
-    pub(super) touched: Vec<Touched>,
+    pub(super) place: Option<EntryLocation>,
+    pub(super) affected: Vec<AffectedResource>,
     pub(super) dropped: Vec<String>,
     pub(super) truncated: bool,
     pub(super) events: Vec<Event>,
@@ -220,7 +220,7 @@ pub(super) async fn write(
         .bind::<Array<SqlUuid>, _>(events.ids)
         .bind::<Array<Text>, _>(events.names)
         .bind::<Array<Jsonb>, _>(events.payloads)
-        .bind::<Nullable<Jsonb>, _>((!entry.touched.is_empty()).then(|| json!(entry.touched)))
+        .bind::<Nullable<Jsonb>, _>((!entry.affected.is_empty()).then(|| json!(entry.affected)))
         .bind::<Array<Nullable<SqlUuid>>, _>(events.organizations)
         .bind::<Array<Bool>, _>(events.browsers)
         .bind::<Array<Nullable<Text>>, _>(events.features)
@@ -237,7 +237,7 @@ pub(super) struct Failure<'a> {
     pub(super) resource: Uuid,
     pub(super) history: History,
     /// As far as it was known by then.
-    pub(super) place: Place,
+    pub(super) place: EntryLocation,
     pub(super) error: &'a Error,
 }
 
@@ -267,8 +267,8 @@ pub(super) async fn write_failure(
     failure: Failure<'_>,
 ) -> Result<()> {
     let (identity, command, place) = (context.identity(), failure.command, &failure.place);
-    let mut told = origin(context, command, failure.history);
-    told.insert("errorCode".to_owned(), json!(failure.error.to_refusal().word()));
+    let mut reported = origin(context, command, failure.history);
+    reported.insert("errorCode".to_owned(), json!(failure.error.to_rejection().word()));
     let parent = place.parent.as_ref();
     sql_query(WRITE_FAILURE)
         .bind::<SqlUuid, _>(failure.tenant)
@@ -285,7 +285,7 @@ pub(super) async fn write_failure(
         .bind::<Text, _>(failure.resource.to_string())
         .bind::<Nullable<SqlUuid>, _>(failure.history.source())
         .bind::<Nullable<Text>, _>(failure.history.word())
-        .bind::<Jsonb, _>(Value::Object(told))
+        .bind::<Jsonb, _>(Value::Object(reported))
         .bind::<Text, _>(&context.call().request_id)
         .bind::<Nullable<SqlUuid>, _>(place.organization)
         .bind::<Nullable<Text>, _>(parent.map(|(kind, _)| kind))
@@ -303,12 +303,12 @@ pub(super) fn place(
     command: &CommandInfo,
     entity: &dyn AnyEntity,
     entry: &NewEntry<'_>,
-) -> Place {
+) -> EntryLocation {
     if let Some(place) = &entry.place {
         return place.clone();
     }
     let job = progress_job(context).map(|id| format!("{PROGRESS_JOB}:{id}"));
-    let touched = entry.touched.iter().map(|one| format!("{}:{}", one.kind, one.id));
+    let affected = entry.affected.iter().map(|one| format!("{}:{}", one.kind, one.id));
     let shown = entry.after.or(entry.before);
     let own = shown.into_iter().flat_map(|snapshot| entity.related(snapshot));
     // What was removed with the resource, or came back with it, has this entry in its history too.
@@ -317,10 +317,10 @@ pub(super) fn place(
     // The job goes first: of more than a hundred the last ones are left out.
     let related = job
         .into_iter()
-        .chain(touched)
+        .chain(affected)
         .chain(own.map(|one| tagged(&one)))
         .chain(children.map(|(kind, id)| format!("{kind}:{id}")));
-    Place {
+    EntryLocation {
         organization: shown.and_then(Snapshot::organization),
         parent: parent(entity, shown),
         related: related.take(100).collect(),
@@ -343,7 +343,7 @@ pub(super) fn events(
     organization: Option<Uuid>,
 ) -> EventRows {
     let verb = match (command.class, entry.before.is_some(), entry.after.is_some()) {
-        (_, false, true) if command.makes => "created",
+        (_, false, true) if command.creates => "created",
         (Class::Create | Class::Delete, false, _) => "created",
         (Class::Create | Class::Delete, true, false) => "deleted",
         _ => "updated",

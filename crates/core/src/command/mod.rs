@@ -1,6 +1,7 @@
 //! The command bus: one execution is one transaction that holds the change, its log entry with images read back from the database, and
 //! its events. Undo and redo restore images; they never run the command again.
 
+mod affected;
 mod batch;
 mod changes;
 mod entity;
@@ -12,7 +13,6 @@ mod log;
 mod log_many;
 mod snapshot;
 mod token;
-mod touched;
 mod versions;
 
 use std::future::Future;
@@ -26,14 +26,14 @@ use crate::db::Tx;
 use crate::error::Result;
 use crate::time::Timestamp;
 
-pub use crate::http::Answer;
+pub use crate::http::Response;
 pub use batch::{BatchCommand, BatchItem, ItemOutcome, execute_all};
-pub use entity::{AnyEntity, Depth, Entity, EntityOf, EntityRef, Field, FieldKind, Located, Transition};
+pub use entity::{AnyEntity, Depth, Entity, EntityOf, EntityRef, Field, FieldKind, LockedRow, Transition};
 pub(crate) use execute::execute;
 pub use history::HistoryOutcome;
 pub(crate) use history::{redo, undo};
-pub(crate) use idempotency::amend as amend_answer;
-pub use interceptor::{Attempt, Hook, Interceptor, LoggedAction, Verdict};
+pub(crate) use idempotency::amend as amend_response;
+pub use interceptor::{Hook, Interceptor, InterceptorContext, LoggedAction, Verdict};
 pub use snapshot::{CHILDREN, LINKS, Snapshot, Snapshots};
 pub use token::UndoToken;
 
@@ -100,7 +100,7 @@ pub trait Command: Send + Sync + 'static {
     /// Whether the entry carries an undo token.
     const UNDOABLE: bool = true;
     /// Whether its resource is new although its class says something else: a bulk edit makes a job.
-    const MAKES: bool = false;
+    const CREATES_RESOURCE: bool = false;
     /// The entity of its resource.
     type Entity: Entity;
     /// What it tells its caller.
@@ -111,13 +111,13 @@ pub trait Command: Send + Sync + 'static {
 
     /// Further resources of the same tenant that it changes, known before the change (swapping, reordering). They are locked, imaged,
     /// judged, logged and restored like the command's own.
-    fn touches(&self) -> Vec<EntityRef> {
+    fn affects(&self) -> Vec<EntityRef> {
         Vec::new()
     }
 
     /// The same for a command that can know them only behind a lock: it takes that lock here, as the first thing of its transaction.
-    fn touches_behind_lock(&self, _tx: &mut Tx<'_>) -> impl Future<Output = Result<Vec<EntityRef>>> + Send {
-        async { Ok(self.touches()) }
+    fn affects_behind_lock(&self, _tx: &mut Tx<'_>) -> impl Future<Output = Result<Vec<EntityRef>>> + Send {
+        async { Ok(self.affects()) }
     }
 
     /// Makes the change. The bus does the rest: locks, images, guards, log, events.
@@ -140,7 +140,7 @@ pub struct CommandInfo {
     /// Whether it can be undone.
     pub undoable: bool,
     /// Whether its resource is new although its class says something else.
-    pub makes: bool,
+    pub creates: bool,
     /// Kind of its entity.
     pub kind: &'static str,
 }
@@ -154,7 +154,7 @@ impl CommandInfo {
             features: C::FEATURES,
             features_of_others: C::FEATURES_OF_OTHERS,
             undoable: C::UNDOABLE,
-            makes: C::MAKES,
+            creates: C::CREATES_RESOURCE,
             kind: <C::Entity as Entity>::KIND,
         }
     }

@@ -44,7 +44,7 @@ impl Snapshot {
 
     /// Sets a member.
     #[must_use]
-    pub fn with_member(mut self, name: &str, value: Value) -> Self {
+    pub fn with_field(mut self, name: &str, value: Value) -> Self {
         self.0.insert(name.to_owned(), value);
         self
     }
@@ -52,7 +52,7 @@ impl Snapshot {
     /// Sets `organizationId`, which every image has.
     #[must_use]
     pub fn with_organization(self, organization: Option<Uuid>) -> Self {
-        self.with_member("organizationId", serde_json::json!(organization))
+        self.with_field("organizationId", serde_json::json!(organization))
     }
 
     /// The row of this image.

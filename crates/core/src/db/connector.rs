@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn s2_another_machine_is_verified_unless_told_otherwise() {
+    fn s2_another_machine_is_verified_by_default() {
         for local in [
             "postgres://app@localhost/x",
             "postgres://app@127.0.0.1:6432/x",
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named_without_the_url() {
+    fn errors_name_the_setting_without_the_url() {
         for (url, named) in [
             ("host=db user=app password=hunter2", "postgres://"),
             ("postgres://app:hunter2@db/x?sslmode=allow", "sslmode"),

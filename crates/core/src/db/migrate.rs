@@ -129,7 +129,7 @@ pub async fn migration_state(
     connection: &mut AsyncPgConnection,
     modules: &[&'static Module],
 ) -> Result<MigrationState> {
-    let wanted: Vec<String> = all(modules)?
+    let requested: Vec<String> = all(modules)?
         .iter()
         .map(|migration| migration.name().version().to_string())
         .collect();
@@ -137,7 +137,7 @@ pub async fn migration_state(
         .get_result(connection)
         .await?;
     if !ledger.it_exists {
-        return Ok(MigrationState::Pending(wanted));
+        return Ok(MigrationState::Pending(requested));
     }
     let applied: Vec<Version> = diesel::sql_query("select version::text from __diesel_schema_migrations")
         .load(connection)
@@ -145,9 +145,9 @@ pub async fn migration_state(
     let applied: Vec<String> = applied.into_iter().map(|row| row.version).collect();
     let unknown: Vec<String> = applied
         .iter()
-        .filter(|version| !wanted.contains(version))
+        .filter(|version| !requested.contains(version))
         .filter(|version| {
-            wanted
+            requested
                 .iter()
                 .any(|known| module_number(known) == module_number(version))
         })
@@ -156,7 +156,7 @@ pub async fn migration_state(
     if !unknown.is_empty() {
         return Ok(MigrationState::Unknown(unknown));
     }
-    let pending: Vec<String> = wanted
+    let pending: Vec<String> = requested
         .into_iter()
         .filter(|version| !applied.contains(version))
         .collect();

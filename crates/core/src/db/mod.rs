@@ -1,7 +1,7 @@
 //! The only ways to a database connection. Every connection carries the tenant for row-level security.
 
 mod connector;
-mod lasting;
+mod long_transactions;
 mod migrate;
 mod pool;
 mod prepared;
@@ -18,13 +18,13 @@ use actix_web::http::StatusCode;
 use secrecy::SecretString;
 use uuid::Uuid;
 
-use crate::error::{Error, Refusal, Result};
+use crate::error::{Error, Rejection, Result};
 use crate::ids::PLATFORM_TENANT;
-use crate::scope::{Reach, Scope};
+use crate::scope::{Scope, VisibleTenants};
 
 pub use connector::{Connector, Driven};
-pub use lasting::Holder;
-use lasting::{Lasting, LastingPlace};
+pub use long_transactions::Holder;
+use long_transactions::{LongTransactionPermit, LongTransactions};
 pub use migrate::{MigrationState, Migrations, keep_logs, migrate, migrate_over, migration_state, revert_all};
 pub use pool::Connection;
 pub use prepared::Prepared;
@@ -69,10 +69,10 @@ impl DatabaseOptions {
 }
 
 /// Seconds after which one of the lasting transactions may well have ended.
-const LASTING_RETRY: u64 = 5;
+const LONG_TRANSACTION_RETRY: u64 = 5;
 
 /// Longest statement of an answer that is made while its client reads it.
-const LASTING_STATEMENT: Duration = Duration::from_secs(300);
+const LONG_STATEMENT: Duration = Duration::from_secs(300);
 
 /// Longest statement of maintenance that reads or changes a whole month, or all entries of a tenant.
 pub(crate) const MAINTENANCE_STATEMENT: Duration = Duration::from_secs(3600);
@@ -84,12 +84,12 @@ pub(crate) type Notified = (tokio_postgres::Client, Driven);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Visibility {
     tenant: Uuid,
-    scope: Word,
+    scope: ScopeSetting,
 }
 
 /// The setting `app.scope`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Word {
+enum ScopeSetting {
     /// The rows of the tenant.
     Tenant,
     /// All rows.
@@ -98,7 +98,7 @@ enum Word {
     Queue,
 }
 
-impl Word {
+impl ScopeSetting {
     fn as_str(self) -> &'static str {
         match self {
             Self::Tenant => "",
@@ -110,14 +110,14 @@ impl Word {
 
 impl Visibility {
     pub(crate) fn of(scope: &Scope) -> Self {
-        match scope.reach {
-            Reach::All => Self {
+        match scope.visible_tenants {
+            VisibleTenants::All => Self {
                 tenant: scope.tenant.unwrap_or(PLATFORM_TENANT),
-                scope: Word::System,
+                scope: ScopeSetting::System,
             },
-            Reach::Tenant(tenant) => Self {
+            VisibleTenants::Tenant(tenant) => Self {
                 tenant,
-                scope: Word::Tenant,
+                scope: ScopeSetting::Tenant,
             },
         }
     }
@@ -125,12 +125,12 @@ impl Visibility {
     /// No tenant has this id.
     const QUEUE: Self = Self {
         tenant: Uuid::max(),
-        scope: Word::Queue,
+        scope: ScopeSetting::Queue,
     };
 
     /// Whether row-level security shows every tenant.
     pub(crate) fn sees_all(self) -> bool {
-        self.scope == Word::System
+        self.scope == ScopeSetting::System
     }
 
     /// SQL that sets it. Both values are of types whose text needs no quoting.
@@ -150,7 +150,7 @@ pub struct Database {
     pool: Arc<pool::Pool>,
     options: Arc<DatabaseOptions>,
     connector: Arc<Connector>,
-    lasting: Lasting,
+    long_transactions: LongTransactions,
 }
 
 impl std::fmt::Debug for Database {
@@ -184,12 +184,12 @@ impl Database {
         };
         config.options(session);
         let connector = Arc::new(connector);
-        let lasting = Lasting::default();
+        let long_transactions = LongTransactions::default();
         Ok(Self {
-            pool: Arc::new(pool::Pool::new(Arc::clone(&connector), &options, &lasting)),
+            pool: Arc::new(pool::Pool::new(Arc::clone(&connector), &options, &long_transactions)),
             options: Arc::new(options),
             connector,
-            lasting,
+            long_transactions,
         })
     }
 
@@ -201,10 +201,14 @@ impl Database {
             ..(*self.options).clone()
         };
         Self {
-            pool: Arc::new(pool::Pool::new(Arc::clone(&self.connector), &options, &self.lasting)),
+            pool: Arc::new(pool::Pool::new(
+                Arc::clone(&self.connector),
+                &options,
+                &self.long_transactions,
+            )),
             options: Arc::new(options),
             connector: Arc::clone(&self.connector),
-            lasting: self.lasting.clone(),
+            long_transactions: self.long_transactions.clone(),
         }
     }
 
@@ -232,7 +236,7 @@ impl Database {
     ///
     /// # Errors
     /// As [`Database::read`].
-    pub async fn bookkeeping(&self, scope: &Scope) -> Result<Connection> {
+    pub async fn unlogged(&self, scope: &Scope) -> Result<Connection> {
         self.read(scope).await
     }
 
@@ -267,8 +271,8 @@ impl Database {
     ///
     /// # Errors
     /// As [`Database::read`].
-    pub async fn transaction(&self, scope: &Scope) -> Result<BookkeepingTransaction> {
-        Ok(BookkeepingTransaction {
+    pub async fn transaction(&self, scope: &Scope) -> Result<UnloggedTransaction> {
+        Ok(UnloggedTransaction {
             connection: self.begin(scope).await?,
             _place: None,
         })
@@ -280,13 +284,13 @@ impl Database {
     ///
     /// # Errors
     /// 429 when that many are under way; else as [`Database::read`].
-    pub async fn lasting_transaction(&self, scope: &Scope, holder: Holder) -> Result<BookkeepingTransaction> {
-        let place = self.pool.lasting_place(holder).ok_or_else(|| Refusal {
-            retry_after: Some(LASTING_RETRY),
-            ..Refusal::new(StatusCode::TOO_MANY_REQUESTS, "Too many requests")
+    pub async fn long_transaction(&self, scope: &Scope, holder: Holder) -> Result<UnloggedTransaction> {
+        let place = self.pool.long_transaction_permit(holder).ok_or_else(|| Rejection {
+            retry_after: Some(LONG_TRANSACTION_RETRY),
+            ..Rejection::new(StatusCode::TOO_MANY_REQUESTS, "Too many requests")
         })?;
-        Ok(BookkeepingTransaction {
-            connection: self.begin_with(scope, Some(LASTING_STATEMENT)).await?,
+        Ok(UnloggedTransaction {
+            connection: self.begin_with(scope, Some(LONG_STATEMENT)).await?,
             _place: Some(place),
         })
     }
@@ -300,12 +304,12 @@ impl Database {
 
 /// A transaction outside the bus; rolled back when dropped.
 #[derive(Debug)]
-pub struct BookkeepingTransaction {
+pub struct UnloggedTransaction {
     connection: Connection,
-    _place: Option<LastingPlace>,
+    _place: Option<LongTransactionPermit>,
 }
 
-impl BookkeepingTransaction {
+impl UnloggedTransaction {
     /// The connection.
     pub fn connection(&mut self) -> &mut Connection {
         &mut self.connection

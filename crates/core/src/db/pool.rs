@@ -14,7 +14,7 @@ use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, oneshot};
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::connector::Connector;
-use super::lasting::{Holder, Lasting, LastingPlace, LastingPlaces};
+use super::long_transactions::{Holder, LongTransactionPermit, LongTransactionPermits, LongTransactions};
 use super::usage::Usage;
 use super::{DatabaseOptions, Visibility};
 use crate::error::{Error, Result};
@@ -24,7 +24,7 @@ pub(crate) struct Pool {
     connector: Arc<Connector>,
     permits: Arc<Semaphore>,
     /// Places of those who hold a connection as long as a client takes.
-    lasting: LastingPlaces,
+    long_transactions: LongTransactionPermits,
     idle: Mutex<Vec<Idle>>,
     shared: Mutex<Option<Shared>>,
     timeout: Duration,
@@ -38,9 +38,9 @@ pub(crate) struct Pool {
 }
 
 /// Room for one connection of the pool; free again when dropped.
-struct Room(Weak<Pool>);
+struct Capacity(Weak<Pool>);
 
-impl Drop for Room {
+impl Drop for Capacity {
     fn drop(&mut self) {
         if let Some(pool) = self.0.upgrade() {
             pool.open.fetch_sub(1, Ordering::AcqRel);
@@ -69,7 +69,7 @@ struct Idle {
     usage: Usage,
     /// Not handed on after this instant.
     until: Instant,
-    _room: Room,
+    _room: Capacity,
 }
 
 impl Idle {
@@ -78,14 +78,18 @@ impl Idle {
     }
 }
 
-type Made = oneshot::Receiver<Result<Idle>>;
+type NewConnection = oneshot::Receiver<Result<Idle>>;
 
 impl Pool {
-    pub(super) fn new(connector: Arc<Connector>, options: &DatabaseOptions, lasting: &Lasting) -> Self {
+    pub(super) fn new(
+        connector: Arc<Connector>,
+        options: &DatabaseOptions,
+        long_transactions: &LongTransactions,
+    ) -> Self {
         Self {
             connector,
             permits: Arc::new(Semaphore::new(options.pool_size)),
-            lasting: lasting.places(options.pool_size),
+            long_transactions: long_transactions.places(options.pool_size),
             idle: Mutex::default(),
             shared: Mutex::default(),
             timeout: options.timeout,
@@ -96,16 +100,16 @@ impl Pool {
         }
     }
 
-    pub(super) async fn acquire(self: &Arc<Self>, wanted: Visibility) -> Result<Connection> {
+    pub(super) async fn acquire(self: &Arc<Self>, requested: Visibility) -> Result<Connection> {
         // One limit for all waits together: whoever asks is told in time that the database is gone.
         let deadline = Instant::now() + self.timeout;
         let permit = match Arc::clone(&self.permits).try_acquire_owned() {
             Ok(permit) => permit,
             Err(_) => self.wait_for_permit(deadline).await?,
         };
-        let idle = match self.take_idle(wanted) {
+        let idle = match self.take_idle(requested) {
             Some(idle) => idle,
-            None => self.first_free(wanted, deadline).await?,
+            None => self.first_free(requested, deadline).await?,
         };
         Ok(Connection {
             idle: Some(idle),
@@ -117,29 +121,29 @@ impl Pool {
     }
 
     /// A place for holding a connection as long as a client takes, if one is free.
-    pub(super) fn lasting_place(&self, holder: Holder) -> Option<LastingPlace> {
-        self.lasting.take(holder)
+    pub(super) fn long_transaction_permit(&self, holder: Holder) -> Option<LongTransactionPermit> {
+        self.long_transactions.take(holder)
     }
 
     /// The connection on which others of the same visibility already have a statement under way, else one of one's own that the next
     /// ones join.
-    pub(super) async fn join(self: &Arc<Self>, wanted: Visibility) -> Result<Arc<Connection>> {
-        if let Some(connection) = self.joined(wanted) {
+    pub(super) async fn join(self: &Arc<Self>, requested: Visibility) -> Result<Arc<Connection>> {
+        if let Some(connection) = self.joined(requested) {
             return Ok(connection);
         }
-        let mut connection = self.acquire(wanted).await?;
-        connection.show(wanted).await?;
+        let mut connection = self.acquire(requested).await?;
+        connection.show(requested).await?;
         let connection = Arc::new(connection);
         *self.shared.lock().unwrap_or_else(PoisonError::into_inner) = Some(Shared {
             connection: Arc::downgrade(&connection),
-            shows: wanted,
+            shows: requested,
         });
         Ok(connection)
     }
 
-    fn joined(&self, wanted: Visibility) -> Option<Arc<Connection>> {
+    fn joined(&self, requested: Visibility) -> Option<Arc<Connection>> {
         let shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
-        let shared = shared.as_ref().filter(|shared| shared.shows == wanted)?;
+        let shared = shared.as_ref().filter(|shared| shared.shows == requested)?;
         shared
             .connection
             .upgrade()
@@ -153,10 +157,10 @@ impl Pool {
             .map_err(|closed| Error::Unavailable(closed.into()))
     }
 
-    fn take_idle(&self, wanted: Visibility) -> Option<Idle> {
+    fn take_idle(&self, requested: Visibility) -> Option<Idle> {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
-            let same = idle.iter().rposition(|one| one.shows == Some(wanted));
+            let same = idle.iter().rposition(|one| one.shows == Some(requested));
             let mut found = match same {
                 Some(index) => idle.remove(index),
                 None => idle.pop()?,
@@ -168,25 +172,25 @@ impl Pool {
     }
 
     /// What comes first: a connection that is given back, or a new one. Making one takes longer than most requests have theirs.
-    async fn first_free(self: &Arc<Self>, wanted: Visibility, deadline: Instant) -> Result<Idle> {
-        let mut made: Option<Made> = None;
+    async fn first_free(self: &Arc<Self>, requested: Visibility, deadline: Instant) -> Result<Idle> {
+        let mut created: Option<NewConnection> = None;
         loop {
             // Before the look, so that nothing that is given back after it goes unnoticed.
             let mut freed = std::pin::pin!(self.freed.notified());
             freed.as_mut().enable();
-            if let Some(idle) = self.take_idle(wanted) {
+            if let Some(idle) = self.take_idle(requested) {
                 return Ok(idle);
             }
-            made = made.or_else(|| self.make_one(deadline));
+            created = created.or_else(|| self.create_one(deadline));
             let new = async {
-                match &mut made {
-                    Some(made) => made.await,
+                match &mut created {
+                    Some(created) => created.await,
                     None => std::future::pending().await,
                 }
             };
             tokio::select! {
                 biased;
-                made = new => return made.unwrap_or_else(|_| Err(Error::Unavailable("connecting was cut off".into()))),
+                created = new => return created.unwrap_or_else(|_| Err(Error::Unavailable("connecting was cut off".into()))),
                 () = freed => {}
                 () = tokio::time::sleep_until(deadline) => return Err(Error::Unavailable("no free database connection".into())),
             }
@@ -194,9 +198,9 @@ impl Pool {
     }
 
     /// Makes a connection if there is room for one. When nobody waits for it any more, it becomes a free one.
-    fn make_one(self: &Arc<Self>, deadline: Instant) -> Option<Made> {
-        let room = self.room()?;
-        let (answer, made) = oneshot::channel();
+    fn create_one(self: &Arc<Self>, deadline: Instant) -> Option<NewConnection> {
+        let capacity = self.capacity()?;
+        let (response, created) = oneshot::channel();
         let pool = Arc::clone(self);
         tokio::spawn(async move {
             let connected = pool.connect(deadline).await;
@@ -205,19 +209,19 @@ impl Pool {
                 pg,
                 shows: None,
                 until: pool.end_of_a_new_one(),
-                _room: room,
+                _room: capacity,
             });
-            if let Err(Ok(unwanted)) = answer.send(idle) {
+            if let Err(Ok(unwanted)) = response.send(idle) {
                 pool.give_back(unwanted);
             }
         });
-        Some(made)
+        Some(created)
     }
 
-    fn room(self: &Arc<Self>) -> Option<Room> {
+    fn capacity(self: &Arc<Self>) -> Option<Capacity> {
         let one_more = |open: usize| (open < self.size).then_some(open + 1);
         let taken = self.open.fetch_update(Ordering::AcqRel, Ordering::Acquire, one_more);
-        taken.is_ok().then(|| Room(Arc::downgrade(self)))
+        taken.is_ok().then(|| Capacity(Arc::downgrade(self)))
     }
 
     fn give_back(&self, mut idle: Idle) {
@@ -238,7 +242,7 @@ impl Pool {
         let pool = Arc::clone(self);
         runtime.spawn(async move {
             if may_go_on && matches!(timeout(GRACE, idle.pg.batch_execute("")).await, Ok(Ok(()))) {
-                idle.usage.settled();
+                idle.usage.after_transition();
                 pool.give_back(idle);
                 return;
             }
@@ -285,26 +289,26 @@ impl Connection {
             .expect("a connection is given back only when it is dropped")
     }
 
-    pub(super) async fn show(&mut self, wanted: Visibility) -> Result<()> {
+    pub(super) async fn show(&mut self, requested: Visibility) -> Result<()> {
         let idle = self.idle();
-        if idle.shows != Some(wanted) {
+        if idle.shows != Some(requested) {
             // Unknown until the database has confirmed it: this future may be dropped in between.
             idle.shows = None;
-            idle.pg.batch_execute(&wanted.sql(false)).await?;
-            idle.shows = Some(wanted);
+            idle.pg.batch_execute(&requested.sql(false)).await?;
+            idle.shows = Some(requested);
         }
         Ok(())
     }
 
-    pub(super) async fn begin(&mut self, wanted: Visibility, longest: Option<Duration>) -> Result<()> {
+    pub(super) async fn begin(&mut self, requested: Visibility, longest: Option<Duration>) -> Result<()> {
         self.in_transaction = true;
         let idle = self.idle();
         let mut sql = "begin".to_owned();
         if let Some(longest) = longest {
             sql.push_str(&format!("; set local {}", limit(longest)));
         }
-        if idle.shows != Some(wanted) {
-            sql.push_str(&format!("; {}", wanted.sql(true)));
+        if idle.shows != Some(requested) {
+            sql.push_str(&format!("; {}", requested.sql(true)));
         }
         idle.pg.batch_execute(&sql).await?;
         Ok(())

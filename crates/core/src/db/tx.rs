@@ -8,7 +8,7 @@ use super::{Connection, Visibility};
 use crate::context::RequestContext;
 use crate::error::Result;
 use crate::events::Event;
-use crate::scope::{Reach, Scope};
+use crate::scope::{Scope, VisibleTenants};
 use crate::time::Timestamp;
 
 type AfterCommit = Box<dyn FnOnce() + Send>;
@@ -135,7 +135,7 @@ impl<'a> Tx<'a> {
         work: impl for<'c> FnOnce(&'c mut AsyncPgConnection) -> BoxFuture<'c, Result<T>>,
     ) -> Result<T> {
         let own = Visibility::of(self.context.scope());
-        let all = Visibility::of(&Scope::new(Reach::All, Some(self.tenant)));
+        let all = Visibility::of(&Scope::new(VisibleTenants::All, Some(self.tenant)));
         if own.sees_all() {
             return work(&mut self.connection).await;
         }
@@ -221,7 +221,7 @@ impl<'a> Tx<'a> {
 
     pub(crate) async fn commit(mut self) -> Result<()> {
         self.connection.end(true).await?;
-        self.context.platform().event_bell().ring();
+        self.context.platform().commit_notifier().notify();
         for hint in std::mem::take(&mut self.after_commit) {
             hint();
         }

@@ -34,7 +34,7 @@ impl Usage {
     }
 
     /// The server has answered everything.
-    pub(super) fn settled(&self) {
+    pub(super) fn after_transition(&self) {
         self.0.under_way.store(0, Ordering::Release);
     }
 

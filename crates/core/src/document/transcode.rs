@@ -107,7 +107,7 @@ impl<'de, S: Serializer> Visitor<'de> for Writer<S> {
         let mut object = self.0.serialize_map(None).map_err(de::Error::custom)?;
         while let Some(name) = source.next_key::<Cow<'_, str>>()? {
             object.serialize_key(&name).map_err(de::Error::custom)?;
-            source.next_value_seed(Member(&mut object))?;
+            source.next_value_seed(Field(&mut object))?;
         }
         object.end().map_err(de::Error::custom)
     }
@@ -127,9 +127,9 @@ impl<'de, S: SerializeSeq> DeserializeSeed<'de> for Element<'_, S> {
 }
 
 /// The value after a key.
-struct Member<'a, S>(&'a mut S);
+struct Field<'a, S>(&'a mut S);
 
-impl<'de, S: SerializeMap> DeserializeSeed<'de> for Member<'_, S> {
+impl<'de, S: SerializeMap> DeserializeSeed<'de> for Field<'_, S> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, source: D) -> Result<(), D::Error> {

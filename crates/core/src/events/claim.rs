@@ -39,7 +39,7 @@ pub(super) struct Claimed {
 ///
 /// # Errors
 /// When the database can't be reached.
-pub async fn introduce_subscribers(runtime: &Runtime) -> Result<()> {
+pub async fn create_cursors(runtime: &Runtime) -> Result<()> {
     let subscribers = runtime.platform.registry().subscribers();
     if subscribers.is_empty() {
         return Ok(());
@@ -70,7 +70,11 @@ pub async fn introduce_subscribers(runtime: &Runtime) -> Result<()> {
 
 /// Gives the known subscribers a cursor in tenants that came after them, at the first event. Looks at the streams that were made since an
 /// instant, or at all of them.
-pub(super) async fn meet_tenants(runtime: &Runtime, now: Timestamp, since: Option<Timestamp>) -> Result<usize> {
+pub(super) async fn create_missing_cursors(
+    runtime: &Runtime,
+    now: Timestamp,
+    since: Option<Timestamp>,
+) -> Result<usize> {
     let mut connection = runtime.database.queue().await?;
     let statement = sql_query(
         "insert into core_event_cursors (tenant_id, id, subscriber, last_seq, attempt, next_at, created_at, updated_at)

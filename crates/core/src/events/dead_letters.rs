@@ -10,7 +10,7 @@ use uuid::Uuid;
 use super::StoredEvent;
 use super::deliver::run_handler;
 use crate::context::Call;
-use crate::error::{Error, Refusal, Result};
+use crate::error::{Error, Rejection, Result};
 use crate::scope::Scope;
 use crate::time::Timestamp;
 
@@ -49,7 +49,7 @@ pub struct DeadLetter {
 /// # Errors
 /// When the database can't be reached.
 pub async fn list(call: &Call, resolved_too: bool) -> Result<Vec<DeadLetter>> {
-    let mut connection = call.database().bookkeeping(&Scope::system()).await?;
+    let mut connection = call.database().unlogged(&Scope::system()).await?;
     let letters = sql_query(
         "select tenant_id, id, subscriber, event, attempts, error, resolved_at, created_at from core_event_dead_letters \
          where $1 or resolved_at is null order by created_at, id limit 1000",
@@ -92,7 +92,7 @@ async fn resolve(connection: &mut AsyncPgConnection, call: &Call, letter: &DeadL
     .execute(connection)
     .await?;
     if resolved == 0 {
-        return Err(Refusal::not_found("No such dead letter waits").into());
+        return Err(Rejection::not_found("No such dead letter waits").into());
     }
     Ok(())
 }
@@ -145,7 +145,7 @@ pub(super) async fn put(
 /// # Errors
 /// 404 when there is none.
 pub async fn find(call: &Call, id: Uuid) -> Result<DeadLetter> {
-    let mut connection = call.database().bookkeeping(&Scope::system()).await?;
+    let mut connection = call.database().unlogged(&Scope::system()).await?;
     sql_query(
         "select tenant_id, id, subscriber, event, attempts, error, resolved_at, created_at from core_event_dead_letters \
          where id = $1 and resolved_at is null",
@@ -154,5 +154,5 @@ pub async fn find(call: &Call, id: Uuid) -> Result<DeadLetter> {
     .get_result(&mut *connection)
     .await
     .optional()?
-    .ok_or_else(|| Refusal::not_found("No such dead letter waits").into())
+    .ok_or_else(|| Rejection::not_found("No such dead letter waits").into())
 }

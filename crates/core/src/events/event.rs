@@ -21,12 +21,12 @@ pub struct Event {
     pub id: String,
     feature: Option<Feature>,
     audience: Option<Uuid>,
-    place: Place,
+    place: EventScope,
 }
 
 /// The organization that an event is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum EventScope {
     /// That of what is announced together with it.
     Common,
     Own(Option<Uuid>),
@@ -42,7 +42,7 @@ impl Event {
             id: id.to_string(),
             feature: None,
             audience: None,
-            place: Place::Common,
+            place: EventScope::Common,
         }
     }
 
@@ -70,7 +70,7 @@ impl Event {
     /// It is about this organization, and not about that of the command's resource.
     #[must_use]
     pub fn in_organization(mut self, organization: Option<Uuid>) -> Self {
-        self.place = Place::Own(organization);
+        self.place = EventScope::Own(organization);
         self
     }
 
@@ -81,8 +81,8 @@ impl Event {
 
     fn organization(&self, common: Option<Uuid>) -> Option<Uuid> {
         match self.place {
-            Place::Common => common,
-            Place::Own(organization) => organization,
+            EventScope::Common => common,
+            EventScope::Own(organization) => organization,
         }
     }
 

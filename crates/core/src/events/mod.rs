@@ -2,12 +2,12 @@
 //! them to the subscribers, in the order of the commits: each subscriber has a cursor of its own in each tenant, and its effects in the
 //! database are one transaction with the cursor's move.
 
-mod bell;
 mod claim;
 pub mod dead_letters;
 mod deliver;
 mod event;
 mod nodes;
+mod notifier;
 mod relay;
 mod retention;
 mod stored;
@@ -22,11 +22,11 @@ use crate::context::Call;
 use crate::db::Prepared;
 use crate::error::Result;
 
-pub use bell::{EventBell, Listening};
-pub use claim::introduce_subscribers;
+pub use claim::create_cursors;
 pub use event::Event;
 pub(crate) use event::EventRows;
 pub use nodes::wake_each_other;
+pub use notifier::{CommitNotifier, CommitWaiter};
 pub use relay::{Relay, relay};
 pub use retention::forget;
 pub use stored::{Extent, StoredEvent, between, extent, last_numbers};
@@ -77,7 +77,7 @@ pub async fn announce(
     .bind::<Array<Nullable<Text>>, _>(rows.features)
     .bind::<Array<Nullable<SqlUuid>>, _>(rows.audiences);
     Prepared(statement).execute(connection).await?;
-    call.platform().event_bell().ring();
+    call.platform().commit_notifier().notify();
     Ok(())
 }
 
@@ -139,6 +139,6 @@ pub async fn announce_each(
     .bind::<Array<Nullable<Text>>, _>(rows.features)
     .bind::<Array<Nullable<SqlUuid>>, _>(rows.audiences);
     Prepared(statement).execute(connection).await?;
-    call.platform().event_bell().ring();
+    call.platform().commit_notifier().notify();
     Ok(())
 }

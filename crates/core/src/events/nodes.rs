@@ -38,8 +38,8 @@ pub async fn wake_each_other(runtime: Runtime) {
 
 /// Goes on until the connection ends.
 async fn exchange(runtime: &Runtime, reached: &mut bool) -> Result<()> {
-    let bell = runtime.platform.event_bell();
-    let mut commits = bell.listen_here();
+    let notifier = runtime.platform.commit_notifier();
+    let mut commits = notifier.listen_here();
     let name = runtime
         .platform
         .ids()
@@ -54,18 +54,18 @@ async fn exchange(runtime: &Runtime, reached: &mut bool) -> Result<()> {
         let mut messages = poll_fn(|context| connection.poll_message(context));
         while let Some(Ok(message)) = messages.next().await {
             if matches!(&message, AsyncMessage::Notification(notice) if notice.payload() != own_name) {
-                platform.event_bell().ring_from_afar();
+                platform.commit_notifier().notify_remote();
             }
         }
     });
     send(&client, &format!("listen {CHANNEL}")).await?;
     *reached = true;
     // While nobody listened, something may have been said.
-    bell.ring_from_afar();
+    notifier.notify_remote();
     loop {
         tokio::select! {
             _ended = hearing.join_next() => return Err(Error::Unavailable("the connection ended".into())),
-            () = commits.heard() => {
+            () = commits.notified() => {
                 sleep(GATHER).await;
                 send(&client, &format!("notify {CHANNEL}, '{name}'")).await?;
             }

@@ -35,7 +35,7 @@ pub async fn relay(runtime: Runtime, mut stop: Stop) {
     if runtime.platform.registry().subscribers().is_empty() {
         return;
     }
-    while let Err(error) = claim::introduce_subscribers(&runtime).await {
+    while let Err(error) = claim::create_cursors(&runtime).await {
         tracing::debug!(%error, "new subscribers can't be introduced yet");
         tokio::select! {
             () = sleep(POLL) => {}
@@ -46,7 +46,7 @@ pub async fn relay(runtime: Runtime, mut stop: Stop) {
 }
 
 async fn slot(mut relay: Relay, mut stop: Stop) {
-    let mut bell = relay.runtime.platform.event_bell().listen();
+    let mut notifier = relay.runtime.platform.commit_notifier().listen();
     let mut pause = POLL;
     while !stop.is_set() {
         match relay.run_one().await {
@@ -62,7 +62,7 @@ async fn slot(mut relay: Relay, mut stop: Stop) {
         }
         tokio::select! {
             () = sleep(pause) => {}
-            () = bell.heard() => sleep(GATHER).await,
+            () = notifier.notified() => sleep(GATHER).await,
             () = stop.set() => {}
         }
     }
@@ -97,10 +97,10 @@ impl Relay {
         }
         let now = self.runtime.platform.clock().now();
         if self.met.is_none_or(|met| met.after(time::Duration::seconds(1)) <= now) {
-            self.meet_tenants(now).await?;
+            self.create_missing_cursors(now).await?;
         }
         let mut claimed = claim::claim(&self.runtime, now).await?;
-        if claimed.is_none() && self.meet_tenants(now).await? > 0 {
+        if claimed.is_none() && self.create_missing_cursors(now).await? > 0 {
             claimed = claim::claim(&self.runtime, now).await?;
         }
         let Some(cursor) = claimed else { return Ok(false) };
@@ -123,10 +123,10 @@ impl Relay {
         }
     }
 
-    async fn meet_tenants(&mut self, now: Timestamp) -> Result<usize> {
+    async fn create_missing_cursors(&mut self, now: Timestamp) -> Result<usize> {
         let all = self.met_all.is_none_or(|met| met.after(ALL_TENANTS) <= now);
         let since = (!all).then(|| now.after(-RECENT));
-        let met = claim::meet_tenants(&self.runtime, now, since).await?;
+        let met = claim::create_missing_cursors(&self.runtime, now, since).await?;
         self.met = Some(now);
         if all {
             self.met_all = Some(now);

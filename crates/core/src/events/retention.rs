@@ -23,7 +23,7 @@ struct Removed {
 /// # Errors
 /// When the database can't be reached.
 pub async fn forget(call: &Call) -> Result<usize> {
-    let mut connection = call.database().bookkeeping(&Scope::system()).await?;
+    let mut connection = call.database().unlogged(&Scope::system()).await?;
     let mut all = 0;
     for statement in [FORGET_EVENTS, FORGET_LETTERS] {
         loop {

@@ -15,7 +15,7 @@ use futures_util::future::{Either, select};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::context::Call;
-use crate::error::{Detail, Error, Refusal, Result};
+use crate::error::{Detail, Error, Rejection, Result};
 
 /// Bytes of a body that are kept whatever else is kept.
 const SMALL: usize = 16 * 1024;
@@ -56,7 +56,7 @@ pub(super) struct Unreadable(&'static str);
 impl Unreadable {
     /// The 400 of an endpoint with this text.
     pub(super) fn worded(self, text: &'static str) -> Error {
-        Refusal::bad_request(text)
+        Rejection::bad_request(text)
             .detail(Detail::new("", self.0, "invalid_value"))
             .into()
     }
@@ -92,7 +92,7 @@ impl Unread {
         let arriving = pin!(self.collect(platform.http().body_limit, platform.body_memory()));
         match select(arriving, platform.clock().sleep(platform.http().body_timeout)).await {
             Either::Left((arrived, _)) => arrived,
-            Either::Right(_) => Err(Refusal::new(StatusCode::REQUEST_TIMEOUT, "Request timeout").into()),
+            Either::Right(_) => Err(Rejection::new(StatusCode::REQUEST_TIMEOUT, "Request timeout").into()),
         }
     }
 
@@ -130,7 +130,7 @@ impl Unread {
             }
             if read > held {
                 let Some(more) = memory.take(read - held) else {
-                    return Err(Refusal::unavailable().into());
+                    return Err(Rejection::unavailable().into());
                 };
                 held += more.num_permits() * 1024;
                 match &mut room {
@@ -209,9 +209,9 @@ mod tests {
         assert_eq!((longer.bytes.len(), memory.0.available_permits()), (SMALL + 1024, 0));
         let small = sent(&[&SMALL_ONE]).collect(limit, &memory).await;
         assert!(matches!(small, Ok(Ok(_))), "{small:?}");
-        let refused = sent(&[&SMALL_ONE, &KIB]).collect(limit, &memory).await;
-        let refused = refused.expect_err("there is no room").to_refusal();
-        assert_eq!((refused.status.as_u16(), refused.retry_after), (503, Some(1)));
+        let rejected = sent(&[&SMALL_ONE, &KIB]).collect(limit, &memory).await;
+        let rejected = rejected.expect_err("there is no room").to_rejection();
+        assert_eq!((rejected.status.as_u16(), rejected.retry_after), (503, Some(1)));
 
         drop(longer);
         let again = sent(&[&SMALL_ONE, &KIB]).collect(limit, &memory).await;
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_too_long_keeps_nothing_and_is_read_on_for_a_while() {
+    async fn a_body_that_is_too_long_is_drained_without_being_kept() {
         let memory = BodyMemory::new(1024);
         let kib: &'static [u8] = &[b'x'; 1024];
         let mut long = sent(&[kib; 2]);

@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use crate::error::Result;
 use crate::identity::{ActorKind, Identity};
-use crate::rate_limit::refusal;
+use crate::rate_limit::rejection;
 use crate::time::Timestamp;
 
 /// Seconds of the rate that may come at once.
@@ -66,7 +66,7 @@ impl Budgets {
             return Ok(());
         }
         let burst = self.rate.saturating_mul(BURST_SECONDS);
-        Err(refusal("http.principal", burst, BURST_SECONDS, 1))
+        Err(rejection("http.principal", burst, BURST_SECONDS, 1))
     }
 }
 

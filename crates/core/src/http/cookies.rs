@@ -6,7 +6,7 @@
 use actix_web::HttpRequest;
 use actix_web::cookie::{Cookie, SameSite, time::Duration};
 
-use super::head::Head;
+use super::head::RequestParts;
 use crate::context::Call;
 
 /// Cookie with the access token.
@@ -80,7 +80,7 @@ pub fn presented_cookie(call: &Call, request: &HttpRequest, name: &str) -> Optio
 
 /// A browser that sends any credential under its `__Host-` name has signed in here, and its contract's names are not looked at: they may be
 /// a neighbour's. Of several cookies with one name and different values none counts, because their order says nothing about who set them.
-pub(super) fn of_parts(call: &Call, parts: &impl Head, name: &str) -> Option<String> {
+pub(super) fn of_parts(call: &Call, parts: &impl RequestParts, name: &str) -> Option<String> {
     let insecure = call.platform().insecure_cookies();
     let has_signed_in = !insecure
         && [HOST_AUTH_COOKIE, HOST_SESSION_COOKIE]

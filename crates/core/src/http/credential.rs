@@ -7,17 +7,17 @@ use actix_web::http::header::AUTHORIZATION;
 use tokio::sync::watch;
 
 use super::cookies::{self, AUTH_COOKIE};
-use super::head::Head;
+use super::head::RequestParts;
 use super::origin::RequestOrigin;
 use crate::context::Call;
-use crate::error::{Refusal, Result};
+use crate::error::{Rejection, Result};
 use crate::identity::{Authenticator, Credential, Identity};
 
 /// The principal that calls: the first credential that is presented decides. A bearer token comes before the cookie, the cookie before an
 /// API key; other schemes of `Authorization` are for somebody else.
-pub(super) async fn authenticate(call: &Call, request: &impl Head) -> Result<Arc<Identity>> {
+pub(super) async fn authenticate(call: &Call, request: &impl RequestParts) -> Result<Arc<Identity>> {
     let cookie = cookies::of_parts(call, request, AUTH_COOKIE);
-    let credential = presented(request, cookie.as_deref()).ok_or_else(Refusal::unauthorized)?;
+    let credential = presented(request, cookie.as_deref()).ok_or_else(Rejection::unauthorized)?;
     let Some(authenticator) = authenticator(call, credential) else {
         return Err(invalid());
     };
@@ -29,19 +29,19 @@ pub(super) async fn authenticate(call: &Call, request: &impl Head) -> Result<Arc
     let is_safe = matches!(*request.method(), Method::GET | Method::HEAD);
     // A browser always says where such a request comes from; one that does not say it proves nothing.
     if by_cookie && !is_safe && call.origin != RequestOrigin::Same {
-        return Err(Refusal::forbidden("Cross-origin request refused").into());
+        return Err(Rejection::forbidden("Cross-origin request refused").into());
     }
     Ok(identity)
 }
 
 /// What tells that the principal behind the credential of a request may have changed.
-pub(super) fn changes(call: &Call, request: &impl Head) -> Option<watch::Receiver<()>> {
+pub(super) fn changes(call: &Call, request: &impl RequestParts) -> Option<watch::Receiver<()>> {
     let cookie = cookies::of_parts(call, request, AUTH_COOKIE);
     authenticator(call, presented(request, cookie.as_deref())?)?.changes()
 }
 
 /// The first credential that the request presents, given its session cookie.
-fn presented<'a>(request: &'a impl Head, cookie: Option<&'a str>) -> Option<Credential<'a>> {
+fn presented<'a>(request: &'a impl RequestParts, cookie: Option<&'a str>) -> Option<Credential<'a>> {
     authorization(request, "bearer")
         .map(Credential::Bearer)
         .or_else(|| cookie.map(Credential::Cookie))
@@ -54,7 +54,7 @@ fn authenticator<'a>(call: &'a Call, credential: Credential<'_>) -> Option<&'a d
     Some(&**found)
 }
 
-fn api_key(request: &impl Head) -> Option<&str> {
+fn api_key(request: &impl RequestParts) -> Option<&str> {
     match request.headers().get("x-api-key") {
         Some(key) => Some(key.to_str().unwrap_or_default()),
         None => authorization(request, "apikey"),
@@ -62,20 +62,20 @@ fn api_key(request: &impl Head) -> Option<&str> {
 }
 
 /// What `Authorization` presents under this scheme; nothing readable is presented too, and is no valid credential.
-fn authorization<'a>(request: &'a impl Head, wanted: &str) -> Option<&'a str> {
+fn authorization<'a>(request: &'a impl RequestParts, requested: &str) -> Option<&'a str> {
     request.headers().get_all(AUTHORIZATION).find_map(|header| {
         let header = header.as_bytes().trim_ascii();
         let (scheme, value) = header.split_at(header.iter().position(u8::is_ascii_whitespace).unwrap_or(header.len()));
         scheme
-            .eq_ignore_ascii_case(wanted.as_bytes())
+            .eq_ignore_ascii_case(requested.as_bytes())
             .then(|| str::from_utf8(value.trim_ascii()).unwrap_or_default())
     })
 }
 
 fn invalid() -> crate::error::Error {
-    Refusal {
+    Rejection {
         clears_cookies: true,
-        ..Refusal::unauthorized()
+        ..Rejection::unauthorized()
     }
     .into()
 }

@@ -12,17 +12,17 @@ use actix_web::{Handler, HttpRequest, HttpResponse};
 use futures_util::FutureExt;
 use sha2::{Digest, Sha256};
 
-use super::answer::{Answer, json_response};
 use super::body::Unread;
 use super::cookies::clear_cookies;
 use super::extract::{Extract, Incoming};
 use super::rejection_log::Sender;
+use super::response::{Response, json_response};
 use super::routes::{Access, EndpointInfo};
 use super::selection::Choosing;
 use super::{credential, headers, origin, rejection_log, selection, tenant_parameter};
-use crate::access_log::Reading;
+use crate::access_log::ReadPolicy;
 use crate::context::{Admitted, Call, IdempotencyKey, RequestContext};
-use crate::error::{Detail, Error, ErrorShape, Refusal, Result, StoredAnswer};
+use crate::error::{Detail, Error, ErrorShape, Rejection, Result, StoredResponse};
 use crate::identity::Identity;
 use crate::platform::{Platform, Runtime};
 use crate::scope::Scope;
@@ -82,14 +82,14 @@ pub(crate) async fn run<F, Args, T>(
 where
     F: Handler<Args, Output = Result<T>>,
     Args: Extract,
-    T: Answer,
+    T: Response,
 {
     let started = started();
     let Some(runtime) = request.app_data::<web::Data<Runtime>>() else {
         return HttpResponse::InternalServerError().finish();
     };
     let call = Arc::new(make_call(runtime, &request));
-    call.platform().courtesy().request(call.now);
+    call.platform().throttle().request(call.now);
     let info = Arc::clone(&endpoint.info);
     let mut unread = Unread::new(payload);
     let work = AssertUnwindSafe(handle(&endpoint, &request, &mut unread, &call)).catch_unwind();
@@ -99,7 +99,7 @@ where
     let response = match outcome {
         Ok(response) => response,
         Err(Error::Replayed(stored)) => replay(&stored),
-        Err(error) => refuse(&error, &info, &call),
+        Err(error) => reject(&error, &info, &call),
     };
     let response = finish(response, &call.request_id, Some(call.platform()));
     let response = unread.keep_with(response);
@@ -131,17 +131,17 @@ async fn handle<F, Args, T>(
 where
     F: Handler<Args, Output = Result<T>>,
     Args: Extract,
-    T: Answer,
+    T: Response,
 {
     let info = &*endpoint.info;
-    if let Err(refused) = refused_from_memory(info, call) {
+    if let Err(rejected) = rejected_from_memory(info, call) {
         // Whoever is told to come back later comes back on this connection.
         unread.discard(request.method(), call).await;
-        return Err(refused);
+        return Err(rejected);
     }
     // Nothing is held while the client sends.
     let body = unread.read(request.method(), call).await?;
-    let_in(info, call).await?;
+    check_limits(info, call).await?;
     let identity = match info.access {
         Access::Public => None,
         Access::Authenticated | Access::Features(_) => Some(credential::authenticate(call, request).await?),
@@ -171,7 +171,7 @@ where
             scope,
             expected_updated_at(request)?,
             idempotency(request, info, &body.bytes)?,
-            reading(request, info),
+            read_policy(request, info),
         )),
     };
     let incoming = Incoming {
@@ -182,8 +182,8 @@ where
         invalid: info.invalid,
     };
     let arguments = Args::extract(&incoming)?;
-    let answer = endpoint.handler.call(arguments).await?;
-    let mut response = answer.into_response();
+    let response = endpoint.handler.call(arguments).await?;
+    let mut response = response.into_response();
     if let Some(operation) = context.as_ref().and_then(RequestContext::take_operation)
         && let Ok(value) = HeaderValue::from_str(&operation.to_header())
     {
@@ -193,7 +193,7 @@ where
 }
 
 /// The limits of which it is known that the client is over them: the refusal costs no statement, no place, and no memory for a body.
-fn refused_from_memory(info: &EndpointInfo, call: &Call) -> Result<()> {
+fn rejected_from_memory(info: &EndpointInfo, call: &Call) -> Result<()> {
     let limits = call.platform().rate_limits();
     let network = call.network();
     info.limits
@@ -204,14 +204,14 @@ fn refused_from_memory(info: &EndpointInfo, call: &Call) -> Result<()> {
 /// What everybody must pass whose body is there: the limits of the endpoint, and what is scarce. Where there is no place to wait for it,
 /// nothing is counted. Those of one network come one after the other until they are counted, so that a client over its limit
 /// takes one place for a moment, and not all of them.
-async fn let_in(info: &EndpointInfo, call: &Call) -> Result<()> {
+async fn check_limits(info: &EndpointInfo, call: &Call) -> Result<()> {
     let limits = call.platform().rate_limits();
     let network = call.network();
     let Some(admission) = info.admission else {
         return limits.count_all(call, &info.limits, &network).await;
     };
     let turn = limits.turn(&network).await?;
-    refused_from_memory(info, call)?;
+    rejected_from_memory(info, call)?;
     let place = (admission.reserve)(call)?;
     limits.count_all(call, &info.limits, &network).await?;
     drop(turn);
@@ -229,7 +229,7 @@ async fn admit(
     identity: &Identity,
 ) -> Result<Scope> {
     let named = match tenant_parameter::check(request, body, identity) {
-        Err(error) if error.to_refusal().status == StatusCode::FORBIDDEN => return Err(error),
+        Err(error) if error.to_rejection().status == StatusCode::FORBIDDEN => return Err(error),
         other => other,
     };
     let choosing = Choosing::of(info, *named.as_ref().unwrap_or(&None));
@@ -288,7 +288,7 @@ fn expected_updated_at(request: &HttpRequest) -> Result<Option<Timestamp>> {
     given
         .map(|text| {
             Timestamp::parse(text).map_err(|_| {
-                Refusal::invalid(vec![Detail::new(
+                Rejection::invalid(vec![Detail::new(
                     "If-Match",
                     "must be the updatedAt that was read",
                     "invalid_value",
@@ -300,13 +300,13 @@ fn expected_updated_at(request: &HttpRequest) -> Result<Option<Timestamp>> {
 }
 
 /// What the access log tells of the request: names of parameters, not what they say.
-fn reading(request: &HttpRequest, info: &EndpointInfo) -> Option<Reading> {
+fn read_policy(request: &HttpRequest, info: &EndpointInfo) -> Option<ReadPolicy> {
     let keys = request
         .query_string()
         .split('&')
         .filter_map(|pair| pair.split('=').next());
     let names = keys.filter(|key| (1..=100).contains(&key.len())).take(50);
-    Some(Reading {
+    Some(ReadPolicy {
         kind: info.reads?,
         path: info.path,
         query_keys: names.map(str::to_owned).collect(),
@@ -330,7 +330,7 @@ fn idempotency(request: &HttpRequest, info: &EndpointInfo, body: &Bytes) -> Resu
             "must be 1 to 255 visible characters",
             "invalid_value",
         );
-        return Err(Refusal::invalid(vec![detail]).into());
+        return Err(Rejection::invalid(vec![detail]).into());
     };
     Ok(Some(IdempotencyKey {
         key: key.to_owned(),
@@ -351,7 +351,7 @@ fn request_hash(request: &HttpRequest, body: &Bytes) -> [u8; 32] {
     hash.finalize().into()
 }
 
-fn replay(stored: &StoredAnswer) -> HttpResponse {
+fn replay(stored: &StoredResponse) -> HttpResponse {
     let status = StatusCode::from_u16(stored.status).unwrap_or(StatusCode::OK);
     let mut response = json_response(status, &stored.body);
     let headers = response.headers_mut();
@@ -369,7 +369,7 @@ fn replay(stored: &StoredAnswer) -> HttpResponse {
     response
 }
 
-fn refuse(error: &Error, info: &EndpointInfo, call: &Call) -> HttpResponse {
+fn reject(error: &Error, info: &EndpointInfo, call: &Call) -> HttpResponse {
     match error {
         Error::Internal(cause) => {
             tracing::error!(%cause, http.path = info.path, request.id = %call.request_id, "request failed");
@@ -377,34 +377,34 @@ fn refuse(error: &Error, info: &EndpointInfo, call: &Call) -> HttpResponse {
         Error::Unavailable(cause) | Error::Collision(cause) => {
             tracing::warn!(%cause, http.path = info.path, request.id = %call.request_id, "request refused for now");
         }
-        Error::Refused(_) | Error::Replayed(_) => {}
+        Error::Rejected(_) | Error::Replayed(_) => {}
     }
-    let refusal = error.to_refusal();
-    rejection_log::record(&refusal, info, call);
+    let rejection = error.to_rejection();
+    rejection_log::record(&rejection, info, call);
     // The cross-cutting refusals have one form for all endpoints of a module, whatever their own steps say.
-    let is_cross_cutting = [StatusCode::SERVICE_UNAVAILABLE, StatusCode::REQUEST_TIMEOUT].contains(&refusal.status)
-        || refusal.members.contains_key("requiredFeatures");
+    let is_cross_cutting = [StatusCode::SERVICE_UNAVAILABLE, StatusCode::REQUEST_TIMEOUT].contains(&rejection.status)
+        || rejection.members.contains_key("requiredFeatures");
     let shape = if is_cross_cutting && info.shape == ErrorShape::OkFalse {
         ErrorShape::Error
     } else {
         info.shape
     };
-    let mut response = json_response(refusal.status, &refusal.to_body(shape, &call.request_id));
+    let mut response = json_response(rejection.status, &rejection.to_body(shape, &call.request_id));
     let headers = response.headers_mut();
-    if let Some(seconds) = refusal.retry_after {
+    if let Some(seconds) = rejection.retry_after {
         headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
     }
-    if let Some((policy, state)) = &refusal.rate_limit {
+    if let Some((policy, state)) = &rejection.rate_limit {
         for (name, value) in [("ratelimit-policy", policy), ("ratelimit", state)] {
             if let Ok(value) = HeaderValue::from_str(value) {
                 headers.insert(HeaderName::from_static(name), value);
             }
         }
     }
-    if refusal.clears_cookies {
+    if rejection.clears_cookies {
         for cookie in clear_cookies(call.platform().insecure_cookies()) {
             // Constant cookies are valid header values.
-            let _refused = response.add_cookie(&cookie);
+            let _rejected = response.add_cookie(&cookie);
         }
     }
     response

@@ -15,11 +15,11 @@ use utoipa::openapi::request_body::RequestBodyBuilder;
 use utoipa::openapi::{ContentBuilder, Required};
 use utoipa::{IntoParams, ToSchema};
 
-use super::answer::Json;
 use super::faults::{self, Unread};
 use super::openapi::Schemas;
+use super::response::Json;
 use crate::context::{self, Call, RequestContext};
-use crate::error::{Detail, Error, Refusal, Result, Violations};
+use crate::error::{Detail, Error, Rejection, Result, Violations};
 
 /// A request that has passed the checks before its handler.
 #[derive(Debug)]
@@ -37,10 +37,10 @@ pub struct Incoming<'a> {
 }
 
 impl Incoming<'_> {
-    fn refuse(&self, details: Vec<Detail>) -> Error {
-        Refusal {
+    fn reject(&self, details: Vec<Detail>) -> Error {
+        Rejection {
             details,
-            ..Refusal::bad_request(self.invalid)
+            ..Rejection::bad_request(self.invalid)
         }
         .into()
     }
@@ -154,7 +154,7 @@ impl<T: DeserializeOwned + garde::Validate<Context = ()>> Extract for Query<T> {
     fn extract(incoming: &Incoming<'_>) -> Result<Self> {
         let text = incoming.request.query_string();
         if text.contains("%00") {
-            return Err(incoming.refuse(vec![nul_detail()]));
+            return Err(incoming.reject(vec![nul_detail()]));
         }
         let mut read = faults::from_form(text.as_bytes());
         if let Some(name) = empty_page_parameter(text) {
@@ -191,7 +191,7 @@ impl<T: IntoParams> Describe for Query<T> {
 impl<T: DeserializeOwned + garde::Validate<Context = ()>> Extract for Path<T> {
     fn extract(incoming: &Incoming<'_>) -> Result<Self> {
         if incoming.request.path().contains("%00") {
-            return Err(incoming.refuse(vec![nul_detail()]));
+            return Err(incoming.reject(vec![nul_detail()]));
         }
         let parameters = incoming.request.match_info();
         let read = parameters.load::<T>().map_err(|error| {
@@ -229,7 +229,7 @@ impl<T: DeserializeOwned + garde::Validate<Context = ()>> Extract for Form<T> {
             read_json(incoming)
         } else {
             if incoming.body.windows(3).any(|three| three == b"%00") || incoming.body.contains(&0) {
-                return Err(incoming.refuse(vec![nul_detail()]));
+                return Err(incoming.reject(vec![nul_detail()]));
             }
             faults::from_form(incoming.body)
         };
@@ -310,7 +310,7 @@ fn validated<T: garde::Validate<Context = ()>>(read: Result<T, Unread<T>>, incom
     }
     match value {
         Some(value) if is_read && details.is_empty() => Ok(value),
-        _ => Err(incoming.refuse(details)),
+        _ => Err(incoming.reject(details)),
     }
 }
 
@@ -413,7 +413,7 @@ mod tests {
     }
 
     #[test]
-    fn rules_of_fields_are_told_as_clients_know_the_fields() {
+    fn rule_violations_use_the_field_names_of_clients() {
         assert_eq!(wire_path("lines[0].sku_code"), "lines[0].skuCode");
         assert_eq!(wire_path("refresh_token"), "refreshToken");
         assert_eq!(

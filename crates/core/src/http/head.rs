@@ -6,7 +6,7 @@ use actix_web::http::Method;
 use actix_web::http::header::HeaderMap;
 
 /// Method, headers and cookies.
-pub(super) trait Head {
+pub(super) trait RequestParts {
     fn method(&self) -> &Method;
     fn headers(&self) -> &HeaderMap;
     fn cookie(&self, name: &str) -> Option<Cookie<'static>>;
@@ -19,7 +19,7 @@ fn values(cookies: &[Cookie<'static>], name: &str) -> Vec<String> {
     of_name.map(|cookie| cookie.value().to_owned()).collect()
 }
 
-impl Head for HttpRequest {
+impl RequestParts for HttpRequest {
     fn method(&self) -> &Method {
         self.method()
     }
@@ -39,13 +39,13 @@ impl Head for HttpRequest {
 
 /// A copy that outlives the request and may go to any thread.
 #[derive(Debug)]
-pub(super) struct KeptHead {
+pub(super) struct OwnedRequestParts {
     method: Method,
     headers: HeaderMap,
     cookies: Vec<Cookie<'static>>,
 }
 
-impl KeptHead {
+impl OwnedRequestParts {
     pub(super) fn of(request: &HttpRequest) -> Self {
         Self {
             method: request.method().clone(),
@@ -55,7 +55,7 @@ impl KeptHead {
     }
 }
 
-impl Head for KeptHead {
+impl RequestParts for OwnedRequestParts {
     fn method(&self) -> &Method {
         &self.method
     }

@@ -1,7 +1,6 @@
 //! The way of a request: one declaration per endpoint feeds the router, the access check, the rate limits, the API document and the
 //! generated tests.
 
-mod answer;
 mod body;
 mod budget;
 mod cookies;
@@ -11,22 +10,23 @@ mod extract;
 mod faults;
 mod head;
 mod headers;
+mod live_caller;
 mod openapi;
 mod origin;
 mod pages;
 mod rejection_log;
+mod response;
 mod routes;
 mod selection;
-mod standing;
 mod tenant_parameter;
 
-pub use answer::{Answer, Cookies, Created, Json, Raw, Redirect, Streamed};
 pub(crate) use body::BodyMemory;
 pub(crate) use budget::Budgets;
 pub use cookies::{AUTH_COOKIE, SESSION_COOKIE, clear_cookies, clear_selection, credential_cookies, presented_cookie};
 pub use dispatch::not_found;
 pub use extract::{Describe, Extract, Form, Incoming, Path, Query, given, given_object, present};
 pub use headers::COMMON as COMMON_HEADERS;
+pub use live_caller::LiveCaller;
 pub(crate) use openapi::check as check_document;
 pub use openapi::{Schemas, document};
 pub(crate) use origin::network;
@@ -34,7 +34,7 @@ pub use origin::{RequestOrigin, safe_local_path};
 pub use pages::{PageInfo, Pages};
 pub use rejection_log::SignInAttempt;
 pub(crate) use rejection_log::{RejectionLog, Sender};
-pub use routes::{Access, Admission, Declaration, EndpointInfo, ErrorMember, Routes, requires};
+pub use response::{Cookies, Created, Json, Raw, Redirect, Response, Streamed};
+pub use routes::{Access, Admission, Declaration, EndpointInfo, ErrorField, Routes, requires};
 pub(crate) use selection::of_stored as scope_of_stored;
 pub use selection::wire_tenant;
-pub use standing::Standing;

@@ -108,11 +108,11 @@ pub fn safe_local_path(target: &str, public_url: Option<&str>) -> Option<String>
         && resolved.password().is_none();
     let path = resolved.path();
     let decoded = percent_decoded(path);
-    let refused = path.contains("//")
+    let rejected = path.contains("//")
         || decoded.starts_with("//")
         || decoded.starts_with("/\\")
         || ["/api/auth/logout", "/api/auth/autologin", "/api/auth/session/refresh"].contains(&decoded.as_str());
-    if !same || refused {
+    if !same || rejected {
         return None;
     }
     let mut local = path.to_owned();
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn a_target_outside_the_site_is_refused() {
+    fn a_target_outside_the_site_is_rejected() {
         let public = Some("https://office.example");
         for target in [
             "//evil.test",

@@ -93,15 +93,15 @@ impl<'a> Pages<'a> {
     pub(crate) fn check(&self) -> Result<(), ConfigError> {
         for (index, (page, _)) in self.declared.iter().enumerate() {
             let path = page.path.as_str();
-            let refused = |what: String| {
+            let rejected = |what: String| {
                 let module = page.module;
                 Err(ConfigError::new(format!("page {path} of module {module}"), what))
             };
             if !path.starts_with('/') || path == API_PREFIX || path.starts_with(&format!("{API_PREFIX}/")) {
-                return refused(format!("must begin with / and stand outside of {API_PREFIX}"));
+                return rejected(format!("must begin with / and stand outside of {API_PREFIX}"));
             }
             if let Some((other, _)) = self.declared[..index].iter().find(|(other, _)| other.path == path) {
-                return refused(format!("the module {} has a page there, too", other.module));
+                return rejected(format!("the module {} has a page there, too", other.module));
             }
         }
         Ok(())

@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::routes::EndpointInfo;
 use crate::context::Call;
-use crate::error::Refusal;
+use crate::error::Rejection;
 use crate::identity::Identity;
 use crate::time::Timestamp;
 
@@ -63,8 +63,8 @@ pub(super) fn is_rejection(status: StatusCode) -> bool {
 }
 
 /// Writes the line, unless there were too many in this second.
-pub(super) fn record(refusal: &Refusal, info: &EndpointInfo, call: &Call) {
-    if !is_rejection(refusal.status) {
+pub(super) fn record(rejection: &Rejection, info: &EndpointInfo, call: &Call) {
+    if !is_rejection(rejection.status) {
         return;
     }
     let Some(suppressed) = call.platform().rejections().admit(call.now) else {
@@ -83,14 +83,14 @@ pub(super) fn record(refusal: &Refusal, info: &EndpointInfo, call: &Call) {
         .map(|identity| identity.tenant)
         .or(account.map(|(tenant, _)| tenant));
     // The text that the client gets. Logs escape control characters, and a text is cut.
-    let reason: String = refusal.message.chars().take(LONGEST_REASON).collect();
-    let features = refusal.members.get("requiredFeatures").map(ToString::to_string);
+    let reason: String = rejection.message.chars().take(LONGEST_REASON).collect();
+    let features = rejection.members.get("requiredFeatures").map(ToString::to_string);
     tracing::info!(
         http.method = %info.method,
         http.path = info.path,
-        http.status = refusal.status.as_u16(),
+        http.status = rejection.status.as_u16(),
         rejection.reason = reason,
-        rejection.code = refusal.code.as_deref(),
+        rejection.code = rejection.code.as_deref(),
         rejection.features = features,
         actor.kind = identity.map(|identity| identity.kind.as_str()),
         actor.id = actor.map(tracing::field::display),

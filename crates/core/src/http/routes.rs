@@ -10,10 +10,10 @@ use utoipa::ToSchema;
 use utoipa::openapi::path::OperationBuilder;
 use utoipa::openapi::{RefOr, Schema};
 
-use super::answer::Answer;
 use super::dispatch::{self, Endpoint};
 use super::extract::{Describe, Extract};
 use super::openapi::Schemas;
+use super::response::Response;
 use crate::acl::Feature;
 use crate::context::Call;
 use crate::error::{ErrorShape, Result};
@@ -68,19 +68,19 @@ pub struct EndpointInfo {
     /// Whether an `Idempotency-Key` is honoured.
     pub idempotent: bool,
     /// Statuses of refusals beyond those that follow from the access.
-    pub refusals: &'static [u16],
+    pub rejections: &'static [u16],
     /// Kind of the records whose reads go into the access log.
     pub reads: Option<&'static str>,
     /// Content types of a success whose body is no JSON of a type.
     pub media: &'static [&'static str],
     /// Statuses of successes beside that of its type.
-    pub answers: &'static [u16],
+    pub responses: &'static [u16],
     /// Request headers beyond those that follow from the access and the method.
     pub request_headers: &'static [&'static str],
     /// Headers of a success beyond those that follow from the access, the method and the type.
     pub response_headers: &'static [&'static str],
     /// Members of refusals beyond those that every endpoint may give.
-    pub error_members: Vec<ErrorMember>,
+    pub error_fields: Vec<ErrorField>,
     /// Whether a super administrator who selected no tenant reaches all of them.
     pub across_tenants: bool,
     /// Whether a selection by cookie that is not the caller's is passed over, though it is no read.
@@ -89,7 +89,7 @@ pub struct EndpointInfo {
 
 /// A member of the body of a refusal.
 #[derive(Debug, Clone, Copy)]
-pub struct ErrorMember {
+pub struct ErrorField {
     /// Status of the refusal.
     pub status: u16,
     /// Name of the member.
@@ -160,7 +160,7 @@ impl Routes {
     where
         F: Handler<Args, Output = Result<T>> + Send + Sync,
         Args: Extract + Describe + 'static,
-        T: Answer + 'static,
+        T: Response + 'static,
     {
         self.declare(Method::GET, path, access, handler)
     }
@@ -170,7 +170,7 @@ impl Routes {
     where
         F: Handler<Args, Output = Result<T>> + Send + Sync,
         Args: Extract + Describe + 'static,
-        T: Answer + 'static,
+        T: Response + 'static,
     {
         self.declare(Method::POST, path, access, handler)
     }
@@ -180,7 +180,7 @@ impl Routes {
     where
         F: Handler<Args, Output = Result<T>> + Send + Sync,
         Args: Extract + Describe + 'static,
-        T: Answer + 'static,
+        T: Response + 'static,
     {
         self.declare(Method::PUT, path, access, handler)
     }
@@ -190,7 +190,7 @@ impl Routes {
     where
         F: Handler<Args, Output = Result<T>> + Send + Sync,
         Args: Extract + Describe + 'static,
-        T: Answer + 'static,
+        T: Response + 'static,
     {
         self.declare(Method::DELETE, path, access, handler)
     }
@@ -199,7 +199,7 @@ impl Routes {
     where
         F: Handler<Args, Output = Result<T>> + Send + Sync,
         Args: Extract + Describe + 'static,
-        T: Answer + 'static,
+        T: Response + 'static,
     {
         let name = std::any::type_name::<F>();
         let info = EndpointInfo {
@@ -216,13 +216,13 @@ impl Routes {
             limits: Vec::new(),
             invalid: "Invalid input",
             one_time: &[],
-            refusals: &[],
+            rejections: &[],
             reads: None,
             media: &[],
-            answers: &[],
+            responses: &[],
             request_headers: &[],
             response_headers: &[],
-            error_members: Vec::new(),
+            error_fields: Vec::new(),
             across_tenants: false,
             passes_over_selections: false,
         };
@@ -326,14 +326,14 @@ impl Declaration<'_> {
     }
 
     /// Statuses of refusals, for the API document.
-    pub fn refuses(self, statuses: &'static [u16]) -> Self {
-        self.change(|info| info.refusals = statuses)
+    pub fn rejects(self, statuses: &'static [u16]) -> Self {
+        self.change(|info| info.rejections = statuses)
     }
 
     /// A member of the body of refusals with this status, for the API document.
-    pub fn refuses_with<T: ToSchema>(self, status: u16, name: &'static str) -> Self {
+    pub fn rejects_with<T: ToSchema>(self, status: u16, name: &'static str) -> Self {
         self.change(|info| {
-            info.error_members.push(ErrorMember {
+            info.error_fields.push(ErrorField {
                 status,
                 name,
                 schema: |schemas| schemas.inline::<T>(),
@@ -347,8 +347,8 @@ impl Declaration<'_> {
     }
 
     /// Statuses of successes beside that of the type, for the API document. 304 brings `ETag` and `If-None-Match`.
-    pub fn answers(self, statuses: &'static [u16]) -> Self {
-        self.change(|info| info.answers = statuses)
+    pub fn responses(self, statuses: &'static [u16]) -> Self {
+        self.change(|info| info.responses = statuses)
     }
 
     /// Request headers that the handler looks at, for the API document.

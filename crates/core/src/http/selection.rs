@@ -5,16 +5,16 @@ use std::collections::BTreeSet;
 use actix_web::http::Method;
 use uuid::Uuid;
 
-use super::head::Head;
+use super::head::RequestParts;
 use super::routes::EndpointInfo;
 use super::tenant_parameter::not_authorized;
 use crate::acl::{Catalogue, Organizations, Pairs};
 use crate::context::Call;
 use crate::db::Connection;
-use crate::error::{Error, Refusal, Result};
+use crate::error::{Error, Rejection, Result};
 use crate::identity::{Identity, OrganizationTree};
 use crate::ids::PLATFORM_TENANT;
-use crate::scope::{Reach, Scope};
+use crate::scope::{Scope, VisibleTenants};
 
 enum Selected {
     Nothing,
@@ -25,7 +25,7 @@ enum Selected {
 }
 
 impl Selected {
-    fn of(request: &impl Head, header: &str, cookie: &str) -> Self {
+    fn of(request: &impl RequestParts, header: &str, cookie: &str) -> Self {
         if let Some(value) = request.headers().get(header) {
             return Self::Header(value.to_str().unwrap_or("?").trim().to_owned());
         }
@@ -51,7 +51,7 @@ impl Selected {
     fn reject(&self, lenient: bool, in_header: Error) -> Result<()> {
         match self {
             Self::Header(_) => Err(in_header),
-            Self::Cookie(_) if !lenient => Err(Refusal::forbidden("Selection is not available")
+            Self::Cookie(_) if !lenient => Err(Rejection::forbidden("Selection is not available")
                 .code("selection_rejected")
                 .into()),
             Self::Cookie(_) | Self::Named(_) | Self::Nothing => Ok(()),
@@ -85,7 +85,12 @@ impl Choosing {
 }
 
 /// The scope in which a request is admitted: wherever the caller holds anything, in what it selected.
-pub(super) async fn scope(call: &Call, identity: &Identity, request: &impl Head, choosing: Choosing) -> Result<Scope> {
+pub(super) async fn scope(
+    call: &Call,
+    identity: &Identity,
+    request: &impl RequestParts,
+    choosing: Choosing,
+) -> Result<Scope> {
     let selected = Selected::of(request, "x-tenant-id", "selected_tenant");
     let tenant = match choosing.named.filter(|_| identity.rights.is_super_admin) {
         Some(_) if selected.is_malformed_header() => return Err(not_authorized()),
@@ -145,12 +150,12 @@ fn own_or_all(identity: &Identity) -> Scope {
 
 /// The scope of a caller that selects nothing and is limited to no organizations.
 fn whole_tenant(identity: &Identity, choosing: Choosing) -> Scope {
-    let reach = if identity.rights.is_super_admin && choosing.across_tenants {
-        Reach::All
+    let visible_tenants = if identity.rights.is_super_admin && choosing.across_tenants {
+        VisibleTenants::All
     } else {
-        Reach::Tenant(identity.tenant)
+        VisibleTenants::Tenant(identity.tenant)
     };
-    Scope::new(reach, Some(identity.tenant))
+    Scope::new(visible_tenants, Some(identity.tenant))
 }
 
 struct Resolver<'a> {
@@ -166,8 +171,8 @@ impl Resolver<'_> {
     async fn resolve(mut self, tenant: &Selected, organization: &Selected, roots: BTreeSet<Uuid>) -> Result<Scope> {
         let mut scope = whole_tenant(self.identity, self.choosing);
         self.select_tenant(&mut scope, tenant).await?;
-        let wanted = organization.value().and_then(|value| value.parse::<Uuid>().ok());
-        let roots: Vec<Uuid> = roots.into_iter().chain(wanted).collect();
+        let requested = organization.value().and_then(|value| value.parse::<Uuid>().ok());
+        let roots: Vec<Uuid> = roots.into_iter().chain(requested).collect();
         let mut below = self.tree.expand_each(self.connection, scope.tenant, &roots).await?;
         let pairs = Pairs::placed(&self.identity.rights, &below);
         let allowed = pairs.anywhere(self.catalogue);
@@ -195,22 +200,22 @@ impl Resolver<'_> {
             // Whether it is there is for the endpoint to say.
             let named = value.parse::<Uuid>().unwrap_or(own);
             scope.tenant = Some(named);
-            scope.reach = if self.choosing.across_tenants && !self.choosing.reads {
-                Reach::All
+            scope.visible_tenants = if self.choosing.across_tenants && !self.choosing.reads {
+                VisibleTenants::All
             } else {
-                Reach::Tenant(named)
+                VisibleTenants::Tenant(named)
             };
             return Ok(());
         }
         if value == "all" {
             scope.tenant = None;
-            scope.reach = Reach::All;
+            scope.visible_tenants = VisibleTenants::All;
             return Ok(());
         }
         match value.parse::<Uuid>() {
-            Ok(wanted) if wanted == own || self.tree.tenant_is_live(self.connection, wanted).await? => {
-                scope.reach = Reach::Tenant(wanted);
-                scope.tenant = Some(wanted);
+            Ok(requested) if requested == own || self.tree.tenant_is_live(self.connection, requested).await? => {
+                scope.visible_tenants = VisibleTenants::Tenant(requested);
+                scope.tenant = Some(requested);
                 Ok(())
             }
             _ => selected.reject(self.choosing.lenient, not_authorized()),
@@ -229,12 +234,16 @@ impl Resolver<'_> {
             return Ok(());
         }
         let lenient = self.choosing.lenient;
-        let out_of_scope = || Error::from(Refusal::forbidden("Organization out of scope"));
-        let Ok(wanted) = value.parse::<Uuid>() else {
+        let out_of_scope = || Error::from(Rejection::forbidden("Organization out of scope"));
+        let Ok(requested) = value.parse::<Uuid>() else {
             return selected.reject(lenient, out_of_scope());
         };
-        let allowed = allowed.as_ref().is_none_or(|place| place.contains(&wanted));
-        let tenant = self.tree.tenant_of(self.connection, wanted).await?.filter(|_| allowed);
+        let allowed = allowed.as_ref().is_none_or(|place| place.contains(&requested));
+        let tenant = self
+            .tree
+            .tenant_of(self.connection, requested)
+            .await?
+            .filter(|_| allowed);
         let Some(tenant) = tenant.filter(|tenant| scope.tenant.is_none_or(|own| own == *tenant)) else {
             // Beside the tenant that the request itself names, an organization of another one is no selection.
             if self.choosing.named.is_some() && self.identity.rights.is_super_admin {
@@ -244,9 +253,9 @@ impl Resolver<'_> {
         };
         if scope.tenant.is_none() {
             scope.tenant = Some(tenant);
-            scope.reach = Reach::Tenant(tenant);
+            scope.visible_tenants = VisibleTenants::Tenant(tenant);
         }
-        scope.selected = Some(wanted);
+        scope.selected = Some(requested);
         Ok(())
     }
 }

@@ -11,7 +11,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::extract::is_json;
-use crate::error::{Detail, Refusal, Result};
+use crate::error::{Detail, Rejection, Result};
 use crate::identity::Identity;
 
 const NAME: &str = "tenantId";
@@ -37,13 +37,13 @@ pub(super) fn check(request: &HttpRequest, body: Option<&Bytes>, identity: &Iden
         }
     }
     if malformed {
-        return Err(Refusal::invalid(vec![Detail::new(NAME, "must be a UUID", "invalid_value")]).into());
+        return Err(Rejection::invalid(vec![Detail::new(NAME, "must be a UUID", "invalid_value")]).into());
     }
     Ok(named.pop_first().filter(|_| named.is_empty()))
 }
 
 pub(super) fn not_authorized() -> crate::error::Error {
-    Refusal::forbidden("Not authorized to target this tenant.").into()
+    Rejection::forbidden("Not authorized to target this tenant.").into()
 }
 
 fn in_form(text: &[u8]) -> Vec<String> {
@@ -60,9 +60,9 @@ fn in_form(text: &[u8]) -> Vec<String> {
 
 /// All values of the member, repeated ones included; a body that is no object has none and is refused later.
 fn in_json(body: &[u8]) -> Vec<String> {
-    struct Members;
+    struct Fields;
 
-    impl<'de> Visitor<'de> for Members {
+    impl<'de> Visitor<'de> for Fields {
         type Value = Vec<String>;
 
         fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -87,7 +87,7 @@ fn in_json(body: &[u8]) -> Vec<String> {
     }
 
     serde_json::Deserializer::from_slice(body)
-        .deserialize_map(Members)
+        .deserialize_map(Fields)
         .unwrap_or_default()
 }
 

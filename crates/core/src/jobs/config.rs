@@ -18,7 +18,7 @@ pub struct JobsConfig {
     /// Unfinished bulk jobs of one tenant at most. Default 20.
     pub max_open_bulk: u32,
     /// Whether jobs take smaller chunks and rest between them while the same process has five requests a second or more. Default true.
-    pub give_way: bool,
+    pub throttle: bool,
 }
 
 impl Default for JobsConfig {
@@ -28,7 +28,7 @@ impl Default for JobsConfig {
             per_tenant: 2,
             lease_seconds: 60,
             max_open_bulk: 20,
-            give_way: true,
+            throttle: true,
         }
     }
 }

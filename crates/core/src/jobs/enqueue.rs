@@ -19,7 +19,7 @@ const TRIES: usize = 5;
 
 /// A job to be done.
 #[derive(Debug, Clone)]
-pub struct Order<J> {
+pub struct NewJob<J> {
     /// The tenant whose work it is; the nil UUID for work of the platform.
     pub tenant: Uuid,
     /// The organization that was selected at the request.
@@ -40,7 +40,7 @@ pub struct Order<J> {
     pub progress_job: Option<Uuid>,
 }
 
-impl<J: Job> Order<J> {
+impl<J: Job> NewJob<J> {
     /// Work of the platform itself for a tenant.
     pub fn of_system(tenant: Uuid, job: J) -> Self {
         Self {
@@ -96,9 +96,9 @@ struct Enqueued {
 ///
 /// # Errors
 /// When the database can't be reached or the connection may not write this tenant's rows.
-pub async fn enqueue<J: Job>(connection: &mut AsyncPgConnection, call: &Call, order: &Order<J>) -> Result<Uuid> {
+pub async fn enqueue<J: Job>(connection: &mut AsyncPgConnection, call: &Call, order: &NewJob<J>) -> Result<Uuid> {
     let id = insert(connection, call, order).await?;
-    call.platform().bell().ring();
+    call.platform().notifier().notify();
     Ok(id)
 }
 
@@ -106,11 +106,11 @@ pub async fn enqueue<J: Job>(connection: &mut AsyncPgConnection, call: &Call, or
 ///
 /// # Errors
 /// As [`enqueue`].
-pub async fn enqueue_with<J: Job>(tx: &mut Tx<'_>, order: &Order<J>) -> Result<Uuid> {
+pub async fn enqueue_with<J: Job>(tx: &mut Tx<'_>, order: &NewJob<J>) -> Result<Uuid> {
     let call = tx.context().call();
-    let bell = call.platform().bell().clone();
+    let notifier = call.platform().notifier().clone();
     let id = insert(tx.conn(), call, order).await?;
-    tx.after_commit(move || bell.ring());
+    tx.after_commit(move || notifier.notify());
     Ok(id)
 }
 
@@ -143,7 +143,7 @@ pub async fn cancel_watched(
 
 /// The open job with the same key may be committed while the statement waits for it, too late for the statement to see it; the next one
 /// does, unless that job has ended by then.
-async fn insert<J: Job>(connection: &mut AsyncPgConnection, call: &Call, order: &Order<J>) -> Result<Uuid> {
+async fn insert<J: Job>(connection: &mut AsyncPgConnection, call: &Call, order: &NewJob<J>) -> Result<Uuid> {
     for _ in 0..TRIES {
         if let Some(id) = insert_or_find(connection, call, order).await? {
             return Ok(id);
@@ -155,7 +155,7 @@ async fn insert<J: Job>(connection: &mut AsyncPgConnection, call: &Call, order: 
 async fn insert_or_find<J: Job>(
     connection: &mut AsyncPgConnection,
     call: &Call,
-    order: &Order<J>,
+    order: &NewJob<J>,
 ) -> Result<Option<Uuid>> {
     let ids = call.platform().ids();
     let statement = sql_query(

@@ -6,13 +6,13 @@
 
 mod claim;
 mod config;
-mod courtesy;
 mod enqueue;
 mod outcome;
 mod pace;
 mod queue;
 mod requester;
 mod retention;
+mod throttle;
 mod work;
 mod worker;
 
@@ -30,9 +30,9 @@ use crate::context::Call;
 use crate::error::Result;
 
 pub use config::JobsConfig;
-pub(crate) use courtesy::Courtesy;
-pub use enqueue::{Order, cancel_watched, enqueue, enqueue_with};
+pub use enqueue::{NewJob, cancel_watched, enqueue, enqueue_with};
 pub use queue::{Depth, QueuedJob, cancel, depth, list, retry};
+pub(crate) use throttle::Throttle;
 pub use work::{Chunk, CommandChunk, Work};
 pub use worker::{Stop, Worker, stop_signal, work};
 
@@ -56,7 +56,7 @@ pub trait Job: Serialize + DeserializeOwned + Send + Sync + 'static {
     const KEEPS_PAYLOAD: bool = true;
 
     /// What follows when it is given up, in the transaction that does so. The connection reaches the job's tenant.
-    fn given_up(
+    fn on_dead(
         _connection: &mut AsyncPgConnection,
         _call: &Call,
         _job: &DeadJob,
@@ -82,13 +82,13 @@ pub struct DeadJob {
 }
 
 type Run = for<'a> fn(Value, &'a mut Work<'_>) -> BoxFuture<'a, Result<Step>>;
-type GivenUp = for<'a> fn(&'a mut AsyncPgConnection, &'a Call, &'a DeadJob) -> BoxFuture<'a, Result<()>>;
+type OnDead = for<'a> fn(&'a mut AsyncPgConnection, &'a Call, &'a DeadJob) -> BoxFuture<'a, Result<()>>;
 
 /// What the workers know of a kind of job.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct JobKind {
     run: Run,
-    given_up: GivenUp,
+    on_dead: OnDead,
     keeps_payload: bool,
 }
 
@@ -101,7 +101,7 @@ impl JobKinds {
     pub(crate) fn add<J: Job>(&mut self) -> bool {
         let kind = JobKind {
             run: run::<J>,
-            given_up: given_up::<J>,
+            on_dead: on_dead::<J>,
             keeps_payload: J::KEEPS_PAYLOAD,
         };
         self.0.insert(J::KIND, kind).is_none()
@@ -129,20 +129,20 @@ fn run<'a, J: Job>(payload: Value, work: &'a mut Work<'_>) -> BoxFuture<'a, Resu
     })
 }
 
-fn given_up<'a, J: Job>(
+fn on_dead<'a, J: Job>(
     connection: &'a mut AsyncPgConnection,
     call: &'a Call,
     job: &'a DeadJob,
 ) -> BoxFuture<'a, Result<()>> {
-    Box::pin(J::given_up(connection, call, job))
+    Box::pin(J::on_dead(connection, call, job))
 }
 
 /// Wakes the workers of this process.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Bell(Arc<tokio::sync::Notify>);
+pub(crate) struct WorkNotifier(Arc<tokio::sync::Notify>);
 
-impl Bell {
-    pub(crate) fn ring(&self) {
+impl WorkNotifier {
+    pub(crate) fn notify(&self) {
         self.0.notify_one();
     }
 

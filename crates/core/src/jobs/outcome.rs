@@ -54,7 +54,7 @@ pub(super) async fn finish(
 }
 
 /// The job goes back to its place in the queue, as if this attempt had not been: another tenant waits, or this worker ends.
-pub(super) async fn hand_back(runtime: &Runtime, job: &Claimed, now: Timestamp) -> Result<()> {
+pub(super) async fn release(runtime: &Runtime, job: &Claimed, now: Timestamp) -> Result<()> {
     let mut connection = runtime.database.queue().await?;
     let statement = sql_query(
         "update core_jobs set state = 'queued', updated_at = $4, attempt = greatest(attempt - 1, 0), \
@@ -112,7 +112,7 @@ pub(super) async fn fail(runtime: &Runtime, job: &Claimed, error: &Error, now: T
             progress_job: job.progress_job_id,
             is_cancelled: false,
         };
-        (kind.given_up)(transaction.connection(), &Call::internal(runtime), &dead).await?;
+        (kind.on_dead)(transaction.connection(), &Call::internal(runtime), &dead).await?;
     }
     transaction.commit().await?;
     tracing::warn!(job.id = %job.id, job.kind = %job.kind, job.attempt = ended.attempt, job.attempts = job.max_attempts, %error,

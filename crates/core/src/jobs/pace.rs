@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn those_who_watch_are_told_twice_a_second_at_most() {
+    fn progress_is_announced_twice_a_second_at_most() {
         let start = Timestamp::parse("2026-11-20T08:00:00Z").expect("an instant");
         let millis = |millis| start.after(time::Duration::milliseconds(millis));
         let mut pace = Pace::of(100, None);

@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use super::DeadJob;
 use crate::context::Call;
-use crate::error::{Error, Refusal, Result};
+use crate::error::{Error, Rejection, Result};
 use crate::scope::Scope;
 use crate::time::Timestamp;
 
@@ -74,7 +74,7 @@ pub async fn list(call: &Call, finished_too: bool) -> Result<Vec<QueuedJob>> {
 pub async fn retry(call: &Call, id: Uuid) -> Result<()> {
     if let Some(progress_job) = get(call, id).await?.progress_job_id {
         let rule = "people watch this job; whoever ordered it repeats what is left of it by POST /progress/jobs";
-        return Err(Refusal::conflict(format!("{rule}/{progress_job}/retry")).into());
+        return Err(Rejection::conflict(format!("{rule}/{progress_job}/retry")).into());
     }
     let mut connection = call.database().queue().await?;
     let queued = sql_query(
@@ -86,13 +86,13 @@ pub async fn retry(call: &Call, id: Uuid) -> Result<()> {
     .execute(&mut *connection)
     .await;
     match queued.map_err(Error::from) {
-        Ok(0) => Err(refused(call, id, "only dead and cancelled jobs can be retried").await),
+        Ok(0) => Err(rejected(call, id, "only dead and cancelled jobs can be retried").await),
         Ok(_) => {
-            call.platform().bell().ring();
+            call.platform().notifier().notify();
             Ok(())
         }
         Err(error) if error.violated_constraint() == Some(ONE_OPEN) => {
-            Err(Refusal::conflict("another job that does the same is open already").into())
+            Err(Rejection::conflict("another job that does the same is open already").into())
         }
         Err(error) => Err(error),
     }
@@ -125,7 +125,7 @@ pub async fn cancel(call: &Call, id: Uuid) -> Result<()> {
     .await
     .optional()?;
     let Some(stopped) = stopped else {
-        return Err(refused(call, id, "the job has ended already").await);
+        return Err(rejected(call, id, "the job has ended already").await);
     };
     if let Some(kind) = call.platform().registry().job_kinds().find(&stopped.kind) {
         let job = DeadJob {
@@ -134,7 +134,7 @@ pub async fn cancel(call: &Call, id: Uuid) -> Result<()> {
             progress_job: stopped.progress_job_id,
             is_cancelled: true,
         };
-        (kind.given_up)(transaction.connection(), call, &job).await?;
+        (kind.on_dead)(transaction.connection(), call, &job).await?;
     }
     transaction.commit().await
 }
@@ -155,16 +155,16 @@ async fn find(call: &Call, id: Uuid) -> Result<Option<QueuedJob>> {
     .optional()?)
 }
 
-async fn refused(call: &Call, id: Uuid, rule: &'static str) -> Error {
+async fn rejected(call: &Call, id: Uuid, rule: &'static str) -> Error {
     match find(call, id).await {
-        Ok(Some(job)) => Refusal::conflict(format!("{rule}; this one is {}", job.state)).into(),
+        Ok(Some(job)) => Rejection::conflict(format!("{rule}; this one is {}", job.state)).into(),
         Ok(None) => not_found(),
         Err(error) => error,
     }
 }
 
 fn not_found() -> Error {
-    Refusal::not_found("no such job").into()
+    Rejection::not_found("no such job").into()
 }
 
 /// How much waits, on all nodes together.

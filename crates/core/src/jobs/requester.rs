@@ -46,7 +46,7 @@ pub(super) async fn context(runtime: &Runtime, job: &Claimed) -> Result<Option<R
     };
     let scope = match scope_of_stored(&call, &identity, selection.tenant, selection.organization).await {
         Ok(scope) => scope,
-        Err(Error::Refused(_)) => return Ok(None),
+        Err(Error::Rejected(_)) => return Ok(None),
         Err(error) => return Err(error),
     };
     if scope.tenant != Some(job.tenant_id) {

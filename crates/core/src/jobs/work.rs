@@ -7,11 +7,11 @@ use tokio::time::Instant;
 use uuid::Uuid;
 
 use super::claim::Claimed;
-use super::courtesy::FEW;
 use super::pace::Pace;
+use super::throttle::REDUCED_CHUNK;
 use super::{outcome, requester};
 use crate::context::{Call, RequestContext};
-use crate::db::{BookkeepingTransaction, Prepared, Tx};
+use crate::db::{Prepared, Tx, UnloggedTransaction};
 use crate::error::{Error, Result};
 use crate::platform::{Platform, Runtime};
 use crate::scope::Scope;
@@ -105,12 +105,16 @@ impl<'a> Work<'a> {
     #[must_use]
     pub fn chunk_items(&self) -> usize {
         let items = usize::try_from(self.pace.items()).unwrap_or(1);
-        if self.must_give_way() { items.min(FEW) } else { items }
+        if self.should_throttle() {
+            items.min(REDUCED_CHUNK)
+        } else {
+            items
+        }
     }
 
     /// Whether requests arrive that should not have to wait for this job.
-    pub(super) fn must_give_way(&self) -> bool {
-        self.gives_way && self.runtime.platform.courtesy().is_due(self.now())
+    pub(super) fn should_throttle(&self) -> bool {
+        self.gives_way && self.runtime.platform.throttle().is_due(self.now())
     }
 
     /// The principal that asked for the job, with the rights that it has now and in what it had selected; `None` once it is gone,
@@ -171,7 +175,7 @@ pub struct Chunk<'a> {
     job: &'a mut Claimed,
     pace: Pace,
     is_ended: &'a mut bool,
-    transaction: BookkeepingTransaction,
+    transaction: UnloggedTransaction,
     now: Timestamp,
     lease_until: Timestamp,
 }

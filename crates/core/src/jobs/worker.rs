@@ -53,11 +53,11 @@ pub fn stop_signal() -> (watch::Sender<bool>, Stop) {
 /// Runs the configured number of workers until the signal. They outlive errors, panics of jobs, and the database's absence.
 pub async fn work(runtime: Runtime, stop: Stop) {
     let config = runtime.platform.jobs();
-    let (slots, gives_way) = (config.workers, config.give_way);
+    let (slots, gives_way) = (config.workers, config.throttle);
     let sweeper = super::retention::sweep(runtime.clone(), stop.clone());
     let workers = (0..slots).map(|_| {
         let worker = Worker::new(runtime.clone());
-        let worker = if gives_way { worker.giving_way() } else { worker };
+        let worker = if gives_way { worker.throttling() } else { worker };
         slot(worker, stop.clone())
     });
     tokio::join!(join_all(workers), sweeper);
@@ -83,7 +83,7 @@ async fn slot(worker: Worker, mut stop: Stop) {
         };
         tokio::select! {
             () = tokio::time::sleep(wait) => {}
-            () = worker.runtime.platform.bell().rung() => {}
+            () = worker.runtime.platform.notifier().rung() => {}
             () = stop.set() => {}
         }
     }
@@ -97,12 +97,12 @@ pub struct Worker {
 }
 
 /// How often a worker tries to tell how its attempt ended, a second apart, while the database is gone.
-const TRIES_TO_TELL: u32 = 60;
+const REPORT_ATTEMPTS: u32 = 60;
 
 /// How an attempt ended.
 enum End {
     Finished,
-    HandBack,
+    Release,
     Failed(Error),
     LeaseLost,
 }
@@ -119,7 +119,7 @@ impl Worker {
 
     /// Its jobs give way while this process has requests to answer: they take smaller chunks and rest between them.
     #[must_use]
-    pub fn giving_way(self) -> Self {
+    pub fn throttling(self) -> Self {
         Self {
             gives_way: true,
             ..self
@@ -139,7 +139,7 @@ impl Worker {
             end = self.attempt(job.clone(), stop) => end,
             () = self.keep_alive(&job) => End::LeaseLost,
         };
-        let mut left = TRIES_TO_TELL;
+        let mut left = REPORT_ATTEMPTS;
         loop {
             match self.conclude(&job, &end).await {
                 // What can't be said now is said a little later, or else the lease runs out first.
@@ -154,9 +154,9 @@ impl Worker {
         let now = self.runtime.platform.clock().now();
         match end {
             End::Finished | End::LeaseLost => Ok(()),
-            End::HandBack => outcome::hand_back(&self.runtime, job, now).await,
+            End::Release => outcome::release(&self.runtime, job, now).await,
             // The job is not to blame for a database that is gone.
-            End::Failed(error) if error.is_outage() => outcome::hand_back(&self.runtime, job, now).await,
+            End::Failed(error) if error.is_outage() => outcome::release(&self.runtime, job, now).await,
             End::Failed(error) => outcome::fail(&self.runtime, job, error, now).await,
         }
     }
@@ -182,8 +182,8 @@ impl Worker {
         let (payload, tenant) = (job.payload.clone(), job.tenant_id);
         let context = self.context(&job);
         let mut work = Work::new(&self.runtime, job, context, self.gives_way);
-        let courtesy = self.runtime.platform.courtesy();
-        let _counted = courtesy.work();
+        let throttle = self.runtime.platform.throttle();
+        let _counted = throttle.work();
         loop {
             let began = Instant::now();
             match (kind.run)(payload.clone(), &mut work).await {
@@ -202,14 +202,14 @@ impl Worker {
                 Err(error) => return Err(error),
             }
             if stop.is_some_and(Stop::is_set) {
-                return Ok(End::HandBack);
+                return Ok(End::Release);
             }
             let now = clock.now();
             if now >= ends_turn && claim::others_wait(&self.runtime, tenant, now).await? {
-                return Ok(End::HandBack);
+                return Ok(End::Release);
             }
-            if work.must_give_way() {
-                tokio::time::sleep(courtesy.rest(began.elapsed())).await;
+            if work.should_throttle() {
+                tokio::time::sleep(throttle.rest(began.elapsed())).await;
             }
         }
     }

@@ -5,7 +5,7 @@ mod update_stage;
 
 use backoffice_core::command::BatchItem;
 use backoffice_core::registry::Registry;
-use backoffice_core::{Refusal, Result};
+use backoffice_core::{Rejection, Result};
 use backoffice_progress::bulk;
 use uuid::Uuid;
 
@@ -18,15 +18,15 @@ pub(crate) fn register(registry: &mut Registry) {
 }
 
 /// The same refusal for all of these.
-pub(crate) fn all_refused<C>(items: &[&BatchItem<'_, C>], refusal: &Refusal) -> Vec<(Uuid, Refusal)> {
-    items.iter().map(|item| (item.id, refusal.clone())).collect()
+pub(crate) fn all_rejected<C>(items: &[&BatchItem<'_, C>], rejection: &Rejection) -> Vec<(Uuid, Rejection)> {
+    items.iter().map(|item| (item.id, rejection.clone())).collect()
 }
 
 /// What a client is told, or the error that is nobody's fault but ours.
-pub(crate) fn refused<T>(outcome: Result<T>) -> Result<Result<T, Box<Refusal>>> {
+pub(crate) fn rejected<T>(outcome: Result<T>) -> Result<Result<T, Box<Rejection>>> {
     match outcome {
         Ok(value) => Ok(Ok(value)),
-        Err(backoffice_core::Error::Refused(refusal)) => Ok(Err(refusal)),
+        Err(backoffice_core::Error::Rejected(rejection)) => Ok(Err(rejection)),
         Err(error) => Err(error),
     }
 }

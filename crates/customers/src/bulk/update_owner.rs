@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use backoffice_core::command::{BatchCommand, BatchItem, Class};
 use backoffice_core::db::Tx;
-use backoffice_core::{Feature, Refusal, Result};
+use backoffice_core::{Feature, Rejection, Result};
 use backoffice_progress::bulk::BulkOperation;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::{all_refused, refused};
+use super::{all_rejected, rejected};
 use crate::commands::deals::{AssignOwner, assign_owner_to};
 use crate::model::DealRow;
 use crate::{Owner, acl};
@@ -55,7 +55,7 @@ impl BulkOperation for BulkUpdateOwner {
 }
 
 impl BatchCommand for AssignOwner {
-    async fn apply_all(tx: &mut Tx<'_>, items: &[BatchItem<'_, Self>]) -> Result<Vec<(Uuid, Refusal)>> {
+    async fn apply_all(tx: &mut Tx<'_>, items: &[BatchItem<'_, Self>]) -> Result<Vec<(Uuid, Rejection)>> {
         let mut by_owner: BTreeMap<Option<Uuid>, Vec<&BatchItem<'_, Self>>> = BTreeMap::new();
         for item in items {
             by_owner.entry(item.command.owner).or_default().push(item);
@@ -72,11 +72,11 @@ async fn assign(
     tx: &mut Tx<'_>,
     owner: Option<Uuid>,
     items: &[&BatchItem<'_, AssignOwner>],
-) -> Result<Vec<(Uuid, Refusal)>> {
+) -> Result<Vec<(Uuid, Rejection)>> {
     let found = match owner {
-        Some(owner) => match refused(Owner::find(tx, owner).await)? {
+        Some(owner) => match rejected(Owner::find(tx, owner).await)? {
             Ok(found) => Some(found),
-            Err(refusal) => return Ok(all_refused(items, &refusal)),
+            Err(rejection) => return Ok(all_rejected(items, &rejection)),
         },
         None => None,
     };
@@ -89,9 +89,9 @@ async fn assign(
         let allowed = found
             .as_ref()
             .map_or(Ok(()), |owner| owner.may_own_in(deal.organization_id));
-        match refused(allowed.map_err(backoffice_core::Error::from))? {
+        match rejected(allowed.map_err(backoffice_core::Error::from))? {
             Ok(()) => changing.push(item.id),
-            Err(refusal) => failed.push((item.id, *refusal)),
+            Err(rejection) => failed.push((item.id, *rejection)),
         }
     }
     if !changing.is_empty() {

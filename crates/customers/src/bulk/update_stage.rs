@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use backoffice_core::command::{BatchCommand, BatchItem, Class};
 use backoffice_core::db::Tx;
-use backoffice_core::{Feature, Refusal, Result};
+use backoffice_core::{Feature, Rejection, Result};
 use backoffice_progress::bulk::BulkOperation;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::{all_refused, refused};
+use super::{all_rejected, rejected};
 use crate::commands::deals::{ChangeStage, move_to};
 use crate::model::DealRow;
 use crate::{Destination, acl};
@@ -54,7 +54,7 @@ impl BulkOperation for BulkUpdateStage {
 }
 
 impl BatchCommand for ChangeStage {
-    async fn apply_all(tx: &mut Tx<'_>, items: &[BatchItem<'_, Self>]) -> Result<Vec<(Uuid, Refusal)>> {
+    async fn apply_all(tx: &mut Tx<'_>, items: &[BatchItem<'_, Self>]) -> Result<Vec<(Uuid, Rejection)>> {
         let mut by_stage: BTreeMap<Uuid, Vec<&BatchItem<'_, Self>>> = BTreeMap::new();
         for item in items {
             by_stage.entry(item.command.stage).or_default().push(item);
@@ -67,10 +67,10 @@ impl BatchCommand for ChangeStage {
     }
 }
 
-async fn change(tx: &mut Tx<'_>, stage: Uuid, items: &[&BatchItem<'_, ChangeStage>]) -> Result<Vec<(Uuid, Refusal)>> {
-    let to = match refused(Destination::find(tx, stage).await)? {
+async fn change(tx: &mut Tx<'_>, stage: Uuid, items: &[&BatchItem<'_, ChangeStage>]) -> Result<Vec<(Uuid, Rejection)>> {
+    let to = match rejected(Destination::find(tx, stage).await)? {
         Ok(to) => to,
-        Err(refusal) => return Ok(all_refused(items, &refusal)),
+        Err(rejection) => return Ok(all_rejected(items, &rejection)),
     };
     let (mut failed, mut moving) = (Vec::new(), Vec::new());
     for item in items {
@@ -79,9 +79,9 @@ async fn change(tx: &mut Tx<'_>, stage: Uuid, items: &[&BatchItem<'_, ChangeStag
             continue;
         }
         let accepted = to.accepts(deal.pipeline_id, deal.organization_id);
-        match refused(accepted.map_err(backoffice_core::Error::from))? {
+        match rejected(accepted.map_err(backoffice_core::Error::from))? {
             Ok(()) => moving.push(item.id),
-            Err(refusal) => failed.push((item.id, *refusal)),
+            Err(rejection) => failed.push((item.id, *rejection)),
         }
     }
     if !moving.is_empty() {

@@ -48,7 +48,7 @@ pub(super) enum SortDir {
 
 /// Parameters of every list, checked.
 #[derive(Debug, Default)]
-pub(super) struct Wanted {
+pub(super) struct Requested {
     pub(super) window: Window,
     pub(super) pattern: Option<String>,
     pub(super) ids: Option<Vec<Uuid>>,
@@ -56,23 +56,23 @@ pub(super) struct Wanted {
 }
 
 impl ListQuery {
-    pub(super) fn checked(&self) -> Result<Wanted> {
+    pub(super) fn checked(&self) -> Result<Requested> {
         let mut violations = Violations::default();
         let by_id = ById {
             id: self.id,
             ids: self.ids.clone(),
         };
-        let wanted = Wanted {
+        let requested = Requested {
             window: violations.keep(PageQuery::new(self.page, self.page_size).window()),
             pattern: violations.keep(search_pattern(self.search.as_deref())),
             ids: violations.keep(by_id.requested()),
             sort_dir: self.sort_dir,
         };
-        violations.check().map(|()| wanted)
+        violations.check().map(|()| requested)
     }
 }
 
-impl Wanted {
+impl Requested {
     /// Whether the largest come first, where that is the default or was asked for.
     pub(super) fn is_descending(&self, by_default: bool) -> bool {
         self.sort_dir.map_or(by_default, |dir| dir == SortDir::Desc)
@@ -89,7 +89,7 @@ pub(super) struct Id {
 
 /// A record that was made.
 #[derive(Debug, Clone, Serialize, ToSchema)]
-#[schema(as = MadeCustomer)]
+#[schema(as = CreatedCustomer)]
 pub(super) struct Made {
     id: Uuid,
 }

@@ -19,8 +19,8 @@ pub(super) fn routes(routes: &mut Routes) {
             bulk_update_owner,
         )
         .about("Give many deals to somebody, in the background")
-        .refuses(&[409, 422])
-        .refuses_with::<i64>(400, "matched");
+        .rejects(&[409, 422])
+        .rejects_with::<i64>(400, "matched");
     routes
         .post(
             "/customers/deals/bulk-update-stage",
@@ -28,8 +28,8 @@ pub(super) fn routes(routes: &mut Routes) {
             bulk_update_stage,
         )
         .about("Move many deals to a stage, in the background")
-        .refuses(&[409, 422])
-        .refuses_with::<i64>(400, "matched");
+        .rejects(&[409, 422])
+        .rejects_with::<i64>(400, "matched");
 }
 
 /// Deals and who is to look after them.

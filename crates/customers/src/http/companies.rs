@@ -3,7 +3,7 @@
 use backoffice_core::access_log::{AccessType, Record};
 use backoffice_core::http::{Created, Json, Path, Query, Routes, requires};
 use backoffice_core::list::Page;
-use backoffice_core::{Refusal, RequestContext, Result};
+use backoffice_core::{Rejection, RequestContext, Result};
 
 use super::bodies::{Changed, Done, Id, ListQuery, Made, Patch};
 use super::parties::{PartyQuery, SortColumns};
@@ -30,19 +30,19 @@ pub(super) fn routes(routes: &mut Routes) {
         .get(ONE, requires(&[acl::COMPANIES_VIEW]), get_company)
         .about("One company")
         .reads(COMPANY)
-        .refuses(&[404]);
+        .rejects(&[404]);
     routes
         .post(LIST, requires(&[acl::COMPANIES_MANAGE]), create_company)
         .about("Make a company")
-        .refuses(&[409, 422]);
+        .rejects(&[409, 422]);
     routes
         .put(LIST, requires(&[acl::COMPANIES_MANAGE]), update_company)
         .about("Change a company")
-        .refuses(&[404, 409, 422]);
+        .rejects(&[404, 409, 422]);
     routes
         .delete(LIST, requires(&[acl::COMPANIES_MANAGE]), delete_company)
         .about("Delete a company; deals lose their links to it, and people their company")
-        .refuses(&[404, 409, 422]);
+        .rejects(&[404, 409, 422]);
 }
 
 fn record(item: &CompanyItem) -> Record {
@@ -65,7 +65,7 @@ async fn list_companies(
 async fn get_company(ctx: RequestContext, path: Path<Id>) -> Result<Json<CompanyItem>> {
     let connection = ctx.read().await?;
     let found = companies::find(&connection, ctx.scope(), path.0.id).await?;
-    let item = found.ok_or_else(|| Refusal::not_found(CompanyRow::NOT_FOUND))?;
+    let item = found.ok_or_else(|| Rejection::not_found(CompanyRow::NOT_FOUND))?;
     ctx.log_reads(&connection, AccessType::Item, std::slice::from_ref(&item), record)
         .await?;
     Ok(Json(item))

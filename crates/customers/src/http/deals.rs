@@ -9,11 +9,11 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
-use super::bodies::{Changed, Done, Id, ListQuery, Made, Patch, Wanted};
+use super::bodies::{Changed, Done, Id, ListQuery, Made, Patch, Requested};
 use crate::commands::deals::{CreateDeal, DealFields, DeleteDeal, UpdateDeal};
 use crate::lists::{self, Order};
 use crate::model::{Amount, DEAL, Day, Deal, DealStatus};
-use crate::query::deals::{DealFilter, DealLine, Named};
+use crate::query::deals::{DealFilter, DealSummary, Named};
 use crate::{acl, not_found, query};
 
 pub(super) fn routes(routes: &mut Routes) {
@@ -25,20 +25,20 @@ pub(super) fn routes(routes: &mut Routes) {
     routes
         .get("/customers/deals/{id}", requires(&[acl::DEALS_VIEW]), get_deal)
         .about("A deal with its people and companies")
-        .refuses(&[404])
+        .rejects(&[404])
         .reads(DEAL);
     routes
         .post(path, requires(&[acl::DEALS_MANAGE]), create_deal)
         .about("Make a deal")
-        .refuses(&[409, 422]);
+        .rejects(&[409, 422]);
     routes
         .put(path, requires(&[acl::DEALS_MANAGE]), update_deal)
         .about("Change a deal")
-        .refuses(&[404, 409, 422]);
+        .rejects(&[404, 409, 422]);
     routes
         .delete(path, requires(&[acl::DEALS_MANAGE]), delete_deal)
         .about("Delete a deal")
-        .refuses(&[404, 409, 422]);
+        .rejects(&[404, 409, 422]);
 }
 
 /// What narrows and orders the list of deals. Lists are joined by commas; `none` in a list of references stands for no reference.
@@ -97,7 +97,7 @@ enum SortField {
 }
 
 impl DealQuery {
-    fn filter(&self, wanted: &Wanted) -> Result<DealFilter> {
+    fn filter(&self, requested: &Requested) -> Result<DealFilter> {
         let references =
             |path, text: &Option<String>| text.as_deref().map(|text| lists::references(path, text)).transpose();
         let ids =
@@ -106,8 +106,8 @@ impl DealQuery {
         let status = status.map(|text| CommaList::new("status").one_of([text], &DealStatus::WORDS));
         let mut violations = Violations::default();
         let filter = DealFilter {
-            pattern: wanted.pattern.clone(),
-            ids: wanted.ids.clone(),
+            pattern: requested.pattern.clone(),
+            ids: requested.ids.clone(),
             status: violations
                 .keep(status.transpose())
                 .map(|words| words.into_iter().map(str::to_owned).collect()),
@@ -125,7 +125,7 @@ impl DealQuery {
         violations.check().map(|()| filter)
     }
 
-    fn order(&self, wanted: &Wanted) -> Order {
+    fn order(&self, requested: &Requested) -> Order {
         let field = self.sort_field.unwrap_or_default();
         let (column, nullable) = match field {
             SortField::CreatedAt => ("customers_deals.created_at", false),
@@ -138,7 +138,7 @@ impl DealQuery {
         Order {
             column,
             nullable,
-            descending: wanted.is_descending(matches!(field, SortField::CreatedAt)),
+            descending: requested.is_descending(matches!(field, SortField::CreatedAt)),
         }
     }
 }
@@ -190,8 +190,8 @@ struct DealItem {
     updated_at: Timestamp,
 }
 
-impl From<DealLine> for DealItem {
-    fn from(line: DealLine) -> Self {
+impl From<DealSummary> for DealItem {
+    fn from(line: DealSummary) -> Self {
         let row = line.row;
         Self {
             id: row.id,
@@ -257,12 +257,12 @@ async fn list_deals(
     deals: Query<DealQuery>,
 ) -> Result<Json<Page<DealItem>>> {
     let mut violations = Violations::default();
-    let wanted = violations.keep(query.0.checked());
-    let filter = violations.keep(deals.0.filter(&wanted));
+    let requested = violations.keep(query.0.checked());
+    let filter = violations.keep(deals.0.filter(&requested));
     violations.check()?;
-    let order = deals.0.order(&wanted);
+    let order = deals.0.order(&requested);
     let connection = ctx.read().await?;
-    let page = query::deals::list(&connection, ctx.scope(), &filter, order, wanted.window).await?;
+    let page = query::deals::list(&connection, ctx.scope(), &filter, order, requested.window).await?;
     let page = page.map(DealItem::from);
     ctx.log_reads(&connection, AccessType::List, &page.items, record)
         .await?;

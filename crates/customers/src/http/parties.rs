@@ -45,7 +45,7 @@ impl PartyQuery {
     /// The checked parameters.
     pub(super) fn filter(&self, list: &ListQuery, columns: &SortColumns) -> Result<(PartyFilter, Window)> {
         let mut violations = Violations::default();
-        let wanted = violations.keep(list.checked());
+        let requested = violations.keep(list.checked());
         let owners = self.owner_user_id.as_deref();
         let owners = owners.map(|text| lists::references("ownerUserId", text));
         let owners = violations.keep(owners.transpose());
@@ -59,16 +59,16 @@ impl PartyQuery {
         let order = Order {
             column,
             nullable: false,
-            descending: wanted.is_descending(sort == PartySort::CreatedAt),
+            descending: requested.is_descending(sort == PartySort::CreatedAt),
         };
         let filter = PartyFilter {
-            ids: wanted.ids,
+            ids: requested.ids,
             owners,
             companies: None,
             is_active: self.is_active,
-            pattern: wanted.pattern,
+            pattern: requested.pattern,
             order,
         };
-        Ok((filter, wanted.window))
+        Ok((filter, requested.window))
     }
 }

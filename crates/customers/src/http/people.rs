@@ -3,7 +3,7 @@
 use backoffice_core::access_log::{AccessType, Record};
 use backoffice_core::http::{Created, Json, Path, Query, Routes, requires};
 use backoffice_core::list::{CommaList, IdList, Page};
-use backoffice_core::{Detail, Error, Refusal, RequestContext, Result, Violations};
+use backoffice_core::{Detail, Error, Rejection, RequestContext, Result, Violations};
 use garde::Validate;
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -33,19 +33,19 @@ pub(super) fn routes(routes: &mut Routes) {
         .get(ONE, requires(&[acl::PEOPLE_VIEW]), get_person)
         .about("One person")
         .reads(PERSON)
-        .refuses(&[404]);
+        .rejects(&[404]);
     routes
         .post(LIST, requires(&[acl::PEOPLE_MANAGE]), create_person)
         .about("Make a person")
-        .refuses(&[409, 422]);
+        .rejects(&[409, 422]);
     routes
         .put(LIST, requires(&[acl::PEOPLE_MANAGE]), update_person)
         .about("Change a person")
-        .refuses(&[404, 409, 422]);
+        .rejects(&[404, 409, 422]);
     routes
         .delete(LIST, requires(&[acl::PEOPLE_MANAGE]), delete_person)
         .about("Delete a person; deals lose their links to it")
-        .refuses(&[404, 409, 422]);
+        .rejects(&[404, 409, 422]);
 }
 
 /// Parameters of the list of people alone.
@@ -95,7 +95,7 @@ async fn list_people(
 async fn get_person(ctx: RequestContext, path: Path<Id>) -> Result<Json<PersonItem>> {
     let connection = ctx.read().await?;
     let found = people::find(&connection, ctx.scope(), path.0.id).await?;
-    let item = found.ok_or_else(|| Refusal::not_found(PersonRow::NOT_FOUND))?;
+    let item = found.ok_or_else(|| Rejection::not_found(PersonRow::NOT_FOUND))?;
     ctx.log_reads(&connection, AccessType::Item, std::slice::from_ref(&item), record)
         .await?;
     Ok(Json(item))

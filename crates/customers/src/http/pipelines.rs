@@ -26,19 +26,19 @@ pub(super) fn routes(routes: &mut Routes) {
             get_pipeline,
         )
         .about("A pipeline")
-        .refuses(&[404]);
+        .rejects(&[404]);
     routes
         .post(path, requires(&[acl::PIPELINES_MANAGE]), create_pipeline)
         .about("Make a pipeline")
-        .refuses(&[409, 422]);
+        .rejects(&[409, 422]);
     routes
         .put(path, requires(&[acl::PIPELINES_MANAGE]), update_pipeline)
         .about("Rename a pipeline")
-        .refuses(&[404, 409, 422]);
+        .rejects(&[404, 409, 422]);
     routes
         .delete(path, requires(&[acl::PIPELINES_MANAGE]), delete_pipeline)
         .about("Delete a pipeline with its stages")
-        .refuses(&[404, 409, 422]);
+        .rejects(&[404, 409, 422]);
 }
 
 /// What orders the list of pipelines.
@@ -64,18 +64,18 @@ async fn list_pipelines(
     query: Query<ListQuery>,
     _pipelines: Query<PipelineQuery>,
 ) -> Result<Json<Page<PipelineRow>>> {
-    let wanted = query.0.checked()?;
+    let requested = query.0.checked()?;
     let order = Order {
         column: "lower(customers_pipelines.name)",
         nullable: false,
-        descending: wanted.is_descending(false),
+        descending: requested.is_descending(false),
     };
     let filter = PipelineFilter {
-        pattern: wanted.pattern,
-        ids: wanted.ids,
+        pattern: requested.pattern,
+        ids: requested.ids,
     };
     let connection = ctx.read().await?;
-    let page = query::pipelines::list(&connection, ctx.scope(), &filter, order, wanted.window).await?;
+    let page = query::pipelines::list(&connection, ctx.scope(), &filter, order, requested.window).await?;
     Ok(Json(page))
 }
 

@@ -26,19 +26,19 @@ pub(super) fn routes(routes: &mut Routes) {
             get_pipeline_stage,
         )
         .about("A stage of a pipeline")
-        .refuses(&[404]);
+        .rejects(&[404]);
     routes
         .post(path, requires(&[acl::PIPELINES_MANAGE]), create_pipeline_stage)
         .about("Append a stage to a pipeline")
-        .refuses(&[409, 422]);
+        .rejects(&[409, 422]);
     routes
         .put(path, requires(&[acl::PIPELINES_MANAGE]), update_pipeline_stage)
         .about("Change a stage")
-        .refuses(&[404, 409, 422]);
+        .rejects(&[404, 409, 422]);
     routes
         .delete(path, requires(&[acl::PIPELINES_MANAGE]), delete_pipeline_stage)
         .about("Delete a stage without deals")
-        .refuses(&[404, 409, 422]);
+        .rejects(&[404, 409, 422]);
     routes
         .post(
             "/customers/pipeline-stages/reorder",
@@ -46,7 +46,7 @@ pub(super) fn routes(routes: &mut Routes) {
             reorder_pipeline_stages,
         )
         .about("Put the stages of a pipeline into another order")
-        .refuses(&[404, 409, 422]);
+        .rejects(&[404, 409, 422]);
 }
 
 /// What narrows and orders the list of stages.
@@ -76,7 +76,7 @@ async fn list_pipeline_stages(
     stages: Query<StageQuery>,
 ) -> Result<Json<Page<StageRow>>> {
     let mut violations = Violations::default();
-    let wanted = violations.keep(query.0.checked());
+    let requested = violations.keep(query.0.checked());
     let pipelines = stages.0.pipeline_id.as_deref();
     let pipelines = pipelines.map(|text| CommaList::new("pipelineId").ids([text]));
     let pipelines = violations.keep(pipelines.transpose());
@@ -84,15 +84,15 @@ async fn list_pipeline_stages(
     let order = Order {
         column: "customers_pipeline_stages.position",
         nullable: false,
-        descending: wanted.is_descending(false),
+        descending: requested.is_descending(false),
     };
     let filter = StageFilter {
-        pattern: wanted.pattern,
-        ids: wanted.ids,
+        pattern: requested.pattern,
+        ids: requested.ids,
         pipelines,
     };
     let connection = ctx.read().await?;
-    let page = query::stages::list(&connection, ctx.scope(), &filter, order, wanted.window).await?;
+    let page = query::stages::list(&connection, ctx.scope(), &filter, order, requested.window).await?;
     Ok(Json(page))
 }
 

@@ -1,6 +1,6 @@
 //! Companies.
 
-use backoffice_core::command::{Field, Located};
+use backoffice_core::command::{Field, LockedRow};
 use backoffice_core::db::Tx;
 use backoffice_core::{Feature, Result, Timestamp};
 use diesel::pg::Pg;
@@ -14,11 +14,11 @@ use uuid::Uuid;
 use super::cleared::{self, ClearedReference};
 use super::deal_sets::{COMPANIES, DealSet};
 use super::party::{Party, PartyEntity, Verbs};
-use super::{COMPANY, located};
+use super::{COMPANY, locked_rows};
 use crate::commands::companies::CompanyFields;
 use crate::query::companies::in_scope;
 use crate::schema::customers_companies as companies;
-use crate::{Place, acl};
+use crate::{Placement, acl};
 
 /// A company.
 #[derive(Debug, Clone, PartialEq, Eq, Queryable, Selectable, Insertable, Serialize, Deserialize, ToSchema)]
@@ -87,7 +87,7 @@ impl Party for CompanyRow {
     const DEALS: DealSet = COMPANIES;
     type Fields = CompanyFields;
 
-    fn blank(id: Uuid, place: Place, now: Timestamp) -> Self {
+    fn blank(id: Uuid, place: Placement, now: Timestamp) -> Self {
         Self {
             tenant_id: place.tenant,
             id,
@@ -110,8 +110,8 @@ impl Party for CompanyRow {
         self.id
     }
 
-    fn place(&self) -> Place {
-        Place {
+    fn place(&self) -> Placement {
+        Placement {
             tenant: self.tenant_id,
             organization: self.organization_id,
         }
@@ -125,7 +125,7 @@ impl Party for CompanyRow {
         self.owner_user_id
     }
 
-    async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<Located>> {
+    async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
         let rows = in_scope(tx.scope())
             .filter(companies::id.eq_any(ids))
             .order(companies::id)
@@ -134,7 +134,7 @@ impl Party for CompanyRow {
             .for_update()
             .load(tx.conn())
             .await?;
-        Ok(located(rows))
+        Ok(locked_rows(rows))
     }
 
     async fn read(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<Self>> {

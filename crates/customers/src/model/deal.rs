@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use backoffice_core::command::{Depth, Entity, EntityRef, Field, Located, Snapshot, Snapshots, Transition};
+use backoffice_core::command::{Depth, Entity, EntityRef, Field, LockedRow, Snapshot, Snapshots, Transition};
 use backoffice_core::db::Tx;
 use backoffice_core::events::Event;
 use backoffice_core::{Feature, Result, Timestamp};
@@ -18,12 +18,12 @@ use uuid::Uuid;
 
 use super::amount::Amount;
 use super::day::Day;
-use super::deal_law;
+use super::deal_invariants;
 use super::deal_sets::{COMPANIES, DealSet, End, Link, PEOPLE};
 use super::status::DealStatus;
-use super::{DEAL, located};
+use super::{DEAL, locked_rows};
 use crate::schema::customers_deals as deals;
-use crate::{Place, acl, query};
+use crate::{Placement, acl, query};
 
 /// A deal.
 #[derive(Debug, Clone, PartialEq, Eq, Queryable, Selectable, Insertable, AsChangeset, Serialize, Deserialize)]
@@ -70,7 +70,7 @@ pub struct DealRow {
 
 impl DealRow {
     /// An open deal without content.
-    pub(crate) fn blank(id: Uuid, place: Place, now: Timestamp) -> Self {
+    pub(crate) fn blank(id: Uuid, place: Placement, now: Timestamp) -> Self {
         Self {
             tenant_id: place.tenant,
             id,
@@ -125,7 +125,7 @@ impl Entity for Deal {
     const NOT_FOUND: &'static str = "Deal not found";
     const VIEW: Option<Feature> = Some(acl::DEALS_VIEW);
 
-    async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<Located>> {
+    async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
         let scope = tx.scope();
         let rows: Vec<(Uuid, Uuid)> = query::deals::in_scope(scope)
             .filter(deals::id.eq_any(ids))
@@ -134,7 +134,7 @@ impl Entity for Deal {
             .for_update()
             .load(tx.conn())
             .await?;
-        Ok(located(rows))
+        Ok(locked_rows(rows))
     }
 
     async fn load(tx: &mut Tx<'_>, ids: &[Uuid], _depth: Depth) -> Result<Snapshots> {
@@ -148,23 +148,23 @@ impl Entity for Deal {
             (PEOPLE, PEOPLE.links_of(tx, ids).await?),
             (COMPANIES, COMPANIES.links_of(tx, ids).await?),
         ];
-        let image = |row: &DealRow| {
+        let snapshot = |row: &DealRow| {
             let mut snapshot = Snapshot::of(row)?;
             for (set, links) in &sets {
                 let own: Vec<&Link> = links.iter().filter(|link| link.deal_id == row.id).collect();
                 let parties: BTreeSet<Uuid> = own.iter().map(|link| link.party_id).collect();
                 snapshot = snapshot
-                    .with_member(set.member, json!(parties))
+                    .with_field(set.field, json!(parties))
                     .with_children(set.kind, &own)?;
             }
             Ok((row.id, snapshot))
         };
-        rows.iter().map(image).collect()
+        rows.iter().map(snapshot).collect()
     }
 
     async fn store(tx: &mut Tx<'_>, snapshots: &[Snapshot]) -> Result<Vec<String>> {
         let mut rows = snapshots.iter().map(Snapshot::row).collect::<Result<Vec<DealRow>>>()?;
-        let mut dropped = deal_law::leave_out(tx, &mut rows).await?;
+        let mut dropped = deal_invariants::leave_out(tx, &mut rows).await?;
         for row in &mut rows {
             row.updated_at = tx.now();
         }
@@ -186,15 +186,15 @@ impl Entity for Deal {
 
     async fn guard(tx: &mut Tx<'_>, step: &Transition<'_>) -> Result<()> {
         match step.to {
-            Some(to) if step.restoring => deal_law::judge(tx, step.from, to).await,
+            Some(to) if step.restoring => deal_invariants::validate(tx, step.from, to).await,
             _ => Ok(()),
         }
     }
 
-    async fn settled(tx: &mut Tx<'_>, step: &Transition<'_>) -> Result<()> {
+    async fn after_transition(tx: &mut Tx<'_>, step: &Transition<'_>) -> Result<()> {
         let Some(to) = step.to else { return Ok(()) };
         let value = |name: &str| {
-            let of = |image: Option<&Snapshot>| image.and_then(|image| image.get(name)).cloned();
+            let of = |snapshot: Option<&Snapshot>| snapshot.and_then(|snapshot| snapshot.get(name)).cloned();
             (
                 of(step.from).unwrap_or(Value::Null),
                 of(Some(to)).unwrap_or(Value::Null),
@@ -216,7 +216,7 @@ impl Entity for Deal {
 
     fn related(snapshot: &Snapshot) -> Vec<EntityRef> {
         let of = |set: &DealSet| -> Vec<Uuid> {
-            let ids = snapshot.get(set.member).cloned().unwrap_or_default();
+            let ids = snapshot.get(set.field).cloned().unwrap_or_default();
             serde_json::from_value(ids).unwrap_or_default()
         };
         let refs = [PEOPLE, COMPANIES].into_iter().flat_map(|set| {

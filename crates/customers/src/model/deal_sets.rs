@@ -19,7 +19,7 @@ pub struct DealSet {
     /// Kind of its rows in images.
     pub(crate) kind: &'static str,
     /// The member of a deal that lists the other ends.
-    pub(crate) member: &'static str,
+    pub(crate) field: &'static str,
     /// Kind of the other ends.
     pub(crate) party: &'static str,
     table: &'static str,
@@ -30,7 +30,7 @@ pub struct DealSet {
 /// The people of deals.
 pub(crate) const PEOPLE: DealSet = DealSet {
     kind: "customers.deal_person",
-    member: "personIds",
+    field: "personIds",
     party: PERSON,
     table: "customers_deal_people",
     column: "person_id",
@@ -40,7 +40,7 @@ pub(crate) const PEOPLE: DealSet = DealSet {
 /// The companies of deals.
 pub(crate) const COMPANIES: DealSet = DealSet {
     kind: "customers.deal_company",
-    member: "companyIds",
+    field: "companyIds",
     party: COMPANY,
     table: "customers_deal_companies",
     column: "company_id",
@@ -75,7 +75,7 @@ pub(crate) enum End {
 }
 
 #[derive(QueryableByName)]
-struct Gone {
+struct Deleted {
     #[diesel(sql_type = Text)]
     gone: String,
 }
@@ -143,7 +143,7 @@ impl DealSet {
             self.keep_only(tx, End::Deal, &[deal], &kept).await?;
         }
         if !added.is_empty() && !self.insert(tx, &added).await?.is_empty() {
-            return Err(Error::UnknownReferences(vec![self.member]).into());
+            return Err(Error::UnknownReferences(vec![self.field]).into());
         }
         Ok(())
     }
@@ -225,7 +225,7 @@ impl DealSet {
             .bind::<Array<SqlUuid>, _>(of(|link| link.party_id))
             .bind::<Array<Timestamptz>, _>(links.iter().map(|link| link.created_at).collect::<Vec<_>>())
             .bind::<Timestamptz, _>(now);
-        let gone: Vec<Gone> = Prepared(statement).load(tx.conn()).await?;
+        let gone: Vec<Deleted> = Prepared(statement).load(tx.conn()).await?;
         Ok(gone.into_iter().map(|one| one.gone).collect())
     }
 }

@@ -5,7 +5,7 @@ mod cleared;
 mod company;
 mod day;
 mod deal;
-mod deal_law;
+mod deal_invariants;
 pub(crate) mod deal_sets;
 mod party;
 mod person;
@@ -13,7 +13,7 @@ mod pipeline;
 mod stage;
 mod status;
 
-use backoffice_core::command::Located;
+use backoffice_core::command::LockedRow;
 use uuid::Uuid;
 
 pub use amount::Amount;
@@ -42,6 +42,6 @@ pub const COMPANY: &str = "customers.company";
 pub const PERSON: &str = "customers.person";
 
 /// What a statement that locks has found.
-fn located(rows: Vec<(Uuid, Uuid)>) -> Vec<Located> {
-    rows.into_iter().map(|(id, tenant)| Located { id, tenant }).collect()
+fn locked_rows(rows: Vec<(Uuid, Uuid)>) -> Vec<LockedRow> {
+    rows.into_iter().map(|(id, tenant)| LockedRow { id, tenant }).collect()
 }

@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::marker::PhantomData;
 
-use backoffice_core::command::{Depth, Entity, EntityRef, Field, LINKS, Located, Snapshot, Snapshots, Transition};
+use backoffice_core::command::{Depth, Entity, EntityRef, Field, LINKS, LockedRow, Snapshot, Snapshots, Transition};
 use backoffice_core::db::Tx;
 use backoffice_core::{Feature, Result, Timestamp};
 use serde::Serialize;
@@ -13,7 +13,7 @@ use uuid::Uuid;
 
 use super::cleared::ClearedReference;
 use super::deal_sets::{COMPANIES, DealSet, End, Link};
-use crate::Place;
+use crate::Placement;
 use crate::error::undo_conflict;
 
 /// Ids and labels of the commands on a kind.
@@ -47,13 +47,13 @@ pub trait Party: Clone + PartialEq + Serialize + DeserializeOwned + Send + Sync 
     type Fields: Fields<Self>;
 
     /// A row without content.
-    fn blank(id: Uuid, place: Place, now: Timestamp) -> Self;
+    fn blank(id: Uuid, place: Placement, now: Timestamp) -> Self;
 
     /// Its id.
     fn id(&self) -> Uuid;
 
     /// Where it belongs.
-    fn place(&self) -> Place;
+    fn place(&self) -> Placement;
 
     /// When it was last changed.
     fn updated_at(&self) -> Timestamp;
@@ -67,7 +67,7 @@ pub trait Party: Clone + PartialEq + Serialize + DeserializeOwned + Send + Sync 
     }
 
     /// Locks the ones that the caller may see, by id ascending.
-    fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> impl Future<Output = Result<Vec<Located>>> + Send;
+    fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> impl Future<Output = Result<Vec<LockedRow>>> + Send;
 
     /// Those of the transaction's tenant.
     fn read(tx: &mut Tx<'_>, ids: &[Uuid]) -> impl Future<Output = Result<Vec<Self>>> + Send;
@@ -79,7 +79,7 @@ pub trait Party: Clone + PartialEq + Serialize + DeserializeOwned + Send + Sync 
     fn delete(tx: &mut Tx<'_>, ids: &[Uuid]) -> impl Future<Output = Result<()>> + Send;
 
     /// Leaves out optional references to what is gone, and names it.
-    fn without_gone(_tx: &mut Tx<'_>, _rows: &mut [Self]) -> impl Future<Output = Result<Vec<String>>> + Send {
+    fn without_deleted(_tx: &mut Tx<'_>, _rows: &mut [Self]) -> impl Future<Output = Result<Vec<String>>> + Send {
         async { Ok(Vec::new()) }
     }
 
@@ -126,7 +126,7 @@ impl<P: Party> Entity for PartyEntity<P> {
     const NOT_FOUND: &'static str = P::NOT_FOUND;
     const VIEW: Option<Feature> = Some(P::VIEW);
 
-    async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<Located>> {
+    async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
         P::lock(tx, ids).await
     }
 
@@ -145,7 +145,7 @@ impl<P: Party> Entity for PartyEntity<P> {
                 let links: Vec<&Link> = links.iter().filter(|link| link.party_id == id).collect();
                 snapshot = snapshot
                     .with_children(P::DEALS.kind, &links)?
-                    .with_member(LINKS, json!(inbound));
+                    .with_field(LINKS, json!(inbound));
             }
             snapshots.insert(id, snapshot);
         }
@@ -154,7 +154,7 @@ impl<P: Party> Entity for PartyEntity<P> {
 
     async fn store(tx: &mut Tx<'_>, snapshots: &[Snapshot]) -> Result<Vec<String>> {
         let mut rows = snapshots.iter().map(Snapshot::row).collect::<Result<Vec<P>>>()?;
-        let mut dropped = P::without_gone(tx, &mut rows).await?;
+        let mut dropped = P::without_deleted(tx, &mut rows).await?;
         P::write(tx, &rows).await?;
         let (mut trees, mut links, mut references) = (Vec::new(), Vec::new(), Vec::new());
         for (row, snapshot) in rows.iter().zip(snapshots) {

@@ -1,6 +1,6 @@
 //! People.
 
-use backoffice_core::command::{Field, Located};
+use backoffice_core::command::{Field, LockedRow};
 use backoffice_core::db::Tx;
 use backoffice_core::{Feature, Result, Timestamp};
 use diesel::pg::Pg;
@@ -13,11 +13,11 @@ use uuid::Uuid;
 
 use super::deal_sets::{DealSet, PEOPLE};
 use super::party::{Party, PartyEntity, Verbs};
-use super::{COMPANY, PERSON, located};
+use super::{COMPANY, PERSON, locked_rows};
 use crate::commands::people::PersonFields;
 use crate::query::people::in_scope;
 use crate::schema::{customers_companies as companies, customers_people as people};
-use crate::{Place, acl};
+use crate::{Placement, acl};
 
 /// A person.
 #[derive(Debug, Clone, PartialEq, Eq, Queryable, Selectable, Insertable, Serialize, Deserialize, ToSchema)]
@@ -86,7 +86,7 @@ impl Party for PersonRow {
     const DEALS: DealSet = PEOPLE;
     type Fields = PersonFields;
 
-    fn blank(id: Uuid, place: Place, now: Timestamp) -> Self {
+    fn blank(id: Uuid, place: Placement, now: Timestamp) -> Self {
         Self {
             tenant_id: place.tenant,
             id,
@@ -109,8 +109,8 @@ impl Party for PersonRow {
         self.id
     }
 
-    fn place(&self) -> Place {
-        Place {
+    fn place(&self) -> Placement {
+        Placement {
             tenant: self.tenant_id,
             organization: self.organization_id,
         }
@@ -128,7 +128,7 @@ impl Party for PersonRow {
         self.company_id
     }
 
-    async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<Located>> {
+    async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
         let rows = in_scope(tx.scope())
             .filter(people::id.eq_any(ids))
             .order(people::id)
@@ -136,7 +136,7 @@ impl Party for PersonRow {
             .for_update()
             .load(tx.conn())
             .await?;
-        Ok(located(rows))
+        Ok(locked_rows(rows))
     }
 
     async fn read(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<Self>> {
@@ -188,7 +188,7 @@ impl Party for PersonRow {
         Ok(())
     }
 
-    async fn without_gone(tx: &mut Tx<'_>, rows: &mut [Self]) -> Result<Vec<String>> {
+    async fn without_deleted(tx: &mut Tx<'_>, rows: &mut [Self]) -> Result<Vec<String>> {
         let tenant = tx.tenant();
         let named: Vec<Uuid> = rows.iter().filter_map(|row| row.company_id).collect();
         let there: Vec<Uuid> = companies::table

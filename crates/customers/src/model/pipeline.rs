@@ -1,6 +1,6 @@
 //! Pipelines.
 
-use backoffice_core::command::{Depth, Entity, Field, Located, Snapshot, Snapshots};
+use backoffice_core::command::{Depth, Entity, Field, LockedRow, Snapshot, Snapshots};
 use backoffice_core::db::Tx;
 use backoffice_core::{Error, Feature, Result, Timestamp};
 use diesel::pg::Pg;
@@ -12,7 +12,7 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::stage::{self, StageRow};
-use super::{DEAL, PIPELINE, STAGE, located};
+use super::{DEAL, PIPELINE, STAGE, locked_rows};
 use crate::error::undo_conflict;
 use crate::schema::{customers_pipeline_stages as stages, customers_pipelines as pipelines};
 use crate::{acl, query};
@@ -53,7 +53,7 @@ impl Entity for Pipeline {
     const NOT_FOUND: &'static str = "Pipeline not found";
     const VIEW: Option<Feature> = Some(acl::PIPELINES_VIEW);
 
-    async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<Located>> {
+    async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
         let scope = tx.scope();
         let rows: Vec<(Uuid, Uuid)> = query::pipelines::in_scope(scope)
             .filter(pipelines::id.eq_any(ids))
@@ -63,7 +63,7 @@ impl Entity for Pipeline {
             .for_no_key_update()
             .load(tx.conn())
             .await?;
-        Ok(located(rows))
+        Ok(locked_rows(rows))
     }
 
     async fn load(tx: &mut Tx<'_>, ids: &[Uuid], depth: Depth) -> Result<Snapshots> {
@@ -77,7 +77,7 @@ impl Entity for Pipeline {
             Depth::Own => None,
             Depth::Tree => Some(stages_of(tx, ids).await?),
         };
-        let image = |row: &PipelineRow| {
+        let snapshot = |row: &PipelineRow| {
             let mut snapshot = Snapshot::of(row)?;
             if let Some(children) = &children {
                 let own: Vec<&StageRow> = children.iter().filter(|stage| stage.pipeline_id == row.id).collect();
@@ -85,7 +85,7 @@ impl Entity for Pipeline {
             }
             Ok((row.id, snapshot))
         };
-        rows.iter().map(image).collect()
+        rows.iter().map(snapshot).collect()
     }
 
     async fn store(tx: &mut Tx<'_>, snapshots: &[Snapshot]) -> Result<Vec<String>> {

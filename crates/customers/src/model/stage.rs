@@ -1,6 +1,6 @@
 //! Stages of pipelines.
 
-use backoffice_core::command::{Depth, Entity, EntityRef, Field, Located, Snapshot, Snapshots};
+use backoffice_core::command::{Depth, Entity, EntityRef, Field, LockedRow, Snapshot, Snapshots};
 use backoffice_core::db::Tx;
 use backoffice_core::{Feature, Result, Timestamp};
 use diesel::pg::Pg;
@@ -12,7 +12,7 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::pipeline::held_by_deals;
-use super::{DEAL, PIPELINE, STAGE, located};
+use super::{DEAL, PIPELINE, STAGE, locked_rows};
 use crate::error::undo_conflict;
 use crate::schema::customers_pipeline_stages as stages;
 use crate::{acl, query};
@@ -62,7 +62,7 @@ impl Entity for Stage {
     const NOT_FOUND: &'static str = "Pipeline stage not found";
     const VIEW: Option<Feature> = Some(acl::PIPELINES_VIEW);
 
-    async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<Located>> {
+    async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
         let scope = tx.scope();
         let rows: Vec<(Uuid, Uuid)> = query::stages::in_scope(scope)
             .filter(stages::id.eq_any(ids))
@@ -72,7 +72,7 @@ impl Entity for Stage {
             .for_no_key_update()
             .load(tx.conn())
             .await?;
-        Ok(located(rows))
+        Ok(locked_rows(rows))
     }
 
     async fn load(tx: &mut Tx<'_>, ids: &[Uuid], _depth: Depth) -> Result<Snapshots> {

@@ -67,13 +67,13 @@ pub async fn list(
     filter: &PartyFilter,
     window: Window,
 ) -> Result<Page<CompanyItem>> {
-    let narrowed = || in_scope(scope).filter(narrow(filter));
-    let page = narrowed()
+    let filtered = || in_scope(scope).filter(matching(filter));
+    let page = filtered()
         .order(filter.order.by("customers_companies.id"))
         .limit(window.limit())
         .offset(window.offset())
         .select((CompanyRow::as_select(), owner_name("customers_companies")));
-    let total = narrowed().select(count_star());
+    let total = filtered().select(count_star());
     let page = Prepared(page).load(&mut &*connection);
     let total = Prepared(total).get_result::<i64>(&mut &*connection);
     let (items, total) = futures_util::future::try_join(page, total).await?;
@@ -87,7 +87,7 @@ const COLUMNS: Columns = Columns {
     is_active: "customers_companies.is_active",
 };
 
-fn narrow(filter: &PartyFilter) -> Condition {
+fn matching(filter: &PartyFilter) -> Condition {
     let all = filter.condition(&COLUMNS);
     let Some(pattern) = &filter.pattern else { return all };
     let found = companies::display_name

@@ -24,7 +24,7 @@ use crate::schema::{
 
 /// A deal with what a list tells beside its row.
 #[derive(Debug, Clone, Queryable)]
-pub struct DealLine {
+pub struct DealSummary {
     /// The row.
     pub row: DealRow,
     /// Name of its owner.
@@ -105,7 +105,7 @@ const PERSON_IDS: &str = "array(select l.person_id from customers_deal_people l 
 const COMPANY_IDS: &str = "array(select l.company_id from customers_deal_companies l \
     where l.tenant_id = customers_deals.tenant_id and l.deal_id = customers_deals.id order by 1)";
 
-/// The members of a [`DealLine`].
+/// The members of a [`DealSummary`].
 macro_rules! shown {
     () => {
         (
@@ -129,14 +129,14 @@ pub async fn list(
     filter: &DealFilter,
     order: Order,
     window: Window,
-) -> Result<Page<DealLine>> {
-    let page = narrowed(scope, filter)
+) -> Result<Page<DealSummary>> {
+    let page = filtered(scope, filter)
         .order(order.by("customers_deals.id"))
         .limit(window.limit())
         .offset(window.offset())
         .select(shown!());
-    let total = narrowed(scope, filter).select(count_star());
-    let page = Prepared(page).load::<DealLine>(&mut &*connection);
+    let total = filtered(scope, filter).select(count_star());
+    let page = Prepared(page).load::<DealSummary>(&mut &*connection);
     let total = Prepared(total).get_result::<i64>(&mut &*connection);
     let (items, total) = futures_util::future::try_join(page, total).await?;
     Ok(window.page(items, total))
@@ -146,7 +146,7 @@ pub async fn list(
 ///
 /// # Errors
 /// When the database can't be reached.
-pub async fn find(connection: &AsyncPgConnection, scope: &Scope, id: Uuid) -> Result<Option<DealLine>> {
+pub async fn find(connection: &AsyncPgConnection, scope: &Scope, id: Uuid) -> Result<Option<DealSummary>> {
     let statement = in_scope(scope).filter(deals::id.eq(id)).into_boxed().select(shown!());
     Ok(Prepared(statement).get_result(&mut &*connection).await.optional()?)
 }
@@ -187,7 +187,7 @@ pub async fn parties(
     Ok(futures_util::future::try_join(of_deal, at_companies).await?)
 }
 
-fn narrowed<'a>(scope: &Scope, filter: &DealFilter) -> deals::BoxedQuery<'a, Pg> {
+fn filtered<'a>(scope: &Scope, filter: &DealFilter) -> deals::BoxedQuery<'a, Pg> {
     let mut query = by_references(in_scope(scope).into_boxed(), filter);
     if let Some(pattern) = &filter.pattern {
         query = query.filter(
@@ -225,20 +225,20 @@ fn narrowed<'a>(scope: &Scope, filter: &DealFilter) -> deals::BoxedQuery<'a, Pg>
 }
 
 fn by_references<'a>(mut query: deals::BoxedQuery<'a, Pg>, filter: &DealFilter) -> deals::BoxedQuery<'a, Pg> {
-    for (wanted, column) in [
+    for (requested, column) in [
         (&filter.pipelines, "customers_deals.pipeline_id"),
         (&filter.stages, "customers_deals.pipeline_stage_id"),
         (&filter.owners, "customers_deals.owner_user_id"),
     ] {
-        if let Some(wanted) = wanted {
-            query = query.filter(wanted.condition::<deals::table>(column));
+        if let Some(requested) = requested {
+            query = query.filter(requested.condition::<deals::table>(column));
         }
     }
-    for (wanted, linked) in [
+    for (requested, linked) in [
         (&filter.people, "customers_deal_people l where l.person_id"),
         (&filter.companies, "customers_deal_companies l where l.company_id"),
     ] {
-        if let Some(ids) = wanted {
+        if let Some(ids) = requested {
             query = query.filter(
                 sql::<Bool>(&format!("exists (select 1 from {linked} = any("))
                     .bind::<Array<SqlUuid>, _>(ids.clone())

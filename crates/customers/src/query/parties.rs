@@ -49,9 +49,9 @@ impl PartyFilter {
             Some(is_active) => Box::new(sql::<Bool>(&format!("{} = ", columns.is_active)).bind::<Bool, _>(is_active)),
             None => Box::new(sql::<Bool>("true")),
         };
-        for (wanted, column) in references {
-            if let (Some(wanted), Some(column)) = (wanted, column) {
-                all = Box::new(all.and(wanted.condition(column)));
+        for (requested, column) in references {
+            if let (Some(requested), Some(column)) = (requested, column) {
+                all = Box::new(all.and(requested.condition(column)));
             }
         }
         all

@@ -70,8 +70,8 @@ pub async fn list(
     filter: &PartyFilter,
     window: Window,
 ) -> Result<Page<PersonItem>> {
-    let narrowed = || in_scope(scope).filter(narrow(filter));
-    let page = narrowed()
+    let filtered = || in_scope(scope).filter(matching(filter));
+    let page = filtered()
         .order(filter.order.by("customers_people.id"))
         .limit(window.limit())
         .offset(window.offset())
@@ -80,7 +80,7 @@ pub async fn list(
             owner_name("customers_people"),
             company_name(scope),
         ));
-    let total = narrowed().select(count_star());
+    let total = filtered().select(count_star());
     let page = Prepared(page).load(&mut &*connection);
     let total = Prepared(total).get_result::<i64>(&mut &*connection);
     let (items, total) = futures_util::future::try_join(page, total).await?;
@@ -94,7 +94,7 @@ const COLUMNS: Columns = Columns {
     is_active: "customers_people.is_active",
 };
 
-fn narrow(filter: &PartyFilter) -> Condition {
+fn matching(filter: &PartyFilter) -> Condition {
     let all = filter.condition(&COLUMNS);
     let Some(pattern) = &filter.pattern else { return all };
     let found = people::display_name

@@ -61,12 +61,12 @@ pub async fn list(
     order: Order,
     window: Window,
 ) -> Result<Page<PipelineRow>> {
-    let page = narrowed(scope, filter)
+    let page = filtered(scope, filter)
         .order(order.by("customers_pipelines.id"))
         .limit(window.limit())
         .offset(window.offset())
         .select(PipelineRow::as_select());
-    let total = narrowed(scope, filter).select(count_star());
+    let total = filtered(scope, filter).select(count_star());
     let page = Prepared(page).load::<PipelineRow>(&mut &*connection);
     let total = Prepared(total).get_result::<i64>(&mut &*connection);
     let (items, total) = futures_util::future::try_join(page, total).await?;
@@ -84,7 +84,7 @@ pub async fn find(connection: &AsyncPgConnection, scope: &Scope, id: Uuid) -> Re
     Ok(Prepared(statement).get_result(&mut &*connection).await.optional()?)
 }
 
-fn narrowed<'a>(scope: &Scope, filter: &PipelineFilter) -> pipelines::BoxedQuery<'a, Pg> {
+fn filtered<'a>(scope: &Scope, filter: &PipelineFilter) -> pipelines::BoxedQuery<'a, Pg> {
     let mut query = seen(scope);
     if let Some(pattern) = &filter.pattern {
         query = query.filter(pipelines::name.ilike(pattern.clone()));

@@ -1,7 +1,7 @@
 //! Items of bulk jobs are commands like others: they are undone, and interceptors refuse them.
 
 use backoffice_core::Module;
-use backoffice_core::command::{Attempt, Hook, Interceptor, Verdict};
+use backoffice_core::command::{Hook, Interceptor, InterceptorContext, Verdict};
 use backoffice_core::db::Tx;
 use backoffice_core::registry::Registry;
 use futures_util::FutureExt;
@@ -10,11 +10,11 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::bulk::{OWNER, STAGE, counts};
-use crate::world::{ACTIONS, Account, DEALS, World, Written, id_of};
+use crate::fixture::{ACTIONS, Account, DEALS, Fixture, Written, id_of};
 
 const UNDO: &str = "/audit_logs/audit-logs/actions/undo";
 
-static KEEPER: Module = Module {
+static ADMIN: Module = Module {
     name: "keeper",
     requires: &["customers"],
     register: keep,
@@ -30,18 +30,21 @@ fn keep(registry: &mut Registry) {
             id,
             target,
             priority: 100,
-            run: refuse_kept,
+            run: reject_kept,
         });
     }
 }
 
 /// Keeps deals whose source says so.
-fn refuse_kept<'a>(_tx: &'a mut Tx<'_>, attempt: &'a Attempt<'a>) -> BoxFuture<'a, backoffice_core::Result<Verdict>> {
+fn reject_kept<'a>(
+    _tx: &'a mut Tx<'_>,
+    attempt: &'a InterceptorContext<'a>,
+) -> BoxFuture<'a, backoffice_core::Result<Verdict>> {
     let source = attempt.before.and_then(|deal| deal.get("source"));
     let keeps = attempt.hook == Hook::BeforeExecute && source == Some(&json!("kept"));
     async move {
         Ok(if keeps {
-            Verdict::Refuse {
+            Verdict::Reject {
                 message: "This one stays".to_owned(),
                 code: Some("kept".to_owned()),
                 status: Some(409),
@@ -54,7 +57,7 @@ fn refuse_kept<'a>(_tx: &'a mut Tx<'_>, attempt: &'a Attempt<'a>) -> BoxFuture<'
     .boxed()
 }
 
-impl World {
+impl Fixture {
     /// What undoes the items of a job, by deal.
     async fn tokens(&self, who: &Account, job: &Value) -> Vec<(Uuid, Written)> {
         let path = format!(
@@ -84,42 +87,42 @@ impl World {
 
 #[actix_web::test]
 async fn crm_7_items_of_a_bulk_job_are_undone_one_by_one_by_their_requester() {
-    let world = World::new().await;
-    let (admin, local, child) = (&world.a.admin, &world.a.local, world.a.child);
+    let fixture = Fixture::new().await;
+    let (admin, local, child) = (&fixture.a.admin, &fixture.a.local, fixture.a.child);
     let owned = json!({"ownerUserId": local.id});
     let [first, second, third] = [
-        world.deal(admin, child, owned.clone()).await,
-        world.deal(admin, child, owned.clone()).await,
-        world.deal(admin, child, owned).await,
+        fixture.deal(admin, child, owned.clone()).await,
+        fixture.deal(admin, child, owned.clone()).await,
+        fixture.deal(admin, child, owned).await,
     ];
     let rights = &["customers.*", "audit_logs.view_tenant", "audit_logs.undo_self"];
-    let other = world
-        .account(&world.a, world.a.root, "other@alpha.test", rights, None)
+    let other = fixture
+        .account(&fixture.a, fixture.a.root, "other@alpha.test", rights, None)
         .await;
-    let job = world
+    let job = fixture
         .bulk(
             admin,
             OWNER,
             json!({"ids": [first, second, third], "ownerUserId": admin.id}),
         )
         .await;
-    let tokens = world.tokens(admin, &job).await;
+    let tokens = fixture.tokens(admin, &job).await;
     let of = |deal: Uuid| &tokens.iter().find(|one| one.0 == deal).expect("an entry").1;
 
-    let (status, body) = world.undo(&other, of(first)).await;
+    let (status, body) = fixture.undo(&other, of(first)).await;
     assert_eq!((status, &body), (400, &json!({"error": "Undo token not available"})));
-    let (status, body) = world.undo(admin, of(first)).await;
+    let (status, body) = fixture.undo(admin, of(first)).await;
     assert_eq!(status, 200, "{body}");
     assert_eq!(
-        world.owners(&[first, second, third]).await,
+        fixture.owners(&[first, second, third]).await,
         [json!(local.id), json!(admin.id), json!(admin.id)]
     );
 
     let edit = json!({"id": second, "title": "Edited"});
-    assert_eq!(world.put(local, DEALS, edit).await.0, 200);
+    assert_eq!(fixture.put(local, DEALS, edit).await.0, 200);
     let body = json!({"undoToken": of(second).token});
-    assert_eq!(world.app.post(&admin.token, UNDO, body).await.0, 400);
-    let deal = world.item(admin, DEALS, second).await;
+    assert_eq!(fixture.app.post(&admin.token, UNDO, body).await.0, 400);
+    let deal = fixture.item(admin, DEALS, second).await;
     assert_eq!(
         (&deal["title"], &deal["ownerUserId"]),
         (&json!("Edited"), &json!(admin.id))
@@ -128,14 +131,14 @@ async fn crm_7_items_of_a_bulk_job_are_undone_one_by_one_by_their_requester() {
 
 #[actix_web::test]
 async fn crm_9_deals_that_an_interceptor_keeps_carry_its_status_and_code() {
-    let world = World::beside(&KEEPER).await;
-    let (admin, child) = (&world.a.admin, world.a.child);
-    let (_, stages) = world.pipeline(admin, child, &["New"]).await;
-    let deals = world.deals(&world.a, child, 9).await;
+    let fixture = Fixture::beside(&ADMIN).await;
+    let (admin, child) = (&fixture.a.admin, fixture.a.child);
+    let (_, stages) = fixture.pipeline(admin, child, &["New"]).await;
+    let deals = fixture.deals(&fixture.a, child, 9).await;
     let kept: Vec<Uuid> = deals.iter().copied().skip(2).step_by(3).collect();
     for deal in &kept {
         let edit = json!({"id": deal, "source": "kept"});
-        assert_eq!(world.put(admin, DEALS, edit).await.0, 200);
+        assert_eq!(fixture.put(admin, DEALS, edit).await.0, 200);
     }
 
     for (path, body, column) in [
@@ -146,14 +149,14 @@ async fn crm_9_deals_that_an_interceptor_keeps_carry_its_status_and_code() {
             "pipeline_stage_id",
         ),
     ] {
-        let job = world.bulk(admin, path, body).await;
+        let job = fixture.bulk(admin, path, body).await;
 
         assert_eq!(counts(&job), ("completed_with_errors", [9, 6, 0, 3]), "{path}");
-        let failures = world.failures(admin, &job).await;
-        let refused = |id: &Uuid| (*id, 409, "kept".to_owned());
-        assert_eq!(failures, kept.iter().map(refused).collect::<Vec<_>>());
+        let failures = fixture.failures(admin, &job).await;
+        let rejected = |id: &Uuid| (*id, 409, "kept".to_owned());
+        assert_eq!(failures, kept.iter().map(rejected).collect::<Vec<_>>());
         assert_eq!(
-            world.column(column, &kept).await,
+            fixture.column(column, &kept).await,
             [Value::Null, Value::Null, Value::Null]
         );
     }

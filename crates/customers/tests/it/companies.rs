@@ -5,7 +5,7 @@ use backoffice_test_support::Duration;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::world::{ACTIONS, COMPANIES, DEALS, House, PEOPLE, World};
+use crate::fixture::{ACTIONS, COMPANIES, DEALS, Fixture, PEOPLE, TenantFixture};
 
 /// A company with two people and two deals.
 struct Acme {
@@ -14,20 +14,20 @@ struct Acme {
     deals: [Uuid; 2],
 }
 
-async fn acme(world: &World) -> Acme {
-    let House { admin, child, .. } = &world.a;
-    let id = world.make(admin, COMPANIES, json!({"displayName": "Acme"})).await;
-    world.app.advance(Duration::SECOND);
+async fn acme(fixture: &Fixture) -> Acme {
+    let TenantFixture { admin, child, .. } = &fixture.a;
+    let id = fixture.create(admin, COMPANIES, json!({"displayName": "Acme"})).await;
+    fixture.app.advance(Duration::SECOND);
     let mut people = Vec::new();
     for name in ["Ada", "Bob"] {
         // Also people whom a caller of one organization would not see.
         let body = json!({"firstName": name, "lastName": "Doe", "companyId": id, "organizationId": child});
-        people.push(world.make(admin, PEOPLE, body).await);
+        people.push(fixture.create(admin, PEOPLE, body).await);
     }
     let mut deals = Vec::new();
     for _ in 0..2 {
-        let deal = deal(world).await;
-        link(world, "companies", deal, id).await;
+        let deal = deal(fixture).await;
+        link(fixture, "companies", deal, id).await;
         deals.push(deal);
     }
     Acme {
@@ -38,31 +38,31 @@ async fn acme(world: &World) -> Acme {
 }
 
 /// A deal, made behind the log.
-pub(crate) async fn deal(world: &World) -> Uuid {
-    let id = world.app.system_context().new_id();
+pub(crate) async fn deal(fixture: &Fixture) -> Uuid {
+    let id = fixture.app.system_context().new_id();
     let sql = format!(
         "insert into customers_deals (tenant_id, id, organization_id, title, status, created_at, updated_at) \
          values ('{}', '{id}', '{}', 'Deal', 'open', now(), now())",
-        world.a.id, world.a.root
+        fixture.a.id, fixture.a.root
     );
-    assert_eq!(world.app.sql(&sql).await, 1);
+    assert_eq!(fixture.app.sql(&sql).await, 1);
     id
 }
 
 /// A link of a deal, made behind the log.
-pub(crate) async fn link(world: &World, table: &str, deal: Uuid, party: Uuid) {
+pub(crate) async fn link(fixture: &Fixture, table: &str, deal: Uuid, party: Uuid) {
     let column = if table == "people" { "person_id" } else { "company_id" };
     let sql = format!(
         "insert into customers_deal_{table} (tenant_id, id, deal_id, {column}, created_at, updated_at) \
          values ('{}', gen_random_uuid(), '{deal}', '{party}', '2026-11-20T07:00:00Z', now())",
-        world.a.id
+        fixture.a.id
     );
-    assert_eq!(world.app.sql(&sql).await, 1);
+    assert_eq!(fixture.app.sql(&sql).await, 1);
 }
 
 /// Links of deals to companies and people, but for the time of their last change.
-pub(crate) async fn links(world: &World) -> Vec<Value> {
-    world
+pub(crate) async fn links(fixture: &Fixture) -> Vec<Value> {
+    fixture
         .app
         .rows(
             "select l - 'updated_at' as link from \
@@ -72,45 +72,45 @@ pub(crate) async fn links(world: &World) -> Vec<Value> {
         .await
 }
 
-async fn company_of(world: &World, person: Uuid) -> Value {
-    world.item(&world.a.admin, PEOPLE, person).await["companyId"].clone()
+async fn company_of(fixture: &Fixture, person: Uuid) -> Value {
+    fixture.item(&fixture.a.admin, PEOPLE, person).await["companyId"].clone()
 }
 
 #[actix_web::test]
 async fn crm_15_a_deleted_company_comes_back_with_its_people_and_deals() {
-    let world = World::new().await;
-    let who = &world.a.admin;
-    let acme = acme(&world).await;
-    let linked = links(&world).await;
-    let seen = world.item(who, PEOPLE, acme.people[0]).await["updatedAt"].clone();
-    let with = world.item(who, DEALS, acme.deals[0]).await;
+    let fixture = Fixture::new().await;
+    let who = &fixture.a.admin;
+    let acme = acme(&fixture).await;
+    let linked = links(&fixture).await;
+    let seen = fixture.item(who, PEOPLE, acme.people[0]).await["updatedAt"].clone();
+    let with = fixture.item(who, DEALS, acme.deals[0]).await;
     assert_eq!(with["companyIds"], json!([acme.id]));
 
-    world.app.advance(Duration::SECOND);
-    let removed = world.remove(who, COMPANIES, acme.id).await;
-    world.app.advance(Duration::SECOND);
+    fixture.app.advance(Duration::SECOND);
+    let removed = fixture.remove(who, COMPANIES, acme.id).await;
+    fixture.app.advance(Duration::SECOND);
 
-    let entry = world.last_entry(who).await;
+    let entry = fixture.last_entry(who).await;
     assert_eq!(
         entry["snapshotBefore"]["_links"].as_array().map(Vec::len),
         Some(2),
         "{entry}"
     );
-    assert_eq!(links(&world).await, Vec::<Value>::new());
+    assert_eq!(links(&fixture).await, Vec::<Value>::new());
     for person in acme.people {
-        let person = world.item(who, PEOPLE, person).await;
+        let person = fixture.item(who, PEOPLE, person).await;
         assert_eq!(
             (&person["companyId"], &person["companyName"]),
             (&Value::Null, &Value::Null)
         );
         assert_ne!(person["updatedAt"], seen, "it is another state");
     }
-    let without = world.item(who, DEALS, acme.deals[0]).await;
+    let without = fixture.item(who, DEALS, acme.deals[0]).await;
     assert_eq!(without["companyIds"], json!([]));
     assert_ne!(without["updatedAt"], with["updatedAt"]);
-    assert_eq!(world.undo(who, &removed).await.0, 200);
-    assert_eq!(links(&world).await, linked);
-    let again = world.item(who, DEALS, acme.deals[0]).await;
+    assert_eq!(fixture.undo(who, &removed).await.0, 200);
+    assert_eq!(links(&fixture).await, linked);
+    let again = fixture.item(who, DEALS, acme.deals[0]).await;
     assert_eq!(again["companyIds"], json!([acme.id]));
     assert!(
         ![&with, &without]
@@ -118,38 +118,38 @@ async fn crm_15_a_deleted_company_comes_back_with_its_people_and_deals() {
             .any(|deal| deal["updatedAt"] == again["updatedAt"])
     );
     for person in acme.people {
-        assert_eq!(company_of(&world, person).await, acme.id.to_string());
+        assert_eq!(company_of(&fixture, person).await, acme.id.to_string());
     }
-    assert_eq!(world.last_entry(who).await["context"].get("dropped"), None);
-    assert_eq!(world.redo(who, &removed).await.0, 200);
-    assert_eq!(links(&world).await, Vec::<Value>::new());
-    assert_eq!(company_of(&world, acme.people[1]).await, Value::Null);
+    assert_eq!(fixture.last_entry(who).await["context"].get("dropped"), None);
+    assert_eq!(fixture.redo(who, &removed).await.0, 200);
+    assert_eq!(links(&fixture).await, Vec::<Value>::new());
+    assert_eq!(company_of(&fixture, acme.people[1]).await, Value::Null);
 }
 
 #[actix_web::test]
 async fn crm_15_who_got_another_company_meanwhile_stays_there_and_is_named() {
-    let world = World::new().await;
-    let who = &world.a.admin;
-    let acme = acme(&world).await;
-    let other = world.make(who, COMPANIES, json!({"displayName": "Other"})).await;
-    world.app.advance(Duration::SECOND);
-    let removed = world.remove(who, COMPANIES, acme.id).await;
-    world.app.advance(Duration::SECOND);
+    let fixture = Fixture::new().await;
+    let who = &fixture.a.admin;
+    let acme = acme(&fixture).await;
+    let other = fixture.create(who, COMPANIES, json!({"displayName": "Other"})).await;
+    fixture.app.advance(Duration::SECOND);
+    let removed = fixture.remove(who, COMPANIES, acme.id).await;
+    fixture.app.advance(Duration::SECOND);
     let [moved, kept] = acme.people;
     let into = json!({"id": moved, "companyId": other});
-    world.write(who, Method::PUT, PEOPLE, into).await;
-    world.app.advance(Duration::SECOND);
+    fixture.write(who, Method::PUT, PEOPLE, into).await;
+    fixture.app.advance(Duration::SECOND);
     let gone = format!("delete from customers_deals where id = '{}'", acme.deals[0]);
-    assert_eq!(world.app.sql(&gone).await, 1);
+    assert_eq!(fixture.app.sql(&gone).await, 1);
 
-    let (status, body) = world.undo(who, &removed).await;
+    let (status, body) = fixture.undo(who, &removed).await;
 
     assert_eq!(status, 200, "{body}");
-    assert_eq!(company_of(&world, moved).await, other.to_string());
-    assert_eq!(company_of(&world, kept).await, acme.id.to_string());
-    assert_eq!(links(&world).await.len(), 1);
+    assert_eq!(company_of(&fixture, moved).await, other.to_string());
+    assert_eq!(company_of(&fixture, kept).await, acme.id.to_string());
+    assert_eq!(links(&fixture).await.len(), 1);
     assert_eq!(
-        world.last_entry(who).await["context"]["dropped"],
+        fixture.last_entry(who).await["context"]["dropped"],
         json!([
             format!("customers.deal:{}", acme.deals[0]),
             format!("customers.person:{moved}")
@@ -158,33 +158,33 @@ async fn crm_15_who_got_another_company_meanwhile_stays_there_and_is_named() {
 }
 
 #[actix_web::test]
-async fn crm_15_a_person_who_is_gone_is_named_too() {
-    let world = World::new().await;
-    let who = &world.a.admin;
-    let acme = acme(&world).await;
-    world.app.advance(Duration::SECOND);
-    let removed = world.remove(who, COMPANIES, acme.id).await;
-    world.app.advance(Duration::SECOND);
-    world.remove(who, PEOPLE, acme.people[0]).await;
-    world.app.advance(Duration::SECOND);
+async fn crm_15_a_deleted_person_is_named_too() {
+    let fixture = Fixture::new().await;
+    let who = &fixture.a.admin;
+    let acme = acme(&fixture).await;
+    fixture.app.advance(Duration::SECOND);
+    let removed = fixture.remove(who, COMPANIES, acme.id).await;
+    fixture.app.advance(Duration::SECOND);
+    fixture.remove(who, PEOPLE, acme.people[0]).await;
+    fixture.app.advance(Duration::SECOND);
 
-    assert_eq!(world.undo(who, &removed).await.0, 200);
+    assert_eq!(fixture.undo(who, &removed).await.0, 200);
 
     assert_eq!(
-        world.last_entry(who).await["context"]["dropped"],
+        fixture.last_entry(who).await["context"]["dropped"],
         json!([format!("customers.person:{}", acme.people[0])])
     );
 }
 
 #[actix_web::test]
 async fn a_new_company_that_others_refer_to_by_now_stays() {
-    let world = World::new().await;
-    let who = &world.a.admin;
-    let made = world
+    let fixture = Fixture::new().await;
+    let who = &fixture.a.admin;
+    let created = fixture
         .write(who, Method::POST, COMPANIES, json!({"displayName": "Acme"}))
         .await;
-    let person = json!({"firstName": "Ada", "lastName": "Doe", "companyId": made.id});
-    let person = world.write(who, Method::POST, PEOPLE, person).await;
+    let person = json!({"firstName": "Ada", "lastName": "Doe", "companyId": created.id});
+    let person = fixture.write(who, Method::POST, PEOPLE, person).await;
     let conflict = |kind: &str| {
         let message = "The record has changed since this action";
         (
@@ -193,62 +193,62 @@ async fn a_new_company_that_others_refer_to_by_now_stays() {
         )
     };
 
-    assert_eq!(world.undo(who, &made).await, conflict("customers.person"));
-    assert_eq!(world.undo(who, &person).await.0, 200);
-    let deal = deal(&world).await;
-    link(&world, "companies", deal, made.id).await;
-    assert_eq!(world.undo(who, &made).await, conflict("customers.deal_company"));
-    assert_eq!(world.app.sql("delete from customers_deal_companies").await, 1);
-    assert_eq!(world.undo(who, &made).await.0, 200);
-    assert_eq!(world.get(who, &format!("{COMPANIES}/{}", made.id)).await.0, 404);
+    assert_eq!(fixture.undo(who, &created).await, conflict("customers.person"));
+    assert_eq!(fixture.undo(who, &person).await.0, 200);
+    let deal = deal(&fixture).await;
+    link(&fixture, "companies", deal, created.id).await;
+    assert_eq!(fixture.undo(who, &created).await, conflict("customers.deal_company"));
+    assert_eq!(fixture.app.sql("delete from customers_deal_companies").await, 1);
+    assert_eq!(fixture.undo(who, &created).await.0, 200);
+    assert_eq!(fixture.get(who, &format!("{COMPANIES}/{}", created.id)).await.0, 404);
 }
 
 #[actix_web::test]
-async fn a_deletion_is_not_repeated_over_people_who_came_meanwhile() {
-    let world = World::new().await;
-    let who = &world.a.admin;
-    let acme = acme(&world).await;
-    world.app.advance(Duration::SECOND);
-    let removed = world.remove(who, COMPANIES, acme.id).await;
-    world.app.advance(Duration::SECOND);
-    assert_eq!(world.undo(who, &removed).await.0, 200);
+async fn a_deletion_is_not_redone_over_people_added_since() {
+    let fixture = Fixture::new().await;
+    let who = &fixture.a.admin;
+    let acme = acme(&fixture).await;
+    fixture.app.advance(Duration::SECOND);
+    let removed = fixture.remove(who, COMPANIES, acme.id).await;
+    fixture.app.advance(Duration::SECOND);
+    assert_eq!(fixture.undo(who, &removed).await.0, 200);
     let newcomer = json!({"firstName": "Eve", "lastName": "Doe", "companyId": acme.id});
-    let newcomer = world.make(who, PEOPLE, newcomer).await;
+    let newcomer = fixture.create(who, PEOPLE, newcomer).await;
 
-    let (status, body) = world.redo(who, &removed).await;
+    let (status, body) = fixture.redo(who, &removed).await;
 
     assert_eq!((status, &body["error"]), (400, &json!("Redo target not available")));
-    assert_eq!(company_of(&world, newcomer).await, acme.id.to_string());
+    assert_eq!(company_of(&fixture, newcomer).await, acme.id.to_string());
 }
 
 #[actix_web::test]
-async fn an_edit_is_undone_whoever_came_meanwhile() {
-    let world = World::new().await;
-    let who = &world.a.admin;
-    let acme = acme(&world).await;
+async fn an_edit_is_undone_despite_people_added_since() {
+    let fixture = Fixture::new().await;
+    let who = &fixture.a.admin;
+    let acme = acme(&fixture).await;
     let edit = json!({"id": acme.id, "displayName": "Renamed"});
-    let edited = world.write(who, Method::PUT, COMPANIES, edit).await;
+    let edited = fixture.write(who, Method::PUT, COMPANIES, edit).await;
     let newcomer = json!({"firstName": "Eve", "lastName": "Doe", "companyId": acme.id});
-    let newcomer = world.make(who, PEOPLE, newcomer).await;
+    let newcomer = fixture.create(who, PEOPLE, newcomer).await;
 
-    assert_eq!(world.undo(who, &edited).await.0, 200);
+    assert_eq!(fixture.undo(who, &edited).await.0, 200);
 
-    assert_eq!(world.item(who, COMPANIES, acme.id).await["displayName"], "Acme");
-    assert_eq!(company_of(&world, newcomer).await, acme.id.to_string());
-    assert_eq!(links(&world).await.len(), 2);
+    assert_eq!(fixture.item(who, COMPANIES, acme.id).await["displayName"], "Acme");
+    assert_eq!(company_of(&fixture, newcomer).await, acme.id.to_string());
+    assert_eq!(links(&fixture).await.len(), 2);
 }
 
 #[actix_web::test]
-async fn absent_members_stay_and_null_clears() {
-    let world = World::new().await;
-    let who = &world.a.admin;
+async fn absent_fields_stay_and_null_clears() {
+    let fixture = Fixture::new().await;
+    let who = &fixture.a.admin;
     let full = json!({"displayName": " Acme ", "legalName": "Acme Ltd", "description": "Line 1\nLine 2",
         "primaryEmail": "info@acme.test", "primaryPhone": "+48 1", "websiteUrl": "https://acme.test/x",
         "industry": "Trade", "ownerUserId": who.id, "isActive": false});
-    let id = world.make(who, COMPANIES, full.clone()).await;
-    let made = world.item(who, COMPANIES, id).await;
-    assert_eq!(made["displayName"], "Acme", "trimmed");
-    for member in [
+    let id = fixture.create(who, COMPANIES, full.clone()).await;
+    let created = fixture.item(who, COMPANIES, id).await;
+    assert_eq!(created["displayName"], "Acme", "trimmed");
+    for field in [
         "legalName",
         "description",
         "primaryEmail",
@@ -257,10 +257,10 @@ async fn absent_members_stay_and_null_clears() {
         "ownerUserId",
         "isActive",
     ] {
-        assert_eq!(made[member], full[member]);
+        assert_eq!(created[field], full[field]);
     }
 
-    world
+    fixture
         .write(
             who,
             Method::PUT,
@@ -269,10 +269,10 @@ async fn absent_members_stay_and_null_clears() {
         )
         .await;
 
-    let mut expected = made.clone();
+    let mut expected = created.clone();
     expected["legalName"] = Value::Null;
     expected["industry"] = Value::Null;
-    let mut present = world.item(who, COMPANIES, id).await;
+    let mut present = fixture.item(who, COMPANIES, id).await;
     expected["updatedAt"] = present["updatedAt"].take();
     present["updatedAt"] = expected["updatedAt"].clone();
     assert_eq!(present, expected);
@@ -280,14 +280,14 @@ async fn absent_members_stay_and_null_clears() {
 
 #[actix_web::test]
 async fn the_log_of_a_company_has_the_entries_of_its_people() {
-    let world = World::new().await;
-    let who = &world.a.admin;
-    let acme = acme(&world).await;
-    world.app.advance(Duration::SECOND);
-    world.remove(who, COMPANIES, acme.id).await;
+    let fixture = Fixture::new().await;
+    let who = &fixture.a.admin;
+    let acme = acme(&fixture).await;
+    fixture.app.advance(Duration::SECOND);
+    fixture.remove(who, COMPANIES, acme.id).await;
     let commands = async |kind: &str, id: Uuid| {
         let path = format!("{ACTIONS}?resourceKind={kind}&resourceId={id}&includeRelated=true");
-        let (status, body) = world.get(who, &path).await;
+        let (status, body) = fixture.get(who, &path).await;
         assert_eq!(status, 200, "{body}");
         let items = body["items"].as_array().expect("a list").iter();
         items

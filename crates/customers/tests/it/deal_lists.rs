@@ -3,27 +3,27 @@
 use serde_json::json;
 use uuid::Uuid;
 
-use crate::world::{DEALS, World, detail};
+use crate::fixture::{DEALS, Fixture, detail};
 
 #[actix_web::test]
-async fn each_filter_narrows_the_list() {
-    let world = World::new().await;
-    let (house, admin, child) = (&world.a, &world.a.admin, world.a.child);
-    let (pipeline, stages) = world.pipeline(admin, child, &["New", "Offered"]).await;
+async fn each_filter_limits_the_list() {
+    let fixture = Fixture::new().await;
+    let (tenant_fixture, admin, child) = (&fixture.a, &fixture.a.admin, fixture.a.child);
+    let (pipeline, stages) = fixture.pipeline(admin, child, &["New", "Offered"]).await;
     let (ada, bob) = (
-        world.person(house, child, "Ada").await,
-        world.person(house, child, "Bob").await,
+        fixture.person(tenant_fixture, child, "Ada").await,
+        fixture.person(tenant_fixture, child, "Bob").await,
     );
-    let acme = world.company(house, child, "Acme").await;
-    let one = world
+    let acme = fixture.company(tenant_fixture, child, "Acme").await;
+    let one = fixture
         .deal(
             admin,
             child,
             json!({"title": "Roof 100%", "description": "Tiles", "status": "won", "pipelineStageId": stages[1], "valueAmount": 10,
-                "valueCurrency": "EUR", "expectedCloseOn": "2027-01-10", "ownerUserId": house.local.id, "personIds": [ada, bob]}),
+                "valueCurrency": "EUR", "expectedCloseOn": "2027-01-10", "ownerUserId": tenant_fixture.local.id, "personIds": [ada, bob]}),
         )
         .await;
-    let two = world
+    let two = fixture
         .deal(
             admin,
             child,
@@ -31,8 +31,8 @@ async fn each_filter_narrows_the_list() {
                 "expectedCloseOn": "2027-01-20", "ownerUserId": admin.id, "personIds": [bob], "companyIds": [acme]}),
         )
         .await;
-    let three = world
-        .deal(admin, house.other, json!({"title": "Wall", "status": "lost"}))
+    let three = fixture
+        .deal(admin, tenant_fixture.other, json!({"title": "Wall", "status": "lost"}))
         .await;
     let unknown = Uuid::from_u128(7);
 
@@ -50,8 +50,11 @@ async fn each_filter_narrows_the_list() {
         (format!("pipelineId={pipeline},none"), vec![one, two, three]),
         (format!("pipelineStageId={}", stages[1]), vec![one]),
         ("pipelineStageId=none".to_owned(), vec![three]),
-        (format!("ownerUserId={}", house.local.id), vec![one]),
-        (format!("ownerUserId={},none", house.local.id), vec![one, three]),
+        (format!("ownerUserId={}", tenant_fixture.local.id), vec![one]),
+        (
+            format!("ownerUserId={},none", tenant_fixture.local.id),
+            vec![one, three],
+        ),
         ("ownerUserId=".to_owned(), vec![]),
         (format!("personIds={ada}"), vec![one]),
         (format!("personIds={ada},{bob}"), vec![one, two]),
@@ -69,12 +72,12 @@ async fn each_filter_narrows_the_list() {
         ("valueCurrency=usd".to_owned(), vec![two]),
         ("valueCurrency=usd&status=won".to_owned(), vec![]),
     ] {
-        let mut found = world.list(admin, &format!("{DEALS}?{query}")).await;
+        let mut found = fixture.list(admin, &format!("{DEALS}?{query}")).await;
         found.sort();
         assert_eq!(found, expected, "{query}");
     }
     assert_eq!(
-        world.list(&house.local, DEALS).await.len(),
+        fixture.list(&tenant_fixture.local, DEALS).await.len(),
         2,
         "a sibling's deal is not seen"
     );
@@ -82,20 +85,20 @@ async fn each_filter_narrows_the_list() {
 
 #[actix_web::test]
 async fn each_order_is_stable_and_nulls_come_last() {
-    let world = World::new().await;
-    let (admin, child) = (&world.a.admin, world.a.child);
+    let fixture = Fixture::new().await;
+    let (admin, child) = (&fixture.a.admin, fixture.a.child);
     let mut deals = Vec::new();
     for members in [
         json!({"title": "b", "valueAmount": 5, "valueCurrency": "EUR", "probability": 50, "expectedCloseOn": "2027-03-01"}),
         json!({"title": "C", "valueAmount": 100, "valueCurrency": "EUR", "probability": 5, "expectedCloseOn": "2027-01-01"}),
         json!({"title": "a"}),
     ] {
-        world.app.advance(time::Duration::seconds(1));
-        deals.push(world.deal(admin, child, members).await);
+        fixture.app.advance(time::Duration::seconds(1));
+        deals.push(fixture.deal(admin, child, members).await);
     }
-    world.app.advance(time::Duration::seconds(1));
+    fixture.app.advance(time::Duration::seconds(1));
     let body = json!({"id": deals[1], "source": "Web"});
-    assert_eq!(world.put(admin, DEALS, body).await.0, 200);
+    assert_eq!(fixture.put(admin, DEALS, body).await.0, 200);
 
     for (query, expected) in [
         ("", [2, 1, 0]),
@@ -109,23 +112,23 @@ async fn each_order_is_stable_and_nulls_come_last() {
         ("sortField=probability", [1, 0, 2]),
         ("sortField=expectedCloseOn&sortDir=desc", [0, 1, 2]),
     ] {
-        let found = world.list(admin, &format!("{DEALS}?{query}")).await;
+        let found = fixture.list(admin, &format!("{DEALS}?{query}")).await;
         assert_eq!(found, expected.map(|index| deals[index]), "{query}");
     }
 }
 
 #[actix_web::test]
 async fn pages_together_are_the_list() {
-    let world = World::new().await;
-    let admin = &world.a.admin;
+    let fixture = Fixture::new().await;
+    let admin = &fixture.a.admin;
     for _ in 0..5 {
-        world.deal(admin, world.a.child, json!({})).await;
+        fixture.deal(admin, fixture.a.child, json!({})).await;
     }
-    let all = world.list(admin, DEALS).await;
+    let all = fixture.list(admin, DEALS).await;
 
     let mut paged = Vec::new();
     for page in 1..=3 {
-        let (_, body) = world.get(admin, &format!("{DEALS}?page={page}&pageSize=2")).await;
+        let (_, body) = fixture.get(admin, &format!("{DEALS}?page={page}&pageSize=2")).await;
         assert_eq!(
             (&body["total"], &body["totalPages"], &body["pageSize"]),
             (&json!(5), &json!(3), &json!(2))
@@ -135,18 +138,18 @@ async fn pages_together_are_the_list() {
                 .as_array()
                 .expect("a list")
                 .iter()
-                .map(crate::world::id_of),
+                .map(crate::fixture::id_of),
         );
     }
 
     assert_eq!(paged, all);
-    let (_, past) = world.get(admin, &format!("{DEALS}?page=9&pageSize=2")).await;
+    let (_, past) = fixture.get(admin, &format!("{DEALS}?page=9&pageSize=2")).await;
     assert_eq!((&past["items"], &past["total"]), (&json!([]), &json!(5)));
 }
 
 #[actix_web::test]
-async fn filters_that_are_malformed_are_refused() {
-    let world = World::new().await;
+async fn filters_that_are_malformed_are_rejected() {
+    let fixture = Fixture::new().await;
     let many = vec![Uuid::nil().to_string(); 1].join(",");
     let many: String = (0..201)
         .map(|n| Uuid::from_u128(n).to_string())
@@ -169,7 +172,7 @@ async fn filters_that_are_malformed_are_refused() {
         ("pageSize=101".to_owned(), "pageSize"),
         ("page=0".to_owned(), "page"),
     ] {
-        let (status, body) = world.get(&world.a.admin, &format!("{DEALS}?{query}")).await;
+        let (status, body) = fixture.get(&fixture.a.admin, &format!("{DEALS}?{query}")).await;
         assert_eq!((status, detail(&body).0), (400, path), "{query}");
     }
 }

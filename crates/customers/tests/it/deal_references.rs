@@ -3,130 +3,154 @@
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::world::{DEALS, PIPELINES, World, detail};
+use crate::fixture::{DEALS, Fixture, PIPELINES, detail};
 
 /// Status, and member and code of the one detail.
-fn refusal(answer: &(u16, Value)) -> (u16, (&str, &str)) {
-    (answer.0, detail(&answer.1))
+fn rejection(response: &(u16, Value)) -> (u16, (&str, &str)) {
+    (response.0, detail(&response.1))
 }
 
 #[actix_web::test]
 async fn crm_12_references_of_another_tenant_or_a_foreign_organization_are_unknown() {
-    let world = World::new().await;
-    let (local, child) = (&world.a.local, world.a.child);
-    let deal = world.deal(local, child, json!({})).await;
+    let fixture = Fixture::new().await;
+    let (local, child) = (&fixture.a.local, fixture.a.child);
+    let deal = fixture.deal(local, child, json!({})).await;
     let (theirs, our_other) = (
-        world.pipeline(&world.b.admin, world.b.child, &["New"]).await,
-        world.pipeline(&world.a.admin, world.a.other, &["New"]).await,
+        fixture.pipeline(&fixture.b.admin, fixture.b.child, &["New"]).await,
+        fixture.pipeline(&fixture.a.admin, fixture.a.other, &["New"]).await,
     );
     let foreign = [
-        ("personIds", json!([world.person(&world.b, world.b.child, "Eve").await])),
-        ("personIds", json!([world.person(&world.a, world.a.other, "Eve").await])),
         (
-            "companyIds",
-            json!([world.company(&world.b, world.b.child, "Evil").await]),
+            "personIds",
+            json!([fixture.person(&fixture.b, fixture.b.child, "Eve").await]),
+        ),
+        (
+            "personIds",
+            json!([fixture.person(&fixture.a, fixture.a.other, "Eve").await]),
         ),
         (
             "companyIds",
-            json!([world.company(&world.a, world.a.other, "Evil").await]),
+            json!([fixture.company(&fixture.b, fixture.b.child, "Evil").await]),
         ),
-        ("ownerUserId", json!(world.b.local.id)),
-        ("ownerUserId", json!(world.a.stranger.id)),
+        (
+            "companyIds",
+            json!([fixture.company(&fixture.a, fixture.a.other, "Evil").await]),
+        ),
+        ("ownerUserId", json!(fixture.b.local.id)),
+        ("ownerUserId", json!(fixture.a.stranger.id)),
         ("pipelineId", json!(theirs.0)),
         ("pipelineId", json!(our_other.0)),
         ("pipelineStageId", json!(theirs.1[0])),
         ("pipelineStageId", json!(our_other.1[0])),
     ];
-    let before = world.app.image().await;
+    let before = fixture.app.snapshot().await;
 
-    for (member, value) in foreign {
+    for (field, value) in foreign {
         let unknown = Uuid::from_u128(0x0190_0000_0000_7000_8000_0000_0000_0042);
         let unknown = if value.is_array() {
             json!([unknown])
         } else {
             json!(unknown)
         };
-        let named = world
-            .put(local, DEALS, json!({"id": deal, "title": "Renamed", member: value}))
+        let named = fixture
+            .put(local, DEALS, json!({"id": deal, "title": "Renamed", field: value}))
             .await;
 
-        assert_eq!(refusal(&named), (400, (member, "unknown_reference")), "{value}");
+        assert_eq!(rejection(&named), (400, (field, "unknown_reference")), "{value}");
         assert_eq!(
             named,
-            world.put(local, DEALS, json!({"id": deal, member: unknown})).await,
-            "{member}"
+            fixture.put(local, DEALS, json!({"id": deal, field: unknown})).await,
+            "{field}"
         );
-        let made = world
+        let created = fixture
             .app
-            .post(&local.token, DEALS, json!({"title": "Made", member: value}))
+            .post(&local.token, DEALS, json!({"title": "Made", field: value}))
             .await;
-        assert_eq!(made, named, "{member}");
+        assert_eq!(created, named, "{field}");
     }
-    assert_eq!(world.app.image().await, before);
+    assert_eq!(fixture.app.snapshot().await, before);
 }
 
 #[actix_web::test]
 async fn an_owner_is_an_active_user_whose_organizations_hold_the_deals() {
-    let world = World::new().await;
-    let (house, admin) = (&world.a, &world.a.admin);
-    let deal = world.deal(admin, house.child, json!({})).await;
-    let above = world
+    let fixture = Fixture::new().await;
+    let (tenant_fixture, admin) = (&fixture.a, &fixture.a.admin);
+    let deal = fixture.deal(admin, tenant_fixture.child, json!({})).await;
+    let above = fixture
         .account(
-            house,
-            house.parent,
+            tenant_fixture,
+            tenant_fixture.parent,
             "above@alpha.test",
             &["customers.*"],
-            Some(&[house.parent]),
+            Some(&[tenant_fixture.parent]),
         )
         .await;
-    let gone = world
-        .account(house, house.child, "gone@alpha.test", &["customers.*"], None)
+    let gone = fixture
+        .account(
+            tenant_fixture,
+            tenant_fixture.child,
+            "gone@alpha.test",
+            &["customers.*"],
+            None,
+        )
         .await;
-    let closed = world
-        .account(house, house.child, "closed@alpha.test", &["customers.*"], None)
+    let closed = fixture
+        .account(
+            tenant_fixture,
+            tenant_fixture.child,
+            "closed@alpha.test",
+            &["customers.*"],
+            None,
+        )
         .await;
-    let (status, _) = world
+    let (status, _) = fixture
         .app
         .put(&admin.token, "/auth/users", json!({"id": closed.id, "isActive": false}))
         .await;
     assert_eq!(status, 200);
     let path = format!("/auth/users?id={}", gone.id);
-    assert_eq!(world.delete(admin, &path).await.0, 200);
-    let assign = async |owner: Uuid| world.put(admin, DEALS, json!({"id": deal, "ownerUserId": owner})).await;
+    assert_eq!(fixture.delete(admin, &path).await.0, 200);
+    let assign = async |owner: Uuid| {
+        fixture
+            .put(admin, DEALS, json!({"id": deal, "ownerUserId": owner}))
+            .await
+    };
 
-    for owner in [gone.id, closed.id, world.b.admin.id] {
+    for owner in [gone.id, closed.id, fixture.b.admin.id] {
         assert_eq!(
-            refusal(&assign(owner).await),
+            rejection(&assign(owner).await),
             (400, ("ownerUserId", "unknown_reference"))
         );
     }
-    for owner in [house.stranger.id, house.plain.id] {
-        let answer = assign(owner).await;
-        assert_eq!(refusal(&answer), (400, ("ownerUserId", "owner_out_of_scope")));
-        assert_eq!(answer.1["code"], "owner_out_of_scope");
+    for owner in [tenant_fixture.stranger.id, tenant_fixture.plain.id] {
+        let response = assign(owner).await;
+        assert_eq!(rejection(&response), (400, ("ownerUserId", "owner_out_of_scope")));
+        assert_eq!(response.1["code"], "owner_out_of_scope");
     }
-    for owner in [above.id, house.local.id, admin.id] {
+    for owner in [above.id, tenant_fixture.local.id, admin.id] {
         assert_eq!(assign(owner).await.0, 200, "{owner}");
     }
     let closed_later = json!({"id": admin.id, "isActive": true});
-    assert_eq!(world.app.put(&admin.token, "/auth/users", closed_later).await.0, 200);
+    assert_eq!(fixture.app.put(&admin.token, "/auth/users", closed_later).await.0, 200);
 }
 
 #[actix_web::test]
 async fn an_owner_who_left_stays_until_another_is_named() {
-    let world = World::new().await;
-    let admin = &world.a.admin;
-    let owner = world
-        .account(&world.a, world.a.child, "owner@alpha.test", &["customers.*"], None)
+    let fixture = Fixture::new().await;
+    let admin = &fixture.a.admin;
+    let owner = fixture
+        .account(&fixture.a, fixture.a.child, "owner@alpha.test", &["customers.*"], None)
         .await;
-    let deal = world.deal(admin, world.a.child, json!({"ownerUserId": owner.id})).await;
-    let (status, _) = world
+    let deal = fixture
+        .deal(admin, fixture.a.child, json!({"ownerUserId": owner.id}))
+        .await;
+    let (status, _) = fixture
         .app
         .put(&admin.token, "/auth/users", json!({"id": owner.id, "isActive": false}))
         .await;
     assert_eq!(status, 200);
 
-    let (status, _) = world
+    let (status, _) = fixture
         .put(
             admin,
             DEALS,
@@ -135,16 +159,16 @@ async fn an_owner_who_left_stays_until_another_is_named() {
         .await;
 
     assert_eq!(status, 200);
-    assert_eq!(world.item(admin, DEALS, deal).await["ownerUserId"], json!(owner.id));
+    assert_eq!(fixture.item(admin, DEALS, deal).await["ownerUserId"], json!(owner.id));
 }
 
 #[actix_web::test]
-async fn a_deal_goes_where_its_members_say() {
-    let world = World::new().await;
-    let (admin, child) = (&world.a.admin, world.a.child);
-    let (one, of_one) = world.pipeline(admin, child, &["A", "B"]).await;
-    let (two, of_two) = world.pipeline(admin, child, &["C", "D"]).await;
-    let (bare, _) = world.pipeline(admin, child, &[]).await;
+async fn a_deal_moves_to_the_requested_pipeline_and_stage() {
+    let fixture = Fixture::new().await;
+    let (admin, child) = (&fixture.a.admin, fixture.a.child);
+    let (one, of_one) = fixture.pipeline(admin, child, &["A", "B"]).await;
+    let (two, of_two) = fixture.pipeline(admin, child, &["C", "D"]).await;
+    let (bare, _) = fixture.pipeline(admin, child, &[]).await;
     let start = json!({"pipelineId": one, "pipelineStageId": of_one[1]});
     let nowhere = json!({});
     let other = ("pipelineStageId", "stage_in_other_pipeline");
@@ -204,25 +228,25 @@ async fn a_deal_goes_where_its_members_say() {
             Err(other),
         ),
     ] {
-        let deal = world.deal(admin, child, from.clone()).await;
-        let before = world.item(admin, DEALS, deal).await;
+        let deal = fixture.deal(admin, child, from.clone()).await;
+        let before = fixture.item(admin, DEALS, deal).await;
         let mut body = members.clone();
         body["id"] = json!(deal);
 
-        let answer = world.put(admin, DEALS, body).await;
+        let response = fixture.put(admin, DEALS, body).await;
 
-        let item = world.item(admin, DEALS, deal).await;
+        let item = fixture.item(admin, DEALS, deal).await;
         match expected {
             Ok((pipeline, stage)) => {
-                assert_eq!(answer.0, 200, "{members}: {}", answer.1);
+                assert_eq!(response.0, 200, "{members}: {}", response.1);
                 assert_eq!(
                     (&item["pipelineId"], &item["pipelineStageId"]),
                     (&json!(pipeline), &json!(stage)),
                     "{members}"
                 );
             }
-            Err(told) => {
-                assert_eq!(refusal(&answer), (400, told), "{members}");
+            Err(reported) => {
+                assert_eq!(rejection(&response), (400, reported), "{members}");
                 assert_eq!(item, before, "{members}");
             }
         }
@@ -231,46 +255,54 @@ async fn a_deal_goes_where_its_members_say() {
 
 #[actix_web::test]
 async fn a_pipeline_serves_its_organization_and_those_below() {
-    let world = World::new().await;
-    let (house, admin) = (&world.a, &world.a.admin);
-    let (above, stages) = world.pipeline(admin, house.parent, &["New"]).await;
-    let (beside, _) = world.pipeline(admin, house.other, &["New"]).await;
-    let (below, _) = world.pipeline(admin, house.child, &["New"]).await;
+    let fixture = Fixture::new().await;
+    let (tenant_fixture, admin) = (&fixture.a, &fixture.a.admin);
+    let (above, stages) = fixture.pipeline(admin, tenant_fixture.parent, &["New"]).await;
+    let (beside, _) = fixture.pipeline(admin, tenant_fixture.other, &["New"]).await;
+    let (below, _) = fixture.pipeline(admin, tenant_fixture.child, &["New"]).await;
 
-    assert_eq!(world.list(&house.local, PIPELINES).await.len(), 2);
-    let deal = world
-        .deal(&house.local, house.child, json!({"pipelineId": above}))
+    assert_eq!(fixture.list(&tenant_fixture.local, PIPELINES).await.len(), 2);
+    let deal = fixture
+        .deal(
+            &tenant_fixture.local,
+            tenant_fixture.child,
+            json!({"pipelineId": above}),
+        )
         .await;
     assert_eq!(
-        world.item(&house.local, DEALS, deal).await["pipelineStageId"],
+        fixture.item(&tenant_fixture.local, DEALS, deal).await["pipelineStageId"],
         json!(stages[0])
     );
     // The administrator sees all of them, yet they do not serve each deal.
-    for (organization, pipeline) in [(house.child, beside), (house.parent, below), (house.root, above)] {
+    for (organization, pipeline) in [
+        (tenant_fixture.child, beside),
+        (tenant_fixture.parent, below),
+        (tenant_fixture.root, above),
+    ] {
         let body = json!({"title": "A deal", "organizationId": organization, "pipelineId": pipeline});
-        let answer = world.app.post(&admin.token, DEALS, body).await;
-        assert_eq!(refusal(&answer), (400, ("pipelineId", "unknown_reference")));
+        let response = fixture.app.post(&admin.token, DEALS, body).await;
+        assert_eq!(rejection(&response), (400, ("pipelineId", "unknown_reference")));
     }
 }
 
 #[actix_web::test]
 async fn people_out_of_sight_stay_and_are_not_named() {
-    let world = World::new().await;
-    let (house, admin) = (&world.a, &world.a.admin);
-    let seen = world.person(house, house.child, "Ada").await;
-    let hidden = world.person(house, house.other, "Eve").await;
-    let deal = world
-        .deal(admin, house.child, json!({"personIds": [seen, hidden]}))
+    let fixture = Fixture::new().await;
+    let (tenant_fixture, admin) = (&fixture.a, &fixture.a.admin);
+    let seen = fixture.person(tenant_fixture, tenant_fixture.child, "Ada").await;
+    let hidden = fixture.person(tenant_fixture, tenant_fixture.other, "Eve").await;
+    let deal = fixture
+        .deal(admin, tenant_fixture.child, json!({"personIds": [seen, hidden]}))
         .await;
 
-    let before = world.item(&house.local, DEALS, deal).await;
+    let before = fixture.item(&tenant_fixture.local, DEALS, deal).await;
     let body = json!({"id": deal, "title": "Renamed", "personIds": before["personIds"]});
-    let (status, _) = world.put(&house.local, DEALS, body).await;
+    let (status, _) = fixture.put(&tenant_fixture.local, DEALS, body).await;
 
     assert_eq!(status, 200, "who was there before is no news");
     assert_eq!(before["people"], json!([{"id": seen, "displayName": "Ada Doe"}]));
     assert_eq!(
-        world.item(admin, DEALS, deal).await["people"]
+        fixture.item(admin, DEALS, deal).await["people"]
             .as_array()
             .expect("a list")
             .len(),

@@ -4,25 +4,25 @@ use actix_web::http::Method;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::world::{DEALS, House, World, detail};
+use crate::fixture::{DEALS, Fixture, TenantFixture, detail};
 
 #[actix_web::test]
-async fn a_deal_shows_all_its_members() {
-    let world = World::new().await;
-    let (admin, child) = (&world.a.admin, world.a.child);
-    let (pipeline, stages) = world.pipeline(admin, child, &["New", "Offered"]).await;
+async fn a_deal_shows_all_its_fields() {
+    let fixture = Fixture::new().await;
+    let (admin, child) = (&fixture.a.admin, fixture.a.child);
+    let (pipeline, stages) = fixture.pipeline(admin, child, &["New", "Offered"]).await;
     let (person, company) = (
-        world.person(&world.a, child, "Ada").await,
-        world.company(&world.a, child, "Acme").await,
+        fixture.person(&fixture.a, child, "Ada").await,
+        fixture.company(&fixture.a, child, "Acme").await,
     );
     let body = json!({"title": "  Roof ", "description": "Tiles", "status": "lost", "lostReason": "Price",
         "pipelineStageId": stages[1], "valueAmount": 19999.99, "valueCurrency": "eur", "probability": 40,
-        "expectedCloseOn": "2027-02-28", "ownerUserId": world.a.local.id, "source": "Web", "personIds": [person],
+        "expectedCloseOn": "2027-02-28", "ownerUserId": fixture.a.local.id, "source": "Web", "personIds": [person],
         "companyIds": [company], "somethingElse": 1});
 
-    let deal = world.deal(admin, child, body).await;
+    let deal = fixture.deal(admin, child, body).await;
 
-    let mut item = world.item(admin, DEALS, deal).await;
+    let mut item = fixture.item(admin, DEALS, deal).await;
     let members = item.as_object_mut().expect("an object");
     assert!(members.remove("createdAt").is_some_and(|at| at.is_string()));
     assert!(members.remove("updatedAt").is_some_and(|at| at.is_string()));
@@ -31,15 +31,15 @@ async fn a_deal_shows_all_its_members() {
     let (people, companies) = (members.remove("people"), members.remove("companies"));
     assert_eq!(people, Some(json!([{"id": person, "displayName": "Ada Doe"}])));
     assert_eq!(companies, Some(json!([{"id": company, "displayName": "Acme"}])));
-    let expected = json!({"id": deal, "tenantId": world.a.id, "organizationId": child, "title": "  Roof ".trim(),
+    let expected = json!({"id": deal, "tenantId": fixture.a.id, "organizationId": child, "title": "  Roof ".trim(),
         "description": "Tiles", "status": "lost", "lostReason": "Price", "pipelineId": pipeline, "pipelineStageId": stages[1],
         "pipelineStageLabel": "Offered", "valueAmount": 19999.99, "valueCurrency": "EUR", "probability": 40,
-        "expectedCloseOn": "2027-02-28", "ownerUserId": world.a.local.id, "ownerName": world.a.local.email, "source": "Web",
+        "expectedCloseOn": "2027-02-28", "ownerUserId": fixture.a.local.id, "ownerName": fixture.a.local.email, "source": "Web",
         "personIds": [person], "companyIds": [company]});
     let name = members.remove("pipelineName").expect("a member");
     assert!(name.as_str().is_some_and(|name| name.starts_with("Pipeline ")));
     assert_eq!(item, expected);
-    let (_, list) = world.get(admin, DEALS).await;
+    let (_, list) = fixture.get(admin, DEALS).await;
     let listed = list["items"][0].as_object().expect("an object");
     assert_eq!(
         listed.len(),
@@ -54,16 +54,16 @@ async fn a_deal_shows_all_its_members() {
 
 #[actix_web::test]
 async fn a_bare_deal_is_open_and_belongs_to_its_makers_organization() {
-    let world = World::new().await;
+    let fixture = Fixture::new().await;
 
-    let deal = world
-        .make(&world.a.local, DEALS, json!({"title": "Bare", "lostReason": " "}))
+    let deal = fixture
+        .create(&fixture.a.local, DEALS, json!({"title": "Bare", "lostReason": " "}))
         .await;
 
-    let item = world.item(&world.a.local, DEALS, deal).await;
+    let item = fixture.item(&fixture.a.local, DEALS, deal).await;
     assert_eq!(
         (&item["organizationId"], &item["status"]),
-        (&json!(world.a.child), &json!("open"))
+        (&json!(fixture.a.child), &json!("open"))
     );
     for name in [
         "description",
@@ -82,10 +82,10 @@ async fn a_bare_deal_is_open_and_belongs_to_its_makers_organization() {
 }
 
 #[actix_web::test]
-async fn members_that_break_a_rule_are_refused() {
-    let world = World::new().await;
-    let admin = &world.a.admin;
-    let deal = world.deal(admin, world.a.child, json!({})).await;
+async fn fields_that_break_a_rule_are_rejected() {
+    let fixture = Fixture::new().await;
+    let admin = &fixture.a.admin;
+    let deal = fixture.deal(admin, fixture.a.child, json!({})).await;
     let many: Vec<Uuid> = (0..201).map(Uuid::from_u128).collect();
 
     for (members, path, code) in [
@@ -138,40 +138,40 @@ async fn members_that_break_a_rule_are_refused() {
         (json!({"personIds": many}), "personIds", "too_long"),
         (json!({"companyIds": many}), "companyIds", "too_long"),
         (
-            json!({"organizationId": world.a.other}),
+            json!({"organizationId": fixture.a.other}),
             "organizationId",
             "invalid_value",
         ),
     ] {
         let mut body = members.clone();
         body["id"] = json!(deal);
-        let (status, answer) = world.put(admin, DEALS, body).await;
-        assert_eq!((status, detail(&answer)), (400, (path, code)), "PUT {members}");
+        let (status, response) = fixture.put(admin, DEALS, body).await;
+        assert_eq!((status, detail(&response)), (400, (path, code)), "PUT {members}");
         if path == "organizationId" {
             continue;
         }
-        let mut body = json!({"title": "A deal", "organizationId": world.a.child});
+        let mut body = json!({"title": "A deal", "organizationId": fixture.a.child});
         body.as_object_mut()
             .expect("an object")
             .extend(members.as_object().expect("an object").clone());
-        let (status, answer) = world.app.post(&admin.token, DEALS, body).await;
-        assert_eq!((status, detail(&answer)), (400, (path, code)), "POST {members}");
+        let (status, response) = fixture.app.post(&admin.token, DEALS, body).await;
+        assert_eq!((status, detail(&response)), (400, (path, code)), "POST {members}");
     }
-    let (status, answer) = world.app.post(&admin.token, DEALS, json!({})).await;
-    assert_eq!((status, detail(&answer)), (400, ("title", "required")));
+    let (status, response) = fixture.app.post(&admin.token, DEALS, json!({})).await;
+    assert_eq!((status, detail(&response)), (400, ("title", "required")));
 }
 
 #[actix_web::test]
 async fn the_server_knows_when_a_deal_was_closed() {
-    let world = World::new().await;
-    let admin = &world.a.admin;
-    let deal = world.deal(admin, world.a.child, json!({})).await;
+    let fixture = Fixture::new().await;
+    let admin = &fixture.a.admin;
+    let deal = fixture.deal(admin, fixture.a.child, json!({})).await;
     let moved = async |members: Value| {
-        world.app.advance(time::Duration::seconds(60));
+        fixture.app.advance(time::Duration::seconds(60));
         let mut body = members;
         body["id"] = json!(deal);
-        assert_eq!(world.put(admin, DEALS, body).await.0, 200);
-        let item = world.item(admin, DEALS, deal).await;
+        assert_eq!(fixture.put(admin, DEALS, body).await.0, 200);
+        let item = fixture.item(admin, DEALS, deal).await;
         (
             item["closedAt"].clone(),
             item["updatedAt"].clone(),
@@ -191,22 +191,25 @@ async fn the_server_knows_when_a_deal_was_closed() {
 }
 
 #[actix_web::test]
-async fn absent_members_stay_and_null_clears() {
-    let world = World::new().await;
-    let admin = &world.a.admin;
-    let company = world.company(&world.a, world.a.child, "Acme").await;
+async fn absent_fields_stay_and_null_clears() {
+    let fixture = Fixture::new().await;
+    let admin = &fixture.a.admin;
+    let company = fixture.company(&fixture.a, fixture.a.child, "Acme").await;
     let members = json!({"description": "D", "valueAmount": 5, "valueCurrency": "EUR", "probability": 5, "source": "Web",
-        "expectedCloseOn": "2027-01-01", "ownerUserId": world.a.local.id, "companyIds": [company, company]});
-    let deal = world.deal(admin, world.a.child, members).await;
+        "expectedCloseOn": "2027-01-01", "ownerUserId": fixture.a.local.id, "companyIds": [company, company]});
+    let deal = fixture.deal(admin, fixture.a.child, members).await;
 
-    let (_, told) = world.put(admin, DEALS, json!({"id": deal, "title": "Renamed"})).await;
-    let kept = world.item(admin, DEALS, deal).await;
+    let (_, reported) = fixture.put(admin, DEALS, json!({"id": deal, "title": "Renamed"})).await;
+    let kept = fixture.item(admin, DEALS, deal).await;
     let cleared = json!({"id": deal, "description": null, "valueAmount": null, "valueCurrency": null, "probability": null,
         "source": "", "expectedCloseOn": null, "ownerUserId": null, "companyIds": null});
-    let (status, _) = world.put(admin, DEALS, cleared.clone()).await;
-    let after = world.item(admin, DEALS, deal).await;
+    let (status, _) = fixture.put(admin, DEALS, cleared.clone()).await;
+    let after = fixture.item(admin, DEALS, deal).await;
 
-    assert_eq!((&told["ok"], &told["updatedAt"]), (&json!(true), &kept["updatedAt"]));
+    assert_eq!(
+        (&reported["ok"], &reported["updatedAt"]),
+        (&json!(true), &kept["updatedAt"])
+    );
     assert_eq!(
         (&kept["description"], &kept["valueAmount"], &kept["companyIds"]),
         (&json!("D"), &json!(5), &json!([company]))
@@ -221,42 +224,45 @@ async fn absent_members_stay_and_null_clears() {
         let nothing = if name == "companyIds" { json!([]) } else { Value::Null };
         assert_eq!(after[name], nothing, "{name}");
     }
-    let (status, answer) = world.put(admin, DEALS, json!({"id": deal, "valueAmount": 1})).await;
-    assert_eq!((status, detail(&answer).0), (400, "valueCurrency"));
+    let (status, response) = fixture.put(admin, DEALS, json!({"id": deal, "valueAmount": 1})).await;
+    assert_eq!((status, detail(&response).0), (400, "valueCurrency"));
 }
 
 #[actix_web::test]
 async fn a_change_without_a_difference_writes_nothing() {
-    let world = World::new().await;
-    let admin = &world.a.admin;
-    let person = world.person(&world.a, world.a.child, "Ada").await;
-    let (pipeline, stages) = world.pipeline(admin, world.a.child, &["New", "Offered"]).await;
-    let deal = world
+    let fixture = Fixture::new().await;
+    let admin = &fixture.a.admin;
+    let person = fixture.person(&fixture.a, fixture.a.child, "Ada").await;
+    let (pipeline, stages) = fixture.pipeline(admin, fixture.a.child, &["New", "Offered"]).await;
+    let deal = fixture
         .deal(
             admin,
-            world.a.child,
-            json!({"personIds": [person], "pipelineStageId": stages[1], "ownerUserId": world.a.local.id}),
+            fixture.a.child,
+            json!({"personIds": [person], "pipelineStageId": stages[1], "ownerUserId": fixture.a.local.id}),
         )
         .await;
-    let before = world.item(admin, DEALS, deal).await;
-    let image = world.app.image_without(&["audit_access_logs"], &[]).await;
+    let before = fixture.item(admin, DEALS, deal).await;
+    let snapshot = fixture.app.snapshot_without(&["audit_access_logs"], &[]).await;
 
     let body = json!({"id": deal, "title": "A deal", "personIds": [person], "pipelineId": pipeline, "status": "open",
-        "ownerUserId": world.a.local.id, "organizationId": world.a.child});
-    let response = world.send(admin, Method::PUT, DEALS, Some(body)).await;
+        "ownerUserId": fixture.a.local.id, "organizationId": fixture.a.child});
+    let response = fixture.send(admin, Method::PUT, DEALS, Some(body)).await;
 
     assert_eq!((response.status, response.operation()), (200, None));
     assert_eq!(response.json()["updatedAt"], before["updatedAt"]);
-    assert_eq!(world.app.image_without(&["audit_access_logs"], &[]).await, image);
+    assert_eq!(
+        fixture.app.snapshot_without(&["audit_access_logs"], &[]).await,
+        snapshot
+    );
 }
 
 #[actix_web::test]
 async fn a_deal_that_was_changed_meanwhile_is_not_overwritten() {
-    let world = World::new().await;
-    let admin = &world.a.admin;
-    let deal = world.deal(admin, world.a.child, json!({})).await;
+    let fixture = Fixture::new().await;
+    let admin = &fixture.a.admin;
+    let deal = fixture.deal(admin, fixture.a.child, json!({})).await;
     let request = |method: Method, path: &str| {
-        let request = world.app.request(method, path).bearer(&admin.token);
+        let request = fixture.app.request(method, path).bearer(&admin.token);
         request.header("If-Match", "\"2020-01-01T00:00:00.000Z\"")
     };
 
@@ -272,17 +278,17 @@ async fn a_deal_that_was_changed_meanwhile_is_not_overwritten() {
             (409, &json!("optimistic_lock_conflict"))
         );
     }
-    assert_eq!(world.item(admin, DEALS, deal).await["title"], "A deal");
+    assert_eq!(fixture.item(admin, DEALS, deal).await["title"], "A deal");
 }
 
 #[actix_web::test]
 async fn a_deal_of_another_tenant_or_organization_does_not_exist() {
-    let world = World::new().await;
-    let deal = world.deal(&world.a.admin, world.a.child, json!({})).await;
+    let fixture = Fixture::new().await;
+    let deal = fixture.deal(&fixture.a.admin, fixture.a.child, json!({})).await;
     let unknown = Uuid::from_u128(0x0190_0000_0000_7000_8000_0000_0000_0042);
-    let before = world.app.image_without(&["audit_access_logs"], &[]).await;
+    let before = fixture.app.snapshot_without(&["audit_access_logs"], &[]).await;
 
-    for who in [&world.b.admin, &world.a.stranger] {
+    for who in [&fixture.b.admin, &fixture.a.stranger] {
         for (method, path, body) in [
             (Method::GET, format!("{DEALS}/<id>"), None),
             (
@@ -298,83 +304,95 @@ async fn a_deal_of_another_tenant_or_organization_does_not_exist() {
                     body["id"] = json!(id);
                     body
                 });
-                let response = world.send(who, method.clone(), &path, body).await;
+                let response = fixture.send(who, method.clone(), &path, body).await;
                 (response.status, response.text())
             };
             assert_eq!(ask(deal).await, ask(unknown).await, "{method}");
             assert_eq!(ask(deal).await, (404, r#"{"error":"Deal not found"}"#.to_owned()));
         }
-        assert_eq!(world.list(who, DEALS).await, Vec::<Uuid>::new());
+        assert_eq!(fixture.list(who, DEALS).await, Vec::<Uuid>::new());
         assert_eq!(
-            world.list(who, &format!("{DEALS}?ids={deal}")).await,
+            fixture.list(who, &format!("{DEALS}?ids={deal}")).await,
             Vec::<Uuid>::new()
         );
     }
-    assert_eq!(world.app.image_without(&["audit_access_logs"], &[]).await, before);
+    assert_eq!(fixture.app.snapshot_without(&["audit_access_logs"], &[]).await, before);
 }
 
 #[actix_web::test]
-async fn a_deal_is_made_only_where_its_maker_may() {
-    let world = World::new().await;
-    let make = async |house: &House, organization: Uuid| {
+async fn a_deal_is_created_only_where_its_maker_may() {
+    let fixture = Fixture::new().await;
+    let create = async |tenant_fixture: &TenantFixture, organization: Uuid| {
         let body = json!({"title": "A deal", "organizationId": organization});
-        world.app.post(&house.local.token, DEALS, body).await
+        fixture.app.post(&tenant_fixture.local.token, DEALS, body).await
     };
 
-    for organization in [world.a.other, world.a.parent, world.b.child, Uuid::from_u128(1)] {
-        let answer = make(&world.a, organization).await;
+    for organization in [fixture.a.other, fixture.a.parent, fixture.b.child, Uuid::from_u128(1)] {
+        let response = create(&fixture.a, organization).await;
         assert_eq!(
-            answer,
+            response,
             (403, json!({"error": "Organization out of scope"})),
             "{organization}"
         );
     }
-    assert_eq!(make(&world.a, world.a.child).await.0, 201);
+    assert_eq!(create(&fixture.a, fixture.a.child).await.0, 201);
 }
 
 #[actix_web::test]
 async fn managing_does_not_include_seeing() {
-    let world = World::new().await;
-    let (house, child) = (&world.a, world.a.child);
-    let keeper = world
-        .account(house, child, "keeper@alpha.test", &["customers.deals.manage"], None)
+    let fixture = Fixture::new().await;
+    let (tenant_fixture, child) = (&fixture.a, fixture.a.child);
+    let admin = fixture
+        .account(
+            tenant_fixture,
+            child,
+            "keeper@alpha.test",
+            &["customers.deals.manage"],
+            None,
+        )
         .await;
-    let reader = world
-        .account(house, child, "reader@alpha.test", &["customers.deals.view"], None)
+    let reader = fixture
+        .account(
+            tenant_fixture,
+            child,
+            "reader@alpha.test",
+            &["customers.deals.view"],
+            None,
+        )
         .await;
-    let deal = world.deal(&keeper, child, json!({})).await;
+    let deal = fixture.deal(&admin, child, json!({})).await;
     let forbidden = |feature: &str| json!({"error": "Forbidden", "requiredFeatures": [feature]});
 
-    let read = world.get(&keeper, &format!("{DEALS}/{deal}")).await;
-    let written = world.put(&reader, DEALS, json!({"id": deal, "title": "Mine"})).await;
-    let plain = world.get(&world.a.plain, DEALS).await;
+    let read = fixture.get(&admin, &format!("{DEALS}/{deal}")).await;
+    let written = fixture.put(&reader, DEALS, json!({"id": deal, "title": "Mine"})).await;
+    let plain = fixture.get(&fixture.a.plain, DEALS).await;
 
     assert_eq!(read, (403, forbidden("customers.deals.view")));
     assert_eq!(written, (403, forbidden("customers.deals.manage")));
     assert_eq!(plain, (403, forbidden("customers.deals.view")));
-    assert_eq!(world.list(&reader, DEALS).await, [deal]);
+    assert_eq!(fixture.list(&reader, DEALS).await, [deal]);
 }
 
 #[actix_web::test]
-async fn who_reads_a_deal_is_recorded() {
-    let world = World::new().await;
-    let deal = world.deal(&world.a.admin, world.a.child, json!({})).await;
+async fn reading_a_deal_is_recorded() {
+    let fixture = Fixture::new().await;
+    let deal = fixture.deal(&fixture.a.admin, fixture.a.child, json!({})).await;
 
-    world.item(&world.a.local, DEALS, deal).await;
-    world.list(&world.a.local, DEALS).await;
+    fixture.item(&fixture.a.local, DEALS, deal).await;
+    fixture.list(&fixture.a.local, DEALS).await;
 
     let query = format!(
         "select access_type, actor_id, organization_id, fields from audit_access_logs \
          where resource_kind = 'customers.deal' and resource_id = '{deal}' order by access_type"
     );
-    let rows = world.app.rows(&query).await;
-    let told: Vec<_> = rows
+    let rows = fixture.app.rows(&query).await;
+    let reported: Vec<_> = rows
         .iter()
         .map(|row| (&row["access_type"], &row["actor_id"], &row["organization_id"]))
         .collect();
-    let (who, place) = (json!(world.a.local.id), json!(world.a.child));
+    let (who, place) = (json!(fixture.a.local.id), json!(fixture.a.child));
     assert_eq!(
-        told,
+        reported,
         [(&json!("read:item"), &who, &place), (&json!("read:list"), &who, &place)]
     );
     assert!(rows[0]["fields"].as_array().expect("names").contains(&json!("people")));

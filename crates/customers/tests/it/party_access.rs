@@ -4,29 +4,29 @@ use actix_web::http::Method;
 use backoffice_test_support::Duration;
 use serde_json::json;
 
-use crate::parties::{kinds, refused, with};
-use crate::world::{House, World, id_of};
+use crate::fixture::{Fixture, TenantFixture, id_of};
+use crate::parties::{kinds, rejected, with};
 
 #[actix_web::test]
 async fn others_records_are_not_there() {
-    let world = World::new().await;
-    let House {
+    let fixture = Fixture::new().await;
+    let TenantFixture {
         child,
         admin,
         local,
         stranger,
         ..
-    } = &world.a;
+    } = &fixture.a;
 
     for (path, _, body) in kinds() {
-        let id = world
-            .make(admin, path, with(&body, "organizationId", child.to_string()))
+        let id = fixture
+            .create(admin, path, with(&body, "organizationId", child.to_string()))
             .await;
-        assert_eq!(world.list(local, path).await, [id]);
+        assert_eq!(fixture.list(local, path).await, [id]);
         let unknown = uuid::Uuid::from_u128(1);
-        for who in [&world.b.admin, stranger] {
-            assert!(world.list(who, path).await.is_empty());
-            assert!(world.list(who, &format!("{path}?ids={id}")).await.is_empty());
+        for who in [&fixture.b.admin, stranger] {
+            assert!(fixture.list(who, path).await.is_empty());
+            assert!(fixture.list(who, &format!("{path}?ids={id}")).await.is_empty());
             for (method, target, body) in [
                 (Method::GET, format!("{path}/ID"), None),
                 (
@@ -41,7 +41,7 @@ async fn others_records_are_not_there() {
                     let body = body
                         .as_ref()
                         .map(|body| serde_json::from_str(&put(body.to_string())).expect("JSON"));
-                    let response = world.send(who, method.clone(), &put(target.clone()), body).await;
+                    let response = fixture.send(who, method.clone(), &put(target.clone()), body).await;
                     (response.status, response.text())
                 };
                 let foreign = named(id).await;
@@ -54,20 +54,20 @@ async fn others_records_are_not_there() {
 
 #[actix_web::test]
 async fn seeing_and_managing_are_two_rights() {
-    let world = World::new().await;
+    let fixture = Fixture::new().await;
 
     for (path, noun, body) in kinds() {
         let (view, manage) = (format!("customers.{noun}.view"), format!("customers.{noun}.manage"));
         let email = |who: &str| format!("{who}@{noun}.test");
-        let viewer = world
-            .account(&world.a, world.a.root, &email("viewer"), &[&view], None)
+        let viewer = fixture
+            .account(&fixture.a, fixture.a.root, &email("viewer"), &[&view], None)
             .await;
-        let manager = world
-            .account(&world.a, world.a.root, &email("manager"), &[&manage], None)
+        let manager = fixture
+            .account(&fixture.a, fixture.a.root, &email("manager"), &[&manage], None)
             .await;
 
-        let id = world.make(&manager, path, body.clone()).await;
-        assert_eq!(world.list(&viewer, path).await, [id]);
+        let id = fixture.create(&manager, path, body.clone()).await;
+        assert_eq!(fixture.list(&viewer, path).await, [id]);
         for (who, method, target, feature) in [
             (&manager, Method::GET, path.to_owned(), &view),
             (&manager, Method::GET, format!("{path}/{id}"), &view),
@@ -75,44 +75,44 @@ async fn seeing_and_managing_are_two_rights() {
             (&viewer, Method::PUT, path.to_owned(), &manage),
             (&viewer, Method::DELETE, format!("{path}?id={id}"), &manage),
         ] {
-            let (status, told) = refused(&world, who, method, &target, body.clone()).await;
+            let (status, reported) = rejected(&fixture, who, method, &target, body.clone()).await;
             assert_eq!(
-                (status, told),
+                (status, reported),
                 (403, json!({"error": "Forbidden", "requiredFeatures": [feature]}))
             );
         }
-        assert_eq!(world.get(&world.a.plain, path).await.0, 403);
+        assert_eq!(fixture.get(&fixture.a.plain, path).await.0, 403);
     }
 }
 
 #[actix_web::test]
-async fn a_list_is_narrowed_searched_and_sorted() {
-    let world = World::new().await;
-    let House { admin, local, .. } = &world.a;
+async fn a_list_is_filtered_searched_and_sorted() {
+    let fixture = Fixture::new().await;
+    let TenantFixture { admin, local, .. } = &fixture.a;
 
     for (path, noun, _) in kinds() {
-        let mut made = Vec::new();
+        let mut created = Vec::new();
         for (name, owner, is_active, email) in [
             ("Beta 50%", Some(admin.id), true, "x@one.test"),
             ("Alpha_x", None, true, "y@two.test"),
             ("Gamma", Some(local.id), false, "z@one.test"),
         ] {
-            world.app.advance(Duration::SECOND);
+            fixture.app.advance(Duration::SECOND);
             let mut body = json!({"displayName": name, "ownerUserId": owner, "isActive": is_active,
-                "primaryEmail": email, "organizationId": world.a.child});
+                "primaryEmail": email, "organizationId": fixture.a.child});
             if noun == "people" {
                 body["firstName"] = json!("First");
                 body["lastName"] = json!(format!("L{name}"));
             } else {
                 body["legalName"] = json!(format!("L{name}"));
             }
-            made.push(world.make(admin, path, body).await);
+            created.push(fixture.create(admin, path, body).await);
         }
-        let [beta, alpha, gamma] = made[..] else {
+        let [beta, alpha, gamma] = created[..] else {
             panic!("three")
         };
-        world.app.advance(Duration::SECOND);
-        world
+        fixture.app.advance(Duration::SECOND);
+        fixture
             .write(admin, Method::PUT, path, json!({"id": beta, "primaryPhone": "1"}))
             .await;
 
@@ -136,12 +136,12 @@ async fn a_list_is_narrowed_searched_and_sorted() {
             ("?search=one.test&isActive=true".to_owned(), vec![beta]),
         ] {
             assert_eq!(
-                world.list(admin, &format!("{path}{query}")).await,
+                fixture.list(admin, &format!("{path}{query}")).await,
                 expected,
                 "{path}{query}"
             );
         }
-        let (_, page) = world.get(admin, &format!("{path}?page=2&pageSize=2")).await;
+        let (_, page) = fixture.get(admin, &format!("{path}?page=2&pageSize=2")).await;
         assert_eq!(
             (id_of(&page["items"][0]), &page["total"], &page["totalPages"]),
             (beta, &json!(3), &json!(2))
@@ -155,20 +155,20 @@ async fn a_list_is_narrowed_searched_and_sorted() {
             "sortField=id",
             "sortDir=up",
         ] {
-            assert_eq!(world.get(admin, &format!("{path}?{query}")).await.0, 400, "{query}");
+            assert_eq!(fixture.get(admin, &format!("{path}?{query}")).await.0, 400, "{query}");
         }
         let many = (0..201)
             .map(|number| uuid::Uuid::from_u128(number).to_string())
             .collect::<Vec<_>>();
         let many = format!("{path}?ids={}", many.join(","));
-        assert_eq!(world.get(admin, &many).await.0, 400, "too many ids");
+        assert_eq!(fixture.get(admin, &many).await.0, 400, "too many ids");
     }
 }
 
 #[actix_web::test]
 async fn reading_is_recorded() {
-    let world = World::new().await;
-    let who = &world.a.admin;
+    let fixture = Fixture::new().await;
+    let who = &fixture.a.admin;
 
     for (path, noun, body) in kinds() {
         let kind = if noun == "people" {
@@ -176,14 +176,14 @@ async fn reading_is_recorded() {
         } else {
             "customers.company"
         };
-        let id = world.make(who, path, body).await;
-        world.list(who, path).await;
-        world.item(who, path, id).await;
+        let id = fixture.create(who, path, body).await;
+        fixture.list(who, path).await;
+        fixture.item(who, path, id).await;
 
         let query = format!(
             "select access_type, resource_id, organization_id from audit_access_logs where resource_kind = '{kind}' order by 1"
         );
-        let row = |access: &str| json!({"access_type": access, "resource_id": id, "organization_id": world.a.root});
-        assert_eq!(world.app.rows(&query).await, [row("read:item"), row("read:list")]);
+        let row = |access: &str| json!({"access_type": access, "resource_id": id, "organization_id": fixture.a.root});
+        assert_eq!(fixture.app.rows(&query).await, [row("read:item"), row("read:list")]);
     }
 }

@@ -4,63 +4,68 @@ use actix_web::http::Method;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::world::{ACTIONS, PIPELINES, STAGES, World, detail};
+use crate::fixture::{ACTIONS, Fixture, PIPELINES, STAGES, detail};
 
 const REORDER: &str = "/customers/pipeline-stages/reorder";
 
 /// Ids and positions of the stages of a pipeline, in its order.
-async fn positions(world: &World, pipeline: Uuid) -> Vec<(Uuid, i64)> {
+async fn positions(fixture: &Fixture, pipeline: Uuid) -> Vec<(Uuid, i64)> {
     let path = format!("{STAGES}?pipelineId={pipeline}");
-    let (_, body) = world.get(&world.a.admin, &path).await;
+    let (_, body) = fixture.get(&fixture.a.admin, &path).await;
     let items = body["items"].as_array().expect("a list").iter();
     items
-        .map(|item| (crate::world::id_of(item), item["position"].as_i64().expect("a number")))
+        .map(|item| {
+            (
+                crate::fixture::id_of(item),
+                item["position"].as_i64().expect("a number"),
+            )
+        })
         .collect()
 }
 
 #[actix_web::test]
 async fn a_new_stage_stands_behind_the_others() {
-    let world = World::new().await;
-    let admin = &world.a.admin;
-    let (pipeline, stages) = world.pipeline(admin, world.a.child, &["New", "Offered"]).await;
+    let fixture = Fixture::new().await;
+    let admin = &fixture.a.admin;
+    let (pipeline, stages) = fixture.pipeline(admin, fixture.a.child, &["New", "Offered"]).await;
 
     let body = json!({"pipelineId": pipeline, "label": " Agreed ", "color": "#22C55E", "position": 1});
-    let stage = world.make(admin, STAGES, body).await;
+    let stage = fixture.create(admin, STAGES, body).await;
 
-    let item = world.item(admin, STAGES, stage).await;
+    let item = fixture.item(admin, STAGES, stage).await;
     assert_eq!(
         (&item["label"], &item["position"], &item["color"]),
         (&json!("Agreed"), &json!(3), &json!("#22c55e"))
     );
     assert_eq!(
         (&item["pipelineId"], &item["organizationId"]),
-        (&json!(pipeline), &json!(world.a.child))
+        (&json!(pipeline), &json!(fixture.a.child))
     );
-    let (other, of_other) = world.pipeline(admin, world.a.child, &["First"]).await;
-    assert_eq!(positions(&world, other).await, [(of_other[0], 1)]);
-    assert_eq!(world.list(admin, &format!("{STAGES}?search=OFF")).await, [stages[1]]);
+    let (other, of_other) = fixture.pipeline(admin, fixture.a.child, &["First"]).await;
+    assert_eq!(positions(&fixture, other).await, [(of_other[0], 1)]);
+    assert_eq!(fixture.list(admin, &format!("{STAGES}?search=OFF")).await, [stages[1]]);
     assert_eq!(
-        world.list(admin, &format!("{STAGES}?ids={}", stages[0])).await,
+        fixture.list(admin, &format!("{STAGES}?ids={}", stages[0])).await,
         [stages[0]]
     );
     assert_eq!(
-        world.list(admin, &format!("{STAGES}?pipelineId=")).await,
+        fixture.list(admin, &format!("{STAGES}?pipelineId=")).await,
         Vec::<Uuid>::new()
     );
     let path = format!("{STAGES}?pipelineId={pipeline}&sortField=position&sortDir=desc");
-    assert_eq!(world.list(admin, &path).await, [stage, stages[1], stages[0]]);
+    assert_eq!(fixture.list(admin, &path).await, [stage, stages[1], stages[0]]);
 }
 
 #[actix_web::test]
 async fn a_stage_is_changed_but_not_moved() {
-    let world = World::new().await;
-    let admin = &world.a.admin;
-    let (pipeline, stages) = world.pipeline(admin, world.a.child, &["New", "Offered"]).await;
-    let (other, _) = world.pipeline(admin, world.a.child, &[]).await;
+    let fixture = Fixture::new().await;
+    let admin = &fixture.a.admin;
+    let (pipeline, stages) = fixture.pipeline(admin, fixture.a.child, &["New", "Offered"]).await;
+    let (other, _) = fixture.pipeline(admin, fixture.a.child, &[]).await;
     let put = async |members: Value| {
         let mut body = members;
         body["id"] = json!(stages[0]);
-        world.put(admin, STAGES, body).await
+        fixture.put(admin, STAGES, body).await
     };
 
     assert_eq!(
@@ -71,7 +76,7 @@ async fn a_stage_is_changed_but_not_moved() {
     );
     assert_eq!(put(json!({"color": null, "position": 9})).await.0, 200);
 
-    let item = world.item(admin, STAGES, stages[0]).await;
+    let item = fixture.item(admin, STAGES, stages[0]).await;
     assert_eq!(
         (&item["label"], &item["color"], &item["position"]),
         (&json!("Fresh"), &Value::Null, &json!(1))
@@ -84,23 +89,23 @@ async fn a_stage_is_changed_but_not_moved() {
         (json!({"pipelineId": other}), "pipelineId", "invalid_value"),
         (json!({"pipelineId": null}), "pipelineId", "required"),
         (
-            json!({"organizationId": world.a.other}),
+            json!({"organizationId": fixture.a.other}),
             "organizationId",
             "invalid_value",
         ),
     ] {
-        let (status, answer) = put(members.clone()).await;
-        assert_eq!((status, detail(&answer)), (400, (path, code)), "{members}");
+        let (status, response) = put(members.clone()).await;
+        assert_eq!((status, detail(&response)), (400, (path, code)), "{members}");
     }
 }
 
 #[actix_web::test]
 async fn a_stage_needs_a_pipeline_and_a_label() {
-    let world = World::new().await;
-    let admin = &world.a.admin;
-    let (pipeline, _) = world.pipeline(admin, world.a.child, &["New"]).await;
-    let (theirs, _) = world.pipeline(&world.b.admin, world.b.child, &[]).await;
-    let make = async |body: Value| world.app.post(&admin.token, STAGES, body).await;
+    let fixture = Fixture::new().await;
+    let admin = &fixture.a.admin;
+    let (pipeline, _) = fixture.pipeline(admin, fixture.a.child, &["New"]).await;
+    let (theirs, _) = fixture.pipeline(&fixture.b.admin, fixture.b.child, &[]).await;
+    let create = async |body: Value| fixture.app.post(&admin.token, STAGES, body).await;
 
     for (body, path, code) in [
         (json!({"label": "A"}), "pipelineId", "required"),
@@ -116,65 +121,70 @@ async fn a_stage_needs_a_pipeline_and_a_label() {
             "unknown_reference",
         ),
         (
-            json!({"pipelineId": pipeline, "label": "A", "organizationId": world.a.other}),
+            json!({"pipelineId": pipeline, "label": "A", "organizationId": fixture.a.other}),
             "organizationId",
             "invalid_value",
         ),
     ] {
-        let (status, answer) = make(body.clone()).await;
-        assert_eq!((status, detail(&answer)), (400, (path, code)), "{body}");
+        let (status, response) = create(body.clone()).await;
+        assert_eq!((status, detail(&response)), (400, (path, code)), "{body}");
     }
-    let (status, answer) = make(json!({"pipelineId": pipeline, "label": "NEW"})).await;
-    assert_eq!((status, &answer["code"]), (409, &json!("duplicate_name")));
+    let (status, response) = create(json!({"pipelineId": pipeline, "label": "NEW"})).await;
+    assert_eq!((status, &response["code"]), (409, &json!("duplicate_name")));
 }
 
 #[actix_web::test]
 async fn a_stage_of_another_tenant_or_organization_does_not_exist() {
-    let world = World::new().await;
-    let (_, stages) = world.pipeline(&world.a.admin, world.a.child, &["New"]).await;
+    let fixture = Fixture::new().await;
+    let (_, stages) = fixture.pipeline(&fixture.a.admin, fixture.a.child, &["New"]).await;
     let unknown = (404, json!({"error": "Pipeline stage not found"}));
 
-    for who in [&world.b.admin, &world.a.stranger] {
-        assert_eq!(world.get(who, &format!("{STAGES}/{}", stages[0])).await, unknown);
+    for who in [&fixture.b.admin, &fixture.a.stranger] {
+        assert_eq!(fixture.get(who, &format!("{STAGES}/{}", stages[0])).await, unknown);
         assert_eq!(
-            world.put(who, STAGES, json!({"id": stages[0], "label": "Mine"})).await,
+            fixture
+                .put(who, STAGES, json!({"id": stages[0], "label": "Mine"}))
+                .await,
             unknown
         );
-        assert_eq!(world.delete(who, &format!("{STAGES}?id={}", stages[0])).await, unknown);
-        assert_eq!(world.list(who, STAGES).await, Vec::<Uuid>::new());
+        assert_eq!(
+            fixture.delete(who, &format!("{STAGES}?id={}", stages[0])).await,
+            unknown
+        );
+        assert_eq!(fixture.list(who, STAGES).await, Vec::<Uuid>::new());
     }
-    let reader = world
+    let reader = fixture
         .account(
-            &world.a,
-            world.a.child,
+            &fixture.a,
+            fixture.a.child,
             "r@alpha.test",
             &["customers.pipelines.view"],
             None,
         )
         .await;
-    let (status, answer) = world
+    let (status, response) = fixture
         .put(&reader, STAGES, json!({"id": stages[0], "label": "Mine"}))
         .await;
     assert_eq!(
-        (status, &answer["requiredFeatures"]),
+        (status, &response["requiredFeatures"]),
         (403, &json!(["customers.pipelines.manage"]))
     );
 }
 
 #[actix_web::test]
 async fn crm_14_an_order_is_undone_and_redone_exactly() {
-    let world = World::new().await;
-    let admin = &world.a.admin;
-    let (pipeline, stages) = world.pipeline(admin, world.a.child, &["A", "B", "C"]).await;
-    world.remove(admin, STAGES, stages[1]).await;
-    let last = world
-        .make(admin, STAGES, json!({"pipelineId": pipeline, "label": "D"}))
+    let fixture = Fixture::new().await;
+    let admin = &fixture.a.admin;
+    let (pipeline, stages) = fixture.pipeline(admin, fixture.a.child, &["A", "B", "C"]).await;
+    fixture.remove(admin, STAGES, stages[1]).await;
+    let last = fixture
+        .create(admin, STAGES, json!({"pipelineId": pipeline, "label": "D"}))
         .await;
-    let before = positions(&world, pipeline).await;
+    let before = positions(&fixture, pipeline).await;
     assert_eq!(before, [(stages[0], 1), (stages[2], 3), (last, 4)]);
 
     let ids = [last, stages[0], stages[2]];
-    let written = world
+    let written = fixture
         .write(
             admin,
             Method::POST,
@@ -183,65 +193,65 @@ async fn crm_14_an_order_is_undone_and_redone_exactly() {
         )
         .await;
 
-    let after = positions(&world, pipeline).await;
+    let after = positions(&fixture, pipeline).await;
     assert_eq!(after, [(last, 1), (stages[0], 2), (stages[2], 3)]);
-    assert_eq!(world.undo(admin, &written).await.0, 200);
-    assert_eq!(positions(&world, pipeline).await, before);
-    assert_eq!(world.redo(admin, &written).await.0, 200);
-    assert_eq!(positions(&world, pipeline).await, after);
+    assert_eq!(fixture.undo(admin, &written).await.0, 200);
+    assert_eq!(positions(&fixture, pipeline).await, before);
+    assert_eq!(fixture.redo(admin, &written).await.0, 200);
+    assert_eq!(positions(&fixture, pipeline).await, after);
 }
 
 #[actix_web::test]
 async fn crm_14_a_stage_renamed_in_between_stands_in_the_way() {
-    let world = World::new().await;
-    let admin = &world.a.admin;
-    let (pipeline, stages) = world.pipeline(admin, world.a.child, &["A", "B"]).await;
+    let fixture = Fixture::new().await;
+    let admin = &fixture.a.admin;
+    let (pipeline, stages) = fixture.pipeline(admin, fixture.a.child, &["A", "B"]).await;
     let body = json!({"pipelineId": pipeline, "ids": [stages[1], stages[0]]});
-    let written = world.write(admin, Method::POST, REORDER, body).await;
-    let after = positions(&world, pipeline).await;
+    let written = fixture.write(admin, Method::POST, REORDER, body).await;
+    let after = positions(&fixture, pipeline).await;
     assert_eq!(
-        world
+        fixture
             .put(admin, STAGES, json!({"id": stages[0], "label": "Renamed"}))
             .await
             .0,
         200
     );
 
-    let (status, body) = world.undo(admin, &written).await;
+    let (status, body) = fixture.undo(admin, &written).await;
 
     assert_eq!((status, &body["error"]), (400, &json!("Undo token not available")));
-    assert_eq!(positions(&world, pipeline).await, after);
+    assert_eq!(positions(&fixture, pipeline).await, after);
 }
 
 #[actix_web::test]
 async fn crm_14_a_stage_appended_in_between_stays_last() {
-    let world = World::new().await;
-    let admin = &world.a.admin;
-    let (pipeline, stages) = world.pipeline(admin, world.a.child, &["A", "B"]).await;
+    let fixture = Fixture::new().await;
+    let admin = &fixture.a.admin;
+    let (pipeline, stages) = fixture.pipeline(admin, fixture.a.child, &["A", "B"]).await;
     let body = json!({"pipelineId": pipeline, "ids": [stages[1], stages[0]]});
-    let written = world.write(admin, Method::POST, REORDER, body).await;
-    let third = world
-        .make(admin, STAGES, json!({"pipelineId": pipeline, "label": "C"}))
+    let written = fixture.write(admin, Method::POST, REORDER, body).await;
+    let third = fixture
+        .create(admin, STAGES, json!({"pipelineId": pipeline, "label": "C"}))
         .await;
 
-    let (status, body) = world.undo(admin, &written).await;
+    let (status, body) = fixture.undo(admin, &written).await;
 
     assert_eq!(status, 200, "{body}");
     assert_eq!(
-        positions(&world, pipeline).await,
+        positions(&fixture, pipeline).await,
         [(stages[0], 1), (stages[1], 2), (third, 3)]
     );
 }
 
 #[actix_web::test]
 async fn an_order_names_exactly_the_stages_of_the_pipeline() {
-    let world = World::new().await;
-    let admin = &world.a.admin;
-    let (pipeline, stages) = world.pipeline(admin, world.a.child, &["A", "B"]).await;
-    let (_, others) = world.pipeline(admin, world.a.child, &["C"]).await;
+    let fixture = Fixture::new().await;
+    let admin = &fixture.a.admin;
+    let (pipeline, stages) = fixture.pipeline(admin, fixture.a.child, &["A", "B"]).await;
+    let (_, others) = fixture.pipeline(admin, fixture.a.child, &["C"]).await;
     let order = async |pipeline: Uuid, ids: &[Uuid]| {
         let body = json!({"pipelineId": pipeline, "ids": ids});
-        world.app.post(&admin.token, REORDER, body).await
+        fixture.app.post(&admin.token, REORDER, body).await
     };
 
     for ids in [
@@ -258,34 +268,34 @@ async fn an_order_names_exactly_the_stages_of_the_pipeline() {
         (404, json!({"error": "Pipeline not found"}))
     );
     let body = json!({"pipelineId": pipeline, "ids": stages});
-    let same = world.send(admin, Method::POST, REORDER, Some(body)).await;
+    let same = fixture.send(admin, Method::POST, REORDER, Some(body)).await;
     assert_eq!(
         (same.status, same.json(), same.operation()),
         (200, json!({"ok": true}), None)
     );
-    let reader = world
+    let reader = fixture
         .account(
-            &world.a,
-            world.a.child,
+            &fixture.a,
+            fixture.a.child,
             "r@alpha.test",
             &["customers.pipelines.view"],
             None,
         )
         .await;
     let body = json!({"pipelineId": pipeline, "ids": stages});
-    assert_eq!(world.app.post(&reader.token, REORDER, body).await.0, 403);
+    assert_eq!(fixture.app.post(&reader.token, REORDER, body).await.0, 403);
 }
 
 #[actix_web::test]
 async fn entries_of_stages_are_found_by_their_pipeline() {
-    let world = World::new().await;
-    let admin = &world.a.admin;
-    let (pipeline, stages) = world.pipeline(admin, world.a.child, &["A", "B"]).await;
+    let fixture = Fixture::new().await;
+    let admin = &fixture.a.admin;
+    let (pipeline, stages) = fixture.pipeline(admin, fixture.a.child, &["A", "B"]).await;
     let body = json!({"pipelineId": pipeline, "ids": [stages[1], stages[0]]});
-    world.write(admin, Method::POST, REORDER, body).await;
+    fixture.write(admin, Method::POST, REORDER, body).await;
 
     let query = format!("{ACTIONS}?resourceKind=customers.pipeline&resourceId={pipeline}&includeRelated=true");
-    let (_, body) = world.get(admin, &query).await;
+    let (_, body) = fixture.get(admin, &query).await;
 
     let commands = body["items"].as_array().expect("entries").iter();
     let commands: Vec<&str> = commands
@@ -300,7 +310,7 @@ async fn entries_of_stages_are_found_by_their_pipeline() {
             "customers.pipeline.create"
         ]
     );
-    let names: Vec<String> = world
+    let names: Vec<String> = fixture
         .events(stages[0])
         .await
         .into_iter()
@@ -310,6 +320,6 @@ async fn entries_of_stages_are_found_by_their_pipeline() {
         names,
         ["customers.pipeline_stage.created", "customers.pipeline_stage.updated"]
     );
-    let (status, _) = world.get(admin, &format!("{PIPELINES}/{pipeline}")).await;
+    let (status, _) = fixture.get(admin, &format!("{PIPELINES}/{pipeline}")).await;
     assert_eq!(status, 200);
 }

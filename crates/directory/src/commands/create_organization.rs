@@ -70,7 +70,7 @@ impl CreateOrganization {
         }
         rules.check()?;
         let tenant = match input.tenant_id {
-            Some(tenant) if ctx.scope().reaches(tenant) => tenant,
+            Some(tenant) if ctx.scope().sees_tenant(tenant) => tenant,
             Some(_) => return Err(Error::OtherTenant.into()),
             None => ctx.tenant()?,
         };

@@ -47,7 +47,7 @@ pub struct TenantCreated {
 /// transaction. The scope of the context must reach all tenants: the new one is among none yet.
 #[derive(Debug, Clone)]
 pub struct CreateTenant {
-    made: TenantCreated,
+    created: TenantCreated,
     name: String,
     organization_name: String,
     locales: Option<Vec<String>>,
@@ -69,12 +69,12 @@ impl CreateTenant {
             .locales
             .map(|locales| rules.locales("locales", &locales, &settings.i18n.locales));
         rules.check()?;
-        let made = TenantCreated {
+        let created = TenantCreated {
             id: ctx.new_id(),
             organization_id: ctx.new_id(),
         };
         Ok(Self {
-            made,
+            created,
             name,
             organization_name,
             locales,
@@ -83,8 +83,8 @@ impl CreateTenant {
 
     fn tenant(&self, tx: &Tx<'_>) -> TenantRow {
         TenantRow {
-            tenant_id: self.made.id,
-            id: self.made.id,
+            tenant_id: self.created.id,
+            id: self.created.id,
             name: self.name.clone(),
             is_active: true,
             locales: self.locales.clone(),
@@ -95,8 +95,8 @@ impl CreateTenant {
 
     fn organization(&self, tx: &Tx<'_>) -> OrganizationRow {
         OrganizationRow {
-            tenant_id: self.made.id,
-            id: self.made.organization_id,
+            tenant_id: self.created.id,
+            id: self.created.organization_id,
             name: self.organization_name.clone(),
             slug: SLUG.derive(&self.organization_name),
             parent_id: None,
@@ -119,8 +119,8 @@ impl Command for CreateTenant {
 
     fn target(&self) -> Target {
         Target::New {
-            tenant: self.made.id,
-            id: self.made.id,
+            tenant: self.created.id,
+            id: self.created.id,
         }
     }
 
@@ -134,8 +134,8 @@ impl Command for CreateTenant {
             .execute(tx.conn())
             .await?;
         for module in tx.context().platform().modules() {
-            (module.seed)(tx, self.made.id).await?;
+            (module.seed)(tx, self.created.id).await?;
         }
-        Ok(self.made)
+        Ok(self.created)
     }
 }

@@ -2,7 +2,7 @@
 
 use backoffice_core::http::{Access, Json, Query, Routes};
 use backoffice_core::rate_limit::RateLimit;
-use backoffice_core::{ErrorShape, Refusal, Result, Scope, Visitor};
+use backoffice_core::{ErrorShape, Rejection, Result, Scope, Visitor};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
@@ -17,14 +17,14 @@ pub(super) fn routes(routes: &mut Routes) {
         .about("Look up a tenant")
         .errors(ErrorShape::OkFalse)
         .invalid("Invalid tenant id")
-        .refuses(&[404])
+        .rejects(&[404])
         .limit(LIMIT);
     routes
         .get("/directory/organizations/lookup", Access::Public, lookup_organization)
         .about("Look up an organization by its slug")
         .errors(ErrorShape::OkFalse)
         .invalid("Invalid slug")
-        .refuses(&[404])
+        .rejects(&[404])
         .limit(LIMIT);
 }
 
@@ -80,7 +80,7 @@ struct PublicOrganization {
 async fn lookup_tenant(visitor: Visitor, filter: Query<TenantQuery>) -> Result<Json<FoundTenant>> {
     let mut connection = visitor.database().read(&Scope::system()).await?;
     let Some(tenant) = query::usable_tenant(&mut connection, filter.0.tenant_id).await? else {
-        return Err(Refusal::not_found("Tenant not found").into());
+        return Err(Rejection::not_found("Tenant not found").into());
     };
     Ok(Json(FoundTenant {
         ok: true,
@@ -94,11 +94,11 @@ async fn lookup_tenant(visitor: Visitor, filter: Query<TenantQuery>) -> Result<J
 async fn lookup_organization(visitor: Visitor, filter: Query<SlugQuery>) -> Result<Json<FoundOrganization>> {
     let SlugQuery { slug, tenant_id } = filter.0;
     if !SLUG.matches(&slug) {
-        return Err(Refusal::bad_request("Invalid slug").into());
+        return Err(Rejection::bad_request("Invalid slug").into());
     }
     let mut connection = visitor.database().read(&Scope::system()).await?;
     let Some(found) = query::oldest_organization(&mut connection, &slug, tenant_id).await? else {
-        return Err(Refusal::not_found("Organization not found").into());
+        return Err(Rejection::not_found("Organization not found").into());
     };
     let organization = PublicOrganization {
         id: found.id,

@@ -24,17 +24,17 @@ pub(super) fn routes(routes: &mut Routes) {
         .post(path, requires(&[acl::ORGANIZATIONS_MANAGE]), create_organization)
         .across_tenants()
         .about("Create an organization")
-        .refuses(&[409]);
+        .rejects(&[409]);
     routes
         .put(path, requires(&[acl::ORGANIZATIONS_MANAGE]), update_organization)
         .across_tenants()
         .about("Change an organization")
-        .refuses(&[404, 409]);
+        .rejects(&[404, 409]);
     routes
         .delete(path, requires(&[acl::ORGANIZATIONS_MANAGE]), delete_organization)
         .across_tenants()
         .about("Delete an organization")
-        .refuses(&[404, 409]);
+        .rejects(&[404, 409]);
 }
 
 #[derive(Debug, Deserialize, IntoParams, garde::Validate)]

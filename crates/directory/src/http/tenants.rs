@@ -29,12 +29,12 @@ pub(super) fn routes(routes: &mut Routes) {
         .put(path, requires(&[acl::TENANTS_MANAGE]), update_tenant)
         .across_tenants()
         .about("Change a tenant")
-        .refuses(&[404, 409]);
+        .rejects(&[404, 409]);
     routes
         .delete(path, requires(&[acl::TENANTS_MANAGE]), delete_tenant)
         .across_tenants()
         .about("Delete a tenant; its data stays")
-        .refuses(&[404, 409]);
+        .rejects(&[404, 409]);
 }
 
 #[derive(Debug, Deserialize, IntoParams, garde::Validate)]

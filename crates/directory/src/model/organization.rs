@@ -1,6 +1,6 @@
 //! Organizations.
 
-use backoffice_core::command::{Depth, Entity, EntityRef, Field, Located, Snapshot, Snapshots, Transition};
+use backoffice_core::command::{Depth, Entity, EntityRef, Field, LockedRow, Snapshot, Snapshots, Transition};
 use backoffice_core::db::Tx;
 use backoffice_core::{Feature, Result, Timestamp};
 use diesel::pg::Pg;
@@ -42,7 +42,7 @@ pub struct OrganizationRow {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Image<'a> {
+struct StoredFields<'a> {
     #[serde(flatten)]
     row: &'a OrganizationRow,
     /// The log finds an organization's entries by the organization itself.
@@ -72,7 +72,7 @@ impl Entity for Organization {
     const IS_ORGANIZATION: bool = true;
     const TOMBSTONES: Option<&'static str> = Some("directory_organizations");
 
-    async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<Located>> {
+    async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
         let scope = tx.scope();
         let rows: Vec<(Uuid, Uuid)> = query::organizations_in_scope(scope)
             .filter(scope.within(organizations::id))
@@ -83,7 +83,7 @@ impl Entity for Organization {
             .for_no_key_update()
             .load(tx.conn())
             .await?;
-        Ok(rows.into_iter().map(|(id, tenant)| Located { id, tenant }).collect())
+        Ok(rows.into_iter().map(|(id, tenant)| LockedRow { id, tenant }).collect())
     }
 
     async fn load(tx: &mut Tx<'_>, ids: &[Uuid], _depth: Depth) -> Result<Snapshots> {
@@ -97,7 +97,7 @@ impl Entity for Organization {
             .map(|row| {
                 Ok((
                     row.id,
-                    Snapshot::of(&Image {
+                    Snapshot::of(&StoredFields {
                         row,
                         organization_id: row.id,
                     })?,
@@ -143,7 +143,7 @@ impl Entity for Organization {
     }
 
     async fn guard(tx: &mut Tx<'_>, step: &Transition<'_>) -> Result<()> {
-        let parent = |image: Option<&Snapshot>| image.and_then(|image| image.get("parentId").cloned());
+        let parent = |snapshot: Option<&Snapshot>| snapshot.and_then(|snapshot| snapshot.get("parentId").cloned());
         if parent(step.from) == parent(step.to) && step.from.is_some() == step.to.is_some() {
             return Ok(());
         }
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn a_parent_that_is_gone_is_not_found() {
+    fn a_deleted_parent_is_not_found() {
         assert_eq!(
             may_stand(&at(0, 0), &Settings::default(), true, Some(Uuid::nil())),
             Err(Error::ParentNotFound)

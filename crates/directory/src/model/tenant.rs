@@ -1,6 +1,6 @@
 //! Tenants.
 
-use backoffice_core::command::{Depth, Entity, Field, Located, Snapshot, Snapshots};
+use backoffice_core::command::{Depth, Entity, Field, LockedRow, Snapshot, Snapshots};
 use backoffice_core::db::Tx;
 use backoffice_core::{Feature, Result, Timestamp};
 use diesel::pg::Pg;
@@ -37,7 +37,7 @@ pub struct TenantRow {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Image<'a> {
+struct StoredFields<'a> {
     #[serde(flatten)]
     row: &'a TenantRow,
     /// A tenant belongs to none of its organizations.
@@ -63,7 +63,7 @@ impl Entity for Tenant {
     const NOT_FOUND: &'static str = "Tenant not found";
     const VIEW: Option<Feature> = Some(acl::TENANTS_VIEW);
 
-    async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<Located>> {
+    async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
         let rows: Vec<Uuid> = query::tenants_in_scope(tx.scope())
             .filter(tenants::id.eq_any(ids))
             .order(tenants::id)
@@ -71,7 +71,7 @@ impl Entity for Tenant {
             .for_no_key_update()
             .load(tx.conn())
             .await?;
-        Ok(rows.into_iter().map(|id| Located { id, tenant: id }).collect())
+        Ok(rows.into_iter().map(|id| LockedRow { id, tenant: id }).collect())
     }
 
     async fn load(tx: &mut Tx<'_>, ids: &[Uuid], _depth: Depth) -> Result<Snapshots> {
@@ -87,7 +87,7 @@ impl Entity for Tenant {
             .map(|row| {
                 Ok((
                     row.id,
-                    Snapshot::of(&Image {
+                    Snapshot::of(&StoredFields {
                         row,
                         organization_id: None,
                     })?,

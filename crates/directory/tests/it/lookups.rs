@@ -40,7 +40,7 @@ async fn a_tenant_that_may_not_be_used_is_not_found() {
 }
 
 #[actix_web::test]
-async fn malformed_input_of_a_lookup_is_refused() {
+async fn malformed_input_of_a_lookup_is_rejected() {
     let app = TestApp::new(&MODULES).await;
 
     for (path, text) in [

@@ -27,7 +27,7 @@ async fn names(app: &TestApp, token: &str, query: &str) -> Vec<Value> {
 }
 
 #[actix_web::test]
-async fn the_list_tells_where_an_organization_stands() {
+async fn the_list_shows_the_depth_and_path_of_an_organization() {
     let app = TestApp::new(&MODULES).await;
     let acme = tenant(&app, "Acme").await;
     let root = acme.organization_id.to_string();
@@ -220,7 +220,7 @@ async fn another_tenant_is_neither_seen_nor_changed() {
         let acme = tenant(&app, "Acme").await;
         let other = tenant(&app, "Other").await;
         let foreign = other.organization_id;
-        let before = app.image().await;
+        let before = app.snapshot().await;
 
         let listed = names(&app, &admin(&acme), &format!("id={foreign}")).await;
         let changed = app
@@ -238,12 +238,12 @@ async fn another_tenant_is_neither_seen_nor_changed() {
 
         assert_eq!(listed, Vec::<Value>::new());
         assert_eq!((changed.0, deleted.0, below.0, named.0), (404, 404, 400, 403));
-        assert!(before == app.image().await);
+        assert!(before == app.snapshot().await);
     }
 }
 
 #[actix_web::test]
-async fn a_super_administrator_makes_organizations_in_any_tenant() {
+async fn a_super_administrator_creates_organizations_in_any_tenant() {
     let app = TestApp::new(&MODULES).await;
     let acme = tenant(&app, "Acme").await;
     let other = tenant(&app, "Other").await;
@@ -274,7 +274,7 @@ async fn a_list_costs_two_statements() {
 }
 
 #[actix_web::test]
-async fn malformed_input_is_refused() {
+async fn malformed_input_is_rejected() {
     let app = TestApp::new(&MODULES).await;
     let acme = tenant(&app, "Acme").await;
 
@@ -313,8 +313,8 @@ async fn acc_19_ids_of_another_tenant_are_like_ids_of_nothing() {
         let other = tenant(&app, "Other").await;
         let (own, nothing) = (acme.organization_id, uuid::Uuid::from_u128(7));
         let manager = format!("{}/{own}//directory.*", acme.id);
-        let before = app.image().await;
-        let answers = async |organization: uuid::Uuid, tenant: uuid::Uuid| {
+        let before = app.snapshot().await;
+        let responses = async |organization: uuid::Uuid, tenant: uuid::Uuid| {
             let get = async |path: String| app.get(&manager, &path).await;
             vec![
                 get(format!("{PATH}?ids={own},{organization}")).await,
@@ -333,20 +333,20 @@ async fn acc_19_ids_of_another_tenant_are_like_ids_of_nothing() {
             ]
         };
 
-        let foreign = answers(other.organization_id, other.id).await;
+        let foreign = responses(other.organization_id, other.id).await;
 
-        assert_eq!(foreign, answers(nothing, nothing).await);
+        assert_eq!(foreign, responses(nothing, nothing).await);
         assert_eq!(foreign[0].1["total"], 1);
         for query in [
             format!("tenantId={}", other.id),
             format!("tenantId={}&tenantId={}", acme.id, other.id),
         ] {
-            let refused = (403, json!({"error": "Not authorized to target this tenant."}));
+            let rejected = (403, json!({"error": "Not authorized to target this tenant."}));
             for path in [PATH, "/directory/tenants", "/directory/organization-switcher"] {
-                assert_eq!(app.get(&manager, &format!("{path}?{query}")).await, refused);
+                assert_eq!(app.get(&manager, &format!("{path}?{query}")).await, rejected);
             }
         }
-        assert!(app.image().await == before);
+        assert!(app.snapshot().await == before);
     }
 }
 

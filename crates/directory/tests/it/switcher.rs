@@ -10,9 +10,9 @@ const ORGANIZATIONS: &str = "/directory/organizations";
 
 async fn organization(app: &TestApp, tenant: &TenantCreated, name: &str, parent: Option<&str>) -> String {
     let body = json!({"name": name, "parentId": parent});
-    let (status, made) = app.post(&admin(tenant), ORGANIZATIONS, body).await;
-    assert_eq!(status, 201, "{made}");
-    made["id"].as_str().expect("an id").to_owned()
+    let (status, created) = app.post(&admin(tenant), ORGANIZATIONS, body).await;
+    assert_eq!(status, 201, "{created}");
+    created["id"].as_str().expect("an id").to_owned()
 }
 
 async fn switcher(app: &TestApp, token: &str, headers: &[(&str, &str)]) -> Value {
@@ -34,7 +34,7 @@ async fn an_administrator_may_select_the_whole_tree() {
     let closed = json!({"name": "East", "parentId": root, "isActive": false});
     let (_, east) = app.post(&admin(&acme), ORGANIZATIONS, closed).await;
 
-    let told = switcher(&app, &admin(&acme), &[]).await;
+    let reported = switcher(&app, &admin(&acme), &[]).await;
 
     let item = |id: &Value, name: &str, depth: u32, active: bool, children: Value| json!({"id": id, "name": name, "depth": depth, "selectable": active, "isActive": active, "children": children});
     let below = json!([
@@ -42,7 +42,7 @@ async fn an_administrator_may_select_the_whole_tree() {
         item(&json!(north), "North", 1, true, json!([])),
     ]);
     assert_eq!(
-        told,
+        reported,
         json!({
             "items": [item(&json!(root), "Acme", 0, true, below)],
             "selectedId": null,
@@ -56,7 +56,7 @@ async fn an_administrator_may_select_the_whole_tree() {
 }
 
 #[actix_web::test]
-async fn a_selection_narrows_no_choice_and_needs_no_feature() {
+async fn a_selection_limits_no_choice_and_needs_no_feature() {
     let app = TestApp::new(&MODULES).await;
     let acme = tenant(&app, "Acme").await;
     let root = acme.organization_id.to_string();
@@ -64,11 +64,11 @@ async fn a_selection_narrows_no_choice_and_needs_no_feature() {
     // Any feature at all makes an organization selectable; this one has no part in the switcher.
     let anybody = format!("{}/{root}//directory.tenants.view", acme.id);
 
-    let told = switcher(&app, &anybody, &[("X-Organization-Id", &north)]).await;
+    let reported = switcher(&app, &anybody, &[("X-Organization-Id", &north)]).await;
 
-    assert_eq!(told["selectedId"], json!(north));
-    assert_eq!(told["canManage"], false);
-    assert_eq!(told["items"][0]["children"][0]["id"], json!(north));
+    assert_eq!(reported["selectedId"], json!(north));
+    assert_eq!(reported["canManage"], false);
+    assert_eq!(reported["items"][0]["children"][0]["id"], json!(north));
     assert_eq!(app.get("", PATH).await.0, 401);
 }
 
@@ -80,10 +80,10 @@ async fn a_limited_caller_may_select_its_part() {
     let far = organization(&app, &acme, "Far North", Some(&north)).await;
     organization(&app, &acme, "South", None).await;
 
-    let told = switcher(&app, &limited(&acme, &north), &[]).await;
+    let reported = switcher(&app, &limited(&acme, &north), &[]).await;
 
-    assert_eq!(told["canViewAllOrganizations"], false);
-    let items = told["items"].as_array().expect("items");
+    assert_eq!(reported["canViewAllOrganizations"], false);
+    let items = reported["items"].as_array().expect("items");
     assert_eq!(items.len(), 1);
     assert_eq!((&items[0]["name"], &items[0]["depth"]), (&json!("North"), &json!(0)));
     assert_eq!(
@@ -107,8 +107,11 @@ async fn a_super_administrator_may_select_other_tenants() {
         let all = switcher(&app, &token, &[("X-Tenant-Id", "all")]).await;
 
         let tenants = json!([{"id": home.id, "name": "Home"}, {"id": other.id, "name": "Other"}]);
-        for told in [&own, &selected, &all] {
-            assert_eq!((&told["tenants"], &told["isSuperAdmin"]), (&tenants, &json!(true)));
+        for reported in [&own, &selected, &all] {
+            assert_eq!(
+                (&reported["tenants"], &reported["isSuperAdmin"]),
+                (&tenants, &json!(true))
+            );
         }
         assert_eq!(
             (&own["tenantId"], &own["items"][0]["name"]),
@@ -137,9 +140,9 @@ async fn it_costs_one_statement_for_any_number_of_organizations() {
 fn the_navigation_leads_to_organizations_and_tenants() {
     let entries = backoffice_directory::MODULE.navigation;
 
-    let told: Vec<_> = entries.iter().map(|entry| (entry.id, entry.features[0].id)).collect();
+    let reported: Vec<_> = entries.iter().map(|entry| (entry.id, entry.features[0].id)).collect();
     assert_eq!(
-        told,
+        reported,
         [
             ("organizations", "directory.organizations.view"),
             ("tenants", "directory.tenants.view")

@@ -7,18 +7,18 @@ use uuid::Uuid;
 use crate::sign_in::{MODULES, admin, super_admin, tenant};
 
 #[actix_web::test]
-async fn a_super_administrator_makes_a_tenant_with_its_organization() {
+async fn a_super_administrator_creates_a_tenant_with_its_organization() {
     let app = TestApp::new(&MODULES).await;
     let home = tenant(&app, "Home").await;
     let input = json!({"name": " Łódź ", "locales": ["pl", "en", "pl"]});
 
-    let (status, made) = app.post(&super_admin(&home), "/directory/tenants", input).await;
+    let (status, created) = app.post(&super_admin(&home), "/directory/tenants", input).await;
 
-    assert_eq!(status, 201, "{made}");
+    assert_eq!(status, 201, "{created}");
     let (_, list) = app
         .get(
             &super_admin(&home),
-            &format!("/directory/tenants?id={}", made["id"].as_str().unwrap()),
+            &format!("/directory/tenants?id={}", created["id"].as_str().unwrap()),
         )
         .await;
     assert_eq!(list["total"], 1);
@@ -29,11 +29,11 @@ async fn a_super_administrator_makes_a_tenant_with_its_organization() {
     let organizations = app
         .rows("select id, slug from directory_organizations where slug = 'lodz'")
         .await;
-    assert_eq!(organizations[0]["id"], made["organizationId"]);
+    assert_eq!(organizations[0]["id"], created["organizationId"]);
 }
 
 #[actix_web::test]
-async fn a_tenant_is_made_also_while_another_one_is_selected() {
+async fn a_tenant_is_created_also_while_another_one_is_selected() {
     let app = TestApp::new(&MODULES).await;
     let home = tenant(&app, "Home").await;
 
@@ -54,7 +54,7 @@ async fn a_tenant_is_made_also_while_another_one_is_selected() {
 }
 
 #[actix_web::test]
-async fn only_super_administrators_make_tenants() {
+async fn only_super_administrators_create_tenants() {
     let app = TestApp::new(&MODULES).await;
     let home = tenant(&app, "Home").await;
     let manager = format!("{}///directory.tenants.*", home.id);
@@ -112,7 +112,7 @@ async fn a_page_past_the_end_still_knows_the_total() {
 }
 
 #[actix_web::test]
-async fn unknown_locales_and_blank_names_are_refused() {
+async fn unknown_locales_and_blank_names_are_rejected() {
     let app = TestApp::new(&MODULES).await;
     let home = tenant(&app, "Home").await;
 
@@ -175,27 +175,27 @@ async fn an_administrator_of_a_tenant_renames_it_and_chooses_its_locales() {
 async fn a_change_without_a_difference_leaves_no_trace() {
     let app = TestApp::new(&MODULES).await;
     let home = tenant(&app, "Home").await;
-    let before = app.image().await;
+    let before = app.snapshot().await;
 
     let (status, _) = app
         .put(&manager(&home), PATH, json!({"id": home.id, "name": "Home"}))
         .await;
 
     assert_eq!(status, 200);
-    assert!(app.image().await == before);
+    assert!(app.snapshot().await == before);
 }
 
 #[actix_web::test]
 async fn only_super_administrators_close_and_delete_tenants() {
     let app = TestApp::new(&MODULES).await;
     let home = tenant(&app, "Home").await;
-    let before = app.image().await;
+    let before = app.snapshot().await;
 
     for active in [true, false] {
         let body = json!({"id": home.id, "isActive": active});
-        let refused = app.put(&manager(&home), PATH, body).await;
+        let rejected = app.put(&manager(&home), PATH, body).await;
         assert_eq!(
-            refused,
+            rejected,
             (403, json!({"error": "Super administrators only"})),
             "{active}"
         );
@@ -208,14 +208,14 @@ async fn only_super_administrators_close_and_delete_tenants() {
         (lacking, &body["requiredFeatures"]),
         (403, &json!(["directory.tenants.manage"]))
     );
-    assert!(app.image().await == before);
+    assert!(app.snapshot().await == before);
 }
 
 #[actix_web::test]
 async fn the_own_tenant_is_neither_closed_nor_deleted() {
     let app = TestApp::new(&MODULES).await;
     let home = tenant(&app, "Home").await;
-    let before = app.image().await;
+    let before = app.snapshot().await;
 
     let body = json!({"id": home.id, "isActive": false});
     let (closed, why) = app.put(&super_admin(&home), PATH, body).await;
@@ -224,13 +224,13 @@ async fn the_own_tenant_is_neither_closed_nor_deleted() {
 
     assert_eq!((closed, &why["code"]), (400, &json!("own_tenant")));
     assert_eq!((deleted, &also["code"]), (400, &json!("own_tenant")));
-    for (answer, path) in [(&why, "isActive"), (&also, "id")] {
+    for (response, path) in [(&why, "isActive"), (&also, "id")] {
         assert_eq!(
-            (&answer["error"], &answer["details"][0]["path"]),
+            (&response["error"], &response["details"][0]["path"]),
             (&json!("Invalid input"), &json!(path))
         );
     }
-    assert!(app.image().await == before);
+    assert!(app.snapshot().await == before);
 }
 
 #[actix_web::test]
@@ -274,7 +274,7 @@ async fn another_tenant_is_not_found() {
     ] {
         let home = tenant(&app, "Home").await;
         let other = tenant(&app, "Other").await;
-        let before = app.image().await;
+        let before = app.snapshot().await;
         let rename = |id: Uuid| json!({"id": id, "name": "Mine"});
 
         let foreign = app.put(&manager(&home), PATH, rename(other.id)).await;
@@ -293,12 +293,12 @@ async fn another_tenant_is_not_found() {
             foreign,
             "the selected tenant is the only one"
         );
-        assert!(app.image().await == before);
+        assert!(app.snapshot().await == before);
     }
 }
 
 #[actix_web::test]
-async fn a_tenant_that_somebody_else_changed_is_not_overwritten() {
+async fn a_tenant_changed_concurrently_is_not_overwritten() {
     let app = TestApp::new(&MODULES).await;
     let home = tenant(&app, "Home").await;
 
@@ -313,10 +313,10 @@ async fn a_tenant_that_somebody_else_changed_is_not_overwritten() {
 }
 
 #[actix_web::test]
-async fn malformed_changes_of_a_tenant_are_refused() {
+async fn malformed_changes_of_a_tenant_are_rejected() {
     let app = TestApp::new(&MODULES).await;
     let home = tenant(&app, "Home").await;
-    let before = app.image().await;
+    let before = app.snapshot().await;
 
     for input in [
         json!({"name": "x"}),
@@ -331,7 +331,7 @@ async fn malformed_changes_of_a_tenant_are_refused() {
         assert_eq!((status, &body["error"]), (400, &json!("Invalid input")), "{input}");
     }
     assert_eq!(app.delete(&super_admin(&home), PATH, Value::Null).await.0, 400);
-    assert!(app.image().await == before);
+    assert!(app.snapshot().await == before);
 }
 
 #[actix_web::test]

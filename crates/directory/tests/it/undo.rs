@@ -28,7 +28,7 @@ async fn undo(app: &TestApp, token: &str) -> Result<Uuid, Value> {
             Json(())
         })
         .await;
-    outcome.map_err(|error| error.to_refusal().to_body(Default::default(), ""))?;
+    outcome.map_err(|error| error.to_rejection().to_body(Default::default(), ""))?;
     Ok(log.into_inner().expect("not poisoned"))
 }
 
@@ -56,10 +56,10 @@ async fn every_change_of_an_organization_is_undone_and_redone() {
     let app = TestApp::new(&MODULES).await;
     let acme = tenant(&app, "Acme").await;
     let root = acme.organization_id;
-    let (_, made) = app
+    let (_, created) = app
         .post(&admin(&acme), PATH, json!({"name": "North", "parentId": root}))
         .await;
-    let north = made["id"].as_str().expect("an id").to_owned();
+    let north = created["id"].as_str().expect("an id").to_owned();
     let changes = [
         (
             Method::POST,
@@ -114,10 +114,10 @@ async fn a_deleted_organization_does_not_return_below_a_deleted_parent() {
     let response = delete(&child["id"]).await;
     delete(&parent["id"]).await;
 
-    let refused = undo(&app, &token(&response)).await.expect_err("the parent is gone");
+    let rejected = undo(&app, &token(&response)).await.expect_err("the parent is gone");
 
     assert_eq!(
-        (&refused["code"], &refused["fields"]),
+        (&rejected["code"], &rejected["fields"]),
         (&json!("undo_conflict"), &json!(["parentId"]))
     );
 }
@@ -139,10 +139,10 @@ async fn the_creation_of_an_organization_with_children_is_not_undone() {
     )
     .await;
 
-    let refused = undo(&app, &token(&response)).await.expect_err("there are children");
+    let rejected = undo(&app, &token(&response)).await.expect_err("there are children");
 
     assert_eq!(
-        (&refused["code"], &refused["fields"]),
+        (&rejected["code"], &rejected["fields"]),
         (&json!("undo_conflict"), &json!(["directory.organization"]))
     );
 }

@@ -15,7 +15,7 @@ use backoffice_test_support::{Duration as Span, MockClock, TestApp};
 use tokio::time::sleep;
 use uuid::Uuid;
 
-use crate::sample::{A, B, MODULE, announce_on, effects, made};
+use crate::sample::{A, B, MODULE, announce_on, created, effects};
 
 const ROUNDS: u32 = 30;
 /// Environment of the process that is killed.
@@ -122,7 +122,7 @@ async fn the_process_that_is_killed() {
     let announcing = async {
         for number in 0.. {
             for tenant in [A, B] {
-                announce_on(&runtime, tenant, None, made(number))
+                announce_on(&runtime, tenant, None, created(number))
                     .await
                     .expect("announced");
             }

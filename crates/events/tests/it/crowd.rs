@@ -8,7 +8,7 @@ use serde_json::json;
 use tokio::time::sleep;
 use uuid::Uuid;
 
-use crate::sample::{A, B, MODULE, People, THINGS, announce_in, made};
+use crate::sample::{A, B, MODULE, People, THINGS, announce_in, created};
 
 const STREAM: &str = "/events/stream";
 
@@ -35,7 +35,7 @@ async fn statements(streams: usize, events: u128) -> (u64, u64) {
     // Announces on a way of its own, which is not counted.
     let other = app.second_node().await;
     let mut open = crowd(&app, streams).await;
-    announce_in(&other, A, Some(Uuid::from_u128(1)), made(1)).await;
+    announce_in(&other, A, Some(Uuid::from_u128(1)), created(1)).await;
     for stream in &mut open {
         assert_eq!(stream.event().await.0, 1);
     }
@@ -43,9 +43,9 @@ async fn statements(streams: usize, events: u128) -> (u64, u64) {
     let ((), silent) = app
         .count_statements(listen(&mut open, Duration::from_millis(2500)))
         .await;
-    let told = async {
+    let reported = async {
         for number in 0..events {
-            announce_in(&other, A, Some(Uuid::from_u128(1)), made(number)).await;
+            announce_in(&other, A, Some(Uuid::from_u128(1)), created(number)).await;
         }
         for seq in 0..events {
             for stream in &mut open {
@@ -53,7 +53,7 @@ async fn statements(streams: usize, events: u128) -> (u64, u64) {
             }
         }
     };
-    let ((), busy) = app.count_statements(told).await;
+    let ((), busy) = app.count_statements(reported).await;
     (silent, busy)
 }
 
@@ -90,7 +90,7 @@ async fn arch_6_4_nothing_is_read_before_the_first_stream_and_after_the_last() {
 
     assert_eq!((before, after), (0, 0));
     let mut again = crowd(&app, 1).await;
-    announce_in(&app, A, Some(Uuid::from_u128(1)), made(1)).await;
+    announce_in(&app, A, Some(Uuid::from_u128(1)), created(1)).await;
     assert_eq!(again[0].event().await.0, 1, "the next one is read for again");
 }
 
@@ -100,7 +100,7 @@ async fn arch_6_4_a_stream_that_is_too_late_reads_what_it_missed_by_itself() {
     let mut streams = crowd(&app, 2).await;
     let (slow, rest) = streams.split_at_mut(1);
     for number in 1..=30 {
-        announce_in(&app, A, Some(Uuid::from_u128(1)), made(number)).await;
+        announce_in(&app, A, Some(Uuid::from_u128(1)), created(number)).await;
         // The other one follows, so that each is a batch of its own.
         assert_eq!(rest[0].event().await.0, i64::try_from(number).expect("few"));
     }
@@ -123,15 +123,15 @@ async fn s3_streams_of_a_tenant_and_of_a_node_are_bounded() {
         People::of(&app).set(token, B, &[THINGS.id], None);
     }
 
-    let refused = app.request(Method::GET, STREAM).bearer("one more").send().await;
+    let rejected = app.request(Method::GET, STREAM).bearer("one more").send().await;
 
-    assert_eq!(refused.status, 429);
+    assert_eq!(rejected.status, 429);
     assert_eq!(
-        refused.json(),
+        rejected.json(),
         json!({"error": "Too many event streams are open", "code": "too_many_streams"})
     );
     assert_eq!(
-        refused.headers.get("retry-after").map(|value| value.as_bytes()),
+        rejected.headers.get("retry-after").map(|value| value.as_bytes()),
         Some(&b"30"[..])
     );
     let _other = app.request(Method::GET, STREAM).bearer("b").open_events().await;
@@ -140,6 +140,6 @@ async fn s3_streams_of_a_tenant_and_of_a_node_are_bounded() {
     drop(open.remove(0));
 
     let mut again = app.request(Method::GET, STREAM).bearer("one more").open_events().await;
-    announce_in(&app, A, None, made(1)).await;
+    announce_in(&app, A, None, created(1)).await;
     assert_eq!(again.event().await.0, 1);
 }

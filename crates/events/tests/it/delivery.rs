@@ -7,19 +7,19 @@ use backoffice_core::events::{Relay, dead_letters};
 use backoffice_test_support::{Duration as Span, TestApp};
 use tokio::time::timeout;
 
-use crate::sample::{A, B, Fragile, MODULE, announce_in, effects, happened, made};
+use crate::sample::{A, B, Fragile, MODULE, announce_in, created, effects, happened};
 
 async fn app() -> TestApp {
     TestApp::new(&[&MODULE]).await
 }
 
 #[actix_web::test]
-async fn every_event_of_every_tenant_arrives_once_and_only_where_it_is_wanted() {
+async fn every_event_of_every_tenant_arrives_once_and_only_at_its_subscribers() {
     let app = app().await;
     for number in 0..150 {
-        announce_in(&app, A, None, made(number)).await;
+        announce_in(&app, A, None, created(number)).await;
     }
-    announce_in(&app, B, None, made(1)).await;
+    announce_in(&app, B, None, created(1)).await;
     announce_in(&app, A, None, happened("other.thing.made", 1)).await;
 
     app.deliver_events().await;
@@ -37,8 +37,8 @@ async fn every_event_of_every_tenant_arrives_once_and_only_where_it_is_wanted() 
 #[actix_web::test]
 async fn job_1_a_relay_that_dies_before_its_commit_leaves_nothing_and_the_next_one_delivers_once() {
     let app = app().await;
-    announce_in(&app, A, None, made(1)).await;
-    announce_in(&app, A, None, made(2).with("hangs", true)).await;
+    announce_in(&app, A, None, created(1)).await;
+    announce_in(&app, A, None, created(2).with("hangs", true)).await;
     Fragile::of(&app).hangs(true);
     let mut relay = Relay::new(app.runtime().clone());
     for _ in 0..3 {
@@ -63,10 +63,10 @@ async fn job_1_a_relay_that_dies_before_its_commit_leaves_nothing_and_the_next_o
 async fn job_2_a_subscriber_that_fails_delays_only_itself_until_the_event_is_put_aside() {
     let app = app().await;
     Fragile::of(&app).fails(true);
-    announce_in(&app, A, None, made(1)).await;
-    announce_in(&app, A, None, made(2).with("fails", true)).await;
-    announce_in(&app, A, None, made(3)).await;
-    announce_in(&app, B, None, made(4)).await;
+    announce_in(&app, A, None, created(1)).await;
+    announce_in(&app, A, None, created(2).with("fails", true)).await;
+    announce_in(&app, A, None, created(3)).await;
+    announce_in(&app, B, None, created(4)).await;
 
     app.deliver_events().await;
 
@@ -114,7 +114,7 @@ async fn letters(app: &TestApp) -> Vec<dead_letters::DeadLetter> {
 async fn a_retried_letter_whose_subscriber_panics_still_waits() {
     let app = app().await;
     Fragile::of(&app).fails(true);
-    announce_in(&app, A, None, made(1).with("fails", true).with("panics", true)).await;
+    announce_in(&app, A, None, created(1).with("fails", true).with("panics", true)).await;
     for _ in 0..12 {
         app.deliver_events().await;
         app.advance(Span::minutes(18));
@@ -133,7 +133,7 @@ async fn a_retried_letter_whose_subscriber_panics_still_waits() {
 async fn how_long_events_wait_is_known_for_each_subscriber() {
     let app = app().await;
     Fragile::of(&app).fails(true);
-    announce_in(&app, A, None, made(1).with("fails", true)).await;
+    announce_in(&app, A, None, created(1).with("fails", true)).await;
     app.deliver_events().await;
     app.advance(Span::seconds(90));
 
@@ -151,7 +151,7 @@ async fn two_nodes_share_the_work_without_doing_it_twice() {
     let tenants: Vec<_> = (100..110).map(uuid::Uuid::from_u128).collect();
     for number in 0..20 {
         for tenant in &tenants {
-            announce_in(&app, *tenant, None, made(number)).await;
+            announce_in(&app, *tenant, None, created(number)).await;
         }
     }
 
@@ -168,12 +168,12 @@ async fn two_nodes_share_the_work_without_doing_it_twice() {
 #[actix_web::test]
 async fn a_subscriber_that_is_new_begins_with_the_next_event_or_with_the_oldest_one() {
     let app = app().await;
-    announce_in(&app, A, None, made(1)).await;
+    announce_in(&app, A, None, created(1)).await;
     app.sql("delete from core_event_cursors where subscriber in ('sample.counter', 'sample.witness')")
         .await;
 
     let later = app.second_node().await;
-    announce_in(&app, A, None, made(2)).await;
+    announce_in(&app, A, None, created(2)).await;
     later.deliver_events().await;
 
     assert_eq!(effects(&app, A, "counter").await, [(2, 1)]);

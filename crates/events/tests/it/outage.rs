@@ -8,18 +8,18 @@ use backoffice_core::jobs::stop_signal;
 use backoffice_test_support::{Duration as Span, FaultMode, TestApp};
 use tokio::time::sleep;
 
-use crate::sample::{A, MODULE, announce_in, effects, made};
+use crate::sample::{A, MODULE, announce_in, created, effects};
 
 /// Announces on another node the event of this number, and waits until every subscriber has heard all up to it, each once.
 async fn announce_and_wait(app: &TestApp, node: &TestApp, number: i64) {
-    announce_in(node, A, None, made(1)).await;
+    announce_in(node, A, None, created(1)).await;
     let all: Vec<(i64, i64)> = (1..=number).map(|seq| (seq, 1)).collect();
     for _ in 0..1000 {
-        let mut heard = Vec::new();
+        let mut notified = Vec::new();
         for subscriber in ["counter", "fragile", "witness"] {
-            heard.push(effects(app, A, subscriber).await);
+            notified.push(effects(app, A, subscriber).await);
         }
-        if heard.iter().all(|one| *one == all) {
+        if notified.iter().all(|one| *one == all) {
             return;
         }
         // Leases of deliveries that broke off end.
@@ -43,7 +43,7 @@ async fn job_10_a_relay_outlives_the_database_and_delivers_every_event_once() {
         assert!(!app.proxy().heal(), "the connection broke off");
     }
     app.proxy().cut();
-    announce_in(&node, A, None, made(1)).await;
+    announce_in(&node, A, None, created(1)).await;
     sleep(Duration::from_secs(4)).await;
     assert!(!running.is_finished(), "it waits");
     assert_eq!(effects(&app, A, "counter").await.len(), 4, "nothing can be delivered");

@@ -4,7 +4,7 @@ use backoffice_core::Call;
 use backoffice_core::events::forget;
 use backoffice_test_support::{Duration as Span, TestApp};
 
-use crate::sample::{A, Fragile, MODULE, announce_in, made};
+use crate::sample::{A, Fragile, MODULE, announce_in, created};
 
 async fn kept(app: &TestApp) -> usize {
     app.rows("select seq from core_outbox_events").await.len()
@@ -17,13 +17,13 @@ async fn forget_now(app: &TestApp) -> usize {
 #[actix_web::test]
 async fn events_go_after_a_week_once_every_subscriber_has_passed_them() {
     let app = TestApp::new(&[&MODULE]).await;
-    announce_in(&app, A, None, made(1)).await;
+    announce_in(&app, A, None, created(1)).await;
     app.deliver_events().await;
-    announce_in(&app, A, None, made(2)).await;
+    announce_in(&app, A, None, created(2)).await;
     assert_eq!((forget_now(&app).await, kept(&app).await), (0, 2));
 
     app.advance(Span::days(8));
-    announce_in(&app, A, None, made(3)).await;
+    announce_in(&app, A, None, created(3)).await;
     assert_eq!(
         (forget_now(&app).await, kept(&app).await),
         (1, 2),
@@ -42,7 +42,7 @@ async fn events_go_after_a_week_once_every_subscriber_has_passed_them() {
 async fn dead_letters_go_after_90_days() {
     let app = TestApp::new(&[&MODULE]).await;
     Fragile::of(&app).fails(true);
-    announce_in(&app, A, None, made(1).with("fails", true)).await;
+    announce_in(&app, A, None, created(1).with("fails", true)).await;
     for _ in 0..12 {
         app.deliver_events().await;
         app.advance(Span::minutes(18));

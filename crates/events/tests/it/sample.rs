@@ -146,7 +146,7 @@ pub(crate) async fn announce_on(
 }
 
 /// A thing was made; those who see things see that.
-pub(crate) fn made(number: u128) -> Event {
+pub(crate) fn created(number: u128) -> Event {
     happened("sample.thing.made", number).shown_to(THINGS)
 }
 

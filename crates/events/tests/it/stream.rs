@@ -10,7 +10,7 @@ use serde_json::Value;
 use tokio::time::{Instant, sleep, timeout};
 use uuid::Uuid;
 
-use crate::sample::{A, B, MODULE, People, SECRETS, THINGS, announce_in, happened, made, person};
+use crate::sample::{A, B, MODULE, People, SECRETS, THINGS, announce_in, created, happened, person};
 
 const STREAM: &str = "/events/stream";
 const SHORT: Duration = Duration::from_millis(1500);
@@ -33,11 +33,11 @@ async fn open(app: &TestApp, token: &str, path: &str, last: Option<&str>) -> Tes
 #[actix_web::test]
 async fn events_of_the_tenant_come_in_order_as_they_happen() {
     let app = app().await;
-    announce_in(&app, A, None, made(1)).await;
+    announce_in(&app, A, None, created(1)).await;
     let mut stream = open(&app, "u", STREAM, None).await;
-    announce_in(&app, B, None, made(9)).await;
-    announce_in(&app, A, None, made(2)).await;
-    announce_in(&app, A, None, made(3)).await;
+    announce_in(&app, B, None, created(9)).await;
+    announce_in(&app, A, None, created(2)).await;
+    announce_in(&app, A, None, created(3)).await;
 
     let (seq, name, data) = stream.event().await;
     assert_eq!((seq, name.as_str()), (2, "sample.thing.made"));
@@ -52,7 +52,7 @@ async fn events_of_the_tenant_come_in_order_as_they_happen() {
 async fn job_12_a_stream_resumes_without_a_gap_and_without_a_repeat() {
     let app = app().await;
     for number in 1..=250 {
-        announce_in(&app, A, None, made(number)).await;
+        announce_in(&app, A, None, created(number)).await;
     }
     let mut stream = open(&app, "u", STREAM, Some("0")).await;
     for seq in 1..=130 {
@@ -61,21 +61,21 @@ async fn job_12_a_stream_resumes_without_a_gap_and_without_a_repeat() {
     // What the server has made ready by then gets lost on the way.
     drop(stream);
     for number in 251..=260 {
-        announce_in(&app, A, None, made(number)).await;
+        announce_in(&app, A, None, created(number)).await;
     }
 
     let mut stream = open(&app, "u", STREAM, Some("130")).await;
     let later = async {
         for number in 261..=270 {
-            announce_in(&app, A, None, made(number)).await;
+            announce_in(&app, A, None, created(number)).await;
         }
     };
-    let told = async {
+    let reported = async {
         for seq in 131..=270 {
             assert_eq!(stream.event().await.0, seq);
         }
     };
-    tokio::join!(later, told);
+    tokio::join!(later, reported);
     assert!(stream.is_silent().await);
 }
 
@@ -83,11 +83,11 @@ async fn job_12_a_stream_resumes_without_a_gap_and_without_a_repeat() {
 async fn a_stream_that_missed_events_for_good_is_reset() {
     let app = app().await;
     for number in 1..=3 {
-        announce_in(&app, A, None, made(number)).await;
+        announce_in(&app, A, None, created(number)).await;
     }
     app.deliver_events().await;
     app.advance(Span::days(8));
-    announce_in(&app, A, None, made(4)).await;
+    announce_in(&app, A, None, created(4)).await;
     forget(&Call::internal(app.runtime())).await.expect("forgotten");
 
     let mut stream = open(&app, "u", STREAM, Some("2")).await;
@@ -105,7 +105,7 @@ async fn a_stream_that_missed_events_for_good_is_reset() {
 async fn names_choose_events() {
     let app = app().await;
     let mut stream = open(&app, "u", "/events/stream?names=sample.thing.lost,other.*", None).await;
-    announce_in(&app, A, None, made(1)).await;
+    announce_in(&app, A, None, created(1)).await;
     announce_in(&app, A, None, happened("other.thing.made", 1).shown_to(THINGS)).await;
     announce_in(&app, A, None, happened("sample.thing.lost", 1).shown_to(THINGS)).await;
 
@@ -123,29 +123,29 @@ async fn an_empty_list_of_names_chooses_none() {
     let app = app().await;
     for names in ["", ","] {
         let mut stream = open(&app, "u", &format!("{STREAM}?names={names}"), None).await;
-        announce_in(&app, A, None, made(1)).await;
+        announce_in(&app, A, None, created(1)).await;
         assert!(stream.is_silent().await, "{names:?}");
     }
     let mut stream = open(&app, "u", &format!("{STREAM}?names=sample.*,"), None).await;
-    announce_in(&app, A, None, made(2)).await;
+    announce_in(&app, A, None, created(2)).await;
     assert_eq!(stream.event().await.1, "sample.thing.made");
 }
 
 #[actix_web::test]
-async fn job_12_other_organizations_and_events_that_are_not_for_browsers_are_not_told() {
+async fn job_12_other_organizations_and_internal_events_are_not_streamed() {
     let app = app().await;
     let (own, other) = (Uuid::from_u128(1), Uuid::from_u128(2));
     People::of(&app).set("l", A, &[THINGS.id], Some(&[own]));
     let mut stream = open(&app, "l", STREAM, None).await;
-    announce_in(&app, A, Some(other), made(1)).await;
-    announce_in(&app, A, None, made(2)).await;
-    announce_in(&app, A, Some(own), made(3)).await;
+    announce_in(&app, A, Some(other), created(1)).await;
+    announce_in(&app, A, None, created(2)).await;
+    announce_in(&app, A, Some(own), created(3)).await;
 
     let (seq, _, data) = stream.event().await;
     assert_eq!((seq, &data["organizationId"]), (3, &Value::from(own.to_string())));
 
     announce_in(&app, A, Some(own), happened("sample.thing.weighed", 4)).await;
-    announce_in(&app, A, Some(other), made(5).for_principal(person("l"))).await;
+    announce_in(&app, A, Some(other), created(5).for_principal(person("l"))).await;
     assert!(
         stream.is_silent().await,
         "what stays inside, or happened elsewhere, is not told"
@@ -158,7 +158,7 @@ async fn job_12_a_feature_that_is_withdrawn_ends_its_events_at_once() {
     let people = People::of(&app);
     people.set("u", A, &[THINGS.id, SECRETS.id], None);
     let secret = |number| happened("sample.secret.told", number).shown_to(SECRETS);
-    for event in [secret(1), secret(2), made(3)] {
+    for event in [secret(1), secret(2), created(3)] {
         announce_in(&app, A, None, event).await;
     }
     let mut stream = open(&app, "u", STREAM, Some("0")).await;
@@ -179,7 +179,7 @@ async fn job_12_a_feature_that_is_withdrawn_ends_its_events_at_once() {
 }
 
 #[actix_web::test]
-async fn an_event_for_a_principal_reaches_it_without_the_right_and_nobody_else_without() {
+async fn an_event_for_a_principal_reaches_only_it_without_the_right() {
     let app = app().await;
     let people = People::of(&app);
     people.set("p", A, &[], None);
@@ -201,18 +201,18 @@ async fn a_commit_wakes_the_other_nodes() {
     let app = app().await;
     let other = app.second_node().await;
     People::of(&other).set("u", A, &[THINGS.id], None);
-    let mut heard = other.platform().event_bell().listen();
+    let mut notified = other.platform().commit_notifier().listen();
     let mut stream = open(&other, "u", STREAM, None).await;
-    announce_in(&app, A, None, made(1)).await;
+    announce_in(&app, A, None, created(1)).await;
     assert_eq!(stream.event().await.0, 1, "found by looking, if nobody says so");
-    timeout(SHORT, heard.heard()).await.expect_err("nobody said so");
+    timeout(SHORT, notified.notified()).await.expect_err("nobody said so");
 
     let nodes = [&app, &other].map(|node| actix_web::rt::spawn(wake_each_other(node.runtime().clone())));
-    timeout(LONG, heard.heard()).await.expect("both listen");
+    timeout(LONG, notified.notified()).await.expect("both listen");
     listening(&app, 2).await;
-    while timeout(SHORT, heard.heard()).await.is_ok() {}
-    announce_in(&app, A, None, made(2)).await;
-    timeout(LONG, heard.heard()).await.expect("it is said");
+    while timeout(SHORT, notified.notified()).await.is_ok() {}
+    announce_in(&app, A, None, created(2)).await;
+    timeout(LONG, notified.notified()).await.expect("it is said");
     assert_eq!(stream.event().await.0, 2);
 
     app.sql(
@@ -220,9 +220,9 @@ async fn a_commit_wakes_the_other_nodes() {
     )
     .await;
     listening(&app, 2).await;
-    while timeout(SHORT, heard.heard()).await.is_ok() {}
-    announce_in(&app, A, None, made(3)).await;
-    timeout(LONG, heard.heard()).await.expect("they listen again");
+    while timeout(SHORT, notified.notified()).await.is_ok() {}
+    announce_in(&app, A, None, created(3)).await;
+    timeout(LONG, notified.notified()).await.expect("they listen again");
     assert_eq!(stream.event().await.0, 3);
     for node in nodes {
         node.abort();
@@ -230,11 +230,11 @@ async fn a_commit_wakes_the_other_nodes() {
 }
 
 /// Waits until this many connections listen.
-async fn listening(app: &TestApp, wanted: usize) {
+async fn listening(app: &TestApp, requested: usize) {
     let query = "select pid from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid() \
                  and (query like 'listen %' or query like 'notify %')";
     for _ in 0..500 {
-        if app.rows(query).await.len() == wanted {
+        if app.rows(query).await.len() == requested {
             return;
         }
         sleep(Duration::from_millis(20)).await;
@@ -262,7 +262,7 @@ async fn the_end_of_the_credential_closes_the_stream() {
     let app = app().await;
     let mut stream = open(&app, "u", STREAM, None).await;
     People::of(&app).remove("u");
-    announce_in(&app, A, None, made(1)).await;
+    announce_in(&app, A, None, created(1)).await;
 
     assert_eq!(stream.next().await, None);
 }
@@ -278,7 +278,7 @@ async fn a_principal_keeps_its_ten_newest_streams() {
     }
 
     assert_eq!(streams[0].next().await, None);
-    announce_in(&app, A, None, made(1)).await;
+    announce_in(&app, A, None, created(1)).await;
     for stream in &mut streams[1..] {
         assert_eq!(stream.event().await.0, 1);
     }
@@ -286,7 +286,7 @@ async fn a_principal_keeps_its_ten_newest_streams() {
 }
 
 #[actix_web::test]
-async fn nobody_gets_a_stream_without_a_credential() {
+async fn a_stream_requires_a_credential() {
     let app = app().await;
 
     assert_eq!(app.get("", STREAM).await.0, 401);
@@ -297,7 +297,7 @@ async fn nobody_gets_a_stream_without_a_credential() {
 async fn streams_close_when_the_process_ends() {
     let app = app().await;
     let mut stream = open(&app, "u", STREAM, None).await;
-    app.platform().event_bell().close();
+    app.platform().commit_notifier().close();
 
     assert_eq!(stream.next().await, None);
 }

@@ -58,7 +58,7 @@ fn wanting(major: u32, environment: &Environment) -> Result<Binaries, Error> {
         environment,
         owner: &owner,
         packages: None,
-        wanted: Some(major),
+        requested: Some(major),
     }
     .run(Path::new("/data"))
 }
@@ -170,7 +170,7 @@ fn nothing_found_names_the_command_of_the_system() {
 }
 
 #[test]
-fn s8_packages_are_downloaded_for_a_person_or_when_told() {
+fn s8_packages_are_downloaded_in_a_terminal_or_on_request() {
     for (setting, is_interactive, expected) in [
         (None, true, true),
         (None, false, false),

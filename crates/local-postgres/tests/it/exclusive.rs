@@ -5,7 +5,7 @@ use backoffice_local_postgres::{Error, LocalPostgres};
 use crate::support::{Scratch, sql};
 
 #[test]
-fn a_second_start_on_a_cluster_in_use_is_refused() {
+fn a_second_start_on_a_cluster_in_use_is_rejected() {
     let scratch = Scratch::new();
     let first = LocalPostgres::start(&scratch.settings()).expect("the cluster starts");
 
@@ -36,7 +36,7 @@ fn a_folder_with_other_files_is_left_alone() {
 }
 
 #[test]
-fn a_setting_that_the_server_refuses_is_shown_with_the_log() {
+fn a_setting_that_the_server_rejects_is_shown_with_the_log() {
     let scratch = Scratch::new();
     let mut settings = scratch.settings();
     settings.extra.push(("shared_buffers".into(), "much".into()));

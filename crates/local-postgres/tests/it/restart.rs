@@ -68,7 +68,7 @@ fn leftovers_of_a_torn_start_do_not_block() {
 }
 
 #[test]
-fn test_data_is_made_anew_after_the_machine_went_down_under_it() {
+fn test_data_is_created_anew_after_the_machine_crashed() {
     let scratch = Scratch::new();
     let settings = scratch.settings();
     let first = LocalPostgres::start(&settings).expect("the cluster starts");

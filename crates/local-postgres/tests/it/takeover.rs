@@ -13,15 +13,15 @@ fn a_server_whose_program_was_killed_is_taken_over() {
     let scratch = Scratch::new();
     let settings = scratch.settings();
     let mut child = child_with_cluster("takeover::child_alone", &settings);
-    let refused = LocalPostgres::start(&settings).expect_err("it is refused").to_string();
+    let rejected = LocalPostgres::start(&settings).expect_err("it is refused").to_string();
     child.kill().expect("the child runs");
     child.wait().expect("the child runs");
 
     let postgres = LocalPostgres::start(&settings).expect("the cluster starts");
 
     assert!(
-        refused.contains(&format!("in use by process {}", child.id())),
-        "{refused}"
+        rejected.contains(&format!("in use by process {}", child.id())),
+        "{rejected}"
     );
     let pid = std::fs::read_to_string(settings.dir.join("ready")).expect("files can be made and read");
     assert_eq!(postgres.pid().to_string(), pid);

@@ -76,7 +76,7 @@ pub(crate) struct BulkKind {
 
 /// Registers an operation: its command, its jobs, and that they can be retried.
 pub fn register<O: BulkOperation>(registry: &mut Registry) -> &mut Registry {
-    registry.command::<StartBulk<O>>().job::<BulkJob<O>>().offer(BulkKind {
+    registry.command::<StartBulk<O>>().job::<BulkJob<O>>().extend(BulkKind {
         id: O::ID,
         again: start_again::<O>,
     })

@@ -89,12 +89,12 @@ impl Failure {
                 message: "In conflict with other data".to_owned(),
             };
         }
-        let refusal = error.to_refusal();
-        let status = refusal.status.as_u16();
-        let rule = refusal.details.first().map(|detail| detail.code.as_ref());
-        let code = match (refusal.code.as_deref(), status) {
+        let rejection = error.to_rejection();
+        let status = rejection.status.as_u16();
+        let rule = rejection.details.first().map(|detail| detail.code.as_ref());
+        let code = match (rejection.code.as_deref(), status) {
             (Some(code), _) => code,
-            (None, _) if refusal.by_interceptor => "blocked",
+            (None, _) if rejection.by_interceptor => "blocked",
             (None, 500) => "internal_error",
             (None, 400) => rule.filter(|code| RULES.contains(code)).unwrap_or("validation_failed"),
             (None, 403) => "forbidden",
@@ -102,13 +102,13 @@ impl Failure {
             (None, 409) => "conflict",
             (None, _) => "blocked",
         };
-        if status >= 500 && !refusal.by_interceptor {
+        if status >= 500 && !rejection.by_interceptor {
             tracing::error!(%error, "an item of a bulk job failed");
         }
-        let text = refusal
+        let text = rejection
             .details
             .first()
-            .map_or(&*refusal.message, |detail| &detail.message);
+            .map_or(&*rejection.message, |detail| &detail.message);
         Self {
             status: i16::try_from(status).unwrap_or(500),
             code: code.to_owned(),
@@ -119,41 +119,41 @@ impl Failure {
 
 #[cfg(test)]
 mod tests {
-    use backoffice_core::{Detail, Refusal};
+    use backoffice_core::{Detail, Rejection};
 
     use super::*;
 
-    fn failure(refusal: Refusal) -> (i16, String) {
-        let failure = Failure::of(&refusal.into());
+    fn failure(rejection: Rejection) -> (i16, String) {
+        let failure = Failure::of(&rejection.into());
         (failure.status, failure.code)
     }
 
     #[test]
-    fn each_refusal_has_the_code_of_its_kind() {
-        let rule = |code| Refusal::invalid(vec![Detail::new("ownerUserId", "is unknown", code)]);
+    fn each_rejection_has_the_code_of_its_kind() {
+        let rule = |code| Rejection::invalid(vec![Detail::new("ownerUserId", "is unknown", code)]);
 
         assert_eq!(
             failure(rule("unknown_reference")),
             (400, "unknown_reference".to_owned())
         );
         assert_eq!(failure(rule("too_long")), (400, "validation_failed".to_owned()));
-        assert_eq!(failure(Refusal::not_found("Gone")), (404, "not_found".to_owned()));
+        assert_eq!(failure(Rejection::not_found("Gone")), (404, "not_found".to_owned()));
         assert_eq!(
-            failure(Refusal::conflict("In use").code("in_use")),
+            failure(Rejection::conflict("In use").code("in_use")),
             (409, "in_use".to_owned())
         );
     }
 
     #[test]
     fn an_interceptor_names_its_code_or_none() {
-        let refusal = |code: Option<&'static str>| Refusal {
+        let rejection = |code: Option<&'static str>| Rejection {
             by_interceptor: true,
             code: code.map(Into::into),
-            ..Refusal::conflict("Not now")
+            ..Rejection::conflict("Not now")
         };
 
-        assert_eq!(failure(refusal(Some("paused"))), (409, "paused".to_owned()));
-        assert_eq!(failure(refusal(None)), (409, "blocked".to_owned()));
+        assert_eq!(failure(rejection(Some("paused"))), (409, "paused".to_owned()));
+        assert_eq!(failure(rejection(None)), (409, "blocked".to_owned()));
     }
 
     #[test]
@@ -165,7 +165,7 @@ mod tests {
 
     #[test]
     fn a_text_is_cut_at_500_characters() {
-        let failure = Failure::of(&Refusal::bad_request("ä".repeat(600)).into());
+        let failure = Failure::of(&Rejection::bad_request("ä".repeat(600)).into());
 
         assert_eq!(failure.message.chars().count(), 500);
     }

@@ -31,7 +31,7 @@ pub(super) struct BulkJob<O> {
 impl<O: BulkOperation> Job for BulkJob<O> {
     const KIND: &'static str = O::ID;
 
-    async fn given_up(connection: &mut AsyncPgConnection, call: &Call, job: &DeadJob) -> Result<()> {
+    async fn on_dead(connection: &mut AsyncPgConnection, call: &Call, job: &DeadJob) -> Result<()> {
         let Some(id) = job.progress_job else { return Ok(()) };
         let Some(progress) = state::open(connection, job.tenant, id).await? else {
             return Ok(());
@@ -54,11 +54,11 @@ impl<O: BulkOperation> Job for BulkJob<O> {
             .ok_or_else(|| Error::internal("a bulk job has nothing to show its progress"))?;
         let requester = work.requester().await?;
         // A right that was taken away since, or holds elsewhere by now, is none.
-        let narrowed = |context: RequestContext| {
+        let filtered = |context: RequestContext| {
             let context = context.for_features(O::FEATURES).ok()?;
             context.for_features(O::Item::FEATURES).ok()
         };
-        match requester.and_then(narrowed) {
+        match requester.and_then(filtered) {
             Some(context) => self.chunk(work, &context, id).await,
             None => forbid_rest(work, id).await,
         }
@@ -67,7 +67,7 @@ impl<O: BulkOperation> Job for BulkJob<O> {
 
 impl<O: BulkOperation> BulkJob<O> {
     async fn chunk(&self, work: &mut Work<'_>, context: &RequestContext, id: Uuid) -> Result<Step> {
-        let (cursor, wanted) = (work.cursor(), work.chunk_items());
+        let (cursor, requested) = (work.cursor(), work.chunk_items());
         let mut chunk = work.begin_commands(context).await?;
         let (tenant, now) = (chunk.tx().tenant(), context.now());
         // Whoever cancels the job waits for what a chunk writes, not for what it waits for.
@@ -83,8 +83,8 @@ impl<O: BulkOperation> BulkJob<O> {
         if progress.status()? == Status::Pending {
             return begin(chunk, &progress, cursor).await;
         }
-        let care = Care::of(&progress, cursor, chunk.attempt());
-        let limit = if care.one_at_a_time { 1 } else { wanted };
+        let care = Isolation::of(&progress, cursor, chunk.attempt());
+        let limit = if care.one_at_a_time { 1 } else { requested };
         let items = state::pending_items(chunk.tx().conn(), &progress, cursor, limit).await?;
         let Some(last) = items.last().map(|item| item.position) else {
             let status = Status::of_counts(progress.total_count, progress.failed_count);
@@ -96,7 +96,7 @@ impl<O: BulkOperation> BulkJob<O> {
             self.run_items(chunk.tx(), id, &items).await?
         };
         if let Some(until) = care.suspects_until {
-            progress.careful_until = until;
+            progress.isolate_until = until;
         }
         state::record(chunk.tx().conn(), &mut progress, &items, &outcomes, now).await?;
         if progress.processed_count == progress.total_count {
@@ -170,7 +170,7 @@ async fn forbid_rest(work: &mut Work<'_>, id: Uuid) -> Result<Step> {
 
 /// How a chunk is taken that may hold an item which brings its worker down.
 #[derive(Debug, PartialEq, Eq)]
-struct Care {
+struct Isolation {
     one_at_a_time: bool,
     /// The item has had its tries.
     gives_up: bool,
@@ -178,9 +178,9 @@ struct Care {
     suspects_until: Option<i32>,
 }
 
-impl Care {
+impl Isolation {
     fn of(progress: &Progress, cursor: i64, attempt: i32) -> Self {
-        let suspected = i64::from(progress.careful_until) > cursor;
+        let suspected = i64::from(progress.isolate_until) > cursor;
         let tries = if suspected {
             SINGLE_TRIES
         } else {
@@ -200,12 +200,12 @@ impl Care {
 mod tests {
     use super::*;
 
-    fn care(careful_until: i32, cursor: i64, attempt: i32) -> Care {
-        Care::of(&Progress::for_test(careful_until), cursor, attempt)
+    fn care(isolate_until: i32, cursor: i64, attempt: i32) -> Isolation {
+        Isolation::of(&Progress::for_test(isolate_until), cursor, attempt)
     }
 
     #[test]
-    fn two_failed_attempts_make_chunks_of_one_item() {
+    fn two_failed_attempts_lead_to_chunks_of_one_item() {
         assert!(!care(0, 0, 2).one_at_a_time);
         let third = care(0, 40, 3);
         assert!(third.one_at_a_time && !third.gives_up);

@@ -4,7 +4,7 @@ use backoffice_core::command::{Class, Command, Entity, Target};
 use backoffice_core::db::{Prepared, Tx};
 use backoffice_core::events::Event;
 use backoffice_core::http::Created;
-use backoffice_core::jobs::{Order, enqueue_with};
+use backoffice_core::jobs::{NewJob, enqueue_with};
 use backoffice_core::{Feature, RequestContext, Result};
 use diesel::sql_types::{Array, BigInt, Text, Timestamptz, Uuid as SqlUuid};
 use diesel::{ExpressionMethods, QueryDsl, QueryableByName, insert_into, sql_query, update};
@@ -81,7 +81,7 @@ async fn run<O: BulkOperation>(ctx: &RequestContext, operation: O, items: Option
         operation,
         items,
     };
-    let answer = |total| {
+    let response = |total| {
         Created(Started {
             ok: true,
             progress_job_id: command.id,
@@ -89,7 +89,7 @@ async fn run<O: BulkOperation>(ctx: &RequestContext, operation: O, items: Option
             total_count: total,
         })
     };
-    let Created(started) = ctx.execute(&command, answer).await?;
+    let Created(started) = ctx.execute(&command, response).await?;
     Ok(started)
 }
 
@@ -99,7 +99,7 @@ impl<O: BulkOperation> Command for StartBulk<O> {
     const LABEL: &'static str = O::LABEL;
     const FEATURES: &'static [Feature] = O::FEATURES;
     const UNDOABLE: bool = false;
-    const MAKES: bool = true;
+    const CREATES_RESOURCE: bool = true;
     type Entity = ProgressJob;
     type Output = usize;
 
@@ -136,7 +136,7 @@ impl<O: BulkOperation> Command for StartBulk<O> {
             let job = BulkJob {
                 operation: self.operation.clone(),
             };
-            let order = Order::of_requester(tx.context(), job)?.watched_as(self.id);
+            let order = NewJob::of_requester(tx.context(), job)?.watched_as(self.id);
             enqueue_with(tx, &order).await?;
         }
         Ok(items.len())

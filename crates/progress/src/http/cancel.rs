@@ -18,11 +18,11 @@ pub(super) struct Cancelled {
 }
 
 pub(super) async fn cancel_job(ctx: RequestContext, path: Path<JobId>) -> Result<Json<Cancelled>> {
-    let answer = |status: crate::model::Status| {
+    let response = |status: crate::model::Status| {
         Json(Cancelled {
             ok: true,
             status: status.as_str(),
         })
     };
-    ctx.execute(&CancelJob { id: path.0.get()? }, answer).await
+    ctx.execute(&CancelJob { id: path.0.get()? }, response).await
 }

@@ -23,17 +23,17 @@ pub(crate) fn routes(routes: &mut Routes) {
     routes
         .get("/progress/jobs/{id}", Access::Authenticated, detail::get_job)
         .about("Show a job and what came of it")
-        .refuses(&[404]);
+        .rejects(&[404]);
     routes
         .get("/progress/jobs/{id}/items", Access::Authenticated, items::list_items)
         .about("List the items of a job")
-        .refuses(&[404]);
+        .rejects(&[404]);
     routes
         .post("/progress/jobs/{id}/cancel", Access::Authenticated, cancel::cancel_job)
         .about("Stop a job before its next chunk")
-        .refuses(&[404, 409]);
+        .rejects(&[404, 409]);
     routes
         .post("/progress/jobs/{id}/retry", Access::Authenticated, retry::retry_job)
         .about("Start a new job over what failed or was left")
-        .refuses(&[404, 409, 422]);
+        .rejects(&[404, 409, 422]);
 }

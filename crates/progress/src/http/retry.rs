@@ -36,7 +36,7 @@ fn check(ctx: &RequestContext, job: &JobRow) -> Result<()> {
 }
 
 fn kind(ctx: &RequestContext, job: &JobRow) -> Option<BulkKind> {
-    let mut kinds = ctx.platform().registry().offered::<BulkKind>();
+    let mut kinds = ctx.platform().registry().extensions::<BulkKind>();
     kinds.find(|kind| kind.id == job.job_type).copied()
 }
 
@@ -45,6 +45,6 @@ fn in_tenant_of(ctx: RequestContext, job: &JobRow) -> RequestContext {
     if ctx.scope().tenant == Some(job.tenant_id) {
         return ctx;
     }
-    let scope = Scope::new(ctx.scope().reach, Some(job.tenant_id));
+    let scope = Scope::new(ctx.scope().visible_tenants, Some(job.tenant_id));
     ctx.with_scope(scope)
 }

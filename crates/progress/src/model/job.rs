@@ -1,6 +1,6 @@
 //! Progress jobs.
 
-use backoffice_core::command::{Depth, Entity, Field, Located, Snapshot, Snapshots};
+use backoffice_core::command::{Depth, Entity, Field, LockedRow, Snapshot, Snapshots};
 use backoffice_core::db::Tx;
 use backoffice_core::identity::Identity;
 use backoffice_core::{Error, Feature, Result, Timestamp};
@@ -126,7 +126,7 @@ impl Entity for ProgressJob {
     const NOT_FOUND: &'static str = "Not found";
     const VIEW: Option<Feature> = Some(acl::VIEW_TENANT);
 
-    async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<Located>> {
+    async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
         let context = tx.context();
         let rows: Vec<(Uuid, Uuid)> = query::jobs::in_scope(context)
             .filter(jobs::id.eq_any(ids))
@@ -135,7 +135,7 @@ impl Entity for ProgressJob {
             .for_update()
             .load(tx.conn())
             .await?;
-        Ok(rows.into_iter().map(|(id, tenant)| Located { id, tenant }).collect())
+        Ok(rows.into_iter().map(|(id, tenant)| LockedRow { id, tenant }).collect())
     }
 
     async fn load(tx: &mut Tx<'_>, ids: &[Uuid], _depth: Depth) -> Result<Snapshots> {

@@ -46,7 +46,7 @@ pub struct ItemFilter {
     pub states: Option<Vec<ItemState>>,
 }
 
-fn narrowed<'a>(job: &JobRow, filter: &ItemFilter) -> items::BoxedQuery<'a, Pg> {
+fn filtered<'a>(job: &JobRow, filter: &ItemFilter) -> items::BoxedQuery<'a, Pg> {
     let mut query = items::table
         .filter(items::tenant_id.eq(job.tenant_id))
         .filter(items::job_id.eq(job.id))
@@ -66,7 +66,7 @@ fn in_states<'a>(job: &JobRow, states: &[ItemState]) -> items::BoxedQuery<'a, Pg
         resources: None,
         states: Some(states.to_vec()),
     };
-    narrowed(job, &filter)
+    filtered(job, &filter)
 }
 
 /// A page of items by position and their total: two statements, sent together.
@@ -79,12 +79,12 @@ pub async fn list(
     filter: &ItemFilter,
     window: Window,
 ) -> Result<Page<ItemRow>> {
-    let page = narrowed(job, filter)
+    let page = filtered(job, filter)
         .order(items::position)
         .limit(window.limit())
         .offset(window.offset())
         .select(ItemRow::as_select());
-    let total = narrowed(job, filter).select(count_star());
+    let total = filtered(job, filter).select(count_star());
     let page = Prepared(page).load::<ItemRow>(&mut &*connection);
     let total = Prepared(total).get_result::<i64>(&mut &*connection);
     let (rows, total) = futures_util::future::try_join(page, total).await?;

@@ -96,11 +96,11 @@ pub async fn list(
     filter: &JobFilter,
     window: Window,
 ) -> Result<Page<JobRow>> {
-    let page = ordered(narrowed(ctx, filter), filter)
+    let page = ordered(filtered(ctx, filter), filter)
         .limit(window.limit())
         .offset(window.offset())
         .select(JobRow::as_select());
-    let total = narrowed(ctx, filter).select(count_star());
+    let total = filtered(ctx, filter).select(count_star());
     let page = Prepared(page).load::<JobRow>(&mut &*connection);
     let total = Prepared(total).get_result::<i64>(&mut &*connection);
     let (items, total) = futures_util::future::try_join(page, total).await?;
@@ -112,7 +112,7 @@ pub(crate) fn in_scope(ctx: &RequestContext) -> Filter<jobs::table, Seen> {
     jobs::table.filter(seen_by(ctx))
 }
 
-fn narrowed<'a>(ctx: &RequestContext, filter: &JobFilter) -> Boxed<'a> {
+fn filtered<'a>(ctx: &RequestContext, filter: &JobFilter) -> Boxed<'a> {
     let mut query = in_scope(ctx).into_boxed();
     if let Some(ids) = &filter.ids {
         query = query.filter(jobs::id.eq_any(ids.clone()));
@@ -165,11 +165,11 @@ pub async fn under_way(
         ..JobFilter::default()
     };
     let open = vec![Status::Pending, Status::Running];
-    let active = narrowed(ctx, &filter(Some(open)))
+    let active = filtered(ctx, &filter(Some(open)))
         .order((jobs::created_at.desc(), jobs::id.desc()))
         .limit(MOST_ACTIVE)
         .select(JobRow::as_select());
-    let recent = narrowed(ctx, &filter(None))
+    let recent = filtered(ctx, &filter(None))
         .filter(jobs::finished_at.ge(ctx.now().before(RECENTLY)))
         .order((jobs::finished_at.desc(), jobs::id.desc()))
         .limit(MOST_RECENT)

@@ -2,6 +2,7 @@
 
 mod cancelling;
 mod failures;
+mod fixture;
 mod list;
 mod people;
 mod recovery;
@@ -12,4 +13,3 @@ mod sample;
 mod start;
 mod turns;
 mod visibility;
-mod world;

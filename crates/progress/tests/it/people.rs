@@ -27,7 +27,7 @@ pub(crate) static SIGN_IN: Module = Module {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Mood {
     #[default]
-    Answers,
+    Responses,
     /// It waits until the mood changes.
     Waits,
     Fails,
@@ -44,7 +44,7 @@ impl Default for People {
         Self {
             known: Mutex::default(),
             signed_out: Mutex::default(),
-            mood: watch::Sender::new(Mood::Answers),
+            mood: watch::Sender::new(Mood::Responses),
         }
     }
 }

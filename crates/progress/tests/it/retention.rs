@@ -10,47 +10,47 @@ use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
 use uuid::Uuid;
 
-use crate::world::{World, builder};
+use crate::fixture::{Fixture, builder};
 
 const SOON: Duration = Duration::from_secs(3);
 
-async fn left(world: &World) -> Vec<Value> {
+async fn left(fixture: &Fixture) -> Vec<Value> {
     let sql = "select j.id, (select count(*) from progress_job_items i where i.job_id = j.id) as items from progress_jobs j order by 1";
-    world.app.rows(sql).await
+    fixture.app.rows(sql).await
 }
 
-async fn until(world: &World, wanted: &[Value]) {
-    while left(world).await != wanted {
+async fn until(fixture: &Fixture, requested: &[Value]) {
+    while left(fixture).await != requested {
         sleep(Duration::from_millis(20)).await;
     }
 }
 
 #[actix_web::test]
 async fn finished_jobs_go_after_thirty_days_with_their_items_and_open_ones_stay() {
-    let world = World::of(builder().pool_size(8)).await;
-    let ids = world.things(250, &[]).await;
-    let (held, old) = (world.start(&ids, 7).await, world.start(&ids, 8).await);
-    world.app.run_jobs().await;
-    let open = world.start(&ids[..3], 9).await;
+    let fixture = Fixture::of(builder().pool_size(8)).await;
+    let ids = fixture.things(250, &[]).await;
+    let (held, old) = (fixture.start(&ids, 7).await, fixture.start(&ids, 8).await);
+    fixture.app.run_jobs().await;
+    let open = fixture.start(&ids[..3], 9).await;
     let in_use = format!("select id from progress_jobs where id = '{held}' for update");
-    let database = &world.app.runtime().database;
+    let database = &fixture.app.runtime().database;
     let mut other = database
-        .transaction(&Scope::tenant(world.a.0))
+        .transaction(&Scope::tenant(fixture.a.0))
         .await
         .expect("a transaction");
     sql_query(in_use)
         .execute(&mut **other.connection())
         .await
         .expect("locked");
-    world.app.advance(Span::days(31));
+    fixture.app.advance(Span::days(31));
 
-    world.app.start_background();
+    fixture.app.start_background();
 
     let row = |id: Uuid, items: i64| json!({"id": id, "items": items});
-    let gone = timeout(SOON, until(&world, &[row(held, 0), row(open, 3)])).await;
+    let gone = timeout(SOON, until(&fixture, &[row(held, 0), row(open, 3)])).await;
     assert!(
         gone.is_ok(),
         "{old} is gone, and nobody waits for {held}: {:?}",
-        left(&world).await
+        left(&fixture).await
     );
 }

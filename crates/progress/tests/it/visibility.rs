@@ -8,28 +8,28 @@ use backoffice_core::identity::{ActorKind, Identity};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
+use crate::fixture::{Fixture, JOBS, NUMBERS};
 use crate::people::person;
-use crate::world::{JOBS, NUMBERS, World};
 
-async fn seen(world: &World, token: &str, query: &str) -> BTreeSet<Uuid> {
-    let (status, page) = world.app.get(token, &format!("{JOBS}{query}")).await;
+async fn seen(fixture: &Fixture, token: &str, query: &str) -> BTreeSet<Uuid> {
+    let (status, page) = fixture.app.get(token, &format!("{JOBS}{query}")).await;
     assert_eq!(status, 200, "{page}");
     let ids = page["items"].as_array().expect("items").iter();
-    ids.map(|item| crate::world::id_of(&item["id"])).collect()
+    ids.map(|item| crate::fixture::id_of(&item["id"])).collect()
 }
 
 #[actix_web::test]
 async fn job_11_others_see_a_job_with_the_right_to_and_another_tenant_never() {
-    let world = World::new().await;
-    let ids = world.things(2, &[]).await;
-    world
+    let fixture = Fixture::new().await;
+    let ids = fixture.things(2, &[]).await;
+    fixture
         .people()
-        .set("employee", world.a.0, &["sample.thing.manage"], None);
-    let job = world.start_as("employee", &ids, 7).await;
+        .set("employee", fixture.a.0, &["sample.thing.manage"], None);
+    let job = fixture.start_as("employee", &ids, 7).await;
     let get = async |token: &'static str, path: String| {
-        let request = world.app.request(Method::GET, &path).bearer(token);
-        let answer = request.send().await;
-        (answer.status, answer.body)
+        let request = fixture.app.request(Method::GET, &path).bearer(token);
+        let response = request.send().await;
+        (response.status, response.body)
     };
 
     let missing = get("adam", format!("{JOBS}/{}", Uuid::from_u128(5))).await;
@@ -41,7 +41,7 @@ async fn job_11_others_see_a_job_with_the_right_to_and_another_tenant_never() {
         assert_eq!(get("employee", path.clone()).await.0, 200);
         assert_eq!(get("", path).await.0, 401);
     }
-    world.people().set("employee", world.a.0, &[], None);
+    fixture.people().set("employee", fixture.a.0, &[], None);
     assert_eq!(
         get("employee", format!("{JOBS}/{job}")).await.0,
         200,
@@ -50,111 +50,111 @@ async fn job_11_others_see_a_job_with_the_right_to_and_another_tenant_never() {
 }
 
 #[actix_web::test]
-async fn job_11_another_tenants_job_is_not_to_be_touched() {
-    let world = World::new().await;
-    let ids = world.things(2, &[]).await;
-    let job = world.start(&ids, 7).await;
-    let before = world.app.image().await;
+async fn job_11_another_tenants_job_cannot_be_changed() {
+    let fixture = Fixture::new().await;
+    let ids = fixture.things(2, &[]).await;
+    let job = fixture.start(&ids, 7).await;
+    let before = fixture.app.snapshot().await;
 
     let missing = (404, json!({"error": "Not found"}));
-    assert_eq!(world.cancel("bert", job).await, missing);
-    assert_eq!(world.retry("bert", job).await, missing);
+    assert_eq!(fixture.cancel("bert", job).await, missing);
+    assert_eq!(fixture.retry("bert", job).await, missing);
 
-    assert!(world.app.image().await == before);
+    assert!(fixture.app.snapshot().await == before);
 }
 
 #[actix_web::test]
 async fn organizations_limit_what_is_seen_of_others_and_never_ones_own() {
-    let world = World::new().await;
-    let (here, there) = (world.organization(1).await, world.organization(2).await);
+    let fixture = Fixture::new().await;
+    let (here, there) = (fixture.organization(1).await, fixture.organization(2).await);
     let in_organization = async |token: &str, organization: Uuid| {
-        let place = (world.a.0, organization);
-        let things = world.things_of(place, 1, &[]).await;
+        let place = (fixture.a.0, organization);
+        let things = fixture.things_of(place, 1, &[]).await;
         let header = ("X-Organization-Id", organization.to_string());
         let body = json!({"ids": things, "number": 7});
-        let answer = world
+        let response = fixture
             .post_with(token, crate::sample::BULK, (header.0, &header.1), &body)
             .await;
-        crate::world::id_of(&answer.json()["progressJobId"])
+        crate::fixture::id_of(&response.json()["progressJobId"])
     };
     let of_adam = in_organization("adam", there).await;
     let own_elsewhere = in_organization("anna", there).await;
     let of_adam_here = in_organization("adam", here).await;
-    let whole = world.start_as("adam", &world.things(1, &[]).await, 7).await;
+    let whole = fixture.start_as("adam", &fixture.things(1, &[]).await, 7).await;
     let mut grants = NUMBERS.to_vec();
     grants.push("progress.view_tenant");
-    world.people().set("anna", world.a.0, &grants, Some(&[here]));
+    fixture.people().set("anna", fixture.a.0, &grants, Some(&[here]));
 
-    assert_eq!(seen(&world, "anna", "").await, [own_elsewhere, of_adam_here].into());
-    assert_eq!(seen(&world, "anna", "?mine=true").await, [own_elsewhere].into());
+    assert_eq!(seen(&fixture, "anna", "").await, [own_elsewhere, of_adam_here].into());
+    assert_eq!(seen(&fixture, "anna", "?mine=true").await, [own_elsewhere].into());
     assert_eq!(
-        seen(&world, "boss", "").await,
+        seen(&fixture, "boss", "").await,
         [of_adam, own_elsewhere, of_adam_here, whole].into()
     );
-    assert_eq!(seen(&world, "boss", "?mine=true").await, BTreeSet::new());
-    assert_eq!(seen(&world, "bert", "").await, BTreeSet::new());
-    assert_eq!(world.app.get("anna", &format!("{JOBS}/{of_adam}")).await.0, 404);
+    assert_eq!(seen(&fixture, "boss", "?mine=true").await, BTreeSet::new());
+    assert_eq!(seen(&fixture, "bert", "").await, BTreeSet::new());
+    assert_eq!(fixture.app.get("anna", &format!("{JOBS}/{of_adam}")).await.0, 404);
 }
 
 #[actix_web::test]
 async fn a_key_sees_its_own_jobs_and_shows_no_user() {
-    let world = World::new().await;
+    let fixture = Fixture::new().await;
     let key = |id: Uuid| Identity {
         kind: ActorKind::ApiKey,
         id: Some(id),
         name: Some("Import".to_owned()),
-        tenant: world.a.0,
+        tenant: fixture.a.0,
         organization: None,
         rights: Rights::granting(NUMBERS.iter().copied(), None),
         roles: Vec::new(),
         session: None,
     };
     // A key with the id of a person is somebody else.
-    world.people().put("key", key(person("adam")));
-    let ids = world.things(2, &[]).await;
-    let job = world.start_as("key", &ids, 7).await;
-    world.app.run_jobs().await;
+    fixture.people().put("key", key(person("adam")));
+    let ids = fixture.things(2, &[]).await;
+    let job = fixture.start_as("key", &ids, 7).await;
+    fixture.app.run_jobs().await;
 
-    let shown = world.job("key", job).await;
+    let shown = fixture.job("key", job).await;
     assert_eq!(
         (&shown["actorUserId"], &shown["actorUserName"]),
         (&Value::Null, &json!("Import"))
     );
     assert_eq!(shown["status"], "completed");
-    assert_eq!(world.entries().await[0]["actor_kind"], "api_key");
-    assert_eq!(seen(&world, "adam", "").await, BTreeSet::new());
+    assert_eq!(fixture.entries().await[0]["actor_kind"], "api_key");
+    assert_eq!(seen(&fixture, "adam", "").await, BTreeSet::new());
 }
 
 #[actix_web::test]
 async fn a_super_administrator_retries_in_the_tenant_of_the_job() {
-    let world = World::new().await;
-    let ids = world.things(1, &[(0, "third")]).await;
+    let fixture = Fixture::new().await;
+    let ids = fixture.things(1, &[(0, "third")]).await;
     let root = Identity {
         kind: ActorKind::User,
         id: Some(person("root")),
         rights: Rights::super_admin(),
         ..Identity::system()
     };
-    world.people().put("root", root);
+    fixture.people().put("root", root);
     let body = json!({"ids": ids, "number": 7});
-    let header = ("X-Tenant-Id", world.a.0.to_string());
-    let answer = world
+    let header = ("X-Tenant-Id", fixture.a.0.to_string());
+    let response = fixture
         .post_with("root", crate::sample::BULK, (header.0, &header.1), &body)
         .await;
-    let job = crate::world::id_of(&answer.json()["progressJobId"]);
-    world.app.run_jobs().await;
-    assert_eq!(world.items(job).await[0]["code"], "every_third");
-    world.app.sql("update sample_things set name = 'thing'").await;
+    let job = crate::fixture::id_of(&response.json()["progressJobId"]);
+    fixture.app.run_jobs().await;
+    assert_eq!(fixture.items(job).await[0]["code"], "every_third");
+    fixture.app.sql("update sample_things set name = 'thing'").await;
 
-    let elsewhere = world.retry("root", job).await.0;
+    let elsewhere = fixture.retry("root", job).await.0;
     let path = format!("{}/{job}/retry", JOBS);
-    let answer = world
+    let response = fixture
         .post_with("root", &path, (header.0, &header.1), &json!(null))
         .await;
-    world.app.run_jobs().await;
+    fixture.app.run_jobs().await;
 
-    assert_eq!((elsewhere, answer.status), (404, 201), "{}", answer.text());
-    let tenants = world.app.rows("select distinct tenant_id from progress_jobs").await;
-    assert_eq!(tenants, [json!({"tenant_id": world.a.0})]);
-    assert_eq!(world.numbers(&ids).await, [7]);
+    assert_eq!((elsewhere, response.status), (404, 201), "{}", response.text());
+    let tenants = fixture.app.rows("select distinct tenant_id from progress_jobs").await;
+    assert_eq!(tenants, [json!({"tenant_id": fixture.a.0})]);
+    assert_eq!(fixture.numbers(&ids).await, [7]);
 }

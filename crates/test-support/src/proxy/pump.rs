@@ -38,7 +38,7 @@ pub(super) async fn pass(client: UnixStream, state: &State) -> io::Result<()> {
     };
     tokio::select! {
         done = requests(&mut from_client, &mut to_server, state, &progress) => done,
-        done = answers(&mut from_server, &mut to_client, &progress) => done,
+        done = responses(&mut from_server, &mut to_client, &progress) => done,
     }
 }
 
@@ -78,7 +78,7 @@ async fn requests(
     }
 }
 
-async fn answers(
+async fn responses(
     from: &mut (impl AsyncRead + Unpin),
     to: &mut (impl AsyncWrite + Unpin),
     progress: &Progress,

@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use backoffice_core::jobs::{Job, Order, Step, Work, Worker, enqueue, stop_signal};
+use backoffice_core::jobs::{Job, NewJob, Step, Work, Worker, enqueue, stop_signal};
 use backoffice_core::registry::Registry;
 use backoffice_core::{Call, Error, Module, Result, Scope};
 use backoffice_test_support::{Duration, TestApp};
@@ -150,11 +150,8 @@ impl Job for Busy {
 async fn order<J: Job>(app: &TestApp, job: J) -> Uuid {
     let call = Call::internal(app.runtime());
     let database = &app.runtime().database;
-    let mut connection = database
-        .bookkeeping(&Scope::tenant(TENANT))
-        .await
-        .expect("a connection");
-    let order = Order::of_system(TENANT, job);
+    let mut connection = database.unlogged(&Scope::tenant(TENANT)).await.expect("a connection");
+    let order = NewJob::of_system(TENANT, job);
     enqueue(&mut connection, &call, &order).await.expect("enqueued")
 }
 
@@ -261,7 +258,7 @@ async fn a_slow_job_does_less_at_once_in_its_next_turn_too() {
 }
 
 #[actix_web::test]
-async fn a_job_that_made_room_is_still_the_first_of_its_tenant() {
+async fn a_job_that_yielded_is_still_the_first_of_its_tenant() {
     let app = TestApp::new(&[&MODULE]).await;
     let first = order(&app, Two {}).await;
     app.advance(Duration::seconds(1));
@@ -290,7 +287,7 @@ async fn workers_that_claim_at_once_run_no_more_jobs_of_a_tenant_than_allowed() 
     }
     let (database, scope) = (&app.runtime().database, Scope::tenant(TENANT));
     // Connecting takes longer than claiming.
-    drop(join_all((0..WORKERS).map(|_| database.bookkeeping(&scope))).await);
+    drop(join_all((0..WORKERS).map(|_| database.unlogged(&scope))).await);
     // To be counted while others claim.
     app.sql(
         "insert into core_jobs (tenant_id, id, kind, payload, actor_kind, selection, priority, run_at, state, attempt, max_attempts, cursor,
@@ -343,15 +340,15 @@ async fn jobs_do_less_at_once_while_requests_arrive() {
     let worker = || Worker::new(app.runtime().clone());
 
     requests(4).await;
-    assert_eq!(items(worker().giving_way()).await, Some(100), "a few requests");
+    assert_eq!(items(worker().throttling()).await, Some(100), "a few requests");
     requests(1).await;
-    assert_eq!(items(worker().giving_way()).await, Some(10), "five at once");
+    assert_eq!(items(worker().throttling()).await, Some(10), "five at once");
     assert_eq!(items(worker()).await, Some(100), "this one does not give way");
     app.advance(Duration::milliseconds(200));
-    assert_eq!(items(worker().giving_way()).await, Some(100), "it is over");
+    assert_eq!(items(worker().throttling()).await, Some(100), "it is over");
     for _ in 0..20 {
         requests(1).await;
         app.advance(Duration::milliseconds(100));
     }
-    assert_eq!(items(worker().giving_way()).await, Some(10), "ten a second");
+    assert_eq!(items(worker().throttling()).await, Some(10), "ten a second");
 }

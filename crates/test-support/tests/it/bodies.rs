@@ -65,10 +65,10 @@ async fn f10_a_body_that_does_not_arrive_is_a_408_and_the_end_of_its_connection(
     pass_deadline(&app, late.len()).await;
 
     for stream in late {
-        let told = until_closed(stream).await;
-        assert!(told.starts_with("HTTP/1.1 408 "), "{told}");
-        assert!(told.ends_with(r#"{"error":"Request timeout"}"#), "{told}");
-        assert!(told.to_lowercase().contains("connection: close"), "{told}");
+        let reported = until_closed(stream).await;
+        assert!(reported.starts_with("HTTP/1.1 408 "), "{reported}");
+        assert!(reported.ends_with(r#"{"error":"Request timeout"}"#), "{reported}");
+        assert!(reported.to_lowercase().contains("connection: close"), "{reported}");
     }
 }
 
@@ -78,32 +78,32 @@ async fn an_unknown_path_is_not_found_without_its_body_and_ends_the_connection()
     let address = serve(&app);
 
     for rest in [SIZED, CHUNKED] {
-        let told = until_closed(begin(address, "nowhere", rest)).await;
-        assert!(told.starts_with("HTTP/1.1 404 "), "{told}");
+        let reported = until_closed(begin(address, "nowhere", rest)).await;
+        assert!(reported.starts_with("HTTP/1.1 404 "), "{reported}");
     }
 }
 
 #[actix_web::test]
-async fn f11_a_limit_that_is_known_to_be_exceeded_is_told_without_the_body() {
+async fn f11_a_known_exceeded_limit_is_reported_without_reading_the_body() {
     let app = TestApp::new(&[&SAMPLE]).await;
     let address = serve(&app);
     let complete = "connection: close\r\ncontent-length: 12\r\n\r\n{\"text\":\"a\"}";
     let mut statuses = Vec::new();
     for _ in 0..4 {
-        let told = until_closed(begin(address, "limited", complete)).await;
-        statuses.push(told[9..12].to_owned());
+        let reported = until_closed(begin(address, "limited", complete)).await;
+        statuses.push(reported[9..12].to_owned());
     }
     assert_eq!(statuses, ["200", "200", "429", "429"]);
 
     let late = begin(address, "limited", SIZED);
     pass_deadline(&app, 1).await;
 
-    let told = until_closed(late).await;
-    assert!(told.starts_with("HTTP/1.1 429 "), "{told}");
+    let reported = until_closed(late).await;
+    assert!(reported.starts_with("HTTP/1.1 429 "), "{reported}");
 }
 
 #[actix_web::test]
-async fn what_is_not_counted_yet_waits_for_the_body() {
+async fn an_uncounted_limit_waits_for_the_body() {
     let app = TestApp::new(&[&SAMPLE]).await;
     let address = serve(&app);
 

@@ -65,7 +65,7 @@ async fn ends(app: &TestApp, pid: i32) -> bool {
 }
 
 #[actix_web::test]
-async fn s15_a_statement_whose_request_is_gone_delays_nobody() {
+async fn s15_a_statement_of_a_dropped_request_delays_no_other_request() {
     let app = TestApp::builder(&[]).pool_size(1).build().await;
     let (database, scope) = (&app.runtime().database, Scope::system());
     for kind in ["simple", "prepared", "in a transaction", "both of two"] {
@@ -109,7 +109,7 @@ async fn s15_a_statement_whose_request_is_gone_delays_nobody() {
 }
 
 #[actix_web::test]
-async fn s15_a_short_statement_whose_request_is_gone_costs_no_connection() {
+async fn s15_a_short_statement_of_a_dropped_request_costs_no_connection() {
     let app = TestApp::builder(&[]).pool_size(1).build().await;
     let (database, scope) = (&app.runtime().database, Scope::system());
     let mut connection = database.read(&scope).await.expect("a connection");
@@ -133,8 +133,8 @@ async fn s15_a_statement_ends_after_its_time_with_503() {
 
     let error = Error::from(outcome.expect_err("cancelled"));
     assert!(matches!(error, Error::Unavailable(_)), "{error}");
-    let refusal = error.to_refusal();
-    assert_eq!((refusal.status.as_u16(), refusal.retry_after), (503, Some(1)));
+    let rejection = error.to_rejection();
+    assert_eq!((rejection.status.as_u16(), rejection.retry_after), (503, Some(1)));
     drop(connection);
 
     let mut patient = database.read(&scope).await.expect("a connection");
@@ -156,12 +156,9 @@ async fn s15_a_statement_ends_after_its_time_with_503() {
         tenant: Uuid::from_u128(1),
         principal: Uuid::from_u128(2),
     };
-    let mut lasting = database
-        .lasting_transaction(&scope, holder)
-        .await
-        .expect("a transaction");
-    assert_eq!(setting(lasting.connection()).await, "5min");
-    lasting.commit().await.expect("committed");
+    let mut long_transactions = database.long_transaction(&scope, holder).await.expect("a transaction");
+    assert_eq!(setting(long_transactions.connection()).await, "5min");
+    long_transactions.commit().await.expect("committed");
     let mut next = database.read(&scope).await.expect("a connection");
     assert_eq!(
         setting(&mut next).await,

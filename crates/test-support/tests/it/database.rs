@@ -89,9 +89,9 @@ async fn two_nodes_share_the_database_and_the_clock() {
 }
 
 #[actix_web::test]
-async fn an_image_shows_every_row_of_every_table() {
+async fn a_database_image_shows_every_row_of_every_table() {
     let app = TestApp::new(&[]).await;
-    let before = app.image().await;
+    let before = app.snapshot().await;
     assert!(before["core_event_streams"].is_empty() && before.contains_key("audit_action_logs"));
     assert!(
         !before.contains_key("audit_action_logs_later"),
@@ -101,18 +101,18 @@ async fn an_image_shows_every_row_of_every_table() {
 
     assert_eq!(app.sql(&format!("{STREAM}; {STREAM}")).await, 2);
 
-    let after = app.image().await;
+    let after = app.snapshot().await;
     assert_ne!(after, before);
-    assert_eq!(after, app.image().await);
+    assert_eq!(after, app.snapshot().await);
     assert_eq!(after["core_event_streams"][0]["last_seq"], 7);
     assert_eq!(
-        app.image_without(&["core_event_streams"], &[])
+        app.snapshot_without(&["core_event_streams"], &[])
             .await
             .get("core_event_streams"),
         None
     );
     let columns = ["tenant_id", "id", "last_seq", "created_at", "updated_at"];
-    let rows = &app.image_without(&[], &columns).await["core_event_streams"];
+    let rows = &app.snapshot_without(&[], &columns).await["core_event_streams"];
     assert_eq!(*rows, [json!({"name": "log"}), json!({"name": "log"})]);
 }
 
@@ -133,7 +133,7 @@ async fn short_reads_of_one_tenant_travel_together_and_of_another_apart() {
 }
 
 #[actix_web::test]
-async fn whoever_waits_for_a_database_that_says_nothing_is_told_in_time() {
+async fn a_silent_database_is_reported_in_time() {
     let silent = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
     let address = silent.local_addr().expect("a bound listener has an address");
     let limit = Duration::from_millis(400);
@@ -145,8 +145,8 @@ async fn whoever_waits_for_a_database_that_says_nothing_is_told_in_time() {
     let database = database.expect("a pool");
     let ask = async || {
         let asked = Instant::now();
-        let answer = database.read(&Scope::system()).await;
-        (answer.err(), asked.elapsed())
+        let response = database.read(&Scope::system()).await;
+        (response.err(), asked.elapsed())
     };
 
     let (first, second) = tokio::join!(ask(), ask());
@@ -158,7 +158,7 @@ async fn whoever_waits_for_a_database_that_says_nothing_is_told_in_time() {
 }
 
 #[actix_web::test]
-async fn a_connection_that_is_given_back_comes_before_one_that_is_being_made() {
+async fn a_connection_that_is_given_back_comes_before_one_that_is_being_created() {
     let app = TestApp::builder(&[]).pool_size(2).through_proxy().build().await;
     let (database, scope) = (&app.runtime().database, Scope::system());
     let first = database.read(&scope).await.expect("a connection");
@@ -182,7 +182,7 @@ async fn a_connection_that_is_given_back_comes_before_one_that_is_being_made() {
 }
 
 #[actix_web::test]
-async fn room_for_a_connection_that_was_lost_or_never_made_is_room_again() {
+async fn capacity_of_a_lost_or_failed_connection_is_released() {
     let app = TestApp::builder(&[]).pool_size(2).through_proxy().build().await;
     let (database, scope) = (&app.runtime().database, Scope::system());
     for _ in 0..3 {

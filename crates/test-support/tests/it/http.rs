@@ -60,7 +60,7 @@ async fn a_good_body_and_query_arrive() {
 }
 
 #[actix_web::test]
-async fn a_bad_body_is_refused_with_details() {
+async fn a_bad_body_is_rejected_with_details() {
     let app = TestApp::new(&[&SAMPLE]).await;
     let large = format!(r#"{{"text":"{}"}}"#, "x".repeat(2 * 1024 * 1024));
     let deep = format!("{{\"text\":{}", "[".repeat(100_000));
@@ -103,7 +103,7 @@ async fn a_bad_body_is_refused_with_details() {
 }
 
 #[actix_web::test]
-async fn a_bad_query_is_refused() {
+async fn a_bad_query_is_rejected() {
     let app = TestApp::new(&[&SAMPLE]).await;
 
     for query in [
@@ -120,7 +120,7 @@ async fn a_bad_query_is_refused() {
 }
 
 #[actix_web::test]
-async fn nobody_reaches_a_private_endpoint() {
+async fn private_endpoints_require_a_credential() {
     let app = TestApp::new(&[&SAMPLE]).await;
 
     let nobody = app.request(Method::GET, "/sample/private").send().await;
@@ -153,12 +153,12 @@ async fn a_limit_counts_per_address_and_ends_with_its_window() {
 
     assert_eq!(call(&app, "10.0.0.1").await.status, 200);
     assert_eq!(call(&other, "10.0.0.1").await.status, 200);
-    let refused = call(&app, "10.0.0.1").await;
+    let rejected = call(&app, "10.0.0.1").await;
     assert_eq!(
-        (refused.status, refused.json()),
+        (rejected.status, rejected.json()),
         (429, json!({"error": "Too many requests"}))
     );
-    assert_eq!(refused.header("retry-after").as_deref(), Some("60"));
+    assert_eq!(rejected.header("retry-after").as_deref(), Some("60"));
     assert_eq!(call(&app, "::1").await.status, 200);
 
     app.advance(Duration::seconds(60));

@@ -113,8 +113,8 @@ async fn entries_of_another_tenant_are_not_erased() {
     let others = connection.batch_execute(&erase(Uuid::from_u128(2))).await;
 
     own.expect("allowed");
-    let refused = others.expect_err("refused").to_string();
-    assert!(refused.contains("entries of another tenant"), "{refused}");
+    let rejected = others.expect_err("refused").to_string();
+    assert!(rejected.contains("entries of another tenant"), "{rejected}");
 }
 
 /// The exploit: a temporary table in the place of the log, whose trigger runs when a function of the owner updates it.
@@ -145,11 +145,11 @@ async fn f6_temporary_tables_do_not_stand_in_for_the_log() {
         .await
         .expect("a connection");
 
-    let refused = connection
+    let rejected = connection
         .batch_execute(EXPLOIT)
         .await
         .expect_err("no temporary tables");
-    assert!(refused.to_string().contains("permission denied"), "{refused}");
+    assert!(rejected.to_string().contains("permission denied"), "{rejected}");
 
     // Even where an administrator has given that right back.
     app.sql(&format!(
@@ -160,16 +160,16 @@ async fn f6_temporary_tables_do_not_stand_in_for_the_log() {
     connection.batch_execute(EXPLOIT).await.expect("a temporary table");
     connection.batch_execute(CALL).await.expect("the functions work");
 
-    let refused = connection.batch_execute("delete from public.audit_action_logs").await;
-    assert!(refused.expect_err("refused").to_string().contains("permission denied"));
-    let made = app
+    let rejected = connection.batch_execute("delete from public.audit_action_logs").await;
+    assert!(rejected.expect_err("refused").to_string().contains("permission denied"));
+    let created = app
         .rows("select to_regclass('public.made_by_app') is null as nothing")
         .await;
-    assert_eq!(made, [json!({"nothing": true})]);
+    assert_eq!(created, [json!({"nothing": true})]);
 }
 
 #[actix_web::test]
-async fn f6_young_entries_are_not_dropped_by_whoever_asks() {
+async fn f6_young_entries_are_not_dropped_by_any_caller() {
     let app = TestApp::new(&[]).await;
     let database = &app.runtime().database;
     let add = |age: &str| {

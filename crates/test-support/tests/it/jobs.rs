@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use backoffice_core::jobs::{Job, Order, Step, Work, Worker, enqueue};
+use backoffice_core::jobs::{Job, NewJob, Step, Work, Worker, enqueue};
 use backoffice_core::registry::Registry;
 use backoffice_core::{Call, Error, Module, Result, Scope};
 use backoffice_test_support::{Duration, TestApp};
@@ -98,10 +98,10 @@ fn tenant(number: u128) -> Uuid {
     Uuid::from_u128(number)
 }
 
-async fn order<J: Job>(app: &TestApp, order: Order<J>) -> Uuid {
+async fn order<J: Job>(app: &TestApp, order: NewJob<J>) -> Uuid {
     let call = Call::internal(app.runtime());
     let scope = Scope::tenant(order.tenant);
-    let mut connection = app.runtime().database.bookkeeping(&scope).await.expect("a connection");
+    let mut connection = app.runtime().database.unlogged(&scope).await.expect("a connection");
     enqueue(&mut connection, &call, &order).await.expect("enqueued")
 }
 
@@ -125,7 +125,7 @@ async fn states(app: &TestApp) -> Vec<Value> {
 #[actix_web::test]
 async fn a_job_runs_step_by_step_to_its_end() {
     let app = TestApp::new(&[&MODULE]).await;
-    order(&app, Order::of_system(tenant(1), count(3))).await;
+    order(&app, NewJob::of_system(tenant(1), count(3))).await;
 
     let attempts = app.run_jobs().await;
 
@@ -143,7 +143,7 @@ async fn a_step_that_was_not_committed_is_repeated_and_the_others_are_not() {
         to: 4,
         dies_at: Some(2),
     };
-    order(&app, Order::of_system(tenant(1), dies)).await;
+    order(&app, NewJob::of_system(tenant(1), dies)).await;
 
     app.run_jobs().await;
     assert_eq!(steps(&app, 1).await, 2, "the third step was rolled back");
@@ -156,7 +156,7 @@ async fn a_step_that_was_not_committed_is_repeated_and_the_others_are_not() {
 #[actix_web::test]
 async fn a_failing_job_waits_longer_each_time_and_is_given_up_after_eight_attempts() {
     let app = TestApp::new(&[&MODULE]).await;
-    order(&app, Order::of_system(tenant(1), Fails {})).await;
+    order(&app, NewJob::of_system(tenant(1), Fails {})).await;
 
     let mut waits = Vec::new();
     for _ in 0..8 {
@@ -185,8 +185,8 @@ async fn a_failing_job_waits_longer_each_time_and_is_given_up_after_eight_attemp
 #[actix_web::test]
 async fn a_panic_of_a_job_is_its_failure_alone() {
     let app = TestApp::new(&[&MODULE]).await;
-    order(&app, Order::of_system(tenant(1), Panics {})).await;
-    order(&app, Order::of_system(tenant(2), count(1))).await;
+    order(&app, NewJob::of_system(tenant(1), Panics {})).await;
+    order(&app, NewJob::of_system(tenant(2), count(1))).await;
 
     app.run_jobs().await;
 
@@ -198,10 +198,10 @@ async fn a_panic_of_a_job_is_its_failure_alone() {
 async fn tenants_take_turns() {
     let app = TestApp::new(&[&MODULE]).await;
     for _ in 0..3 {
-        order(&app, Order::of_system(tenant(1), count(1))).await;
+        order(&app, NewJob::of_system(tenant(1), count(1))).await;
     }
     app.advance(Duration::seconds(1));
-    order(&app, Order::of_system(tenant(2), count(1))).await;
+    order(&app, NewJob::of_system(tenant(2), count(1))).await;
     let worker = Worker::new(app.runtime().clone());
 
     for _ in 0..2 {
@@ -216,11 +216,11 @@ async fn tenants_take_turns() {
 async fn one_open_job_for_a_dedupe_key() {
     let app = TestApp::new(&[&MODULE]).await;
 
-    let first = order(&app, Order::of_system(tenant(1), count(1)).deduplicated("key")).await;
-    let second = order(&app, Order::of_system(tenant(1), count(1)).deduplicated("key")).await;
-    let other = order(&app, Order::of_system(tenant(2), count(1)).deduplicated("key")).await;
+    let first = order(&app, NewJob::of_system(tenant(1), count(1)).deduplicated("key")).await;
+    let second = order(&app, NewJob::of_system(tenant(1), count(1)).deduplicated("key")).await;
+    let other = order(&app, NewJob::of_system(tenant(2), count(1)).deduplicated("key")).await;
     app.run_jobs().await;
-    let after = order(&app, Order::of_system(tenant(1), count(1)).deduplicated("key")).await;
+    let after = order(&app, NewJob::of_system(tenant(1), count(1)).deduplicated("key")).await;
 
     assert_eq!(first, second);
     assert_ne!(first, other);
@@ -230,7 +230,7 @@ async fn one_open_job_for_a_dedupe_key() {
 #[actix_web::test]
 async fn job_4_twenty_open_orders_with_one_key_are_one_job() {
     let app = TestApp::builder(&[&MODULE]).pool_size(24).build().await;
-    let keyed = || Order::of_system(tenant(1), count(1)).deduplicated("key");
+    let keyed = || NewJob::of_system(tenant(1), count(1)).deduplicated("key");
     let database = &app.runtime().database;
     let mut first = database
         .transaction(&Scope::tenant(tenant(1)))
@@ -258,7 +258,7 @@ async fn job_4_twenty_open_orders_with_one_key_are_one_job() {
 async fn two_workers_never_hold_one_job() {
     let app = TestApp::builder(&[&MODULE]).pool_size(16).build().await;
     for _ in 0..20 {
-        order(&app, Order::of_system(tenant(1), count(1))).await;
+        order(&app, NewJob::of_system(tenant(1), count(1))).await;
     }
 
     let workers = (0..8).map(|_| async {
@@ -276,9 +276,9 @@ async fn two_workers_never_hold_one_job() {
 }
 
 #[actix_web::test]
-async fn whoever_lost_the_lease_commits_nothing() {
+async fn a_worker_that_lost_its_lease_commits_nothing() {
     let app = TestApp::new(&[&MODULE]).await;
-    order(&app, Order::of_system(tenant(1), Stolen {})).await;
+    order(&app, NewJob::of_system(tenant(1), Stolen {})).await;
 
     app.run_jobs().await;
 

@@ -48,7 +48,7 @@ fn routes(routes: &mut Routes) {
     routes
         .post("/sample/limited", Access::Public, create_limited)
         .limit(LIMIT);
-    routes.post("/sample/members", Access::Authenticated, member_note);
+    routes.post("/sample/members", Access::Authenticated, field_note);
     routes.get("/sample/private", Access::Authenticated, private);
     routes.post("/sample/transfer", Access::Public, transfer);
     routes.post("/sample/panic", Access::Public, panics);
@@ -80,7 +80,7 @@ async fn private(_context: RequestContext) -> Result<Json<Note>> {
     }))
 }
 
-async fn member_note(_context: RequestContext, Json(note): Json<Note>) -> Result<Json<Note>> {
+async fn field_note(_context: RequestContext, Json(note): Json<Note>) -> Result<Json<Note>> {
     Ok(Json(note))
 }
 

@@ -192,13 +192,13 @@ impl Drop for Cluster {
         drop(self.postgres.take());
         for dir in [&self.files, &self.dir] {
             // The second may be the first one.
-            let _gone = fs::remove_dir_all(Path::new(dir));
+            let _deleted = fs::remove_dir_all(Path::new(dir));
         }
     }
 }
 
 #[actix_web::test]
-async fn s2_each_mode_accepts_and_refuses_what_libpq_does() {
+async fn s2_each_mode_accepts_and_rejects_what_libpq_does() {
     let cluster = Cluster::start().await;
     let own_cert = "sslcert=@own-client.pem&sslkey=@own-client.key";
     let certified = format!("sslmode=verify-full&sslrootcert=@root.pem&{own_cert}");
@@ -288,9 +288,9 @@ async fn s2_each_mode_accepts_and_refuses_what_libpq_does() {
         "verify-ca&sslrootcert=@root.pem",
         "verify-full&sslrootcert=@root.pem",
     ] {
-        let refused = cluster.connect("plain", NAME, &format!("sslmode={mode}")).await;
-        let refused = refused.expect_err(mode);
-        assert!(refused.contains("does not support TLS"), "{mode}: {refused}");
+        let rejected = cluster.connect("plain", NAME, &format!("sslmode={mode}")).await;
+        let rejected = rejected.expect_err(mode);
+        assert!(rejected.contains("does not support TLS"), "{mode}: {rejected}");
     }
 }
 

@@ -61,7 +61,7 @@ fn deals() -> Vec<Entry> {
             Method::GET,
             "/customers/deals/{id}",
             segment(Customer::Deal),
-            |house, _| Call::get(&format!("{DEALS}/{}", Customer::Deal.of(house))),
+            |tenant_fixture, _| Call::get(&format!("{DEALS}/{}", Customer::Deal.of(tenant_fixture))),
         ),
         entry(
             Method::POST,
@@ -74,9 +74,9 @@ fn deals() -> Vec<Entry> {
                 people,
                 companies,
             ],
-            |house, _| {
-                let body = json!({"title": "Made", "organizationId": house.child, "description": "D", "status": "open",
-                    "valueCurrency": "EUR", "expectedCloseOn": "2027-01-31", "ownerUserId": house.keeper.id, "source": "Web"});
+            |tenant_fixture, _| {
+                let body = json!({"title": "Made", "organizationId": tenant_fixture.child, "description": "D", "status": "open",
+                    "valueCurrency": "EUR", "expectedCloseOn": "2027-01-31", "ownerUserId": tenant_fixture.tenant_admin.id, "source": "Web"});
                 Call::post(DEALS, body)
             },
         ),
@@ -91,8 +91,8 @@ fn deals() -> Vec<Entry> {
                 people,
                 companies,
             ],
-            |house, _| {
-                let body = json!({"id": Customer::Deal.of(house), "title": "Renamed", "description": "D", "status": "lost",
+            |tenant_fixture, _| {
+                let body = json!({"id": Customer::Deal.of(tenant_fixture), "title": "Renamed", "description": "D", "status": "lost",
                     "lostReason": "Price", "valueCurrency": "USD", "expectedCloseOn": "2027-01-31", "source": "Web"});
                 Call::put(DEALS, body)
             },
@@ -101,7 +101,7 @@ fn deals() -> Vec<Entry> {
             Method::DELETE,
             DEALS,
             [subject(Place::Query("id"), Customer::Deal)],
-            |house, _| Call::delete(DEALS, Customer::BareDeal.of(house)),
+            |tenant_fixture, _| Call::delete(DEALS, Customer::BareDeal.of(tenant_fixture)),
         ),
     ]
 }
@@ -118,21 +118,25 @@ fn pipelines() -> Vec<Entry> {
             Method::GET,
             "/customers/pipelines/{id}",
             segment(Customer::Pipeline),
-            |house, _| Call::get(&format!("{PIPELINES}/{}", Customer::Pipeline.of(house))),
+            |tenant_fixture, _| Call::get(&format!("{PIPELINES}/{}", Customer::Pipeline.of(tenant_fixture))),
         ),
         entry(
             Method::POST,
             PIPELINES,
             [at(Place::Body("organizationId"), Kind::Organization)],
-            |house, _| Call::post(PIPELINES, json!({"name": "Made", "organizationId": house.child})),
+            |tenant_fixture, _| {
+                Call::post(
+                    PIPELINES,
+                    json!({"name": "Made", "organizationId": tenant_fixture.child}),
+                )
+            },
         ),
         entry(
             Method::PUT,
             PIPELINES,
             [subject(Place::Body("id"), Customer::Pipeline)],
-            |house, _| {
-                let body =
-                    json!({"id": Customer::Pipeline.of(house), "name": "Renamed", "organizationId": house.other});
+            |tenant_fixture, _| {
+                let body = json!({"id": Customer::Pipeline.of(tenant_fixture), "name": "Renamed", "organizationId": tenant_fixture.other});
                 Call::put(PIPELINES, body)
             },
         ),
@@ -140,7 +144,7 @@ fn pipelines() -> Vec<Entry> {
             Method::DELETE,
             PIPELINES,
             [subject(Place::Query("id"), Customer::Pipeline)],
-            |house, _| Call::delete(PIPELINES, Customer::FreePipeline.of(house)),
+            |tenant_fixture, _| Call::delete(PIPELINES, Customer::FreePipeline.of(tenant_fixture)),
         ),
     ]
 }
@@ -160,14 +164,15 @@ fn stages() -> Vec<Entry> {
             Method::GET,
             "/customers/pipeline-stages/{id}",
             segment(Customer::Stage),
-            |house, _| Call::get(&format!("{STAGES}/{}", Customer::Stage.of(house))),
+            |tenant_fixture, _| Call::get(&format!("{STAGES}/{}", Customer::Stage.of(tenant_fixture))),
         ),
         entry(
             Method::POST,
             STAGES,
             [subject(Place::Body("pipelineId"), Customer::Pipeline)],
-            |house, _| {
-                let body = json!({"pipelineId": Customer::Pipeline.of(house), "label": "Made", "color": "#00ff00"});
+            |tenant_fixture, _| {
+                let body =
+                    json!({"pipelineId": Customer::Pipeline.of(tenant_fixture), "label": "Made", "color": "#00ff00"});
                 Call::post(STAGES, body)
             },
         ),
@@ -175,8 +180,8 @@ fn stages() -> Vec<Entry> {
             Method::PUT,
             STAGES,
             [subject(Place::Body("id"), Customer::Stage)],
-            |house, _| {
-                let body = json!({"id": Customer::Stage.of(house), "label": "Renamed", "color": "#0000ff"});
+            |tenant_fixture, _| {
+                let body = json!({"id": Customer::Stage.of(tenant_fixture), "label": "Renamed", "color": "#0000ff"});
                 Call::put(STAGES, body)
             },
         ),
@@ -187,11 +192,14 @@ fn stages() -> Vec<Entry> {
                 subject(Place::Body("pipelineId"), Customer::Pipeline),
                 subject(Place::BodyList("ids"), Customer::Stage),
             ],
-            |house, _| {
-                let ids = [Customer::SecondFreeStage.of(house), Customer::FreeStage.of(house)];
+            |tenant_fixture, _| {
+                let ids = [
+                    Customer::SecondFreeStage.of(tenant_fixture),
+                    Customer::FreeStage.of(tenant_fixture),
+                ];
                 Call::post(
                     REORDER,
-                    json!({"pipelineId": Customer::FreePipeline.of(house), "ids": ids}),
+                    json!({"pipelineId": Customer::FreePipeline.of(tenant_fixture), "ids": ids}),
                 )
             },
         ),
@@ -199,7 +207,7 @@ fn stages() -> Vec<Entry> {
             Method::DELETE,
             STAGES,
             [subject(Place::Query("id"), Customer::Stage)],
-            |house, _| Call::delete(STAGES, Customer::Third.of(house)),
+            |tenant_fixture, _| Call::delete(STAGES, Customer::Third.of(tenant_fixture)),
         ),
     ]
 }

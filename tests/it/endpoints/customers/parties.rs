@@ -49,25 +49,25 @@ fn companies() -> Vec<Entry> {
             Method::GET,
             "/customers/companies/{id}",
             [in_path(COMPANY)],
-            |house, _| Call::get(&format!("{COMPANIES}/{}", Customer::Company.of(house))),
+            |tenant_fixture, _| Call::get(&format!("{COMPANIES}/{}", Customer::Company.of(tenant_fixture))),
         ),
-        entry(Method::POST, COMPANIES, [ORGANIZATION, OWNER], |house, _| {
+        entry(Method::POST, COMPANIES, [ORGANIZATION, OWNER], |tenant_fixture, _| {
             Call::post(
                 COMPANIES,
-                json!({"organizationId": house.child, "displayName": "Made", "legalName": "Made Ltd", "description": "A",
+                json!({"organizationId": tenant_fixture.child, "displayName": "Made", "legalName": "Made Ltd", "description": "A",
                     "primaryEmail": "info@made.test", "primaryPhone": "+48 1", "websiteUrl": "https://made.test",
-                    "industry": "Trade", "ownerUserId": house.keeper.id, "isActive": true}),
+                    "industry": "Trade", "ownerUserId": tenant_fixture.tenant_admin.id, "isActive": true}),
             )
         }),
         entry(
             Method::PUT,
             COMPANIES,
             [at(Place::Body("id"), COMPANY), ORGANIZATION, OWNER],
-            |house, _| {
+            |tenant_fixture, _| {
                 Call::put(
                     COMPANIES,
-                    json!({"id": Customer::Company.of(house), "organizationId": house.other, "displayName": "Renamed",
-                        "legalName": "R", "websiteUrl": "http://r.test", "ownerUserId": house.admin.id, "isActive": true}),
+                    json!({"id": Customer::Company.of(tenant_fixture), "organizationId": tenant_fixture.other, "displayName": "Renamed",
+                        "legalName": "R", "websiteUrl": "http://r.test", "ownerUserId": tenant_fixture.admin.id, "isActive": true}),
                 )
             },
         ),
@@ -75,7 +75,7 @@ fn companies() -> Vec<Entry> {
             Method::DELETE,
             COMPANIES,
             [at(Place::Query("id"), COMPANY)],
-            |house, _| Call::delete(COMPANIES, Customer::SpareCompany.of(house)),
+            |tenant_fixture, _| Call::delete(COMPANIES, Customer::SpareCompany.of(tenant_fixture)),
         ),
     ]
 }
@@ -93,32 +93,43 @@ fn people() -> Vec<Entry> {
             ],
             |_, _| Call::get(PEOPLE).with_query("search", "doe"),
         ),
-        entry(Method::GET, "/customers/people/{id}", [in_path(PERSON)], |house, _| {
-            Call::get(&format!("{PEOPLE}/{}", Customer::Person.of(house)))
-        }),
-        entry(Method::POST, PEOPLE, [ORGANIZATION, OWNER, company], |house, _| {
-            Call::post(
-                PEOPLE,
-                json!({"organizationId": house.child, "firstName": "Eve", "lastName": "Doe", "displayName": "E. Doe",
+        entry(
+            Method::GET,
+            "/customers/people/{id}",
+            [in_path(PERSON)],
+            |tenant_fixture, _| Call::get(&format!("{PEOPLE}/{}", Customer::Person.of(tenant_fixture))),
+        ),
+        entry(
+            Method::POST,
+            PEOPLE,
+            [ORGANIZATION, OWNER, company],
+            |tenant_fixture, _| {
+                Call::post(
+                    PEOPLE,
+                    json!({"organizationId": tenant_fixture.child, "firstName": "Eve", "lastName": "Doe", "displayName": "E. Doe",
                     "jobTitle": "Buyer", "primaryEmail": "eve@made.test", "primaryPhone": "+48 2",
-                    "companyId": Customer::Company.of(house), "ownerUserId": house.keeper.id, "isActive": true}),
-            )
-        }),
+                    "companyId": Customer::Company.of(tenant_fixture), "ownerUserId": tenant_fixture.tenant_admin.id, "isActive": true}),
+                )
+            },
+        ),
         entry(
             Method::PUT,
             PEOPLE,
             [at(Place::Body("id"), PERSON), ORGANIZATION, OWNER, company],
-            |house, _| {
+            |tenant_fixture, _| {
                 Call::put(
                     PEOPLE,
-                    json!({"id": Customer::Person.of(house), "organizationId": house.other, "firstName": "Adele",
+                    json!({"id": Customer::Person.of(tenant_fixture), "organizationId": tenant_fixture.other, "firstName": "Adele",
                         "lastName": "Roe", "displayName": "A. Roe", "jobTitle": "Seller",
-                        "companyId": Customer::SpareCompany.of(house), "ownerUserId": house.admin.id, "isActive": true}),
+                        "companyId": Customer::SpareCompany.of(tenant_fixture), "ownerUserId": tenant_fixture.admin.id, "isActive": true}),
                 )
             },
         ),
-        entry(Method::DELETE, PEOPLE, [at(Place::Query("id"), PERSON)], |house, _| {
-            Call::delete(PEOPLE, Customer::SparePerson.of(house))
-        }),
+        entry(
+            Method::DELETE,
+            PEOPLE,
+            [at(Place::Query("id"), PERSON)],
+            |tenant_fixture, _| Call::delete(PEOPLE, Customer::SparePerson.of(tenant_fixture)),
+        ),
     ]
 }

@@ -17,7 +17,7 @@ use crate::bench::server::Server;
 
 const TENANTS: usize = 3;
 /// Deals of a small job.
-const FEW: usize = 10;
+const REDUCED_CHUNK: usize = 10;
 const QUIET: Duration = Duration::from_secs(5);
 /// Between two reads.
 const PACE: Duration = Duration::from_millis(5);
@@ -50,12 +50,12 @@ pub(super) fn neighbours(database: &Database) -> Result<Vec<Neighbour>> {
         .map(|number| {
             let (name, email) = (format!("Beside {number}"), format!("beside{number}@example.com"));
             database.command(&["tenant", "create", &name])?;
-            database.make_administrator(&email, &name)?;
+            database.create_administrator(&email, &name)?;
             let tenant = database.text(&format!("select id from directory_tenants where name = '{name}'"))?;
-            seed_as(database, tenant.parse()?, tenant_number(number), FEW)?;
+            seed_as(database, tenant.parse()?, tenant_number(number), REDUCED_CHUNK)?;
             Ok(Neighbour {
                 owner: database.text(&format!("select id from auth_users where email_norm = '{email}'"))?,
-                deals: deals(tenant_number(number), FEW),
+                deals: deals(tenant_number(number), REDUCED_CHUNK),
                 email,
             })
         })
@@ -155,7 +155,7 @@ impl Beside {
 }
 
 /// What counts of all rounds, then each of them.
-pub(super) fn tell(f: &mut fmt::Formatter<'_>, rounds: &[Beside]) -> fmt::Result {
+pub(super) fn report(f: &mut fmt::Formatter<'_>, rounds: &[Beside]) -> fmt::Result {
     let small_jobs: usize = rounds.iter().map(|round| round.small_jobs).sum();
     let longest_wait = rounds.iter().map(|round| round.longest_wait).fold(0.0, f64::max);
     writeln!(

@@ -149,11 +149,11 @@ impl Job {
             body.len()
         );
         // A connection of its own: the server closes those that rest for as long as a job takes.
-        let (status, answer) = Client::connect(self.api)?.send(request.as_bytes())?;
-        let answer: Value = serde_json::from_slice(&answer)?;
-        match answer["progressJobId"].as_str() {
+        let (status, response) = Client::connect(self.api)?.send(request.as_bytes())?;
+        let response: Value = serde_json::from_slice(&response)?;
+        match response["progressJobId"].as_str() {
             Some(id) if status == 201 => Ok(id.to_owned()),
-            _ => Err(format!("{status}: {answer}").into()),
+            _ => Err(format!("{status}: {response}").into()),
         }
     }
 
@@ -176,13 +176,13 @@ impl Job {
         let started = Instant::now();
         while started.elapsed() < PATIENCE {
             pause(between_looks);
-            let (status, answer) = client.send(request.as_bytes())?;
-            let answer: Value = serde_json::from_slice(&answer)?;
-            let succeeded = answer["succeededCount"].as_u64();
-            match answer["status"].as_str() {
+            let (status, response) = client.send(request.as_bytes())?;
+            let response: Value = serde_json::from_slice(&response)?;
+            let succeeded = response["succeededCount"].as_u64();
+            match response["status"].as_str() {
                 Some("pending" | "running") => {}
                 Some("completed") if succeeded == u64::try_from(ids.len()).ok() => return Ok(Done { id }),
-                _ => return Err(format!("{status}: {answer}").into()),
+                _ => return Err(format!("{status}: {response}").into()),
             }
         }
         Err("the job does not end".into())
@@ -226,6 +226,6 @@ impl fmt::Display for Bulk {
             self.statements,
             self.statements as f64 / items
         )?;
-        beside::tell(f, &self.beside)
+        beside::report(f, &self.beside)
     }
 }

@@ -17,7 +17,7 @@ use super::{BEHIND_A_PROXY, hashing, request};
 use crate::Result;
 use crate::bench::Options;
 use crate::bench::database::{Database, EMAIL, PASSWORD};
-use crate::bench::http::{Answer, Client};
+use crate::bench::http::{Client, Response};
 use crate::bench::pause;
 use crate::bench::report::{median, verdict};
 use crate::bench::server::Server;
@@ -54,9 +54,9 @@ type Statuses = BTreeMap<u16, Status>;
 
 #[derive(Debug, Default, Clone, Copy)]
 struct Status {
-    answers: u64,
+    responses: u64,
     /// Of them, with `Retry-After`.
-    told_when: u64,
+    reported_when: u64,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -120,7 +120,7 @@ fn round(server: &Server, token: &str, tenant: Uuid, logins: usize, peak: &Atomi
     let (statuses, with_reader) = read_beside?;
     let (others, without_reader) = flood(server.api(), tenant, logins)?;
     let per_second = |statuses: &Statuses, elapsed: Duration| -> Result<f64> {
-        let signed_in = statuses.get(&200).map_or(0, |status| status.answers);
+        let signed_in = statuses.get(&200).map_or(0, |status| status.responses);
         Ok(f64::from(u32::try_from(signed_in)?) / elapsed.as_secs_f64())
     };
     Ok(Round {
@@ -177,8 +177,8 @@ fn flood(address: SocketAddr, tenant: Uuid, logins: usize) -> Result<(Statuses, 
         for client in clients {
             for (status, counted) in client.await?? {
                 let sum = statuses.entry(status).or_default();
-                sum.answers += counted.answers;
-                sum.told_when += counted.told_when;
+                sum.responses += counted.responses;
+                sum.reported_when += counted.reported_when;
             }
         }
         Ok((statuses, started.elapsed()))
@@ -197,23 +197,23 @@ async fn sign_in(mut stream: TcpStream, address: SocketAddr, tenant: Uuid, numbe
     loop {
         stream.write_all(&request(address, &body)).await?;
         let mut bytes = Vec::new();
-        let answer = loop {
+        let response = loop {
             if stream.read_buf(&mut bytes).await? == 0 {
                 return Err("the server closed the connection".into());
             }
-            if let Some(answer) = Answer::complete(&bytes) {
-                break answer;
+            if let Some(response) = Response::complete(&bytes) {
+                break response;
             }
         };
-        let head = String::from_utf8_lossy(&bytes[..answer.head]).to_ascii_lowercase();
-        let status = statuses.entry(answer.status).or_default();
-        status.answers += 1;
-        status.told_when += u64::from(head.contains("\r\nretry-after:"));
-        match answer.status {
+        let head = String::from_utf8_lossy(&bytes[..response.head]).to_ascii_lowercase();
+        let status = statuses.entry(response.status).or_default();
+        status.responses += 1;
+        status.reported_when += u64::from(head.contains("\r\nretry-after:"));
+        match response.status {
             200 => return Ok(statuses),
             429 | 503 => tokio::time::sleep(Duration::from_millis(500 + (number as u64 * 7) % 500)).await,
             other => {
-                let body = String::from_utf8_lossy(&bytes[answer.head..]).into_owned();
+                let body = String::from_utf8_lossy(&bytes[response.head..]).into_owned();
                 return Err(format!("a sign-in was answered by {other}: {body}").into());
             }
         }
@@ -265,14 +265,14 @@ impl fmt::Display for Report {
         )?;
         for (number, round) in self.rounds.iter().enumerate() {
             writeln!(f, "\nRound {}:\n", number + 1)?;
-            round.tell(f)?;
+            round.report(f)?;
         }
         Ok(())
     }
 }
 
 impl Round {
-    fn tell(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn report(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let moments = [
             ("before", self.before),
             ("while as many threads hash outside the server", self.beside_hashing),
@@ -283,15 +283,18 @@ impl Round {
             writeln!(f, "- {name}: p50 {p50:.2}, p99 {p99:.2} ms of {reads} reads")?;
         }
         for (status, counted) in &self.statuses {
-            let Status { answers, told_when } = counted;
-            let missed = if *status != 200 && answers != told_when {
+            let Status {
+                responses,
+                reported_when,
+            } = counted;
+            let missed = if *status != 200 && responses != reported_when {
                 "; missed"
             } else {
                 ""
             };
             writeln!(
                 f,
-                "- {answers} answers {status}, {told_when} of them with Retry-After{missed}"
+                "- {responses} answers {status}, {reported_when} of them with Retry-After{missed}"
             )?;
         }
         let ([beside_reads, alone], [before, after]) = (self.verified, self.alone);

@@ -33,7 +33,7 @@ pub(super) fn beside<T>(work: impl FnOnce() -> T) -> Result<T> {
     let argon2 = server_default()?;
     let goes_on = AtomicBool::new(true);
     Ok(std::thread::scope(|scope| {
-        hash_on_all_cores(scope, &argon2, &goes_on, give_way);
+        hash_on_all_cores(scope, &argon2, &goes_on, throttle);
         let done = work();
         goes_on.store(false, Ordering::Release);
         done
@@ -73,7 +73,7 @@ fn hash_on_all_cores<'scope>(
 }
 
 /// Lowers the priority of this thread, where threads have their own.
-fn give_way() {
+fn throttle() {
     #[cfg(target_os = "linux")]
     let _unchanged = rustix::process::setpriority_process(None, NICENESS);
 }

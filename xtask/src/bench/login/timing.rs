@@ -15,7 +15,7 @@ use crate::bench::report::{median, verdict};
 use crate::bench::server::Server;
 
 /// How much the medians may differ.
-const WANTED: f64 = 0.05;
+const TARGET: f64 = 0.05;
 /// Refusals at once, so that waiting for the floor takes less long. Fewer than the queue for hashing has places.
 const AT_ONCE_BEHIND_THE_FLOOR: usize = 4;
 const WARM_UP: usize = 20;
@@ -42,12 +42,12 @@ pub(super) fn measure(
     let mut settings = vec![BEHIND_A_PROXY];
     settings.extend(floor.map(|floor| ("BACKOFFICE__AUTH__LOGIN__FAILURE_FLOOR", floor)));
     let server = Server::start_with(program, work, database, &settings)?;
-    refusals(&server, database, WARM_UP)?;
+    rejections(&server, database, WARM_UP)?;
     let at_once = if floor.is_none() { AT_ONCE_BEHIND_THE_FLOOR } else { 1 };
     let (mut known, mut unknown) = (Vec::new(), Vec::new());
     let timed: Vec<Result<[Vec<f64>; 2]>> = std::thread::scope(|scope| {
         let clients: Vec<_> = (0..at_once)
-            .map(|_| scope.spawn(|| refusals(&server, database, pairs.div_ceil(at_once))))
+            .map(|_| scope.spawn(|| rejections(&server, database, pairs.div_ceil(at_once))))
             .collect();
         let joined = clients.into_iter().map(std::thread::ScopedJoinHandle::join);
         joined.map(|one| one.map_err(|_| "a client panicked")?).collect()
@@ -66,7 +66,7 @@ pub(super) fn measure(
 }
 
 /// Milliseconds of so many pairs; every other pair begins with the unknown address.
-fn refusals(server: &Server, database: &Database, pairs: usize) -> Result<[Vec<f64>; 2]> {
+fn rejections(server: &Server, database: &Database, pairs: usize) -> Result<[Vec<f64>; 2]> {
     let mut client = Client::connect(server.api())?;
     let mut times = [Vec::new(), Vec::new()];
     for pair in 0..pairs {
@@ -110,8 +110,8 @@ impl fmt::Display for Timing {
             f,
             "| {known:.2} | {unknown:.2} | {:.1} % | {:.0} % | {} |",
             difference * 100.0,
-            WANTED * 100.0,
-            verdict(difference <= WANTED)
+            TARGET * 100.0,
+            verdict(difference <= TARGET)
         )
     }
 }

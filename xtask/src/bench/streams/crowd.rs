@@ -22,7 +22,7 @@ pub(super) fn people(database: &Database) -> Result<Vec<String>> {
     for tenant in 0..TENANTS {
         let name = format!("Streams {tenant}");
         database.command(&["tenant", "create", &name])?;
-        database.make_administrator(&address(tenant, 0), &name)?;
+        database.create_administrator(&address(tenant, 0), &name)?;
         for person in 1..PEOPLE {
             let (first, next) = (address(tenant, 0), address(tenant, person));
             database.execute(&format!(
@@ -52,7 +52,7 @@ pub(super) struct Crowd {
     api: SocketAddr,
     tokens: Vec<String>,
     open: Vec<JoinHandle<()>>,
-    told: Arc<AtomicU64>,
+    received: Arc<AtomicU64>,
 }
 
 impl Crowd {
@@ -65,7 +65,7 @@ impl Crowd {
             api,
             tokens: tokens.to_vec(),
             open: Vec::new(),
-            told: Arc::default(),
+            received: Arc::default(),
         })
     }
 
@@ -74,8 +74,8 @@ impl Crowd {
     }
 
     /// Events that all streams together have heard.
-    pub(super) fn told(&self) -> u64 {
-        self.told.load(Ordering::Acquire)
+    pub(super) fn received(&self) -> u64 {
+        self.received.load(Ordering::Acquire)
     }
 
     /// Opens streams until there are so many.
@@ -87,14 +87,14 @@ impl Crowd {
                 self.api
             );
             let mut stream = self.runtime.block_on(open(self.api, &request))?;
-            let told = Arc::clone(&self.told);
+            let received = Arc::clone(&self.received);
             self.open.push(self.runtime.spawn(async move {
                 let mut buffer = vec![0; 4096];
                 while let Ok(read @ 1..) = stream.read(&mut buffer).await {
                     // A message comes in one piece, or its name does.
                     let text = String::from_utf8_lossy(&buffer[..read]);
                     let events = text.matches("event: ").count();
-                    told.fetch_add(u64::try_from(events).unwrap_or(0), Ordering::AcqRel);
+                    received.fetch_add(u64::try_from(events).unwrap_or(0), Ordering::AcqRel);
                 }
             }));
         }

@@ -43,7 +43,7 @@ pub(super) struct Report {
     before: Vec<f64>,
     during: Vec<f64>,
     changes: usize,
-    told: u64,
+    received: u64,
     expected: u64,
 }
 
@@ -89,7 +89,7 @@ pub(super) fn measure(postgres: &LocalPostgres, program: &Path, work: &Path, opt
         statements.push((streams, silent, busy));
     }
     pause(SETTLE);
-    let told_before = crowd.told();
+    let reported_before = crowd.received();
     let (changes, during) = writer.beside(|goes_on| reads(&server, &reader, goes_on, QUIET))?;
     pause(SETTLE);
     Ok(Report {
@@ -99,7 +99,7 @@ pub(super) fn measure(postgres: &LocalPostgres, program: &Path, work: &Path, opt
         before,
         during,
         changes,
-        told: crowd.told() - told_before,
+        received: crowd.received() - reported_before,
         expected: u64::try_from(changes * crowd.len() / TENANTS)?,
     })
 }
@@ -253,9 +253,9 @@ impl fmt::Display for Report {
             f,
             "| messages of {} changes, of the streams of their tenant | {} of {} | all | {} |",
             self.changes,
-            self.told,
+            self.received,
             self.expected,
-            verdict(self.told == self.expected)
+            verdict(self.received == self.expected)
         )
     }
 }

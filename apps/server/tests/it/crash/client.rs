@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use serde_json::{Value, json};
 
 use super::ledger::{Role, What, Write, string};
-use crate::connection::{Answer, Connection};
+use crate::connection::{Connection, Response};
 
 const ROLES_OF_A_CLIENT: usize = 3;
 
@@ -61,29 +61,29 @@ impl Client {
         connection: &mut Connection,
         request: (&str, &str, Value),
         write: Write,
-        id: impl Fn(&Answer) -> String,
-    ) -> std::io::Result<Answer> {
+        id: impl Fn(&Response) -> String,
+    ) -> std::io::Result<Response> {
         self.sent = Some(write.clone());
         let (method, path, body) = request;
-        let answer = connection.send(method, path, &self.token, Some(&body))?;
+        let response = connection.send(method, path, &self.token, Some(&body))?;
         assert!(
-            matches!(answer.status, 200 | 201),
+            matches!(response.status, 200 | 201),
             "{path} {body}: {} {}",
-            answer.status,
-            answer.body
+            response.status,
+            response.body
         );
         self.sent = None;
         let role = if write.what == What::Create {
-            string(&answer.body["id"])
+            string(&response.body["id"])
         } else {
             write.role
         };
         self.ledger.push(Write {
-            id: id(&answer),
+            id: id(&response),
             role,
             ..write
         });
-        Ok(answer)
+        Ok(response)
     }
 
     fn create(&mut self, connection: &mut Connection, name: String) -> std::io::Result<()> {
@@ -94,9 +94,9 @@ impl Client {
             name: name.clone(),
         };
         let request = ("POST", "/api/auth/roles", json!({"name": name}));
-        let answer = self.acknowledged(connection, request, write, |answer| answer.operation.clone())?;
+        let response = self.acknowledged(connection, request, write, |response| response.operation.clone())?;
         self.roles.push(Role {
-            id: string(&answer.body["id"]),
+            id: string(&response.body["id"]),
             name,
             undo: None,
             redo: None,
@@ -121,7 +121,9 @@ impl Client {
                     "/api/audit_logs/audit-logs/actions/undo",
                     json!({"undoToken": token}),
                 );
-                self.acknowledged(connection, request, write, |answer| string(&answer.body["traceLogId"]))?;
+                self.acknowledged(connection, request, write, |response| {
+                    string(&response.body["traceLogId"])
+                })?;
                 let role = &mut self.roles[index];
                 role.name = before;
                 role.redo = Some((entry, undone));
@@ -133,18 +135,23 @@ impl Client {
                     "/api/audit_logs/audit-logs/actions/redo",
                     json!({"logId": entry}),
                 );
-                let answer = self.acknowledged(connection, request, write, |answer| string(&answer.body["logId"]))?;
+                let response =
+                    self.acknowledged(connection, request, write, |response| string(&response.body["logId"]))?;
                 let role = &mut self.roles[index];
                 role.name = again;
-                role.undo = Some((string(&answer.body["logId"]), string(&answer.body["undoToken"]), before));
+                role.undo = Some((
+                    string(&response.body["logId"]),
+                    string(&response.body["undoToken"]),
+                    before,
+                ));
             }
             _ => {
                 let (write, before) = (write(What::Rename, &name), role.name.clone());
                 let request = ("PUT", "/api/auth/roles", json!({"id": role.id, "name": name}));
-                let answer = self.acknowledged(connection, request, write, |answer| answer.operation.clone())?;
+                let response = self.acknowledged(connection, request, write, |response| response.operation.clone())?;
                 let role = &mut self.roles[index];
                 role.name = name;
-                role.undo = Some((answer.operation, answer.undo_token, before));
+                role.undo = Some((response.operation, response.undo_token, before));
             }
         }
         Ok(())

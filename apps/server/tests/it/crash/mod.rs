@@ -110,12 +110,12 @@ async fn accounts(folder: &Folder, database: &TestDatabase) -> Vec<Client> {
     let sign_in = |(number, email): (usize, &String)| {
         let body = json!({"email": email, "password": PASSWORD});
         let mut connection = Connection::open(server.api).expect("the server listens");
-        let answer = connection
+        let response = connection
             .send("POST", "/api/auth/login", "", Some(&body))
             .expect("an answer");
-        let token = answer.body["token"]
+        let token = response.body["token"]
             .as_str()
-            .unwrap_or_else(|| panic!("signed in: {}", answer.body));
+            .unwrap_or_else(|| panic!("signed in: {}", response.body));
         Client::new(number, email, token)
     };
     emails.iter().enumerate().map(sign_in).collect()

@@ -49,7 +49,7 @@ impl Command for CreateSidebarVariant {
         }
     }
 
-    async fn touches_behind_lock(&self, tx: &mut Tx<'_>) -> Result<Vec<EntityRef>> {
+    async fn affects_behind_lock(&self, tx: &mut Tx<'_>) -> Result<Vec<EntityRef>> {
         if self.is_active {
             return active_variants(tx, self.user, &self.locale, self.id).await;
         }

@@ -50,7 +50,7 @@ impl Command for UpdateSidebarPreference {
         Target::Existing(row_id(self.user, &self.locale))
     }
 
-    fn touches(&self) -> Vec<EntityRef> {
+    fn affects(&self) -> Vec<EntityRef> {
         let applied = self.apply_to.iter().map(|role| role.id);
         let all = applied.chain(self.clear.iter().copied());
         all.map(|role| EntityRef {

@@ -48,7 +48,7 @@ impl Command for UpdateSidebarVariant {
         Target::Existing(self.id)
     }
 
-    async fn touches_behind_lock(&self, tx: &mut Tx<'_>) -> Result<Vec<EntityRef>> {
+    async fn affects_behind_lock(&self, tx: &mut Tx<'_>) -> Result<Vec<EntityRef>> {
         match self.changes.is_active {
             Some(true) => active_variants(tx, self.user, &self.locale, self.id).await,
             _ => Ok(Vec::new()),

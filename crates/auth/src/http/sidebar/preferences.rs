@@ -28,16 +28,16 @@ pub(super) fn routes(routes: &mut Routes) {
     routes
         .get(PATH, Access::Authenticated, get_sidebar_preferences)
         .about("Sidebar settings of the caller or of a role")
-        .refuses(&[403, 404]);
+        .rejects(&[403, 404]);
     routes
         .put(PATH, requires(&[acl::SIDEBAR_MANAGE]), update_sidebar_preferences)
         .about("Set the sidebar settings of the caller or of a role")
-        .refuses(&[404, 409, 422])
-        .refuses_with::<Vec<String>>(400, "missing");
+        .rejects(&[404, 409, 422])
+        .rejects_with::<Vec<String>>(400, "missing");
     routes
         .delete(PATH, requires(&[acl::SIDEBAR_MANAGE]), delete_sidebar_preferences)
         .about("Remove the sidebar settings of a role")
-        .refuses(&[404, 409, 422]);
+        .rejects(&[404, 409, 422]);
 }
 
 /// Whose settings.
@@ -310,7 +310,7 @@ async fn update_own(
         apply_to,
         clear: clear.clone(),
     };
-    let answer = |updated_at| {
+    let response = |updated_at| {
         Json(PreferencesWritten {
             preferences: Preferences {
                 updated_at,
@@ -320,7 +320,7 @@ async fn update_own(
             cleared_roles: clear.clone(),
         })
     };
-    ctx.with_scope(own_scope(ctx)).execute(&command, answer).await
+    ctx.with_scope(own_scope(ctx)).execute(&command, response).await
 }
 
 async fn update_role(
@@ -340,7 +340,7 @@ async fn update_role(
     };
     mark(&mut preferences.roles, &[role.id], true);
     let command = UpdateRoleSidebarPreference { role, locale, settings };
-    let answer = |updated_at| {
+    let response = |updated_at| {
         Json(PreferencesWritten {
             preferences: Preferences {
                 updated_at,
@@ -350,7 +350,7 @@ async fn update_role(
             cleared_roles: Vec::new(),
         })
     };
-    ctx.with_scope(Scope::tenant(tenant)).execute(&command, answer).await
+    ctx.with_scope(Scope::tenant(tenant)).execute(&command, response).await
 }
 
 fn mark(roles: &mut [RoleOption], ids: &[Uuid], has_preference: bool) {

@@ -26,23 +26,23 @@ pub(super) fn routes(routes: &mut Routes) {
     routes
         .get(LIST, Access::Authenticated, list_sidebar_variants)
         .about("The caller's sidebar variants")
-        .refuses(&[403]);
+        .rejects(&[403]);
     routes
         .post(LIST, requires(&[acl::SIDEBAR_MANAGE]), create_sidebar_variant)
         .about("Make a sidebar variant")
-        .refuses(&[409, 422]);
+        .rejects(&[409, 422]);
     routes
         .get(ONE, Access::Authenticated, get_sidebar_variant)
         .about("One of the caller's sidebar variants")
-        .refuses(&[403, 404]);
+        .rejects(&[403, 404]);
     routes
         .put(ONE, requires(&[acl::SIDEBAR_MANAGE]), update_sidebar_variant)
         .about("Change or activate a sidebar variant")
-        .refuses(&[404, 409, 422]);
+        .rejects(&[404, 409, 422]);
     routes
         .delete(ONE, requires(&[acl::SIDEBAR_MANAGE]), delete_sidebar_variant)
         .about("Remove a sidebar variant")
-        .refuses(&[404, 409, 422]);
+        .rejects(&[404, 409, 422]);
 }
 
 /// A variant.
@@ -86,9 +86,9 @@ struct VariantDetail {
 }
 
 /// An answer that no cache keeps.
-fn unstored<A>(answer: A) -> Cookies<A> {
+fn unstored<A>(response: A) -> Cookies<A> {
     let cookies = Vec::new();
-    Cookies { answer, cookies }
+    Cookies { response, cookies }
 }
 
 async fn list_sidebar_variants(ctx: RequestContext, request: HttpRequest) -> Result<Cookies<Json<VariantList>>> {

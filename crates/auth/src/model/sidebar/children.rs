@@ -47,21 +47,21 @@ impl UserSidebar {
     }
 
     /// The image of a user with its rows.
-    pub(in crate::model) fn with(&self, image: Snapshot, user: Uuid) -> Result<Snapshot> {
+    pub(in crate::model) fn with(&self, snapshot: Snapshot, user: Uuid) -> Result<Snapshot> {
         let preferences: Vec<_> = self.preferences.iter().filter(|row| row.user_id == user).collect();
         let variants: Vec<_> = self.variants.iter().filter(|row| row.user_id == user).collect();
-        image
+        snapshot
             .with_children(SidebarPreference::KIND, &preferences)?
             .with_children(SidebarVariant::KIND, &variants)
     }
 
     /// Adds the rows of an image.
-    pub(in crate::model) fn collect(&mut self, image: &Snapshot, updated_at: Timestamp) -> Result<()> {
-        let preferences = image.children::<SidebarPreferenceRow>(SidebarPreference::KIND)?;
+    pub(in crate::model) fn collect(&mut self, snapshot: &Snapshot, updated_at: Timestamp) -> Result<()> {
+        let preferences = snapshot.children::<SidebarPreferenceRow>(SidebarPreference::KIND)?;
         let preferences = preferences.unwrap_or_default().into_iter();
         self.preferences
             .extend(preferences.map(|row| SidebarPreferenceRow { updated_at, ..row }));
-        let variants = image.children::<SidebarVariantRow>(SidebarVariant::KIND)?;
+        let variants = snapshot.children::<SidebarVariantRow>(SidebarVariant::KIND)?;
         let variants = variants.unwrap_or_default().into_iter();
         self.variants
             .extend(variants.map(|row| SidebarVariantRow { updated_at, ..row }));
@@ -121,14 +121,14 @@ impl RoleSidebar {
     }
 
     /// The image of a role with its rows.
-    pub(in crate::model) fn with(&self, image: Snapshot, role: Uuid) -> Result<Snapshot> {
+    pub(in crate::model) fn with(&self, snapshot: Snapshot, role: Uuid) -> Result<Snapshot> {
         let own: Vec<_> = self.0.iter().filter(|row| row.role_id == role).collect();
-        image.with_children(RoleSidebarPreference::KIND, &own)
+        snapshot.with_children(RoleSidebarPreference::KIND, &own)
     }
 
     /// Adds the rows of an image.
-    pub(in crate::model) fn collect(&mut self, image: &Snapshot, updated_at: Timestamp) -> Result<()> {
-        let rows = image.children::<RoleSidebarPreferenceRow>(RoleSidebarPreference::KIND)?;
+    pub(in crate::model) fn collect(&mut self, snapshot: &Snapshot, updated_at: Timestamp) -> Result<()> {
+        let rows = snapshot.children::<RoleSidebarPreferenceRow>(RoleSidebarPreference::KIND)?;
         let rows = rows.unwrap_or_default().into_iter();
         self.0
             .extend(rows.map(|row| RoleSidebarPreferenceRow { updated_at, ..row }));

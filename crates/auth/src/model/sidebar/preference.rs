@@ -1,6 +1,6 @@
 //! The settings that a user has in a locale.
 
-use backoffice_core::command::{Depth, Entity, EntityRef, Field, Located, Snapshot, Snapshots};
+use backoffice_core::command::{Depth, Entity, EntityRef, Field, LockedRow, Snapshot, Snapshots};
 use backoffice_core::db::Tx;
 use backoffice_core::{Result, Timestamp};
 use diesel::upsert::excluded;
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::model::User;
-use crate::model::stored::{images, parent_in, rows_of, store_rows, stored_rows};
+use crate::model::stored::{parent_in, rows_of, snapshots, store_rows, stored_rows};
 use crate::query;
 use crate::schema::auth_sidebar_preferences as preferences;
 use crate::sidebar::SidebarSettings;
@@ -54,7 +54,7 @@ impl Entity for SidebarPreference {
     const NOT_FOUND: &'static str = "Preferences not found";
 
     /// Locks the user, whether the row is there or is going to be made.
-    async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<Located>> {
+    async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
         let (tenant, user) = (tx.tenant(), tx.context().user_id()?);
         query::sidebar::lock_user(tx, user).await?;
         let foreign: Vec<Uuid> = preferences::table
@@ -65,7 +65,7 @@ impl Entity for SidebarPreference {
             .load(tx.conn())
             .await?;
         let own = ids.iter().filter(|id| !foreign.contains(id));
-        Ok(own.map(|id| Located { id: *id, tenant }).collect())
+        Ok(own.map(|id| LockedRow { id: *id, tenant }).collect())
     }
 
     stored_rows!(SidebarPreferenceRow, preferences, store_sidebar_preferences);

@@ -1,6 +1,6 @@
 //! The settings that a tenant has for a role in a locale.
 
-use backoffice_core::command::{Depth, Entity, EntityRef, Field, Located, Snapshot, Snapshots};
+use backoffice_core::command::{Depth, Entity, EntityRef, Field, LockedRow, Snapshot, Snapshots};
 use backoffice_core::db::Tx;
 use backoffice_core::{Result, Timestamp};
 use diesel::sql_types::{Array, Text};
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::model::Role;
-use crate::model::stored::{images, parent_in, rows_of, store_rows, stored_rows};
+use crate::model::stored::{parent_in, rows_of, snapshots, store_rows, stored_rows};
 use crate::schema::auth_role_sidebar_preferences as preferences;
 use crate::sidebar::SidebarSettings;
 
@@ -57,7 +57,7 @@ impl Entity for RoleSidebarPreference {
     const NOT_FOUND: &'static str = Role::NOT_FOUND;
 
     /// Locks names instead of rows: the row may still have to be made, and a tenant can't lock a global role.
-    async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<Located>> {
+    async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
         let tenant = tx.tenant();
         let mut names: Vec<String> = ids.iter().map(|id| format!("{}:{tenant}:{id}", Self::KIND)).collect();
         names.sort();
@@ -67,7 +67,7 @@ impl Entity for RoleSidebarPreference {
         .bind::<Array<Text>, _>(names)
         .execute(tx.conn())
         .await?;
-        Ok(ids.iter().map(|id| Located { id: *id, tenant }).collect())
+        Ok(ids.iter().map(|id| LockedRow { id: *id, tenant }).collect())
     }
 
     stored_rows!(RoleSidebarPreferenceRow, preferences, store_role_sidebar_preferences);

@@ -1,6 +1,6 @@
 //! Named settings of a user, of which one is active in each locale.
 
-use backoffice_core::command::{Depth, Entity, EntityRef, Field, Located, Snapshot, Snapshots};
+use backoffice_core::command::{Depth, Entity, EntityRef, Field, LockedRow, Snapshot, Snapshots};
 use backoffice_core::db::Tx;
 use backoffice_core::{Result, Timestamp};
 use diesel::upsert::excluded;
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::model::User;
-use crate::model::stored::{images, parent_in, rows_of};
+use crate::model::stored::{parent_in, rows_of, snapshots};
 use crate::query;
 use crate::schema::auth_sidebar_variants as variants;
 use crate::sidebar::SidebarSettings;
@@ -63,7 +63,7 @@ impl Entity for SidebarVariant {
     const TOMBSTONES: Option<&'static str> = Some("auth_sidebar_variants");
 
     /// Locks the user first: which variant is active is decided by one transaction at a time.
-    async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<Located>> {
+    async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
         let (tenant, user) = (tx.tenant(), tx.context().user_id()?);
         query::sidebar::lock_user(tx, user).await?;
         let rows: Vec<Uuid> = variants::table
@@ -76,7 +76,7 @@ impl Entity for SidebarVariant {
             .for_update()
             .load(tx.conn())
             .await?;
-        Ok(rows.into_iter().map(|id| Located { id, tenant }).collect())
+        Ok(rows.into_iter().map(|id| LockedRow { id, tenant }).collect())
     }
 
     async fn load(tx: &mut Tx<'_>, ids: &[Uuid], _depth: Depth) -> Result<Snapshots> {
@@ -88,7 +88,7 @@ impl Entity for SidebarVariant {
             .select(SidebarVariantRow::as_select())
             .load(tx.conn())
             .await?;
-        images(&rows, |row| row.id)
+        snapshots(&rows, |row| row.id)
     }
 
     async fn store(tx: &mut Tx<'_>, snapshots: &[Snapshot]) -> Result<Vec<String>> {

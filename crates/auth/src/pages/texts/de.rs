@@ -57,7 +57,7 @@ pub(super) const DE: Texts = Texts {
     too_long: "Das Passwort darf höchstens {max} Zeichen haben.",
     too_common: "Dieses Passwort ist zu gängig. Wählen Sie ein anderes.",
     equals_email: "Das Passwort darf nicht Ihre E-Mail-Adresse sein.",
-    refused: "Dieses Passwort kann nicht verwendet werden. Wählen Sie ein anderes.",
+    rejected: "Dieses Passwort kann nicht verwendet werden. Wählen Sie ein anderes.",
     wrong: "E-Mail-Adresse oder Passwort ist falsch.",
     forbidden: "Dieses Konto darf sich hier nicht anmelden.",
     too_many: "Zu viele Versuche. Bitte warten Sie {wait} und versuchen Sie es dann erneut.",

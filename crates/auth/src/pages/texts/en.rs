@@ -57,7 +57,7 @@ pub(super) const EN: Texts = Texts {
     too_long: "The password may have at most {max} characters.",
     too_common: "This password is too common. Choose another one.",
     equals_email: "The password must not be your e-mail address.",
-    refused: "This password cannot be used. Choose another one.",
+    rejected: "This password cannot be used. Choose another one.",
     wrong: "The e-mail address or the password is wrong.",
     forbidden: "This account is not allowed to sign in here.",
     too_many: "Too many attempts. Please wait {wait} and try again.",

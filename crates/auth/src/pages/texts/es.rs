@@ -57,7 +57,7 @@ pub(super) const ES: Texts = Texts {
     too_long: "La contraseña puede tener como máximo {max} caracteres.",
     too_common: "Esta contraseña es demasiado habitual. Elige otra.",
     equals_email: "La contraseña no puede ser tu correo electrónico.",
-    refused: "Esta contraseña no se puede utilizar. Elige otra.",
+    rejected: "Esta contraseña no se puede utilizar. Elige otra.",
     wrong: "El correo electrónico o la contraseña no son correctos.",
     forbidden: "Esta cuenta no tiene acceso aquí.",
     too_many: "Demasiados intentos. Espera {wait} y vuelve a intentarlo.",

@@ -66,7 +66,7 @@ pub(super) struct Texts {
     pub(super) too_long: &'static str,
     pub(super) too_common: &'static str,
     pub(super) equals_email: &'static str,
-    pub(super) refused: &'static str,
+    pub(super) rejected: &'static str,
     pub(super) wrong: &'static str,
     pub(super) forbidden: &'static str,
     pub(super) too_many: &'static str,

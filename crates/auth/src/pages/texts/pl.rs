@@ -57,7 +57,7 @@ pub(super) const PL: Texts = Texts {
     too_long: "Hasło jest za długie. Maksymalna liczba znaków: {max}.",
     too_common: "To hasło jest zbyt popularne. Wybierz inne.",
     equals_email: "Hasło nie może być Twoim adresem e-mail.",
-    refused: "Nie można użyć tego hasła. Wybierz inne.",
+    rejected: "Nie można użyć tego hasła. Wybierz inne.",
     wrong: "Adres e-mail lub hasło są nieprawidłowe.",
     forbidden: "To konto nie ma tutaj dostępu.",
     too_many: "Zbyt wiele prób. Czas oczekiwania: {wait}. Potem spróbuj ponownie.",

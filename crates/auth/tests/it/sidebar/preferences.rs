@@ -3,19 +3,19 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::{PREFERENCES, in_locale, ordered, redo, send, undo};
-use crate::world::World;
+use crate::fixture::Fixture;
 
-async fn role_settings(world: &World, token: &str, role: Uuid) -> (u16, Value) {
-    world.app.get(token, &format!("{PREFERENCES}?roleId={role}")).await
+async fn role_settings(fixture: &Fixture, token: &str, role: Uuid) -> (u16, Value) {
+    fixture.app.get(token, &format!("{PREFERENCES}?roleId={role}")).await
 }
 
 #[actix_web::test]
 async fn without_settings_there_are_defaults() {
-    let world = World::new().await;
-    let (_, plain) = world.user("ann@alpha.test", &[]).await;
+    let fixture = Fixture::new().await;
+    let (_, plain) = fixture.user("ann@alpha.test", &[]).await;
 
-    let (status, own) = world.app.get(&plain, PREFERENCES).await;
-    let (_, admins) = world.app.get(&world.a.token, PREFERENCES).await;
+    let (status, own) = fixture.app.get(&plain, PREFERENCES).await;
+    let (_, admins) = fixture.app.get(&fixture.a.token, PREFERENCES).await;
 
     let defaults = json!({"version": 1, "groupOrder": [], "groupLabels": {}, "itemLabels": {}, "hiddenItems": [],
         "itemOrder": {}});
@@ -37,12 +37,12 @@ async fn without_settings_there_are_defaults() {
 
 #[actix_web::test]
 async fn own_settings_are_kept_by_locale() {
-    let world = World::new().await;
+    let fixture = Fixture::new().await;
     let body = json!({"groupOrder": [" b ", "a", "", "b"], "itemLabels": {"users": " People "}});
 
-    let (status, written) = world.app.put(&world.a.token, PREFERENCES, body).await;
-    let (_, english) = world.app.get(&world.a.token, PREFERENCES).await;
-    let polish = in_locale(&world.app, &world.a.token, "pl", Method::GET, PREFERENCES, None).await;
+    let (status, written) = fixture.app.put(&fixture.a.token, PREFERENCES, body).await;
+    let (_, english) = fixture.app.get(&fixture.a.token, PREFERENCES).await;
+    let polish = in_locale(&fixture.app, &fixture.a.token, "pl", Method::GET, PREFERENCES, None).await;
 
     assert_eq!(status, 200, "{written}");
     assert_eq!(english["settings"]["groupOrder"], json!(["b", "a"]));
@@ -60,18 +60,18 @@ async fn own_settings_are_kept_by_locale() {
 }
 
 #[actix_web::test]
-async fn settings_win_over_the_members_beside_them() {
-    let world = World::new().await;
+async fn settings_win_over_the_fields_beside_them() {
+    let fixture = Fixture::new().await;
     let body = json!({"settings": ordered("inside"), "groupOrder": ["outside"], "version": 7});
 
-    let (_, written) = world.app.put(&world.a.token, PREFERENCES, body).await;
+    let (_, written) = fixture.app.put(&fixture.a.token, PREFERENCES, body).await;
 
     assert_eq!(written["settings"], ordered("inside"));
 }
 
 #[actix_web::test]
-async fn malformed_settings_are_refused() {
-    let world = World::new().await;
+async fn malformed_settings_are_rejected() {
+    let fixture = Fixture::new().await;
     for body in [
         json!({"version": 0}),
         json!({"version": 1.5}),
@@ -85,16 +85,16 @@ async fn malformed_settings_are_refused() {
         json!({"scope": {"type": "role"}}),
         json!({"scope": {"type": "role", "roleId": "x"}}),
     ] {
-        let (status, answer) = world.app.put(&world.a.token, PREFERENCES, body.clone()).await;
+        let (status, response) = fixture.app.put(&fixture.a.token, PREFERENCES, body.clone()).await;
 
         assert_eq!(
-            (status, answer["error"].as_str()),
+            (status, response["error"].as_str()),
             (400, Some("Invalid input")),
             "{body}"
         );
     }
     assert!(
-        world
+        fixture
             .app
             .rows("select id from auth_sidebar_preferences")
             .await
@@ -104,9 +104,12 @@ async fn malformed_settings_are_refused() {
 
 #[actix_web::test]
 async fn own_settings_are_applied_to_roles_and_taken_from_others() {
-    let world = World::new().await;
-    let (one, two) = (world.role("One", &[], None).await, world.role("Two", &[], None).await);
-    let put = |body| world.app.put(&world.a.token, PREFERENCES, body);
+    let fixture = Fixture::new().await;
+    let (one, two) = (
+        fixture.role("One", &[], None).await,
+        fixture.role("Two", &[], None).await,
+    );
+    let put = |body| fixture.app.put(&fixture.a.token, PREFERENCES, body);
     put(json!({"settings": ordered("old"), "scope": {"type": "role", "roleId": two}})).await;
 
     let body = json!({"settings": ordered("new"), "applyToRoles": [one, one], "clearRoleIds": [two, one]});
@@ -119,7 +122,7 @@ async fn own_settings_are_applied_to_roles_and_taken_from_others() {
         json!([two]),
         "who is in both gets the settings"
     );
-    let (_, read) = world.app.get(&world.a.token, PREFERENCES).await;
+    let (_, read) = fixture.app.get(&fixture.a.token, PREFERENCES).await;
     assert_eq!(read["roles"], written["roles"], "the answer knows what it did");
     let has = |id: Uuid| {
         let roles = read["roles"].as_array().expect("roles");
@@ -128,23 +131,23 @@ async fn own_settings_are_applied_to_roles_and_taken_from_others() {
     };
     assert_eq!((has(one), has(two)), (json!(true), json!(false)));
     assert_eq!(
-        role_settings(&world, &world.a.token, one).await.1["settings"],
+        role_settings(&fixture, &fixture.a.token, one).await.1["settings"],
         ordered("new")
     );
-    let (_, cleared) = role_settings(&world, &world.a.token, two).await;
+    let (_, cleared) = role_settings(&fixture, &fixture.a.token, two).await;
     assert_eq!(cleared["updatedAt"], json!(null));
     assert_eq!(cleared["scope"], json!({"type": "role", "roleId": two}));
 }
 
 #[actix_web::test]
 async fn acc_36_one_unknown_role_stores_nothing() {
-    let world = World::new().await;
-    let role = world.role("One", &[], None).await;
-    let (_, foreign) = world
+    let fixture = Fixture::new().await;
+    let role = fixture.role("One", &[], None).await;
+    let (_, foreign) = fixture
         .app
-        .post(&world.b.token, "/auth/roles", json!({"name": "Theirs"}))
+        .post(&fixture.b.token, "/auth/roles", json!({"name": "Theirs"}))
         .await;
-    let foreign: Uuid = crate::world::id_of(&foreign);
+    let foreign: Uuid = crate::fixture::id_of(&foreign);
     for (list, unknown) in [
         ("applyToRoles", Uuid::from_u128(7)),
         ("clearRoleIds", Uuid::from_u128(7)),
@@ -152,25 +155,25 @@ async fn acc_36_one_unknown_role_stores_nothing() {
     ] {
         let body = json!({"settings": ordered("new"), "applyToRoles": [role], list: [role, unknown]});
 
-        let (status, answer) = world.app.put(&world.a.token, PREFERENCES, body).await;
+        let (status, response) = fixture.app.put(&fixture.a.token, PREFERENCES, body).await;
 
         assert_eq!(
-            (status, answer),
+            (status, response),
             (400, json!({"error": "Invalid roles", "missing": [unknown]}))
         );
     }
     for table in ["auth_sidebar_preferences", "auth_role_sidebar_preferences"] {
-        let rows = world.app.rows(&format!("select id from {table}")).await;
+        let rows = fixture.app.rows(&format!("select id from {table}")).await;
         assert!(rows.is_empty(), "{table}");
     }
 }
 
 #[actix_web::test]
 async fn acc_36_settings_of_a_role_are_not_applied_to_others() {
-    let world = World::new().await;
-    let role = world.role("One", &[], None).await;
+    let fixture = Fixture::new().await;
+    let role = fixture.role("One", &[], None).await;
     let scope = json!({"type": "role", "roleId": role});
-    let put = |body| world.app.put(&world.a.token, PREFERENCES, body);
+    let put = |body| fixture.app.put(&fixture.a.token, PREFERENCES, body);
 
     for list in ["applyToRoles", "clearRoleIds"] {
         let (status, _) = put(json!({"scope": scope, list: [role]})).await;
@@ -183,7 +186,7 @@ async fn acc_36_settings_of_a_role_are_not_applied_to_others() {
     assert_eq!((status, written["scope"].clone()), (200, scope));
     assert!(written["updatedAt"].is_string());
     assert!(
-        world
+        fixture
             .app
             .rows("select id from auth_sidebar_preferences")
             .await
@@ -193,9 +196,12 @@ async fn acc_36_settings_of_a_role_are_not_applied_to_others() {
 
 #[actix_web::test]
 async fn acc_36_undo_restores_own_and_role_settings_together() {
-    let world = World::new().await;
-    let (app, token) = (&world.app, &world.a.token);
-    let (one, two) = (world.role("One", &[], None).await, world.role("Two", &[], None).await);
+    let fixture = Fixture::new().await;
+    let (app, token) = (&fixture.app, &fixture.a.token);
+    let (one, two) = (
+        fixture.role("One", &[], None).await,
+        fixture.role("Two", &[], None).await,
+    );
     let put = |body| send(app, token, Method::PUT, PREFERENCES, body);
     put(json!({"settings": ordered("old"), "applyToRoles": [two]})).await;
 
@@ -207,19 +213,19 @@ async fn acc_36_undo_restores_own_and_role_settings_together() {
     assert_eq!(undone, 200, "{body}");
     let (_, own) = app.get(token, PREFERENCES).await;
     assert_eq!(own["settings"], ordered("old"));
-    assert_eq!(role_settings(&world, token, one).await.1["updatedAt"], json!(null));
-    assert_eq!(role_settings(&world, token, two).await.1["settings"], ordered("old"));
+    assert_eq!(role_settings(&fixture, token, one).await.1["updatedAt"], json!(null));
+    assert_eq!(role_settings(&fixture, token, two).await.1["settings"], ordered("old"));
 
     assert_eq!(redo(app, token, &done).await.0, 200);
-    assert_eq!(role_settings(&world, token, one).await.1["settings"], ordered("new"));
-    assert_eq!(role_settings(&world, token, two).await.1["updatedAt"], json!(null));
+    assert_eq!(role_settings(&fixture, token, one).await.1["settings"], ordered("new"));
+    assert_eq!(role_settings(&fixture, token, two).await.1["updatedAt"], json!(null));
 }
 
 #[actix_web::test]
 async fn acc_36_the_settings_of_a_role_are_deleted_twice() {
-    let world = World::new().await;
-    let (app, token) = (&world.app, &world.a.token);
-    let role = world.role("One", &[], None).await;
+    let fixture = Fixture::new().await;
+    let (app, token) = (&fixture.app, &fixture.a.token);
+    let role = fixture.role("One", &[], None).await;
     let path = format!("{PREFERENCES}?roleId={role}");
     let body = json!({"settings": ordered("x"), "scope": {"type": "role", "roleId": role}});
     send(app, token, Method::PUT, PREFERENCES, body).await;
@@ -232,28 +238,31 @@ async fn acc_36_the_settings_of_a_role_are_deleted_twice() {
     assert_eq!((second.status, second.json()), (200, expected));
     assert!(second.operation().is_none(), "there was nothing to undo");
     assert_eq!(undo(app, token, &first).await.0, 200);
-    assert_eq!(role_settings(&world, token, role).await.1["settings"], ordered("x"));
+    assert_eq!(role_settings(&fixture, token, role).await.1["settings"], ordered("x"));
     for (query, status, text) in [
         ("", 400, "Role id required"),
         ("?roleId=x", 400, "Role id required"),
         ("?roleId=00000000-0000-0000-0000-000000000007", 404, "Role not found"),
     ] {
-        let (told, body) = app.delete(token, &format!("{PREFERENCES}{query}"), json!(null)).await;
-        assert_eq!((told, body["error"].as_str()), (status, Some(text)), "{query}");
+        let (reported, body) = app.delete(token, &format!("{PREFERENCES}{query}"), json!(null)).await;
+        assert_eq!((reported, body["error"].as_str()), (status, Some(text)), "{query}");
     }
 }
 
 #[actix_web::test]
 async fn settings_of_roles_are_for_those_who_manage_sidebars() {
-    let world = World::new().await;
-    let role = world.role("One", &[], None).await;
-    let (_, plain) = world.user("ann@alpha.test", &["One"]).await;
+    let fixture = Fixture::new().await;
+    let role = fixture.role("One", &[], None).await;
+    let (_, plain) = fixture.user("ann@alpha.test", &["One"]).await;
 
-    let (status, body) = role_settings(&world, &plain, role).await;
-    let (malformed, _) = world.app.get(&plain, &format!("{PREFERENCES}?roleId=x")).await;
-    let (write, _) = world.app.put(&plain, PREFERENCES, json!({})).await;
-    let (foreign, _) = role_settings(&world, &world.b.token, role).await;
-    let (invalid, _) = world.app.get(&world.a.token, &format!("{PREFERENCES}?roleId=x")).await;
+    let (status, body) = role_settings(&fixture, &plain, role).await;
+    let (malformed, _) = fixture.app.get(&plain, &format!("{PREFERENCES}?roleId=x")).await;
+    let (write, _) = fixture.app.put(&plain, PREFERENCES, json!({})).await;
+    let (foreign, _) = role_settings(&fixture, &fixture.b.token, role).await;
+    let (invalid, _) = fixture
+        .app
+        .get(&fixture.a.token, &format!("{PREFERENCES}?roleId=x"))
+        .await;
 
     assert_eq!(
         (status, body["requiredFeatures"].clone()),
@@ -264,42 +273,42 @@ async fn settings_of_roles_are_for_those_who_manage_sidebars() {
 
 #[actix_web::test]
 async fn a_tenant_has_its_own_settings_for_a_global_role() {
-    let world = World::new().await;
-    let (_, body) = world
+    let fixture = Fixture::new().await;
+    let (_, body) = fixture
         .app
-        .post(&world.root, "/auth/roles", json!({"name": "Auditor"}))
+        .post(&fixture.root, "/auth/roles", json!({"name": "Auditor"}))
         .await;
-    let role = crate::world::id_of(&body);
+    let role = crate::fixture::id_of(&body);
     let body = json!({"settings": ordered("alpha"), "applyToRoles": [role]});
 
-    let (status, _) = world.app.put(&world.a.token, PREFERENCES, body).await;
+    let (status, _) = fixture.app.put(&fixture.a.token, PREFERENCES, body).await;
 
     assert_eq!(status, 200);
     assert_eq!(
-        role_settings(&world, &world.a.token, role).await.1["settings"],
+        role_settings(&fixture, &fixture.a.token, role).await.1["settings"],
         ordered("alpha")
     );
     assert_eq!(
-        role_settings(&world, &world.b.token, role).await.1["updatedAt"],
+        role_settings(&fixture, &fixture.b.token, role).await.1["updatedAt"],
         json!(null)
     );
 }
 
 #[actix_web::test]
 async fn a_super_administrator_changes_the_roles_of_a_selected_tenant() {
-    let world = World::new().await;
-    let role = world.role("One", &[], None).await;
+    let fixture = Fixture::new().await;
+    let role = fixture.role("One", &[], None).await;
     let put = |body: Value, tenant: String| {
-        let request = world.app.request(Method::PUT, PREFERENCES).bearer(&world.root);
+        let request = fixture.app.request(Method::PUT, PREFERENCES).bearer(&fixture.root);
         request.header("x-tenant-id", &tenant).json(&body).send()
     };
     let for_role = json!({"settings": ordered("x"), "scope": {"type": "role", "roleId": role}});
 
-    let written = put(for_role.clone(), world.a.id.to_string()).await;
-    let elsewhere = put(for_role.clone(), world.b.id.to_string()).await;
+    let written = put(for_role.clone(), fixture.a.id.to_string()).await;
+    let elsewhere = put(for_role.clone(), fixture.b.id.to_string()).await;
     let nowhere = put(for_role, "all".to_owned()).await;
-    let both = put(json!({"applyToRoles": [role]}), world.a.id.to_string()).await;
-    let own = put(json!({"settings": ordered("mine")}), world.a.id.to_string()).await;
+    let both = put(json!({"applyToRoles": [role]}), fixture.a.id.to_string()).await;
+    let own = put(json!({"settings": ordered("mine")}), fixture.a.id.to_string()).await;
 
     assert_eq!((written.status, elsewhere.status, nowhere.status), (200, 404, 400));
     assert_eq!(
@@ -307,7 +316,7 @@ async fn a_super_administrator_changes_the_roles_of_a_selected_tenant() {
         (400, json!("roles_of_another_tenant"))
     );
     assert_eq!(own.status, 200);
-    let rows = world.app.rows("select tenant_id from auth_sidebar_preferences").await;
+    let rows = fixture.app.rows("select tenant_id from auth_sidebar_preferences").await;
     assert_eq!(
         rows[0]["tenant_id"],
         Uuid::nil().to_string(),
@@ -317,12 +326,12 @@ async fn a_super_administrator_changes_the_roles_of_a_selected_tenant() {
 
 #[actix_web::test]
 async fn a_change_without_a_difference_writes_nothing() {
-    let world = World::new().await;
-    let role = world.role("One", &[], None).await;
-    let put = |body| send(&world.app, &world.a.token, Method::PUT, PREFERENCES, body);
+    let fixture = Fixture::new().await;
+    let role = fixture.role("One", &[], None).await;
+    let put = |body| send(&fixture.app, &fixture.a.token, Method::PUT, PREFERENCES, body);
     let body = json!({"settings": ordered("x"), "applyToRoles": [role]});
     let first = put(body.clone()).await;
-    world.app.advance(time::Duration::minutes(1));
+    fixture.app.advance(time::Duration::minutes(1));
 
     let second = put(body).await;
     let only_role = put(json!({"settings": ordered("x"), "clearRoleIds": [role]})).await;
@@ -338,19 +347,19 @@ async fn a_change_without_a_difference_writes_nothing() {
 }
 
 #[actix_web::test]
-async fn many_first_writes_at_once_make_one_row_and_a_chain_of_changes() {
-    let world = World::new().await;
+async fn many_first_writes_at_once_create_one_row_and_a_chain_of_changes() {
+    let fixture = Fixture::new().await;
     let put = |number: usize| {
         let body = json!({"settings": ordered(&number.to_string())});
-        send(&world.app, &world.a.token, Method::PUT, PREFERENCES, body)
+        send(&fixture.app, &fixture.a.token, Method::PUT, PREFERENCES, body)
     };
 
-    let answers = futures_util::future::join_all((0..10).map(put)).await;
+    let responses = futures_util::future::join_all((0..10).map(put)).await;
 
-    assert!(answers.iter().all(|answer| answer.status == 200));
-    let rows = world.app.rows("select id from auth_sidebar_preferences").await;
+    assert!(responses.iter().all(|response| response.status == 200));
+    let rows = fixture.app.rows("select id from auth_sidebar_preferences").await;
     assert_eq!(rows.len(), 1);
-    let entries = world
+    let entries = fixture
         .app
         .rows("select snapshot_before from audit_action_logs where command_id = 'auth.sidebar_preference.update'")
         .await;

@@ -4,13 +4,13 @@ use actix_web::http::Method;
 use serde_json::json;
 
 use super::{PREFERENCES, VARIANTS, ordered, send, undo};
-use crate::world::{World, login};
+use crate::fixture::{Fixture, login};
 
 #[actix_web::test]
 async fn acc_32_what_a_user_arranged_comes_back_with_it() {
-    let world = World::new().await;
-    let app = &world.app;
-    let (user, token) = world.user("ann@alpha.test", &["admin"]).await;
+    let fixture = Fixture::new().await;
+    let app = &fixture.app;
+    let (user, token) = fixture.user("ann@alpha.test", &["admin"]).await;
     send(
         app,
         &token,
@@ -26,12 +26,12 @@ async fn acc_32_what_a_user_arranged_comes_back_with_it() {
     app.delete(&token, &gone, json!(null)).await;
 
     let path = format!("/auth/users?id={user}");
-    let done = app.request(Method::DELETE, &path).bearer(&world.a.token).send().await;
+    let done = app.request(Method::DELETE, &path).bearer(&fixture.a.token).send().await;
     let live = "select id from auth_sidebar_variants where deleted_at is null";
     assert_eq!(done.status, 200);
     assert!(app.rows(live).await.is_empty());
     assert!(app.rows("select id from auth_sidebar_preferences").await.is_empty());
-    let (undone, body) = undo(app, &world.a.token, &done).await;
+    let (undone, body) = undo(app, &fixture.a.token, &done).await;
 
     assert_eq!(undone, 200, "{body}");
     let token = login(app, "ann@alpha.test").await;
@@ -44,16 +44,16 @@ async fn acc_32_what_a_user_arranged_comes_back_with_it() {
         "what was deleted before stays so"
     );
     let found = &variants["variants"][0];
-    for member in ["id", "name", "isActive", "settings", "createdAt"] {
-        assert_eq!(found[member], kept["variant"][member], "{member}");
+    for field in ["id", "name", "isActive", "settings", "createdAt"] {
+        assert_eq!(found[field], kept["variant"][field], "{field}");
     }
 }
 
 #[actix_web::test]
 async fn the_settings_of_a_role_come_back_with_it() {
-    let world = World::new().await;
-    let (app, token) = (&world.app, &world.a.token);
-    let role = world.role("Dispatcher", &[], None).await;
+    let fixture = Fixture::new().await;
+    let (app, token) = (&fixture.app, &fixture.a.token);
+    let role = fixture.role("Dispatcher", &[], None).await;
     let body = json!({"settings": ordered("x"), "scope": {"type": "role", "roleId": role}});
     send(app, token, Method::PUT, PREFERENCES, body).await;
 
@@ -74,11 +74,11 @@ async fn the_settings_of_a_role_come_back_with_it() {
 
 #[actix_web::test]
 async fn a_global_role_takes_the_settings_of_all_tenants_with_it_and_brings_them_back() {
-    let world = World::new().await;
-    let app = &world.app;
-    let (_, body) = app.post(&world.root, "/auth/roles", json!({"name": "Auditor"})).await;
-    let role = crate::world::id_of(&body);
-    for (token, group) in [(&world.a.token, "alpha"), (&world.b.token, "beta")] {
+    let fixture = Fixture::new().await;
+    let app = &fixture.app;
+    let (_, body) = app.post(&fixture.root, "/auth/roles", json!({"name": "Auditor"})).await;
+    let role = crate::fixture::id_of(&body);
+    for (token, group) in [(&fixture.a.token, "alpha"), (&fixture.b.token, "beta")] {
         let body = json!({"settings": ordered(group), "applyToRoles": [role]});
         assert_eq!(app.put(token, PREFERENCES, body).await.0, 200);
     }
@@ -86,9 +86,9 @@ async fn a_global_role_takes_the_settings_of_all_tenants_with_it_and_brings_them
     let before = app.rows(rows).await;
 
     let path = format!("/auth/roles?id={role}");
-    let done = app.request(Method::DELETE, &path).bearer(&world.root).send().await;
+    let done = app.request(Method::DELETE, &path).bearer(&fixture.root).send().await;
     assert_eq!((done.status, app.rows(rows).await.len()), (200, 0));
-    let (undone, body) = undo(app, &world.root, &done).await;
+    let (undone, body) = undo(app, &fixture.root, &done).await;
 
     assert_eq!(undone, 200, "{body}");
     assert_eq!(app.rows(rows).await, before);
@@ -96,14 +96,14 @@ async fn a_global_role_takes_the_settings_of_all_tenants_with_it_and_brings_them
 
 #[actix_web::test]
 async fn making_a_role_is_not_undone_once_it_has_settings() {
-    let world = World::new().await;
-    let (app, token) = (&world.app, &world.a.token);
-    let made = send(app, token, Method::POST, "/auth/roles", json!({"name": "New"})).await;
-    let role = crate::world::id_of(&made.json());
+    let fixture = Fixture::new().await;
+    let (app, token) = (&fixture.app, &fixture.a.token);
+    let created = send(app, token, Method::POST, "/auth/roles", json!({"name": "New"})).await;
+    let role = crate::fixture::id_of(&created.json());
     let body = json!({"settings": ordered("x"), "scope": {"type": "role", "roleId": role}});
     send(app, token, Method::PUT, PREFERENCES, body).await;
 
-    let (status, body) = undo(app, token, &made).await;
+    let (status, body) = undo(app, token, &created).await;
 
     assert_eq!((status, body["code"].as_str()), (400, Some("undo_conflict")));
     assert_eq!(body["fields"], json!(["auth.role_sidebar_preference"]));

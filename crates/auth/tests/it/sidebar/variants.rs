@@ -4,12 +4,12 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::{VARIANTS, in_locale, ordered, redo, send, undo};
-use crate::world::World;
+use crate::fixture::Fixture;
 
 /// Makes a variant a second after what was before.
-async fn make(world: &World, body: Value) -> Value {
-    world.app.advance(time::Duration::SECOND);
-    let (status, body) = world.app.post(&world.a.token, VARIANTS, body).await;
+async fn create(fixture: &Fixture, body: Value) -> Value {
+    fixture.app.advance(time::Duration::SECOND);
+    let (status, body) = fixture.app.post(&fixture.a.token, VARIANTS, body).await;
     assert_eq!(status, 200, "{body}");
     body["variant"].clone()
 }
@@ -18,8 +18,8 @@ fn path(variant: &Value) -> String {
     format!("{VARIANTS}/{}", variant["id"].as_str().expect("an id"))
 }
 
-async fn list(world: &World) -> Vec<(String, bool)> {
-    let (_, body) = world.app.get(&world.a.token, VARIANTS).await;
+async fn list(fixture: &Fixture) -> Vec<(String, bool)> {
+    let (_, body) = fixture.app.get(&fixture.a.token, VARIANTS).await;
     let variants = body["variants"].as_array().expect("variants");
     let line = |one: &Value| {
         (
@@ -32,7 +32,7 @@ async fn list(world: &World) -> Vec<(String, bool)> {
 
 #[actix_web::test]
 async fn acc_35_unnamed_variants_are_numbered() {
-    let world = World::new().await;
+    let fixture = Fixture::new().await;
     let mut names = Vec::new();
     for body in [
         json!({}),
@@ -40,12 +40,12 @@ async fn acc_35_unnamed_variants_are_numbered() {
         json!({"name": "my PREFERENCES 3"}),
         json!({"name": null}),
     ] {
-        names.push(make(&world, body).await["name"].clone());
+        names.push(create(&fixture, body).await["name"].clone());
     }
-    let second = world.app.get(&world.a.token, VARIANTS).await.1["variants"][1].clone();
-    world.app.delete(&world.a.token, &path(&second), json!(null)).await;
+    let second = fixture.app.get(&fixture.a.token, VARIANTS).await.1["variants"][1].clone();
+    fixture.app.delete(&fixture.a.token, &path(&second), json!(null)).await;
 
-    names.push(make(&world, json!({})).await["name"].clone());
+    names.push(create(&fixture, json!({})).await["name"].clone());
 
     assert_eq!(
         json!(names),
@@ -61,27 +61,27 @@ async fn acc_35_unnamed_variants_are_numbered() {
 
 #[actix_web::test]
 async fn acc_35_a_taken_name_is_a_conflict() {
-    let world = World::new().await;
-    let (_, other) = world.user("ann@alpha.test", &["admin"]).await;
-    make(&world, json!({"name": "Work"})).await;
-    let second = make(&world, json!({"name": "Home"})).await;
+    let fixture = Fixture::new().await;
+    let (_, other) = fixture.user("ann@alpha.test", &["admin"]).await;
+    create(&fixture, json!({"name": "Work"})).await;
+    let second = create(&fixture, json!({"name": "Home"})).await;
 
-    let (created, text) = world
+    let (created, text) = fixture
         .app
-        .post(&world.a.token, VARIANTS, json!({"name": " WORK "}))
+        .post(&fixture.a.token, VARIANTS, json!({"name": " WORK "}))
         .await;
-    let (renamed, _) = world
+    let (renamed, _) = fixture
         .app
-        .put(&world.a.token, &path(&second), json!({"name": "work"}))
+        .put(&fixture.a.token, &path(&second), json!({"name": "work"}))
         .await;
-    let (own, _) = world
+    let (own, _) = fixture
         .app
-        .put(&world.a.token, &path(&second), json!({"name": "HOME"}))
+        .put(&fixture.a.token, &path(&second), json!({"name": "HOME"}))
         .await;
-    let (others, _) = world.app.post(&other, VARIANTS, json!({"name": "Work"})).await;
+    let (others, _) = fixture.app.post(&other, VARIANTS, json!({"name": "Work"})).await;
     let polish = in_locale(
-        &world.app,
-        &world.a.token,
+        &fixture.app,
+        &fixture.a.token,
         "pl",
         Method::POST,
         VARIANTS,
@@ -96,31 +96,39 @@ async fn acc_35_a_taken_name_is_a_conflict() {
 
 #[actix_web::test]
 async fn acc_35_activating_one_deactivates_the_others_of_its_locale() {
-    let world = World::new().await;
+    let fixture = Fixture::new().await;
     let polish = json!({"name": "Po polsku", "isActive": true});
-    in_locale(&world.app, &world.a.token, "pl", Method::POST, VARIANTS, Some(polish)).await;
-    make(&world, json!({"name": "One", "isActive": true})).await;
-    let two = make(
-        &world,
+    in_locale(
+        &fixture.app,
+        &fixture.a.token,
+        "pl",
+        Method::POST,
+        VARIANTS,
+        Some(polish),
+    )
+    .await;
+    create(&fixture, json!({"name": "One", "isActive": true})).await;
+    let two = create(
+        &fixture,
         json!({"name": "Two", "isActive": true, "settings": ordered("x")}),
     )
     .await;
-    let three = make(&world, json!({"name": "Three"})).await;
+    let three = create(&fixture, json!({"name": "Three"})).await;
     assert_eq!(
         (two["isActive"].clone(), two["settings"].clone()),
         (json!(true), ordered("x"))
     );
 
-    let (status, answer) = world
+    let (status, response) = fixture
         .app
-        .put(&world.a.token, &path(&three), json!({"isActive": true}))
+        .put(&fixture.a.token, &path(&three), json!({"isActive": true}))
         .await;
 
-    assert_eq!((status, answer["locale"].as_str()), (200, Some("en")));
-    assert_eq!(answer["variant"]["isActive"], true);
+    assert_eq!((status, response["locale"].as_str()), (200, Some("en")));
+    assert_eq!(response["variant"]["isActive"], true);
     let expected = [("One", false), ("Two", false), ("Three", true)].map(|(name, active)| (name.to_owned(), active));
-    assert_eq!(list(&world).await, expected);
-    let other = in_locale(&world.app, &world.a.token, "pl", Method::GET, VARIANTS, None)
+    assert_eq!(list(&fixture).await, expected);
+    let other = in_locale(&fixture.app, &fixture.a.token, "pl", Method::GET, VARIANTS, None)
         .await
         .json();
     assert_eq!(other["variants"][0]["isActive"], true, "the other locale is untouched");
@@ -128,40 +136,41 @@ async fn acc_35_activating_one_deactivates_the_others_of_its_locale() {
 
 #[actix_web::test]
 async fn acc_35_twenty_activations_at_once_leave_one_active() {
-    let world = World::new().await;
+    let fixture = Fixture::new().await;
     let mut variants = Vec::new();
     for _ in 0..20 {
-        variants.push(make(&world, json!({})).await);
+        variants.push(create(&fixture, json!({})).await);
     }
     let activate = async |variant: &Value| {
-        let answer = send(
-            &world.app,
-            &world.a.token,
+        let response = send(
+            &fixture.app,
+            &fixture.a.token,
             Method::PUT,
             &path(variant),
             json!({"isActive": true}),
         )
         .await;
-        answer.status
+        response.status
     };
 
-    let answers = join_all(variants.iter().map(activate)).await;
+    let responses = join_all(variants.iter().map(activate)).await;
 
-    assert_eq!(answers, vec![200; 20]);
-    let active = list(&world).await.into_iter().filter(|(_, is_active)| *is_active);
+    assert_eq!(responses, vec![200; 20]);
+    let active = list(&fixture).await.into_iter().filter(|(_, is_active)| *is_active);
     assert_eq!(active.count(), 1);
-    let creating = join_all((0..10).map(|_| world.app.post(&world.a.token, VARIANTS, json!({"isActive": true})))).await;
+    let creating =
+        join_all((0..10).map(|_| fixture.app.post(&fixture.a.token, VARIANTS, json!({"isActive": true})))).await;
     assert!(creating.iter().all(|(status, _)| *status == 200), "{creating:?}");
-    let active = list(&world).await.into_iter().filter(|(_, is_active)| *is_active);
+    let active = list(&fixture).await.into_iter().filter(|(_, is_active)| *is_active);
     assert_eq!(active.count(), 1);
 }
 
 #[actix_web::test]
 async fn undoing_an_activation_activates_what_was_active_before() {
-    let world = World::new().await;
-    let (app, token) = (&world.app, &world.a.token);
-    make(&world, json!({"name": "One", "isActive": true})).await;
-    let two = make(&world, json!({"name": "Two"})).await;
+    let fixture = Fixture::new().await;
+    let (app, token) = (&fixture.app, &fixture.a.token);
+    create(&fixture, json!({"name": "One", "isActive": true})).await;
+    let two = create(&fixture, json!({"name": "Two"})).await;
     let state = |one, two| {
         [("One", one), ("Two", two)]
             .map(|(name, active)| (name.to_owned(), active))
@@ -169,31 +178,31 @@ async fn undoing_an_activation_activates_what_was_active_before() {
     };
 
     let done = send(app, token, Method::PUT, &path(&two), json!({"isActive": true})).await;
-    assert_eq!(list(&world).await, state(false, true));
+    assert_eq!(list(&fixture).await, state(false, true));
     let (undone, body) = undo(app, token, &done).await;
-    assert_eq!((undone, list(&world).await), (200, state(true, false)), "{body}");
+    assert_eq!((undone, list(&fixture).await), (200, state(true, false)), "{body}");
     let (redone, body) = redo(app, token, &done).await;
-    assert_eq!((redone, list(&world).await), (200, state(false, true)), "{body}");
+    assert_eq!((redone, list(&fixture).await), (200, state(false, true)), "{body}");
 
     let three = json!({"name": "Three", "isActive": true});
-    let made = send(app, token, Method::POST, VARIANTS, three).await;
-    let (undone, body) = undo(app, token, &made).await;
-    assert_eq!((undone, list(&world).await), (200, state(false, true)), "{body}");
-    let (redone, body) = redo(app, token, &made).await;
+    let created = send(app, token, Method::POST, VARIANTS, three).await;
+    let (undone, body) = undo(app, token, &created).await;
+    assert_eq!((undone, list(&fixture).await), (200, state(false, true)), "{body}");
+    let (redone, body) = redo(app, token, &created).await;
     assert_eq!(redone, 200, "{body}");
-    let active: Vec<_> = list(&world).await.into_iter().filter(|(_, active)| *active).collect();
+    let active: Vec<_> = list(&fixture).await.into_iter().filter(|(_, active)| *active).collect();
     assert_eq!(active, [("Three".to_owned(), true)]);
 }
 
 #[actix_web::test]
-async fn an_undo_that_would_make_a_second_one_active_or_take_a_name_is_a_conflict() {
-    let world = World::new().await;
-    let (app, token) = (&world.app, &world.a.token);
-    let one = make(&world, json!({"name": "One", "isActive": true})).await;
+async fn an_undo_that_would_activate_a_second_variant_or_take_a_name_is_a_conflict() {
+    let fixture = Fixture::new().await;
+    let (app, token) = (&fixture.app, &fixture.a.token);
+    let one = create(&fixture, json!({"name": "One", "isActive": true})).await;
     let delete = || app.request(Method::DELETE, &path(&one)).bearer(token).send();
     let done = delete().await;
     assert_eq!((done.status, done.json()), (200, json!({"ok": true})));
-    let two = make(&world, json!({"name": "Two", "isActive": true})).await;
+    let two = create(&fixture, json!({"name": "Two", "isActive": true})).await;
 
     let (status, body) = undo(app, token, &done).await;
     assert_eq!((status, body["code"].as_str()), (400, Some("undo_conflict")), "{body}");
@@ -206,17 +215,17 @@ async fn an_undo_that_would_make_a_second_one_active_or_take_a_name_is_a_conflic
 
     assert_eq!(status, 200, "{body}");
     let expected = [("One", true), ("Two", false)].map(|(name, active)| (name.to_owned(), active));
-    assert_eq!(list(&world).await, expected);
+    assert_eq!(list(&fixture).await, expected);
 }
 
 #[actix_web::test]
-async fn a_deleted_variant_is_a_tombstone_that_nobody_sees() {
-    let world = World::new().await;
-    let one = make(&world, json!({"isActive": true})).await;
+async fn a_deleted_variant_is_an_invisible_tombstone() {
+    let fixture = Fixture::new().await;
+    let one = create(&fixture, json!({"isActive": true})).await;
 
-    let (status, _) = world.app.delete(&world.a.token, &path(&one), json!(null)).await;
+    let (status, _) = fixture.app.delete(&fixture.a.token, &path(&one), json!(null)).await;
 
-    let rows = world
+    let rows = fixture
         .app
         .rows("select is_active, deleted_at from auth_sidebar_variants")
         .await;
@@ -226,54 +235,54 @@ async fn a_deleted_variant_is_a_tombstone_that_nobody_sees() {
     );
     assert!(rows[0]["deleted_at"].is_string());
     for method in [Method::GET, Method::PUT, Method::DELETE] {
-        let answer = send(
-            &world.app,
-            &world.a.token,
+        let response = send(
+            &fixture.app,
+            &fixture.a.token,
             method,
             &path(&one),
             json!({"isActive": true}),
         )
         .await;
         assert_eq!(
-            (answer.status, answer.json()),
+            (response.status, response.json()),
             (404, json!({"error": "Variant not found"}))
         );
     }
-    assert!(list(&world).await.is_empty());
+    assert!(list(&fixture).await.is_empty());
 }
 
 #[actix_web::test]
 async fn variants_of_others_and_of_other_locales_are_not_found() {
-    let world = World::new().await;
-    let one = make(&world, json!({})).await;
-    let (_, colleague) = world.user("ann@alpha.test", &["admin"]).await;
-    let polish = in_locale(&world.app, &world.a.token, "pl", Method::GET, &path(&one), None).await;
+    let fixture = Fixture::new().await;
+    let one = create(&fixture, json!({})).await;
+    let (_, colleague) = fixture.user("ann@alpha.test", &["admin"]).await;
+    let polish = in_locale(&fixture.app, &fixture.a.token, "pl", Method::GET, &path(&one), None).await;
     assert_eq!(polish.status, 404);
     let unknown = format!("{VARIANTS}/{}", Uuid::from_u128(7));
     for (token, path) in [
         (&colleague, path(&one)),
-        (&world.b.token, path(&one)),
-        (&world.root, path(&one)),
-        (&world.a.token, unknown),
-        (&world.a.token, format!("{VARIANTS}/x")),
+        (&fixture.b.token, path(&one)),
+        (&fixture.root, path(&one)),
+        (&fixture.a.token, unknown),
+        (&fixture.a.token, format!("{VARIANTS}/x")),
     ] {
         for method in [Method::GET, Method::PUT, Method::DELETE] {
-            let answer = send(&world.app, token, method, &path, json!({"name": "Mine"})).await;
+            let response = send(&fixture.app, token, method, &path, json!({"name": "Mine"})).await;
             assert_eq!(
-                (answer.status, answer.json()),
+                (response.status, response.json()),
                 (404, json!({"error": "Variant not found"})),
                 "{path}"
             );
         }
     }
-    let (_, untouched) = world.app.get(&world.a.token, &path(&one)).await;
+    let (_, untouched) = fixture.app.get(&fixture.a.token, &path(&one)).await;
     assert_eq!(untouched["variant"], one);
 }
 
 #[actix_web::test]
-async fn bad_variants_are_refused() {
-    let world = World::new().await;
-    let one = make(&world, json!({})).await;
+async fn bad_variants_are_rejected() {
+    let fixture = Fixture::new().await;
+    let one = create(&fixture, json!({})).await;
     for body in [
         json!({"name": "x".repeat(121)}),
         json!({"name": 7}),
@@ -282,27 +291,30 @@ async fn bad_variants_are_refused() {
         json!({"settings": {"version": 0}}),
         json!({"isActive": "yes"}),
     ] {
-        let (created, text) = world.app.post(&world.a.token, VARIANTS, body.clone()).await;
-        let (updated, _) = world.app.put(&world.a.token, &path(&one), body.clone()).await;
+        let (created, text) = fixture.app.post(&fixture.a.token, VARIANTS, body.clone()).await;
+        let (updated, _) = fixture.app.put(&fixture.a.token, &path(&one), body.clone()).await;
         assert_eq!(
             (created, updated, text["error"].as_str()),
             (400, 400, Some("Invalid input")),
             "{body}"
         );
     }
-    let (blank, _) = world.app.put(&world.a.token, &path(&one), json!({"name": " "})).await;
+    let (blank, _) = fixture
+        .app
+        .put(&fixture.a.token, &path(&one), json!({"name": " "}))
+        .await;
     assert_eq!(blank, 400);
 }
 
 #[actix_web::test]
 async fn reading_needs_no_feature_writing_does_and_nothing_is_cached() {
-    let world = World::new().await;
-    let (_, plain) = world.user("ann@alpha.test", &[]).await;
-    let one = make(&world, json!({})).await;
+    let fixture = Fixture::new().await;
+    let (_, plain) = fixture.user("ann@alpha.test", &[]).await;
+    let one = create(&fixture, json!({})).await;
 
-    let read = send(&world.app, &plain, Method::GET, VARIANTS, json!({})).await;
-    let write = send(&world.app, &plain, Method::POST, VARIANTS, json!({})).await;
-    let got = send(&world.app, &world.a.token, Method::GET, &path(&one), json!({})).await;
+    let read = send(&fixture.app, &plain, Method::GET, VARIANTS, json!({})).await;
+    let write = send(&fixture.app, &plain, Method::POST, VARIANTS, json!({})).await;
+    let got = send(&fixture.app, &fixture.a.token, Method::GET, &path(&one), json!({})).await;
 
     assert_eq!(
         (read.status, read.json()),
@@ -315,12 +327,12 @@ async fn reading_needs_no_feature_writing_does_and_nothing_is_cached() {
 }
 
 #[actix_web::test]
-async fn a_stale_change_of_a_variant_is_refused() {
-    let world = World::new().await;
-    let one = make(&world, json!({})).await;
+async fn a_stale_change_of_a_variant_is_rejected() {
+    let fixture = Fixture::new().await;
+    let one = create(&fixture, json!({})).await;
     let read = one["updatedAt"].as_str().expect("an instant").to_owned();
     let put = |name: &str| {
-        let request = world.app.request(Method::PUT, &path(&one)).bearer(&world.a.token);
+        let request = fixture.app.request(Method::PUT, &path(&one)).bearer(&fixture.a.token);
         let request = request.header("if-match", &format!("\"{read}\""));
         request.json(&json!({"name": name})).send()
     };

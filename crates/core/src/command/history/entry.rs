@@ -8,14 +8,14 @@ use uuid::Uuid;
 
 use super::{Direction, Request};
 use crate::acl::Feature;
+use crate::command::affected::AffectedResource;
 use crate::command::entity::AnyEntity;
-use crate::command::log::Place;
+use crate::command::log::EntryLocation;
 use crate::command::snapshot::Snapshot;
-use crate::command::touched::Touched;
 use crate::command::{CommandInfo, LoggedAction};
 use crate::context::RequestContext;
 use crate::db::{Prepared, Tx, audit_action_logs as logs};
-use crate::error::{Refusal, Result};
+use crate::error::{Rejection, Result};
 use crate::time::Timestamp;
 
 #[derive(Debug, Clone, Queryable, Selectable)]
@@ -46,7 +46,7 @@ pub(super) struct Entry {
 
 impl Entry {
     /// The images that the direction goes from and to.
-    fn images(&self, direction: Direction) -> (Option<&Value>, Option<&Value>) {
+    fn snapshots(&self, direction: Direction) -> (Option<&Value>, Option<&Value>) {
         let (older, newer) = (self.snapshot_before.as_ref(), self.snapshot_after.as_ref());
         match direction {
             Direction::Undo => (newer, older),
@@ -72,8 +72,8 @@ impl Entry {
         if scope.organizations.is_none() {
             return Ok(true);
         }
-        if let (true, (None, Some(image))) = (entity.is_organization(), self.images(direction)) {
-            let above = entity.parent(&Snapshot::from_value(image.clone())?);
+        if let (true, (None, Some(snapshot))) = (entity.is_organization(), self.snapshots(direction)) {
+            let above = entity.parent(&Snapshot::from_value(snapshot.clone())?);
             return Ok(above.is_some_and(|above| scope.reads_organization(Some(above.id)))
                 || self.is_granted(context, features));
         }
@@ -93,8 +93,8 @@ impl Entry {
     }
 
     /// Where the log finds it, and what takes it back.
-    pub(super) fn place(&self) -> Place {
-        Place {
+    pub(super) fn place(&self) -> EntryLocation {
+        EntryLocation {
             organization: self.organization_id,
             parent: self.parent_resource_kind.clone().zip(self.parent_resource_id.clone()),
             related: self.related.clone(),
@@ -113,7 +113,7 @@ impl Entry {
     }
 
     /// The further resources that the command changed.
-    pub(super) fn touched(&self) -> Result<Vec<Touched>> {
+    pub(super) fn affected(&self) -> Result<Vec<AffectedResource>> {
         Ok(self
             .touched
             .clone()
@@ -131,10 +131,10 @@ pub(super) struct Claimed<'a> {
     pub(super) entity: &'a dyn AnyEntity,
     /// What should be there now, and what will be.
     pub(super) expected: Option<Snapshot>,
-    pub(super) wanted: Option<Snapshot>,
+    pub(super) requested: Option<Snapshot>,
     pub(super) versions: (i64, i64),
     /// The further resources of the entry.
-    pub(super) touched: Vec<Touched>,
+    pub(super) affected: Vec<AffectedResource>,
 }
 
 impl Request {
@@ -194,7 +194,7 @@ impl Request {
             return Err(self.direction.unavailable());
         }
         if !entry.is_within(context, entity, info.features_of(is_own), self.direction)? {
-            return Err(Refusal::forbidden("Organization scope violation").into());
+            return Err(Rejection::forbidden("Organization scope violation").into());
         }
         if !is_own && entry.organization_id.is_some() && !context.holds_in(self.others, entry.organization_id) {
             return Err(self.direction.unavailable());
@@ -204,7 +204,7 @@ impl Request {
 
     /// The context in which the entry is looked for: that of a caller who is limited to organizations is narrowed to where the features
     /// of the entry's command are held. A feature that is missing is said in its turn.
-    pub(super) async fn narrowed(&self, context: &RequestContext) -> Result<RequestContext> {
+    pub(super) async fn filtered(&self, context: &RequestContext) -> Result<RequestContext> {
         if context.rights().roots().is_empty() {
             return Ok(context.clone());
         }
@@ -262,19 +262,19 @@ impl Request {
         let (Some(resource), Some(before), Some(after)) = (resource, entry.version_before, entry.version_after) else {
             return Err(self.direction.unavailable());
         };
-        let touched = entry.touched()?;
-        let image = |value: Option<&Value>| value.cloned().map(Snapshot::from_value).transpose();
-        let (from, to) = entry.images(self.direction);
-        let (expected, wanted) = (image(from)?, image(to)?);
+        let affected = entry.affected()?;
+        let snapshot = |value: Option<&Value>| value.cloned().map(Snapshot::from_value).transpose();
+        let (from, to) = entry.snapshots(self.direction);
+        let (expected, requested) = (snapshot(from)?, snapshot(to)?);
         Ok(Claimed {
             entry,
             info,
             resource,
             entity,
             expected,
-            wanted,
+            requested,
             versions: (before, after),
-            touched,
+            affected,
         })
     }
 }

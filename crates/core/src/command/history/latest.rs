@@ -2,8 +2,8 @@
 
 use super::entry::Claimed;
 use super::{Direction, Request};
+use crate::command::affected::{self, Obstacle, SnapshotsByKey};
 use crate::command::snapshot::Snapshot;
-use crate::command::touched::{self, Images, Obstacle};
 use crate::command::versions;
 use crate::command::{changes, moved_forward};
 use crate::db::Tx;
@@ -12,27 +12,33 @@ use crate::error::{Error, Result};
 impl Request {
     /// Checks 8 and 9: the entry is the latest of its resource and of each touched one, and all are as the entry left them. Returns what is
     /// there. The number of statements depends on the number of kinds alone.
-    pub(super) async fn present(&self, tx: &mut Tx<'_>, claimed: &Claimed<'_>) -> Result<(Option<Snapshot>, Images)> {
-        let (own, way) = ((claimed.info.kind, claimed.resource), self.direction.way());
-        let touched = touched::keys(tx, &claimed.touched)?;
-        let mut keys = touched.clone();
+    pub(super) async fn present(
+        &self,
+        tx: &mut Tx<'_>,
+        claimed: &Claimed<'_>,
+    ) -> Result<(Option<Snapshot>, SnapshotsByKey)> {
+        let own = (claimed.info.kind, claimed.resource);
+        let affected = affected::keys(tx, &claimed.affected)?;
+        let mut keys = affected.clone();
         keys.push(own);
-        let visible = touched::lock_visible(tx, &keys).await?;
+        let visible = affected::lock_visible(tx, &keys).await?;
         let versions = versions::lock(tx, &keys).await?;
         let expected_version = match self.direction {
             Direction::Undo => claimed.versions.1,
             Direction::Redo => claimed.versions.0,
         };
-        if versions.of(&own) != expected_version || !touched::are_latest(&claimed.touched, &touched, &versions, way) {
+        if versions.of(&own) != expected_version
+            || !affected::are_latest(&claimed.affected, &affected, &versions, self.direction)
+        {
             return Err(self.direction.unavailable());
         }
         let mut snapshots = claimed
             .entity
-            .images(tx, &[claimed.resource], claimed.info.depth())
+            .snapshots(tx, &[claimed.resource], claimed.info.depth())
             .await?;
         tx.set_now(moved_forward(tx.now(), &snapshots));
         let present = snapshots.remove(&claimed.resource);
-        let others = touched::images(tx, touched.iter().copied()).await?;
+        let others = affected::snapshots(tx, affected.iter().copied()).await?;
         if present.is_some() && !visible.contains(&own) {
             // It is there, but the caller may not see it.
             return Err(self.direction.unavailable());
@@ -41,7 +47,8 @@ impl Request {
         if !fields.is_empty() || claimed.expected.is_some() != present.is_some() {
             return Err(self.direction.changed(fields));
         }
-        if let Some(obstacle) = touched::compare(tx, &claimed.touched, &touched, &others, &visible, way)? {
+        if let Some(obstacle) = affected::compare(tx, &claimed.affected, &affected, &others, &visible, self.direction)?
+        {
             return Err(self.stopped_by(obstacle));
         }
         if self.direction == Direction::Redo {

@@ -11,20 +11,20 @@ use uuid::Uuid;
 
 use self::entry::Claimed;
 use self::restore::restore;
+use super::affected::{self, AffectedResource, Direction};
 use super::entity::{AnyEntity, Field, FieldKind};
 use super::execute::{entity, operation, pause, record_failure};
-use super::interceptor::{self, Attempt, Hook};
-use super::log::{self, Failure, History, NewEntry, Place, Versions};
+use super::interceptor::{self, Hook, InterceptorContext};
+use super::log::{self, EntryLocation, Failure, History, NewEntry, Versions};
 use super::snapshot::Snapshot;
 use super::token::UndoToken;
-use super::touched::{self, Touched, Way};
 use super::{CommandInfo, changes, idempotency};
 use crate::acl::Feature;
 use crate::context::RequestContext;
 use crate::db::{Tx, audit_action_logs as logs};
-use crate::error::{Error, Refusal, Result};
+use crate::error::{Error, Rejection, Result};
 use crate::events::Event;
-use crate::http::Answer;
+use crate::http::Response;
 
 /// What an undo or redo did.
 #[derive(Debug, Clone)]
@@ -37,16 +37,10 @@ pub struct HistoryOutcome {
     pub undo_token: Option<String>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Direction {
-    Undo,
-    Redo,
-}
-
 impl Direction {
     /// U of the specification: the same bytes for every reason.
     fn unavailable(self) -> Error {
-        Refusal::bad_request(match self {
+        Rejection::bad_request(match self {
             Self::Undo => "Undo token not available",
             Self::Redo => "Redo target not available",
         })
@@ -61,13 +55,6 @@ impl Direction {
         }
     }
 
-    fn way(self) -> Way {
-        match self {
-            Self::Undo => Way::Back,
-            Self::Redo => Way::Again,
-        }
-    }
-
     fn history(self, source: Uuid) -> History {
         match self {
             Self::Undo => History::Undo { source },
@@ -78,7 +65,7 @@ impl Direction {
 
 /// C of the specification.
 fn conflict(fields: Vec<String>) -> Error {
-    Refusal::undo_conflict(&fields).into()
+    Rejection::undo_conflict(&fields).into()
 }
 
 /// A constraint that a restore violates is a conflict with present data, in the fields of the restored resource that it is about.
@@ -131,14 +118,14 @@ async fn check_deferred(tx: &mut Tx<'_>, entity: &dyn AnyEntity) -> Result<()> {
     checked.map(drop).map_err(|error| violated(error.into(), entity))
 }
 
-pub(crate) async fn undo<A: Answer>(
+pub(crate) async fn undo<A: Response>(
     context: &RequestContext,
     token: &str,
     others: Feature,
-    answer: impl Fn(HistoryOutcome) -> A + Send + Sync,
+    response: impl Fn(HistoryOutcome) -> A + Send + Sync,
 ) -> Result<A> {
     let Some(token) = UndoToken::parse(token) else {
-        return Err(Refusal::bad_request("Invalid undo token").into());
+        return Err(Rejection::bad_request("Invalid undo token").into());
     };
     run(
         context,
@@ -148,16 +135,16 @@ pub(crate) async fn undo<A: Answer>(
             token: Some(token),
             others,
         },
-        answer,
+        response,
     )
     .await
 }
 
-pub(crate) async fn redo<A: Answer>(
+pub(crate) async fn redo<A: Response>(
     context: &RequestContext,
     log_id: Uuid,
     others: Feature,
-    answer: impl Fn(HistoryOutcome) -> A + Send + Sync,
+    response: impl Fn(HistoryOutcome) -> A + Send + Sync,
 ) -> Result<A> {
     run(
         context,
@@ -167,7 +154,7 @@ pub(crate) async fn redo<A: Answer>(
             token: None,
             others,
         },
-        answer,
+        response,
     )
     .await
 }
@@ -183,27 +170,27 @@ struct Request {
 struct Found {
     info: CommandInfo,
     resource: Uuid,
-    place: Place,
+    place: EntryLocation,
 }
 
-async fn run<A: Answer>(
+async fn run<A: Response>(
     context: &RequestContext,
     request: Request,
-    answer: impl Fn(HistoryOutcome) -> A + Send + Sync,
+    response: impl Fn(HistoryOutcome) -> A + Send + Sync,
 ) -> Result<A> {
-    let context = &request.narrowed(context).await?;
+    let context = &request.filtered(context).await?;
     let mut repeats = 0;
     loop {
         let tenant = context.scope().tenant.unwrap_or(context.identity().tenant);
         let mut tx = Tx::begin(context, tenant).await?;
         let mut found = None;
-        match request.run(&mut tx, &mut found, &answer).await {
-            Ok((answer, operation)) => {
+        match request.run(&mut tx, &mut found, &response).await {
+            Ok((response, operation)) => {
                 tx.commit().await?;
                 if let Some(operation) = operation {
                     context.set_operation(operation);
                 }
-                return Ok(answer);
+                return Ok(response);
             }
             Err(Error::Collision(_)) if repeats < 3 => {
                 tx.roll_back().await;
@@ -231,11 +218,11 @@ async fn run<A: Answer>(
 }
 
 impl Request {
-    async fn run<A: Answer>(
+    async fn run<A: Response>(
         &self,
         tx: &mut Tx<'_>,
         found: &mut Option<Found>,
-        answer: impl Fn(HistoryOutcome) -> A,
+        response: impl Fn(HistoryOutcome) -> A,
     ) -> Result<(A, Option<super::Operation>)> {
         idempotency::begin(tx).await?;
         let (entry, info) = self.find(tx).await?;
@@ -249,14 +236,14 @@ impl Request {
             place: claimed.entry.place(),
         });
         let (present, others) = self.present(tx, &claimed).await?;
-        touched::advance(tx, &others);
+        affected::advance(tx, &others);
         let hook = if self.direction == Direction::Undo {
             Hook::BeforeUndo
         } else {
             Hook::BeforeRedo
         };
-        let changes = changes::between(entity.fields(), present.as_ref(), claimed.wanted.as_ref());
-        let attempt = Attempt {
+        let changes = changes::between(entity.fields(), present.as_ref(), claimed.requested.as_ref());
+        let attempt = InterceptorContext {
             hook,
             command: info.id,
             kind: info.kind,
@@ -264,18 +251,18 @@ impl Request {
             input: None,
             entry: Some(claimed.entry.logged()),
             before: present.as_ref(),
-            after: claimed.wanted.as_ref(),
+            after: claimed.requested.as_ref(),
             changes: Some(&changes),
         };
         interceptor::run(tx, &attempt).await?;
         let (restored, mut dropped) = restore(tx, &claimed, present.as_ref()).await?;
-        let left_out = touched::restore(tx, &claimed.touched, &others, self.direction.way()).await;
+        let left_out = affected::restore(tx, &claimed.affected, &others, self.direction).await;
         dropped.extend(left_out.map_err(|error| violated(error, &*entity))?);
         check_deferred(tx, &*entity).await?;
         let (outcome, operation) = self.record(tx, &claimed, present, restored, dropped).await?;
-        let answer = answer(outcome);
-        idempotency::finish(tx, &answer, operation.as_ref()).await?;
-        Ok((answer, operation))
+        let response = response(outcome);
+        idempotency::finish(tx, &response, operation.as_ref()).await?;
+        Ok((response, operation))
     }
 
     async fn record(
@@ -288,7 +275,7 @@ impl Request {
     ) -> Result<(HistoryOutcome, Option<super::Operation>)> {
         let log_id = tx.new_id();
         let (before, after) = claimed.versions;
-        touched::move_back(tx, log_id, &claimed.touched, self.direction == Direction::Undo).await?;
+        affected::move_back(tx, log_id, &claimed.affected, self.direction == Direction::Undo).await?;
         let (versions, token, name) = match self.direction {
             Direction::Undo => (Versions::Back(before), None, "audit_logs.action.undone"),
             Direction::Redo => {
@@ -317,9 +304,14 @@ impl Request {
             token: token.as_ref(),
             history: self.direction.history(claimed.entry.id),
             place: Some(claimed.entry.place()),
-            touched: match self.direction {
-                Direction::Undo => claimed.touched.iter().cloned().map(Touched::reversed).collect(),
-                Direction::Redo => claimed.touched.clone(),
+            affected: match self.direction {
+                Direction::Undo => claimed
+                    .affected
+                    .iter()
+                    .cloned()
+                    .map(AffectedResource::reversed)
+                    .collect(),
+                Direction::Redo => claimed.affected.clone(),
             },
             dropped,
             truncated: false,
@@ -359,7 +351,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_constraint_is_told_by_the_fields_that_it_is_about() {
+    fn a_constraint_violation_names_its_fields() {
         let fields = ["id", "name", "displayName", "organizationId", "pipelineStageId", "code"].map(Field::tracked);
         for (constraint, kind, expected) in [
             ("auth_roles_tenant_id_name_norm_key", "auth.role", vec!["name"]),

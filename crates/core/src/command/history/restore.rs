@@ -15,17 +15,17 @@ pub(super) async fn restore(
     present: Option<&Snapshot>,
 ) -> Result<(Option<Snapshot>, Vec<String>)> {
     let (entity, id) = (claimed.entity, claimed.resource);
-    let written = match &claimed.wanted {
-        Some(wanted) => entity.store(tx, std::slice::from_ref(wanted)).await,
+    let written = match &claimed.requested {
+        Some(requested) => entity.store(tx, std::slice::from_ref(requested)).await,
         None => entity.remove(tx, &[id]).await.map(|()| Vec::new()),
     };
     let dropped = written.map_err(|error| violated(error, entity))?;
-    let restored = entity.images(tx, &[id], claimed.info.depth()).await?.remove(&id);
-    let fields: Vec<String> = changes::differing(entity.fields(), claimed.wanted.as_ref(), restored.as_ref())
+    let restored = entity.snapshots(tx, &[id], claimed.info.depth()).await?.remove(&id);
+    let fields: Vec<String> = changes::differing(entity.fields(), claimed.requested.as_ref(), restored.as_ref())
         .into_iter()
         .filter(|_| dropped.is_empty())
         .collect();
-    if !fields.is_empty() || claimed.wanted.is_some() != restored.is_some() {
+    if !fields.is_empty() || claimed.requested.is_some() != restored.is_some() {
         return Err(conflict(fields));
     }
     let step = Transition {
@@ -35,6 +35,6 @@ pub(super) async fn restore(
         restoring: true,
     };
     entity.guard(tx, &step).await?;
-    entity.settled(tx, &step).await?;
+    entity.after_transition(tx, &step).await?;
     Ok((restored, dropped))
 }

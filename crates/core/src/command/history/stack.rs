@@ -12,10 +12,10 @@ use uuid::Uuid;
 
 use super::Request;
 use super::entry::{Claimed, Entry};
+use crate::command::affected::{self, Direction};
 use crate::command::entity::{AnyEntity, Depth};
 use crate::command::execute::entity;
 use crate::command::snapshot::{Snapshot, Snapshots};
-use crate::command::touched::{self, Way};
 use crate::command::{CommandInfo, changes, versions};
 use crate::db::{Prepared, Tx, audit_action_logs as logs};
 use crate::error::Result;
@@ -91,7 +91,7 @@ impl Request {
     /// Whether one of them could be redone: the caller may see where it belongs, and its resources are as its undo left them.
     async fn has_eligible(&self, tx: &mut Tx<'_>, entries: &[Entry]) -> Result<bool> {
         let candidates = self.candidates(tx, entries)?;
-        let present = own_images(tx, &candidates).await?;
+        let present = own_snapshots(tx, &candidates).await?;
         let mut unchanged = Vec::new();
         for candidate in &candidates {
             let expected = candidate
@@ -103,10 +103,10 @@ impl Request {
             let depth = candidate.info.depth() == Depth::Tree;
             let there = present
                 .get(&(candidate.info.kind, depth))
-                .and_then(|images| images.get(&candidate.resource));
+                .and_then(|snapshots| snapshots.get(&candidate.resource));
             let fields = changes::differing(candidate.entity.fields(), expected.as_ref(), there);
             if fields.is_empty() && expected.is_some() == there.is_some() {
-                unchanged.push(candidate.entry.touched()?);
+                unchanged.push(candidate.entry.affected()?);
             }
         }
         if unchanged.iter().any(Vec::is_empty) {
@@ -116,14 +116,14 @@ impl Request {
         if all.is_empty() {
             return Ok(false);
         }
-        let keys = touched::keys(tx, &all)?;
-        let visible = touched::lock_visible(tx, &keys).await?;
+        let keys = affected::keys(tx, &all)?;
+        let visible = affected::lock_visible(tx, &keys).await?;
         let versions = versions::read(tx, &keys).await?;
-        let images = touched::images(tx, keys.iter().copied()).await?;
-        for touched in &unchanged {
-            let keys = touched::keys(tx, touched)?;
-            if touched::are_latest(touched, &keys, &versions, Way::Again)
-                && touched::compare(tx, touched, &keys, &images, &visible, Way::Again)?.is_none()
+        let snapshots = affected::snapshots(tx, keys.iter().copied()).await?;
+        for affected in &unchanged {
+            let keys = affected::keys(tx, affected)?;
+            if affected::are_latest(affected, &keys, &versions, Direction::Redo)
+                && affected::compare(tx, affected, &keys, &snapshots, &visible, Direction::Redo)?.is_none()
             {
                 return Ok(true);
             }
@@ -155,24 +155,24 @@ impl Request {
 }
 
 /// The present images of the resources, by kind and whether they are whole trees: as many statements as there are such pairs.
-async fn own_images(
+async fn own_snapshots(
     tx: &mut Tx<'_>,
     candidates: &[Candidate<'_>],
 ) -> Result<BTreeMap<(&'static str, bool), Snapshots>> {
-    let mut wanted: BTreeMap<(&'static str, bool), Vec<Uuid>> = BTreeMap::new();
+    let mut requested: BTreeMap<(&'static str, bool), Vec<Uuid>> = BTreeMap::new();
     for one in candidates {
-        let ids = wanted
+        let ids = requested
             .entry((one.info.kind, one.info.depth() == Depth::Tree))
             .or_default();
         if !ids.contains(&one.resource) {
             ids.push(one.resource);
         }
     }
-    let mut images = BTreeMap::new();
-    for ((kind, tree), ids) in wanted {
+    let mut snapshots = BTreeMap::new();
+    for ((kind, tree), ids) in requested {
         let depth = if tree { Depth::Tree } else { Depth::Own };
-        let found = entity(tx.context(), kind)?.images(tx, &ids, depth).await?;
-        images.insert((kind, tree), found);
+        let found = entity(tx.context(), kind)?.snapshots(tx, &ids, depth).await?;
+        snapshots.insert((kind, tree), found);
     }
-    Ok(images)
+    Ok(snapshots)
 }

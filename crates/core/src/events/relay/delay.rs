@@ -23,7 +23,7 @@ impl Relay {
     /// # Errors
     /// When the database can't be reached.
     pub async fn delays(call: &Call) -> Result<Vec<(String, f64)>> {
-        let mut connection = call.database().bookkeeping(&Scope::system()).await?;
+        let mut connection = call.database().unlogged(&Scope::system()).await?;
         let delays: Vec<Delay> = sql_query(
             "select c.subscriber, coalesce(max(extract(epoch from $1 - e.occurred_at)), 0)::float8 as seconds
              from core_event_cursors c

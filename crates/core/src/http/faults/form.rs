@@ -148,17 +148,17 @@ mod tests {
     fn faults(text: &str) -> Vec<(String, String)> {
         let unread = from_form::<Parameters>(text.as_bytes()).map(|_| ()).err();
         let details = unread.map(|unread| unread.details).unwrap_or_default();
-        let mut told: Vec<_> = details
+        let mut reported: Vec<_> = details
             .into_iter()
             .map(|one| (one.path, one.code.into_owned()))
             .collect();
-        told.sort();
-        told
+        reported.sort();
+        reported
     }
 
     #[test]
     fn every_parameter_that_is_wrong_is_found() {
-        let told = faults("page=x&isActive=maybe&sortDir=up&search=a%20b");
+        let reported = faults("page=x&isActive=maybe&sortDir=up&search=a%20b");
 
         let expected = [
             ("isActive", "invalid_value"),
@@ -166,15 +166,21 @@ mod tests {
             ("sortDir", "invalid_value"),
             ("userId", "required"),
         ];
-        assert_eq!(told, expected.map(|(path, code)| (path.to_owned(), code.to_owned())));
+        assert_eq!(
+            reported,
+            expected.map(|(path, code)| (path.to_owned(), code.to_owned()))
+        );
     }
 
     #[test]
-    fn what_stands_twice_and_what_is_no_id_is_found() {
-        let told = faults("userId=x&page=1&page=2");
+    fn repeated_parameters_and_invalid_ids_are_found() {
+        let reported = faults("userId=x&page=1&page=2");
 
         let expected = [("page", "invalid_value"), ("userId", "invalid_value")];
-        assert_eq!(told, expected.map(|(path, code)| (path.to_owned(), code.to_owned())));
+        assert_eq!(
+            reported,
+            expected.map(|(path, code)| (path.to_owned(), code.to_owned()))
+        );
         assert_eq!(faults("userId=00000000-0000-0000-0000-000000000000&page=4"), []);
     }
 }

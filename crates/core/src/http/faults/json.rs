@@ -102,7 +102,7 @@ impl Search {
         loop {
             let fault = match self.read::<T>()? {
                 Ok(rest) => return Some(rest),
-                Err(fault) => self.located::<T>(fault)?,
+                Err(fault) => self.locked_rows::<T>(fault)?,
             };
             let path = fault.path();
             let is_known = self.found.covers(&path);
@@ -131,7 +131,7 @@ impl Search {
 
     /// The fault with its whole path. Where fields of several types stand in one object, the path ends at the object: the one without which
     /// something else is said is the one.
-    fn located<T: DeserializeOwned>(&mut self, fault: Fault) -> Option<Fault> {
+    fn locked_rows<T: DeserializeOwned>(&mut self, fault: Fault) -> Option<Fault> {
         let names: Vec<String> = match at(&mut self.value, &fault.steps) {
             Some(Value::Object(fields)) if !fault.is_missing() => fields.keys().cloned().collect(),
             _ => return Some(fault),
@@ -252,7 +252,7 @@ mod tests {
         #[serde(default, deserialize_with = "crate::http::given")]
         is_active: Option<bool>,
         kind: Option<Kind>,
-        lines: Option<Vec<Line>>,
+        lines: Option<Vec<FormLine>>,
         at: Option<Timestamp>,
         #[serde(flatten)]
         more: More,
@@ -268,7 +268,7 @@ mod tests {
     #[derive(Debug, Deserialize)]
     #[serde(rename_all = "camelCase", deny_unknown_fields)]
     #[expect(dead_code, reason = "only the reading is looked at")]
-    struct Line {
+    struct FormLine {
         sku_code: String,
         count: u8,
     }
@@ -284,12 +284,12 @@ mod tests {
     fn faults(body: &Value) -> Vec<(String, String)> {
         let unread = from_json::<Body>(&body.to_string()).map(|_| ()).err();
         let details = unread.map(|unread| unread.details).unwrap_or_default();
-        let mut told: Vec<_> = details
+        let mut reported: Vec<_> = details
             .into_iter()
             .map(|one| (one.path, one.code.into_owned()))
             .collect();
-        told.sort();
-        told
+        reported.sort();
+        reported
     }
 
     fn expected(list: &[(&str, &str)]) -> Vec<(String, String)> {
@@ -303,7 +303,7 @@ mod tests {
 
     #[test]
     fn every_fault_is_found_with_its_path() {
-        let told = faults(&json!({
+        let reported = faults(&json!({
             "userId": 7, "isActive": null, "kind": "odd", "at": "yesterday", "groupOrder": 5, "hiddenItems": 5,
             "lines": [{"skuCode": "a", "count": 1}, {"skuCode": 1, "count": 300, "odd": 1}, 4, {"count": "x"}],
         }));
@@ -323,11 +323,11 @@ mod tests {
             ("lines[3].skuCode", "required"),
             ("lines[3].count", "invalid_type"),
         ];
-        assert_eq!(told, expected(&all));
+        assert_eq!(reported, expected(&all));
     }
 
     #[test]
-    fn what_is_right_is_not_told_of() {
+    fn valid_fields_are_not_reported() {
         assert_eq!(faults(&json!({"userId": Uuid::nil(), "title": "a"})), []);
         assert_eq!(
             faults(&json!({"userId": Uuid::nil(), "title": 1})),

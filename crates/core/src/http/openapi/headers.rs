@@ -115,7 +115,7 @@ pub(super) fn of_request(info: &EndpointInfo) -> Vec<&'static str> {
     if info.idempotent {
         names.push("Idempotency-Key");
     }
-    if info.answers.contains(&304) {
+    if info.responses.contains(&304) {
         names.push("If-None-Match");
     }
     names.extend(info.request_headers);
@@ -131,7 +131,7 @@ pub(super) fn of_success(info: &EndpointInfo) -> Map<String, Value> {
     if info.idempotent {
         names.push("Idempotency-Replayed");
     }
-    if info.answers.contains(&304) {
+    if info.responses.contains(&304) {
         names.push("ETag");
     }
     names.extend(info.response_headers);
@@ -139,7 +139,7 @@ pub(super) fn of_success(info: &EndpointInfo) -> Map<String, Value> {
 }
 
 /// References to the headers of a refusal.
-pub(super) fn of_refusal(status: u16) -> Map<String, Value> {
+pub(super) fn of_rejection(status: u16) -> Map<String, Value> {
     let mut names = EVERYWHERE.to_vec();
     match status {
         // A credential that is invalid is taken back.

@@ -1,7 +1,7 @@
 //! The API document (OpenAPI 3.1) of exactly the enabled modules, built from the declarations.
 
 mod headers;
-mod refusals;
+mod rejections;
 mod schemas;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -56,7 +56,7 @@ impl Draft {
         }
         let (mut known, wrong) = schemas.finish();
         problems.extend(wrong);
-        for (name, schema) in refusals::schemas() {
+        for (name, schema) in rejections::schemas() {
             if known.insert(name.clone(), schema).is_some() {
                 problems.insert(format!("the schema name `{name}` is core's: give the type another one"));
             }
@@ -75,7 +75,7 @@ impl Draft {
             "components": {
                 "securitySchemes": security_schemes(),
                 "parameters": headers::request_components(request_headers),
-                "responses": refusals::responses(),
+                "responses": rejections::responses(),
                 "schemas": known,
             },
         });
@@ -179,13 +179,13 @@ fn operation(one: &Declared, schemas: &mut Schemas, problems: &mut BTreeSet<Stri
             ));
         }
     }
-    for status in info.answers {
+    for status in info.responses {
         let description = if *status == 304 { "Not Modified" } else { "Success" };
         let response = json!({"description": description, "headers": headers::of_success(info)});
         responses.insert(status.to_string(), response);
     }
-    for status in refusals::statuses(info, has_input) {
-        responses.insert(status.to_string(), refusals::response(status, info, schemas));
+    for status in rejections::statuses(info, has_input) {
+        responses.insert(status.to_string(), rejections::response(status, info, schemas));
     }
     operation["responses"] = Value::Object(responses);
     if let Value::Object(members) = &mut operation {

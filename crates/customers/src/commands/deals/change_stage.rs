@@ -7,7 +7,7 @@ use diesel::{ExpressionMethods, QueryDsl, update};
 use diesel_async::RunQueryDsl;
 use uuid::Uuid;
 
-use super::{locked_one, reference_is_gone};
+use super::{locked_one, reference_is_deleted};
 use crate::model::Deal;
 use crate::schema::customers_deals as deals;
 use crate::{Destination, acl, query};
@@ -56,6 +56,6 @@ pub async fn move_to(tx: &mut Tx<'_>, deals: &[Uuid], to: &Destination) -> Resul
         deals::updated_at.eq(now),
     ));
     let moved = Prepared(statement).execute(tx.conn()).await;
-    moved.map_err(|error| reference_is_gone(error.into()))?;
+    moved.map_err(|error| reference_is_deleted(error.into()))?;
     Ok(())
 }

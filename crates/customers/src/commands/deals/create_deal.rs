@@ -9,12 +9,12 @@ use super::DealFields;
 use super::write::{changed, insert};
 use crate::model::{Deal, DealRow};
 use crate::values::Rules;
-use crate::{Place, acl};
+use crate::{Placement, acl};
 
 /// Makes a deal. Tells its id.
 #[derive(Debug, Clone)]
 pub struct CreateDeal {
-    place: Place,
+    place: Placement,
     id: Uuid,
     fields: DealFields,
 }
@@ -30,7 +30,7 @@ impl CreateDeal {
         fields.organization_id = Rules::new_place(fields.organization_id);
         let fields = fields.checked()?;
         Ok(Self {
-            place: Place::of_new(ctx, fields.organization_id.flatten())?,
+            place: Placement::of_new(ctx, fields.organization_id.flatten())?,
             id: ctx.new_id(),
             fields,
         })

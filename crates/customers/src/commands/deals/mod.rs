@@ -54,13 +54,13 @@ async fn locked_one(tx: &mut Tx<'_>, id: Uuid) -> Result<DealRow> {
 }
 
 /// A reference can go while a deal is written that is to hold it; then its key says so.
-fn reference_is_gone(error: CoreError) -> CoreError {
-    let member = match error.violated_constraint() {
+fn reference_is_deleted(error: CoreError) -> CoreError {
+    let field = match error.violated_constraint() {
         Some("customers_deals_tenant_id_pipeline_id_fkey") => "pipelineId",
         Some("customers_deals_tenant_id_pipeline_id_pipeline_stage_id_fkey") => "pipelineStageId",
         Some("customers_deal_people_tenant_id_person_id_fkey") => "personIds",
         Some("customers_deal_companies_tenant_id_company_id_fkey") => "companyIds",
         _ => return error,
     };
-    Error::UnknownReferences(vec![member]).into()
+    Error::UnknownReferences(vec![field]).into()
 }

@@ -9,7 +9,7 @@ use diesel_async::RunQueryDsl;
 use uuid::Uuid;
 
 use super::fields::DealFields;
-use super::reference_is_gone;
+use super::reference_is_deleted;
 use crate::model::DealRow;
 use crate::model::deal_sets::{COMPANIES, DealSet, PEOPLE};
 use crate::schema::customers_deals as deals;
@@ -34,8 +34,8 @@ pub(super) async fn changed(tx: &mut Tx<'_>, fields: &DealFields, present: &Deal
         row.owner_user_id = owner;
     }
     let sets = Sets {
-        people: wanted(tx, &PEOPLE, fields.person_ids.as_ref(), row.id).await?,
-        companies: wanted(tx, &COMPANIES, fields.company_ids.as_ref(), row.id).await?,
+        people: requested(tx, &PEOPLE, fields.person_ids.as_ref(), row.id).await?,
+        companies: requested(tx, &COMPANIES, fields.company_ids.as_ref(), row.id).await?,
     };
     Ok((row, sets))
 }
@@ -69,21 +69,21 @@ async fn place(tx: &mut Tx<'_>, fields: &DealFields, row: &mut DealRow) -> Resul
 }
 
 /// The set that is asked for, unless it is the present one; what comes in must be there for the caller.
-async fn wanted(
+async fn requested(
     tx: &mut Tx<'_>,
     set: &DealSet,
     ids: Option<&Option<Vec<Uuid>>>,
     deal: Uuid,
 ) -> Result<Option<BTreeSet<Uuid>>> {
     let Some(ids) = ids else { return Ok(None) };
-    let wanted: BTreeSet<Uuid> = ids.iter().flatten().copied().collect();
+    let requested: BTreeSet<Uuid> = ids.iter().flatten().copied().collect();
     let links = set.links_of(tx, &[deal]).await?;
     let present: BTreeSet<Uuid> = links.iter().map(|link| link.party_id).collect();
-    let added: Vec<Uuid> = wanted.difference(&present).copied().collect();
+    let added: Vec<Uuid> = requested.difference(&present).copied().collect();
     if !added.is_empty() && set.seen(tx, &added).await?.len() < added.len() {
-        return Err(Error::UnknownReferences(vec![set.member]).into());
+        return Err(Error::UnknownReferences(vec![set.field]).into());
     }
-    Ok((wanted != present).then_some(wanted))
+    Ok((requested != present).then_some(requested))
 }
 
 impl Sets {
@@ -93,9 +93,9 @@ impl Sets {
     }
 
     async fn write(&self, tx: &mut Tx<'_>, deal: Uuid) -> Result<()> {
-        for (set, wanted) in [(PEOPLE, &self.people), (COMPANIES, &self.companies)] {
-            if let Some(wanted) = wanted {
-                set.set(tx, deal, wanted).await.map_err(reference_is_gone)?;
+        for (set, requested) in [(PEOPLE, &self.people), (COMPANIES, &self.companies)] {
+            if let Some(requested) = requested {
+                set.set(tx, deal, requested).await.map_err(reference_is_deleted)?;
             }
         }
         Ok(())
@@ -105,7 +105,7 @@ impl Sets {
 /// Writes a new deal.
 pub(super) async fn insert(tx: &mut Tx<'_>, row: &DealRow, sets: &Sets) -> Result<()> {
     let inserted = insert_into(deals::table).values(row).execute(tx.conn()).await;
-    inserted.map_err(|error| reference_is_gone(error.into()))?;
+    inserted.map_err(|error| reference_is_deleted(error.into()))?;
     sets.write(tx, row.id).await
 }
 
@@ -113,6 +113,6 @@ pub(super) async fn insert(tx: &mut Tx<'_>, row: &DealRow, sets: &Sets) -> Resul
 pub(super) async fn replace(tx: &mut Tx<'_>, row: &DealRow, sets: &Sets) -> Result<()> {
     let target = query::deals::of_tenant(row.tenant_id).filter(deals::id.eq(row.id));
     let updated = Prepared(update(target).set(row)).execute(tx.conn()).await;
-    updated.map_err(|error| reference_is_gone(error.into()))?;
+    updated.map_err(|error| reference_is_deleted(error.into()))?;
     sets.write(tx, row.id).await
 }

@@ -3,8 +3,8 @@ use backoffice_core::db::Tx;
 use backoffice_core::{Feature, RequestContext, Result};
 use uuid::Uuid;
 
-use super::{check_references, company_is_gone};
-use crate::Place;
+use super::{check_references, company_is_deleted};
+use crate::Placement;
 use crate::model::{Fields, Party, PartyEntity};
 
 /// Makes a company or a person. Tells its id.
@@ -18,7 +18,7 @@ impl<P: Party> CreateParty<P> {
     /// 400 for members that break a rule, or without a place.
     pub fn new(ctx: &RequestContext, fields: P::Fields) -> Result<Self> {
         let fields = fields.of_new().checked()?;
-        let place = Place::of_new(ctx, fields.organization().flatten())?;
+        let place = Placement::of_new(ctx, fields.organization().flatten())?;
         let mut row = P::blank(ctx.new_id(), place, ctx.now());
         fields.change(&mut row);
         Ok(Self(row))
@@ -44,7 +44,9 @@ impl<P: Party> Command for CreateParty<P> {
         let row = &self.0;
         row.place().check(tx).await?;
         check_references(tx, None, row).await?;
-        P::write(tx, std::slice::from_ref(row)).await.map_err(company_is_gone)?;
+        P::write(tx, std::slice::from_ref(row))
+            .await
+            .map_err(company_is_deleted)?;
         Ok(row.id())
     }
 }

@@ -41,7 +41,7 @@ fn unknown_company() -> backoffice_core::Error {
 }
 
 /// A company can go while somebody is put into it.
-fn company_is_gone(error: backoffice_core::Error) -> backoffice_core::Error {
+fn company_is_deleted(error: backoffice_core::Error) -> backoffice_core::Error {
     match error.violated_constraint() {
         Some("customers_people_tenant_id_company_id_fkey") => unknown_company(),
         _ => error,

@@ -1,9 +1,9 @@
 use backoffice_core::command::{Class, Command, Target};
 use backoffice_core::db::Tx;
-use backoffice_core::{Feature, Refusal, Result, Timestamp};
+use backoffice_core::{Feature, Rejection, Result, Timestamp};
 use uuid::Uuid;
 
-use super::{check_references, company_is_gone};
+use super::{check_references, company_is_deleted};
 use crate::Error;
 use crate::model::{Fields, Party, PartyEntity};
 
@@ -39,7 +39,7 @@ impl<P: Party> Command for UpdateParty<P> {
 
     async fn apply(&self, tx: &mut Tx<'_>) -> Result<Timestamp> {
         let present = P::read(tx, &[self.id]).await?.pop();
-        let present = present.ok_or_else(|| Refusal::not_found(P::NOT_FOUND))?;
+        let present = present.ok_or_else(|| Rejection::not_found(P::NOT_FOUND))?;
         let own = Some(present.place().organization);
         if self.fields.organization().is_some_and(|named| named != own) {
             return Err(Error::Invalid {
@@ -48,13 +48,13 @@ impl<P: Party> Command for UpdateParty<P> {
             }
             .into());
         }
-        let mut wanted = present.clone();
-        self.fields.change(&mut wanted);
-        if wanted == present {
+        let mut requested = present.clone();
+        self.fields.change(&mut requested);
+        if requested == present {
             return Ok(present.updated_at());
         }
-        check_references(tx, Some(&present), &wanted).await?;
-        P::write(tx, &[wanted]).await.map_err(company_is_gone)?;
+        check_references(tx, Some(&present), &requested).await?;
+        P::write(tx, &[requested]).await.map_err(company_is_deleted)?;
         Ok(tx.now())
     }
 }

@@ -11,12 +11,12 @@ use super::{PipelineFields, name_is_taken};
 use crate::model::{Pipeline, PipelineRow};
 use crate::schema::customers_pipelines as pipelines;
 use crate::values::Rules;
-use crate::{Place, acl};
+use crate::{Placement, acl};
 
 /// Makes a pipeline without stages. Tells its id.
 #[derive(Debug, Clone)]
 pub struct CreatePipeline {
-    place: Place,
+    place: Placement,
     id: Uuid,
     name: String,
 }
@@ -32,7 +32,7 @@ impl CreatePipeline {
         fields.organization_id = Rules::new_place(fields.organization_id);
         let fields = fields.checked()?;
         Ok(Self {
-            place: Place::of_new(ctx, fields.organization_id.flatten())?,
+            place: Placement::of_new(ctx, fields.organization_id.flatten())?,
             id: ctx.new_id(),
             name: fields.name.flatten().unwrap_or_default(),
         })

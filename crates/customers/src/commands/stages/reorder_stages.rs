@@ -50,7 +50,7 @@ impl Command for ReorderStages {
     }
 
     /// The stages, behind the lock of their pipeline: while it is held, none is appended.
-    async fn touches_behind_lock(&self, tx: &mut Tx<'_>) -> Result<Vec<EntityRef>> {
+    async fn affects_behind_lock(&self, tx: &mut Tx<'_>) -> Result<Vec<EntityRef>> {
         let scope = tx.scope();
         let tenant: Option<Uuid> = query::pipelines::in_scope(scope)
             .filter(pipelines::id.eq(self.0.pipeline_id))
@@ -67,8 +67,8 @@ impl Command for ReorderStages {
             .await?
             .into_iter()
             .collect();
-        let wanted: BTreeSet<Uuid> = self.0.ids.iter().copied().collect();
-        if wanted != present || wanted.len() != self.0.ids.len() {
+        let requested: BTreeSet<Uuid> = self.0.ids.iter().copied().collect();
+        if requested != present || requested.len() != self.0.ids.len() {
             return Err(Error::Invalid {
                 path: "ids",
                 rule: "must be exactly the stages of the pipeline, each once",

@@ -3,7 +3,7 @@
 use backoffice_core::command::Class;
 use backoffice_core::db::Tx;
 use backoffice_core::http::{Created, Json};
-use backoffice_core::{Detail, Feature, Refusal, RequestContext, Result};
+use backoffice_core::{Detail, Feature, Rejection, RequestContext, Result};
 use backoffice_progress::bulk::{BulkOperation, Started, checked_ids, start, start_matching};
 use diesel::{ExpressionMethods, QueryDsl};
 use diesel_async::RunQueryDsl;
@@ -54,7 +54,7 @@ impl BulkOperation for NumberThings {
             return Ok(());
         }
         let detail = Detail::new("number", "is unknown", "unknown_reference");
-        Err(Refusal::invalid(vec![detail]).into())
+        Err(Rejection::invalid(vec![detail]).into())
     }
 
     async fn matching(&self, tx: &mut Tx<'_>, most: usize) -> Result<(Vec<Uuid>, i64)> {

@@ -24,7 +24,7 @@ pub(crate) static MODULE: Module = Module {
         routes.post(BULK, requires(&[MANAGE]), bulk::number_things);
         routes
             .post(ALL, requires(&[MANAGE]), bulk::number_matching_things)
-            .refuses_with::<i64>(400, "matched");
+            .rejects_with::<i64>(400, "matched");
         routes.put("/sample/things", requires(&[MANAGE]), set_number::update_thing);
     },
     register,

@@ -3,7 +3,7 @@
 use backoffice_core::command::{BatchCommand, BatchItem, Class, Command, Target};
 use backoffice_core::db::Tx;
 use backoffice_core::http::Json;
-use backoffice_core::{Detail, Feature, Refusal, RequestContext, Result};
+use backoffice_core::{Detail, Feature, Rejection, RequestContext, Result};
 use diesel::{ExpressionMethods, QueryDsl, update};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -41,37 +41,37 @@ impl Command for SetNumber {
             .select(things::name)
             .first(tx.conn())
             .await?;
-        match judge(&name) {
-            Some(refusal) => Err(refusal.into()),
+        match validate(&name) {
+            Some(rejection) => Err(rejection.into()),
             None => change(tx, &[self.id], self.number).await,
         }
     }
 }
 
 impl BatchCommand for SetNumber {
-    async fn apply_all(tx: &mut Tx<'_>, items: &[BatchItem<'_, Self>]) -> Result<Vec<(Uuid, Refusal)>> {
+    async fn apply_all(tx: &mut Tx<'_>, items: &[BatchItem<'_, Self>]) -> Result<Vec<(Uuid, Rejection)>> {
         let Some(first) = items.first() else {
             return Ok(Vec::new());
         };
-        let (mut refused, mut ids) = (Vec::new(), Vec::new());
+        let (mut rejected, mut ids) = (Vec::new(), Vec::new());
         for item in items {
-            match judge(&item.before.row::<ThingRow>()?.name) {
-                Some(refusal) => refused.push((item.id, refusal)),
+            match validate(&item.before.row::<ThingRow>()?.name) {
+                Some(rejection) => rejected.push((item.id, rejection)),
                 None => ids.push(item.id),
             }
         }
         change(tx, &ids, first.command.number).await?;
-        Ok(refused)
+        Ok(rejected)
     }
 }
 
-fn judge(name: &str) -> Option<Refusal> {
+fn validate(name: &str) -> Option<Rejection> {
     let code = match name {
         "short" => "too_short",
         "orphan" => "unknown_reference",
         _ => return None,
     };
-    Some(Refusal::invalid(vec![Detail::new("number", "does not suit", code)]))
+    Some(Rejection::invalid(vec![Detail::new("number", "does not suit", code)]))
 }
 
 async fn change(tx: &mut Tx<'_>, ids: &[Uuid], number: i32) -> Result<()> {
@@ -87,7 +87,7 @@ async fn change(tx: &mut Tx<'_>, ids: &[Uuid], number: i32) -> Result<()> {
         .returning(things::name)
         .get_results(tx.conn())
         .await?;
-    let has = |wanted: &str| names.iter().any(|name| name == wanted);
+    let has = |requested: &str| names.iter().any(|name| name == requested);
     assert!(!has("bomb"), "a bomb goes off, on purpose");
     if has("abyss") {
         std::future::pending::<()>().await;

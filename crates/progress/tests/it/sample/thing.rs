@@ -1,6 +1,6 @@
 //! Things.
 
-use backoffice_core::command::{Depth, Entity, Field, Located, Snapshot, Snapshots};
+use backoffice_core::command::{Depth, Entity, Field, LockedRow, Snapshot, Snapshots};
 use backoffice_core::db::Tx;
 use backoffice_core::{Result, Timestamp};
 use diesel::{
@@ -65,7 +65,7 @@ impl Entity for Thing {
     ];
     const NOT_FOUND: &'static str = "Thing not found";
 
-    async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<Located>> {
+    async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
         let scope = tx.scope();
         let rows: Vec<(Uuid, Uuid)> = sample_things::table
             .filter(scope.owns(sample_things::tenant_id))
@@ -76,7 +76,7 @@ impl Entity for Thing {
             .for_update()
             .load(tx.conn())
             .await?;
-        Ok(rows.into_iter().map(|(id, tenant)| Located { id, tenant }).collect())
+        Ok(rows.into_iter().map(|(id, tenant)| LockedRow { id, tenant }).collect())
     }
 
     async fn load(tx: &mut Tx<'_>, ids: &[Uuid], _depth: Depth) -> Result<Snapshots> {

@@ -2,16 +2,16 @@
 
 use std::collections::BTreeSet;
 
-use backoffice_test_support::Image;
+use backoffice_test_support::DatabaseSnapshot;
 use serde_json::Value;
 
+use crate::fixture::{Account, Fixture, id, text};
 use crate::history::{Operation, operation, redo, undo};
 use crate::scenarios::{Scenario, rich, scenarios, undoable};
 use crate::transactions::{last_entry, token};
-use crate::world::{Account, World, id, text};
 
 /// What no undo takes back: the record of what happened, and sessions.
-const BOOKKEEPING: [&str; 15] = [
+const UNLOGGED: [&str; 15] = [
     "audit_access_logs",
     "audit_action_links",
     "audit_action_logs",
@@ -31,106 +31,113 @@ const BOOKKEEPING: [&str; 15] = [
 
 #[actix_web::test]
 async fn aud_3_every_undoable_command_has_a_scenario_and_every_scenario_a_command() {
-    let world = World::new().await;
+    let fixture = Fixture::new().await;
 
     let mut covered: BTreeSet<&str> = scenarios().iter().map(|scenario| scenario.command).collect();
     covered.extend(crate::customers::OF_JOBS);
 
-    assert_eq!(covered, undoable(world.app.platform()));
+    assert_eq!(covered, undoable(fixture.app.platform()));
 }
 
 #[actix_web::test]
 async fn aud_1_aud_2_an_administrators_commands_are_undone_and_redone_exactly() {
-    let world = rich(World::new().await).await;
+    let fixture = rich(Fixture::new().await).await;
 
     for scenario in scenarios() {
-        law(&world, &world.a.keeper, &scenario).await;
+        invariant(&fixture, &fixture.a.tenant_admin, &scenario).await;
     }
 }
 
 #[actix_web::test]
 async fn aud_1_aud_2_a_super_administrators_commands_in_a_tenant_are_undone_and_redone_exactly() {
-    let world = rich(World::new().await).await;
+    let fixture = rich(Fixture::new().await).await;
 
     for scenario in scenarios().iter().filter(|scenario| scenario.by_anybody) {
-        law(&world, &world.root, scenario).await;
+        invariant(&fixture, &fixture.root, scenario).await;
     }
 }
 
 #[actix_web::test]
-async fn aud_1_aud_2_the_law_holds_by_row_level_security_alone() {
-    let world = rich(World::without_predicates().await).await;
+async fn aud_1_aud_2_the_invariant_holds_by_row_level_security_alone() {
+    let fixture = rich(Fixture::without_predicates().await).await;
 
     for scenario in scenarios() {
-        law(&world, &world.a.keeper, &scenario).await;
+        invariant(&fixture, &fixture.a.tenant_admin, &scenario).await;
     }
 }
 
 #[actix_web::test]
 async fn aud_1_aud_2_commands_of_jobs_are_undone_and_redone_exactly() {
-    let world = rich(World::new().await).await;
+    let fixture = rich(Fixture::new().await).await;
 
     for number in 0.. {
-        let before = image(&world).await;
-        let Some(command) = crate::customers::run_of_jobs(&world, number).await else {
+        let before = snapshot(&fixture).await;
+        let Some(command) = crate::customers::run_of_jobs(&fixture, number).await else {
             break;
         };
-        let log_id = last_entry(&world).await;
+        let log_id = last_entry(&fixture).await;
         let done = Operation {
             log_id,
-            token: token(&world, log_id).await,
+            token: token(&fixture, log_id).await,
             resource: log_id,
         };
-        restored(&world, &world.a.keeper, &format!("{command}, {number}"), &before, &done).await;
+        restored(
+            &fixture,
+            &fixture.a.tenant_admin,
+            &format!("{command}, {number}"),
+            &before,
+            &done,
+        )
+        .await;
     }
 }
 
 /// before -> run -> undo = before -> redo = after -> undo = before.
-async fn law(world: &World, caller: &Account, scenario: &Scenario) {
+async fn invariant(fixture: &Fixture, caller: &Account, scenario: &Scenario) {
     let what = format!("{} ({})", scenario.command, scenario.state);
-    let call = (scenario.call)(&world.a);
-    let before = image(world).await;
-    let mut request = call.request(&world.app, &caller.token);
-    if caller.token == world.root.token {
+    let call = (scenario.call)(&fixture.a);
+    let before = snapshot(fixture).await;
+    let mut request = call.request(&fixture.app, &caller.token);
+    if caller.token == fixture.root.token {
         // Without a selection the customers and the catalog of its own tenant would be meant.
-        request = request.header("X-Tenant-Id", &world.a.tenant.to_string());
+        request = request.header("X-Tenant-Id", &fixture.a.tenant.to_string());
     }
     let response = request.send().await;
     assert!(response.status < 300, "{what}: {} {}", response.status, response.text());
     let done = operation(&response);
     assert_eq!(response.operation().expect("told")["commandId"], scenario.command);
-    restored(world, caller, &what, &before, &done).await;
+    restored(fixture, caller, &what, &before, &done).await;
 }
 
 /// The part of the law that comes after the run.
-async fn restored(world: &World, caller: &Account, what: &str, before: &Image, done: &Operation) {
-    let after = image(world).await;
+async fn restored(fixture: &Fixture, caller: &Account, what: &str, before: &DatabaseSnapshot, done: &Operation) {
+    let after = snapshot(fixture).await;
     assert_ne!(after, *before, "{what}: it does something");
 
-    let (status, body) = undo(&world.app, caller, &done.token).await;
+    let (status, body) = undo(&fixture.app, caller, &done.token).await;
     assert_eq!(status, 200, "{what}, undo: {body}");
-    equal(&image(world).await, before, &format!("{what}, undone"));
+    equal(&snapshot(fixture).await, before, &format!("{what}, undone"));
 
-    let (status, body) = redo(&world.app, caller, done.log_id).await;
+    let (status, body) = redo(&fixture.app, caller, done.log_id).await;
     assert_eq!(status, 200, "{what}, redo: {body}");
     assert_eq!(id(&body["sourceLogId"]), done.log_id);
-    equal(&image(world).await, &after, &format!("{what}, redone"));
+    equal(&snapshot(fixture).await, &after, &format!("{what}, redone"));
 
-    let (status, body) = undo(&world.app, caller, &text(&body["undoToken"])).await;
+    let (status, body) = undo(&fixture.app, caller, &text(&body["undoToken"])).await;
     assert_eq!(status, 200, "{what}, undo again: {body}");
-    equal(&image(world).await, before, &format!("{what}, undone again"));
+    equal(&snapshot(fixture).await, before, &format!("{what}, undone again"));
 }
 
 /// All rows that live, without the time of their last change.
-pub(crate) async fn image(world: &World) -> Image {
-    let mut image = world.app.image_without(&BOOKKEEPING, &["updated_at"]).await;
-    for rows in image.values_mut() {
+pub(crate) async fn snapshot(fixture: &Fixture) -> DatabaseSnapshot {
+    let mut snapshot = fixture.app.snapshot_without(&UNLOGGED, &["updated_at"]).await;
+    for rows in snapshot.values_mut() {
         rows.retain(|row| row.get("deleted_at").is_none_or(Value::is_null));
     }
-    image
+    snapshot
 }
 
-pub(crate) fn equal(present: &Image, expected: &Image, what: &str) {
+pub(crate) fn equal(present: &DatabaseSnapshot, expected: &DatabaseSnapshot, what: &str) {
     for (table, rows) in expected {
         let missing: Vec<_> = rows.iter().filter(|row| !present[table].contains(row)).collect();
         let surplus: Vec<_> = present[table].iter().filter(|row| !rows.contains(row)).collect();

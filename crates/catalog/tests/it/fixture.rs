@@ -22,7 +22,7 @@ const MODULES: [&Module; 5] = [
     &backoffice_catalog::MODULE,
 ];
 
-pub(crate) struct World {
+pub(crate) struct Fixture {
     pub(crate) app: TestApp,
     pub(crate) tenant: Uuid,
     pub(crate) root: Uuid,
@@ -41,7 +41,7 @@ pub(crate) struct World {
     pub(crate) platform: String,
 }
 
-impl World {
+impl Fixture {
     pub(crate) async fn new() -> Self {
         Self::of(&MODULES).await
     }
@@ -89,7 +89,7 @@ impl World {
     }
 
     /// Something new, which must be accepted.
-    pub(crate) async fn make(&self, path: &str, body: Value) -> Done {
+    pub(crate) async fn create(&self, path: &str, body: Value) -> Done {
         let response = self.send(Method::POST, path, &body).await;
         assert_eq!(response.status, 201, "{body}: {}", response.text());
         Done::of(&response)
@@ -112,13 +112,13 @@ impl World {
 
     /// A product with this title.
     pub(crate) async fn product(&self, title: &str) -> Uuid {
-        self.make(PRODUCTS, json!({"title": title})).await.id
+        self.create(PRODUCTS, json!({"title": title})).await.id
     }
 
     /// A category, named and spelled alike.
     pub(crate) async fn category(&self, name: &str, parent: Option<Uuid>) -> Uuid {
         let body = json!({"name": name, "slug": name, "parentId": parent});
-        self.make(CATEGORIES, body).await.id
+        self.create(CATEGORIES, body).await.id
     }
 
     /// What the administrator reads.
@@ -134,10 +134,10 @@ impl World {
     }
 
     /// A member of each item of a list, in its order.
-    pub(crate) async fn listed(&self, target: &str, member: &str) -> Vec<Value> {
+    pub(crate) async fn listed(&self, target: &str, field: &str) -> Vec<Value> {
         let page = self.get(target).await;
         let items = page["items"].as_array().expect("a list").iter();
-        items.map(|item| item[member].clone()).collect()
+        items.map(|item| item[field].clone()).collect()
     }
 
     pub(crate) async fn undo(&self, done: &Done) -> (u16, Value) {
@@ -168,10 +168,10 @@ impl World {
     }
 
     /// All rows of the catalog, without the time of their last change.
-    pub(crate) async fn image(&self) -> backoffice_test_support::Image {
-        let mut image = self.app.image_without(&[], &["updated_at"]).await;
-        image.retain(|table, _| table.starts_with("catalog_"));
-        image
+    pub(crate) async fn snapshot(&self) -> backoffice_test_support::DatabaseSnapshot {
+        let mut snapshot = self.app.snapshot_without(&[], &["updated_at"]).await;
+        snapshot.retain(|table, _| table.starts_with("catalog_"));
+        snapshot
     }
 }
 
@@ -184,8 +184,8 @@ pub(crate) struct Done {
 
 impl Done {
     fn of(response: &TestResponse) -> Self {
-        let told = response.operation().expect("X-Operation");
-        let text = |member: &str| told[member].as_str().expect("text").to_owned();
+        let reported = response.operation().expect("X-Operation");
+        let text = |field: &str| reported[field].as_str().expect("text").to_owned();
         Self {
             id: text("resourceId").parse().expect("a UUID"),
             log: text("id").parse().expect("a UUID"),

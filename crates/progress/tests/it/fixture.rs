@@ -27,7 +27,7 @@ pub(crate) const MODULES: [&Module; 5] = [
 /// What somebody may do who numbers things, and undoes that.
 pub(crate) const NUMBERS: [&str; 3] = ["sample.thing.manage", "audit_logs.view_self", "audit_logs.undo_self"];
 
-pub(crate) struct World {
+pub(crate) struct Fixture {
     pub(crate) app: TestApp,
     /// A tenant and its organization.
     pub(crate) a: (Uuid, Uuid),
@@ -38,7 +38,7 @@ pub(crate) fn builder() -> TestAppBuilder {
     TestApp::builder(&MODULES)
 }
 
-impl World {
+impl Fixture {
     /// Tenants A and B with people: `anna` and `adam` of A, `boss` of A who sees and manages all jobs, and `bert` of B.
     pub(crate) async fn new() -> Self {
         Self::of(builder()).await
@@ -50,14 +50,14 @@ impl World {
         let grant = "grant select, insert, update, delete on sample_things to";
         app.sql(&format!("{grant} {APPLICATION_ROLE}")).await;
         let (a, b) = (tenant(&app, "Alpha").await, tenant(&app, "Beta").await);
-        let world = Self { app, a, b };
-        let people = world.people();
+        let fixture = Self { app, a, b };
+        let people = fixture.people();
         people.set("anna", a.0, &NUMBERS, None);
         people.set("adam", a.0, &NUMBERS, None);
         people.set("boss", a.0, &["*"], None);
         people.set("plain", a.0, &[], None);
         people.set("bert", b.0, &["*"], None);
-        world
+        fixture
     }
 
     pub(crate) fn people(&self) -> Arc<People> {
@@ -209,9 +209,9 @@ async fn tenant(app: &TestApp, name: &str) -> (Uuid, Uuid) {
         ..NewTenant::default()
     };
     let command = CreateTenant::new(&ctx, input).expect("a valid tenant");
-    let made = ctx
-        .execute(&command, |made| Json(json!([made.id, made.organization_id])))
+    let created = ctx
+        .execute(&command, |created| Json(json!([created.id, created.organization_id])))
         .await
         .expect("the tenant is made");
-    (id_of(&made.0[0]), id_of(&made.0[1]))
+    (id_of(&created.0[0]), id_of(&created.0[1]))
 }

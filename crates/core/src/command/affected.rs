@@ -12,22 +12,22 @@ use time::Duration;
 use uuid::Uuid;
 
 use super::changes;
-use super::entity::{Depth, EntityRef, Located, Transition};
+use super::entity::{Depth, EntityRef, LockedRow, Transition};
 use super::execute::entity;
 use super::snapshot::{Snapshot, Snapshots};
 use super::versions::{self, Key};
 use crate::db::Tx;
-use crate::error::{Refusal, Result};
+use crate::error::{Rejection, Result};
 use crate::events::Event;
 use crate::time::Timestamp;
 
 /// The images of several resources by kind and id; an absent resource has `None`.
-pub(super) type Images = BTreeMap<Key, Option<Snapshot>>;
+pub(super) type SnapshotsByKey = BTreeMap<Key, Option<Snapshot>>;
 
 /// A touched resource, as the entry keeps it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Touched {
+pub(super) struct AffectedResource {
     pub(super) kind: String,
     pub(super) id: Uuid,
     pub(super) version_before: i64,
@@ -36,9 +36,9 @@ pub(super) struct Touched {
     pub(super) after: Option<Value>,
 }
 
-impl Touched {
+impl AffectedResource {
     /// The image before or after, as it was written.
-    pub(super) fn image(value: Option<&Value>) -> Result<Option<Snapshot>> {
+    pub(super) fn snapshot(value: Option<&Value>) -> Result<Option<Snapshot>> {
         value.cloned().map(Snapshot::from_value).transpose()
     }
 }
@@ -53,34 +53,34 @@ fn by_kind(refs: impl Iterator<Item = Key>) -> BTreeMap<&'static str, BTreeSet<U
 
 /// Locks resources by kind, then id, so that two commands over the same ones can't wait for each other. Refuses ones that are missing
 /// or that the caller may not see.
-pub(super) async fn lock(tx: &mut Tx<'_>, refs: &[EntityRef]) -> Result<Vec<(&'static str, Located)>> {
-    let mut located = Vec::with_capacity(refs.len());
+pub(super) async fn lock(tx: &mut Tx<'_>, refs: &[EntityRef]) -> Result<Vec<(&'static str, LockedRow)>> {
+    let mut locked_rows = Vec::with_capacity(refs.len());
     for (kind, ids) in by_kind(refs.iter().map(|one| (one.kind, one.id))) {
         let entity = entity(tx.context(), kind)?;
-        let wanted: Vec<Uuid> = ids.into_iter().collect();
-        let found = entity.lock(tx, &wanted).await?;
-        if wanted.iter().any(|id| !found.iter().any(|one| one.id == *id)) {
-            return Err(Refusal::not_found(entity.not_found()).into());
+        let requested: Vec<Uuid> = ids.into_iter().collect();
+        let found = entity.lock(tx, &requested).await?;
+        if requested.iter().any(|id| !found.iter().any(|one| one.id == *id)) {
+            return Err(Rejection::not_found(entity.not_found()).into());
         }
-        located.extend(found.into_iter().map(|one| (kind, one)));
+        locked_rows.extend(found.into_iter().map(|one| (kind, one)));
     }
-    Ok(located)
+    Ok(locked_rows)
 }
 
 /// The present images: one statement per table, any number of resources.
-pub(super) async fn images(tx: &mut Tx<'_>, keys: impl Iterator<Item = Key>) -> Result<Images> {
-    let mut images = Images::new();
+pub(super) async fn snapshots(tx: &mut Tx<'_>, keys: impl Iterator<Item = Key>) -> Result<SnapshotsByKey> {
+    let mut snapshots = SnapshotsByKey::new();
     for (kind, ids) in by_kind(keys) {
         let ids: Vec<Uuid> = ids.into_iter().collect();
-        let mut found: Snapshots = entity(tx.context(), kind)?.images(tx, &ids, Depth::Own).await?;
-        images.extend(ids.into_iter().map(|id| ((kind, id), found.remove(&id))));
+        let mut found: Snapshots = entity(tx.context(), kind)?.snapshots(tx, &ids, Depth::Own).await?;
+        snapshots.extend(ids.into_iter().map(|id| ((kind, id), found.remove(&id))));
     }
-    Ok(images)
+    Ok(snapshots)
 }
 
 /// Moves the transaction's instant behind what the resources already have.
-pub(super) fn advance(tx: &mut Tx<'_>, images: &Images) {
-    let now = images.values().flatten().filter_map(Snapshot::updated_at);
+pub(super) fn advance(tx: &mut Tx<'_>, snapshots: &SnapshotsByKey) {
+    let now = snapshots.values().flatten().filter_map(Snapshot::updated_at);
     let now = now
         .map(|at| at.after(Duration::MILLISECOND))
         .fold(tx.now(), Timestamp::max);
@@ -88,7 +88,12 @@ pub(super) fn advance(tx: &mut Tx<'_>, images: &Images) {
 }
 
 /// Lets each entity judge its step and do what follows from it.
-pub(super) async fn judge(tx: &mut Tx<'_>, before: &Images, after: &Images, restoring: bool) -> Result<()> {
+pub(super) async fn validate(
+    tx: &mut Tx<'_>,
+    before: &SnapshotsByKey,
+    after: &SnapshotsByKey,
+    restoring: bool,
+) -> Result<()> {
     for (key @ (kind, id), to) in after {
         let step = Transition {
             id: *id,
@@ -98,13 +103,13 @@ pub(super) async fn judge(tx: &mut Tx<'_>, before: &Images, after: &Images, rest
         };
         let entity = entity(tx.context(), kind)?;
         entity.guard(tx, &step).await?;
-        entity.settled(tx, &step).await?;
+        entity.after_transition(tx, &step).await?;
     }
     Ok(())
 }
 
 /// The resources that really differ, with the announcement of each.
-pub(super) fn changed(tx: &Tx<'_>, before: &Images, after: &Images) -> Result<(Vec<Key>, Vec<Event>)> {
+pub(super) fn changed(tx: &Tx<'_>, before: &SnapshotsByKey, after: &SnapshotsByKey) -> Result<(Vec<Key>, Vec<Event>)> {
     let (mut keys, mut events) = (Vec::new(), Vec::new());
     for (key @ (kind, id), to) in after {
         let from = before.get(key).and_then(Option::as_ref);
@@ -181,39 +186,45 @@ pub(super) async fn record(
     tx: &mut Tx<'_>,
     log_id: Uuid,
     keys: &[Key],
-    before: &Images,
-    after: &Images,
-) -> Result<Vec<Touched>> {
+    before: &SnapshotsByKey,
+    after: &SnapshotsByKey,
+) -> Result<Vec<AffectedResource>> {
     if keys.is_empty() {
         return Ok(Vec::new());
     }
     let moves: Vec<_> = keys.iter().map(|(kind, id)| ((*kind).to_owned(), *id, None)).collect();
     let moved = move_versions(tx, log_id, &moves).await?;
-    let image = |images: &Images, key: &Key| images.get(key).and_then(Option::as_ref).map(Snapshot::to_value);
-    let touched = keys.iter().filter_map(|key| {
+    let snapshot =
+        |snapshots: &SnapshotsByKey, key: &Key| snapshots.get(key).and_then(Option::as_ref).map(Snapshot::to_value);
+    let affected = keys.iter().filter_map(|key| {
         let id = key.1.to_string();
         let row = moved
             .iter()
             .find(|row| row.resource_kind == key.0 && row.resource_id == id)?;
-        Some(Touched {
+        Some(AffectedResource {
             kind: key.0.to_owned(),
             id: key.1,
             version_before: row.version_before,
             version_after: row.version,
-            before: image(before, key),
-            after: image(after, key),
+            before: snapshot(before, key),
+            after: snapshot(after, key),
         })
     });
-    Ok(touched.collect())
+    Ok(affected.collect())
 }
 
 /// Moves the versions to where a restore puts them.
-pub(super) async fn move_back(tx: &mut Tx<'_>, log_id: Uuid, touched: &[Touched], undoing: bool) -> Result<()> {
-    if touched.is_empty() {
+pub(super) async fn move_back(
+    tx: &mut Tx<'_>,
+    log_id: Uuid,
+    affected: &[AffectedResource],
+    undoing: bool,
+) -> Result<()> {
+    if affected.is_empty() {
         return Ok(());
     }
-    let to = |one: &Touched| if undoing { one.version_before } else { one.version_after };
-    let moves: Vec<_> = touched
+    let to = |one: &AffectedResource| if undoing { one.version_before } else { one.version_after };
+    let moves: Vec<_> = affected
         .iter()
         .map(|one| (one.kind.clone(), one.id, Some(to(one))))
         .collect();
@@ -221,17 +232,17 @@ pub(super) async fn move_back(tx: &mut Tx<'_>, log_id: Uuid, touched: &[Touched]
     Ok(())
 }
 
-/// Which way a restore goes.
+/// Direction of a restore.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Way {
+pub(super) enum Direction {
     /// From the images after to the images before.
-    Back,
+    Undo,
     /// From the images before to the images after.
-    Again,
+    Redo,
 }
 
-impl Touched {
-    /// The same step the other way round, as an undo entry tells it.
+impl AffectedResource {
+    /// The same step in the other direction, as an undo entry tells it.
     pub(super) fn reversed(self) -> Self {
         Self {
             version_before: self.version_after,
@@ -243,11 +254,14 @@ impl Touched {
     }
 
     /// The image that must be there, and the one to restore.
-    fn step(&self, way: Way) -> Result<(Option<Snapshot>, Option<Snapshot>)> {
-        let (before, after) = (Self::image(self.before.as_ref())?, Self::image(self.after.as_ref())?);
-        Ok(match way {
-            Way::Back => (after, before),
-            Way::Again => (before, after),
+    fn step(&self, direction: Direction) -> Result<(Option<Snapshot>, Option<Snapshot>)> {
+        let (before, after) = (
+            Self::snapshot(self.before.as_ref())?,
+            Self::snapshot(self.after.as_ref())?,
+        );
+        Ok(match direction {
+            Direction::Undo => (after, before),
+            Direction::Redo => (before, after),
         })
     }
 }
@@ -266,9 +280,9 @@ pub(super) enum Obstacle {
 }
 
 /// The resources of an entry.
-pub(super) fn keys(tx: &Tx<'_>, touched: &[Touched]) -> Result<Vec<Key>> {
-    let key = |one: &Touched| Ok((known_kind(tx, &one.kind)?, one.id));
-    touched.iter().map(key).collect()
+pub(super) fn keys(tx: &Tx<'_>, affected: &[AffectedResource]) -> Result<Vec<Key>> {
+    let key = |one: &AffectedResource| Ok((known_kind(tx, &one.kind)?, one.id));
+    affected.iter().map(key).collect()
 }
 
 /// Locks those that are there and that the caller may see, by kind, then id; tells which.
@@ -283,12 +297,17 @@ pub(super) async fn lock_visible(tx: &mut Tx<'_>, keys: &[Key]) -> Result<BTreeS
 }
 
 /// Whether nobody has changed one of them since.
-pub(super) fn are_latest(touched: &[Touched], keys: &[Key], versions: &versions::Present, way: Way) -> bool {
-    let expected = |one: &Touched| match way {
-        Way::Back => one.version_after,
-        Way::Again => one.version_before,
+pub(super) fn are_latest(
+    affected: &[AffectedResource],
+    keys: &[Key],
+    versions: &versions::Present,
+    direction: Direction,
+) -> bool {
+    let expected = |one: &AffectedResource| match direction {
+        Direction::Undo => one.version_after,
+        Direction::Redo => one.version_before,
     };
-    touched
+    affected
         .iter()
         .zip(keys)
         .all(|(one, key)| versions.of(key) == expected(one))
@@ -297,14 +316,14 @@ pub(super) fn are_latest(touched: &[Touched], keys: &[Key], versions: &versions:
 /// Compares them with what the entry left.
 pub(super) fn compare(
     tx: &Tx<'_>,
-    touched: &[Touched],
+    affected: &[AffectedResource],
     keys: &[Key],
-    present: &Images,
+    present: &SnapshotsByKey,
     visible: &BTreeSet<Key>,
-    way: Way,
+    direction: Direction,
 ) -> Result<Option<Obstacle>> {
-    for (one, key) in touched.iter().zip(keys) {
-        let (expected, _) = one.step(way)?;
+    for (one, key) in affected.iter().zip(keys) {
+        let (expected, _) = one.step(direction)?;
         let there = present.get(key).and_then(Option::as_ref);
         if there.is_some() && !visible.contains(key) {
             return Ok(Some(Obstacle::Hidden));
@@ -318,12 +337,17 @@ pub(super) fn compare(
 }
 
 /// Restores the touched resources and lets their entities judge the step. Returns what had to be left out.
-pub(super) async fn restore(tx: &mut Tx<'_>, touched: &[Touched], present: &Images, way: Way) -> Result<Vec<String>> {
+pub(super) async fn restore(
+    tx: &mut Tx<'_>,
+    affected: &[AffectedResource],
+    present: &SnapshotsByKey,
+    direction: Direction,
+) -> Result<Vec<String>> {
     let (mut dropped, mut stored, mut removed) = (Vec::new(), BTreeMap::new(), BTreeMap::new());
-    for one in touched {
+    for one in affected {
         let kind = known_kind(tx, &one.kind)?;
-        match one.step(way)?.1 {
-            Some(image) => stored.entry(kind).or_insert_with(Vec::new).push(image),
+        match one.step(direction)?.1 {
+            Some(snapshot) => stored.entry(kind).or_insert_with(Vec::new).push(snapshot),
             None => removed.entry(kind).or_insert_with(Vec::new).push(one.id),
         }
     }
@@ -333,9 +357,9 @@ pub(super) async fn restore(tx: &mut Tx<'_>, touched: &[Touched], present: &Imag
     for (kind, snapshots) in &stored {
         dropped.extend(entity(tx.context(), kind)?.store(tx, snapshots).await?);
     }
-    let restored = images(tx, present.keys().copied()).await?;
-    judge(tx, present, &restored, true).await?;
-    let word = if way == Way::Back { "undo" } else { "redo" };
+    let restored = snapshots(tx, present.keys().copied()).await?;
+    validate(tx, present, &restored, true).await?;
+    let word = if direction == Direction::Undo { "undo" } else { "redo" };
     for event in changed(tx, present, &restored)?.1 {
         tx.emit(event.with(word, true));
     }

@@ -21,32 +21,32 @@ pub struct Holder {
 
 /// Who holds what in this process, over the pools of all its threads.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Lasting(Arc<Mutex<Vec<(u64, Holder)>>>);
+pub(super) struct LongTransactions(Arc<Mutex<Vec<(u64, Holder)>>>);
 
 /// The places of one pool.
 #[derive(Debug)]
-pub(super) struct LastingPlaces {
-    held: Lasting,
+pub(super) struct LongTransactionPermits {
+    held: LongTransactions,
     pool: u64,
     places: usize,
 }
 
 /// A place; free again when dropped.
 #[derive(Debug)]
-pub(super) struct LastingPlace {
-    held: Lasting,
+pub(super) struct LongTransactionPermit {
+    held: LongTransactions,
     entry: (u64, Holder),
 }
 
-impl Lasting {
+impl LongTransactions {
     fn entries(&self) -> MutexGuard<'_, Vec<(u64, Holder)>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The places of a new pool of this size: a quarter, two if the pool has three.
-    pub(super) fn places(&self, pool_size: usize) -> LastingPlaces {
+    pub(super) fn places(&self, pool_size: usize) -> LongTransactionPermits {
         static POOLS: AtomicU64 = AtomicU64::new(0);
-        LastingPlaces {
+        LongTransactionPermits {
             held: self.clone(),
             pool: POOLS.fetch_add(1, Ordering::Relaxed),
             places: (pool_size / 4).max(2).min(pool_size.saturating_sub(1)).max(1),
@@ -54,11 +54,12 @@ impl Lasting {
     }
 }
 
-impl LastingPlaces {
+impl LongTransactionPermits {
     /// A place for this holder, if there is one.
-    pub(super) fn take(&self, holder: Holder) -> Option<LastingPlace> {
+    pub(super) fn take(&self, holder: Holder) -> Option<LongTransactionPermit> {
         let mut entries = self.held.entries();
-        let count = |wanted: &dyn Fn(&(u64, Holder)) -> bool| entries.iter().filter(|entry| wanted(entry)).count();
+        let count =
+            |requested: &dyn Fn(&(u64, Holder)) -> bool| entries.iter().filter(|entry| requested(entry)).count();
         let of_tenant = |entry: &(u64, Holder)| entry.1.tenant == holder.tenant;
         // A tenant leaves places of this pool to the others, unless there is only one.
         let is_free = count(&|entry| entry.0 == self.pool) < self.places
@@ -68,7 +69,7 @@ impl LastingPlaces {
         let entry = (self.pool, holder);
         is_free.then(|| {
             entries.push(entry);
-            LastingPlace {
+            LongTransactionPermit {
                 held: self.held.clone(),
                 entry,
             }
@@ -76,7 +77,7 @@ impl LastingPlaces {
     }
 }
 
-impl Drop for LastingPlace {
+impl Drop for LongTransactionPermit {
     fn drop(&mut self) {
         let mut entries = self.held.entries();
         // Equal entries are interchangeable.
@@ -99,7 +100,7 @@ mod tests {
 
     #[test]
     fn f12_a_principal_has_two_and_a_tenant_four() {
-        let places = Lasting::default().places(100);
+        let places = LongTransactions::default().places(100);
         let own = [places.take(holder(1, 1)), places.take(holder(1, 1))];
         assert!(own.iter().all(Option::is_some));
         assert!(places.take(holder(1, 1)).is_none());
@@ -115,8 +116,8 @@ mod tests {
 
     #[test]
     fn f12_no_tenant_takes_all_places_of_a_pool_or_more_by_another_one() {
-        let lasting = Lasting::default();
-        let pools = [lasting.places(8), lasting.places(8)];
+        let long_transactions = LongTransactions::default();
+        let pools = [long_transactions.places(8), long_transactions.places(8)];
         let of_one: Vec<_> = (0..10)
             .flat_map(|principal| pools.each_ref().map(|pool| pool.take(holder(1, principal))))
             .flatten()
@@ -124,7 +125,7 @@ mod tests {
 
         assert_eq!(of_one.len(), 2, "one in each pool of two places");
         assert!(pools.iter().all(|pool| pool.take(holder(2, 99)).is_some()));
-        let small = lasting.places(1);
+        let small = long_transactions.places(1);
         assert!(small.take(holder(3, 1)).is_some(), "one place there is always");
     }
 }

@@ -8,7 +8,7 @@ use utoipa::openapi::path::OperationBuilder;
 
 use super::credential;
 use super::extract::{Describe, Extract, Incoming};
-use super::head::KeptHead;
+use super::head::OwnedRequestParts;
 use super::openapi::Schemas;
 use super::selection::{self, Choosing};
 use crate::context::Call;
@@ -18,17 +18,17 @@ use crate::scope::Scope;
 
 /// What a request presented, kept for as long as its answer goes on.
 #[derive(Debug)]
-pub struct Standing {
+pub struct LiveCaller {
     call: Arc<Call>,
-    head: KeptHead,
+    head: OwnedRequestParts,
     last: Option<(Arc<Identity>, Scope)>,
 }
 
-impl Standing {
+impl LiveCaller {
     fn of(request: &HttpRequest, call: &Arc<Call>) -> Self {
         Self {
             call: Arc::clone(call),
-            head: KeptHead::of(request),
+            head: OwnedRequestParts::of(request),
             last: None,
         }
     }
@@ -74,13 +74,13 @@ impl Standing {
     }
 }
 
-impl Extract for Standing {
+impl Extract for LiveCaller {
     fn extract(incoming: &Incoming<'_>) -> Result<Self> {
         Ok(Self::of(incoming.request, incoming.call))
     }
 }
 
-impl Describe for Standing {
+impl Describe for LiveCaller {
     fn describe(operation: OperationBuilder, _schemas: &mut Schemas) -> OperationBuilder {
         operation
     }

@@ -8,7 +8,7 @@ use crate::TestDatabase;
 use crate::database::parse;
 
 /// The rows of each table as JSON, in an order that depends on nothing but the rows.
-pub type Image = BTreeMap<String, Vec<Value>>;
+pub type DatabaseSnapshot = BTreeMap<String, Vec<Value>>;
 
 const TABLES: &str = "\
 select c.relname::text from pg_class c \
@@ -31,27 +31,27 @@ impl TestDatabase {
     }
 
     /// All rows of all tables at one instant.
-    pub async fn image(&self) -> Image {
-        self.image_without(&[], &[]).await
+    pub async fn snapshot(&self) -> DatabaseSnapshot {
+        self.snapshot_without(&[], &[]).await
     }
 
     /// The same without these tables, and without the columns of these names in whatever table.
     ///
     /// # Panics
     /// When the database is gone.
-    pub async fn image_without(&self, tables: &[&str], columns: &[&str]) -> Image {
-        let mut image: Image = self
+    pub async fn snapshot_without(&self, tables: &[&str], columns: &[&str]) -> DatabaseSnapshot {
+        let mut snapshot: DatabaseSnapshot = self
             .tables()
             .await
             .into_iter()
             .map(|table| (table, Vec::new()))
             .collect();
-        image.retain(|table, _| !tables.contains(&table.as_str()));
-        if image.is_empty() {
-            return image;
+        snapshot.retain(|table, _| !tables.contains(&table.as_str()));
+        if snapshot.is_empty() {
+            return snapshot;
         }
         // One statement, so that all tables are seen at the same instant.
-        let selects = image.keys().map(|table| {
+        let selects = snapshot.keys().map(|table| {
             format!("select '{table}' as name, (to_jsonb(t) - $1::text[])::text as image from public.\"{table}\" t")
         });
         let sql = format!("{} order by 1, 2", selects.collect::<Vec<_>>().join(" union all "));
@@ -61,8 +61,8 @@ impl TestDatabase {
             .await
             .expect("every table can be read");
         for row in rows {
-            image.entry(row.get(0)).or_default().push(parse(row.get(1)));
+            snapshot.entry(row.get(0)).or_default().push(parse(row.get(1)));
         }
-        image
+        snapshot
     }
 }

@@ -1,6 +1,6 @@
 //! Two tenants of the same shape, and a super administrator above them.
 
-use backoffice_api_keys::commands::{CreateKey, KeyWanted, Place};
+use backoffice_api_keys::commands::{CreateKey, NewKeyInput, Place};
 use backoffice_auth::commands::{CreateRole, UpdateRoleAcl};
 use backoffice_auth::{AclInput, NewAccount, create_account};
 use backoffice_core::http::Json;
@@ -61,7 +61,7 @@ pub(crate) struct Account {
 
 /// A tenant: organizations root, parent > child > leaf, and other; people and roles.
 #[derive(Debug)]
-pub(crate) struct House {
+pub(crate) struct TenantFixture {
     pub(crate) tenant: Uuid,
     pub(crate) root: Uuid,
     pub(crate) parent: Uuid,
@@ -82,7 +82,7 @@ pub(crate) struct House {
     /// Role `admin`, in `root`.
     pub(crate) admin: Account,
     /// All features of the tenant, in `root`.
-    pub(crate) keeper: Account,
+    pub(crate) tenant_admin: Account,
     /// All features, in `child` alone.
     pub(crate) local: Account,
     /// No feature at all.
@@ -91,10 +91,10 @@ pub(crate) struct House {
     pub(crate) invited: Uuid,
 }
 
-pub(crate) struct World {
+pub(crate) struct Fixture {
     pub(crate) app: TestApp,
-    pub(crate) a: House,
-    pub(crate) b: House,
+    pub(crate) a: TenantFixture,
+    pub(crate) b: TenantFixture,
     /// A super administrator of the platform.
     pub(crate) root: Account,
 }
@@ -112,7 +112,7 @@ pub(crate) fn builder_without_site() -> TestAppBuilder {
     TestApp::builder(&MODULES).config(AUTH).config(NO_LIMITS)
 }
 
-impl World {
+impl Fixture {
     pub(crate) async fn new() -> Self {
         Self::of(builder()).await
     }
@@ -130,7 +130,7 @@ impl World {
             app: &app,
             ctx: app.system_context(),
         };
-        let (a, b) = (maker.house("alpha").await, maker.house("beta").await);
+        let (a, b) = (maker.tenant_fixture("alpha").await, maker.tenant_fixture("beta").await);
         let root = maker.account(None, None, "root@platform.test", &[], true).await;
         Self { app, a, b, root }
     }
@@ -141,19 +141,31 @@ impl World {
     }
 
     /// An account of a house in its root organization, signed in.
-    pub(crate) async fn account(&self, house: &House, email: &str, roles: &[&str]) -> Account {
+    pub(crate) async fn account(&self, tenant_fixture: &TenantFixture, email: &str, roles: &[&str]) -> Account {
         let ctx = self.app.system_context();
         let maker = Maker { app: &self.app, ctx };
         maker
-            .account(Some(house.tenant), Some(house.root), email, roles, false)
+            .account(
+                Some(tenant_fixture.tenant),
+                Some(tenant_fixture.root),
+                email,
+                roles,
+                false,
+            )
             .await
     }
 
     /// A role of a house with these rights.
-    pub(crate) async fn role(&self, house: &House, name: &str, features: &[&str], only: Option<&[Uuid]>) -> Uuid {
+    pub(crate) async fn role(
+        &self,
+        tenant_fixture: &TenantFixture,
+        name: &str,
+        features: &[&str],
+        only: Option<&[Uuid]>,
+    ) -> Uuid {
         let ctx = self.app.system_context();
         let maker = Maker { app: &self.app, ctx };
-        maker.role(house.tenant, name, features, only).await
+        maker.role(tenant_fixture.tenant, name, features, only).await
     }
 }
 
@@ -187,7 +199,7 @@ struct Maker<'a> {
 }
 
 impl Maker<'_> {
-    async fn house(&self, name: &str) -> House {
+    async fn tenant_fixture(&self, name: &str) -> TenantFixture {
         let (tenant, root) = self.tenant(name).await;
         let parent = self.organization(tenant, "Parent", None).await;
         let child = self.organization(tenant, "Child", Some(parent)).await;
@@ -199,7 +211,7 @@ impl Maker<'_> {
             .await;
         self.role(tenant, "Local", &EVERYTHING, Some(&[child])).await;
         self.role(tenant, "Keeper", &["*"], None).await;
-        let member = async |organization, who: &str, roles: &[&str]| {
+        let field = async |organization, who: &str, roles: &[&str]| {
             let email = format!("{who}@{name}.test");
             self.account(Some(tenant), Some(organization), &email, roles, false)
                 .await
@@ -216,14 +228,14 @@ impl Maker<'_> {
         } else {
             Uuid::nil()
         };
-        House {
+        TenantFixture {
             key,
-            user: member(other, "user", &["Dispatcher"]).await,
-            colleague: member(child, "colleague", &[]).await,
-            admin: member(root, "admin", &["admin"]).await,
-            keeper: member(root, "keeper", &["Keeper"]).await,
-            local: member(child, "local", &["Local"]).await,
-            plain: member(root, "plain", &[]).await,
+            user: field(other, "user", &["Dispatcher"]).await,
+            colleague: field(child, "colleague", &[]).await,
+            admin: field(root, "admin", &["admin"]).await,
+            tenant_admin: field(root, "keeper", &["Keeper"]).await,
+            local: field(child, "local", &["Local"]).await,
+            plain: field(root, "plain", &[]).await,
             invited: self.invited(tenant, other, &format!("invited@{name}.test")).await,
             tenant,
             root,
@@ -255,12 +267,12 @@ impl Maker<'_> {
             ..NewTenant::default()
         };
         let command = CreateTenant::new(&self.ctx, input).expect("a valid tenant");
-        let made = self
+        let created = self
             .ctx
-            .execute(&command, |made| Json(json!([made.id, made.organization_id])))
+            .execute(&command, |created| Json(json!([created.id, created.organization_id])))
             .await
             .expect("the tenant is made");
-        (id(&made.0[0]), id(&made.0[1]))
+        (id(&created.0[0]), id(&created.0[1]))
     }
 
     async fn organization(&self, tenant: Uuid, name: &str, parent: Option<Uuid>) -> Uuid {
@@ -272,9 +284,9 @@ impl Maker<'_> {
         };
         let command = CreateOrganization::new(&self.ctx, input).expect("a valid organization");
         self.ctx
-            .execute(&command, |made| Json(json!(made)))
+            .execute(&command, |created| Json(json!(created)))
             .await
-            .map(|made| id(&made.0))
+            .map(|created| id(&created.0))
             .expect("the organization is made")
     }
 
@@ -296,7 +308,7 @@ impl Maker<'_> {
     }
 
     async fn key(&self, tenant: Uuid, organization: Uuid, role: Uuid) -> Uuid {
-        let wanted = KeyWanted {
+        let requested = NewKeyInput {
             tenant,
             name: "Key".to_owned(),
             description: None,
@@ -304,7 +316,7 @@ impl Maker<'_> {
             roles: vec![role.to_string()],
             expires_at: None,
         };
-        let command = CreateKey::new(&self.ctx, wanted).expect("a valid key");
+        let command = CreateKey::new(&self.ctx, requested).expect("a valid key");
         self.run(&command).await;
         command.id
     }

@@ -17,7 +17,7 @@ use super::openapi::Schemas;
 use crate::error::Result;
 
 /// A successful answer: what is sent, what an `Idempotency-Key` stores, and how the API document describes it.
-pub trait Answer: Send {
+pub trait Response: Send {
     /// The status.
     fn status(&self) -> StatusCode;
 
@@ -76,7 +76,7 @@ pub struct Streamed {
 #[derive(Debug, Clone)]
 pub struct Cookies<A> {
     /// The answer.
-    pub answer: A,
+    pub response: A,
     /// The cookies to set.
     pub cookies: Vec<Cookie<'static>>,
 }
@@ -107,7 +107,7 @@ fn describe_json<T: ToSchema>(
     operation.response(status, response)
 }
 
-impl<T: Serialize + ToSchema + Send> Answer for Json<T> {
+impl<T: Serialize + ToSchema + Send> Response for Json<T> {
     fn status(&self) -> StatusCode {
         StatusCode::OK
     }
@@ -125,7 +125,7 @@ impl<T: Serialize + ToSchema + Send> Answer for Json<T> {
     }
 }
 
-impl<T: Serialize + ToSchema + Send> Answer for Created<T> {
+impl<T: Serialize + ToSchema + Send> Response for Created<T> {
     fn status(&self) -> StatusCode {
         StatusCode::CREATED
     }
@@ -143,7 +143,7 @@ impl<T: Serialize + ToSchema + Send> Answer for Created<T> {
     }
 }
 
-impl<const STATUS: u16> Answer for Redirect<STATUS> {
+impl<const STATUS: u16> Response for Redirect<STATUS> {
     fn status(&self) -> StatusCode {
         const {
             assert!(
@@ -172,7 +172,7 @@ impl<const STATUS: u16> Answer for Redirect<STATUS> {
     }
 }
 
-impl Answer for Raw {
+impl Response for Raw {
     fn status(&self) -> StatusCode {
         self.status
     }
@@ -206,7 +206,7 @@ impl std::fmt::Debug for Streamed {
     }
 }
 
-impl Answer for Streamed {
+impl Response for Streamed {
     fn status(&self) -> StatusCode {
         StatusCode::OK
     }
@@ -234,23 +234,23 @@ impl Answer for Streamed {
     }
 }
 
-impl<A: Answer> Answer for Cookies<A> {
+impl<A: Response> Response for Cookies<A> {
     fn status(&self) -> StatusCode {
-        self.answer.status()
+        self.response.status()
     }
 
     fn to_value(&self) -> Result<Value> {
-        self.answer.to_value()
+        self.response.to_value()
     }
 
     fn into_response(self) -> HttpResponse {
-        let mut response = self.answer.into_response();
+        let mut response = self.response.into_response();
         response
             .headers_mut()
             .insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
         for cookie in &self.cookies {
             // A cookie whose text is no header value can't be set; ours are tokens.
-            let _refused = response.add_cookie(cookie);
+            let _rejected = response.add_cookie(cookie);
         }
         response
     }

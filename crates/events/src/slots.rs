@@ -4,7 +4,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use actix_web::http::StatusCode;
-use backoffice_core::{Refusal, Result};
+use backoffice_core::{Rejection, Result};
 use tokio::sync::oneshot;
 use uuid::Uuid;
 
@@ -23,12 +23,12 @@ struct Open {
     last_number: u64,
     total: usize,
     tenants: HashMap<Uuid, usize>,
-    principals: HashMap<Principal, VecDeque<Place>>,
+    principals: HashMap<Principal, VecDeque<OpenStream>>,
 }
 
 /// What is known of an open stream. Dropping it tells the stream.
 #[derive(Debug)]
-struct Place {
+struct OpenStream {
     number: u64,
     tenant: Uuid,
     _held: oneshot::Sender<()>,
@@ -52,21 +52,21 @@ impl Open {
 
 /// Who has which streams.
 #[derive(Debug)]
-pub(crate) struct Seats {
+pub(crate) struct StreamSlots {
     config: EventsConfig,
     open: Mutex<Open>,
 }
 
 /// The place of an open stream; given back when dropped.
 #[derive(Debug)]
-pub(crate) struct Seat {
-    seats: Arc<Seats>,
+pub(crate) struct StreamSlot {
+    slots: Arc<StreamSlots>,
     principal: Principal,
     number: u64,
     lost: oneshot::Receiver<()>,
 }
 
-impl Seats {
+impl StreamSlots {
     pub(crate) fn new(config: EventsConfig) -> Self {
         Self {
             config,
@@ -82,7 +82,7 @@ impl Seats {
     ///
     /// # Errors
     /// 429 when the tenant or the process has too many.
-    pub(crate) fn take(self: Arc<Self>, principal: Principal, tenant: Uuid) -> Result<Seat> {
+    pub(crate) fn take(self: Arc<Self>, principal: Principal, tenant: Uuid) -> Result<StreamSlot> {
         let (held, lost) = oneshot::channel();
         let mut open = self.lock();
         let own = open.principals.get(&principal).map_or(0, VecDeque::len);
@@ -99,15 +99,15 @@ impl Seats {
         open.total += 1;
         *open.tenants.entry(tenant).or_default() += 1;
         let number = open.last_number;
-        let place = Place {
+        let stream = OpenStream {
             number,
             tenant,
             _held: held,
         };
-        open.principals.entry(principal).or_default().push_back(place);
+        open.principals.entry(principal).or_default().push_back(stream);
         drop(open);
-        Ok(Seat {
-            seats: self,
+        Ok(StreamSlot {
+            slots: self,
             principal,
             number,
             lost,
@@ -115,33 +115,33 @@ impl Seats {
     }
 }
 
-fn too_many() -> Refusal {
-    let mut refusal =
-        Refusal::new(StatusCode::TOO_MANY_REQUESTS, "Too many event streams are open").code("too_many_streams");
-    refusal.retry_after = Some(RETRY_AFTER);
-    refusal
+fn too_many() -> Rejection {
+    let mut rejection =
+        Rejection::new(StatusCode::TOO_MANY_REQUESTS, "Too many event streams are open").code("too_many_streams");
+    rejection.retry_after = Some(RETRY_AFTER);
+    rejection
 }
 
-impl Seat {
+impl StreamSlot {
     /// Waits until a newer stream takes the place.
     pub(crate) async fn lost(&mut self) {
         let _dropped = (&mut self.lost).await;
     }
 }
 
-impl Drop for Seat {
+impl Drop for StreamSlot {
     fn drop(&mut self) {
-        let mut open = self.seats.lock();
+        let mut open = self.slots.lock();
         let Some(own) = open.principals.get_mut(&self.principal) else {
             return;
         };
-        let place = own.iter().position(|place| place.number == self.number);
-        let place = place.and_then(|index| own.remove(index));
+        let stream = own.iter().position(|stream| stream.number == self.number);
+        let stream = stream.and_then(|index| own.remove(index));
         if own.is_empty() {
             open.principals.remove(&self.principal);
         }
-        if let Some(place) = place {
-            open.leave(place.tenant);
+        if let Some(stream) = stream {
+            open.leave(stream.tenant);
         }
     }
 }
@@ -153,42 +153,42 @@ mod tests {
     const A: Uuid = Uuid::from_u128(0xa);
     const B: Uuid = Uuid::from_u128(0xb);
 
-    fn seats(max_streams_per_tenant: usize, max_streams: usize) -> Arc<Seats> {
-        Arc::new(Seats::new(EventsConfig {
+    fn slots(max_streams_per_tenant: usize, max_streams: usize) -> Arc<StreamSlots> {
+        Arc::new(StreamSlots::new(EventsConfig {
             max_streams_per_tenant,
             max_streams,
         }))
     }
 
-    fn take(seats: &Arc<Seats>, principal: u128, tenant: Uuid) -> Result<Seat> {
-        Arc::clone(seats).take(("user", Some(Uuid::from_u128(principal))), tenant)
+    fn take(slots: &Arc<StreamSlots>, principal: u128, tenant: Uuid) -> Result<StreamSlot> {
+        Arc::clone(slots).take(("user", Some(Uuid::from_u128(principal))), tenant)
     }
 
     #[test]
     fn a_place_of_a_tenant_and_of_the_process_is_free_again_when_its_stream_ends() {
-        let seats = seats(2, 3);
-        let first = take(&seats, 1, A).expect("a place");
-        let _second = take(&seats, 2, A).expect("a place");
-        assert!(take(&seats, 3, A).is_err(), "the tenant is full");
-        let _third = take(&seats, 4, B).expect("a place");
-        assert!(take(&seats, 5, B).is_err(), "the process is full");
+        let slots = slots(2, 3);
+        let first = take(&slots, 1, A).expect("a place");
+        let _second = take(&slots, 2, A).expect("a place");
+        assert!(take(&slots, 3, A).is_err(), "the tenant is full");
+        let _third = take(&slots, 4, B).expect("a place");
+        assert!(take(&slots, 5, B).is_err(), "the process is full");
 
         drop(first);
 
-        let _again = take(&seats, 5, B).expect("a place");
-        assert!(take(&seats, 1, A).is_err(), "the process is full again");
+        let _again = take(&slots, 5, B).expect("a place");
+        assert!(take(&slots, 1, A).is_err(), "the process is full again");
     }
 
     #[test]
-    fn whoever_has_too_many_trades_its_oldest_place_for_a_new_one_even_in_a_full_tenant() {
-        let seats = seats(10, 10);
-        let places: Vec<Seat> = (0..10).map(|_| take(&seats, 1, A).expect("a place")).collect();
+    fn a_principal_with_too_many_streams_trades_its_oldest_slot_even_in_a_full_tenant() {
+        let slots = slots(10, 10);
+        let places: Vec<StreamSlot> = (0..10).map(|_| take(&slots, 1, A).expect("a place")).collect();
 
-        let newest = take(&seats, 1, A).expect("the oldest one gives way");
+        let newest = take(&slots, 1, A).expect("the oldest one gives way");
 
         drop(places);
         drop(newest);
-        let open = seats.lock();
+        let open = slots.lock();
         assert!(open.total == 0 && open.tenants.is_empty() && open.principals.is_empty());
     }
 }

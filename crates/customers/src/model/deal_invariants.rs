@@ -101,7 +101,7 @@ async fn there(tx: &mut Tx<'_>, ids: &[Uuid], table: Table) -> Result<BTreeSet<U
 }
 
 /// Refuses a restored deal with references that the caller could not make by a write: `undo_conflict` that names the member.
-pub(super) async fn judge(tx: &mut Tx<'_>, from: Option<&Snapshot>, to: &Snapshot) -> Result<()> {
+pub(super) async fn validate(tx: &mut Tx<'_>, from: Option<&Snapshot>, to: &Snapshot) -> Result<()> {
     let row: DealRow = to.row()?;
     let before: Option<DealRow> = from.map(Snapshot::row).transpose()?;
     let owner = |row: &DealRow| row.owner_user_id;
@@ -120,21 +120,21 @@ pub(super) async fn judge(tx: &mut Tx<'_>, from: Option<&Snapshot>, to: &Snapsho
         let known = ids(from, &set)?;
         let added: Vec<Uuid> = ids(Some(to), &set)?.difference(&known).copied().collect();
         if !added.is_empty() && set.seen(tx, &added).await?.len() < added.len() {
-            return Err(undo_conflict(&[set.member]));
+            return Err(undo_conflict(&[set.field]));
         }
     }
     Ok(())
 }
 
-fn ids(image: Option<&Snapshot>, set: &DealSet) -> Result<BTreeSet<Uuid>> {
-    let ids = image.and_then(|image| image.get(set.member)).cloned();
+fn ids(snapshot: Option<&Snapshot>, set: &DealSet) -> Result<BTreeSet<Uuid>> {
+    let ids = snapshot.and_then(|snapshot| snapshot.get(set.field)).cloned();
     Ok(ids.map(serde_json::from_value).transpose()?.unwrap_or_default())
 }
 
 /// A refusal of the rules is a conflict with present data.
-fn while_restoring(error: backoffice_core::Error, member: &str) -> backoffice_core::Error {
+fn while_restoring(error: backoffice_core::Error, field: &str) -> backoffice_core::Error {
     match error {
-        backoffice_core::Error::Refused(_) => undo_conflict(&[member]),
+        backoffice_core::Error::Rejected(_) => undo_conflict(&[field]),
         other => other,
     }
 }

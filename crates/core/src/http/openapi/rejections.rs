@@ -42,17 +42,17 @@ pub(super) fn statuses(info: &EndpointInfo, has_input: bool) -> BTreeSet<u16> {
     if !info.limits.is_empty() {
         statuses.insert(429);
     }
-    statuses.extend(info.refusals);
-    statuses.extend(info.error_members.iter().map(|member| member.status));
+    statuses.extend(info.rejections);
+    statuses.extend(info.error_fields.iter().map(|field| field.status));
     statuses
 }
 
 /// The response of an endpoint for this status.
 pub(super) fn response(status: u16, info: &EndpointInfo, schemas: &mut Schemas) -> Value {
     let members: Vec<_> = info
-        .error_members
+        .error_fields
         .iter()
-        .filter(|member| member.status == status)
+        .filter(|field| field.status == status)
         .collect();
     // The cross-cutting refusals have one form for all endpoints of a module.
     let shapes = match (info.shape, status) {
@@ -73,7 +73,7 @@ pub(super) fn response(status: u16, info: &EndpointInfo, schemas: &mut Schemas) 
     }
     let properties: Map<String, Value> = members
         .iter()
-        .map(|member| (member.name.to_owned(), json!((member.schema)(schemas))))
+        .map(|field| (field.name.to_owned(), json!((field.schema)(schemas))))
         .collect();
     whole(
         status,
@@ -133,7 +133,7 @@ fn reference(shape: ErrorShape, status: u16) -> Value {
 fn whole(status: u16, body: Value) -> Value {
     json!({
         "description": description(status),
-        "headers": headers::of_refusal(status),
+        "headers": headers::of_rejection(status),
         "content": {"application/json": {"schema": body}},
     })
 }
@@ -186,9 +186,9 @@ fn body(shape: ErrorShape, status: u16) -> Value {
             properties["organizations"] = organizations;
         }
         409 => {
-            for member in ["currentUpdatedAt", "expectedUpdatedAt"] {
+            for field in ["currentUpdatedAt", "expectedUpdatedAt"] {
                 // Null where there was nothing yet.
-                properties[member] = json!({"type": ["string", "null"], "format": "date-time",
+                properties[field] = json!({"type": ["string", "null"], "format": "date-time",
                     "description": "Of a resource that has changed since it was read (`optimistic_lock_conflict`)."});
             }
         }

@@ -18,9 +18,9 @@ fn builder(extra: &[&'static Module]) -> TestAppBuilder {
     TestApp::builder(&[&MODULES, extra].concat())
 }
 
-pub(crate) struct World(TwoTenants);
+pub(crate) struct Fixture(TwoTenants);
 
-impl Deref for World {
+impl Deref for Fixture {
     type Target = TwoTenants;
 
     fn deref(&self) -> &TwoTenants {
@@ -28,7 +28,7 @@ impl Deref for World {
     }
 }
 
-impl World {
+impl Fixture {
     pub(crate) async fn new() -> Self {
         Self::with_config(NO_LIMITS).await
     }

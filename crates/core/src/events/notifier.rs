@@ -4,12 +4,12 @@ use tokio::sync::watch;
 
 /// Rung after each commit that may have announced something, of this process or another one.
 #[derive(Debug)]
-pub struct EventBell {
+pub struct CommitNotifier {
     all: watch::Sender<bool>,
     here: watch::Sender<bool>,
 }
 
-impl Default for EventBell {
+impl Default for CommitNotifier {
     fn default() -> Self {
         Self {
             all: watch::channel(false).0,
@@ -18,14 +18,14 @@ impl Default for EventBell {
     }
 }
 
-impl EventBell {
-    pub(crate) fn ring(&self) {
+impl CommitNotifier {
+    pub(crate) fn notify(&self) {
         self.here.send_modify(|_| {});
-        self.ring_from_afar();
+        self.notify_remote();
     }
 
     /// Something was committed in another process.
-    pub(super) fn ring_from_afar(&self) {
+    pub(super) fn notify_remote(&self) {
         self.all.send_modify(|_| {});
     }
 
@@ -36,23 +36,23 @@ impl EventBell {
 
     /// An ear for what rings from now on.
     #[must_use]
-    pub fn listen(&self) -> Listening {
-        Listening(self.all.subscribe())
+    pub fn listen(&self) -> CommitWaiter {
+        CommitWaiter(self.all.subscribe())
     }
 
     /// An ear for what this process commits.
-    pub(super) fn listen_here(&self) -> Listening {
-        Listening(self.here.subscribe())
+    pub(super) fn listen_here(&self) -> CommitWaiter {
+        CommitWaiter(self.here.subscribe())
     }
 }
 
 /// Hears the bell.
 #[derive(Debug)]
-pub struct Listening(watch::Receiver<bool>);
+pub struct CommitWaiter(watch::Receiver<bool>);
 
-impl Listening {
+impl CommitWaiter {
     /// Waits for the next ringing; one that was missed counts.
-    pub async fn heard(&mut self) {
+    pub async fn notified(&mut self) {
         if self.0.changed().await.is_err() {
             // Nobody can ring any more.
             std::future::pending::<()>().await;

@@ -19,9 +19,9 @@ const MODULES: [&Module; 4] = [
     &backoffice_api_keys::MODULE,
 ];
 
-pub(crate) struct World(TwoTenants);
+pub(crate) struct Fixture(TwoTenants);
 
-impl Deref for World {
+impl Deref for Fixture {
     type Target = TwoTenants;
 
     fn deref(&self) -> &TwoTenants {
@@ -29,7 +29,7 @@ impl Deref for World {
     }
 }
 
-impl World {
+impl Fixture {
     pub(crate) async fn new() -> Self {
         Self::with_config("").await
     }

@@ -7,20 +7,20 @@ use std::time::Duration;
 use crate::time::Timestamp;
 
 /// Items of a chunk at most while requests arrive.
-pub(super) const FEW: usize = 10;
+pub(super) const REDUCED_CHUNK: usize = 10;
 /// A request stands for so many milliseconds of use: fewer than five a second, such as somebody who looks how a job is getting on, stand
 /// for less than the time in which they arrive.
-const WORTH: i64 = 200;
+const REQUEST_WEIGHT_MS: i64 = 200;
 /// From so many milliseconds ahead the process counts as in use: more than four requests at once, or five a second for a while.
-const MANY: i64 = 4 * WORTH;
+const BUSY_MS: i64 = 4 * REQUEST_WEIGHT_MS;
 /// What arrived is forgotten after so many milliseconds at the latest.
-const MEMORY: i64 = 2000;
+const HORIZON_MS: i64 = 2000;
 /// No rest is longer.
 const LONGEST_REST: Duration = Duration::from_secs(1);
 
 /// What a process knows of its requests and of its jobs.
 #[derive(Debug)]
-pub(crate) struct Courtesy {
+pub(crate) struct Throttle {
     /// Until when what has arrived stands for use, in milliseconds since 1970.
     used_until: AtomicI64,
     /// Jobs that are at work and may have to rest.
@@ -30,9 +30,9 @@ pub(crate) struct Courtesy {
 
 /// A job at work; no longer when dropped.
 #[derive(Debug)]
-pub(super) struct AtWork<'a>(&'a Courtesy);
+pub(super) struct AtWork<'a>(&'a Throttle);
 
-impl Courtesy {
+impl Throttle {
     /// On this machine.
     pub(crate) fn new() -> Self {
         Self::with_cores(std::thread::available_parallelism().map_or(1, NonZero::get))
@@ -49,7 +49,7 @@ impl Courtesy {
     /// A request has arrived.
     pub(crate) fn request(&self, now: Timestamp) {
         let now = now.unix_millis();
-        let next = |until: i64| Some((until.max(now) + WORTH).min(now + MEMORY));
+        let next = |until: i64| Some((until.max(now) + REQUEST_WEIGHT_MS).min(now + HORIZON_MS));
         // It never refuses.
         let _before = self.used_until.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next);
     }
@@ -58,7 +58,7 @@ impl Courtesy {
     pub(super) fn is_due(&self, now: Timestamp) -> bool {
         let now = now.unix_millis();
         let until = self.used_until.load(Ordering::Relaxed);
-        (now + MANY + 1..=now + MEMORY).contains(&until)
+        (now + BUSY_MS + 1..=now + HORIZON_MS).contains(&until)
     }
 
     /// Counts a job.
@@ -92,32 +92,32 @@ mod tests {
     }
 
     /// Requests at this distance for two seconds, and when they end.
-    fn steady(courtesy: &Courtesy, every: i64) -> i64 {
+    fn steady(throttle: &Throttle, every: i64) -> i64 {
         let mut now = 0;
         while now < 2000 {
-            courtesy.request(at(now));
+            throttle.request(at(now));
             now += every;
         }
         now
     }
 
     #[test]
-    fn somebody_who_looks_now_and_then_does_not_count() {
-        let courtesy = Courtesy::with_cores(2);
-        assert!(!courtesy.is_due(at(0)));
-        let now = steady(&courtesy, 201);
-        assert!(!courtesy.is_due(at(now)));
+    fn occasional_requests_do_not_count() {
+        let throttle = Throttle::with_cores(2);
+        assert!(!throttle.is_due(at(0)));
+        let now = steady(&throttle, 201);
+        assert!(!throttle.is_due(at(now)));
     }
 
     #[test]
     fn many_requests_count_until_shortly_after_the_last_one() {
         for every in [1, 20, 100] {
-            let courtesy = Courtesy::with_cores(2);
-            let now = steady(&courtesy, every);
-            assert!(courtesy.is_due(at(now)), "one every {every} ms");
-            assert!(!courtesy.is_due(at(now + MEMORY)), "one every {every} ms");
+            let throttle = Throttle::with_cores(2);
+            let now = steady(&throttle, every);
+            assert!(throttle.is_due(at(now)), "one every {every} ms");
+            assert!(!throttle.is_due(at(now + HORIZON_MS)), "one every {every} ms");
         }
-        let at_once = Courtesy::with_cores(2);
+        let at_once = Throttle::with_cores(2);
         (0..4).for_each(|_| at_once.request(at(0)));
         assert!(!at_once.is_due(at(0)));
         at_once.request(at(0));
@@ -126,30 +126,30 @@ mod tests {
 
     #[test]
     fn a_clock_that_was_set_back_is_no_use_for_ever() {
-        let courtesy = Courtesy::with_cores(2);
-        steady(&courtesy, 20);
+        let throttle = Throttle::with_cores(2);
+        steady(&throttle, 20);
         let back = -3_600_000;
-        assert!(!courtesy.is_due(at(back)));
-        courtesy.request(at(back));
-        assert!(courtesy.is_due(at(back)));
-        assert!(!courtesy.is_due(at(back + MEMORY)));
+        assert!(!throttle.is_due(at(back)));
+        throttle.request(at(back));
+        assert!(throttle.is_due(at(back)));
+        assert!(!throttle.is_due(at(back + HORIZON_MS)));
     }
 
     #[test]
     fn jobs_leave_a_core_to_the_requests() {
         let step = Duration::from_millis(12);
         for (cores, jobs, rest) in [(1, 1, 12), (2, 1, 12), (2, 3, 36), (4, 1, 4), (4, 3, 12)] {
-            let courtesy = Courtesy::with_cores(cores);
-            let at_work: Vec<_> = (0..jobs).map(|_| courtesy.work()).collect();
+            let throttle = Throttle::with_cores(cores);
+            let at_work: Vec<_> = (0..jobs).map(|_| throttle.work()).collect();
             assert_eq!(
-                courtesy.rest(step),
+                throttle.rest(step),
                 Duration::from_millis(rest),
                 "{jobs} on {cores} cores"
             );
             drop(at_work);
-            assert_eq!(courtesy.at_work.load(Ordering::Relaxed), 0);
+            assert_eq!(throttle.at_work.load(Ordering::Relaxed), 0);
         }
-        let slow = Courtesy::with_cores(2).rest(Duration::from_secs(5));
+        let slow = Throttle::with_cores(2).rest(Duration::from_secs(5));
         assert_eq!(slow, LONGEST_REST);
     }
 }

@@ -32,7 +32,7 @@ pub(crate) struct Account {
 }
 
 /// A tenant: organizations root, parent > child, and other.
-pub(crate) struct House {
+pub(crate) struct TenantFixture {
     pub(crate) id: Uuid,
     pub(crate) root: Uuid,
     pub(crate) parent: Uuid,
@@ -48,10 +48,10 @@ pub(crate) struct House {
     pub(crate) plain: Account,
 }
 
-pub(crate) struct World {
+pub(crate) struct Fixture {
     pub(crate) app: TestApp,
-    pub(crate) a: House,
-    pub(crate) b: House,
+    pub(crate) a: TenantFixture,
+    pub(crate) b: TenantFixture,
 }
 
 /// An undoable write.
@@ -62,7 +62,7 @@ pub(crate) struct Written {
     pub(crate) token: String,
 }
 
-impl World {
+impl Fixture {
     pub(crate) async fn new() -> Self {
         Self::of(TestApp::builder(&MODULES)).await
     }
@@ -84,12 +84,12 @@ impl World {
 
     async fn of(builder: TestAppBuilder) -> Self {
         let app = builder.config(CONFIG).config(NO_LIMITS).build().await;
-        let (a, b) = (house(&app, "alpha").await, house(&app, "beta").await);
+        let (a, b) = (tenant_fixture(&app, "alpha").await, tenant_fixture(&app, "beta").await);
         Self { app, a, b }
     }
 
     /// Makes a record; it must succeed.
-    pub(crate) async fn make(&self, who: &Account, path: &str, body: Value) -> Uuid {
+    pub(crate) async fn create(&self, who: &Account, path: &str, body: Value) -> Uuid {
         self.write(who, Method::POST, path, body).await.id
     }
 
@@ -170,25 +170,32 @@ impl World {
     /// Another account of a house, in one of its organizations, with rights in the listed ones (`None`: everywhere).
     pub(crate) async fn account(
         &self,
-        house: &House,
+        tenant_fixture: &TenantFixture,
         organization: Uuid,
         email: &str,
         features: &[&str],
         only: Option<&[Uuid]>,
     ) -> Account {
-        member(&self.app, house.id, organization, email, Some((features, only))).await
+        field(
+            &self.app,
+            tenant_fixture.id,
+            organization,
+            email,
+            Some((features, only)),
+        )
+        .await
     }
 }
 
 /// What an answer's header says.
 pub(crate) fn written(response: &TestResponse) -> Written {
-    let told = response.operation();
-    let told = told.unwrap_or_else(|| panic!("no X-Operation: {} {}", response.status, response.text()));
-    let id = |name: &str| told[name].as_str().expect("text").parse().expect("a UUID");
+    let reported = response.operation();
+    let reported = reported.unwrap_or_else(|| panic!("no X-Operation: {} {}", response.status, response.text()));
+    let id = |name: &str| reported[name].as_str().expect("text").parse().expect("a UUID");
     Written {
         id: id("resourceId"),
         log_id: id("id"),
-        token: told["undoToken"].as_str().expect("a token").to_owned(),
+        token: reported["undoToken"].as_str().expect("a token").to_owned(),
     }
 }
 
@@ -204,11 +211,11 @@ pub(crate) fn detail(body: &Value) -> (&str, &str) {
     (text("path"), text("code"))
 }
 
-async fn house(app: &TestApp, name: &str) -> House {
-    let made = tenant(app, name, &format!("seeded@{name}.test")).await;
-    let (tenant, root) = (made.id, made.organization);
+async fn tenant_fixture(app: &TestApp, name: &str) -> TenantFixture {
+    let created = tenant(app, name, &format!("seeded@{name}.test")).await;
+    let (tenant, root) = (created.id, created.organization);
     let everything = Some((&["*"][..], None));
-    let admin = member(app, tenant, root, &format!("admin@{name}.test"), everything).await;
+    let admin = field(app, tenant, root, &format!("admin@{name}.test"), everything).await;
     let organization = async |title: &str, parent: Option<Uuid>| {
         let body = json!({"name": title, "parentId": parent});
         let (status, body) = app.post(&admin.token, "/directory/organizations", body).await;
@@ -220,9 +227,9 @@ async fn house(app: &TestApp, name: &str) -> House {
     let other = organization("Other", None).await;
     let limited = async |who: &str, only: Uuid| {
         let rights = Some((&["customers.*", "audit_logs.*"][..], Some(&[only][..])));
-        member(app, tenant, only, &format!("{who}@{name}.test"), rights).await
+        field(app, tenant, only, &format!("{who}@{name}.test"), rights).await
     };
-    House {
+    TenantFixture {
         id: tenant,
         root,
         parent,
@@ -230,13 +237,13 @@ async fn house(app: &TestApp, name: &str) -> House {
         other,
         local: limited("local", child).await,
         stranger: limited("stranger", other).await,
-        plain: member(app, tenant, root, &format!("plain@{name}.test"), None).await,
+        plain: field(app, tenant, root, &format!("plain@{name}.test"), None).await,
         admin,
     }
 }
 
 /// An account with rights of its own, signed in.
-async fn member(
+async fn field(
     app: &TestApp,
     tenant: Uuid,
     organization: Uuid,
@@ -266,28 +273,41 @@ async fn member(
     }
 }
 
-impl World {
+impl Fixture {
     /// A person, written behind the log.
-    pub(crate) async fn person(&self, house: &House, organization: Uuid, name: &str) -> Uuid {
+    pub(crate) async fn person(&self, tenant_fixture: &TenantFixture, organization: Uuid, name: &str) -> Uuid {
         let columns = "first_name, last_name, display_name";
         let values = format!("'{name}', 'Doe', '{name} Doe'");
-        self.party("customers_people", columns, &values, house, organization)
+        self.party("customers_people", columns, &values, tenant_fixture, organization)
             .await
     }
 
     /// A company, written behind the log.
-    pub(crate) async fn company(&self, house: &House, organization: Uuid, name: &str) -> Uuid {
+    pub(crate) async fn company(&self, tenant_fixture: &TenantFixture, organization: Uuid, name: &str) -> Uuid {
         let values = format!("'{name}'");
-        self.party("customers_companies", "display_name", &values, house, organization)
-            .await
+        self.party(
+            "customers_companies",
+            "display_name",
+            &values,
+            tenant_fixture,
+            organization,
+        )
+        .await
     }
 
-    async fn party(&self, table: &str, columns: &str, values: &str, house: &House, organization: Uuid) -> Uuid {
+    async fn party(
+        &self,
+        table: &str,
+        columns: &str,
+        values: &str,
+        tenant_fixture: &TenantFixture,
+        organization: Uuid,
+    ) -> Uuid {
         let id = self.app.system_context().new_id();
         let sql = format!(
             "insert into {table} (tenant_id, id, organization_id, {columns}, is_active, created_at, updated_at) \
              values ('{}', '{id}', '{organization}', {values}, true, now(), now())",
-            house.id
+            tenant_fixture.id
         );
         assert_eq!(self.app.sql(&sql).await, 1);
         id
@@ -297,11 +317,11 @@ impl World {
     pub(crate) async fn pipeline(&self, who: &Account, organization: Uuid, labels: &[&str]) -> (Uuid, Vec<Uuid>) {
         let name = format!("Pipeline {}", self.app.system_context().new_id());
         let body = json!({"name": name, "organizationId": organization});
-        let pipeline = self.make(who, PIPELINES, body).await;
+        let pipeline = self.create(who, PIPELINES, body).await;
         let mut stages = Vec::new();
         for label in labels {
             stages.push(
-                self.make(who, STAGES, json!({"pipelineId": pipeline, "label": label}))
+                self.create(who, STAGES, json!({"pipelineId": pipeline, "label": label}))
                     .await,
             );
         }
@@ -313,7 +333,7 @@ impl World {
         let mut body = json!({"title": "A deal", "organizationId": organization});
         let further = members.as_object().expect("an object").clone();
         body.as_object_mut().expect("an object").extend(further);
-        self.make(who, DEALS, body).await
+        self.create(who, DEALS, body).await
     }
 
     /// A change that is refused: status and body.

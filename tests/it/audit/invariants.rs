@@ -5,7 +5,9 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 
 use backoffice_core::Module;
-use backoffice_core::command::{Attempt, Depth, FieldKind, Hook, Interceptor, Snapshots, Transition, Verdict};
+use backoffice_core::command::{
+    Depth, FieldKind, Hook, Interceptor, InterceptorContext, Snapshots, Transition, Verdict,
+};
 use backoffice_core::db::Tx;
 use backoffice_test_support::TestApp;
 use futures_util::future::BoxFuture;
@@ -13,10 +15,10 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::call::Call;
+use crate::fixture::{AUTH, Fixture, MODULES, NO_LIMITS, id, text};
 use crate::scenarios::rich;
-use crate::world::{AUTH, MODULES, NO_LIMITS, World, id, text};
 
-static LAWS: Module = Module {
+static INVARIANTS: Module = Module {
     name: "laws",
     title: "Laws",
     register: |registry| {
@@ -46,7 +48,7 @@ struct Outcome {
     first: Snapshots,
     /// Whether the guard let the resources be removed.
     is_removable: bool,
-    gone: Snapshots,
+    deleted: Snapshots,
     /// Images of children that were still there after the removal.
     children: usize,
     last: Snapshots,
@@ -59,7 +61,7 @@ thread_local! {
     static OUTCOME: RefCell<Option<Outcome>> = const { RefCell::new(None) };
 }
 
-fn run<'a>(tx: &'a mut Tx<'_>, attempt: &'a Attempt<'a>) -> BoxFuture<'a, backoffice_core::Result<Verdict>> {
+fn run<'a>(tx: &'a mut Tx<'_>, attempt: &'a InterceptorContext<'a>) -> BoxFuture<'a, backoffice_core::Result<Verdict>> {
     let task = TASK.take().filter(|_| attempt.hook == Hook::BeforeExecute);
     Box::pin(async move {
         let Some((task, kind, ids)) = task else {
@@ -67,7 +69,7 @@ fn run<'a>(tx: &'a mut Tx<'_>, attempt: &'a Attempt<'a>) -> BoxFuture<'a, backof
         };
         let outcome = perform(tx, task, kind, &ids).await?;
         OUTCOME.set(Some(outcome));
-        Ok(Verdict::Refuse {
+        Ok(Verdict::Reject {
             message: "Seen enough".to_owned(),
             code: None,
             status: None,
@@ -80,7 +82,7 @@ async fn perform(tx: &mut Tx<'_>, task: Task, kind: &str, ids: &[Uuid]) -> backo
     let registry = tx.context().platform().registry();
     let entity = registry.find_entity(kind).cloned().expect("a registered kind");
     let mut outcome = Outcome {
-        first: entity.images(tx, ids, Depth::Tree).await?,
+        first: entity.snapshots(tx, ids, Depth::Tree).await?,
         ..Outcome::default()
     };
     let stored = match task {
@@ -103,7 +105,7 @@ async fn perform(tx: &mut Tx<'_>, task: Task, kind: &str, ids: &[Uuid]) -> backo
             if !outcome.is_removable {
                 return Ok(outcome);
             }
-            outcome.gone = entity.images(tx, ids, Depth::Tree).await?;
+            outcome.deleted = entity.snapshots(tx, ids, Depth::Tree).await?;
             for snapshot in outcome.first.values() {
                 for (kind, rows) in snapshot
                     .members()
@@ -121,7 +123,7 @@ async fn perform(tx: &mut Tx<'_>, task: Task, kind: &str, ids: &[Uuid]) -> backo
                         .flatten()
                         .map(|row| id(&row["id"]))
                         .collect();
-                    outcome.children += child.images(tx, &ids, Depth::Own).await?.len();
+                    outcome.children += child.snapshots(tx, &ids, Depth::Own).await?.len();
                 }
             }
             outcome.first.clone()
@@ -129,35 +131,35 @@ async fn perform(tx: &mut Tx<'_>, task: Task, kind: &str, ids: &[Uuid]) -> backo
     };
     let snapshots: Vec<_> = stored.into_values().collect();
     outcome.dropped = entity.store(tx, &snapshots).await?;
-    outcome.last = entity.images(tx, ids, Depth::Tree).await?;
+    outcome.last = entity.snapshots(tx, ids, Depth::Tree).await?;
     Ok(outcome)
 }
 
-struct Laws {
-    world: World,
+struct Invariants {
+    fixture: Fixture,
 }
 
-impl Laws {
+impl Invariants {
     async fn new() -> Self {
-        let modules: Vec<&'static Module> = MODULES.into_iter().chain([&LAWS]).collect();
+        let modules: Vec<&'static Module> = MODULES.into_iter().chain([&INVARIANTS]).collect();
         let app = TestApp::builder(&modules)
             .config(AUTH)
             .config(NO_LIMITS)
             .through_proxy();
-        let world = rich(World::of(app).await).await;
+        let fixture = rich(Fixture::of(app).await).await;
         let consent = Call::put(
             "/auth/profile/consents",
             json!({"consentType": "terms", "isGranted": true}),
         );
-        for account in [&world.a.colleague, &world.a.user] {
-            assert_eq!(consent.send(&world.app, &account.token).await.status, 200);
+        for account in [&fixture.a.colleague, &fixture.a.user] {
+            assert_eq!(consent.send(&fixture.app, &account.token).await.status, 200);
         }
-        Self { world }
+        Self { fixture }
     }
 
     /// Kinds that undo and redo restore.
     fn kinds(&self) -> BTreeSet<&'static str> {
-        let commands = self.world.app.platform().registry().commands();
+        let commands = self.fixture.app.platform().registry().commands();
         commands
             .filter(|command| command.undoable)
             .map(|command| command.kind)
@@ -167,9 +169,9 @@ impl Laws {
     /// Runs a task in a transaction that is rolled back.
     async fn see(&self, task: Task, kind: &'static str, ids: &[Uuid]) -> Outcome {
         TASK.set(Some((task, kind, ids.to_vec())));
-        let body = json!({"id": self.world.a.spare_role, "name": "Never"});
+        let body = json!({"id": self.fixture.a.spare_role, "name": "Never"});
         let response = Call::put("/auth/roles", body)
-            .send(&self.world.app, &self.world.root.token)
+            .send(&self.fixture.app, &self.fixture.root.token)
             .await;
         let seen = OUTCOME.take();
         seen.unwrap_or_else(|| panic!("{kind} {ids:?}: {} {}", response.status, response.text()))
@@ -180,9 +182,9 @@ impl Laws {
         let sql = format!(
             "select id from {} where tenant_id = '{}' order by id",
             table(kind),
-            self.world.a.tenant
+            self.fixture.a.tenant
         );
-        self.world
+        self.fixture
             .app
             .rows(&sql)
             .await
@@ -206,9 +208,9 @@ fn table(kind: &str) -> String {
 fn comparable(snapshots: &Snapshots) -> Value {
     fn strip(value: &mut Value) {
         match value {
-            Value::Object(members) => {
-                members.remove("updatedAt");
-                members.values_mut().for_each(strip);
+            Value::Object(fields) => {
+                fields.remove("updatedAt");
+                fields.values_mut().for_each(strip);
             }
             Value::Array(values) => values.iter_mut().for_each(strip),
             _ => {}
@@ -223,18 +225,18 @@ fn comparable(snapshots: &Snapshots) -> Value {
 }
 
 #[actix_web::test]
-async fn aud_3_what_is_stored_is_what_is_read_and_what_is_removed_is_gone() {
-    let laws = Laws::new().await;
+async fn aud_3_a_stored_snapshot_is_read_back_and_a_removed_one_is_missing() {
+    let invariants = Invariants::new().await;
     let mut removed = BTreeSet::new();
 
-    for kind in laws.kinds() {
-        for id in laws.ids(kind).await {
-            let seen = laws.see(Task::Cycle, kind, &[id]).await;
+    for kind in invariants.kinds() {
+        for id in invariants.ids(kind).await {
+            let seen = invariants.see(Task::Cycle, kind, &[id]).await;
             if seen.first.is_empty() || !seen.is_removable {
                 continue;
             }
             removed.insert(kind);
-            assert!(seen.gone.is_empty(), "E2: {kind} {id}: {:?}", seen.gone);
+            assert!(seen.deleted.is_empty(), "E2: {kind} {id}: {:?}", seen.deleted);
             assert_eq!(seen.children, 0, "E2: children of {kind} {id}");
             assert_eq!(
                 comparable(&seen.last),
@@ -245,7 +247,7 @@ async fn aud_3_what_is_stored_is_what_is_read_and_what_is_removed_is_gone() {
         }
     }
 
-    let never: Vec<_> = laws
+    let never: Vec<_> = invariants
         .kinds()
         .into_iter()
         .filter(|kind| !removed.contains(kind))
@@ -254,12 +256,12 @@ async fn aud_3_what_is_stored_is_what_is_read_and_what_is_removed_is_gone() {
 }
 
 #[actix_web::test]
-async fn aud_3_images_are_complete_and_storing_one_gives_back_every_column() {
-    let laws = Laws::new().await;
-    let app = &laws.world.app;
+async fn aud_3_snapshots_are_complete_and_storing_one_gives_back_every_column() {
+    let invariants = Invariants::new().await;
+    let app = &invariants.fixture.app;
     let mut kept_back = BTreeSet::new();
 
-    for kind in laws.kinds() {
+    for kind in invariants.kinds() {
         let (table, fields) = (
             table(kind),
             app.platform()
@@ -274,14 +276,14 @@ async fn aud_3_images_are_complete_and_storing_one_gives_back_every_column() {
                  where table_name = '{table}' and is_generated = 'NEVER'"
             ))
             .await;
-        let ids = laws.ids(kind).await;
-        let before = laws.see(Task::Load, kind, &ids).await.first;
+        let ids = invariants.ids(kind).await;
+        let before = invariants.see(Task::Load, kind, &ids).await.first;
         assert!(!before.is_empty(), "{kind} has no resource here");
         let mut changed = 0;
         for column in &columns {
             let name = text(&column["name"]);
-            let member = camel(&name);
-            let own = fields.iter().find(|field| field.name == member);
+            let name = camel(&name);
+            let own = fields.iter().find(|field| field.name == name);
             let is_derived = ["id", "tenant_id", "deleted_at"].contains(&name.as_str()) || name.ends_with("_norm");
             if is_derived || own.is_some_and(|field| field.kind != FieldKind::Tracked) {
                 continue;
@@ -290,7 +292,7 @@ async fn aud_3_images_are_complete_and_storing_one_gives_back_every_column() {
                 let Some(other) = other(&text(&column["type"]), column["nullable"] == true, &name) else {
                     continue;
                 };
-                let one = format!("where tenant_id = '{}' and id = '{id}'", laws.world.a.tenant);
+                let one = format!("where tenant_id = '{}' and id = '{id}'", invariants.fixture.a.tenant);
                 let kept =
                     format!("drop table if exists kept; create temporary table kept as select * from {table} {one}");
                 app.sql(&kept).await;
@@ -304,14 +306,14 @@ async fn aud_3_images_are_complete_and_storing_one_gives_back_every_column() {
                 );
                 if !app.rows(&differs).await.is_empty() {
                     changed += 1;
-                    let wanted = Snapshots::from([(*id, snapshot.clone())]);
-                    let seen = laws.see(Task::Store(wanted.clone()), kind, &[*id]).await;
+                    let requested = Snapshots::from([(*id, snapshot.clone())]);
+                    let seen = invariants.see(Task::Store(requested.clone()), kind, &[*id]).await;
                     assert_ne!(
                         comparable(&seen.first),
-                        comparable(&wanted),
+                        comparable(&requested),
                         "E3: {kind} does not tell {name}"
                     );
-                    if comparable(&seen.last) != comparable(&wanted) {
+                    if comparable(&seen.last) != comparable(&requested) {
                         kept_back.insert(format!("{kind} {name}"));
                     }
                 }
@@ -329,14 +331,14 @@ async fn aud_3_images_are_complete_and_storing_one_gives_back_every_column() {
 
 #[actix_web::test]
 async fn aud_3_many_resources_cost_as_many_statements_as_one() {
-    let laws = Laws::new().await;
-    let app = &laws.world.app;
+    let invariants = Invariants::new().await;
+    let app = &invariants.fixture.app;
 
-    for kind in laws.kinds() {
-        let ids = laws.ids(kind).await;
+    for kind in invariants.kinds() {
+        let ids = invariants.ids(kind).await;
         let mut unknown = ids.clone();
         unknown.extend((0..50).map(|number| Uuid::from_u128(0xffff_0000 + number)));
-        let all = laws.see(Task::Load, kind, &ids).await.first;
+        let all = invariants.see(Task::Load, kind, &ids).await.first;
         let children: BTreeSet<&String> = all
             .values()
             .filter_map(|snapshot| snapshot.members().get("_children")?.as_object())
@@ -347,11 +349,13 @@ async fn aud_3_many_resources_cost_as_many_statements_as_one() {
             let mut dearest = 0;
             for (id, snapshot) in &all {
                 let one = Snapshots::from([(*id, snapshot.clone())]);
-                let (_, of_one) = app.count_statements(laws.see(Task::Store(one), kind, &[*id])).await;
+                let (_, of_one) = app
+                    .count_statements(invariants.see(Task::Store(one), kind, &[*id]))
+                    .await;
                 dearest = dearest.max(of_one);
             }
             let (_, of_all) = app
-                .count_statements(laws.see(Task::Store(all.clone()), kind, &unknown))
+                .count_statements(invariants.see(Task::Store(all.clone()), kind, &unknown))
                 .await;
             // One has children of this kind and another one of that.
             let most = dearest + u64::try_from(children.len()).expect("few");
