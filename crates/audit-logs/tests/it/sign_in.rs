@@ -92,12 +92,12 @@ pub(crate) async fn tenant(app: &TestApp, name: &str) -> TenantCreated {
         ..NewTenant::default()
     };
     let command = CreateTenant::new(&ctx, input).expect("a valid tenant");
-    let created = std::sync::Mutex::new(None);
+    let result = std::sync::Mutex::new(None);
     ctx.execute(&command, |created| {
-        *created.lock().expect("not poisoned") = Some(created);
+        *result.lock().expect("not poisoned") = Some(created);
         Created(())
     })
     .await
     .expect("a tenant");
-    created.into_inner().expect("not poisoned").expect("the command ran")
+    result.into_inner().expect("not poisoned").expect("the command ran")
 }
