@@ -62,7 +62,7 @@ const RESPONSE: &[(&str, &str, bool)] = &[
 
 const UUID_OR_ALL: &str = "^(all|[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})$";
 
-const QUOTED_INSTANT: &str = r#"^(\*|"[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]{1,3})?Z")$"#;
+const QUOTED_INSTANT: &str = r#"^"[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]{1,3})?Z"$"#;
 
 /// What is said of a request header: its text and schema.
 fn request_header(name: &str) -> (&'static str, Value) {
@@ -77,7 +77,7 @@ fn request_header(name: &str) -> (&'static str, Value) {
         ),
         "If-Match" => (
             "The `updatedAt` that was read, in quotes: 409 when the resource has changed since. `*` compares nothing.",
-            json!({"type": "string", "pattern": QUOTED_INSTANT}),
+            json!({"anyOf": [{"const": "*"}, {"type": "string", "pattern": QUOTED_INSTANT}]}),
         ),
         "X-Expected-Updated-At" => (
             "The same without quotes; `If-Match` counts where both are sent, unless it is `*`.",
