@@ -8,8 +8,10 @@ CODES = {
     "duplicate_name": "another record has the name",
     "immutable": "the field does not change after the creation",
     "invalid_current_password": "the password is another one",
+    "last_super_admin": "one super administrator must remain",
     "not_unique": "another record has the value",
     "organization_required": "no organization is named or selected",
+    "own_tenant": "callers cannot close the tenant that they work in",
     "parent_not_found": "the parent does not exist or is not visible",
     "tenant_required": "all tenants are selected, and a record needs one",
     "unknown_reference": "the referenced record does not exist or is not visible",
@@ -28,6 +30,7 @@ TEXTS = {
 
 # Path, code and reason of rules that combine fields, or that JSON Schema and forms cannot express.
 RULES = {
+    ("", "required"): "one of several fields is needed",
     ("amount", "invalid_value"): "the digits fit into a double",
     ("endsAt", "out_of_range"): "it lies after startsAt",
     ("expiresAt", "out_of_range"): "it lies in the future",

@@ -45,6 +45,50 @@ pub(super) fn lints(tree: &Tree<'_>) -> Result<Findings> {
     Ok(findings)
 }
 
+/// Dependencies that are needed without being named in a source, each with its reason.
+const UNNAMED: &[(&str, &str, &str)] = &[(
+    "backoffice-audit-logs",
+    "backoffice-auth",
+    "the module requires it, and its migrations run before",
+)];
+
+/// Every dependency is named in the sources of its package.
+pub(super) fn used(tree: &Tree<'_>) -> Result<Findings> {
+    let mut findings = Findings::new();
+    for package in tree.workspace.packages() {
+        let file = package.dir.join("Cargo.toml");
+        let manifest = tree.workspace.read(&file)?;
+        let sources = tree.texts(&package.dir.to_string_lossy(), &["rs"])?;
+        let is_kept = |name: &str| UNNAMED.iter().any(|(one, kept, _)| *one == package.name && *kept == name);
+        for name in dependencies(&manifest).filter(|name| !is_kept(name)) {
+            let identifier = name.replace('-', "_");
+            if !sources.iter().any(|(_, text)| names_crate(text, &identifier)) {
+                let file = file.display();
+                findings.push(format!("{file}: `{name}` is in no source of the package; remove it"));
+            }
+        }
+    }
+    Ok(findings)
+}
+
+/// Names of the dependencies in all sections of a manifest.
+fn dependencies(manifest: &str) -> impl Iterator<Item = &str> {
+    let mut is_inside = false;
+    manifest.lines().filter_map(move |line| {
+        if line.starts_with('[') {
+            is_inside = line.trim_end_matches(']').ends_with("dependencies");
+            return None;
+        }
+        let name = line.split(['=', '.']).next()?.trim();
+        (is_inside && !name.is_empty() && !name.starts_with(['#', '"', ']', '{'])).then_some(name)
+    })
+}
+
+fn names_crate(text: &str, identifier: &str) -> bool {
+    text.split(|c: char| !c.is_alphanumeric() && c != '_')
+        .any(|word| word == identifier)
+}
+
 /// Handlers, interceptors and jobs are isolated by catching their panics, which works only where a panic unwinds.
 pub(super) fn panics(tree: &Tree<'_>) -> Result<Findings> {
     let mut findings = Findings::new();
@@ -92,6 +136,15 @@ pub(super) fn names(tree: &Tree<'_>) -> Result<Findings> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn dependencies_of_all_sections_are_found() {
+        let manifest = "[package]\nname = \"x\"\n[dependencies]\na.workspace = true\nb-c = \"1\"\n[lints]\nworkspace = true\n\
+                        [target.'cfg(unix)'.dev-dependencies]\nd = { version = \"1\" }\n";
+
+        assert_eq!(dependencies(manifest).collect::<Vec<_>>(), ["a", "b-c", "d"]);
+        assert!(names_crate("use b_c::x;", "b_c") && !names_crate("use b_cd::x;", "b_c"));
+    }
 
     #[test]
     fn a_panic_that_aborts_is_found_in_every_spelling() {

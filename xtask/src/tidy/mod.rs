@@ -39,6 +39,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("no symbolic link leaves the tree", files::links),
     ("every package has a README that is its documentation", crates::readmes),
     ("every package inherits the lints", crates::lints),
+    ("every dependency is used", crates::used),
     ("a panic ends one request, in no profile the process", crates::panics),
     ("every folder of crates/ holds the package of its name", crates::names),
     (
