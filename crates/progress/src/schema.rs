@@ -28,7 +28,7 @@ table! {
         error_message -> Nullable<Text>,
         meta -> Nullable<Jsonb>,
         parameters -> Jsonb,
-        isolate_until -> Integer,
+        careful_until -> Integer,
         created_at -> Timestamptz,
         updated_at -> Timestamptz,
     }

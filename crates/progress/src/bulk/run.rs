@@ -96,7 +96,7 @@ impl<O: BulkOperation> BulkJob<O> {
             self.run_items(chunk.tx(), id, &items).await?
         };
         if let Some(until) = care.suspects_until {
-            progress.isolate_until = until;
+            progress.careful_until = until;
         }
         state::record(chunk.tx().conn(), &mut progress, &items, &outcomes, now).await?;
         if progress.processed_count == progress.total_count {
@@ -180,7 +180,7 @@ struct Isolation {
 
 impl Isolation {
     fn of(progress: &Progress, cursor: i64, attempt: i32) -> Self {
-        let suspected = i64::from(progress.isolate_until) > cursor;
+        let suspected = i64::from(progress.careful_until) > cursor;
         let tries = if suspected {
             SINGLE_TRIES
         } else {
@@ -200,8 +200,8 @@ impl Isolation {
 mod tests {
     use super::*;
 
-    fn care(isolate_until: i32, cursor: i64, attempt: i32) -> Isolation {
-        Isolation::of(&Progress::for_test(isolate_until), cursor, attempt)
+    fn care(careful_until: i32, cursor: i64, attempt: i32) -> Isolation {
+        Isolation::of(&Progress::for_test(careful_until), cursor, attempt)
     }
 
     #[test]

@@ -30,7 +30,7 @@ pub(super) struct Progress {
     pub(super) failed_count: i32,
     pub(super) cancel_requested_at: Option<Timestamp>,
     actor_id: Option<Uuid>,
-    pub(super) isolate_until: i32,
+    pub(super) careful_until: i32,
 }
 
 impl Progress {
@@ -39,7 +39,7 @@ impl Progress {
     }
 
     #[cfg(test)]
-    pub(super) fn for_test(isolate_until: i32) -> Self {
+    pub(super) fn for_test(careful_until: i32) -> Self {
         Self {
             tenant_id: Uuid::nil(),
             id: Uuid::nil(),
@@ -52,7 +52,7 @@ impl Progress {
             failed_count: 0,
             cancel_requested_at: None,
             actor_id: None,
-            isolate_until,
+            careful_until,
         }
     }
 
@@ -247,7 +247,7 @@ async fn store_counts(connection: &mut AsyncPgConnection, progress: &Progress, n
         jobs::succeeded_count.eq(progress.succeeded_count),
         jobs::skipped_count.eq(progress.skipped_count),
         jobs::failed_count.eq(progress.failed_count),
-        jobs::isolate_until.eq(progress.isolate_until),
+        jobs::careful_until.eq(progress.careful_until),
         jobs::heartbeat_at.eq(now),
         jobs::updated_at.eq(now),
     ));
