@@ -1,4 +1,4 @@
-//! Tables of this module.
+//! The tables of this module.
 
 use diesel::{allow_tables_to_appear_in_same_query, table};
 
@@ -28,7 +28,7 @@ table! {
         error_message -> Nullable<Text>,
         meta -> Nullable<Jsonb>,
         parameters -> Jsonb,
-        isolate_until -> Integer,
+        careful_until -> Integer,
         created_at -> Timestamptz,
         updated_at -> Timestamptz,
     }
