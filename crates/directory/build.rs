@@ -1,4 +1,4 @@
-//! Migrations are embedded through a symlink; Cargo does not see changes behind it by itself.
+//! Migrations are embedded through a symlink; Cargo does not detect changes behind it.
 
 fn main() {
     println!("cargo:rerun-if-changed=migrations");

@@ -1,4 +1,4 @@
-//! Nothing that a client sends is a server error: the 4xx of the contract, in the shape of the endpoint.
+//! No input of a client causes a server error: clients receive the 4xx of the contract, in the shape of the endpoint.
 
 use actix_web::http::Method;
 use backoffice_core::ErrorShape;
@@ -11,7 +11,7 @@ use crate::endpoints::{Entry, Setting, malformed_status};
 use crate::fixture::{Account, Fixture};
 use crate::history::EXPORT;
 
-/// RFC 3339 instants at the ends of the calendar, the first two of them beyond it in UTC.
+/// RFC 3339 instants at the ends of the calendar; the first two are outside of it in UTC.
 const FAR_INSTANTS: [&str; 4] = [
     "9999-12-31T23:59:59-01:00",
     "0000-01-01T00:00:00+01:00",
@@ -72,7 +72,7 @@ async fn a_field_of_another_type_is_rejected() {
         for (name, valid) in fields.as_object().expect("an object") {
             for wrong in [json!(7), json!({"a": 1}), json!([[7]])] {
                 if wrong.is_object() && valid.is_object() || wrong.is_number() && valid.is_number() {
-                    // Unknown members of an object are ignored, and a number is no other type than a number.
+                    // Unknown fields of an object are ignored, and a number has no wrong type among numbers.
                     continue;
                 }
                 let wrong = call.clone().with_field(name, wrong);
@@ -297,7 +297,7 @@ async fn odd_values_of_other_headers_do_no_harm() {
     }
 }
 
-/// What is outside the declared type or range of a parameter.
+/// Returns values outside of the declared type or range of a parameter.
 fn wrong_values(parameter: &Value) -> Vec<String> {
     let schema = &parameter["schema"];
     let is = |kind: &str| {
@@ -319,7 +319,7 @@ fn wrong_values(parameter: &Value) -> Vec<String> {
     wrong
 }
 
-/// The parameters of an endpoint, from the API document.
+/// Returns the parameters of an endpoint from the API document.
 pub(crate) fn parameters(setting: &Setting, info: &EndpointInfo, place: &str) -> Vec<Value> {
     let document = document(setting.fixture.app.platform().modules());
     let document = serde_json::to_value(document).expect("the document is JSON");
@@ -333,7 +333,7 @@ pub(crate) async fn send(setting: &Setting, info: &EndpointInfo, entry: &Entry, 
         .await
 }
 
-/// The token of who may call; logging out ends it, so that endpoint gets a new one each time.
+/// Returns the token of a caller who may call the endpoint; logging out ends the session, so that endpoint gets a new one each time.
 async fn token(setting: &Setting, info: &EndpointInfo, entry: &Entry) -> String {
     let sender: &Account = setting.sender(entry);
     match info.path {
@@ -343,7 +343,7 @@ async fn token(setting: &Setting, info: &EndpointInfo, entry: &Entry) -> String 
     }
 }
 
-/// A refusal has the members of its endpoint's shape.
+/// Checks that a rejection has the fields of its endpoint's shape.
 pub(crate) fn assert_shape(info: &EndpointInfo, response: &TestResponse, call: &Call) {
     if response.status < 400 {
         return;
@@ -360,7 +360,7 @@ pub(crate) fn assert_shape(info: &EndpointInfo, response: &TestResponse, call: &
     }
 }
 
-/// The codes of the conventions, and those that the specifications of passwords and deals add.
+/// The error codes of the conventions, and those that the specifications of passwords and deals add.
 const CODES: [&str; 13] = [
     "required",
     "invalid_type",
@@ -377,7 +377,7 @@ const CODES: [&str; 13] = [
     "equals_email",
 ];
 
-/// What parsers say, and no client has to understand.
+/// Parser messages that must not reach clients.
 const JARGON: [&str; 10] = [
     "at line",
     "missing field",
@@ -391,7 +391,7 @@ const JARGON: [&str; 10] = [
     "struct ",
 ];
 
-/// Whether a detail names its place, has a code of the conventions and says for people what is wrong.
+/// Whether a detail names its path, has a code of the conventions and describes the error in plain words.
 fn is_plain(detail: &Value) -> bool {
     let message = detail["message"].as_str().unwrap_or_default();
     let code = detail["code"].as_str().unwrap_or_default();

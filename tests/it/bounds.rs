@@ -1,4 +1,4 @@
-//! Nothing that a client sends or asks for grows without a bound, and what is wrong with an input is told completely. Over all endpoints.
+//! Every input and every response has a bound, and all errors of an input are reported. Over all endpoints.
 
 mod documents;
 
@@ -13,7 +13,7 @@ use crate::call::Call;
 use crate::endpoints::{Entry, Setting, malformed_status};
 use crate::fixture::Fixture;
 
-/// As many distinct values as fit into an address of 64 KiB, where a comma takes three bytes.
+/// Returns as many distinct values as fit into a URL of 64 KiB, where a comma takes three bytes.
 fn long_list(value: impl Fn(u32) -> String) -> String {
     let (mut list, mut bytes) = (String::new(), 0);
     for number in 0.. {
@@ -28,7 +28,7 @@ fn long_list(value: impl Fn(u32) -> String) -> String {
     list
 }
 
-/// Lists are joined by commas, and the document says so. A path to go on to may be repeated, and is no list.
+/// Whether a parameter is a list: lists are separated by commas, and their description says so. `redirect` may be repeated but is not a list.
 fn is_list(parameter: &Value) -> bool {
     let description = parameter["description"].as_str().unwrap_or_default();
     let is_repeated = parameter["schema"]["type"].to_string().contains("array");
@@ -76,7 +76,7 @@ async fn f4_a_list_of_64_kib_is_rejected_by_every_parameter() {
     }
 }
 
-/// Endpoints that answer pages.
+/// Whether a body is a page.
 fn is_page(body: &Value) -> bool {
     ["items", "total", "page", "pageSize", "totalPages"]
         .iter()
@@ -157,13 +157,13 @@ async fn every_list_takes_id_and_ids() {
     assert!(lists.len() >= 18, "{lists:?}");
 }
 
-/// Members that are read by hand, and judged together with what they mean.
+/// Fields that the handler parses and validates in one step.
 const BY_HAND: [&str; 3] = ["confirm", "undoToken", "logId"];
 
 fn reported_paths(body: &Value) -> BTreeSet<String> {
     let details = body["details"].as_array().into_iter().flatten();
     let paths = details.filter_map(|detail| detail["path"].as_str());
-    // The place of a field, without what is inside of it.
+    // The name of the outermost field of a path.
     let field = |path: &str| path.split(['.', '[']).next().unwrap_or_default().to_owned();
     paths.map(field).collect()
 }
@@ -190,7 +190,7 @@ async fn every_field_of_a_wrong_type_is_reported_at_once() {
             expected.insert(name.clone());
         }
         if expected.is_empty() || expected.contains("tenantId") {
-            // A tenant that is none is refused before anything else is read.
+            // An invalid tenant is rejected before any other input is read.
             continue;
         }
         let response = send(&setting, &info, &entry, &wrong).await;
@@ -260,7 +260,7 @@ async fn null_for_a_field_that_cannot_be_null_is_rejected() {
     }
 }
 
-/// The fields of a request body with their schemas.
+/// Returns the fields of a request body with their schemas.
 fn fields_of_body(api: &Value, info: &EndpointInfo, entry: &Entry) -> Vec<(String, Value)> {
     let operation = &api["paths"][info.path][entry.method.as_str().to_lowercase()];
     let body = &operation["requestBody"]["content"]["application/json"]["schema"];

@@ -1,4 +1,4 @@
-//! Bulk jobs of people who really sign in: what becomes of the rest when they may no longer do this.
+//! Bulk jobs of users who really sign in: the remaining items after the user has lost the right to run them.
 
 use backoffice_core::jobs::{Worker, stop_signal};
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use crate::fixture::{Account, Fixture, id, text};
 
 const OWNERS: &str = "/customers/deals/bulk-update-owner";
 
-/// A seller who gives 150 deals to nobody, of which 100 are done.
+/// A seller whose job removes the owner of 150 deals; 100 of them are done.
 struct UnderWay {
     fixture: Fixture,
     role: Uuid,
@@ -41,7 +41,7 @@ impl UnderWay {
         let job = id(&outcome["progressJobId"]);
         let (sender, stop) = stop_signal();
         sender.send_replace(true);
-        // It begins, and then does a chunk.
+        // Starts the job, then runs one chunk.
         for _ in 0..2 {
             let worker = Worker::new(fixture.app.runtime().clone());
             assert!(worker.run_one(Some(&stop)).await.expect("the queue"));
@@ -54,7 +54,7 @@ impl UnderWay {
         }
     }
 
-    /// Status, succeeded and failed items, and the codes of these, once it has ended.
+    /// Returns status, succeeded and failed items, and their error codes, once the job has ended.
     async fn end(&self) -> (String, Value, Value, Vec<String>) {
         self.fixture.app.run_jobs().await;
         let path = format!("/progress/jobs/{}", self.job);

@@ -1,11 +1,11 @@
-//! Requests as data, so that one can be made into another.
+//! Requests as data, so that tests can derive one from another.
 
 use actix_web::http::Method;
 use backoffice_test_support::{TestApp, TestRequest, TestResponse};
 use serde_json::{Map, Value};
 use url::form_urlencoded;
 
-/// A request without its caller.
+/// A request without a caller.
 #[derive(Debug, Clone)]
 pub(crate) struct Call {
     pub(crate) method: Method,
@@ -14,20 +14,20 @@ pub(crate) struct Call {
     pub(crate) body: Option<Value>,
 }
 
-/// Where a request carries an id.
+/// The place of an id in a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Place {
-    /// Parameter of the query.
+    /// A query parameter.
     Query(&'static str),
-    /// Parameter that takes a comma list.
+    /// A query parameter that takes a comma-separated list.
     QueryList(&'static str),
-    /// Member of the body.
+    /// A field of the body.
     Body(&'static str),
-    /// Member of the body that takes a list.
+    /// A field of the body that takes a list.
     BodyList(&'static str),
-    /// Last segment of the path.
+    /// The last segment of the path.
     Path,
-    /// The one before it.
+    /// The second last segment of the path.
     Inner,
 }
 
@@ -62,19 +62,19 @@ impl Call {
         self
     }
 
-    /// Sets a parameter; an earlier one of that name goes.
+    /// Sets a parameter; replaces an earlier one of that name.
     pub(crate) fn with_query(mut self, name: &str, value: &str) -> Self {
         self.query.retain(|(known, _)| known != name);
         self.and_query(name, value)
     }
 
-    /// Adds a parameter beside others of that name.
+    /// Adds a parameter to others of that name.
     pub(crate) fn and_query(mut self, name: &str, value: &str) -> Self {
         self.query.push((name.to_owned(), value.to_owned()));
         self
     }
 
-    /// Sets a member of the body.
+    /// Sets a field of the body.
     pub(crate) fn with_field(mut self, name: &str, value: Value) -> Self {
         let body = self.body.get_or_insert_with(|| Value::Object(Map::new()));
         body.as_object_mut()
@@ -103,7 +103,7 @@ impl Call {
         }
     }
 
-    /// Path and query.
+    /// Returns path and query.
     pub(crate) fn target(&self) -> String {
         if self.query.is_empty() {
             return self.path.clone();
@@ -114,7 +114,7 @@ impl Call {
         format!("{}?{query}", self.path)
     }
 
-    /// The request, with the query but without the body.
+    /// Returns the request with the query but without the body.
     pub(crate) fn bare<'a>(&self, app: &'a TestApp, token: &str) -> TestRequest<'a> {
         let request = app.request(self.method.clone(), &self.target());
         if token.is_empty() {

@@ -1,16 +1,16 @@
-//! What the shelves of a house hold. Everything has the id of the organization that it stands in: the product, its variant, its prices
-//! and the category of `other`, and the same of `child` and `parent`.
+//! The catalog of a tenant. Every record has the id of its organization: the product, its variant, its prices and the category of `other`, and the
+//! same of `child` and `parent`.
 
 use uuid::Uuid;
 
 use crate::fixture::{Fixture, TenantFixture};
 
-/// Id of the category at the top, in `root`; that of `child` lies below it.
+/// Returns the id of the top category, in `root`; that of `child` lies below it.
 pub(crate) fn top(tenant_fixture: &TenantFixture) -> Uuid {
     tenant_fixture.root
 }
 
-/// Fills the shelves.
+/// Inserts the catalog.
 pub(crate) async fn seed(fixture: &Fixture, tenant_fixture: &TenantFixture) {
     category(fixture, tenant_fixture, tenant_fixture.root, None).await;
     category(fixture, tenant_fixture, tenant_fixture.child, Some(tenant_fixture.root)).await;
@@ -21,12 +21,12 @@ pub(crate) async fn seed(fixture: &Fixture, tenant_fixture: &TenantFixture) {
     }
 }
 
-const MADE: &str = "'2026-11-20T07:00:00Z', '2026-11-20T07:00:00Z'";
+const CREATED: &str = "'2026-11-20T07:00:00Z', '2026-11-20T07:00:00Z'";
 
 async fn insert(fixture: &Fixture, tenant_fixture: &TenantFixture, table: &str, columns: &str, values: &str) {
     let tenant = tenant_fixture.tenant;
     let sql = format!(
-        "insert into {table} (tenant_id, {columns}, created_at, updated_at) values ('{tenant}', {values}, {MADE})"
+        "insert into {table} (tenant_id, {columns}, created_at, updated_at) values ('{tenant}', {values}, {CREATED})"
     );
     assert_eq!(fixture.app.sql(&sql).await, 1);
 }

@@ -1,4 +1,4 @@
-//! Modules are real: what is not enabled leaves no route, feature, table or path of the API document.
+//! A module that is not enabled leaves no route, feature, table or path of the API document.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use crate::fixture::{AUTH, Fixture, MODULES, builder};
 const DIRECTORY: &Module = &backoffice_directory::MODULE;
 const ACCOUNTS: &Module = &backoffice_auth::MODULE;
 
-/// The sets of modules that are looked at; each is complete.
+/// Returns the tested sets of modules; each is complete.
 fn sets() -> [&'static [&'static Module]; 6] {
     static SETS: [&[&Module]; 6] = [
         &[],
@@ -156,7 +156,7 @@ fn needs(module: &Module, required: &str) -> bool {
 async fn a_missing_requirement_is_named() {
     for module in MODULES {
         for required in module.requires {
-            // Without the others that need it too, whichever way: this module is the one to be named.
+            // Without the other modules that depend on it as well: the error must name this module.
             let stays = |one: &&Module| one.name != *required && (one.name == module.name || !needs(one, required));
             let rest: Vec<_> = MODULES.into_iter().filter(stays).collect();
             let options = PlatformOptions::new(&rest, Config::from_toml(AUTH).expect("TOML"));
@@ -225,7 +225,7 @@ async fn a_list_costs_the_same_number_of_statements_whatever_its_page_size() {
     }
 }
 
-/// The statements of a request once caches are warm; the work in the background sends some of its own now and then.
+/// Returns the lowest number of statements of a request with warm caches; background work sends statements of its own at times.
 async fn fewest(app: &TestApp, token: &str, target: &str) -> u64 {
     let mut counts = Vec::new();
     for _ in 0..8 {

@@ -1,5 +1,5 @@
-//! Customers of a house, all in its organization `other`: two companies and two people, a deal with the first of each in the first of
-//! three stages, and a pipeline without deals.
+//! The customers of a tenant, all in its organization `other`: two companies and two people, a deal with the first of each in the first of three
+//! stages, and a pipeline without deals.
 
 use backoffice_core::command::Command;
 use backoffice_core::http::Json;
@@ -9,12 +9,12 @@ use uuid::Uuid;
 
 use crate::fixture::{Fixture, TenantFixture};
 
-/// A record of a house that every test knows by its place.
+/// A record of a tenant that every test knows by its position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Customer {
     /// Its first stage holds the deal.
     Pipeline = 1,
-    /// Holds the deal.
+    /// The stage with the deal.
     Stage,
     Second,
     Third,
@@ -22,7 +22,7 @@ pub(crate) enum Customer {
     FreePipeline,
     FreeStage,
     Company,
-    /// Nobody's.
+    /// Linked to no person and no deal.
     SpareCompany,
     /// Works for the company.
     Person,
@@ -36,13 +36,13 @@ pub(crate) enum Customer {
 }
 
 impl Customer {
-    /// Its id in this house.
+    /// Returns its id in this tenant.
     pub(crate) fn of(self, tenant_fixture: &TenantFixture) -> Uuid {
         Uuid::from_u128(tenant_fixture.tenant.as_u128() ^ (self as u128 + 0x1000))
     }
 }
 
-/// Makes them, behind the log.
+/// Inserts the customers with SQL, without log entries.
 pub(crate) async fn seed(fixture: &Fixture, tenant_fixture: &TenantFixture) {
     use Customer::{
         BareDeal, Company, CompanyOfDeal, Deal, FreePipeline, FreeStage, Person, PersonOfDeal, Pipeline, Second,
@@ -125,10 +125,10 @@ pub(crate) async fn seed(fixture: &Fixture, tenant_fixture: &TenantFixture) {
     }
 }
 
-/// Commands that no endpoint runs by itself.
+/// Commands that no endpoint runs itself.
 pub(crate) const OF_JOBS: [&str; 2] = [AssignOwner::ID, ChangeStage::ID];
 
-/// Runs one of the commands of [`OF_JOBS`] in house A, as the platform itself; `None` behind the last.
+/// Runs one of the commands of [`OF_JOBS`] in tenant A, with the platform as the actor; `None` after the last.
 pub(crate) async fn run_of_jobs(fixture: &Fixture, number: usize) -> Option<&'static str> {
     let (tenant_fixture, ctx) = (&fixture.a, fixture.app.system_context());
     let (deal, bare) = (Customer::Deal.of(tenant_fixture), Customer::BareDeal.of(tenant_fixture));

@@ -1,4 +1,4 @@
-//! What the database lets anybody do besides reading and writing rows, with every module.
+//! The rights that the database grants to any role besides reading and writing rows, with every module.
 
 use serde_json::{Value, json};
 
@@ -21,9 +21,9 @@ async fn app() -> backoffice_test_support::TestApp {
 }
 
 #[actix_web::test]
-async fn f6_every_function_looks_up_names_where_nobody_else_can_put_any() {
+async fn f6_every_function_has_a_safe_search_path() {
     let app = app().await;
-    // One whose body is an expression was resolved when it was made, unless it runs as its owner and does more.
+    // A function with an SQL expression as its body resolved its names on creation; it is checked all the same if it runs with the owner's rights.
     let loose = "select p.oid::regprocedure::text as name, p.proconfig::text[] as config from pg_proc p
         where p.pronamespace = 'public'::regnamespace and (p.prosqlbody is null or p.prosecdef)
             and not coalesce(p.proconfig @> array['search_path=pg_catalog, public, pg_temp'], false)
@@ -32,7 +32,7 @@ async fn f6_every_function_looks_up_names_where_nobody_else_can_put_any() {
 }
 
 #[actix_web::test]
-async fn f6_nobody_calls_what_runs_with_the_rights_of_the_owner_but_those_who_must() {
+async fn f6_only_listed_functions_run_with_the_rights_of_the_owner() {
     let app = app().await;
     let public = "select p.oid::regprocedure::text as name from pg_proc p
         where p.pronamespace = 'public'::regnamespace
@@ -72,6 +72,6 @@ async fn f6_the_log_of_another_tenant_is_not_erased_even_in_the_systems_scope() 
     let erase = format!("select audit_erase('{tenant}', 'auth.role', '{tenant}')");
     let rejected = diesel_async::SimpleAsyncConnection::batch_execute(&mut *connection, &erase).await;
 
-    let rejected = rejected.expect_err("refused").to_string();
+    let rejected = rejected.expect_err("rejected").to_string();
     assert!(rejected.contains("entries of another tenant"), "{rejected}");
 }

@@ -1,4 +1,4 @@
-//! The stream of events, with all modules: who is told of what.
+//! The stream of events, with all modules: the recipients of each event.
 
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ async fn open(fixture: &Fixture, account: &Account) -> TestStream {
         .await
 }
 
-/// The keeper of a house makes a user in one of its organizations.
+/// Creates a user in an organization as the tenant's admin.
 async fn create_user(fixture: &Fixture, tenant_fixture: &TenantFixture, organization: Uuid, name: &str) -> Uuid {
     let body = json!({"email": format!("{name}@new.test"), "password": "correct horse battery", "organizationId": organization});
     let (status, body) = fixture.app.post(&tenant_fixture.tenant_admin.token, USERS, body).await;
@@ -139,7 +139,7 @@ async fn events_of_the_platform_reach_streams_of_the_platform() {
 
     let created = create_account(&fixture.app.system_context(), account)
         .await
-        .expect("the account is made");
+        .expect("the account is created");
 
     let (_, name, data) = reported.event().await;
     assert_eq!(

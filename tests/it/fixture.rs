@@ -22,7 +22,7 @@ pub(crate) const MODULES: [&Module; 9] = [
     &backoffice_catalog::MODULE,
 ];
 
-/// Signs tokens, and makes hashing and failing cheap.
+/// Signing keys, cheap hashing, and no delay on failed sign-ins.
 pub(crate) const AUTH: &str = r#"
 [auth.jwt]
 keys = [{ kid = "test", secret = "0123456789012345678901234567890123456789" }]
@@ -40,7 +40,7 @@ pub(crate) const NO_LIMITS: &str = "[rate_limits]\nenabled = false\n";
 /// Password of every account.
 pub(crate) const PASSWORD: &str = "correct horse battery";
 
-/// What a user limited to one organization may do there: everything.
+/// The features of a user limited to one organization: all that such a user can have.
 const EVERYTHING: [&str; 6] = [
     "api_keys.*",
     "audit_logs.*",
@@ -50,7 +50,7 @@ const EVERYTHING: [&str; 6] = [
     "directory.organizations.*",
 ];
 
-/// An account that is signed in.
+/// A signed-in account.
 #[derive(Debug, Clone)]
 pub(crate) struct Account {
     pub(crate) id: Uuid,
@@ -59,25 +59,25 @@ pub(crate) struct Account {
     pub(crate) refresh_token: String,
 }
 
-/// A tenant: organizations root, parent > child > leaf, and other; people and roles.
+/// A tenant with organizations root, parent > child > leaf, and other; with users and roles.
 #[derive(Debug)]
 pub(crate) struct TenantFixture {
     pub(crate) tenant: Uuid,
     pub(crate) root: Uuid,
     pub(crate) parent: Uuid,
     pub(crate) child: Uuid,
-    /// Below `child`; nobody belongs to it.
+    /// Below `child`, without users.
     pub(crate) leaf: Uuid,
     pub(crate) other: Uuid,
-    /// Role with an ACL; `user` holds it.
+    /// Role with an ACL, held by `user`.
     pub(crate) role: Uuid,
-    /// Role with an ACL that nobody holds.
+    /// Role with an ACL, held by no user.
     pub(crate) spare_role: Uuid,
     /// An API key in `other`, with `role`.
     pub(crate) key: Uuid,
-    /// Somebody in `other`, with `role`.
+    /// A user in `other`, with `role`.
     pub(crate) user: Account,
-    /// Somebody in `child`, without roles.
+    /// A user in `child`, without roles.
     pub(crate) colleague: Account,
     /// Role `admin`, in `root`.
     pub(crate) admin: Account,
@@ -87,7 +87,7 @@ pub(crate) struct TenantFixture {
     pub(crate) local: Account,
     /// No feature at all.
     pub(crate) plain: Account,
-    /// Somebody in `other` who has no password yet.
+    /// A user in `other` without a password.
     pub(crate) invited: Uuid,
 }
 
@@ -99,7 +99,7 @@ pub(crate) struct Fixture {
     pub(crate) root: Account,
 }
 
-/// Mails can carry links.
+/// Lets mails contain links.
 pub(crate) const SITE: &str = "[app]\npublic_url = \"https://office.example\"\n";
 
 /// All modules, no limits, cheap hashing.
@@ -107,7 +107,7 @@ pub(crate) fn builder() -> TestAppBuilder {
     builder_without_site().config(SITE)
 }
 
-/// The same for those who say themselves where the platform is.
+/// As `builder`, without the platform's public URL.
 pub(crate) fn builder_without_site() -> TestAppBuilder {
     TestApp::builder(&MODULES).config(AUTH).config(NO_LIMITS)
 }
@@ -135,12 +135,12 @@ impl Fixture {
         Self { app, a, b, root }
     }
 
-    /// Another session of an account.
+    /// Creates another session of an account.
     pub(crate) async fn sign_in(&self, email: &str) -> Account {
         sign_in(&self.app, email, PASSWORD).await
     }
 
-    /// An account of a house in its root organization, signed in.
+    /// Creates an account in a tenant's root organization and signs in.
     pub(crate) async fn account(&self, tenant_fixture: &TenantFixture, email: &str, roles: &[&str]) -> Account {
         let ctx = self.app.system_context();
         let maker = Maker { app: &self.app, ctx };
@@ -155,7 +155,7 @@ impl Fixture {
             .await
     }
 
-    /// A role of a house with these rights.
+    /// Creates a role of a tenant with these features.
     pub(crate) async fn role(
         &self,
         tenant_fixture: &TenantFixture,
@@ -216,7 +216,7 @@ impl Maker<'_> {
             self.account(Some(tenant), Some(organization), &email, roles, false)
                 .await
         };
-        // Some tests leave modules out.
+        // Some tests omit modules.
         let has_keys = self
             .app
             .platform()
@@ -258,7 +258,7 @@ impl Maker<'_> {
             roles: Vec::new(),
             super_admin: false,
         };
-        create_account(&self.ctx, account).await.expect("the account is made")
+        create_account(&self.ctx, account).await.expect("the account is created")
     }
 
     async fn tenant(&self, name: &str) -> (Uuid, Uuid) {
@@ -271,7 +271,7 @@ impl Maker<'_> {
             .ctx
             .execute(&command, |created| Json(json!([created.id, created.organization_id])))
             .await
-            .expect("the tenant is made");
+            .expect("the tenant is created");
         (id(&created.0[0]), id(&created.0[1]))
     }
 
@@ -287,7 +287,7 @@ impl Maker<'_> {
             .execute(&command, |created| Json(json!(created)))
             .await
             .map(|created| id(&created.0))
-            .expect("the organization is made")
+            .expect("the organization is created")
     }
 
     async fn role(&self, tenant: Uuid, name: &str, features: &[&str], only: Option<&[Uuid]>) -> Uuid {

@@ -1,4 +1,4 @@
-//! Headers that every response has.
+//! Headers of every response.
 
 use actix_web::http::Method;
 use backoffice_test_support::TestResponse;
@@ -10,7 +10,7 @@ const COMMON: [(&str, &str); 2] = [
     ("x-content-type-options", "nosniff"),
     ("referrer-policy", "no-referrer"),
 ];
-/// Paths whose responses a browser may keep, if it asks whether they are still current.
+/// Paths whose responses a browser may cache if it revalidates them.
 const REVALIDATED: [&str; 3] = ["/docs", "/openapi.json", "/version"];
 
 fn check(response: &TestResponse, may_be_kept: bool, is_https: bool, what: &str) {

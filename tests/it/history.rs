@@ -17,7 +17,7 @@ pub(crate) fn unavailable() -> Value {
     json!({"error": "Undo token not available"})
 }
 
-/// An entry and the token that undoes it.
+/// An entry and its undo token.
 #[derive(Debug, Clone)]
 pub(crate) struct Operation {
     pub(crate) log_id: Uuid,
@@ -25,7 +25,7 @@ pub(crate) struct Operation {
     pub(crate) resource: Uuid,
 }
 
-/// What the header of an undoable write says.
+/// Parses the header of an undoable write.
 pub(crate) fn operation(response: &TestResponse) -> Operation {
     let reported = response
         .operation()
@@ -45,14 +45,14 @@ pub(crate) async fn redo(app: &TestApp, caller: &Account, log_id: Uuid) -> (u16,
     app.post(&caller.token, REDO, json!({"logId": log_id})).await
 }
 
-/// The entries that the caller sees, newest first.
+/// Returns the entries that the caller sees, newest first.
 pub(crate) async fn entries(app: &TestApp, caller: &Account, query: &str) -> Vec<Value> {
     let (status, body) = app.get(&caller.token, &format!("{ACTIONS}?{query}")).await;
     assert_eq!(status, 200, "{body}");
     body["items"].as_array().expect("a list").clone()
 }
 
-/// One entry that the caller sees.
+/// Returns one entry that the caller sees.
 pub(crate) async fn entry(app: &TestApp, caller: &Account, log_id: Uuid) -> Value {
     let all = entries(app, caller, "limit=1000").await;
     let found = all.into_iter().find(|entry| id(&entry["id"]) == log_id);

@@ -1,4 +1,4 @@
-//! What no stored name may hold.
+//! Characters that no stored name may contain.
 
 use backoffice_test_support::TestResponse;
 use serde_json::{Value, json};

@@ -1,5 +1,5 @@
-//! No route writes without a command (audit specification, AUD-3): each endpoint is called once, and what differs in the database
-//! afterwards came with an entry of the action log, or is named here with its reason.
+//! No route writes without a command (audit specification, AUD-3): each endpoint is called once, and every difference in the database afterwards has
+//! an entry of the action log, or is listed here with its reason.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use backoffice_test_support::Duration;
 use crate::endpoints::Setting;
 use crate::fixture::Fixture;
 
-/// Writing routes that run no command, why not, and the tables that they may write.
+/// Writing routes that run no command, with the reason and the tables that they may write.
 const WITHOUT_COMMAND: [(&str, &str, &[&str]); 7] = [
     (
         "POST /auth/login",
@@ -32,7 +32,7 @@ const WITHOUT_COMMAND: [(&str, &str, &[&str]); 7] = [
     ("POST /auth/reset/validate", "asks a question", &[]),
 ];
 
-/// Bookkeeping of every request, and what comes with an entry.
+/// Tables that every request writes, and those written along with an entry.
 const UNLOGGED: [&str; 5] = [
     "audit_access_logs",
     "core_event_streams",
@@ -50,7 +50,7 @@ async fn aud_3_no_route_writes_without_a_command() {
     for (info, entry) in setting.endpoints_in_stable_order() {
         let route = format!("{} {}", info.method, info.path);
         let call = setting.call(&entry);
-        // So that an instant which is stored is another one.
+        // So that stored instants differ.
         app.advance(Duration::SECOND);
         let before = app.snapshot_without(&UNLOGGED, &["last_used_at"]).await;
         let response = call.send(app, &setting.sender(&entry).token).await;

@@ -1,5 +1,5 @@
-//! Rights are pairs of a feature and an organization (accounts specification, 4.1), and principals with more rights are protected (4.4):
-//! over all modules, by every way by which something is read or changed.
+//! Rights are pairs of a feature and an organization (accounts specification, 4.1), and principals with more rights are protected (4.4): over all
+//! modules, for every way to read or change a record.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ const ROLES: &str = "/auth/roles";
 const USERS: &str = "/auth/users";
 const ORGANIZATIONS: &str = "/directory/organizations";
 
-/// What a manager of people needs, in the CRM nothing.
+/// The features of a user who manages accounts; none of the customers.
 const MANAGER: [&str; 5] = ["auth.*", "api_keys.*", "audit_logs.*", "catalog.*", "progress.*"];
 
 async fn send(fixture: &Fixture, token: &str, method: Method, path: &str, body: Value) -> TestResponse {
@@ -34,7 +34,7 @@ async fn ids(fixture: &Fixture, token: &str, path: &str) -> Vec<Uuid> {
     items.iter().map(|item| id(&item["id"])).collect()
 }
 
-/// A deal of the keeper in this organization.
+/// Creates a deal in this organization as the admin.
 async fn deal(fixture: &Fixture, tenant_fixture: &TenantFixture, organization: Uuid) -> (Uuid, TestResponse) {
     let request = fixture
         .app
@@ -46,7 +46,7 @@ async fn deal(fixture: &Fixture, tenant_fixture: &TenantFixture, organization: U
     (id(&response.json()["id"]), response)
 }
 
-/// Somebody with deals in `parent` and the rest of the rights, the log's among them, in the whole tenant.
+/// Creates a user with the deals of `parent` and the other features, including those of the log, in the whole tenant.
 async fn split(fixture: &Fixture) -> Account {
     let tenant_fixture = &fixture.a;
     fixture
@@ -131,10 +131,10 @@ async fn acc_41_by_key_log_and_undo_a_feature_stays_where_it_is_granted() {
     let fixture = Fixture::new().await;
     let tenant_fixture = &fixture.a;
     let who = split(&fixture).await;
-    let (inside, made_inside) = deal(&fixture, tenant_fixture, tenant_fixture.child).await;
-    let (outside, made_outside) = deal(&fixture, tenant_fixture, tenant_fixture.other).await;
+    let (inside, created_inside) = deal(&fixture, tenant_fixture, tenant_fixture.child).await;
+    let (outside, created_outside) = deal(&fixture, tenant_fixture, tenant_fixture.other).await;
 
-    // The log is seen in the whole tenant, but what is undone needs the features of the command where it was run.
+    // The user sees the log of the whole tenant, but an undo needs the features of the command in the organization where it ran.
     let undo = async |created: &TestResponse| {
         let reported = created.operation().expect("it can be undone");
         send(
@@ -146,16 +146,16 @@ async fn acc_41_by_key_log_and_undo_a_feature_stays_where_it_is_granted() {
         )
         .await
     };
-    let rejected = undo(&made_outside).await;
+    let rejected = undo(&created_outside).await;
     assert_eq!(rejected.status, 403, "{}", rejected.text());
-    let undone = undo(&made_inside).await;
+    let undone = undo(&created_inside).await;
     assert_eq!(undone.status, 200, "{}", undone.text());
     assert_eq!(
         ids(&fixture, &tenant_fixture.tenant_admin.token, DEALS).await,
         [outside]
     );
 
-    // A right to see the log of others has organizations of its own.
+    // The feature to see other users' entries has organizations of its own.
     fixture
         .role(tenant_fixture, "Own log", &["audit_logs.view_self"], None)
         .await;
@@ -307,7 +307,7 @@ async fn acc_41_f7_a_role_of_one_organization_opens_no_other_one_to_its_holder()
         )
         .await;
 
-    // The manager does not cover what the target holds; and even where the whole tenant's administrator gives it the role:
+    // The manager does not cover the rights of the target. If the tenant admin assigns the role instead, it grants no access to `outside`:
     assert_eq!(
         (assigned.0, &assigned.1["code"]),
         (403, &json!("grant_exceeds_rights")),
@@ -326,7 +326,7 @@ async fn acc_41_f7_a_role_of_one_organization_opens_no_other_one_to_its_holder()
     assert!(!ids(&fixture, &target.token, DEALS).await.contains(&outside));
 }
 
-/// Each way by which a weaker manager might get at an administrator.
+/// Tries every way in which a weaker manager could gain access to an administrator.
 #[actix_web::test]
 async fn acc_42_stronger_principals_are_protected() {
     let fixture = Fixture::new().await;
@@ -424,7 +424,7 @@ async fn acc_42_stronger_principals_are_protected() {
             == 200
     );
 
-    // The name is no access; equals may do all of it.
+    // The name grants no access; callers with equal rights may change it.
     let renamed = fixture
         .app
         .put(&manager.token, USERS, json!({"id": admin.id, "name": "Somebody"}))
@@ -517,7 +517,7 @@ async fn acc_43_f13_a_key_ends_with_the_key_that_created_it() {
     let (_, third) = by(&second, Method::POST, requested("Third")).await;
     assert_eq!((get(&second).await, get(&third).await), (200, 200));
 
-    // Deleted by whoever may: what was made with it, and with that, is refused at once.
+    // Deleting a key rejects at once the key that was created with it, and the key created with that one.
     let (_, other) = fixture.app.post(token, KEYS, requested("Other")).await;
     let (_, created) = by(&other, Method::POST, requested("Made")).await;
     let (_, below) = by(&created, Method::POST, requested("Below")).await;
@@ -561,7 +561,7 @@ async fn acc_46_f18_a_super_administrator_who_selected_nothing_works_in_its_own_
     let all = fixture.app.request(Method::PUT, DEALS).bearer(&boss.token);
     let all = all.header("X-Tenant-Id", &beta.tenant.to_string()).json(&foreign);
     assert_eq!(all.send().await.status, 200);
-    // What administers tenants reaches all of them.
+    // User administration covers all tenants.
     let (_, users) = fixture
         .app
         .get(&boss.token, &format!("{USERS}?id={}", beta.admin.id))

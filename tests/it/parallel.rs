@@ -1,4 +1,4 @@
-//! Many requests at once for one thing.
+//! Concurrent requests for the same record.
 
 use actix_web::http::Method;
 use futures_util::future::{join, join_all};
@@ -58,7 +58,7 @@ async fn aud_9_undos_on_two_nodes_meet_in_the_database() {
     assert_eq!(entries(&fixture, "undo").await, 1);
 }
 
-/// Rounds of an edit and an undo of the edit before it, at once.
+/// Number of rounds of an edit concurrent with the undo of the previous edit.
 const ROUNDS: usize = 1000;
 
 #[actix_web::test]
@@ -79,7 +79,7 @@ async fn aud_21_edits_and_undos_of_one_record_at_once_form_one_chain() {
 
     for round in 0..ROUNDS {
         let edited = edit(format!("Round {round}"));
-        // Each of them has the advantage every other time.
+        // The edit and the undo take turns at being sent first.
         let (edited, (status, body)) = if round % 2 == 0 {
             join(edited, history::undo(&node, tenant_admin, &last.token)).await
         } else {
@@ -184,7 +184,7 @@ async fn aud_33_an_idempotency_key_with_another_body_is_rejected() {
     assert_eq!(
         send(json!({"name": ""})).await.status,
         400,
-        "a refusal is not remembered"
+        "a rejection is not cached"
     );
     assert_eq!(send(json!({"name": "Once"})).await.status, 201);
     assert_eq!(send(json!({"name": "Twice"})).await.status, 422);

@@ -1,4 +1,4 @@
-//! Super administrators belong to no tenant; what needs one says so.
+//! Super administrators belong to no tenant; endpoints that need a tenant reject them with a clear error.
 
 use actix_web::http::Method;
 

@@ -1,4 +1,4 @@
-//! Bulk jobs of a house that its keeper asked for: one that runs, and one that failed and may be tried again.
+//! Bulk jobs of a tenant that its admin requested: one that runs, and one that failed and can be retried.
 
 use backoffice_core::command::Command;
 use backoffice_customers::bulk::BulkUpdateOwner;
@@ -8,7 +8,7 @@ use uuid::Uuid;
 use crate::customers::Customer;
 use crate::fixture::{Fixture, TenantFixture};
 
-/// A job of a house that every test knows by its place.
+/// A job of a tenant that every test knows by its position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Job {
     Running = 1,
@@ -16,13 +16,13 @@ pub(crate) enum Job {
 }
 
 impl Job {
-    /// Its id in this house.
+    /// Returns its id in this tenant.
     pub(crate) fn of(self, tenant_fixture: &TenantFixture) -> Uuid {
         Uuid::from_u128(tenant_fixture.tenant.as_u128() ^ (self as u128 + 0x2000))
     }
 }
 
-/// Makes them, behind the log and the queue, over the deal without a pipeline.
+/// Inserts the jobs with SQL, without log entries and queue, over the deal without a pipeline.
 pub(crate) async fn seed(fixture: &Fixture, tenant_fixture: &TenantFixture) {
     for (job, status, failed) in [(Job::Running, "running", 0), (Job::Failed, "failed", 1)] {
         let at = "'2026-11-20T07:00:00Z'";

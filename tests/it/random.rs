@@ -1,9 +1,9 @@
-//! Runs of random operations, each in a world of its own.
+//! Runs of random operations, each on a fixture of its own.
 
 use proptest::strategy::Strategy;
 use proptest::test_runner::{Config, FileFailurePersistence, TestRunner};
 
-/// Tries as many runs as `BACKOFFICE_MODEL_CASES` says, by default this many.
+/// Runs as many cases as `BACKOFFICE_MODEL_CASES` says, by default `default`.
 pub(crate) fn runs<S: Strategy>(default: u32, strategy: &S, run: impl AsyncFn(S::Value)) {
     let cases = std::env::var("BACKOFFICE_MODEL_CASES").ok();
     let mut runner = TestRunner::new(Config {

@@ -1,4 +1,4 @@
-//! Limits that nodes share.
+//! Rate limits that nodes share.
 
 use actix_web::http::Method;
 use backoffice_test_support::{Duration, TestApp, TestResponse};
@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::fixture::{AUTH, MODULES, PASSWORD};
 
 #[actix_web::test]
-async fn the_sixth_sign_in_of_an_account_waits_whoever_it_is() {
+async fn the_sixth_sign_in_is_rejected_for_an_unknown_address_too() {
     let app = TestApp::builder(&MODULES).config(AUTH).build().await;
     let node = app.second_node().await;
 
@@ -46,7 +46,7 @@ async fn what_is_over_its_limit_is_rejected_from_memory_for_a_second() {
     let later = sign_in(&app, "10.0.0.1").await;
 
     assert_eq!((first.status, reported(&second)), (429, reported(&first)));
-    // The address of the client is counted before the account is.
+    // The client's address is counted before the account.
     assert_eq!((asked, remembered, asked_again), (2, 1, 2));
     assert_eq!((other.status, third.status, later.status), (401, 429, 401));
 }

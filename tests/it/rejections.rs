@@ -1,4 +1,4 @@
-//! What the log says of rejected requests.
+//! Log lines of rejected requests.
 
 use actix_web::http::Method;
 use backoffice_test_support::{Duration, Logs, TestApp};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::fixture::{AUTH, Fixture, MODULES, sign_in};
 
-/// Keeps what this thread logs, from `info` on.
+/// Captures the log lines of this thread from `info` on.
 fn capture() -> (Logs, tracing::subscriber::DefaultGuard) {
     let logs = Logs::default();
     let writer = logs.clone();
@@ -35,7 +35,7 @@ async fn every_rejection_is_logged_with_who_and_why() {
         request.header("x-request-id", "mine")
     };
 
-    let nobody = request(Method::GET, "/auth/roles?name=x").send().await;
+    let anonymous = request(Method::GET, "/auth/roles?name=x").send().await;
     let garbage = request(Method::GET, "/auth/profile").bearer("garbage").send().await;
     let weak = request(Method::GET, "/auth/roles").bearer(&plain.token).send().await;
     let write = request(Method::POST, "/auth/roles")
@@ -43,7 +43,7 @@ async fn every_rejection_is_logged_with_who_and_why() {
         .json(&json!({"name": "R"}));
     let write = write.send().await;
 
-    let statuses = [&nobody, &garbage, &weak, &write].map(|response| response.status);
+    let statuses = [&anonymous, &garbage, &weak, &write].map(|response| response.status);
     assert_eq!(statuses, [401, 401, 403, 403]);
     let lines = lines(&logs, "request rejected");
     let said = |name: &str| lines.iter().map(|line| line[name].clone()).collect::<Vec<_>>();

@@ -1,5 +1,5 @@
-//! What takes credentials away takes them away at once: on the next request on the same process, within a second on another one. The
-//! table follows section 3.4 of the accounts specification.
+//! Revoked credentials are rejected at once: on the next request to the same process, within a second on another process. The table follows section
+//! 3.4 of the accounts specification.
 
 mod event;
 
@@ -16,23 +16,23 @@ use crate::fixture::{Account, Fixture, PASSWORD, builder, sign_in, text};
 use crate::history;
 use event::{Event, Key};
 
-/// What becomes of the tokens in mails that the user has.
+/// The state of the user's mailed tokens after the event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Mail {
     Dead,
     Works,
-    /// It works again once the tenant is live and active.
+    /// It works again once the tenant exists and is active.
     Waits,
 }
 
-/// What a session is afterwards.
+/// The state of a session after the event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Then {
-    /// Every credential of it is refused.
+    /// Every credential of the session is rejected.
     Ended,
-    /// It is signed in, without the feature.
+    /// The session is signed in, without the feature.
     Filtered,
-    /// Nothing changed for it.
+    /// The session is unchanged.
     GoesOn,
 }
 
@@ -46,8 +46,8 @@ enum Credential {
 
 const CREDENTIALS: [Credential; 3] = [Credential::Bearer, Credential::Cookie, Credential::Refresh];
 
-/// The event; what becomes of the session that causes it or just watches, of another session of the same user, of an API key with the
-/// user's role in the user's organization, and of the user's tokens for a password.
+/// The event, and the resulting state of the session that causes or observes it, of another session of the same user, of an API key with the user's
+/// role in the user's organization, and of the user's password tokens.
 const ROWS: [(Event, Then, Then, Then, Mail); 19] = [
     (Event::Logout, Then::Ended, Then::GoesOn, Then::GoesOn, Mail::Works),
     (Event::LogoutOfAll, Then::Ended, Then::Ended, Then::GoesOn, Mail::Works),
@@ -141,7 +141,7 @@ async fn issue_tokens(app: &TestApp, user: Uuid) {
     }
 }
 
-/// Whether each of them could set a password now.
+/// Whether each token can set a password now.
 async fn tokens_that_work(app: &TestApp) -> [bool; 2] {
     let mut valid = [false; 2];
     for (valid, (_, token)) in valid.iter_mut().zip(TOKENS) {
@@ -163,7 +163,7 @@ impl Then {
 }
 
 impl Credential {
-    /// The status of a call that needs the feature `auth.users.list`, or of the exchange of the refresh token.
+    /// Returns the status of a call that needs the feature `auth.users.list`, or of the exchange of the refresh token.
     async fn present(self, app: &TestApp, account: &Account) -> u16 {
         let list = app.request(Method::GET, "/auth/users");
         let request = match self {
@@ -178,7 +178,7 @@ impl Credential {
     }
 }
 
-/// What each credential gets: the sessions in every way, and the key.
+/// The statuses for each credential of both sessions, and for the key.
 type Reported = (Vec<(Credential, [u16; 2])>, u16);
 
 async fn statuses(app: &TestApp, sessions: &[&Account; 2], key: &Key) -> Reported {
@@ -202,7 +202,7 @@ fn expected(acting: Then, other: Then, key: Then) -> Reported {
     )
 }
 
-/// Two processes that hear of each other and remember the sessions, one row of the table, and what undoing it brings back.
+/// Tests one row of the table on two processes that notify each other and cache sessions, and what an undo restores.
 async fn takes_effect(event: Event) {
     let (_, acting, other, of_key, mail) = *ROWS
         .iter()
@@ -252,7 +252,7 @@ async fn takes_effect(event: Event) {
     assert_eq!(works, [mail != Mail::Dead; 2], "dead tokens stay dead: {event:?}");
 }
 
-/// A key does not end with its organization or tenant: it is refused while they are closed.
+/// A key survives the closing of its organization or tenant: it is rejected only while they are closed.
 fn back_of_key(event: Event, then: Then) -> Then {
     match event {
         Event::OrganizationClosed | Event::TenantClosed | Event::RoleAcl => Then::GoesOn,
@@ -356,7 +356,7 @@ async fn acc_08_a_moved_organization_ends_no_session() {
 }
 
 #[actix_web::test]
-async fn acc_08_a_role_is_not_deleted_while_somebody_holds_it() {
+async fn acc_08_a_role_with_holders_is_not_deleted() {
     let fixture = Fixture::new().await;
     let (tenant_fixture, key) = (&fixture.a, Key::new(&fixture).await);
     let delete = async || {
@@ -376,7 +376,7 @@ async fn acc_08_a_role_is_not_deleted_while_somebody_holds_it() {
             200
         );
     }
-    let by_nobody = delete().await;
+    let without_holders = delete().await;
 
     for rejected in [by_user_and_key, by_keys] {
         assert_eq!(
@@ -385,10 +385,10 @@ async fn acc_08_a_role_is_not_deleted_while_somebody_holds_it() {
         );
     }
     assert_eq!(after, expected(Then::Filtered, Then::Filtered, Then::GoesOn));
-    assert_eq!(by_nobody.status, 200, "{}", by_nobody.text());
+    assert_eq!(without_holders.status, 200, "{}", without_holders.text());
 }
 
-/// Runs a check on the node where the event happens at once, and on another one within a second.
+/// Runs a check before and after an event: on the node of the event at once, on another node after a second.
 async fn seen_by_both(event: Event, fixture: &Fixture, check: impl AsyncFn(&TestApp) -> Value) -> [Value; 4] {
     let node = fixture.app.second_node().await;
     fixture.app.start_background();

@@ -1,4 +1,4 @@
-//! Every command that can be undone, as requests on a world with rich state. A command without a scenario fails the tests.
+//! Every undoable command, as requests on a fixture with rich state. A command without a scenario fails the tests.
 
 mod catalog;
 mod customers;
@@ -26,7 +26,7 @@ pub(crate) struct Scenario {
     pub(crate) command: &'static str,
     pub(crate) state: &'static str,
     pub(crate) call: fn(&TenantFixture) -> Call,
-    /// Whether a super administrator can send it too, without selecting a tenant.
+    /// Whether a super administrator can also send it without selecting a tenant.
     pub(crate) by_anybody: bool,
 }
 
@@ -39,7 +39,7 @@ fn scenario(command: &'static str, state: &'static str, call: fn(&TenantFixture)
     }
 }
 
-/// Ids of the commands that can be undone.
+/// Returns the ids of the undoable commands.
 pub(crate) fn undoable(platform: &Platform) -> BTreeSet<&'static str> {
     let commands = platform.registry().commands();
     commands
@@ -48,10 +48,10 @@ pub(crate) fn undoable(platform: &Platform) -> BTreeSet<&'static str> {
         .collect()
 }
 
-/// A world where the ids of the scenarios have roles, ACLs, children and a past.
+/// Adds roles, ACLs, children and history to the records of the scenarios.
 pub(crate) async fn rich(fixture: Fixture) -> Fixture {
     for tenant_fixture in [&fixture.a, &fixture.b] {
-        // There is no endpoint for it yet.
+        // No endpoint sets it yet.
         let acl = format!(
             "insert into auth_user_acls (tenant_id, id, user_id, is_super_admin, features, organizations, created_at, updated_at) \
              values ('{0}', '{1}', '{1}', false, '{{auth.users.list}}', '{{{2}}}', '2026-11-20T07:00:00Z', '2026-11-20T07:00:00Z')",
@@ -69,7 +69,7 @@ pub(crate) async fn rich(fixture: Fixture) -> Fixture {
     fixture
 }
 
-/// Sidebars: the keeper's variants have the ids of organizations, `child` the active one and `leaf` the other.
+/// Creates sidebars: the admin's variants have the ids of organizations; `child` is the active one, `leaf` the other.
 async fn arrange(fixture: &Fixture, tenant_fixture: &TenantFixture) {
     let settings = json!({"groupOrder": ["auth"], "hiddenItems": ["roles"]});
     for (id, user, is_active) in [

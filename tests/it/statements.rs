@@ -1,4 +1,4 @@
-//! What lists and commands ask of the database: statements that are forgotten, locks, orders and indexes.
+//! The statements of lists and commands: number of prepared statements, locks, orders and indexes.
 
 use std::time::Duration;
 
@@ -28,7 +28,7 @@ async fn kept(fixture: &Fixture) -> i64 {
     kept.total
 }
 
-/// Each subset of the filters of a list, in an order that is no pattern.
+/// Requests a list with each subset of its filters, in an irregular order.
 async fn all_subsets(fixture: &Fixture, path: &str, filters: &[String], sorts: &[&str], most: &mut i64) -> usize {
     let mut sent = 0;
     for subset in 0..1_usize << filters.len() {

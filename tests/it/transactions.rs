@@ -1,4 +1,4 @@
-//! A write is one transaction: whatever statement is lost, the database is as before or as after.
+//! A write is one transaction: whichever statement fails, the database is in the state before or after the write.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +14,7 @@ use crate::scenarios::{rich, scenarios, undoable};
 /// More statements than any request sends.
 const MOST_STATEMENTS: u64 = 100;
 
-/// Rows of each table, without what differs from run to run.
+/// The rows of each table, without values that differ between runs.
 type Shape = BTreeMap<String, Vec<String>>;
 
 #[actix_web::test]
@@ -101,7 +101,7 @@ async fn aud_20_every_undoable_command_is_tried() {
     }
 }
 
-/// The commands of a group, their undo and redo: statements that never arrive leave no trace, a lost answer changes nothing else.
+/// Checks the commands of a group, their undo and redo: an unsent statement leaves no trace, a lost response changes nothing else.
 async fn whole_or_absent(group: &str) {
     let failed = walk(group, FaultMode::Before).await;
     let lost = walk(group, FaultMode::After).await;
@@ -132,13 +132,13 @@ fn compare(failed: &[Tried], lost: &[Tried]) {
 /// A write that was tried with a fault at each of its statements.
 struct Tried {
     what: String,
-    /// Faults that left the database as it was.
+    /// Number of faults that left the database unchanged.
     faults: u64,
-    /// What it came to at last.
+    /// The final state.
     after: Shape,
 }
 
-/// A world that every walk starts from, and the ids in it.
+/// A fixture from which every walk starts, and the ids in it.
 struct Tested {
     fixture: Fixture,
     known: BTreeSet<String>,
@@ -152,7 +152,7 @@ impl Tested {
     }
 }
 
-/// One scenario of each command of a group, on one world.
+/// Runs one scenario of each command of a group on one fixture.
 async fn walk(group: &str, mode: FaultMode) -> Vec<Tried> {
     let tested = Tested::new().await;
     let fixture = &tested.fixture;
@@ -166,7 +166,7 @@ async fn walk(group: &str, mode: FaultMode) -> Vec<Tried> {
         tried.push(attempt(&tested, tenant_admin, &undo, &format!("undo of {what}"), mode).await);
         let redo = Call::post(REDO, json!({"logId": log_id}));
         tried.push(attempt(&tested, tenant_admin, &redo, &format!("redo of {what}"), mode).await);
-        // So that the next command finds what it expects.
+        // Restores the state that the next command expects.
         let token = token(fixture, last_entry(fixture).await).await;
         let (status, body) = undo_again(fixture, &token).await;
         assert_eq!(status, 200, "{what}, undo again: {body}");
@@ -206,7 +206,7 @@ fn final_writes(fixture: &Fixture) -> Vec<(&'static str, &Account, Call)> {
     ]
 }
 
-/// Tries a write with a fault at its first statement, its second, and so on, until it comes through or has had its effect.
+/// Tries a write with a fault at its first statement, its second, and so on, until it succeeds or has an effect.
 async fn attempt(fixture: &Tested, caller: &Account, call: &Call, what: &str, mode: FaultMode) -> Tried {
     let (fixture, known) = (&fixture.fixture, &fixture.known);
     let (before, digest) = (fixture.app.snapshot().await, digest(fixture).await);
@@ -245,7 +245,7 @@ async fn attempt(fixture: &Tested, caller: &Account, call: &Call, what: &str, mo
     panic!("{what} sends more than {MOST_STATEMENTS} statements");
 }
 
-/// A value that tells whether any row of any table has changed; cheaper than an image.
+/// Returns a value that changes with any row of any table; cheaper than a snapshot.
 async fn digest(fixture: &Fixture) -> Value {
     let tables = fixture.app.tables().await;
     let hash = |table| format!("(select md5(string_agg(t::text, ' ' order by t::text)) from {table} t)");
@@ -269,7 +269,7 @@ fn rejected(response: &TestResponse, what: &str) {
     assert!(response.cookies().is_empty(), "{what}: the cookies stay");
 }
 
-/// Ids that were made since, secrets and request ids are left out, and the real time that revocations have.
+/// Removes ids that were created since, secrets and request ids, and the times of revocations, which come from the real clock.
 fn shape(known: &BTreeSet<String>, snapshot: DatabaseSnapshot) -> Shape {
     let rows = |table: &str, rows: Vec<Value>| {
         let mut texts: Vec<String> = rows
@@ -331,7 +331,7 @@ pub(crate) async fn last_entry(fixture: &Fixture) -> Uuid {
     crate::fixture::id(&fixture.app.rows(&sql).await[0]["id"])
 }
 
-/// The token as the log tells its owner: after a lost answer there is no other way to learn it.
+/// Returns the undo token from the log; after a lost response the owner has no other way to learn it.
 pub(crate) async fn token(fixture: &Fixture, log_id: Uuid) -> String {
     let entry = crate::history::entry(&fixture.app, &fixture.a.tenant_admin, log_id).await;
     crate::fixture::text(&entry["undoToken"])

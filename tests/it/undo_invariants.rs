@@ -1,4 +1,4 @@
-//! `undo` gives back every row, `redo` too, for every command that can be undone.
+//! `undo` and `redo` restore every row, for every undoable command.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use crate::history::{Operation, operation, redo, undo};
 use crate::scenarios::{Scenario, rich, scenarios, undoable};
 use crate::transactions::{last_entry, token};
 
-/// What no undo takes back: the record of what happened, and sessions.
+/// Tables that no undo restores: the record of actions, and sessions.
 const UNLOGGED: [&str; 15] = [
     "audit_access_logs",
     "audit_action_links",
@@ -99,17 +99,17 @@ async fn invariant(fixture: &Fixture, caller: &Account, scenario: &Scenario) {
     let before = snapshot(fixture).await;
     let mut request = call.request(&fixture.app, &caller.token);
     if caller.token == fixture.root.token {
-        // Without a selection the customers and the catalog of its own tenant would be meant.
+        // Without a selection the request would apply to the customers and the catalog of the caller's own tenant.
         request = request.header("X-Tenant-Id", &fixture.a.tenant.to_string());
     }
     let response = request.send().await;
     assert!(response.status < 300, "{what}: {} {}", response.status, response.text());
     let done = operation(&response);
-    assert_eq!(response.operation().expect("told")["commandId"], scenario.command);
+    assert_eq!(response.operation().expect("a reported operation")["commandId"], scenario.command);
     restored(fixture, caller, &what, &before, &done).await;
 }
 
-/// The part of the law that comes after the run.
+/// Checks the invariant after the run.
 async fn restored(fixture: &Fixture, caller: &Account, what: &str, before: &DatabaseSnapshot, done: &Operation) {
     let after = snapshot(fixture).await;
     assert_ne!(after, *before, "{what}: it does something");
@@ -128,7 +128,7 @@ async fn restored(fixture: &Fixture, caller: &Account, what: &str, before: &Data
     equal(&snapshot(fixture).await, before, &format!("{what}, undone again"));
 }
 
-/// All rows that live, without the time of their last change.
+/// Returns all rows that are not deleted, without the time of their last change.
 pub(crate) async fn snapshot(fixture: &Fixture) -> DatabaseSnapshot {
     let mut snapshot = fixture.app.snapshot_without(&UNLOGGED, &["updated_at"]).await;
     for rows in snapshot.values_mut() {

@@ -28,7 +28,7 @@ struct Report {
     duration: Duration,
 }
 
-/// Runs every step, also after one that failed, and prints how long each took.
+/// Runs every step, even after a failed one, and prints the duration of each.
 pub(crate) fn run(workspace: &Workspace) -> Result<Outcome> {
     let reports: Vec<Report> = STEPS
         .iter()
@@ -83,12 +83,12 @@ fn clippy(workspace: &Workspace) -> Result<Outcome> {
     run_child(cargo(workspace).args(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))
 }
 
-/// Requests that the document allows, and others, against a real server: the same ones in every run.
+/// Sends valid and invalid requests to a real server, the same ones in every run.
 fn examine(workspace: &Workspace) -> Result<Outcome> {
     fuzz::run(workspace, fuzz::SECONDS, fuzz::SEED)
 }
 
-/// Licenses, banned crates and sources; the advisories too where their database can be downloaded.
+/// Checks licenses, banned crates and sources, and advisories if their database can be downloaded.
 fn deny(workspace: &Workspace) -> Result<Outcome> {
     if !succeeds(cargo(workspace).args(["deny", "--version"])) {
         say(

@@ -7,7 +7,7 @@ use crate::workspace::{Package, Workspace};
 /// Package of the host.
 const HOST: &str = "backoffice-server";
 
-/// Checks that the host compiles without modules and with each single one and what that requires.
+/// Checks that the host compiles without modules, and with each single module and its requirements.
 pub(crate) fn run(workspace: &Workspace) -> Result<Outcome> {
     let host = workspace
         .package(HOST)
@@ -29,7 +29,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<Outcome> {
     Ok(Outcome::of(failed.is_empty()))
 }
 
-/// The Cargo features of the host that stand for a module.
+/// Returns the Cargo features of the host that correspond to modules.
 pub(crate) fn module_features(host: &Package) -> impl Iterator<Item = &str> {
     host.features
         .iter()

@@ -1,4 +1,4 @@
-//! `cargo xtask openapi fuzz`: Schemathesis sends what the document allows, and what it does not, to a real server.
+//! `cargo xtask openapi fuzz`: Schemathesis sends valid and invalid requests, derived from the document, to a real server.
 
 use std::fs::{self, File};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
@@ -16,18 +16,18 @@ use crate::process::{Outcome, cargo, output, run as run_child, say};
 use crate::python;
 use crate::workspace::Workspace;
 
-/// Checks, exemptions and their reasons, relative to the root.
+/// Checks, and exemptions with their reasons, relative to the root.
 const SETTINGS: &str = "xtask/schemathesis.toml";
 const EMAIL: &str = "admin@example.com";
-/// The database lives for the run only.
+/// The database exists only during the run.
 const PASSWORD: &str = "examined-Twice-0917";
-/// Seconds that a run may take.
+/// Maximum duration of a run in seconds.
 pub(crate) const SECONDS: u32 = 200;
 /// Seed of the requests.
 pub(crate) const SEED: u32 = 1;
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Starts the server on a database of its own and examines it.
+/// Starts the server on a database of its own and runs Schemathesis against it.
 pub(crate) fn run(workspace: &Workspace, seconds: u32, seed: u32) -> Result<Outcome> {
     let Some(programs) = python::programs(workspace)? else {
         return Ok(Outcome::Passed);
@@ -110,10 +110,10 @@ impl Server {
         let (status, response) = Client::connect(self.api)?.send(request.as_bytes())?;
         let response: Value = serde_json::from_slice(&response)?;
         let token = response["token"].as_str().map(str::to_owned);
-        token.ok_or_else(|| format!("the sign-in was answered by {status}: {response}").into())
+        token.ok_or_else(|| format!("unexpected response {status} to the sign-in: {response}").into())
     }
 
-    /// Ends the server, and with it its PostgreSQL.
+    /// Stops the server, and with it its PostgreSQL.
     fn stop(mut self) -> Result<()> {
         if let Some(pid) = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw) {
             kill_process(pid, Signal::TERM)?;
@@ -125,13 +125,13 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // It has ended, unless something failed before.
+        // The process has ended, unless an earlier step failed.
         let _ended = self.child.kill();
         let _status = self.child.wait();
     }
 }
 
-/// The server's program, configured by nothing but this.
+/// Returns the server's command, without settings of the caller.
 fn command(program: &Path, work: &Path) -> Command {
     let mut command = Command::new(program);
     for (name, _) in std::env::vars_os() {
@@ -142,7 +142,7 @@ fn command(program: &Path, work: &Path) -> Command {
     command
         .current_dir(work)
         .env("BACKOFFICE__DATA_DIR", work.join("var"))
-        // Thousands of requests from one address and one principal are what this is about.
+        // The run sends thousands of requests from one address and one principal.
         .env("BACKOFFICE__RATE_LIMITS__ENABLED", "false");
     command
 }

@@ -21,7 +21,7 @@ use clap::{Parser, Subcommand};
 use crate::process::{Outcome, explained};
 use crate::workspace::Workspace;
 
-/// The result of everything here: what went wrong is for a person to read.
+/// The result of every task; its error is a human-readable text.
 type Result<T, E = Box<dyn std::error::Error + Send + Sync>> = std::result::Result<T, E>;
 
 /// The project's own tools.
@@ -36,28 +36,28 @@ struct Arguments {
 enum Task {
     /// Runs all tests on a private PostgreSQL
     Test {
-        /// Given to the test runner: names to filter by, or its options
+        /// Arguments of the test runner: name filters or options
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
-    /// Runs every check and all tests, as a merge demands it
+    /// Runs every check and all tests, as required for a merge
     Ci,
-    /// Checks what the architecture promises
+    /// Checks the rules of the architecture
     Tidy,
     /// Writes docs/openapi.json from the endpoint declarations of all modules
     Openapi {
-        /// Write nothing; fail when the file differs
+        /// Do not write; fail if the file differs
         #[arg(long)]
         check: bool,
         #[command(subcommand)]
         task: Option<OpenapiTask>,
     },
-    /// Proves migrations
+    /// Checks migrations
     #[command(subcommand)]
     Migrations(MigrationsTask),
     /// Checks the host without modules and with each single module
     Features,
-    /// Measures the server against what PostgreSQL does alone, and prints a table
+    /// Compares the server with PostgreSQL alone and prints a table
     Bench(bench::Options),
     /// Modules
     #[command(subcommand)]
@@ -66,14 +66,14 @@ enum Task {
 
 #[derive(Debug, Subcommand)]
 enum OpenapiTask {
-    /// Lets an independent program say whether docs/openapi.json is a valid document
+    /// Validates docs/openapi.json with an independent program
     Validate,
-    /// Sends what the document allows, and what it does not, to a server on a database of its own
+    /// Sends valid and invalid requests to a server on a database of its own
     Fuzz {
-        /// Seconds that it may take
+        /// Maximum duration in seconds
         #[arg(long, default_value_t = fuzz::SECONDS)]
         seconds: u32,
-        /// Seed of what is sent
+        /// Seed of the requests
         #[arg(long, default_value_t = fuzz::SEED)]
         seed: u32,
     },
@@ -81,7 +81,7 @@ enum OpenapiTask {
 
 #[derive(Debug, Subcommand)]
 enum MigrationsTask {
-    /// Applies, reverts and applies all migrations again; applies every set of modules that may be enabled alone
+    /// Applies, reverts and reapplies all migrations; applies each set of modules that can be enabled alone
     Check,
 }
 

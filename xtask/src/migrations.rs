@@ -11,12 +11,12 @@ use crate::process::{Outcome, explained, say};
 use crate::scratch::{self, Scratch, block_on};
 use crate::workspace::Workspace;
 
-/// Everything that a migration can make, one line each.
+/// Query for all objects that a migration can create, one line each.
 const SCHEMA: &str = include_str!("migrations/schema.sql");
-/// diesel's table of what is applied; no migration makes it, so none removes it.
+/// diesel's table of applied migrations; no migration creates it, so none removes it.
 const LEDGER: &str = "__diesel_schema_migrations";
 
-/// Applies, reverts and applies all migrations, and applies those of each module with nothing but what it requires.
+/// Applies, reverts and reapplies all migrations, and applies those of each module with only its requirements.
 pub(crate) fn check(workspace: &Workspace) -> Result<Outcome> {
     let postgres = scratch::cluster(workspace)?;
     let modules = in_order(&backoffice_server::modules::compiled())?;
@@ -77,11 +77,11 @@ async fn up(scratch: &Scratch<'_>, modules: &[&'static Module]) -> Result<()> {
     Ok(())
 }
 
-/// Core by itself, and each module with all that it requires, directly or not.
+/// Returns core alone, and each module with all its direct and indirect requirements.
 fn sets(modules: &[&'static Module]) -> Vec<Vec<&'static Module>> {
     let needed = |requested: &'static Module| {
         let mut names = BTreeSet::from([requested.name]);
-        // What a module requires stands before it.
+        // A module's requirements precede it.
         for module in modules.iter().rev() {
             if names.contains(module.name) {
                 names.extend(module.requires);

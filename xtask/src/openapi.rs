@@ -21,7 +21,7 @@ pub(crate) fn write(workspace: &Workspace) -> Result<Outcome> {
     Ok(Outcome::Passed)
 }
 
-/// Fails when the committed document is not the one of the declarations.
+/// Fails if the committed document differs from the declarations.
 pub(crate) fn check(workspace: &Workspace) -> Result<Outcome> {
     let committed = workspace.read(FILE).unwrap_or_default();
     let generated = generate()?;
@@ -43,7 +43,7 @@ pub(crate) fn check(workspace: &Workspace) -> Result<Outcome> {
     Ok(Outcome::Failed(1))
 }
 
-/// Fails when an independent program finds the committed document invalid.
+/// Fails if an independent program rejects the committed document.
 pub(crate) fn validate(workspace: &Workspace) -> Result<Outcome> {
     let Some(programs) = python::programs(workspace)? else {
         return Ok(Outcome::Passed);

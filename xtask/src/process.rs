@@ -1,4 +1,4 @@
-//! Children: what is run is printed, and what they print reaches our standard output.
+//! Child processes: their command lines are printed, and their output goes to standard output.
 
 use std::error::Error;
 use std::ffi::OsStr;
@@ -9,22 +9,22 @@ use std::process::{Command, Stdio};
 use crate::Result;
 use crate::workspace::Workspace;
 
-/// How a task ended.
+/// The result of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// Everything is as it should be.
+    /// The task succeeded.
     Passed,
-    /// Something is not; the exit code to end with.
+    /// The task failed; the exit code of this process.
     Failed(u8),
 }
 
 impl Outcome {
-    /// The outcome of a check that says itself what is wrong.
+    /// Returns the outcome of a check that prints its own findings.
     pub(crate) fn of(passed: bool) -> Self {
         if passed { Self::Passed } else { Self::Failed(1) }
     }
 
-    /// This outcome, or the other one when this one passed.
+    /// Returns this outcome if it failed, otherwise that of `other`.
     pub(crate) fn and_then(self, other: impl FnOnce() -> Result<Self>) -> Result<Self> {
         match self {
             Self::Passed => other(),
@@ -33,13 +33,13 @@ impl Outcome {
     }
 }
 
-/// A call of Cargo in the root of the workspace.
+/// Returns a Cargo command in the root of the workspace.
 pub(crate) fn cargo(workspace: &Workspace) -> Command {
-    // The toolchain's Cargo, when it is Cargo that runs us.
+    // The Cargo of the current toolchain, if Cargo runs this program.
     let program = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(program);
     command.current_dir(workspace.root());
-    // Of the package that runs us; a child is to find its own.
+    // These describe the package of this program; a child must find its own.
     for name in ["CARGO_MANIFEST_DIR", "CARGO_MANIFEST_PATH", "CARGO_PKG_NAME"] {
         command.env_remove(name);
     }
@@ -49,7 +49,7 @@ pub(crate) fn cargo(workspace: &Workspace) -> Command {
 /// Runs a child to its end.
 pub(crate) fn run(command: &mut Command) -> Result<Outcome> {
     say(&format!("$ {}", shown(command)));
-    // Cargo and nextest report on standard error; one stream keeps the order.
+    // Cargo and nextest report on standard error; a single stream keeps the order.
     command.stderr(Stdio::from(stdout().as_fd().try_clone_to_owned()?));
     let status = command
         .status()
@@ -61,7 +61,7 @@ pub(crate) fn run(command: &mut Command) -> Result<Outcome> {
     }
 }
 
-/// Whether a child runs and succeeds; it prints nothing.
+/// Whether a child runs and succeeds; its output is discarded.
 pub(crate) fn succeeds(command: &mut Command) -> bool {
     command
         .stdin(Stdio::null())
@@ -71,7 +71,7 @@ pub(crate) fn succeeds(command: &mut Command) -> bool {
         .is_ok_and(|status| status.success())
 }
 
-/// What a child prints.
+/// Returns the output of a child.
 pub(crate) fn output(command: &mut Command) -> Result<String> {
     let output = command
         .stdin(Stdio::null())
@@ -88,14 +88,14 @@ pub(crate) fn output(command: &mut Command) -> Result<String> {
     Ok(String::from_utf8(output.stdout)?)
 }
 
-/// Prints a line at once, so that it stands before what children print.
+/// Prints a line and flushes, so that it precedes the output of children.
 pub(crate) fn say(line: &str) {
     let mut out = stdout().lock();
-    // Nobody listens any more: nothing is lost.
+    // If the reader has closed the pipe, the line may be lost.
     let _closed = writeln!(out, "{line}").and_then(|()| out.flush());
 }
 
-/// An error with its causes, in one line.
+/// Formats an error with its causes in one line.
 pub(crate) fn explained(error: &(dyn Error + 'static)) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();

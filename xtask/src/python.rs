@@ -8,10 +8,10 @@ use crate::Result;
 use crate::process::{Outcome, run, say, succeeds};
 use crate::workspace::Workspace;
 
-/// What is installed, relative to the root.
+/// The requirements, relative to the root.
 const REQUIREMENTS: &str = "xtask/requirements.txt";
 
-/// The folder of the installed programs. `None` when they can't be had, which is a failure in CI and a message elsewhere.
+/// Returns the folder of the installed programs. `None` if they can't be installed, which is a failure in CI and a message elsewhere.
 pub(crate) fn programs(workspace: &Workspace) -> Result<Option<PathBuf>> {
     match installed(workspace) {
         Ok(programs) => Ok(Some(programs)),
@@ -23,7 +23,7 @@ pub(crate) fn programs(workspace: &Workspace) -> Result<Option<PathBuf>> {
     }
 }
 
-/// Whether this runs where a merge is decided.
+/// Whether this runs in CI.
 fn is_ci() -> bool {
     std::env::var_os("CI").is_some()
 }

@@ -8,7 +8,7 @@ use crate::Result;
 use crate::process::{Outcome, cargo, output, run as run_child, say};
 use crate::workspace::Workspace;
 
-/// Files of a new module, relative to the root. `{…}` is filled in.
+/// Files of a new module, relative to the root. Placeholders `{…}` are replaced.
 const FILES: &[(&str, &str)] = &[
     ("crates/{name}/Cargo.toml", include_str!("scaffold/Cargo.toml.in")),
     ("crates/{name}/README.md", include_str!("scaffold/README.md.in")),
@@ -28,7 +28,7 @@ const FILES: &[(&str, &str)] = &[
         include_str!("scaffold/down.sql.in"),
     ),
 ];
-/// Lines that a new module adds to a file, and a word that the lines beside them have.
+/// Lines that a new module adds to a file, and a word that occurs in the lines beside them.
 struct Addition {
     file: &'static str,
     among: &'static str,
@@ -57,7 +57,7 @@ const ADDITIONS: &[Addition] = &[
         lines: "        #[cfg(feature = \"{name}\")]\n        &backoffice_{snake}::MODULE,",
     },
 ];
-/// The lowest number that no module has settled in advance.
+/// The lowest migration number without a reserved module.
 const FIRST_NUMBER: u32 = 400;
 
 /// Writes the files of a module and adds it to the host.
@@ -131,7 +131,7 @@ fn is_name(name: &str) -> bool {
     })
 }
 
-/// The hundred above the highest number of a migration.
+/// Returns the hundred above the highest number of a migration.
 fn free_number(files: &[PathBuf]) -> u32 {
     let number = |file: &Path| -> Option<u32> {
         let version = file.parent()?.file_name()?.to_str()?.split_once('_')?.0;
@@ -142,7 +142,7 @@ fn free_number(files: &[PathBuf]) -> u32 {
     FIRST_NUMBER.max((highest / 100 + 1) * 100)
 }
 
-/// Today's date, `2026-11-20`.
+/// Returns today's date, for example `2026-11-20`.
 fn today() -> Result<String> {
     let mut date = Command::new("date");
     Ok(output(date.args(["-u", "+%Y-%m-%d"]))?.trim().to_owned())
@@ -169,7 +169,7 @@ fn compose(workspace: &Workspace, template: &Template) -> Result<()> {
     Ok(fs::write(workspace.root().join(manifest), text)?)
 }
 
-/// Puts lines where they belong among those with this word, which are sorted.
+/// Inserts lines in order among the sorted lines that contain this word.
 fn insert_sorted(text: &str, among: &str, new: &str) -> Option<String> {
     let mut lines: Vec<&str> = text.lines().collect();
     let first = new.lines().next()?;

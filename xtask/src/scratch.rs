@@ -1,4 +1,4 @@
-//! Databases that live as long as a check.
+//! Databases that exist for the duration of a check.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -12,12 +12,12 @@ use crate::Result;
 use crate::process::say;
 use crate::workspace::Workspace;
 
-/// Role that owns the schema. No superuser, as in production.
+/// Role that owns the schema. Not a superuser, as in production.
 const OWNER: &str = "xtask_owner";
-/// Role that the application would log in as.
+/// Role with which the application would log in.
 const APPLICATION: &str = "xtask_application";
 
-/// Starts or joins the cluster that tests and checks share. It lies below the target folder and does not survive a crash of the machine.
+/// Starts or joins the cluster that tests and checks share. It is below the target folder and does not survive a crash of the machine.
 pub(crate) fn cluster(workspace: &Workspace) -> Result<LocalPostgres> {
     let settings = Settings {
         durable: false,
@@ -32,7 +32,7 @@ pub(crate) fn cluster(workspace: &Workspace) -> Result<LocalPostgres> {
     Ok(postgres)
 }
 
-/// Runs asynchronous work; on several threads, because migrations block.
+/// Runs asynchronous work on several threads, because migrations block.
 pub(crate) fn block_on<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
     tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
@@ -48,7 +48,7 @@ pub(crate) struct Scratch<'a> {
 }
 
 impl<'a> Scratch<'a> {
-    /// Makes one for some work and removes it afterwards, whatever came of the work.
+    /// Creates a database for some work and drops it afterwards, whether the work succeeds or fails.
     pub(crate) async fn with<T>(
         postgres: &'a LocalPostgres,
         purpose: &str,
@@ -67,7 +67,7 @@ impl<'a> Scratch<'a> {
         };
         let admin = connect(&postgres.url("postgres", "postgres")).await?;
         for role in [OWNER, APPLICATION] {
-            // Another check may make the role at this moment.
+            // Another check may create the role at the same time.
             admin
                 .batch_execute(&format!(
                     "do $$ begin create role {role} login; exception when duplicate_object or unique_violation then null; end $$"
@@ -85,12 +85,12 @@ impl<'a> Scratch<'a> {
         Ok(migrate(&self.owner(), APPLICATION, modules).await?)
     }
 
-    /// Takes them back.
+    /// Reverts these migrations.
     pub(crate) async fn revert(&self, modules: &[&'static Module]) -> Result<usize> {
         Ok(revert_all(&self.owner(), modules).await?)
     }
 
-    /// A superuser's connection to the database.
+    /// Opens a superuser's connection to the database.
     pub(crate) async fn connect(&self) -> Result<Client> {
         connect(&self.postgres.url("postgres", &self.name)).await
     }

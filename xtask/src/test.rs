@@ -7,14 +7,14 @@ use crate::process::{self, Outcome, cargo, say, succeeds};
 use crate::scratch;
 use crate::workspace::Workspace;
 
-/// Names the server for the tests: a superuser's `postgres://` URL.
+/// The variable with the server for the tests: a superuser's `postgres://` URL.
 const VARIABLE: &str = "BACKOFFICE_TEST_DATABASE";
-/// What the tests of the pages need.
+/// The programs that the tests of the pages need.
 const BROWSER: [&str; 2] = ["chromium", "chromedriver"];
-/// Goes on after a failed test; both runners know it.
+/// Continues after a failed test; both runners accept it.
 pub(crate) const NO_FAIL_FAST: &str = "--no-fail-fast";
 
-/// Runs all tests, or those that the arguments select, on a cluster that ends with them.
+/// Runs all tests, or the selected ones, on a cluster that is stopped afterwards.
 pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<Outcome> {
     if !BROWSER
         .iter()
@@ -47,7 +47,7 @@ fn run_on(url: &str, workspace: &Workspace, arguments: &[String]) -> Result<Outc
         .args(everything)
         .args(arguments))?;
     if arguments.iter().any(|argument| argument != NO_FAIL_FAST) {
-        // What selects tests means nothing to the doc tests, which nextest does not run.
+        // Test filters do not apply to doc tests, which nextest does not run.
         return Ok(tests);
     }
     tests.and_then(|| run(cargo(workspace).args(["test", "--doc", "--workspace"])))

@@ -1,4 +1,4 @@
-//! The workspace as Cargo and git see it.
+//! The workspace as reported by Cargo and git.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,29 +20,29 @@ pub(crate) struct Workspace {
 /// A package of the workspace.
 #[derive(Debug)]
 pub(crate) struct Package {
-    /// Its name.
+    /// Name of the package.
     pub(crate) name: String,
-    /// Its folder, relative to the root.
+    /// Folder, relative to the root.
     pub(crate) dir: PathBuf,
-    /// What it depends on.
+    /// Dependencies.
     pub(crate) dependencies: Vec<Dependency>,
-    /// Its Cargo features with what each turns on.
+    /// Cargo features, each with the features that it enables.
     pub(crate) features: Vec<(String, Vec<String>)>,
-    /// Its main source file, relative to the root: the library's, else the program's.
+    /// Main source file, relative to the root: that of the library, or else of the program.
     pub(crate) main_source: PathBuf,
 }
 
-/// A dependency as a manifest names it.
+/// A dependency of a manifest.
 #[derive(Debug)]
 pub(crate) struct Dependency {
     /// Name of the package.
     pub(crate) name: String,
-    /// Whether only tests, examples and benches see it.
+    /// Whether only tests, examples and benches use it.
     pub(crate) is_dev: bool,
 }
 
 impl Workspace {
-    /// The workspace that this package is part of.
+    /// Finds the workspace of this package.
     pub(crate) fn find() -> Result<Self> {
         let own = std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
         let root = Path::new(&own).join("..").canonicalize()?;
@@ -61,33 +61,33 @@ impl Workspace {
         Ok(workspace)
     }
 
-    /// Its root folder.
+    /// Returns the root folder.
     pub(crate) fn root(&self) -> &Path {
         &self.root
     }
 
-    /// Where Cargo builds.
+    /// Returns Cargo's target folder.
     pub(crate) fn target(&self) -> &Path {
         &self.target
     }
 
-    /// Its packages, by name.
+    /// Returns the packages by name.
     pub(crate) fn packages(&self) -> &[Package] {
         &self.packages
     }
 
-    /// The package of this name.
+    /// Returns the package of this name.
     pub(crate) fn package(&self, name: &str) -> Option<&Package> {
         self.packages.iter().find(|package| package.name == name)
     }
 
-    /// The text of a file, given relative to the root.
+    /// Returns the text of a file, given relative to the root.
     pub(crate) fn read(&self, file: impl AsRef<Path>) -> Result<String> {
         let file = file.as_ref();
         fs::read_to_string(self.root.join(file)).map_err(|error| format!("{}: {error}", file.display()).into())
     }
 
-    /// Every file that is or may be committed, relative to the root, sorted. Symbolic links count as files.
+    /// Returns every file that is or may be committed, relative to the root, sorted. Symbolic links count as files.
     pub(crate) fn files(&self) -> Result<Vec<PathBuf>> {
         let mut git = Command::new("git");
         git.current_dir(&self.root)

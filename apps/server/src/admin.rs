@@ -1,4 +1,4 @@
-//! The listener of operators: `/healthz`, `/readyz`, `/metrics`. It asks nobody who they are, so it listens on loopback by default.
+//! The operators' listener: `/healthz`, `/readyz`, `/metrics`. It does not authenticate its callers, so it listens on loopback by default.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,12 +21,12 @@ use crate::{Error, Result, admin_host};
 /// Upper bounds of the buckets of request durations, in seconds.
 const BUCKETS: &[f64] = &[0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0];
 
-/// Whether new requests are welcome; shared by everything that says so.
+/// Whether the server accepts new requests; shared by every component that reports or changes it.
 #[derive(Debug, Clone, Default)]
 pub struct Readiness(Arc<AtomicBool>);
 
 impl Readiness {
-    /// Says whether new requests are welcome.
+    /// Sets whether the server accepts new requests.
     pub fn set(&self, ready: bool) {
         self.0.store(ready, Ordering::Relaxed);
     }
@@ -36,13 +36,14 @@ impl Readiness {
     }
 }
 
-/// Connections of operators at once. They are counted apart from those of the API, so that operators are answered when it is full.
+/// Maximum number of concurrent operator connections. They are counted apart from API connections, so that the listener still responds when the API
+/// is full.
 const MAX_CONNECTIONS: usize = 64;
 
-/// Starts collecting metrics. Before the routes are made, because they take their handles then.
+/// Starts collecting metrics. Must run before the routes are created, because they take their metric handles at that point.
 ///
 /// # Errors
-/// When something else collects already.
+/// When another metrics recorder is already installed.
 pub fn collect_metrics() -> Result<PrometheusHandle> {
     PrometheusBuilder::new()
         .set_buckets_for_metric(Matcher::Full("http_request_duration_seconds".to_owned()), BUCKETS)
@@ -50,10 +51,10 @@ pub fn collect_metrics() -> Result<PrometheusHandle> {
         .map_err(|error| Error::other(format!("metrics can't be collected: {error}")))
 }
 
-/// The listener, with one thread and one database connection of its own.
+/// Starts the operators' listener, with one thread and one database connection of its own.
 ///
 /// # Errors
-/// When the address is taken.
+/// When the address is already in use.
 pub fn listen(
     config: &AdminConfig,
     runtime: Runtime,
@@ -103,7 +104,7 @@ async fn ready(readiness: web::Data<Readiness>, database: web::Data<Database>) -
     match visible_tenants(&database).await {
         Ok(()) => HttpResponse::Ok().json(json!({"status": "ready"})),
         Err(error) => {
-            tracing::warn!(%error, "not ready: the database can't be reached");
+            tracing::warn!(%error, "not ready: database unreachable");
             HttpResponse::ServiceUnavailable().json(json!({"status": "database unreachable"}))
         }
     }
@@ -125,7 +126,7 @@ async fn render_metrics(metrics: web::Data<PrometheusHandle>) -> HttpResponse {
         .body(metrics.render())
 }
 
-/// Memory in use, where the system tells (Linux).
+/// Resident memory, where the system reports it (Linux).
 fn resident_bytes() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;

@@ -1,5 +1,5 @@
-//! Under which names the operators' listener may be asked. A web page whose name was made to point to this machine (DNS rebinding) asks
-//! under its own name, and gets nothing.
+//! The host names that the operators' listener accepts. A web page whose name resolves to this machine (DNS rebinding) sends its own name and is
+//! rejected.
 
 use std::net::Ipv6Addr;
 use std::sync::Arc;
@@ -11,7 +11,8 @@ use actix_web::middleware::Next;
 use actix_web::{Error, HttpResponse};
 use serde_json::json;
 
-/// Rejects a request whose `Host` is neither an IP address nor `localhost` nor one of these names. Programs that speak HTTP/1.0 send none.
+/// Rejects a request whose `Host` is neither an IP address nor `localhost` nor one of these names. HTTP/1.0 clients send no `Host`; they are
+/// accepted.
 pub(crate) async fn check<B: MessageBody + 'static>(
     allowed: Arc<[String]>,
     request: ServiceRequest,

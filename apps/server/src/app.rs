@@ -1,5 +1,5 @@
-//! Composition: modules, configuration and database become something that an actix-web server can mount. For this host and for
-//! programs that embed modules.
+//! Composition: turns modules, configuration and database into an application that an actix-web server can mount. Used by this host and by programs
+//! that embed modules.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use secrecy::SecretString;
 
 use crate::Result;
 
-/// What is to be composed.
+/// The parts to compose.
 #[derive(Debug)]
 pub struct Composition {
     config: Config,
@@ -34,52 +34,52 @@ impl Composition {
         }
     }
 
-    /// The modules to enable; they are put into the order of their requirements.
+    /// Sets the modules to enable. The platform sorts them by their requirements.
     #[must_use]
     pub fn modules(mut self, modules: &[&'static Module]) -> Self {
         self.enabled = modules.to_vec();
         self
     }
 
-    /// Modules whose configuration and features are known without being enabled. By default none.
+    /// Sets the modules whose configuration and features are known without being enabled. By default none.
     #[must_use]
     pub fn compiled(mut self, modules: &[&'static Module]) -> Self {
         self.compiled = Some(modules.to_vec());
         self
     }
 
-    /// Connections of all worker threads together. By default 16.
+    /// Sets the maximum number of connections of all worker threads together. By default 16.
     #[must_use]
     pub fn pool_size(mut self, connections: usize) -> Self {
         self.database.pool_size = connections;
         self
     }
 
-    /// Longest statement of a request. By default 30 s.
+    /// Sets the maximum duration of a request's statement. By default 30 s.
     #[must_use]
     pub fn statement_timeout(mut self, longest: Duration) -> Self {
         self.database.statement_timeout = longest;
         self
     }
 
-    /// Age at which connections are replaced. By default 30 min.
+    /// Sets the age at which connections are replaced. By default 30 min.
     #[must_use]
     pub fn max_connection_age(mut self, longest: Duration) -> Self {
         self.database.max_connection_age = longest;
         self
     }
 
-    /// TLS, where the URL says nothing of it.
+    /// Sets the TLS options; options in the URL take precedence.
     #[must_use]
     pub fn tls(mut self, tls: TlsOptions) -> Self {
         self.database.tls = tls;
         self
     }
 
-    /// Composes. `url` is the `postgres://` URL of the application's role; nothing is connected yet.
+    /// Composes the platform. `url` is the `postgres://` URL of the application's role. Does not connect yet.
     ///
     /// # Errors
-    /// When a requirement is missing, a module refuses its configuration, or the URL can't be read.
+    /// When a required module is missing, a module rejects its configuration, or the URL is invalid.
     pub fn build(self, url: SecretString) -> Result<Backoffice> {
         let mut options = PlatformOptions::new(&self.enabled, self.config);
         if let Some(compiled) = self.compiled {
@@ -89,7 +89,7 @@ impl Composition {
     }
 }
 
-/// The composed platform with its database.
+/// The composed platform and its database.
 #[derive(Debug, Clone)]
 pub struct Backoffice {
     platform: Arc<Platform>,
@@ -106,33 +106,33 @@ impl Backoffice {
         })
     }
 
-    /// The same platform on another database.
+    /// Returns the same platform on another database.
     pub(crate) fn with_url(self, url: SecretString) -> Result<Self> {
         Self::assemble(self.platform, DatabaseOptions { url, ..self.options })
     }
 
-    /// The composed platform.
+    /// Returns the composed platform.
     #[must_use]
     pub fn platform(&self) -> &Arc<Platform> {
         &self.platform
     }
 
-    /// Connections to the database that requests and background work may have at most.
+    /// Maximum number of database connections of requests and background work.
     pub(crate) fn database_connections(&self) -> usize {
-        // A thread has one at least; those of the jobs, of the relay and of the operators come on top.
+        // Each worker thread has at least one; jobs, the event relay and the operators' listener have theirs in addition.
         self.options
             .pool_size
             .saturating_add(self.platform.jobs().workers)
             .saturating_add(16)
     }
 
-    /// What one of `workers` threads runs on: it gets a pool of its own, driven by that thread.
+    /// Creates the runtime of one of `workers` threads, with a pool of its own that this thread drives.
     #[must_use]
     pub fn worker(&self, workers: usize) -> Runtime {
         self.runtime(self.options.pool_size / workers.max(1))
     }
 
-    /// A runtime with a pool of so many connections, at least one, opened when they are needed.
+    /// Creates a runtime with a pool of up to `connections` connections, at least one, opened on demand.
     #[must_use]
     pub fn runtime(&self, connections: usize) -> Runtime {
         Runtime {
@@ -142,8 +142,8 @@ impl Backoffice {
     }
 }
 
-/// Mounts the pages of the modules: `App::new().configure(pages(runtime.clone())).configure(api(runtime))`. A program with pages of its
-/// own at those paths leaves them out.
+/// Mounts the modules' pages: `App::new().configure(pages(runtime.clone())).configure(api(runtime))`. Omit it if the program serves pages of its own
+/// at those paths.
 pub fn pages(runtime: Runtime) -> impl FnOnce(&mut web::ServiceConfig) {
     move |service| Pages::of(&runtime.platform).configure(&runtime, service)
 }

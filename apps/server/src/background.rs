@@ -1,4 +1,4 @@
-//! Work beside the requests: the modules' own, and what core leaves to the host.
+//! Background work beside the requests: that of the modules, and what core leaves to the host.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ const FORGET: Duration = Duration::from_secs(600);
 const MEASURE: Duration = Duration::from_secs(15);
 const UPKEEP: Duration = Duration::from_secs(5);
 
-/// The work that was started.
+/// The running background work.
 #[derive(Debug)]
 pub(crate) struct Background {
     tasks: JoinSet<()>,
@@ -25,20 +25,20 @@ pub(crate) struct Background {
 }
 
 impl Background {
-    /// Ends it. Jobs finish their step and go back into the queue; whatever takes longer is taken over by another node when its lease
-    /// ends. Nothing else in it must be finished.
+    /// Stops the background work. Jobs finish their step and return to the queue; another node takes over a longer step when its lease ends. No other
+    /// background work has to finish.
     pub(crate) async fn stop(mut self) {
-        let _nobody_listens = self.stop_workers.send(true);
+        let _closed = self.stop_workers.send(true);
         let workers = self.workers.abort_handle();
         if timeout(WORKERS_MAY_TAKE, self.workers).await.is_err() {
-            tracing::warn!("a job did not come to the end of its step in time; it is repeated from the last one");
+            tracing::warn!("job did not finish its step in time; another worker repeats the step");
             workers.abort();
         }
         self.tasks.shutdown().await;
     }
 }
 
-/// Starts it.
+/// Starts the background work.
 pub(crate) fn start(runtime: &Runtime, metrics: PrometheusHandle) -> Background {
     let mut tasks = JoinSet::new();
     let (stop_workers, stop) = jobs::stop_signal();
@@ -74,12 +74,12 @@ pub(crate) fn start(runtime: &Runtime, metrics: PrometheusHandle) -> Background 
 async fn sweep(runtime: Runtime) {
     let mut ticks = interval(SWEEP);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    // The first tick comes at once, and the start has better things to do.
+    // Skip the first tick, which is immediate: start-up has priority.
     ticks.tick().await;
     loop {
         ticks.tick().await;
         if let Err(error) = rate_limit::sweep(&Call::internal(&runtime)).await {
-            tracing::warn!(%error, "ended windows and keys could not be removed; the next minute tries again");
+            tracing::warn!(%error, "could not remove expired rate limit windows and idempotency keys; retrying in a minute");
         }
     }
 }
@@ -88,10 +88,10 @@ async fn maintain_logs(runtime: Runtime) {
     loop {
         let wait = match retention::maintain_logs(&Call::internal(&runtime)).await {
             Ok(true) => DAY,
-            // Some of it was in use.
+            // Some of it was locked.
             Ok(false) => MINUTE,
             Err(error) => {
-                tracing::warn!(%error, "months of the logs could not be made or dropped; the next minute tries again");
+                tracing::warn!(%error, "could not create or drop months of the logs; retrying in a minute");
                 MINUTE
             }
         };
@@ -101,7 +101,7 @@ async fn maintain_logs(runtime: Runtime) {
 
 async fn measure_queue(runtime: Runtime) {
     loop {
-        // What can't be measured keeps its last value; the database's absence shows elsewhere.
+        // On an error the gauges keep their last value; other signals report that the database is unavailable.
         let call = Call::internal(&runtime);
         if let Ok(depth) = jobs::depth(&call).await {
             show(&depth);
@@ -126,7 +126,7 @@ async fn forget_events(runtime: Runtime) {
     loop {
         sleep(FORGET).await;
         if let Err(error) = events::forget(&Call::internal(&runtime)).await {
-            tracing::warn!(%error, "old events could not be removed; the next time tries again");
+            tracing::warn!(%error, "could not remove old events; retrying later");
         }
     }
 }

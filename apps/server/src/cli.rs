@@ -49,7 +49,7 @@ struct Global {
     /// File with the settings [default: backoffice.toml, if it exists]
     #[arg(long, global = true, env = "BACKOFFICE_CONFIG", value_name = "PATH")]
     config: Option<PathBuf>,
-    /// Folder of everything that is written [default: var]
+    /// Folder for all files that the program writes [default: var]
     #[arg(long, global = true, value_name = "PATH")]
     data_dir: Option<String>,
     /// Address of the API [default: 127.0.0.1:8080]
@@ -58,7 +58,7 @@ struct Global {
     /// Any other setting, as section.key=value
     #[arg(long = "set", global = true, value_name = "KEY=VALUE", value_parser = assignment)]
     settings: Vec<(String, String)>,
-    /// Print JSON, where a command prints data
+    /// Print JSON instead of text
     #[arg(long, global = true)]
     json: bool,
 }
@@ -67,9 +67,9 @@ struct Global {
 enum Command {
     /// Serve the API until SIGTERM or SIGINT
     Serve,
-    /// Bring the schema up as its owner, and add default grants that are new
+    /// Run pending migrations as the schema owner, and add new default grants
     Migrate,
-    /// Make the secrets, the first tenant and its administrator, unless they are there
+    /// Create the secrets, the first tenant and its administrator, if they are missing
     Init(init::Arguments),
     /// Accounts
     #[command(subcommand)]
@@ -80,7 +80,7 @@ enum Command {
     /// Organizations of a tenant
     #[command(subcommand)]
     Organization(OrganizationCommand),
-    /// Keys with which programs call the API
+    /// Keys with which programs authenticate to the API
     #[command(subcommand)]
     ApiKey(ApiKeyCommand),
     /// Roles
@@ -96,9 +96,9 @@ enum Command {
     Jobs(JobsCommand),
     /// Print the OpenAPI document of the enabled modules
     Openapi,
-    /// List the modules that are compiled in
+    /// List the compiled-in modules
     Modules,
-    /// Check the set-up and say what to do
+    /// Check the installation and print the next steps
     Doctor,
     /// Print the effective settings, without secrets
     Config,
@@ -109,15 +109,15 @@ enum Command {
 
 #[derive(Debug, Subcommand)]
 enum UserCommand {
-    /// Make an account
+    /// Create an account
     Create(NewUser),
     /// Set the password of an account
     SetPassword(NewPassword),
     /// List the accounts
     List,
-    /// Let an account sign in again
+    /// Enable a disabled account
     Enable(NamedUser),
-    /// Let an account no longer sign in
+    /// Disable an account
     Disable(NamedUser),
 }
 
@@ -125,7 +125,7 @@ enum UserCommand {
 struct NamedUser {
     /// E-mail address
     email: String,
-    /// Tenant by id or name, when the address has accounts in several
+    /// Tenant by id or name; needed if the address has accounts in several
     #[arg(long)]
     tenant: Option<String>,
 }
@@ -140,7 +140,7 @@ struct NewUser {
     /// Tenant by id or name [default: the only one]
     #[arg(long, conflicts_with = "platform")]
     tenant: Option<String>,
-    /// A user of the platform, of no tenant
+    /// Create a platform user without a tenant
     #[arg(long)]
     platform: bool,
     /// Organization by id
@@ -149,7 +149,7 @@ struct NewUser {
     /// Role by name; may be repeated
     #[arg(long = "role")]
     roles: Vec<String>,
-    /// Sees all tenants and may do everything
+    /// Give access to all tenants and all features
     #[arg(long)]
     super_admin: bool,
     #[command(flatten)]
@@ -166,7 +166,7 @@ struct NewPassword {
 
 #[derive(Debug, Subcommand)]
 enum TenantCommand {
-    /// Make a tenant with its root organization and roles
+    /// Create a tenant with its root organization and roles
     Create {
         /// Name
         name: String,
@@ -180,14 +180,14 @@ enum TenantCommand {
 
 #[derive(Debug, Subcommand)]
 enum OrganizationCommand {
-    /// Make an organization
+    /// Create an organization
     Create {
         /// Name
         name: String,
         /// Tenant by id or name [default: the only one]
         #[arg(long)]
         tenant: Option<String>,
-        /// Organization above it, by id
+        /// Parent organization by id
         #[arg(long)]
         parent: Option<uuid::Uuid>,
     },
@@ -201,11 +201,11 @@ enum OrganizationCommand {
 
 #[derive(Debug, Subcommand)]
 enum ApiKeyCommand {
-    /// Make a key; it is printed this once
+    /// Create a key; its secret is printed only once
     Create(NewApiKey),
-    /// Remove a key; no process accepts it any more
+    /// Revoke a key; from then on all processes reject it
     Revoke {
-        /// Its id
+        /// Id of the key
         id: uuid::Uuid,
     },
 }
@@ -224,14 +224,14 @@ struct NewApiKey {
     /// Role by name; may be repeated
     #[arg(long = "role")]
     roles: Vec<String>,
-    /// When it ends, as 2027-01-31T00:00:00Z [default: never]
+    /// Time of expiry, for example 2027-01-31T00:00:00Z [default: never]
     #[arg(long, value_name = "INSTANT", value_parser = instant)]
     expires: Option<backoffice_core::Timestamp>,
 }
 
 #[derive(Debug, Subcommand)]
 enum RolesCommand {
-    /// Give the seeded roles the default grants that are new; what was taken away never returns
+    /// Add new default grants to the seeded roles; grants that an administrator removed are not restored
     Sync {
         /// Tenant by id or name [default: all]
         #[arg(long)]
@@ -241,45 +241,45 @@ enum RolesCommand {
 
 #[derive(Debug, Subcommand)]
 enum EventsCommand {
-    /// Events that a subscriber was given up on
+    /// Events whose delivery to a subscriber failed permanently
     #[command(subcommand)]
     DeadLetters(DeadLettersCommand),
 }
 
 #[derive(Debug, Subcommand)]
 enum JobsCommand {
-    /// List those that are open or were given up
+    /// List open and dead jobs
     List {
-        /// Those that are done or cancelled, too
+        /// Include finished and cancelled jobs
         #[arg(long)]
         all: bool,
     },
-    /// Put a job that was given up or cancelled back into the queue
+    /// Return a dead or cancelled job to the queue
     Retry {
-        /// Its id
+        /// Id of the job
         id: uuid::Uuid,
     },
-    /// Take a job out of the queue; what it has done stays
+    /// Cancel a job; completed steps are not undone
     Cancel {
-        /// Its id
+        /// Id of the job
         id: uuid::Uuid,
     },
 }
 
 #[derive(Debug, Subcommand)]
 enum DeadLettersCommand {
-    /// List those that wait
+    /// List the undelivered dead letters
     List {
-        /// Those that were delivered after all, too
+        /// Include dead letters that were delivered later
         #[arg(long)]
         all: bool,
     },
-    /// Deliver again
+    /// Retry the delivery
     Retry {
         /// Id of a dead letter
         #[arg(required_unless_present = "all", conflicts_with = "all")]
         id: Option<uuid::Uuid>,
-        /// All that wait
+        /// All undelivered dead letters
         #[arg(long)]
         all: bool,
     },
@@ -287,7 +287,7 @@ enum DeadLettersCommand {
 
 #[derive(Debug, Subcommand)]
 enum SecretsCommand {
-    /// Make a new first key; the old one stays second, so that what it made stays valid
+    /// Create a new first key; the old one stays second, so that its signatures remain valid
     Rotate {
         #[command(subcommand)]
         secret: RotatedSecret,
@@ -321,7 +321,7 @@ fn instant(text: &str) -> Result<backoffice_core::Timestamp, String> {
     backoffice_core::Timestamp::parse(text).map_err(|_| "write an instant such as 2027-01-31T00:00:00Z".to_owned())
 }
 
-/// Runs the command of this process's arguments.
+/// Runs the command given by the process's arguments.
 pub async fn run() -> ExitCode {
     let arguments = Arguments::parse();
     match execute(arguments).await {
@@ -384,7 +384,7 @@ impl Global {
     }
 }
 
-/// Opens the host for one command on the data of a module, and closes it whatever the command says.
+/// Opens the host for one command on a module's data, and closes it whether the command succeeds or fails.
 #[cfg_attr(
     not(feature = "directory"),
     expect(dead_code, reason = "used by commands of modules that are not compiled in")

@@ -1,4 +1,4 @@
-//! How many connections a listener may have, and how long a client may leave what it was sent.
+//! Limits on a listener's connections, and on the time for which a client may leave a response unread.
 
 use std::any::Any;
 use std::time::Duration;
@@ -6,15 +6,15 @@ use std::time::Duration;
 use actix_web::dev::Extensions;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// How long the head of a request may take to arrive.
+/// Maximum time until the head of a request has arrived.
 pub(crate) const HEAD_TIMEOUT: Duration = Duration::from_secs(5);
-/// Descriptors beside those of the API's connections and the database's: listeners, logs, mails, the operators' connections.
+/// File descriptors besides those of API and database connections: listeners, logs, mails, the operators' connections.
 const OTHER_DESCRIPTORS: u64 = 128;
-/// How long a client may take nothing of what it was sent before the system closes its connection.
+/// Maximum time for which a client may leave sent bytes unacknowledged before the system closes its connection.
 #[cfg(target_os = "linux")]
 const UNREAD_MILLIS: u32 = 30_000;
 
-/// Raises the process's limit of open files as far as it may, and tells for how many connections it suffices, at most `wanted`.
+/// Raises the process's limit of open files to its maximum. Returns the number of connections that it allows, at most `requested`.
 pub(crate) fn within_file_limit(requested: usize, database_connections: usize) -> usize {
     let limit = raised_file_limit();
     let others = OTHER_DESCRIPTORS.saturating_add(u64::try_from(database_connections).unwrap_or(u64::MAX));
@@ -29,13 +29,13 @@ pub(crate) fn within_file_limit(requested: usize, database_connections: usize) -
     requested.min(possible)
 }
 
-/// What a limit leaves for connections: what the others do not need, at least a half.
+/// Returns the share of a limit that is left for connections: the limit less `others`, but at least half of it.
 fn left_of(limit: u64, others: u64) -> usize {
     let left = limit.saturating_sub(others).max(limit / 2);
     usize::try_from(left).unwrap_or(usize::MAX)
 }
 
-/// The limit of open files of this process; `None` when there is none.
+/// Raises the limit of open files and returns it; `None` if there is no limit.
 fn raised_file_limit() -> Option<u64> {
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
     if current == maximum {
@@ -48,23 +48,23 @@ fn raised_file_limit() -> Option<u64> {
     match setrlimit(Resource::Nofile, raised) {
         Ok(()) => maximum,
         Err(error) => {
-            tracing::warn!(%error, "the limit of open files could not be raised");
+            tracing::warn!(%error, "could not raise the limit of open files");
             current
         }
     }
 }
 
-/// Has the system close a connection whose client takes nothing, as long as there is something to take. Idle streams are none.
+/// Makes the system close a connection whose client does not read pending data. Idle streams have no pending data.
 #[cfg(target_os = "linux")]
 pub(crate) fn watch_reader(connection: &dyn Any, _extensions: &mut Extensions) {
     if let Some(stream) = connection.downcast_ref::<tokio::net::TcpStream>()
         && let Err(error) = rustix::net::sockopt::set_tcp_user_timeout(stream, UNREAD_MILLIS)
     {
-        tracing::debug!(%error, "a connection without a deadline for its reader");
+        tracing::debug!(%error, "could not set the read timeout of a connection");
     }
 }
 
-/// Elsewhere the system has no such deadline.
+/// Other systems have no such timeout.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn watch_reader(_connection: &dyn Any, _extensions: &mut Extensions) {}
 

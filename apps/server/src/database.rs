@@ -1,4 +1,4 @@
-//! The database as the host sees it: reachable, the right roles, the right schema.
+//! The host's view of the database: reachability, roles, schema.
 
 use backoffice_core::Module;
 use backoffice_core::config::ConfigError;
@@ -11,19 +11,19 @@ use tokio_postgres::error::SqlState;
 
 use crate::{Error, Result};
 
-/// What the application's role could do to the schema; all of it must be false.
+/// What the application's role could do to the schema. A safe role has none of these powers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RolePowers {
-    /// It is a superuser.
+    /// The role is a superuser.
     pub superuser: bool,
-    /// It bypasses row-level security.
+    /// The role bypasses row-level security.
     pub bypass: bool,
-    /// It owns a table, or is a member of a role that does.
+    /// The role owns a table, or is a member of a role that does.
     pub owner: bool,
 }
 
 impl RolePowers {
-    /// What is wrong with the role and what to do, if anything.
+    /// Returns the problem with the role and the next step, if there is a problem.
     #[must_use]
     pub fn rejection(self, role: &str) -> Option<String> {
         let quoted = quote(role);
@@ -46,10 +46,10 @@ impl RolePowers {
     }
 }
 
-/// Reads a URL.
+/// Parses a URL.
 ///
 /// # Errors
-/// When it is no `postgres://` URL (the text is kept out of the error), or its TLS can't be set up.
+/// When it is not a valid `postgres://` URL (the error omits the text), or its TLS can't be set up.
 pub fn parse(key: &str, url: &SecretString, tls: &TlsOptions) -> Result<Connector> {
     let mut connector = Connector::new(key, url, tls)?;
     let config = connector.config_mut();
@@ -63,21 +63,21 @@ pub fn parse(key: &str, url: &SecretString, tls: &TlsOptions) -> Result<Connecto
     Ok(connector)
 }
 
-/// Connects outside of the pools.
+/// Opens a connection outside of the pools.
 ///
 /// # Errors
-/// When the database can't be reached or refuses the role.
+/// When the database can't be reached or rejects the role.
 pub async fn connect(connector: &Connector) -> Result<Client, tokio_postgres::Error> {
     let (client, connection) = connector.connect().await?;
     tokio::spawn(async move {
         if let Err(error) = connection.await {
-            tracing::debug!(%error, "a database connection of the host ended");
+            tracing::debug!(%error, "host database connection ended");
         }
     });
     Ok(client)
 }
 
-/// What the role of this connection could do.
+/// Queries the powers of this connection's role.
 ///
 /// # Errors
 /// When the database can't be reached.
@@ -99,8 +99,8 @@ pub async fn role_powers(client: &Client) -> Result<RolePowers> {
     })
 }
 
-/// What to say when the server tells its errors in another language than English, if it does. Which failures may be repeated, and which mean
-/// that the database is gone, is seen by these texts: the code of an error does not come through in every case.
+/// Returns the problem and the next step if the server's error messages are not in English. The error texts decide which failures may be retried and
+/// which mean that the database is unavailable, because the code of an error is not always accessible.
 ///
 /// # Errors
 /// When the database can't be reached.
@@ -109,7 +109,7 @@ pub async fn language_rejection(client: &Client) -> Result<Option<String>> {
     if is_english(&language) {
         return Ok(None);
     }
-    // A server that was built without translations speaks English whatever it is told.
+    // A server that was built without translations reports errors in English regardless of the setting.
     let reported = client.batch_execute("select 1 / 0").await.err();
     if reported.is_some_and(|error| {
         error
@@ -119,7 +119,7 @@ pub async fn language_rejection(client: &Client) -> Result<Option<String>> {
         return Ok(None);
     }
     Ok(Some(format!(
-        "the server tells its errors in the language {language:?}; set lc_messages = 'C' in its postgresql.conf and reload it, or run \
+        "the server reports errors in the language {language:?}; set lc_messages = 'C' in its postgresql.conf and reload it, or run \
          `alter role ... set lc_messages = 'C'` for this role as a superuser"
     )))
 }
@@ -131,18 +131,18 @@ fn is_english(language: &str) -> bool {
             .any(|start| language.starts_with(start))
 }
 
-/// How the schema relates to these modules.
+/// Compares the schema with the migrations of these modules.
 ///
 /// # Errors
 /// When the database can't be reached.
 pub async fn schema_state(client: Client, modules: &[&'static Module]) -> Result<MigrationState> {
     let mut connection = AsyncPgConnection::try_from(client)
         .await
-        .map_err(|error| Error::other(format!("the database refused: {error}")))?;
+        .map_err(|error| Error::other(format!("the database rejected the operation: {error}")))?;
     Ok(db::migration_state(&mut connection, modules).await?)
 }
 
-/// What to say when the schema is not that of this build.
+/// Returns the problem and the next step if the schema does not match this build.
 #[must_use]
 pub fn schema_rejection(state: &MigrationState) -> Option<String> {
     match state {
@@ -158,10 +158,10 @@ pub fn schema_rejection(state: &MigrationState) -> Option<String> {
     }
 }
 
-/// Refuses a database that this build must not serve: wrong role, wrong schema.
+/// Rejects a database that this build must not serve: wrong role, wrong schema.
 ///
 /// # Errors
-/// Says what is wrong and what to do.
+/// Describes the problem and the next step.
 pub async fn check(url: &SecretString, tls: &TlsOptions, modules: &[&'static Module]) -> Result<()> {
     let connector = parse("database.url", url, tls)?;
     let client = connect(&connector).await?;
@@ -177,21 +177,21 @@ pub async fn check(url: &SecretString, tls: &TlsOptions, modules: &[&'static Mod
         return Err(Error::other(rejection));
     }
     for right in open {
-        tracing::warn!(%right, "database leaves a right open");
+        tracing::warn!(%right, "application role has a right that it does not need");
     }
     Ok(())
 }
 
-/// The role of a connector.
+/// Returns the role of a connector.
 #[must_use]
 pub fn user(connector: &Connector) -> &str {
     connector.config().get_user().unwrap_or_default()
 }
 
-/// Brings the schema up as its owner, after making the application's role if it is missing. Returns the number of migrations applied.
+/// Creates the application's role if it is missing, and migrates the schema as its owner. Returns the number of applied migrations.
 ///
 /// # Errors
-/// When the owner is the application's role, the owner may not make roles, or a migration fails.
+/// When the owner is the application's role, the owner may not create roles, or a migration fails.
 pub async fn migrate(application: &Connector, owner: &Connector, modules: &[&'static Module]) -> Result<usize> {
     let role = user(application).to_owned();
     if user(owner) == role {
@@ -207,13 +207,13 @@ pub async fn migrate(application: &Connector, owner: &Connector, modules: &[&'st
     Ok(db::migrate_over(owner, &role, modules).await?)
 }
 
-/// Makes the application's role, or gives it the configured password when it can't sign in with that.
+/// Creates the application's role, or sets its configured password if the server rejects that password.
 async fn create_role(owner: &Client, application: &Connector, role: &str) -> Result<()> {
     let known = owner
         .query_opt("select from pg_roles where rolname = $1", &[&role])
         .await?
         .is_some();
-    // Hashed here, so that the password is in no log of the server.
+    // Hashed here, so that the server's logs never contain the password.
     let password = application
         .config()
         .get_password()
@@ -232,7 +232,7 @@ async fn create_role(owner: &Client, application: &Connector, role: &str) -> Res
     owner.batch_execute(&statement).await.map_err(|error| {
         let reason = error.as_db_error().map_or_else(|| error.to_string(), |rejected| rejected.message().to_owned());
         Error::other(format!(
-            "the role {role} of database.url can't be made or changed by the role of database.owner_url ({reason}); as an administrator \
+            "the role {role} of database.url can't be created or changed by the role of database.owner_url ({reason}); as an administrator \
              of the server run `create role {} login password '…'`, then `backoffice migrate` again",
             quote(role)
         ))
@@ -249,7 +249,7 @@ async fn rejects_password(connector: &Connector) -> bool {
     }
 }
 
-/// A name as an SQL identifier.
+/// Quotes a name as an SQL identifier.
 #[must_use]
 pub fn quote(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
@@ -280,7 +280,7 @@ mod tests {
             RolePowers { bypass: true, ..NONE },
             RolePowers { owner: true, ..NONE },
         ] {
-            let rejection = powers.rejection("app").expect("refused");
+            let rejection = powers.rejection("app").expect("a rejection");
 
             assert!(rejection.contains('`'), "{rejection}");
         }

@@ -1,4 +1,4 @@
-//! `doctor`: is the set-up sound, and what to do where it is not.
+//! `doctor`: checks the installation and prints the next steps.
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -16,10 +16,10 @@ use crate::config::Settings;
 use crate::private_database::PrivateDatabase;
 use crate::{Result, database, host, modules};
 
-/// Clocks further apart than this make tokens and windows end at the wrong time.
+/// A larger difference between clocks makes tokens and windows end at the wrong time.
 const CLOCK_TOLERANCE: Duration = Duration::from_secs(2);
 
-/// How a check went.
+/// The result of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Verdict {
     Ok,
@@ -35,7 +35,7 @@ struct Finding {
     text: String,
 }
 
-/// What was found so far.
+/// The findings so far.
 #[derive(Debug, Default)]
 struct Report(Vec<Finding>);
 
@@ -58,7 +58,7 @@ impl Report {
         });
     }
 
-    /// Notes the outcome and gives the value to the checks that build on it.
+    /// Adds the outcome to the report and returns the value for the checks that depend on it.
     fn note<T>(&mut self, subject: &'static str, fine: impl FnOnce(&T) -> String, outcome: Result<T>) -> Option<T> {
         match outcome {
             Ok(value) => {
@@ -93,7 +93,7 @@ impl Report {
     }
 }
 
-/// Checks everything that it can reach; a failed check does not hide the later ones. Fails when one of them does.
+/// Runs every check whose prerequisites hold; a failed check does not hide later ones. Returns a failure if any check fails.
 pub(crate) async fn run(settings: &Settings, json: bool) -> Result<ExitCode> {
     let mut report = Report::default();
     let enabled = modules::enabled(settings.modules.as_deref()).and_then(|modules| Ok(in_order(&modules)?));
@@ -114,7 +114,7 @@ fn names(modules: &[&'static Module]) -> String {
     modules.iter().map(|module| module.name).collect::<Vec<_>>().join(", ")
 }
 
-/// The modules judge their own sections, the strength of secrets included.
+/// The modules validate their own sections, including the strength of secrets.
 fn check_configuration(report: &mut Report, settings: &Settings) {
     report.note(
         "settings",
@@ -195,7 +195,7 @@ async fn check_rights(report: &mut Report, client: &Client) {
         Ok(open) if open.is_empty() => report.add(
             Verdict::Ok,
             "rights",
-            "nobody but the owner makes tables, temporary ones included",
+            "only the owner can create tables, including temporary ones",
         ),
         Ok(open) => {
             for right in open {
@@ -220,7 +220,7 @@ async fn check_role(report: &mut Report, client: &Client, role: &str) {
 
 async fn check_language(report: &mut Report, client: &Client) {
     match database::language_rejection(client).await {
-        Ok(None) => report.add(Verdict::Ok, "language", "the server tells its errors in English"),
+        Ok(None) => report.add(Verdict::Ok, "language", "the server reports errors in English"),
         Ok(Some(rejection)) => report.add(Verdict::Fail, "language", rejection),
         Err(error) => report.add(Verdict::Fail, "language", error.to_string()),
     }

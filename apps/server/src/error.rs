@@ -1,26 +1,26 @@
-//! What keeps the host from starting or a command from succeeding. Every text names the next step.
+//! Errors that keep the host from starting or a command from succeeding. Every text names the next step.
 
 use std::path::PathBuf;
 
 use backoffice_core::config::ConfigError;
 
-/// The result of the host's steps.
+/// The result type of the host.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why the host or a command stopped.
+/// The reason why the host or a command stopped.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A value of the configuration can't be used.
+    /// A configuration value is invalid.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// The platform refused or failed.
+    /// The platform rejected an operation or failed.
     #[error("{}", describe(.0))]
     Platform(#[from] backoffice_core::Error),
     /// The private PostgreSQL did not start or stop.
     #[error(transparent)]
     PrivateDatabase(#[from] backoffice_local_postgres::Error),
-    /// The database can't be reached, or refused a statement of the host.
+    /// The database can't be reached, or rejected a statement of the host.
     #[error("{}", database_text(.0))]
     Database(#[from] tokio_postgres::Error),
     /// A file could not be read or written.
@@ -28,16 +28,16 @@ pub enum Error {
     File {
         /// The file.
         path: PathBuf,
-        /// The system's answer.
+        /// The system's error.
         source: std::io::Error,
     },
-    /// Anything else, said in full.
+    /// Any other error, with its full text.
     #[error("{0}")]
     Other(String),
 }
 
 impl Error {
-    /// An error said in full.
+    /// Creates an error with this text.
     pub fn other(message: impl Into<String>) -> Self {
         Self::Other(message.into())
     }
@@ -48,7 +48,7 @@ impl Error {
     }
 }
 
-/// The violated rules of a refusal say more than its text.
+/// Describes an error. For a rejection, its details are more specific than its text.
 fn describe(error: &backoffice_core::Error) -> String {
     match error {
         backoffice_core::Error::Rejected(rejection) => {
@@ -64,7 +64,7 @@ fn describe(error: &backoffice_core::Error) -> String {
 
 fn database_text(error: &tokio_postgres::Error) -> String {
     match error.as_db_error() {
-        Some(rejected) => format!("the database refused: {}", rejected.message()),
+        Some(rejected) => format!("the database rejected the operation: {}", rejected.message()),
         None => format!(
             "the database can't be reached: {}; check database.url and the server",
             chain(error)

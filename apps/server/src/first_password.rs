@@ -1,4 +1,4 @@
-//! Where the first start shows the password that it generated.
+//! Shows the password that the first start generated.
 
 use std::fs::OpenOptions;
 use std::io::{self, IsTerminal as _, Write as _};
@@ -7,8 +7,8 @@ use std::path::Path;
 
 const FILE: &str = "first-password.txt";
 
-/// Shows the welcome on standard output, once. What systemd starts writes into the journal, which others read and which is kept: there
-/// the text goes to a file that only this user can read.
+/// Shows the welcome on standard output, once. Under systemd standard output is the journal, which is kept and which other users read: there the text
+/// is written to a file that only this user can read.
 pub(crate) fn show(welcome: &str, data_dir: &Path) {
     let goes_to_journal = !io::stdout().is_terminal() && std::env::var_os("JOURNAL_STREAM").is_some();
     let kept = match goes_to_journal {
@@ -18,7 +18,7 @@ pub(crate) fn show(welcome: &str, data_dir: &Path) {
     match kept {
         Ok(()) => {
             let file = data_dir.join(FILE);
-            tracing::info!(file = %file.display(), "the first password was written to a file; delete it after signing in");
+            tracing::info!(file = %file.display(), "first password written to a file; delete it after signing in");
         }
         Err(_) => println!("{welcome}"),
     }

@@ -10,7 +10,7 @@ use crate::Result;
 use crate::cli::tenant::{create_tenant, list_tenants};
 use crate::host::Host;
 
-/// What the first tenant is to be.
+/// The first tenant to create.
 #[derive(Debug)]
 pub(crate) struct Requested {
     /// Name of the tenant.
@@ -19,9 +19,9 @@ pub(crate) struct Requested {
     pub(crate) organization: String,
     /// Address of the first administrator.
     pub(crate) email: String,
-    /// Its password; generated when absent.
+    /// The administrator's password; generated when absent.
     pub(crate) password: Option<SecretString>,
-    /// Whether an administrator and an employee of the tenant are made besides.
+    /// Whether to create a demonstration administrator and employee of the tenant as well.
     pub(crate) demo: bool,
 }
 
@@ -37,18 +37,18 @@ impl Default for Requested {
     }
 }
 
-/// What was made.
+/// The created records.
 #[derive(Debug)]
 pub(crate) struct Welcome {
     tenant: String,
     /// Address, and the password if it was generated. Absent when no module has accounts.
     administrator: Option<(String, Option<SecretString>)>,
-    /// Addresses and passwords of the demonstration's accounts.
+    /// Addresses and passwords of the demonstration accounts.
     demo: Vec<(String, SecretString)>,
 }
 
 impl Welcome {
-    /// Everything that somebody needs to begin, the password included: it is shown this once.
+    /// Everything that the operator needs to begin, including the password, which is shown only once.
     pub(crate) fn text(&self, listen: SocketAddr) -> String {
         let base = format!("http://{listen}/api");
         let mut text = format!("\nBackoffice at {base}\n\n  tenant         {}\n", self.tenant);
@@ -74,7 +74,7 @@ impl Welcome {
         text
     }
 
-    /// The same for scripts.
+    /// The same as JSON.
     pub(crate) fn to_json(&self) -> Value {
         let administrator = self.administrator.as_ref();
         json!({
@@ -87,11 +87,11 @@ impl Welcome {
     }
 }
 
-/// Makes them unless they are there; what an interrupted start left out is added.
+/// Creates what is missing, also after an interrupted start.
 #[cfg(not(feature = "directory"))]
 pub(crate) async fn run(_host: &Host, requested: &Requested) -> Result<Option<Welcome>> {
-    // Without the module there are no tenants, and nothing that could be told about one.
-    let _nobody = (
+    // Without the module there are no tenants to report.
+    let _unused = (
         &requested.tenant,
         &requested.organization,
         &requested.email,
@@ -101,7 +101,7 @@ pub(crate) async fn run(_host: &Host, requested: &Requested) -> Result<Option<We
     Ok(None)
 }
 
-/// Makes them unless they are there; what an interrupted start left out is added.
+/// Creates what is missing, also after an interrupted start.
 #[cfg(feature = "directory")]
 pub(crate) async fn run(host: &Host, requested: &Requested) -> Result<Option<Welcome>> {
     if !host.has("directory") {
@@ -143,7 +143,7 @@ async fn administrator(
     _tenant: uuid::Uuid,
     requested: &Requested,
 ) -> Result<Option<(String, Option<SecretString>)>> {
-    let _nobody = (&requested.email, &requested.password);
+    let _unused = (&requested.email, &requested.password);
     Ok(None)
 }
 
@@ -182,7 +182,7 @@ async fn demo_accounts(
     Ok(Vec::new())
 }
 
-/// One account for each of the tenant's seeded roles, with generated passwords.
+/// Creates one account for each of the tenant's seeded roles, with generated passwords.
 #[cfg(feature = "auth")]
 async fn demo_accounts(
     context: &backoffice_core::RequestContext,

@@ -1,4 +1,4 @@
-//! An opened host: settings, composed platform, database. Commands and `serve` begin here.
+//! An opened host: settings, composed platform, database. Commands and `serve` start here.
 
 use backoffice_core::ids::Ids;
 use backoffice_core::module::in_order;
@@ -10,16 +10,16 @@ use crate::config::Settings;
 use crate::private_database::PrivateDatabase;
 use crate::{Result, database, modules, secrets};
 
-/// What the platform is opened for.
+/// The purpose for which the host is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Purpose {
-    /// Serving: the secrets must be there.
+    /// Serving: the secrets are required.
     Serve,
-    /// A command that signs no tokens: missing secrets are replaced for its duration.
+    /// A command that signs no tokens: missing secrets are replaced while it runs.
     Command,
 }
 
-/// The opened host. [`Host::close`] ends it in order.
+/// The opened host. [`Host::close`] shuts it down in order.
 #[derive(Debug)]
 pub(crate) struct Host {
     pub(crate) settings: Settings,
@@ -28,14 +28,14 @@ pub(crate) struct Host {
 }
 
 impl Host {
-    /// Starts or checks the database, and composes the enabled modules.
+    /// Starts or checks the database and composes the enabled modules.
     pub(crate) async fn open(settings: Settings, purpose: Purpose) -> Result<Self> {
         if let Some(file) = settings.exposed_file() {
             tracing::warn!(file = %file.display(), "configuration file with secrets is readable by every user; run chmod o-r on it");
         }
         let settings = with_secrets(settings, purpose)?;
         let modules = in_order(&modules::enabled(settings.modules.as_deref())?)?;
-        // Before the database, so that a mistake in the configuration shows without starting anything.
+        // Before the database, so that an invalid configuration is reported without starting anything.
         let url = settings.database_url.clone();
         if let Some(url) = &url {
             database::parse("database.url", url, &settings.database.tls)?;
@@ -56,13 +56,13 @@ impl Host {
         })
     }
 
-    /// A runtime for work of this process beside the requests.
+    /// Creates a runtime for this process's work beside the requests.
     pub(crate) fn runtime(&self) -> Runtime {
-        // A worker holds one connection for its chunk and needs another one for the queue now and then; the relay has its own work.
+        // A worker holds one connection for its chunk and at times needs a second one for the queue; the relay has its own connections.
         self.office.runtime(self.office.platform().jobs().workers + 4)
     }
 
-    /// The platform itself as the actor.
+    /// Returns a context in which the platform itself is the actor.
     #[cfg_attr(
         not(feature = "directory"),
         expect(dead_code, reason = "commands on data need a module")
@@ -80,7 +80,7 @@ impl Host {
             .any(|enabled| enabled.name == module)
     }
 
-    /// Ends the private PostgreSQL, after everything that uses it.
+    /// Stops the private PostgreSQL, after everything that uses it.
     pub(crate) async fn close(self) -> Result<()> {
         let Self { private, office, .. } = self;
         drop(office);
@@ -100,7 +100,7 @@ fn with_secrets(settings: Settings, purpose: Purpose) -> Result<Settings> {
         return Ok(settings.reread()?);
     }
     match purpose {
-        // The module refuses them and says why.
+        // The module rejects them and states why.
         Purpose::Serve => Ok(settings),
         Purpose::Command => Ok(settings.with_fallbacks(secrets::ephemeral(&settings, &Ids::default()))?),
     }
@@ -114,10 +114,10 @@ pub(crate) fn lacks_secrets(settings: &Settings) -> Result<bool> {
     Ok(needed && secrets::ALL.iter().any(|secret| !settings.has(secret.setting())))
 }
 
-/// Lets core and the enabled modules judge their sections, without a database. Missing secrets are no fault here.
+/// Lets core and the enabled modules validate their sections, without a database. Missing secrets are not an error here.
 ///
 /// # Errors
-/// Names the key.
+/// Names the invalid key.
 pub(crate) fn check_settings(settings: &Settings) -> Result<()> {
     let modules = in_order(&modules::enabled(settings.modules.as_deref())?)?;
     let settings = if lacks_secrets(settings)? {

@@ -1,4 +1,4 @@
-//! Log lines, on standard error: standard output belongs to data.
+//! Log lines on standard error; standard output is reserved for data.
 
 use std::fmt::{self, Debug};
 use std::io::{self, IsTerminal};
@@ -14,12 +14,12 @@ use tracing_subscriber::fmt::format::{Writer, debug_fn};
 use crate::config::{LogConfig, LogFormat};
 use crate::{Error, Result};
 
-/// Starts writing log lines. To be called once.
+/// Starts writing log lines. Must be called once.
 ///
 /// # Errors
-/// When the level can't be read, or something else writes log lines already.
+/// When the level is invalid, or another logger is already installed.
 pub(crate) fn start(config: &LogConfig) -> Result<()> {
-    // The listeners' own lines repeat what the host says; directives of the setting win over this one.
+    // The listeners' own lines repeat those of the host; directives in the setting override this one.
     let filter = EnvFilter::try_new(format!("actix_server=warn,{}", config.level))
         .map_err(|error| ConfigError::new("log.level", format!("{error}; write error, warn, info, debug or trace")))?;
     let lines = tracing_subscriber::fmt()
@@ -36,7 +36,7 @@ pub(crate) fn start(config: &LogConfig) -> Result<()> {
     started.map_err(|error| Error::other(error.to_string()))
 }
 
-/// Writes `message field=value field=value`. What a value says stays on its line: control characters are escaped.
+/// Formats lines as `message field=value field=value`. Control characters in values are escaped, so that each event stays on one line.
 fn text_fields() -> impl for<'writer> FormatFields<'writer> + Send + Sync + 'static {
     debug_fn(write_field).delimited(" ")
 }

@@ -1,8 +1,8 @@
-//! The only list of modules. A new module is one line here and one Cargo feature in the manifest.
+//! The only list of modules. A new module needs one line here and one Cargo feature in the manifest.
 
 use backoffice_core::Module;
 
-/// The modules that are compiled in. The order does not matter: the platform sorts them by what they require.
+/// Returns the compiled-in modules. The order does not matter: the platform sorts them by their requirements.
 #[must_use]
 pub fn compiled() -> Vec<&'static Module> {
     vec![
@@ -27,7 +27,7 @@ pub fn compiled() -> Vec<&'static Module> {
     ]
 }
 
-/// The modules that a configuration enables: all that are compiled in, unless `modules` lists some.
+/// Returns the enabled modules: all compiled-in ones, unless `modules` lists some.
 ///
 /// # Errors
 /// Names a listed module that is not compiled in.

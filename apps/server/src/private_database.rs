@@ -21,7 +21,7 @@ pub(crate) struct PrivateDatabase {
 }
 
 impl PrivateDatabase {
-    /// Starts or joins the server below `data_dir`, so that commands work beside a serving process, and brings the schema up.
+    /// Starts the server below `data_dir`, or joins it if it runs, so that commands work beside a serving process. Migrates the schema.
     pub(crate) async fn start(data_dir: &Path, modules: &[&'static Module]) -> Result<Self> {
         let private = Self {
             server: run(data_dir).await?,
@@ -31,7 +31,7 @@ impl PrivateDatabase {
         Ok(private)
     }
 
-    /// The URL of the application's role.
+    /// Returns the URL of the application's role.
     pub(crate) fn url(&self) -> SecretString {
         self.server.url(APPLICATION, DATABASE).into()
     }
@@ -55,7 +55,7 @@ impl PrivateDatabase {
         if created == 3 {
             return Ok(());
         }
-        // Two first starts may meet here; the lock ends with the connection.
+        // Two first starts may run at the same time; the lock ends with the connection.
         client
             .batch_execute("select pg_advisory_lock(hashtext('backoffice.roles'))")
             .await?;

@@ -1,4 +1,4 @@
-//! `secrets.toml` in the data folder: what `init` and the first start generate, readable by its owner only.
+//! `secrets.toml` in the data folder: the secrets that `init` and the first start generate, readable by their owner only.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -23,7 +23,7 @@ pub const JWT_KEYS: &str = "auth.jwt.keys";
 /// The setting with the keys of the integrity codes of consents.
 pub const CONSENT_KEYS: &str = "auth.consent.keys";
 
-/// Everything that can be generated.
+/// All secrets that can be generated.
 pub(crate) const ALL: [Secret; 2] = [Secret::Jwt, Secret::Consent];
 
 /// A pair of keys that can be generated and rotated.
@@ -31,12 +31,12 @@ pub(crate) const ALL: [Secret; 2] = [Secret::Jwt, Secret::Consent];
 pub enum Secret {
     /// Signs access tokens.
     Jwt,
-    /// Makes the integrity codes of consents.
+    /// Computes the integrity codes of consents.
     Consent,
 }
 
 impl Secret {
-    /// Its setting.
+    /// Returns the key of its setting.
     #[must_use]
     pub fn setting(self) -> &'static str {
         match self {
@@ -48,10 +48,10 @@ impl Secret {
 
 const FILE: &str = "secrets.toml";
 
-/// Keys that are kept: the one that signs, and the one before it.
+/// Number of keys that are kept: the one that signs, and the one before it.
 const KEPT: usize = 2;
 
-/// What the file holds. Unknown content is an error, because writing the file again would lose it.
+/// The content of the file. Unknown content is an error, because rewriting the file would lose it.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Document {
@@ -87,13 +87,13 @@ struct Key {
     secret: SecretString,
 }
 
-/// The file of this data folder.
+/// Returns the file's path in this data folder.
 #[must_use]
 pub fn path(data_dir: &Path) -> PathBuf {
     data_dir.join(FILE)
 }
 
-/// Generates what is not set anywhere. Returns whether something was written.
+/// Generates the secrets that are not set in any source. Returns whether the file was written.
 ///
 /// # Errors
 /// When the file can't be read or written.
@@ -113,7 +113,7 @@ pub fn create_missing(settings: &Settings, ids: &Ids) -> Result<bool> {
     Ok(true)
 }
 
-/// Makes a new first key; the old one stays second, so that what it made goes on to be verified. Returns the new key's name.
+/// Creates a new first key. The old one stays second, so that its signatures remain valid. Returns the new key's name.
 ///
 /// # Errors
 /// When the keys are set elsewhere, or the file can't be read or written.
@@ -135,7 +135,7 @@ pub fn rotate(settings: &Settings, secret: Secret, ids: &Ids) -> Result<String> 
     Ok(kid)
 }
 
-/// Keys that live as long as the process, for what is not set: for commands that sign nothing but compose the modules all the same.
+/// Generates keys for the lifetime of the process in place of those that are not set: commands that sign nothing still compose the modules.
 pub(crate) fn ephemeral(settings: &Settings, ids: &Ids) -> Vec<(String, Value)> {
     ALL.into_iter()
         .filter(|secret| !settings.has(secret.setting()))
@@ -154,7 +154,7 @@ fn ephemeral_keys(ids: &Ids) -> Value {
 impl Key {
     fn generate(ids: &Ids) -> Self {
         let kid = ids.random::<6>().iter().fold(String::new(), |mut kid, byte| {
-            // Writing to a String does not fail.
+            // Writing to a `String` does not fail.
             let _infallible = write!(kid, "{byte:02x}");
             kid
         });
@@ -179,7 +179,7 @@ fn read(data_dir: &Path) -> Result<Document> {
     Ok(raw.try_deserialize().map_err(unreadable)?)
 }
 
-/// Writes a file beside it and renames, so that a crash leaves the old or the new one.
+/// Writes a temporary file and renames it, so that a crash leaves either the old or the new one.
 fn write(data_dir: &Path, document: &Document) -> Result<()> {
     fs::DirBuilder::new()
         .recursive(true)
@@ -215,7 +215,7 @@ fn render(document: &Document) -> String {
         if keys.is_empty() {
             continue;
         }
-        // Writing to a String does not fail.
+        // Writing to a `String` does not fail.
         let _infallible = writeln!(text, "\n[auth.{name}]\nkeys = [");
         for key in keys {
             let _infallible = writeln!(

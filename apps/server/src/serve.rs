@@ -1,4 +1,4 @@
-//! Serving until a signal, then ending in order: readiness off, requests finished, background work ended, private PostgreSQL last.
+//! Serves until a signal, then shuts down in order: readiness off, requests finished, background work stopped, private PostgreSQL last.
 
 use std::net::SocketAddr;
 
@@ -16,7 +16,7 @@ use crate::first_start::{self, Welcome};
 use crate::host::{Host, Purpose};
 use crate::{Error, Result, background, first_password};
 
-/// How long open requests may take to finish, in seconds.
+/// Maximum time for open requests to finish, in seconds.
 const DRAIN_SECONDS: u64 = 10;
 
 /// Serves the enabled modules until SIGTERM or SIGINT.
@@ -27,7 +27,7 @@ pub(crate) async fn serve(settings: Settings) -> Result<()> {
     host.close().await.and(outcome)
 }
 
-/// Runs jobs and delivers events until SIGTERM or SIGINT, beside processes that serve.
+/// Runs jobs and delivers events until SIGTERM or SIGINT, beside serving processes.
 pub(crate) async fn work(settings: Settings) -> Result<()> {
     let metrics = admin::collect_metrics()?;
     let host = Host::open(settings, Purpose::Command).await?;
@@ -72,7 +72,7 @@ async fn serve_opened(host: &Host, metrics: metrics_exporter_prometheus::Prometh
     let readiness = Readiness::default();
     let runtime = host.runtime();
     let listen = host.office.platform().http().listen;
-    // Bound before the first tenant is made: a taken address must not cost the one-time password.
+    // Bound before the first tenant is created: an address in use must not lose the one-time password.
     let server = api_server(&host.office, listen)?;
     let admin = admin::listen(
         &host.settings.admin,
@@ -114,7 +114,7 @@ fn api_server(office: &Backoffice, listen: SocketAddr) -> Result<Server> {
     });
     let bound = server
         .workers(workers)
-        // Of each worker.
+        // Per worker.
         .max_connections((connections / workers).max(1))
         .client_request_timeout(HEAD_TIMEOUT)
         .on_connect(watch_reader)
@@ -148,7 +148,7 @@ fn announce(host: &Host, listen: SocketAddr, welcome: Option<&Welcome>) {
     }
 }
 
-/// Waits for the first signal, drains, and drops open requests on a second one.
+/// Waits for the first signal, drains, and aborts open requests on a second one.
 async fn wait_and_drain(
     host: &Host,
     handle: ServerHandle,
@@ -172,7 +172,7 @@ async fn wait_and_drain(
             reason.err().unwrap_or_default()
         )));
     }
-    tracing::info!("draining; another signal ends at once");
+    tracing::info!("draining; another signal stops at once");
     host.office.platform().commit_notifier().close();
     tokio::select! {
         () = handle.stop(true) => {}

@@ -5,17 +5,17 @@ use serde::Deserialize;
 
 const LONGEST: usize = 100;
 
-/// What `GET /version` tells.
+/// Configuration of the version that `GET /version` reports.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct VersionConfig {
-    /// Instead of the build's version.
+    /// Reported instead of the build's version.
     #[serde(rename = "override")]
     replacement: Option<String>,
 }
 
 impl VersionConfig {
-    /// The version to tell.
+    /// Returns the version to report.
     pub(crate) fn version(self) -> Result<String, ConfigError> {
         match self.replacement {
             None => Ok(env!("CARGO_PKG_VERSION").to_owned()),

@@ -1,4 +1,4 @@
-//! What is served: made once, kept for the life of the process.
+//! The served documents: created once, kept for the life of the process.
 
 use std::sync::{Arc, OnceLock};
 
@@ -8,7 +8,7 @@ use backoffice_core::{Module, Result};
 use sha2::{Digest, Sha256};
 use utoipa_swagger_ui::Config;
 
-/// The document, relative to the page.
+/// Path of the document, relative to the page.
 const DOCUMENT: &str = "../openapi.json";
 
 /// Bytes with their entity tag.
@@ -54,7 +54,7 @@ impl Docs {
         }
     }
 
-    /// The OpenAPI document of these modules, which are those of the platform.
+    /// Returns the OpenAPI document of `modules`, which are the modules of the platform.
     pub(crate) fn document(&self, modules: &[&'static Module]) -> Result<Tagged> {
         if let Some(document) = self.document.get() {
             return Ok(document.clone());
@@ -63,9 +63,9 @@ impl Docs {
         Ok(self.document.get_or_init(|| document).clone())
     }
 
-    /// A file of the browser with its content type; `""` is the page.
+    /// Returns a file of the API browser with its content type; `""` is the page.
     pub(crate) fn file(&self, name: &str) -> Option<(Bytes, String)> {
-        // An error means assets that are no text; then there is no such page.
+        // An error means assets that are not valid UTF-8; such a page does not exist.
         let file = utoipa_swagger_ui::serve(name, Arc::clone(&self.browser))
             .ok()
             .flatten()?;

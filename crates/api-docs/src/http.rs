@@ -17,7 +17,7 @@ use crate::docs::{Docs, Tagged};
 
 pub(crate) const VERSION_LIMIT: RateLimit = RateLimit::new("version.ip", 30, 60);
 const INTERFACE: HeaderName = HeaderName::from_static("x-interface-version");
-/// The page may load nothing from elsewhere; Swagger UI writes styles into elements and draws pictures from `data:` addresses.
+/// The page may load nothing from other origins; Swagger UI sets inline styles and draws images from `data:` URLs.
 const POLICY: &str = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; base-uri 'none'; frame-ancestors 'none'";
 
 pub(crate) fn routes(routes: &mut Routes) {
@@ -127,7 +127,7 @@ fn with_charset(content_type: &str) -> &'static str {
     }
 }
 
-/// The bytes with their tag, or 304 for a client that has them.
+/// Returns the bytes with their tag, or 304 if the client already has them.
 fn unless_known(request: &HttpRequest, tagged: &Tagged, content_type: &'static str) -> Result<Raw> {
     let tag = HeaderValue::from_str(&tagged.tag).map_err(|error| Error::Internal(Box::new(error)))?;
     let known = request
@@ -153,12 +153,12 @@ fn unless_known(request: &HttpRequest, tagged: &Tagged, content_type: &'static s
     })
 }
 
-/// Whether `Accept` ranks `text/plain` above `application/json`: by weight, then by how exactly the type is named.
+/// Whether `Accept` ranks `text/plain` above `application/json`: first by weight, then by the specificity of the range.
 fn prefers_text(accept: &str) -> bool {
     rank(accept, "text", "plain") > rank(accept, "application", "json")
 }
 
-/// Weight in thousandths and exactness (3 the type itself, 2 its family, 1 anything) of the range that counts for this type.
+/// Returns the weight in thousandths and the specificity (3 the type, 2 its family, 1 anything) of the range that applies to this type.
 fn rank(accept: &str, family: &str, kind: &str) -> (u32, u8) {
     let ranges = accept.split(',').filter_map(|range| {
         let mut parts = range.split(';').map(str::trim);
@@ -174,7 +174,7 @@ fn rank(accept: &str, family: &str, kind: &str) -> (u32, u8) {
             .map_or(1.0, |q| q.parse::<f32>().unwrap_or(0.0));
         Some((exactness, (weight.clamp(0.0, 1.0) * 1000.0) as u32))
     });
-    // The most exact range decides, whatever its weight.
+    // The most specific range decides, whatever its weight.
     ranges.max().map_or((0, 0), |(exactness, weight)| (weight, exactness))
 }
 

@@ -1,4 +1,4 @@
-//! Knows API keys.
+//! The authenticator of API keys.
 
 use std::sync::Arc;
 
@@ -14,9 +14,9 @@ use crate::query::identity::{Candidate, candidates, usable};
 use crate::secret::Presented;
 use crate::usage::Usage;
 
-/// Longer than any identity is remembered.
+/// Longer than the cache keeps any identity.
 const NO_END: Duration = Duration::days(1);
-/// Stands in for the hash of a key that does not exist, so that the comparison is made all the same.
+/// Compared in place of a missing hash, so that an unknown key takes as long as a known one.
 const DUMMY: [u8; 32] = [0; 32];
 
 /// The authenticator of `X-Api-Key` and `Authorization: ApiKey`.
@@ -42,7 +42,7 @@ impl Keys {
             return Ok(cached);
         }
         let reading = cache.start_reading();
-        // The tenant is not known before the key is.
+        // The tenant is unknown until the key is found.
         let connection = runtime.database.read_briefly(&Scope::system()).await?;
         let Some(found) = matching(candidates(&connection, key.prefix, now).await?, &key.hash) else {
             return Ok(None);
@@ -54,11 +54,11 @@ impl Keys {
     }
 }
 
-/// The usable one with this hash. Every candidate is compared, and one at least.
+/// Returns the usable candidate with this hash. Compares every candidate, and at least one hash.
 fn matching(candidates: Vec<Candidate>, hash: &[u8; 32]) -> Option<Candidate> {
     let mut found = None;
     if candidates.is_empty() {
-        let _never: bool = DUMMY.ct_eq(hash).into();
+        let _is_equal: bool = DUMMY.ct_eq(hash).into();
     }
     for candidate in candidates {
         if bool::from(candidate.key_hash.as_slice().ct_eq(hash.as_slice())) && candidate.is_usable {

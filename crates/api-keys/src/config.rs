@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer};
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct KeysConfig {
-    /// How far ahead a key may expire at most; a key must expire then. Default: none, keys may live for ever.
+    /// Longest time to the expiry of a new key; makes `expiresAt` required. Default: none, keys need not expire.
     #[serde(deserialize_with = "some_duration")]
     pub max_ttl: Option<Duration>,
 }

@@ -1,28 +1,28 @@
-//! What a client of this module can act on.
+//! Errors that a client of this module can act on.
 
 use backoffice_core::{Detail, Rejection};
 
-/// A refusal of this module.
+/// A rejection of this module.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// The organization does not exist for the caller, or a key of the whole tenant would be wider than the caller.
+    /// The organization does not exist for the caller, or a key of the whole tenant would exceed the caller's organizations.
     #[error("Organization out of scope")]
     OrganizationOutOfScope,
-    /// Neither the body nor the selection nor the caller says where the key belongs.
+    /// Neither the body nor the selection nor the caller determines where the key belongs.
     #[error("Organization required")]
     OrganizationRequired,
     /// A role with the super-administrator flag.
     #[error("Super administrator roles cannot be given to an API key")]
     SuperAdminRole,
-    /// Another key of the tenant happens to have the same prefix.
+    /// Another key of the tenant has the same random prefix.
     #[error("The key could not be made, try again")]
     PrefixTaken,
-    /// The end of the key's life is not where it may be.
+    /// The time of expiry is missing or out of range.
     #[error("Invalid input")]
     ExpiresAt {
-        /// What it must be.
+        /// The broken rule.
         rule: String,
-        /// Word for programs.
+        /// The error code.
         code: &'static str,
     },
 }

@@ -1,4 +1,4 @@
-//! What this module has to say when roles and organizations are removed, by a command or by undo and redo: what keys depend on stays.
+//! Interceptors that keep roles and organizations with keys from being deleted by a command, undo or redo.
 
 use backoffice_auth::may_change_role;
 use backoffice_core::command::{Entity, Hook, Interceptor, InterceptorContext, Verdict};
@@ -13,7 +13,7 @@ use uuid::Uuid;
 use crate::model::Key;
 use crate::schema::{api_keys_key_roles as links, api_keys_keys as keys};
 
-/// Refuses to remove a role that a key holds.
+/// Rejects the deletion of a role that a key holds.
 pub(crate) const KEEP_ROLES_OF_KEYS: Interceptor = Interceptor {
     id: "api_keys.role_keys",
     target: "auth.role.*",
@@ -21,7 +21,7 @@ pub(crate) const KEEP_ROLES_OF_KEYS: Interceptor = Interceptor {
     run: keep_role,
 };
 
-/// Refuses to remove an organization that has live keys.
+/// Rejects the deletion of an organization that has live keys.
 pub(crate) const KEEP_ORGANIZATIONS_WITH_KEYS: Interceptor = Interceptor {
     id: "api_keys.organization_keys",
     target: "directory.organization.*",
@@ -35,7 +35,7 @@ fn keep_role<'a>(tx: &'a mut Tx<'_>, attempt: &'a InterceptorContext<'a>) -> Box
             return Ok(Verdict::Continue);
         }
         if attempt.hook == Hook::BeforeExecute && !may_change_role(tx, attempt.id).await? {
-            // The command itself refuses, and says nothing of who holds the role.
+            // The command itself rejects the deletion, without revealing who holds the role.
             return Ok(Verdict::Continue);
         }
         let rejection = Rejection::bad_request("Role has assigned users").code("role_in_use");
@@ -53,7 +53,7 @@ fn keep_organization<'a>(tx: &'a mut Tx<'_>, attempt: &'a InterceptorContext<'a>
     })
 }
 
-/// A global role may be held by keys of any tenant.
+/// Whether a key of any tenant holds the role, since roles can be global.
 async fn is_held(tx: &mut Tx<'_>, role: Uuid) -> Result<bool> {
     let tenant = tx.tenant();
     tx.across_tenants(move |connection| {

@@ -30,7 +30,7 @@ pub use secret::NewSecret;
 
 const MIGRATIONS: EmbeddedMigrations = embed_migrations!("migrations");
 
-/// Keys with which programs call the API.
+/// The module of API keys.
 pub static MODULE: Module = Module {
     name: "api-keys",
     title: "API keys",

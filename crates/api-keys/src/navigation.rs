@@ -1,10 +1,10 @@
-//! What this module adds.
+//! Navigation entries of this module.
 
 use backoffice_core::{NavContext, NavEntry, NavTitles};
 
 use crate::acl;
 
-/// The keys, beside users and roles.
+/// The list of keys, next to users and roles.
 pub(crate) const NAVIGATION: &[NavEntry] = &[NavEntry {
     id: "api-keys",
     href: "api-keys",
@@ -17,7 +17,7 @@ pub(crate) const NAVIGATION: &[NavEntry] = &[NavEntry {
     order: 30,
 }];
 
-/// The same in other languages.
+/// Translated titles.
 pub(crate) const NAV_TITLES: NavTitles = NavTitles {
     entries: &[(
         "api-keys",

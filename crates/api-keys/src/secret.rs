@@ -1,5 +1,5 @@
-//! The form of a key: `bo_`, 8 hexadecimal digits, `_`, 32 random bytes as base64url. What comes before the second `_` is the prefix,
-//! which may be shown; the whole is stored as a hash only.
+//! The form of a key: `bo_`, 8 hexadecimal digits, `_`, 32 random bytes as base64url. The part before the second `_` is the prefix,
+//! which may be shown; of the whole key only a hash is stored.
 
 use backoffice_core::ids::Ids;
 use base64::Engine;
@@ -11,7 +11,7 @@ use uuid::Uuid;
 const PREFIX_LENGTH: usize = 11;
 const LENGTH: usize = PREFIX_LENGTH + 1 + 43;
 
-/// A key that was just drawn. Its text exists here and in the answer that shows it.
+/// A new key. Its text exists only here and in the response that shows it.
 #[derive(Debug, Clone)]
 pub struct NewSecret {
     /// The whole key.
@@ -34,7 +34,7 @@ impl NewSecret {
     }
 }
 
-/// A text that was presented and has the form of a key.
+/// A presented text that has the form of a key.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Presented<'a> {
     pub(crate) prefix: &'a str,
@@ -42,7 +42,7 @@ pub(crate) struct Presented<'a> {
 }
 
 impl<'a> Presented<'a> {
-    /// The key that this text may be.
+    /// Parses a text; `None` if it does not have the form of a key.
     pub(crate) fn read(text: &'a str) -> Option<Self> {
         let (prefix, rest) = text.split_at_checked(PREFIX_LENGTH)?;
         let digits = prefix.strip_prefix("bo_")?;
@@ -58,7 +58,7 @@ impl<'a> Presented<'a> {
         })
     }
 
-    /// The id under which the identity behind the key is remembered: it follows from the whole key.
+    /// Returns the id under which the identity behind the key is cached, derived from the hash of the whole key.
     pub(crate) fn cache_id(&self) -> Uuid {
         let mut half = [0; 16];
         half.copy_from_slice(&self.hash[..16]);

@@ -1,4 +1,4 @@
-//! When keys were last used: bookkeeping beside the requests, at most once a minute for each key.
+//! Times of the last use of keys: written in unlogged transactions, independently of the requests, at most once a minute for each key.
 
 use backoffice_core::identity::Identity;
 use backoffice_core::{Result, Runtime, Scope, Timestamp};
@@ -13,7 +13,7 @@ use crate::schema::api_keys_keys as keys;
 const MINUTE: Duration = Duration::MINUTE;
 const REMEMBERED: u64 = 20_000;
 
-/// What this node has noted lately.
+/// The uses that this node has recently recorded.
 pub(crate) struct Usage {
     noted: Cache<Uuid, Timestamp>,
 }
@@ -25,7 +25,7 @@ impl Usage {
         }
     }
 
-    /// Notes that the key is used now. The request does not wait for it, and does not fail with it.
+    /// Records that the key is used now. The request neither waits for the write nor fails with it.
     pub(crate) fn note(&self, runtime: &Runtime, identity: &Identity, now: Timestamp) {
         let Some(id) = identity.id else { return };
         if self.noted.get(&id).is_some_and(|at| now < at.after(MINUTE)) {
@@ -35,13 +35,13 @@ impl Usage {
         let (runtime, tenant) = (runtime.clone(), identity.tenant);
         tokio::spawn(async move {
             if let Err(error) = write(&runtime, tenant, id, now).await {
-                tracing::debug!(%error, "the use of a key could not be noted");
+                tracing::debug!(%error, "could not record the use of a key");
             }
         });
     }
 }
 
-/// Other nodes note it too, so the row decides whether a minute has passed.
+/// Writes the time of use, unless any node did so within the last minute.
 async fn write(runtime: &Runtime, tenant: Uuid, id: Uuid, now: Timestamp) -> Result<()> {
     let mut connection = runtime.database.unlogged(&Scope::tenant(tenant)).await?;
     let a_minute_ago = now.after(-MINUTE);

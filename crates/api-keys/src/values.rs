@@ -1,4 +1,4 @@
-//! What the members of a new key must be.
+//! Rules for the fields of a new key.
 
 use std::time::Duration;
 
@@ -41,7 +41,7 @@ impl PartialSchema for KeyName {
 
 impl ToSchema for KeyName {}
 
-/// The end of a key lies ahead, and not further than the configuration lets it.
+/// Rejects a time of expiry in the past or beyond the configured maximum.
 pub(crate) fn check_expiry(expires_at: Option<Timestamp>, now: Timestamp, max_ttl: Option<Duration>) -> Result<()> {
     let reject = |rule: String, code| Err(Error::ExpiresAt { rule, code }.into());
     let latest = max_ttl.map(|ttl| now.after(time::Duration::try_from(ttl).unwrap_or(time::Duration::MAX)));
@@ -53,7 +53,7 @@ pub(crate) fn check_expiry(expires_at: Option<Timestamp>, now: Timestamp, max_tt
     }
 }
 
-/// A key that is made by a key ends with it.
+/// Rejects a time of expiry after that of the key that creates the new one.
 pub(crate) fn check_end(expires_at: Option<Timestamp>, creator: Option<Timestamp>) -> Result<()> {
     match (expires_at, creator) {
         (Some(at), Some(latest)) if at > latest => Err(Error::ExpiresAt {
@@ -69,7 +69,7 @@ fn invalid(path: &'static str, rule: String, code: &'static str) -> backoffice_c
     Rejection::invalid(vec![Detail::new(path, rule, code)]).into()
 }
 
-/// The name, trimmed.
+/// Returns the name, trimmed.
 pub(crate) fn checked_name(name: &str) -> Result<String> {
     let name = name.trim();
     if name.is_empty() {
@@ -88,7 +88,7 @@ pub(crate) fn checked_name(name: &str) -> Result<String> {
     Ok(name.to_owned())
 }
 
-/// The description, trimmed; a blank one is none.
+/// Returns the description, trimmed; a blank one counts as none.
 pub(crate) fn checked_description(description: Option<&str>) -> Result<Option<String>> {
     let Some(text) = description.map(str::trim).filter(|text| !text.is_empty()) else {
         return Ok(None);

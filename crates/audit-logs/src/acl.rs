@@ -1,18 +1,18 @@
-//! The rights of the audit logs.
+//! The features of this module.
 
 use backoffice_core::{DefaultGrant, Feature};
 
-/// See one's own entries.
+/// Allows reading own entries.
 pub const VIEW_SELF: Feature = Feature::new("audit_logs.view_self", "View own log entries");
-/// See everybody's entries.
+/// Allows reading all entries.
 pub const VIEW_TENANT: Feature = Feature::new("audit_logs.view_tenant", "View all log entries");
-/// Undo one's own actions.
+/// Allows undoing own actions.
 pub const UNDO_SELF: Feature = Feature::new("audit_logs.undo_self", "Undo own actions");
-/// Undo anybody's actions.
+/// Allows undoing the actions of others.
 pub const UNDO_TENANT: Feature = Feature::new("audit_logs.undo_tenant", "Undo actions of others");
-/// Redo one's own actions.
+/// Allows redoing own actions.
 pub const REDO_SELF: Feature = Feature::new("audit_logs.redo_self", "Redo own actions");
-/// Redo anybody's actions.
+/// Allows redoing the actions of others.
 pub const REDO_TENANT: Feature = Feature::new("audit_logs.redo_tenant", "Redo actions of others");
 
 pub(crate) const FEATURES: &[Feature] = &[VIEW_SELF, VIEW_TENANT, UNDO_SELF, UNDO_TENANT, REDO_SELF, REDO_TENANT];

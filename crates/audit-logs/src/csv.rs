@@ -1,4 +1,4 @@
-//! Lines of the export (audit specification, section 11.3): RFC 4180, with cells that no spreadsheet takes for a formula.
+//! The lines of the export (audit specification, section 11.3): RFC 4180, with cells that no spreadsheet interprets as formulas.
 
 use std::borrow::Cow;
 
@@ -23,15 +23,15 @@ pub(crate) const COLUMNS: [&str; 13] = [
     "Log Id",
 ];
 
-/// Longest cell, in characters.
+/// Maximum length of a cell, in characters.
 const LONGEST: usize = 32_767;
 
-/// The line of the columns' names.
+/// Returns the line with the column names.
 pub(crate) fn header() -> String {
     COLUMNS.join(",") + "\r\n"
 }
 
-/// The lines of these entries: one per changed field, at least one.
+/// Returns the lines of these entries: one per changed field, at least one per entry.
 pub(crate) fn lines(rows: &[ExportRow]) -> String {
     let mut text = String::new();
     for row in rows {
@@ -76,7 +76,7 @@ fn push_line(text: &mut String, row: &ExportRow, change: [String; 3]) {
     text.push_str("\r\n");
 }
 
-/// A side of a change.
+/// Returns one side of a change.
 fn value(change: &Value, side: &str) -> String {
     if change["redacted"] == true {
         return "***".to_owned();
@@ -89,10 +89,10 @@ fn value(change: &Value, side: &str) -> String {
     }
 }
 
-/// A text as a cell.
+/// Converts a text to a cell.
 fn guarded(text: &str) -> String {
     let text = shortened(text);
-    // Spreadsheets skip what has no glyph, a byte order mark for example.
+    // Spreadsheets skip invisible characters, for example a byte order mark.
     let visible = text.trim_start_matches(|c| is_invisible(c) && !matches!(c, '\t' | '\r' | '\n'));
     let formula = visible.starts_with(['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠']);
     let blank = |c: Option<char>| c.is_some_and(char::is_whitespace);

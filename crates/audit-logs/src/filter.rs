@@ -8,12 +8,12 @@ use uuid::Uuid;
 
 use crate::parameters::Parameters;
 
-/// Text of the 400.
+/// Message of the 400.
 pub(crate) const INVALID: &str = "Invalid filters";
 const DEFAULT_SIZE: i64 = 50;
 const FARTHEST: i64 = 1_000_000;
 
-/// What the list is ordered by; always followed by the newest first.
+/// The order of the list; entries that are equal in it are ordered from the newest.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ToSchema)]
 #[schema(rename_all = "camelCase")]
 pub(crate) enum SortField {
@@ -25,7 +25,7 @@ pub(crate) enum SortField {
     Source,
 }
 
-/// Which rows, as a window of the whole.
+/// A window of the rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Paging {
     pub(crate) start: i64,
@@ -33,21 +33,21 @@ pub(crate) struct Paging {
 }
 
 impl Paging {
-    /// The page that the window starts in.
+    /// Returns the page that contains the start of the window.
     pub(crate) fn page(self) -> i64 {
         self.start / self.size + 1
     }
 
-    /// How many pages this many rows fill.
+    /// Returns the number of pages for this number of rows.
     pub(crate) fn pages(self, total: i64) -> i64 {
         ((total + self.size - 1) / self.size).max(1)
     }
 }
 
-/// What was asked for.
+/// The requested entries of the action log.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ActionFilter {
-    /// One entry, whose documents are given whole.
+    /// A single entry, which is returned with complete documents.
     pub(crate) id: Option<Uuid>,
     pub(crate) ids: Option<Vec<Uuid>>,
     pub(crate) organization: Option<Uuid>,
@@ -66,7 +66,7 @@ pub(crate) struct ActionFilter {
     pub(crate) paging: Paging,
 }
 
-/// What was asked for of the access log.
+/// The requested entries of the access log.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct AccessFilter {
     pub(crate) id: Option<Uuid>,
@@ -81,10 +81,10 @@ pub(crate) struct AccessFilter {
 }
 
 impl AccessFilter {
-    /// Reads the parameters of a query.
+    /// Parses the parameters of a query.
     ///
     /// # Errors
-    /// 400 `Invalid filters` with everything that is wrong.
+    /// 400 `Invalid filters` with all violations.
     pub(crate) fn read(pairs: &[(String, String)]) -> Result<Self> {
         let mut parameters = Parameters::new(pairs);
         let filter = Self {
@@ -123,7 +123,7 @@ fn checked<T>(filter: T, parameters: Parameters<'_>) -> Result<T> {
 }
 
 impl ActionFilter {
-    /// Whether nothing but an organization is asked for.
+    /// Returns whether only an organization is requested.
     pub(crate) fn is_by_place(&self) -> bool {
         let asked = self.id.is_some()
             || self.ids.is_some()
@@ -138,10 +138,10 @@ impl ActionFilter {
         !asked
     }
 
-    /// Reads the parameters of a list.
+    /// Parses the parameters of a list.
     ///
     /// # Errors
-    /// 400 `Invalid filters` with everything that is wrong.
+    /// 400 `Invalid filters` with all violations.
     pub(crate) fn read(pairs: &[(String, String)]) -> Result<Self> {
         Self::read_with(pairs, |parameters| {
             let include_total = parameters.boolean("includeTotal").unwrap_or(true);
@@ -149,7 +149,7 @@ impl ActionFilter {
         })
     }
 
-    /// Reads the parameters of an export: the same without pages.
+    /// Parses the parameters of an export: those of a list without pages.
     ///
     /// # Errors
     /// As [`ActionFilter::read`].
@@ -160,7 +160,7 @@ impl ActionFilter {
         })
     }
 
-    /// `extent` reads whether a total is wanted, and which rows: the part that a list and an export do not share.
+    /// Parses the parameters. `extent` reads whether a total is requested, and the window: the part that a list and an export do not share.
     fn read_with(pairs: &[(String, String)], extent: fn(&mut Parameters<'_>) -> (bool, Paging)) -> Result<Self> {
         let mut parameters = Parameters::new(pairs);
         let (include_total, paging) = extent(&mut parameters);
@@ -217,7 +217,7 @@ fn descending(word: &str) -> Option<bool> {
     }
 }
 
-/// `page` and `pageSize` win over the older `offset` and `limit`; all are checked, used or not.
+/// Parses the window. `page` and `pageSize` take precedence over the older `offset` and `limit`; all of them are checked, used or not.
 fn paging(parameters: &mut Parameters<'_>) -> Paging {
     let page = parameters.integer("page", 1, FARTHEST);
     let page_size = parameters.integer("pageSize", 1, 200);
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn without_parameters_the_newest_fifty_are_meant() {
+    fn without_parameters_the_newest_fifty_are_requested() {
         let filter = read(&[("unknown", "ignored")]).expect("defaults");
 
         assert_eq!(filter.paging, Paging { start: 0, size: 50 });

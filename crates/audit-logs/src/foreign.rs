@@ -1,4 +1,4 @@
-//! Tables of core and of the directory, with the columns that are read.
+//! The columns of tables of core and of the directory that this module reads.
 
 use diesel::{allow_tables_to_appear_in_same_query, table};
 

@@ -1,4 +1,4 @@
-//! Query parameters as they come in: a parameter is a single value or a list, whatever the client repeats.
+//! Query parameters: each is a single value or a list, regardless of how often the client repeats it.
 
 use std::hash::Hash;
 
@@ -6,12 +6,12 @@ use backoffice_core::list::CommaList;
 use backoffice_core::{Detail, Timestamp};
 use uuid::Uuid;
 
-/// Words for yes.
+/// Spellings of true.
 pub(crate) const TRUE: [&str; 4] = ["true", "1", "yes", "on"];
-/// Words for no.
+/// Spellings of false.
 pub(crate) const FALSE: [&str; 4] = ["false", "0", "no", "off"];
 
-/// The pairs of a query string, and what was found wrong with them.
+/// The pairs of a query string, and their violations.
 pub(crate) struct Parameters<'a> {
     pairs: &'a [(String, String)],
     details: Vec<Detail>,
@@ -25,12 +25,12 @@ impl<'a> Parameters<'a> {
         }
     }
 
-    /// What is wrong, if anything is.
+    /// Returns the violations.
     pub(crate) fn into_details(self) -> Vec<Detail> {
         self.details
     }
 
-    /// Notes what is wrong with a parameter.
+    /// Records a violation of a parameter.
     pub(crate) fn reject(&mut self, name: &str, message: impl Into<String>) {
         self.details.push(Detail::new(name, message, "invalid_value"));
     }
@@ -43,7 +43,7 @@ impl<'a> Parameters<'a> {
             .map(|(_, value)| value.as_str())
     }
 
-    /// A single value; empty or different repeated ones are refused.
+    /// Returns a single value; empty values and different repetitions are rejected.
     pub(crate) fn single(&mut self, name: &str) -> Option<&'a str> {
         let mut values = self.values(name);
         let first = values.next()?.trim();
@@ -58,7 +58,7 @@ impl<'a> Parameters<'a> {
         Some(first)
     }
 
-    /// A single value that `read` understands.
+    /// Returns a single value, parsed by `read`.
     pub(crate) fn parsed<T>(&mut self, name: &str, expected: &str, read: impl Fn(&str) -> Option<T>) -> Option<T> {
         let value = self.single(name)?;
         let parsed = read(value);
@@ -100,19 +100,19 @@ impl<'a> Parameters<'a> {
         None
     }
 
-    /// An integer without an upper bound.
+    /// Returns an integer without an upper bound.
     pub(crate) fn at_least(&mut self, name: &str, least: i64) -> Option<i64> {
         let expected = format!("must be an integer of at least {least}");
         self.parsed(name, &expected, |value| {
             let digits = value.strip_prefix('+').unwrap_or(value);
             let is_number = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
-            // What is too long for the type is certainly not below the bound.
+            // A number that is too long for the type is above the bound.
             let number = value.parse().ok().or_else(|| is_number.then_some(i64::MAX));
             number.filter(|number| *number >= least)
         })
     }
 
-    /// An instant, or a date for its first instant in UTC.
+    /// Returns a timestamp; a date is its first instant in UTC.
     pub(crate) fn instant(&mut self, name: &str) -> Option<Timestamp> {
         self.parsed(name, "must be an ISO-8601 timestamp or date", |value| {
             Timestamp::parse(value)
@@ -121,7 +121,7 @@ impl<'a> Parameters<'a> {
         })
     }
 
-    /// A list whose values `read` understands: joined by commas or repeated. Present without a value it is empty.
+    /// Returns a list of values parsed by `read`: joined by commas or repeated. A parameter without a value is an empty list.
     pub(crate) fn parsed_list<T: Clone + Eq + Hash>(
         &mut self,
         name: &str,

@@ -1,4 +1,4 @@
-//! Who sees which entries (audit specification, section 11.1).
+//! Visibility of entries (audit specification, section 11.1).
 
 use backoffice_core::command::{CommandInfo, UndoToken};
 use backoffice_core::{Feature, Rejection, RequestContext, Result, Scope, Timestamp, VisibleTenants};
@@ -14,7 +14,7 @@ pub(crate) struct Viewer<'a> {
 
 impl<'a> Viewer<'a> {
     /// # Errors
-    /// 403 for a caller without a tenant that is no super administrator.
+    /// 403 for a caller without a tenant who is not a super administrator.
     pub(crate) fn new(ctx: &'a RequestContext) -> Result<Self> {
         if ctx.identity().tenant.is_nil() && !ctx.rights().is_super_admin {
             return Err(Rejection::forbidden("Forbidden").into());
@@ -22,35 +22,35 @@ impl<'a> Viewer<'a> {
         Ok(Self { ctx })
     }
 
-    /// Whether entries of others are seen.
+    /// Returns whether the caller sees entries of others.
     pub(crate) fn can_view_tenant(&self) -> bool {
         self.ctx.rights().is_super_admin || self.ctx.holds(acl::VIEW_TENANT)
     }
 
-    /// Where entries of others are seen: the right to see them has organizations of its own.
+    /// Returns the scope in which the caller sees entries of others: the feature may be limited to other organizations.
     pub(crate) fn tenant_scope(&self) -> Option<Scope> {
         let ctx = self.ctx.for_features(&[acl::VIEW_TENANT]).ok()?;
         Some(ctx.scope().clone())
     }
 
-    /// The one tenant that a super administrator works in without having selected it; everybody else is narrowed by the scope.
+    /// Returns the tenant in which a super administrator works without having selected it; the scope limits all other callers to one tenant.
     pub(crate) fn own_tenant_of_many(&self) -> Option<Uuid> {
         let scope = self.ctx.scope();
         scope.tenant.filter(|_| scope.visible_tenants == VisibleTenants::All)
     }
 
-    /// From when on there can't be an entry yet, in milliseconds since 1970, with a day for clocks that are ahead of this one.
+    /// Returns the time after which no entry can exist, in milliseconds since 1970, with a tolerance of one day for clocks that are ahead.
     pub(crate) fn horizon(&self) -> i64 {
         self.ctx.now().unix_millis() + 24 * 3600 * 1000
     }
 
-    /// Whether the principal of an entry is the caller.
+    /// Returns whether the caller is the principal of an entry.
     pub(crate) fn is_actor(&self, kind: &str, id: Option<Uuid>) -> bool {
         let identity = self.ctx.identity();
         id.is_some() && identity.id == id && identity.kind.as_str() == kind
     }
 
-    /// Refuses a filter by other people for callers who see only themselves.
+    /// Rejects a filter by other actors for callers who see only their own entries.
     pub(crate) fn check_actors(&self, actors: Option<&[Uuid]>) -> Result<()> {
         let own = self.ctx.identity().id;
         let others = actors.unwrap_or_default().iter().any(|actor| Some(*actor) != own);
@@ -60,19 +60,19 @@ impl<'a> Viewer<'a> {
         Ok(())
     }
 
-    /// Whether the caller may undo at all; 11.2 shows tokens to nobody else.
+    /// Returns whether the caller may undo at all; only such callers receive tokens (section 11.2).
     pub(crate) fn may_undo(&self) -> bool {
         self.ctx.holds(acl::UNDO_SELF)
     }
 
-    /// Where the caller may undo what others did.
+    /// Returns the scope in which the caller may undo actions of others.
     pub(crate) fn others_scope(&self) -> Option<Scope> {
         let ctx = self.ctx.for_features(&[acl::UNDO_SELF, acl::UNDO_TENANT]).ok()?;
         Some(ctx.scope().clone())
     }
 
-    /// The commands that the caller could undo where it, or somebody else, ran them: still registered, undoable, and with features that it
-    /// holds now.
+    /// Returns the commands that the caller could undo, for own actions or for those of others: registered, undoable, and with features that the
+    /// caller holds now.
     pub(crate) fn undoable_commands(&self, own: bool) -> Vec<&'static str> {
         let holds = |command: &&CommandInfo| {
             let mut features = command.features_of(own).iter();
@@ -86,7 +86,7 @@ impl<'a> Viewer<'a> {
             .collect()
     }
 
-    /// The token of an entry, for whoever could use it.
+    /// Returns the token of an entry, if the caller could use it.
     pub(crate) fn token(&self, entry: &Undoable<'_>) -> Option<String> {
         let is_own = self.is_actor(entry.actor_kind, entry.actor_id);
         let expired = entry.expires_at.is_some_and(|until| until <= self.ctx.now());
@@ -96,7 +96,7 @@ impl<'a> Viewer<'a> {
         Some(UndoToken::stored(entry.id, entry.secret?)?.to_string())
     }
 
-    /// Whether the caller's rights where the entry is are those that its undo asks for.
+    /// Returns whether the caller holds the features that the undo requires, in the organization of the entry.
     fn could_undo(&self, entry: &Undoable<'_>, is_own: bool) -> bool {
         let held_there = |feature: &Feature| match (entry.organization, is_own) {
             (None, true) => self.ctx.holds(*feature),
@@ -111,7 +111,7 @@ impl<'a> Viewer<'a> {
     }
 }
 
-/// What of an entry decides about its token.
+/// The columns of an entry that decide about its token.
 #[derive(Debug)]
 pub(crate) struct Undoable<'a> {
     pub(crate) id: Uuid,

@@ -1,20 +1,20 @@
-// The script of the sign-in and of the page for a new password. Its texts come with the page, as data attributes.
+// The script of the sign-in and of the page for a new password. The page provides its texts as data attributes.
 "use strict";
 
 const lang = document.documentElement.lang;
 const texts = document.body.dataset;
 const title = document.title.split(" · ").pop();
-/** Left for the sign-in by the page for a new password. */
+/** Set by the page for a new password, read by the sign-in. */
 const SAVED = "password-saved";
 
-/** Sends a form; never throws. A status of 0 means that there was no answer. */
+/** Sends a form; never throws. Status 0 means that no response arrived. */
 async function post(path, members) {
   try {
     const response = await fetch(`/api/auth/${path}`, {
       method: "POST",
       headers: { Accept: "application/json" },
       body: new URLSearchParams(members),
-      // The page names itself to nobody, but the server compares the origin.
+      // The page sends no referrer to other sites, but the server compares the origin.
       referrerPolicy: "same-origin",
     });
     const body = await response.json().catch(() => ({}));
@@ -29,14 +29,14 @@ function duration(seconds) {
   return new Intl.NumberFormat(lang, { style: "unit", unit, unitDisplay: "long" }).format(number);
 }
 
-/** What to say of an answer that no form expects. */
+/** Returns the message for a response that no form expects. */
 function trouble(answer) {
   if (answer.status === 0) return texts.offline;
   if (answer.status === 429) return texts.tooMany.replace("{wait}", duration(answer.wait));
   return texts.failed;
 }
 
-/** Shows one view, and reads its heading out. */
+/** Shows one view. With `focus`, moves the focus to its heading, so that screen readers announce it. */
 function show(name, focus = true) {
   for (const view of document.querySelectorAll("[data-view]")) view.hidden = view.dataset.view !== name;
   const heading = document.querySelector(`[data-view="${name}"] h1`);
@@ -48,7 +48,7 @@ function show(name, focus = true) {
 function alertIn(element, text) {
   const note = element.querySelector("[role=alert]");
   note.textContent = "";
-  // The same text again is said again only if it came anew.
+  // Screen readers announce a repeated text only if it is inserted anew.
   if (text) requestAnimationFrame(() => { note.textContent = text; });
 }
 
@@ -58,7 +58,7 @@ function mark(input, problem) {
   else input.removeAttribute("aria-invalid");
 }
 
-/** Runs a check per input, shows what is wrong, and goes to the first of them. */
+/** Shows the problem of each input, and focuses the first input with one. Returns whether there is none. */
 function check(...checks) {
   let first = null;
   for (const [input, problem] of checks) {
@@ -74,7 +74,7 @@ function emailProblem(input) {
   return input.validity.typeMismatch ? texts.emailMalformed : "";
 }
 
-/** Calls `send` for a form, once at a time. */
+/** Calls `send` when a form is submitted, never twice at the same time. */
 function onSubmit(form, send) {
   form.querySelectorAll("button").forEach((button) => { button.disabled = false; });
   form.addEventListener("input", (event) => {
@@ -197,7 +197,7 @@ function startReset(request, form) {
 
   const takeToken = (isFirst) => {
     token = new URLSearchParams(location.hash.slice(1)).get("token");
-    // Nobody who looks at the address later, or goes back to it, finds the token there.
+    // The token must not remain in the address bar or in the history.
     history.replaceState(null, "", location.pathname + location.search);
     request.hidden = true;
     if (token === null) ask("request", !isFirst);
@@ -237,7 +237,7 @@ function startReset(request, form) {
     }
   });
 
-  // The address of another language gets the token in its fragment, which the redirect back keeps.
+  // A link to another language gets the token in its fragment, which the redirect back keeps.
   for (const link of document.querySelectorAll("nav a")) {
     link.addEventListener("click", () => { link.hash = token === null ? "" : new URLSearchParams({ token }).toString(); });
   }
@@ -255,7 +255,7 @@ function startHome(home, button) {
     const options = { method: "POST", redirect: "manual", referrerPolicy: "same-origin" };
     const response = await fetch("/api/auth/logout", options).catch(() => null);
     home.ariaBusy = "false";
-    // The redirect itself is not followed: the sign-in may be on another site. Without a session there is nothing left to end.
+    // The redirect is not followed, because the sign-in may be on another site. Status 401: there is no session to end.
     if (response?.type === "opaqueredirect" || response?.status === 401) location.assign(button.dataset.signIn);
     else alertIn(home, response ? texts.failed : texts.offline);
   });

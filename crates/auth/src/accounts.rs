@@ -1,4 +1,4 @@
-//! What this module keeps at run time, and the authenticator of sessions.
+//! The module's state at run time, and the authenticator of sessions.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ pub struct Accounts {
     pub(crate) policy: Policy,
     pub(crate) integrity: Integrity,
     pub(crate) cache: IdentityCache,
-    /// Of the demo account; `None` when visitors are not signed in.
+    /// Password of the demo account; `None` if autologin is disabled.
     pub(crate) autologin_password: Option<SecretString>,
 }
 
@@ -50,20 +50,20 @@ impl Accounts {
         }))
     }
 
-    /// The identities that this node remembers; modules with other kinds of credentials share it, and with it the revocations.
+    /// Returns the cache of identities on this node; modules with other kinds of credentials share it, and with it the revocations.
     #[must_use]
     pub fn identities(&self) -> &IdentityCache {
         &self.cache
     }
 
-    /// How many passwords this node has verified since its start, those of unknown accounts included.
+    /// Returns how many passwords this node has verified since its start, including those of unknown accounts.
     #[must_use]
     pub fn verifications(&self) -> u64 {
         self.hasher.verified()
     }
 }
 
-/// Knows bearer tokens and the cookie that carries one.
+/// Authenticates bearer tokens and the cookie that carries one.
 pub(crate) struct Sessions(pub(crate) Arc<Accounts>);
 
 impl Authenticator for Sessions {

@@ -1,4 +1,4 @@
-//! What the command line does with accounts. Everything runs on the bus, as the platform itself.
+//! Account operations of the command line. They run on the command bus, as the platform.
 
 use backoffice_core::http::Json;
 use backoffice_core::ids::{Ids, PLATFORM_TENANT};
@@ -23,22 +23,22 @@ use crate::one_time_token::{NewToken, Purpose};
 use crate::schema::{auth_roles as roles, auth_users as users};
 use crate::{Error, email, query, seed};
 
-/// An account to be made.
+/// An account to create.
 #[derive(Debug, Clone)]
 pub struct NewAccount {
-    /// Its tenant; `None` makes a user of the platform.
+    /// The tenant; `None` creates a user of the platform.
     pub tenant: Option<Uuid>,
-    /// Its organization; needed with a tenant.
+    /// The organization; required with a tenant.
     pub organization: Option<Uuid>,
     /// E-mail address.
     pub email: String,
     /// Name.
     pub name: Option<String>,
-    /// Password; without one the account can't sign in yet.
+    /// Password; an account without one can't sign in yet.
     pub password: Option<SecretString>,
     /// Roles by id or name.
     pub roles: Vec<String>,
-    /// Also gives the role `superadmin`, which is made when it is missing.
+    /// Whether the account also gets the role `superadmin`, which is created if missing.
     pub super_admin: bool,
 }
 
@@ -46,22 +46,22 @@ pub struct NewAccount {
 #[derive(Debug, Clone, Queryable, serde::Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AccountSummary {
-    /// Its id.
+    /// The id.
     pub id: Uuid,
-    /// Its tenant.
+    /// The tenant.
     pub tenant_id: Uuid,
     /// E-mail address.
     pub email: String,
     /// Name.
     pub name: Option<String>,
-    /// Whether it may sign in.
+    /// Whether the account may sign in.
     pub is_active: bool,
 }
 
-/// Makes an account; returns its id.
+/// Creates an account; returns its id.
 ///
 /// # Errors
-/// The refusals of `POST /auth/users`.
+/// The rejections of `POST /auth/users`.
 pub async fn create_account(context: &RequestContext, account: NewAccount) -> Result<Uuid> {
     if !email::is_valid(&account.email) {
         return Err(Rejection::bad_request("The e-mail address is not valid").into());
@@ -93,10 +93,10 @@ pub async fn create_account(context: &RequestContext, account: NewAccount) -> Re
     Ok(command.id)
 }
 
-/// Sets a password; every session of the account ends.
+/// Sets a password; ends every session of the account.
 ///
 /// # Errors
-/// 404 when there is no such account, 400 when several tenants have it and none is named, or the password breaks a rule.
+/// 404 if the account does not exist, 400 if several tenants have it and none is named, or if the password breaks a rule.
 pub async fn set_password(
     context: &RequestContext,
     address: &str,
@@ -115,10 +115,10 @@ pub async fn set_password(
     Ok(())
 }
 
-/// Sends an account a link with which its person chooses a password: an invitation when there is none yet, else a reset.
+/// Sends an account a link to choose a password: an invitation if there is no password yet, else a reset.
 ///
 /// # Errors
-/// As [`set_password`]; 500 when mail is not configured or the mail does not leave.
+/// As [`set_password`]; 500 if mail is not configured or can't be sent.
 pub async fn send_link(context: &RequestContext, address: &str, tenant: Option<Uuid>) -> Result<()> {
     let id = find_account(context, address, tenant).await?;
     let call = context.call();
@@ -165,7 +165,7 @@ pub async fn send_link(context: &RequestContext, address: &str, tenant: Option<U
     letters::send_link(call, &accounts, to, &token, purpose).await
 }
 
-/// Lets an account sign in, or no longer.
+/// Activates or deactivates an account.
 ///
 /// # Errors
 /// As [`set_password`].
@@ -199,10 +199,10 @@ async fn find_account(context: &RequestContext, address: &str, tenant: Option<Uu
     }
 }
 
-/// All accounts, by tenant and address; at most 1000.
+/// Returns all accounts, by tenant and address; at most 1000.
 ///
 /// # Errors
-/// When the database can't be reached.
+/// If the database can't be reached.
 pub async fn list_accounts(context: &RequestContext) -> Result<Vec<AccountSummary>> {
     let mut connection = context.read().await?;
     Ok(query::users::in_scope(context.scope())
@@ -213,7 +213,7 @@ pub async fn list_accounts(context: &RequestContext) -> Result<Vec<AccountSummar
         .await?)
 }
 
-/// A password of 132 random bits.
+/// Generates a password of 132 random bits.
 #[must_use]
 pub fn generate_password(ids: &Ids) -> String {
     let mut text = URL_SAFE_NO_PAD.encode(ids.random::<17>());
@@ -221,11 +221,11 @@ pub fn generate_password(ids: &Ids) -> String {
     text
 }
 
-/// Gives the seeded roles of all tenants, or of one, the default grants that they never had. Returns how many. Roles that were made later
-/// get none, whatever they are called.
+/// Gives the seeded roles of all tenants, or of one, the default grants that they never had; returns how many. Roles that were not seeded
+/// get none, whatever their names.
 ///
 /// # Errors
-/// When the database can't be reached.
+/// If the database can't be reached.
 pub async fn sync_roles(context: &RequestContext, tenant: Option<Uuid>) -> Result<usize> {
     let mut connection = context.read().await?;
     let mut query = query::roles::in_scope(context.scope())
@@ -251,7 +251,7 @@ pub async fn sync_roles(context: &RequestContext, tenant: Option<Uuid>) -> Resul
     Ok(count.into_inner())
 }
 
-/// The role `superadmin`, made when it is missing.
+/// Returns the role `superadmin`; creates it if missing.
 async fn ensure_super_admin_role(context: &RequestContext) -> Result<Uuid> {
     let mut connection = context.read().await?;
     let found: Option<Uuid> = query::roles::in_scope(context.scope())

@@ -1,4 +1,4 @@
-//! Identities behind credentials, remembered for a short while. Used only while this node hears of revocations.
+//! Identities behind credentials, cached for a short while. The cache is used only while this node receives revocations.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,7 +14,7 @@ use uuid::Uuid;
 
 use crate::revocation::Subject;
 
-/// Longest time without word of revocations for which the cache is used.
+/// Longest time since the last read of revocations for which the cache is used.
 const PATIENCE: Duration = Duration::from_millis(950);
 const CAPACITY: u64 = 20_000;
 
@@ -24,8 +24,8 @@ struct Remembered {
     expires_at: Timestamp,
 }
 
-/// Which entries a subject is in, so that forgetting it does not walk all of them. Counted, since an entry that replaces another one may come
-/// before the other is told to be gone.
+/// Maps each subject to its cached sessions, so that a revocation does not scan the whole cache. Counted, because an entry that replaces
+/// another one is added before the eviction listener removes the old one.
 #[derive(Default)]
 struct Index(Mutex<HashMap<Uuid, HashMap<Uuid, u32>>>);
 
@@ -69,8 +69,8 @@ impl Index {
     }
 }
 
-/// The cache of one node. Sessions are remembered by their ids; a module with another kind of credential remembers under a UUID that
-/// it derives from the credential, and checks the kind of the identity that it finds.
+/// The cache of one node. Sessions are cached by their ids; a module with another kind of credential uses a UUID that it derives from the
+/// credential, and checks the kind of the returned identity.
 pub struct IdentityCache {
     sessions: Cache<Uuid, Remembered>,
     index: Arc<Index>,
@@ -85,7 +85,7 @@ impl std::fmt::Debug for IdentityCache {
     }
 }
 
-/// Taken before an identity is read from the database: what was forgotten since then must not be remembered.
+/// The state of the cache before an identity is read from the database; an identity that is revoked after that is not cached.
 #[derive(Debug, Clone, Copy)]
 pub struct CacheEpoch(u64);
 
@@ -113,25 +113,25 @@ impl IdentityCache {
         confirmed.is_some_and(|at| at.elapsed() < PATIENCE)
     }
 
-    /// Revocations were read just now.
+    /// Records that revocations were read just now.
     pub(crate) fn confirm(&self) {
         *self.confirmed.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
     }
 
-    /// The identity remembered under this id, unless its credential has expired.
+    /// Returns the identity cached under this id, unless its credential has expired.
     pub fn find(&self, session: Uuid, now: Timestamp) -> Option<Arc<Identity>> {
         let found = self.sessions.get(&session).filter(|_| self.is_trusted())?;
         (found.expires_at > now).then_some(found.identity)
     }
 
-    /// To be called before an identity is read.
+    /// Returns the epoch to pass to [`Self::remember`]; must be called before the identity is read.
     pub fn start_reading(&self) -> CacheEpoch {
         CacheEpoch(self.forgotten.load(Ordering::Acquire))
     }
 
-    /// Remembers an identity until it is revoked, `expires_at` has come, or `auth.identity_cache_ttl` has passed.
+    /// Caches an identity until it is revoked, `expires_at` is reached, or `auth.identity_cache_ttl` has passed.
     pub fn remember(&self, reading: CacheEpoch, session: Uuid, identity: &Arc<Identity>, expires_at: Timestamp) {
-        // Before the entry is there, so that none is ever missing from the index.
+        // Before the entry is inserted, so that no entry is ever missing from the index.
         self.index.add(session, identity);
         self.sessions.insert(
             session,
@@ -145,7 +145,7 @@ impl IdentityCache {
         }
     }
 
-    /// Changes whenever something was forgotten because it was revoked, here or on another node.
+    /// Returns a receiver that is notified of every revocation, on this node or another one.
     #[must_use]
     pub fn changes(&self) -> watch::Receiver<()> {
         self.changes.subscribe()

@@ -6,7 +6,7 @@ use backoffice_core::config::{ConfigError, duration};
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 
-/// Shortest secret that is accepted, in bytes.
+/// Shortest accepted secret, in bytes.
 pub const MIN_SECRET_BYTES: usize = 32;
 
 /// Settings of accounts and sessions.
@@ -19,10 +19,10 @@ pub struct AuthConfig {
     /// Life of a session. Default 8 h.
     #[serde(deserialize_with = "duration")]
     pub session_ttl: Duration,
-    /// Life of a session that is remembered. Default 30 days.
+    /// Life of a remembered session. Default 30 days.
     #[serde(deserialize_with = "duration")]
     pub remember_ttl: Duration,
-    /// Sessions of one user; another one ends the oldest. Default 50.
+    /// Most sessions of one user; a further one ends the oldest. Default 50.
     pub sessions_per_user: i64,
     /// Life of a cached identity. Default 30 s.
     #[serde(deserialize_with = "duration")]
@@ -43,7 +43,7 @@ pub struct AuthConfig {
     pub reset: LinkConfig,
     /// Links of invitations.
     pub invite: LinkConfig,
-    /// Signing demo visitors in.
+    /// Sign-in of demo visitors.
     pub autologin: AutologinConfig,
 }
 
@@ -51,9 +51,9 @@ pub struct AuthConfig {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct JwtConfig {
-    /// One or two keys; the first signs, both verify. Made by `init`.
+    /// One or two keys; the first signs, both verify. Created by `init`.
     pub keys: Vec<JwtKey>,
-    /// How tokens are signed. Default `HS256`.
+    /// Signing algorithm. Default `HS256`.
     pub algorithm: JwtAlgorithm,
     /// Claim `iss`. Default `backoffice`.
     pub issuer: String,
@@ -61,14 +61,14 @@ pub struct JwtConfig {
     pub audience: String,
 }
 
-/// How access tokens are signed. A token's own claim about it does not count.
+/// Signing algorithm of access tokens. The algorithm named in a token is ignored.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 pub enum JwtAlgorithm {
     /// HMAC with SHA-256.
     #[default]
     #[serde(rename = "HS256")]
     Hs256,
-    /// Ed25519, with a key that is derived from the secret.
+    /// Ed25519, with a key derived from the secret.
     #[serde(rename = "EdDSA")]
     EdDsa,
 }
@@ -77,7 +77,7 @@ pub enum JwtAlgorithm {
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ConsentConfig {
-    /// One or two keys of the integrity codes; the first makes them, both verify. Made by `init`.
+    /// One or two keys of the integrity codes; the first creates codes, both verify. Created by `init`.
     pub keys: Vec<JwtKey>,
 }
 
@@ -85,7 +85,7 @@ pub struct ConsentConfig {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct JwtKey {
-    /// Its name in the header of a token, or beside an integrity code.
+    /// The name of the key in the header of a token, or next to an integrity code.
     pub kid: String,
     /// The secret, at least 32 bytes.
     pub secret: Option<SecretString>,
@@ -101,9 +101,9 @@ pub struct PasswordConfig {
     pub min_length: usize,
     /// Longest password in characters. Default 256.
     pub max_length: usize,
-    /// Whether common passwords are refused. Default true.
+    /// Whether common passwords are rejected. Default true.
     pub reject_common: bool,
-    /// A file with further refused passwords, one a line.
+    /// A file with further passwords to reject, one per line.
     pub common_list_file: Option<std::path::PathBuf>,
 }
 
@@ -119,7 +119,7 @@ pub struct Argon2Config {
     pub parallelism: u32,
     /// Hashes computed at once. Default: cores.
     pub threads: Option<usize>,
-    /// Hashes that wait at most; beyond it 429. Default 64.
+    /// Longest queue of hashes; beyond it, requests receive 429. Default 64.
     pub queue: usize,
 }
 
@@ -127,12 +127,12 @@ pub struct Argon2Config {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LoginConfig {
-    /// Accounts of one address that are tried. Default 5.
+    /// Most accounts of one address that are tried. Default 5.
     pub max_candidates: i64,
-    /// A failure is answered no earlier than this after the request. Default 250 ms.
+    /// Minimum time between a request and the response to a failed sign-in. Default 250 ms.
     #[serde(deserialize_with = "duration")]
     pub failure_floor: Duration,
-    /// Where a sign-in without `redirect` leads; empty = nowhere. Default `/`.
+    /// Destination of a sign-in without `redirect`; empty = none. Default `/`.
     pub default_redirect: String,
 }
 
@@ -140,7 +140,7 @@ pub struct LoginConfig {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ProfileConfig {
-    /// Whether an own change of e-mail or password needs the current password. Default true.
+    /// Whether users must send their current password to change their own e-mail address or password. Default true.
     pub require_current_password: bool,
 }
 
@@ -151,7 +151,7 @@ pub struct LinkConfig {
     /// Life of the token. Default 60 minutes for resets, 48 hours for invitations.
     #[serde(deserialize_with = "some_duration")]
     pub ttl: Option<Duration>,
-    /// The link. `{public_url}` and `{token}` are filled in. Default `{public_url}/reset#token={token}`: a fragment reaches no log.
+    /// The link, with the placeholders `{public_url}` and `{token}`. Default `{public_url}/reset#token={token}`: servers do not log fragments.
     pub link: String,
 }
 
@@ -169,7 +169,7 @@ fn some_duration<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Op
 }
 
 impl LinkConfig {
-    /// Refuses a link that carries no token.
+    /// Rejects a link without a token.
     pub(crate) fn check(&self, setting: &str) -> Result<(), ConfigError> {
         match self.link.contains("{token}") {
             true => Ok(()),
@@ -200,11 +200,11 @@ pub struct AutologinConfig {
     pub enabled: bool,
     /// Address of the account.
     pub email: String,
-    /// Its password.
+    /// The password of the account.
     pub password: Option<SecretString>,
-    /// A file with its password.
+    /// A file with the password of the account.
     pub password_file: Option<std::path::PathBuf>,
-    /// Tenant of the account, when several have the address.
+    /// Tenant of the account, if several have the address.
     pub tenant_id: Option<uuid::Uuid>,
     /// Whether the account may be a super administrator. Default false.
     pub allow_super_admin: bool,
@@ -285,10 +285,10 @@ impl Default for ProfileConfig {
 }
 
 impl AutologinConfig {
-    /// The password of the account; `None` when visitors are not signed in.
+    /// Returns the password of the account; `None` if autologin is disabled.
     ///
     /// # Errors
-    /// When it is enabled and incomplete, or the file can't be read.
+    /// If autologin is enabled and incomplete, or the file can't be read.
     pub(crate) fn secret(&self) -> Result<Option<SecretString>, ConfigError> {
         if !self.enabled {
             return Ok(None);
@@ -310,10 +310,10 @@ impl AutologinConfig {
 }
 
 impl JwtKey {
-    /// The secret's bytes. `setting` is the key of the configuration that holds it.
+    /// Returns the bytes of the secret. `setting` is the key of the configuration that holds it.
     ///
     /// # Errors
-    /// When there is none, it can't be read, or it is too short.
+    /// If the secret is missing, can't be read, or is too short.
     pub fn bytes(&self, setting: &str) -> Result<SecretString, ConfigError> {
         let key = format!("{setting} ({})", self.kid);
         let secret = read_secret(&key, "secret", self.secret.as_ref(), self.secret_file.as_ref())?;
@@ -326,7 +326,7 @@ impl JwtKey {
         Ok(secret)
     }
 
-    /// One or two keys with their secrets.
+    /// Returns one or two keys with their secrets.
     pub(crate) fn pair(setting: &str, keys: &[Self]) -> Result<Vec<(String, SecretString)>, ConfigError> {
         if !(1..=2).contains(&keys.len()) {
             let message = "one or two keys are needed; `backoffice init` makes the first one";
@@ -372,7 +372,7 @@ mod tests {
 
         assert_eq!(kids(&[key("new", "b"), key("old", "a")]).ok(), Some(2));
         assert_eq!(kids(&[key("new", "a")]).ok(), Some(1));
-        let rejected = kids(&[key("same", "b"), key("same", "a")]).expect_err("refused");
+        let rejected = kids(&[key("same", "b"), key("same", "a")]).expect_err("rejected");
         assert!(rejected.to_string().contains("auth.jwt.keys"), "{rejected}");
     }
 }

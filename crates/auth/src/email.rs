@@ -3,7 +3,7 @@
 /// Longest address in characters.
 pub(crate) const MAX_LENGTH: usize = 254;
 
-/// The form in which addresses are compared.
+/// Returns the form in which addresses are compared.
 #[must_use]
 pub(crate) fn normalized(address: &str) -> String {
     address.trim().to_ascii_lowercase()

@@ -1,16 +1,16 @@
-//! What a client of this module can act on.
+//! Errors that a client of this module can act on.
 
 use backoffice_core::{Detail, Rejection};
 use serde_json::json;
 use uuid::Uuid;
 
-/// A refusal of this module.
+/// A rejection of this module.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// Sign-in failed; the same for every reason.
     #[error("Invalid email or password")]
     InvalidCredentials,
-    /// The caller hands out more than it holds.
+    /// The caller grants more than they hold.
     #[error("Not authorized to grant these rights.")]
     GrantExceedsRights {
         /// Features that are not covered.
@@ -24,7 +24,7 @@ pub enum Error {
     /// The other user has rights that the caller lacks.
     #[error("Not authorized to change this user's credentials.")]
     CredentialsOfStronger,
-    /// Nobody could administrate the platform any more.
+    /// The command would leave no super administrator.
     #[error("The last super administrator cannot be removed.")]
     LastSuperAdmin,
     /// A global role belongs to the platform.
@@ -42,7 +42,7 @@ pub enum Error {
     /// Users or keys hold the role.
     #[error("Role has assigned users")]
     RoleInUse,
-    /// Roles that the caller named do not exist for it.
+    /// Named roles do not exist for the caller.
     #[error("Role(s) not found: {}", quoted(.0))]
     RolesNotFound(Vec<String>),
     /// A role does not exist for the caller.
@@ -57,13 +57,13 @@ pub enum Error {
     /// The caller has no such sidebar variant.
     #[error("Variant not found")]
     VariantNotFound,
-    /// The caller has as many variants in the locale as a list shows.
+    /// The caller has the largest allowed number of variants in the locale.
     #[error("Too many variants")]
     TooManyVariants,
     /// Another variant of the caller has the name.
     #[error("Variant name already in use")]
     DuplicateVariantName,
-    /// Own settings and those of another tenant's roles are no one change.
+    /// One request cannot change the caller's own settings and those of another tenant's roles.
     #[error("Roles of another tenant are changed one by one")]
     RolesOfAnotherTenant,
     /// The organization does not exist for the caller.
@@ -72,40 +72,40 @@ pub enum Error {
     /// Another user of the tenant has the address.
     #[error("Email already in use")]
     DuplicateEmail,
-    /// Nobody deletes itself.
+    /// Users cannot delete themselves.
     #[error("You cannot delete your own account")]
     CannotDeleteSelf,
-    /// Nobody deactivates itself.
+    /// Users cannot deactivate themselves.
     #[error("You cannot deactivate your own account")]
     CannotDeactivateSelf,
-    /// An own change of credentials needs the current password.
+    /// A change of one's own credentials needs the current password.
     #[error("Current password is required")]
     CurrentPasswordRequired,
-    /// The current password is another one.
+    /// The given current password is wrong.
     #[error("Current password is incorrect")]
     CurrentPasswordIncorrect,
     /// The password breaks a rule.
     #[error("Password does not meet the requirements")]
     PasswordPolicy(&'static str),
-    /// No mail can be sent.
+    /// Mail is not configured, so that no invitation can be sent.
     #[error("Invitation email is not configured")]
     InvitationNotConfigured,
-    /// Somebody made the consent at the same moment.
+    /// Another request created the consent at the same time.
     #[error("Consent was changed meanwhile")]
     ConsentExists,
-    /// A reset or invitation that can't be used: unknown, used, void, expired.
+    /// A reset or invitation token is unknown, used, void or expired.
     #[error("Invalid or expired token")]
     InvalidToken,
-    /// The request comes from a site that may not make mails leave.
+    /// The request comes from an origin that may not request mails.
     #[error("Invalid request origin")]
     InvalidOrigin,
-    /// No reset mail can be sent.
+    /// Mail is not configured, so that no reset can be sent.
     #[error("Password reset is not configured")]
     ResetNotConfigured,
-    /// A deactivated user is not invited.
+    /// A deactivated user cannot be invited.
     #[error("User is deactivated")]
     UserInactive,
-    /// Who has a password needs no invitation.
+    /// A user with a password needs no invitation.
     #[error("User already has a password")]
     UserAlreadyActive,
     /// All hashing permits are taken and the queue is full.
@@ -122,7 +122,7 @@ fn quoted(names: &[String]) -> String {
 }
 
 impl Error {
-    /// Whether this is why something was refused.
+    /// Whether `error` is this rejection.
     pub(crate) fn is(&self, error: &backoffice_core::Error) -> bool {
         matches!(error, backoffice_core::Error::Rejected(rejection) if **rejection == self.rejection())
     }
@@ -235,7 +235,7 @@ impl From<Error> for backoffice_core::Error {
     }
 }
 
-/// Turns the violation of a unique or foreign key into the refusal that it means.
+/// Maps the violation of a unique or foreign key to the rejection `meaning`.
 pub(crate) fn on_violation(
     constraint: &'static str,
     meaning: Error,

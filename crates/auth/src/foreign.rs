@@ -30,7 +30,7 @@ table! {
 use directory_organizations as organizations;
 use directory_tenants as tenants;
 
-/// An organization, as the navigation shows it.
+/// An organization as shown in the navigation.
 #[derive(Debug, Clone, Queryable)]
 pub(crate) struct ShownOrganization {
     pub(crate) id: Uuid,
@@ -38,7 +38,7 @@ pub(crate) struct ShownOrganization {
     pub(crate) logo_url: Option<String>,
 }
 
-/// The tenant of a live organization that the caller reaches.
+/// Returns the tenant of a live organization visible to the caller.
 #[dsl::auto_type(no_type_alias)]
 fn reached(context: &RequestContext, id: Uuid) -> _ {
     let owned: Owned<organizations::tenant_id> = context.scope().owns(organizations::tenant_id);
@@ -51,7 +51,7 @@ fn reached(context: &RequestContext, id: Uuid) -> _ {
         .select(organizations::tenant_id)
 }
 
-/// The tenant of a live organization that the caller reaches.
+/// Returns the tenant of a live organization visible to the caller.
 pub(crate) async fn tenant_of_organization(
     connection: &mut AsyncPgConnection,
     context: &RequestContext,
@@ -60,7 +60,7 @@ pub(crate) async fn tenant_of_organization(
     Ok(reached(context, id).first(connection).await.optional()?)
 }
 
-/// The same; until the end of the transaction the organization is neither closed nor removed.
+/// Like [`tenant_of_organization`]; locks the organization, so that it is not changed until the end of the transaction.
 pub(crate) async fn lock_organization(
     connection: &mut AsyncPgConnection,
     context: &RequestContext,
@@ -69,7 +69,7 @@ pub(crate) async fn lock_organization(
     Ok(reached(context, id).for_share().first(connection).await.optional()?)
 }
 
-/// A live organization of the scope.
+/// Returns a live organization of the scope.
 pub(crate) async fn shown_organization(
     connection: &AsyncPgConnection,
     scope: &Scope,
@@ -83,14 +83,14 @@ pub(crate) async fn shown_organization(
     Ok(Prepared(statement).get_result(&mut &*connection).await.optional()?)
 }
 
-/// What the mails to a tenant's users say of it.
+/// The data of a tenant used in mails to its users.
 #[derive(Debug, Clone, Queryable)]
 pub(crate) struct AddressingTenant {
     pub(crate) name: String,
     pub(crate) locales: Option<Vec<String>>,
 }
 
-/// The tenant as its mails name it; `None` for the platform.
+/// Returns the data of the tenant for mails; `None` for the platform.
 pub(crate) async fn addressing_tenant(
     connection: &AsyncPgConnection,
     tenant: Uuid,
@@ -102,7 +102,7 @@ pub(crate) async fn addressing_tenant(
     Ok(Prepared(statement).get_result(&mut &*connection).await.optional()?)
 }
 
-/// The locales that a tenant has chosen; `None` when it has not, and for the platform.
+/// Returns the locales chosen for a tenant; `None` if none were chosen, and for the platform.
 pub(crate) async fn locales_of_tenant(connection: &AsyncPgConnection, tenant: Uuid) -> Result<Option<Vec<String>>> {
     let statement = tenants::table
         .filter(tenants::tenant_id.eq(tenant))

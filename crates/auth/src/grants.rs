@@ -1,6 +1,6 @@
-//! Nobody grants what it does not hold, and principals with more rights are protected (accounts specification, section 4.4): whoever
+//! Callers grant only what they hold, and principals with more rights are protected (accounts specification, section 4.4): a caller who
 //! changes the access of a user, a role or an API key must cover all pairs of a feature and an organization that the target holds before
-//! the change and after it. What is taken away needs cover like what is given.
+//! the change and after it. Removing a right needs the same cover as granting it.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +16,7 @@ use crate::{Error, query};
 /// The part of an access control list that grants something.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Acl {
-    /// Grants everything.
+    /// Whether the ACL grants everything.
     pub is_super_admin: bool,
     /// The grants, sorted.
     pub features: Vec<String>,
@@ -24,19 +24,19 @@ pub struct Acl {
     pub organizations: Option<Vec<Uuid>>,
 }
 
-/// What a client wants an ACL to be: absent members keep their value.
+/// A requested ACL; absent fields keep their value.
 #[derive(Debug, Clone, Default)]
 pub struct AclInput {
     /// Grants.
     pub features: Option<Vec<String>>,
-    /// Whether it grants everything.
+    /// Whether the ACL grants everything.
     pub is_super_admin: Option<bool>,
     /// Organizations, or null.
     pub organizations: Option<Option<Vec<Uuid>>>,
 }
 
 impl AclInput {
-    /// The ACL that results, and whether something of the input was dropped: repetitions and features that nobody declares.
+    /// Returns the resulting ACL, and whether a part of the input was dropped: repetitions and features that no module declares.
     #[must_use]
     pub fn apply(&self, context: &RequestContext, stored: Option<&Acl>) -> (Acl, bool) {
         let known = context.platform().compiled_catalogue();
@@ -62,7 +62,7 @@ impl AclInput {
         (acl, dropped)
     }
 
-    /// Whether the features have the form of grants.
+    /// Whether the features have the form of grants and the lists have an allowed length.
     #[must_use]
     pub fn is_well_formed(&self) -> bool {
         let features = self
@@ -78,7 +78,7 @@ impl AclInput {
     }
 }
 
-/// Organizations beyond those that the caller is allowed here; null counts as a whole tenant.
+/// Returns the listed organizations that the caller may not access, `None` if there are none. A whole tenant (`None`) yields an empty list.
 fn organizations_beyond(context: &RequestContext, organizations: Option<&Vec<Uuid>>) -> Option<Vec<Uuid>> {
     match (&context.scope().allowed, organizations) {
         (None, _) => None,
@@ -109,22 +109,22 @@ pub(crate) fn may_write_role(tx: &Tx<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The same, and writes of a role whose ACL reaches beyond the organizations that the caller is limited to.
+/// Rejects what [`may_write_role`] rejects, and writes of a role whose ACL exceeds the organizations that the caller is limited to.
 pub(crate) async fn may_change_role(tx: &mut Tx<'_>, role: Uuid) -> Result<()> {
     may_write_role(tx)?;
     let stored = query::rights::acls_of(tx, &[role]).await?.pop();
     may_touch_acl(tx, stored.as_ref())
 }
 
-/// The same, and the removal of a role that grants more than the caller covers.
+/// Rejects what [`may_change_role`] rejects, and the deletion of a role that grants more than the caller covers.
 pub(crate) async fn may_remove_role(tx: &mut Tx<'_>, role: Uuid) -> Result<()> {
     may_change_role(tx, role).await?;
     let stored = query::rights::acls_of(tx, &[role]).await?;
     protect(tx, &stored)
 }
 
-/// Organizations that an ACL newly names must be live in the tenant. Others than super administrators are told the same as for ones
-/// that they may not hand out.
+/// Rejects an ACL that adds organizations which are not live in the tenant. Callers other than super administrators receive the same
+/// error as for organizations that they may not grant.
 pub(crate) async fn organizations_exist(tx: &mut Tx<'_>, from: Option<&Acl>, to: &Acl) -> Result<()> {
     let stored = from.and_then(|acl| acl.organizations.clone()).unwrap_or_default();
     let named = to.organizations.iter().flatten();
@@ -143,7 +143,7 @@ pub(crate) async fn organizations_exist(tx: &mut Tx<'_>, from: Option<&Acl>, to:
     }
 }
 
-/// The step of a role's ACL.
+/// Validates a transition of a role's ACL.
 pub(crate) fn check_role_acl(tx: &Tx<'_>, from: Option<&Acl>, to: Option<&Acl>) -> Result<()> {
     may_touch_acl(tx, from)?;
     flag_is_allowed(tx, from, to)?;
@@ -151,7 +151,7 @@ pub(crate) fn check_role_acl(tx: &Tx<'_>, from: Option<&Acl>, to: Option<&Acl>) 
     to.map_or(Ok(()), |to| cover(tx.context(), to))
 }
 
-/// A caller that is limited to organizations may only touch ACLs that lie inside them.
+/// Rejects an ACL that exceeds the organizations that the caller is limited to.
 pub(crate) fn may_touch_acl(tx: &Tx<'_>, from: Option<&Acl>) -> Result<()> {
     let Some(from) = from else { return Ok(()) };
     exceeding(
@@ -160,7 +160,7 @@ pub(crate) fn may_touch_acl(tx: &Tx<'_>, from: Option<&Acl>) -> Result<()> {
     )
 }
 
-/// The step of a user's own ACL. Where there is none the roles count.
+/// Validates a transition of a user's own ACL. Without an own ACL, those of the roles apply.
 pub(crate) fn check_user_acl(tx: &Tx<'_>, from: Option<&Acl>, to: Option<&Acl>, roles: &[Acl]) -> Result<()> {
     flag_is_allowed(tx, from, to)?;
     match from {
@@ -188,7 +188,7 @@ pub(crate) fn protect<'a>(tx: &Tx<'_>, counting: impl IntoIterator<Item = &'a Ac
 }
 
 fn protect_in<'a>(context: &RequestContext, counting: impl IntoIterator<Item = &'a Acl>) -> Result<()> {
-    // One that is for no organization grants nothing.
+    // An ACL with an empty list of organizations grants nothing.
     let grants = |acl: &&Acl| acl.organizations.as_ref().is_none_or(|listed| !listed.is_empty());
     let mut counting = counting.into_iter();
     counting.try_for_each(|acl| match grants(&acl) || acl.is_super_admin {
@@ -197,7 +197,7 @@ fn protect_in<'a>(context: &RequestContext, counting: impl IntoIterator<Item = &
     })
 }
 
-/// Assigning a role means granting its whole ACL.
+/// Validates the assignment of a role, which grants the role's whole ACL.
 pub(crate) fn check_assignment(tx: &Tx<'_>, acl: &Acl) -> Result<()> {
     if acl.is_super_admin && !tx.context().rights().is_super_admin {
         return Err(Error::SuperAdminRequired.into());
@@ -224,7 +224,7 @@ fn cover(context: &RequestContext, acl: &Acl) -> Result<()> {
             partly.push((feature, beyond(place.as_ref(), acl.organizations.as_ref())));
         }
     }
-    // Where nothing of the ACL is covered, the organization is too much and not the features.
+    // If every feature exceeds the same organizations, the error names only the organizations, not the features.
     let same = partly.windows(2).all(|two| two[0].1 == two[1].1);
     let mut features = nowhere;
     let mut organizations: Option<BTreeSet<Uuid>> = None;
@@ -239,7 +239,7 @@ fn cover(context: &RequestContext, acl: &Acl) -> Result<()> {
     exceeding(features, organizations.map(|beyond| beyond.into_iter().collect()))
 }
 
-/// The organizations of an ACL that lie outside of a place; `None` when all lie inside.
+/// Returns the organizations of an ACL that lie outside of `place`; `None` if all lie inside.
 fn beyond(place: Option<&BTreeSet<Uuid>>, organizations: Option<&Vec<Uuid>>) -> Option<BTreeSet<Uuid>> {
     match (place, organizations) {
         (None, _) => None,
@@ -251,7 +251,7 @@ fn beyond(place: Option<&BTreeSet<Uuid>>, organizations: Option<&Vec<Uuid>>) -> 
     }
 }
 
-/// The ACLs that count for a user with these roles now: its own one, else those of the roles; `None` = of the roles that it holds.
+/// Returns the ACLs that apply to a user: their own one, else those of `roles`; with `None`, those of the roles that the user holds.
 pub(crate) async fn counting_for(tx: &mut Tx<'_>, user: Uuid, roles: Option<&[Uuid]>) -> Result<Vec<Acl>> {
     match (query::rights::own_acl(tx, user).await?, roles) {
         (Some(own), _) => Ok(vec![own]),
@@ -269,7 +269,7 @@ pub(crate) async fn protect_user(tx: &mut Tx<'_>, user: Uuid) -> Result<()> {
     protect(tx, &counting)
 }
 
-/// The same before anything is written.
+/// Like [`protect_user`], before anything is written.
 pub(crate) async fn protect_seen(
     context: &RequestContext,
     connection: &mut AsyncPgConnection,
@@ -282,8 +282,8 @@ pub(crate) async fn protect_seen(
     protect_in(context, &query::rights::counting(connection, tenant, user).await?)
 }
 
-/// Setting the password or address of another user means being able to become that user: all its rights must be covered. `roles` are
-/// those it held before the step, where the step has been made already.
+/// Rejects setting the password or address of another user, which allows signing in as that user, unless the caller covers all rights of
+/// the user. `roles` are those held before the step, if the step has already been applied.
 pub(crate) async fn check_credentials_of(tx: &mut Tx<'_>, user: Uuid, roles: Option<&[Uuid]>) -> Result<()> {
     if tx.context().rights().is_super_admin || tx.context().identity().id == Some(user) {
         return Ok(());

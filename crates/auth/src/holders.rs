@@ -1,4 +1,4 @@
-//! Roles, for modules whose own principals hold some.
+//! Roles, for modules whose own principals hold roles.
 
 use std::collections::HashMap;
 
@@ -16,23 +16,23 @@ use crate::grants::{self, Acl};
 use crate::schema::auth_roles as roles;
 use crate::{Error, query};
 
-/// A role that the caller sees and that a principal of the transaction's tenant may hold.
+/// A role that is visible to the caller and that a principal of the transaction's tenant may hold.
 #[derive(Debug, Clone)]
 pub struct RoleToHold {
-    /// Its tenant; the nil UUID for a global role.
+    /// The tenant; the nil UUID for a global role.
     pub tenant_id: Uuid,
-    /// Its id.
+    /// The id.
     pub id: Uuid,
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// What it grants; nothing without an ACL.
+    /// The ACL; empty if the role has none.
     pub acl: Acl,
 }
 
-/// Roles by id or name (the tenant's role before a global one), in the order in which they were named.
+/// Finds roles by id or name (the tenant's role before a global one), in the order of `named`.
 ///
 /// # Errors
-/// 400 that names the roles that do not exist for the caller.
+/// 400 with the roles that do not exist for the caller.
 pub async fn find_roles(tx: &mut Tx<'_>, named: &[String]) -> Result<Vec<RoleToHold>> {
     let (context, tenant) = (tx.context(), tx.tenant());
     let found = match query::roles::resolve(tx.conn(), context, tenant, named).await? {
@@ -59,26 +59,26 @@ pub async fn find_roles(tx: &mut Tx<'_>, named: &[String]) -> Result<Vec<RoleToH
         .collect())
 }
 
-/// Refuses what the caller does not hold itself.
+/// Rejects the assignment of an ACL that the caller does not cover.
 ///
 /// # Errors
-/// 403 that names the features and organizations that are too much.
+/// 403 with the features and organizations that exceed the caller's rights.
 pub fn check_assignment(tx: &Tx<'_>, acl: &Acl) -> Result<()> {
     grants::check_assignment(tx, acl)
 }
 
-/// Refuses to change the access of a principal of this organization (`None` = of the whole tenant) that holds these roles, when they grant
-/// more in it than the caller covers.
+/// Rejects a change of the access of a principal of this organization (`None` = of the whole tenant) that holds these roles, if they grant
+/// more in the organization than the caller covers.
 ///
 /// # Errors
-/// 403 that names the features and organizations that are too much.
+/// 403 with the features and organizations that exceed the caller's rights.
 pub async fn protect_holder(tx: &mut Tx<'_>, roles: &[Uuid], organization: Option<Uuid>) -> Result<()> {
     if tx.context().rights().is_super_admin {
         return Ok(());
     }
     let mut counting = query::rights::acls_of(tx, roles).await?;
     for acl in &mut counting {
-        // The flag never counts for such principals.
+        // The super-admin flag never applies to such principals.
         acl.is_super_admin = false;
         if let Some(own) = organization {
             acl.organizations = Some(shared(tx, own, acl.organizations.take()).await?);
@@ -87,7 +87,7 @@ pub async fn protect_holder(tx: &mut Tx<'_>, roles: &[Uuid], organization: Optio
     grants::protect(tx, &counting)
 }
 
-/// The organizations, or roots of them, that are both below this one and below those of an ACL.
+/// Returns the organizations that are both below `own` and below those of an ACL, given by their roots.
 async fn shared(tx: &mut Tx<'_>, own: Uuid, listed: Option<Vec<Uuid>>) -> Result<Vec<Uuid>> {
     let Some(listed) = listed else { return Ok(vec![own]) };
     if tx.expand_organizations(&listed).await?.contains(&own) {
@@ -97,10 +97,10 @@ async fn shared(tx: &mut Tx<'_>, own: Uuid, listed: Option<Vec<Uuid>>) -> Result
     Ok(listed.into_iter().filter(|id| below.contains(id)).collect())
 }
 
-/// Whether the caller's rights cover the role, so that it may be told why the role stays.
+/// Whether the caller's rights cover the role, so that an error may reveal why the role cannot be deleted.
 ///
 /// # Errors
-/// When the database can't be reached.
+/// If the database can't be reached.
 pub async fn may_change_role(tx: &mut Tx<'_>, role: Uuid) -> Result<bool> {
     match grants::may_remove_role(tx, role).await {
         Ok(()) => Ok(true),
@@ -109,11 +109,11 @@ pub async fn may_change_role(tx: &mut Tx<'_>, role: Uuid) -> Result<bool> {
     }
 }
 
-/// The rights that roles give to a principal that is never a super administrator, and the roles themselves. `roles` is an array of
-/// objects with the members `id`, `name`, `features` and `organizations`; a role without ACL has null features.
+/// Returns the rights that roles grant to a principal that is never a super administrator, and the roles themselves. `roles` is an array of
+/// objects with the fields `id`, `name`, `features` and `organizations`; a role without ACL has null features.
 ///
 /// # Errors
-/// When the value has another shape.
+/// If the value has another shape.
 pub fn rights_of_roles(roles: Value) -> Result<(Rights, Vec<HeldRole>)> {
     query::identity::without_super_admin(roles)
 }

@@ -1,4 +1,4 @@
-//! Integrity codes of consents: a row that was changed or copied past this program no longer fits its code.
+//! Integrity codes of consents: a row that another program changed or copied no longer matches its code.
 
 use backoffice_core::Timestamp;
 use backoffice_core::config::ConfigError;
@@ -10,12 +10,12 @@ use crate::config::{ConsentConfig, JwtKey};
 use crate::model::ConsentRow;
 
 const VERSION: &str = "consent/v1";
-/// Length that stands for an absent value.
+/// Length in place of that of an absent value.
 const ABSENT: u32 = u32::MAX;
 
-/// Makes and checks the codes.
+/// Creates and verifies the codes.
 pub(crate) struct Integrity {
-    /// The first makes codes, all check them.
+    /// The first key creates codes, all keys verify them.
     keys: Vec<(String, SecretString)>,
 }
 
@@ -26,7 +26,7 @@ impl Integrity {
         })
     }
 
-    /// The row with its code.
+    /// Returns the row with its code.
     pub(crate) fn sealed(&self, row: ConsentRow) -> ConsentRow {
         let Some((kid, key)) = self.keys.first() else {
             return row;
@@ -38,7 +38,7 @@ impl Integrity {
         }
     }
 
-    /// Whether the row is as it was sealed, by a key that is still known.
+    /// Whether the row matches its code, by a key that is still configured.
     pub(crate) fn fits(&self, row: &ConsentRow) -> bool {
         let key = self.keys.iter().find(|(kid, _)| *kid == row.integrity_kid);
         key.is_some_and(|(_, key)| code(key, row).verify_slice(&row.integrity).is_ok())

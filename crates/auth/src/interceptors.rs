@@ -1,5 +1,5 @@
-//! What this module has to say when tenants and organizations change: an organization with users stays, the last super administrator is
-//! not locked out, and who belongs to what was closed is signed out.
+//! Interceptors on tenants and organizations: organizations with users cannot be deleted, the last super administrator cannot be locked
+//! out, and users of a closed tenant or organization are signed out.
 
 use backoffice_core::Result;
 use backoffice_core::command::{Hook, Interceptor, InterceptorContext, Snapshot, Verdict};
@@ -17,7 +17,7 @@ use crate::schema::auth_users as users;
 use crate::session;
 use crate::super_admins::{self, Closing};
 
-/// Refuses to remove an organization that has live users, by whatever way.
+/// Rejects the deletion of an organization that has live users, by a command, undo or redo.
 pub(crate) const KEEP_ORGANIZATIONS_WITH_USERS: Interceptor = Interceptor {
     id: "auth.organization_users",
     target: "directory.organization.*",
@@ -25,7 +25,7 @@ pub(crate) const KEEP_ORGANIZATIONS_WITH_USERS: Interceptor = Interceptor {
     run: keep,
 };
 
-/// Drops cached identities of the tenant, and ends the sessions of those whose organization went away.
+/// Drops cached identities of the tenant, and ends the sessions of users whose organization is deactivated or deleted.
 pub(crate) const SIGN_OUT_OF_ORGANIZATIONS: Interceptor = Interceptor {
     id: "auth.organization_sessions",
     target: "directory.organization.*",
@@ -33,7 +33,7 @@ pub(crate) const SIGN_OUT_OF_ORGANIZATIONS: Interceptor = Interceptor {
     run: sign_out,
 };
 
-/// Ends the sessions of all users of a tenant that is closed.
+/// Ends the sessions of all users of a tenant that is deactivated or deleted.
 pub(crate) const SIGN_OUT_OF_TENANTS: Interceptor = Interceptor {
     id: "auth.tenant_sessions",
     target: "directory.tenant.*",
@@ -41,7 +41,7 @@ pub(crate) const SIGN_OUT_OF_TENANTS: Interceptor = Interceptor {
     run: sign_out_of_tenant,
 };
 
-/// Refuses to close an organization that all super administrators belong to.
+/// Rejects closing an organization that all super administrators belong to.
 pub(crate) const KEEP_A_SUPER_ADMIN_IN_ORGANIZATIONS: Interceptor = Interceptor {
     id: "auth.organization_super_admins",
     target: "directory.organization.*",
@@ -49,7 +49,7 @@ pub(crate) const KEEP_A_SUPER_ADMIN_IN_ORGANIZATIONS: Interceptor = Interceptor 
     run: keep_super_admin,
 };
 
-/// The same for tenants.
+/// Rejects closing a tenant that all super administrators belong to.
 pub(crate) const KEEP_A_SUPER_ADMIN_IN_TENANTS: Interceptor = Interceptor {
     id: "auth.tenant_super_admins",
     target: "directory.tenant.*",
@@ -104,12 +104,12 @@ fn is_active(snapshot: Option<&Snapshot>) -> bool {
         .unwrap_or(false)
 }
 
-/// Whether this hook sees something go from active to inactive or gone. Before an execution that is not known yet.
+/// Whether this hook sees a change from active to inactive or deleted. Before an execution, the change is not known yet.
 fn closes(attempt: &InterceptorContext<'_>) -> bool {
     attempt.hook != Hook::BeforeExecute && is_active(attempt.before) && !is_active(attempt.after)
 }
 
-/// Whether it sees what was closed become active again. A sign-in that met the closing may have left a session, which must not live then.
+/// Whether this hook sees a change back to active. A sign-in during the closing may have left a session, which must not become valid again.
 fn reopens(attempt: &InterceptorContext<'_>) -> bool {
     let is_new = attempt.hook == Hook::AfterExecute && attempt.before.is_none();
     attempt.hook != Hook::BeforeExecute && !is_new && !is_active(attempt.before) && is_active(attempt.after)

@@ -7,13 +7,13 @@ use backoffice_directory::config::{I18nConfig, Settings};
 
 use crate::foreign;
 
-/// Name of the cookie that keeps the choice.
+/// Name of the cookie that stores the chosen locale.
 pub(crate) const LOCALE_COOKIE: &str = "locale";
 
-/// Longest tag that is looked at, in bytes.
+/// Longest accepted tag, in bytes.
 const LONGEST: usize = 35;
 
-/// The base code of a language tag (`en_GB` -> `en`), or none when it has not the form of one.
+/// Returns the base code of a language tag (`en_GB` -> `en`); `None` if the input does not have the form of a tag.
 pub(crate) fn base_code(input: &str) -> Option<String> {
     let tag = input.trim().replace('_', "-");
     let mut parts = tag.split('-');
@@ -25,19 +25,19 @@ pub(crate) fn base_code(input: &str) -> Option<String> {
     is_tag.then(|| base.to_ascii_lowercase())
 }
 
-/// What a request says about its locale, and what its tenant allows.
+/// The preferences of a request, and the locales of its tenant.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Wishes<'a> {
     /// The cookie.
     pub(crate) cookie: Option<&'a str>,
     /// The header `Accept-Language`.
     pub(crate) accepted: Option<&'a str>,
-    /// The locales of the tenant, if it has chosen some.
+    /// The locales chosen for the tenant, if any.
     pub(crate) tenant: Option<&'a [String]>,
 }
 
 impl Wishes<'_> {
-    /// The cookie, else the best accepted language, else the tenant's first locale, else the default: the first that can be served.
+    /// Returns the first of these that can be served: the cookie, the accepted languages, the tenant's locales, the default.
     pub(crate) fn choose(&self, i18n: &I18nConfig) -> String {
         let servable = |code: &String| is_servable(code, i18n, self.tenant);
         let cookie = self.cookie.and_then(base_code).filter(servable);
@@ -61,7 +61,7 @@ pub(crate) fn is_servable(code: &str, i18n: &I18nConfig, tenant: Option<&[String
     has(&i18n.locales) && tenant.is_none_or(has)
 }
 
-/// The base codes of an `Accept-Language`, the most wanted first.
+/// Returns the base codes of an `Accept-Language`, the most preferred first.
 fn by_preference(header: &str) -> Vec<String> {
     let mut requested: Vec<(f32, String)> = header
         .split(',')
@@ -77,7 +77,7 @@ fn by_preference(header: &str) -> Vec<String> {
     requested.into_iter().map(|(_, code)| code).collect()
 }
 
-/// The locale of a signed-in request.
+/// Returns the locale of a signed-in request.
 pub(crate) async fn of(ctx: &RequestContext, request: &HttpRequest) -> Result<String> {
     let settings = ctx.call().provided::<Settings>()?;
     let tenant = ctx.identity().tenant;

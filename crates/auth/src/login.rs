@@ -1,4 +1,4 @@
-//! Who may sign in with an address and a password.
+//! Sign-in with an address and a password.
 
 use backoffice_core::db::Prepared;
 use backoffice_core::{Call, Result, Scope};
@@ -16,7 +16,7 @@ use crate::query::identity::MAY_SIGN_IN;
 use crate::schema::auth_users as users;
 use crate::session::{self, Account, Started};
 
-/// An account of the address.
+/// An account with the address.
 #[derive(Debug, Clone, QueryableByName)]
 pub(crate) struct Candidate {
     #[diesel(sql_type = SqlUuid)]
@@ -48,7 +48,7 @@ pub(crate) struct Verified {
     pub(crate) is_outdated: bool,
 }
 
-/// Accounts of the address that may sign in, the oldest first.
+/// Returns the accounts of the address that may sign in, the oldest first.
 pub(crate) async fn candidates(
     call: &Call,
     accounts: &Accounts,
@@ -69,7 +69,7 @@ pub(crate) async fn candidates(
     Ok(Prepared(statement).load(&mut *connection).await?)
 }
 
-/// The candidates whose password matches: one verification each, at least one.
+/// Returns the candidates whose password matches: one verification each, at least one.
 pub(crate) async fn verified(
     accounts: &Accounts,
     permit: &HashPermit,
@@ -115,7 +115,7 @@ pub(crate) async fn holds_role(call: &Call, candidate: &Candidate, names: &[Stri
     Ok(held.is_held)
 }
 
-/// Whether the ACLs that count for the user have the super-admin flag.
+/// Whether the ACLs that apply to the user have the super-admin flag.
 pub(crate) async fn is_super_admin(call: &Call, candidate: &Candidate) -> Result<bool> {
     let mut connection = call.database().read(&Scope::tenant(candidate.tenant_id)).await?;
     let held: Held = sql_query(
@@ -132,7 +132,7 @@ pub(crate) async fn is_super_admin(call: &Call, candidate: &Candidate) -> Result
     Ok(held.is_held)
 }
 
-/// Starts a session for a password that was found to match, unless it was changed or the account closed meanwhile.
+/// Starts a session after the password matched, unless the password was changed or the account closed meanwhile.
 pub(crate) async fn sign_in(
     call: &Call,
     accounts: &Accounts,
@@ -166,7 +166,7 @@ pub(crate) async fn sign_in(
     }
 }
 
-/// Stores the hash of the password under the present parameters, and returns it. No command: nothing changes that a client could see.
+/// Stores and returns a hash of the password with the present parameters. Not a command: no client could see a change.
 async fn rehash(
     call: &Call,
     accounts: &Accounts,
@@ -184,7 +184,7 @@ async fn rehash(
         users::table
             .filter(users::tenant_id.eq(candidate.tenant_id))
             .filter(users::id.eq(candidate.id))
-            // Unless it was changed meanwhile.
+            // Unless the hash was changed meanwhile.
             .filter(users::password_hash.eq(&candidate.password_hash)),
     )
     .set(users::password_hash.eq(hash.expose_secret()))

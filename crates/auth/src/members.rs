@@ -1,4 +1,4 @@
-//! Users of a tenant, for modules whose records belong to some.
+//! Users of a tenant, for modules whose records belong to users.
 
 use std::collections::HashSet;
 
@@ -15,15 +15,15 @@ use crate::query;
 /// A live user of the transaction's tenant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Field {
-    /// Its id.
+    /// The id.
     pub id: Uuid,
-    /// Its name, else its e-mail address.
+    /// The name, else the e-mail address.
     pub name: String,
-    /// Whether it may sign in.
+    /// Whether the user may sign in.
     pub is_active: bool,
-    /// Whether the caller sees it.
+    /// Whether the user is visible to the caller.
     pub is_visible: bool,
-    /// The organizations in which it holds anything, without their descendants; `None` = the whole tenant.
+    /// The organizations in which the user holds any feature, without their descendants; `None` = the whole tenant.
     pub organizations: Option<Vec<Uuid>>,
 }
 
@@ -51,10 +51,10 @@ const FIELDS: &str = "select u.id, coalesce(u.name, u.email) as name, u.is_activ
      where l.tenant_id = u.tenant_id and l.user_id = u.id), '[]') as roles \
     from auth_users u where u.tenant_id = $1 and u.id = any($2) and u.deleted_at is null order by u.id";
 
-/// The live users with these ids in the transaction's tenant, by id: two statements, whatever their number.
+/// Returns the live users with these ids in the transaction's tenant, by id: two statements, whatever their number.
 ///
 /// # Errors
-/// When the database can't be reached.
+/// If the database can't be reached.
 pub async fn find_members(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<Field>> {
     let (context, tenant) = (tx.context(), tx.tenant());
     let statement = sql_query(FIELDS)

@@ -1,4 +1,4 @@
-//! Tokens that work once: in the links of reset and invitation mails. The clear token is in the mail and nowhere else.
+//! One-time tokens in the links of reset and invitation mails. The clear token is only in the mail.
 
 use backoffice_core::db::Tx;
 use backoffice_core::ids::Ids;
@@ -18,7 +18,7 @@ use crate::schema::auth_one_time_tokens as tokens;
 /// Length of a token: 32 bytes as base64url without padding.
 const LENGTH: usize = 43;
 
-/// What a token is for.
+/// The purpose of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
     /// A forgotten password.
@@ -36,7 +36,7 @@ impl Purpose {
     }
 }
 
-/// A token that is about to be issued.
+/// A token to issue.
 #[derive(Debug, Clone)]
 pub struct NewToken {
     clear: SecretString,
@@ -45,7 +45,7 @@ pub struct NewToken {
 }
 
 impl NewToken {
-    /// A fresh token that lives this long from `now`.
+    /// Creates a token that expires `life` after `now`.
     #[must_use]
     pub fn mint(ids: &Ids, purpose: Purpose, now: Timestamp, life: Duration) -> Self {
         Self {
@@ -55,7 +55,7 @@ impl NewToken {
         }
     }
 
-    /// The token, for the link of a mail.
+    /// Returns the clear token, for the link of a mail.
     #[must_use]
     pub fn clear(&self) -> &str {
         self.clear.expose_secret()
@@ -66,7 +66,7 @@ fn hash(token: &str) -> Vec<u8> {
     Sha256::digest(token.as_bytes()).to_vec()
 }
 
-/// Stores a token inside a command. A reset replaces the user's earlier resets, an invitation all of its tokens.
+/// Stores a token inside a command. A reset voids the user's earlier resets, an invitation all tokens of the user.
 pub(crate) async fn issue(tx: &mut Tx<'_>, user: Uuid, token: &NewToken) -> Result<()> {
     let (tenant, now, id) = (tx.tenant(), tx.now(), tx.new_id());
     void(tx, user, (token.purpose == Purpose::Reset).then_some(Purpose::Reset)).await?;
@@ -86,7 +86,7 @@ pub(crate) async fn issue(tx: &mut Tx<'_>, user: Uuid, token: &NewToken) -> Resu
     Ok(())
 }
 
-/// Makes the user's open tokens useless inside a command: those of the purpose, or all.
+/// Voids the user's open tokens inside a command: those of `purpose`, or all.
 pub(crate) async fn void(tx: &mut Tx<'_>, user: Uuid, purpose: Option<Purpose>) -> Result<()> {
     let (tenant, now) = (tx.tenant(), tx.now());
     let purposes: Vec<&str> = match purpose {
@@ -107,7 +107,7 @@ pub(crate) async fn void(tx: &mut Tx<'_>, user: Uuid, purpose: Option<Purpose>) 
     Ok(())
 }
 
-/// Uses a token inside a command; false when it is used, void or expired meanwhile.
+/// Uses a token inside a command; returns false if it was used, voided or has expired meanwhile.
 pub(crate) async fn consume(tx: &mut Tx<'_>, token: Uuid) -> Result<bool> {
     let (tenant, now) = (tx.tenant(), tx.now());
     let used = diesel::update(
@@ -124,7 +124,7 @@ pub(crate) async fn consume(tx: &mut Tx<'_>, token: Uuid) -> Result<bool> {
     Ok(used == 1)
 }
 
-/// A token that could be used now, and whose it is.
+/// A token that can be used now, and its user.
 #[derive(Debug, Clone, QueryableByName)]
 pub(crate) struct LiveToken {
     #[diesel(sql_type = SqlUuid)]
@@ -137,7 +137,7 @@ pub(crate) struct LiveToken {
     pub(crate) email: String,
 }
 
-/// The token, if it could be used now: unused, not void, not expired, its user and tenant live and active. Writes nothing.
+/// Returns the token, if it can be used now: unused, not void, not expired, its user and tenant live and active. Writes nothing.
 pub(crate) async fn find_live(call: &Call, token: &str) -> Result<Option<LiveToken>> {
     if token.len() != LENGTH
         || !token

@@ -1,5 +1,5 @@
-//! Rights that were taken away. A row is written in the transaction that does it; this node drops what it remembers right after the
-//! commit, the others find the row within a second.
+//! Revocations of rights. The transaction that changes rights writes a row; this node drops its cached identities right after the commit,
+//! the others find the row within a second.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -16,17 +16,17 @@ use uuid::Uuid;
 use crate::accounts::Accounts;
 use crate::schema::auth_revocations as revocations;
 
-/// How often a node looks for revocations of others; why they are not announced is decision 10.
+/// Interval at which a node reads the revocations of others; decision 10 explains why they are not announced.
 const POLL: Duration = Duration::from_millis(400);
-/// An hour.
+/// One hour.
 const POLLS_BETWEEN_SWEEPS: u32 = 9000;
 
-/// Whose rights changed.
+/// The subject whose rights changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Subject {
     /// One session ended.
     Session(Uuid),
-    /// A user changed, or all its sessions ended.
+    /// A user changed, or all sessions of the user ended.
     User(Uuid),
     /// A role changed: every holder is affected.
     Role(Uuid),
@@ -73,10 +73,10 @@ async fn write(connection: &mut AsyncPgConnection, tenant: Uuid, id: Uuid, subje
     Ok(())
 }
 
-/// Takes effect with the command's transaction.
+/// Revokes cached identities of the subject; takes effect when the command's transaction commits.
 ///
 /// # Errors
-/// When the database can't be reached.
+/// If the database can't be reached.
 pub async fn revoke(tx: &mut Tx<'_>, subject: Subject) -> Result<()> {
     let (tenant, id) = (tx.tenant(), tx.new_id());
     write(tx.conn(), tenant, id, subject).await?;
@@ -85,7 +85,7 @@ pub async fn revoke(tx: &mut Tx<'_>, subject: Subject) -> Result<()> {
     Ok(())
 }
 
-/// The same in a transaction that is no command; the caller drops the cache after its commit.
+/// Writes a revocation in a transaction that is not a command's; the caller must update the cache after the commit.
 pub(crate) async fn record(connection: &mut AsyncPgConnection, tenant: Uuid, id: Uuid, subject: Subject) -> Result<()> {
     write(connection, tenant, id, subject).await
 }
@@ -102,7 +102,7 @@ struct Revoked {
     subject_id: Uuid,
 }
 
-/// Watches for revocations until the process ends. While it can't, identities are not taken from the cache.
+/// Reads revocations until the process ends. While that fails, no identity is taken from the cache.
 pub(crate) fn watch(runtime: Runtime) -> Option<BoxFuture<'static, ()>> {
     let accounts = runtime.platform.provided().get::<Accounts>()?;
     Some(Box::pin(async move {
@@ -112,12 +112,12 @@ pub(crate) fn watch(runtime: Runtime) -> Option<BoxFuture<'static, ()>> {
             if polls.is_multiple_of(POLLS_BETWEEN_SWEEPS)
                 && let Err(error) = sweep(&runtime).await
             {
-                tracing::debug!(%error, "old revocations could not be removed");
+                tracing::debug!(%error, "could not delete old revocations");
             }
             polls = polls.wrapping_add(1);
             match poll(&runtime, &accounts, &mut seen).await {
                 Ok(()) => accounts.cache.confirm(),
-                Err(error) => tracing::debug!(%error, "revocations could not be read"),
+                Err(error) => tracing::debug!(%error, "could not read revocations"),
             }
             tokio::time::sleep(POLL).await;
         }
@@ -126,7 +126,7 @@ pub(crate) fn watch(runtime: Runtime) -> Option<BoxFuture<'static, ()>> {
 
 async fn poll(runtime: &Runtime, accounts: &Accounts, seen: &mut HashSet<Uuid>) -> Result<()> {
     let mut connection: Connection = runtime.database.unlogged(&Scope::system()).await?;
-    // A minute is read again each time: transactions commit later than they write.
+    // Each poll reads the last minute again, because transactions commit later than they write.
     let rows: Vec<Revoked> = Prepared(sql_query(
         "select tenant_id, id, subject_kind, subject_id from auth_revocations \
          where created_at > clock_timestamp() - interval '1 minute'",
@@ -143,7 +143,7 @@ async fn poll(runtime: &Runtime, accounts: &Accounts, seen: &mut HashSet<Uuid>) 
     Ok(())
 }
 
-/// Removes rows that every node has seen.
+/// Deletes rows that every node has read.
 async fn sweep(runtime: &Runtime) -> Result<()> {
     let mut connection = runtime.database.unlogged(&Scope::system()).await?;
     sql_query("delete from auth_revocations where created_at < clock_timestamp() - interval '24 hours'")

@@ -1,4 +1,4 @@
-//! Roles that exist from the start, and the grants that modules want them to have.
+//! Roles that exist from the start, and their default grants.
 
 use std::collections::BTreeSet;
 
@@ -19,9 +19,9 @@ pub const SUPER_ADMIN_ROLE: &str = "superadmin";
 /// Roles that every tenant starts with.
 pub const TENANT_ROLES: [&str; 2] = ["admin", "employee"];
 
-/// Refuses writes of the role that carries the platform, by its reserved name, by anybody but the platform itself.
+/// Rejects writes of the super administrators' role, by its reserved name, by any caller but the platform.
 pub(crate) fn check_reserved(tx: &Tx<'_>, name: &str, deleting: bool) -> Result<()> {
-    // A role of a tenant that only looks like it, from before this rule, may be deleted.
+    // A tenant's role from before this rule, whose name only resembles the reserved one, may be deleted.
     let form = if deleting {
         name.to_lowercase()
     } else {
@@ -33,7 +33,7 @@ pub(crate) fn check_reserved(tx: &Tx<'_>, name: &str, deleting: bool) -> Result<
     Ok(())
 }
 
-/// What the enabled modules grant this role by default.
+/// Returns the default grants of this role by the enabled modules.
 fn requested(platform: &Platform, role: &str) -> BTreeSet<String> {
     platform
         .modules()
@@ -44,7 +44,7 @@ fn requested(platform: &Platform, role: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// Makes the roles of a new tenant.
+/// Creates the roles of a new tenant.
 pub(crate) fn tenant<'a>(tx: &'a mut Tx<'_>, tenant: Uuid) -> BoxFuture<'a, Result<()>> {
     Box::pin(async move {
         let now = tx.now();

@@ -1,4 +1,4 @@
-//! Sessions: started by a sign-in, ended by many things, never brought back.
+//! Sessions: started by a sign-in, ended for several reasons, never restored.
 
 use backoffice_core::db::{Prepared, Tx};
 use backoffice_core::events::{Event, announce};
@@ -18,7 +18,7 @@ use crate::revocation::{self, Subject};
 use crate::schema::{auth_sessions as sessions, auth_users as users};
 use crate::token::{Bearer, Holder};
 
-/// A session that was just started.
+/// A new session.
 pub(crate) struct Started {
     pub(crate) access_token: String,
     pub(crate) refresh_token: String,
@@ -26,7 +26,7 @@ pub(crate) struct Started {
     pub(crate) session_seconds: u64,
 }
 
-/// Who signs in.
+/// The account that signs in.
 #[derive(Debug, Clone)]
 pub(crate) struct Account {
     pub(crate) tenant: Uuid,
@@ -38,9 +38,9 @@ fn hash(token: &str) -> Vec<u8> {
     Sha256::digest(token.as_bytes()).to_vec()
 }
 
-/// Starts a session in one transaction: the last sign-in, the session, the event. Beyond the limit of sessions the oldest end. `None` when
-/// the password is no longer the one with this hash, or the account may no longer sign in: what ends the sessions of an account locks its
-/// row, so this session is either ended by it or not started.
+/// Starts a session in one transaction: the last sign-in, the session, the event. Ends the oldest sessions beyond the limit. Returns `None`
+/// if the password no longer has this hash, or the account may no longer sign in: a command that ends the sessions of an account locks
+/// its row, so it either ends this session too or prevents its start.
 pub(crate) async fn start(
     call: &Call,
     accounts: &Accounts,
@@ -89,7 +89,7 @@ pub(crate) async fn start(
         .filter(sessions::expires_at.gt(now))
         .order((sessions::created_at.desc(), sessions::id.desc()));
     let surplus = others.offset(config.sessions_per_user.max(1) - 1).select(sessions::id);
-    // Neither waits for the other's answer.
+    // Pipelined.
     let started = session.execute(&mut &**connection);
     let (_, surplus) = try_join(started, surplus.load::<Uuid>(&mut &**connection)).await?;
     end_surplus(connection, account, &surplus, now).await?;
@@ -145,7 +145,7 @@ async fn end_surplus(
     Ok(())
 }
 
-/// Ends all sessions of a user inside a command, but for the one that goes on.
+/// Ends all sessions of a user inside a command, except for `except`.
 pub(crate) async fn end_all(tx: &mut Tx<'_>, user: Uuid, except: Option<Uuid>, reason: &str) -> Result<()> {
     let (tenant, now) = (tx.tenant(), tx.now());
     diesel::update(
@@ -220,7 +220,7 @@ struct Live {
     expires_at: Timestamp,
 }
 
-/// A fresh access token for a refresh token, and its life in seconds; `None` when there is no live session of somebody who may sign in.
+/// Returns a fresh access token for a refresh token, and its life in seconds; `None` without a live session of a user who may sign in.
 pub(crate) async fn refresh(call: &Call, accounts: &Accounts, token: &str) -> Result<Option<(String, u64)>> {
     let mut connection = call.database().unlogged(&Scope::system()).await?;
     let statement = sql_query(format!(
@@ -260,7 +260,7 @@ struct TenantOf {
     tenant_id: Uuid,
 }
 
-/// The tenant of a live session.
+/// Returns the tenant of a live session.
 pub(crate) async fn tenant_of(call: &Call, token: &str) -> Result<Option<Uuid>> {
     let mut connection = call.database().unlogged(&Scope::system()).await?;
     let found: Option<TenantOf> = sql_query(format!(
@@ -281,7 +281,7 @@ struct Ended {
     id: Uuid,
 }
 
-/// Ends sessions of one user: the one that called, the one of a session cookie, or all. One transaction with the revocations and events.
+/// Ends sessions of one user: the caller's, that of a session cookie, or all. One transaction with the revocations and events.
 pub(crate) async fn log_out(
     call: &Call,
     accounts: &Accounts,
@@ -294,8 +294,8 @@ pub(crate) async fn log_out(
     end(call, accounts, account, session, cookie, reason).await
 }
 
-/// Ends the session that a sign-in replaces in the browser: that of the session cookie, and that of the access token. As after a log-out,
-/// their tokens are rejected from now on, by every node.
+/// Ends the sessions that a sign-in replaces in the browser: that of the session cookie, and that of the access token. As after a log-out,
+/// every node rejects their tokens from then on.
 pub(crate) async fn end_replaced(
     call: &Call,
     accounts: &Accounts,

@@ -1,4 +1,4 @@
-//! The last super administrator stays (accounts specification, section 4.4): somebody must be able to repair what goes wrong.
+//! Protection of the last super administrator (accounts specification, section 4.4), who must be able to repair mistakes.
 
 use backoffice_core::Result;
 use backoffice_core::db::Tx;
@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use crate::Error;
 
-/// What is about to be closed.
+/// The tenant or organization that is being closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Closing {
     /// A tenant.
@@ -18,8 +18,8 @@ pub(crate) enum Closing {
     Organization(Uuid),
 }
 
-/// Refuses a step after which no super administrator could sign in. For changes of users, roles and ACLs: only super administrators and
-/// the platform itself can take that right from somebody.
+/// Rejects a step after which no super administrator could sign in. For changes of users, roles and ACLs: only super administrators and
+/// the platform itself can remove that right from a user.
 pub(crate) async fn last_super_admin(tx: &mut Tx<'_>) -> Result<()> {
     if !tx.context().rights().is_super_admin || find(tx, None).await?.elsewhere {
         return Ok(());
@@ -27,14 +27,14 @@ pub(crate) async fn last_super_admin(tx: &mut Tx<'_>) -> Result<()> {
     Err(Error::LastSuperAdmin.into())
 }
 
-/// Whether all super administrators who can sign in belong to what is about to be closed, or was just closed in this transaction.
-/// Everybody who may close an organization can bring that about.
+/// Whether all super administrators who can sign in belong to the tenant or organization that is being closed, or was just closed in this
+/// transaction. Applies to every caller, since every caller who may close an organization can cause this.
 pub(crate) async fn all_belong_to(tx: &mut Tx<'_>, closing: Closing) -> Result<bool> {
     let found = find(tx, Some(closing)).await?;
     Ok(found.inside && !found.elsewhere)
 }
 
-/// Where super administrators are who can sign in, what is closing counted as open.
+/// Whether super administrators who can sign in exist inside and outside of what is closing, which counts as open.
 #[derive(Debug, QueryableByName)]
 struct Found {
     #[diesel(sql_type = Bool)]
@@ -63,7 +63,8 @@ with granted as (
 )
 select coalesce(bool_or(inside), false) as inside, coalesce(bool_or(not inside), false) as elsewhere from able";
 
-/// Steps that might take the last one wait for each other, so that two of them do not each spare the other's.
+/// Finds where super administrators belong. Serializes steps that could remove the last one, so that two of them cannot each rely on the
+/// administrator that the other removes.
 async fn find(tx: &mut Tx<'_>, closing: Option<Closing>) -> Result<Found> {
     let (tenant, organization) = match closing {
         None => (None, None),

@@ -1,4 +1,4 @@
-//! Access tokens: JWTs bound to a session. They say who and which session; rights come from the database.
+//! Access tokens: JWTs bound to a session. They name the user and the session; rights come from the database.
 
 use std::time::Duration;
 
@@ -17,9 +17,9 @@ use uuid::Uuid;
 use crate::config::{JwtAlgorithm, JwtConfig, JwtKey};
 
 const TYPE: &str = "at+jwt";
-/// Clocks of nodes may differ by this many seconds.
+/// Allowed difference between the clocks of nodes, in seconds.
 const LEEWAY: i64 = 5;
-/// Tokens of which one process remembers that their signature is right.
+/// Most tokens whose valid signature one process remembers.
 const REMEMBERED: u64 = 4096;
 
 struct Key {
@@ -28,18 +28,18 @@ struct Key {
     decoding: DecodingKey,
 }
 
-/// Makes and reads access tokens.
+/// Creates and reads access tokens.
 pub(crate) struct Tokens {
     keys: Vec<Key>,
     algorithm: Algorithm,
     issuer: String,
     audience: String,
     validation: Validation,
-    /// A signature that was right stays right: the keys change only with the process. Times are compared on every use.
+    /// Tokens with a valid signature, which stays valid: the keys change only with the process. Times are compared on every use.
     verified: Cache<String, Verified>,
 }
 
-/// A token with a right signature, whose time may not have come or may have passed.
+/// A token with a valid signature, which may not be valid yet or have expired.
 #[derive(Debug, Clone, Copy)]
 struct Verified {
     bearer: Bearer,
@@ -62,7 +62,7 @@ struct Claims {
     jti: Uuid,
 }
 
-/// What a valid token says.
+/// The content of a valid token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Bearer {
     pub(crate) user: Uuid,
@@ -70,7 +70,7 @@ pub(crate) struct Bearer {
     pub(crate) tenant: Uuid,
 }
 
-/// For whom a token is made.
+/// The holder of a new token.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Holder {
     pub(crate) user: Uuid,
@@ -115,7 +115,7 @@ impl Tokens {
         })
     }
 
-    /// A token that lives this long.
+    /// Creates a token that lives this long.
     pub(crate) fn create(&self, ids: &Ids, holder: Holder, now: Timestamp, life: Duration) -> Result<String> {
         let Some(key) = self.keys.first() else {
             return Err(Error::internal("no signing key"));
@@ -139,7 +139,7 @@ impl Tokens {
         encode(&header, &claims, &key.encoding).map_err(|error| Error::internal(format!("signing failed: {error}")))
     }
 
-    /// What the token says, if it is one of ours and its time has come and not passed.
+    /// Returns the content of the token, if its signature is valid and `now` is within its period of validity.
     pub(crate) fn read(&self, token: &str, now: Timestamp) -> Option<Bearer> {
         if let Some(known) = self.verified.get(token) {
             return known.at(now);
@@ -155,7 +155,7 @@ impl Tokens {
         if header.typ.as_deref() != Some(TYPE) || header.alg != self.algorithm {
             return None;
         }
-        // Extensions that a reader must understand (RFC 7515, section 4.1.11). This one understands none.
+        // Critical extensions (RFC 7515, section 4.1.11); this reader supports none.
         if header.crit.is_some() {
             return None;
         }
@@ -174,7 +174,7 @@ impl Tokens {
     }
 }
 
-/// The pair of keys whose seed is derived from the secret, so that a secret may be longer than a seed and serve one purpose only.
+/// Returns the pair of keys whose seed is derived from the secret, so that a secret may be longer than a seed and serves one purpose only.
 fn ed25519(secret: &[u8]) -> Result<(EncodingKey, DecodingKey), ConfigError> {
     /// PKCS#8 version 1 around an Ed25519 seed (RFC 8410, section 7).
     const PKCS8: [u8; 16] = [48, 46, 2, 1, 0, 48, 5, 6, 3, 43, 101, 112, 4, 34, 4, 32];
@@ -265,7 +265,7 @@ mod tests {
             let mut changed = token.clone().into_bytes();
             changed[index] = if changed[index] == b'A' { b'B' } else { b'A' };
             let changed = String::from_utf8(changed).expect("ascii");
-            // The last character of a part carries bits that do not count.
+            // The last character of a part carries bits that are ignored.
             let boundary = index + 1 == token.len() || token.as_bytes()[index + 1] == b'.';
             assert!(
                 changed == token || boundary || ours.read(&changed, now()).is_none(),

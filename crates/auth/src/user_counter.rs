@@ -1,4 +1,4 @@
-//! Tells the directory how many users its tenants have.
+//! Counts the users of tenants for the directory.
 
 use std::collections::HashMap;
 

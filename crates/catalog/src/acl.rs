@@ -1,14 +1,14 @@
-//! The rights of the catalog. To see is not contained in to manage.
+//! The features of this module. Managing does not include viewing.
 
 use backoffice_core::{DefaultGrant, Feature};
 
-/// See products with their variants and prices.
+/// Allows reading products with their variants and prices.
 pub const PRODUCTS_VIEW: Feature = Feature::new("catalog.products.view", "View products");
-/// Make, change and delete products, variants and prices.
+/// Allows creating, updating and deleting products, variants and prices.
 pub const PRODUCTS_MANAGE: Feature = Feature::new("catalog.products.manage", "Manage products");
-/// See categories.
+/// Allows reading categories.
 pub const CATEGORIES_VIEW: Feature = Feature::new("catalog.categories.view", "View categories");
-/// Make, change and delete categories.
+/// Allows creating, updating and deleting categories.
 pub const CATEGORIES_MANAGE: Feature = Feature::new("catalog.categories.manage", "Manage categories");
 
 pub(crate) const FEATURES: &[Feature] = &[PRODUCTS_VIEW, PRODUCTS_MANAGE, CATEGORIES_VIEW, CATEGORIES_MANAGE];

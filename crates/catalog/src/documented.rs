@@ -1,5 +1,5 @@
-//! The schemas of what clients send, for the API document, where a derived one would say too little. The texts are those that
-//! [`rules`](crate::rules) accept: white space around them is trimmed before they are counted.
+//! Schemas of request fields, for the API document, where derived schemas would be too imprecise. The texts are those that
+//! [`rules`](crate::rules) accepts: white space around them is trimmed before their length is checked.
 
 use std::borrow::Cow;
 use std::marker::PhantomData;
@@ -12,12 +12,12 @@ use crate::input::{PRICE_KINDS, PRODUCT_TYPES, PriceInput, VariantInput};
 
 /// White space, which is trimmed.
 const SPACE: &str = r"[\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]*";
-/// A character that a line may have inside.
+/// A character inside a line.
 const INNER: &str = r"[^\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]";
-/// The same without white space.
+/// A character inside a line, without white space.
 const VISIBLE: &str = r"[^\x00-\x20\x7f-\xa0\u1680\u2000-\u200a\u2028-\u202f\u205f\u2066-\u2069\u3000]";
 
-/// Declares types that stand for a text in the document.
+/// Declares types that represent texts in the API document.
 macro_rules! texts {
     ($($(#[$about:meta])* $name:ident: $schema:expr;)*) => {$(
         $(#[$about])*
@@ -40,26 +40,26 @@ texts! {
     CatalogCategoryTitle: line(150);
     /// Tag of a product.
     CatalogTag: line(60);
-    /// Line beside a title; a blank one counts as null.
+    /// Additional line of a title; a blank text is treated as null.
     CatalogSubtitle: optional_line(255);
-    /// Code of a variant; a blank one counts as null.
+    /// Code of a variant; a blank text is treated as null.
     CatalogCode: optional_line(191);
-    /// Stock keeping unit of a product; a blank one counts as null.
+    /// Stock keeping unit of a product; a blank text is treated as null.
     CatalogSku: optional("At most 191 of `A-Z a-z 0-9 . _ -`.", "[A-Za-z0-9._-]+", 191);
-    /// Name of a product for addresses; a blank one counts as null.
+    /// Name of a product in addresses; a blank text is treated as null.
     CatalogHandle: optional("At most 150 of `A-Z a-z 0-9 _ -`, lower-cased.", "[A-Za-z0-9_-]+", 150);
-    /// Name of a category for addresses.
+    /// Name of a category in addresses.
     CatalogSlug: text("1 to 150 of `A-Z a-z 0-9 _ -`, lower-cased.", format!("^{SPACE}[A-Za-z0-9_-]+{SPACE}$"), 150);
     /// Currency of a price.
-    CatalogCurrency: pattern("Three letters, made capital.", format!("^{SPACE}[A-Za-z]{{3}}{SPACE}$"));
-    /// Currency of a product; a blank one counts as null.
+    CatalogCurrency: pattern("Three letters, converted to upper case.", format!("^{SPACE}[A-Za-z]{{3}}{SPACE}$"));
+    /// Currency of a product; a blank text is treated as null.
     CatalogOptionalCurrency: pattern(
-        "Three letters, made capital. A blank text counts as null.",
+        "Three letters, converted to upper case. A blank text is treated as null.",
         format!("^{SPACE}([A-Za-z]{{3}}{SPACE})?$"),
     );
-    /// What a product may be.
+    /// Type of a product.
     CatalogProductType: words(PRODUCT_TYPES);
-    /// Kinds of prices.
+    /// Kind of a price.
     CatalogPriceKind: words(PRICE_KINDS);
 }
 
@@ -77,7 +77,7 @@ fn text(about: &str, form: String, most: usize) -> ObjectBuilder {
 
 /// A text of this form, or a blank one.
 fn optional(about: &str, form: &str, most: usize) -> ObjectBuilder {
-    let about = format!("{about} A blank text counts as null.");
+    let about = format!("{about} A blank text is treated as null.");
     pattern(&about, format!("^{SPACE}({form}{SPACE})?$")).max_length(Some(most))
 }
 
@@ -91,13 +91,13 @@ fn optional_line(most: usize) -> ObjectBuilder {
     optional(&about, &format!("{INNER}*{VISIBLE}"), most)
 }
 
-/// One of these words.
+/// Builds the schema of one of these words.
 pub(crate) fn words(words: &'static [&'static str]) -> ObjectBuilder {
     let words = words.iter().copied();
     ObjectBuilder::new().schema_type(Type::String).enum_values(Some(words))
 }
 
-/// The schema of a body after a change.
+/// Builds a variation of the schema of a type.
 fn changed<T: ToSchema>(change: impl FnOnce(&mut Object)) -> RefOr<Schema> {
     let mut schema = T::schema();
     if let RefOr::T(Schema::Object(body)) = &mut schema {
@@ -106,7 +106,7 @@ fn changed<T: ToSchema>(change: impl FnOnce(&mut Object)) -> RefOr<Schema> {
     schema
 }
 
-/// A member of a body, if it has a schema of its own.
+/// Returns a field of a body, if its schema is defined inline.
 fn field<'b>(body: &'b mut Object, name: &str) -> Option<&'b mut Object> {
     match body.properties.get_mut(name) {
         Some(RefOr::T(Schema::Object(field))) => Some(field),
@@ -118,7 +118,7 @@ fn owned(names: &[&str]) -> Vec<String> {
     names.iter().map(|name| (*name).to_owned()).collect()
 }
 
-/// A body that changes a row: of the members of a new one only the id is needed, and what is made with a new one is not read.
+/// The body of an update: only the id is required, and the lists that a creation reads are left out.
 pub(crate) struct Identified<T>(PhantomData<T>);
 
 impl<T: ToSchema> PartialSchema for Identified<T> {
@@ -145,13 +145,13 @@ impl<T: ToSchema> ToSchema for Identified<T> {
     }
 }
 
-/// A variant that is made with its product, which it need not name.
+/// A variant that is created with its product; it does not need to name the product.
 pub(crate) enum CatalogNewVariant {}
 
 impl PartialSchema for CatalogNewVariant {
     fn schema() -> RefOr<Schema> {
         changed::<VariantInput>(|body| {
-            let about = "A variant that is made with its product. No other variant has its sku.";
+            let about = "A variant that is created with its product. No other variant has its sku.";
             body.description = Some(about.to_owned());
             body.required = owned(&["name"]);
             if let Some(product) = field(body, "productId") {
@@ -167,13 +167,13 @@ impl ToSchema for CatalogNewVariant {
     }
 }
 
-/// A price that is made with its product, which it need not name.
+/// A price that is created with its product; it does not need to name the product.
 pub(crate) enum CatalogNewPrice {}
 
 impl PartialSchema for CatalogNewPrice {
     fn schema() -> RefOr<Schema> {
         changed::<PriceInput>(|body| {
-            let about = "A price that is made with its product. No other price of the request has the same terms.";
+            let about = "A price that is created with its product. No other price of the request has the same terms.";
             body.description = Some(about.to_owned());
             body.required = owned(&["kind", "currencyCode", "amount"]);
             if let Some(product) = field(body, "productId") {
@@ -182,7 +182,7 @@ impl PartialSchema for CatalogNewPrice {
             if let Some(variant) = field(body, "variantId") {
                 variant.schema_type = Type::Null.into();
                 variant.format = None;
-                let about = "Null: `variantIndex` names a variant that is made with the product.";
+                let about = "Null: `variantIndex` names a variant that is created with the product.";
                 variant.description = Some(about.to_owned());
             }
             if let Some(index) = field(body, "variantIndex") {

@@ -1,34 +1,34 @@
-//! What can go wrong that a client should know.
+//! The errors that a client can act on.
 
 use backoffice_core::{Detail, Rejection};
 
-/// A refusal of the catalog.
+/// A rejection by this module.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Error {
-    /// Another row of the organization has the value already.
+    /// Another row of the organization already has this value.
     NotUnique {
-        /// The member.
+        /// The field.
         path: &'static str,
     },
-    /// The named row does not exist in the tenant, or the caller may not see it; nobody learns which.
+    /// The referenced row does not exist in the tenant, or is not visible to the caller; the error does not say which.
     UnknownReference {
-        /// The member.
+        /// The field.
         path: String,
     },
-    /// The member is settled when the row is made.
+    /// The field can't be changed after the row is created.
     Fixed {
-        /// The member.
+        /// The field.
         path: &'static str,
     },
-    /// A category would lie below itself.
+    /// The category would be below itself.
     Cycle,
-    /// Categories lie below it.
+    /// There are categories below this one.
     InUse,
-    /// The organization is not one that the caller writes in.
+    /// The caller can't write in the organization.
     OutOfScope,
-    /// What is a part of a product is where the product is.
+    /// A part of a product must be in the organization of the product.
     OtherOrganization,
-    /// Nothing says where the row belongs.
+    /// Neither the request nor the caller's account names an organization for the row.
     OrganizationRequired,
 }
 
@@ -64,7 +64,7 @@ impl From<Error> for backoffice_core::Error {
     }
 }
 
-/// The unique and foreign keys that a client's values can violate, as refusals. Everything else stays what it is.
+/// Converts violations of unique and foreign keys by a client's values to rejections. Returns other errors unchanged.
 pub(crate) fn violation(error: backoffice_core::Error) -> backoffice_core::Error {
     let rejection = match error.violated_constraint() {
         Some("catalog_products_tenant_id_organization_id_sku_key") => Error::NotUnique { path: "sku" },

@@ -1,4 +1,4 @@
-//! What others depend on stays: a category with categories below it, an organization that has products or categories.
+//! Keeps parent categories, and organizations with products or categories, from being deleted.
 
 use backoffice_core::command::{Entity, Interceptor, InterceptorContext, Verdict};
 use backoffice_core::db::Tx;
@@ -13,7 +13,7 @@ use crate::Error;
 use crate::model::{Category, Product};
 use crate::schema::{catalog_categories as categories, catalog_products as products};
 
-/// Refuses to remove a category with categories below it.
+/// Rejects the deletion of a category with categories below it.
 pub(crate) const KEEP_PARENT_CATEGORIES: Interceptor = Interceptor {
     id: "catalog.category_children",
     target: "catalog.category.*",
@@ -21,7 +21,7 @@ pub(crate) const KEEP_PARENT_CATEGORIES: Interceptor = Interceptor {
     run: keep_category,
 };
 
-/// Refuses to remove an organization with products or categories.
+/// Rejects the deletion of an organization with products or categories.
 pub(crate) const KEEP_ORGANIZATIONS_IN_USE: Interceptor = Interceptor {
     id: "catalog.organization_products",
     target: "directory.organization.*",
@@ -60,7 +60,7 @@ fn keep_organization<'a>(tx: &'a mut Tx<'_>, attempt: &'a InterceptorContext<'a>
     })
 }
 
-/// What the catalog has in an organization. Variants and prices are where their product is.
+/// Returns a kind of record that the organization contains. Variants and prices share the organization of their product.
 async fn kind_in(tx: &mut Tx<'_>, organization: Uuid) -> Result<Option<&'static str>> {
     let tenant = tx.tenant();
     let own_products = products::table

@@ -1,4 +1,4 @@
-//! What this module adds to the navigation of the administration.
+//! The entries that this module adds to the navigation.
 
 use backoffice_core::{NavContext, NavEntry, NavTitles};
 
@@ -29,7 +29,7 @@ pub(crate) const NAVIGATION: &[NavEntry] = &[
     },
 ];
 
-/// The same in other languages.
+/// The titles in other languages.
 pub(crate) const NAV_TITLES: NavTitles = NavTitles {
     entries: &[
         (

@@ -1,8 +1,8 @@
-//! Ranges of time, as queries and bodies give them.
+//! Time ranges in queries and bodies.
 
 use backoffice_core::{Detail, Timestamp};
 
-/// An end of a time range, which belongs to it. A date stands for its first millisecond as a start and for its last as an end.
+/// Parses an inclusive end of a time range. A date is its first millisecond as the start and its last millisecond as the end.
 pub(crate) fn instant(path: &str, given: Option<&str>, is_end: bool) -> Result<Option<Timestamp>, Detail> {
     let Some(text) = given.map(str::trim) else {
         return Ok(None);

@@ -1,16 +1,16 @@
-//! Writes what a client gave into a row, and collects which rules it breaks.
+//! Writes the fields of a request into a row and collects the broken rules.
 
 use backoffice_core::text::{NO_CONTROL_CHARACTERS, has_control_characters};
 use backoffice_core::{Detail, Rejection, Result, document};
 use serde_json::Value;
 
-/// A member of a request: absent, null, or a value.
+/// A field of a request: absent, null, or a value.
 pub(crate) type Given<T> = Option<Option<T>>;
 
-/// A broken rule: what is expected, and the same for programs.
+/// A broken rule: message and code.
 type Broken = (String, &'static str);
 
-/// What is wrong with an input.
+/// Collects the violations of an input.
 #[derive(Debug, Default)]
 pub struct Rules {
     place: String,
@@ -18,25 +18,25 @@ pub struct Rules {
 }
 
 impl Rules {
-    /// From here on members are those of this place (`variants[2].`); empty for the request itself.
+    /// Sets the prefix of the following field paths (`variants[2].`); empty for the request itself.
     pub(crate) fn at(&mut self, place: String) {
         self.place = place;
     }
 
-    /// Notes a broken rule.
+    /// Records a broken rule.
     pub(crate) fn broken(&mut self, path: &str, message: impl Into<String>, code: &'static str) {
         self.broken
             .push(Detail::new(format!("{}{path}", self.place), message, code));
     }
 
-    /// Refuses an absent member.
+    /// Rejects an absent field.
     pub(crate) fn needs<T>(&mut self, path: &str, given: &Given<T>) {
         if given.is_none() {
             self.broken(path, "is required", "required");
         }
     }
 
-    /// Writes a given value; null is refused.
+    /// Writes a given value; null is rejected.
     pub(crate) fn value<T: Clone>(
         &mut self,
         path: &str,
@@ -72,7 +72,7 @@ impl Rules {
         }
     }
 
-    /// Writes a given text, trimmed; one that is blank or null is refused.
+    /// Writes a given text, trimmed; a blank text and null are rejected.
     pub(crate) fn text(
         &mut self,
         path: &str,
@@ -92,7 +92,7 @@ impl Rules {
         }
     }
 
-    /// Writes a given text, trimmed; null clears, and so does a blank one.
+    /// Writes a given text, trimmed; null and a blank text clear.
     pub(crate) fn optional_text(
         &mut self,
         path: &str,
@@ -110,7 +110,7 @@ impl Rules {
         }
     }
 
-    /// 400 `Invalid input` when a rule is broken.
+    /// Returns 400 `Invalid input` if a rule is broken.
     pub(crate) fn check(self) -> Result<()> {
         if self.broken.is_empty() {
             return Ok(());
@@ -119,12 +119,12 @@ impl Rules {
     }
 }
 
-/// Any value.
+/// Accepts any value.
 pub(crate) fn any<T>(_value: &T) -> Result<(), Broken> {
     Ok(())
 }
 
-/// A JSON document of the size that clients may store.
+/// Accepts a JSON document of the size that clients may store.
 pub(crate) fn document(value: &Value) -> Result<(), Broken> {
     document::check("", value).map_err(|detail| {
         let code = if detail.code == "too_long" {
@@ -136,7 +136,7 @@ pub(crate) fn document(value: &Value) -> Result<(), Broken> {
     })
 }
 
-/// A whole number from `least` on.
+/// Accepts an integer that is at least `least`.
 pub(crate) fn at_least(least: i32) -> impl Fn(&i32) -> Result<(), Broken> {
     move |value| {
         if *value < least {
@@ -146,7 +146,7 @@ pub(crate) fn at_least(least: i32) -> impl Fn(&i32) -> Result<(), Broken> {
     }
 }
 
-/// One of these words.
+/// Accepts one of these words.
 pub(crate) fn one_of(words: &'static [&'static str]) -> impl Fn(&str) -> Result<String, Broken> {
     move |text| {
         if !words.contains(&text) {
@@ -156,7 +156,7 @@ pub(crate) fn one_of(words: &'static [&'static str]) -> impl Fn(&str) -> Result<
     }
 }
 
-/// A line of at most so many characters.
+/// Accepts a line of at most `longest` characters.
 pub(crate) fn line(longest: usize) -> impl Fn(&str) -> Result<String, Broken> {
     move |text| {
         if has_control_characters(text) {
@@ -166,7 +166,7 @@ pub(crate) fn line(longest: usize) -> impl Fn(&str) -> Result<String, Broken> {
     }
 }
 
-/// Lines of at most so many characters together.
+/// Accepts a text with line breaks of at most `longest` characters.
 pub(crate) fn prose(longest: usize) -> impl Fn(&str) -> Result<String, Broken> {
     move |text| {
         if text.chars().count() > longest {
@@ -176,12 +176,12 @@ pub(crate) fn prose(longest: usize) -> impl Fn(&str) -> Result<String, Broken> {
     }
 }
 
-/// A stock keeping unit: ASCII letters, digits, dots, hyphens and underscores.
+/// Accepts a stock keeping unit: ASCII letters, digits, dots, hyphens and underscores.
 pub(crate) fn sku(text: &str) -> Result<String, Broken> {
     spelled(text, 191, ".-_", "letters, digits, dots, hyphens and underscores")
 }
 
-/// A name for addresses, lower-cased: letters, digits, hyphens and underscores.
+/// Accepts a name for addresses and lower-cases it: letters, digits, hyphens and underscores.
 pub(crate) fn handle(text: &str) -> Result<String, Broken> {
     spelled(
         &text.to_lowercase(),
@@ -198,7 +198,7 @@ fn spelled(text: &str, longest: usize, beside: &str, rule: &str) -> Result<Strin
     prose(longest)(text)
 }
 
-/// A currency: three letters, in upper case.
+/// Accepts a currency of three letters and converts it to upper case.
 pub(crate) fn currency(text: &str) -> Result<String, Broken> {
     if text.len() != 3 || !text.chars().all(|c| c.is_ascii_alphabetic()) {
         return Err(("must be a currency code of three letters".to_owned(), "invalid_value"));

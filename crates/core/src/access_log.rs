@@ -1,8 +1,8 @@
-//! The access log: who read which record, one row per window (audit specification, section 11.4).
+//! The access log: which principal read which record, one row per window (audit specification, section 11.4).
 //!
-//! An endpoint declares the kind of record that it shows ([`Declaration::reads`](crate::http::Declaration::reads)), its handler says
-//! which records the answer holds ([`RequestContext::log_reads`]). They are written on the connection of the read, by one statement,
-//! before the answer leaves. What this process has already written in the running window costs no statement at all.
+//! An endpoint declares the kind of record that it returns ([`Declaration::reads`](crate::http::Declaration::reads)); its handler names the
+//! records of the response ([`RequestContext::log_reads`]). One statement writes them, on the connection of the read and before the response is
+//! sent. Reads that this process has already recorded in the current window cost no statement.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::{Mutex, PoisonError};
@@ -21,21 +21,21 @@ use crate::error::{Error, Result};
 use crate::ids::PLATFORM_TENANT;
 use crate::time::Timestamp;
 
-/// How a record was read.
+/// The way in which a record was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AccessType {
-    /// As one of a list.
+    /// As a row of a list.
     List,
-    /// By itself, by its id.
+    /// As a single record, by its id.
     Item,
-    /// Its bytes.
+    /// As a download of its bytes.
     Download,
     /// As part of a file of many records.
     Export,
 }
 
 impl AccessType {
-    /// The word in the database and on the wire.
+    /// Returns the name in the database and in the wire format.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -46,7 +46,7 @@ impl AccessType {
         }
     }
 
-    /// The word's meaning.
+    /// Parses the name of an access type.
     #[must_use]
     pub fn parse(word: &str) -> Option<Self> {
         [Self::List, Self::Item, Self::Download, Self::Export]
@@ -64,7 +64,7 @@ pub struct Record {
 }
 
 impl Record {
-    /// A record of a tenant. One that belongs to none is logged in the tenant in which it was read.
+    /// Creates a record of a tenant. A record without a tenant is logged in the tenant in which it was read.
     #[must_use]
     pub fn new(id: Uuid, tenant: Option<Uuid>) -> Self {
         Self {
@@ -74,7 +74,7 @@ impl Record {
         }
     }
 
-    /// All records of a kind, where naming each would say nothing.
+    /// Creates an entry for all records of a kind, where an entry for each record would be of no use.
     fn all(tenant: Option<Uuid>) -> Self {
         Self {
             id: "*".to_owned(),
@@ -83,14 +83,14 @@ impl Record {
         }
     }
 
-    /// The record's organization.
+    /// Sets the organization of the record.
     #[must_use]
     pub fn of(self, organization: Option<Uuid>) -> Self {
         Self { organization, ..self }
     }
 }
 
-/// What an endpoint with recorded reads was asked for.
+/// The request properties that an endpoint with recorded reads logs.
 #[derive(Debug)]
 pub(crate) struct ReadPolicy {
     pub(crate) kind: &'static str,
@@ -98,7 +98,7 @@ pub(crate) struct ReadPolicy {
     pub(crate) query_keys: BTreeSet<String>,
 }
 
-/// Entries that this process committed in the running window. A lost one costs a statement that changes nothing.
+/// Entries that this process committed in the current window. Losing one costs a statement that changes nothing.
 #[derive(Debug, Default)]
 pub(crate) struct Committed(Mutex<Window>);
 
@@ -108,7 +108,7 @@ struct Window {
     ids: HashSet<Uuid>,
 }
 
-/// Ids that are remembered at most: 16 bytes each, and some for the table.
+/// Maximum number of remembered ids: 16 bytes each, plus the overhead of the table.
 const REMEMBERED: usize = 100_000;
 
 impl Committed {
@@ -141,11 +141,11 @@ order by r.place
 on conflict (tenant_id, id) do nothing";
 
 impl RequestContext {
-    /// Records that the answer holds these records, as the endpoint's kind. To be awaited after the read and before the answer, on the
-    /// read's connection; the names of the members are taken from the first of them.
+    /// Records that the response contains these records, of the endpoint's kind. To be awaited after the read and before the response, on the
+    /// connection of the read; the names of the fields are taken from the first record.
     ///
     /// # Errors
-    /// 503 when the entry can't be written: then the read fails too.
+    /// 503 when the entry can't be written; the read then fails too.
     pub async fn log_reads<T: Serialize>(
         &self,
         connection: &AsyncPgConnection,
@@ -158,8 +158,8 @@ impl RequestContext {
         self.log_records(connection, access, first, read.len(), records).await
     }
 
-    /// The same where naming each record would say nothing: one entry in each of the tenants for an answer of `count` records like the
-    /// sample.
+    /// Records one entry for each tenant instead of one for each record: for a response of `count` records like the sample, where an entry for
+    /// each record would be of no use.
     ///
     /// # Errors
     /// As [`RequestContext::log_reads`].
@@ -219,7 +219,7 @@ impl RequestContext {
         Ok(())
     }
 
-    /// The record in the tenant whose log tells of it.
+    /// Returns the record with the tenant in whose log it is recorded.
     fn placed(&self, record: Record) -> Record {
         if record.tenant == PLATFORM_TENANT {
             let tenant = self.scope().tenant.unwrap_or(PLATFORM_TENANT);
@@ -228,7 +228,7 @@ impl RequestContext {
         record
     }
 
-    /// The same for the same caller, record and way of reading, all through the window and on every node.
+    /// Returns the entry id, which is the same for the same caller, record and access type throughout the window, on every node.
     fn window_id(&self, start: i64, kind: &str, access: AccessType, record: &Record) -> Uuid {
         let identity = self.identity();
         let mut hash = Sha256::new();
@@ -278,7 +278,7 @@ impl RequestContext {
     }
 }
 
-/// When the running window began, in milliseconds since 1970; `None` when every read is recorded.
+/// Returns the start of the current window, in milliseconds since 1970; `None` when every read is recorded.
 fn window_start(now: Timestamp, seconds: u32) -> Option<i64> {
     let length = i64::from(seconds) * 1000;
     (length > 0).then(|| now.unix_millis() - now.unix_millis().rem_euclid(length))
@@ -286,7 +286,7 @@ fn window_start(now: Timestamp, seconds: u32) -> Option<i64> {
 
 fn field_names<T: Serialize>(shown: &T) -> Result<Vec<String>> {
     let mut names: Vec<String> = match serde_json::to_value(shown)? {
-        Value::Object(members) => members.into_iter().map(|(name, _)| name).collect(),
+        Value::Object(fields) => fields.into_iter().map(|(name, _)| name).collect(),
         _ => Vec::new(),
     };
     names.sort_unstable();

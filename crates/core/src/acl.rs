@@ -1,4 +1,4 @@
-//! Features (rights), grants and what a principal holds.
+//! Features (rights), grants and the rights of a principal.
 //!
 //! A *feature* is a right with an id of the form `module.verb` or `module.entity.verb`. A *grant* is a feature, `prefix.*` (the prefix
 //! and everything below it) or `*`. A feature is *held* when the catalogue of the enabled modules contains it and a grant matches it.
@@ -20,7 +20,7 @@ pub struct Feature {
 }
 
 impl Feature {
-    /// A feature, for `const` declarations.
+    /// Declares a feature, for `const` declarations.
     #[must_use]
     pub const fn new(id: &'static str, title: &'static str) -> Self {
         Self { id, title }
@@ -36,7 +36,7 @@ pub struct DefaultGrant {
     pub grants: &'static [&'static str],
 }
 
-/// Longest grant that is accepted, in characters.
+/// Maximum length of a grant, in characters.
 pub const MAX_GRANT_LENGTH: usize = 128;
 
 /// Whether `grant` has the form of a feature, `prefix.*` or `*`.
@@ -66,7 +66,7 @@ pub fn matches(grant: &str, feature: &str) -> bool {
     }
 }
 
-/// Whether `held` covers `wanted`, which may itself be a wildcard. `*` is covered by `*` only.
+/// Whether `held` covers `requested`, which may itself be a wildcard. `*` is covered by `*` only.
 #[must_use]
 pub fn covers(held: &str, requested: &str) -> bool {
     if held == requested || held == "*" {
@@ -88,7 +88,7 @@ pub struct Catalogue {
 }
 
 impl Catalogue {
-    /// The catalogue of these features.
+    /// Creates the catalogue of these features.
     pub fn new(features: impl IntoIterator<Item = Feature>) -> Self {
         Self {
             ids: features.into_iter().map(|feature| feature.id).collect(),
@@ -107,7 +107,7 @@ impl Catalogue {
         self.contains(grant) || self.ids.iter().any(|id| matches(grant, id))
     }
 
-    /// Ids of all features, sorted.
+    /// Returns the ids of all features, sorted.
     pub fn ids(&self) -> impl Iterator<Item = &'static str> {
         self.ids.iter().copied()
     }

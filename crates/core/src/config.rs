@@ -6,18 +6,18 @@ use std::time::Duration;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
 
-/// A value of the configuration that can't be used; names the key.
+/// An invalid value of the configuration, with its key.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("{key}: {message}")]
 pub struct ConfigError {
     /// The key, `section.name`.
     pub key: String,
-    /// What is wrong and what to do.
+    /// The problem and how to fix it.
     pub message: String,
 }
 
 impl ConfigError {
-    /// An error about a key.
+    /// Creates an error about a key.
     pub fn new(key: impl Into<String>, message: impl Into<String>) -> Self {
         Self {
             key: key.into(),
@@ -50,16 +50,16 @@ pub const CORE_SECTIONS: &[&str] = &[
 ];
 
 impl Config {
-    /// Wraps what was read. `development` = no database is configured: a private one is used, and cookies work without TLS.
+    /// Wraps the configuration. `development` = no database is configured: a private one is used, and cookies work without TLS.
     #[must_use]
     pub fn new(raw: config::Config, development: bool) -> Self {
         Self { raw, development }
     }
 
-    /// Configuration from TOML text, for tests and embedders.
+    /// Parses a configuration from TOML text, for tests and embedders.
     ///
     /// # Errors
-    /// When the text is no TOML.
+    /// When the text is not valid TOML.
     pub fn from_toml(text: &str) -> Result<Self, ConfigError> {
         config::Config::builder()
             .add_source(config::File::from_str(text, config::FileFormat::Toml))
@@ -74,10 +74,10 @@ impl Config {
         self.development
     }
 
-    /// Folder of everything that the platform writes. Default `var`.
+    /// Returns the folder of all files that the platform writes. Default `var`.
     ///
     /// # Errors
-    /// When the value is no path.
+    /// When the value is not a path.
     pub fn data_dir(&self) -> Result<std::path::PathBuf, ConfigError> {
         match self.raw.get("data_dir") {
             Ok(folder) => Ok(folder),
@@ -86,7 +86,7 @@ impl Config {
         }
     }
 
-    /// A section, or its defaults when nothing of it is set. Unknown keys are errors when the type says `deny_unknown_fields`.
+    /// Returns a section, or its defaults when it is not set. Unknown keys are errors when the type says `deny_unknown_fields`.
     ///
     /// # Errors
     /// When a value has the wrong type or is unknown.
@@ -98,7 +98,7 @@ impl Config {
         }
     }
 
-    /// Refuses sections that nobody owns.
+    /// Rejects unknown sections.
     ///
     /// # Errors
     /// Names the first unknown section.
@@ -120,7 +120,7 @@ impl Config {
     }
 }
 
-/// A duration written as `30s`, `5m`, `8h`, `30d`, `250ms` or a number of seconds.
+/// Parses a duration written as `30s`, `5m`, `8h`, `30d`, `250ms` or a number of seconds.
 ///
 /// # Errors
 /// When the text has another form.
@@ -134,7 +134,9 @@ pub fn duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, 
     match Written::deserialize(deserializer)? {
         Written::Seconds(seconds) => Ok(Duration::from_secs(seconds)),
         Written::Text(text) => parse_duration(&text).ok_or_else(|| {
-            serde::de::Error::custom(format!("`{text}` is no duration such as 250ms, 30s, 5m, 8h or 30d"))
+            serde::de::Error::custom(format!(
+                "invalid duration `{text}`; expected for example 250ms, 30s, 5m, 8h or 30d"
+            ))
         }),
     }
 }
@@ -160,25 +162,25 @@ fn parse_duration(text: &str) -> Option<Duration> {
 pub struct HttpConfig {
     /// Address of the API. Default `127.0.0.1:8080`.
     pub listen: SocketAddr,
-    /// How many proxies in front append to `X-Forwarded-For`. Default 0: the client is the socket's peer.
+    /// Number of proxies in front that append to `X-Forwarded-For`. Default 0: the client is the socket's peer.
     pub proxy_depth: usize,
-    /// Cookies without `Secure`. Default: false; true in development without an https `app.public_url`.
+    /// Whether cookies are sent without `Secure`. Default: false; true in development without an https `app.public_url`.
     pub insecure_cookies: Option<bool>,
     /// Longest body of a JSON or form request in bytes. Default 1 MiB.
     pub body_limit: usize,
-    /// How long a body may take to arrive. Default 10 s.
+    /// Longest duration of receiving a body. Default 10 s.
     #[serde(deserialize_with = "duration")]
     pub body_timeout: Duration,
-    /// Connections of the API at once; more wait to be accepted. Default 10,000.
+    /// Maximum number of concurrent connections of the API; further ones wait to be accepted. Default 10,000.
     pub max_connections: usize,
-    /// Requests a second of one principal to this process, five times as many at once; 0 = as many as it likes. Default 200.
+    /// Requests per second of one principal to this process, with bursts of five times as many; 0 = unlimited. Default 200.
     pub principal_rate: u32,
-    /// Worker threads. Default: as many as cores.
+    /// Number of worker threads. Default: the number of cores.
     pub workers: Option<usize>,
 }
 
 impl HttpConfig {
-    /// Refuses bounds that would let nobody in.
+    /// Rejects bounds that would shut out all clients.
     pub(crate) fn checked(self) -> Result<Self, ConfigError> {
         for (key, is_zero) in [
             ("http.body_timeout", self.body_timeout.is_zero()),
@@ -207,13 +209,13 @@ impl Default for HttpConfig {
     }
 }
 
-/// Section `app`: where people find the application.
+/// Section `app`: the URLs of the application.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct AppConfig {
     /// Public origin, without path: `https://office.example`. Default: none (development: the listener).
     pub public_url: Option<String>,
-    /// Further origins that may start mail-sending requests.
+    /// Further origins that may send requests that cause mails.
     pub allowed_origins: Vec<String>,
     /// Path of the login page. Default `/login`.
     pub login_path: String,
@@ -233,7 +235,7 @@ impl Default for AppConfig {
 }
 
 impl AppConfig {
-    /// Whether people reach the application over https.
+    /// Whether clients reach the application over https.
     #[must_use]
     pub fn is_https(&self) -> bool {
         let scheme = self.public_url.as_deref().and_then(|url| url.split_once("://"));
@@ -247,7 +249,7 @@ impl AppConfig {
 pub struct RateLimitConfig {
     /// Whether limits are enforced. Default true.
     pub enabled: bool,
-    /// Other points per window by the limit's name (`auth.login.ip = "50/60"`).
+    /// Other points and seconds by the name of the limit (`auth.login.ip = "50/60"`).
     pub limits: std::collections::BTreeMap<String, String>,
 }
 
@@ -275,7 +277,7 @@ pub struct AuditConfig {
 }
 
 impl AuditConfig {
-    /// Refuses what the logs can't keep.
+    /// Rejects values that the logs do not support.
     pub(crate) fn checked(self) -> Result<Self, ConfigError> {
         for (key, value, most) in [
             (
@@ -301,10 +303,10 @@ impl AuditConfig {
     }
 }
 
-/// Years for which entries can be kept, if not for ever.
+/// Maximum number of years for which entries are kept, if not for ever.
 const LONGEST_RETENTION: u32 = 100;
 
-/// Seconds of the longest window, which are a day.
+/// Seconds of the longest window: one day.
 pub const LONGEST_WINDOW: u32 = 24 * 3600;
 
 /// Section `audit.action`.
@@ -325,7 +327,7 @@ impl Default for ActionLogConfig {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct AccessLogConfig {
-    /// Days after which entries are dropped, a month at a time; 0 keeps them for ever. Default 90.
+    /// Days after which entries are dropped, one month at a time; 0 keeps them for ever. Default 90.
     pub retention_days: u32,
     /// Seconds in which repeated reads of a record by one caller are one entry; 0 records every read. Default 900.
     pub window_seconds: u32,

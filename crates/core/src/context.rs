@@ -1,4 +1,4 @@
-//! Who calls, for which scope, at which instant: the first argument of everything.
+//! The context of a request: caller, scope and instant. The first argument of handlers, queries and commands.
 
 use std::any::Any;
 use std::net::IpAddr;
@@ -19,7 +19,7 @@ use crate::platform::{Platform, Runtime};
 use crate::scope::Scope;
 use crate::time::Timestamp;
 
-/// What every request has, signed in or not.
+/// The properties of every request, signed in or not.
 #[derive(Debug, Clone)]
 pub struct Call {
     /// The platform and this thread's pool.
@@ -32,15 +32,15 @@ pub struct Call {
     pub ip: Option<IpAddr>,
     /// `User-Agent`, cut to 512 bytes.
     pub user_agent: Option<String>,
-    /// What the request says about the site that sent it.
+    /// Relation of the site that sent the request to this one.
     pub origin: RequestOrigin,
-    /// Who sent it, as far as is known; for the log of rejections.
+    /// The sender, as far as known; for the log of rejections.
     pub(crate) sender: Sender,
-    /// What the endpoint's admission took for this request.
+    /// The permit of this request, if its endpoint bounds concurrency.
     pub(crate) admitted: Admitted,
 }
 
-/// Something that is held for a request until its handler takes it or the request ends.
+/// A value that is held for a request until its handler takes it or the request ends.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Admitted(Arc<Mutex<Option<Box<dyn Any + Send>>>>);
 
@@ -51,25 +51,26 @@ impl Admitted {
 }
 
 impl Call {
-    /// What the endpoint's admission took for this request, if it is of this type: from now on the caller's.
+    /// Takes the value that the endpoint's admission acquired for this request, if it has this type.
     #[must_use]
     pub fn admitted<T: Any>(&self) -> Option<T> {
         let held = self.admitted.0.lock().unwrap_or_else(PoisonError::into_inner).take()?;
         held.downcast().ok().map(|held| *held)
     }
 
-    /// Notes whose password the request tries, for the log line of its rejection.
+    /// Records whose password the request tries, for the log line of its rejection.
     pub fn attempts_sign_in(&self, attempt: SignInAttempt) {
         self.sender.attempts(attempt);
     }
 
-    /// What limits count the client by: its IPv4 address, or the /64 network of its IPv6 address; empty when nobody knows it.
+    /// Returns the network by which limits count the client: its IPv4 address, or the /64 network of its IPv6 address; empty if the address is
+    /// unknown.
     #[must_use]
     pub fn network(&self) -> String {
         self.ip.map(crate::http::network).unwrap_or_default()
     }
 
-    /// A call that no HTTP request stands behind: the command line, a test, a worker.
+    /// Creates a call without an HTTP request: for the command line, a test or a worker.
     #[must_use]
     pub fn internal(runtime: &Runtime) -> Self {
         Self {
@@ -84,31 +85,31 @@ impl Call {
         }
     }
 
-    /// The composed platform.
+    /// Returns the composed platform.
     #[must_use]
     pub fn platform(&self) -> &Platform {
         &self.runtime.platform
     }
 
-    /// This thread's pool.
+    /// Returns this thread's pool.
     #[must_use]
     pub fn database(&self) -> &Database {
         &self.runtime.database
     }
 
-    /// What a module provided under this type.
+    /// Returns the value that a module provided under this type.
     ///
     /// # Errors
-    /// When no module did: the module that asks lacks a requirement.
+    /// When no module provided it: the requesting module does not declare the requirement.
     pub fn provided<T: Send + Sync + 'static>(&self) -> Result<Arc<T>> {
         self.platform()
             .provided()
             .get::<T>()
-            .ok_or_else(|| Error::internal(format!("nobody provides {}", std::any::type_name::<T>())))
+            .ok_or_else(|| Error::internal(format!("no provider registered for {}", std::any::type_name::<T>())))
     }
 }
 
-/// An `Idempotency-Key` with what makes it unique.
+/// An `Idempotency-Key` with the values that make it unique.
 #[derive(Debug, Clone)]
 pub struct IdempotencyKey {
     /// The header's value.
@@ -117,7 +118,7 @@ pub struct IdempotencyKey {
     pub route: String,
     /// SHA-256 of the path, the query and the body.
     pub body_hash: [u8; 32],
-    /// Members of the answer that are shown once.
+    /// Response fields that are shown once.
     pub one_time: &'static [&'static str],
 }
 
@@ -138,7 +139,7 @@ struct Inner {
     job: Option<JobOrigin>,
 }
 
-/// What was placed with the scope; a principal that acts in another one holds what needs no tree.
+/// Returns the pairs placed with the scope; a principal that acts in another scope holds only pairs that need no tree.
 fn pairs(scope: &Scope, identity: &Identity) -> Arc<Pairs> {
     let placed = scope.pairs().cloned();
     placed.unwrap_or_else(|| Arc::new(Pairs::without_tree(&identity.rights)))
@@ -147,12 +148,12 @@ fn pairs(scope: &Scope, identity: &Identity) -> Arc<Pairs> {
 /// The job in which a principal acts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct JobOrigin {
-    /// The job that people watch.
+    /// The progress job, if any.
     pub progress_job: Option<Uuid>,
 }
 
 impl RequestContext {
-    /// A context for this principal and scope.
+    /// Creates a context for this principal and scope.
     #[must_use]
     pub fn new(call: Call, identity: Arc<Identity>, scope: Scope) -> Self {
         Self::with_conditions(Arc::new(call), identity, scope, None, None, None)
@@ -184,7 +185,7 @@ impl RequestContext {
         }))
     }
 
-    /// A principal that acts by a job: its commands are logged with where they come from.
+    /// Creates a context for a principal that acts by a job: its commands are logged with their origin.
     pub(crate) fn of_job(call: Call, identity: Arc<Identity>, scope: Scope, origin: JobOrigin) -> Self {
         let scope = if call.database().writes_predicates() {
             scope
@@ -204,14 +205,14 @@ impl RequestContext {
         }))
     }
 
-    /// The platform itself as the actor, in all tenants: the command line and workers.
+    /// Creates a context in which the platform itself acts, in all tenants: for the command line and workers.
     #[must_use]
     pub fn system(runtime: &Runtime) -> Self {
         Self::new(Call::internal(runtime), Arc::new(Identity::system()), Scope::system())
     }
 
-    /// The same request in another scope, for the few writes that reach beyond the selected tenant. The caller of this has checked
-    /// that the principal may do so.
+    /// Returns the same request in another scope, for the few writes outside the selected tenant. The calling code must have checked that the
+    /// principal may do so.
     #[must_use]
     pub fn with_scope(&self, scope: Scope) -> Self {
         let inner = &self.0;
@@ -233,61 +234,61 @@ impl RequestContext {
         }))
     }
 
-    /// The call.
+    /// Returns the call.
     #[must_use]
     pub fn call(&self) -> &Call {
         &self.0.call
     }
 
-    /// The composed platform.
+    /// Returns the composed platform.
     #[must_use]
     pub fn platform(&self) -> &Platform {
         self.0.call.platform()
     }
 
-    /// This thread's pool.
+    /// Returns this thread's pool.
     #[must_use]
     pub fn database(&self) -> &Database {
         self.0.call.database()
     }
 
-    /// The principal.
+    /// Returns the principal.
     #[must_use]
     pub fn identity(&self) -> &Identity {
         &self.0.identity
     }
 
-    /// What the principal may do.
+    /// Returns the rights of the principal.
     #[must_use]
     pub fn rights(&self) -> &Rights {
         &self.0.identity.rights
     }
 
-    /// Which rows the request may touch.
+    /// Returns the scope: the rows that the request may read and write.
     #[must_use]
     pub fn scope(&self) -> &Scope {
         &self.0.scope
     }
 
-    /// The instant of the request.
+    /// Returns the instant of the request.
     #[must_use]
     pub fn now(&self) -> Timestamp {
         self.0.call.now
     }
 
-    /// The source of ids and tokens.
+    /// Returns the source of ids and tokens.
     #[must_use]
     pub fn ids(&self) -> &Ids {
         self.platform().ids()
     }
 
-    /// A fresh id.
+    /// Creates an id.
     #[must_use]
     pub fn new_id(&self) -> Uuid {
         self.ids().at(self.now())
     }
 
-    /// The pairs of a feature and an organization that the principal holds.
+    /// Returns the pairs of a feature and an organization that the principal holds.
     #[must_use]
     pub fn pairs(&self) -> &Pairs {
         &self.0.pairs
@@ -310,7 +311,7 @@ impl RequestContext {
         self.pairs().holds_in(feature.id, organization, catalogue)
     }
 
-    /// Refuses when one of the features is missing.
+    /// Rejects the request if one of the features is missing.
     ///
     /// # Errors
     /// 403 that names the required features.
@@ -321,8 +322,8 @@ impl RequestContext {
         Err(crate::acl::missing(features).into())
     }
 
-    /// The same request where the principal holds these features besides: what a command does, and whatever else is asked for within an
-    /// endpoint, stays in the organizations in which its own features are held.
+    /// Returns the same request limited to the organizations in which the principal also holds these features, so that a command, or any other
+    /// step within an endpoint, stays in the organizations in which its own features are held.
     ///
     /// # Errors
     /// 403 that names the required features.
@@ -335,7 +336,7 @@ impl RequestContext {
         Ok(self.with_scope(scope))
     }
 
-    /// The id of the user that calls.
+    /// Returns the id of the calling user.
     ///
     /// # Errors
     /// 403 when an API key or the system calls.
@@ -346,7 +347,7 @@ impl RequestContext {
         }
     }
 
-    /// The one tenant of the request.
+    /// Returns the one tenant of the request.
     ///
     /// # Errors
     /// 400 when a super administrator selected all tenants.
@@ -358,7 +359,7 @@ impl RequestContext {
         })
     }
 
-    /// A connection for reads.
+    /// Returns a connection for reads.
     ///
     /// # Errors
     /// 503 when the database can't be reached.
@@ -366,10 +367,10 @@ impl RequestContext {
         self.database().read(self.scope()).await
     }
 
-    /// Runs a command on the bus and answers with what `answer` makes of its output.
+    /// Runs a command on the bus and returns the response that `response` builds from its output.
     ///
     /// # Errors
-    /// The refusals of the bus and of the command.
+    /// The rejections of the bus and of the command.
     pub async fn execute<C: Command, A: Response>(
         &self,
         command: &C,
@@ -378,7 +379,7 @@ impl RequestContext {
         command::execute(self, command, response).await
     }
 
-    /// Changes a member of the answer that an `Idempotency-Key` keeps, once something after the commit is known (a mail has left).
+    /// Changes a field of the response stored for an `Idempotency-Key`, once the result of a step after the commit is known (a mail was sent).
     ///
     /// # Errors
     /// 503 when the database can't be reached.
@@ -386,10 +387,10 @@ impl RequestContext {
         command::amend_response(self, field, value).await
     }
 
-    /// Undoes an action by its token. `others` is the feature with which other people's actions are undone.
+    /// Undoes an action by its token. `others` is the feature required to undo actions of other users.
     ///
     /// # Errors
-    /// The refusals of section 6.3 of the audit specification.
+    /// The rejections of section 6.3 of the audit specification.
     pub async fn undo<A: Response>(
         &self,
         token: &str,
@@ -399,10 +400,10 @@ impl RequestContext {
         command::undo(self, token, others, response).await
     }
 
-    /// Redoes an undone action by its log id. `others` is the feature with which other people's actions are redone.
+    /// Redoes an undone action by its log id. `others` is the feature required to redo actions of other users.
     ///
     /// # Errors
-    /// The refusals of section 7 of the audit specification.
+    /// The rejections of section 7 of the audit specification.
     pub async fn redo<A: Response>(
         &self,
         log_id: Uuid,
@@ -412,7 +413,7 @@ impl RequestContext {
         command::redo(self, log_id, others, response).await
     }
 
-    /// The job in which the principal acts; `None` for a request.
+    /// Returns the job in which the principal acts; `None` for a request.
     #[must_use]
     pub fn job(&self) -> Option<JobOrigin> {
         self.0.job
@@ -439,7 +440,7 @@ impl RequestContext {
     }
 }
 
-/// The context of a public endpoint: nobody is signed in.
+/// The context of a public endpoint, without a signed-in caller.
 #[derive(Debug, Clone)]
 pub struct Visitor(pub Arc<Call>);
 

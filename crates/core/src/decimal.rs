@@ -1,4 +1,4 @@
-//! Decimal numbers as the API and the database know them: exact, with a fixed number of decimals.
+//! Decimal numbers of the API and the database: exact, with a fixed number of decimals.
 
 use std::fmt;
 
@@ -15,39 +15,39 @@ use utoipa::openapi::{ObjectBuilder, RefOr, Schema, schema::Type};
 /// Base of the digits in which PostgreSQL sends a `numeric`.
 const BASE: i64 = 10_000;
 
-/// A number with at most `SCALE` decimals (0 to 4), kept as a count of its smallest unit: `numeric(p, SCALE)` in the database, a JSON
-/// number on the wire. Whoever reads JSON takes its numbers for doubles, so an input that no double tells from its neighbours is
-/// refused and never rounded; so is one with more decimals.
+/// A number with at most `SCALE` decimals (0 to 4), stored as a count of its smallest unit: `numeric(p, SCALE)` in the database, a JSON number
+/// in the wire format. JSON readers take numbers for doubles, so an input that a double can't distinguish from its neighbours is rejected and
+/// never rounded; so is an input with more decimals.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, AsExpression, FromSqlRow)]
 #[diesel(sql_type = Numeric)]
 pub struct Decimal<const SCALE: u32>(i64);
 
 impl<const SCALE: u32> Decimal<SCALE> {
-    /// Smallest units of a whole one.
+    /// Number of smallest units in 1.
     const UNIT: i64 = {
         assert!(SCALE <= 4, "decimals fit into one digit of PostgreSQL");
         10_i64.pow(SCALE)
     };
 
-    /// This many of the smallest units.
+    /// Creates a number from a count of smallest units.
     #[must_use]
     pub const fn from_units(units: i64) -> Self {
         Self(units)
     }
 
-    /// How many of the smallest units.
+    /// Returns the count of smallest units.
     #[must_use]
     pub const fn units(self) -> i64 {
         self.0
     }
 
-    /// Whether it has at most this many digits, decimals included: `numeric(precision, SCALE)` holds it.
+    /// Whether it has at most this many digits, decimals included, so that `numeric(precision, SCALE)` can hold it.
     #[must_use]
     pub fn fits(self, precision: u32) -> bool {
         self.0.unsigned_abs() < 10_u64.pow(precision)
     }
 
-    /// The number whose double this is; `None` when there is none or more than one.
+    /// Returns the only number with this double; `None` when there is none or more than one.
     fn from_double(value: f64) -> Option<Self> {
         let double = |units: i64| units as f64 / Self::UNIT as f64;
         let near = (value * Self::UNIT as f64).round();

@@ -1,4 +1,4 @@
-//! JSON documents that clients store (`metadata`, settings, filters): how large they may be, and how many of them fit into a response.
+//! JSON documents that clients store (`metadata`, settings, filters): their maximum size, and the number of them that fits into a response.
 
 use std::io::{self, Write};
 
@@ -25,7 +25,7 @@ pub const MOST_RESPONSE_BYTES: usize = 8 * 1024 * 1024;
 /// Checks a document that a client wants to store.
 ///
 /// # Errors
-/// `too_long` for one of more than [`MOST_BYTES`], `invalid_value` for one that is nested deeper than [`DEEPEST`].
+/// `too_long` for a document of more than [`MOST_BYTES`], `invalid_value` for one that is nested deeper than [`DEEPEST`].
 pub fn check(path: &str, document: &Value) -> Result<(), Detail> {
     check_size(path, document)?;
     if depth_exceeds(document, DEEPEST) {
@@ -35,12 +35,12 @@ pub fn check(path: &str, document: &Value) -> Result<(), Detail> {
     Ok(())
 }
 
-/// The same for a document whose type bounds its depth.
+/// Checks only the size of a document, if its type bounds the depth.
 ///
 /// # Errors
-/// `too_long` for one of more than [`MOST_BYTES`].
+/// `too_long` for a document of more than [`MOST_BYTES`].
 pub fn check_size(path: &str, document: &impl Serialize) -> Result<(), Detail> {
-    // Writing fails only at the bound.
+    // Writing fails only at the limit.
     if serde_json::to_writer(Bounded(MOST_BYTES), document).is_ok() {
         return Ok(());
     }
@@ -60,7 +60,7 @@ fn depth_exceeds(document: &Value, levels: usize) -> bool {
     }
 }
 
-/// Takes so many bytes, and fails after that.
+/// Accepts this many bytes, and fails after that.
 struct Bounded(usize);
 
 impl Write for Bounded {
@@ -92,10 +92,10 @@ struct Read {
     third: Option<String>,
 }
 
-/// Reads the documents of the rows of a page, row by row in the order of `keys` (tenant and id), until they have `budget` bytes together. The
-/// rows whose documents no longer fit are `None`. One statement, in which PostgreSQL reads no document beyond the first that does not fit.
+/// Reads the documents of the rows of a page, in the order of `keys` (tenant and id), up to `budget` bytes in total. Rows whose documents do
+/// not fit are `None`. One statement, in which PostgreSQL reads no document after the first that does not fit.
 ///
-/// `table` and its jsonb `columns` (one to three) are the module's own names.
+/// `table` and its jsonb `columns` (one to three) are constants of the module.
 ///
 /// # Errors
 /// When the database can't be reached.
@@ -127,7 +127,7 @@ pub async fn read_within(
     Ok(texts)
 }
 
-/// A walk over the keys: each step reads the documents of one row, and there is no step after the budget is spent.
+/// Returns the recursive statement over the keys: each step reads the documents of one row; it ends when the budget is spent.
 fn statement(table: &str, columns: &[&str]) -> String {
     let column = |index: usize| columns.get(index).map(|name| format!("d.{name}::text"));
     let or_null = |index: usize| column(index).unwrap_or_else(|| "null::text".to_owned());

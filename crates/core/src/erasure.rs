@@ -1,4 +1,4 @@
-//! Personal data leaves the logs.
+//! Erases personal data from the logs.
 
 use diesel::sql_types::{BigInt, Text, Uuid as SqlUuid};
 use diesel::{QueryableByName, sql_query};
@@ -16,12 +16,12 @@ struct Erased {
     entries: i64,
 }
 
-/// Empties the log's entries about a resource: images, changed values, names and tokens; and takes its name out of the entries of what it
-/// did and read itself. Entries about other resources lose what they tell of it: its row among the parts of what it belonged to, and its
-/// images where it was changed beside them. The entries stay; none that was about it, or changed it too, can be undone or redone any more.
-/// Returns how many are about the resource. All entries of the tenant are read for it.
+/// Erases the contents of the log entries about a resource: snapshots, changed values, names and tokens; removes its name from the entries of
+/// its own actions and reads. Entries about other resources lose their data about it: its row among the parts of a parent, and its snapshots as
+/// an affected resource. The entries stay; those that were about it, or changed it too, can no longer be undone or redone. Returns the number
+/// of entries about the resource. Reads all entries of the tenant.
 ///
-/// For the module that owns the resource, after the command that removes the data: that command's own entry is among them. It may be
+/// For the module that owns the resource, after the command that removes the data, because that command's own entry is erased too. May be
 /// repeated.
 ///
 /// # Errors

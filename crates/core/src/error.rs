@@ -1,4 +1,4 @@
-//! What can go wrong, and the three shapes in which the contract says it.
+//! Errors, and the three shapes of error bodies in the contract.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -7,7 +7,7 @@ use actix_web::http::StatusCode;
 use diesel::result::{DatabaseErrorKind, Error as DieselError};
 use serde_json::{Map, Value, json};
 
-/// The result of everything that a request does.
+/// The result of a request and of each of its steps.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// The error body of an endpoint (section 7 of the contract).
@@ -18,24 +18,24 @@ pub enum ErrorShape {
     Error,
     /// `{"ok": false, "error": text}`
     OkFalse,
-    /// `{"code": word, "error": text}`
+    /// `{"code": code, "error": text}`
     Code,
 }
 
 /// One violated rule of an input.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct Detail {
-    /// The field by its name on the wire: `variants[0].sku`; empty for the input as a whole.
+    /// Path of the field in the wire format: `variants[0].sku`; empty for the input as a whole.
     pub path: String,
-    /// What is expected, in English.
+    /// The expected value, in English.
     pub message: String,
-    /// The same for programs: `required`, `invalid_type`, `invalid_value`, `too_short`, `too_long`, `out_of_range`, `unknown_reference`,
-    /// `not_unique`, `immutable`, or what the specification of the endpoint adds.
+    /// The machine-readable code: `required`, `invalid_type`, `invalid_value`, `too_short`, `too_long`, `out_of_range`, `unknown_reference`,
+    /// `not_unique`, `immutable`, or a code of the endpoint's specification.
     pub code: Cow<'static, str>,
 }
 
 impl Detail {
-    /// A violated rule.
+    /// Creates a detail.
     pub fn new(path: impl Into<String>, message: impl Into<String>, code: &'static str) -> Self {
         Self {
             path: path.into(),
@@ -45,20 +45,20 @@ impl Detail {
     }
 }
 
-/// Most details that are collected of one input.
+/// Maximum number of details collected for one input.
 pub(crate) const MOST_DETAILS: usize = 100;
 
-/// Collects what is wrong with an input, so that a client learns all of it at once.
+/// Collects the violated rules of an input, so that one response reports all of them.
 #[derive(Debug, Default)]
 pub struct Violations(Option<Error>);
 
 impl Violations {
-    /// Notes a violated rule.
+    /// Records a violated rule.
     pub fn add(&mut self, detail: Detail) {
         self.note(detail.into());
     }
 
-    /// The value, or the default of its type with the error noted.
+    /// Returns the value; on an error, records it and returns the default.
     pub fn keep<T: Default>(&mut self, outcome: Result<T, impl Into<Error>>) -> T {
         outcome.unwrap_or_else(|error| {
             self.note(error.into());
@@ -66,7 +66,7 @@ impl Violations {
         })
     }
 
-    /// Notes an error. The details of validation errors are joined; of other errors the first is kept.
+    /// Records an error. Details of validation errors are joined; of other errors the first is kept.
     pub fn note(&mut self, error: Error) {
         match (&mut self.0, error) {
             (Some(Error::Rejected(first)), Error::Rejected(next)) if first.is_validation() && next.is_validation() => {
@@ -81,10 +81,10 @@ impl Violations {
         }
     }
 
-    /// The error, if there is one.
+    /// Returns the recorded error, if any.
     ///
     /// # Errors
-    /// 400 with everything that was noted.
+    /// 400 with all recorded details.
     pub fn check(self) -> Result<()> {
         match self.0 {
             None => Ok(()),
@@ -93,33 +93,33 @@ impl Violations {
     }
 }
 
-/// A refused request: status, text, and what a client can act on.
+/// A rejected request: status, text, and fields that a client can act on.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rejection {
     /// The status, 400 to 599.
     pub status: StatusCode,
     /// English text.
     pub message: Cow<'static, str>,
-    /// Word for programs.
+    /// Machine-readable code.
     pub code: Option<Cow<'static, str>>,
     /// Violated rules of the input.
     pub details: Vec<Detail>,
-    /// Further members of the body.
+    /// Further fields of the body.
     pub members: Map<String, Value>,
-    /// Whether an interceptor refuses, and not what was asked.
+    /// Whether an interceptor rejects, rather than the command itself.
     pub by_interceptor: bool,
-    /// Replaces the body altogether (an interceptor's).
+    /// Body that replaces all other fields (an interceptor's).
     pub body: Option<Map<String, Value>>,
-    /// Seconds after which a repeat makes sense.
+    /// Seconds after which the client may retry.
     pub retry_after: Option<u64>,
-    /// Headers of the rate limit that refused.
+    /// Headers of the exceeded rate limit.
     pub rate_limit: Option<(String, String)>,
-    /// The presented credential is invalid: the answer clears the cookies.
+    /// Whether the presented credential is invalid; the response then clears the cookies.
     pub clears_cookies: bool,
 }
 
 impl Rejection {
-    /// A refusal with a status and a text.
+    /// Creates a rejection with a status and a text.
     pub fn new(status: StatusCode, message: impl Into<Cow<'static, str>>) -> Self {
         Self {
             status,
@@ -135,12 +135,12 @@ impl Rejection {
         }
     }
 
-    /// 400 with a text.
+    /// Creates a 400 with a text.
     pub fn bad_request(message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, message)
     }
 
-    /// 400 `Invalid input` with details.
+    /// Creates a 400 `Invalid input` with details.
     #[must_use]
     pub fn invalid(details: Vec<Detail>) -> Self {
         Self {
@@ -149,34 +149,34 @@ impl Rejection {
         }
     }
 
-    /// 401 `Unauthorized`.
+    /// Creates a 401 `Unauthorized`.
     #[must_use]
     pub fn unauthorized() -> Self {
         Self::new(StatusCode::UNAUTHORIZED, "Unauthorized")
     }
 
-    /// 403 with a text.
+    /// Creates a 403 with a text.
     pub fn forbidden(message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(StatusCode::FORBIDDEN, message)
     }
 
-    /// 403 `Forbidden` that names the missing features.
+    /// Creates a 403 `Forbidden` that names the missing features.
     #[must_use]
     pub fn missing_features(features: &[&str]) -> Self {
         Self::forbidden("Forbidden").with("requiredFeatures", json!(features))
     }
 
-    /// 404 with a text.
+    /// Creates a 404 with a text.
     pub fn not_found(message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(StatusCode::NOT_FOUND, message)
     }
 
-    /// 409 with a text.
+    /// Creates a 409 with a text.
     pub fn conflict(message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(StatusCode::CONFLICT, message)
     }
 
-    /// 400 of an undo or redo: the present data stands against it, in these fields or kinds.
+    /// Creates the 400 of an undo or redo that conflicts with the present data in these fields or kinds.
     #[must_use]
     pub fn undo_conflict<T: serde::Serialize>(fields: &[T]) -> Self {
         Self::bad_request("The record has changed since this action")
@@ -184,7 +184,7 @@ impl Rejection {
             .with("fields", json!(fields))
     }
 
-    /// 503 of the conventions.
+    /// Creates the 503 of the conventions.
     #[must_use]
     pub fn unavailable() -> Self {
         Self {
@@ -193,14 +193,14 @@ impl Rejection {
         }
     }
 
-    /// Adds the word for programs.
+    /// Sets the machine-readable code.
     #[must_use]
     pub fn code(mut self, code: &'static str) -> Self {
         self.code = Some(Cow::Borrowed(code));
         self
     }
 
-    /// Adds a member to the body.
+    /// Adds a field to the body.
     #[must_use]
     pub fn with(mut self, name: &str, value: Value) -> Self {
         self.members.insert(name.to_owned(), value);
@@ -214,21 +214,21 @@ impl Rejection {
         self
     }
 
-    /// The body in the endpoint's shape.
+    /// Returns the body in the endpoint's shape.
     #[must_use]
     pub fn to_body(&self, shape: ErrorShape, request_id: &str) -> Value {
         let mut body = match &self.body {
             Some(body) => body.clone(),
             None => self.own_body(shape),
         };
-        // A body that an interceptor gave is sent as it is.
+        // A body given by an interceptor is sent unchanged.
         if self.status.is_server_error() && self.body.is_none() {
             body.insert("requestId".to_owned(), json!(request_id));
         }
         Value::Object(body)
     }
 
-    /// Whether it says which rules of an input are violated, and nothing else.
+    /// Whether it reports violated rules of an input, and nothing else.
     fn is_validation(&self) -> bool {
         self.status == StatusCode::BAD_REQUEST
             && !self.details.is_empty()
@@ -237,7 +237,7 @@ impl Rejection {
             && self.body.is_none()
     }
 
-    /// The word for programs, as it stands in bodies with a `code`.
+    /// Returns the machine-readable code that bodies with a `code` carry.
     pub(crate) fn word(&self) -> &str {
         self.code.as_deref().unwrap_or_else(|| default_code(self.status))
     }
@@ -280,39 +280,39 @@ fn default_code(status: StatusCode) -> &'static str {
     }
 }
 
-/// An answer that was stored with an `Idempotency-Key` and is given again.
+/// A response that was stored with an `Idempotency-Key` and is returned again.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StoredResponse {
-    /// Its status.
+    /// The status.
     pub status: u16,
-    /// Its `X-Operation` header, if the command was undoable.
+    /// The `X-Operation` header, if the command was undoable.
     pub operation: Option<String>,
-    /// Its body, one-time secrets nulled.
+    /// The body, with one-time secrets nulled.
     pub body: Value,
 }
 
-/// Why a request ends without the handler's own answer.
+/// The reason why a request ends without the response of its handler.
 #[derive(Debug)]
 pub enum Error {
-    /// The client can act on it.
+    /// A rejection that the client can act on.
     Rejected(Box<Rejection>),
-    /// The request was answered before; here is that answer again.
+    /// The stored response of an earlier request with the same `Idempotency-Key`.
     Replayed(Box<StoredResponse>),
-    /// The database can't be reached, or a lock was not granted in time: 503.
+    /// The database can't be reached, a statement was cancelled, or a lock was not granted in time: 503.
     Unavailable(Box<dyn std::error::Error + Send + Sync>),
-    /// The transaction collided with another one and may be repeated.
+    /// The transaction collided with another one and may be repeated: 503.
     Collision(Box<dyn std::error::Error + Send + Sync>),
-    /// Everything else: 500 with a fixed text, the cause logged once.
+    /// Any other error: 500 with a fixed text; the cause is logged once.
     Internal(Box<dyn std::error::Error + Send + Sync>),
 }
 
 impl Error {
-    /// An internal error with a text for the log.
+    /// Creates an internal error with a text for the log.
     pub fn internal(message: impl Into<String>) -> Self {
         Self::Internal(message.into().into())
     }
 
-    /// The refusal that a client sees.
+    /// Returns the rejection that a client sees.
     #[must_use]
     pub fn to_rejection(&self) -> Rejection {
         match self {
@@ -324,8 +324,8 @@ impl Error {
         }
     }
 
-    /// Whether the database could not be reached at all, so that nothing that was asked of it can be the reason. A statement that waited too
-    /// long, or whose connection ended meanwhile, is another matter.
+    /// Whether the database could not be reached at all, so that no statement can be the cause. A statement that timed out or lost its
+    /// connection does not count.
     pub(crate) fn is_outage(&self) -> bool {
         matches!(self, Self::Unavailable(cause) if !cause.is::<DieselError>())
     }
@@ -344,7 +344,7 @@ impl Error {
         )
     }
 
-    /// The name of the constraint that a write violated, if that is what happened.
+    /// Returns the name of the constraint that a write violated, if any.
     #[must_use]
     pub fn violated_constraint(&self) -> Option<&str> {
         let Self::Internal(cause) = self else { return None };
@@ -375,7 +375,7 @@ impl From<Rejection> for Error {
     }
 }
 
-/// 400 `Invalid input` with this detail.
+/// Creates a 400 `Invalid input` with this detail.
 impl From<Detail> for Error {
     fn from(detail: Detail) -> Self {
         Rejection::invalid(vec![detail]).into()
@@ -394,8 +394,8 @@ impl From<DieselError> for Error {
             }
             _ => match information.message() {
                 "deadlock detected" => Self::Collision(Box::new(error)),
-                // 40P01, 55P03 and the 57P0x family have no kind of their own in diesel, and their SQLSTATE stays inside of it: the host
-                // refuses a server that speaks another language.
+                // 40P01, 55P03 and the 57P0x family have no kind of their own in diesel, which hides their SQLSTATE, so the English message is
+                // compared; startup rejects a server with messages in another language.
                 "canceling statement due to lock timeout"
                 | "canceling statement due to statement timeout"
                 | "canceling statement due to user request"
@@ -411,7 +411,7 @@ impl From<DieselError> for Error {
     }
 }
 
-/// Of a connection: it could not be made, or it has ended. Its own text does not say why.
+/// A connection that could not be opened or has ended. The text of the error does not contain its cause.
 impl From<tokio_postgres::Error> for Error {
     fn from(error: tokio_postgres::Error) -> Self {
         Self::Unavailable(match std::error::Error::source(&error) {

@@ -1,4 +1,4 @@
-//! Who calls. Core knows principals and their rights; modules know how a credential becomes one.
+//! Principals and their rights. Core knows these; modules know how a credential becomes a principal.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,10 +13,10 @@ use crate::error::Result;
 use crate::platform::Runtime;
 use crate::time::Timestamp;
 
-/// What kind of principal acts.
+/// The kind of an acting principal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ActorKind {
-    /// A person.
+    /// A human user.
     User,
     /// A program with an API key.
     ApiKey,
@@ -25,7 +25,7 @@ pub enum ActorKind {
 }
 
 impl ActorKind {
-    /// The word in the database and on the wire.
+    /// Returns the name of the kind in the database and in the wire format.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -35,7 +35,7 @@ impl ActorKind {
         }
     }
 
-    /// The kind of this word.
+    /// Parses the name of a kind.
     #[must_use]
     pub fn parse(word: &str) -> Option<Self> {
         [Self::User, Self::ApiKey, Self::System]
@@ -47,35 +47,35 @@ impl ActorKind {
 /// A role that a principal holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HeldRole {
-    /// Its id.
+    /// The id.
     pub id: Uuid,
-    /// Its name.
+    /// The name.
     pub name: String,
 }
 
-/// A principal, as an [`Authenticator`] found it.
+/// A principal, as returned by an [`Authenticator`].
 #[derive(Debug, Clone)]
 pub struct Identity {
-    /// What it is.
+    /// Kind of the principal.
     pub kind: ActorKind,
     /// Id of the user or key; `None` for the system.
     pub id: Option<Uuid>,
-    /// Name, else e-mail: what the action log shows.
+    /// Name, else e-mail: shown by the action log.
     pub name: Option<String>,
-    /// Its tenant; the nil UUID for users of the platform.
+    /// Tenant of the principal; the nil UUID for users of the platform.
     pub tenant: Uuid,
-    /// Its own organization.
+    /// Organization to which the principal belongs.
     pub organization: Option<Uuid>,
-    /// What it may do.
+    /// The rights.
     pub rights: Rights,
-    /// The roles that it holds, by name.
+    /// The roles that the principal holds, by name.
     pub roles: Vec<HeldRole>,
     /// The session that authenticated the call.
     pub session: Option<Uuid>,
 }
 
 impl Identity {
-    /// The platform itself: every right, all tenants.
+    /// Returns the identity of the platform itself: every right, all tenants.
     #[must_use]
     pub fn system() -> Self {
         Self {
@@ -91,14 +91,14 @@ impl Identity {
     }
 }
 
-/// A principal by name: nobody has checked whether it exists.
+/// A reference to a principal, without a check whether the principal exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Principal {
-    /// What it is.
+    /// Kind of the principal.
     pub kind: ActorKind,
-    /// Its own tenant; the nil UUID for users of the platform.
+    /// Tenant of the principal; the nil UUID for users of the platform.
     pub tenant: Uuid,
-    /// Its id.
+    /// The id.
     pub id: Uuid,
 }
 
@@ -118,7 +118,7 @@ pub trait Authenticator: Send + Sync + 'static {
     /// Whether this authenticator knows this kind of credential.
     fn accepts(&self, credential: Credential<'_>) -> bool;
 
-    /// The principal behind the credential, or `None` when it is invalid.
+    /// Returns the principal behind the credential, or `None` when the credential is invalid.
     fn authenticate<'a>(
         &'a self,
         runtime: &'a Runtime,
@@ -126,14 +126,14 @@ pub trait Authenticator: Send + Sync + 'static {
         now: Timestamp,
     ) -> BoxFuture<'a, Result<Option<Arc<Identity>>>>;
 
-    /// Changes whenever this node learns that identities which it handed out may no longer hold: whoever keeps one asks anew. `None`: this
-    /// authenticator is told of nothing, and whoever keeps an identity asks from time to time.
+    /// Returns a receiver that changes whenever identities handed out by this node may have become invalid; holders of an identity then
+    /// authenticate again. `None`: this authenticator receives no such notifications, and holders authenticate again from time to time.
     fn changes(&self) -> Option<watch::Receiver<()>> {
         None
     }
 
-    /// A principal by its id, as it stands in the database now: what a job needs that acts for somebody. `None` when this
-    /// authenticator doesn't know such principals, and when this one may no longer act.
+    /// Returns the principal with this id, as the database has it now: for a job that acts in the name of a principal. `None` when this
+    /// authenticator doesn't know such principals, or when the principal may no longer act.
     fn identify<'a>(
         &'a self,
         _runtime: &'a Runtime,
@@ -144,9 +144,9 @@ pub trait Authenticator: Send + Sync + 'static {
     }
 }
 
-/// What core must know of tenants and organizations; the directory module answers.
+/// The queries on tenants and organizations that core needs; implemented by the directory module.
 pub trait OrganizationTree: Send + Sync + 'static {
-    /// The live ones of these organizations and all their live descendants, in the tenant (`None`: in any).
+    /// Returns the live organizations among these, with all their live descendants, in the tenant (`None`: in any).
     fn expand<'a>(
         &'a self,
         connection: &'a mut Connection,
@@ -154,7 +154,7 @@ pub trait OrganizationTree: Send + Sync + 'static {
         roots: &'a [Uuid],
     ) -> BoxFuture<'a, Result<Vec<Uuid>>>;
 
-    /// Whether the organization is a live one of the tenant. It stays so until the end of the transaction.
+    /// Whether the organization is live and belongs to the tenant. It stays so until the end of the transaction.
     fn keep<'a>(
         &'a self,
         connection: &'a mut Connection,
@@ -162,7 +162,7 @@ pub trait OrganizationTree: Send + Sync + 'static {
         organization: Uuid,
     ) -> BoxFuture<'a, Result<bool>>;
 
-    /// The same, told for each root by itself. A root that is not live has no entry.
+    /// Expands each root separately. A root that is not live has no entry.
     fn expand_each<'a>(
         &'a self,
         connection: &'a mut Connection,
@@ -170,7 +170,7 @@ pub trait OrganizationTree: Send + Sync + 'static {
         roots: &'a [Uuid],
     ) -> BoxFuture<'a, Result<HashMap<Uuid, Vec<Uuid>>>>;
 
-    /// The tenant of a live, active organization; the tenant is live too, but may be inactive.
+    /// Returns the tenant of a live, active organization; the tenant is live too, but may be inactive.
     fn tenant_of<'a>(
         &'a self,
         connection: &'a mut Connection,

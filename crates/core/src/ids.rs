@@ -1,4 +1,4 @@
-//! Ids: UUIDv7 made from the context's instant, and random bytes for tokens.
+//! Ids: UUIDv7 from the context's instant, and random bytes for tokens.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use crate::time::Timestamp;
 
-/// The tenant of global rows and of the platform's own users; `null` on the wire.
+/// The tenant of global rows and of the platform's own users; `null` in the wire format.
 pub const PLATFORM_TENANT: Uuid = Uuid::nil();
 
 /// A source of random bytes: the operating system's, or a seeded one in tests.
@@ -18,13 +18,13 @@ pub trait Randomness: Send + Sync + 'static {
     /// Fills the buffer.
     fn fill(&self, bytes: &mut [u8]);
 
-    /// Fills the random part of an id, which is no secret: a source may take bytes that it fetched earlier.
+    /// Fills the random part of an id, which is not secret: a source may use bytes that it fetched earlier.
     fn fill_id(&self, bytes: &mut [u8; 10]) {
         self.fill(bytes);
     }
 }
 
-/// Bytes that a thread fetches from the operating system at a time, for ids: one call for a hundred of them.
+/// Number of bytes that a thread fetches from the operating system at once, for ids: one call for a hundred of them.
 const FETCHED: usize = 1000;
 
 thread_local! {
@@ -38,7 +38,7 @@ pub struct SystemRandomness;
 impl Randomness for SystemRandomness {
     fn fill(&self, bytes: &mut [u8]) {
         if SysRng.try_fill_bytes(bytes).is_err() {
-            // Going on with predictable ids and tokens would be worse than ending.
+            // Ending is better than continuing with predictable ids and tokens.
             std::process::abort();
         }
     }
@@ -56,7 +56,7 @@ impl Randomness for SystemRandomness {
     }
 }
 
-/// Mints ids and tokens.
+/// Creates ids and tokens.
 #[derive(Clone)]
 pub struct Ids {
     randomness: Arc<dyn Randomness>,
@@ -70,7 +70,7 @@ impl std::fmt::Debug for Ids {
 }
 
 impl Ids {
-    /// Ids from this source.
+    /// Creates ids from this source.
     #[must_use]
     pub fn new(randomness: Arc<dyn Randomness>) -> Self {
         Self {
@@ -79,7 +79,7 @@ impl Ids {
         }
     }
 
-    /// A UUIDv7 of this instant; ids of one process and one millisecond ascend (12 bits of counter before the random ones).
+    /// Creates a UUIDv7 of this instant; ids of one process and one millisecond ascend (12 bits of counter before the random ones).
     #[must_use]
     pub fn at(&self, now: Timestamp) -> Uuid {
         let mut bytes = [0_u8; 10];
@@ -90,7 +90,7 @@ impl Ids {
         uuid::Builder::from_unix_timestamp_millis(now.unix_millis().unsigned_abs(), &bytes).into_uuid()
     }
 
-    /// This many random bytes.
+    /// Returns this many random bytes.
     #[must_use]
     pub fn random<const N: usize>(&self) -> [u8; N] {
         let mut bytes = [0_u8; N];

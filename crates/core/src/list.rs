@@ -16,16 +16,16 @@ pub use schema::{IdList, IdsOrNone, InstantOrDate};
 
 use crate::error::{Detail, Rejection, Result};
 
-/// Most rows of a page.
+/// Maximum number of rows of a page.
 pub const MAX_PAGE_SIZE: u32 = 100;
-/// Greatest page number.
+/// Maximum page number.
 pub const MAX_PAGE: u32 = i32::MAX as u32;
-/// Rows of a page when nothing else is asked for.
+/// Number of rows of a page by default.
 pub const DEFAULT_PAGE_SIZE: u32 = 50;
 /// Longest `search`, in characters.
 pub const MAX_SEARCH_LENGTH: usize = 200;
 
-/// `page` and `pageSize` as they come in.
+/// The query parameters `page` and `pageSize`.
 #[derive(Debug, Clone, Copy, Default, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
@@ -39,13 +39,13 @@ pub struct PageQuery {
 }
 
 impl PageQuery {
-    /// From the members of a query.
+    /// Creates it from fields of a query.
     #[must_use]
     pub fn new(page: Option<u32>, page_size: Option<u32>) -> Self {
         Self { page, page_size }
     }
 
-    /// The window of rows.
+    /// Returns the window of rows.
     ///
     /// # Errors
     /// 400 when a value is out of range.
@@ -66,7 +66,7 @@ impl PageQuery {
     }
 }
 
-/// A checked page number and size.
+/// A validated page number and size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Window {
     /// Page number from 1.
@@ -85,19 +85,19 @@ impl Default for Window {
 }
 
 impl Window {
-    /// Rows to skip.
+    /// Returns the number of rows to skip.
     #[must_use]
     pub fn offset(self) -> i64 {
         i64::from(self.page - 1) * i64::from(self.size)
     }
 
-    /// Rows to take.
+    /// Returns the number of rows to take.
     #[must_use]
     pub fn limit(self) -> i64 {
         i64::from(self.size)
     }
 
-    /// The page of these items.
+    /// Returns the page with these items.
     #[must_use]
     pub fn page<T>(self, items: Vec<T>, total: i64) -> Page<T> {
         let size = i64::from(self.size);
@@ -128,7 +128,7 @@ pub struct Page<T> {
 }
 
 impl<T> Page<T> {
-    /// The same page of other items.
+    /// Converts the items of the page.
     pub fn map<U>(self, change: impl FnMut(T) -> U) -> Page<U> {
         Page {
             items: self.items.into_iter().map(change).collect(),
@@ -139,7 +139,7 @@ impl<T> Page<T> {
         }
     }
 
-    /// The same page of other items, unless one of them fails.
+    /// Converts the items of the page, unless one of them fails.
     ///
     /// # Errors
     /// The first failure.
@@ -161,12 +161,12 @@ pub struct Order {
     pub column: &'static str,
     /// Whether the column can be null; such rows come last.
     pub nullable: bool,
-    /// Whether the largest come first.
+    /// Whether the largest values come first.
     pub descending: bool,
 }
 
 impl Order {
-    /// The order with the row's id as the last key.
+    /// Returns the order, with the row's id as the last key.
     pub fn by(self, id: &str) -> SqlLiteral<Text> {
         let direction = if self.descending { "desc" } else { "asc" };
         let nulls = if self.nullable { " nulls last" } else { "" };
@@ -174,7 +174,7 @@ impl Order {
     }
 }
 
-/// The pattern for `ilike` that finds `search` as a substring, its wildcards taken literally; `None` for an absent or blank search.
+/// Returns the pattern for `ilike` that finds `search` as a substring, with literal wildcards; `None` for an absent or blank search.
 ///
 /// # Errors
 /// 400 when the search is too long.

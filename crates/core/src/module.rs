@@ -1,4 +1,4 @@
-//! What a module is to the host: inert data in a `static`.
+//! The descriptor of a module for the host: inert data in a `static`.
 
 use futures_util::future::BoxFuture;
 use uuid::Uuid;
@@ -12,13 +12,13 @@ use crate::platform::Runtime;
 use crate::rate_limit::RateLimit;
 use crate::registry::{Registry, Startup};
 
-/// What a module adds to a tenant that is being made, in that transaction.
+/// Creates a module's initial records in a new tenant, in the transaction that creates the tenant.
 pub type SeedHook = for<'a> fn(&'a mut Tx<'_>, Uuid) -> BoxFuture<'a, CoreResult<()>>;
 
-/// Where an entry of the navigation stands.
+/// The place of an entry in the navigation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NavContext {
-    /// In a group of the main menu; the id names the group (`customers`), the title is what people read.
+    /// In a group of the main menu; the id names the group (`customers`), the title is shown to users.
     Main {
         /// Id of the group.
         group: &'static str,
@@ -44,24 +44,24 @@ pub enum NavContext {
 /// An entry that a module adds to the navigation of the administration (`GET /auth/admin/nav`).
 #[derive(Debug, Clone, Copy)]
 pub struct NavEntry {
-    /// Its id, unique among the enabled modules.
+    /// The id, unique among the enabled modules.
     pub id: &'static str,
     /// Path below `app.console_path`, without a leading slash.
     pub href: &'static str,
-    /// What people read, in English; other locales are found by the id.
+    /// Title shown to users, in English; other locales are found by the id.
     pub title: &'static str,
-    /// It appears to who holds all of these.
+    /// Shown to users who hold all of these features.
     pub features: &'static [Feature],
-    /// Where it stands.
+    /// The place in the navigation.
     pub context: NavContext,
-    /// Its place among its neighbours; equal ones stand by title.
+    /// Position among its neighbours; equal ones are sorted by title.
     pub order: i32,
 }
 
 /// A text in other languages than English: locale and text.
 pub type Translations = &'static [(&'static str, &'static str)];
 
-/// The titles of a module's navigation in other languages, by the ids of what they name. What is missing is shown in English.
+/// The titles of a module's navigation in other languages, by the ids of entries and groups. Missing titles are shown in English.
 #[derive(Debug, Clone, Copy)]
 pub struct NavTitles {
     /// Titles of entries.
@@ -78,33 +78,33 @@ pub struct Module {
     pub title: &'static str,
     /// Names of the modules that must be enabled with it; equal to the dependencies of its manifest.
     pub requires: &'static [&'static str],
-    /// The rights that it declares.
+    /// The declared rights.
     pub features: &'static [Feature],
-    /// What the seeded roles are granted by default.
+    /// Default grants of the seeded roles.
     pub default_grants: &'static [DefaultGrant],
-    /// What it adds to the navigation.
+    /// Entries in the navigation.
     pub navigation: &'static [NavEntry],
-    /// The same in other languages.
+    /// The titles of its navigation in other languages.
     pub nav_titles: NavTitles,
-    /// Sections of the configuration that it owns.
+    /// Sections of the configuration that the module owns.
     pub config_sections: &'static [&'static str],
-    /// Every limit that it counts against, by address or otherwise: what `rate_limits.limits` may name.
+    /// All limits that the module counts, by address or otherwise: the names allowed in `rate_limits.limits`.
     pub rate_limits: &'static [RateLimit],
-    /// Shape of its error bodies.
+    /// Shape of the error bodies.
     pub errors: ErrorShape,
-    /// Its migrations.
+    /// The migrations.
     pub migrations: Option<Migrations>,
-    /// Declares its endpoints.
+    /// Declares the endpoints.
     pub routes: fn(&mut Routes),
-    /// Declares its pages outside of the API.
+    /// Declares the pages outside of the API.
     pub pages: fn(&mut Pages<'_>),
-    /// Registers its commands, entities and interceptors.
+    /// Registers commands, entities and interceptors.
     pub register: fn(&mut Registry),
-    /// Reads its configuration and provides what it offers to others at run time.
+    /// Reads the configuration and provides values to other modules at run time.
     pub start: fn(&mut Startup<'_>) -> Result<(), ConfigError>,
-    /// Fills a new tenant; called in the order of the requirements.
+    /// Creates the initial records of a new tenant; called in the order of the requirements.
     pub seed: SeedHook,
-    /// Work beside the requests (watching for revocations); runs until the process ends and recovers by itself from errors.
+    /// Starts background work (watching for revocations); it runs until the process ends and recovers from errors by itself.
     pub background: fn(Runtime) -> Option<BoxFuture<'static, ()>>,
 }
 
@@ -118,7 +118,7 @@ impl std::fmt::Debug for Module {
 }
 
 impl Module {
-    /// A module without anything, to fill in with struct update syntax.
+    /// A module without any declarations, to fill in with struct update syntax.
     pub const EMPTY: Self = Self {
         name: "",
         title: "",
@@ -143,10 +143,10 @@ impl Module {
     };
 }
 
-/// Puts modules into the order of their requirements, and refuses a set that lacks one.
+/// Sorts modules by their requirements, and rejects a set that lacks one.
 ///
 /// # Errors
-/// When a required module is not among them, or modules require each other in a circle.
+/// When a required module is missing, or the requirements form a cycle.
 pub fn in_order(modules: &[&'static Module]) -> Result<Vec<&'static Module>, ConfigError> {
     let mut ordered: Vec<&'static Module> = Vec::with_capacity(modules.len());
     let mut waiting: Vec<&'static Module> = modules.to_vec();

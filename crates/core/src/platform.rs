@@ -1,4 +1,4 @@
-//! The composed platform: what was registered, configured and provided. Immutable after the start.
+//! The composed platform: registrations, configuration and provided values. Immutable after the start.
 
 use std::sync::Arc;
 
@@ -21,12 +21,12 @@ pub const INTERFACE_VERSION: &str = "0.6.5";
 /// Prefix of every path.
 pub const API_PREFIX: &str = "/api";
 
-/// What a platform is made of.
+/// The inputs of a platform.
 #[derive(Clone)]
 pub struct PlatformOptions {
     /// The enabled modules.
     pub enabled: Vec<&'static Module>,
-    /// The modules that are compiled in; their features are known, though not held, when they are not enabled.
+    /// The compiled modules; the features of those that are not enabled are known, but not held.
     pub compiled: Vec<&'static Module>,
     /// The configuration.
     pub config: Config,
@@ -34,12 +34,12 @@ pub struct PlatformOptions {
     pub clock: Arc<dyn Clock>,
     /// Source of ids and tokens.
     pub ids: Ids,
-    /// Takes every message in place of the configured transport, unless that is `none`.
+    /// Receives every message in place of the configured transport, unless that is `none`.
     pub mailer: Option<Arc<dyn Mailer>>,
 }
 
 impl PlatformOptions {
-    /// These modules, with the system's clock and randomness.
+    /// Returns options for these modules, with the system's clock and randomness.
     #[must_use]
     pub fn new(enabled: &[&'static Module], config: Config) -> Self {
         Self {
@@ -93,7 +93,7 @@ impl Platform {
     /// Composes the enabled modules.
     ///
     /// # Errors
-    /// When a requirement is missing, a name is registered twice, or a module refuses its configuration.
+    /// When a requirement is missing, a name is registered twice, or a module rejects its configuration.
     pub fn new(options: PlatformOptions) -> Result<Arc<Self>, ConfigError> {
         let modules = in_order(&options.enabled)?;
         let mut registry = Registry::default();
@@ -145,61 +145,61 @@ impl Platform {
         Ok(Arc::new(platform))
     }
 
-    /// The enabled modules, each after what it requires.
+    /// Returns the enabled modules, each after its requirements.
     #[must_use]
     pub fn modules(&self) -> &[&'static Module] {
         &self.modules
     }
 
-    /// The features of the enabled modules.
+    /// Returns the features of the enabled modules.
     #[must_use]
     pub fn catalogue(&self) -> &Catalogue {
         &self.catalogue
     }
 
-    /// The features of all modules that are compiled in.
+    /// Returns the features of all compiled modules.
     #[must_use]
     pub fn compiled_catalogue(&self) -> &Catalogue {
         &self.compiled
     }
 
-    /// The registered commands, entities and interceptors.
+    /// Returns the registered commands, entities and interceptors.
     #[must_use]
     pub fn registry(&self) -> &Registry {
         &self.registry
     }
 
-    /// What the modules provide.
+    /// Returns the values that modules provide.
     #[must_use]
     pub fn provided(&self) -> &Provided {
         &self.provided
     }
 
-    /// The configuration.
+    /// Returns the configuration.
     #[must_use]
     pub fn config(&self) -> &Config {
         &self.config
     }
 
-    /// Section `http`.
+    /// Returns the section `http`.
     #[must_use]
     pub fn http(&self) -> &HttpConfig {
         &self.http
     }
 
-    /// Section `app`.
+    /// Returns the section `app`.
     #[must_use]
     pub fn app(&self) -> &AppConfig {
         &self.app
     }
 
-    /// Section `audit`.
+    /// Returns the section `audit`.
     #[must_use]
     pub fn audit(&self) -> &AuditConfig {
         &self.audit
     }
 
-    /// The limits in force.
+    /// Returns the limits in force.
     #[must_use]
     pub fn rate_limits(&self) -> &RateLimits {
         &self.rate_limits
@@ -217,19 +217,19 @@ impl Platform {
         &self.committed_reads
     }
 
-    /// The clock.
+    /// Returns the clock.
     #[must_use]
     pub fn clock(&self) -> &dyn Clock {
         &*self.clock
     }
 
-    /// The source of ids and tokens.
+    /// Returns the source of ids and tokens.
     #[must_use]
     pub fn ids(&self) -> &Ids {
         &self.ids
     }
 
-    /// Section `jobs`.
+    /// Returns the section `jobs`.
     #[must_use]
     pub fn jobs(&self) -> &JobsConfig {
         &self.jobs
@@ -243,13 +243,13 @@ impl Platform {
         &self.throttle
     }
 
-    /// Rings after commits that may have announced something.
+    /// Returns the notifier of commits that may have emitted events.
     #[must_use]
     pub fn commit_notifier(&self) -> &CommitNotifier {
         &self.commit_notifier
     }
 
-    /// Takes messages, if mail is configured.
+    /// Returns the mailer, if mail is configured.
     #[must_use]
     pub fn mailer(&self) -> Option<&dyn Mailer> {
         self.mailer.as_deref()
@@ -259,7 +259,7 @@ impl Platform {
         &self.rejections
     }
 
-    /// Whether cookies are set without `Secure`: as `http.insecure_cookies` says, else only in development without an https
+    /// Whether cookies are set without `Secure`: the value of `http.insecure_cookies`, else true only in development without an https
     /// `app.public_url`.
     #[must_use]
     pub fn insecure_cookies(&self) -> bool {
@@ -267,7 +267,7 @@ impl Platform {
         self.http.insecure_cookies.unwrap_or(by_default)
     }
 
-    /// Every endpoint of the enabled modules, in the order of declaration.
+    /// Returns every endpoint of the enabled modules, in the order of declaration.
     #[must_use]
     pub fn endpoints(&self) -> Vec<EndpointInfo> {
         Routes::of(&self.modules).into_infos()
@@ -278,7 +278,7 @@ fn catalogue(modules: &[&'static Module]) -> Catalogue {
     Catalogue::new(modules.iter().flat_map(|module| module.features.iter().copied()))
 }
 
-/// The platform with a database: what a request runs on. Each worker thread has one with a pool of its own.
+/// The platform with a database, on which requests run. Each worker thread has one with its own pool.
 #[derive(Debug, Clone)]
 pub struct Runtime {
     /// The composed platform.

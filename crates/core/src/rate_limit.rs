@@ -1,5 +1,5 @@
-//! Limits of requests per window, counted in the database so that all replicas share them. What is over its limit is refused from memory
-//! until its window ends; a limit that may be lifted before (by a sign-in) for a second before the database is asked again.
+//! Limits of requests per window, counted in the database so that all replicas share them. Requests over a limit are rejected from memory until
+//! the window ends; if the limit may be lifted earlier (by a sign-in), for one second before the database is queried again.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -21,18 +21,18 @@ use crate::time::Timestamp;
 /// A declared limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RateLimit {
-    /// Its name in the configuration: `auth.login.ip`.
+    /// Name in the configuration: `auth.login.ip`.
     pub name: &'static str,
-    /// Requests that a window allows.
+    /// Number of requests that a window allows.
     pub points: i32,
     /// Length of a window in seconds.
     pub seconds: i32,
-    /// Seconds for which a key stays blocked once it went over; 0 = until the window ends.
+    /// Seconds for which a key stays blocked after it exceeded the limit; 0 = until the window ends.
     pub block_seconds: i32,
 }
 
 impl RateLimit {
-    /// `points` requests in `seconds`.
+    /// Declares a limit of `points` requests in `seconds`.
     #[must_use]
     pub const fn new(name: &'static str, points: i32, seconds: i32) -> Self {
         Self {
@@ -43,7 +43,7 @@ impl RateLimit {
         }
     }
 
-    /// Blocks the key for this long once it went over. Such a limit may be lifted before ([`RateLimits::reset`]).
+    /// Blocks the key for this long after it exceeded the limit. Such a limit may be lifted earlier ([`RateLimits::reset`]).
     #[must_use]
     pub const fn blocking(mut self, seconds: i32) -> Self {
         self.block_seconds = seconds;
@@ -61,33 +61,33 @@ pub struct RateLimits {
     turns: Vec<tokio::sync::Mutex<()>>,
 }
 
-/// Lets a statement be answered before its commit is on the disk. Should the database crash within the next moment, a few requests are
-/// forgotten; nobody was promised that they count.
+/// Lets a statement return before its commit is on the disk. If the database crashes right afterwards, a few requests are not counted; the
+/// counts are best effort.
 const ASYNC_COMMIT: &str = "set_config('synchronous_commit', 'off', true)";
-/// How long a node refuses by what it remembers before it asks the database again, when another node may have lifted the limit.
+/// Time for which a node rejects from memory before it queries the database again, if another node may have lifted the limit.
 const REMEMBERED: Duration = Duration::seconds(1);
-/// How many keys are remembered.
+/// Maximum number of remembered keys.
 const REMEMBERED_KEYS: usize = 10_000;
 
-/// How many networks may be counted at the same time where they are counted one after the other.
+/// Maximum number of networks that are counted at the same time where requests of one network are counted one after the other.
 const TURNS: usize = 256;
-/// How long one waits for those before it.
+/// Longest wait for the preceding requests of a network.
 const TURN_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(5);
 
-/// Keys that are over their limit, so that a flood of requests costs one statement and not one each.
+/// Keys that are over their limit, so that a flood of requests costs one statement and not one for each request.
 #[derive(Debug, Default)]
 struct Exceeded(Mutex<Known>);
 
 #[derive(Debug, Default)]
 struct Known {
     keys: HashMap<Vec<u8>, Over>,
-    /// When there was no room and what has ended was removed.
+    /// Time of the last removal of ended windows, which happens when the map is full.
     swept_at: Option<Timestamp>,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Over {
-    /// When the database said so.
+    /// When the database reported it.
     since: Timestamp,
     /// Whether the limit may be lifted before its window ends.
     may_be_lifted: bool,
@@ -95,7 +95,7 @@ struct Over {
 }
 
 impl Over {
-    /// Whether it is still known.
+    /// Whether the entry is still valid.
     fn holds(&self, now: Timestamp) -> bool {
         let is_fresh = !self.may_be_lifted || now < self.since.after(REMEMBERED);
         self.since <= now && now < self.window_ends_at && is_fresh
@@ -107,7 +107,7 @@ impl Exceeded {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// When the key's window ends, if it is known to be over its limit.
+    /// Returns the end of the key's window, if the key is known to be over its limit.
     fn find(&self, key: &[u8], now: Timestamp) -> Option<Timestamp> {
         let over = *self.known().keys.get(key)?;
         over.holds(now).then_some(over.window_ends_at)
@@ -115,7 +115,7 @@ impl Exceeded {
 
     fn remember(&self, key: Vec<u8>, over: Over) {
         let (now, mut known) = (over.since, self.known());
-        // At most once a second: with as many clients over their limits, each would go through all of them.
+        // At most once a second: with that many clients over their limits, each request would go through all keys.
         let may_sweep = known.swept_at.is_none_or(|at| now < at || now >= at.after(REMEMBERED));
         if known.keys.len() >= REMEMBERED_KEYS && may_sweep {
             known.keys.retain(|_, known| known.holds(now));
@@ -140,10 +140,10 @@ struct Counted {
 }
 
 impl RateLimits {
-    /// Reads the section of the configuration. It may name the limits of all modules that are compiled in.
+    /// Creates the limits from their section of the configuration, which may name the limits of all compiled modules.
     ///
     /// # Errors
-    /// When it names another one, or a limit is not of the form `points/seconds`.
+    /// When the section names an unknown limit, or a limit is not of the form `points/seconds`.
     pub fn new(config: &RateLimitConfig, compiled: &[&'static Module]) -> Result<Self, ConfigError> {
         let declared = compiled.iter().flat_map(|module| module.rate_limits);
         let declared: BTreeSet<&'static str> = declared.map(|limit| limit.name).collect();
@@ -199,7 +199,7 @@ impl RateLimits {
         hash.finalize().to_vec()
     }
 
-    /// Refuses a subject of which this process knows that it is over the limit. Counts nothing and asks nobody.
+    /// Rejects a subject that this process knows to be over the limit. Neither counts nor sends a statement.
     ///
     /// # Errors
     /// As [`RateLimits::count`].
@@ -214,11 +214,11 @@ impl RateLimits {
         }
     }
 
-    /// Waits until the requests of this network that came before have been counted; over when the guard is dropped. At once when nothing
-    /// is counted.
+    /// Waits until the preceding requests of this network have been counted; ends when the guard is dropped. Returns at once if limits are
+    /// disabled.
     ///
     /// # Errors
-    /// 503 when those before it take too long.
+    /// 503 when the preceding requests take too long.
     pub(crate) async fn turn(&self, network: &str) -> Result<Option<tokio::sync::MutexGuard<'_, ()>>> {
         let hash = Sha256::digest(network.as_bytes());
         let Some(turn) = self.turns.get(usize::from(hash[0]) % TURNS).filter(|_| self.enabled) else {
@@ -282,7 +282,7 @@ impl RateLimits {
         Err(too_many(limit, call.now, counted.window_ends_at))
     }
 
-    /// Forgets what this subject used up (a successful sign-in).
+    /// Resets the count of this subject (after a successful sign-in).
     ///
     /// # Errors
     /// When the database can't be reached.
@@ -303,7 +303,7 @@ impl RateLimits {
     }
 }
 
-/// Removes windows that have ended; called by the host from time to time.
+/// Removes ended windows and expired idempotency keys; called by the host from time to time.
 ///
 /// # Errors
 /// When the database can't be reached.
@@ -331,7 +331,7 @@ fn too_many(limit: RateLimit, now: Timestamp, window_ends_at: Timestamp) -> Erro
     )
 }
 
-/// The 429 of a limit of so many points in so many seconds, with the seconds to wait.
+/// Creates the 429 of a limit of `points` in `seconds`, with the seconds to wait.
 pub(crate) fn rejection(name: &str, points: u32, seconds: u32, wait: u64) -> Error {
     let rejection = Rejection {
         retry_after: Some(wait),

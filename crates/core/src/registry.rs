@@ -1,4 +1,4 @@
-//! What the enabled modules registered: commands, entities, interceptors, and what they provide at run time.
+//! Registrations of the enabled modules: commands, entities, interceptors, and the values that modules provide at run time.
 
 use std::any::{Any, TypeId};
 use std::collections::{BTreeMap, HashMap};
@@ -47,7 +47,7 @@ impl Registry {
         self
     }
 
-    /// Registers an interceptor; they run by priority, then id.
+    /// Registers an interceptor. Interceptors run by priority, then id.
     pub fn interceptor(&mut self, interceptor: Interceptor) -> &mut Self {
         self.interceptors.push(interceptor);
         self.interceptors.sort_by_key(|one| (one.priority, one.id));
@@ -62,7 +62,7 @@ impl Registry {
         self
     }
 
-    /// Registers somebody who is told of events.
+    /// Registers a subscriber of events.
     pub fn subscribe(&mut self, subscriber: Subscriber) -> &mut Self {
         if !self.subscribers.add(subscriber) {
             self.duplicates.push(subscriber.id);
@@ -74,7 +74,7 @@ impl Registry {
         &self.subscribers
     }
 
-    /// Registers something of a kind that another module knows and core doesn't: that module finds it by its type.
+    /// Registers an extension: a value of a type that another module knows and core doesn't. That module finds it by its type.
     pub fn extend<T: Send + Sync + 'static>(&mut self, value: T) -> &mut Self {
         self.extensions
             .entry(TypeId::of::<T>())
@@ -83,7 +83,7 @@ impl Registry {
         self
     }
 
-    /// Everything that modules offered of this type.
+    /// Returns all extensions of this type.
     pub fn extensions<T: Send + Sync + 'static>(&self) -> impl Iterator<Item = &T> {
         let values = self.extensions.get(&TypeId::of::<T>()).into_iter().flatten();
         values.filter_map(|value| value.downcast_ref::<T>())
@@ -93,23 +93,23 @@ impl Registry {
         &self.jobs
     }
 
-    /// All commands, by id.
+    /// Returns all commands, by id.
     pub fn commands(&self) -> impl Iterator<Item = &CommandInfo> {
         self.commands.values()
     }
 
-    /// The command with this id.
+    /// Returns the command with this id.
     #[must_use]
     pub fn find_command(&self, id: &str) -> Option<&CommandInfo> {
         self.commands.get(id)
     }
 
-    /// All entities, by kind.
+    /// Returns all entities, by kind.
     pub fn entities(&self) -> impl Iterator<Item = &dyn AnyEntity> {
         self.entities.values().map(|entity| &**entity)
     }
 
-    /// The entity registered under this kind.
+    /// Returns the entity registered under this kind.
     #[must_use]
     pub fn find_entity(&self, kind: &str) -> Option<&Arc<dyn AnyEntity>> {
         self.entities.get(kind)
@@ -119,7 +119,7 @@ impl Registry {
         &self.interceptors
     }
 
-    /// Refuses names that are taken twice, commands on kinds that nobody registered, and ids and labels of another form than the log has.
+    /// Rejects duplicate names, commands on unregistered kinds, and ids and labels in a form that the log does not support.
     ///
     /// # Errors
     /// Names the command or kind.
@@ -154,10 +154,10 @@ impl Registry {
     }
 }
 
-/// Characters of a command's label.
+/// Maximum number of characters of a command's label.
 const LONGEST_LABEL: usize = 120;
 
-/// Whether a name is this many words of lower-case letters, digits and underscores, joined by dots.
+/// Whether a name consists of this many words of lower-case letters, digits and underscores, joined by dots.
 fn is_dotted(name: &str, words: usize) -> bool {
     let is_word = |word: &str| {
         word.starts_with(|c: char| c.is_ascii_lowercase())
@@ -168,7 +168,7 @@ fn is_dotted(name: &str, words: usize) -> bool {
     name.split('.').count() == words && name.split('.').all(is_word)
 }
 
-/// What modules provide at run time, by type.
+/// Values that modules provide at run time, by type.
 #[derive(Default)]
 pub struct Provided {
     by_type: HashMap<TypeId, Arc<dyn Any + Send + Sync>>,
@@ -177,13 +177,13 @@ pub struct Provided {
 }
 
 impl Provided {
-    /// The tree of organizations, when the directory is enabled.
+    /// Returns the tree of organizations, when the directory is enabled.
     #[must_use]
     pub fn organizations(&self) -> Option<Arc<dyn OrganizationTree>> {
         self.organizations.clone()
     }
 
-    /// What a module provided under this type.
+    /// Returns the value that a module provided under this type.
     #[must_use]
     pub fn get<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
         self.by_type
@@ -216,19 +216,19 @@ impl<'a> Startup<'a> {
         self.provided
     }
 
-    /// The configuration.
+    /// Returns the configuration.
     #[must_use]
     pub fn config(&self) -> &'a Config {
         self.config
     }
 
-    /// What a required module provided under this type.
+    /// Returns the value that a required module provided under this type.
     #[must_use]
     pub fn get<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
         self.provided.get::<T>()
     }
 
-    /// Offers a value to handlers and to the modules that come later.
+    /// Provides a value to handlers and to the modules that start later.
     pub fn provide<T: Send + Sync + 'static>(&mut self, value: Arc<T>) -> &mut Self {
         self.provided.by_type.insert(TypeId::of::<T>(), value);
         self
@@ -297,7 +297,7 @@ mod tests {
         }
     }
 
-    /// What is said of a registry in which the command has this id and label.
+    /// Checks a registry in which the command has this id and label.
     fn checked(id: &'static str, label: &'static str) -> Result<(), ConfigError> {
         let mut registry = Registry::default();
         registry.entity::<Thing>().command::<Rename>();

@@ -1,4 +1,4 @@
-//! The logs through the months: partitions made ahead, and dropped when they are old, with what only they needed.
+//! Retention of the logs: creates monthly partitions ahead, and drops old ones with the rows that only they needed.
 
 use diesel::sql_types::{Bool, Integer, Nullable, Text, Timestamptz, Uuid as SqlUuid};
 use diesel::{OptionalExtension, QueryableByName, sql_query};
@@ -27,9 +27,9 @@ struct Key {
     id: Uuid,
 }
 
-/// Makes the next three months of both logs, removes what is past `audit.action.retention_months` and `audit.access.retention_days`, and
-/// counts the months that are over. Any number of nodes may call it. Returns whether all was done: what is in use at this moment is left
-/// for the next call.
+/// Creates the next three months of both logs, removes entries past `audit.action.retention_months` and `audit.access.retention_days`, and
+/// counts the months that are over. Any number of nodes may call it. Returns whether everything was done: partitions in use are left for the
+/// next call.
 ///
 /// # Errors
 /// When the database can't be reached.
@@ -38,7 +38,7 @@ pub async fn maintain_logs(call: &Call) -> Result<bool> {
     connection.allow(MAINTENANCE_STATEMENT).await?;
     connection.batch_execute("select audit_make_partitions(3)").await?;
     let audit = call.platform().audit();
-    // The counts of months go together with them, so that no total counts what is gone.
+    // The counts of months are deleted in the same transaction, so that no total counts deleted entries.
     let mut transaction = call.database().transaction(&Scope::system()).await?;
     transaction.connection().allow(MAINTENANCE_STATEMENT).await?;
     let dropped: Dropped = sql_query(
@@ -57,7 +57,7 @@ pub async fn maintain_logs(call: &Call) -> Result<bool> {
     transaction.commit().await?;
     while count_month(&mut connection).await? {}
     if dropped.gone > 0 {
-        tracing::info!(removed = dropped.gone, "old months of the logs were dropped");
+        tracing::info!(removed = dropped.gone, "dropped old months of the logs");
     }
     if audit.action.retention_months > 0 {
         for statement in [FORGET_VERSIONS, FORGET_LINKS] {
@@ -77,7 +77,7 @@ struct Months {
     counted: i32,
 }
 
-/// Counts the oldest month that is over and was not counted; false when there is none.
+/// Counts the oldest uncounted month that is over; false when there is none.
 async fn count_month(connection: &mut AsyncPgConnection) -> Result<bool> {
     let months: Months = sql_query("select audit_count_entries() as counted")
         .get_result(connection)
@@ -85,7 +85,7 @@ async fn count_month(connection: &mut AsyncPgConnection) -> Result<bool> {
     Ok(months.counted > 0)
 }
 
-/// Removes the versions and links whose entries were dropped, 5000 rows at a time in the order of the key.
+/// Deletes the versions and links whose entries were dropped, 5000 rows at a time in the order of the key.
 async fn forget(connection: &mut AsyncPgConnection, statement: &str, now: Timestamp, months: u32) -> Result<()> {
     let (mut tenant, mut id) = (Uuid::nil(), Uuid::nil());
     loop {
@@ -112,7 +112,8 @@ struct Purged {
     gone: i32,
 }
 
-/// Deletes the tombstones that no entry can bring back any more, 5000 at a time. What is still referred to waits for the next time.
+/// Deletes the tombstones that no entry can restore any more, 5000 at a time. Tombstones that are still referenced are kept until the next
+/// time.
 async fn purge(connection: &mut AsyncPgConnection, table: &str, now: Timestamp, months: u32) -> Result<()> {
     let (mut tenant, mut id, mut gone) = (Uuid::nil(), Uuid::nil(), 0);
     loop {
@@ -131,7 +132,7 @@ async fn purge(connection: &mut AsyncPgConnection, table: &str, now: Timestamp, 
         (tenant, id) = (last_tenant, last_id);
     }
     if gone > 0 {
-        tracing::info!(removed = gone, table, "old tombstones were purged");
+        tracing::info!(removed = gone, table, "purged old tombstones");
     }
     Ok(())
 }

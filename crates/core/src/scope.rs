@@ -1,5 +1,5 @@
-//! Which rows a request may touch. A statement on a tenant table starts from a [`Scope`]; there is no other way to write its tenant
-//! predicate, and row-level security enforces the same in the database.
+//! Scopes: the rows that a request may read and write. A statement on a tenant table starts from a [`Scope`]; there is no other way to write
+//! its tenant predicate, and row-level security enforces the same in the database.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::acl::{Catalogue, Feature, Organizations, Pairs};
 use crate::error::Result;
 use crate::ids::PLATFORM_TENANT;
 
-/// The tenants whose rows are reached.
+/// The tenants whose rows are visible.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum VisibleTenants {
     /// One tenant.
@@ -27,42 +27,42 @@ pub enum VisibleTenants {
 /// The tenant and organization scope of a request (accounts specification, section 4.2).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Scope {
-    /// Tenants that lists and targets reach.
+    /// Tenants visible to lists and targets.
     pub visible_tenants: VisibleTenants,
-    /// The selected tenant, or the caller's own; `None` when a super administrator selected all of them.
+    /// The selected tenant, or the caller's own; `None` when a super administrator selected all tenants.
     pub tenant: Option<Uuid>,
-    /// Organizations in which the caller holds the features of the endpoint or command; where it asks for none, those in which the caller
-    /// holds any. `None` = all of the tenant.
+    /// Organizations in which the caller holds the features of the endpoint or command; if it requires none, those in which the caller holds
+    /// any feature. `None` = all of the tenant.
     pub allowed: Option<Vec<Uuid>>,
-    /// Organizations whose rows are read: the selected one with descendants, else the allowed ones; `None` = no filter.
+    /// Organizations whose rows are visible: the selected one with descendants, else the allowed ones; `None` = no filter.
     pub organizations: Option<Vec<Uuid>>,
     /// The organization that was selected by header or cookie.
     pub selected: Option<Uuid>,
-    /// Where a write lands that names no organization.
+    /// Organization of a write that names none.
     pub write_organization: Option<Uuid>,
-    /// Whether the caller asked for all of its organizations, by the word.
+    /// Whether the caller selected all of their organizations with `all`.
     pub all_selected: bool,
     predicates: bool,
-    /// The caller's own organization, in its own tenant.
+    /// The caller's own organization, in their own tenant.
     home: Option<Uuid>,
-    /// The caller's rights in this tenant; without them nothing narrows the scope any further.
+    /// The caller's rights in this tenant; without them, features do not limit the scope any further.
     pairs: Option<Arc<Pairs>>,
 }
 
 impl Scope {
-    /// All rows of one tenant.
+    /// Creates a scope of all rows of one tenant.
     #[must_use]
     pub fn tenant(tenant: Uuid) -> Self {
         Self::new(VisibleTenants::Tenant(tenant), Some(tenant))
     }
 
-    /// All rows of all tenants.
+    /// Creates a scope of all rows of all tenants.
     #[must_use]
     pub fn system() -> Self {
         Self::new(VisibleTenants::All, None)
     }
 
-    /// A scope without organization limits.
+    /// Creates a scope without organization limits.
     #[must_use]
     pub fn new(visible_tenants: VisibleTenants, tenant: Option<Uuid>) -> Self {
         Self {
@@ -79,7 +79,7 @@ impl Scope {
         }
     }
 
-    /// Leaves out the tenant predicates, so that tests can show that row-level security alone holds.
+    /// Leaves out the tenant predicates, so that tests can show the effect of row-level security alone.
     #[doc(hidden)]
     #[must_use]
     pub fn without_predicates(mut self) -> Self {
@@ -87,12 +87,12 @@ impl Scope {
         self
     }
 
-    /// Rows of the reached tenants.
+    /// Returns the predicate for rows of the visible tenants.
     pub fn owns<C>(&self, column: C) -> Owned<C> {
         self.owned(column, false)
     }
 
-    /// Rows of the reached tenants, and global ones.
+    /// Returns the predicate for rows of the visible tenants, and for global rows.
     pub fn owns_or_global<C>(&self, column: C) -> Owned<C> {
         self.owned(column, true)
     }
@@ -109,7 +109,8 @@ impl Scope {
         }
     }
 
-    /// Rows of the organizations that are read. Rows without organization are visible only to callers without organization limits.
+    /// Returns the predicate for rows of the visible organizations. Rows without organization are visible only to callers without organization
+    /// limits.
     pub fn within<C>(&self, column: C) -> Within<C> {
         Within {
             column,
@@ -117,7 +118,7 @@ impl Scope {
         }
     }
 
-    /// Whether a row of this organization is read.
+    /// Whether rows of this organization are visible.
     #[must_use]
     pub fn reads_organization(&self, organization: Option<Uuid>) -> bool {
         match (&self.organizations, organization) {
@@ -127,7 +128,8 @@ impl Scope {
         }
     }
 
-    /// The scope of a caller with these rights, wherever any of them is held; `home` is its own organization in this tenant.
+    /// Limits the scope to the organizations in which a caller with these rights holds any of them; `home` is the caller's own organization in
+    /// this tenant.
     pub(crate) fn held_by(mut self, pairs: Pairs, home: Option<Uuid>, catalogue: &Catalogue) -> Self {
         self.allowed = listed(pairs.anywhere(catalogue));
         self.home = home;
@@ -135,7 +137,7 @@ impl Scope {
         self.settle()
     }
 
-    /// What follows from where the caller is allowed and what it selected.
+    /// Derives the visible organizations and the organization of writes from the allowed and the selected organizations.
     fn settle(mut self) -> Self {
         if self.selected.is_none() {
             self.organizations.clone_from(&self.allowed);
@@ -145,15 +147,16 @@ impl Scope {
         self
     }
 
-    /// The caller's rights, as the tree of this tenant places them.
+    /// Returns the caller's rights, as placed in the tree of this tenant.
     pub(crate) fn pairs(&self) -> Option<&Arc<Pairs>> {
         self.pairs.as_ref()
     }
 
-    /// The scope of an endpoint or command that requires these features: where the caller holds all of them.
+    /// Returns the scope of an endpoint or command that requires these features, limited to the organizations in which the caller holds all of
+    /// them.
     ///
     /// # Errors
-    /// 403 that names the features when one of them is held nowhere, or not in the selected organization.
+    /// 403 that names the features when one of them is not held anywhere, or not in the selected organization.
     pub fn for_features(&self, features: &[Feature], catalogue: &Catalogue) -> Result<Self> {
         let Some(pairs) = &self.pairs else {
             return Ok(self.clone());
@@ -179,14 +182,15 @@ impl Scope {
         }
     }
 
-    /// Whether the caller reads rows of this organization by this feature. Rows without organization need it in the whole tenant.
+    /// Whether the caller may read rows of this organization by this feature. Rows without organization require the feature in the whole
+    /// tenant.
     #[must_use]
     pub fn reads_by(&self, feature: &str, organization: Option<Uuid>, catalogue: &Catalogue) -> bool {
         let held = |pairs: &Arc<Pairs>| pairs.holds_in(feature, organization, catalogue);
         self.reads_organization(organization) && self.pairs.as_ref().is_some_and(held)
     }
 
-    /// Whether rows of this tenant are reached.
+    /// Whether rows of this tenant are visible.
     #[must_use]
     pub fn sees_tenant(&self, tenant: Uuid) -> bool {
         match self.visible_tenants {
@@ -212,7 +216,7 @@ fn within(allowed: Option<Vec<Uuid>>, place: Organizations) -> Option<Vec<Uuid>>
     }
 }
 
-/// Predicate "the row belongs to a reached tenant"; made by [`Scope::owns`].
+/// Predicate "the row belongs to a visible tenant"; created by [`Scope::owns`].
 #[derive(Debug, Clone, Copy)]
 pub struct Owned<C> {
     column: C,
@@ -220,7 +224,7 @@ pub struct Owned<C> {
     or_global: bool,
 }
 
-/// Predicate "the row belongs to an organization that is read"; made by [`Scope::within`].
+/// Predicate "the row belongs to a visible organization"; created by [`Scope::within`].
 #[derive(Debug, Clone)]
 pub struct Within<C> {
     column: C,

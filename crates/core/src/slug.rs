@@ -1,20 +1,20 @@
-//! Slugs: names for addresses, `^[a-z0-9]+(-[a-z0-9]+)*$`.
+//! Slugs: names for URLs, `^[a-z0-9]+(-[a-z0-9]+)*$`.
 
 use std::collections::HashSet;
 
 use unicode_normalization::UnicodeNormalization;
 
-/// The form of one kind of slugs.
+/// The form of one kind of slug.
 #[derive(Debug, Clone, Copy)]
 pub struct SlugForm {
     /// Longest slug, in characters.
     pub longest: usize,
-    /// The slug of a name without a letter that has a Latin form.
+    /// Slug for a name without any letter that has a Latin form.
     pub fallback: &'static str,
 }
 
 impl SlugForm {
-    /// Whether the text is such a slug.
+    /// Whether the text is a valid slug of this form.
     #[must_use]
     pub fn matches(&self, text: &str) -> bool {
         text.len() <= self.longest
@@ -26,7 +26,7 @@ impl SlugForm {
             })
     }
 
-    /// The slug that a name suggests: accents dropped, lower case, everything else a hyphen.
+    /// Derives a slug from a name: drops accents, converts to lower case, replaces everything else by a hyphen.
     #[must_use]
     pub fn derive(&self, name: &str) -> String {
         let mut slug = String::with_capacity(name.len());
@@ -34,7 +34,7 @@ impl SlugForm {
             match latin(letter) {
                 Some(text) => slug.push_str(text),
                 None if letter.is_ascii_alphanumeric() => slug.push(letter),
-                // A combining mark: the letter before it stays.
+                // A combining mark is dropped; the letter before it stays.
                 None if unicode_normalization::char::is_combining_mark(letter) => {}
                 None if !slug.is_empty() && !slug.ends_with('-') => slug.push('-'),
                 None => {}
@@ -48,13 +48,13 @@ impl SlugForm {
         }
     }
 
-    /// What all numbered forms of a derived slug begin with: numbering cuts a long one.
+    /// Returns the common beginning of all numbered forms of a derived slug: numbering cuts a long one.
     #[must_use]
     pub fn stem<'a>(&self, base: &'a str) -> &'a str {
         base.get(..self.longest.saturating_sub(12)).unwrap_or(base)
     }
 
-    /// The first of `base`, `base-2`, `base-3`, … that is not taken.
+    /// Returns the first of `base`, `base-2`, `base-3`, … that is not taken.
     #[must_use]
     pub fn first_free(&self, base: &str, taken: &HashSet<String>) -> String {
         let numbered = (2_u32..).map(|number| {
@@ -68,7 +68,7 @@ impl SlugForm {
     }
 }
 
-/// Letters that Unicode does not take apart.
+/// Returns the Latin form of letters that Unicode does not decompose.
 fn latin(letter: char) -> Option<&'static str> {
     Some(match letter {
         'ł' => "l",

@@ -1,4 +1,4 @@
-//! Rules of the texts that clients send, shared by all modules.
+//! Rules for texts from clients, shared by all modules.
 
 use unicode_normalization::UnicodeNormalization as _;
 
@@ -6,7 +6,7 @@ use unicode_normalization::UnicodeNormalization as _;
 pub const NO_CONTROL_CHARACTERS: &str = "must not contain control characters";
 
 /// Whether the text contains characters that a name must not have: control characters, line and paragraph separators, and characters that
-/// change the direction of the text around them. In a log, a mail or a table they let a name look like something else.
+/// change the direction of the surrounding text. In a log, a mail or a table they make a name look like something else.
 #[must_use]
 pub fn has_control_characters(text: &str) -> bool {
     text.chars().any(is_control)
@@ -38,7 +38,7 @@ pub fn reserved_form(name: &str) -> String {
     visible.collect::<String>().trim().to_lowercase()
 }
 
-/// Writes control characters of a text as Rust escapes them (`\r`, `\u{1b}`), so that it stays on one line of a log.
+/// Escapes control characters of a text as Rust does (`\r`, `\u{1b}`), so that it stays on one line of a log.
 #[must_use]
 pub fn escape_control_characters(text: &str) -> std::borrow::Cow<'_, str> {
     if !has_control_characters(text) {
@@ -54,8 +54,7 @@ pub fn escape_control_characters(text: &str) -> std::borrow::Cow<'_, str> {
     escaped.into()
 }
 
-/// Returns the text with a blank in place of every control character: what a mail may show of a name that was stored before names were
-/// checked.
+/// Returns the text with a blank in place of every control character, for names in mails that were stored before names were checked.
 #[must_use]
 pub fn one_line(text: &str) -> String {
     text.replace(is_control, " ")

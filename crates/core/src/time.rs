@@ -1,4 +1,4 @@
-//! Instants as the API and the database know them: UTC, milliseconds.
+//! Instants of the API and the database: UTC, milliseconds.
 
 use std::fmt;
 
@@ -13,12 +13,12 @@ use futures_util::future::BoxFuture;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use utoipa::openapi::{KnownFormat, ObjectBuilder, RefOr, Schema, SchemaFormat, schema::Type};
 
-/// An instant in UTC with millisecond precision; on the wire `2026-11-20T08:15:30.123Z`. Inputs may carry any RFC 3339 offset.
+/// An instant in UTC with millisecond precision; in the wire format `2026-11-20T08:15:30.123Z`. Inputs may have any RFC 3339 offset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, AsExpression, FromSqlRow)]
 #[diesel(sql_type = Timestamptz)]
 pub struct Timestamp(OffsetDateTime);
 
-/// A text that is no RFC 3339 instant, or one that has none in UTC: years have four digits.
+/// The error of a text that is not an RFC 3339 instant, or is outside of the four-digit years in UTC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("must be an RFC 3339 instant of the years 0000 to 9999 in UTC")]
 pub struct NoInstant;
@@ -29,10 +29,10 @@ impl Timestamp {
         Self(instant.replace_millisecond(instant.millisecond()).unwrap_or(instant))
     }
 
-    /// Reads an RFC 3339 instant, cut to milliseconds.
+    /// Parses an RFC 3339 instant, cut to milliseconds.
     ///
     /// # Errors
-    /// When the text is no RFC 3339 instant, or its offset moves it out of the four-digit years of UTC.
+    /// When the text is not an RFC 3339 instant, or its offset moves it out of the four-digit years of UTC.
     pub fn parse(text: &str) -> Result<Self, NoInstant> {
         let instant = OffsetDateTime::parse(text, &Rfc3339).map_err(|_| NoInstant)?;
         let in_utc = instant.checked_to_offset(UtcOffset::UTC);
@@ -42,25 +42,25 @@ impl Timestamp {
             .ok_or(NoInstant)
     }
 
-    /// The instant itself.
+    /// Returns the instant as an `OffsetDateTime`.
     #[must_use]
     pub fn get(self) -> OffsetDateTime {
         self.0
     }
 
-    /// Milliseconds since 1970.
+    /// Returns the milliseconds since 1970.
     #[must_use]
     pub fn unix_millis(self) -> i64 {
         self.0.unix_timestamp() * 1000 + i64::from(self.0.millisecond())
     }
 
-    /// The instant this long before.
+    /// Returns the instant this long before.
     #[must_use]
     pub fn before(self, duration: Duration) -> Self {
         self.after(-duration)
     }
 
-    /// The instant this long after.
+    /// Returns the instant this long after.
     #[must_use]
     pub fn after(self, duration: Duration) -> Self {
         Self(self.0.saturating_add(duration))
@@ -122,9 +122,9 @@ impl utoipa::PartialSchema for Timestamp {
 
 impl utoipa::ToSchema for Timestamp {}
 
-/// Where the present comes from; business code takes it from its context, never from the system.
+/// The source of the present instant; business code takes it from its context, never from the system.
 pub trait Clock: Send + Sync + 'static {
-    /// The present instant.
+    /// Returns the present instant.
     fn now(&self) -> Timestamp;
 
     /// Waits this long.

@@ -1,22 +1,22 @@
-//! The rights of the customers. Managing does not include seeing.
+//! The features of this module. Managing does not include viewing.
 
 use backoffice_core::{DefaultGrant, Feature};
 
-/// See deals.
+/// Allows reading deals.
 pub const DEALS_VIEW: Feature = Feature::new("customers.deals.view", "View deals");
-/// Make, change and delete deals.
+/// Allows creating, updating and deleting deals.
 pub const DEALS_MANAGE: Feature = Feature::new("customers.deals.manage", "Manage deals");
-/// See pipelines and their stages.
+/// Allows reading pipelines and their stages.
 pub const PIPELINES_VIEW: Feature = Feature::new("customers.pipelines.view", "View pipelines");
-/// Make, change and delete pipelines and their stages.
+/// Allows creating, updating and deleting pipelines and their stages.
 pub const PIPELINES_MANAGE: Feature = Feature::new("customers.pipelines.manage", "Manage pipelines");
-/// See companies.
+/// Allows reading companies.
 pub const COMPANIES_VIEW: Feature = Feature::new("customers.companies.view", "View companies");
-/// Make, change and delete companies.
+/// Allows creating, updating and deleting companies.
 pub const COMPANIES_MANAGE: Feature = Feature::new("customers.companies.manage", "Manage companies");
-/// See people.
+/// Allows reading people.
 pub const PEOPLE_VIEW: Feature = Feature::new("customers.people.view", "View people");
-/// Make, change and delete people.
+/// Allows creating, updating and deleting people.
 pub const PEOPLE_MANAGE: Feature = Feature::new("customers.people.manage", "Manage people");
 
 pub(crate) const FEATURES: &[Feature] = &[

@@ -1,4 +1,4 @@
-//! Where deals may go: a pipeline serves the deals of its organization and of those below, and a stage takes the deals of its pipeline.
+//! Destinations of deals: a pipeline serves the deals of its organization and of those below it, and a stage accepts the deals of its pipeline.
 
 use backoffice_core::Result;
 use backoffice_core::db::Tx;
@@ -9,7 +9,7 @@ use uuid::Uuid;
 use crate::schema::{customers_pipeline_stages as stages, customers_pipelines as pipelines};
 use crate::{Error, query};
 
-/// A stage into which deals are moved. Finding it costs a constant number of statements; judging a deal costs none.
+/// A stage into which deals are moved. Finding it costs a constant number of statements; checking a deal costs none.
 #[derive(Debug, Clone)]
 pub struct Destination {
     /// The stage.
@@ -21,7 +21,7 @@ pub struct Destination {
 }
 
 impl Destination {
-    /// The stage, unless it does not exist for the caller.
+    /// Returns the stage, if it is visible to the caller.
     ///
     /// # Errors
     /// [`Error::UnknownReferences`].
@@ -44,7 +44,7 @@ impl Destination {
         })
     }
 
-    /// Whether it takes a deal of this pipeline and organization. A deal without a pipeline takes the stage's.
+    /// Checks that the stage accepts a deal of this pipeline and organization. A deal without a pipeline takes the pipeline of the stage.
     ///
     /// # Errors
     /// [`Error::StageInOtherPipeline`]; [`Error::UnknownReferences`] when the pipeline does not serve the organization.
@@ -57,7 +57,7 @@ impl Destination {
         }
     }
 
-    /// The first stage of a pipeline, if it has one; refuses a pipeline that does not serve the organization.
+    /// Returns the first stage of a pipeline, if it has stages; rejects a pipeline that does not serve the organization.
     ///
     /// # Errors
     /// [`Error::UnknownReferences`].

@@ -1,5 +1,5 @@
-//! The schemas of the texts that clients send, for the API document. They say what [`Rules`](crate::values::Rules) accepts. White space
-//! around a text is trimmed before it is counted.
+//! Schemas of the texts that clients send, for the API document. They describe what [`Rules`](crate::values::Rules) accepts. White space
+//! around a text is trimmed before its length is checked.
 
 use utoipa::openapi::schema::Type;
 use utoipa::openapi::{ObjectBuilder, RefOr, Schema};
@@ -7,11 +7,11 @@ use utoipa::{PartialSchema, ToSchema};
 
 /// White space, which is trimmed.
 const SPACE: &str = r"[\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]*";
-/// A character that a name may have inside.
+/// A character inside a name.
 const INNER: &str = r"[^\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]";
-/// The same without white space.
+/// A character inside a name, without white space.
 const VISIBLE: &str = r"[^\x00-\x20\x7f-\xa0\u1680\u2000-\u200a\u2028-\u202f\u205f\u2066-\u2069\u3000]";
-/// A character of an address behind its host.
+/// A character of a web address after the host.
 const OF_PATH: &str = r#"[^\x00-\x20\x7f-\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"<>\\]"#;
 
 /// A name of 1 to 200 characters.
@@ -20,13 +20,13 @@ pub(crate) enum CustomerName {}
 /// A name of 1 to 120 characters.
 pub(crate) enum CustomerPersonName {}
 
-/// A currency; a blank one counts as null.
+/// A currency; a blank text is treated as null.
 pub(crate) enum CustomerCurrency {}
 
-/// A color; a blank one counts as null.
+/// A color; a blank text is treated as null.
 pub(crate) enum CustomerColor {}
 
-/// An address of the web; a blank one counts as null.
+/// A web address; a blank text is treated as null.
 pub(crate) enum CustomerWebAddress {}
 
 fn text(about: &str, pattern: String) -> ObjectBuilder {
@@ -36,7 +36,7 @@ fn text(about: &str, pattern: String) -> ObjectBuilder {
         .pattern(Some(pattern))
 }
 
-/// The schema of what [`Rules::name`](crate::values::Rules::name) takes.
+/// Returns the schema of the names that [`Rules::name`](crate::values::Rules::name) accepts.
 fn name(most: usize) -> RefOr<Schema> {
     let about = format!("1 to {most} characters, not blank, without control characters.");
     let name = text(&about, format!("^{SPACE}{INNER}*{VISIBLE}{SPACE}$"));

@@ -1,4 +1,4 @@
-//! What can go wrong that a client should know.
+//! The errors that a client can act on.
 
 use backoffice_core::command::Entity;
 use backoffice_core::{Detail, Rejection};
@@ -7,42 +7,42 @@ use uuid::Uuid;
 
 use crate::values::Given;
 
-/// A refusal of the customers.
+/// A rejection by this module.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// References to what does not exist for the caller: the members that hold them.
+    /// The fields with references to records that are not visible to the caller.
     #[error("Invalid input")]
     UnknownReferences(Vec<&'static str>),
-    /// The owner's organizations do not hold the record's.
+    /// The owner's organizations do not contain that of the record.
     #[error("Invalid input")]
     OwnerOutOfScope,
-    /// The stage is one of another pipeline than the deal's.
+    /// The stage belongs to another pipeline than the deal.
     #[error("Invalid input")]
     StageInOtherPipeline,
-    /// A member that breaks a rule of the domain.
+    /// A field that breaks a rule of the domain.
     #[error("Invalid input")]
     Invalid {
-        /// The member.
+        /// The field.
         path: &'static str,
-        /// What is expected.
+        /// The expected value.
         rule: &'static str,
     },
-    /// A write into an organization that the caller does not reach.
+    /// A write into an organization outside of the caller's scope.
     #[error("Organization out of scope")]
     OrganizationOutOfScope,
-    /// Neither the body nor the selection nor the caller says where the record belongs.
+    /// Neither the body, nor the selection, nor the caller's account names an organization for the record.
     #[error("Organization required")]
     OrganizationRequired,
-    /// The name or label is another one's.
+    /// Another record has this name or label.
     #[error("Name already in use")]
     NameInUse,
-    /// Deals are in it.
+    /// The record still contains deals.
     #[error("In use")]
     InUse,
 }
 
 impl Error {
-    /// Refuses another organization than the one that the record has: it does not change.
+    /// Rejects an organization other than that of the record, which cannot be changed.
     pub(crate) fn keeps_organization(given: Given<Uuid>, present: Uuid) -> Result<(), Self> {
         match given.flatten() {
             Some(other) if other != present => Err(Self::Invalid {
@@ -89,7 +89,7 @@ impl From<Error> for backoffice_core::Error {
     }
 }
 
-/// What undo and redo say when present data stands against the restored state.
+/// Returns the error of an undo or redo that conflicts with present data.
 pub(crate) fn undo_conflict(fields: &[&str]) -> backoffice_core::Error {
     Rejection::bad_request("The record has changed since this action")
         .code("undo_conflict")
@@ -97,7 +97,7 @@ pub(crate) fn undo_conflict(fields: &[&str]) -> backoffice_core::Error {
         .into()
 }
 
-/// 404 of a kind.
+/// Returns the 404 of an entity kind.
 pub(crate) fn not_found<E: Entity>() -> backoffice_core::Error {
     Rejection::not_found(E::NOT_FOUND).into()
 }

@@ -19,7 +19,7 @@ table! {
 /// A condition or column written in SQL, for a statement on `T`.
 pub(crate) type Fragment<T, S> = Box<dyn BoxableExpression<T, Pg, SqlType = S>>;
 
-/// The name of the owner of a row of this table, else the e-mail address; null when the user is gone.
+/// Returns an expression for the owner's name, or their e-mail address; null if the user was deleted.
 pub(crate) fn owner_name<T: 'static>(table: &str) -> Fragment<T, Nullable<Text>> {
     Box::new(sql::<Nullable<Text>>(&format!(
         "(select coalesce(u.name, u.email) from auth_users u \
@@ -27,7 +27,7 @@ pub(crate) fn owner_name<T: 'static>(table: &str) -> Fragment<T, Nullable<Text>>
     )))
 }
 
-/// Organizations whose records serve a scope: the ones that it reads and those above them.
+/// Returns a condition for organizations whose records serve a scope: its visible organizations and those above them.
 pub(crate) fn serves<T: 'static>(scope: &Scope, column: &str) -> Fragment<T, Bool> {
     let Some(read) = scope.organizations.clone() else {
         return Box::new(sql::<Bool>("true"));

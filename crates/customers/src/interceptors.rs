@@ -1,4 +1,4 @@
-//! What this module has to say when organizations are removed, by a command or by undo and redo: one with customers stays.
+//! Keeps organizations with customer records from being deleted, by a command or by undo and redo.
 
 use backoffice_core::Result;
 use backoffice_core::command::{Hook, Interceptor, InterceptorContext, Verdict};
@@ -10,7 +10,7 @@ use futures_util::future::BoxFuture;
 use serde_json::{Map, json};
 use uuid::Uuid;
 
-/// Refuses to remove an organization that has deals, pipelines, companies or people.
+/// Rejects the deletion of an organization that has deals, pipelines, companies or people.
 pub(crate) const KEEP_ORGANIZATIONS_WITH_CUSTOMERS: Interceptor = Interceptor {
     id: "customers.organization_customers",
     target: "directory.organization.*",
@@ -46,7 +46,7 @@ fn in_use() -> Verdict {
     }
 }
 
-/// A record was made since the action that undo or redo would reverse.
+/// Rejects an undo or redo that would delete an organization in which records of these kinds exist.
 fn changed_since(kinds: &[String]) -> Verdict {
     let message = "The record has changed since this action";
     let body = Map::from_iter([
@@ -78,7 +78,7 @@ union all select 'customers.person' where exists (
 union all select 'customers.pipeline' where exists (
     select 1 from customers_pipelines where tenant_id = $1 and organization_id = $2)";
 
-/// The kinds of which the organization has records; stages are where their pipelines are.
+/// Returns the kinds of records in the organization. Stages are omitted: they share the organization of their pipeline.
 async fn kinds_in(tx: &mut Tx<'_>, organization: Uuid) -> Result<Vec<String>> {
     let tenant = tx.tenant();
     let statement = sql_query(KINDS)

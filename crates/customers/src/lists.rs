@@ -1,4 +1,4 @@
-//! What narrows and orders a list.
+//! Filters and orders of lists.
 
 use backoffice_core::Detail;
 use backoffice_core::list::CommaList;
@@ -9,17 +9,17 @@ use uuid::Uuid;
 
 use crate::foreign::Fragment;
 
-/// Values of a reference that a list is narrowed to; none of them matches nothing.
+/// Values of a reference that a list is filtered by; without any value it matches nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct References {
     /// Any of these.
     pub ids: Vec<Uuid>,
-    /// Or no reference at all.
+    /// Also matches rows without a reference.
     pub or_none: bool,
 }
 
 impl References {
-    /// The condition on a column, which is named with its table.
+    /// Returns the condition on a column, which is qualified with its table.
     pub(crate) fn condition<T: 'static>(&self, column: &str) -> Fragment<T, Bool> {
         let rest = if self.or_none {
             format!(") or {column} is null)")
@@ -34,7 +34,7 @@ impl References {
     }
 }
 
-/// Ids joined by commas, where `none` stands for no reference; an empty list matches nothing.
+/// Parses ids joined by commas, where `none` matches rows without a reference; an empty list matches nothing.
 pub(crate) fn references(path: &str, text: &str) -> Result<References, Detail> {
     let expected = "must be UUIDs or `none`, joined by commas";
     let values = CommaList::new(path).parsed([text], expected, |part| match part {
@@ -54,7 +54,7 @@ mod tests {
     const ONE: Uuid = Uuid::from_u128(1);
 
     #[test]
-    fn none_stands_beside_ids() {
+    fn none_can_be_combined_with_ids() {
         let requested = references("ownerUserId", &format!("none,{ONE}")).expect("references");
 
         assert_eq!((requested.ids, requested.or_none), (vec![ONE], true));

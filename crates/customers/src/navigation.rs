@@ -1,4 +1,4 @@
-//! What this module adds to the navigation of the administration.
+//! The entries that this module adds to the navigation.
 
 use backoffice_core::{NavContext, NavEntry, NavTitles};
 
@@ -9,7 +9,7 @@ const CUSTOMERS: NavContext = NavContext::Main {
     title: "Customers",
 };
 
-/// The people and companies, the deals with them, and how deals go on.
+/// People, companies, deals and pipelines.
 pub(crate) const NAVIGATION: &[NavEntry] = &[
     NavEntry {
         id: "people",
@@ -45,7 +45,7 @@ pub(crate) const NAVIGATION: &[NavEntry] = &[
     },
 ];
 
-/// The same in other languages.
+/// The titles in other languages.
 pub(crate) const NAV_TITLES: NavTitles = NavTitles {
     entries: &[
         ("people", &[("pl", "Osoby"), ("es", "Personas"), ("de", "Personen")]),

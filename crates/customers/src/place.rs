@@ -1,4 +1,4 @@
-//! Where a new record belongs.
+//! Tenant and organization of a new record.
 
 use backoffice_core::db::Tx;
 use backoffice_core::ids::PLATFORM_TENANT;
@@ -7,20 +7,20 @@ use uuid::Uuid;
 
 use crate::Error;
 
-/// The tenant and organization of a record that is being made.
+/// Tenant and organization of a new record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Placement {
-    /// Its tenant.
+    /// The tenant.
     pub tenant: Uuid,
-    /// Its organization.
+    /// The organization.
     pub organization: Uuid,
 }
 
 impl Placement {
-    /// The organization that is named, else the selected one, else the caller's own.
+    /// Returns the named organization, else the selected one, else the caller's own.
     ///
     /// # Errors
-    /// 400 when there is none of these, or no single tenant.
+    /// 400 when none of these exists, or when the request has no single tenant.
     pub fn of_new(ctx: &RequestContext, named: Option<Uuid>) -> Result<Self> {
         let tenant = ctx.tenant()?;
         if tenant == PLATFORM_TENANT {
@@ -34,7 +34,7 @@ impl Placement {
         }
     }
 
-    /// Refuses an organization that the caller does not reach.
+    /// Rejects an organization outside of the caller's scope.
     pub(crate) async fn check(&self, tx: &mut Tx<'_>) -> Result<()> {
         if tx.keep_organization(self.organization).await? {
             Ok(())

@@ -1,4 +1,4 @@
-//! The tables of the customers.
+//! The tables of this module.
 
 use diesel::{allow_tables_to_appear_in_same_query, table};
 

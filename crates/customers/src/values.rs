@@ -1,4 +1,4 @@
-//! The rules of the values that clients send.
+//! The rules for values in requests.
 
 use std::collections::BTreeSet;
 
@@ -6,13 +6,13 @@ use backoffice_core::text::{NO_CONTROL_CHARACTERS, has_control_characters};
 use backoffice_core::{Detail, Rejection, Result};
 use uuid::Uuid;
 
-/// Most ids of a set of references.
+/// Maximum number of ids in a set of references.
 pub(crate) const MOST_REFERENCES: usize = 200;
 
-/// A member of a body: absent, null or a value.
+/// A field of a body: absent, null or a value.
 pub(crate) type Given<T> = Option<Option<T>>;
 
-/// Collects what is wrong with an input.
+/// Collects the violations of an input.
 #[derive(Debug, Default)]
 pub(crate) struct Rules(Vec<Detail>);
 
@@ -21,12 +21,12 @@ impl Rules {
         self.0.push(Detail::new(path, message, code));
     }
 
-    /// A member that must be there.
+    /// Reports a required field as missing.
     pub(crate) fn missing(&mut self, path: &str) {
         self.broken(path, "is required", "required");
     }
 
-    /// A member that may be absent but not null.
+    /// Checks a field that may be absent but not null.
     pub(crate) fn not_null<T>(&mut self, path: &str, given: Given<T>) -> Option<T> {
         if given.as_ref().is_some_and(Option::is_none) {
             self.missing(path);
@@ -34,12 +34,12 @@ impl Rules {
         given.flatten()
     }
 
-    /// The organization of a new row: null says as little as its absence.
+    /// Returns the organization of a new row; null is treated as absent.
     pub(crate) fn new_place(given: Given<Uuid>) -> Given<Uuid> {
         given.filter(Option::is_some)
     }
 
-    /// A name of 1 to `most` characters without control characters, trimmed, that may be absent but not null.
+    /// Checks a name of 1 to `most` characters without control characters, trimmed, that may be absent but not null.
     pub(crate) fn name(&mut self, path: &str, given: Given<String>, most: usize) -> Option<String> {
         match self.text(path, given, most) {
             Some(None) => {
@@ -56,7 +56,7 @@ impl Rules {
         }
     }
 
-    /// A text of at most `most` characters, trimmed; a blank one counts as null.
+    /// Checks a text of at most `most` characters, trimmed; a blank text is treated as null.
     pub(crate) fn text(&mut self, path: &str, given: Given<String>, most: usize) -> Given<String> {
         let text = given?
             .map(|text| text.trim().to_owned())
@@ -67,7 +67,7 @@ impl Rules {
         Some(text)
     }
 
-    /// A whole set of references, each once; null is none.
+    /// Checks a set of references without repetitions; null is treated as an empty set.
     pub(crate) fn references(&mut self, path: &str, given: Given<Vec<Uuid>>) -> Option<BTreeSet<Uuid>> {
         let ids: BTreeSet<Uuid> = given?.unwrap_or_default().into_iter().collect();
         if ids.len() > MOST_REFERENCES {
@@ -76,7 +76,7 @@ impl Rules {
         Some(ids)
     }
 
-    /// Three letters, made capital; a blank one counts as null.
+    /// Checks three letters, converted to upper case; a blank text is treated as null.
     pub(crate) fn currency(&mut self, path: &str, given: Given<String>) -> Given<String> {
         let code = self
             .text(path, given, usize::MAX)?
@@ -88,7 +88,7 @@ impl Rules {
         Some(code)
     }
 
-    /// `#rrggbb`, made small; a blank one counts as null.
+    /// Checks `#rrggbb`, converted to lower case; a blank text is treated as null.
     pub(crate) fn color(&mut self, path: &str, given: Given<String>) -> Given<String> {
         let color = self
             .text(path, given, usize::MAX)?
@@ -103,7 +103,7 @@ impl Rules {
         Some(color)
     }
 
-    /// 400 `Invalid input` when a rule is broken.
+    /// Returns 400 `Invalid input` if a rule is broken.
     pub(crate) fn check(self) -> Result<()> {
         if self.0.is_empty() {
             Ok(())

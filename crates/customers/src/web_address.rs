@@ -1,8 +1,8 @@
-//! Addresses that a browser opens.
+//! Web addresses that a browser opens.
 
 use url::Url;
 
-/// Whether it is an address of the web: a scheme, a host, and nothing that could end it where it is shown.
+/// Returns true for a web address: http or https, a host, and no characters that could end it where it is displayed.
 pub(crate) fn is_web_address(text: &str) -> bool {
     let Ok(address) = Url::parse(text) else { return false };
     let start = format!("{}://", address.scheme());

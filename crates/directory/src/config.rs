@@ -7,7 +7,7 @@ use serde::Deserialize;
 #[derive(Debug, Clone, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct DirectoryConfig {
-    /// Live organizations of one tenant at most. Default 5000.
+    /// Most live organizations of one tenant. Default 5000.
     pub max_organizations: u32,
     /// Largest depth of an organization; roots have depth 0. Default 20.
     pub max_depth: u32,
@@ -26,9 +26,9 @@ impl Default for DirectoryConfig {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct I18nConfig {
-    /// Base codes of the locales that are served. Default en, pl, es, de.
+    /// Base codes of the served locales. Default en, pl, es, de.
     pub locales: Vec<String>,
-    /// The locale when nothing else decides. Default en.
+    /// The locale if nothing else determines one. Default en.
     pub default: String,
 }
 
@@ -41,7 +41,7 @@ impl Default for I18nConfig {
     }
 }
 
-/// What the module runs with; provided to handlers and to the modules that require this one.
+/// Settings of the module, provided to handlers and to the modules that require this one.
 #[derive(Debug, Clone, Default)]
 pub struct Settings {
     /// Section `directory`.

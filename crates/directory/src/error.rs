@@ -1,16 +1,16 @@
-//! What can go wrong that a client should know.
+//! Errors that a client of this module can act on.
 
 use backoffice_core::{Detail, Rejection};
 use serde_json::json;
 
-/// A refusal of the directory.
+/// A rejection of the directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Error {
     /// The tenant does not exist or was deleted.
     TenantNotFound,
-    /// The slug is another live organization's.
+    /// Another live organization has the slug.
     SlugInUse,
-    /// The parent does not exist, is of another tenant, or is not visible to the caller.
+    /// The parent does not exist, belongs to another tenant, or is not visible to the caller.
     ParentNotFound,
     /// An organization would become its own ancestor.
     Cycle,
@@ -24,24 +24,24 @@ pub enum Error {
         /// The largest number.
         max: u32,
     },
-    /// Live organizations lie below it.
+    /// The organization has live children.
     InUse,
     /// A tenant keeps at least one organization.
     LastOrganization,
-    /// Only callers of the whole tenant put organizations at the top.
+    /// Only callers of the whole tenant put organizations at the top level.
     OutOfScope,
-    /// Another tenant is selected than the one that is named.
+    /// The named tenant is not visible in the caller's scope.
     OtherTenant,
-    /// Only super administrators make, close and delete tenants.
+    /// Only super administrators create, deactivate and delete tenants.
     SuperAdministratorsOnly,
-    /// Nobody closes the tenant that it belongs to.
+    /// Callers cannot deactivate or delete their own tenant.
     OwnTenant {
-        /// Whether it was to be deleted.
+        /// Whether the command was a deletion.
         deleting: bool,
     },
 }
 
-/// A broken rule that the contract has no text for; the code of the refusal says which.
+/// Returns the rejection for a broken rule that has no message in the contract; its error code names the rule.
 fn invalid(path: &str, message: impl Into<String>, code: &'static str) -> Rejection {
     Rejection::invalid(vec![Detail::new(path, message, "invalid_value")]).code(code)
 }
@@ -75,7 +75,7 @@ impl Error {
         }
     }
 
-    /// The refusal when undo or redo makes the step: what stands against it in the present data.
+    /// Returns the rejection of an undo or redo: names the field of the current data that conflicts with the restored state.
     pub(crate) fn while_restoring(self) -> backoffice_core::Error {
         let field = match self {
             Self::ParentNotFound | Self::Cycle | Self::TooDeep { .. } => "parentId",

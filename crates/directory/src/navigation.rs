@@ -1,4 +1,4 @@
-//! What this module adds to the navigation of the administration.
+//! Navigation entries of this module.
 
 use backoffice_core::{NavContext, NavEntry, NavTitles};
 
@@ -9,7 +9,7 @@ const DIRECTORY: NavContext = NavContext::Settings {
     title: "Directory",
 };
 
-/// Organizations, and the tenants for those who see them.
+/// The lists of organizations and of tenants.
 pub(crate) const NAVIGATION: &[NavEntry] = &[
     NavEntry {
         id: "organizations",
@@ -29,7 +29,7 @@ pub(crate) const NAVIGATION: &[NavEntry] = &[
     },
 ];
 
-/// The same in other languages.
+/// Translated titles.
 pub(crate) const NAV_TITLES: NavTitles = NavTitles {
     entries: &[
         (

@@ -1,4 +1,4 @@
-//! The tree of organizations: what core asks about it, and what its guards must know.
+//! The tree of organizations: the queries of core, and the checks of the guards.
 
 use std::collections::HashMap;
 
@@ -23,7 +23,7 @@ struct Below {
     id: Uuid,
 }
 
-/// The tree as core sees it.
+/// Core's interface to the tree.
 pub(crate) struct Tree;
 
 #[derive(QueryableByName)]
@@ -32,7 +32,7 @@ struct Found {
     id: Uuid,
 }
 
-/// `union` drops what was found before, so overlapping roots cost nothing.
+/// `union` drops duplicates, so overlapping roots cost nothing.
 macro_rules! expand {
     ($in_tenant:literal) => {
         concat!(
@@ -172,7 +172,7 @@ impl OrganizationTree for Tree {
     }
 }
 
-/// Lets one change of a tenant's tree happen at a time: two moves that are right alone may make a circle together.
+/// Serializes changes of a tenant's tree by locking the tenant's row: two moves that are valid alone can form a cycle together.
 pub(crate) async fn lock(tx: &mut Tx<'_>) -> Result<()> {
     let tenant = tx.tenant();
     let found: Option<Uuid> = tenants::table
@@ -190,22 +190,22 @@ pub(crate) async fn lock(tx: &mut Tx<'_>) -> Result<()> {
     }
 }
 
-/// Where an organization stands, read after the change.
+/// Position of an organization in the tree, read after the change.
 #[derive(Debug, QueryableByName)]
 pub(crate) struct Position {
-    /// Steps to its root.
+    /// Steps to the root.
     #[diesel(sql_type = Integer)]
     pub(crate) depth: i32,
-    /// Steps to its deepest descendant.
+    /// Steps to the deepest descendant.
     #[diesel(sql_type = Integer)]
     pub(crate) height: i32,
-    /// Whether it is its own ancestor.
+    /// Whether the organization is its own ancestor.
     #[diesel(sql_type = Bool)]
     pub(crate) circular: bool,
     /// Live organizations of the tenant.
     #[diesel(sql_type = BigInt)]
     pub(crate) organizations: i64,
-    /// Whether live organizations lie directly below it.
+    /// Whether the organization has live children.
     #[diesel(sql_type = Bool)]
     pub(crate) has_children: bool,
 }
@@ -239,7 +239,7 @@ select
         where o.tenant_id = $1 and o.parent_id = $2 and o.deleted_at is null
     ) as has_children";
 
-/// Where the organization stands now.
+/// Returns the present position of the organization.
 pub(crate) async fn position(tx: &mut Tx<'_>, id: Uuid) -> Result<Position> {
     let tenant = tx.tenant();
     Ok(sql_query(POSITION)

@@ -1,4 +1,4 @@
-//! How many users a tenant has: known to a module that this one does not know.
+//! Numbers of users, counted by a module that depends on this one.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 /// Counts the users of tenants.
 pub trait UserCounter: Send + Sync + 'static {
-    /// Live users of each of these tenants, in one statement; a tenant without users may be left out.
+    /// Counts the live users of each of these tenants with one statement; the result may omit tenants without users.
     fn count<'a>(
         &'a self,
         connection: &'a mut Connection,
@@ -18,8 +18,8 @@ pub trait UserCounter: Send + Sync + 'static {
     ) -> BoxFuture<'a, Result<HashMap<Uuid, i64>>>;
 }
 
-/// What the module that owns users provides at its start: `startup.provide(Arc::new(UserCounterHandle(counter)))`. Without it a
-/// tenant has no users.
+/// Handle that the module that owns users provides at its start: `startup.provide(Arc::new(UserCounterHandle(counter)))`. Without it
+/// the list shows no users for any tenant.
 #[derive(Clone)]
 pub struct UserCounterHandle(pub Arc<dyn UserCounter>);
 

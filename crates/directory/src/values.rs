@@ -1,4 +1,4 @@
-//! The rules of the values that clients send (accounts specification, section 1).
+//! Rules for the values that clients send (accounts specification, section 1).
 
 use backoffice_core::text::{NO_CONTROL_CHARACTERS, has_control_characters};
 use backoffice_core::{Detail, Rejection, Result};
@@ -23,7 +23,7 @@ const ALLOWED: &str = r"[^\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]";
 /// A character of a name that is not white space.
 const VISIBLE: &str = r"[^\x00-\x20\x7f-\xa0\u1680\u2000-\u200a\u2028-\u202f\u205f\u2066-\u2069\u3000]";
 
-/// What a class of characters of a URL excludes.
+/// The inside of a character class: characters that a URL must not contain.
 const NOT_IN_URLS: &str = r"\x00-\x20\x7f-\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\\";
 
 /// Schema of the names that [`Rules::name`] accepts.
@@ -56,7 +56,7 @@ impl PartialSchema for LogoUrl {
         // A last label of digits is part of an IPv4 address.
         let top = "[a-zA-Z][a-zA-Z0-9]*(-[a-zA-Z0-9]+)*";
         let web = format!(r"https://({label}\.)*{top}(:[0-9]{{1,4}})?([/?#][^{NOT_IN_URLS}]*)?");
-        // A part that begins with a dot or a percent sign may lead out of the attachments.
+        // A part that begins with a dot or a percent sign could lead out of the attachments.
         let part = format!("[^/.%?#{NOT_IN_URLS}][^/{NOT_IN_URLS}]*");
         let stored = format!("{ATTACHMENTS}{part}(/{part})*");
         ObjectBuilder::new()
@@ -76,7 +76,7 @@ impl PartialSchema for LogoUrl {
 
 impl ToSchema for LogoUrl {}
 
-/// Collects what is wrong with an input.
+/// Collects the broken rules of an input.
 #[derive(Debug, Default)]
 pub(crate) struct Rules(Vec<Detail>);
 
@@ -85,7 +85,7 @@ impl Rules {
         self.0.push(Detail::new(path, message, code));
     }
 
-    /// A name, trimmed, of 1 to 200 characters without control characters.
+    /// Returns the trimmed name. It must have 1 to 200 characters and no control characters.
     pub(crate) fn name(&mut self, path: &str, value: &str) -> String {
         let name = value.trim();
         if name.is_empty() {
@@ -109,7 +109,7 @@ impl Rules {
         }
     }
 
-    /// An https address, or a path of the attachments.
+    /// Validates an https address or a path of the attachments.
     pub(crate) fn logo_url(&mut self, path: &str, value: &str) {
         if value.chars().count() > LONGEST_URL {
             self.broken(path, "must be at most 2048 characters", "too_long");
@@ -118,7 +118,7 @@ impl Rules {
         }
     }
 
-    /// 1 to 20 of the served locales, each once.
+    /// Returns the locales without repetitions. There must be 1 to 20, all of them served.
     pub(crate) fn locales(&mut self, path: &str, values: &[String], served: &[String]) -> Vec<String> {
         let mut locales: Vec<String> = Vec::with_capacity(values.len().min(MOST_LOCALES));
         for value in values {
@@ -138,7 +138,7 @@ impl Rules {
         locales
     }
 
-    /// 400 `Invalid input` when a rule is broken.
+    /// Returns 400 `Invalid input` if a rule is broken.
     pub(crate) fn check(self) -> Result<()> {
         if self.0.is_empty() {
             Ok(())

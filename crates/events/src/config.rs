@@ -1,15 +1,15 @@
-//! Section `events`.
+//! The configuration section `events`.
 
 use backoffice_core::config::ConfigError;
 use serde::Deserialize;
 
-/// Section `events`.
+/// The configuration section `events`.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct EventsConfig {
-    /// Open streams of one tenant on a node at most. Default 200.
+    /// Maximum number of open streams of one tenant on a node. Default 200.
     pub(crate) max_streams_per_tenant: usize,
-    /// Open streams of a node at most. Default 10,000.
+    /// Maximum number of open streams on a node. Default 10,000.
     pub(crate) max_streams: usize,
 }
 
@@ -23,7 +23,7 @@ impl Default for EventsConfig {
 }
 
 impl EventsConfig {
-    /// Refuses bounds that would close the endpoint.
+    /// Rejects limits of zero, which would close the endpoint.
     pub(crate) fn checked(self) -> Result<Self, ConfigError> {
         let bounds = [
             ("events.max_streams_per_tenant", self.max_streams_per_tenant),

@@ -14,33 +14,33 @@ use uuid::Uuid;
 
 use crate::message;
 
-/// Events of a tenant that are read at once.
+/// Maximum number of events of a tenant in one read.
 pub(crate) const BATCH: i64 = 100;
-/// Batches that a stream may be late; one that is later reads by itself.
+/// Number of batches that a stream may lag behind; a stream that lags further reads by itself.
 const KEPT: usize = 8;
-/// Wait between looks at the outbox when nobody rings: other nodes announce things too.
+/// Wait between reads of the outbox without a notification: other nodes announce events, too.
 const POLL: Duration = Duration::from_secs(1);
-/// Commits of this long are looked at together.
+/// Commits within this period are read together.
 const GATHER: Duration = Duration::from_millis(50);
 
-/// An event that browsers may get, and the text of it that all of them get.
+/// An event for browsers, and its text, which is the same for all of them.
 #[derive(Debug)]
 pub(crate) struct Reported {
     pub(crate) event: StoredEvent,
     pub(crate) message: Bytes,
 }
 
-/// What happened in a tenant behind one number and up to another.
+/// The events of a tenant after one number and up to another.
 #[derive(Debug)]
 pub(crate) struct Batch {
     pub(crate) behind: i64,
     pub(crate) up_to: i64,
-    /// Those for browsers, in order.
+    /// The events for browsers, in order.
     pub(crate) events: Vec<Reported>,
 }
 
 impl Batch {
-    /// Reads what comes behind a number, up to another one or until the batch is full.
+    /// Reads the events after a number, up to another one or until the batch is full.
     pub(crate) async fn read(runtime: &Runtime, tenant: Uuid, behind: i64, last: i64) -> Result<Self> {
         let stored = {
             let mut connection = runtime.database.read(&Scope::tenant(tenant)).await?;
@@ -65,7 +65,7 @@ impl Batch {
 #[derive(Debug)]
 struct Feed {
     news: broadcast::Sender<Arc<Batch>>,
-    /// Everything up to this number has been sent, or is just being sent.
+    /// Everything up to this number has been sent or is being sent.
     reached: Arc<AtomicI64>,
     streams: usize,
 }
@@ -80,7 +80,7 @@ struct Inner {
 #[derive(Debug, Default)]
 pub(crate) struct Feeds(Mutex<Inner>);
 
-/// A stream's part in what is read for its tenant.
+/// The subscription of a stream to the events of its tenant.
 #[derive(Debug)]
 pub(crate) struct Subscription {
     feeds: Arc<Feeds>,
@@ -94,7 +94,7 @@ impl Feeds {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What happens in this tenant from now on; `last` is the number that the caller has just found to be its last one.
+    /// Subscribes to the events of a tenant from now on; `last` is the number of the last event that the caller has just read.
     pub(crate) fn subscribe(self: Arc<Self>, runtime: &Runtime, tenant: Uuid, last: i64) -> Subscription {
         let mut inner = self.lock();
         let feed = inner.tenants.entry(tenant).or_insert_with(|| Feed {
@@ -127,18 +127,18 @@ impl Feeds {
         self.lock().tenants.iter().map(reached).collect()
     }
 
-    /// Hands a batch to the streams of its tenant. The number goes first: whoever subscribes in between knows what to read by itself.
+    /// Sends a batch to the streams of its tenant. Stores the number first, so that a stream that subscribes in between knows what to read itself.
     fn send(&self, tenant: Uuid, batch: Batch) {
         if let Some(feed) = self.lock().tenants.get(&tenant) {
             feed.reached.store(batch.up_to, Ordering::Release);
-            // Nobody hears it when the last stream is just ending.
+            // Fails if the last stream is just ending.
             let _streams = feed.news.send(Arc::new(batch));
         }
     }
 }
 
 impl Subscription {
-    /// What lies behind this number will be heard as news; what does not, the stream reads by itself.
+    /// Returns the number after which events arrive as news; the stream reads earlier events itself.
     pub(crate) fn reached(&self) -> i64 {
         self.reached.load(Ordering::Acquire)
     }
@@ -147,7 +147,7 @@ impl Subscription {
 impl Drop for Subscription {
     fn drop(&mut self) {
         let mut inner = self.feeds.lock();
-        // Not a later feed of the tenant.
+        // Ignores a later feed of the same tenant.
         let own = |feed: &&mut Feed| Arc::ptr_eq(&feed.reached, &self.reached);
         if let Some(feed) = inner.tenants.get_mut(&self.tenant).filter(own) {
             feed.streams -= 1;
@@ -158,7 +158,7 @@ impl Drop for Subscription {
     }
 }
 
-/// The task that reads. When it ends, however that comes, streams that are left end too, and their clients come back.
+/// The reading task. If it ends unexpectedly, the remaining streams end, too, and their clients reconnect.
 #[derive(Debug)]
 struct Reading {
     feeds: Arc<Feeds>,
@@ -182,7 +182,7 @@ impl Reading {
                 Ok(true) => continue,
                 Ok(false) => {}
                 Err(error) => {
-                    tracing::debug!(%error, "event streams are waiting for the database");
+                    tracing::debug!(%error, "event streams waiting for the database");
                     sleep(POLL).await;
                 }
             }
@@ -193,7 +193,7 @@ impl Reading {
         }
     }
 
-    /// Whether the last stream has ended; then the next one starts another task.
+    /// Returns true if the last stream has ended; the next stream then starts a new task.
     fn is_unneeded(&mut self) -> bool {
         let mut inner = self.feeds.lock();
         self.is_over = inner.tenants.is_empty();
@@ -201,7 +201,7 @@ impl Reading {
         self.is_over
     }
 
-    /// One statement tells which tenants have news, one more for each of those reads them. True when there may be more at once.
+    /// Reads in one statement which tenants have news, and the news of each of them in one more. Returns true if there may be more.
     async fn look(&self) -> Result<bool> {
         let reached = self.feeds.reached();
         let tenants: Vec<Uuid> = reached.iter().map(|(tenant, _)| *tenant).collect();
@@ -219,8 +219,8 @@ impl Reading {
                     has_more |= batch.up_to < last;
                     self.feeds.send(tenant, batch);
                 }
-                // The other tenants do not wait for this one.
-                Err(error) => tracing::debug!(%tenant, %error, "events of a tenant could not be read"),
+                // An error of one tenant must not delay the others.
+                Err(error) => tracing::debug!(%tenant, %error, "could not read events of a tenant"),
             }
         }
         Ok(has_more)

@@ -29,8 +29,8 @@ pub(crate) fn routes(routes: &mut Routes) {
 #[derive(Debug, Deserialize, Validate, IntoParams)]
 #[into_params(parameter_in = Query)]
 struct Filter {
-    /// Names of events: a comma list of exact names, `prefix.*` or `*`. An empty one stands for none: the stream is silent. At most 50
-    /// different ones.
+    /// Names of events: a comma list of exact names, `prefix.*` or `*`. With an empty list the stream sends no events. At most 50 different
+    /// names.
     #[param(
         max_length = 4000,
         pattern = r"^[ ,]*((\*|[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*(\.\*)?)( *,[ ,]*(\*|[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*(\.\*)?))*[ ,]*)?$"
@@ -63,7 +63,7 @@ async fn stream_events(
         content_type: "text/event-stream",
         headers: vec![
             (CACHE_CONTROL, HeaderValue::from_static("no-store")),
-            // Proxies that collect answers would hold back what is meant for now.
+            // Proxies that buffer responses would delay the events.
             (
                 HeaderName::from_static("x-accel-buffering"),
                 HeaderValue::from_static("no"),

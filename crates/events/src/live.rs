@@ -1,4 +1,4 @@
-//! A stream while it is open.
+//! An open stream.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -21,24 +21,24 @@ use crate::feed::{Batch, Reported, Subscription};
 use crate::message;
 use crate::slots::StreamSlot;
 
-/// Wait before another attempt after the database could not be reached.
+/// Wait before another attempt when the database could not be reached.
 const RETRY: Duration = Duration::from_secs(1);
-/// Revocations of this long are looked at together. With the time in which a node learns of one it stays below a second.
+/// Revocations within this period are handled together. With the time until a node learns of a revocation the delay stays below a second.
 const SETTLE: Duration = Duration::from_millis(200);
-/// The longest silence, and the longest time without a look at the credential.
+/// Maximum time without a message, and maximum time between checks of the credential.
 const COMMENT: Duration = Duration::from_secs(20);
 
-/// Where a stream begins.
+/// The start of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Start {
-    /// Events behind this number are sent.
+    /// Events after this number are sent.
     seq: i64,
-    /// Whether the client has missed something for good.
+    /// Whether the client has missed events that are no longer stored.
     reset: bool,
 }
 
 impl Start {
-    /// Behind the number that the client knows, if everything behind it is kept; else at the present end.
+    /// Starts after the number that the client knows, if all later events are stored; else at the present end.
     pub(crate) fn of(known: Option<&str>, extent: Extent) -> Self {
         let last = Self {
             seq: extent.last,
@@ -60,23 +60,23 @@ pub(crate) struct Live {
     live_caller: LiveCaller,
     slot: StreamSlot,
     subscription: Subscription,
-    /// Rings when the credential may have ended.
+    /// Notifies when the credential may have ended.
     changes: Option<watch::Receiver<()>>,
     tenant: Uuid,
     names: Option<Vec<String>>,
-    /// Everything up to this number has been told, or was not for this stream.
+    /// Every event up to this number has been sent, or was not for this stream.
     seq: i64,
-    /// Up to this number the stream reads by itself.
+    /// The stream reads the events up to this number itself.
     missed: i64,
     ready: VecDeque<Bytes>,
     spoke: Instant,
-    /// When the credential was looked at; `None` = not since the stream can hear of changes.
+    /// Time of the last check of the credential; `None` before the first check of the stream.
     checked: Option<Instant>,
-    /// When it is to be looked at because something was revoked.
+    /// Time of the next check because of a revocation.
     recheck_at: Option<Instant>,
 }
 
-/// Whether a stream goes on.
+/// Whether the stream continues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Next {
     GoOn,
@@ -112,7 +112,7 @@ impl Live {
         }
     }
 
-    /// The body of the response.
+    /// Returns the body of the response.
     pub(crate) fn into_pieces(self) -> BoxStream<'static, Result<Bytes>> {
         stream::unfold(self, |mut live| async move {
             let piece = live.next().await?;
@@ -121,7 +121,7 @@ impl Live {
         .boxed()
     }
 
-    /// The next piece; `None` at the end.
+    /// Returns the next part of the body; `None` at the end.
     async fn next(&mut self) -> Option<Bytes> {
         loop {
             if let Some(piece) = self.ready.pop_front() {
@@ -132,8 +132,8 @@ impl Live {
                 Ok(Next::GoOn) => {}
                 Ok(Next::End) | Err(Error::Rejected(_)) => return None,
                 Err(error) => {
-                    tracing::debug!(%error, "event stream is waiting for the database");
-                    // What was heard meanwhile is read once the rights are known.
+                    tracing::debug!(%error, "event stream waiting for the database");
+                    // The stream reads the events up to here itself, once the caller has been checked.
                     self.missed = self.subscription.reached();
                     sleep(RETRY).await;
                     self.comment_if_due();
@@ -142,7 +142,7 @@ impl Live {
         }
     }
 
-    /// Reads what the stream has missed, or waits for whatever comes first.
+    /// Reads the events that the stream has missed, or waits for the next event, revocation or deadline.
     async fn step(&mut self) -> Result<Next> {
         let Some(checked) = self.checked else {
             return self.check().await;
@@ -157,7 +157,7 @@ impl Live {
         tokio::select! {
             () = self.slot.lost() => Ok(Next::End),
             news = self.subscription.news.recv() => match news {
-                Ok(batch) => self.wait(&batch).await,
+                Ok(batch) => self.accept(&batch).await,
                 Err(RecvError::Lagged(_)) => {
                     self.missed = self.subscription.reached();
                     Ok(Next::GoOn)
@@ -182,8 +182,8 @@ impl Live {
         }
     }
 
-    /// Takes a batch that was read for all streams, unless something between it and what this one knows is missing.
-    async fn wait(&mut self, batch: &Batch) -> Result<Next> {
+    /// Reports a batch that was read for all streams, unless events between it and the last reported one are missing.
+    async fn accept(&mut self, batch: &Batch) -> Result<Next> {
         if batch.behind > self.seq {
             self.missed = batch.up_to;
             return Ok(Next::GoOn);
@@ -191,8 +191,8 @@ impl Live {
         self.report(batch).await
     }
 
-    /// Makes ready what the caller sees of a batch. The rights are checked after it was read, so that nothing is told that came after a
-    /// right was withdrawn.
+    /// Queues the events of a batch that are visible to the caller. Features are checked after the batch was read, so that no event is sent that
+    /// occurred after a feature was withdrawn.
     async fn report(&mut self, batch: &Batch) -> Result<Next> {
         let seq = self.seq;
         let requested: Vec<&Reported> = batch
@@ -220,7 +220,7 @@ impl Live {
         Ok(if caller.is_some() { Next::GoOn } else { Next::End })
     }
 
-    /// Who the caller is by now, and what it reaches; `None` when that is another tenant.
+    /// Revalidates the caller and returns their identity and scope; `None` if the scope has another tenant now.
     async fn caller(&mut self) -> Result<Option<(Arc<Identity>, Scope)>> {
         let (identity, scope) = self.live_caller.check().await?;
         self.checked = Some(Instant::now());
@@ -234,7 +234,7 @@ impl Live {
     }
 }
 
-/// Waits for the next change, for ever when nobody tells of changes.
+/// Waits for the next change; never returns without a source of changes.
 async fn changed(changes: &mut Option<watch::Receiver<()>>) {
     if let Some(changes) = changes
         && changes.changed().await.is_ok()
@@ -244,8 +244,8 @@ async fn changed(changes: &mut Option<watch::Receiver<()>>) {
     std::future::pending::<()>().await;
 }
 
-/// Holders of its feature see an event, and its audience; one that names neither is everybody's. It has to lie in the caller's scope;
-/// for its audience, one without organization always does, as its own entries of the log do.
+/// Returns whether the caller may see an event: holders of its feature and its audience may; an event without both is visible to every caller.
+/// It must be in the caller's scope. An event without organization is always in the scope of its audience, like their own log entries.
 fn may_see(event: &StoredEvent, identity: &Identity, scope: &Scope, catalogue: &Catalogue) -> bool {
     let by_right = match event.feature.as_deref() {
         Some(feature) => scope.reads_by(feature, event.organization_id, catalogue),

@@ -4,17 +4,17 @@ use actix_web::web::Bytes;
 use backoffice_core::events::StoredEvent;
 use serde_json::json;
 
-/// Says nothing, and keeps the connection.
+/// Returns a comment without content, which keeps the connection open.
 pub(crate) fn comment() -> Bytes {
     Bytes::from_static(b":\n\n")
 }
 
-/// The client must load anew what it shows; what it misses is behind this number.
+/// Returns a reset: the client must reload its data and continues after this number.
 pub(crate) fn reset(seq: i64) -> Bytes {
     Bytes::from(format!("id: {seq}\nevent: reset\ndata: {{}}\n\n"))
 }
 
-/// An event. JSON has no line break outside of its texts, and escapes those inside.
+/// Returns an event. Compact JSON contains no line breaks: those of texts are escaped.
 pub(crate) fn event(event: &StoredEvent) -> Bytes {
     let data = json!({
         "id": event.id,

@@ -10,9 +10,9 @@ use uuid::Uuid;
 
 use crate::config::EventsConfig;
 
-/// Open streams of one principal at most.
+/// Maximum number of open streams of one principal.
 const MOST: usize = 10;
-/// Seconds after which a client that found no place may try again.
+/// Seconds after which a client without a free slot may try again.
 const RETRY_AFTER: u64 = 30;
 
 /// Kind and id of a principal.
@@ -26,7 +26,7 @@ struct Open {
     principals: HashMap<Principal, VecDeque<OpenStream>>,
 }
 
-/// What is known of an open stream. Dropping it tells the stream.
+/// An open stream. Dropping it notifies the stream.
 #[derive(Debug)]
 struct OpenStream {
     number: u64,
@@ -50,14 +50,14 @@ impl Open {
     }
 }
 
-/// Who has which streams.
+/// The slots of the open streams, by principal and tenant.
 #[derive(Debug)]
 pub(crate) struct StreamSlots {
     config: EventsConfig,
     open: Mutex<Open>,
 }
 
-/// The place of an open stream; given back when dropped.
+/// The slot of an open stream; released when dropped.
 #[derive(Debug)]
 pub(crate) struct StreamSlot {
     slots: Arc<StreamSlots>,
@@ -78,10 +78,10 @@ impl StreamSlots {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A place for a stream of this tenant. The principal's oldest stream loses its own when there are too many of the principal's.
+    /// Takes a slot for a stream of this tenant. A principal with too many streams loses the slot of its oldest stream.
     ///
     /// # Errors
-    /// 429 when the tenant or the process has too many.
+    /// 429 when the tenant or the process has too many streams.
     pub(crate) fn take(self: Arc<Self>, principal: Principal, tenant: Uuid) -> Result<StreamSlot> {
         let (held, lost) = oneshot::channel();
         let mut open = self.lock();
@@ -123,7 +123,7 @@ fn too_many() -> Rejection {
 }
 
 impl StreamSlot {
-    /// Waits until a newer stream takes the place.
+    /// Waits until a newer stream takes the slot.
     pub(crate) async fn lost(&mut self) {
         let _dropped = (&mut self.lost).await;
     }
@@ -165,26 +165,26 @@ mod tests {
     }
 
     #[test]
-    fn a_place_of_a_tenant_and_of_the_process_is_free_again_when_its_stream_ends() {
+    fn a_slot_of_a_tenant_and_of_the_process_is_free_again_when_its_stream_ends() {
         let slots = slots(2, 3);
-        let first = take(&slots, 1, A).expect("a place");
-        let _second = take(&slots, 2, A).expect("a place");
+        let first = take(&slots, 1, A).expect("a slot");
+        let _second = take(&slots, 2, A).expect("a slot");
         assert!(take(&slots, 3, A).is_err(), "the tenant is full");
-        let _third = take(&slots, 4, B).expect("a place");
+        let _third = take(&slots, 4, B).expect("a slot");
         assert!(take(&slots, 5, B).is_err(), "the process is full");
 
         drop(first);
 
-        let _again = take(&slots, 5, B).expect("a place");
+        let _again = take(&slots, 5, B).expect("a slot");
         assert!(take(&slots, 1, A).is_err(), "the process is full again");
     }
 
     #[test]
     fn a_principal_with_too_many_streams_trades_its_oldest_slot_even_in_a_full_tenant() {
         let slots = slots(10, 10);
-        let places: Vec<StreamSlot> = (0..10).map(|_| take(&slots, 1, A).expect("a place")).collect();
+        let places: Vec<StreamSlot> = (0..10).map(|_| take(&slots, 1, A).expect("a slot")).collect();
 
-        let newest = take(&slots, 1, A).expect("the oldest one gives way");
+        let newest = take(&slots, 1, A).expect("the slot of the oldest stream");
 
         drop(places);
         drop(newest);

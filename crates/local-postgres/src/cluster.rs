@@ -1,4 +1,4 @@
-//! The handle that callers hold.
+//! The handle of a running cluster.
 
 use std::path::{Path, PathBuf};
 
@@ -29,23 +29,23 @@ struct Facts {
 }
 
 impl LocalPostgres {
-    /// Starts the cluster for this caller alone; makes it when it is missing, takes over its server when a killed
-    /// process left it running. Blocks until the server accepts connections.
+    /// Starts the cluster for this caller alone. Creates it if it is missing; takes over its server if a killed process left
+    /// it running. Blocks until the server accepts connections.
     ///
     /// # Errors
     ///
     /// [`Error::InUse`] while another handle uses the cluster, [`Error::NoBinaries`] when PostgreSQL is not installed
-    /// and cannot be fetched, [`Error::Start`] with the end of the log when the server does not come up.
+    /// and cannot be fetched, [`Error::Start`] with the end of the log when the server does not start.
     pub fn start(settings: &Settings) -> Result<Self, Error> {
         Self::open(settings, Sharing::Alone)
     }
 
-    /// Joins the cluster, or starts it as [`LocalPostgres::start`] does. The last handle to go stops it. Changed
-    /// settings take effect only when nobody else uses the cluster.
+    /// Joins the cluster, or starts it as [`LocalPostgres::start`] does. Dropping the last handle stops it. Changed
+    /// settings take effect only when the cluster has no other user.
     ///
     /// # Errors
     ///
-    /// As [`LocalPostgres::start`]; [`Error::InUse`] only while somebody uses the cluster alone.
+    /// As [`LocalPostgres::start`]; [`Error::InUse`] only while another handle uses the cluster alone.
     pub fn shared(settings: &Settings) -> Result<Self, Error> {
         Self::open(settings, Sharing::WithOthers)
     }
@@ -69,47 +69,47 @@ impl LocalPostgres {
         })
     }
 
-    /// The address for this user and database, as tokio-postgres and libpq read it. The superuser is `postgres`; there
-    /// are no passwords.
+    /// Returns the address for this user and database, in the form that tokio-postgres and libpq read. The superuser is
+    /// `postgres`; there are no passwords.
     pub fn url(&self, user: &str, database: &str) -> String {
         socket::url(&self.facts.socket_dir, user, database)
     }
 
-    /// The folder of the cluster. Differs from [`Settings::dir`] when root's server user could not reach that.
+    /// Returns the folder of the cluster. Differs from [`Settings::dir`] when the user that runs the server for root cannot reach that.
     pub fn dir(&self) -> &Path {
         self.home.dir()
     }
 
-    /// The folder of the socket `.s.PGSQL.5432`; `PGHOST` for PostgreSQL's own tools.
+    /// Returns the folder of the socket `.s.PGSQL.5432`; `PGHOST` for PostgreSQL's own tools.
     pub fn socket_dir(&self) -> &Path {
         &self.facts.socket_dir
     }
 
-    /// The folder of the server's programs.
+    /// Returns the folder of the server's programs.
     pub fn bin_dir(&self) -> &Path {
         &self.facts.bin_dir
     }
 
-    /// The server's log.
+    /// Returns the path of the server's log.
     pub fn log(&self) -> PathBuf {
         self.home.log()
     }
 
-    /// The process id of the postmaster.
+    /// Returns the process id of the postmaster.
     pub fn pid(&self) -> u32 {
         self.facts.pid
     }
 
-    /// The version of the server.
+    /// Returns the version of the server.
     pub fn version(&self) -> Version {
         self.facts.version
     }
 
-    /// Stops the cluster, unless other handles share it: fast, and after 10 s at once.
+    /// Stops the cluster, unless other handles share it: in fast mode, after 10 s in immediate mode.
     ///
     /// # Errors
     ///
-    /// [`Error::Stop`] when the server does not go.
+    /// [`Error::Stop`] when the server does not stop.
     pub fn stop(mut self) -> Result<(), Error> {
         self.end()
     }
@@ -118,7 +118,7 @@ impl LocalPostgres {
         let Some(server) = self.server.take() else {
             return Ok(());
         };
-        // The folder may have been removed meanwhile, and with it the locks; then there is nobody to share with.
+        // The folder may have been removed meanwhile, with its locks; then no other process shares the cluster.
         let _stopping = StartLock::acquire(&self.home).ok();
         if self.users.leave() {
             server.take_down(&self.home)
@@ -131,7 +131,7 @@ impl LocalPostgres {
 impl Drop for LocalPostgres {
     fn drop(&mut self) {
         if let Err(error) = self.end() {
-            tracing::warn!(%error, "the private PostgreSQL was left running");
+            tracing::warn!(%error, "private PostgreSQL left running");
         }
     }
 }

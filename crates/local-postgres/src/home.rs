@@ -1,4 +1,4 @@
-//! The folder of a cluster: where its parts lie, who owns them, and where it goes when root's server cannot get there.
+//! The folder of a cluster: its parts, its owner, and its alternative when the user that runs the server for root cannot reach it.
 
 use std::{
     fs::{self, DirBuilder, File, OpenOptions},
@@ -28,7 +28,7 @@ pub(crate) struct Home {
 }
 
 impl Home {
-    /// Finds or makes the folder.
+    /// Finds or creates the folder.
     pub(crate) fn open_or_create(dir: &Path) -> Result<Self, Error> {
         let dir = std::path::absolute(dir).map_err(failed("resolve", dir))?;
         match current_uid()? {
@@ -82,7 +82,7 @@ impl Home {
         private_dir(dir, 0o755, &Owner::myself(ROOT))?;
         tracing::info!(
             requested = %requested.display(), dir = %dir.display(),
-            "the user that runs PostgreSQL for root cannot reach the wanted folder; the cluster lies elsewhere"
+            "requested folder not accessible to the user that runs PostgreSQL for root; using another one"
         );
         Ok(Self {
             dir: canonical(dir)?,
@@ -110,7 +110,7 @@ impl Home {
         self.dir.join("packages")
     }
 
-    /// Opens a file of this folder for reading and writing, and makes it when missing.
+    /// Opens a file of this folder for reading and writing; creates it if it is missing.
     pub(crate) fn open(&self, name: &str) -> Result<File, Error> {
         let path = self.dir.join(name);
         let options = &mut OpenOptions::new();
@@ -126,7 +126,7 @@ impl Home {
         Ok(file)
     }
 
-    /// Replaces a file of this folder; readers see the old or the new text, never half of it.
+    /// Replaces a file of this folder atomically.
     pub(crate) fn write(&self, name: &str, text: &str) -> Result<(), Error> {
         let (path, draft) = (self.dir.join(name), self.dir.join(format!("{name}.new")));
         fs::write(&draft, text).map_err(failed("write", &draft))?;
@@ -136,7 +136,7 @@ impl Home {
         fs::rename(&draft, &path).map_err(failed("replace", &path))
     }
 
-    /// What root makes in a user's folder belongs to that user, who may start without root the next time.
+    /// Gives a file that root created in a user's folder to that user, who may start without root the next time.
     fn keep_owner(&self, path: &Path) -> Result<(), Error> {
         let folder = fs::metadata(&self.dir).map_err(failed("look at", &self.dir))?;
         let file = fs::metadata(path).map_err(failed("look at", path))?;
@@ -147,8 +147,8 @@ impl Home {
     }
 }
 
-/// Makes the missing folders of a path so that everybody may pass, whatever the umask. Any number of processes may do so at once: what is
-/// missing gets its name in one step, complete and with the lock in it, so that it can't be put in the place of what another one made.
+/// Creates the missing folders of a path so that every user may enter them, regardless of the umask. Any number of processes may do so at the same
+/// time: the missing part is renamed to its place in one step, complete and with the lock file in it, so that it never replaces an existing folder.
 fn create_open(path: &Path) -> Result<(), Error> {
     static DRAFTS: AtomicU32 = AtomicU32::new(0);
     let Some(top) = path.ancestors().take_while(|folder| !folder.is_dir()).last() else {
@@ -160,13 +160,13 @@ fn create_open(path: &Path) -> Result<(), Error> {
     let Err(error) = placed else { return Ok(()) };
     let _ = fs::remove_dir_all(&draft);
     if top.is_dir() {
-        // Somebody was faster, with this path or with one beside it.
+        // Another process was faster, with this path or a sibling.
         return create_open(path);
     }
     Err(failed("create", path)(error))
 }
 
-/// Makes `draft` what `top` is to be, down to `path`.
+/// Creates `draft` with the content that `top` is to have, down to `path`.
 fn draw(draft: &Path, top: &Path, path: &Path) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt;
     let mut folder = draft.to_owned();
@@ -183,7 +183,7 @@ fn draw(draft: &Path, top: &Path, path: &Path) -> io::Result<()> {
     lock.open(folder.join(START_LOCK)).map(drop)
 }
 
-/// Makes a folder for `owner` with exactly these permissions, or accepts an earlier one if nobody else made it.
+/// Creates a folder for `owner` with exactly these permissions, or accepts an existing one if `owner` owns it.
 pub(crate) fn private_dir(path: &Path, mode: u32, owner: &Owner) -> Result<(), Error> {
     use std::os::unix::fs::PermissionsExt;
     match DirBuilder::new().mode(0o700).create(path) {
@@ -207,7 +207,7 @@ pub(crate) fn private_dir(path: &Path, mode: u32, owner: &Owner) -> Result<(), E
     })
 }
 
-/// The system's folder for temporary files, unless the server's user cannot go there.
+/// Returns the system's folder for temporary files, or `/tmp` if the server's user cannot reach that.
 pub(crate) fn temp_dir(owner: &Owner) -> PathBuf {
     let dir = std::env::temp_dir();
     if owner.can_reach(&dir) {
@@ -217,7 +217,7 @@ pub(crate) fn temp_dir(owner: &Owner) -> PathBuf {
     }
 }
 
-/// A short name that stays the same for the same path and user: FNV-1a, because it must not change with the compiler.
+/// Returns a short name that depends only on path and user. Uses FNV-1a, because it must not change with the compiler.
 pub(crate) fn short_name(path: &Path, uid: u32) -> String {
     let bytes = path
         .as_os_str()
@@ -251,25 +251,25 @@ mod tests {
     fn many_may_create_the_same_folder_at_once() {
         use std::os::unix::fs::PermissionsExt;
         use std::sync::Barrier;
-        const BUSY_MS: usize = 8;
+        const THREADS: usize = 8;
         let root = std::env::temp_dir().join(format!("backoffice-at-once-{}", std::process::id()));
         fs::create_dir(&root).expect("files can be made and read");
         fs::set_permissions(&root, fs::Permissions::from_mode(0o755)).expect("files can be made and read");
 
         for round in 0..200 {
-            let (path, together) = (root.join(format!("{round}/target/cluster")), Barrier::new(BUSY_MS));
+            let (path, together) = (root.join(format!("{round}/target/cluster")), Barrier::new(THREADS));
             std::thread::scope(|scope| {
-                for number in 0..BUSY_MS {
+                for number in 0..THREADS {
                     let (path, together) = (&path, &together);
                     scope.spawn(move || {
                         together.wait();
-                        create_open(path).expect("it is made, or was");
+                        create_open(path).expect("a folder");
                         fs::write(path.join(number.to_string()), "").expect("files can be made and read");
                     });
                 }
             });
             let entries = |dir: &Path| fs::read_dir(dir).expect("files can be made and read").count();
-            assert_eq!(entries(&path), BUSY_MS + 1, "all are in the same folder, with the lock");
+            assert_eq!(entries(&path), THREADS + 1, "all are in the same folder, with the lock");
             assert_eq!(entries(&root.join(round.to_string())), 1, "nothing else is left");
             let mode = fs::metadata(&path).expect("it is there").mode() & 0o777;
             assert_eq!(mode, 0o755);

@@ -1,4 +1,4 @@
-//! Makes a cluster, and judges one that is there.
+//! Creates a cluster, and checks an existing one.
 
 use std::{
     fs::{self, DirBuilder, File},
@@ -9,10 +9,10 @@ use std::{
 
 use crate::{Binaries, Error, Settings, error::failed, home::Home};
 
-/// Says that the cluster runs without fsync, and since which boot of the machine.
+/// Name of the file that marks a cluster without fsync and contains the boot id of the machine.
 const VOLATILE: &str = "volatile";
 
-/// The major version of the data, `None` when there is none yet.
+/// Returns the major version of the data, `None` if there is no data.
 pub(crate) fn major(home: &Home) -> Result<Option<u32>, Error> {
     let (data, file) = (home.data(), home.data().join("PG_VERSION"));
     match fs::read_to_string(&file) {
@@ -33,12 +33,12 @@ pub(crate) fn major(home: &Home) -> Result<Option<u32>, Error> {
     }
 }
 
-/// Makes the cluster when it is missing. It gets its name only when complete, so a kill leaves nothing half made.
+/// Creates the cluster if it is missing. It gets its final name only when complete, so a kill leaves no incomplete cluster.
 pub(crate) fn ensure(home: &Home, binaries: &Binaries, durable: bool) -> Result<(), Error> {
     if major(home)?.is_some() {
         return Ok(());
     }
-    tracing::info!(dir = %home.dir().display(), version = %binaries.version, "making a PostgreSQL cluster");
+    tracing::info!(dir = %home.dir().display(), version = %binaries.version, "creating PostgreSQL cluster");
     let (data, draft) = (home.data(), home.dir().join("data.new"));
     let mut output = String::new();
     for locale in locales(binaries) {
@@ -54,13 +54,13 @@ pub(crate) fn ensure(home: &Home, binaries: &Binaries, durable: bool) -> Result<
     Err(Error::Init { dir: data, output })
 }
 
-/// Before a start: throws away test data that a crash of the machine may have torn, and makes kept data durable.
+/// Prepares a start: deletes test data that a crash of the machine may have corrupted, and flushes the data of a cluster that becomes durable.
 pub(crate) fn mend(home: &Home, binaries: &Binaries, settings: &Settings) -> Result<(), Error> {
     let marker = home.dir().join(VOLATILE);
     let (now, then) = (boot_id(), fs::read_to_string(&marker).ok());
     let was_running = home.data().join("postmaster.pid").exists();
     if was_running && !settings.durable && then.as_ref().is_some_and(|then| *then != now) {
-        tracing::warn!(dir = %home.dir().display(), "the machine went down under a cluster without fsync; making it anew");
+        tracing::warn!(dir = %home.dir().display(), "machine crashed while a cluster ran without fsync; creating the cluster anew");
         remove(&home.data())?;
     }
     match (settings.durable, then) {
@@ -68,7 +68,7 @@ pub(crate) fn mend(home: &Home, binaries: &Binaries, settings: &Settings) -> Res
         (false, _) => home.write(VOLATILE, &now),
         (true, None) => Ok(()),
         (true, Some(_)) => {
-            // What the system still keeps in memory must be on the disk before anybody relies on it.
+            // Data in the memory of the system must be on the disk before a caller relies on it.
             let data = home.data();
             if let Some(output) = run(home, binaries, &["--sync-only".as_ref(), "--pgdata".as_ref(), &data])? {
                 return Err(Error::Init { dir: data, output });
@@ -78,7 +78,7 @@ pub(crate) fn mend(home: &Home, binaries: &Binaries, settings: &Settings) -> Res
     }
 }
 
-/// Sorting by code point, case by Unicode where the system can. From 17 on PostgreSQL brings its own rules.
+/// Returns locales that sort by code point and convert case by Unicode if possible. From 17 on PostgreSQL has rules of its own.
 fn locales(binaries: &Binaries) -> &'static [&'static [&'static str]] {
     const BUILTIN: [&str; 2] = ["--locale-provider=builtin", "--builtin-locale=C.UTF-8"];
     if binaries.version.major >= 17 {
@@ -91,7 +91,7 @@ fn locales(binaries: &Binaries) -> &'static [&'static [&'static str]] {
     }
 }
 
-/// What initdb complains about, if it fails.
+/// Runs initdb and returns its output if it fails.
 fn initdb(
     home: &Home,
     binaries: &Binaries,
@@ -146,7 +146,7 @@ fn sync(dir: &Path) -> Result<(), Error> {
         .map_err(failed("sync", dir))
 }
 
-/// Differs after every boot where the system can tell.
+/// Returns an id that differs after every boot, if the system has one.
 fn boot_id() -> String {
     fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default()
 }

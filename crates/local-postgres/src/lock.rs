@@ -1,4 +1,4 @@
-//! Two advisory locks: one serialises starting and stopping, one counts who uses the cluster.
+//! Two advisory locks: one serializes starting and stopping, one counts the users of the cluster.
 //!
 //! The kernel releases both with the process, so a killed process never leaves them behind. They are unlocked
 //! explicitly, because a child that is being spawned at that moment holds a copy of the descriptor for an instant.
@@ -18,7 +18,7 @@ use crate::{
 pub(crate) struct StartLock(File);
 
 impl StartLock {
-    /// Waits for its turn.
+    /// Waits for the lock.
     pub(crate) fn acquire(home: &Home) -> Result<Self, Error> {
         let file = home.open(START_LOCK)?;
         if let Err(TryLockError::WouldBlock) = file.try_lock() {
@@ -43,7 +43,7 @@ pub(crate) enum Sharing {
     WithOthers,
 }
 
-/// One user's hold on the cluster.
+/// The registration of a user of the cluster.
 #[derive(Debug)]
 pub(crate) struct Users {
     file: File,
@@ -51,7 +51,7 @@ pub(crate) struct Users {
 }
 
 impl Users {
-    /// Registers a user. Also says whether nobody else is there. Call it under the [`StartLock`].
+    /// Registers a user. Also returns whether there is no other user. Must be called under the [`StartLock`].
     pub(crate) fn claim(home: &Home, sharing: Sharing) -> Result<(Self, bool), Error> {
         let path = home.dir().join(USERS_LOCK);
         let mut file = home.open(USERS_LOCK)?;
@@ -69,7 +69,7 @@ impl Users {
             sign(&mut file, sharing).map_err(failed("write", &path))?;
         }
         if alone && sharing == Sharing::WithOthers {
-            // Nobody comes between: every claim is made under the start lock.
+            // No other claim can intervene: every claim happens under the start lock.
             file.unlock()
                 .and_then(|()| file.lock_shared())
                 .map_err(failed("lock", &path))?;
@@ -77,12 +77,12 @@ impl Users {
         Ok((Self { file, sharing }, alone))
     }
 
-    /// Leaves, and says whether nobody is left. Call it under the [`StartLock`].
+    /// Unregisters the user and returns whether no other user is left. Must be called under the [`StartLock`].
     pub(crate) fn leave(&self) -> bool {
         if self.sharing == Sharing::Alone {
             return true;
         }
-        // Should unlocking fail, the next line says that somebody is left, and the cluster stays.
+        // If unlocking fails, the next line reports another user, and the cluster keeps running.
         let _ = self.file.unlock();
         try_exclusive(&self.file)
     }
@@ -99,7 +99,7 @@ fn try_exclusive(file: &File) -> bool {
     file.try_lock().is_ok()
 }
 
-/// Leaves a note for the message that others get.
+/// Records the user of the cluster for the error message of other processes.
 fn sign(file: &mut File, sharing: Sharing) -> std::io::Result<()> {
     file.set_len(0)?;
     file.seek(SeekFrom::Start(0))?;

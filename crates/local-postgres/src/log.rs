@@ -1,4 +1,4 @@
-//! The server's log, for the errors that quote it.
+//! The server's log, for the errors that contain its end.
 
 use std::{
     fs,
@@ -8,7 +8,7 @@ use std::{
 
 use crate::{Error, home::Home};
 
-/// The error of a server that did not come up, with the end of its log.
+/// Returns the error of a server that did not start, with the end of its log.
 pub(crate) fn not_started(home: &Home, reason: String) -> Error {
     Error::Start {
         reason,
@@ -17,7 +17,7 @@ pub(crate) fn not_started(home: &Home, reason: String) -> Error {
     }
 }
 
-/// The last lines of the log, at most 4 KiB.
+/// Returns the last lines of the log, at most 4 KiB.
 fn tail(log: &Path) -> io::Result<String> {
     let mut file = fs::File::open(log)?;
     let length = file.metadata()?.len();

@@ -1,4 +1,4 @@
-//! The operating system's user that runs the server. PostgreSQL refuses root.
+//! The operating system's user that runs the server. PostgreSQL does not run as root.
 
 use std::{
     fs,
@@ -12,7 +12,7 @@ use std::{
 
 use crate::{Error, error::failed};
 
-/// Who runs the server and owns its data.
+/// The user that runs the server and owns its data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Owner {
     pub(crate) uid: u32,
@@ -21,7 +21,7 @@ pub(crate) struct Owner {
 }
 
 impl Owner {
-    /// The current user runs the server itself.
+    /// Creates the owner for a server that runs as the current user.
     pub(crate) fn myself(uid: u32) -> Self {
         Self {
             uid,
@@ -29,7 +29,7 @@ impl Owner {
         }
     }
 
-    /// Another user runs the server on behalf of root.
+    /// Creates the owner for a server that runs as another user on behalf of root.
     pub(crate) fn other(uid: u32, gid: u32) -> Self {
         Self {
             uid,
@@ -37,7 +37,7 @@ impl Owner {
         }
     }
 
-    /// Whom root lets run a new cluster.
+    /// Returns the user that runs a new cluster for root.
     pub(crate) fn for_root() -> Result<Self, Error> {
         let users = fs::read_to_string("/etc/passwd").map_err(failed("read", "/etc/passwd"))?;
         if let Some(owner) = in_passwd(&users, "postgres") {
@@ -50,7 +50,7 @@ impl Owner {
         Ok(owner)
     }
 
-    /// A program that runs as this user, with nothing of the caller's PostgreSQL environment.
+    /// Creates a command that runs as this user, without the caller's environment variables of PostgreSQL.
     pub(crate) fn command(&self, program: impl AsRef<Path>) -> Command {
         let mut command = Command::new(program.as_ref());
         for (name, _) in std::env::vars_os() {
@@ -58,7 +58,7 @@ impl Owner {
                 command.env_remove(name);
             }
         }
-        // The current folder may be closed to that user, and the server's programs insist on reading it.
+        // This user may have no access to the current folder, which the server's programs must be able to read.
         command.current_dir("/").env("LC_ALL", "C").stdin(Stdio::null());
         if let Some(gid) = self.switch_to_gid {
             command.uid(self.uid).gid(gid);
@@ -66,7 +66,7 @@ impl Owner {
         command
     }
 
-    /// Gives a file or folder that root made to this user.
+    /// Gives a file or folder that root created to this user.
     pub(crate) fn take(&self, path: &Path) -> Result<(), Error> {
         match self.switch_to_gid {
             Some(gid) => chown(path, Some(self.uid), Some(gid)).map_err(failed("hand over", path)),
@@ -74,7 +74,7 @@ impl Owner {
         }
     }
 
-    /// Whether this user may walk down to `path`, as far as it exists, judged by the permission bits.
+    /// Returns whether this user may enter the existing part of `path`, according to the permission bits.
     pub(crate) fn can_reach(&self, path: &Path) -> bool {
         let Some(gid) = self.switch_to_gid else { return true };
         let existing = path.ancestors().find_map(|ancestor| ancestor.canonicalize().ok());
@@ -92,7 +92,7 @@ impl Owner {
     }
 }
 
-/// The effective user of this process.
+/// Returns the effective user id of this process.
 pub(crate) fn current_uid() -> Result<u32, Error> {
     if let Ok(meta) = fs::metadata("/proc/self") {
         return Ok(meta.uid());
@@ -104,7 +104,7 @@ pub(crate) fn current_uid() -> Result<u32, Error> {
         .map_err(|error| failed("understand", "id -u")(std::io::Error::other(error)))
 }
 
-/// `name:password:uid:gid:...`; some systems write the ids of `nobody` as -2.
+/// Finds a user in lines `name:password:uid:gid:...`; some systems write the ids of `nobody` as -2.
 fn in_passwd(users: &str, name: &str) -> Option<Owner> {
     let fields = users
         .lines()

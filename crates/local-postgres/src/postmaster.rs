@@ -1,4 +1,4 @@
-//! The server's main process as its pid file describes it.
+//! The server's main process as described by its pid file.
 
 use std::{
     fs,
@@ -8,7 +8,7 @@ use std::{
 
 use crate::{Binaries, home::Home};
 
-/// What a running server writes into `postmaster.pid`.
+/// The content of `postmaster.pid`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Postmaster {
     pub(crate) pid: u32,
@@ -24,17 +24,17 @@ pub(crate) enum Status {
 }
 
 impl Postmaster {
-    /// The server that runs on this data now. A file that a dead server left counts as none.
+    /// Returns the server that runs on this data now. Ignores the file of a dead server.
     pub(crate) fn running(home: &Home, binaries: &Binaries) -> Option<Self> {
         Self::recorded(home).filter(|postmaster| postmaster.is_alive(home, binaries))
     }
 
-    /// What the file says, true or not.
+    /// Returns the content of the file, whether the server runs or not.
     pub(crate) fn recorded(home: &Home) -> Option<Self> {
         Self::parse(&fs::read_to_string(home.data().join("postmaster.pid")).ok()?)
     }
 
-    /// Lines: pid, data folder, start time, port, socket folder, address, shared memory, status.
+    /// Parses the lines: pid, data folder, start time, port, socket folder, address, shared memory, status.
     fn parse(text: &str) -> Option<Self> {
         let mut lines = text.lines();
         let pid = lines.next()?.trim().parse().ok()?;
@@ -51,7 +51,7 @@ impl Postmaster {
         })
     }
 
-    /// Whether the process is alive and really the server of this data, not another that got its number.
+    /// Returns whether the process is alive and is the server of this data, not another process with the same id.
     pub(crate) fn is_alive(&self, home: &Home, binaries: &Binaries) -> bool {
         if Path::new("/proc/self/cmdline").exists() {
             return is_server_of(&PathBuf::from(format!("/proc/{}", self.pid)), &home.data());
@@ -64,13 +64,13 @@ impl Postmaster {
         output.is_ok_and(|output| output.status.success())
     }
 
-    /// Whether any process has this number, as far as the system tells.
+    /// Returns whether any process has this id, as far as the system reports it.
     pub(crate) fn number_is_taken(&self) -> bool {
         Path::new(&format!("/proc/{}", self.pid)).exists()
     }
 }
 
-/// By its arguments, which everybody may read; by its current folder when somebody else started it.
+/// Identifies the server by its arguments, which every user may read; a server started by other means by its current folder.
 fn is_server_of(process: &Path, data: &Path) -> bool {
     let Ok(command_line) = fs::read(process.join("cmdline")) else {
         return false;
@@ -113,7 +113,7 @@ mod tests {
 
     #[test]
     #[cfg(target_os = "linux")]
-    fn another_process_with_the_number_is_no_server() {
+    fn another_process_with_the_number_is_not_the_server() {
         assert!(!is_server_of(
             Path::new("/proc/self"),
             &std::env::current_dir().expect("it is there")

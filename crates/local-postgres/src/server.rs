@@ -1,4 +1,4 @@
-//! Brings the server up, takes over one that runs, takes it down.
+//! Starts the server, takes over a running one, and stops it.
 #![expect(
     clippy::disallowed_methods,
     reason = "waits for another process, on the thread of its caller; no business code"
@@ -27,15 +27,15 @@ use crate::{
 const CONFIG: &str = "backoffice.conf";
 const ACCESS: &str = "pg_hba.conf";
 
-/// Whoever reaches the socket may be anybody: the folder around it is the door.
+/// The socket has no access rules, because only the permissions of its folder restrict access.
 const ACCESS_RULES: &str = "# Written at every start.\nlocal all all trust\n";
 
-/// Recovery after a crash may take minutes; a server that answers nothing for this long is stuck.
+/// Maximum time to wait for the server. Recovery after a crash may take minutes; a server that does not accept connections for this long is stuck.
 const START_PATIENCE: Duration = Duration::from_secs(300);
 const STOP_PATIENCE: Duration = Duration::from_secs(10);
 const POLL: Duration = Duration::from_millis(5);
 
-/// Left for an instant by backends whose postmaster was killed; they leave by themselves.
+/// In the log while backends of a killed postmaster still exist; they exit by themselves.
 const ORPHANS: &str = "pre-existing shared memory block";
 const ORPHAN_TRIES: u32 = 20;
 
@@ -45,12 +45,12 @@ pub(crate) struct Server {
     pub(crate) pid: u32,
     pub(crate) socket_dir: PathBuf,
     pub(crate) binaries: Binaries,
-    /// The process, when this process started it.
+    /// The process, if this process started it.
     child: Option<Child>,
 }
 
 impl Server {
-    /// Takes over the server that runs, or starts one. `alone`: nobody else uses the cluster, so it may be restarted.
+    /// Takes over the running server, or starts one. `alone`: the cluster has no other user, so the server may be restarted.
     pub(crate) fn bring_up(home: &Home, settings: &Settings, alone: bool) -> Result<Self, Error> {
         let config = settings.render()?;
         let search = Search {
@@ -90,7 +90,7 @@ impl Server {
         let is_usable = socket::is_private(&server.socket_dir, home) && connects(&server.socket_dir);
         let is_current = fs::read_to_string(home.dir().join(CONFIG)).is_ok_and(|text| text == config);
         match (is_usable && is_current, alone) {
-            (true, true) => tracing::info!(pid, "took over the PostgreSQL server that was left running"),
+            (true, true) => tracing::info!(pid, "took over the running PostgreSQL server"),
             (true, false) => {}
             (false, true) => {
                 tracing::info!(pid, "restarting the PostgreSQL server with changed settings");
@@ -99,7 +99,7 @@ impl Server {
             }
             (false, false) => tracing::warn!(
                 pid,
-                "others use the PostgreSQL server; changed settings wait for its next start"
+                "PostgreSQL server is shared; changed settings take effect at its next start"
             ),
         }
         Ok(Some(server))
@@ -118,7 +118,7 @@ impl Server {
             };
             match server.wait_until_ready(home) {
                 Ok(()) => {
-                    tracing::info!(pid = server.pid, version = %server.binaries.version, dir = %home.dir().display(), "PostgreSQL is up");
+                    tracing::info!(pid = server.pid, version = %server.binaries.version, dir = %home.dir().display(), "PostgreSQL started");
                     return Ok(server);
                 }
                 Err(Error::Start { tail, .. }) if tail.contains(ORPHANS) && attempt < ORPHAN_TRIES => {
@@ -156,7 +156,7 @@ impl Server {
         }
     }
 
-    /// Ends the server: fast first, which rolls back what is open, then at once.
+    /// Stops the server: in fast mode, which rolls back open transactions, then in immediate mode.
     pub(crate) fn take_down(mut self, home: &Home) -> Result<(), Error> {
         for mode in ["fast", "immediate"] {
             let mut pg_ctl = home.owner().command(self.binaries.dir.join("pg_ctl"));
@@ -165,12 +165,12 @@ impl Server {
                 .arg(home.data());
             let asked = pg_ctl.output().is_ok_and(|output| output.status.success());
             if self.ends_within(home, if asked { STOP_PATIENCE } else { Duration::ZERO }) {
-                tracing::debug!(pid = self.pid, mode, "PostgreSQL is down");
+                tracing::debug!(pid = self.pid, mode, "PostgreSQL stopped");
                 return Ok(());
             }
         }
         if let Some(child) = &mut self.child {
-            // Its backends notice and leave; the next start recovers.
+            // Its backends notice this and exit; the next start recovers.
             let ended = child.kill().and_then(|()| child.wait());
             return ended.map(drop).map_err(|_| Error::Stop {
                 pid: self.pid,
@@ -212,7 +212,7 @@ fn access_rules(settings: &Settings) -> String {
     further.fold(ACCESS_RULES.to_owned(), |text, rule| text + rule + "\n")
 }
 
-/// Removes what a killed server left, where PostgreSQL itself would be misled by a process with the same number.
+/// Removes the files of a killed server if another process has its id, which would mislead PostgreSQL.
 fn clear(home: &Home, socket_dir: &Path) {
     if Postmaster::recorded(home).is_some_and(|recorded| recorded.number_is_taken()) {
         let _ = fs::remove_file(home.data().join("postmaster.pid"));
@@ -231,7 +231,7 @@ fn spawn(home: &Home, binaries: &Binaries, socket_dir: &Path, settings: &Setting
         text.push(value);
         text
     };
-    // The value is a list; quotes keep a comma or a space in the path.
+    // The value is a list; quotes protect a comma or a space in the path.
     let socket = format!("\"{}\"", socket_dir.to_string_lossy().replace('"', "\"\""));
     let addresses = settings
         .listener
@@ -250,7 +250,7 @@ fn spawn(home: &Home, binaries: &Binaries, socket_dir: &Path, settings: &Setting
     ] {
         command.arg("-c").arg(setting(name, &value));
     }
-    // Ctrl-C in a terminal goes to the whole group; the server must outlive the program that drains.
+    // Ctrl-C in a terminal is sent to the whole process group; the server must outlive the program, which drains first.
     command
         .process_group(0)
         .stdout(Stdio::from(log))

@@ -1,10 +1,10 @@
-//! What a caller chooses, and the server configuration that follows from it.
+//! The settings of a caller, and the server configuration that results from them.
 
 use std::{fmt::Write as _, net::IpAddr, path::PathBuf};
 
 use crate::Error;
 
-/// Small enough for a laptop that runs a few of them, large enough for a test suite's connections.
+/// Small enough for several clusters on a laptop, large enough for the connections of a test suite.
 const DEFAULTS: &[(&str, &str)] = &[
     ("shared_buffers", "64MB"),
     ("max_connections", "200"),
@@ -14,7 +14,7 @@ const DEFAULTS: &[(&str, &str)] = &[
     ("log_destination", "stderr"),
 ];
 
-/// Without these a crash of the machine may cost the data, and writing it is several times faster.
+/// Faster writes at the risk of losing the data when the machine crashes.
 const NOT_DURABLE: &[(&str, &str)] = &[
     ("fsync", "off"),
     ("synchronous_commit", "off"),
@@ -23,20 +23,20 @@ const NOT_DURABLE: &[(&str, &str)] = &[
     ("max_wal_senders", "0"),
 ];
 
-/// Where a private cluster lies and how it runs.
+/// The location and the settings of a private cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
-    /// The folder of the cluster; made when missing.
+    /// The folder of the cluster; created if it is missing.
     pub dir: PathBuf,
     /// Whether committed data must survive a crash of the machine. `false` is for tests.
     pub durable: bool,
-    /// Further settings of postgresql.conf. They win over this crate's defaults.
+    /// Additional settings of postgresql.conf. They override the defaults of this crate.
     pub extra: Vec<(String, String)>,
     /// A TCP listener besides the socket; there is none by default. Its port is 5432.
     pub listener: Option<Listener>,
 }
 
-/// Where else a cluster listens, and whom it lets in there. For tests.
+/// An additional address of a cluster, with its access rules. For tests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listener {
     /// The address.
@@ -46,7 +46,7 @@ pub struct Listener {
 }
 
 impl Settings {
-    /// A durable cluster in `dir` with the default settings.
+    /// Creates the settings of a durable cluster in `dir`.
     pub fn new(dir: impl Into<PathBuf>) -> Self {
         Self {
             dir: dir.into(),
@@ -56,7 +56,7 @@ impl Settings {
         }
     }
 
-    /// The text of the configuration file. PostgreSQL takes the last of equal names.
+    /// Returns the text of the configuration file. PostgreSQL uses the last of equal names.
     pub(crate) fn render(&self) -> Result<String, Error> {
         let mut text = String::from("# Written at every start. Own settings go into data/postgresql.conf.\n");
         text.push_str("include 'data/postgresql.conf'\n");
@@ -77,7 +77,7 @@ fn push(text: &mut String, name: &str, value: &str) {
         .replace('\\', "\\\\")
         .replace('\'', "''")
         .replace(['\n', '\r', '\0'], " ");
-    // Writing to a String does not fail.
+    // Writing to a String cannot fail.
     let _ = writeln!(text, "{name} = '{value}'");
 }
 

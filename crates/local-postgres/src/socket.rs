@@ -1,4 +1,4 @@
-//! The folder of the server's socket. Its permissions are the cluster's door: only the server's user and root pass.
+//! The folder of the server's socket. Its permissions restrict the access to the cluster: only the server's user and root may enter.
 
 use std::{
     fs,
@@ -11,13 +11,13 @@ use crate::{
     home::{Home, private_dir, short_name, temp_dir},
 };
 
-/// PostgreSQL puts the port into the name; nobody else is in this folder, so the usual one will do.
+/// PostgreSQL puts the port into the name. The folder contains no other socket, so the default port is always free.
 pub(crate) const SOCKET: &str = ".s.PGSQL.5432";
 
-/// Linux allows 107 bytes for the whole path of a socket, macOS and BSD 103.
+/// Maximum length of a socket's path. Linux allows 107 bytes, macOS and BSD 103.
 const LONGEST: usize = 103;
 
-/// Makes the folder for the socket: beside the data, or in the temporary folder when the path would be too long.
+/// Creates the folder for the socket: beside the data, or in the temporary folder if the path would be too long.
 pub(crate) fn prepare(home: &Home) -> Result<PathBuf, Error> {
     let dir = place(home.dir(), &temp_dir(home.owner()), home.owner().uid);
     private_dir(&dir, 0o700, home.owner())?;
@@ -34,26 +34,26 @@ fn place(home: &Path, temp: &Path, uid: u32) -> PathBuf {
 }
 
 fn fits(dir: &Path) -> bool {
-    // Clients take a comma for the end of a host name.
+    // Clients interpret a comma as the end of a host name.
     let is_plain = dir.to_str().is_some_and(|dir| !dir.contains([',', '"']));
     is_plain && dir.join(SOCKET).as_os_str().len() <= LONGEST
 }
 
-/// Whether the folder that a running server reports is as private as one made here.
+/// Returns whether the folder that a running server reports is as private as one created here.
 pub(crate) fn is_private(dir: &Path, home: &Home) -> bool {
     fs::symlink_metadata(dir)
         .is_ok_and(|meta| meta.is_dir() && meta.uid() == home.owner().uid && meta.mode() & 0o077 == 0)
 }
 
-/// Removes what a killed server left, so that a process which got its number meanwhile does not block the start.
+/// Removes the files of a killed server, so that a process with its id does not block the start.
 pub(crate) fn sweep(dir: &Path) {
     for name in [SOCKET.to_owned(), format!("{SOCKET}.lock")] {
-        // Mostly there is nothing.
+        // Usually these files do not exist.
         let _ = fs::remove_file(dir.join(name));
     }
 }
 
-/// `postgres://user@%2Fsocket%2Ffolder/database`
+/// Returns `postgres://user@%2Fsocket%2Ffolder/database`.
 pub(crate) fn url(dir: &Path, user: &str, database: &str) -> String {
     let host = percent_encoded(dir.as_os_str().as_encoded_bytes());
     format!(

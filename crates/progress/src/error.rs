@@ -1,44 +1,44 @@
-//! What a client of this module can act on.
+//! The errors that a client can act on.
 
 use backoffice_core::{Detail, Rejection};
 use serde_json::json;
 
-/// A refusal of this module.
+/// A rejection by this module.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// No such job, or not one that the caller sees.
+    /// The job does not exist or is not visible to the caller.
     #[error("Not found")]
     NotFound,
-    /// Somebody else's job, and the caller may not manage those.
+    /// The job belongs to another requester, and the caller may not manage the jobs of others.
     #[error("Only its owner can do this")]
     NotOwner,
-    /// It has ended.
+    /// The job has ended.
     #[error("The job has already finished")]
     AlreadyFinished,
-    /// It can't be stopped.
+    /// The job can't be cancelled.
     #[error("The job cannot be cancelled")]
     NotCancellable,
-    /// It is still under way.
+    /// The job has not ended yet.
     #[error("The job has not finished yet")]
     NotFinished,
-    /// No item failed or was left.
+    /// The job has no failed or unprocessed items.
     #[error("The job has nothing to retry")]
     NothingToRetry,
-    /// The tenant has as many unfinished bulk jobs as it may.
+    /// The tenant has reached the maximum number of unfinished bulk jobs.
     #[error("Too many unfinished bulk jobs")]
     TooManyJobs,
-    /// More resources match than one job takes.
+    /// More resources match than one job may contain.
     #[error("Too many items match; at most {most} can be processed at once")]
     TooManyItems {
-        /// How many match.
+        /// Number of matching resources.
         matched: i64,
-        /// Items of a job at most.
+        /// Maximum number of items of a job.
         most: usize,
     },
-    /// The number of ids is out of bounds.
+    /// The number of ids is out of range.
     #[error("Invalid input")]
     IdCount {
-        /// Ids of a request at most.
+        /// Maximum number of ids in a request.
         most: usize,
     },
 }

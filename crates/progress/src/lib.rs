@@ -18,7 +18,7 @@ pub use error::Error;
 
 const MIGRATIONS: EmbeddedMigrations = embed_migrations!("migrations");
 
-/// Long work that people watch.
+/// Progress records of long-running work.
 pub static MODULE: Module = Module {
     name: "progress",
     title: "Progress",

@@ -1,4 +1,4 @@
-//! Finished jobs go with their items after 30 days.
+//! Deletes finished jobs with their items after 30 days.
 
 use std::time::Duration;
 
@@ -12,20 +12,20 @@ use futures_util::future::BoxFuture;
 const KEPT: time::Duration = time::Duration::days(30);
 const HOUR: Duration = Duration::from_secs(3600);
 
-/// Looks every hour.
+/// Runs every hour.
 pub(crate) fn background(runtime: Runtime) -> Option<BoxFuture<'static, ()>> {
     Some(Box::pin(async move {
         loop {
             if let Err(error) = forget(&Call::internal(&runtime)).await {
-                tracing::debug!(%error, "old progress jobs could not be removed");
+                tracing::debug!(%error, "could not delete old progress jobs; retrying");
             }
             tokio::time::sleep(HOUR).await;
         }
     }))
 }
 
-/// Removes what finished more than 30 days ago: first items, 5000 at a time, then the jobs that have none left, 500 at a time. What another
-/// node is just removing is passed over. Returns how many jobs went.
+/// Deletes jobs that finished more than 30 days ago: first their items, 5000 at a time, then the jobs without items, 500 at a time. Skips rows
+/// that another node is deleting. Returns the number of deleted jobs.
 pub(crate) async fn forget(call: &Call) -> Result<usize> {
     let mut connection = call.database().unlogged(&Scope::system()).await?;
     let before: Timestamp = call.now.before(KEPT);
@@ -33,7 +33,7 @@ pub(crate) async fn forget(call: &Call) -> Result<usize> {
     all(&mut connection, FORGET_JOBS, 500, before).await
 }
 
-/// Repeats the statement for as long as it finds so many rows.
+/// Repeats the statement as long as it deletes the maximum number of rows.
 async fn all(connection: &mut AsyncPgConnection, statement: &str, most: i32, before: Timestamp) -> Result<usize> {
     let mut gone = 0;
     loop {

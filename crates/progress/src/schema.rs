@@ -1,4 +1,4 @@
-//! Tables of this module.
+//! The tables of this module.
 
 use diesel::{allow_tables_to_appear_in_same_query, table};
 

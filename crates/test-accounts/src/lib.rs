@@ -10,7 +10,7 @@ use uuid::Uuid;
 /// Password of every account.
 pub const PASSWORD: &str = "correct horse battery";
 
-/// Signs tokens, and makes hashing and failing cheap.
+/// Configures the signing keys and makes hashing and failed sign-ins cheap.
 pub const CONFIG: &str = r#"
 [auth.jwt]
 keys = [{ kid = "test", secret = "0123456789012345678901234567890123456789" }]
@@ -23,26 +23,26 @@ iterations = 1
 failure_floor = "0ms"
 "#;
 
-/// Nobody is asked to come back later.
+/// Disables rate limits.
 pub const NO_LIMITS: &str = "[rate_limits]\nenabled = false\n";
 
 /// A tenant and its administrator.
 #[derive(Debug)]
 pub struct Tenant {
-    /// Its id.
+    /// The id.
     pub id: Uuid,
-    /// Its first organization.
+    /// The first organization.
     pub organization: Uuid,
-    /// Who holds its role `admin`.
+    /// The user with the role `admin`.
     pub admin: Uuid,
     /// Access token of the administrator.
     pub token: String,
 }
 
-/// Tenants Alpha and Beta, and somebody above them.
+/// Tenants Alpha and Beta, and a super administrator of the platform.
 #[derive(Debug)]
 pub struct TwoTenants {
-    /// The application that they are in.
+    /// The application that holds both tenants.
     pub app: TestApp,
     /// Alpha.
     pub a: Tenant,
@@ -53,7 +53,7 @@ pub struct TwoTenants {
 }
 
 impl TwoTenants {
-    /// Makes them in an application that has the modules `directory` and `auth`.
+    /// Creates both tenants in an application with the modules `directory` and `auth`.
     pub async fn inside(app: TestApp) -> Self {
         let a = tenant(&app, "Alpha", "admin@alpha.test").await;
         let b = tenant(&app, "Beta", "admin@beta.test").await;
@@ -62,17 +62,17 @@ impl TwoTenants {
         Self { app, a, b, root }
     }
 
-    /// A user of Alpha with these roles: id and access token.
+    /// Creates a user of Alpha with these roles; returns their id and access token.
     pub async fn user(&self, email: &str, roles: &[&str]) -> (Uuid, String) {
         let (tenant, organization) = (Some(self.a.id), Some(self.a.organization));
         let id = account(&self.app, tenant, organization, email, roles, false).await;
         (id, login(&self.app, email).await)
     }
 
-    /// A role of Alpha with these features and organizations.
+    /// Creates a role of Alpha with these features and organizations.
     ///
     /// # Panics
-    /// When it is refused.
+    /// If a request is rejected.
     pub async fn role(&self, name: &str, features: &[&str], organizations: Option<&[Uuid]>) -> Uuid {
         let (status, body) = self.app.post(&self.a.token, "/auth/roles", json!({"name": name})).await;
         assert_eq!(status, 201, "{body}");
@@ -81,10 +81,10 @@ impl TwoTenants {
         id
     }
 
-    /// What a role grants from now on.
+    /// Replaces the grants of a role.
     ///
     /// # Panics
-    /// When it is refused.
+    /// If the request is rejected.
     pub async fn acl(&self, role: Uuid, features: &[&str], organizations: Option<&[Uuid]>) {
         let acl = json!({"roleId": role, "features": features, "organizations": organizations});
         let (status, body) = self.app.put(&self.root, "/auth/roles/acl", acl).await;
@@ -92,19 +92,19 @@ impl TwoTenants {
     }
 }
 
-/// The member `id` of an answer.
+/// Returns the field `id` of a response.
 ///
 /// # Panics
-/// When there is none.
+/// If the field is missing or is not a valid UUID.
 #[must_use]
 pub fn id_of(body: &Value) -> Uuid {
     body["id"].as_str().expect("an id").parse().expect("a UUID")
 }
 
-/// A tenant with an organization, the seeded roles and an administrator.
+/// Creates a tenant with an organization, the seeded roles and an administrator.
 ///
 /// # Panics
-/// When something of it is refused.
+/// If a command is rejected.
 pub async fn tenant(app: &TestApp, name: &str, email: &str) -> Tenant {
     let system = app.system_context();
     let input = NewTenant {
@@ -117,7 +117,7 @@ pub async fn tenant(app: &TestApp, name: &str, email: &str) -> Tenant {
             Json(json!([{"id": created.id}, {"id": created.organization_id}]))
         })
         .await
-        .expect("the tenant is made");
+        .expect("created tenant");
     let (id, organization) = (id_of(&created.0[0]), id_of(&created.0[1]));
     Tenant {
         id,
@@ -127,10 +127,10 @@ pub async fn tenant(app: &TestApp, name: &str, email: &str) -> Tenant {
     }
 }
 
-/// An account with [`PASSWORD`]; without a tenant one of the platform.
+/// Creates an account with [`PASSWORD`]; without a tenant, an account of the platform.
 ///
 /// # Panics
-/// When it is refused.
+/// If the command is rejected.
 pub async fn account(
     app: &TestApp,
     tenant: Option<Uuid>,
@@ -153,10 +153,10 @@ pub async fn account(
         .unwrap_or_else(|error| panic!("{email}: {error}"))
 }
 
-/// Signs in: the access token.
+/// Signs in and returns the access token.
 ///
 /// # Panics
-/// When that is refused.
+/// If the sign-in is rejected.
 pub async fn login(app: &TestApp, email: &str) -> String {
     let body = json!({"email": email, "password": PASSWORD});
     let (status, body) = app.post("", "/auth/login", body).await;

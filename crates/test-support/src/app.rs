@@ -1,4 +1,4 @@
-//! The composed platform, driven in the process of the test.
+//! The composed platform, run in the process of the test.
 
 use std::cell::RefCell;
 use std::net::TcpListener;
@@ -26,7 +26,7 @@ use crate::{
 /// Sends a request. The flag says whether the response is compared with the API document.
 type Handler = Box<dyn Fn(test::TestRequest, bool) -> LocalBoxFuture<'static, TestStream>>;
 
-/// An application on a database of its own, with a clock that the test moves and ids that repeat from run to run.
+/// An application on a database of its own, with a clock that the test controls and ids that are the same in every run.
 pub struct TestApp {
     pub(crate) handler: Handler,
     runtime: Runtime,
@@ -48,12 +48,12 @@ impl std::fmt::Debug for TestApp {
 }
 
 impl TestApp {
-    /// An application of these modules with the defaults of [`TestAppBuilder`].
+    /// Creates an application of these modules with the defaults of [`TestAppBuilder`].
     pub async fn new(modules: &[&'static Module]) -> Self {
         Self::builder(modules).build().await
     }
 
-    /// An application of these modules, to be described further.
+    /// Returns a builder for an application of these modules.
     #[must_use]
     pub fn builder(modules: &[&'static Module]) -> TestAppBuilder {
         TestAppBuilder::new(modules)
@@ -70,7 +70,7 @@ impl TestApp {
         let url = proxy.as_ref().map_or(direct, |proxy| proxy.url().to_owned());
         let runtime = builder.runtime(url, Arc::clone(&clock), ids.clone());
         let handler = handler(&runtime).await;
-        create_cursors(&runtime).await.expect("subscribers can be introduced");
+        create_cursors(&runtime).await.expect("event cursors can be created");
         Self {
             handler,
             runtime,
@@ -84,7 +84,7 @@ impl TestApp {
         }
     }
 
-    /// Another replica: the same database, clock and ids, but a platform, caches and a pool of its own, without the proxy.
+    /// Creates another replica: the same database, clock and ids, but a platform, caches and a pool of its own, without the proxy.
     pub async fn second_node(&self) -> Self {
         let builder = self.builder.clone().without_proxy();
         Self::compose(
@@ -96,7 +96,7 @@ impl TestApp {
         .await
     }
 
-    /// Another replica with this configuration in place of the first one's, as while settings are rolled out.
+    /// Creates another replica with this configuration instead of the first one's, as during a rollout of settings.
     pub async fn second_node_with(&self, toml: &str) -> Self {
         let builder = self.builder.clone().without_proxy().without_config().config(toml);
         Self::compose(
@@ -108,7 +108,7 @@ impl TestApp {
         .await
     }
 
-    /// Starts the background work of the modules, as the host does; it ends with this value.
+    /// Starts the background work of the modules, as the host does; it stops when this value is dropped.
     pub fn start_background(&self) {
         let work = self
             .platform()
@@ -118,7 +118,7 @@ impl TestApp {
         self.background.borrow_mut().extend(work.map(rt::spawn));
     }
 
-    /// Serves the same platform over HTTP, for browsers, on a thread and a pool of its own until this value goes.
+    /// Serves the same platform over HTTP, for browsers, on a thread and a pool of its own until this value is dropped.
     ///
     /// # Panics
     /// When the listener can't be served.
@@ -135,13 +135,13 @@ impl TestApp {
         rt::spawn(server);
     }
 
-    /// The mail that was sent, unless the application was built with [`TestAppBuilder::with_real_mail`].
+    /// Returns the sent mail, unless the application was built with [`TestAppBuilder::with_real_mail`].
     #[must_use]
     pub fn mail(&self) -> &MemoryMailer {
         &self.builder.mailer
     }
 
-    /// Runs the jobs that wait, one after the other, until none can be claimed; returns how many attempts that were.
+    /// Runs the due jobs, one after the other, until none can be claimed. Returns the number of attempts.
     ///
     /// # Panics
     /// When the queue can't be read.
@@ -154,7 +154,7 @@ impl TestApp {
         attempts
     }
 
-    /// Delivers the events that wait to the subscribers, until no cursor can be claimed; returns how many deliveries that were.
+    /// Delivers pending events to the subscribers until no cursor can be claimed. Returns the number of deliveries.
     ///
     /// # Panics
     /// When the outbox can't be read.
@@ -167,34 +167,34 @@ impl TestApp {
         deliveries
     }
 
-    /// A request to a path below the API prefix, query included.
+    /// Creates a request to a path below the API prefix, including the query.
     #[must_use]
     pub fn request(&self, method: Method, path: &str) -> TestRequest<'_> {
         self.request_outside(method, &format!("{API_PREFIX}{path}"))
     }
 
-    /// A request to a path that is taken as it is.
+    /// Creates a request to a path outside of the API prefix.
     #[must_use]
     pub fn request_outside(&self, method: Method, path: &str) -> TestRequest<'_> {
         TestRequest::new(self, method, path)
     }
 
-    /// `GET`: status and JSON. An empty token sends no credential.
+    /// Sends `GET`. Returns status and JSON. An empty token sends no credential.
     pub async fn get(&self, token: &str, path: &str) -> (u16, Value) {
         self.exchange(Method::GET, token, path, None).await
     }
 
-    /// `POST` with a JSON body: status and JSON.
+    /// Sends `POST` with a JSON body. Returns status and JSON.
     pub async fn post(&self, token: &str, path: &str, body: Value) -> (u16, Value) {
         self.exchange(Method::POST, token, path, Some(body)).await
     }
 
-    /// `PUT` with a JSON body: status and JSON.
+    /// Sends `PUT` with a JSON body. Returns status and JSON.
     pub async fn put(&self, token: &str, path: &str, body: Value) -> (u16, Value) {
         self.exchange(Method::PUT, token, path, Some(body)).await
     }
 
-    /// `DELETE`, with a JSON body unless it is null: status and JSON.
+    /// Sends `DELETE`, with a JSON body unless it is null. Returns status and JSON.
     pub async fn delete(&self, token: &str, path: &str, body: Value) -> (u16, Value) {
         self.exchange(Method::DELETE, token, path, Some(body).filter(|body| !body.is_null()))
             .await
@@ -212,42 +212,42 @@ impl TestApp {
         (response.status, response.json())
     }
 
-    /// The platform with its pool.
+    /// Returns the platform with its pool.
     #[must_use]
     pub fn runtime(&self) -> &Runtime {
         &self.runtime
     }
 
-    /// The composed platform.
+    /// Returns the composed platform.
     #[must_use]
     pub fn platform(&self) -> &Platform {
         &self.runtime.platform
     }
 
-    /// The platform itself as the actor, in all tenants.
+    /// Returns a context in which the platform itself is the actor, in all tenants.
     #[must_use]
     pub fn system_context(&self) -> RequestContext {
         RequestContext::system(&self.runtime)
     }
 
-    /// The clock.
+    /// Returns the clock.
     #[must_use]
     pub fn clock(&self) -> &MockClock {
         &self.clock
     }
 
-    /// The present.
+    /// Returns the current time.
     #[must_use]
     pub fn now(&self) -> Timestamp {
         self.clock.now()
     }
 
-    /// Lets time pass.
+    /// Advances the clock.
     pub fn advance(&self, duration: Duration) {
         self.clock.advance(duration);
     }
 
-    /// The database.
+    /// Returns the database.
     #[must_use]
     pub fn database(&self) -> &TestDatabase {
         &self.database
@@ -268,7 +268,7 @@ impl TestApp {
         self.database.tables().await
     }
 
-    /// [`TestDatabase::image`]
+    /// [`TestDatabase::snapshot`]
     pub async fn snapshot(&self) -> DatabaseSnapshot {
         self.database.snapshot().await
     }
@@ -278,7 +278,7 @@ impl TestApp {
         self.database.snapshot_without(tables, columns).await
     }
 
-    /// The proxy.
+    /// Returns the proxy.
     ///
     /// # Panics
     /// When the application was not built with [`TestAppBuilder::through_proxy`].
@@ -289,7 +289,8 @@ impl TestApp {
             .expect("the application was built with through_proxy()")
     }
 
-    /// The output of the work, and how many statements it sent. A pool that connects first sends some more: do the work once before.
+    /// Returns the output of the work and the number of statements that it sent. A pool that has to connect sends more statements: run the work once
+    /// before.
     ///
     /// # Panics
     /// As [`TestApp::proxy`].
@@ -306,13 +307,13 @@ impl Drop for TestApp {
             work.abort();
         }
         for server in self.servers.get_mut() {
-            // Asked to end here; nobody waits for it.
+            // The server only needs the signal; there is nothing to wait for.
             drop(server.stop(false));
         }
     }
 }
 
-/// The services in the composition of the host.
+/// Returns the services as the host composes them.
 fn services(runtime: &Runtime) -> impl FnOnce(&mut web::ServiceConfig) {
     move |service| {
         let routes = Routes::of(runtime.platform.modules());

@@ -1,4 +1,4 @@
-//! What a test may choose about its application.
+//! The settings of a test's application.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use secrecy::SecretString;
 use crate::clock::{MockClock, START};
 use crate::{MemoryMailer, SeededRandomness, TestApp, TestDatabase};
 
-/// An application that is being described; made by [`TestApp::builder`].
+/// A builder of an application; see [`TestApp::builder`].
 #[derive(Debug, Clone)]
 pub struct TestAppBuilder {
     modules: Vec<&'static Module>,
@@ -38,7 +38,7 @@ impl TestAppBuilder {
             config: String::new(),
             predicates: true,
             pool_size: 4,
-            // A busy machine that runs many tests at once must not turn into 503s.
+            // A busy machine that runs many tests at once must not cause 503s.
             pool_timeout: Duration::from_secs(30),
             through_proxy: false,
             seed: 0,
@@ -48,7 +48,7 @@ impl TestAppBuilder {
         }
     }
 
-    /// Adds configuration as TOML text. A section may be opened once.
+    /// Adds configuration as TOML text. A section may occur only once.
     #[must_use]
     pub fn config(mut self, toml: &str) -> Self {
         self.config.push_str(toml);
@@ -61,35 +61,35 @@ impl TestAppBuilder {
         self
     }
 
-    /// The modules that are compiled in, when they are more than the enabled ones.
+    /// Sets the compiled-in modules, if there are more than the enabled ones.
     #[must_use]
     pub fn compiled(mut self, modules: &[&'static Module]) -> Self {
         self.compiled = modules.to_vec();
         self
     }
 
-    /// Leaves the tenant predicates out of every statement: row-level security stands alone.
+    /// Omits the tenant predicates from every statement, so that row-level security is the only protection.
     #[must_use]
     pub fn without_tenant_predicates(mut self) -> Self {
         self.predicates = false;
         self
     }
 
-    /// Connections of the pool. Default 4.
+    /// Sets the maximum number of connections of the pool. Default 4.
     #[must_use]
     pub fn pool_size(mut self, connections: usize) -> Self {
         self.pool_size = connections;
         self
     }
 
-    /// Longest wait for a connection. Default 30 s.
+    /// Sets the maximum wait for a connection. Default 30 s.
     #[must_use]
     pub fn pool_timeout(mut self, timeout: Duration) -> Self {
         self.pool_timeout = timeout;
         self
     }
 
-    /// Puts a [`FaultProxy`](crate::FaultProxy) between the pool and the server: counts statements, fails them on demand.
+    /// Puts a [`FaultProxy`](crate::FaultProxy) between the pool and the server, which counts statements and fails them on demand.
     #[must_use]
     pub fn through_proxy(mut self) -> Self {
         self.through_proxy = true;
@@ -101,31 +101,31 @@ impl TestAppBuilder {
         self
     }
 
-    /// Seed of ids and tokens. Default 0.
+    /// Sets the seed of ids and tokens. Default 0.
     #[must_use]
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = seed;
         self
     }
 
-    /// Mail leaves as section `mail` says. Otherwise it stays in memory, unless the configuration has no mail at all.
+    /// Sends mail as section `mail` says. Otherwise mail stays in memory, unless the configuration disables it.
     #[must_use]
     pub fn with_real_mail(mut self) -> Self {
         self.real_mail = true;
         self
     }
 
-    /// Where the clock starts. Default `2026-11-20T08:00:00Z`.
+    /// Sets the start of the clock. Default `2026-11-20T08:00:00Z`.
     #[must_use]
     pub fn starting_at(mut self, start: Timestamp) -> Self {
         self.start = start;
         self
     }
 
-    /// Makes the application and its database.
+    /// Creates the application and its database.
     ///
     /// # Panics
-    /// When there is no PostgreSQL, a migration fails, or a module refuses the configuration.
+    /// When there is no PostgreSQL, a migration fails, or a module rejects the configuration.
     pub async fn build(self) -> TestApp {
         let database = Rc::new(TestDatabase::create(&self.modules).await);
         let clock = Arc::new(MockClock::new(self.start));

@@ -1,4 +1,4 @@
-//! A clock that moves only when a test moves it; whoever sleeps by it sleeps until then.
+//! A clock that moves only when a test moves it; sleeping tasks wait for that.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -9,10 +9,10 @@ use futures_util::future::BoxFuture;
 use time::Duration;
 use tokio::sync::Notify;
 
-/// Where the time of a test starts.
+/// The default start of a test's clock.
 pub(crate) const START: &str = "2026-11-20T08:00:00Z";
 
-/// The present as the test sets it.
+/// A clock that the test sets.
 #[derive(Debug)]
 pub struct MockClock {
     now: Mutex<Timestamp>,
@@ -21,7 +21,7 @@ pub struct MockClock {
 }
 
 impl MockClock {
-    /// A clock that stands at this instant.
+    /// Creates a clock at this instant.
     #[must_use]
     pub fn new(now: Timestamp) -> Self {
         Self {
@@ -31,19 +31,19 @@ impl MockClock {
         }
     }
 
-    /// Moves the present; a negative duration moves it back.
+    /// Advances the clock; a negative duration sets it back.
     pub fn advance(&self, duration: Duration) {
         let now = self.lock().after(duration);
         self.set(now);
     }
 
-    /// Sets the present.
+    /// Sets the clock.
     pub fn set(&self, now: Timestamp) {
         *self.lock() = now;
         self.moved.notify_waiters();
     }
 
-    /// How many wait for the clock to move.
+    /// Returns the number of tasks that wait for the clock.
     #[must_use]
     pub fn waiting(&self) -> usize {
         self.waiting.load(Ordering::SeqCst)
@@ -54,7 +54,7 @@ impl MockClock {
     }
 }
 
-/// One who waits, until it goes on or is dropped.
+/// A waiting task, counted until it continues or is dropped.
 struct Waiting<'a>(&'a AtomicUsize);
 
 impl<'a> Waiting<'a> {

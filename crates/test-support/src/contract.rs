@@ -1,4 +1,4 @@
-//! Every response is compared with the API document: what clients are told and what they get are the same.
+//! Compares every response with the API document.
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
@@ -10,7 +10,7 @@ use backoffice_core::{API_PREFIX, Module};
 use jsonschema::Validator;
 use serde_json::{Value, json};
 
-/// Headers that need no declaration: they belong to HTTP itself.
+/// Headers that need no declaration because they belong to HTTP itself.
 const UNDECLARED: &[&str] = &[
     "content-type",
     "content-length",
@@ -19,7 +19,7 @@ const UNDECLARED: &[&str] = &[
     "connection",
 ];
 
-/// Tests drive the same modules again and again; an address tells modules of one name apart.
+/// Contracts by the addresses of their modules, because tests reuse the same modules; addresses distinguish modules of the same name.
 type Known = HashMap<Vec<usize>, Arc<Contract>>;
 
 static KNOWN: LazyLock<Mutex<Known>> = LazyLock::new(Mutex::default);
@@ -30,11 +30,11 @@ pub(crate) struct Contract {
     validators: Mutex<HashMap<String, Arc<Validator>>>,
 }
 
-/// An endpoint of which a response is expected.
+/// An endpoint whose response is expected.
 #[derive(Clone)]
 pub(crate) struct Expected {
     contract: Arc<Contract>,
-    /// Path as it is declared, below the prefix.
+    /// The declared path, below the prefix.
     path: String,
     method: Method,
 }
@@ -56,7 +56,7 @@ impl Contract {
         }))
     }
 
-    /// The endpoint that a request reached, by the pattern of its route.
+    /// Returns the endpoint that a request reached, by the pattern of its route.
     pub(crate) fn endpoint(self: &Arc<Self>, pattern: Option<String>, method: &Method) -> Option<Expected> {
         let pattern = pattern?;
         let path = pattern.strip_prefix(API_PREFIX)?;
@@ -68,7 +68,7 @@ impl Contract {
         })
     }
 
-    /// What a reference leads to, or the value itself.
+    /// Returns the target of a reference, or the value itself.
     fn resolved<'a>(&'a self, value: &'a Value) -> &'a Value {
         let pointer = value["$ref"].as_str().and_then(|reference| reference.strip_prefix('#'));
         pointer.map_or(value, |pointer| self.document.pointer(pointer).unwrap_or(value))
@@ -93,10 +93,10 @@ impl Contract {
 }
 
 impl Expected {
-    /// Compares status and headers.
+    /// Checks status and headers.
     pub(crate) fn check_head(&self, status: u16, headers: &HeaderMap) {
         let Some(response) = self.response(status) else {
-            panic!("{self} answered {status}, which the API document does not declare");
+            panic!("{self} responded {status}, which the API document does not declare");
         };
         let declared = response["headers"].as_object();
         for name in headers.keys() {
@@ -104,7 +104,7 @@ impl Expected {
                 declared.is_some_and(|declared| declared.keys().any(|one| one.eq_ignore_ascii_case(name.as_str())));
             assert!(
                 is_declared || UNDECLARED.contains(&name.as_str()),
-                "{self} answered {status} with the header {name}, which the API document does not declare"
+                "{self} responded {status} with the header {name}, which the API document does not declare"
             );
         }
         let media = media_type(headers);
@@ -117,29 +117,29 @@ impl Expected {
         let media = media.unwrap_or_default();
         assert!(
             is_declared,
-            "{self} answered {status} as `{media}`, which the API document does not declare"
+            "{self} responded {status} as `{media}`, which the API document does not declare"
         );
     }
 
-    /// Compares a whole body.
+    /// Checks a whole body.
     pub(crate) fn check_body(&self, status: u16, headers: &HeaderMap, body: &[u8]) {
         let Some(response) = self.response(status) else { return };
         let Some(content) = response["content"].as_object() else {
             assert!(
                 body.is_empty(),
-                "{self} answered {status} with a body, which the API document does not declare"
+                "{self} responded {status} with a body, which the API document does not declare"
             );
             return;
         };
         let Some(media) = media_type(headers) else {
-            panic!("{self} answered {status} without a content type");
+            panic!("{self} responded {status} without a content type");
         };
         let schema = content.get(&media).map(|content| &content["schema"]);
         let Some(schema) = schema.filter(|_| media.starts_with("application/json")) else {
             return;
         };
         let body: Value = serde_json::from_slice(body)
-            .unwrap_or_else(|error| panic!("{self} answered {status} with no JSON: {error}"));
+            .unwrap_or_else(|error| panic!("{self} responded {status} with no JSON: {error}"));
         let validator = self.contract.validator(schema);
         let wrong: Vec<String> = validator
             .iter_errors(&body)
@@ -147,7 +147,7 @@ impl Expected {
             .collect();
         assert!(
             wrong.is_empty(),
-            "{self} answered {status}, and the body is not what the API document says: {}\n{body:#}",
+            "{self} responded {status}, and the body is not what the API document says: {}\n{body:#}",
             wrong.join("; ")
         );
     }
@@ -165,12 +165,12 @@ impl std::fmt::Display for Expected {
     }
 }
 
-/// A response that no endpoint gave may only be the one to unknown paths and methods.
+/// Checks that a response outside of all endpoints is that to unknown paths and methods.
 pub(crate) fn check_unknown(method: &Method, path: &str, status: u16, body: &[u8]) {
     if path.starts_with(&format!("{API_PREFIX}/")) {
         assert!(
             status == 404 && body == br#"{"error":"Not Found"}"#,
-            "{method} {path} is no endpoint and answered {status}: {}",
+            "{method} {path} is not an endpoint and responded {status}: {}",
             String::from_utf8_lossy(body)
         );
     }
@@ -181,8 +181,8 @@ fn media_type(headers: &HeaderMap) -> Option<String> {
     Some(String::from_utf8_lossy(value.as_bytes()).into_owned())
 }
 
-/// Closes what stands inside of the schemas of the components; they themselves are closed where they are used, because a schema may be
-/// one part of another.
+/// Closes the schemas nested inside the components. The components themselves are closed where they are used, because a schema may be a part of
+/// another one.
 fn close_all(document: &mut Value) {
     let known = document["components"]["schemas"].clone();
     let closing = Closing { known: &known };
@@ -197,7 +197,7 @@ struct Closing<'a> {
 }
 
 impl Closing<'_> {
-    /// The same schema, which allows no other members than those that it names.
+    /// Returns the schema, closed to fields that it does not name.
     fn whole(&self, mut schema: Value) -> Value {
         self.inside(&mut schema);
         if !self.is_open(&schema) {
@@ -210,13 +210,13 @@ impl Closing<'_> {
         let Value::Object(keywords) = schema else { return };
         for (keyword, value) in keywords {
             match (keyword.as_str(), value) {
-                ("properties", Value::Object(members)) => {
-                    for field in members.values_mut() {
+                ("properties", Value::Object(fields)) => {
+                    for field in fields.values_mut() {
                         *field = self.whole(field.take());
                     }
                 }
                 ("items" | "additionalProperties", value @ Value::Object(_)) => *value = self.whole(value.take()),
-                // Parts of one object: closed together, where they are used.
+                // Parts of one object: closed together where they are used.
                 ("allOf" | "anyOf" | "oneOf", Value::Array(parts)) => {
                     for part in parts {
                         self.inside(part);
@@ -227,7 +227,7 @@ impl Closing<'_> {
         }
     }
 
-    /// Whether a schema allows members that it does not name: it says so, or it names none at all.
+    /// Whether a schema permits unnamed fields: because it says so, or because it names no field.
     fn is_open(&self, schema: &Value) -> bool {
         if schema.get("additionalProperties").is_some() {
             return true;

@@ -15,10 +15,10 @@ use tokio_postgres::{Client, SimpleQueryMessage};
 use crate::server::{TEST_PREFIX, block_on, connect, server};
 use crate::template::{drop_database, ensure, forget, run};
 
-/// Attempts to copy a template that another process replaces at that moment.
+/// Maximum number of attempts to copy a template that another process replaces at the same time.
 const ATTEMPTS: u32 = 5;
 
-/// A database that belongs to one test and is dropped with this value. Also for tests that start the server program itself.
+/// A database that belongs to one test and is dropped with this value. Also used by tests that start the server program.
 pub struct TestDatabase {
     name: String,
     owner: Client,
@@ -33,7 +33,7 @@ impl std::fmt::Debug for TestDatabase {
 }
 
 impl TestDatabase {
-    /// A copy of the migrated template of these modules.
+    /// Creates a copy of the migrated template of these modules.
     ///
     /// # Panics
     /// When there is no PostgreSQL, or a migration fails.
@@ -47,18 +47,18 @@ impl TestDatabase {
             let sql = format!("create database \"{name}\" template \"{template}\" strategy {strategy}");
             match client.batch_execute(&sql).await {
                 Ok(()) => {
-                    // Rights on the database itself are not copied.
+                    // A copy does not include the rights on the database itself.
                     run(&client, &close_database(&name)).await;
                     return Self::open(name).await;
                 }
                 Err(error) if attempt < ATTEMPTS && is_passing(error.code()) => forget(&template),
-                Err(error) => panic!("the test's database can't be made: {error:?}"),
+                Err(error) => panic!("the test's database can't be created: {error:?}"),
             }
         }
         unreachable!("the last attempt returns or panics")
     }
 
-    /// A database without any table, for tests of the migrations. The application's role exists.
+    /// Creates a database without tables, for tests of the migrations. The application's role exists.
     ///
     /// # Panics
     /// When there is no PostgreSQL.
@@ -74,31 +74,31 @@ impl TestDatabase {
         Self { name, owner }
     }
 
-    /// Its name.
+    /// Returns the name.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// URL of the superuser, who owns the schema.
+    /// Returns the URL of the superuser, who owns the schema.
     #[must_use]
     pub fn owner_url(&self) -> String {
         server().owner_url(&self.name)
     }
 
-    /// URL of the application's role.
+    /// Returns the URL of the application's role.
     #[must_use]
     pub fn application_url(&self) -> String {
         server().application_url(&self.name)
     }
 
-    /// The superuser's connection.
+    /// Returns the superuser's connection.
     #[must_use]
     pub fn owner(&self) -> &Client {
         &self.owner
     }
 
-    /// Runs one or more statements as the schema's owner, past row-level security. Returns the number of rows touched.
+    /// Runs one or more statements as the schema's owner, past row-level security. Returns the number of affected rows.
     ///
     /// # Panics
     /// When a statement fails.
@@ -115,8 +115,8 @@ impl TestDatabase {
         counted.sum()
     }
 
-    /// What becomes of the work when these statements were made before it and are committed once it waits for them. Work that does not
-    /// wait sees nothing of them.
+    /// Runs the work while a transaction with these statements is open, and commits the transaction once the work waits for it. Work that does not
+    /// wait does not see the changes. Returns the output of the work.
     pub async fn while_changing<T>(&self, sql: &str, work: impl Future<Output = T>) -> T {
         self.sql(&format!("begin; {sql}")).await;
         let commit = async {
@@ -126,7 +126,7 @@ impl TestDatabase {
         join(work, commit).await.0
     }
 
-    /// Two seconds at most.
+    /// Waits until another transaction is blocked by this connection, for two seconds at most.
     async fn until_waited_for(&self) {
         let waiting =
             "select 1 as found from pg_locks where not granted and pg_backend_pid() = any(pg_blocking_pids(pid))";
@@ -138,7 +138,7 @@ impl TestDatabase {
         }
     }
 
-    /// The rows of a query as JSON, read as the schema's owner.
+    /// Returns the rows of a query as JSON, read as the schema's owner.
     ///
     /// # Panics
     /// When the query fails.
@@ -159,7 +159,7 @@ impl Drop for TestDatabase {
         let dropping = thread::spawn(move || {
             block_on(async { drop_database(&server().connect().await, &name).await });
         });
-        // What could not be dropped is dropped by a later process; a test must not fail of it.
+        // A later process drops what could not be dropped now; the test must not fail because of it.
         let _outcome = dropping.join();
     }
 }
@@ -168,7 +168,7 @@ pub(crate) fn parse(text: &str) -> Value {
     serde_json::from_str(text).expect("PostgreSQL writes JSON")
 }
 
-/// Runs what blocks beside the async thread.
+/// Runs blocking work on a thread of its own.
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     match tokio::task::spawn_blocking(work).await {
         Ok(value) => value,
@@ -186,7 +186,7 @@ fn unique_name() -> String {
     )
 }
 
-/// The template is gone, or somebody is at it.
+/// Whether the error is temporary: the template is missing, or another session uses it.
 fn is_passing(code: Option<&SqlState>) -> bool {
     code.is_some_and(|code| [SqlState::UNDEFINED_DATABASE, SqlState::OBJECT_IN_USE].contains(code))
 }

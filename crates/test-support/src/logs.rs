@@ -1,14 +1,14 @@
-//! What the process writes to its log.
+//! The log of the process.
 
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A writer for a `tracing` subscriber that keeps what it is given; clones share it.
+/// A writer for a `tracing` subscriber that keeps the output in memory; clones share it.
 #[derive(Debug, Clone, Default)]
 pub struct Logs(Arc<Mutex<Vec<u8>>>);
 
 impl Logs {
-    /// All of it.
+    /// Returns the whole output.
     #[must_use]
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.0.lock().unwrap_or_else(PoisonError::into_inner)).into_owned()

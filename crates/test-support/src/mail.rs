@@ -1,4 +1,4 @@
-//! Mail that stays in memory.
+//! Mail in memory.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use backoffice_core::mail::{Mail, MailError, Mailer};
 use futures_util::future::BoxFuture;
 
-/// Takes every message and keeps it. Clones share what was taken.
+/// Accepts every message and keeps it. Clones share the messages.
 #[derive(Debug, Clone, Default)]
 pub struct MemoryMailer(Arc<Inner>);
 
@@ -17,19 +17,19 @@ struct Inner {
 }
 
 impl MemoryMailer {
-    /// The messages so far, in the order in which they were sent.
+    /// Returns the messages so far, in the order of sending.
     #[must_use]
     pub fn mails(&self) -> Vec<Mail> {
         self.0.taken.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The messages so far; afterwards there are none.
+    /// Returns the messages so far and removes them.
     #[must_use]
     pub fn take(&self) -> Vec<Mail> {
         std::mem::take(&mut *self.0.taken.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// From now on every message is refused, or taken again.
+    /// Sets whether later messages are rejected.
     pub fn reject(&self, rejects: bool) {
         self.0.rejects.store(rejects, Ordering::SeqCst);
     }
@@ -39,7 +39,7 @@ impl Mailer for MemoryMailer {
     fn send<'a>(&'a self, mail: &'a Mail) -> BoxFuture<'a, Result<(), MailError>> {
         Box::pin(async move {
             if self.0.rejects.load(Ordering::SeqCst) {
-                return Err(MailError("the test refuses mail".to_owned()));
+                return Err(MailError("the test rejects mail".to_owned()));
             }
             self.0
                 .taken

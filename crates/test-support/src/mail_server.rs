@@ -8,7 +8,7 @@ use tokio::net::{TcpListener, TcpStream};
 
 type Lines = Arc<Mutex<Vec<String>>>;
 
-/// Takes every message and delivers none. Ends with the test.
+/// Accepts every message and delivers none. Stops with the test.
 #[derive(Debug)]
 pub struct MailServer {
     url: String,
@@ -16,10 +16,10 @@ pub struct MailServer {
 }
 
 impl MailServer {
-    /// Listens on a free port.
+    /// Starts to listen on a free port.
     ///
     /// # Panics
-    /// When there is none.
+    /// When there is no free port.
     pub async fn start() -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("a free port");
         let address = listener.local_addr().expect("a bound listener has an address");
@@ -31,14 +31,14 @@ impl MailServer {
         }
     }
 
-    /// The section `mail` of a configuration that sends mail here.
+    /// Returns the section `mail` of a configuration that sends mail to this server.
     #[must_use]
     pub fn config(&self) -> String {
         let url = &self.url;
         format!("[mail]\ntransport = \"smtp\"\nsmtp_url = \"{url}\"\nfrom = \"Office <office@office.example>\"\n")
     }
 
-    /// The messages so far, headers included, with `quoted-printable` undone.
+    /// Returns the messages so far, including headers, with `quoted-printable` decoded.
     #[must_use]
     pub fn messages(&self) -> Vec<String> {
         let notified = self.notified();
@@ -53,14 +53,14 @@ impl MailServer {
         messages
     }
 
-    /// What was said to it so far, commands and messages, line by line.
+    /// Returns the lines received so far, commands and messages.
     #[must_use]
     pub fn notified(&self) -> Vec<String> {
         self.notified.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
-/// Answers one conversation after the other.
+/// Serves one connection after the other.
 async fn listen(listener: TcpListener, notified: Lines) {
     while let Ok((stream, _)) = listener.accept().await {
         converse(stream, &notified).await;
@@ -95,9 +95,9 @@ async fn converse(stream: TcpStream, notified: &Lines) {
     }
 }
 
-/// The text of lines that are `quoted-printable`.
+/// Decodes `quoted-printable` lines.
 fn plain(lines: &[String]) -> String {
-    // A line that begins with a dot travels with another one before it.
+    // SMTP doubles a dot at the start of a line.
     let lines: Vec<&str> = lines
         .iter()
         .map(|line| line.strip_prefix('.').unwrap_or(line))
@@ -111,7 +111,7 @@ fn plain(lines: &[String]) -> String {
                 bytes.push(byte);
                 bytes.extend_from_slice(&part.as_bytes()[2..]);
             }
-            // Nothing that was quoted, as in a header.
+            // Not an encoded byte, as in a header.
             _ => bytes.extend_from_slice(format!("={part}").as_bytes()),
         }
     }

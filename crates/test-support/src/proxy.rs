@@ -17,16 +17,16 @@ use tokio::sync::{oneshot, watch};
 use tokio_postgres::config::Host;
 use url::Url;
 
-/// What becomes of the statement that fails.
+/// The effect of a fault on the failing statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FaultMode {
-    /// It never reaches the server.
+    /// The statement never reaches the server.
     Before,
-    /// The server runs it, but nobody learns how it ended. Nothing that follows it on the same connection reaches the server.
+    /// The server runs the statement, but the client does not receive the result. Later statements on the same connection do not reach the server.
     After,
 }
 
-/// The proxy. It listens on a socket in a folder that only this user can enter, on a thread of its own, until it is dropped.
+/// The proxy. It runs on a thread of its own until it is dropped, and listens on a socket in a folder that only this user can enter.
 #[derive(Debug)]
 pub struct FaultProxy {
     url: String,
@@ -51,7 +51,7 @@ struct Plan {
     mode: FaultMode,
 }
 
-/// Where the server listens.
+/// The address of the server.
 #[derive(Debug, Clone)]
 enum Target {
     Unix(PathBuf),
@@ -59,15 +59,15 @@ enum Target {
 }
 
 impl FaultProxy {
-    /// A proxy to the server of this URL.
+    /// Starts a proxy to the server of this URL.
     ///
     /// # Panics
-    /// When the URL can't be read or no socket can be made.
+    /// When the URL is invalid or no socket can be created.
     #[must_use]
     pub fn start(url: &str) -> Self {
-        let dir = folder().expect("a folder for the socket can be made");
+        let dir = folder().expect("a folder for the socket can be created");
         let listener =
-            std::os::unix::net::UnixListener::bind(dir.join(socket_name(5432))).expect("a socket can be made");
+            std::os::unix::net::UnixListener::bind(dir.join(socket_name(5432))).expect("a socket can be created");
         listener.set_nonblocking(true).expect("a socket can be polled");
         let (is_cut, _) = watch::channel(false);
         let (is_held, _) = watch::channel(false);
@@ -90,13 +90,13 @@ impl FaultProxy {
         }
     }
 
-    /// The URL that leads through the proxy.
+    /// Returns the URL that leads through the proxy.
     #[must_use]
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// Statements that clients have sent: executions of prepared ones, and simple queries (`begin`, `commit`, settings).
+    /// Returns the number of statements that clients have sent: executions of prepared ones, and simple queries (`begin`, `commit`, settings).
     #[must_use]
     pub fn count(&self) -> u64 {
         self.state.statements.load(Ordering::SeqCst)
@@ -107,7 +107,7 @@ impl FaultProxy {
         self.state.statements.store(0, Ordering::SeqCst);
     }
 
-    /// Loses the connection of the k-th statement from now on (1 = the next one). Once; later ones pass again.
+    /// Closes the connection of the k-th statement from now on (1 = the next one). Applies once; later statements pass.
     pub fn fail_at(&self, k: u64, mode: FaultMode) {
         *self.state.plan() = Some(Plan {
             statements_left: k,
@@ -115,22 +115,22 @@ impl FaultProxy {
         });
     }
 
-    /// Whether a planned fault is still to come; takes it back.
+    /// Cancels a planned fault. Returns whether one was still pending.
     pub fn heal(&self) -> bool {
         self.state.plan().take().is_some()
     }
 
-    /// Loses all connections and refuses new ones until [`FaultProxy::restore`]: the database is down.
+    /// Closes all connections and rejects new ones until [`FaultProxy::restore`], as if the database were down.
     pub fn cut(&self) {
         self.state.is_cut.send_replace(true);
     }
 
-    /// Leaves whoever connects from now on without an answer until [`FaultProxy::restore`]: a server that takes its time.
+    /// Leaves new connections without a response until [`FaultProxy::restore`], as a slow server does.
     pub fn hold(&self) {
         self.state.is_held.send_replace(true);
     }
 
-    /// Lets clients connect again.
+    /// Accepts connections again.
     pub fn restore(&self) {
         self.state.is_cut.send_replace(false);
         self.state.is_held.send_replace(false);
@@ -139,7 +139,7 @@ impl FaultProxy {
 
 impl Drop for FaultProxy {
     fn drop(&mut self) {
-        // A thread that has ended by itself has nothing to be stopped.
+        // The thread may have ended already.
         let _stopped = self.stop.take().map(|stop| stop.send(()));
         let _ended = self.thread.take().map(JoinHandle::join);
         let _removed = fs::remove_dir_all(&self.dir);
@@ -151,7 +151,7 @@ impl State {
         self.plan.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Counts a statement, and says whether it is the one to fail.
+    /// Counts a statement. Returns the fault if this statement must fail.
     fn count(&self) -> Option<FaultMode> {
         self.statements.fetch_add(1, Ordering::SeqCst);
         let mut plan = self.plan();
@@ -187,11 +187,11 @@ fn serve(listener: std::os::unix::net::UnixListener, state: &Arc<State>, stopped
                 tokio::spawn(async move {
                     let (mut cut, mut held) = (state.is_cut.subscribe(), state.is_held.subscribe());
                     let pass = async {
-                        // An error means that the proxy is gone.
+                        // An error means that the proxy was dropped.
                         let _ended = held.wait_for(|is_held| !*is_held).await.is_ok();
                         pump::pass(client, &state).await
                     };
-                    // Both sides are closed by being dropped, whatever ended first and how.
+                    // Dropping both sides closes them, whichever ended first.
                     tokio::select! {
                         _ = cut.wait_for(|is_cut| *is_cut) => {}
                         _ = pass => {}
@@ -223,7 +223,7 @@ fn redirected(url: &str, dir: &Path) -> String {
     let mut url = Url::parse(url).expect("a postgres:// URL");
     let encoded: String = url::form_urlencoded::byte_serialize(dir.as_os_str().as_encoded_bytes()).collect();
     url.set_host(Some(&encoded.replace('+', "%20")))
-        .expect("a path may stand for a host");
+        .expect("a path is valid as a host");
     url.set_port(None).expect("a URL with a host may have no port");
     url.into()
 }

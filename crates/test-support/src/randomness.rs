@@ -1,11 +1,11 @@
-//! Bytes that look random and are the same in every run.
+//! Pseudo-random bytes that are the same in every run.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use backoffice_core::ids::Randomness;
 use sha2::{Digest, Sha256};
 
-/// SHA-256 of a seed and a counter. Equal seeds and equal order of the calls give equal ids and tokens.
+/// SHA-256 of a seed and a counter. The same seed and the same order of calls give the same ids and tokens.
 #[derive(Debug)]
 pub struct SeededRandomness {
     seed: u64,
@@ -13,7 +13,7 @@ pub struct SeededRandomness {
 }
 
 impl SeededRandomness {
-    /// A stream from this seed.
+    /// Creates a stream from this seed.
     #[must_use]
     pub fn new(seed: u64) -> Self {
         Self {

@@ -1,4 +1,4 @@
-//! Requests and what is answered to them.
+//! Requests and their responses.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -13,7 +13,7 @@ use url::form_urlencoded;
 
 use crate::{TestApp, TestStream};
 
-/// A request that is being put together.
+/// A request under construction.
 pub struct TestRequest<'a> {
     app: &'a TestApp,
     inner: test::TestRequest,
@@ -41,23 +41,23 @@ impl<'a> TestRequest<'a> {
         self
     }
 
-    /// `Authorization: Bearer <token>`
+    /// Sets `Authorization: Bearer <token>`.
     #[must_use]
     pub fn bearer(self, token: &str) -> Self {
         self.header(AUTHORIZATION.as_str(), &format!("Bearer {token}"))
     }
 
-    /// A cookie.
+    /// Adds a cookie.
     #[must_use]
     pub fn cookie(self, name: &str, value: &str) -> Self {
         let cookie = Cookie::new(name.to_owned(), value.to_owned());
         self.change(|inner| inner.cookie(cookie))
     }
 
-    /// Adds a header, beside others of the same name. Characters beyond ASCII travel as UTF-8.
+    /// Adds a header, in addition to others of the same name. Non-ASCII characters are sent as UTF-8.
     ///
     /// # Panics
-    /// When name or value can't stand in a header.
+    /// When the name or the value is not valid in a header.
     #[must_use]
     pub fn header(self, name: &str, value: &str) -> Self {
         let name = HeaderName::try_from(name).expect("a header name");
@@ -65,17 +65,17 @@ impl<'a> TestRequest<'a> {
         self.change(|inner| inner.append_header((name, value)))
     }
 
-    /// A JSON body.
+    /// Sets a JSON body.
     ///
     /// # Panics
-    /// When the value can't be put into JSON.
+    /// When the value can't be serialized.
     #[must_use]
     pub fn json(self, value: &(impl Serialize + ?Sized)) -> Self {
         let text = serde_json::to_vec(value).expect("a JSON value");
         self.body(text, "application/json")
     }
 
-    /// A form body.
+    /// Sets a form body.
     #[must_use]
     pub fn form(self, members: &[(&str, &str)]) -> Self {
         let text = form_urlencoded::Serializer::new(String::new())
@@ -84,47 +84,47 @@ impl<'a> TestRequest<'a> {
         self.body(text, "application/x-www-form-urlencoded")
     }
 
-    /// Any body.
+    /// Sets a body of any type.
     ///
     /// # Panics
-    /// When the content type can't stand in a header.
+    /// When the content type is not valid in a header.
     #[must_use]
     pub fn body(self, bytes: impl Into<Bytes>, content_type: &str) -> Self {
         let value = HeaderValue::try_from(content_type).expect("a content type");
         self.change(|inner| inner.insert_header((CONTENT_TYPE, value)).set_payload(bytes.into()))
     }
 
-    /// The address that the connection comes from. Default 127.0.0.1.
+    /// Sets the client's address. Default 127.0.0.1.
     ///
     /// # Panics
-    /// When the text is no IP address.
+    /// When the text is not a valid IP address.
     #[must_use]
     pub fn peer(self, address: &str) -> Self {
         let address: IpAddr = address.parse().expect("an IP address");
         self.change(|inner| inner.peer_addr(SocketAddr::new(address, 50_000)))
     }
 
-    /// Does not compare the response with the API document: an interceptor answers with a status and a body of its own.
+    /// Disables the comparison with the API document: an interceptor may respond with any status and body.
     #[must_use]
     pub fn responded_by_interceptor(mut self) -> Self {
         self.is_declared = false;
         self
     }
 
-    /// Sends it and waits for the whole answer; of a stream of events, which has no end, for the first piece.
+    /// Sends the request and waits for the whole response; of a stream of events, which has no end, for the first piece.
     pub async fn send(self) -> TestResponse {
         self.open().await.into_response().await
     }
 
-    /// Sends it and waits for the head of the answer.
+    /// Sends the request and waits for the head of the response.
     pub async fn open(self) -> TestStream {
         (self.app.handler)(self.inner, self.is_declared).await
     }
 
-    /// Sends it and waits until a stream of server-sent events has begun.
+    /// Sends the request and waits until a stream of server-sent events has begun.
     ///
     /// # Panics
-    /// When the answer is something else.
+    /// When the response is not such a stream.
     pub async fn open_events(self) -> TestStream {
         let mut stream = self.open().await;
         assert_eq!(stream.status, 200);
@@ -135,7 +135,7 @@ impl<'a> TestRequest<'a> {
     }
 }
 
-/// An answer.
+/// A response.
 #[derive(Debug, Clone)]
 pub struct TestResponse {
     /// The status.
@@ -147,10 +147,10 @@ pub struct TestResponse {
 }
 
 impl TestResponse {
-    /// The body as JSON; null when it is empty.
+    /// Parses the body as JSON; null if it is empty.
     ///
     /// # Panics
-    /// When it is something else.
+    /// When the body is not valid JSON.
     #[must_use]
     pub fn json(&self) -> Value {
         if self.body.is_empty() {
@@ -159,13 +159,13 @@ impl TestResponse {
         serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("{error} in {} {}", self.status, self.text()))
     }
 
-    /// The body as text.
+    /// Returns the body as text.
     #[must_use]
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.body).into_owned()
     }
 
-    /// The first header of this name.
+    /// Returns the first header of this name.
     #[must_use]
     pub fn header(&self, name: &str) -> Option<String> {
         self.headers
@@ -173,10 +173,10 @@ impl TestResponse {
             .map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned())
     }
 
-    /// What `X-Operation` says about an undoable write.
+    /// Parses `X-Operation`, the header of an undoable write.
     ///
     /// # Panics
-    /// When the header is no URL-encoded JSON.
+    /// When the header is not URL-encoded JSON.
     #[must_use]
     pub fn operation(&self) -> Option<Value> {
         let header = format!("operation={}", self.header("x-operation")?);
@@ -184,10 +184,10 @@ impl TestResponse {
         Some(serde_json::from_str(&text).expect("X-Operation is URL-encoded JSON"))
     }
 
-    /// The cookies that the answer sets.
+    /// Returns the cookies that the response sets.
     ///
     /// # Panics
-    /// When one can't be read.
+    /// When a cookie is invalid.
     #[must_use]
     pub fn cookies(&self) -> Vec<Cookie<'static>> {
         let parse = |value: &HeaderValue| {
@@ -197,7 +197,7 @@ impl TestResponse {
         self.headers.get_all(SET_COOKIE).map(parse).collect()
     }
 
-    /// The cookie of this name that the answer sets.
+    /// Returns the cookie of this name that the response sets.
     #[must_use]
     pub fn cookie(&self, name: &str) -> Option<Cookie<'static>> {
         self.cookies().into_iter().find(|cookie| cookie.name() == name)

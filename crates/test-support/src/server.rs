@@ -10,28 +10,28 @@ use url::Url;
 
 /// The role that the application logs in as: it owns nothing and can't bypass row-level security.
 pub const APPLICATION_ROLE: &str = "backoffice_app";
-/// Start of the names of databases that belong to one test.
+/// Prefix of the names of databases that belong to one test.
 pub(crate) const TEST_PREFIX: &str = "backoffice_test_";
 
 const VARIABLE: &str = "BACKOFFICE_TEST_DATABASE";
 const OWNER: &str = "postgres";
 
-/// Serialises what must happen once on a server: roles, templates, clean-up. Held until its connection ends.
+/// Serializes what must happen once per server: creation of roles and templates, and clean-up. Held until its connection ends.
 const LOCK: &str = "select pg_advisory_lock(hashtext('backoffice.test'))";
 
-/// Where databases come from. It lives as long as the process: a static is never dropped, so the private cluster stays up for the next
-/// process, and the lock that says "in use" is released by the kernel.
+/// The server for all databases of this process. A static is never dropped, so the private cluster keeps running for the next process; the kernel
+/// releases the lock that marks it as in use.
 static SERVER: OnceLock<Server> = OnceLock::new();
 
 pub(crate) enum Server {
-    /// Named by the environment.
+    /// Given by the environment.
     Given(Url),
     /// A private cluster, shared with other test processes.
     Private(LocalPostgres),
 }
 
-/// Settings of the private cluster that all test processes of a target directory share. Whoever runs many of them (`cargo xtask test`)
-/// holds it with `LocalPostgres::shared` meanwhile and stops it by dropping the handle.
+/// Returns the settings of the private cluster that all test processes of a target directory share. A program that runs many of them (`cargo xtask
+/// test`) holds the cluster with `LocalPostgres::shared` for that time and stops it by dropping the handle.
 #[must_use]
 pub fn cluster_settings(target_dir: &Path) -> Settings {
     Settings {
@@ -40,7 +40,7 @@ pub fn cluster_settings(target_dir: &Path) -> Settings {
     }
 }
 
-/// The server, started when it is first asked for. Blocks.
+/// Returns the server; the first call starts it. Blocks.
 pub(crate) fn server() -> &'static Server {
     SERVER.get_or_init(|| {
         let server = match std::env::var(VARIABLE) {
@@ -57,7 +57,7 @@ pub(crate) fn server() -> &'static Server {
 }
 
 impl Server {
-    /// URL of the superuser, who owns every schema.
+    /// Returns the URL of the superuser, who owns every schema.
     pub(crate) fn owner_url(&self, database: &str) -> String {
         match self {
             Self::Given(url) => with_database(url, database).into(),
@@ -65,7 +65,7 @@ impl Server {
         }
     }
 
-    /// URL of the application's role.
+    /// Returns the URL of the application's role.
     pub(crate) fn application_url(&self, database: &str) -> String {
         match self {
             Self::Given(url) => {
@@ -78,7 +78,7 @@ impl Server {
         }
     }
 
-    /// Copying files is twice as fast where checkpoints cost nothing, and slow where they wait for the disk.
+    /// Returns the strategy for copying a template. Copying files is twice as fast if checkpoints cost nothing, and slow if they wait for the disk.
     pub(crate) fn copy_strategy(&self) -> &'static str {
         match self {
             Self::Given(_) => "wal_log",
@@ -86,7 +86,7 @@ impl Server {
         }
     }
 
-    /// A connection to the database from which others are made.
+    /// Connects to the database from which others are created.
     pub(crate) async fn connect(&self) -> Client {
         match self {
             Self::Given(url) => connect(url.as_str()).await,
@@ -94,7 +94,7 @@ impl Server {
         }
     }
 
-    /// The same, holding the lock of the server.
+    /// Connects and takes the server's lock.
     pub(crate) async fn connect_locked(&self) -> Client {
         let client = self.connect().await;
         client.batch_execute(LOCK).await.expect("the server's lock is granted");
@@ -109,7 +109,7 @@ impl Server {
                  exception when duplicate_object then null; end $$"
             ))
             .await
-            .expect("the application's role can be made");
+            .expect("the application's role can be created");
         if let Self::Given(url) = self
             && let Some(password) = url.password()
         {
@@ -126,7 +126,7 @@ impl Server {
     }
 }
 
-/// Drops what killed test processes left behind. A database that is in use after all stays: nothing is forced.
+/// Drops the databases that killed test processes left behind. A database in use is kept: nothing is forced.
 async fn sweep(client: &Client) {
     let sql = format!("select datname from pg_database where starts_with(datname, '{TEST_PREFIX}')");
     for row in client.query(&sql, &[]).await.expect("the catalogue can be read") {
@@ -135,7 +135,7 @@ async fn sweep(client: &Client) {
             .strip_prefix(TEST_PREFIX)
             .and_then(|rest| rest.split('_').next()?.parse::<u32>().ok());
         if pid.is_some_and(|pid| !is_alive(pid)) {
-            // In use, or dropped by another process meanwhile: both are fine.
+            // In use, or dropped by another process in the meantime.
             let _kept = client
                 .batch_execute(&format!("drop database if exists \"{name}\""))
                 .await;
@@ -154,7 +154,7 @@ fn is_alive(pid: u32) -> bool {
     kill.status().map_or(true, |status| status.success())
 }
 
-/// Connects, and drives the connection on the current runtime.
+/// Connects and drives the connection on the current runtime.
 pub(crate) async fn connect(url: &str) -> Client {
     let (client, connection) = tokio_postgres::connect(url, NoTls)
         .await
@@ -163,7 +163,7 @@ pub(crate) async fn connect(url: &str) -> Client {
     client
 }
 
-/// Runs the future to its end on a multi-threaded runtime of its own, which migrations need. Not for async threads.
+/// Runs the future to completion on a multi-threaded runtime of its own, which migrations need. Must not be called from async threads.
 pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> T {
     let mut runtime = tokio::runtime::Builder::new_multi_thread();
     runtime
@@ -180,7 +180,7 @@ fn with_database(url: &Url, database: &str) -> Url {
     url
 }
 
-/// Cargo marks the target directory; test programs lie below it.
+/// Returns the target directory, which Cargo marks; test programs are below it.
 fn target_dir() -> PathBuf {
     let program = std::env::current_exe().unwrap_or_default();
     let marked = program

@@ -1,4 +1,4 @@
-//! Images of all rows, to prove that an undo restores them.
+//! Snapshots of all rows, with which tests prove that an undo restores them.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::TestDatabase;
 use crate::database::parse;
 
-/// The rows of each table as JSON, in an order that depends on nothing but the rows.
+/// The rows of each table as JSON, in an order that depends only on the rows.
 pub type DatabaseSnapshot = BTreeMap<String, Vec<Value>>;
 
 const TABLES: &str = "\
@@ -17,10 +17,10 @@ where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and no
 order by 1";
 
 impl TestDatabase {
-    /// The tables of the schema by name; a partitioned table is one.
+    /// Returns the names of the tables of the schema; a partitioned table counts as one.
     ///
     /// # Panics
-    /// When the database is gone.
+    /// When the database can't be reached.
     pub async fn tables(&self) -> Vec<String> {
         let rows = self
             .owner()
@@ -30,15 +30,15 @@ impl TestDatabase {
         rows.iter().map(|row| row.get(0)).collect()
     }
 
-    /// All rows of all tables at one instant.
+    /// Returns all rows of all tables at one instant.
     pub async fn snapshot(&self) -> DatabaseSnapshot {
         self.snapshot_without(&[], &[]).await
     }
 
-    /// The same without these tables, and without the columns of these names in whatever table.
+    /// Returns a snapshot without these tables, and without columns of these names in any table.
     ///
     /// # Panics
-    /// When the database is gone.
+    /// When the database can't be reached.
     pub async fn snapshot_without(&self, tables: &[&str], columns: &[&str]) -> DatabaseSnapshot {
         let mut snapshot: DatabaseSnapshot = self
             .tables()
@@ -50,7 +50,7 @@ impl TestDatabase {
         if snapshot.is_empty() {
             return snapshot;
         }
-        // One statement, so that all tables are seen at the same instant.
+        // One statement, so that all tables are read at the same instant.
         let selects = snapshot.keys().map(|table| {
             format!("select '{table}' as name, (to_jsonb(t) - $1::text[])::text as image from public.\"{table}\" t")
         });

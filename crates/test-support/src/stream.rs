@@ -1,4 +1,4 @@
-//! Answers that are read while they are made.
+//! Responses that are read while the server writes them.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -14,14 +14,14 @@ use tokio::time::timeout;
 use crate::TestResponse;
 use crate::contract::{Expected, check_unknown};
 
-/// An answer whose body is still to be read.
+/// A response whose body has not been read yet.
 pub struct TestStream {
     /// The status.
     pub status: u16,
     /// The headers.
     pub headers: HeaderMap,
     body: Pin<Box<BoxBody>>,
-    /// The endpoint that answers, or the request that reached none.
+    /// The endpoint of the response, or the request that reached none.
     expected: Option<Result<Expected, (Method, String)>>,
 }
 
@@ -51,29 +51,29 @@ impl TestStream {
         }
     }
 
-    /// The next piece of the body; `None` at its end.
+    /// Returns the next piece of the body; `None` at its end.
     ///
     /// # Panics
-    /// When the body breaks off, or nothing comes within 10 seconds.
+    /// When the body ends with an error, or nothing arrives within 10 seconds.
     pub async fn next(&mut self) -> Option<String> {
         let piece = self.next_within(Duration::from_secs(10)).await;
         piece.expect("a piece within 10 s")
     }
 
-    /// The same, with the time to wait; an outer `None` when nothing came.
+    /// As `next`, with the time to wait; the outer `None` means that nothing arrived.
     ///
     /// # Panics
-    /// When the body breaks off.
+    /// When the body ends with an error.
     pub async fn next_within(&mut self, wait: Duration) -> Option<Option<String>> {
         let piece = timeout(wait, poll_fn(|context| self.body.as_mut().poll_next(context))).await;
         let piece = piece.ok()?.map(|piece| piece.expect("a piece of the body"));
         Some(piece.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
     }
 
-    /// The next server-sent event: number, name and data.
+    /// Returns the next server-sent event: number, name and data.
     ///
     /// # Panics
-    /// When something else comes, or nothing within 10 seconds.
+    /// When something else arrives, or nothing within 10 seconds.
     pub async fn event(&mut self) -> (i64, String, Value) {
         let text = self.next().await.expect("an event");
         let field = |name: &str| {
@@ -84,15 +84,15 @@ impl TestStream {
         (id, field("event"), serde_json::from_str(&field("data")).expect("JSON"))
     }
 
-    /// Whether nothing comes for longer than anybody takes to look for news.
+    /// Whether nothing arrives for longer than the longest polling interval.
     ///
     /// # Panics
-    /// When the body breaks off.
+    /// When the body ends with an error.
     pub async fn is_silent(&mut self) -> bool {
         self.next_within(Duration::from_millis(1500)).await.is_none()
     }
 
-    /// The whole answer; of a stream of events, which has no end, the first piece.
+    /// Reads the whole response; of a stream of events, which has no end, the first piece.
     pub(crate) async fn into_response(mut self) -> TestResponse {
         let (status, headers) = (self.status, self.headers.clone());
         let kind = headers.get(CONTENT_TYPE).map_or(&b""[..], |kind| kind.as_bytes());

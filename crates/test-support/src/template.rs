@@ -1,4 +1,4 @@
-//! Migrated databases to copy from: one per test program and set of modules.
+//! Migrated databases that tests copy: one per test program and set of modules.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -17,19 +17,19 @@ use crate::server::{APPLICATION_ROLE, Server, block_on};
 
 const PREFIX: &str = "backoffice_template_";
 
-/// Templates that this process has seen complete.
+/// Templates that this process knows to be complete.
 static KNOWN: Mutex<Option<HashSet<String>>> = Mutex::new(None);
 
-/// The name of a template: which one, and of which build.
+/// The name of a template: its kind and its build.
 struct Name {
-    /// The program and the modules.
+    /// Identifies the program and the modules.
     kind: String,
-    /// Names of another build with the same kind are stale.
+    /// Identifies the build as well; names of other builds with the same kind are stale.
     full: String,
 }
 
 impl Name {
-    /// Migrations are part of the program, and their text can't be read from there; but it can't change without the program.
+    /// Migrations are compiled into the program, so the program's build identifies them.
     fn of(modules: &[&'static Module]) -> Self {
         let names: Vec<&str> = modules.iter().map(|module| module.name).collect();
         let build = build();
@@ -46,7 +46,7 @@ struct Build {
     mark: String,
 }
 
-/// The program and its build, as they were when this process first asked: the file may be replaced while it runs.
+/// Returns the program and its build at the time of the first call: the file may be replaced while it runs.
 fn build() -> &'static Build {
     static BUILD: OnceLock<Build> = OnceLock::new();
     BUILD.get_or_init(|| {
@@ -71,13 +71,13 @@ fn digest(text: &str) -> String {
         .iter()
         .take(6)
         .fold(String::new(), |mut hex, byte| {
-            // Writing to a String does not fail.
+            // Writing to a `String` does not fail.
             let _written = write!(hex, "{byte:02x}");
             hex
         })
 }
 
-/// The name of the complete template for these modules; makes it when it is missing. Blocks.
+/// Returns the name of the complete template for these modules; creates the template if it is missing. Blocks.
 pub(crate) fn ensure(server: &Server, modules: &[&'static Module]) -> String {
     let modules = in_order(modules).expect("the modules are complete");
     let name = Name::of(&modules);
@@ -90,7 +90,7 @@ pub(crate) fn ensure(server: &Server, modules: &[&'static Module]) -> String {
     name.full
 }
 
-/// Forgets a template that has turned out to be gone, so that the next [`ensure`] makes it again.
+/// Forgets a template that is missing, so that the next [`ensure`] creates it again.
 pub(crate) fn forget(name: &str) {
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     known.get_or_insert_with(HashSet::new).remove(name);
@@ -105,7 +105,7 @@ async fn create(server: &Server, name: &Name, modules: &[&'static Module]) {
     for stale in names {
         drop_database(&client, &stale).await;
     }
-    // Under another name until it is complete: whoever is killed on the way leaves no half-made template.
+    // Under another name until it is complete, so that a killed process leaves no incomplete template.
     let (full, unfinished) = (&name.full, format!("{}unfinished", name.kind));
     run(&client, &format!("create database \"{unfinished}\"")).await;
     let url = SecretString::from(server.owner_url(&unfinished));

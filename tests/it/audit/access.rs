@@ -1,4 +1,4 @@
-//! Who may undo.
+//! Permissions for undo.
 
 use actix_web::http::Method;
 use backoffice_core::command::UndoToken;
@@ -99,7 +99,7 @@ async fn aud_12_an_entry_of_another_organization_stays() {
 }
 
 #[actix_web::test]
-async fn aud_17_an_undo_gives_nobody_more_than_the_caller_holds() {
+async fn aud_17_an_undo_grants_no_more_than_the_caller_holds() {
     let fixture = Fixture::new().await;
     let (app, tenant_admin) = (&fixture.app, &fixture.a.tenant_admin);
     fixture

@@ -1,4 +1,4 @@
-//! What leaves the log and the database for good: tombstones with their entries, and personal data on request.
+//! Permanent deletion from the log and the database: tombstones with their entries, and personal data on request.
 
 use backoffice_core::{Call, erasure, retention};
 use serde_json::{Value, json};
@@ -52,7 +52,7 @@ async fn tombstones_go_when_no_entry_can_bring_them_back() {
     let both = [json!(a.user.id), json!(a.admin.id)];
     assert_eq!(consents().await, both, "a consent stays while its user can come back");
 
-    // Kept are 24 months before November 2026, and that of the last day.
+    // The 24 months before November 2026 are kept, including the last day of the oldest one.
     app.sql(&age("auth_users", a.user.id, "2024-10-31T23:59:59.999Z")).await;
     app.sql(&age("auth_users", a.colleague.id, "2024-11-01T00:00:00Z"))
         .await;
@@ -201,7 +201,7 @@ async fn an_undo_that_meets_an_erasure_brings_nothing_back() {
     let edit = operation(&Request::put("/auth/users", body).send(app, &a.tenant_admin.token).await);
     let erase = format!("select audit_erase('{}', 'auth.user', '{}')", a.tenant, a.admin.id);
 
-    // The erasure holds the entry when the undo has found it, and ends before the undo gets it.
+    // The erasure locks the entry after the undo has found it, and commits before the undo locks it.
     app.sql(&format!("begin; set local app.tenant_id = '{}'; {erase}", a.tenant))
         .await;
     let waiting = "select 1 as one from pg_locks where not granted and transactionid = pg_current_xact_id()::xid";

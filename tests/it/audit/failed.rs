@@ -1,4 +1,4 @@
-//! What the log tells of executions that ended in a server error, and of the jobs in which they did.
+//! The log entries of executions that ended in a server error, and of the jobs in which they ran.
 
 use backoffice_core::command::Hook;
 use serde_json::{Value, json};
@@ -11,7 +11,7 @@ use crate::history::{entries, operation, undo};
 
 const OWNERS: &str = "/customers/deals/bulk-update-owner";
 
-/// Three deals of the keeper, by title.
+/// Inserts three deals of the admin and returns their ids by title.
 async fn deals(fixture: &Fixture) -> Vec<Uuid> {
     let a = &fixture.a;
     let sql = format!(
@@ -25,7 +25,7 @@ async fn deals(fixture: &Fixture) -> Vec<Uuid> {
     rows.iter().map(|row| id(&row["id"])).collect()
 }
 
-/// Gives the deals to nobody, by this plan of the interceptor; the job as it is shown in the end.
+/// Removes the owner of the deals with a bulk job under this plan of the interceptor. Returns the finished job.
 async fn run(fixture: &Fixture, deals: &[Uuid], then: Plan) -> Value {
     let tenant_admin = &fixture.a.tenant_admin;
     plan(None);
@@ -66,7 +66,7 @@ async fn aud_18_a_rejected_item_leaves_the_others_alone() {
         );
         let owned = "select id from customers_deals where owner_user_id is not null";
         assert_eq!(fixture.app.rows(owned).await, [json!({"id": deals[1]})]);
-        assert!(failed_entries(&fixture).await.is_empty(), "a refusal is no failure");
+        assert!(failed_entries(&fixture).await.is_empty(), "a rejection is not a failure");
     }
 }
 
@@ -96,7 +96,7 @@ async fn the_entries_of_a_job_carry_it() {
     let fixture = gated().await;
     let deals = deals(&fixture).await;
 
-    // One refusal after the change makes the items run one by one.
+    // One rejection after the change makes the items run one by one.
     let job = run(&fixture, &deals[..1], Plan::RejectDeal("none", rejection(None, None))).await;
     let rejected = run(
         &fixture,

@@ -1,4 +1,4 @@
-//! Interceptors refuse, fail and panic; a module of this file registers one that does as the test says.
+//! Interceptors that reject, fail and panic; a module of this file registers one whose behaviour the test sets.
 
 use std::cell::RefCell;
 
@@ -36,19 +36,19 @@ static GATE: Module = Module {
     ..Module::EMPTY
 };
 
-/// What the interceptor does at a hook.
+/// The behaviour of the interceptor at a hook.
 #[derive(Clone)]
 pub(super) enum Plan {
     Reject(Hook, Verdict),
     Panic(Hook),
-    /// Refuses before the change of a deal with this title.
+    /// Rejects before the change of a deal with this title.
     RejectDeal(&'static str, Verdict),
 }
 
 thread_local! {
     /// A test and its application share a thread.
     static PLAN: RefCell<Option<Plan>> = const { RefCell::new(None) };
-    /// What hooks saw: which one, the wanted name of a role, the changed fields, the entry.
+    /// The recorded contexts: hook, requested name of a role, changed fields, entry.
     static SEEN: RefCell<Vec<Sight>> = const { RefCell::new(Vec::new()) };
 }
 

@@ -1,5 +1,5 @@
-//! The laws of entities (audit specification, section 5), for every kind that the modules register and every row of a world with a past:
-//! an interceptor of this file reads, removes and stores inside of a command's transaction, and then refuses the command.
+//! The invariants of entities (audit specification, section 5), for every kind that the modules register and every row of a fixture with history: an
+//! interceptor of this file reads, removes and stores within a command's transaction, and then rejects the command.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -34,22 +34,22 @@ static INVARIANTS: Module = Module {
 
 #[derive(Clone)]
 enum Task {
-    /// Reads these resources.
+    /// Loads these resources.
     Load,
-    /// Reads, stores what was read, and reads again.
+    /// Loads, stores the loaded snapshots, and loads again.
     Store(Snapshots),
-    /// Reads, removes, reads, stores what was read at first, and reads again.
+    /// Loads, removes, loads, stores the first snapshots, and loads again.
     Cycle,
 }
 
-/// What came of a task.
+/// The outcome of a task.
 #[derive(Default, Debug)]
 struct Outcome {
     first: Snapshots,
-    /// Whether the guard let the resources be removed.
+    /// Whether the guard permitted the removal.
     is_removable: bool,
     deleted: Snapshots,
-    /// Images of children that were still there after the removal.
+    /// Number of snapshots of children that remained after the removal.
     children: usize,
     last: Snapshots,
     dropped: Vec<String>,
@@ -100,7 +100,7 @@ async fn perform(tx: &mut Tx<'_>, task: Task, kind: &str, ids: &[Uuid]) -> backo
                     return Ok(outcome);
                 }
             }
-            // What others refer to stays; the transaction ends here.
+            // Referenced resources can't be removed; the transaction ends here.
             outcome.is_removable = entity.remove(tx, ids).await.is_ok();
             if !outcome.is_removable {
                 return Ok(outcome);
@@ -157,7 +157,7 @@ impl Invariants {
         Self { fixture }
     }
 
-    /// Kinds that undo and redo restore.
+    /// Returns the kinds that undo and redo restore.
     fn kinds(&self) -> BTreeSet<&'static str> {
         let commands = self.fixture.app.platform().registry().commands();
         commands
@@ -177,7 +177,7 @@ impl Invariants {
         seen.unwrap_or_else(|| panic!("{kind} {ids:?}: {} {}", response.status, response.text()))
     }
 
-    /// The resources of a kind in the first house.
+    /// Returns the resources of a kind in the first tenant.
     async fn ids(&self, kind: &str) -> Vec<Uuid> {
         let sql = format!(
             "select id from {} where tenant_id = '{}' order by id",
@@ -194,7 +194,7 @@ impl Invariants {
     }
 }
 
-/// Names of tables follow from kinds.
+/// Returns the table of a kind.
 fn table(kind: &str) -> String {
     match kind {
         "catalog.category" => "catalog_categories".to_owned(),
@@ -204,7 +204,7 @@ fn table(kind: &str) -> String {
     }
 }
 
-/// Without the times of changes, which move.
+/// Removes the times of changes, which differ between snapshots.
 fn comparable(snapshots: &Snapshots) -> Value {
     fn strip(value: &mut Value) {
         match value {
@@ -296,7 +296,7 @@ async fn aud_3_snapshots_are_complete_and_storing_one_gives_back_every_column() 
                 let kept =
                     format!("drop table if exists kept; create temporary table kept as select * from {table} {one}");
                 app.sql(&kept).await;
-                // Where a constraint does not allow it, another row or column must do.
+                // If a constraint does not allow the change, another row or column must be tested.
                 let change = format!(
                     "do $$ begin set constraints all immediate; update {table} set {name} = {other} {one}; exception when unique_violation or foreign_key_violation or check_violation or not_null_violation then null; end $$"
                 );
@@ -344,7 +344,7 @@ async fn aud_3_many_resources_cost_as_many_statements_as_one() {
             .filter_map(|snapshot| snapshot.members().get("_children")?.as_object())
             .flat_map(|children| children.keys())
             .collect();
-        // The first round prepares what a connection prepares once.
+        // The first round prepares the statements of the connection.
         for round in 0..2 {
             let mut dearest = 0;
             for (id, snapshot) in &all {
@@ -357,7 +357,7 @@ async fn aud_3_many_resources_cost_as_many_statements_as_one() {
             let (_, of_all) = app
                 .count_statements(invariants.see(Task::Store(all.clone()), kind, &unknown))
                 .await;
-            // One has children of this kind and another one of that.
+            // One resource has children of one kind and another has children of a different kind.
             let most = dearest + u64::try_from(children.len()).expect("few");
             assert!(
                 round == 0 || of_all <= most,
@@ -377,7 +377,7 @@ fn camel(column: &str) -> String {
     name
 }
 
-/// Another value for a column.
+/// Returns an SQL expression for another value of a column.
 fn other(data_type: &str, is_nullable: bool, name: &str) -> Option<String> {
     Some(match data_type {
         "text" => format!("coalesce({name}, '') || 'x'"),

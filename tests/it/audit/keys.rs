@@ -1,4 +1,4 @@
-//! Programs and the log.
+//! API keys and the log.
 
 use actix_web::http::Method;
 use serde_json::{Value, json};
@@ -40,7 +40,7 @@ async fn aud_31_a_key_lists_undoes_and_redoes_what_it_did_itself() {
         (&operation["id"], &key["id"])
     );
 
-    // The person who made the key may undo other people's actions by its right, but does not own these.
+    // The user who created the key may undo other users' actions through a feature, but does not own these actions.
     let (_, of_maker) = fixture
         .app
         .get(
@@ -51,7 +51,7 @@ async fn aud_31_a_key_lists_undoes_and_redoes_what_it_did_itself() {
     let owned = of_maker["items"].as_array().expect("a list");
     assert!(owned.iter().all(|entry| entry["id"] != operation["id"]), "{of_maker}");
 
-    // Nor may it take them back without that right, though it owns the key and may undo what it did itself.
+    // Without that feature the user may not undo them, though they created the key and may undo their own actions.
     fixture
         .role(&fixture.a, "Narrow", &[&features[..], &["api_keys.*"]].concat(), None)
         .await;

@@ -1,4 +1,4 @@
-//! Filters, pages, the file, and the months of the action log.
+//! Filters, pages, the export file, and the months of the action log.
 
 use std::collections::BTreeSet;
 use std::panic::AssertUnwindSafe;
@@ -15,12 +15,12 @@ use crate::history::{ACCESS, ACTIONS, EXPORT, entries, operation, unavailable, u
 use crate::scenarios::{rich, scenarios};
 use crate::undo_invariants;
 
-/// Entries of a caller on a role of its own, a millisecond apart from 07:00 on.
+/// Inserts entries of a caller on one role, one millisecond apart, starting at 07:00.
 async fn fill(fixture: &Fixture, tenant_fixture: &TenantFixture, actor: &Account, count: u32) {
     fill_at(fixture, tenant_fixture, actor, "2026-11-20T07:00:00Z", count).await;
 }
 
-/// The same from another instant on.
+/// As `fill`, starting at another instant.
 async fn fill_at(fixture: &Fixture, tenant_fixture: &TenantFixture, actor: &Account, start: &str, count: u32) {
     let sql = format!(
         "insert into audit_action_logs (tenant_id, id, seq, actor_kind, actor_id, actor_name, command_id, action_type, action_label,
@@ -281,7 +281,7 @@ async fn aud_26_whatever_was_done_undoable_entries_really_undo() {
     for scenario in scenarios() {
         app.advance(Duration::SECOND);
         let response = (scenario.call)(a).send(app, &doer.token).await;
-        // What an earlier one took away is not there for a later one.
+        // A resource that an earlier scenario deleted is missing for a later one.
         if response.status < 300 && response.operation().is_some() {
             done.insert(scenario.command);
         }
@@ -341,7 +341,7 @@ async fn aud_27_a_viewer_sees_what_its_rights_and_organizations_say() {
     }
 }
 
-/// The lines of a file as a reader of RFC 4180 sees them.
+/// Parses a file as a reader of RFC 4180 does.
 fn parse(text: &str) -> Vec<Vec<String>> {
     let (mut lines, mut cells, mut cell, mut quoted) = (Vec::new(), Vec::new(), String::new(), false);
     let mut rest = text.chars().peekable();
@@ -429,7 +429,7 @@ async fn aud_28_an_export_has_all_entries_and_no_formulas() {
         .collect();
     assert_eq!(of_entry.len(), 2, "one line a changed field");
     assert_eq!(of_entry[0][6..9].join("|"), "isActive|true|false");
-    assert_eq!(of_entry[1][8], format!("'{name}"), "a formula is made a text");
+    assert_eq!(of_entry[1][8], format!("'{name}"), "a formula becomes text");
     assert_eq!(of_entry[1][10], "Child");
 }
 

@@ -1,4 +1,4 @@
-//! The action log over HTTP, scenario by scenario of the audit specification; the tests carry their numbers.
+//! The action log over HTTP, by the scenarios of the audit specification; the tests carry their numbers.
 
 mod access;
 mod edits;
@@ -37,7 +37,7 @@ async fn name_of(fixture: &Fixture, role: Uuid) -> Value {
     body["items"][0]["name"].clone()
 }
 
-/// The user as the list tells it; null when it is not there.
+/// Returns the user as the list shows them; null if the user is missing.
 async fn user(fixture: &Fixture, id: Uuid) -> Value {
     let (status, body) = fixture
         .app

@@ -1,5 +1,5 @@
-//! Commands, undos and redos of several users in two organizations, interleaved at random, against a model in memory. After every step
-//! the database and the log agree with it. `BACKOFFICE_MODEL_CASES` sets how many runs are tried.
+//! Commands, undos and redos of several users in two organizations, interleaved at random and compared with a model in memory. After every step the
+//! database and the log must agree with the model. `BACKOFFICE_MODEL_CASES` sets the number of runs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -48,7 +48,7 @@ fn step() -> impl Strategy<Value = Step> {
             .prop_map(|(caller, kind, organization)| Step::Create { caller, kind, organization }),
         5 => (caller(), any::<usize>(), 0..3_u8).prop_map(|(caller, resource, name)| Step::Rename { caller, resource, name }),
         2 => (caller(), any::<usize>()).prop_map(|(caller, resource)| Step::Delete { caller, resource }),
-        // Later entries are the likelier ones to be the latest of their resource.
+        // Later entries are more likely to be the latest of their resource.
         8 => (caller(), 0..6_usize).prop_map(|(caller, entry)| Step::Undo { caller, entry }),
         6 => (caller(), 0..6_usize).prop_map(|(caller, entry)| Step::Redo { caller, entry }),
     ]
@@ -60,7 +60,7 @@ enum Kind {
     Role,
 }
 
-/// A user or a role; its name while it is there.
+/// A user or a role, with its name while it exists.
 #[derive(Debug)]
 struct Resource {
     id: Uuid,
@@ -79,7 +79,7 @@ enum State {
     Redone,
 }
 
-/// An entry that can be undone, or could.
+/// An entry that can be undone or could be undone earlier.
 #[derive(Debug)]
 struct Entry {
     id: Uuid,
@@ -93,7 +93,7 @@ struct Entry {
     undone: usize,
 }
 
-/// Who acts: of which organizations (none: the whole tenant), and whether on other people's entries.
+/// A caller: the organizations that they see (`None`: the whole tenant), and whether they may undo other users' entries.
 struct Caller {
     account: Account,
     organizations: Option<Vec<Uuid>>,
@@ -181,7 +181,7 @@ impl Model {
         }
     }
 
-    /// What a caller limited to organizations may do to roles is another story.
+    /// The model does not cover changes of roles by callers limited to organizations.
     fn skips(&self, caller: usize, kind: Kind) -> bool {
         kind == Kind::Role && self.callers[caller].organizations.is_some()
     }
@@ -347,7 +347,7 @@ impl Model {
         }
     }
 
-    /// The database and the log agree with the model.
+    /// Checks that the database and the log agree with the model.
     async fn check(&self) {
         let app = &self.fixture.app;
         let live = app

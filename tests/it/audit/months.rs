@@ -1,4 +1,4 @@
-//! The months of the logs: what a page reads of them, and where entries lie for which there is none.
+//! The months of the logs: the partitions that a page reads, and the placement of entries whose month has no partition.
 
 use backoffice_core::retention;
 use backoffice_test_support::Duration;
@@ -13,7 +13,7 @@ use crate::history::{ACTIONS, undo};
 const UP: &str = include_str!("../../../migrations/core/2026-11-21-150000-0000_order_log_months/up.sql");
 const DOWN: &str = include_str!("../../../migrations/core/2026-11-21-150000-0000_order_log_months/down.sql");
 
-/// An entry of each of these months, counted from this one.
+/// Inserts one entry in each of these months, counted from the current one.
 async fn entries(fixture: &Fixture, months: &[i32]) {
     for month in months {
         let at = format!("(date_trunc('month', now(), 'utc') + interval '{month} months 10 days')");
@@ -30,7 +30,7 @@ async fn entries(fixture: &Fixture, months: &[i32]) {
     }
 }
 
-/// Where they are, by month.
+/// Returns the partitions of these entries, by month.
 async fn places(fixture: &Fixture) -> Vec<(i32, String)> {
     let rows = fixture
         .app
@@ -169,8 +169,8 @@ async fn the_migration_keeps_every_entry_there_and_back() {
     rename(&fixture, &fixture.a.tenant_admin, fixture.a.role, "Goes on").await;
 }
 
-/// Entries of the keeper in three organizations and none: of this month, of three that are over, and older ones. There are none of the last
-/// month, which on its successor's first day is not to be counted yet.
+/// Inserts entries of the admin in three organizations and without one: of this month, of three past months, and older ones. There are none of the
+/// last month, because maintenance must not count it yet on the first day of the next one.
 async fn months_that_are_over(fixture: &Fixture) {
     let tenant_fixture = &fixture.a;
     fixture
@@ -203,13 +203,13 @@ async fn months_that_are_over(fixture: &Fixture) {
         .await;
 }
 
-/// What maintenance does once months are over.
+/// Counts the entries of past months, as maintenance does.
 async fn count(fixture: &Fixture) {
     let all = "select audit_count_entries() from generate_series(1, 30)";
     fixture.app.sql(all).await;
 }
 
-/// What the callers are told, with and without an organization, and of a filter.
+/// Returns the totals that callers receive, with and without an organization, and with a filter.
 async fn totals(fixture: &Fixture) -> Vec<(String, Value)> {
     let tenant_fixture = &fixture.a;
     let callers = [
@@ -285,7 +285,7 @@ async fn totals_are_the_same_once_months_that_are_over_were_counted() {
         .app
         .sql("update audit_entry_counts set entries = entries + 1")
         .await;
-    assert_eq!(total().await, all + 12, "they are what is told");
+    assert_eq!(total().await, all + 12, "the reported total includes them");
     fixture
         .app
         .sql("update audit_entry_counts set entries = entries - 1")
@@ -298,7 +298,7 @@ async fn totals_are_the_same_once_months_that_are_over_were_counted() {
 async fn what_retention_drops_is_in_no_total() {
     let fixture = Fixture::of(builder().config("[audit.action]\nretention_months = 2\n")).await;
     months_that_are_over(&fixture).await;
-    // The months are those of the database's clock.
+    // The months follow the database's clock.
     let ahead = format!(
         "select extract(epoch from now() - '{}')::bigint as seconds",
         fixture.app.now()

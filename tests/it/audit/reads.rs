@@ -1,4 +1,4 @@
-//! The access log: who read what.
+//! The access log: the recorded reads.
 
 use std::collections::BTreeSet;
 
@@ -68,7 +68,7 @@ async fn lists_of_the_logs_cost_three_statements_with_their_own_record() {
     let of = |path: &str, organization| format!("{path}?organizationId={organization}&actorUserId={}", a.local.id);
     let mut costs = Vec::new();
 
-    // The first round prepares what a connection prepares once.
+    // The first round prepares the statements of the connection.
     for _ in 0..2 {
         costs.clear();
         for path in [
@@ -83,7 +83,7 @@ async fn lists_of_the_logs_cost_three_statements_with_their_own_record() {
         }
     }
 
-    // One that tells who calls, and the profile's own.
+    // One statement that identifies the caller, and one of the profile itself.
     assert_eq!(statements(&a.tenant_admin, "/auth/profile").await, 2);
     assert!(costs.iter().all(|(count, _)| *count <= 1 + 3), "{costs:?}");
 }
@@ -133,7 +133,7 @@ async fn every_endpoint_that_declares_reads_records_them() {
     let setting = Setting::new(Fixture::new().await).await;
     let app = &setting.fixture.app;
     let mut declared = BTreeSet::new();
-    // What others read and did is there to be seen.
+    // Records reads and actions of other users, so that the lists are not empty.
     read(app, &setting.fixture.a.admin, "/auth/roles").await;
     let consent = json!({"consentType": "terms", "isGranted": true});
     for tenant_fixture in [&setting.fixture.a, &setting.fixture.b] {

@@ -1,4 +1,4 @@
-//! What comes back, and what stands against it.
+//! Restored resources, and obstacles to restoring them.
 
 use backoffice_core::http::AUTH_COOKIE;
 use serde_json::{Value, json};
@@ -177,7 +177,7 @@ async fn a_deleted_role_is_left_out_and_named() {
 }
 
 #[actix_web::test]
-async fn somebody_limited_to_an_organization_brings_back_what_it_deleted_there() {
+async fn a_caller_limited_to_an_organization_restores_what_they_deleted_there() {
     let fixture = Fixture::new().await;
     let (app, local, leaf) = (&fixture.app, &fixture.a.local, fixture.a.leaf);
     let path = format!("/directory/organizations?id={leaf}");

@@ -1,4 +1,4 @@
-//! What the logs cost when they are long. Ignored: it makes a million rows. `cargo xtask bench audit` runs it and prints the table.
+//! The cost of lists when the logs are long. Ignored: it inserts a million rows. `cargo xtask bench audit` runs it and prints the table.
 
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
@@ -14,12 +14,12 @@ use crate::history::{ACTIONS, EXPORT};
 const SMALL: u32 = 10_000;
 const LARGE: u32 = 1_000_000;
 
-/// A resource in the middle of what was generated.
+/// Returns one of the generated resources.
 fn resource(number: u32) -> Uuid {
     Uuid::from_u128(0x7000_0000_0000_7000_8000_0000_0000_0000 + u128::from(number))
 }
 
-/// Entries of 24 months: in one tenant `count`, in 19 others a hundredth of it each.
+/// Inserts entries over 24 months: `count` in one tenant, a hundredth of that in each of 19 others.
 async fn generate(fixture: &Fixture, count: u32) {
     let app = &fixture.app;
     app.sql(
@@ -78,7 +78,7 @@ async fn generate(fixture: &Fixture, count: u32) {
         ))
         .await;
     }
-    // As maintenance does once a month is over.
+    // As maintenance does after the end of a month.
     app.sql("select audit_count_entries() from generate_series(1, 30)")
         .await;
     app.sql("vacuum analyze audit_entry_counts").await;
@@ -105,7 +105,7 @@ fn clock() -> Instant {
     Instant::now()
 }
 
-/// Sends the counters of the application's connections: each does so with a statement a second after its last report.
+/// Flushes the statistics of the application's connections: each reports them with a statement at least a second after its last report.
 async fn settle(app: &TestApp, caller: &Account) {
     for _ in 0..3 {
         actix_web::rt::time::sleep(Duration::from_millis(1100)).await;
@@ -144,7 +144,7 @@ async fn measured(count: u32) -> Vec<(String, Cost)> {
     generate(&fixture, count).await;
     let actor = "actorUserId=00000000-0000-7000-8000-000000000007";
     let one = format!("resourceKind=auth.group&resourceId={}", resource(5));
-    // The counters of what made the rows are out of the way after it.
+    // Flushes the statistics of the inserts first.
     cost(&fixture.app, &fixture.a.tenant_admin, ACTIONS).await;
     let queries = [
         ("list page, no total", format!("{ACTIONS}?includeTotal=false")),

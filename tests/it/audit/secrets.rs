@@ -1,4 +1,4 @@
-//! No secret leaves its column.
+//! No secret is stored or logged outside of its column.
 
 use backoffice_test_support::Logs;
 use serde_json::{Value, json};
@@ -135,7 +135,7 @@ async fn a_run_of_all_commands_leaves_no_secret_in_any_row_or_log_line() {
                     .filter_map(|hash| hash.as_str().map(str::to_owned)),
             );
             if table == "audit_action_logs" {
-                // Its own column; the handle itself is part of the stored answer of an idempotent request.
+                // Its own column; the undo token itself is part of the stored response of an idempotent request.
                 row.remove("undo_secret");
             }
             if table == "core_idempotency_keys" {

@@ -1,4 +1,4 @@
-//! Documents that clients store, and the pages that show them.
+//! Documents that clients store, and the pages that return them.
 
 use backoffice_core::document::{MOST_BYTES, MOST_RESPONSE_BYTES};
 use serde_json::{Map, Value, json};
@@ -10,7 +10,7 @@ use crate::history::{ACTIONS, EXPORT};
 
 const PRODUCTS: &str = "/catalog/products";
 
-/// The largest metadata that may be stored, of the values that take the most memory; each number gives another one.
+/// Returns the largest valid metadata, built from the values that take the most memory; each number gives a different document.
 fn largest(number: usize) -> Value {
     let empty = MOST_BYTES / 3 - 8;
     let metadata = json!({format!("k{number:04}"): vec![json!([]); empty]});
@@ -92,7 +92,7 @@ async fn f3_documents_beyond_their_bounds_are_rejected() {
     }
 }
 
-/// A line of `/proc/self/status`, in KiB.
+/// Returns a line of `/proc/self/status`, in KiB.
 fn memory(name: &str) -> i64 {
     let status = std::fs::read_to_string("/proc/self/status").expect("Linux");
     let line = status
@@ -121,7 +121,7 @@ async fn f3_the_widest_page_of_the_largest_entries_is_bounded() {
         .with_query("limit", "1000")
         .with_query("resourceKind", "catalog.product")
         .with_query("resourceId", &product.to_string());
-    // Begins the peak anew.
+    // Resets the peak.
     std::fs::write("/proc/self/clear_refs", "5").expect("Linux");
     let before = memory("VmRSS");
     let response = call.send(&fixture.app, token).await;
@@ -151,7 +151,7 @@ async fn f3_the_widest_page_of_the_largest_entries_is_bounded() {
                 .all(|name| item[*name].is_null())
     };
     assert!(cut.iter().all(nothing));
-    // What a page leaves out, the entry by itself has.
+    // The single entry contains what a page omits.
     let one = Call::get(ACTIONS).with_query("id", cut[0]["id"].as_str().expect("an id"));
     let one = one.send(&fixture.app, token).await.json();
     assert!(one["items"][0].get("truncated").is_none());

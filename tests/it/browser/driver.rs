@@ -1,4 +1,4 @@
-//! Chromium without a window, through chromedriver: as much of the WebDriver protocol as the tests need.
+//! Headless Chromium through chromedriver: the part of the WebDriver protocol that the tests need.
 
 use std::io::{BufRead, BufReader};
 use std::net::TcpStream;
@@ -12,16 +12,16 @@ use base64::Engine;
 use futures_util::FutureExt;
 use serde_json::{Value, json};
 
-/// Where Debian puts the programs of its packages `chromium` and `chromium-driver`; elsewhere they are looked for in `PATH`.
+/// The names of the programs in Debian's packages `chromium` and `chromium-driver`; they are searched for in `PATH`.
 const CHROMIUM: &str = "chromium";
 const CHROMEDRIVER: &str = "chromedriver";
 
-/// The TAB key, as WebDriver writes it.
+/// The TAB key in WebDriver.
 pub(crate) const TAB: &str = "\u{e004}";
 pub(crate) const ENTER: &str = "\u{e007}";
 pub(crate) const SPACE: &str = " ";
 
-/// Runs a test in a browser of its own. Where there is none, the test fails in CI and says elsewhere that it did nothing.
+/// Runs a test in a browser of its own. Without a browser the test fails in CI; elsewhere it prints that it was skipped.
 pub(crate) async fn browse(test: impl AsyncFnOnce(&Browser)) {
     let (Some(chromium), Some(driver)) = (program(CHROMIUM), program(CHROMEDRIVER)) else {
         let missing = "Chromium is missing: apt-get install chromium chromium-driver";
@@ -44,23 +44,23 @@ fn program(name: &str) -> Option<PathBuf> {
         .find(|path| path.is_file())
 }
 
-/// A session of a browser.
+/// A browser session.
 pub(crate) struct Browser {
     port: u16,
     session: String,
-    // In this order: the folder goes when nobody writes into it any more.
+    // In this order: the folder is deleted after the driver has stopped writing into it.
     _driver: Driver,
     _folder: Folder,
 }
 
-/// Where the driver and the browser keep their profile and everything temporary; goes with this value.
+/// The folder of the driver's and the browser's profile and temporary files; deleted with this value.
 struct Folder(PathBuf);
 
 impl Folder {
     fn new() -> Self {
-        static MADE: AtomicU32 = AtomicU32::new(0);
-        let number = MADE.fetch_add(1, Ordering::Relaxed);
-        // Not below the target folder: the browser makes sockets in it, whose paths must be short.
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        // Not below the target folder: the browser creates sockets in it, whose paths must be short.
         let path = std::env::temp_dir().join(format!("backoffice-browser-{}-{number}", std::process::id()));
         std::fs::create_dir_all(&path).expect("a folder for the browser");
         Self(path)
@@ -83,12 +83,12 @@ impl Drop for Folder {
     }
 }
 
-/// The driver's process; ends with this value.
+/// The driver's process; killed with this value.
 struct Driver(Child);
 
 impl Drop for Driver {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // It may have ended already.
         let _ended = self.0.kill();
         let _reaped = self.0.wait();
     }
@@ -102,7 +102,7 @@ impl Browser {
             "binary": chromium,
             "args": [
                 "--headless=new",
-                // Chromium's sandbox refuses to run as root, which containers of CI are; the tests open pages of their own only.
+                // Chromium's sandbox does not run as root, which CI containers use; the tests open only their own pages.
                 "--no-sandbox",
                 "--disable-dev-shm-usage",
                 "--disable-gpu",
@@ -127,7 +127,7 @@ impl Browser {
         }
     }
 
-    /// A command of the session; `path` begins with a slash, or is empty.
+    /// Runs a command of the session; `path` begins with a slash or is empty.
     pub(crate) async fn command(&self, method: &str, path: &str, body: Value) -> Value {
         let outcome = send(self.port, method, &format!("/session/{}{path}", self.session), &body).await;
         assert!(
@@ -137,7 +137,7 @@ impl Browser {
         outcome
     }
 
-    /// A command of the browser's developer tools.
+    /// Runs a command of the browser's developer tools.
     pub(crate) async fn tools(&self, command: &str, parameters: Value) {
         let body = json!({"cmd": command, "params": parameters});
         self.command("POST", "/goog/cdp/execute", body).await;
@@ -148,13 +148,13 @@ impl Browser {
         self.command("POST", "/url", json!({"url": address})).await;
     }
 
-    /// The address that the browser shows.
+    /// Returns the address that the browser shows.
     pub(crate) async fn address(&self) -> String {
         let outcome = self.command("GET", "/url", Value::Null).await;
         outcome.as_str().expect("an address").to_owned()
     }
 
-    /// The value of a script: the body of a function, which may await.
+    /// Runs a script, the body of an async function, and returns its value.
     pub(crate) async fn run(&self, script: &str) -> Value {
         let script = format!("return (async () => {{ {script} }})()");
         self.command("POST", "/execute/sync", json!({"script": script, "args": []}))
@@ -173,7 +173,7 @@ impl Browser {
         panic!("{expression} did not come true at {} with {page}", self.address().await);
     }
 
-    /// Types on the keyboard, whatever has the focus.
+    /// Types on the keyboard into the focused element.
     pub(crate) async fn keys(&self, text: &str) {
         let strokes: Vec<Value> = text
             .chars()
@@ -183,7 +183,7 @@ impl Browser {
         self.command("POST", "/actions", actions).await;
     }
 
-    /// Clicks on the element of a selector.
+    /// Clicks on the element that the selector matches.
     pub(crate) async fn click(&self, selector: &str) {
         let found = json!({"using": "css selector", "value": selector});
         let element = self.command("POST", "/element", found).await;
@@ -192,33 +192,33 @@ impl Browser {
         self.command("POST", &format!("/element/{id}/click"), json!({})).await;
     }
 
-    /// A screen of this size in CSS pixels; as a phone if it is narrow.
+    /// Sets the size of the screen in CSS pixels; emulates a phone below 600 pixels of width.
     pub(crate) async fn screen(&self, width: u32, height: u32) {
         let size = json!({"width": width, "height": height, "deviceScaleFactor": 2, "mobile": width < 600});
         self.tools("Emulation.setDeviceMetricsOverride", size).await;
     }
 
-    /// What `prefers-color-scheme` says.
+    /// Sets `prefers-color-scheme`.
     pub(crate) async fn color_scheme(&self, scheme: &str) {
         let features = json!({"features": [{"name": "prefers-color-scheme", "value": scheme}]});
         self.tools("Emulation.setEmulatedMedia", features).await;
     }
 
-    /// The header that says which languages are preferred.
+    /// Sets the header with the preferred languages.
     pub(crate) async fn accept_language(&self, languages: &str) {
         self.tools("Network.enable", json!({})).await;
         let headers = json!({"headers": {"Accept-Language": languages}});
         self.tools("Network.setExtraHTTPHeaders", headers).await;
     }
 
-    /// Whether the browser has a network.
+    /// Connects or disconnects the network.
     pub(crate) async fn network(&self, is_there: bool) {
         self.tools("Network.enable", json!({})).await;
         let conditions = json!({"offline": !is_there, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1});
         self.tools("Network.emulateNetworkConditions", conditions).await;
     }
 
-    /// What the console complained about since the last call, but for statuses of answers.
+    /// Returns the console's messages since the last call, except those about response statuses.
     pub(crate) async fn complaints(&self) -> Vec<String> {
         let entries = self.command("POST", "/se/log", json!({"type": "browser"})).await;
         let entries = entries.as_array().expect("a list of entries").clone();
@@ -228,7 +228,7 @@ impl Browser {
         reported.map(|entry| entry["message"].to_string()).collect()
     }
 
-    /// Keeps a picture of the whole page below the target folder, for people.
+    /// Saves a screenshot of the whole page below the target folder.
     pub(crate) async fn picture(&self, name: &str) {
         let picture = self.command("GET", "/screenshot", Value::Null).await;
         let bytes = base64::engine::general_purpose::STANDARD.decode(picture.as_str().expect("a picture"));
@@ -238,7 +238,7 @@ impl Browser {
     }
 }
 
-/// Starts it on a free port, which it prints.
+/// Starts the driver on a free port and reads the port from its output.
 fn start_driver(program: &Path, folder: &Path) -> (Driver, u16) {
     let child = Command::new(program)
         .arg("--port=0")
@@ -253,17 +253,17 @@ fn start_driver(program: &Path, folder: &Path) -> (Driver, u16) {
         line.split_once("started successfully on port ")
             .and_then(|(_, rest)| rest.trim_end_matches('.').parse().ok())
     });
-    // The pipe stays open: a driver that can't write would end.
+    // The pipe stays open: the driver ends if it can't write.
     std::thread::spawn(move || lines.for_each(drop));
     (driver, port.expect("chromedriver says its port"))
 }
 
-/// One request on a connection of its own; the value of the answer.
+/// Sends one request on a connection of its own and returns the value of the response.
 async fn send(port: u16, method: &str, path: &str, body: &Value) -> Value {
     let (method, path, body) = (method.to_owned(), path.to_owned(), body.clone());
     let exchange = move || exchange(port, &method, &path, &body);
     let outcome = tokio::task::spawn_blocking(exchange).await.expect("the exchange ends");
-    let mut outcome = outcome.expect("chromedriver answers");
+    let mut outcome = outcome.expect("a response of chromedriver");
     outcome["value"].take()
 }
 

@@ -32,7 +32,7 @@ async fn acc_18_an_invited_person_follows_the_mail_sets_a_password_and_signs_in(
     browse(async |browser| {
         browser.open(old).await;
         view(browser, "dead").await;
-        // Another fragment alone is no other page.
+        // A change of the fragment alone does not load the page again.
         browser.open("about:blank").await;
 
         browser.open(new).await;

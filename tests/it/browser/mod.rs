@@ -1,4 +1,4 @@
-//! The pages in a real browser: Chromium without a window.
+//! The pages in a real browser: headless Chromium.
 
 mod driver;
 mod home;
@@ -16,10 +16,10 @@ use serde_json::{Value, json};
 
 use crate::fixture::{self, Fixture, PASSWORD, TenantFixture};
 
-/// Screens that people have: a desk, a phone, and the narrowest phone.
+/// Common screens: a desktop, a phone, and the smallest phone.
 const SCREENS: [(&str, u32, u32); 3] = [("desk", 1280, 900), ("phone", 375, 667), ("narrow", 320, 568)];
 
-/// A world that also listens, and where.
+/// A fixture that also listens on a port, and its address.
 struct Site {
     fixture: Fixture,
     origin: String,
@@ -39,7 +39,7 @@ impl Site {
         format!("{}{path}", self.origin)
     }
 
-    /// The same address and password in a house; not signed in.
+    /// Creates an account with the same address and password in a tenant, without signing in.
     async fn twin(&self, tenant_fixture: &TenantFixture) {
         let account = NewAccount {
             tenant: Some(tenant_fixture.tenant),
@@ -56,13 +56,13 @@ impl Site {
     }
 }
 
-/// What keeps people out of the page that is shown: on every screen, in light and dark.
+/// Checks that the displayed page is accessible on every screen, in light and dark.
 async fn look_at(browser: &Browser, name: &str) {
     for (screen, width, height) in SCREENS {
         for scheme in ["light", "dark"] {
             browser.screen(width, height).await;
             browser.color_scheme(scheme).await;
-            // Colours change over a moment.
+            // Transitions change colours over a short time.
             browser
                 .until("document.getAnimations().every((one) => one.playState === 'finished')")
                 .await;
@@ -110,13 +110,13 @@ async fn view(browser: &Browser, name: &str) {
         .await;
 }
 
-/// Addresses with a token in the lines of a message.
+/// Returns the addresses with a token in the lines of a message.
 fn links_in(text: &str) -> impl Iterator<Item = &str> {
     let words = text.split_ascii_whitespace();
     words.filter(|word| word.starts_with("http") && word.contains("/reset#token="))
 }
 
-/// The text of an element as it is shown; null if there is none.
+/// Returns the displayed text of an element; null if it is missing.
 async fn text_of(browser: &Browser, selector: &str) -> Value {
     browser
         .run(&format!(

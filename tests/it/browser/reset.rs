@@ -7,10 +7,10 @@ use super::{Site, links_in, look_at, text_of, view};
 use crate::fixture;
 
 const NEW: &str = "a much better secret";
-/// Of the form of a token, and none.
+/// A token in the valid format that does not exist.
 const TOKEN: &str = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFG";
 
-/// The link of a mail that came because somebody asked for it.
+/// Requests a reset and returns the link of its mail.
 async fn mailed_link(site: &Site) -> String {
     let body = json!({"email": "plain@alpha.test"});
     let (status, _) = site.fixture.app.post("", "/auth/reset", body).await;

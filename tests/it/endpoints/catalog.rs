@@ -1,5 +1,5 @@
-//! The entries of the catalog. Whatever stands in an organization has its id, so that ids of another organization name products,
-//! variants, prices and categories alike.
+//! The entries of the catalog. Every record has the id of its organization, so that one id of another organization names products, variants, prices
+//! and categories.
 
 use actix_web::http::Method;
 use serde_json::json;
@@ -17,7 +17,7 @@ const fn inside(place: Place) -> Target {
     at(place, Kind::Organization)
 }
 
-/// An empty id in the path is another path.
+/// An empty id in the path is a different path.
 const ONE: Target = Target {
     strict: false,
     ..inside(Place::Path)
@@ -84,7 +84,7 @@ fn products() -> Vec<Entry> {
                 )
             },
         ),
-        // Those of `child` are still to be deleted one by one.
+        // Those of `child` must remain, to be deleted one by one.
         removal(PRODUCTS, |tenant_fixture, _| {
             Call::delete(PRODUCTS, tenant_fixture.parent)
         }),
@@ -162,7 +162,7 @@ fn prices() -> Vec<Entry> {
                 )
             },
         ),
-        // That of `child` goes with its variant.
+        // That of `child` is deleted with its variant.
         removal(PRICES, |tenant_fixture, _| Call::delete(PRICES, tenant_fixture.other)),
     ]
 }
@@ -197,7 +197,7 @@ fn categories() -> Vec<Entry> {
                 )
             },
         ),
-        // One was made below that of `child`.
+        // An earlier request created a category below that of `child`.
         removal(CATEGORIES, |tenant_fixture, _| {
             Call::delete(CATEGORIES, tenant_fixture.other)
         }),

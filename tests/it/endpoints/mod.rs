@@ -18,24 +18,24 @@ use crate::progress::Job;
 
 pub(crate) use table::table;
 
-/// A world in which the keeper of each house has done and undone something.
+/// A fixture in which the admin of each tenant has run a command and undone another one.
 pub(crate) struct Setting {
     pub(crate) fixture: Fixture,
     pub(crate) a: History,
     pub(crate) b: History,
 }
 
-/// What a keeper did.
+/// The actions of an admin.
 pub(crate) struct History {
     pub(crate) done: Operation,
     pub(crate) undone: Operation,
-    /// A variant of its sidebar.
+    /// A variant of the admin's sidebar.
     pub(crate) variant: Uuid,
-    /// A token with which its colleague may set a password.
+    /// A token with which the admin's colleague can set a password.
     pub(crate) reset_token: String,
 }
 
-/// What an id is of.
+/// The kind of resource that an id names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Tenant,
@@ -46,15 +46,15 @@ pub(crate) enum Kind {
     Role,
     /// An API key.
     Key,
-    /// A token that undoes an action.
+    /// An undo token.
     Token,
-    /// The entry of an action that was undone.
+    /// The entry of an undone action.
     Undone,
-    /// A variant of the keeper's sidebar.
+    /// A variant of the admin's sidebar.
     Variant,
     /// A record of the customers.
     Customer(Customer),
-    /// A job of the keeper.
+    /// A job of the admin.
     Job(Job),
 }
 
@@ -63,16 +63,16 @@ pub(crate) enum Kind {
 pub(crate) struct Target {
     pub(crate) place: Place,
     pub(crate) kind: Kind,
-    /// Whether something that is no id is refused.
+    /// Whether an invalid id is rejected.
     pub(crate) strict: bool,
 }
 
-/// Who may send the request.
+/// A caller who may send the request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sender {
     Admin,
     SuperAdmin,
-    /// Somebody whose session may end.
+    /// A caller whose session may end.
     Plain,
 }
 
@@ -118,7 +118,8 @@ impl Setting {
         }
     }
 
-    /// Every endpoint that the platform serves, with its entry. The one after which nobody of the tenant sends anything is the last.
+    /// Returns every endpoint that the platform serves, with its entry. The endpoint after which no user of the tenant can send a request is the
+    /// last.
     pub(crate) fn endpoints(&self) -> Vec<(EndpointInfo, Entry)> {
         let mut table = table();
         let endpoints = self.fixture.app.platform().endpoints();
@@ -134,26 +135,26 @@ impl Setting {
         found
     }
 
-    /// The same in an order in which one request leaves the next what it needs.
+    /// Returns the endpoints in an order in which each request leaves the records that the next one needs.
     pub(crate) fn endpoints_in_stable_order(&self) -> impl Iterator<Item = (EndpointInfo, Entry)> {
         let is_end = |info: &EndpointInfo| info.method == Method::DELETE || info.path == history::UNDO;
         let (ends, others): (Vec<_>, Vec<_>) = self.endpoints().into_iter().partition(|(info, _)| is_end(info));
         others.into_iter().chain(ends)
     }
 
-    /// The endpoints that need somebody who is signed in.
+    /// Returns the endpoints that need a signed-in caller.
     pub(crate) fn private(&self) -> Vec<(EndpointInfo, Entry)> {
         let mut endpoints = self.endpoints();
         endpoints.retain(|(info, _)| info.access != backoffice_core::http::Access::Public);
         endpoints
     }
 
-    /// A valid request to an endpoint about tenant A.
+    /// Returns a valid request to an endpoint about tenant A.
     pub(crate) fn call(&self, entry: &Entry) -> Call {
         (entry.call)(&self.fixture.a, &self.a)
     }
 
-    /// Who may send it.
+    /// Returns a caller who may send the request.
     pub(crate) fn sender(&self, entry: &Entry) -> &Account {
         match entry.sender {
             Sender::Admin => &self.fixture.a.tenant_admin,
@@ -163,7 +164,7 @@ impl Setting {
     }
 }
 
-/// A token that came by mail, with which the account's password may be set.
+/// Requests a reset and returns the token of its mail, with which the account's password can be set.
 pub(crate) async fn reset_token(fixture: &Fixture, email: &str) -> String {
     let call = Call::post("/auth/reset", serde_json::json!({"email": email}));
     assert_eq!(call.send(&fixture.app, "").await.status, 200);
@@ -173,18 +174,18 @@ pub(crate) async fn reset_token(fixture: &Fixture, email: &str) -> String {
     rest.chars().take_while(|c| !c.is_whitespace()).collect()
 }
 
-/// Status of an answer to a member of the wrong form: 400, but where the contract says otherwise.
+/// Status of the response to a field of the wrong format: 400, unless the contract says otherwise.
 pub(crate) fn malformed_status(path: &str) -> u16 {
     match path {
         "/auth/users/resend-invite" => 422,
-        // They answer alike for every address and every token, whatever its form.
+        // Their responses do not depend on the address or the token, whatever its format.
         "/auth/reset" | "/auth/reset/validate" => 200,
         _ => 400,
     }
 }
 
 impl Target {
-    /// Such an id of this house.
+    /// Returns an id of this kind in this tenant.
     pub(crate) fn of(self, tenant_fixture: &TenantFixture, history: &History) -> String {
         match self.kind {
             Kind::Tenant => tenant_fixture.tenant.to_string(),
@@ -201,7 +202,7 @@ impl Target {
         }
     }
 
-    /// Such an id that nothing has.
+    /// Returns an id of this kind that no record has.
     pub(crate) fn unknown(self) -> String {
         let id = Uuid::from_u128(0x0190_0000_0000_7000_8000_0000_0000_0042);
         match self.kind {

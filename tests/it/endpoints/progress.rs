@@ -1,4 +1,4 @@
-//! The entries of jobs, and of what starts them. Whether a resource exists is a matter of the job, so its ids are no targets of the request.
+//! The entries of jobs, and of the requests that start them. The job checks whether a resource exists, so its ids are not targets of the request.
 
 use actix_web::http::Method;
 use serde_json::json;
@@ -14,7 +14,7 @@ const OWNERS: &str = "/customers/deals/bulk-update-owner";
 const STAGES: &str = "/customers/deals/bulk-update-stage";
 const DELETION: &str = "/catalog/bulk-delete";
 
-/// What is no id is no job either.
+/// An invalid id is treated as a missing job.
 const fn job(place: Place, job: Job) -> [Target; 1] {
     [Target {
         strict: false,

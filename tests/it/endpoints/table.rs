@@ -254,7 +254,7 @@ fn users() -> Vec<Entry> {
 
 fn sidebar() -> Vec<Entry> {
     const VARIANT: &str = "/auth/sidebar/variants/{id}";
-    // What is no id is no variant either.
+    // An invalid id is treated as a missing variant.
     const ID: [Target; 1] = [Target {
         strict: false,
         ..at(Place::Path, Kind::Variant)
@@ -319,7 +319,7 @@ fn keys() -> Vec<Entry> {
             Method::POST,
             KEYS,
             [
-                // One that is out of scope and one that does not exist are both refused by 403, in the same words.
+                // An organization that is out of scope and one that does not exist are both rejected with 403 and the same message.
                 at(Place::Body("organizationId"), Kind::Organization),
                 at(Place::BodyList("roles"), Kind::Role),
             ],

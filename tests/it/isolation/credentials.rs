@@ -1,4 +1,4 @@
-//! Without a credential, with a dead one, without the feature.
+//! Requests without a credential, with an invalid one, and without the feature.
 
 use backoffice_core::http::{AUTH_COOKIE, Access, SESSION_COOKIE};
 use backoffice_test_support::{Duration, TestResponse};
@@ -7,7 +7,7 @@ use serde_json::json;
 use super::rows;
 use crate::endpoints::Setting;
 
-pub(super) async fn nobody(setting: Setting) {
+pub(super) async fn anonymous(setting: Setting) {
     let before = rows(&setting, setting.fixture.a.tenant).await;
 
     for (_, entry) in setting.private() {
@@ -37,7 +37,7 @@ pub(super) async fn garbage(setting: Setting) {
         rejected(&by_cookie.send().await, &format!("{call} by cookie"));
         let by_key = call.bare(app, "").header("X-Api-Key", "bo_00000000_x").json(&body);
         rejected(&by_key.send().await, &format!("{call} by key"));
-        // The first credential that is presented decides.
+        // The first credential of a request decides.
         let second = call.bare(app, "garbage").cookie(AUTH_COOKIE, good).json(&body);
         rejected(&second.send().await, &format!("{call} with a good cookie behind"));
     }

@@ -1,4 +1,4 @@
-//! Who gets nothing: a matrix over every endpoint. Each check runs twice, the second time with row-level security alone.
+//! Access that must be denied: a matrix over every endpoint. Each check runs twice, the second time with row-level security alone.
 
 mod credentials;
 mod organizations;
@@ -11,7 +11,7 @@ use uuid::Uuid;
 use crate::endpoints::{Setting, Target, table};
 use crate::fixture::Fixture;
 
-/// Two tests of each check: with the tenant predicates of the statements, and without.
+/// Generates two tests of each check: with the tenant predicates of the statements, and without.
 macro_rules! checks {
     ($($group:ident :: $check:ident => $name:ident),* $(,)?) => {
         mod with_predicates {
@@ -31,7 +31,7 @@ macro_rules! checks {
 }
 
 checks! {
-    credentials::nobody => nobody_is_let_in,
+    credentials::anonymous => anonymous_callers_are_rejected,
     credentials::garbage => garbage_is_no_credential_and_clears_the_cookies,
     credentials::revoked => a_token_dies_with_its_session,
     credentials::expired => a_token_dies_with_its_time,
@@ -70,7 +70,7 @@ async fn the_table_has_no_entry_that_nothing_serves() {
     }
 }
 
-/// Status, body and headers, with the id that the caller named left out.
+/// Returns status, body and headers, without the id that the caller named.
 fn outcome(response: &TestResponse, named: &str) -> (u16, String, Vec<String>) {
     let mut headers: Vec<String> = response
         .headers
@@ -82,14 +82,14 @@ fn outcome(response: &TestResponse, named: &str) -> (u16, String, Vec<String>) {
     (response.status, response.text().replace(named, "<id>"), headers)
 }
 
-/// The rows of one tenant but those that tell who read something, for callers who may read there.
+/// Returns the rows of one tenant except the access log, for callers who may read there.
 async fn written(setting: &Setting, tenant: Uuid) -> DatabaseSnapshot {
     let mut snapshot = rows(setting, tenant).await;
     snapshot.remove("audit_access_logs");
     snapshot
 }
 
-/// Whether the answer holds nothing: an empty page, or a file with nothing but its head.
+/// Whether the response is empty: an empty page, or a file with only its header line.
 fn is_empty(response: &TestResponse) -> bool {
     if response
         .header("content-type")
@@ -101,7 +101,7 @@ fn is_empty(response: &TestResponse) -> bool {
     page["total"] == 0 && page["items"] == serde_json::json!([])
 }
 
-/// The rows of one tenant.
+/// Returns the rows of one tenant.
 async fn rows(setting: &Setting, tenant: Uuid) -> DatabaseSnapshot {
     let mut snapshot = setting.fixture.app.snapshot().await;
     for rows in snapshot.values_mut() {

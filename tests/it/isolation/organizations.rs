@@ -1,4 +1,4 @@
-//! Another organization of the own tenant, and ids that are none.
+//! Another organization of the caller's tenant, and invalid ids.
 
 use actix_web::http::Method;
 
@@ -6,7 +6,7 @@ use super::{describe, is_empty, outcome, written};
 use crate::call::Place;
 use crate::endpoints::{Kind, Setting, malformed_status};
 
-/// A caller limited to one organization names what belongs to another one.
+/// A caller limited to one organization sends ids of another one.
 pub(super) async fn targets(setting: Setting) {
     let (app, caller) = (&setting.fixture.app, &setting.fixture.a.local.token);
     let before = written(&setting, setting.fixture.a.tenant).await;

@@ -61,12 +61,12 @@ async fn rejected(setting: &Setting, token: &str, (name, value): (&str, &str), e
     }
 }
 
-/// Reads and the endpoints of the session go on without the selection, other writes are rejected.
+/// Checks that reads and the endpoints of the session ignore the selection, and that other writes are rejected.
 async fn by_cookie(setting: &Setting, token: &str, name: &str, value: &str) {
     let app = &setting.fixture.app;
     for (info, entry) in setting.private() {
         if info.path == "/auth/logout" {
-            // It ends the session of this walk; `a_selection_that_went_stale_…` signs out with such a cookie.
+            // It ends the session of this test; `a_selection_that_went_stale_…` signs out with such a cookie.
             continue;
         }
         let call = setting.call(&entry);

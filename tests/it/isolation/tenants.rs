@@ -1,4 +1,4 @@
-//! Another tenant: its ids are unknown, its name is refused.
+//! Another tenant: its ids are unknown, its name is rejected.
 
 use actix_web::http::Method;
 use serde_json::json;
@@ -7,7 +7,7 @@ use super::{describe, is_empty, outcome, rows};
 use crate::call::Call;
 use crate::endpoints::Setting;
 
-/// The keeper of B names everything of A.
+/// The admin of B sends every id of A.
 pub(super) async fn targets(setting: Setting) {
     let (app, caller) = (&setting.fixture.app, &setting.fixture.b.tenant_admin.token);
     let before = rows(&setting, setting.fixture.a.tenant).await;
@@ -34,7 +34,7 @@ pub(super) async fn targets(setting: Setting) {
     }
 }
 
-/// The keeper of B names tenant A as `tenantId`, in the query and in the body, alone and behind its own.
+/// The admin of B sends tenant A as `tenantId`, in the query and in the body, alone and after their own.
 pub(super) async fn parameter(setting: Setting) {
     let (app, caller) = (&setting.fixture.app, &setting.fixture.b.tenant_admin.token);
     let (own, foreign) = (
@@ -75,7 +75,7 @@ pub(super) async fn parameter(setting: Setting) {
     assert_eq!(setting.fixture.app.snapshot().await, before);
 }
 
-/// The body with a further member that may stand there twice.
+/// Returns the body with a further field, which may duplicate one.
 fn body(call: &Call, field: &str) -> String {
     let text = call.body.clone().unwrap_or_else(|| json!({})).to_string();
     let rest = &text[1..];

@@ -1,4 +1,4 @@
-//! The request that an operation is.
+//! The request of each operation.
 
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -10,7 +10,7 @@ use crate::fixture::{PASSWORD, TenantFixture};
 use crate::history::{REDO, UNDO};
 
 impl Model<'_> {
-    /// None if there is nothing to undo or redo.
+    /// Returns the request of an operation; `None` if there is nothing to undo or redo.
     pub(super) fn call(&self, operation: Operation) -> Option<Call> {
         Some(match operation {
             Operation::CreateRole => Call::post("/auth/roles", json!({"name": format!("Made {}", self.created)})),
@@ -79,7 +79,7 @@ impl Model<'_> {
         self.roles[position % self.roles.len()]
     }
 
-    /// Some of the roles that were made last.
+    /// Returns some of the roles that were created last.
     fn some_roles(&self, chosen: u8) -> Vec<Uuid> {
         let latest = self.roles.iter().rev().enumerate();
         latest
@@ -106,7 +106,7 @@ impl Model<'_> {
     }
 }
 
-/// One of the choices of organizations that [`AclOf`] names; none is the whole tenant.
+/// Returns one of the lists of organizations for [`AclOf`]; `None` is the whole tenant.
 pub(super) fn organizations(tenant_fixture: &TenantFixture, choice: usize) -> Option<Vec<Uuid>> {
     match choice {
         0..=2 => None,

@@ -1,7 +1,7 @@
-//! Nobody ever holds or hands out more than the actors held (accounts specification, 4.4 and ACC-22). Random sequences of operations on
-//! roles, ACLs, users and API keys, undo and redo among them, by users and keys with random rights. After every step the rights of all
-//! holders are computed from the database: whatever somebody gained, the actor of the step held. `BACKOFFICE_MODEL_CASES` sets how many
-//! runs are tried.
+//! No principal ever holds or grants more than the actors held (accounts specification, 4.4 and ACC-22). Random sequences of operations on roles,
+//! ACLs, users and API keys, including undo and redo, by users and keys with random rights. After every step the test computes the rights of all
+//! holders from the database: the actor of the step must have held every right that a holder gained. `BACKOFFICE_MODEL_CASES` sets the number of
+//! runs.
 
 mod calls;
 mod model;
@@ -19,7 +19,7 @@ const STEPS: usize = 120;
 const CASES: u32 = 5;
 
 #[test]
-fn acc_22_nobody_gains_what_no_actor_held() {
+fn acc_22_no_holder_gains_what_no_actor_held() {
     let tally = Tally::default();
     let acls = prop::collection::vec(acl(), 4);
     let steps = prop::collection::vec(step(), STEPS / 2..=STEPS);

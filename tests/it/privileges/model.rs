@@ -1,4 +1,4 @@
-//! A run: a world, who acts in it, and what was done.
+//! A run: the fixture, its actors, and their operations.
 
 use std::cell::Cell;
 
@@ -12,10 +12,10 @@ use super::strategy::{AclOf, Operation, Step, TOOLS};
 use crate::call::Call;
 use crate::fixture::{Fixture, PASSWORD, id, text};
 
-/// How many keys act from the start, with the roles of as many users.
+/// Number of keys that act from the start, each with the role of a user.
 const KEYS: usize = 2;
 
-/// What an actor presents.
+/// The credential of an actor.
 #[derive(Debug, Clone)]
 enum Credential {
     /// Renewed when its session has ended.
@@ -32,7 +32,7 @@ impl Credential {
     }
 }
 
-/// An account or a key that acts.
+/// A user or an API key that acts.
 #[derive(Debug, Clone)]
 struct Actor {
     holder: Holder,
@@ -47,7 +47,7 @@ impl Actor {
         }
     }
 
-    /// The key that an answer shows.
+    /// Creates an actor from the response that created its key.
     fn key(created: &Value) -> Self {
         Self {
             holder: Holder::Key(id(&created["id"])),
@@ -56,7 +56,7 @@ impl Actor {
     }
 }
 
-/// An entry that can be undone, or could.
+/// An entry that can be undone or could be undone earlier.
 #[derive(Debug)]
 pub(super) struct Entry {
     pub(super) id: Uuid,
@@ -64,7 +64,7 @@ pub(super) struct Entry {
     actor: usize,
 }
 
-/// How many steps were taken and refused in all runs: a property of refusals alone proves nothing.
+/// Number of accepted and rejected steps in all runs: rejections alone would prove nothing.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
     done: Cell<u32>,
@@ -91,7 +91,7 @@ pub(super) struct Model<'a> {
     pub(super) roles: Vec<Uuid>,
     pub(super) keys: Vec<Uuid>,
     pub(super) entries: Vec<Entry>,
-    /// How many steps were done, for names that nothing has yet.
+    /// Number of accepted steps, used for unique names.
     pub(super) created: usize,
     tally: &'a Tally,
 }
@@ -145,7 +145,7 @@ impl<'a> Model<'a> {
         }
     }
 
-    /// Who acts. Undo and redo are mostly tried by whoever may.
+    /// Returns the actor of a step. Undo and redo are mostly tried by the actor of the entry.
     fn acts(&self, step: Step) -> usize {
         match step.operation {
             Operation::Undo(back) | Operation::Redo(back) if !step.actor.is_multiple_of(4) => {
@@ -156,7 +156,7 @@ impl<'a> Model<'a> {
         }
     }
 
-    /// One step, judged.
+    /// Runs one step and checks its effect on rights.
     pub(super) async fn run(&mut self, step: Step) {
         let Some(call) = self.call(step.operation) else { return };
         let index = self.acts(step);
@@ -177,7 +177,7 @@ impl<'a> Model<'a> {
         self.note(step.operation, &response, index, &after).await;
     }
 
-    /// The answer to an actor, who signs in again if need be; none if it can't.
+    /// Sends a request as an actor, who signs in again if needed; `None` if they can't.
     async fn send(&mut self, call: &Call, index: usize, picture: &Picture) -> Option<TestResponse> {
         let Actor { holder, credential } = self.actors[index].clone();
         let response = credential.send(call, &self.fixture.app).await;
@@ -191,7 +191,7 @@ impl<'a> Model<'a> {
         Some(response)
     }
 
-    /// What the step made is there for the next ones.
+    /// Records the entries and resources that the step created, for later steps.
     async fn note(&mut self, operation: Operation, response: &TestResponse, index: usize, picture: &Picture) {
         if let Some(reported) = response
             .operation()
@@ -225,7 +225,7 @@ impl<'a> Model<'a> {
         });
     }
 
-    /// The user with a new session, unless it is gone or inactive.
+    /// Signs the user in again; `None` if they are deleted or inactive.
     async fn sign_in(&self, picture: &Picture, user: Uuid) -> Option<Actor> {
         let body = json!({"email": picture.email(user)?, "password": PASSWORD});
         let (status, outcome) = self.fixture.app.post("", "/auth/login", body).await;

@@ -1,5 +1,5 @@
-//! The rights of everybody at one moment, as what they reach and not as they are written: a list of grants is the set of features that it
-//! matches, among them made-up ones that a module of tomorrow might declare; a list of organizations is the set with all descendants.
+//! The effective rights of all principals at one moment: a list of grants is expanded to the features that it matches, including undeclared features
+//! that a future module might declare; a list of organizations is expanded to all descendants.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use crate::fixture::{Fixture, TenantFixture, id, text};
 
-/// Features that nobody declares yet; whoever holds one holds a wildcard.
+/// Features that no module declares; only holders of a wildcard hold them.
 const UNDECLARED: [&str; 9] = [
     "api_keys.future",
     "auth.future",
@@ -33,11 +33,11 @@ const KEYS: &str = "select k.id, k.organization_id,
          where l.tenant_id = k.tenant_id and l.key_id = k.id) as roles
      from api_keys_keys k where k.deleted_at is null";
 
-/// What somebody or something grants: pairs of a feature and an organization.
+/// The rights that an ACL or a principal grants: pairs of a feature and an organization.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Rights {
     is_super_admin: bool,
-    /// With descendants; all and one more for the whole tenant.
+    /// Including descendants; the whole tenant is all organizations and one future organization.
     pairs: BTreeSet<(String, Uuid)>,
 }
 
@@ -66,7 +66,7 @@ impl Rights {
         self.pairs.extend(other.pairs.iter().cloned());
     }
 
-    /// What of this is in neither of the two.
+    /// Describes the rights that neither `before` nor `actor` holds.
     fn beyond(&self, before: &Self, actor: &Self) -> Option<String> {
         if actor.is_super_admin || (self.is_super_admin && before.is_super_admin) {
             return None;
@@ -78,7 +78,7 @@ impl Rights {
     }
 }
 
-/// Whoever has rights or hands them out.
+/// A principal or a role.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Holder {
     User(Uuid),
@@ -86,14 +86,14 @@ pub(super) enum Holder {
     Key(Uuid),
 }
 
-/// A user as far as signing in is concerned.
+/// The fields of a user that are needed to sign in.
 #[derive(Debug, Clone, PartialEq)]
 struct Credentials {
     email: Value,
     password_hash: Value,
 }
 
-/// The rights of everybody at one moment.
+/// The rights of all principals at one moment.
 #[derive(Debug, Default)]
 pub(super) struct Picture {
     rights: BTreeMap<Holder, Rights>,
@@ -101,7 +101,7 @@ pub(super) struct Picture {
 }
 
 impl Picture {
-    /// The rights of all users, roles and keys of all tenants, as the database has them now.
+    /// Reads the current rights of all users, roles and keys of all tenants from the database.
     pub(super) async fn take(fixture: &Fixture) -> Self {
         let (app, tenant_fixture) = (&fixture.app, &fixture.a);
         let known = features(app);
@@ -149,13 +149,13 @@ impl Picture {
         union
     }
 
-    /// With what the user signs in, unless it is gone.
+    /// Returns the user's address, unless the user is deleted.
     pub(super) fn email(&self, user: Uuid) -> Option<&Value> {
         Some(&self.credentials.get(&user)?.email)
     }
 
-    /// In the step from this to the other picture nobody gained a pair that the actor did not hold, and neither whose credentials were set
-    /// nor the role that was changed was stronger than the actor.
+    /// Checks a step: no holder gained a pair that the actor did not hold, and the actor changed neither the credentials of a stronger user nor a
+    /// stronger role.
     pub(super) fn validate(&self, after: &Self, actor: Holder, step: &str) {
         let held = self.of(actor);
         for (holder, rights) in &after.rights {
@@ -201,7 +201,7 @@ fn with_descendants(tenant_fixture: &TenantFixture, organization: Uuid) -> Vec<U
     }
 }
 
-/// All organizations, and those to come.
+/// Returns all organizations and one that stands for future ones.
 fn whole_tenant(tenant_fixture: &TenantFixture) -> BTreeSet<Uuid> {
     let to_come = Uuid::max();
     [

@@ -1,8 +1,8 @@
-//! The operations of which runs are made.
+//! The operations of the runs.
 
 use proptest::prelude::*;
 
-/// Grants that ACLs are made of.
+/// Grants from which ACLs are built.
 pub(super) const GRANTS: [&str; 13] = [
     "api_keys.create",
     "auth.users.list",
@@ -19,7 +19,7 @@ pub(super) const GRANTS: [&str; 13] = [
     "*",
 ];
 
-/// What every actor starts with, so that most steps reach the comparison of rights.
+/// The initial features of every actor, so that most steps reach the comparison of rights.
 pub(super) const TOOLS: [&str; 6] = [
     "api_keys.*",
     "auth.users.*",
@@ -29,14 +29,14 @@ pub(super) const TOOLS: [&str; 6] = [
     "audit_logs.redo_self",
 ];
 
-/// How many choices of organizations an ACL has.
+/// Number of lists of organizations for an ACL.
 pub(super) const ORGANIZATION_LISTS: usize = 8;
 
-/// Some of [`GRANTS`] and one of the choices of organizations.
+/// A subset of [`GRANTS`] and one of the lists of organizations.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct AclOf {
     grants: u16,
-    /// With [`TOOLS`], so that whoever gets it can go on.
+    /// Whether to add [`TOOLS`], so that a holder of the ACL can act.
     tools: bool,
     pub(super) organizations: usize,
 }
@@ -59,7 +59,7 @@ pub(super) enum UserChange {
     Active(bool),
 }
 
-/// One operation; positions count modulo what is there.
+/// One operation; positions are taken modulo the number of existing records.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Operation {
     CreateRole,
@@ -74,7 +74,7 @@ pub(super) enum Operation {
     },
     ChangeUser(usize, UserChange),
     DeleteUser(usize),
-    /// The key acts from then on. Without an organization it is one of the whole tenant.
+    /// The key acts from then on. Without an organization it belongs to the whole tenant.
     CreateKey {
         organization: Option<usize>,
         roles: u8,
@@ -86,7 +86,7 @@ pub(super) enum Operation {
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Step {
-    /// The super administrator acts now and then, so that the others meet what they could not have made.
+    /// Zero is the super administrator, who acts at times, so that the other actors meet records that they could not have created.
     pub(super) actor: usize,
     pub(super) operation: Operation,
 }
@@ -125,7 +125,7 @@ fn operation() -> impl Strategy<Value = Operation> {
         2 => one().prop_map(Operation::DeleteUser),
         4 => (place, any::<u8>()).prop_map(|(organization, roles)| Operation::CreateKey { organization, roles }),
         1 => one().prop_map(Operation::DeleteKey),
-        // Later entries are the likelier ones to be the latest of their resource.
+        // Later entries are more likely to be the latest of their resource.
         7 => (0..5_usize).prop_map(Operation::Undo),
         4 => (0..5_usize).prop_map(Operation::Redo),
     ]

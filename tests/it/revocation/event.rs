@@ -1,4 +1,4 @@
-//! What takes something away from a user, and the key that is watched beside its sessions.
+//! Events that revoke rights of a user, and the observed API key.
 
 use actix_web::http::Method;
 use backoffice_auth::set_password;
@@ -9,7 +9,7 @@ use uuid::Uuid;
 use crate::call::Call;
 use crate::fixture::{Account, Fixture, PASSWORD, id, text};
 
-/// What takes something away from a user.
+/// An event that revokes rights of a user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Event {
     Logout,
@@ -61,7 +61,7 @@ impl Key {
 }
 
 impl Event {
-    /// What the write told about undoing it.
+    /// Causes the event. Returns the operation that the write reports, if it reports one.
     pub(super) async fn happens(self, fixture: &Fixture, acting: &Account, key: &Key) -> Option<Value> {
         let (tenant_fixture, user) = (&fixture.a, acting.id);
         let (call, caller) = match self {
@@ -146,7 +146,7 @@ impl Event {
         outcome.operation()
     }
 
-    /// Who can take it back, if it can be taken back.
+    /// Returns an account that may undo the event, if it can be undone.
     pub(super) fn undone_by(self, fixture: &Fixture) -> &Account {
         match self {
             Self::OrganizationClosed => &fixture.root,

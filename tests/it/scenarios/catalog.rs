@@ -12,7 +12,7 @@ const VARIANTS: &str = "/catalog/variants";
 const PRICES: &str = "/catalog/prices";
 const CATEGORIES: &str = "/catalog/categories";
 
-/// Something new belongs to a tenant, and who works in none has to select one first.
+/// A new record belongs to a tenant; a caller without a tenant must select one first.
 fn created(command: &'static str, state: &'static str, call: fn(&TenantFixture) -> Call) -> Scenario {
     Scenario {
         by_anybody: false,

@@ -1,4 +1,4 @@
-//! What the server really asks its database, from the log of PostgreSQL.
+//! The statements that the server sends to its database, from the log of PostgreSQL.
 
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
@@ -9,7 +9,7 @@ use super::database::Database;
 use super::pause;
 use crate::Result;
 
-/// How a statement reached PostgreSQL.
+/// The way in which a statement reached PostgreSQL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     /// Prepared, not run.
@@ -29,7 +29,7 @@ pub(super) struct Entry {
 /// Marks the first line of a message and names the program that caused it.
 const PREFIX: &str = "@backoffice@ ";
 
-/// The log while it tells everything.
+/// The log of PostgreSQL while it contains every statement.
 #[derive(Debug)]
 pub(super) struct Log<'a> {
     database: &'a Database,
@@ -55,12 +55,12 @@ impl<'a> Log<'a> {
         Ok(())
     }
 
-    /// What is logged while this runs.
+    /// Returns the statements logged while `work` runs.
     pub(super) fn during(&self, work: impl FnOnce() -> Result<()>) -> Result<Vec<Entry>> {
         let mut file = File::open(&self.file)?;
         file.seek(SeekFrom::End(0))?;
         work()?;
-        // A statement is logged after it was answered.
+        // PostgreSQL logs a statement after responding to it.
         pause(Duration::from_millis(200));
         let mut text = String::new();
         file.read_to_string(&mut text)?;
@@ -87,7 +87,7 @@ fn entries(log: &str) -> Vec<Entry> {
     found
 }
 
-/// Messages of the server's connections, their lines joined.
+/// Returns the messages about the server's connections, with their lines joined.
 fn messages(log: &str) -> Vec<String> {
     let mut messages: Vec<String> = Vec::new();
     let mut is_ours = false;
@@ -107,7 +107,7 @@ fn messages(log: &str) -> Vec<String> {
     messages
 }
 
-/// `statement: begin`, `parse s1: select`, `execute s1: select`; binding is part of running.
+/// Parses `statement: begin`, `parse s1: select`, `execute s1: select`; a bind is counted as a part of the execution.
 fn entry(text: &str) -> Option<Entry> {
     let (head, sql) = text.split_once(": ")?;
     let kind = match head.split(' ').next()? {
@@ -122,7 +122,7 @@ fn entry(text: &str) -> Option<Entry> {
     })
 }
 
-/// `$1 = 'it''s', $2 = NULL`.
+/// Parses `$1 = 'it''s', $2 = NULL`.
 fn parameters(text: &str) -> Vec<Option<String>> {
     let mut values = Vec::new();
     let mut rest = text;

@@ -1,4 +1,4 @@
-//! The database under both.
+//! The database of the server and of pgbench.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -15,24 +15,24 @@ use crate::process::output;
 use crate::scratch::block_on;
 
 pub(super) const NAME: &str = "bench";
-/// Owns the schema.
+/// Role that owns the schema.
 const OWNER: &str = "bench_owner";
 /// The server's role.
 pub(super) const APPLICATION: &str = "bench_application";
-/// Reads the same rows without row-level security.
+/// Role that reads the same rows without row-level security.
 pub(super) const BYPASSING: &str = "bench_bypassing";
-/// Who calls: an administrator of the tenant, no super administrator.
+/// The caller: an administrator of the tenant without super administrator rights.
 pub(super) const EMAIL: &str = "caller@example.com";
-/// Its password. The database lives for the bench only and listens on no port.
+/// The caller's password. The database exists only for the bench and listens on no port.
 pub(super) const PASSWORD: &str = "measured-Twice-0917";
 const TENANT: &str = "Measured";
 
-/// What the server says of a statement.
+/// PostgreSQL's response to preparing a statement.
 #[derive(Debug)]
 pub(super) enum Prepared {
     /// The types of its parameters.
     Types(Vec<String>),
-    /// What is wrong with it, and where in its text.
+    /// The error, and its position in the text.
     Rejected { position: u32, error: String },
 }
 
@@ -48,7 +48,7 @@ pub(super) struct Database {
 }
 
 impl Database {
-    /// Makes it anew.
+    /// Creates the database, replacing an earlier one.
     pub(super) fn create(postgres: &LocalPostgres, program: &Path, work: &Path) -> Result<Self> {
         let database = Self {
             admin: postgres.url("postgres", NAME),
@@ -75,7 +75,7 @@ impl Database {
         Ok(database)
     }
 
-    /// An administrator of a tenant, with the password that everybody has here.
+    /// Creates an administrator of a tenant, with the password that all accounts have here.
     pub(super) fn create_administrator(&self, email: &str, tenant: &str) -> Result<()> {
         let password = self.work.join("password");
         let password = password.to_string_lossy();
@@ -83,7 +83,7 @@ impl Database {
         self.command(&[&user[..], &["--password-file", &password]].concat())
     }
 
-    /// What the server's program needs to use it.
+    /// Sets the variables that the server's program needs to use the database.
     pub(super) fn configure(&self, command: &mut Command) {
         for (name, _) in std::env::vars_os() {
             if name.to_string_lossy().starts_with("BACKOFFICE__") {
@@ -110,7 +110,7 @@ impl Database {
         execute(&self.admin, sql)
     }
 
-    /// What the server says of the types of a statement's parameters.
+    /// Prepares a statement and returns the types of its parameters.
     pub(super) fn prepare(&self, sql: &str) -> Result<Prepared> {
         block_on(async {
             let (client, connection) = tokio_postgres::connect(&self.admin, NoTls).await?;
@@ -127,10 +127,10 @@ impl Database {
             };
             Ok(Prepared::Rejected {
                 position: match reason.position() {
-                    // FROM is analysed before the select list, so this objection comes before all others, wherever it stands.
+                    // PostgreSQL analyses FROM before the select list, so this error is reported first, wherever its position is.
                     _ if *reason.code() == SqlState::AMBIGUOUS_FUNCTION => 0,
                     Some(ErrorPosition::Original(position)) => *position,
-                    // Said of the statement as a whole, once all of it was looked at.
+                    // The error concerns the whole statement, after all of it was analysed.
                     Some(ErrorPosition::Internal { .. }) | None => u32::MAX,
                 },
                 error: reason.message().to_owned(),
@@ -138,7 +138,7 @@ impl Database {
         })
     }
 
-    /// The one value of a statement's first row.
+    /// Returns the single value of a statement's first row.
     pub(super) fn text(&self, sql: &str) -> Result<String> {
         let messages = self.execute(sql)?;
         let value = messages.iter().find_map(|message| match message {
@@ -148,13 +148,13 @@ impl Database {
         Ok(value.ok_or_else(|| format!("no value: {sql}"))?.to_owned())
     }
 
-    /// The tenant that is asked about.
+    /// Returns the tenant that the requests read.
     pub(super) fn tenant(&self) -> Result<Uuid> {
         let tenant = self.text(&format!("select id from directory_tenants where name = '{TENANT}'"))?;
         Ok(tenant.parse()?)
     }
 
-    /// Fills it and returns the tenant that is asked about.
+    /// Fills the database and returns the tenant that the requests read.
     pub(super) fn seed(&self, options: &Options) -> Result<Uuid> {
         let tenant = self.tenant()?;
         let roles: Vec<String> = (0..options.clients)

@@ -1,4 +1,4 @@
-//! As much of HTTP/1.1 as the bench needs.
+//! The part of HTTP/1.1 that the bench needs.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::Result;
 
-/// Where an answer ends, and its status.
+/// The status of a response, and the lengths of its head and of the whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Response {
     pub(super) status: u16,
@@ -15,7 +15,7 @@ pub(super) struct Response {
 }
 
 impl Response {
-    /// The answer at the start of these bytes, once all of it is there.
+    /// Parses the response at the start of these bytes, once all of it has arrived.
     pub(super) fn complete(bytes: &[u8]) -> Option<Self> {
         let head = bytes.windows(4).position(|four| four == b"\r\n\r\n")? + 4;
         let text = std::str::from_utf8(&bytes[..head]).ok()?;
@@ -30,7 +30,7 @@ impl Response {
     }
 }
 
-/// A connection that blocks.
+/// A blocking connection.
 #[derive(Debug)]
 pub(crate) struct Client(TcpStream);
 
@@ -42,7 +42,7 @@ impl Client {
         Ok(Self(stream))
     }
 
-    /// Sends a request and reads the status and body of its answer.
+    /// Sends a request and returns the status and body of its response.
     pub(crate) fn send(&mut self, request: &[u8]) -> Result<(u16, Vec<u8>)> {
         self.0.write_all(request)?;
         let mut bytes = Vec::new();
@@ -59,7 +59,7 @@ impl Client {
         }
     }
 
-    /// The same for a request that must be answered by 200.
+    /// Sends a request whose response must be 200.
     pub(super) fn expect_ok(&mut self, request: &[u8]) -> Result<()> {
         match self.send(request)? {
             (200, _) => Ok(()),

@@ -1,4 +1,4 @@
-//! Load on the server: one thread, a keep-alive connection per client, as little work per request as possible.
+//! Load on the server: one thread, a keep-alive connection per client, and as little work per request as possible.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -13,17 +13,17 @@ use super::server::Server;
 use super::subject::Subject;
 use crate::Result;
 
-/// What a round gave.
+/// The result of a round.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Round {
     pub(super) per_second: f64,
     pub(super) p50: Duration,
     pub(super) p99: Duration,
-    /// Processor time of the server for one request.
+    /// Processor time of the server per request.
     pub(super) processor: Duration,
 }
 
-/// One round.
+/// Runs one round.
 pub(super) fn run(server: &Server, token: &str, subject: &Subject, options: &Options) -> Result<Round> {
     let used = server.processor_time()?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -70,7 +70,7 @@ async fn client(
 ) -> Result<Vec<Duration>> {
     let mut stream = TcpStream::connect(address).await?;
     stream.set_nodelay(true)?;
-    // Not the round of an earlier run: names must differ from what is stored.
+    // Not the round of an earlier run: new names must differ from the stored ones.
     let mut round = start_of_rounds();
     let mut request = subject.request(address, &token, number, round);
     let mut buffer = vec![0; 64 * 1024];
@@ -95,7 +95,7 @@ async fn client(
         latencies.push(sent.elapsed());
         if response.status != 200 {
             let body = String::from_utf8_lossy(&buffer[response.head..response.length]).into_owned();
-            return Err(format!("{} was answered by {}: {body}", subject.title, response.status).into());
+            return Err(format!("{}: unexpected response {}: {body}", subject.title, response.status).into());
         }
         if !subject.is_constant() {
             round += 1;

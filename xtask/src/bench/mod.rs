@@ -32,50 +32,50 @@ use script::Script;
 use server::Server;
 use subject::{Subject, subjects};
 
-/// What is measured by itself.
+/// A subject that is measured separately.
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
 enum Other {
-    /// The logs with 10,000 and with 1,000,000 entries, and what recording reads costs a list
+    /// The logs with 10,000 and with 1,000,000 entries, and the cost of recording reads for a list
     Audit,
-    /// A bulk job over 10,000 deals, and what it costs everybody else
+    /// A bulk job over 10,000 deals, and its cost for other requests
     Bulk,
-    /// 1,000 open streams of events: statements, memory, and what they cost everybody else
+    /// 1,000 open streams of events: statements, memory, and their cost for other requests
     Streams,
-    /// Both of the following
+    /// Both login-timing and login-flood
     Login,
-    /// Whether the time of a refused sign-in tells a known address from an unknown one
+    /// Whether the duration of a rejected sign-in distinguishes a known address from an unknown one
     LoginTiming,
-    /// What 500 sign-ins at once cost everybody else
+    /// The cost of 500 concurrent sign-ins for other requests
     LoginFlood,
-    /// What clients cost that open connections and do not go on
+    /// The cost of clients that open connections and stop sending
     Waiting,
 }
 
-/// How much is measured.
+/// The extent of the measurements.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Options {
-    /// Something else than the server against PostgreSQL
+    /// A subject other than the comparison of the server with PostgreSQL
     #[arg(value_enum)]
     subject: Option<Other>,
     /// Seconds of each round
     #[arg(long, default_value_t = 5)]
     seconds: u64,
-    /// Rounds of which the median counts
+    /// Number of rounds; their median is reported
     #[arg(long, default_value_t = 3)]
     rounds: usize,
-    /// Users of the tenant that is asked about
+    /// Users of the tenant that the requests read
     #[arg(long, default_value_t = 10_000)]
     users: u32,
     /// Tenants
     #[arg(long, default_value_t = 20)]
     tenants: u32,
-    /// Clients at once, of the server and of pgbench
+    /// Concurrent clients of the server and of pgbench
     #[arg(long, default_value_t = 16)]
     clients: u32,
-    /// Pairs of refused sign-ins that are timed
+    /// Number of timed pairs of rejected sign-ins
     #[arg(long, default_value_t = 500)]
     pairs: usize,
-    /// Sign-ins at once
+    /// Concurrent sign-ins
     #[arg(long, default_value_t = 500)]
     logins: usize,
     /// The server to measure [default: the one of this workspace]
@@ -83,7 +83,7 @@ pub(crate) struct Options {
     program: Option<PathBuf>,
 }
 
-/// Builds, measures, prints. What is missed is in the report; what could not be measured is there too, and fails the whole at its end.
+/// Builds, measures and prints. The report lists missed targets and failed measurements; a failed measurement also fails the command.
 pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<Outcome> {
     if let Some(Other::Audit) = options.subject {
         let test = [
@@ -193,7 +193,7 @@ fn measure(postgres: &LocalPostgres, program: &Path, work: &Path, options: &Opti
     Ok(report)
 }
 
-/// The statements of one request of a warm connection, as a script.
+/// Captures the statements of one request on a warm connection as a script.
 fn captured(database: &Database, server: &Server, token: &str, subject: &Subject, work: &Path) -> Result<Script> {
     let mut client = Client::connect(server.api())?;
     for round in 0..20 {
@@ -208,7 +208,7 @@ fn captured(database: &Database, server: &Server, token: &str, subject: &Subject
             Ok(())
         })
         .and_then(|background| Ok((background, one(&mut client, 101)?, one(&mut client, 102)?)));
-    // Whatever came of it: a log that tells everything would slow down all that is measured from now on.
+    // Also after an error: logging every statement would slow down all later measurements.
     log.close()?;
     let (background, first, second) = captured?;
     let of_request = |captured: Vec<capture::Entry>| -> Vec<capture::Entry> {

@@ -1,4 +1,4 @@
-//! pgbench, which runs the statements of a request and nothing else.
+//! pgbench, which runs the statements of a request without the server.
 
 use std::process::Command;
 
@@ -11,7 +11,7 @@ use super::script::Script;
 use crate::Result;
 use crate::process::output;
 
-/// One round; transactions per second.
+/// Runs one round and returns transactions per second.
 pub(super) fn run(
     postgres: &LocalPostgres,
     role: &str,

@@ -1,4 +1,4 @@
-//! What was measured, as a table for people.
+//! The measurements as a human-readable table.
 
 use std::fmt;
 use std::path::Path;
@@ -11,7 +11,7 @@ use super::subject::Subject;
 use crate::Result;
 use crate::process::Outcome;
 
-/// Requests and pgbench, side by side.
+/// The rates of a request and of pgbench.
 #[derive(Debug)]
 pub(super) struct Row {
     title: &'static str,
@@ -22,7 +22,7 @@ pub(super) struct Row {
     pub(super) bare: Vec<f64>,
 }
 
-/// Everything.
+/// All measurements.
 #[derive(Debug)]
 pub(super) struct Report {
     options: Options,
@@ -33,7 +33,7 @@ pub(super) struct Report {
     pub(super) idle_kib: u64,
     pub(super) loaded_kib: u64,
     program_bytes: u64,
-    /// Requests that could not be measured, and why.
+    /// Requests that could not be measured, with the reason.
     pub(super) failed: Vec<(&'static str, String)>,
 }
 

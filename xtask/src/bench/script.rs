@@ -1,5 +1,5 @@
-//! Captured statements as a script of pgbench: every parameter stays one. What differs from request to request is made anew in each
-//! transaction, and every client renames its own role.
+//! Captured statements as a script of pgbench, with the same parameters. Values that differ between requests are generated anew in each transaction,
+//! and every client renames a role of its own.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -17,9 +17,9 @@ use crate::Result;
 pub(super) struct Script {
     pub(super) file: PathBuf,
     pub(super) values: Vec<(String, String)>,
-    /// Statements that it runs.
+    /// Number of statements that it runs.
     pub(super) statements: usize,
-    /// Statements that the server only prepared.
+    /// Number of statements that the server only prepared.
     pub(super) prepared: usize,
 }
 
@@ -68,7 +68,7 @@ pub(super) fn write(
     })
 }
 
-/// Puts expressions in place of `$1`, `$2`, outside of quotes.
+/// Replaces `$1`, `$2` outside of quotes by expressions.
 pub(super) fn substituted(sql: &str, expressions: &[String]) -> String {
     let mut text = String::with_capacity(sql.len());
     let mut rest = sql.chars().peekable();
@@ -124,7 +124,7 @@ impl Writer {
         }
     }
 
-    /// An expression for what depends on the client or the transaction.
+    /// Returns an expression for a value that depends on the client or the transaction.
     fn varying(&mut self, value: &str, differs: bool) -> Option<String> {
         let name = role_name(0, 0);
         let name = name.trim_end_matches('0');
@@ -148,7 +148,7 @@ impl Writer {
         None
     }
 
-    /// The first lines of the script.
+    /// Returns the first lines of the script.
     fn settings(&self) -> String {
         let random = |name: &str, below: u64| format!("\\set {name} random(1, {below})\n");
         let mut text = String::new();

@@ -1,4 +1,4 @@
-//! The server as a process.
+//! The server process.
 
 use std::fs::File;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
@@ -26,12 +26,12 @@ pub(super) struct Server {
 }
 
 impl Server {
-    /// Starts it on free ports and waits until it is ready.
+    /// Starts the server on free ports and waits until it is ready.
     pub(super) fn start(program: &Path, work: &Path, database: &Database) -> Result<Self> {
         Self::start_with(program, work, database, &[])
     }
 
-    /// The same with further settings, as names and values of the environment.
+    /// Starts the server with further environment variables.
     pub(super) fn start_with(
         program: &Path,
         work: &Path,
@@ -46,7 +46,7 @@ impl Server {
             .arg("serve")
             .env("BACKOFFICE__HTTP__LISTEN", api.to_string())
             .env("BACKOFFICE__ADMIN__LISTEN", admin.to_string())
-            // One client asks as much as it can.
+            // A single client sends as many requests as it can.
             .env("BACKOFFICE__HTTP__PRINCIPAL_RATE", "0")
             .envs(settings.iter().copied())
             .stdin(Stdio::null())
@@ -72,22 +72,22 @@ impl Server {
         Ok(server)
     }
 
-    /// Address of the API.
+    /// Returns the address of the API.
     pub(super) fn api(&self) -> SocketAddr {
         self.api
     }
 
-    /// Address of the operators' listener.
+    /// Returns the address of the operators' listener.
     pub(super) fn admin(&self) -> SocketAddr {
         self.admin
     }
 
-    /// From the start of the process to the first 200 of `/readyz`.
+    /// Time from the start of the process to the first 200 of `/readyz`.
     pub(super) fn ready_after(&self) -> Duration {
         self.ready_after
     }
 
-    /// Memory in use, where the system tells (Linux).
+    /// Resident memory, where the system reports it (Linux).
     pub(super) fn resident_kib(&self) -> Result<u64> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
         let line = status
@@ -97,7 +97,7 @@ impl Server {
         Ok(line.trim().trim_end_matches("kB").trim().parse()?)
     }
 
-    /// Processor time used so far, where the system tells (Linux, which counts in hundredths of a second).
+    /// Processor time used so far, where the system reports it (Linux, in hundredths of a second).
     pub(super) fn processor_time(&self) -> Result<Duration> {
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id()))?;
         let after_name = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
@@ -105,7 +105,7 @@ impl Server {
         Ok(Duration::from_millis(ticks.sum::<Result<u64, _>>()? * 10))
     }
 
-    /// An access token.
+    /// Signs in and returns an access token.
     pub(super) fn log_in(&self, email: &str, password: &str) -> Result<String> {
         let body = json!({"email": email, "password": password}).to_string();
         let request = format!(
@@ -117,14 +117,14 @@ impl Server {
         let response: Value = serde_json::from_slice(&response)?;
         match response["token"].as_str() {
             Some(token) => Ok(token.to_owned()),
-            None => Err(format!("the login was answered by {status}: {response}").into()),
+            None => Err(format!("unexpected response {status} to the login: {response}").into()),
         }
     }
 }
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // The process may have ended already.
         let _ended = self.child.kill();
         let _status = self.child.wait();
     }

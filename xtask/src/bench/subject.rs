@@ -1,18 +1,18 @@
-//! The requests that are measured.
+//! The measured requests.
 
 use std::net::SocketAddr;
 
-/// The first 24 characters of the ids of the roles that are renamed; the client's number follows.
+/// The first 24 characters of the ids of the renamed roles; the client's number follows.
 pub(super) const ROLE_PREFIX: &str = "b0000000-0000-7000-8000-";
 
 /// A kind of request.
 #[derive(Debug, Clone)]
 pub(super) struct Subject {
-    /// As the report calls it.
+    /// Title in the report.
     pub(super) title: &'static str,
     /// File name of its script.
     pub(super) name: &'static str,
-    /// Share of pgbench's rate that is wanted.
+    /// Required share of pgbench's rate.
     pub(super) wanted: f64,
     /// Whether its script also runs without row-level security.
     pub(super) compares_row_security: bool,
@@ -20,7 +20,7 @@ pub(super) struct Subject {
     path: &'static str,
 }
 
-/// All of them.
+/// Returns all subjects.
 pub(super) fn subjects() -> [Subject; 3] {
     [
         Subject {
@@ -51,7 +51,7 @@ pub(super) fn subjects() -> [Subject; 3] {
 }
 
 impl Subject {
-    /// The bytes of a client's request; a write changes something in every round.
+    /// Returns the bytes of a client's request; a write changes something in every round.
     pub(super) fn request(&self, host: SocketAddr, token: &str, client: u32, round: u64) -> Vec<u8> {
         let head = format!(
             "{} {} HTTP/1.1\r\nhost: {host}\r\nauthorization: Bearer {token}\r\n",
@@ -74,12 +74,12 @@ impl Subject {
     }
 }
 
-/// Id of the role that this client renames.
+/// Returns the id of the role that this client renames.
 pub(super) fn role(client: u32) -> String {
     format!("{ROLE_PREFIX}{client:012}")
 }
 
-/// In lower case, so that it equals its normal form.
+/// Returns a role name in lower case, so that it equals its normalized form.
 pub(super) fn role_name(client: u32, round: u64) -> String {
     format!("bench role {client} {round:012}")
 }

@@ -1,5 +1,5 @@
-//! The types of a captured statement's parameters. The log tells their values only, and PostgreSQL finds out by itself what a parameter is,
-//! but not where it stands in `unnest`: there the statement needs a cast, and what looks like an array of nulls may be one of anything.
+//! The types of a captured statement's parameters. The log contains only their values. PostgreSQL infers the type of a parameter except in `unnest`:
+//! there the statement needs a cast, and an array of nulls may be of any type.
 
 use uuid::Uuid;
 
@@ -8,7 +8,7 @@ use super::database::{Database, Prepared};
 use super::script::substituted;
 use crate::Result;
 
-/// Types that a value may have, the likeliest first; an empty one stands for no cast.
+/// Types that a value may have, in order of likelihood; the empty string means no cast.
 const NOTHING_SAID: [&str; 9] = [
     "text[]",
     "uuid[]",
@@ -21,7 +21,7 @@ const NOTHING_SAID: [&str; 9] = [
     "",
 ];
 
-/// The statement, with casts where the server can't tell the type of a parameter from its place, and the types.
+/// Returns the statement, with casts where PostgreSQL can't infer the type of a parameter, and the types.
 pub(super) fn typed(database: &Database, entry: &Entry) -> Result<(String, Vec<String>)> {
     if entry.parameters.is_empty() {
         return Ok((entry.sql.clone(), Vec::new()));
@@ -37,8 +37,8 @@ pub(super) fn typed(database: &Database, entry: &Entry) -> Result<(String, Vec<S
     }
 }
 
-/// Chooses one type after the other such that the server's objection moves on to something later in the text. All casts have the same
-/// width, so places can be compared. An inner error is the objection to the best choice.
+/// Chooses the types one after the other such that PostgreSQL's error moves to a later position in the text. All casts have the same width, so
+/// positions can be compared. The inner error is the one for the best choice.
 fn search(
     sql: &str,
     parameters: &[Option<String>],
@@ -74,7 +74,7 @@ fn search(
     }
 }
 
-/// The choice itself at the first look, then all choices that differ from it in one parameter.
+/// Returns the choice itself, if requested, and all choices that differ from it in one parameter.
 fn variants(choice: &[usize], candidates: &[&[&str]], itself_too: bool) -> Vec<Vec<usize>> {
     let itself = itself_too.then(|| choice.to_vec());
     let others = candidates.iter().enumerate().flat_map(|(index, types)| {
@@ -103,7 +103,7 @@ fn with_casts(sql: &str, candidates: &[&[&str]], choice: &[usize]) -> String {
     substituted(sql, &parameters)
 }
 
-/// None for what does not look like an array.
+/// Returns the candidate types; none for a value that is not an array.
 fn candidates(value: Option<&str>) -> &'static [&'static str] {
     let Some(value) = value else { return &[] };
     if value == "{}" {
@@ -155,7 +155,7 @@ mod tests {
         );
     }
 
-    /// Objects to the first parameter that is not of the wanted type, as the server does.
+    /// Rejects the first parameter that does not have the wanted type, as PostgreSQL does.
     fn server(wanted: &'static [&'static str]) -> impl Fn(&str) -> Result<Prepared> {
         move |sql| {
             let types: Vec<&str> = sql

@@ -1,4 +1,4 @@
-//! Clients that open connections and do not go on, and what they cost everybody else.
+//! Clients that open connections and stop sending, and their cost for other requests.
 
 use std::fmt;
 use std::io::Write as _;
@@ -19,13 +19,13 @@ use super::server::Server;
 use crate::Result;
 use crate::process::say;
 
-/// Of each kind: connections without a byte, and bodies that do not end.
+/// Number of clients of each kind: connections without a byte, and incomplete bodies.
 const WAITING: usize = 500;
-/// Three times fewer than the limit of an account.
+/// A third of an account's limit.
 const SIGN_INS: usize = 30;
 const READS: usize = 300;
 const ALLOWED_FACTOR: f64 = 2.0;
-/// What the clients that wait may take altogether.
+/// Maximum memory of all waiting clients together.
 const ALLOWED_KIB: u64 = 32 * 1024;
 
 /// Milliseconds of one kind of request.
@@ -35,7 +35,7 @@ struct Latency {
     p99: f64,
 }
 
-/// What was asked, before and during.
+/// The latencies before and during the wait.
 #[derive(Debug)]
 pub(super) struct Report {
     rows: Vec<(&'static str, Latency, Latency)>,
@@ -43,7 +43,7 @@ pub(super) struct Report {
     busy_kib: u64,
 }
 
-/// Measures a server of its own.
+/// Measures on a server of its own.
 pub(super) fn measure(postgres: &LocalPostgres, program: &Path, work: &Path, options: &Options) -> Result<Report> {
     raise_file_limit()?;
     let database = Database::create(postgres, program, work)?;

@@ -1,13 +1,13 @@
-//! What PostgreSQL knows of the schema once all modules have migrated.
+//! The schema as PostgreSQL reports it after all migrations.
 
 use super::{Findings, Tree};
 use crate::Result;
 use crate::scratch::{self, Scratch, block_on};
 
-/// Finds what breaks the rules.
+/// Query for violations of the rules.
 const RULES: &str = include_str!("catalogue.sql");
 
-/// Tables that belong to no tenant, and why.
+/// Tables that belong to no tenant, with the reason.
 const TABLES: &[(&str, &str)] = &[
     (
         "audit_counted_partitions",
@@ -20,7 +20,7 @@ const TABLES: &[(&str, &str)] = &[
     ("__diesel_schema_migrations", "diesel's ledger of the migrations"),
 ];
 
-/// Columns beside `tenant_id` that a foreign key may begin with, and why.
+/// Columns other than `tenant_id` with which a foreign key may begin, with the reason.
 const TENANT_COLUMNS: &[(&str, &str)] = &[(
     "role_tenant_id",
     "a tenant's user may hold a global role, whose row belongs to the platform tenant",

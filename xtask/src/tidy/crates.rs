@@ -1,4 +1,4 @@
-//! What every package of the workspace has.
+//! Rules for every package of the workspace.
 
 use super::{Findings, Tree};
 use crate::Result;
@@ -89,7 +89,7 @@ fn names_crate(text: &str, identifier: &str) -> bool {
         .any(|word| word == identifier)
 }
 
-/// Handlers, interceptors and jobs are isolated by catching their panics, which works only where a panic unwinds.
+/// Handlers, interceptors and jobs are isolated by catching their panics, which requires that panics unwind.
 pub(super) fn panics(tree: &Tree<'_>) -> Result<Findings> {
     let mut findings = Findings::new();
     for (file, text) in tree.texts("", &["toml"])? {
@@ -101,7 +101,7 @@ pub(super) fn panics(tree: &Tree<'_>) -> Result<Findings> {
     Ok(findings)
 }
 
-/// Lines of a manifest or of cargo's configuration that make a panic abort.
+/// Returns the lines of a manifest or of Cargo's configuration that make a panic abort.
 fn aborts(text: &str) -> impl Iterator<Item = usize> {
     let aborts = |line: &str| {
         let code: String = line.split('#').next().unwrap_or_default().split_whitespace().collect();

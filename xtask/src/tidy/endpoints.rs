@@ -1,4 +1,4 @@
-//! What the modules declare of their endpoints.
+//! Rules for the declarations of endpoints.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What lies where.
+//! Rules for the locations of files.
 
 use std::fs;
 use std::path::{Component, Path, PathBuf};
@@ -86,7 +86,7 @@ pub(super) fn links(tree: &Tree<'_>) -> Result<Findings> {
     Ok(findings)
 }
 
-/// Whether a relative link of a file that is itself given relative to the root ends below the root.
+/// Whether a relative link stays below the root; its file is given relative to the root.
 fn stays_inside(file: &Path, target: &Path) -> bool {
     let mut reached: PathBuf = file.parent().unwrap_or(Path::new("")).to_path_buf();
     target.components().all(|component| match component {

@@ -1,4 +1,4 @@
-//! The folders of migrations.
+//! Rules for the folders of migrations.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::{Findings, Tree};
 use crate::Result;
 
-/// Numbers that are settled, whether the module has migrations yet or not.
+/// Reserved numbers, whether the module has migrations yet or not.
 const NUMBERS: &[(&str, &str)] = &[
     ("core", "0000"),
     ("directory", "0100"),
@@ -23,7 +23,7 @@ const NUMBERS: &[(&str, &str)] = &[
 struct Migration {
     module: String,
     dir: PathBuf,
-    /// `2026-11-20-100000-0100`
+    /// For example `2026-11-20-100000-0100`.
     version: String,
 }
 

@@ -1,4 +1,4 @@
-//! `cargo xtask tidy`: what the architecture promises, each promise a small function that names the file and the way to mend it.
+//! `cargo xtask tidy`: the rules of the architecture, each checked by a small function that names the file and the fix.
 
 mod catalogue;
 mod crates;
@@ -18,21 +18,21 @@ use crate::Result;
 use crate::process::{Outcome, explained, say};
 use crate::workspace::Workspace;
 
-/// What the checks look at.
+/// The input of the checks.
 struct Tree<'a> {
     workspace: &'a Workspace,
     /// Every file that is or may be committed, relative to the root.
     files: Vec<PathBuf>,
-    /// Every module of the host, each after what it requires.
+    /// Every module of the host, each after its requirements.
     modules: Vec<&'static Module>,
 }
 
-/// What is wrong, one line each: file, fact, way to mend it.
+/// The violations, one line each: file, fact, fix.
 type Findings = Vec<String>;
 
 type Check = fn(&Tree<'_>) -> Result<Findings>;
 
-/// What is promised, and what finds where it is broken.
+/// The rules, and the checks that find violations.
 const CHECKS: &[(&str, Check)] = &[
     ("the root holds known entries only", files::layout),
     ("no file is larger than 1 MiB", files::sizes),
@@ -72,7 +72,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("tables, keys and policies lead with the tenant", catalogue::check),
 ];
 
-/// Runs every check and prints what it finds.
+/// Runs every check and prints the findings.
 pub(crate) fn run(workspace: &Workspace) -> Result<Outcome> {
     let tree = Tree {
         workspace,
@@ -98,7 +98,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<Outcome> {
 }
 
 impl Tree<'_> {
-    /// The files below a folder with one of these extensions, with their text.
+    /// Returns the files below a folder with one of these extensions, with their text.
     fn texts(&self, below: &str, extensions: &[&str]) -> Result<Vec<(&Path, String)>> {
         let requested = |file: &&PathBuf| {
             file.starts_with(below)

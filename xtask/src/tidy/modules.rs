@@ -1,4 +1,4 @@
-//! Who may depend on whom.
+//! Rules for dependencies between packages.
 
 use std::collections::BTreeSet;
 
@@ -23,7 +23,7 @@ impl Tree<'_> {
             .ok_or_else(|| format!("the workspace has no package {name}").into())
     }
 
-    /// Names of the modules on which a package depends outside of its tests.
+    /// Returns the names of the modules on which a package depends outside of its tests.
     fn modules_below(&self, package: &Package) -> BTreeSet<&'static str> {
         let is_dependency = |module: &&&Module| {
             package

@@ -1,9 +1,9 @@
-//! What stands in the sources.
+//! Rules for the sources.
 
 use super::{Findings, Tree};
 use crate::Result;
 
-/// Macros of code that is not done. Written in two parts, so that this file has none of them.
+/// Macros for unfinished code. Split in two, so that this file does not contain them.
 const UNFINISHED: &[&str] = &[
     concat!("to", "do!("),
     concat!("unimple", "mented!("),
@@ -25,7 +25,7 @@ pub(super) fn unfinished(tree: &Tree<'_>) -> Result<Findings> {
     Ok(findings)
 }
 
-/// Row-level security would hide the rows of others all the same; a statement that relies on it alone is slow, and a mistake.
+/// Row-level security would still hide the rows of other tenants; but a statement that relies on it alone is slow, and a mistake.
 pub(super) fn scoped(tree: &Tree<'_>) -> Result<Findings> {
     let mut findings = Findings::new();
     for module in &tree.modules {
@@ -39,7 +39,7 @@ pub(super) fn scoped(tree: &Tree<'_>) -> Result<Findings> {
     Ok(findings)
 }
 
-/// Lines on which functions begin a statement on a table, without a word about the tenant before the function ends.
+/// Returns the lines on which functions begin a statement on a table without mentioning the tenant before the function ends.
 fn unscoped(text: &str) -> Vec<usize> {
     let mut found = Vec::new();
     let mut pending = None;
@@ -48,7 +48,7 @@ fn unscoped(text: &str) -> Vec<usize> {
             found.extend(pending.take());
         }
         if line.contains("tenant_id") || line.contains("in_scope(") {
-            // One word is enough: statements of a function are about the same rows.
+            // One mention is enough: the statements of a function apply to the same rows.
             pending = Some(0);
         } else if line.contains("::table") && !line.contains("insert_into(") && !line.contains("use ") {
             pending = pending.or(Some(number));
@@ -87,7 +87,7 @@ fn names_address(line: &str) -> bool {
     })
 }
 
-/// Lines with their numbers, without those that are comments.
+/// Returns lines with their numbers, without comments.
 fn code(text: &str) -> impl Iterator<Item = (usize, &str)> {
     text.lines()
         .enumerate()

@@ -7,7 +7,7 @@ use super::output::Output;
 use crate::config::{Settings, effective};
 use crate::{Result, host, modules};
 
-/// Prints them as TOML with their origins, and the names of the sections.
+/// Prints the settings as TOML with their origins, and the names of the sections.
 pub(super) fn print(settings: &Settings, output: Output) -> Result<()> {
     let of_modules = modules::compiled()
         .into_iter()

@@ -41,7 +41,7 @@ fn row(letter: &DeadLetter) -> Vec<String> {
     ]
 }
 
-/// Delivers each, whatever becomes of the others.
+/// Retries each dead letter; a failure does not stop the others.
 async fn retry(call: &Call, letters: &[DeadLetter], output: Output) -> Result<()> {
     let (mut delivered, mut failed) = (Vec::new(), Vec::new());
     for letter in letters {

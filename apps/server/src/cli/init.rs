@@ -25,12 +25,12 @@ pub(crate) struct Arguments {
     email: String,
     #[command(flatten)]
     password: PasswordSource,
-    /// Also make an administrator and an employee of the tenant, to try the platform with
+    /// Also create an administrator and an employee of the tenant, for a demonstration
     #[arg(long)]
     demo: bool,
 }
 
-/// Makes what is missing; with a tenant and an account present it does nothing.
+/// Creates what is missing. Does nothing if a tenant and an account exist.
 pub(super) async fn init(settings: Settings, arguments: Arguments, output: Output) -> Result<()> {
     let requested = Requested {
         password: arguments.password.read()?,

@@ -1,4 +1,4 @@
-//! `openapi` and `modules`: what this build is, without a database.
+//! `openapi` and `modules`: describe this build without a database.
 
 use backoffice_core::http::document;
 use backoffice_core::module::in_order;
@@ -16,7 +16,7 @@ pub(super) fn openapi(settings: &Settings) -> Result<()> {
     Ok(())
 }
 
-/// Lists the modules that are compiled in, each after what it requires.
+/// Lists the compiled-in modules, each after the modules that it requires.
 pub(super) fn modules(settings: &Settings, output: Output) -> Result<()> {
     let enabled = in_order(&modules::enabled(settings.modules.as_deref())?)?;
     let compiled = in_order(&modules::compiled())?;

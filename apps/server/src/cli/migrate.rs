@@ -11,7 +11,7 @@ use crate::config::Settings;
 use crate::host::{Host, Purpose};
 use crate::{Result, database, modules};
 
-/// Brings the configured database up; the private one does so at every start.
+/// Migrates the configured database; the private one is migrated at every start.
 pub(super) async fn migrate(settings: Settings, output: Output) -> Result<()> {
     let applied = match settings.database_url.clone() {
         Some(url) => apply(&settings, &url).await?,
@@ -28,7 +28,7 @@ pub(super) async fn migrate(settings: Settings, output: Output) -> Result<()> {
     Ok(())
 }
 
-/// Applies what is missing as the owner.
+/// Applies pending migrations as the schema owner. Returns their number.
 pub(super) async fn apply(settings: &Settings, url: &SecretString) -> Result<usize> {
     let Some(owner_url) = settings.database.owner_url()? else {
         let message =

@@ -70,7 +70,7 @@ async fn list(context: &RequestContext, tenant_id: Option<Uuid>) -> Result<Vec<O
     Ok(organizations.into_iter().map(|organization| organization.row).collect())
 }
 
-/// The first organization that the tenant got.
+/// Returns the tenant's first organization.
 #[cfg(feature = "auth")]
 pub(crate) async fn root_organization(context: &RequestContext, tenant: Uuid) -> Result<Uuid> {
     let organizations = list(context, Some(tenant)).await?;

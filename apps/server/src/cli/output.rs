@@ -1,16 +1,16 @@
-//! Data on standard output, for people or for scripts.
+//! Output on standard output, human-readable or machine-readable.
 
 use serde_json::Value;
 
-/// How data is printed.
+/// The output format.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Output {
-    /// As JSON.
+    /// Whether the output is JSON.
     pub(crate) json: bool,
 }
 
 impl Output {
-    /// Prints the text, or the value for scripts.
+    /// Prints the text, or the value as JSON.
     pub(crate) fn print(self, text: &str, value: &Value) {
         if self.json {
             println!("{value:#}");
@@ -20,7 +20,7 @@ impl Output {
     }
 }
 
-/// Columns as wide as their widest cell.
+/// Formats columns as wide as their widest cell.
 pub(crate) fn table(rows: &[Vec<String>]) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |column: usize| {

@@ -1,4 +1,4 @@
-//! Passwords come from a file or are generated, never from an argument that others can see.
+//! Passwords are read from a file or generated, never taken from an argument, which other users of the machine can see.
 
 use std::fs;
 use std::io::Read;
@@ -9,7 +9,7 @@ use secrecy::SecretString;
 
 use crate::{Error, Result};
 
-/// Where a password comes from.
+/// The source of a password.
 #[derive(Debug, Args)]
 pub(crate) struct PasswordSource {
     /// File with the password; `-` reads standard input
@@ -20,18 +20,18 @@ pub(crate) struct PasswordSource {
     generate: bool,
 }
 
-/// How an account gets its password.
+/// The way in which an account gets its password.
 #[derive(Debug, Args)]
 pub(crate) struct PasswordChoice {
     #[command(flatten)]
     pub(crate) source: PasswordSource,
-    /// Send a mail with a link instead, where the person chooses one
+    /// Send a mail with a link instead, with which the user sets the password
     #[arg(long, conflicts_with_all = ["password_file", "generate"])]
     pub(crate) invite: bool,
 }
 
 impl PasswordSource {
-    /// The password of the file, if one is named.
+    /// Reads the password from the file, if one is named.
     pub(crate) fn read(&self) -> Result<Option<SecretString>> {
         let Some(file) = &self.password_file else {
             return Ok(None);
@@ -52,7 +52,7 @@ impl PasswordSource {
         Ok(Some(password.to_owned().into()))
     }
 
-    /// Whether one is to be generated.
+    /// Whether to generate a password.
     #[cfg(feature = "auth")]
     pub(crate) fn generate(&self) -> bool {
         self.generate

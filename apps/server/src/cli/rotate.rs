@@ -7,7 +7,7 @@ use super::output::Output;
 use crate::config::Settings;
 use crate::{Result, secrets};
 
-/// Makes a new first key.
+/// Creates a new first key.
 pub(super) fn rotate(settings: &Settings, secret: secrets::Secret, output: Output) -> Result<()> {
     let kid = secrets::rotate(settings, secret, &Ids::default())?;
     let file = secrets::path(&settings.data_dir);

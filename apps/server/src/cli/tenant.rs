@@ -1,4 +1,4 @@
-//! `tenant`, and finding the tenant that other commands name.
+//! `tenant`, and the lookup of the tenant that other commands name.
 
 use backoffice_core::RequestContext;
 use backoffice_core::http::Json;
@@ -42,7 +42,7 @@ fn state(tenant: &TenantRow) -> &'static str {
     if tenant.is_active { "active" } else { "inactive" }
 }
 
-/// Makes a tenant with its root organization and what the modules seed.
+/// Creates a tenant with its root organization and the records that modules seed.
 pub(crate) async fn create_tenant(
     context: &RequestContext,
     name: &str,
@@ -62,7 +62,7 @@ pub(crate) async fn create_tenant(
     Ok(TenantCreated { id, organization_id })
 }
 
-/// The first tenants in the order in which they were made.
+/// Returns the first tenants by time of creation.
 pub(crate) async fn list_tenants(context: &RequestContext, limit: u32) -> Result<Vec<TenantRow>> {
     let filter = TenantFilter {
         sort: TenantSort::CreatedAt,
@@ -74,7 +74,7 @@ pub(crate) async fn list_tenants(context: &RequestContext, limit: u32) -> Result
     Ok(tenants.into_iter().map(|tenant| tenant.row).collect())
 }
 
-/// The tenant with this id or name; without one, the only tenant.
+/// Returns the tenant with this id or name; without either, the only tenant.
 pub(crate) async fn find_tenant(context: &RequestContext, named: Option<&str>) -> Result<Uuid> {
     let tenants = list_tenants(context, u32::MAX).await?;
     let mut found = tenants

@@ -139,7 +139,7 @@ async fn list(context: &RequestContext, output: Output) -> Result<()> {
     Ok(())
 }
 
-/// Gives the seeded roles the default grants that are new.
+/// Adds new default grants to the seeded roles.
 pub(super) async fn sync_roles(host: &Host, tenant: Option<String>, output: Output) -> Result<()> {
     let context = host.context();
     let tenant = tenant_if_named(&context, tenant.as_deref()).await?;
@@ -155,7 +155,7 @@ async fn tenant_if_named(context: &RequestContext, named: Option<&str>) -> Resul
     }
 }
 
-/// The password, and once more if it was generated and has to be shown.
+/// Returns the password, and a second time for display if it was generated.
 fn password(context: &RequestContext, source: &PasswordSource) -> Result<(SecretString, Option<SecretString>)> {
     if source.generate() {
         let generated = SecretString::from(backoffice_auth::generate_password(context.ids()));

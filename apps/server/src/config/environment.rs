@@ -5,10 +5,10 @@ use config::{Config, File, FileFormat, Value, ValueKind};
 
 const PREFIX: &str = "BACKOFFICE__";
 
-/// Settings whose plain text is a list with commas.
+/// Settings whose text is a comma-separated list.
 const LISTS: &[&str] = &["modules", "app.allowed_origins", "i18n.locales"];
 
-/// The settings among these variables: key and value.
+/// Extracts the settings, as key and value, from these variables.
 pub(super) fn settings(
     variables: impl IntoIterator<Item = (String, String)>,
 ) -> Result<Vec<(String, Value)>, ConfigError> {
@@ -28,7 +28,7 @@ pub(super) fn settings(
     Ok(found)
 }
 
-/// Text as it is written outside of a file: lists and tables as in TOML, everything else as it stands.
+/// Parses a value from outside of a file: lists and tables are TOML, any other text is taken literally.
 pub(super) fn value(key: &str, text: &str, origin: &str) -> Result<Value, ConfigError> {
     let origin = origin.to_owned();
     let trimmed = text.trim();
@@ -47,7 +47,7 @@ pub(super) fn value(key: &str, text: &str, origin: &str) -> Result<Value, Config
     Ok(Value::new(Some(&origin), ValueKind::from(text)))
 }
 
-/// The text is kept out of the error: it may be a secret.
+/// The error omits the text: it may be a secret.
 fn toml_value(text: &str) -> Result<ValueKind, config::ConfigError> {
     let document = format!("value = {text}");
     let read = Config::builder()

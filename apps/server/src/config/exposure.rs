@@ -1,4 +1,4 @@
-//! Whether others can read a configuration file that holds secrets.
+//! Checks whether other users can read a configuration file that holds secrets.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -9,12 +9,12 @@ use url::Url;
 
 use super::Settings;
 
-/// Names of settings that are secrets whatever they say.
+/// Names of settings that are secrets regardless of their value.
 const SECRETS: [&str; 2] = ["secret", "password"];
 const READABLE_BY_OTHERS: u32 = 0o004;
 
 impl Settings {
-    /// The configuration file, if it holds a secret and every user of the machine may read it.
+    /// Returns the configuration file if it holds a secret and every user of the machine can read it.
     #[must_use]
     pub fn exposed_file(&self) -> Option<PathBuf> {
         let file = self.sources.file().ok().flatten()?;

@@ -1,4 +1,4 @@
-//! The effective configuration for reading, without secrets.
+//! Prints the effective configuration without secrets.
 
 use config::{Value, ValueKind};
 use serde_json::{Map, Number, Value as Json, json};
@@ -10,7 +10,7 @@ const MASK: &str = "***";
 /// One setting: key, value without secrets, and where it was set.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Line {
-    /// Sections and name, joined by dots.
+    /// Section and name, joined by dots.
     pub key: String,
     /// The value; secrets are `***`.
     pub value: Json,
@@ -28,7 +28,7 @@ impl std::fmt::Display for Line {
     }
 }
 
-/// Every setting that has a value, sorted by key.
+/// Returns every setting that has a value, sorted by key.
 #[must_use]
 pub fn effective(settings: &Settings) -> Vec<Line> {
     let mut lines = Vec::new();
@@ -72,13 +72,13 @@ fn is_bare(name: &str) -> bool {
             .all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'))
 }
 
-/// The value with its secrets masked. `name` is the last part of its key.
+/// Masks the secrets in a value. `name` is the last part of its key.
 fn plain(name: &str, value: &Value) -> Json {
     match &value.kind {
         ValueKind::Nil => Json::Null,
         ValueKind::Table(table) => {
-            let members = table.iter().map(|(name, inner)| (name.clone(), plain(name, inner)));
-            Json::Object(members.collect::<Map<_, _>>())
+            let fields = table.iter().map(|(name, inner)| (name.clone(), plain(name, inner)));
+            Json::Object(fields.collect::<Map<_, _>>())
         }
         ValueKind::Array(items) => Json::Array(items.iter().map(|item| plain(name, item)).collect()),
         _ if is_secret(name) => json!(MASK),
@@ -100,12 +100,12 @@ fn is_secret(name: &str) -> bool {
         && !is_harmless(name)
 }
 
-/// Names that look like secrets and are none.
+/// Whether a name that looks like a secret's is not one.
 fn is_harmless(name: &str) -> bool {
     name.ends_with("_ttl") || matches!(name, "min_length" | "require_current_password")
 }
 
-/// A URL with its password masked; what is no URL may hide one anywhere.
+/// Masks the password of a URL. Any other text is masked completely, because it may contain one anywhere.
 fn without_password(text: &str) -> String {
     let Ok(mut url) = url::Url::parse(text) else {
         return MASK.to_owned();

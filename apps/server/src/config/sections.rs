@@ -22,16 +22,16 @@ pub struct DatabaseConfig {
     pub owner_url: Option<SecretString>,
     /// A file with `owner_url`.
     pub owner_url_file: Option<PathBuf>,
-    /// Connections of all worker threads together. Default 16.
+    /// Maximum number of connections of all worker threads together. Default 16.
     pub pool_size: usize,
-    /// Longest statement of a request, after which it is cancelled and answered with 503; exports and maintenance have more. Default 30 s, 0
-    /// for none.
+    /// Maximum duration of a request's statement; PostgreSQL then cancels it and the caller receives 503. Exports and maintenance have more time.
+    /// Default 30 s, 0 disables the limit.
     #[serde(deserialize_with = "duration")]
     pub statement_timeout: Duration,
-    /// Age at which a connection is replaced, less up to a fifth. Default 30 min.
+    /// Age at which a connection is replaced, reduced at random by up to a fifth. Default 30 min.
     #[serde(deserialize_with = "duration")]
     pub max_connection_age: Duration,
-    /// TLS of all connections, where the URL says nothing of it.
+    /// TLS of all connections; options in the URL take precedence.
     pub tls: TlsOptions,
 }
 
@@ -51,7 +51,7 @@ impl Default for DatabaseConfig {
 }
 
 impl DatabaseConfig {
-    /// The application's URL, if a database is configured.
+    /// Returns the application's URL, if a database is configured.
     ///
     /// # Errors
     /// When the file can't be read, or both keys are set.
@@ -59,7 +59,7 @@ impl DatabaseConfig {
         secret("database.url", self.url.as_ref(), self.url_file.as_deref())
     }
 
-    /// The owner's URL.
+    /// Returns the owner's URL.
     ///
     /// # Errors
     /// As [`DatabaseConfig::url`].
@@ -86,13 +86,13 @@ fn secret(key: &str, value: Option<&SecretString>, file: Option<&Path>) -> Resul
     }
 }
 
-/// Section `admin`: the listener of operators.
+/// Section `admin`: the operators' listener.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct AdminConfig {
-    /// Address of `/healthz`, `/readyz` and `/metrics`. Default `127.0.0.1:9090`; nothing there asks who calls.
+    /// Address of `/healthz`, `/readyz` and `/metrics`. Default `127.0.0.1:9090`; the listener does not authenticate callers.
     pub listen: SocketAddr,
-    /// Names in `Host` under which it may be asked, beside IP addresses and `localhost`. Default: none.
+    /// Accepted `Host` names besides IP addresses and `localhost`. Default: none.
     pub allowed_hosts: Vec<String>,
 }
 
@@ -105,14 +105,14 @@ impl Default for AdminConfig {
     }
 }
 
-/// How log lines are written.
+/// The format of log lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LogFormat {
-    /// For people.
+    /// Human-readable.
     #[default]
     Text,
-    /// One JSON object a line.
+    /// One JSON object per line.
     Json,
 }
 

@@ -1,4 +1,4 @@
-//! Where settings come from, each source winning over the ones before it.
+//! The sources of settings; each overrides the ones before it.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -15,14 +15,14 @@ use crate::{modules, secrets};
 const DEFAULTS: &str = include_str!("defaults.toml");
 const DEFAULT_FILE: &str = "backoffice.toml";
 
-/// What the settings are read from: built-in defaults < `secrets.toml` in `data_dir` < the file < the environment < flags.
+/// The sources of the settings: built-in defaults < `secrets.toml` in `data_dir` < the file < the environment < flags.
 #[derive(Debug, Clone, Default)]
 pub struct Sources {
-    /// The file; when absent, `backoffice.toml` of the working directory if it exists.
+    /// The configuration file. If absent, `backoffice.toml` in the working directory, if it exists.
     pub file: Option<PathBuf>,
-    /// The environment's variables.
+    /// The environment variables.
     pub environment: Vec<(String, String)>,
-    /// `section.key` and value, from the command line.
+    /// Pairs of `section.key` and value from the command line.
     pub flags: Vec<(String, String)>,
 }
 
@@ -31,9 +31,9 @@ pub struct Sources {
 pub struct Settings {
     pub(super) raw: Config,
     pub(super) sources: Sources,
-    /// The folder of everything that the host writes.
+    /// The folder for all files that the host writes.
     pub data_dir: PathBuf,
-    /// The names of the enabled modules; all that are compiled in when absent.
+    /// Names of the enabled modules. If absent, all compiled-in modules.
     pub modules: Option<Vec<String>>,
     /// Section `database`.
     pub database: DatabaseConfig,
@@ -54,7 +54,7 @@ impl Sources {
         self.read_with(Vec::new())
     }
 
-    /// Reads the settings with values below everything but the defaults.
+    /// Reads the settings; `fallbacks` apply to keys that no source sets.
     fn read_with(self, fallbacks: Vec<(String, Value)>) -> Result<Settings, ConfigError> {
         let data_dir: PathBuf = section(&self.merge(None, &fallbacks)?, "data_dir")?;
         let secrets_file = secrets::path(&data_dir);
@@ -110,19 +110,19 @@ impl Sources {
 }
 
 impl Settings {
-    /// Whether no database is configured: a private one is used, and cookies work without TLS.
+    /// Whether no database is configured: the host then uses a private one, and cookies work without TLS.
     #[must_use]
     pub fn is_development(&self) -> bool {
         self.database_url.is_none()
     }
 
-    /// The configuration as modules see it.
+    /// Returns the configuration for the modules.
     #[must_use]
     pub fn to_core(&self) -> CoreConfig {
         CoreConfig::new(self.with_site(), self.is_development())
     }
 
-    /// In development the site is the listener, under both of its names, unless something else is said.
+    /// In development the default site is the listener, under both of its names.
     fn with_site(&self) -> Config {
         let raw = self.raw.clone();
         if !self.is_development() || self.has("app.public_url") {
@@ -142,7 +142,7 @@ impl Settings {
         site.unwrap_or(raw)
     }
 
-    /// Whether something is set under this key.
+    /// Whether this key is set.
     #[must_use]
     pub fn has(&self, key: &str) -> bool {
         self.raw
@@ -150,7 +150,7 @@ impl Settings {
             .is_ok_and(|value| value.kind != ValueKind::Nil)
     }
 
-    /// Where the value of this key was set: a file, a variable, the command line.
+    /// Returns the source of this key's value: a file, a variable or the command line.
     #[must_use]
     pub fn origin(&self, key: &str) -> Option<String> {
         self.raw
@@ -159,7 +159,7 @@ impl Settings {
             .and_then(|value| value.origin().map(str::to_owned))
     }
 
-    /// Reads the sources again, after something was written.
+    /// Reads the sources again, after a file was written.
     ///
     /// # Errors
     /// As [`Sources::read`].
@@ -167,13 +167,13 @@ impl Settings {
         self.sources.clone().read()
     }
 
-    /// The same with values for what is not set.
+    /// Returns the settings with `fallbacks` for keys that are not set.
     pub(crate) fn with_fallbacks(&self, fallbacks: Vec<(String, Value)>) -> Result<Self, ConfigError> {
         self.sources.clone().read_with(fallbacks)
     }
 }
 
-/// The generated file without the sections of modules that this build lacks: nobody wrote them by hand.
+/// Reads the generated file without the sections of modules that this build lacks: no operator wrote them by hand.
 fn known_sections(file: &Path) -> Result<Config, config::ConfigError> {
     let modules = modules::compiled();
     let is_known = |name: &str| {

@@ -1,4 +1,4 @@
-//! A bulk job over many rows, as its requester and the log see it.
+//! A bulk job over many rows, as its requester and the log show it.
 
 use std::time::Duration;
 
@@ -10,16 +10,16 @@ use crate::cluster::Cluster;
 use crate::office::{Office, sign_in};
 use crate::server::Server;
 
-/// So that the next worker need not wait for a minute.
+/// A short lease, so that the next worker does not have to wait for a minute.
 pub(crate) const SHORT_LEASE: (&str, &str) = ("BACKOFFICE__JOBS__LEASE_SECONDS", "5");
 const REQUESTER: &str = "requester@example.com";
 
-/// Makes the administrator whose rows and jobs these are.
+/// Creates the administrator who owns the rows and requests the jobs.
 pub(crate) fn create_requester(office: &Office) {
     office.create_user(REQUESTER, "admin");
 }
 
-/// A database that takes statements; the number of rows they touch or find.
+/// A database that runs statements. Returns the number of affected or returned rows.
 pub(crate) trait Sql {
     async fn rows_of(&self, sql: &str) -> usize;
 }
@@ -36,13 +36,13 @@ impl Sql for Cluster {
     }
 }
 
-/// What bulk jobs work on.
+/// The rows that bulk jobs process.
 pub(crate) struct Rows {
     count: usize,
 }
 
 impl Rows {
-    /// So many rows, written behind the log.
+    /// Inserts `count` rows with SQL, so that the log has no entries of them.
     pub(crate) async fn fill(database: &impl Sql, count: usize, table: &str, columns: &str, values: &str) -> Self {
         let created = format!(
             "insert into {table} (tenant_id, id, organization_id, title, created_at, updated_at, {columns}) \
@@ -55,7 +55,7 @@ impl Rows {
         Self { count }
     }
 
-    /// Deals of no stage.
+    /// Inserts deals without a stage.
     pub(crate) async fn deals(database: &impl Sql, count: usize) -> Self {
         Self::fill(database, count, "customers_deals", "status", "'open'").await
     }
@@ -66,7 +66,7 @@ impl Rows {
             .collect()
     }
 
-    /// One entry for each, and no more.
+    /// Checks that each row has exactly one entry.
     pub(crate) async fn check_entries(&self, database: &impl Sql, command: &str) {
         let entries = format!("from audit_action_logs where command_id = '{command}' and execution_state = 'done'");
         for select in [
@@ -81,7 +81,7 @@ impl Rows {
     }
 }
 
-/// A job that was started.
+/// A started job.
 pub(crate) struct Job<'a> {
     server: &'a Server,
     token: String,
@@ -90,7 +90,7 @@ pub(crate) struct Job<'a> {
 }
 
 impl<'a> Job<'a> {
-    /// Asks for it.
+    /// Requests a job.
     pub(crate) fn start(server: &'a Server, path: &str, body: &Value, rows: &Rows) -> Self {
         let token = sign_in(server, REQUESTER);
         let response = server.post(path, &token, body);
@@ -104,7 +104,7 @@ impl<'a> Job<'a> {
         }
     }
 
-    /// Moves deals to a new stage, which is told too.
+    /// Requests a job that moves deals to a new stage. Also returns the stage.
     pub(crate) fn move_deals(server: &'a Server, deals: &Rows) -> (Self, String) {
         let token = sign_in(server, REQUESTER);
         let create = |path: &str, body: Value| {
@@ -129,7 +129,7 @@ impl<'a> Job<'a> {
         )
     }
 
-    /// How many items were processed, and when the job ended.
+    /// Returns the number of processed items and the time at which the job ended.
     pub(crate) fn processed(&self) -> (usize, Value) {
         let body = self.reported();
         let count = |name: &str| usize::try_from(body[name].as_u64().expect("a count")).expect("a count");
@@ -138,7 +138,7 @@ impl<'a> Job<'a> {
         (parts, body["finishedAt"].clone())
     }
 
-    /// Until so many are processed or the job has ended; the count never falls.
+    /// Waits until `requested` items are processed or the job has ended. Checks that the count never decreases.
     pub(crate) async fn wait_for(&self, mut seen: usize, requested: usize, patience: Duration) -> usize {
         let started = Instant::now();
         loop {
@@ -153,12 +153,12 @@ impl<'a> Job<'a> {
         }
     }
 
-    /// The job as its requester sees it.
+    /// Returns the job as its requester sees it.
     pub(crate) fn reported(&self) -> Value {
         self.server.get(&self.path, &self.token).body
     }
 
-    /// It has ended, and so many of its items have failed.
+    /// Checks that the job has ended and that `failed` of its items have failed.
     pub(crate) fn check_end(&self, failed: usize) {
         let job = self.reported();
         let names = [

@@ -1,4 +1,4 @@
-//! A PostgreSQL of the test's own, which it may stop.
+//! A PostgreSQL of the test's own, which the test can stop.
 
 use backoffice_local_postgres::{LocalPostgres, Settings};
 use tokio_postgres::{NoTls, SimpleQueryMessage};
@@ -18,7 +18,7 @@ pub(crate) struct Cluster {
 }
 
 impl Cluster {
-    /// Durable: what it has committed is there after an immediate stop.
+    /// Starts a durable server: committed data survives an immediate stop.
     pub(crate) fn start() -> Self {
         let folder = Folder::new();
         let settings = Settings::new(folder.path("postgres"));
@@ -35,16 +35,16 @@ impl Cluster {
         self.running.as_ref().expect("PostgreSQL runs")
     }
 
-    /// An installation on it.
+    /// Creates an installation on this server.
     pub(crate) fn office(&self) -> Office {
         Office::migrated(self.running().url(APPLICATION, OWNER), &self.owner_url)
     }
 
-    /// Runs statements as the owner; the number of rows touched.
+    /// Runs statements as the owner. Returns the number of affected rows.
     pub(crate) async fn sql(&self, sql: &str) -> u64 {
         let (client, connection) = tokio_postgres::connect(&self.owner_url, NoTls)
             .await
-            .expect("it answers");
+            .expect("a connection");
         tokio::spawn(connection);
         let messages = client.simple_query(sql).await.expect("a statement that fits");
         let counted = messages.iter().map(|message| match message {
@@ -54,19 +54,19 @@ impl Cluster {
         counted.sum()
     }
 
-    /// Stops it as an operator does: what is open is rolled back, everybody is told.
+    /// Stops the server as an operator does: open transactions are rolled back and clients are notified.
     pub(crate) fn stop(&mut self) {
         let running = self.running.take().expect("PostgreSQL runs");
         running.stop().expect("PostgreSQL stops");
     }
 
-    /// Stops it as a crash does.
+    /// Stops the server as a crash does.
     pub(crate) fn stop_immediately(&mut self) {
         signal("QUIT", self.running().pid());
         self.stop();
     }
 
-    /// Starts it again; it answers then.
+    /// Starts the server again and waits until it accepts connections.
     pub(crate) fn start_again(&mut self) {
         self.running = Some(LocalPostgres::start(&self.settings).expect("PostgreSQL starts again"));
     }

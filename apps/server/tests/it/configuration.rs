@@ -1,4 +1,4 @@
-//! Where settings come from, and what is refused.
+//! Sources of settings, and rejected settings.
 
 use crate::support::{Folder, errors, text};
 

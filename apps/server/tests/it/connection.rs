@@ -1,4 +1,4 @@
-//! As much of HTTP/1.1 as these tests need.
+//! The part of HTTP/1.1 that these tests need.
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
@@ -14,11 +14,11 @@ pub(crate) struct Response {
     pub(crate) status: u16,
     /// Id of the log entry.
     pub(crate) operation: String,
-    /// What undoes it.
+    /// The undo token.
     pub(crate) undo_token: String,
-    /// Seconds after which a repeat makes sense.
+    /// Seconds after which the client should retry.
     pub(crate) retry_after: Option<u64>,
-    /// Null when it is no JSON.
+    /// Null if the body is not valid JSON.
     pub(crate) body: Value,
     pub(crate) text: String,
 }
@@ -31,7 +31,7 @@ impl Connection {
         Ok(Self(stream))
     }
 
-    /// Sends a request; `token` is an access token, or a credential with its scheme, or empty.
+    /// Sends a request. `token` is an access token, or a credential with its scheme, or empty.
     pub(crate) fn send(
         &mut self,
         method: &str,
@@ -62,7 +62,7 @@ impl Connection {
     }
 }
 
-/// The header that presents a credential.
+/// Returns the header that presents a credential.
 pub(crate) fn credential(token: &str) -> String {
     match token {
         "" => String::new(),
@@ -71,7 +71,7 @@ pub(crate) fn credential(token: &str) -> String {
     }
 }
 
-/// The answer, once its last byte is there.
+/// Parses the response once its last byte has arrived.
 fn complete(bytes: &[u8]) -> Option<Response> {
     let text = std::str::from_utf8(bytes).ok()?;
     let (head, body) = text.split_once("\r\n\r\n")?;

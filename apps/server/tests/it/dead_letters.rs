@@ -21,7 +21,7 @@ async fn dead_letters_are_listed_and_tried_again() {
         "insert into core_event_dead_letters
             (tenant_id, id, subscriber, event_id, seq, event, attempts, error, created_at, updated_at)
          select t, '{LETTER}', 'gone.subscriber', '{LETTER}', 1, jsonb_build_object('tenant_id', t, 'id', '{LETTER}', 'seq', 1,
-            'organization_id', null, 'name', 'sample.thing.made', 'payload', '{{}}'::jsonb, 'browser', false, 'feature', null,
+            'organization_id', null, 'name', 'sample.thing.created', 'payload', '{{}}'::jsonb, 'browser', false, 'feature', null,
             'occurred_at', '2026-11-20T08:00:00.000Z'), 12, 'it does not fit', now(), now()
          from (values ('{LETTER}'::uuid)) as v (t)"
     );

@@ -1,4 +1,4 @@
-//! Clients that open connections and do not go on: they hold nothing that others need.
+//! Clients that open connections and stop sending: they hold nothing that other clients need.
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
@@ -12,11 +12,11 @@ use crate::connection::Connection;
 use crate::office::{ADMINISTRATOR, NO_LIMITS, PASSWORD, office, sign_in};
 use crate::server::Server;
 
-/// Nothing of it takes this long, however busy the machine is.
+/// Longer than any step takes, however busy the machine is.
 const PATIENCE: Duration = Duration::from_secs(60);
 const BEHIND_A_PROXY: (&str, &str) = ("BACKOFFICE__HTTP__PROXY_DEPTH", "1");
 
-/// A connection that sends this and waits.
+/// Opens a connection, sends these bytes and waits.
 fn begin(address: SocketAddr, bytes: &str) -> TcpStream {
     let mut stream = TcpStream::connect(address).expect("the server listens");
     stream.set_read_timeout(Some(PATIENCE)).expect("a time to wait");
@@ -36,12 +36,12 @@ fn login(address: &str, email: &str, password: &str) -> String {
     )
 }
 
-/// The status of the next response, read with its body as long as that is short.
+/// Reads the status of the next response, together with its body if that is short.
 fn status(stream: &mut TcpStream) -> u16 {
     next_status(stream).expect("an answer in time")
 }
 
-/// The same; `None` from a connection that was idle for too long.
+/// As `status`; `None` if the server closed the connection because it was idle.
 fn next_status(stream: &mut TcpStream) -> Option<u16> {
     let mut bytes = [0; 8192];
     let read = stream.read(&mut bytes).ok()?;
@@ -157,7 +157,7 @@ async fn f10_clients_that_do_not_read_hold_no_connection_to_the_database() {
         .map(|_| {
             let mut stream = begin(server.api, &request);
             stream.set_nonblocking(true).expect("it is a socket");
-            // Until the server does not take more, because nobody takes its answers.
+            // Until the server stops reading, because the client does not read its responses.
             let many = request.repeat(100);
             for _ in 0..100 {
                 if stream.write(many.as_bytes()).unwrap_or(0) < many.len() {

@@ -1,4 +1,4 @@
-//! What the commands that set an installation up do when they run again.
+//! The commands that set up an installation, run repeatedly.
 
 use backoffice_test_support::TestDatabase;
 use serde_json::Value;
@@ -9,7 +9,7 @@ async fn database() -> TestDatabase {
     TestDatabase::create(&backoffice_server::modules::compiled()).await
 }
 
-/// Runs a command; what it printed.
+/// Runs a command and returns its output.
 fn run(folder: &Folder, database: &TestDatabase, arguments: &[&str]) -> String {
     let url = database.application_url();
     text(&folder.run_with(arguments, &[("BACKOFFICE__DATABASE__URL", &url)]))
@@ -66,7 +66,7 @@ async fn acc_40_roles_sync_adds_what_is_new_and_returns_nothing_that_was_taken_a
         [removed, new].iter().all(|one| seeded.iter().any(|other| one == other)),
         "{seeded:?}"
     );
-    // One was taken away by an administrator; the other is of a module that is new.
+    // The first was removed by an administrator; the second belongs to a new module.
     for feature in [removed, new] {
         let change =
             format!("update auth_role_acls set features = array_remove(features, '{feature}') where role_id = {admin}");

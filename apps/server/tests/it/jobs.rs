@@ -1,4 +1,4 @@
-//! The queue of background jobs on the command line, and the process that works on it.
+//! The queue of background jobs on the command line, and the worker process.
 
 use backoffice_test_support::TestDatabase;
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use crate::support::{errors, text};
 
 const UNKNOWN: &str = "00000000-0000-7000-8000-000000000002";
 
-/// An installation whose server runs no jobs, and a job that waits.
+/// An installation whose server runs no jobs, and a pending job.
 struct Waiting {
     office: Office,
     _server: Server,
@@ -32,7 +32,7 @@ impl Waiting {
         }
     }
 
-    /// State and kind of the jobs that are listed.
+    /// Returns state and kind of the listed jobs.
     fn listed(&self, arguments: &[&str]) -> Vec<(String, String)> {
         let listed = self.office.json(&[&["jobs", "list"], arguments].concat());
         let jobs = listed.as_array().expect("a list").iter();
@@ -98,7 +98,7 @@ async fn an_unknown_job_is_reported() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_worker_runs_pending_jobs_and_ends_on_a_signal() {
     let waiting = Waiting::new().await;
-    assert_eq!(waiting.office.mails_to(ADMINISTRATOR), 0, "nobody works");
+    assert_eq!(waiting.office.mails_to(ADMINISTRATOR), 0, "no worker runs");
 
     let mut worker = waiting.office.work(&[]).await;
     waiting.office.wait_for_mail(ADMINISTRATOR, &worker).await;

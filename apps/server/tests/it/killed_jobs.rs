@@ -1,5 +1,5 @@
-//! The worker is killed in the middle of a bulk job, again and again. Every item is done exactly once, with one entry; the counts are
-//! exact at every moment and never fall. `BACKOFFICE_KILLED_WORKERS` and `BACKOFFICE_BULK_ITEMS` set how often and how much.
+//! The worker is killed in the middle of a bulk job, again and again. Every item is processed exactly once, with one log entry; the counts are exact
+//! at every moment and never decrease. `BACKOFFICE_KILLED_WORKERS` and `BACKOFFICE_BULK_ITEMS` set the number of kills and of items.
 
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ fn items() -> usize {
     setting("BACKOFFICE_BULK_ITEMS", ITEMS)
 }
 
-/// A server that only answers; workers come and go beside it.
+/// Starts a server that runs no jobs; workers start and stop beside it.
 async fn responding_server() -> (Office, TestDatabase, Server) {
     let (office, database) = office().await;
     create_requester(&office);
@@ -32,13 +32,13 @@ async fn responding_server() -> (Office, TestDatabase, Server) {
     (office, database, server)
 }
 
-/// Lets workers run and kills all but the last one.
+/// Runs workers and kills all but the last one.
 async fn kill_workers(office: &Office, job: &Job<'_>) {
     let (kills, items) = (setting("BACKOFFICE_KILLED_WORKERS", KILLS), items());
     let mut processed = 0;
     for _ in 0..kills {
         let mut worker = office.work(&[SHORT_LEASE]).await;
-        // Somewhere in what is left, at a moment that the worker does not know.
+        // At a random moment within the remaining items.
         let share = items / (kills + 2);
         processed = job
             .wait_for(processed, processed + share, Duration::from_secs(60))

@@ -1,4 +1,4 @@
-//! The server is killed while it answers reads. What was read is in the access log, however soon after the answer that was.
+//! The server is killed while it serves reads. The access log holds every read whose response was received.
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
@@ -13,10 +13,10 @@ use crate::connection::Connection;
 use crate::office::{ADMINISTRATOR, NO_LIMITS, NO_WORKERS, Office, office, sign_in};
 
 const KILLS: usize = 5;
-/// Each is read once, so none of the reads is known already.
+/// Each role is read once, so that no read is deduplicated.
 const ROLES: i32 = 3000;
 
-/// Reads one role after the other until the server dies; those that were answered.
+/// Reads one role after the other until the server dies. Returns the roles whose response was received.
 fn read_until_killed(api: SocketAddr, token: String, roles: Vec<String>) -> Vec<String> {
     let mut read = Vec::new();
     let Ok(mut connection) = Connection::open(api) else {
@@ -62,7 +62,7 @@ async fn aud_29_a_killed_server_loses_no_acknowledged_read() {
 
     for _ in 0..KILLS {
         let read = serve_and_kill(&office, left.clone()).await;
-        // The one that was asked for last may be in the log without an answer.
+        // The last requested role may be in the log without a response.
         left.drain(..(read.len() + 1).min(left.len()));
         responded.extend(read);
     }

@@ -1,4 +1,4 @@
-//! An installation with an administrator, who signs in, and mails that become files.
+//! An installation with an administrator who can sign in, and with mails that are written to files.
 
 use std::fs;
 use std::process::Output;
@@ -15,7 +15,7 @@ pub(crate) const ADMINISTRATOR: &str = "admin@example.com";
 pub(crate) const PASSWORD: &str = "serves-Twice-4711";
 /// Settings of a process that runs no jobs.
 pub(crate) const NO_WORKERS: (&str, &str) = ("BACKOFFICE__JOBS__WORKERS", "0");
-/// For tests that ask more often than people.
+/// For tests that send more requests than clients do.
 pub(crate) const NO_LIMITS: (&str, &str) = ("BACKOFFICE__RATE_LIMITS__ENABLED", "false");
 
 pub(crate) struct Office {
@@ -23,14 +23,14 @@ pub(crate) struct Office {
     url: String,
 }
 
-/// An installation on a database of its own.
+/// Creates an installation on a database of its own.
 pub(crate) async fn office() -> (Office, TestDatabase) {
     let database = TestDatabase::create(&backoffice_server::modules::compiled()).await;
     (Office::init(database.application_url(), &[]), database)
 }
 
 impl Office {
-    /// On an empty database, of which this is the owner.
+    /// Creates an installation on an empty database that belongs to this owner.
     pub(crate) fn migrated(url: String, owner_url: &str) -> Self {
         Self::init(url, &[("BACKOFFICE__DATABASE__OWNER_URL", owner_url)])
     }
@@ -59,13 +59,13 @@ impl Office {
         self.folder.run_with(arguments, &self.variables(&[]))
     }
 
-    /// What a command prints for scripts.
+    /// Returns the JSON output of a command.
     pub(crate) fn json(&self, arguments: &[&str]) -> Value {
         let output = self.run(&[arguments, &["--json"]].concat());
         serde_json::from_str(&text(&output)).expect("JSON")
     }
 
-    /// What a command says that is refused.
+    /// Returns the error output of a command that must fail.
     pub(crate) fn rejected(&self, arguments: &[&str]) -> String {
         let output = self.run(arguments);
         assert!(!output.status.success(), "{arguments:?}");
@@ -88,13 +88,13 @@ impl Office {
         server
     }
 
-    /// Makes a user of the first tenant.
+    /// Creates a user of the first tenant.
     pub(crate) fn create_user(&self, email: &str, role: &str) {
         let options = ["--tenant", "Main", "--role", role, "--password-file", "password"];
         text(&self.run(&[&["user", "create", email], &options[..]].concat()));
     }
 
-    /// The mails in a folder.
+    /// Returns the mails in a folder.
     pub(crate) fn mails_in(&self, folder: &str) -> Vec<String> {
         let Ok(entries) = fs::read_dir(self.folder.path(folder)) else {
             return Vec::new();
@@ -104,7 +104,7 @@ impl Office {
         mails.map(|path| fs::read_to_string(path).expect("a mail")).collect()
     }
 
-    /// The mails to an address.
+    /// Returns the number of mails to an address.
     pub(crate) fn mails_to(&self, email: &str) -> usize {
         let mails = self.mails_in("var/mail");
         mails.iter().filter(|mail| recipient(mail) == email).count()
@@ -125,7 +125,7 @@ impl Office {
     }
 }
 
-/// To whom a mail goes.
+/// Returns the recipient of a mail.
 pub(crate) fn recipient(mail: &str) -> &str {
     let to = mail.lines().find_map(|line| line.strip_prefix("To: "));
     let to = to.expect("a mail has a recipient");
@@ -133,7 +133,7 @@ pub(crate) fn recipient(mail: &str) -> &str {
         .map_or(to, |(_, address)| address.trim_end_matches('>'))
 }
 
-/// Signs in.
+/// Signs in and returns the access token.
 pub(crate) fn sign_in(server: &Server, email: &str) -> String {
     let response = server.post("/api/auth/login", "", &json!({"email": email, "password": PASSWORD}));
     let token = response.body["token"].as_str();
@@ -142,17 +142,17 @@ pub(crate) fn sign_in(server: &Server, email: &str) -> String {
         .to_owned()
 }
 
-/// Orders the mail with which a forgotten password is replaced: two jobs.
+/// Requests the mail that resets a forgotten password, which takes two jobs.
 pub(crate) fn order_mail(server: &Server, email: &str) {
     let response = server.post("/api/auth/reset", "", &json!({"email": email}));
     assert_eq!(response.status, 200, "{}", response.text);
 }
 
-/// SQL that makes so many users of the first tenant: `user1@example.com` and so on.
+/// Returns SQL that creates `count` users of the first tenant: `user1@example.com` and so on.
 pub(crate) fn many_users(count: usize) -> String {
     format!(
-        "insert into auth_users select made.* from auth_users u, generate_series(1, {count}) n, jsonb_populate_record(u, jsonb_build_object(
-             'id', gen_random_uuid(), 'email', 'user' || n || '@example.com', 'email_norm', 'user' || n || '@example.com')) made
+        "insert into auth_users select created.* from auth_users u, generate_series(1, {count}) n, jsonb_populate_record(u, jsonb_build_object(
+             'id', gen_random_uuid(), 'email', 'user' || n || '@example.com', 'email_norm', 'user' || n || '@example.com')) created
          where u.email = '{ADMINISTRATOR}'"
     )
 }

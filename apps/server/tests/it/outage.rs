@@ -1,4 +1,4 @@
-//! The database goes away and comes back while a server and a worker run. Clients are told to come again; nothing else is lost.
+//! The database stops and starts again while a server and a worker run. Clients are asked to retry; nothing else is lost.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -18,16 +18,16 @@ use crate::server::Server;
 use crate::stream::Stream;
 
 const OUTAGE: Duration = Duration::from_secs(10);
-/// An answer must be there within this long, whatever it is.
+/// Every response must arrive within this time, whatever its status.
 const LONGEST_RESPONSE: Duration = Duration::from_secs(2);
-/// Once the database is back, requests succeed within this long.
+/// Once the database is available again, requests succeed within this time.
 const RECOVERY: Duration = Duration::from_secs(1);
 const EVENT: Duration = Duration::from_secs(10);
-/// An administrator of the tenant; what the first one makes is the platform's.
+/// An administrator of the tenant; the records of the first administrator belong to the platform.
 const SECOND: &str = "second@example.com";
 const USERS: usize = 60;
 
-/// An answer to a request that is sent again and again.
+/// A response to a repeated request.
 #[derive(Debug)]
 struct Probe {
     sent: Instant,
@@ -36,7 +36,7 @@ struct Probe {
     retry_after: Option<u64>,
 }
 
-/// Sends requests until it is told to stop.
+/// Sends requests until it is stopped.
 struct Prober {
     stop: Arc<AtomicBool>,
     thread: JoinHandle<Vec<Probe>>,
@@ -46,7 +46,7 @@ impl Probe {
     fn send(api: SocketAddr, path: &str, token: &str) -> Self {
         let sent = Instant::now();
         let response = Connection::open(api).and_then(|mut one| one.send("GET", path, token, None));
-        let response = response.expect("every request is answered");
+        let response = response.expect("every request gets a response");
         Self {
             sent,
             responded: Instant::now(),
@@ -74,19 +74,19 @@ impl Prober {
 
     fn end(self) -> Vec<Probe> {
         self.stop.store(true, Ordering::Relaxed);
-        self.thread.join().expect("every request is answered")
+        self.thread.join().expect("every request gets a response")
     }
 }
 
-/// When the database was not there: from the moment at which it was gone to the one at which it answered again.
+/// A period without the database, from its stop until it accepts connections again.
 struct Gap {
-    /// The stop was asked for.
+    /// The stop was requested.
     begins: Instant,
-    /// Nothing is left of the server.
+    /// No process of the server is left.
     gone: Instant,
-    /// Its start was asked for.
+    /// The start was requested.
     returns: Instant,
-    /// It answers.
+    /// The server accepts connections.
     back: Instant,
 }
 
@@ -118,7 +118,7 @@ impl Gap {
     }
 }
 
-/// Whatever the database does, clients know what to do.
+/// Checks that every response is a success or asks the client to retry, and arrives in time.
 fn check_responses(probes: &[Probe]) {
     for probe in probes {
         match probe.status {
@@ -130,7 +130,7 @@ fn check_responses(probes: &[Probe]) {
     }
 }
 
-/// A server that runs no jobs, and a worker beside it.
+/// Starts a server that runs no jobs, and a worker beside it.
 async fn server_and_worker(office: &Office) -> (Server, Server) {
     let settings = [NO_LIMITS, ("BACKOFFICE__JOBS__LEASE_SECONDS", "5")];
     let server = office.serve(&[&settings[..], &[NO_WORKERS]].concat()).await;

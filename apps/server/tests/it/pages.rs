@@ -1,4 +1,4 @@
-//! The program shows the pages of its modules.
+//! The program serves the pages of its modules.
 
 use backoffice_test_support::TestDatabase;
 

@@ -1,4 +1,4 @@
-//! Whoever is told to come back later keeps the connection for it.
+//! A client that receives 429 can reuse its connection.
 
 use serde_json::json;
 

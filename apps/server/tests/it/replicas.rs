@@ -1,4 +1,4 @@
-//! Two servers on one database are one installation.
+//! Two servers on one database form one installation.
 
 use std::collections::BTreeSet;
 use std::thread;
@@ -12,11 +12,11 @@ use crate::office::{ADMINISTRATOR, NO_LIMITS, NO_WORKERS, Office, many_users, of
 use crate::server::Server;
 use crate::stream::Stream;
 
-/// Within this long what one has taken away is refused by the other.
+/// A server rejects a credential within this time after the other one has revoked it.
 const REVOKED: Duration = Duration::from_secs(1);
-/// An administrator of the tenant; what the first one makes is the platform's.
+/// An administrator of the tenant; the records of the first administrator belong to the platform.
 const SECOND: &str = "second@example.com";
-/// Two jobs each.
+/// Each causes two jobs.
 const USERS: usize = 500;
 
 struct Replicas {
@@ -37,10 +37,10 @@ impl Replicas {
         }
     }
 
-    /// The other one knows this credential, and refuses it soon after `revoke`.
+    /// Checks that the other server accepts this credential, and rejects it soon after `revoke`.
     async fn rejects_after(&self, credential: &str, revoke: impl FnOnce()) {
         let profile = || self.other.get("/api/auth/roles", credential).status;
-        // Twice, so that the second time it is remembered.
+        // Twice, so that the second request uses the cache.
         assert_eq!((profile(), profile()), (200, 200));
 
         revoke();

@@ -48,7 +48,7 @@ impl Server {
         self.wait_at(self.api, path, token).await;
     }
 
-    /// Waits until the operators' listener says that it serves or works.
+    /// Waits until the operators' listener reports that the program is ready.
     pub(crate) async fn wait_until_ready(&self) {
         self.wait_at(self.admin, "/readyz", "").await;
     }
@@ -69,7 +69,7 @@ impl Server {
         }
     }
 
-    /// Sends one request of its own connection.
+    /// Sends one request on a connection of its own.
     pub(crate) fn send(&self, method: &str, path: &str, token: &str, body: Option<&Value>) -> Response {
         let response = Connection::open(self.api).and_then(|mut one| one.send(method, path, token, body));
         response.unwrap_or_else(|error| panic!("{method} {path}: {error}\n{}", self.log()))
@@ -83,18 +83,18 @@ impl Server {
         self.send("POST", path, token, Some(body))
     }
 
-    /// What the operators' listener answers.
+    /// Sends a request to the operators' listener.
     pub(crate) fn operators(&self, path: &str) -> Response {
         let response = Connection::open(self.admin).and_then(|mut one| one.send("GET", path, "", None));
         response.unwrap_or_else(|error| panic!("{path}: {error}\n{}", self.log()))
     }
 
-    /// What it has logged so far.
+    /// Returns the log so far.
     pub(crate) fn log(&self) -> String {
         fs::read_to_string(&self.log).expect("its log")
     }
 
-    /// It runs, and no part of it has broken down.
+    /// Checks that the program runs and that no part of it has panicked.
     pub(crate) fn check_health(&mut self) {
         let ended = self.child.try_wait().expect("the server is ours");
         let log = self.log();
@@ -102,13 +102,13 @@ impl Server {
         assert!(!log.contains("panicked"), "{log}");
     }
 
-    /// Ends it as an operator does.
+    /// Ends the program as an operator does.
     pub(crate) fn end(&mut self) -> ExitStatus {
         signal("TERM", self.child.id());
         self.child.wait().expect("the server is ours")
     }
 
-    /// Stops it where it stands, until it is woken.
+    /// Suspends the program until it is woken.
     pub(crate) fn freeze(&self) {
         signal("STOP", self.child.id());
     }
@@ -125,7 +125,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // It may be dead already.
+        // The process may have ended already.
         let _killed = self.child.kill();
         let _status = self.child.wait();
     }

@@ -1,4 +1,4 @@
-//! A stream of events, read while it is made.
+//! A stream of events, read while the server writes it.
 
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::TcpStream;
@@ -9,14 +9,14 @@ use tokio::time::Instant;
 use crate::connection::credential;
 use crate::server::Server;
 
-/// An open stream and what it has said.
+/// An open stream and the text received so far.
 pub(crate) struct Stream {
     connection: TcpStream,
     said: String,
 }
 
 impl Stream {
-    /// Opens the stream of these events and waits for its first sign of life.
+    /// Opens a stream of these events and waits for its first comment line.
     pub(crate) fn open(server: &Server, token: &str, names: &str) -> Self {
         let mut connection = TcpStream::connect(server.api).expect("the server listens");
         let credential = credential(token);
@@ -34,7 +34,7 @@ impl Stream {
         stream
     }
 
-    /// Whether it ends within this long: by its last chunk, or with its connection. Blocks.
+    /// Whether the stream ends within this time, with its last chunk or with its connection. Blocks.
     pub(crate) fn ends_within(&mut self, patience: Duration) -> bool {
         let started = Instant::now();
         let mut chunk = [0; 4096];
@@ -52,7 +52,7 @@ impl Stream {
         false
     }
 
-    /// Waits until it has said this. Blocks.
+    /// Waits until the stream has sent this text. Blocks.
     pub(crate) fn wait_for(&mut self, text: &str, patience: Duration) {
         let started = Instant::now();
         let mut chunk = [0; 4096];

@@ -1,4 +1,4 @@
-//! Workers that freeze in the middle of a bulk job, or that one item of it takes down.
+//! Workers that freeze in the middle of a bulk job, or that die from one of its items.
 
 use std::time::Duration;
 
@@ -9,9 +9,9 @@ use crate::bulk::{Job, Rows, SHORT_LEASE, Sql, create_requester};
 use crate::office::{NO_LIMITS, NO_WORKERS, office};
 
 const ITEMS: usize = 1000;
-/// The database rolls back what a frozen worker has open after a minute.
+/// The database rolls back the open transaction of a frozen worker after a minute.
 const PATIENCE: Duration = Duration::from_secs(150);
-/// Time for a worker to write what it must not.
+/// Time in which a worker could write what it must not.
 const WHILE_AWAKE: Duration = Duration::from_secs(3);
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -47,7 +47,7 @@ async fn job_8_an_item_that_takes_the_process_down_fails_alone() {
     create_requester(&office);
     let server = office.serve(&[NO_WORKERS, NO_LIMITS]).await;
     let deals = Rows::deals(&database, ITEMS / 5).await;
-    // Whoever touches this deal gets no further; that is the moment at which its process dies.
+    // A statement that changes this deal never returns; at that moment the worker's process is killed.
     let abyss = "create function abyss() returns trigger language plpgsql as \
             $$ begin perform pg_sleep(600); return new; end $$; \
         create trigger abyss before update on customers_deals for each row when (new.title = 'Item 77') execute function abyss()";
@@ -63,7 +63,7 @@ async fn job_8_an_item_that_takes_the_process_down_fails_alone() {
             sleep(Duration::from_millis(20)).await;
         }
         worker.kill();
-        // PostgreSQL would notice in ten minutes that nobody listens any more.
+        // PostgreSQL would notice only after ten minutes that the client is gone.
         let ended = database
             .rows_of(&format!("select pg_terminate_backend(pid) {asleep}"))
             .await;

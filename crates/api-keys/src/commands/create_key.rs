@@ -14,14 +14,14 @@ use crate::{Error, KeysConfig, NewSecret, acl, values};
 /// Where a key belongs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
-    /// This organization and those below it.
+    /// An organization and its descendants.
     Organization(Uuid),
     /// The whole tenant.
     Tenant,
 }
 
 impl Place {
-    /// The organization.
+    /// Returns the organization, if the key belongs to one.
     #[must_use]
     pub fn organization(self) -> Option<Uuid> {
         match self {
@@ -31,16 +31,16 @@ impl Place {
     }
 }
 
-/// A key to be made, as somebody describes it.
+/// Input of a new key.
 #[derive(Debug, Clone)]
 pub struct NewKeyInput {
-    /// Its tenant.
+    /// The tenant.
     pub tenant: Uuid,
-    /// 1 to 120 characters, blanks around them aside.
+    /// 1 to 120 characters, not counting surrounding white space.
     pub name: String,
     /// At most 1000 characters.
     pub description: Option<String>,
-    /// Where it belongs.
+    /// Where the key belongs.
     pub place: Place,
     /// Roles by id or name.
     pub roles: Vec<String>,
@@ -48,39 +48,39 @@ pub struct NewKeyInput {
     pub expires_at: Option<Timestamp>,
 }
 
-/// What became of a key.
+/// Result of [`CreateKey`].
 #[derive(Debug, Clone)]
 pub struct KeyGot {
-    /// The roles that it got.
+    /// The assigned roles.
     pub roles: Vec<RoleToHold>,
-    /// When it ends: never later than the key by which it was made.
+    /// Time of expiry: never later than that of the key that created this one.
     pub expires_at: Option<Timestamp>,
 }
 
-/// The key that makes another one.
+/// The key that creates another one.
 #[derive(Default)]
 struct Creator {
     expires_at: Option<Timestamp>,
-    /// It, and the keys by which it was made.
+    /// This key and its ancestors: the keys that created it.
     line: Vec<Uuid>,
 }
 
-/// Makes a key.
+/// Creates a key.
 #[derive(Debug, Clone)]
 pub struct CreateKey {
-    /// Its id.
+    /// The id.
     pub id: Uuid,
-    /// Its tenant.
+    /// The tenant.
     pub tenant: Uuid,
-    /// Its name, trimmed.
+    /// The name, trimmed.
     pub name: String,
-    /// What it is for.
+    /// The purpose of the key.
     pub description: Option<String>,
-    /// Where it belongs.
+    /// Where the key belongs.
     pub place: Place,
     /// Roles by id or name.
     pub roles: Vec<String>,
-    /// When it ends.
+    /// Time of expiry.
     pub expires_at: Option<Timestamp>,
     /// The key itself.
     pub secret: NewSecret,
@@ -135,7 +135,7 @@ impl Command for CreateKey {
     }
 }
 
-/// The caller, if it is a key. It stays until the end of the transaction: whoever deletes it finds what was made with it.
+/// Returns the caller, if it is a key. Locks its row until the end of the transaction: a deletion of the caller then finds the new key.
 async fn creator(tx: &mut Tx<'_>) -> Result<Creator> {
     let identity = tx.context().identity();
     let (ActorKind::ApiKey, Some(id)) = (identity.kind, identity.id) else {
@@ -156,10 +156,10 @@ async fn creator(tx: &mut Tx<'_>) -> Result<Creator> {
 }
 
 impl CreateKey {
-    /// Checks the members and draws the key.
+    /// Validates the input and draws the secret.
     ///
     /// # Errors
-    /// 400 that names what is wrong.
+    /// 400 with the invalid fields.
     pub fn new(context: &RequestContext, requested: NewKeyInput) -> Result<Self> {
         let name = values::checked_name(&requested.name)?;
         let description = values::checked_description(requested.description.as_deref())?;
@@ -180,7 +180,7 @@ impl CreateKey {
     async fn check_place(&self, tx: &mut Tx<'_>) -> Result<()> {
         let is_allowed = match self.place {
             Place::Organization(id) => tx.keep_organization(id).await?,
-            // Beside a selected organization nothing is made.
+            // Only callers whose scope is the whole tenant create keys of the whole tenant.
             Place::Tenant => tx.scope().organizations.is_none(),
         };
         if is_allowed {
@@ -190,7 +190,7 @@ impl CreateKey {
         }
     }
 
-    /// A key never has more rights than who makes it.
+    /// Rejects roles that grant more than the caller holds.
     async fn check_roles(&self, tx: &mut Tx<'_>, roles: &[RoleToHold]) -> Result<()> {
         if roles.iter().any(|role| role.acl.is_super_admin) {
             return Err(Error::SuperAdminRole.into());
@@ -198,7 +198,7 @@ impl CreateKey {
         for role in roles {
             let granted = match self.place {
                 Place::Tenant => role.acl.clone(),
-                // Whatever the role says, the key stays in its organization.
+                // The key is confined to its organization, whatever the role grants.
                 Place::Organization(id) => Acl {
                     organizations: Some(vec![id]),
                     ..role.acl.clone()
@@ -233,7 +233,7 @@ impl CreateKey {
         Ok(())
     }
 
-    /// A role can be removed while a key is made that is to hold it.
+    /// A role can be deleted while a key that is to hold it is created.
     fn role_is_deleted(&self, error: backoffice_core::Error) -> backoffice_core::Error {
         match error.violated_constraint() {
             Some("api_keys_key_roles_role_tenant_id_role_id_fkey") => {

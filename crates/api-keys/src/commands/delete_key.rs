@@ -6,7 +6,7 @@ use uuid::Uuid;
 use crate::acl;
 use crate::model::Key;
 
-/// Removes a key with its role links; it opens nothing any more, on no node.
+/// Deletes a key and its role links. All nodes reject the key from then on.
 #[derive(Debug, Clone)]
 pub struct DeleteKey {
     /// The key.

@@ -1,4 +1,4 @@
-//! The changes that can be made to keys.
+//! The commands on keys.
 
 mod create_key;
 mod delete_key;

@@ -1,4 +1,4 @@
-//! Making a key.
+//! Creation of keys.
 
 use backoffice_auth::RoleToHold;
 use backoffice_core::http::{Cookies, Created, Json, given, present};
@@ -14,12 +14,12 @@ use crate::commands::{CreateKey, KeyGot, NewKeyInput, Place};
 use crate::query::keys::RoleOfKey;
 use crate::values::KeyName;
 
-/// A key to be made.
+/// A key to create.
 #[derive(Debug, Deserialize, Validate, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[garde(allow_unvalidated)]
 pub(super) struct NewKey {
-    /// 1 to 120 characters, white space at both ends aside; no control characters.
+    /// 1 to 120 characters, not counting surrounding white space; no control characters.
     #[schema(value_type = KeyName)]
     name: String,
     /// At most 1000 characters.
@@ -27,8 +27,8 @@ pub(super) struct NewKey {
     description: Option<String>,
     /// Super administrators: an existing tenant other than the platform, by default the selected one. Others: their own.
     tenant_id: Option<Uuid>,
-    /// An organization of the tenant; null stands for the whole tenant. By default the selected organization, else the caller's own; required
-    /// where there is neither.
+    /// An organization of the tenant; null means the whole tenant. By default the selected organization, else the caller's own; required
+    /// if there is neither.
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<Uuid>)]
     organization_id: Option<Option<Uuid>>,
@@ -37,12 +37,12 @@ pub(super) struct NewKey {
     #[serde(default, deserialize_with = "given")]
     #[schema(nullable = false, max_items = 50)]
     roles: Option<Vec<String>>,
-    /// In the future, and not after the end of the API key that sends the request. Null or absent: never. Where `api_keys.max_ttl` is configured,
-    /// required, and at most so far ahead.
+    /// In the future, and not after the expiry of the API key that sends the request. Null or absent: never. If `api_keys.max_ttl` is
+    /// configured, required and limited by it.
     expires_at: Option<Timestamp>,
 }
 
-/// The key that was made.
+/// The created key.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct CreatedKey {
@@ -50,7 +50,7 @@ pub(super) struct CreatedKey {
     name: String,
     /// The first 11 characters of the key.
     key_prefix: String,
-    /// The whole key, shown this once; null when the request is repeated with its `Idempotency-Key`.
+    /// The whole key, shown only once; null when the request is repeated with its `Idempotency-Key`.
     secret: Option<String>,
     tenant_id: Uuid,
     organization_id: Option<Uuid>,
@@ -75,7 +75,7 @@ pub(super) async fn create_api_key(ctx: RequestContext, body: Json<NewKey>) -> R
         expires_at: new.expires_at,
     };
     let command = CreateKey::new(&ctx, requested)?;
-    // Only a super administrator names a tenant other than its own; what was selected elsewhere does not narrow it there.
+    // Only super administrators can name a tenant other than their own; what they selected in another tenant does not apply there.
     let ctx = if is_selected {
         ctx
     } else {

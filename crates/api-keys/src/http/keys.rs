@@ -1,4 +1,4 @@
-//! The list of keys, and the end of one.
+//! The list and the deletion of keys.
 
 use backoffice_core::access_log::{AccessType, Record};
 use backoffice_core::http::{Json, Query};
@@ -45,9 +45,9 @@ pub(super) struct KeyItem {
     roles: Vec<RoleOfKey>,
     /// Exact to a minute.
     last_used_at: Option<Timestamp>,
-    /// Null for a key without an end.
+    /// Null for a key that does not expire.
     expires_at: Option<Timestamp>,
-    /// Null when no user made it.
+    /// Null when the creator is not a user.
     created_by_user_id: Option<Uuid>,
     created_at: Timestamp,
     updated_at: Timestamp,
@@ -96,17 +96,17 @@ pub(super) async fn list_api_keys(
     Ok(Json(page))
 }
 
-/// The key to remove.
+/// The key to delete.
 #[derive(Debug, Deserialize, Validate, IntoParams)]
 #[into_params(parameter_in = Query)]
 #[garde(allow_unvalidated)]
 pub(super) struct KeyId {
-    /// Its id.
+    /// The id.
     #[param(value_type = Uuid)]
     id: Option<String>,
 }
 
-/// A key that is gone.
+/// Confirmation of a deletion.
 #[derive(Debug, Clone, Copy, Serialize, ToSchema)]
 pub(super) struct Deleted {
     /// Always true.

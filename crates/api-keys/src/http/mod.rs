@@ -28,7 +28,7 @@ pub(crate) fn routes(routes: &mut Routes) {
         .rejects(&[404, 409, 422]);
 }
 
-/// The tenant whose keys the request is about: one that has keys, so not the platform.
+/// Returns the tenant whose keys the request concerns; rejects the platform, which has no keys.
 fn tenant(ctx: &RequestContext) -> Result<Uuid> {
     match ctx.tenant()? {
         PLATFORM_TENANT => Err(Rejection::bad_request("Tenant context required")

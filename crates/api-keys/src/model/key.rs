@@ -1,4 +1,4 @@
-//! Keys. Role links are part of a key. A deleted key stays as a tombstone that opens nothing.
+//! Keys. Role links are part of a key. A deleted key remains as a tombstone that no longer authenticates.
 
 use std::collections::BTreeSet;
 
@@ -24,32 +24,32 @@ const LINK_KIND: &str = "api_keys.key_role";
 #[diesel(table_name = keys, check_for_backend(diesel::pg::Pg))]
 #[serde(rename_all = "camelCase")]
 pub struct KeyRow {
-    /// Its tenant.
+    /// The tenant.
     pub tenant_id: Uuid,
-    /// Its id.
+    /// The id.
     pub id: Uuid,
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// What it is for.
+    /// The purpose of the key.
     pub description: Option<String>,
-    /// Its organization; `None` = the whole tenant.
+    /// The organization; `None` = the whole tenant.
     pub organization_id: Option<Uuid>,
     /// The part of the key that may be shown.
     pub key_prefix: String,
-    /// When it ends.
+    /// Time of expiry.
     pub expires_at: Option<Timestamp>,
-    /// When it was last used.
+    /// Time of the last use.
     pub last_used_at: Option<Timestamp>,
-    /// What made it: `user`, `api_key` or `system`.
+    /// Kind of the creator: `user`, `api_key` or `system`.
     pub created_by_kind: String,
-    /// Who made it.
+    /// Id of the creator.
     pub created_by_id: Option<Uuid>,
-    /// The keys by which it was made, the first one first.
+    /// The ancestors of the key: the keys that created it, the first one first.
     #[serde(default)]
     pub creator_keys: Vec<Uuid>,
-    /// When it was made.
+    /// Time of creation.
     pub created_at: Timestamp,
-    /// When it was last changed.
+    /// Time of the last change.
     pub updated_at: Timestamp,
 }
 
@@ -68,9 +68,9 @@ pub struct KeyRoleRow {
     pub role_tenant_id: Uuid,
     /// The role.
     pub role_id: Uuid,
-    /// When it was assigned.
+    /// Time of the assignment.
     pub created_at: Timestamp,
-    /// The same.
+    /// The same as `created_at`.
     pub updated_at: Timestamp,
 }
 
@@ -133,9 +133,9 @@ impl Entity for Key {
         Ok(snapshots)
     }
 
-    /// No command on keys can be undone, so no image of one is ever restored.
+    /// No command on keys can be undone, so no snapshot of a key is ever restored.
     async fn store(_tx: &mut Tx<'_>, _snapshots: &[Snapshot]) -> Result<Vec<String>> {
-        Err(Error::internal("an API key does not come back"))
+        Err(Error::internal("API keys cannot be restored"))
     }
 
     async fn remove(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<()> {
@@ -173,7 +173,7 @@ impl Entity for Key {
             return Ok(());
         }
         revoke(tx, Subject::Key(step.id)).await?;
-        // What was made with it ends with it.
+        // Keys that this key created are revoked with it.
         let tenant = tx.tenant();
         let created_with_it: Vec<Uuid> = keys::table
             .filter(keys::tenant_id.eq(tenant))

@@ -1,4 +1,4 @@
-//! What this module keeps.
+//! Rows and entities of this module.
 
 mod key;
 

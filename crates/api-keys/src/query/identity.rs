@@ -27,7 +27,7 @@ const CANDIDATES: &str = "select k.tenant_id, k.id, k.organization_id, k.name, k
         where c.tenant_id = k.tenant_id and c.id = any(k.creator_keys) and c.deleted_at is null \
           and (c.expires_at is null or c.expires_at > $2)) line where ";
 
-/// A key that has the presented prefix.
+/// A key with the presented prefix.
 #[derive(Debug, QueryableByName)]
 pub(crate) struct Candidate {
     #[diesel(sql_type = SqlUuid)]
@@ -42,14 +42,14 @@ pub(crate) struct Candidate {
     pub(crate) key_hash: Vec<u8>,
     #[diesel(sql_type = Nullable<Timestamptz>)]
     pub(crate) expires_at: Option<Timestamp>,
-    /// Live, not expired, in a live and active tenant and organization, and so is each key by which it was made.
+    /// Whether the key and each of its ancestors are live and not expired, and its tenant and organization are live and active.
     #[diesel(sql_type = Bool)]
     pub(crate) is_usable: bool,
     #[diesel(sql_type = Jsonb)]
     roles: Value,
 }
 
-/// All keys with this prefix, in whatever tenant.
+/// Returns all keys with this prefix, in all tenants.
 pub(crate) async fn candidates(connection: &AsyncPgConnection, prefix: &str, now: Timestamp) -> Result<Vec<Candidate>> {
     let statement = sql_query(format!("{CANDIDATES}k.key_prefix = $1"))
         .bind::<Text, _>(prefix)
@@ -57,7 +57,7 @@ pub(crate) async fn candidates(connection: &AsyncPgConnection, prefix: &str, now
     Ok(Prepared(statement).load(&mut &*connection).await?)
 }
 
-/// This key, if it is usable.
+/// Returns this key, if it is usable.
 pub(crate) async fn usable(
     connection: &AsyncPgConnection,
     tenant: Uuid,
@@ -73,7 +73,7 @@ pub(crate) async fn usable(
 }
 
 impl Candidate {
-    /// The principal. One of an organization is limited to it even if its roles are not.
+    /// Converts the key to a principal, which is confined to the key's organization even if its roles are not.
     pub(crate) fn into_identity(self) -> Result<Identity> {
         let (mut rights, roles) = backoffice_auth::rights_of_roles(self.roles)?;
         if let Some(own) = self.organization_id {

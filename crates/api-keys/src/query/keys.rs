@@ -1,4 +1,4 @@
-//! Keys, as administrators see them.
+//! The list of keys for administrators.
 
 use backoffice_core::command::LockedRow;
 use backoffice_core::db::Prepared;
@@ -17,64 +17,65 @@ use uuid::Uuid;
 
 use crate::schema::api_keys_keys as keys;
 
-/// A role, as a key holds it.
+/// A role of a key.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct RoleOfKey {
-    /// Its id.
+    /// The id.
     pub id: Uuid,
-    /// Its name.
+    /// The name.
     pub name: Option<String>,
 }
 
-/// A key of a list.
+/// A key of the list.
 #[derive(Debug, Clone, Queryable)]
 pub struct KeySummary {
-    /// Its tenant.
+    /// The tenant.
     pub tenant_id: Uuid,
-    /// Its id.
+    /// The id.
     pub id: Uuid,
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// What it is for.
+    /// The purpose of the key.
     pub description: Option<String>,
-    /// Its organization; `None` = the whole tenant.
+    /// The organization; `None` = the whole tenant.
     pub organization_id: Option<Uuid>,
     /// The part of the key that may be shown.
     pub key_prefix: String,
-    /// When it ends.
+    /// Time of expiry.
     pub expires_at: Option<Timestamp>,
-    /// When it was last used.
+    /// Time of the last use.
     pub last_used_at: Option<Timestamp>,
-    /// What made it.
+    /// Kind of the creator.
     pub created_by_kind: String,
-    /// Who made it.
+    /// Id of the creator.
     pub created_by_id: Option<Uuid>,
-    /// When it was made.
+    /// Time of creation.
     pub created_at: Timestamp,
-    /// When it was last changed.
+    /// Time of the last change.
     pub updated_at: Timestamp,
-    /// Name of its organization.
+    /// Name of the organization.
     pub organization_name: Option<String>,
     roles: Value,
 }
 
 impl KeySummary {
-    /// Its roles, by name.
+    /// Returns the roles, by name.
     ///
     /// # Errors
-    /// When the database returned another shape.
+    /// If the database returned another shape.
     pub fn roles(&self) -> Result<Vec<RoleOfKey>> {
         Ok(serde_json::from_value(self.roles.clone())?)
     }
 }
 
-/// Live keys of the reached tenants, in the organizations that are read.
+/// Live keys of the visible tenants, in the visible organizations.
 pub(crate) type InScope = Filter<
     Filter<Filter<keys::table, Owned<keys::tenant_id>>, Within<keys::organization_id>>,
     IsNull<keys::deleted_at>,
 >;
 
-/// Every statement on keys starts here. A key without organization is seen by who sees the whole tenant.
+/// Returns the live keys visible to `scope`; every scoped statement on keys starts here. A key without organization is visible to callers of
+/// the whole tenant.
 pub(crate) fn in_scope(scope: &Scope) -> InScope {
     keys::table
         .filter(scope.owns(keys::tenant_id))
@@ -82,7 +83,7 @@ pub(crate) fn in_scope(scope: &Scope) -> InScope {
         .filter(keys::deleted_at.is_null())
 }
 
-/// Locks keys that the caller may see, by id ascending. Super administrators, too, reach those of one tenant only.
+/// Locks the keys visible to the caller, by ascending id. If a tenant is selected, only its keys, also for super administrators.
 pub(crate) async fn lock(connection: &mut AsyncPgConnection, scope: &Scope, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
     let mut own = scope.clone();
     if let Some(tenant) = scope.tenant {
@@ -98,19 +99,19 @@ pub(crate) async fn lock(connection: &mut AsyncPgConnection, scope: &Scope, ids:
     Ok(rows.into_iter().map(|(tenant, id)| LockedRow { id, tenant }).collect())
 }
 
-/// What a list of keys is narrowed to.
+/// Filter of the list of keys.
 #[derive(Debug, Clone, Default)]
 pub struct KeyFilter {
-    /// Only these; an empty list matches nothing.
+    /// Only these ids; an empty list matches nothing.
     pub ids: Option<Vec<Uuid>>,
     /// Pattern for name and prefix.
     pub pattern: Option<String>,
 }
 
-/// A page of the keys of a tenant, newest first, and their total: two statements, sent together.
+/// Returns a page of the keys of a tenant, newest first, and their total, with two pipelined statements.
 ///
 /// # Errors
-/// When the database can't be reached.
+/// If the database can't be reached.
 pub async fn list(
     connection: &AsyncPgConnection,
     scope: &Scope,

@@ -1,4 +1,4 @@
-//! Reads. Every statement starts from a scope, but for the one that finds the tenant of a key.
+//! Reads. Every statement starts from a scope, except the one that finds the tenant of a key.
 
 pub(crate) mod identity;
 pub mod keys;

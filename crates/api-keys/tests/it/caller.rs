@@ -1,4 +1,4 @@
-//! A key as a caller: no user, with rights that follow its roles.
+//! A key as a caller: it is not a user, and its rights follow its roles.
 
 use std::time::Duration;
 
@@ -28,7 +28,7 @@ async fn acc_17_endpoints_that_need_a_user_reject_keys() {
         let rejected = send(Method::PUT, "/auth/profile", change.clone()).await;
         assert_eq!(rejected, (403, no_user.clone()), "{change}");
     }
-    // Whoever made the key is as before.
+    // The creator of the key is unchanged.
     let maker = login(&fixture.app, "admin@alpha.test").await;
     assert_eq!(fixture.app.get(&maker, "/auth/profile").await.0, 200);
     assert_eq!(fixture.app.get(&fixture.a.token, "/auth/profile").await.0, 200);
@@ -125,7 +125,7 @@ async fn the_flag_of_super_administrators_gives_a_key_nothing() {
 async fn the_last_use_is_noted_once_a_minute_and_is_no_change() {
     let fixture = Fixture::new().await;
     let key = fixture.key(json!({"name": "K", "roles": ["admin"]})).await;
-    let made_at = fixture.app.now().to_string();
+    let created_at = fixture.app.now().to_string();
     let row = async || fixture.app.get(&fixture.a.token, KEYS).await.1["items"][0].clone();
     let noted = async |expected: &str| {
         for _ in 0..100 {
@@ -151,5 +151,5 @@ async fn the_last_use_is_noted_once_a_minute_and_is_no_change() {
     let second = fixture.app.now().to_string();
     fixture.get(&key, KEYS).await;
     noted(&second).await;
-    assert_eq!(row().await["updatedAt"], json!(made_at));
+    assert_eq!(row().await["updatedAt"], json!(created_at));
 }

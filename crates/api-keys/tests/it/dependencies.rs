@@ -1,4 +1,4 @@
-//! What keys depend on is not removed from under them.
+//! Resources that keys depend on cannot be deleted.
 
 use actix_web::http::Method;
 use serde_json::{Value, json};

@@ -42,12 +42,12 @@ impl Fixture {
         Self(TwoTenants::inside(app.build().await).await)
     }
 
-    /// A user of tenant A with these roles, signed in.
+    /// Creates a user of tenant A with these roles and signs them in.
     pub(crate) async fn user(&self, email: &str, roles: &[&str]) -> String {
         self.0.user(email, roles).await.1
     }
 
-    /// An organization of tenant A.
+    /// Creates an organization of tenant A.
     pub(crate) async fn organization(&self, name: &str, parent: Option<Uuid>) -> Uuid {
         let body = json!({"name": name, "parentId": parent});
         let (status, body) = self.app.post(&self.a.token, "/directory/organizations", body).await;
@@ -55,7 +55,7 @@ impl Fixture {
         id_of(&body)
     }
 
-    /// A key that the administrator of tenant A makes.
+    /// Creates a key as the administrator of tenant A.
     pub(crate) async fn key(&self, body: Value) -> Key {
         let (status, body) = self.app.post(&self.a.token, KEYS, body).await;
         assert_eq!(status, 201, "{body}");
@@ -65,13 +65,13 @@ impl Fixture {
         }
     }
 
-    /// `GET` with a key.
+    /// Sends `GET` with a key.
     pub(crate) async fn get(&self, key: &Key, path: &str) -> (u16, Value) {
         let response = self.send(key, Method::GET, path).await;
         (response.status, response.json())
     }
 
-    /// A request without body, with a key.
+    /// Sends a request without body, with a key.
     pub(crate) async fn send(&self, key: &Key, method: Method, path: &str) -> TestResponse {
         let request = self.app.request(method, path).header("X-Api-Key", &key.secret);
         request.send().await

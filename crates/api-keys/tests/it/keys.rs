@@ -1,4 +1,4 @@
-//! Keys: made once, shown once, limited, revoked.
+//! Keys: created once, shown once, limited, revoked.
 
 use std::time::Duration;
 
@@ -92,7 +92,7 @@ async fn acc_34_a_key_of_an_organization_sees_that_branch_alone() {
             .key(json!({"name": "K", "organizationId": child, "roles": [role]}))
             .await;
         let (status, body) = fixture.get(&key, ORGANIZATIONS).await;
-        // What its role grants elsewhere only, the key does not hold.
+        // The key does not hold what its role grants only elsewhere.
         let seen = (status == 200).then(|| names(&body));
         assert_eq!((status, seen), (if expected.is_some() { 200 } else { 403 }, expected));
         let outside = fixture
@@ -201,7 +201,7 @@ async fn a_bearer_token_comes_before_the_cookie_and_the_cookie_before_a_key() {
     let by_key = format!("ApiKey {}", key.secret);
 
     for (authorization, cookie, header, expected) in [
-        // Whoever is not for us presents nothing.
+        // A credential of an unknown scheme counts as none.
         (Some("Basic dXNlcjpwYXNz".to_owned()), Some(good), None, "user"),
         (
             Some("Basic dXNlcjpwYXNz".to_owned()),
@@ -281,7 +281,7 @@ async fn a_key_never_has_more_rights_than_its_creator() {
             "{place}"
         );
     }
-    // Its own organization lies outside of what it is allowed, so nothing says where the key belongs.
+    // The caller's own organization lies outside of the allowed ones, so nothing determines where the key belongs.
     let (status, body) = post(json!({"name": "K"})).await;
     assert_eq!((status, &body["code"]), (400, &json!("organization_required")));
     assert_eq!(fixture.app.rows("select id from api_keys_keys").await, before);
@@ -356,9 +356,9 @@ async fn an_invalid_key_is_rejected_with_the_invalid_field() {
     }
     let (status, body) = fixture
         .app
-        .post(&fixture.a.token, KEYS, with("roles", json!(["nobody"])))
+        .post(&fixture.a.token, KEYS, with("roles", json!(["absent"])))
         .await;
-    assert_eq!((status, body), (400, json!({"error": "Role(s) not found: \"nobody\""})));
+    assert_eq!((status, body), (400, json!({"error": "Role(s) not found: \"absent\""})));
     assert_eq!(fixture.app.post(&fixture.a.token, KEYS, good).await.0, 201);
 }
 

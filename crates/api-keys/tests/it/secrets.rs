@@ -1,4 +1,4 @@
-//! What opens an account is told to whoever it is for, and stands nowhere else.
+//! A credential appears in the response or mail to its owner, and nowhere else.
 
 use actix_web::http::Method;
 use backoffice_test_support::Logs;
@@ -23,7 +23,7 @@ fn mailed(fixture: &Fixture) -> String {
         .collect()
 }
 
-/// Makes one of everything that opens something, uses it, and returns it.
+/// Creates one credential of each kind, uses it, and returns it.
 async fn credentials(fixture: &Fixture) -> Vec<String> {
     let admin = &fixture.a.token;
     let create = || {
@@ -32,7 +32,7 @@ async fn credentials(fixture: &Fixture) -> Vec<String> {
         request.json(&json!({"name": "K", "roles": ["admin"]})).send()
     };
     let key = text(&create().await.json()["secret"]);
-    assert_eq!(create().await.json()["secret"], Value::Null, "a replay tells nothing");
+    assert_eq!(create().await.json()["secret"], Value::Null, "a replay has no secret");
     let by_key = fixture
         .app
         .request(Method::GET, "/auth/users")
@@ -122,7 +122,7 @@ async fn acc_33_acc_34_credentials_and_their_hashes_are_in_no_other_column_respo
     assert!(logs.contains("/auth/login"), "the process log was captured");
     for (place, content) in [
         ("a table", json!(snapshot).to_string()),
-        ("an answer", responses),
+        ("a response", responses),
         ("the log", logs),
     ] {
         for secret in secrets.iter().chain(&hashes) {

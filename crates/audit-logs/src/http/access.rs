@@ -29,7 +29,7 @@ pub(super) fn routes(routes: &mut Routes) {
         .invalid(filter::INVALID);
 }
 
-/// The query as pairs: each parameter has its own rules.
+/// The query as pairs, because each parameter has its own rules.
 #[derive(Debug, Deserialize, garde::Validate)]
 #[serde(transparent)]
 #[garde(allow_unvalidated)]
@@ -43,10 +43,10 @@ impl IntoParams for AccessQuery {
     }
 }
 
-/// The parameters, as the API document tells them.
+/// The parameters for the API document.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query, rename_all = "camelCase")]
-#[expect(dead_code, reason = "describes what `AccessFilter` reads by itself")]
+#[expect(dead_code, reason = "describes what `AccessFilter` parses")]
 struct AccessParameters {
     /// Only this entry.
     id: Option<Uuid>,
@@ -55,7 +55,7 @@ struct AccessParameters {
     ids: Option<String>,
     /// Exactly this organization.
     organization_id: Option<Uuid>,
-    /// One actor. Another than oneself needs `audit_logs.view_tenant`.
+    /// One actor. Another actor than the caller requires `audit_logs.view_tenant`.
     actor_user_id: Option<Uuid>,
     /// Kind of the record, for example `auth.user`.
     #[param(
@@ -64,26 +64,26 @@ struct AccessParameters {
         pattern = r"[^\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]"
     )]
     resource_kind: Option<String>,
-    /// `read:list`, `read:item`, `download` or `export`; another word finds nothing.
+    /// `read:list`, `read:item`, `download` or `export`; any other value matches nothing.
     #[param(
         min_length = 1,
         max_length = 100,
         pattern = r"[^\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]"
     )]
     access_type: Option<String>,
-    /// Rows, when `pageSize` is absent.
+    /// Rows per page, when `pageSize` is absent.
     #[param(minimum = 1, maximum = 200, default = 50)]
     limit: Option<u32>,
     /// Page number from 1.
     #[param(minimum = 1, maximum = 1_000_000, default = 1)]
     page: Option<u32>,
-    /// Rows of a page.
+    /// Rows per page.
     #[param(minimum = 1, maximum = 200, default = 50)]
     page_size: Option<u32>,
-    /// Only entries before this instant or date.
+    /// Only entries before this timestamp or date.
     #[param(value_type = Option<InstantOrDate>, inline)]
     before: Option<String>,
-    /// Only entries after this instant or date.
+    /// Only entries after this timestamp or date.
     #[param(value_type = Option<InstantOrDate>, inline)]
     after: Option<String>,
 }
@@ -105,7 +105,7 @@ struct AccessPage {
 struct AccessItem {
     id: Uuid,
     resource_kind: String,
-    /// `*` where naming each record would say nothing.
+    /// `*` for many records at once.
     resource_id: String,
     access_type: String,
     actor_kind: String,
@@ -115,7 +115,7 @@ struct AccessItem {
     tenant_name: Option<String>,
     organization_id: Option<Uuid>,
     organization_name: Option<String>,
-    /// Names of the members that were shown.
+    /// Names of the fields in the response.
     fields: Vec<String>,
     /// `{path, queryKeys, resultCount}`
     #[schema(value_type = Option<Object>)]

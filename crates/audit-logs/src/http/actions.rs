@@ -32,7 +32,7 @@ pub(super) fn routes(routes: &mut Routes) {
         .invalid(filter::INVALID);
 }
 
-/// The query as pairs: a parameter may be repeated, and each has its own rules.
+/// The query as pairs, because a parameter may be repeated and each has its own rules.
 #[derive(Debug, Deserialize, garde::Validate)]
 #[serde(transparent)]
 #[garde(allow_unvalidated)]
@@ -46,19 +46,19 @@ impl IntoParams for ActionQuery {
     }
 }
 
-/// The parameters, as the API document tells them.
+/// The parameters for the API document.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query, rename_all = "camelCase")]
-#[expect(dead_code, reason = "describes what `ActionFilter` reads by itself")]
+#[expect(dead_code, reason = "describes what `ActionFilter` parses")]
 struct ActionParameters {
-    /// Only this entry, with its documents whole.
+    /// Only this entry, with complete documents.
     id: Option<Uuid>,
     /// Only these entries: ids joined by commas, at most 200.
     #[param(value_type = Option<IdList>, inline)]
     ids: Option<String>,
     /// Exactly this organization.
     organization_id: Option<Uuid>,
-    /// Actors: ids joined by commas, at most 100. Others than oneself need `audit_logs.view_tenant`.
+    /// Actors: ids joined by commas, at most 100. Other actors than the caller require `audit_logs.view_tenant`.
     #[param(value_type = Option<IdList>, inline)]
     actor_user_id: Option<String>,
     /// Kind of the resource, for example `auth.role`.
@@ -78,18 +78,18 @@ struct ActionParameters {
     /// `create`, `edit`, `delete`, `assign`, joined by commas.
     #[param(pattern = "^ *(create|edit|delete|assign)?( *, *(create|edit|delete|assign)?)* *$")]
     action_type: Option<String>,
-    /// Names of changed fields, joined by commas, at most 50; any of them suffices.
+    /// Names of changed fields, joined by commas, at most 50; entries with any of them match.
     field_name: Option<String>,
-    /// Also entries about parts of the resource.
+    /// Includes entries about parts of the resource.
     #[param(value_type = Option<Flag>, inline)]
     include_related: Option<bool>,
-    /// Without it `total` only tells whether more follow. Default true.
+    /// If false, `total` only shows whether more entries follow. Default true.
     #[param(value_type = Option<Flag>, inline)]
     include_total: Option<bool>,
-    /// Only what the caller could undo now.
+    /// Only entries that the caller could undo now.
     #[param(value_type = Option<Flag>, inline)]
     undoable_only: Option<bool>,
-    /// Rows, when `pageSize` is absent.
+    /// Rows per page, when `pageSize` is absent.
     #[param(minimum = 1, maximum = 1000, default = 50)]
     limit: Option<u32>,
     /// Rows to skip, when `page` is absent.
@@ -98,7 +98,7 @@ struct ActionParameters {
     /// Page number from 1.
     #[param(minimum = 1, maximum = 1_000_000, default = 1)]
     page: Option<u32>,
-    /// Rows of a page.
+    /// Rows per page.
     #[param(minimum = 1, maximum = 200, default = 50)]
     page_size: Option<u32>,
     /// `createdAt` (default), `user`, `action`, `field` or `source`.
@@ -107,10 +107,10 @@ struct ActionParameters {
     /// `desc` (default) or `asc`.
     #[param(value_type = Option<SortDir>, inline)]
     sort_dir: Option<String>,
-    /// Only entries before this instant or date.
+    /// Only entries before this timestamp or date.
     #[param(value_type = Option<InstantOrDate>, inline)]
     before: Option<String>,
-    /// Only entries after this instant or date.
+    /// Only entries after this timestamp or date.
     #[param(value_type = Option<InstantOrDate>, inline)]
     after: Option<String>,
 }
@@ -125,7 +125,7 @@ struct ActionPage {
     page_size: i64,
     total: i64,
     total_pages: i64,
-    /// `false` when the total was not asked for.
+    /// `false` if the total was not requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     total_exact: Option<bool>,
 }
@@ -150,7 +150,7 @@ struct ActionItem {
     resource_id: Option<String>,
     parent_resource_kind: Option<String>,
     parent_resource_id: Option<String>,
-    /// Only for who could use it.
+    /// Only for callers who could use it.
     undo_token: Option<String>,
     #[schema(value_type = Option<Object>)]
     snapshot_before: Option<StoredJson>,
@@ -166,7 +166,7 @@ struct ActionItem {
     source_log_id: Option<Uuid>,
     created_at: Timestamp,
     updated_at: Timestamp,
-    /// Present, and true, where the response has no room for the snapshots and changes; the entry by its id has them.
+    /// Present, and true, if the response has no space for the snapshots and changes; the entry by its id has them.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     truncated: bool,
 }
@@ -242,7 +242,7 @@ async fn list_actions(ctx: RequestContext, query: Query<ActionQuery>) -> Result<
         let items = page.items.iter();
         items.filter(|item| !viewer.is_actor(&item.actor_kind, item.actor_user_id))
     };
-    // The smallest will do: only the names of its members are recorded.
+    // Uses the smallest item, because only the names of its fields are recorded.
     if let Some(sample) = of_others().min_by_key(|item| item.document_bytes()) {
         let tenants = of_others().map(|item| item.tenant_id);
         ctx.log_reads_of_many(&connection, AccessType::List, sample, page.items.len(), tenants)
@@ -259,7 +259,7 @@ async fn page(
     total: Option<i64>,
 ) -> Result<ActionPage> {
     let paging = filter.paging;
-    // Without a count, the start, the rows and the one more that was read are all that is known.
+    // Without a count, only the start and the rows that were read are known, including the additional one.
     let known = total.unwrap_or(paging.start + i64::try_from(rows.len()).unwrap_or(0));
     rows.truncate(usize::try_from(paging.size).unwrap_or(usize::MAX));
     let texts = actions::documents(connection, &rows, filter).await?;

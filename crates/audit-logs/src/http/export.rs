@@ -42,7 +42,7 @@ pub(super) fn routes(routes: &mut Routes) {
         .invalid(filter::INVALID);
 }
 
-/// The query as pairs: a parameter may be repeated, and each has its own rules.
+/// The query as pairs, because a parameter may be repeated and each has its own rules.
 #[derive(Debug, Deserialize, garde::Validate)]
 #[serde(transparent)]
 #[garde(allow_unvalidated)]
@@ -56,10 +56,10 @@ impl IntoParams for ExportQuery {
     }
 }
 
-/// The parameters, as the API document tells them.
+/// The parameters for the API document.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query, rename_all = "camelCase")]
-#[expect(dead_code, reason = "describes what `ActionFilter` reads by itself")]
+#[expect(dead_code, reason = "describes what `ActionFilter` parses")]
 struct ExportParameters {
     /// Only this entry.
     id: Option<Uuid>,
@@ -68,7 +68,7 @@ struct ExportParameters {
     ids: Option<String>,
     /// Exactly this organization.
     organization_id: Option<Uuid>,
-    /// Actors: ids joined by commas, at most 100. Others than oneself need `audit_logs.view_tenant`.
+    /// Actors: ids joined by commas, at most 100. Other actors than the caller require `audit_logs.view_tenant`.
     #[param(value_type = Option<IdList>, inline)]
     actor_user_id: Option<String>,
     /// Kind of the resource, for example `auth.role`.
@@ -88,15 +88,15 @@ struct ExportParameters {
     /// `create`, `edit`, `delete`, `assign`, joined by commas.
     #[param(pattern = "^ *(create|edit|delete|assign)?( *, *(create|edit|delete|assign)?)* *$")]
     action_type: Option<String>,
-    /// Names of changed fields, joined by commas, at most 50; any of them suffices.
+    /// Names of changed fields, joined by commas, at most 50; entries with any of them match.
     field_name: Option<String>,
-    /// Also entries about parts of the resource.
+    /// Includes entries about parts of the resource.
     #[param(value_type = Option<Flag>, inline)]
     include_related: Option<bool>,
-    /// Only what the caller could undo now.
+    /// Only entries that the caller could undo now.
     #[param(value_type = Option<Flag>, inline)]
     undoable_only: Option<bool>,
-    /// Entries at most; more than 1000 counts as 1000.
+    /// Maximum number of entries; values above 1000 are reduced to 1000.
     #[param(value_type = Option<Positive>, inline)]
     limit: Option<u64>,
     /// `createdAt` (default), `user`, `action`, `field` or `source`.
@@ -105,10 +105,10 @@ struct ExportParameters {
     /// `desc` (default) or `asc`.
     #[param(value_type = Option<SortDir>, inline)]
     sort_dir: Option<String>,
-    /// Only entries before this instant or date.
+    /// Only entries before this timestamp or date.
     #[param(value_type = Option<InstantOrDate>, inline)]
     before: Option<String>,
-    /// Only entries after this instant or date.
+    /// Only entries after this timestamp or date.
     #[param(value_type = Option<InstantOrDate>, inline)]
     after: Option<String>,
 }
@@ -119,7 +119,7 @@ async fn export_actions(ctx: RequestContext, query: Query<ExportQuery>) -> Resul
     viewer.check_actors(filter.actors.as_deref())?;
     let mut connection = ctx.read().await?;
     check_organization(&mut connection, viewer, filter.organization).await?;
-    // Before the cursor's transaction, which the client may break off.
+    // Recorded before the cursor's transaction, which the client can interrupt.
     let columns: Map<String, Value> = csv::COLUMNS
         .map(|name| (name.to_owned(), Value::Null))
         .into_iter()
@@ -127,14 +127,14 @@ async fn export_actions(ctx: RequestContext, query: Query<ExportQuery>) -> Resul
     let counts = counts(&mut connection, viewer, &filter).await?;
     let total: i64 = counts.iter().map(|(_, entries)| entries).sum();
     let shown = counts.iter().map(|(tenant, _)| wire_tenant(*tenant));
-    // An empty file was asked for in the caller's tenant.
+    // An export without entries is recorded in the caller's tenant.
     let tenants = shown.chain(counts.is_empty().then_some(None));
     let total = usize::try_from(total).unwrap_or(usize::MAX);
     ctx.log_reads_of_many(&connection, AccessType::Export, &columns, total, tenants)
         .await?;
     drop(connection);
     let mut cursor = Cursor::open(viewer, &filter).await?;
-    // Whatever is wrong with the statement shows here, before the first byte.
+    // Errors of the statement occur here, before the first byte is sent.
     let first = cursor.next().await?;
     let head = csv::header() + &csv::lines(&first);
     Ok(Streamed {
@@ -148,10 +148,10 @@ async fn export_actions(ctx: RequestContext, query: Query<ExportQuery>) -> Resul
     })
 }
 
-/// How long a client may leave a piece of the file where it is.
+/// Maximum time for which a client may leave a part of the file unread.
 const STALLED: Duration = Duration::from_secs(10);
 
-/// The file, read by a task of its own: a client that stalls keeps nothing of the database.
+/// Streams the file from a separate task, so that a stalled client does not hold a database connection.
 fn pieces(runtime: &Runtime, head: String, cursor: Cursor) -> BoxStream<'static, Result<Bytes>> {
     let (sender, receiver) = mpsc::channel(1);
     let runtime = runtime.clone();
@@ -164,15 +164,13 @@ fn pieces(runtime: &Runtime, head: String, cursor: Cursor) -> BoxStream<'static,
     try_unfold(receiver, |mut receiver| async move {
         match receiver.recv().await {
             Some(piece) => Ok(piece?.map(|piece| (piece, receiver))),
-            None => Err(Error::internal(
-                "the client took too long to read a piece of the export",
-            )),
+            None => Err(Error::internal("client did not read a part of the export in time")),
         }
     })
     .boxed()
 }
 
-/// Where the pieces of a file wait for its client; nothing is its end.
+/// Passes the parts of a file to the response; `None` marks the end.
 struct Outbox {
     runtime: Runtime,
     sender: mpsc::Sender<Result<Option<Bytes>>>,
@@ -193,7 +191,7 @@ impl Outbox {
         Ok(())
     }
 
-    /// Whether the client took what was before this in time.
+    /// Returns whether the response accepted the part in time.
     async fn hand_over(&self, piece: Result<Option<Bytes>>) -> bool {
         let sent = pin!(self.sender.send(piece));
         match select(sent, self.runtime.platform.clock().sleep(STALLED)).await {

@@ -37,7 +37,7 @@ pub(super) fn routes(routes: &mut Routes) {
 #[serde(rename_all = "camelCase")]
 #[garde(allow_unvalidated)]
 struct UndoRequest {
-    /// The token of the entry: one that the caller was given, of an action that can be undone now.
+    /// The token of an entry that the caller has received, of an action that can be undone now.
     #[serde(default)]
     #[schema(
         value_type = String,
@@ -61,7 +61,7 @@ struct Undone {
 #[serde(rename_all = "camelCase")]
 #[garde(allow_unvalidated)]
 struct RedoRequest {
-    /// The entry that was undone: the latest one of its resource, which can be redone now.
+    /// The undone entry: the latest one of its resource, which can be redone now.
     #[serde(default)]
     #[schema(value_type = Uuid, required = true)]
     log_id: Value,
@@ -71,9 +71,9 @@ struct RedoRequest {
 #[serde(rename_all = "camelCase")]
 struct Redone {
     ok: bool,
-    /// The new entry.
+    /// The entry of the redo.
     log_id: Uuid,
-    /// The token that undoes it.
+    /// The token to undo it.
     undo_token: Option<String>,
     /// The entry that was redone.
     source_log_id: Uuid,

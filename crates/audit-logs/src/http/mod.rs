@@ -23,7 +23,7 @@ pub(crate) fn routes(routes: &mut Routes) {
     history::routes(routes);
 }
 
-/// Refuses an organization that the caller does not read. For answers that hold entries of it there is nothing to ask.
+/// Rejects an organization that is not visible to the caller. Responses with entries of the organization do not need this check.
 async fn check_organization(connection: &mut Connection, viewer: Viewer<'_>, organization: Option<Uuid>) -> Result<()> {
     let Some(organization) = organization else {
         return Ok(());
@@ -38,7 +38,7 @@ async fn check_organization(connection: &mut Connection, viewer: Viewer<'_>, org
     Err(Rejection::forbidden("Organization scope violation").into())
 }
 
-/// The parameters of `P`, all of them optional: they are read by hand.
+/// Returns the parameters of `P`, all of them optional, because handlers parse them.
 fn documented<P: IntoParams>(parameter_in_provider: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
     P::into_params(parameter_in_provider)
 }

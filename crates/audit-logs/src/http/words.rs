@@ -1,4 +1,4 @@
-//! The schemas of words in a query, for the API document.
+//! Schemas of words in a query, for the API document.
 
 use utoipa::openapi::schema::{AnyOfBuilder, Type};
 use utoipa::openapi::{ObjectBuilder, RefOr, Schema};
@@ -6,7 +6,7 @@ use utoipa::{PartialSchema, ToSchema};
 
 use crate::parameters::{FALSE, TRUE};
 
-/// Yes or no, in one of several words.
+/// A boolean in one of several spellings.
 pub(super) enum Flag {}
 
 impl PartialSchema for Flag {
@@ -21,7 +21,7 @@ impl PartialSchema for Flag {
 
 impl ToSchema for Flag {}
 
-/// A positive number of any size.
+/// A positive integer of any size.
 pub(super) enum Positive {}
 
 impl PartialSchema for Positive {
@@ -33,10 +33,10 @@ impl PartialSchema for Positive {
 
 impl ToSchema for Positive {}
 
-/// Which end of the list comes first.
+/// The sort direction.
 #[derive(ToSchema)]
 #[schema(rename_all = "camelCase")]
-#[expect(dead_code, reason = "describes the words that `ActionFilter` reads by itself")]
+#[expect(dead_code, reason = "describes the words that `ActionFilter` parses")]
 pub(super) enum SortDir {
     Asc,
     Desc,

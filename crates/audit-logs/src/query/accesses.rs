@@ -1,4 +1,4 @@
-//! Reads of the access log. Every statement starts from [`visible`], so none can forget who may see what.
+//! Reads of the access log. Every statement starts from [`visible`], which limits it to the entries that the caller may see.
 
 use backoffice_core::config;
 use backoffice_core::db::Connection;
@@ -39,7 +39,7 @@ pub(crate) struct AccessRow {
     pub(crate) created_at: Timestamp,
 }
 
-/// An entry with the names of its tenant and organization, as far as they are still there.
+/// An entry with the names of its tenant and organization, if these exist.
 pub(crate) type NamedRow = (AccessRow, Option<String>, Option<String>);
 
 type Boxed<'a> = dsl::IntoBoxed<'a, logs::table, Pg>;
@@ -69,7 +69,7 @@ fn filtered<'a>(viewer: Viewer<'a>, filter: &'a AccessFilter) -> Boxed<'a> {
     if let Some(access) = &filter.access_type {
         query = query.filter(logs::access_type.eq(access));
     }
-    // The ids let months alone that lie outside or are yet to come.
+    // The ids exclude the partitions of months outside the range and in the future.
     let end = filter.before.map_or(i64::MAX, Timestamp::unix_millis);
     query = query.filter(logs::id.lt(lowest_id(end.min(viewer.horizon()))));
     if let Some(before) = filter.before {
@@ -82,7 +82,7 @@ fn filtered<'a>(viewer: Viewer<'a>, filter: &'a AccessFilter) -> Boxed<'a> {
     query
 }
 
-/// The rows of the window and the total: two statements, sent together.
+/// Returns the rows of the window and the total: two pipelined statements.
 pub(crate) async fn page(
     connection: &Connection,
     viewer: Viewer<'_>,

@@ -1,4 +1,4 @@
-//! Reads of the action log. Every statement starts from [`visible`], so none can forget who may see what.
+//! Reads of the action log. Every statement starts from [`visible`], which limits it to the entries that the caller may see.
 
 use backoffice_core::db::Connection;
 use backoffice_core::document::{Texts, read_within};
@@ -51,11 +51,11 @@ pub(crate) struct ActionRow {
     pub(crate) updated_at: Timestamp,
 }
 
-/// Bytes of documents that a page has room for: beside 1000 entries it stays below the largest response.
+/// Maximum bytes of documents in a page: with 1000 entries the response stays below its size limit.
 const DOCUMENTS_OF_PAGE: usize = 5 * 1024 * 1024;
 
-/// The documents of these entries: snapshot before, snapshot after and changes; `None` for entries that a page has no room for. Of a single
-/// entry that is asked for by its id they are there whatever their size.
+/// Returns the documents of these entries: snapshot before, snapshot after and changes; `None` for entries for which the page has no space. The
+/// documents of a single entry that is requested by its id are returned regardless of their size.
 pub(crate) async fn documents(
     connection: &Connection,
     rows: &[NamedRow],
@@ -70,7 +70,7 @@ pub(crate) async fn documents(
     read_within(connection, "audit_action_logs", &columns, &keys, budget).await
 }
 
-/// An entry with the names of its tenant and organization, as far as they are still there.
+/// An entry with the names of its tenant and organization, if these exist.
 pub(crate) type NamedRow = (ActionRow, Option<String>, Option<String>);
 
 type Boxed<'a> = dsl::IntoBoxed<'a, logs::table, Pg>;
@@ -106,20 +106,20 @@ pub(super) fn filtered<'a>(viewer: Viewer<'a>, filter: &'a ActionFilter) -> Boxe
     }
 }
 
-/// The ids between which entries are asked for, the second one not included. The time of an entry's id is its `created_at`; asked for by id,
-/// months outside are not looked at, nor those that are yet to come.
+/// Returns the range of requested ids, the upper bound excluded. The time of an entry's id is its `created_at`; a range of ids makes PostgreSQL
+/// skip the partitions of months outside the range and in the future.
 fn bounds(viewer: Viewer<'_>, filter: &ActionFilter) -> (Uuid, Uuid) {
     let first = filter.after.map_or(0, |after| after.unix_millis() + 1);
     let end = filter.before.map_or(i64::MAX, Timestamp::unix_millis);
     (lowest_id(first), lowest_id(end.min(viewer.horizon())))
 }
 
-/// Entries about a resource, or also about those that are part of it.
+/// Limits the query to entries about a resource, optionally including its parts.
 fn about<'a>(query: Boxed<'a>, viewer: Viewer<'a>, filter: &'a ActionFilter) -> Boxed<'a> {
     match (&filter.resource_kind, &filter.resource_id, filter.include_related) {
-        // The resource's own entries, those of which it is the parent, and those that name it beside theirs: three indexes, where one
-        // condition with `or` would read the whole log.
-        // An id of an array that is known only when the statement runs does not tell its month; each id of a row by itself does.
+        // Entries of the resource, entries of which it is the parent, and entries that name it as affected: three indexes, where one condition
+        // with `or` would scan the whole log.
+        // PostgreSQL can't derive the month from an array of ids that is known only at execution time, but it can from the id of each row.
         (Some(kind), Some(id), true) => {
             let tenant = match viewer.ctx.scope().visible_tenants {
                 VisibleTenants::Tenant(tenant) => format!("tenant_id = '{tenant}' and "),
@@ -170,14 +170,14 @@ fn about<'a>(query: Boxed<'a>, viewer: Viewer<'a>, filter: &'a ActionFilter) -> 
     }
 }
 
-/// An entry over several resources is the latest of each.
+/// Matches an entry with several resources only if it is the latest of each of them.
 const AFFECTED_ARE_LATEST: &str = "(audit_action_logs.touched is null or not exists ( \
     select 1 from jsonb_to_recordset(audit_action_logs.touched) as t (kind text, id text, \"versionAfter\" bigint) \
     left join audit_resource_versions v on v.tenant_id = audit_action_logs.tenant_id \
         and v.resource_kind = t.kind and v.resource_id = t.id \
     where v.version is distinct from t.\"versionAfter\"))";
 
-/// Entries that the caller could undo now.
+/// Limits the query to entries that the caller could undo now.
 fn undoable<'a>(query: Boxed<'a>, viewer: Viewer<'a>) -> Boxed<'a> {
     if !viewer.may_undo() {
         return query.filter(dsl::sql::<Bool>("false"));
@@ -209,8 +209,8 @@ fn undoable<'a>(query: Boxed<'a>, viewer: Viewer<'a>) -> Boxed<'a> {
     }
 }
 
-/// The order; missing values last in both directions, then the newest first. The newest first is the order of ids, in which months are
-/// read one after the other and only as far as the page goes.
+/// Returns the order; missing values are last in both directions, then the newest entries are first. Newest first is the order of ids, in which
+/// PostgreSQL reads the partitions of months one after the other and only as far as the page needs.
 pub(super) fn order(filter: &ActionFilter) -> SqlLiteral<Untyped> {
     dsl::sql(match (filter.sort, filter.descending) {
         (SortField::CreatedAt, true) => "audit_action_logs.id desc",
@@ -226,12 +226,12 @@ pub(super) fn order(filter: &ActionFilter) -> SqlLiteral<Untyped> {
     })
 }
 
-/// Entries of partitions that were not counted.
+/// Matches entries of partitions that have not been counted.
 const UNCOUNTED: &str = "(audit_action_logs.id >= coalesce( \
         (select p.ends from audit_counted_partitions p order by p.ends desc limit 1), '00000000-0000-0000-0000-000000000000') \
     or audit_action_logs.id < (select p.begins from audit_counted_partitions p order by p.begins limit 1))";
 
-/// Runs a query of entries with two numbers beside each: the parts of the total.
+/// Loads the entries of a query with two additional numbers: the parts of the total.
 macro_rules! load_with {
     ($query:expr, $connection:expr, $uncounted:expr, $counted:expr) => {
         $query
@@ -249,13 +249,13 @@ macro_rules! load_with {
 
 type CountedRow = (ActionRow, Option<String>, Option<String>, Option<i64>, Option<i64>);
 
-/// Stands for a part of the total that is not asked for.
+/// Placeholder for a part of the total that is not requested.
 fn no_number() -> SqlLiteral<Nullable<BigInt>> {
     dsl::sql("null::bigint")
 }
 
-/// Entries of partitions that were counted when they ended. Only where the caller sees all entries of tenants or organizations do those
-/// numbers tell the total; elsewhere every entry is read.
+/// Returns the stored counts of partitions that have ended. Returns `None` for callers who do not see all entries of their tenants or
+/// organizations, and for filters other than by organization: then every entry is counted.
 fn counted<'a>(viewer: Viewer<'a>, filter: &ActionFilter) -> Option<dsl::IntoBoxed<'a, counts::table, Pg>> {
     let scope = viewer.ctx.scope();
     let sees_own_of_none = scope.organizations.is_some() && scope.selected.is_none();
@@ -278,12 +278,12 @@ fn counted<'a>(viewer: Viewer<'a>, filter: &ActionFilter) -> Option<dsl::IntoBox
     Some(counted)
 }
 
-/// The sum of the counted entries.
+/// Returns the sum of the stored counts.
 fn sum() -> SqlLiteral<Nullable<BigInt>> {
     dsl::sql("sum(entries)::bigint")
 }
 
-/// How many entries there are: one statement.
+/// Returns the number of entries: one statement.
 async fn total(connection: &mut &AsyncPgConnection, viewer: Viewer<'_>, filter: &ActionFilter) -> QueryResult<i64> {
     let Some(counted) = counted(viewer, filter) else {
         return filtered(viewer, filter).count().get_result(connection).await;
@@ -294,8 +294,8 @@ async fn total(connection: &mut &AsyncPgConnection, viewer: Viewer<'_>, filter: 
     Ok(others.unwrap_or(0) + counted.unwrap_or(0))
 }
 
-/// The rows of the window (one more without a total, to tell whether more follow) and, if asked for, the total: one statement, and a second
-/// one for the total of a page beyond the last.
+/// Returns the rows of the window and, if requested, the total. Without a total it returns one additional row if more entries follow. Sends one
+/// statement, and a second one for the total of a page beyond the last.
 pub(crate) async fn page(
     connection: &Connection,
     viewer: Viewer<'_>,

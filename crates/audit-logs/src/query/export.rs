@@ -1,4 +1,4 @@
-//! The entries of an export: one cursor, so all of them are seen at one instant and few are in memory.
+//! The entries of an export, read by a cursor: all of them are from the same instant, and only few are in memory.
 
 use backoffice_core::db::{Connection, Holder, UnloggedTransaction};
 use backoffice_core::{Result, Timestamp};
@@ -16,7 +16,7 @@ use crate::filter::ActionFilter;
 use crate::foreign::{audit_action_logs as logs, directory_organizations as organizations};
 use crate::visibility::Viewer;
 
-/// What an export tells of an entry.
+/// The columns of an entry in an export.
 #[derive(Debug, QueryableByName)]
 pub(crate) struct ExportRow {
     #[diesel(sql_type = SqlUuid)]
@@ -41,12 +41,12 @@ pub(crate) struct ExportRow {
     pub(crate) source: String,
     #[diesel(sql_type = Text)]
     pub(crate) execution_state: String,
-    /// Name of the organization, as far as it is still there.
+    /// Name of the organization, if it exists.
     #[diesel(sql_type = Nullable<Text>)]
     pub(crate) name: Option<String>,
 }
 
-/// How many entries of the filter there are in each tenant, no more in all than its page has.
+/// Returns the number of matching entries in each tenant, limited in total to the size of the page.
 pub(crate) async fn counts(
     connection: &mut Connection,
     viewer: Viewer<'_>,
@@ -60,10 +60,10 @@ pub(crate) async fn counts(
     Ok(RunQueryDsl::load(CountedByTenant(entries), &mut **connection).await?)
 }
 
-/// Entries at a time: of the largest ones no more than a few megabytes.
+/// Number of entries per fetch: even the largest entries take only a few megabytes.
 const FETCH: &str = "fetch forward 20 from action_export";
 
-/// The changes of an entry. Of values that are longer than any cell, only the beginning leaves the database.
+/// The changes of an entry. Values that are longer than any cell are truncated in the database.
 const CHANGES: &str = "(case when octet_length(audit_action_logs.changes::text) <= 65536 \
         or jsonb_typeof(audit_action_logs.changes) <> 'object' then audit_action_logs.changes \
     else (select jsonb_object_agg(f.key, case when octet_length(f.value::text) <= 65536 then f.value \
@@ -83,7 +83,7 @@ const CHANGES: &str = "(case when octet_length(audit_action_logs.changes::text) 
 pub(crate) struct Cursor(UnloggedTransaction);
 
 impl Cursor {
-    /// Opens it over the entries of the filter, as many as its page has.
+    /// Opens the cursor for the entries of the filter, limited to the size of the page.
     pub(crate) async fn open(viewer: Viewer<'_>, filter: &ActionFilter) -> Result<Self> {
         let (database, identity) = (viewer.ctx.database(), viewer.ctx.identity());
         let holder = Holder {
@@ -113,21 +113,21 @@ impl Cursor {
         Ok(Self(transaction))
     }
 
-    /// The next entries; none at the end.
+    /// Returns the next entries; empty at the end.
     pub(crate) async fn next(&mut self) -> Result<Vec<ExportRow>> {
         Ok(RunQueryDsl::load(sql_query(FETCH), &mut **self.0.connection()).await?)
     }
 
-    /// Ends the transaction, which gives the connection back.
+    /// Commits the transaction, which releases the connection.
     pub(crate) async fn close(self) -> Result<()> {
         self.0.commit().await
     }
 }
 
-/// A query as a cursor.
+/// Declares a query as a cursor.
 struct Declared<Q>(Q);
 
-/// The number of a query's rows for each tenant, which is its one column.
+/// Counts the rows of a query by tenant, which is its only column.
 struct CountedByTenant<Q>(Q);
 
 macro_rules! dynamic {

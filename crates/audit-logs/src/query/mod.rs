@@ -13,10 +13,10 @@ use uuid::Uuid;
 use crate::foreign::directory_organizations as organizations;
 use crate::visibility::Viewer;
 
-/// Where every statement on a log starts. The two logs are types of their own with the same columns.
+/// The start of every statement on a log. The two logs are separate types with the same columns.
 macro_rules! visible_entries {
     ($logs:ident) => {
-        /// The entries that the caller sees.
+        /// Returns the entries that the caller sees.
         fn visible<'a>(viewer: Viewer<'a>) -> Boxed<'a> {
             let (scope, identity) = (viewer.ctx.scope(), viewer.ctx.identity());
             let own = || {
@@ -26,10 +26,10 @@ macro_rules! visible_entries {
             };
             let mut query = $logs::table.filter(scope.owns($logs::tenant_id)).into_boxed();
             if let Some(tenant) = viewer.own_tenant_of_many() {
-                // What a super administrator did to global rows is logged in the platform's tenant, which can't be selected.
+                // Actions of super administrators on global rows are logged in the platform's tenant, which can't be selected.
                 query = query.filter($logs::tenant_id.eq_any([tenant, PLATFORM_TENANT]));
             }
-            // Its own ones, where it holds the right to see those; they may be without organization.
+            // Entries in the visible organizations; without a selected organization also own entries that have none.
             query = match (&scope.organizations, scope.selected) {
                 (None, _) => query,
                 (Some(_), Some(_)) => query.filter(scope.within($logs::organization_id)),
@@ -48,7 +48,7 @@ macro_rules! visible_entries {
     };
 }
 
-/// The name of an entry's tenant, as far as it is still there.
+/// The name of an entry's tenant, if it exists.
 macro_rules! tenant_name {
     ($logs:ident) => {
         tenants::table
@@ -59,7 +59,7 @@ macro_rules! tenant_name {
     };
 }
 
-/// The name of an entry's organization, as far as it is still there.
+/// The name of an entry's organization, if it exists.
 macro_rules! organization_name {
     ($logs:ident) => {
         organizations::table
@@ -73,12 +73,12 @@ macro_rules! organization_name {
 
 use {organization_name, tenant_name, visible_entries};
 
-/// The lowest id of an instant, in milliseconds since 1970; before that the lowest of all.
+/// Returns the lowest id of a time in milliseconds since 1970; for earlier times the lowest id of all.
 fn lowest_id(millis: i64) -> Uuid {
     Uuid::from_u128(u128::try_from(millis).unwrap_or(0) << 80)
 }
 
-/// Whether the organization, live or deleted, is of a tenant that the caller reads.
+/// Returns whether the organization, live or deleted, belongs to a tenant that is visible to the caller.
 pub(crate) async fn knows_organization(
     connection: &mut Connection,
     viewer: Viewer<'_>,

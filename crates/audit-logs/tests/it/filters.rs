@@ -110,7 +110,7 @@ async fn a_list_costs_three_statements_at_most() {
     let acme = tenant(&app, "Acme").await;
     let query = format!("organizationId={}", acme.organization_id);
     list(&app, &admin(&acme, ""), &query).await;
-    // The first time in a quarter of an hour, that others' entries were read is recorded too.
+    // The first read of others' entries in a quarter of an hour is recorded, too.
     list(&app, &admin(&acme, ""), "").await;
 
     let (_, plain) = app.count_statements(list(&app, &admin(&acme, ""), "")).await;
@@ -119,7 +119,7 @@ async fn a_list_costs_three_statements_at_most() {
         .count_statements(list(&app, &admin(&acme, ""), "includeTotal=false"))
         .await;
 
-    // The page with its total, and the documents of what is on it; of an empty page, whether the organization is known.
+    // The page with its total, and the documents of its entries; for an empty page, the check of the organization.
     assert_eq!((plain, filtered, uncounted), (2, 2, 2));
 }
 

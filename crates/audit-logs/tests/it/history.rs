@@ -139,9 +139,9 @@ async fn others_actions_need_the_wider_right() {
 async fn a_caller_without_a_tenant_reads_nothing() {
     let app = TestApp::new(&MODULES).await;
     let acme = tenant(&app, "Acme").await;
-    let nobody = "00000000-0000-0000-0000-000000000000/1//audit_logs.*";
+    let platform = "00000000-0000-0000-0000-000000000000/1//audit_logs.*";
 
-    let rejected = app.get(nobody, ACTIONS).await;
+    let rejected = app.get(platform, ACTIONS).await;
     let (status, _) = app.get(&super_admin(&acme), ACTIONS).await;
 
     assert_eq!(rejected, (403, json!({"error": "Forbidden"})));

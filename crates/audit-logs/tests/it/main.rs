@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 /// Path of the list.
 const ACTIONS: &str = "/audit_logs/audit-logs/actions";
 
-/// Makes an organization a second after whatever was before.
+/// Creates an organization, one second later.
 async fn organization(app: &TestApp, token: &str, name: &str, parent: Value) -> TestResponse {
     app.advance(Duration::SECOND);
     let body = json!({"name": name, "parentId": parent});
@@ -28,7 +28,7 @@ async fn organization(app: &TestApp, token: &str, name: &str, parent: Value) -> 
     response
 }
 
-/// Renames an organization a second after whatever was before.
+/// Renames an organization, one second later.
 async fn rename(app: &TestApp, token: &str, id: &Value, name: &str) -> TestResponse {
     app.advance(Duration::SECOND);
     let body = json!({"id": id, "name": name});
@@ -42,14 +42,14 @@ async fn rename(app: &TestApp, token: &str, id: &Value, name: &str) -> TestRespo
     response
 }
 
-/// The page of this query.
+/// Returns the page of this query.
 async fn list(app: &TestApp, token: &str, query: &str) -> Value {
     let (status, page) = app.get(token, &format!("{ACTIONS}?{query}")).await;
     assert_eq!(status, 200, "{page}");
     page
 }
 
-/// One member of each item of this query.
+/// Returns one field of each item of this query.
 async fn each(app: &TestApp, token: &str, query: &str, field: &str) -> Vec<Value> {
     list(app, token, query).await["items"]
         .as_array()

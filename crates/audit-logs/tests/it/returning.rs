@@ -1,4 +1,4 @@
-//! Organizations that are gone are in nobody's scope: who may bring one back is decided by its place.
+//! Deleted organizations are in no scope: restoring one is authorized by its parent.
 
 use actix_web::http::Method;
 use backoffice_directory::commands::TenantCreated;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::sign_in::{MODULES, admin, tenant};
 use crate::{ACTIONS, organization, rename};
 
-/// Acme has north, which has inner and side.
+/// Tenant Acme with organization north, which contains inner, and with side.
 struct Tree {
     app: TestApp,
     acme: TenantCreated,
@@ -139,7 +139,7 @@ async fn records_deleted_outside_the_scope_stay_deleted() {
     let inner = tree.delete(&whole, &tree.inner).await;
     let (limited, sideways) = (admin(&tree.acme, &tree.side), admin(&tree.acme, &tree.north));
 
-    // The place is above the caller's organization, or beside the selected one.
+    // The parent is above the caller's organization, or beside the selected one.
     assert_eq!(tree.undo(&limited, &inner).await, out_of_scope());
     let selected = tree.selecting(&sideways, &tree.side, &inner).await;
     assert_eq!((selected.status, selected.json()), out_of_scope());
@@ -148,7 +148,7 @@ async fn records_deleted_outside_the_scope_stay_deleted() {
     let selected = tree.selecting(&sideways, &tree.north, &inner).await;
     assert_eq!(selected.status, 200, "{}", selected.text());
 
-    // The top of the tenant belongs to callers of the whole tenant.
+    // Only callers of the whole tenant may write at the top of the tenant.
     let top = organization(&tree.app, &whole, "Top", json!(null)).await.json();
     let top = tree.delete(&whole, top["id"].as_str().expect("an id")).await;
     assert_eq!(tree.undo(&sideways, &top).await, out_of_scope());

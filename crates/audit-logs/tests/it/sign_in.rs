@@ -1,4 +1,4 @@
-//! A stand-in for the module that signs people in: a token says who calls.
+//! A substitute for the module that authenticates users: a token identifies the caller.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use backoffice_directory::commands::{CreateTenant, NewTenant, TenantCreated};
 use backoffice_test_support::TestApp;
 use uuid::Uuid;
 
-/// Under the name that this module requires.
+/// Has the name that this module requires.
 static SIGN_IN: Module = Module {
     name: "auth",
     title: "Sign-in",
@@ -23,8 +23,8 @@ static SIGN_IN: Module = Module {
 
 pub(crate) static MODULES: [&Module; 3] = [&backoffice_directory::MODULE, &SIGN_IN, &backoffice_audit_logs::MODULE];
 
-/// Tokens of the form `tenant/number/limit/grants`: the number makes the user's id, the limit is empty or organizations that are joined
-/// by commas, like the grants; the grant `!` is a super administrator.
+/// Tokens of the form `tenant/number/limit/grants`: the number determines the user's id, the limit is empty or organizations joined by commas,
+/// like the grants; the grant `!` means a super administrator.
 struct Tokens;
 
 impl Authenticator for Tokens {
@@ -63,28 +63,28 @@ impl Authenticator for Tokens {
     }
 }
 
-/// The id of the user with this number.
+/// Returns the id of the user with this number.
 pub(crate) fn user(number: &str) -> Uuid {
     Uuid::from_u128(number.parse().expect("a number"))
 }
 
-/// A user who makes organizations and sees, undoes and redoes its own actions.
+/// Returns a user who creates organizations and reads, undoes and redoes their own actions.
 pub(crate) fn worker(tenant: &TenantCreated, number: u8) -> String {
     let grants = "directory.organizations.*,audit_logs.view_self,audit_logs.undo_self,audit_logs.redo_self";
     format!("{}/{number}//{grants}", tenant.id)
 }
 
-/// An administrator of the tenant, or of one organization in it.
+/// Returns an administrator of the tenant, or of one organization in it.
 pub(crate) fn admin(tenant: &TenantCreated, limit: &str) -> String {
     format!("{}/9/{limit}/directory.organizations.*,audit_logs.*", tenant.id)
 }
 
-/// A super administrator at home in this tenant.
+/// Returns a super administrator of this tenant.
 pub(crate) fn super_admin(tenant: &TenantCreated) -> String {
     format!("{}/8//!", tenant.id)
 }
 
-/// A new tenant with its root organization of the same name.
+/// Creates a tenant with a root organization of the same name.
 pub(crate) async fn tenant(app: &TestApp, name: &str) -> TenantCreated {
     let ctx = app.system_context();
     let input = NewTenant {

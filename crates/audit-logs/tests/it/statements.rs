@@ -1,4 +1,4 @@
-//! Undo and redo send as many statements for one resource as for many, on an empty stack as below many entries.
+//! Undo and redo send the same number of statements for one resource and for many, with an empty stack and with many entries.
 
 use actix_web::http::Method;
 use backoffice_core::command::{Class, Command, Entity, EntityRef, Target};
@@ -19,7 +19,7 @@ use crate::sign_in::{MODULES, admin, tenant};
 use crate::{ACTIONS, organization, rename};
 
 /// Numbers organizations, all by one command.
-static BUSY_MS: Module = Module {
+static MANY: Module = Module {
     name: "many",
     requires: &["directory"],
     routes,
@@ -84,7 +84,7 @@ struct Setting {
 
 impl Setting {
     async fn new() -> Self {
-        let app = TestApp::builder(&[&MODULES[..], &[&BUSY_MS]].concat())
+        let app = TestApp::builder(&[&MODULES[..], &[&MANY]].concat())
             .through_proxy()
             .pool_size(1)
             .build()
@@ -116,7 +116,7 @@ impl Setting {
             .expect("undoable")
     }
 
-    /// Status and number of statements.
+    /// Returns status and number of statements.
     async fn undo(&self, operation: &Value) -> (u16, u64) {
         let body = json!({"undoToken": operation["undoToken"]});
         let ((status, _), statements) = self
@@ -146,7 +146,7 @@ async fn it_does_not_matter_how_many_resources_an_action_affected() {
     let ids = setting.organizations(25).await;
     let mut counts = Vec::new();
 
-    // The first round prepares what a connection prepares once.
+    // The first round prepares statements that a connection prepares once.
     for count in [2, 2, 25] {
         let operation = setting.number(&ids[..count]).await;
         counts.push((setting.undo(&operation).await, setting.redo(&operation).await));
@@ -187,7 +187,7 @@ async fn it_does_not_matter_how_many_undone_entries_lie_above() {
         assert_eq!(setting.undo(&lowest).await.0, 200);
         undone_above(others).await;
         let rejected = setting.redo(&lowest).await;
-        // What was changed behind the log can't be redone, and blocks nothing.
+        // A change that bypassed the log can't be redone and blocks nothing.
         setting.app.sql(&spoil).await;
         counts.push((rejected, setting.redo(&lowest).await));
     }

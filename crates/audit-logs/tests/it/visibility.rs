@@ -19,7 +19,7 @@ async fn a_viewer_sees_itself_and_an_administrator_everybody() {
         organization(&app, &worker(&other, 1), "Elsewhere", Value::Null).await;
 
         assert_eq!(each(&app, &worker(&acme, 1), "", "organizationName").await, ["One"]);
-        // With the entry of the tenant itself, which belongs to no organization.
+        // Includes the entry of the tenant itself, which has no organization.
         assert_eq!(
             each(&app, &admin(&acme, ""), "", "organizationName").await,
             [json!("Two"), json!("One"), Value::Null]

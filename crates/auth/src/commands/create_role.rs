@@ -10,14 +10,14 @@ use crate::model::{Role, RoleRow};
 use crate::schema::auth_roles;
 use crate::{Error, acl, seed};
 
-/// Makes a role without any rights.
+/// Creates a role without any rights.
 #[derive(Debug, Clone)]
 pub struct CreateRole {
-    /// Its id.
+    /// The id.
     pub id: Uuid,
-    /// Its tenant; the nil UUID makes a global role.
+    /// The tenant; the nil UUID creates a global role.
     pub tenant: Uuid,
-    /// Its name, trimmed, 1 to 100 characters.
+    /// The name, trimmed, 1 to 100 characters.
     pub name: String,
 }
 

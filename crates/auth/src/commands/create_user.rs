@@ -15,14 +15,14 @@ use crate::one_time_token::{self, NewToken};
 use crate::schema::auth_users as users;
 use crate::{Error, acl, email};
 
-/// Makes a confirmed user.
+/// Creates a confirmed user.
 #[derive(Debug, Clone)]
 pub struct CreateUser {
-    /// Its id.
+    /// The id.
     pub id: Uuid,
-    /// Its tenant, that of the organization.
+    /// The tenant, that of the organization.
     pub tenant: Uuid,
-    /// Its organization; `None` only for users of the platform.
+    /// The organization; `None` only for users of the platform.
     pub organization: Option<Uuid>,
     /// E-mail address, valid and trimmed.
     pub email: String,
@@ -30,12 +30,12 @@ pub struct CreateUser {
     pub name: Option<String>,
     /// Roles by id or name.
     pub roles: Vec<String>,
-    /// Hash of its password.
+    /// Hash of the password.
     pub password_hash: Option<SecretString>,
-    /// Whether it may sign in.
+    /// Whether the user may sign in.
     pub is_active: bool,
-    /// Token of the invitation that is sent once the user is there, or why none can leave, which is said when nothing else stands
-    /// against the user.
+    /// Token of the invitation that is sent after the user is created, or the reason why none can be sent. That error is returned only if
+    /// the user itself is valid.
     pub invitation: Result<Option<NewToken>, Error>,
 }
 

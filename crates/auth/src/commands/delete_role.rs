@@ -9,7 +9,7 @@ use crate::model::Role;
 use crate::schema::auth_roles as roles;
 use crate::{Error, acl, grants, query, seed};
 
-/// Removes a role that nobody holds, with its ACL.
+/// Deletes a role that no user holds, with its ACL.
 #[derive(Debug, Clone)]
 pub struct DeleteRole {
     /// The role.

@@ -6,7 +6,7 @@ use uuid::Uuid;
 use crate::model::User;
 use crate::{Error, acl};
 
-/// Removes a user with its role links and ACL; its sessions end.
+/// Deletes a user with their role links and ACL; ends their sessions.
 #[derive(Debug, Clone)]
 pub struct DeleteUser {
     /// The user.

@@ -6,7 +6,7 @@ use uuid::Uuid;
 use crate::model::RoleAcl;
 use crate::{acl, seed};
 
-/// Adds default grants of modules that the role was never given. What an administrator took away does not return.
+/// Adds default grants of modules that the role was never given. Grants that an administrator removed are not added again.
 #[derive(Debug, Clone)]
 pub(crate) struct GrantDefaults {
     pub(crate) role: Uuid,

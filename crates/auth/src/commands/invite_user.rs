@@ -11,7 +11,7 @@ use crate::one_time_token::{self, NewToken};
 use crate::schema::auth_users as users;
 use crate::{Error, acl, grants};
 
-/// Issues another invitation to a user that has no password yet; earlier links die.
+/// Issues another invitation to a user who has no password yet; voids earlier links.
 #[derive(Debug, Clone)]
 pub struct InviteUser {
     /// The user.
@@ -50,7 +50,7 @@ impl Command for InviteUser {
     }
 }
 
-/// Only active users without a password are invited.
+/// Rejects inactive users and users with a password.
 pub(crate) fn check(is_active: bool, has_password: bool) -> Result<(), Error> {
     match (is_active, has_password) {
         (false, _) => Err(Error::UserInactive),

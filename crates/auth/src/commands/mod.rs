@@ -1,4 +1,4 @@
-//! The changes that can be made to roles, their ACLs, users and sidebars.
+//! The commands on roles, their ACLs, users and sidebars.
 
 mod create_role;
 mod create_user;

@@ -6,7 +6,7 @@ use uuid::Uuid;
 use crate::model::User;
 use crate::one_time_token::{self, NewToken};
 
-/// Issues a reset token; the platform does this for whoever asked with the user's address.
+/// Issues a reset token; the platform executes this on behalf of an anonymous caller who sent the user's address.
 #[derive(Debug, Clone)]
 pub struct RequestReset {
     /// The user.

@@ -12,7 +12,7 @@ use crate::revocation::{self, Subject};
 use crate::schema::auth_users as users;
 use crate::{Error, one_time_token, session};
 
-/// Sets a password with a one-time token, as the user itself. Every session ends, every token is void.
+/// Sets a password with a one-time token, in the name of the user. Ends every session and voids every token of the user.
 #[derive(Debug, Clone)]
 pub struct ResetPassword {
     /// The user.

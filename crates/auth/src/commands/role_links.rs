@@ -1,4 +1,4 @@
-//! Which roles a user holds.
+//! The roles of a user.
 
 use backoffice_core::Result;
 use backoffice_core::db::Tx;
@@ -11,7 +11,7 @@ use crate::model::UserRoleRow;
 use crate::schema::auth_user_roles as links;
 use crate::{Error, grants, query};
 
-/// What is between the roles that a user holds and those that it is to hold. Links that stay keep their row.
+/// The difference between the roles that a user holds and the requested ones. Links to roles in both keep their row.
 pub(super) struct RoleLinks<'a> {
     user: Uuid,
     named: &'a [String],
@@ -20,7 +20,7 @@ pub(super) struct RoleLinks<'a> {
 }
 
 impl<'a> RoleLinks<'a> {
-    /// Finds the roles, which are exactly the ones that the user is to hold.
+    /// Finds the requested roles, which replace those that the user holds.
     pub(super) async fn find(tx: &mut Tx<'_>, user: Uuid, named: &'a [String]) -> Result<Self> {
         let (context, tenant) = (tx.context(), tx.tenant());
         let requested = match query::roles::resolve(tx.conn(), context, tenant, named).await? {
@@ -46,7 +46,7 @@ impl<'a> RoleLinks<'a> {
         })
     }
 
-    /// Refuses roles whose rights the caller does not hold.
+    /// Rejects roles whose rights the caller does not hold.
     pub(super) async fn check(&self, tx: &mut Tx<'_>) -> Result<()> {
         let added: Vec<Uuid> = self.added.iter().map(|(_, id)| *id).collect();
         if added.is_empty() {
@@ -58,7 +58,7 @@ impl<'a> RoleLinks<'a> {
         Ok(())
     }
 
-    /// Makes the links.
+    /// Deletes and inserts links.
     pub(super) async fn store(self, tx: &mut Tx<'_>) -> Result<()> {
         let (tenant, now) = (tx.tenant(), tx.now());
         if !self.gone.is_empty() {
@@ -88,7 +88,7 @@ impl<'a> RoleLinks<'a> {
         }
         let inserted = insert_into(links::table).values(&rows).execute(tx.conn()).await;
         inserted.map(drop).map_err(|error| {
-            // A role can be removed while it is given to somebody.
+            // A role can be deleted while it is assigned to a user.
             let gone = Error::RolesNotFound(self.named.to_vec());
             on_violation("auth_user_roles_role_tenant_id_role_id_fkey", gone)(error.into())
         })

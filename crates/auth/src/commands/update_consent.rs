@@ -13,14 +13,14 @@ use crate::model::{Consent, ConsentRow};
 use crate::schema::auth_consents as consents;
 use crate::{Error, query};
 
-/// Records what a user decides. The same decision again changes nothing.
+/// Records a user's decision. Repeating the same decision changes nothing.
 #[derive(Debug, Clone)]
 pub struct UpdateConsent {
-    /// The stored consent, or the one that is made.
+    /// The stored consent, or the one to create.
     pub target: Target,
     /// The user.
     pub user: Uuid,
-    /// What it is about.
+    /// The subject of the consent.
     pub consent_type: String,
     /// Whether the user agrees.
     pub is_granted: bool,

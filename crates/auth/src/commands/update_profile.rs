@@ -7,12 +7,12 @@ use super::update_user::{UserChanges, change};
 use crate::acl;
 use crate::model::User;
 
-/// Changes the caller itself: address, name, password. The session that makes the change goes on.
+/// Changes the caller's own address, name or password. The caller's session stays.
 #[derive(Debug, Clone)]
 pub struct UpdateProfile {
     /// The caller.
     pub id: Uuid,
-    /// What changes.
+    /// The changes.
     pub changes: UserChanges,
 }
 

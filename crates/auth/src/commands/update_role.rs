@@ -16,7 +16,7 @@ use crate::{Error, acl, grants, seed};
 pub struct UpdateRole {
     /// The role.
     pub id: Uuid,
-    /// Its new name; `None` keeps it.
+    /// The new name; `None` keeps the present one.
     pub name: Option<String>,
 }
 

@@ -11,7 +11,7 @@ use crate::grants::AclInput;
 use crate::model::{RoleAcl, RoleAclRow, store_role_acls};
 use crate::schema::auth_role_acls as acls;
 
-/// Sets what a role grants.
+/// Sets the ACL of a role.
 #[derive(Debug, Clone)]
 pub struct UpdateRoleAcl {
     /// The role.
@@ -20,10 +20,10 @@ pub struct UpdateRoleAcl {
     pub input: AclInput,
 }
 
-/// What became of the input.
+/// Result of writing an ACL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AclWritten {
-    /// Something of the input was dropped.
+    /// Whether a part of the input was dropped.
     pub sanitized: bool,
     /// The ACL's `updatedAt`.
     pub updated_at: Option<Timestamp>,

@@ -17,7 +17,7 @@ use crate::revocation::{self, Subject};
 use crate::schema::auth_users as users;
 use crate::{Error, acl, email, foreign, grants, one_time_token, session};
 
-/// What is to change of a user; absent members stay.
+/// Changes of a user; absent fields stay.
 #[derive(Debug, Clone, Default)]
 pub struct UserChanges {
     /// E-mail address, valid and trimmed.
@@ -30,7 +30,7 @@ pub struct UserChanges {
     pub password_hash: Option<SecretString>,
     /// The whole set of roles, by id or name.
     pub roles: Option<Vec<String>>,
-    /// Whether it may sign in.
+    /// Whether the user may sign in.
     pub is_active: Option<bool>,
 }
 
@@ -39,7 +39,7 @@ pub struct UserChanges {
 pub struct UpdateUser {
     /// The user.
     pub id: Uuid,
-    /// What changes.
+    /// The changes.
     pub changes: UserChanges,
 }
 
@@ -74,7 +74,7 @@ impl Command for UpdateUser {
     }
 }
 
-/// Changes the row, then what hangs on it; the refusals come in the order of the specification. `session` goes on when the password changes.
+/// Changes the row, then its dependent rows; errors come in the order of the specification. `session` stays when the password changes.
 pub(super) async fn change(tx: &mut Tx<'_>, id: Uuid, changes: &UserChanges, session: Option<Uuid>) -> Result<()> {
     if let Some(organization) = changes.organization {
         check_organization(tx, organization).await?;
@@ -109,7 +109,7 @@ pub(super) async fn change(tx: &mut Tx<'_>, id: Uuid, changes: &UserChanges, ses
         roles.check(tx).await?;
     }
     if changes.email.is_some() && tx.context().identity().id == Some(id) {
-        // It needed the present password, which an undo does not ask for.
+        // The change required the current password, which an undo does not ask for.
         tx.cannot_be_undone();
     }
     if changes.is_active == Some(false) && tx.context().identity().id == Some(id) {
@@ -128,7 +128,7 @@ pub(super) async fn change(tx: &mut Tx<'_>, id: Uuid, changes: &UserChanges, ses
     revocation::revoke(tx, Subject::User(id)).await
 }
 
-/// A user whose password was set by somebody else learns of it.
+/// Enqueues a notice to a user whose password was set by another user.
 async fn notify_of_password(tx: &mut Tx<'_>, id: Uuid) -> Result<()> {
     let (context, tenant) = (tx.context(), tx.tenant());
     if context.identity().id == Some(id) || context.platform().mailer().is_none() {
@@ -138,8 +138,8 @@ async fn notify_of_password(tx: &mut Tx<'_>, id: Uuid) -> Result<()> {
     enqueue_with(tx, &order).await.map(drop)
 }
 
-/// The organization must be live, in the caller's reach, and of the user's tenant. It stays as it is until the end of the transaction:
-/// whoever closes it finds the user there.
+/// Rejects an organization that is not live, not visible to the caller, or not of the user's tenant. Locks it until the end of the
+/// transaction: a command that closes the organization then finds the user in it.
 pub(super) async fn check_organization(tx: &mut Tx<'_>, organization: Uuid) -> Result<()> {
     let context = tx.context();
     let tenant = foreign::lock_organization(tx.conn(), context, organization).await?;

@@ -11,13 +11,13 @@ use crate::grants::{self, AclInput};
 use crate::model::{UserAcl, UserAclRow, acl_of_user, store_user_acls};
 use crate::schema::auth_user_acls as acls;
 
-/// Sets what a user may do instead of what its roles grant, or removes that again.
+/// Sets the ACL that applies to a user instead of those of their roles, or removes it.
 #[derive(Debug, Clone)]
 pub struct UpdateUserAcl {
     /// The user.
     pub user: Uuid,
-    /// The new values; absent ones stay. An input that itself says "no features" and leaves no super-admin flag removes the ACL, so that
-    /// the roles count again.
+    /// The new values; absent ones stay. An input with an empty list of features that leaves no super-admin flag removes the ACL, so that
+    /// the roles apply again.
     pub input: AclInput,
 }
 

@@ -1,4 +1,4 @@
-//! What a browser is sent through on its way to a page: refreshing its session, signing in to a demo. Always a redirect.
+//! Endpoints that browsers pass through on the way to a page: session refresh and sign-in to the demo account. Always a redirect.
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ pub(super) fn routes(routes: &mut Routes) {
         .about("Sign in to the demo account, then on to a path of this site");
 }
 
-/// Where to go.
+/// The destination of the redirect.
 #[derive(Debug, Deserialize, Validate, IntoParams)]
 #[into_params(parameter_in = Query)]
 #[garde(allow_unvalidated)]
@@ -76,7 +76,7 @@ async fn refresh_session(
     })
 }
 
-/// The login page, which leads back to where the browser wanted to go.
+/// Returns the path of the login page, which leads back to `target` after the sign-in.
 fn login_page(call: &Call, target: Option<&str>) -> String {
     let path = &call.platform().app().login_path;
     match target {
@@ -115,7 +115,7 @@ async fn autologin(
     })
 }
 
-/// The cookies of a new session, none if there is one already; `None` when the demo account can't sign in.
+/// Returns the cookies of a new session, none if the visitor is already signed in; `None` if the demo account can't sign in.
 async fn signed_in(call: &Call, accounts: &Accounts, request: &HttpRequest) -> Result<Option<Vec<Cookie<'static>>>> {
     let Some(password) = &accounts.autologin_password else {
         return Ok(None);

@@ -1,4 +1,4 @@
-//! What the caller is and may do.
+//! The profile and the features of the caller.
 
 use backoffice_core::http::{Access, Json, Routes, given, present, requires, wire_tenant};
 use backoffice_core::{Detail, ErrorShape, Module, Rejection, RequestContext, Result, Timestamp, Violations};
@@ -44,7 +44,7 @@ pub(super) fn routes(routes: &mut Routes) {
 struct Profile {
     email: String,
     name: Option<String>,
-    /// Names of its roles, sorted.
+    /// Names of the caller's roles, sorted.
     roles: Vec<String>,
     id: Uuid,
     tenant_id: Option<Uuid>,
@@ -79,12 +79,12 @@ async fn own(ctx: &RequestContext, id: Uuid) -> Result<UserRow> {
     user.ok_or_else(|| Rejection::not_found("User not found").into())
 }
 
-/// The caller's own row is in its own tenant, whatever is selected.
+/// Returns the scope of the caller's own tenant, which holds the caller's row whatever tenant is selected.
 fn own_scope(ctx: &RequestContext) -> backoffice_core::Scope {
     backoffice_core::Scope::tenant(ctx.identity().tenant)
 }
 
-/// Changes of the own profile: at least one of `email`, `password` and `name` is required.
+/// Changes of the caller's profile: at least one of `email`, `password` and `name` is required.
 #[derive(Debug, Deserialize, Validate, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(min_properties = 1)]
@@ -155,7 +155,7 @@ async fn update_profile(ctx: RequestContext, patch: Json<ProfilePatch>) -> Resul
             email: address.clone(),
         })
     };
-    // Whoever may see no organization may still change its own row.
+    // A caller who sees no organization may still change their own row.
     ctx.with_scope(own_scope(&ctx)).execute(&command, response).await
 }
 
@@ -171,7 +171,7 @@ pub(super) fn checked_email(address: &str) -> Result<String> {
     }
 }
 
-/// A name of at most 120 characters; blank means none.
+/// Validates a name of at most 120 characters; a blank one means none.
 pub(crate) fn checked_name(name: Option<&str>) -> Result<Option<String>> {
     match name.map(str::trim).filter(|name| !name.is_empty()) {
         Some(name) => text("name", name, 120).map(Some).map_err(invalid),
@@ -179,7 +179,7 @@ pub(crate) fn checked_name(name: Option<&str>) -> Result<Option<String>> {
     }
 }
 
-/// Refuses a new password that breaks a rule.
+/// Rejects a new password that breaks a rule.
 pub(super) fn check_password(ctx: &RequestContext, password: Option<&SecretString>, address: &str) -> Result<()> {
     let accounts: Arc<Accounts> = ctx.call().provided()?;
     match password {
@@ -188,14 +188,14 @@ pub(super) fn check_password(ctx: &RequestContext, password: Option<&SecretStrin
     }
 }
 
-/// The hash of a new password that keeps the rules.
+/// Validates a new password and returns its hash.
 pub(super) async fn hashed(ctx: &RequestContext, password: &SecretString, address: &str) -> Result<SecretString> {
     let accounts: Arc<Accounts> = ctx.call().provided()?;
     accounts.policy.check(password, address)?;
     Ok(accounts.hasher.hash(ctx.ids(), password).await?.into())
 }
 
-/// Whoever changes its own credentials shows the present password; failures count like failed sign-ins.
+/// Rejects a change of the caller's own credentials without the current password; failures count like failed sign-ins.
 pub(super) async fn confirm_own(ctx: &RequestContext, user: &UserRow, current: Option<&SecretString>) -> Result<()> {
     let accounts: Arc<Accounts> = ctx.call().provided()?;
     if !accounts.config.profile.require_current_password {
@@ -217,7 +217,7 @@ pub(super) async fn confirm_own(ctx: &RequestContext, user: &UserRow, current: O
     forgive_attempts(call, &user.email).await
 }
 
-/// Features to ask about.
+/// Features to check.
 #[derive(Debug, Deserialize, Validate, ToSchema)]
 struct FeatureQuestion {
     /// At most 50 feature ids or wildcards of 1 to 128 characters.
@@ -226,13 +226,13 @@ struct FeatureQuestion {
     features: Vec<String>,
 }
 
-/// Which of them are held.
+/// The checked features that the caller holds.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct FeatureCheck {
-    /// All of them are.
+    /// Whether the caller holds all of them.
     ok: bool,
-    /// The held ones, in the order of the question.
+    /// The held ones, in the order of the request.
     granted: Vec<String>,
     /// The user, or the API key.
     user_id: Option<Uuid>,
@@ -308,7 +308,7 @@ async fn list_features(ctx: RequestContext) -> Result<Json<FeatureCatalogue>> {
     Ok(Json(FeatureCatalogue { items, modules }))
 }
 
-/// The module's id as its features and paths begin with it.
+/// Returns the id of a module in the form with which its features and paths begin.
 fn wire_module(module: &Module) -> String {
     module.name.replace('-', "_")
 }

@@ -1,4 +1,4 @@
-//! What users agreed to.
+//! Consents of users.
 
 use std::sync::Arc;
 
@@ -41,7 +41,7 @@ pub(super) fn routes(routes: &mut Routes) {
         .rejects(&[409]);
 }
 
-/// Whose consents.
+/// The user whose consents are listed.
 #[derive(Debug, Deserialize, Validate, IntoParams)]
 #[serde(rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
@@ -58,7 +58,7 @@ struct UserConsentsQuery {
     page_size: Option<u32>,
 }
 
-/// A page.
+/// Parameters of a page.
 #[derive(Debug, Deserialize, Validate, IntoParams)]
 #[serde(rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
@@ -77,7 +77,7 @@ struct ConsentsQuery {
 #[serde(rename_all = "camelCase")]
 struct ConsentItem {
     id: Uuid,
-    /// What it is about.
+    /// The subject of the consent.
     consent_type: String,
     is_granted: bool,
     granted_at: Option<Timestamp>,
@@ -85,13 +85,13 @@ struct ConsentItem {
     /// Where the user decided.
     source: Option<String>,
     ip_address: Option<String>,
-    /// Whether the record is as it was written.
+    /// Whether the record is unchanged since it was written.
     integrity_verified: bool,
     created_at: Timestamp,
     updated_at: Timestamp,
 }
 
-// Its own name, so that the schema of the page is the one that `Page` names.
+// An alias, so that the schema of the page is the one that `Page` names.
 type Consents = Page<ConsentItem>;
 
 /// A page of consents, newest first.
@@ -139,7 +139,7 @@ async fn list_user_consents(
     Ok(Json(ConsentPage { ok: true, page }))
 }
 
-/// Which consents, and which page of them.
+/// Returns the requested page and ids.
 fn listed(page: PageQuery, by_id: &ById) -> Result<(Window, Option<Vec<Uuid>>)> {
     let mut violations = Violations::default();
     let listed = (violations.keep(page.window()), violations.keep(by_id.requested()));
@@ -199,7 +199,7 @@ async fn update_own_consent(ctx: RequestContext, body: Json<ConsentPatch>) -> Re
         return Err(invalid(Detail::new("consentType", rule, "invalid_value")));
     }
     let accounts: Arc<Accounts> = ctx.call().provided()?;
-    // The caller's own row is in its own tenant, whatever is selected.
+    // The caller's own row is in their own tenant, whatever is selected.
     let tenant = ctx.identity().tenant;
     let ctx = ctx.with_scope(Scope::tenant(tenant));
     let decide = async || {
@@ -229,7 +229,7 @@ async fn update_own_consent(ctx: RequestContext, body: Json<ConsentPatch>) -> Re
         ctx.execute(&command, response).await
     };
     match decide().await {
-        // Somebody made the row at the same moment. It is there now, and rows are never removed.
+        // Another request created the row at the same time. The row exists now, and is not deleted while its user exists.
         Err(error) if Error::ConsentExists.is(&error) => decide().await,
         outcome => outcome,
     }

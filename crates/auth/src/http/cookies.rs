@@ -10,7 +10,7 @@ use backoffice_core::{Call, Result};
 use crate::accounts::Accounts;
 use crate::session::{self, Started};
 
-/// The cookies of a new session under all their names; the selection of an earlier user goes.
+/// Returns the cookies of a new session under all their names, and clears the selection of an earlier user.
 pub(super) fn session_cookies(call: &Call, session: &Started) -> Vec<Cookie<'static>> {
     let insecure = call.platform().insecure_cookies();
     let access = credential_cookies(insecure, AUTH_COOKIE, &session.access_token, session.access_seconds);
@@ -24,12 +24,12 @@ pub(super) fn session_cookies(call: &Call, session: &Started) -> Vec<Cookie<'sta
     access.into_iter().chain(refresh).chain(selection).collect()
 }
 
-/// The cookie of a fresh access token under all its names.
+/// Returns the cookie of a fresh access token under all its names.
 pub(super) fn access_cookies(call: &Call, token: &str, seconds: u64) -> Vec<Cookie<'static>> {
     credential_cookies(call.platform().insecure_cookies(), AUTH_COOKIE, token, seconds)
 }
 
-/// The cookies of a sign-in by form, in place of those that the request brings, whose session ends. None for a request from another site.
+/// Returns the cookies of a sign-in by form and ends the session whose cookies they replace. Returns none for a request from another site.
 pub(super) async fn sign_in_cookies(
     call: &Call,
     accounts: &Accounts,
@@ -43,7 +43,7 @@ pub(super) async fn sign_in_cookies(
     Ok(session_cookies(call, session))
 }
 
-/// Ends the session whose cookies a sign-in replaces, whoever it belongs to.
+/// Ends the session whose cookies a sign-in replaces, whichever user it belongs to.
 pub(super) async fn end_replaced(call: &Call, accounts: &Accounts, request: &HttpRequest) -> Result<()> {
     let refresh = presented_cookie(call, request, SESSION_COOKIE);
     let access = presented_cookie(call, request, AUTH_COOKIE);

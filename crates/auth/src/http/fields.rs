@@ -13,7 +13,7 @@ const ALLOWED: &str = r"[^\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]";
 /// A character of a name that is not white space.
 const VISIBLE: &str = r"[^\x00-\x20\x7f-\xa0\u1680\u2000-\u200a\u2028-\u202f\u205f\u2066-\u2069\u3000]";
 
-/// The pattern of a name between the white space that is trimmed, with a length of 1 to `longest` characters.
+/// Returns the pattern of a name between the white space that is trimmed, with a length of 1 to `longest` characters.
 fn trimmed_name(longest: usize) -> String {
     let between = longest - 2;
     format!("{VISIBLE}({ALLOWED}{{0,{between}}}{VISIBLE})?")

@@ -41,7 +41,7 @@ pub(super) enum FlagText {
     False,
 }
 
-/// Derived, the schema would leave out the aliases.
+/// A derived schema would leave out the aliases.
 impl PartialSchema for FlagText {
     fn schema() -> RefOr<Schema> {
         ObjectBuilder::new()

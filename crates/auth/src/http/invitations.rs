@@ -1,4 +1,4 @@
-//! Invitations: links with which people set their first password.
+//! Invitations: links with which users set their first password.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ use crate::one_time_token::{NewToken, Purpose};
 use crate::{Error, acl, grants, query};
 
 pub(super) const RESEND_BY_TARGET: RateLimit = RateLimit::new("auth.resend_invite.target", 3, 300);
-/// Mails that one person or key has sent to others. They carry a name of its choice.
+/// Limits the invitations that one user or key sends; the sender chooses a name that the mail contains.
 pub(super) const INVITE_BY_ACTOR: RateLimit = RateLimit::new("auth.users.invite", 100, 3600);
 
 pub(super) fn routes(routes: &mut Routes) {
@@ -36,8 +36,8 @@ pub(super) fn routes(routes: &mut Routes) {
         .rejects(&[404, 409, 422, 429, 500]);
 }
 
-/// The token of the invitation that leaves with a new user, if one does: when it is asked for, or when there is no password and mail is
-/// configured. Or why it can't.
+/// Returns the token of the invitation for a new user, if one is sent: on request, or if there is no password and mail is configured. The
+/// inner error is the reason why none can be sent.
 pub(super) fn requested(
     ctx: &RequestContext,
     request: &HttpRequest,
@@ -68,13 +68,13 @@ fn is_requested(
     }
 }
 
-/// The header `Origin`; one that is no text counts as a foreign one.
+/// Returns the header `Origin`; a value that is not valid text counts as a foreign origin.
 pub(super) fn origin(request: &HttpRequest) -> Option<String> {
     let value = request.headers().get(ORIGIN)?;
     Some(value.to_str().unwrap_or("null").to_owned())
 }
 
-/// A token for an invitation.
+/// Creates a token for an invitation.
 fn mint(ctx: &RequestContext) -> Result<NewToken> {
     let accounts: Arc<Accounts> = ctx.call().provided()?;
     Ok(NewToken::mint(
@@ -85,7 +85,7 @@ fn mint(ctx: &RequestContext) -> Result<NewToken> {
     ))
 }
 
-/// Counts a mail of an invitation for whoever has it sent, before there is anything to take back.
+/// Counts an invitation mail for its sender, before anything is written.
 pub(super) async fn count_mail(ctx: &RequestContext) -> Result<()> {
     let identity = ctx.identity();
     let Some(id) = identity.id else { return Ok(()) };
@@ -96,7 +96,7 @@ pub(super) async fn count_mail(ctx: &RequestContext) -> Result<()> {
         .await
 }
 
-/// Sends the invitation, after the commit. A failure leaves user and token in place; the answer says so, also when it is replayed.
+/// Sends the invitation after the commit. A failure leaves user and token in place; `emailSent` reports it, also in a replayed response.
 pub(super) async fn send(ctx: &RequestContext, to: Recipient<'_>, token: &NewToken) -> Result<bool> {
     let accounts: Arc<Accounts> = ctx.call().provided()?;
     match letters::send_link(ctx.call(), &accounts, to, token, Purpose::Invite).await {
@@ -105,13 +105,13 @@ pub(super) async fn send(ctx: &RequestContext, to: Recipient<'_>, token: &NewTok
             Ok(true)
         }
         Err(error) => {
-            tracing::warn!(%error, "an invitation did not leave; it can be sent again");
+            tracing::warn!(%error, "invitation mail failed; it can be resent");
             Ok(false)
         }
     }
 }
 
-/// Whom to invite again.
+/// The user to invite again.
 #[derive(Debug, Deserialize, Validate, ToSchema)]
 #[garde(allow_unvalidated)]
 struct Resend {
@@ -121,12 +121,12 @@ struct Resend {
     id: Value,
 }
 
-/// What became of the mail.
+/// The result of sending the mail.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct Resent {
     ok: bool,
-    /// Whether the mail left.
+    /// Whether the mail was sent.
     email_sent: bool,
 }
 
@@ -152,7 +152,7 @@ async fn resend_invite(ctx: RequestContext, request: HttpRequest, body: Json<Res
         let hash = query::users::password_hash(&mut connection, user.tenant_id, user.id).await?;
         (user, hash.is_some())
     };
-    // The user and its tenant, so that no way to write the id is a limit of its own, and nobody uses up the limit of others.
+    // Keyed by user and tenant, so that spellings of the id share one limit, and only callers who see the user use it up.
     call.platform()
         .rate_limits()
         .count(call, RESEND_BY_TARGET, &format!("{} {}", user.tenant_id, user.id))

@@ -27,7 +27,7 @@ pub(super) fn routes(routes: &mut Routes) {
         .invalid("Bad request");
 }
 
-/// A locale, and where to go.
+/// A locale, and the destination of the redirect.
 #[derive(Debug, Deserialize, Validate, IntoParams)]
 #[into_params(parameter_in = Query)]
 #[garde(allow_unvalidated)]
@@ -72,7 +72,7 @@ async fn set_locale(visitor: Visitor, request: HttpRequest, body: Json<LocaleBod
     })
 }
 
-/// The cookie of a locale that is served, and offered by the tenant of whoever is signed in.
+/// Returns the cookie of a locale that is served, and that the tenant of the signed-in user offers.
 async fn locale_cookie(call: &Call, request: &HttpRequest, input: Option<&str>) -> Result<Cookie<'static>> {
     let settings: Arc<Settings> = call.provided()?;
     let code = input

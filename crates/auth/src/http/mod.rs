@@ -1,4 +1,4 @@
-//! The endpoints, by what they are about.
+//! The endpoints, by resource.
 
 mod browser;
 mod caller;
@@ -27,7 +27,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-/// What the endpoints count.
+/// The rate limits of the endpoints.
 pub(crate) const RATE_LIMITS: &[RateLimit] = &[
     browser::AUTOLOGIN_BY_IP,
     invitations::RESEND_BY_TARGET,
@@ -61,7 +61,7 @@ pub(crate) fn routes(routes: &mut Routes) {
     navigation::routes(routes);
 }
 
-/// A write that succeeded.
+/// Confirmation of a write.
 #[derive(Debug, Clone, Copy, Serialize, ToSchema)]
 struct Done {
     /// Always true.
@@ -70,13 +70,13 @@ struct Done {
 
 const OK: Done = Done { ok: true };
 
-/// The id of what was made.
+/// The id of the created resource.
 #[derive(Debug, Clone, Copy, Serialize, ToSchema)]
 struct NewId {
     id: Uuid,
 }
 
-/// Trims a text and checks its length in characters; control characters are refused.
+/// Trims a text and checks its length in characters; rejects control characters.
 fn text(path: &'static str, value: &str, longest: usize) -> Result<String, backoffice_core::Detail> {
     let value = value.trim();
     if value.is_empty() {

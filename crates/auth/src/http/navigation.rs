@@ -32,24 +32,24 @@ struct NavigationQuery {
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct Navigation {
-    /// Of the current organization, if it has a logo.
+    /// The brand of the current organization, if it has a logo.
     brand: Option<Brand>,
     groups: Vec<MenuGroup>,
     settings_sections: Vec<MenuSection>,
-    /// Paths of the settings.
+    /// Paths of the entries of the settings.
     settings_path_prefixes: Vec<String>,
     profile_sections: Vec<MenuSection>,
-    /// Paths of the profile.
+    /// Paths of the entries of the profile.
     profile_path_prefixes: Vec<String>,
     /// Every feature that the caller holds, sorted.
     granted_features: Vec<&'static str>,
-    /// Names of its roles, sorted.
+    /// Names of the caller's roles, sorted.
     roles: Vec<String>,
-    /// The selected organization, else its own.
+    /// The selected organization, else the caller's own.
     current_organization: Option<CurrentOrganization>,
 }
 
-/// Whose application this is.
+/// The organization under whose name the application appears.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct Brand {
@@ -78,7 +78,7 @@ struct MenuItem {
     id: &'static str,
     href: String,
     title: String,
-    /// Hidden by the settings; there only if hidden items were asked for.
+    /// Whether the settings hide the item; such items are included only on request.
     #[serde(skip_serializing_if = "is_false")]
     hidden: bool,
 }
@@ -97,7 +97,7 @@ struct SectionItem {
     id: &'static str,
     label: String,
     href: String,
-    /// Hidden by the settings; there only if hidden items were asked for.
+    /// Whether the settings hide the item; such items are included only on request.
     #[serde(skip_serializing_if = "is_false")]
     hidden: bool,
 }
@@ -194,7 +194,7 @@ fn paths(groups: &[Group]) -> Vec<String> {
     paths
 }
 
-/// The first that there is: the caller's active variant, its own settings, those of the first of its roles by name that has some.
+/// Returns the settings that apply: those of the caller's active variant, else the caller's own, else those of the first role by name that has some.
 async fn settings_that_count(ctx: &RequestContext, locale: &str) -> Result<SidebarSettings> {
     let identity = ctx.identity();
     if let Ok(user) = ctx.user_id() {

@@ -1,4 +1,4 @@
-//! Forgotten passwords. Nothing here tells whether an address or a token is known.
+//! Forgotten passwords. Responses do not reveal whether an address is known, or why a token is not valid.
 
 use std::sync::Arc;
 
@@ -65,7 +65,7 @@ async fn request_reset(visitor: Visitor, request: HttpRequest, form: Form<ResetR
     let call = &*visitor;
     let address = form.0.email.as_str().unwrap_or_default();
     if email::is_valid(address) {
-        // What is no address has no account; clients that send none do not stand in each other's way.
+        // An invalid address has no account, and clients that send one must not share a limit.
         call.platform()
             .rate_limits()
             .count(call, RESET_BY_ACCOUNT, &email::normalized(address))
@@ -88,17 +88,17 @@ async fn request_reset(visitor: Visitor, request: HttpRequest, form: Form<ResetR
     Ok(Json(OK))
 }
 
-/// A token to look at.
+/// A token to validate.
 #[derive(Debug, Default, Deserialize, Validate, ToSchema)]
 #[garde(allow_unvalidated)]
 struct TokenForm {
-    /// From the link of the mail.
+    /// The token from the link of the mail.
     #[serde(default)]
     #[schema(value_type = String)]
     token: Value,
 }
 
-/// Whether the token could be used now.
+/// Whether the token can be used now.
 #[derive(Debug, Serialize, ToSchema)]
 struct Validity {
     ok: bool,
@@ -120,14 +120,14 @@ async fn validate_token(visitor: Visitor, form: Form<TokenForm>) -> Result<Json<
 #[derive(Debug, Deserialize, Validate, ToSchema)]
 #[garde(allow_unvalidated)]
 struct NewPassword {
-    /// From the link of the mail; valid, that is neither used nor expired.
+    /// The token from the link of the mail; neither used nor expired.
     token: String,
     /// 8 to 256 characters in NFC, unless the configuration has other bounds; not a common password, and not the address of the account.
     #[schema(value_type = String, format = Password, min_length = 8, max_length = 256)]
     password: SecretString,
 }
 
-/// Where to sign in.
+/// The page to sign in.
 #[derive(Debug, Serialize, ToSchema)]
 struct PasswordSet {
     ok: bool,
@@ -161,7 +161,7 @@ async fn confirm_reset(visitor: Visitor, form: Form<NewPassword>) -> Result<Json
         .await
 }
 
-/// Whoever holds the token acts as its user, without any right.
+/// Returns the identity that the holder of a token acts with: that of its user, without any right.
 fn holder(live: &LiveToken) -> Identity {
     Identity {
         kind: ActorKind::User,
@@ -183,7 +183,7 @@ fn login_page(call: &Call, live: &LiveToken) -> String {
     }
 }
 
-/// Counts a token by the client's address; only a hash of both is kept.
+/// Counts the use of a token by the client's address; the limit keeps only a hash of both.
 async fn count_token(call: &Call, limit: RateLimit, token: &str) -> Result<()> {
     call.platform()
         .rate_limits()

@@ -1,4 +1,4 @@
-//! What roles grant.
+//! ACLs of roles.
 
 use backoffice_core::access_log::{AccessType, Record};
 use backoffice_core::http::{Json, Query, Routes, given, present, requires, wire_tenant};
@@ -29,7 +29,7 @@ pub(super) fn routes(routes: &mut Routes) {
         .rejects(&[404, 409, 422]);
 }
 
-/// Which role.
+/// Parameters that name a role.
 #[derive(Debug, Deserialize, Validate, IntoParams)]
 #[serde(rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
@@ -38,11 +38,11 @@ struct RoleAclQuery {
     /// The role.
     #[param(value_type = Uuid)]
     role_id: Option<String>,
-    /// If given, the role's tenant; for a global role any that the caller may name.
+    /// The role's tenant, if given; for a global role, any tenant that the caller may name.
     tenant_id: Option<Uuid>,
 }
 
-/// What a role grants.
+/// The ACL of a role.
 #[derive(Debug, Default, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct RoleAclDetail {
@@ -76,7 +76,7 @@ async fn get_role_acl(ctx: RequestContext, query: Query<RoleAclQuery>) -> Result
     Ok(Json(detail))
 }
 
-/// New values of an ACL; absent members stay.
+/// New values of an ACL; absent fields stay.
 #[derive(Debug, Deserialize, Validate, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[garde(allow_unvalidated)]
@@ -102,12 +102,12 @@ struct RoleAclPatch {
     organizations: Option<Option<Vec<Uuid>>>,
 }
 
-/// What became of it.
+/// The result of writing an ACL.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct AclState {
     ok: bool,
-    /// Repetitions or features that nobody declares were dropped.
+    /// Whether repetitions or unknown features were dropped.
     sanitized: bool,
     updated_at: Option<Timestamp>,
 }
@@ -122,7 +122,7 @@ impl From<AclWritten> for AclState {
     }
 }
 
-/// Refuses an input whose features are no grants, or that is too long.
+/// Rejects an input with invalid grants or too many entries.
 pub(super) fn well_formed(input: AclInput) -> Result<AclInput> {
     if input.is_well_formed() {
         return Ok(input);

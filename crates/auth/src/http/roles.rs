@@ -49,7 +49,7 @@ struct RoleQuery {
     /// Substring of the name.
     #[param(max_length = 200)]
     search: Option<String>,
-    /// Tenant; super administrators only, for others their own.
+    /// The tenant; only for super administrators, others see their own.
     tenant_id: Option<Uuid>,
     /// Page number from 1.
     #[param(minimum = 1, maximum = 2_147_483_647, default = 1)]
@@ -65,7 +65,7 @@ struct RoleQuery {
 struct RoleItem {
     id: Uuid,
     name: String,
-    /// Live users that hold it.
+    /// Number of live users that hold the role.
     users_count: i64,
     /// Null for a global role.
     tenant_id: Option<Uuid>,
@@ -110,16 +110,16 @@ async fn list_roles(ctx: RequestContext, query: Query<RoleQuery>, by_id: Query<B
     Ok(Json(page))
 }
 
-/// A role to be made.
+/// A role to create.
 #[derive(Debug, Deserialize, Validate, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[garde(allow_unvalidated)]
 struct NewRole {
-    /// 1 to 100 characters, white space at both ends aside; no control characters. Unique in the tenant without regard to case; `superadmin` is
-    /// reserved.
+    /// 1 to 100 characters, not counting surrounding white space; no control characters. Unique in the tenant without regard to case;
+    /// `superadmin` is reserved.
     #[schema(value_type = RoleName)]
     name: String,
-    /// Super administrators: an existing tenant; null or absent stands for a global role. Others: their own.
+    /// Super administrators: an existing tenant; null or absent means a global role. Others: their own.
     tenant_id: Option<Uuid>,
 }
 
@@ -135,7 +135,7 @@ async fn create_role(ctx: RequestContext, body: Json<NewRole>) -> Result<Created
         tenant,
         name,
     };
-    // A selected tenant narrows what is seen; a global role is made beside it.
+    // The scope of a selected tenant does not include a global role.
     let ctx = if tenant == PLATFORM_TENANT && ctx.rights().is_super_admin {
         ctx.with_scope(Scope::system())
     } else {
@@ -159,7 +159,7 @@ async fn live_tenant(ctx: &RequestContext, tenant: Uuid) -> Result<Uuid> {
 #[garde(allow_unvalidated)]
 struct RolePatch {
     id: Uuid,
-    /// New name: 1 to 100 characters, white space at both ends aside; no control characters. Unique in the tenant without regard to case;
+    /// New name: 1 to 100 characters, not counting surrounding white space; no control characters. Unique in the tenant without regard to case;
     /// `superadmin` is reserved, and the role of that name keeps it.
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Option<RoleName>, nullable = false)]
@@ -186,12 +186,12 @@ async fn update_role(ctx: RequestContext, body: Json<RolePatch>) -> Result<Json<
     ctx.execute(&UpdateRole { id: patch.id, name }, |()| Json(OK)).await
 }
 
-/// The role to remove.
+/// The role to delete.
 #[derive(Debug, Deserialize, Validate, IntoParams)]
 #[into_params(parameter_in = Query)]
 #[garde(allow_unvalidated)]
 struct RoleId {
-    /// Its id. The role must not be `superadmin`, and no user or API key may hold it.
+    /// The id. The role must not be `superadmin`, and no user or API key may hold it.
     #[param(value_type = Uuid)]
     id: Option<String>,
 }
@@ -202,7 +202,7 @@ async fn delete_role(ctx: RequestContext, query: Query<RoleId>) -> Result<Json<D
     ctx.execute(&DeleteRole { id }, |()| Json(OK)).await
 }
 
-/// Where a role is written: a selected tenant narrows what is seen, and a global role is written beside it.
+/// Returns the context in which the role is written: for a global role, one whose scope includes all tenants, even if one is selected.
 pub(super) async fn writing_role(ctx: RequestContext, id: Uuid) -> Result<RequestContext> {
     if !ctx.rights().is_super_admin || ctx.scope().visible_tenants == VisibleTenants::All {
         return Ok(ctx);
@@ -217,7 +217,7 @@ pub(super) async fn writing_role(ctx: RequestContext, id: Uuid) -> Result<Reques
     })
 }
 
-/// An id that must be given in the right form; the endpoint says the text.
+/// Parses a required id; `message` is the error text of the endpoint.
 pub(super) fn required_id(id: Option<&str>, message: &'static str) -> Result<Uuid> {
     id.and_then(|id| id.trim().parse().ok()).ok_or_else(|| {
         Rejection::bad_request(message)

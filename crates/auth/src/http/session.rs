@@ -35,7 +35,7 @@ use crate::{Error, email};
 
 pub(super) const LOGIN_BY_IP: RateLimit = RateLimit::new("auth.login.ip", 20, 60);
 pub(super) const LOGIN_BY_ACCOUNT_AND_IP: RateLimit = RateLimit::new("auth.login.account_ip", 5, 60).blocking(60);
-/// Over all addresses. A successful sign-in does not lift it: else whoever guesses would wait for the owner's.
+/// Counts over all addresses. A successful sign-in does not reset it; otherwise an attacker could wait for the owner to sign in.
 pub(super) const LOGIN_BY_ACCOUNT: RateLimit = RateLimit::new("auth.login.account", 100, 3600);
 pub(super) const REFRESH_BY_IP: RateLimit = RateLimit::new("auth.refresh.ip", 60, 60);
 pub(super) const REFRESH_BY_TOKEN: RateLimit = RateLimit::new("auth.refresh.token", 15, 60);
@@ -77,7 +77,7 @@ struct LoginForm {
     password: SecretString,
     /// `true`, `1`, `yes` or `on`: the session lives longer.
     remember: Option<Flag>,
-    /// Tenant of the account, required when several accounts have the address and the password.
+    /// Tenant of the account, required if several accounts have the address and the password.
     #[serde(alias = "tenant")]
     tenant_id: Option<Uuid>,
     /// Comma list of at most 20 role names; the user must have one of them.
@@ -88,14 +88,14 @@ struct LoginForm {
     redirect: Option<String>,
 }
 
-/// A session that was started.
+/// A new session.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct SignedIn {
     ok: bool,
     /// Access token, to be sent as `Authorization: Bearer`.
     token: String,
-    /// Exchanged for further access tokens.
+    /// The refresh token, which is exchanged for further access tokens.
     refresh_token: String,
     /// Life of the access token in seconds.
     expires_in: u64,
@@ -103,13 +103,13 @@ struct SignedIn {
     redirect: Option<String>,
 }
 
-/// A form whose refusal waits until the attempt is counted for its address.
+/// A form whose rejection is delayed until the attempt is counted for its address.
 struct SignIn {
     address: String,
     form: Result<LoginForm>,
 }
 
-/// What the limit needs of a form, whatever else is in it.
+/// The part of a form that the limit needs, whatever else the form contains.
 #[derive(Debug, Deserialize, Validate)]
 #[garde(allow_unvalidated)]
 struct Named {
@@ -166,7 +166,7 @@ async fn login(visitor: Visitor, request: HttpRequest, attempt: SignIn) -> Resul
     })
 }
 
-/// A place among those who hash or wait, and its turn. Beyond the queue nothing is counted or looked up, for no address.
+/// Reserves a queue position, then a permit for hashing. If the queue is full, nothing is counted or looked up, for any address.
 const VERIFYING: Admission = Admission {
     reserve: |call| Ok(Box::new(call.provided::<Accounts>()?.hasher.queue_position()?)),
     take: place_to_verify,
@@ -177,7 +177,7 @@ fn place_to_verify(call: &Call, queue_position: Box<dyn Any + Send>) -> BoxFutur
         let accounts: Arc<Accounts> = call.provided()?;
         let queue_position = queue_position
             .downcast::<QueuePosition>()
-            .map_err(|_| backoffice_core::Error::internal("what was reserved is no permit for hashing"))?;
+            .map_err(|_| backoffice_core::Error::internal("reservation is not a queue position for hashing"))?;
         let permit: Box<dyn Any + Send> = Box::new(accounts.hasher.acquire(*queue_position).await?);
         Ok(permit)
     }
@@ -191,20 +191,20 @@ pub(super) async fn count_attempt(call: &Call, address: &str) -> Result<()> {
     let with_client = format!("{} {account}", call.network());
     limits.count(call, LOGIN_BY_ACCOUNT_AND_IP, &with_client).await?;
     if email::is_valid(address) {
-        // What is no address has no account; clients that send none do not stand in each other's way.
+        // An invalid address has no account, and clients that send one must not share a limit.
         limits.count(call, LOGIN_BY_ACCOUNT, &account).await?;
     }
     Ok(())
 }
 
-/// Forgets the client's attempts at an account whose password it has shown.
+/// Resets the client's count of attempts at an account after it sent the right password.
 pub(super) async fn forgive_attempts(call: &Call, address: &str) -> Result<()> {
     let with_client = format!("{} {}", call.network(), account_subject(address));
     let limits = call.platform().rate_limits();
     limits.reset(call, LOGIN_BY_ACCOUNT_AND_IP, &with_client).await
 }
 
-/// The account in the key of a limit: a hash.
+/// Returns the account in the key of a limit: a hash.
 fn account_subject(address: &str) -> String {
     let hash = Sha256::digest(email::normalized(address).as_bytes());
     hash.iter().map(|byte| format!("{byte:02x}")).collect()
@@ -226,7 +226,7 @@ fn required_roles(form: &LoginForm) -> Result<Vec<String>> {
     Ok(roles)
 }
 
-/// The refusal of a password that is none of the candidates', when it is time for it.
+/// Returns the invalid-credentials error, delayed to the minimum failure time.
 async fn not_matched(
     call: &Call,
     accounts: &Accounts,
@@ -243,7 +243,7 @@ async fn not_matched(
     Ok(Error::InvalidCredentials.into())
 }
 
-/// Waits until the request was read this long ago, by the platform's clock. A clock that was set back makes it no longer.
+/// Waits until `floor` has passed since the request was read, by the platform's clock. A clock that was set back does not prolong the wait.
 async fn hold_back(call: &Call, floor: Duration) {
     let clock = call.platform().clock();
     let passed = clock.now().unix_millis() - call.now.unix_millis();
@@ -251,7 +251,7 @@ async fn hold_back(call: &Call, floor: Duration) {
     clock.sleep(floor.saturating_sub(passed)).await;
 }
 
-/// One statement that writes, whether the address is known or not.
+/// Announces failed sign-ins with one writing statement, whether the address is known or not.
 async fn announce_failures(call: &Call, candidates: &[Candidate]) -> Result<()> {
     let mut announcements: Vec<Announcement> = candidates
         .iter()
@@ -308,11 +308,11 @@ fn signed_in(call: &Call, accounts: &Accounts, form: &LoginForm, session: Starte
     }
 }
 
-/// What to end.
+/// The sessions to end.
 #[derive(Debug, Default, Deserialize, Validate, ToSchema)]
 #[garde(allow_unvalidated)]
 struct LogoutForm {
-    /// Every session of the user.
+    /// Whether to end every session of the user.
     #[serde(default)]
     all: Option<Flag>,
 }
@@ -342,7 +342,7 @@ async fn logout(ctx: RequestContext, request: HttpRequest, form: Form<LogoutForm
 #[derive(Debug, Deserialize, Validate, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct RefreshForm {
-    /// From sign-in, 1 to 512 characters.
+    /// The refresh token from the sign-in, 1 to 512 characters.
     #[garde(length(chars, min = 1, max = 512))]
     #[schema(min_length = 1, max_length = 512)]
     refresh_token: String,
@@ -354,7 +354,7 @@ struct RefreshForm {
 struct Refreshed {
     ok: bool,
     access_token: String,
-    /// Its life in seconds.
+    /// Life of the access token in seconds.
     expires_in: u64,
 }
 

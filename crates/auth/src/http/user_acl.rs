@@ -1,4 +1,4 @@
-//! What a user may do instead of what its roles grant.
+//! ACLs of users, which apply instead of those of their roles.
 
 use backoffice_core::access_log::{AccessType, Record};
 use backoffice_core::http::{Json, Query, Routes, given, present, requires, wire_tenant};
@@ -28,7 +28,7 @@ pub(super) fn routes(routes: &mut Routes) {
         .rejects(&[404, 409, 422]);
 }
 
-/// Which user.
+/// Parameters that name a user.
 #[derive(Debug, Deserialize, Validate, IntoParams)]
 #[serde(rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
@@ -43,7 +43,7 @@ struct UserAclQuery {
 #[derive(Debug, Default, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct UserAclDetail {
-    /// Whether there is one; without it the roles count.
+    /// Whether the user has an own ACL; otherwise the roles apply.
     has_custom_acl: bool,
     is_super_admin: bool,
     features: Vec<String>,
@@ -73,7 +73,7 @@ async fn get_user_acl(ctx: RequestContext, query: Query<UserAclQuery>) -> Result
     Ok(Json(detail))
 }
 
-/// New values of an ACL; absent members stay.
+/// New values of an ACL; absent fields stay.
 #[derive(Debug, Deserialize, Validate, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[garde(allow_unvalidated)]

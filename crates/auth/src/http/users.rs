@@ -21,7 +21,7 @@ use crate::letters::Recipient;
 use crate::query::users::{UserFilter, UserSummary};
 use crate::{Error, acl, foreign, query};
 
-/// Roles that a list of users may be narrowed to.
+/// Most roles in the filter of a list of users.
 const MOST_ROLES: usize = 100;
 
 pub(super) fn routes(routes: &mut Routes) {
@@ -59,7 +59,7 @@ struct UserQuery {
     /// Substring of the name.
     #[param(max_length = 200)]
     name: Option<String>,
-    /// One organization.
+    /// Only users of this organization.
     organization_id: Option<Uuid>,
     /// Users with any of these roles: comma list or repeated, at most 100.
     #[serde(default, alias = "roleIds[]", alias = "roleId")]
@@ -84,7 +84,7 @@ struct UserItem {
     organization_name: Option<String>,
     tenant_id: Option<Uuid>,
     tenant_name: Option<String>,
-    /// Names of its roles.
+    /// Names of the user's roles.
     roles: Vec<String>,
     role_ids: Vec<Uuid>,
     is_active: bool,
@@ -144,7 +144,7 @@ async fn list_users(ctx: RequestContext, query: Query<UserQuery>, by_id: Query<B
     Ok(Json(page))
 }
 
-/// A user to be made.
+/// A user to create.
 #[derive(Debug, Deserialize, Validate, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[garde(allow_unvalidated)]
@@ -152,10 +152,10 @@ struct NewUser {
     /// Address, unique in the tenant without regard to case.
     #[schema(value_type = AccountEmail)]
     email: String,
-    /// At most 120 characters without control characters; null or white space stands for none.
+    /// At most 120 characters without control characters; null or white space means none.
     #[schema(value_type = Option<NameOrBlank>)]
     name: Option<String>,
-    /// Its organization, an existing one; the user belongs to that organization's tenant.
+    /// An existing organization; the user belongs to its tenant.
     organization_id: Uuid,
     /// At most 50 existing roles of the tenant, by id or name.
     #[garde(length(max = 50))]
@@ -170,13 +170,13 @@ struct NewUser {
     #[serde(default, deserialize_with = "given")]
     #[schema(nullable = false)]
     send_invite_email: Option<bool>,
-    /// Whether it may sign in; true by default.
+    /// Whether the user may sign in; true by default.
     #[serde(default, deserialize_with = "given")]
     #[schema(nullable = false)]
     is_active: Option<bool>,
 }
 
-/// The user that was made.
+/// The created user.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct CreatedUser {
@@ -217,7 +217,7 @@ async fn create_user(ctx: RequestContext, request: HttpRequest, body: Json<NewUs
         roles: new.roles.unwrap_or_default(),
         password_hash,
         is_active,
-        // Whoever may not sign in has no use for a link.
+        // A user who may not sign in cannot use a link.
         invitation: invitation.map(|token| token.filter(|_| is_active)),
     };
     let mut created = ctx
@@ -234,7 +234,7 @@ async fn create_user(ctx: RequestContext, request: HttpRequest, body: Json<NewUs
     Ok(created)
 }
 
-/// Changes of a user; absent members stay.
+/// Changes of a user; absent fields stay.
 #[derive(Debug, Deserialize, Validate, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[garde(allow_unvalidated)]
@@ -262,7 +262,7 @@ struct UserPatch {
     #[serde(default, deserialize_with = "given")]
     #[schema(nullable = false, max_items = 50)]
     roles: Option<Vec<String>>,
-    /// Whether it may sign in; not false for oneself, or for the last super administrator.
+    /// Whether the user may sign in; not false for oneself, or for the last super administrator.
     #[serde(default, deserialize_with = "given")]
     #[schema(nullable = false)]
     is_active: Option<bool>,
@@ -323,12 +323,12 @@ async fn update_user(ctx: RequestContext, body: Json<UserPatch>) -> Result<Json<
     ctx.execute(&command, |()| Json(OK)).await
 }
 
-/// The user to remove.
+/// The user to delete.
 #[derive(Debug, Deserialize, Validate, IntoParams)]
 #[into_params(parameter_in = Query)]
 #[garde(allow_unvalidated)]
 struct UserId {
-    /// Its id. It must not be the caller itself, or the last super administrator.
+    /// The id. It must not be the caller's own, or that of the last super administrator.
     #[param(value_type = Uuid)]
     id: Option<String>,
 }

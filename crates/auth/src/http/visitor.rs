@@ -1,4 +1,4 @@
-//! Who may stand behind a request to a public endpoint. A credential that is not valid counts as none.
+//! The identity behind a request to a public endpoint. An invalid credential counts as none.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use uuid::Uuid;
 use crate::accounts::{Accounts, Sessions};
 use crate::session;
 
-/// The principal of the access token, in the header or in the cookie.
+/// Returns the principal of the access token, from the header or the cookie.
 pub(crate) async fn identity(call: &Call, request: &HttpRequest) -> Result<Option<Arc<Identity>>> {
     let sessions = Sessions(call.provided::<Accounts>()?);
     let header = request
@@ -34,7 +34,7 @@ pub(crate) async fn identity(call: &Call, request: &HttpRequest) -> Result<Optio
     }
 }
 
-/// The tenant of whoever is signed in, by access token or session cookie.
+/// Returns the tenant of the signed-in user, by access token or session cookie.
 pub(super) async fn tenant(call: &Call, request: &HttpRequest) -> Result<Option<Uuid>> {
     if let Some(identity) = identity(call, request).await? {
         return Ok(Some(identity.tenant));

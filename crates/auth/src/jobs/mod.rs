@@ -1,4 +1,4 @@
-//! Background work of this module: mails that nobody waits for.
+//! Background jobs of this module: mails that no request waits for.
 
 mod notify_of_password;
 mod notify_old_address;

@@ -6,7 +6,7 @@ use uuid::Uuid;
 use crate::letters::{self, Recipient};
 use crate::query;
 
-/// Tells a user that somebody else set its password. What it is, the mail does not say.
+/// Notifies a user that another user set their password. The mail does not contain the password.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct NotifyOfPassword {
     /// The user.

@@ -4,10 +4,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::letters::{self, Recipient};
 
-/// Tells an address that it is no longer that of its account.
+/// Notifies the previous address of an account that it was replaced.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct NotifyOldAddress {
-    /// The address that was replaced.
+    /// The previous address.
     pub(crate) email: String,
     /// Name of the user.
     pub(crate) name: Option<String>,

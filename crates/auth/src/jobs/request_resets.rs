@@ -8,11 +8,11 @@ use uuid::Uuid;
 
 use super::SendReset;
 
-/// Finds the accounts of an address and orders a mail for each. The request that asked does not know whether there are any, so it takes
-/// the same time for every address.
+/// Finds the accounts of an address and enqueues a mail for each. The request itself does not look for accounts, so it takes the same
+/// time for every address.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct RequestResets {
-    /// The address, normalised.
+    /// The address, normalized.
     pub(crate) email_norm: String,
 }
 
@@ -26,7 +26,7 @@ struct Account {
 
 impl Job for RequestResets {
     const KIND: &'static str = "auth.user.request_resets";
-    // Mostly the address of somebody with an account; but anybody may ask for any address.
+    // The payload is an address that any caller can send, usually that of a user.
     const KEEPS_PAYLOAD: bool = false;
 
     async fn run(&self, work: &mut Work<'_>) -> Result<Step> {

@@ -12,7 +12,7 @@ use crate::letters::{self, Recipient};
 use crate::one_time_token::{NewToken, Purpose};
 use crate::query;
 
-/// Issues a reset token to one account and mails it. The token is minted for the attempt, so that none waits in the queue.
+/// Issues a reset token to one account and mails it. Each attempt mints its own token, so that the queue never holds one.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct SendReset {
     /// The user, of the job's tenant.

@@ -1,4 +1,4 @@
-//! The mails of this module: what they say, in the language of the recipient's tenant.
+//! The mails of this module, written in the language of the recipient's tenant.
 
 mod texts;
 
@@ -20,22 +20,22 @@ pub(crate) fn is_configured(call: &Call) -> bool {
     call.platform().app().public_url.is_some() && call.platform().mailer().is_some()
 }
 
-/// Whether the request says that it comes from another site than this one or an allowed one. Links never depend on it; this keeps other
-/// sites from making people's mailboxes ring.
+/// Whether the request comes from another origin than this site or an allowed one. Links never depend on the origin; the check keeps
+/// other sites from sending mails to users.
 pub(crate) fn is_foreign_origin(call: &Call, origin: Option<&str>) -> bool {
     let app = call.platform().app();
     let Some(origin) = origin else { return false };
     let same = |known: &str| {
         Url::parse(known).is_ok_and(|known| Url::parse(origin).is_ok_and(|given| given.origin() == known.origin()))
     };
-    // `null` and other opaque origins equal nothing.
+    // `null` and other opaque origins match nothing.
     !app.public_url
         .iter()
         .chain(&app.allowed_origins)
         .any(|known| same(known))
 }
 
-/// Who gets a mail.
+/// The recipient of a mail.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Recipient<'a> {
     pub(crate) tenant: Uuid,
@@ -43,7 +43,7 @@ pub(crate) struct Recipient<'a> {
     pub(crate) name: Option<&'a str>,
 }
 
-/// Sends the link of a one-time token. The caller has checked that mail is configured.
+/// Sends the link of a one-time token. Callers must check that mail is configured.
 pub(crate) async fn send_link(
     call: &Call,
     accounts: &Accounts,
@@ -66,12 +66,12 @@ pub(crate) async fn send_link(
     send(call, to, pick, Some(&link)).await
 }
 
-/// Tells the old address that another one has taken its place.
+/// Notifies the old address that it was replaced.
 pub(crate) async fn send_notice(call: &Call, to: Recipient<'_>) -> Result<()> {
     send(call, to, |texts| &texts.address_changed, None).await
 }
 
-/// Tells a user that somebody else set its password.
+/// Notifies a user that another user set their password.
 pub(crate) async fn send_password_notice(call: &Call, to: Recipient<'_>) -> Result<()> {
     send(call, to, |texts| &texts.password_set, None).await
 }
@@ -106,7 +106,7 @@ async fn send(
     mailer
         .send(&mail)
         .await
-        .map_err(|error| backoffice_core::Error::internal(format!("a mail did not leave: {error}")))
+        .map_err(|error| backoffice_core::Error::internal(format!("could not send mail: {error}")))
 }
 
 #[derive(Template)]
@@ -121,7 +121,7 @@ struct Text<'a> {
     letter: &'a Shown<'a>,
 }
 
-/// What the templates show.
+/// The data of the templates.
 struct Shown<'a> {
     language: &'static str,
     subject: String,
@@ -152,7 +152,7 @@ fn write(
         link: link.map(|link| (letter.button, link)),
         hint: letter.hint,
     };
-    let rendered = |error: askama::Error| backoffice_core::Error::internal(format!("a mail can't be written: {error}"));
+    let rendered = |error: askama::Error| backoffice_core::Error::internal(format!("could not render mail: {error}"));
     Ok(Mail {
         to: to.email.to_owned(),
         subject: shown.subject.clone(),

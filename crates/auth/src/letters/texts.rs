@@ -4,7 +4,7 @@
 pub(super) struct Letter {
     pub(super) subject: &'static str,
     pub(super) lines: &'static [&'static str],
-    /// What the link says; unused without a link.
+    /// Label of the link; unused without a link.
     pub(super) button: &'static str,
     pub(super) hint: &'static str,
 }
@@ -21,7 +21,7 @@ pub(super) struct Texts {
 }
 
 impl Texts {
-    /// The texts of a locale; English for one that has none.
+    /// Returns the texts of a locale; in English if there are none.
     pub(super) fn of(locale: &str) -> &'static Self {
         [&EN, &PL, &ES, &DE]
             .into_iter()

@@ -1,5 +1,5 @@
-//! Access control lists of roles and users: entities of their own for edits, children of their role or user otherwise. An ACL has the id
-//! of its role or user.
+//! Access control lists of roles and users: separate entities when edited, otherwise children of their role or user. An ACL has the id of
+//! its role or user.
 
 use backoffice_core::command::{Depth, Entity, EntityRef, Field, LockedRow, Snapshot, Snapshots, Transition};
 use backoffice_core::db::Tx;
@@ -40,15 +40,15 @@ pub struct RoleAclRow {
     pub id: Uuid,
     /// Id of the role.
     pub role_id: Uuid,
-    /// Whether it grants everything.
+    /// Whether the ACL grants everything.
     pub is_super_admin: bool,
     /// The grants, sorted.
     pub features: Vec<String>,
     /// The organizations, sorted; `None` = all of the tenant.
     pub organizations: Option<Vec<Uuid>>,
-    /// When it was made.
+    /// Time of creation.
     pub created_at: Timestamp,
-    /// When it was last changed.
+    /// Time of the last change.
     pub updated_at: Timestamp,
 }
 
@@ -63,15 +63,15 @@ pub struct UserAclRow {
     pub id: Uuid,
     /// Id of the user.
     pub user_id: Uuid,
-    /// Whether it grants everything.
+    /// Whether the ACL grants everything.
     pub is_super_admin: bool,
     /// The grants, sorted.
     pub features: Vec<String>,
     /// The organizations, sorted; `None` = all of the tenant.
     pub organizations: Option<Vec<Uuid>>,
-    /// When it was made.
+    /// Time of creation.
     pub created_at: Timestamp,
-    /// When it was last changed.
+    /// Time of the last change.
     pub updated_at: Timestamp,
 }
 

@@ -1,4 +1,4 @@
-//! Consents of users. They are never removed; what a user decided stays on record.
+//! Consents of users. No command deletes them; the decisions of a user stay on record.
 
 use backoffice_core::command::{Depth, Entity, EntityRef, Field, LockedRow, Snapshot, Snapshots};
 use backoffice_core::db::Tx;
@@ -19,31 +19,31 @@ use crate::schema::auth_consents as consents;
 pub struct ConsentRow {
     /// Tenant of the user.
     pub tenant_id: Uuid,
-    /// Its id.
+    /// The id.
     pub id: Uuid,
-    /// Who consents.
+    /// The user.
     pub user_id: Uuid,
-    /// The user's organization when it first decided.
+    /// The user's organization at the time of the first decision.
     pub organization_id: Option<Uuid>,
-    /// What it is about.
+    /// The subject of the consent.
     pub consent_type: String,
     /// Whether the user agrees.
     pub is_granted: bool,
-    /// When it last agreed.
+    /// Time of the last agreement.
     pub granted_at: Option<Timestamp>,
-    /// When it last withdrew or refused.
+    /// Time when the user last withdrew or declined.
     pub withdrawn_at: Option<Timestamp>,
-    /// Where it decided: `profile`.
+    /// Where the user decided: `profile`.
     pub source: Option<String>,
-    /// From which address.
+    /// IP address from which the user decided.
     pub ip_address: Option<String>,
     #[serde(skip)]
     pub(crate) integrity: Vec<u8>,
     #[serde(skip)]
     pub(crate) integrity_kid: String,
-    /// When it was made.
+    /// Time of creation.
     pub created_at: Timestamp,
-    /// When it was last changed.
+    /// Time of the last change.
     pub updated_at: Timestamp,
 }
 
@@ -96,11 +96,11 @@ impl Entity for Consent {
     }
 
     async fn store(_tx: &mut Tx<'_>, _snapshots: &[Snapshot]) -> Result<Vec<String>> {
-        Err(Error::internal("a consent is not restored"))
+        Err(Error::internal("consents cannot be restored"))
     }
 
     async fn remove(_tx: &mut Tx<'_>, _ids: &[Uuid]) -> Result<()> {
-        Err(Error::internal("a consent is not removed"))
+        Err(Error::internal("consents cannot be deleted"))
     }
 
     fn parent(snapshot: &Snapshot) -> Option<EntityRef> {

@@ -1,4 +1,4 @@
-//! Roles. The ACL of a role comes and goes with it, and so do the sidebar settings for it.
+//! Roles. The ACL of a role and its sidebar settings are deleted and restored with it.
 
 use backoffice_core::command::{Depth, Entity, Field, LockedRow, Snapshot, Snapshots, Transition};
 use backoffice_core::db::Tx;
@@ -20,23 +20,23 @@ use crate::{acl, grants, query, seed};
 #[diesel(table_name = roles, primary_key(tenant_id, id), check_for_backend(diesel::pg::Pg))]
 #[serde(rename_all = "camelCase")]
 pub struct RoleRow {
-    /// Its tenant; the nil UUID for a global role.
+    /// The tenant; the nil UUID for a global role.
     pub tenant_id: Uuid,
-    /// Its id.
+    /// The id.
     pub id: Uuid,
-    /// Its name, unique in the tenant without regard to case.
+    /// The name, unique in the tenant without regard to case.
     pub name: String,
     #[serde(skip)]
     pub(crate) name_norm: String,
-    /// Which of the roles that every tenant starts with it was made as, whatever it is called now.
+    /// The original name of a role that was seeded with its tenant, even if the role was renamed.
     pub seeded_as: Option<String>,
-    /// When it was made.
+    /// Time of creation.
     pub created_at: Timestamp,
-    /// When it was last changed.
+    /// Time of the last change.
     pub updated_at: Timestamp,
 }
 
-/// A row of `auth_default_grants`: a default grant that the role was once given.
+/// A row of `auth_default_grants`: a default grant that was once added to the role.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Queryable, Selectable, Insertable)]
 #[diesel(table_name = defaults, check_for_backend(diesel::pg::Pg))]
 #[serde(rename_all = "camelCase")]
@@ -61,7 +61,7 @@ impl Entity for Role {
         Field::tracked("id"),
         Field::tracked("tenantId"),
         Field::tracked("name"),
-        // Never changes; entries of the log that are older than it do not have it.
+        // Never changes; log entries from before the field existed lack it.
         Field::volatile("seededAs"),
         Field::tracked("createdAt"),
         Field::volatile("updatedAt"),
@@ -203,7 +203,7 @@ impl Entity for Role {
             grants::check_role_acl(tx, acl(step.from)?.as_ref(), acl(step.to)?.as_ref())?;
         }
         if step.from.is_some() {
-            // An edit leaves the ACL alone and its images are without it.
+            // An edit leaves the ACL unchanged, and its snapshots do not contain the ACL.
             grants::may_change_role(tx, step.id).await?;
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! What entities whose image is one row have in common. The tables are types of their own, so what names columns is a macro.
+//! Common parts of entities whose snapshot is one row. Each table is a type of its own, so code that names columns is a macro.
 
 use backoffice_core::Result;
 use backoffice_core::command::{EntityRef, Snapshot, Snapshots};
@@ -8,27 +8,27 @@ use serde::de::DeserializeOwned;
 use serde_json::json;
 use uuid::Uuid;
 
-/// The images of rows that belong to no organization.
+/// Returns the snapshots of rows that belong to no organization.
 pub(super) fn snapshots<R: Serialize>(rows: &[R], id: impl Fn(&R) -> Uuid) -> Result<Snapshots> {
     rows.iter()
         .map(|row| Ok((id(row), Snapshot::of(row)?.with_organization(None))))
         .collect()
 }
 
-/// The rows of images, as changed now.
+/// Returns the rows of snapshots, with the present time as `updatedAt`.
 pub(super) fn rows_of<R: DeserializeOwned>(tx: &Tx<'_>, snapshots: &[Snapshot]) -> Result<Vec<R>> {
     let now = json!(tx.now());
     let row = |snapshot: &Snapshot| snapshot.clone().with_field("updatedAt", now.clone()).row();
     snapshots.iter().map(row).collect()
 }
 
-/// The resource that a member of the image names.
+/// Returns the resource that a field of the snapshot names.
 pub(super) fn parent_in(snapshot: &Snapshot, field: &str, kind: &'static str) -> Option<EntityRef> {
     let id = snapshot.get(field)?.as_str()?.parse().ok()?;
     Some(EntityRef { kind, id })
 }
 
-/// A function that inserts rows of a table, or replaces these columns of those that are there.
+/// Defines a function that inserts rows of a table, or replaces these columns of existing rows.
 macro_rules! store_rows {
     ($name:ident, $row:ident, $table:ident, [$($column:ident),+]) => {
         /// Inserts or replaces rows.
@@ -52,7 +52,7 @@ macro_rules! store_rows {
     };
 }
 
-/// `load`, `store` and `remove` of an entity whose rows are really deleted.
+/// Defines `load`, `store` and `remove` of an entity whose rows are physically deleted.
 macro_rules! stored_rows {
     ($row:ident, $table:ident, $store:ident) => {
         async fn load(tx: &mut Tx<'_>, ids: &[Uuid], _depth: Depth) -> Result<Snapshots> {

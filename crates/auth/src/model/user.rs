@@ -1,4 +1,5 @@
-//! Users. Role links are part of a user, its ACL and its sidebar come and go with it. A deleted user stays as a tombstone that keeps the password.
+//! Users. Role links are part of a user; the ACL and the sidebar of a user are deleted and restored with it. A deleted user remains as a
+//! tombstone that keeps the password.
 
 use std::collections::BTreeSet;
 
@@ -29,11 +30,11 @@ const LINK_KIND: &str = "auth.user_role";
 #[diesel(table_name = users, check_for_backend(diesel::pg::Pg))]
 #[serde(rename_all = "camelCase")]
 pub struct UserRow {
-    /// Its tenant; the nil UUID for users of the platform.
+    /// The tenant; the nil UUID for users of the platform.
     pub tenant_id: Uuid,
-    /// Its id.
+    /// The id.
     pub id: Uuid,
-    /// Its organization.
+    /// The organization.
     pub organization_id: Option<Uuid>,
     /// E-mail address as typed.
     pub email: String,
@@ -41,15 +42,15 @@ pub struct UserRow {
     pub(crate) email_norm: String,
     /// Name.
     pub name: Option<String>,
-    /// Whether it may sign in.
+    /// Whether the user may sign in.
     pub is_active: bool,
-    /// Whether it has shown that the address is its own, or an administrator vouches for it.
+    /// Whether the user has proved that the address is theirs, or an administrator vouches for it.
     pub is_confirmed: bool,
     /// Last sign-in.
     pub last_login_at: Option<Timestamp>,
-    /// When it was made.
+    /// Time of creation.
     pub created_at: Timestamp,
-    /// When it was last changed.
+    /// Time of the last change.
     pub updated_at: Timestamp,
 }
 
@@ -68,9 +69,9 @@ pub struct UserRoleRow {
     pub role_tenant_id: Uuid,
     /// The role.
     pub role_id: Uuid,
-    /// When it was assigned.
+    /// Time of the assignment.
     pub created_at: Timestamp,
-    /// The same.
+    /// The same as `created_at`.
     pub updated_at: Timestamp,
 }
 
@@ -255,7 +256,7 @@ impl Entity for User {
         let taken = before
             .iter()
             .any(|link| !after.iter().any(|kept| kept.role_id == link.role_id));
-        // It may have come into an organization that is closed.
+        // The new organization may be closed.
         let moved = is_moved("organizationId");
         if step.from.is_some() && (taken || moved || step.to.is_none_or(|to| !is_active(to))) {
             last_super_admin(tx).await?;
@@ -280,7 +281,7 @@ impl Entity for User {
     }
 }
 
-/// The user's own ACL, as far as the image covers it.
+/// Returns the user's own ACL, if the snapshot contains it.
 fn own_acl(snapshot: Option<&Snapshot>) -> Result<Option<grants::Acl>> {
     let rows = snapshot
         .map(|snapshot| snapshot.children::<UserAclRow>(UserAcl::KIND))
@@ -289,7 +290,7 @@ fn own_acl(snapshot: Option<&Snapshot>) -> Result<Option<grants::Acl>> {
     Ok(rows.iter().flatten().next().map(acl_of_user))
 }
 
-/// Refuses a step on the access of another user who holds more than the caller, as this image has it.
+/// Rejects a step on the access of another user who, according to this snapshot, holds more than the caller.
 async fn protect(tx: &mut Tx<'_>, user: Uuid, snapshot: Option<&Snapshot>, held: &[UserRoleRow]) -> Result<()> {
     let Some(snapshot) = snapshot else { return Ok(()) };
     if tx.context().rights().is_super_admin || tx.context().identity().id == Some(user) {
@@ -299,13 +300,13 @@ async fn protect(tx: &mut Tx<'_>, user: Uuid, snapshot: Option<&Snapshot>, held:
     let counting = match snapshot.children::<UserAclRow>(UserAcl::KIND)? {
         Some(own) if own.is_empty() => query::rights::acls_of(tx, &roles).await?,
         Some(own) => own.iter().map(acl_of_user).collect(),
-        // An edit leaves its own ACL alone.
+        // An edit leaves the user's own ACL unchanged.
         None => grants::counting_for(tx, user, Some(&roles)).await?,
     };
     grants::protect(tx, &counting)
 }
 
-/// Whoever had the account by its address learns that it changed.
+/// Notifies the user at their previous address that the address changed.
 async fn notify_old_address(tx: &mut Tx<'_>, from: &Snapshot) -> Result<()> {
     let call = tx.context().call();
     let email = address(Some(from)).and_then(serde_json::Value::as_str);
@@ -332,7 +333,7 @@ fn is_active(snapshot: &Snapshot) -> bool {
         .unwrap_or(false)
 }
 
-/// Makes the role links exactly these, ids and all. Links to roles that are gone are left out and named.
+/// Replaces the role links with exactly these, including their ids. Omits links to deleted roles and returns those roles.
 async fn replace_links(tx: &mut Tx<'_>, users: &[Uuid], requested: Vec<UserRoleRow>) -> Result<Vec<String>> {
     let tenant = tx.tenant();
     let kept: Vec<Uuid> = requested.iter().map(|link| link.id).collect();

@@ -1,19 +1,19 @@
-//! One menu out of the entries of all modules, as one caller sees it.
+//! Composes the entries of all modules into one menu for a caller.
 
 use backoffice_core::{Module, NavContext, NavEntry, Translations};
 
 use crate::sidebar::SidebarSettings;
 
-/// For whom a menu is made.
+/// The viewer of a menu.
 #[derive(Debug)]
 pub(crate) struct Viewer<'a, F> {
     /// Whether the caller holds a feature.
     pub(crate) holds: F,
     /// The locale of the titles.
     pub(crate) locale: &'a str,
-    /// What all paths are below.
+    /// Prefix of all paths.
     pub(crate) console_path: &'a str,
-    /// What the caller, or somebody for it, has arranged.
+    /// The sidebar settings that apply to the caller.
     pub(crate) settings: &'a SidebarSettings,
     /// Whether hidden items are kept, and marked.
     pub(crate) include_hidden: bool,
@@ -53,7 +53,7 @@ struct Titled {
 }
 
 impl<F: Fn(&str) -> bool> Viewer<'_, F> {
-    /// The menu of these modules.
+    /// Returns the menu of these modules.
     pub(crate) fn menu(&self, modules: &[&'static Module]) -> Menu {
         let mut shown: Vec<(Kind, Titled)> = modules
             .iter()
@@ -133,7 +133,7 @@ impl<F: Fn(&str) -> bool> Viewer<'_, F> {
         }
     }
 
-    /// Puts what is listed in the settings in front, in that order; the rest keeps its own.
+    /// Moves the groups and items listed in the settings to the front, in that order; the others keep theirs.
     fn arrange(&self, groups: &mut [Group]) {
         groups.sort_by_key(|group| place(&self.settings.group_order, group.id));
         for group in groups {

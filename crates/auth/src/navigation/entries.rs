@@ -1,4 +1,4 @@
-//! What this module adds.
+//! Navigation entries of this module.
 
 use backoffice_core::{NavContext, NavEntry, NavTitles};
 
@@ -17,7 +17,7 @@ const ACCOUNT: NavContext = NavContext::Profile {
     title: "Account",
 };
 
-/// Users, roles, the sidebar, one's own password.
+/// Users, roles, the sidebar, and the user's own password.
 pub(crate) const NAVIGATION: &[NavEntry] = &[
     NavEntry {
         id: "users",
@@ -53,7 +53,7 @@ pub(crate) const NAVIGATION: &[NavEntry] = &[
     },
 ];
 
-/// The same in other languages.
+/// Translated titles.
 pub(crate) const NAV_TITLES: NavTitles = NavTitles {
     entries: &[
         (

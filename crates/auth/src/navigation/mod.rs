@@ -1,4 +1,4 @@
-//! The navigation of the administration: what this module adds to it, and how the entries of all modules become one menu.
+//! The navigation of the administration: the entries of this module, and the menu composed of the entries of all modules.
 
 mod compose;
 mod entries;

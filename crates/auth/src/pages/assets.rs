@@ -1,4 +1,4 @@
-//! Style, script and icon of the pages. Their addresses name their content, so browsers may keep them for good.
+//! Style, script and icon of the pages. Their addresses contain a hash of their content, so browsers may cache them permanently.
 
 use std::fmt::Write;
 
@@ -37,7 +37,7 @@ impl Assets {
     }
 }
 
-/// The version in an address may be that of another process while a new release is being rolled out. It gets what is here, but must not keep it.
+/// Declares the files. During a rollout, an address may contain the version of another release: it returns the present content, uncached.
 pub(super) fn declare(pages: &mut Pages<'_>) {
     let current = version();
     for (name, content_type, content) in FILES {
@@ -59,7 +59,7 @@ pub(super) fn declare(pages: &mut Pages<'_>) {
     }
 }
 
-/// The first 16 hexadecimal digits of a hash over all of them.
+/// Returns the first 16 hexadecimal digits of a hash over all files.
 fn version() -> String {
     let mut hash = Sha256::new();
     for (_, _, content) in FILES {

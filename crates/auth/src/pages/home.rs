@@ -1,4 +1,4 @@
-//! The page at `/`: who is signed in, and where to go from here. Visitors who are not signed in are sent to the sign-in.
+//! The page at `/`: the signed-in user, and links to other pages. Visitors who are not signed in are redirected to the sign-in.
 
 use actix_web::http::header::{LOCATION, RETRY_AFTER};
 use actix_web::{HttpRequest, HttpResponse};
@@ -12,7 +12,7 @@ use crate::foreign;
 use crate::http::visitor;
 
 pub(super) const PATH: &str = "/";
-/// Gives a browser a fresh access token for its session, or sends it to the sign-in.
+/// Path that issues a fresh access token to a browser with a session, and redirects others to the sign-in.
 const REFRESH: &str = "/api/auth/session/refresh?redirect=%2F";
 const RETRY_SECONDS: &str = "5";
 
@@ -20,7 +20,7 @@ const RETRY_SECONDS: &str = "5";
 #[template(path = "home.html")]
 struct HomePage<'a> {
     frame: Frame<'a>,
-    /// Where the browser goes after signing out.
+    /// Destination after signing out.
     sign_in: &'a str,
     user: &'a str,
     tenant: Option<String>,
@@ -62,15 +62,15 @@ async fn shown(site: &Site, call: &Call, request: &HttpRequest) -> Result<HttpRe
     Ok(response(&page, texts))
 }
 
-/// A browser whose access token has ended still has its session. One that sends any access token gets no second chance, so that nobody
-/// is sent in a circle.
+/// Returns the path of the sign-in; for a browser with a session but without an access token, that of the refresh. A browser that sends
+/// an access token, even an invalid one, is not sent to the refresh, so that there is no redirect loop.
 fn way_in<'a>(site: &'a Site, call: &Call, request: &HttpRequest) -> &'a str {
     let may_refresh =
         request.cookie(AUTH_COOKIE).is_none() && presented_cookie(call, request, SESSION_COOKIE).is_some();
     if may_refresh { REFRESH } else { &site.login_path }
 }
 
-/// Names of the tenant and the organization of a user; users of the platform have neither.
+/// Returns the names of the tenant and the organization of a user; users of the platform have neither.
 async fn names(call: &Call, identity: &Identity) -> Result<(Option<String>, Option<String>)> {
     let scope = Scope::tenant(identity.tenant);
     let connection = call.database().read_briefly(&scope).await?;

@@ -1,4 +1,4 @@
-//! In which language a page is shown: as the cookie says, else as the browser prefers, else the default.
+//! The language of a page: that of the cookie, else the one that the browser prefers, else the default.
 
 use actix_web::HttpRequest;
 use actix_web::http::header::ACCEPT_LANGUAGE;
@@ -7,10 +7,10 @@ use serde::Deserialize;
 
 use super::texts::{ALL, Texts};
 
-/// Cookie with the locale that was chosen.
+/// Cookie with the chosen locale.
 const COOKIE: &str = "locale";
 
-/// Section `i18n`; the directory, which owns it, has checked it.
+/// Section `i18n`, which the directory owns and validates.
 #[derive(Debug, Deserialize)]
 #[serde(default)]
 struct I18n {
@@ -27,7 +27,7 @@ impl Default for I18n {
     }
 }
 
-/// The languages that pages are offered in: those that are configured and written.
+/// The languages of the pages: those that are configured and have texts.
 pub(super) struct Locales {
     extensions: Vec<&'static Texts>,
     default: &'static Texts,
@@ -69,7 +69,7 @@ impl Locales {
         self.extensions().find(|texts| base.eq_ignore_ascii_case(texts.code))
     }
 
-    /// The offered language of the highest weight; of equal ones the first.
+    /// Returns the offered language of the highest weight; of equal ones the first.
     fn best<'a>(&self, ranges: impl Iterator<Item = &'a str>) -> Option<&'static Texts> {
         let mut best: Option<(u16, &'static Texts)> = None;
         for range in ranges.take(50) {
@@ -96,7 +96,7 @@ fn written(code: &str) -> Option<&'static Texts> {
     ALL.iter().copied().find(|texts| texts.code == code)
 }
 
-/// `0.8` as 800. What is no number counts nothing.
+/// Parses `0.8` as 800; an invalid number counts as 0.
 fn thousandths(number: &str) -> u16 {
     match number.parse::<f32>() {
         #[expect(

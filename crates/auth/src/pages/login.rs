@@ -12,7 +12,7 @@ use super::{Frame, Site, response};
 #[template(path = "login.html")]
 struct LoginPage<'a> {
     frame: Frame<'a>,
-    /// Where to go afterwards. The sign-in itself judges whether that is safe.
+    /// Destination after the sign-in, which validates it.
     redirect: Option<String>,
     tenant: Option<Uuid>,
 }

@@ -1,4 +1,4 @@
-//! The pages for people: where redirects to the sign-in and the links of mails lead.
+//! The human-readable pages: the targets of redirects to the sign-in and of links in mails.
 
 mod assets;
 mod home;
@@ -20,9 +20,9 @@ use assets::Assets;
 use locale::Locales;
 use texts::Texts;
 
-/// Where links for setting a password lead.
+/// Path of links for setting a password.
 const RESET_PATH: &str = "/reset";
-/// Longest query that a page carries on.
+/// Longest query that a page passes on.
 const LONGEST_QUERY: usize = 1500;
 
 pub(crate) fn pages(pages: &mut Pages<'_>) {
@@ -42,7 +42,7 @@ pub(crate) fn pages(pages: &mut Pages<'_>) {
         password_length: (accounts.config.password.min_length, accounts.config.password.max_length),
     });
     assets::declare(pages);
-    // With a sign-in elsewhere there is nothing to show here.
+    // With a sign-in elsewhere there is no page to declare.
     if let Some(path) = own_path(&site.login_path) {
         let site = Arc::clone(&site);
         pages.get(path, move |request: HttpRequest| {
@@ -61,7 +61,7 @@ pub(crate) fn pages(pages: &mut Pages<'_>) {
     });
 }
 
-/// What the pages are made of.
+/// The data that all pages share.
 struct Site {
     login_path: String,
     locales: Locales,
@@ -70,13 +70,13 @@ struct Site {
     password_length: (usize, usize),
 }
 
-/// What every page shows.
+/// The common parts of a page.
 struct Frame<'a> {
     texts: &'static Texts,
-    /// The languages that may be chosen, with the addresses that choose them.
+    /// The languages to choose from, with the addresses that choose them.
     languages: Vec<Language>,
     assets: &'a Assets,
-    /// The sign-in, with what was asked of it.
+    /// Path of the sign-in, with the query of the request.
     login: String,
     /// Path and query of the page for a new password.
     reset: String,
@@ -127,14 +127,14 @@ impl Site {
     }
 }
 
-/// The path of the sign-in if it is one of this site and a plain one: `None` for `https://id.example/` and for what only looks like a path.
+/// Returns the path of the sign-in if it is a plain path of this site: `None` for `https://id.example/` and for values that only look like one.
 fn own_path(login_path: &str) -> Option<&str> {
     let path = login_path.split(['?', '#']).next().unwrap_or_default();
     let is_plain = path.bytes().all(|b| b.is_ascii_alphanumeric() || b"/-_.~".contains(&b));
     (path.starts_with('/') && !path.starts_with("//") && is_plain).then_some(path)
 }
 
-/// A value of a query.
+/// Encodes a value of a query.
 fn encoded(value: &str) -> String {
     askama::filters::urlencode_strict(value).map_or_else(|_| String::new(), |text| text.to_string())
 }
@@ -148,7 +148,7 @@ fn response<T: Template>(page: &T, texts: &Texts) -> HttpResponse {
             .insert_header((VARY, "Cookie, Accept-Language"))
             .body(html),
         Err(error) => {
-            tracing::error!(%error, "a page can't be written");
+            tracing::error!(%error, "page rendering failed");
             HttpResponse::InternalServerError().finish()
         }
     }

@@ -1,5 +1,5 @@
-//! Setting a password with the link of a mail, and asking for such a link. The token stands in the fragment, which browsers do not send: what
-//! is shown is decided by the script.
+//! Setting a password with the link of a mail, and requesting such a link. The token is in the fragment, which browsers do not send, so the
+//! script decides what to show.
 
 use actix_web::{HttpRequest, HttpResponse};
 use askama::Template;

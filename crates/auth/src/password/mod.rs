@@ -1,4 +1,4 @@
-//! Passwords: what is accepted, and hashing on a bounded pool.
+//! Passwords: their rules, and hashing on a bounded pool.
 
 mod phc;
 mod pool;
@@ -48,7 +48,7 @@ impl Policy {
         })
     }
 
-    /// Refuses a password that breaks a rule.
+    /// Rejects a password that breaks a rule.
     pub(crate) fn check(&self, password: &SecretString, address: &str) -> Result<(), Error> {
         let password: String = password.expose_secret().nfc().collect();
         let length = password.chars().count();
@@ -70,21 +70,21 @@ impl Policy {
     }
 }
 
-/// Computes argon2id hashes: as many at once as there are threads, a bounded number waiting.
+/// Computes argon2id hashes: as many at once as there are threads, with a bounded queue.
 pub(crate) struct Hasher {
     argon2: Argon2<'static>,
     pool: Pool,
-    /// Verified when there is no account, so that an answer takes as long as for one. Made when it is first needed: its memory is
-    /// most of what an idle process would hold.
+    /// Verified if there is no account, so that the response takes as long as for an existing one. Created when first needed, because the
+    /// computation needs more memory than the rest of an idle process.
     dummy: Arc<OnceLock<String>>,
     verified: AtomicU64,
 }
 
-/// What a verification found.
+/// The result of a verification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Verified {
     pub(crate) matches: bool,
-    /// The hash was made with other parameters.
+    /// Whether the hash was created with other parameters.
     pub(crate) is_outdated: bool,
 }
 
@@ -103,33 +103,33 @@ impl Hasher {
         })
     }
 
-    /// How many passwords were verified since the start.
+    /// Returns how many passwords were verified since the start.
     pub(crate) fn verified(&self) -> u64 {
         self.verified.load(Ordering::Relaxed)
     }
 
-    /// A place among those who hash or wait, whose turn is still to come; 429 when there is none.
+    /// Takes a queue position; 429 if the queue is full.
     pub(crate) fn queue_position(&self) -> Result<QueuePosition> {
         self.pool.queue_position()
     }
 
-    /// The same place when it is its turn.
+    /// Waits for the permit of a queue position.
     pub(crate) async fn acquire(&self, queue_position: QueuePosition) -> Result<HashPermit> {
         self.pool.acquire(queue_position).await
     }
 
-    /// A place among those who hash or wait, for a request that has arrived as a whole: nobody who has one waits for a client.
+    /// Takes a queue position and waits for its permit, for a request that has arrived completely: a holder never waits for a client.
     pub(crate) async fn permit(&self) -> Result<HashPermit> {
         self.pool.permit().await
     }
 
-    /// The hash of a password in PHC form.
+    /// Returns the hash of a password in PHC form.
     pub(crate) async fn hash(&self, ids: &Ids, password: &SecretString) -> Result<String> {
         let permit = self.permit().await?;
         self.hash_in(&permit, ids, password).await
     }
 
-    /// The same for a request that has its place already.
+    /// Like [`Self::hash`], for a request that has a permit.
     pub(crate) async fn hash_in(&self, permit: &HashPermit, ids: &Ids, password: &SecretString) -> Result<String> {
         let (argon2, salt, bytes) = (self.argon2.clone(), ids.random::<16>(), normalized(password));
         let work = move |memory: &mut Memory| {
@@ -140,13 +140,13 @@ impl Hasher {
         self.pool.run(permit, work).await?
     }
 
-    /// Compares a password with a stored hash; without one with a dummy, which never matches.
+    /// Verifies a password against a stored hash; without one, against a dummy that never matches.
     pub(crate) async fn verify(&self, password: &SecretString, stored: Option<&str>) -> Result<Verified> {
         let permit = self.permit().await?;
         self.verify_in(&permit, password, stored).await
     }
 
-    /// The same for a request that has its place already.
+    /// Like [`Self::verify`], for a request that has a permit.
     pub(crate) async fn verify_in(
         &self,
         permit: &HashPermit,
@@ -179,7 +179,7 @@ impl Hasher {
     }
 }
 
-/// A hash that nothing matches: the result is combined with whether there was an account.
+/// Returns the dummy hash; a match with it never counts, because there is no account.
 fn dummy_hash(argon2: &Argon2<'_>) -> String {
     argon2
         .hash_password_with_salt(b"nobody", &[7; 16])

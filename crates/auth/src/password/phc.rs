@@ -1,4 +1,4 @@
-//! Hashes as text of the PHC form, computed in memory that the caller keeps.
+//! Hashes in PHC string form, computed in memory that the caller provides.
 
 use argon2::password_hash::phc::{Output, ParamsString, PasswordHash, Salt};
 use argon2::password_hash::{Error, Result};
@@ -6,7 +6,7 @@ use argon2::{Algorithm, Argon2, Params, Version};
 
 use super::pool::Memory;
 
-/// The hash of a password with this salt.
+/// Hashes a password with this salt.
 pub(super) fn hash(argon2: &Argon2<'_>, password: &[u8], salt: &[u8], memory: &mut Memory) -> Result<PasswordHash> {
     let output_len = argon2.params().output_len().unwrap_or(Params::DEFAULT_OUTPUT_LEN);
     Ok(PasswordHash {
@@ -18,7 +18,7 @@ pub(super) fn hash(argon2: &Argon2<'_>, password: &[u8], salt: &[u8], memory: &m
     })
 }
 
-/// Whether the password has this hash, compared in constant time.
+/// Whether the password has this hash; compares in constant time.
 pub(super) fn verify(password: &[u8], stored: &PasswordHash, memory: &mut Memory) -> Result<bool> {
     let (Some(salt), Some(expected)) = (&stored.salt, &stored.hash) else {
         return Err(Error::PasswordInvalid);

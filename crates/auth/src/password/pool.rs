@@ -1,4 +1,4 @@
-//! Threads that only hash. They give way to everything else, so that a flood of sign-ins does not slow the other requests down.
+//! Threads that only hash. They run at the lowest priority, so that a flood of sign-ins does not slow the other requests down.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -12,26 +12,26 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 use crate::Error;
 
-/// How far the threads give way, on the scale from -20 to 19 of Unix.
+/// Niceness of the threads, on the scale from -20 to 19 of Unix.
 #[cfg(target_os = "linux")]
 const NICENESS: i32 = 19;
 
-/// Requests that are at work for each thread: one hashes, the statements of two others go before and after. More would not hash sooner,
-/// and those of a flood would take the database from everybody else. Whoever is at work has its whole input: it waits for the threads and
-/// the database, whose waits the process bounds, and never for a client.
+/// Permits for each thread: one request hashes, two others execute the statements before and after. More would not hash sooner, and in a
+/// flood they would take the database connections from other requests. A request with a permit has its whole input: it waits for the
+/// threads and the database, whose waits the process bounds, and never for a client.
 const AT_WORK: usize = 3;
 
-/// How long a thread without work keeps its memory.
+/// How long an idle thread keeps its memory.
 const KEPT: Duration = Duration::from_secs(1);
 
 type Job = Box<dyn FnOnce(&mut Memory) + Send>;
 
-/// What a thread computes in: kept from hash to hash, since getting and clearing it costs a twentieth of one.
+/// The memory of a thread, kept from hash to hash, because allocating and clearing it costs a twentieth of a hash.
 #[derive(Debug, Default)]
 pub(super) struct Memory(Vec<Block>);
 
 impl Memory {
-    /// So many blocks, with anything in them.
+    /// Returns `count` blocks with arbitrary contents.
     pub(super) fn blocks(&mut self, count: usize) -> &mut [Block] {
         if self.0.len() < count {
             self.0.resize(count, Block::new());
@@ -40,27 +40,27 @@ impl Memory {
     }
 }
 
-/// The threads and what waits for them. They start with the first computation and end with the pool.
+/// The threads and their queue. The threads start with the first computation and end with the pool.
 pub(super) struct Pool {
     threads: usize,
     start: Once,
     queue: Arc<Queue>,
-    /// Requests that hash or wait.
+    /// Number of requests that hash or wait.
     taken: Arc<AtomicUsize>,
-    /// How many there may be: the threads and the queue.
+    /// Largest number of such requests: the threads and the queue.
     capacity: usize,
-    /// Who of them is at work.
+    /// Permits of the requests that are at work.
     slots: Arc<Semaphore>,
 }
 
-/// A place among those who hash or wait, whose turn has come; free again when dropped.
+/// A permit to hash; released when dropped.
 #[derive(Debug)]
 pub(crate) struct HashPermit {
     _slot: OwnedSemaphorePermit,
     _position: QueuePosition,
 }
 
-/// A place whose turn is still to come.
+/// A place among the requests that hash or wait, without a permit yet; released when dropped.
 #[derive(Debug)]
 pub(crate) struct QueuePosition(Arc<AtomicUsize>);
 
@@ -88,7 +88,7 @@ impl Pool {
         }
     }
 
-    /// Takes a place, whose turn is still to come; 429 at once when there is none.
+    /// Takes a queue position; 429 at once if the queue is full.
     pub(super) fn queue_position(&self) -> Result<QueuePosition> {
         let queue_position = QueuePosition(Arc::clone(&self.taken));
         match self.taken.fetch_add(1, Ordering::AcqRel) < self.capacity {
@@ -97,12 +97,12 @@ impl Pool {
         }
     }
 
-    /// Takes a place and waits for its turn, in the order in which they come; 429 at once when there is none.
+    /// Takes a queue position and waits for its permit, in order of arrival; 429 at once if the queue is full.
     pub(super) async fn permit(&self) -> Result<HashPermit> {
         self.acquire(self.queue_position()?).await
     }
 
-    /// Waits for the turn of a place.
+    /// Waits for the permit of a queue position.
     pub(super) async fn acquire(&self, queue_position: QueuePosition) -> Result<HashPermit> {
         let acquire = Arc::clone(&self.slots).acquire_owned().await;
         Ok(HashPermit {
@@ -111,7 +111,7 @@ impl Pool {
         })
     }
 
-    /// Runs the work of a request that has a place, in the order in which they come. Work that nobody waits for any more is skipped.
+    /// Runs the work of a request with a permit, in order of arrival. Skips work whose caller no longer waits.
     pub(super) async fn run<T: Send + 'static>(
         &self,
         _permit: &HashPermit,
@@ -121,8 +121,8 @@ impl Pool {
         let (response, responded) = oneshot::channel();
         let job = move |memory: &mut Memory| {
             if !response.is_closed() {
-                // Nobody waits for it any more.
-                let _unwanted = response.send(work(memory));
+                // The caller may have stopped waiting.
+                let _sent = response.send(work(memory));
             }
         };
         self.queue.push(Box::new(job));
@@ -136,7 +136,7 @@ impl Pool {
             let queue = Arc::clone(&self.queue);
             let thread = std::thread::Builder::new().name(format!("hash-{number}"));
             if let Err(error) = thread.spawn(move || queue.work()) {
-                tracing::error!(%error, "a thread for password hashing did not start");
+                tracing::error!(%error, "could not start a thread for password hashing");
             }
         }
     }
@@ -165,7 +165,7 @@ impl Queue {
         self.changed.notify_one();
     }
 
-    /// The next job; `None` when the pool is gone. Memory is given back while there is nothing to do.
+    /// Returns the next job; `None` once the pool is dropped. Frees the memory while the queue is empty.
     fn next(&self, memory: &mut Memory) -> Option<Job> {
         let mut state = self.lock();
         loop {
@@ -188,7 +188,7 @@ impl Queue {
         }
     }
 
-    /// What a thread does for all its life.
+    /// Runs jobs until the pool is dropped.
     fn work(&self) {
         throttle();
         let mut memory = Memory::default();
@@ -200,11 +200,11 @@ impl Queue {
     }
 }
 
-/// Lowers the priority of this thread. On Linux threads have their own; elsewhere it would be the whole process's.
+/// Lowers the priority of this thread. On Linux each thread has its own priority; elsewhere the whole process would be affected.
 fn throttle() {
     #[cfg(target_os = "linux")]
     if let Err(error) = rustix::process::setpriority_process(None, NICENESS) {
-        tracing::warn!(%error, "password hashing runs with the priority of everything else");
+        tracing::warn!(%error, "could not lower the priority of password hashing");
     }
 }
 

@@ -10,10 +10,10 @@ use uuid::Uuid;
 use crate::model::ConsentRow;
 use crate::schema::auth_consents as consents;
 
-/// The consent of a user to something.
+/// Returns the consent of a user to `consent_type`.
 ///
 /// # Errors
-/// When the database can't be reached.
+/// If the database can't be reached.
 pub async fn find(
     connection: &mut AsyncPgConnection,
     tenant: Uuid,
@@ -30,10 +30,10 @@ pub async fn find(
         .optional()?)
 }
 
-/// A page of a user's consents, newest first, and their total: two statements.
+/// Returns a page of a user's consents, newest first, and their total: two statements.
 ///
 /// # Errors
-/// When the database can't be reached.
+/// If the database can't be reached.
 pub async fn list(
     connection: &mut AsyncPgConnection,
     tenant: Uuid,

@@ -11,8 +11,8 @@ use serde::Deserialize;
 use serde_json::Value;
 use uuid::Uuid;
 
-/// What makes a user able to sign in: live, active, confirmed, in a live and active tenant and organization. A fragment that starts
-/// with `and` and speaks of `u`.
+/// The conditions for a sign-in: the user is live, active, confirmed, in a live and active tenant and organization. An SQL fragment that
+/// starts with `and` and refers to the user as `u`.
 pub(crate) const MAY_SIGN_IN: &str = " and u.deleted_at is null and u.is_active and u.is_confirmed \
     and (u.tenant_id = '00000000-0000-0000-0000-000000000000' or exists ( \
         select 1 from directory_tenants t \
@@ -21,7 +21,7 @@ pub(crate) const MAY_SIGN_IN: &str = " and u.deleted_at is null and u.is_active 
         select 1 from directory_organizations o where o.tenant_id = u.tenant_id and o.id = u.organization_id \
           and o.is_active and o.deleted_at is null))";
 
-/// Who a user is and what its own ACL and its roles grant.
+/// Selects a user, the user's own ACL and the ACLs of their roles.
 const PRINCIPAL: &str = "select u.tenant_id, u.id, u.organization_id, coalesce(u.name, u.email) as name, \
     (select jsonb_build_object('isSuperAdmin', a.is_super_admin, 'features', a.features, 'organizations', a.organizations) \
      from auth_user_acls a where a.tenant_id = u.tenant_id and a.user_id = u.id) as own, \
@@ -71,7 +71,7 @@ struct AclOf {
     organizations: Option<Vec<Uuid>>,
 }
 
-/// The principal of a live session of this user, and when the session ends.
+/// Returns the principal of a live session of this user, and the end of the session.
 pub(crate) async fn of_session(
     connection: &AsyncPgConnection,
     tenant: Uuid,
@@ -94,7 +94,7 @@ pub(crate) async fn of_session(
     }
 }
 
-/// This user, if it may sign in.
+/// Returns the principal of this user, if they may sign in.
 pub(crate) async fn of_user(connection: &AsyncPgConnection, tenant: Uuid, user: Uuid) -> Result<Option<Identity>> {
     let statement = sql_query(format!("{PRINCIPAL}{OF_USER}{MAY_SIGN_IN}"))
         .bind::<SqlUuid, _>(tenant)
@@ -118,7 +118,7 @@ fn identity(row: Row) -> Result<Identity> {
     })
 }
 
-/// What a user's own ACL grants, else its roles' ACLs together.
+/// Returns the rights of a user's own ACL, else of the ACLs of all their roles.
 fn counting(own: Option<Value>, roles: &[AclOf]) -> Result<Rights> {
     let own: Option<AclOf> = own.map(serde_json::from_value).transpose()?;
     Ok(match &own {
@@ -127,13 +127,13 @@ fn counting(own: Option<Value>, roles: &[AclOf]) -> Result<Rights> {
     })
 }
 
-/// The same of values as the database has them.
+/// Returns the same rights for ACLs in the form in which the database returns them.
 pub(crate) fn rights_of(own: Option<Value>, roles: Value) -> Result<Rights> {
     let roles: Vec<AclOf> = serde_json::from_value(roles)?;
     counting(own, &roles)
 }
 
-/// What these roles grant when their super-administrator flags are left aside.
+/// Returns these roles, and the rights that they grant without their super-admin flags.
 pub(crate) fn without_super_admin(roles: Value) -> Result<(Rights, Vec<HeldRole>)> {
     let mut roles: Vec<AclOf> = serde_json::from_value(roles)?;
     for role in &mut roles {
@@ -152,7 +152,7 @@ impl From<AclOf> for HeldRole {
     }
 }
 
-/// The rights that ACLs grant side by side, each its features in its own organizations.
+/// Returns the rights that ACLs grant independently of each other, each its features in its own organizations.
 fn granted(acls: &[AclOf]) -> Rights {
     if acls.iter().any(|acl| acl.is_super_admin.unwrap_or(false)) {
         return Rights::super_admin();

@@ -1,4 +1,4 @@
-//! Access control lists that count for somebody.
+//! Access control lists that apply to roles and users.
 
 use std::collections::HashMap;
 
@@ -21,12 +21,12 @@ fn role_acl(row: RoleAclRow) -> Acl {
     }
 }
 
-/// The ACLs of these roles, in the transaction's tenant or global.
+/// Returns the ACLs of these roles, in the transaction's tenant or global.
 pub(crate) async fn acls_of(tx: &mut Tx<'_>, roles: &[Uuid]) -> Result<Vec<Acl>> {
     Ok(acls_by_role(tx, roles).await?.into_values().collect())
 }
 
-/// The same, by role.
+/// Like [`acls_of`], by role.
 pub(crate) async fn acls_by_role(tx: &mut Tx<'_>, roles: &[Uuid]) -> Result<HashMap<Uuid, Acl>> {
     let tenant = tx.tenant();
     let rows: Vec<RoleAclRow> = auth_role_acls::table
@@ -38,7 +38,7 @@ pub(crate) async fn acls_by_role(tx: &mut Tx<'_>, roles: &[Uuid]) -> Result<Hash
     Ok(rows.into_iter().map(|row| (row.role_id, role_acl(row))).collect())
 }
 
-/// The ACLs of a user's roles.
+/// Returns the ACLs of a user's roles.
 pub(crate) async fn acls_of_roles(tx: &mut Tx<'_>, user: Uuid) -> Result<Vec<Acl>> {
     let tenant = tx.tenant();
     acls_of_roles_in(tx.conn(), tenant, user).await
@@ -60,7 +60,7 @@ async fn acls_of_roles_in(connection: &mut AsyncPgConnection, tenant: Uuid, user
     Ok(rows.into_iter().map(role_acl).collect())
 }
 
-/// The ACLs that count for a user of this tenant: its own one, else those of its roles.
+/// Returns the ACLs that apply to a user of this tenant: their own one, else those of their roles.
 pub(crate) async fn counting(connection: &mut AsyncPgConnection, tenant: Uuid, user: Uuid) -> Result<Vec<Acl>> {
     match own_acl_in(connection, tenant, user).await? {
         Some(own) => Ok(vec![own]),
@@ -68,7 +68,7 @@ pub(crate) async fn counting(connection: &mut AsyncPgConnection, tenant: Uuid, u
     }
 }
 
-/// A user's own ACL, which counts instead of its roles'.
+/// Returns a user's own ACL, which applies instead of those of their roles.
 pub(crate) async fn own_acl(tx: &mut Tx<'_>, user: Uuid) -> Result<Option<Acl>> {
     let tenant = tx.tenant();
     own_acl_in(tx.conn(), tenant, user).await

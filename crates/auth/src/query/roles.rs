@@ -24,42 +24,42 @@ use crate::schema::{auth_role_acls as acls, auth_roles as roles};
 /// A role of a list.
 #[derive(Debug, Clone, Queryable)]
 pub struct RoleSummary {
-    /// Its tenant; the nil UUID for a global role.
+    /// The tenant; the nil UUID for a global role.
     pub tenant_id: Uuid,
-    /// Its id.
+    /// The id.
     pub id: Uuid,
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// When it was made.
+    /// Time of creation.
     pub created_at: Timestamp,
-    /// When it was last changed.
+    /// Time of the last change.
     pub updated_at: Timestamp,
-    /// Name of its tenant.
+    /// Name of the tenant.
     pub tenant_name: Option<String>,
-    /// Live users that hold it, as far as the caller reaches.
+    /// Number of live users in the visible tenants that hold the role.
     pub users_count: i64,
 }
 
-/// What a list of roles is narrowed to.
+/// Filter of a list of roles.
 #[derive(Debug, Clone, Default)]
 pub struct RoleFilter {
-    /// Only these; an empty list matches nothing.
+    /// Only these ids; an empty list matches nothing.
     pub ids: Option<Vec<Uuid>>,
     /// Pattern for the name.
     pub name_pattern: Option<String>,
-    /// One tenant.
+    /// Only roles of this tenant and global ones.
     pub tenant: Option<Uuid>,
 }
 
-/// Roles of the reached tenants and global ones.
+/// Roles of the visible tenants and global ones.
 pub(crate) type InScope = Filter<roles::table, Owned<roles::tenant_id>>;
 
-/// Every statement on roles starts here.
+/// Returns the roles in scope; every statement on roles starts here.
 pub(crate) fn in_scope(scope: &Scope) -> InScope {
     roles::table.filter(scope.owns_or_global(roles::tenant_id))
 }
 
-/// Roles that the caller may see: others than super administrators see none that carries that flag.
+/// Returns the roles that the caller may see: only super administrators see roles with the super-admin flag.
 pub(super) fn visible<'a>(context: &RequestContext) -> roles::BoxedQuery<'a, Pg> {
     let query = in_scope(context.scope()).into_boxed();
     if context.rights().is_super_admin {
@@ -73,20 +73,20 @@ pub(super) fn visible<'a>(context: &RequestContext) -> roles::BoxedQuery<'a, Pg>
     )))
 }
 
-/// Locks roles that the caller may see, by id ascending.
+/// Locks roles that the caller may see, by ascending id.
 pub(crate) async fn lock(
     connection: &mut AsyncPgConnection,
     context: &RequestContext,
     ids: &[Uuid],
 ) -> Result<Vec<LockedRow>> {
-    // A row lock and a sub-select on another table do not mix in one boxed statement, so visibility is asked for first.
+    // A row lock and a sub-select on another table can't be combined in one boxed statement, so visibility is queried first.
     let seen: Vec<(Uuid, Uuid)> = visible(context)
         .filter(roles::id.eq_any(ids))
         .select((roles::tenant_id, roles::id))
         .load(connection)
         .await?;
     if !context.rights().is_super_admin && seen.iter().any(|(tenant, _)| *tenant == PLATFORM_TENANT) {
-        // Others see global roles; row-level security lets them neither lock nor write one.
+        // Other callers see global roles, but row-level security lets them neither lock nor write one.
         return Err(crate::Error::GlobalRole.into());
     }
     let seen: Vec<Uuid> = seen.into_iter().map(|(_, id)| id).collect();
@@ -100,10 +100,10 @@ pub(crate) async fn lock(
     Ok(rows.into_iter().map(|(tenant, id)| LockedRow { id, tenant }).collect())
 }
 
-/// One role that the caller may see.
+/// Returns a role that the caller may see.
 ///
 /// # Errors
-/// When the database can't be reached.
+/// If the database can't be reached.
 pub async fn find(connection: &mut AsyncPgConnection, context: &RequestContext, id: Uuid) -> Result<Option<RoleRow>> {
     Ok(visible(context)
         .filter(roles::id.eq(id))
@@ -113,10 +113,10 @@ pub async fn find(connection: &mut AsyncPgConnection, context: &RequestContext, 
         .optional()?)
 }
 
-/// The ACL of a role.
+/// Returns the ACL of a role.
 ///
 /// # Errors
-/// When the database can't be reached.
+/// If the database can't be reached.
 pub async fn acl(connection: &mut AsyncPgConnection, role: &RoleRow) -> Result<Option<RoleAclRow>> {
     Ok(acls::table
         .filter(acls::tenant_id.eq(role.tenant_id))
@@ -127,10 +127,10 @@ pub async fn acl(connection: &mut AsyncPgConnection, role: &RoleRow) -> Result<O
         .optional()?)
 }
 
-/// A page of roles, by name, and their total: two statements, sent together.
+/// Returns a page of roles, by name, and their total, with two pipelined statements.
 ///
 /// # Errors
-/// When the database can't be reached.
+/// If the database can't be reached.
 pub async fn list(
     connection: &AsyncPgConnection,
     context: &RequestContext,
@@ -178,10 +178,10 @@ const COUNT_USERS: &str = "(select count(*) from auth_user_roles l \
     join auth_users u on u.tenant_id = l.tenant_id and u.id = l.user_id and u.deleted_at is null \
     where l.role_tenant_id = auth_roles.tenant_id and l.role_id = auth_roles.id and coalesce(l.tenant_id = ";
 
-/// Roles by what a client calls them: ids, or names (the tenant's role before a global one). Returns the ones that were not found.
+/// Finds roles by id or name (the tenant's role before a global one). The inner error lists those that were not found.
 ///
 /// # Errors
-/// When the database can't be reached.
+/// If the database can't be reached.
 pub(crate) async fn resolve(
     connection: &mut AsyncPgConnection,
     context: &RequestContext,
@@ -218,7 +218,7 @@ pub(crate) async fn resolve(
     Ok(if missing.is_empty() { Ok(resolved) } else { Err(missing) })
 }
 
-/// Whether somebody holds the role.
+/// Whether a user holds the role.
 pub(crate) async fn is_held(connection: &mut AsyncPgConnection, tenant: Uuid, role: Uuid) -> Result<bool> {
     use crate::schema::auth_user_roles as links;
     let held: bool = diesel::select(exists(

@@ -16,26 +16,26 @@ use crate::schema::{
     auth_sidebar_variants as variants, auth_users as users,
 };
 
-/// Rows of a list at most; nobody arranges so many.
+/// Most rows of a list; more than any user has.
 const LONGEST: i64 = 1000;
 
-/// A role that settings can be made for.
+/// A role whose settings can be set.
 #[derive(Debug, Clone, Queryable)]
 pub struct SidebarRole {
-    /// Its tenant; the nil UUID for a global role.
+    /// The tenant; the nil UUID for a global role.
     pub tenant_id: Uuid,
-    /// Its id.
+    /// The id.
     pub id: Uuid,
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// Whether the tenant has settings for it in the locale.
+    /// Whether the tenant has settings for the role in the locale.
     pub has_preference: bool,
 }
 
-/// The caller's own settings in a locale.
+/// Returns the caller's own settings in a locale.
 ///
 /// # Errors
-/// When the database can't be reached.
+/// If the database can't be reached.
 pub async fn own(
     connection: &AsyncPgConnection,
     scope: &Scope,
@@ -50,10 +50,10 @@ pub async fn own(
     Ok(Prepared(statement).get_result(&mut &*connection).await.optional()?)
 }
 
-/// The settings that a tenant has for these roles in a locale, at most one each.
+/// Returns the settings that a tenant has for these roles in a locale, at most one each.
 ///
 /// # Errors
-/// When the database can't be reached.
+/// If the database can't be reached.
 pub async fn of_roles(
     connection: &AsyncPgConnection,
     scope: &Scope,
@@ -70,10 +70,10 @@ pub async fn of_roles(
     Ok(Prepared(statement).load(&mut &*connection).await?)
 }
 
-/// The roles of a tenant that the caller sees, and global ones, by name; only these ids, if some are named.
+/// Returns the roles of a tenant that the caller sees, and global ones, by name; only those with `ids`, if given.
 ///
 /// # Errors
-/// When the database can't be reached.
+/// If the database can't be reached.
 pub async fn roles(
     connection: &AsyncPgConnection,
     context: &RequestContext,
@@ -99,10 +99,10 @@ pub async fn roles(
     Ok(statement.load(&mut &*connection).await?)
 }
 
-/// The caller's own variants in a locale, the oldest first.
+/// Returns the caller's variants in a locale, the oldest first.
 ///
 /// # Errors
-/// When the database can't be reached.
+/// If the database can't be reached.
 pub async fn variants(
     connection: &AsyncPgConnection,
     scope: &Scope,
@@ -120,10 +120,10 @@ pub async fn variants(
     Ok(Prepared(statement).load(&mut &*connection).await?)
 }
 
-/// One of the caller's own variants in a locale.
+/// Returns one of the caller's variants in a locale.
 ///
 /// # Errors
-/// When the database can't be reached.
+/// If the database can't be reached.
 pub async fn variant(
     connection: &AsyncPgConnection,
     scope: &Scope,
@@ -140,10 +140,10 @@ pub async fn variant(
     Ok(Prepared(statement).get_result(&mut &*connection).await.optional()?)
 }
 
-/// The caller's active variant in a locale.
+/// Returns the caller's active variant in a locale.
 ///
 /// # Errors
-/// When the database can't be reached.
+/// If the database can't be reached.
 pub async fn active_variant(
     connection: &AsyncPgConnection,
     scope: &Scope,
@@ -159,7 +159,7 @@ pub async fn active_variant(
     Ok(Prepared(statement).get_result(&mut &*connection).await.optional()?)
 }
 
-/// Locks a live user: what it arranges is changed by one transaction at a time, and not while it is being removed.
+/// Locks a live user, so that only one transaction at a time changes their sidebar or deletes them.
 pub(crate) async fn lock_user(tx: &mut Tx<'_>, user: Uuid) -> Result<()> {
     let tenant = tx.tenant();
     let found: Option<Uuid> = users::table

@@ -20,83 +20,83 @@ use uuid::Uuid;
 use crate::model::{UserAclRow, UserRow};
 use crate::schema::{auth_user_acls, auth_users as users};
 
-/// A role, as a user of a list holds it.
+/// A role of a user of the list.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct RoleOfUser {
-    /// Its id.
+    /// The id.
     pub id: Uuid,
-    /// Its name.
+    /// The name.
     pub name: String,
 }
 
 /// A user of a list.
 #[derive(Debug, Clone, Queryable)]
 pub struct UserSummary {
-    /// Its tenant.
+    /// The tenant.
     pub tenant_id: Uuid,
-    /// Its id.
+    /// The id.
     pub id: Uuid,
     /// E-mail address as typed.
     pub email: String,
     /// Name.
     pub name: Option<String>,
-    /// Its organization.
+    /// The organization.
     pub organization_id: Option<Uuid>,
-    /// Whether it may sign in.
+    /// Whether the user may sign in.
     pub is_active: bool,
-    /// Whether it is confirmed.
+    /// Whether the user is confirmed.
     pub is_confirmed: bool,
     /// Last sign-in.
     pub last_login_at: Option<Timestamp>,
-    /// When it was made.
+    /// Time of creation.
     pub created_at: Timestamp,
-    /// When it was last changed.
+    /// Time of the last change.
     pub updated_at: Timestamp,
-    /// Whether it has a password.
+    /// Whether the user has a password.
     pub has_password: bool,
-    /// Name of its tenant.
+    /// Name of the tenant.
     pub tenant_name: Option<String>,
-    /// Name of its organization.
+    /// Name of the organization.
     pub organization_name: Option<String>,
     roles: Value,
 }
 
 impl UserSummary {
-    /// Its roles, by name.
+    /// Returns the roles, by name.
     ///
     /// # Errors
-    /// When the database returned another shape.
+    /// If the database returned another shape.
     pub fn roles(&self) -> Result<Vec<RoleOfUser>> {
         Ok(serde_json::from_value(self.roles.clone())?)
     }
 }
 
-/// What a list of users is narrowed to.
+/// Filter of a list of users.
 #[derive(Debug, Clone, Default)]
 pub struct UserFilter {
-    /// Only these; an empty list matches nothing.
+    /// Only these ids; an empty list matches nothing.
     pub ids: Option<Vec<Uuid>>,
     /// Pattern for e-mail, name, organization name and role name.
     pub pattern: Option<String>,
     /// Pattern for the name.
     pub name_pattern: Option<String>,
-    /// One organization.
+    /// Only users of this organization.
     pub organization: Option<Uuid>,
-    /// Any of these roles; an empty list matches nothing.
+    /// Only users with any of these roles; an empty list matches nothing.
     pub roles: Option<Vec<Uuid>>,
 }
 
-/// Live users of the reached tenants.
+/// Live users of the visible tenants.
 pub(crate) type InScope = Filter<Filter<users::table, Owned<users::tenant_id>>, IsNull<users::deleted_at>>;
 
-/// Every statement on users starts here.
+/// Returns the live users in scope; every statement on users starts here.
 pub(crate) fn in_scope(scope: &Scope) -> InScope {
     users::table
         .filter(scope.owns(users::tenant_id))
         .filter(users::deleted_at.is_null())
 }
 
-/// The super administrators of a tenant; few, and found once for a statement.
+/// Excludes the super administrators of a tenant; they are few, and are looked up once per statement.
 const SUPER_ADMINS: &str = "auth_users.id <> all (array( \
     select a.user_id from auth_user_acls a where a.is_super_admin and a.tenant_id = ";
 const SUPER_ADMINS_BY_ROLE: &str = " union all \
@@ -106,7 +106,7 @@ const SUPER_ADMINS_BY_ROLE: &str = " union all \
         select 1 from auth_user_acls o where o.tenant_id = l.tenant_id and o.user_id = l.user_id) \
       and l.tenant_id = ";
 
-/// Users that the caller may see (accounts specification, section 4.3).
+/// Returns the users that the caller may see (accounts specification, section 4.3).
 fn visible<'a>(context: &RequestContext) -> users::BoxedQuery<'a, Pg> {
     let scope = context.scope();
     let query = in_scope(scope)
@@ -127,7 +127,7 @@ fn visible<'a>(context: &RequestContext) -> users::BoxedQuery<'a, Pg> {
     }
 }
 
-/// Locks users that the caller may see, by id ascending.
+/// Locks users that the caller may see, by ascending id.
 pub(crate) async fn lock(
     connection: &mut AsyncPgConnection,
     context: &RequestContext,
@@ -144,7 +144,7 @@ pub(crate) async fn lock(
     Ok(rows.into_iter().map(|(tenant, id)| LockedRow { id, tenant }).collect())
 }
 
-/// Those of these users that the caller may see.
+/// Returns those of these users that the caller may see.
 pub(crate) async fn seen(
     connection: &mut AsyncPgConnection,
     context: &RequestContext,
@@ -157,10 +157,10 @@ pub(crate) async fn seen(
         .await?)
 }
 
-/// One user that the caller may see.
+/// Returns a user that the caller may see.
 ///
 /// # Errors
-/// When the database can't be reached.
+/// If the database can't be reached.
 pub async fn find(connection: &mut AsyncPgConnection, context: &RequestContext, id: Uuid) -> Result<Option<UserRow>> {
     Ok(visible(context)
         .filter(users::id.eq(id))
@@ -170,19 +170,19 @@ pub async fn find(connection: &mut AsyncPgConnection, context: &RequestContext, 
         .optional()?)
 }
 
-/// The caller's own row, whatever organization is selected.
+/// Returns the caller's own row, whatever organization is selected.
 ///
 /// # Errors
-/// When the database can't be reached.
+/// If the database can't be reached.
 pub async fn own(connection: &AsyncPgConnection, scope: &Scope, id: Uuid) -> Result<Option<UserRow>> {
     let statement = in_scope(scope).filter(users::id.eq(id)).select(UserRow::as_select());
     Ok(Prepared(statement).get_result(&mut &*connection).await.optional()?)
 }
 
-/// A user's own ACL.
+/// Returns a user's own ACL.
 ///
 /// # Errors
-/// When the database can't be reached.
+/// If the database can't be reached.
 pub async fn acl(connection: &mut AsyncPgConnection, user: &UserRow) -> Result<Option<UserAclRow>> {
     Ok(auth_user_acls::table
         .filter(auth_user_acls::tenant_id.eq(user.tenant_id))
@@ -193,7 +193,7 @@ pub async fn acl(connection: &mut AsyncPgConnection, user: &UserRow) -> Result<O
         .optional()?)
 }
 
-/// The stored hash of a user's password.
+/// Returns the stored hash of a user's password.
 pub(crate) async fn password_hash(
     connection: &mut AsyncPgConnection,
     tenant: Uuid,
@@ -210,10 +210,10 @@ pub(crate) async fn password_hash(
     Ok(hash.flatten())
 }
 
-/// A page of users, by e-mail address, and their total: two statements, sent together.
+/// Returns a page of users, by e-mail address, and their total, with two pipelined statements.
 ///
 /// # Errors
-/// When the database can't be reached.
+/// If the database can't be reached.
 pub async fn list(
     connection: &AsyncPgConnection,
     context: &RequestContext,
@@ -296,7 +296,7 @@ fn filtered<'a>(context: &RequestContext, filter: &UserFilter) -> users::BoxedQu
             .bind::<Array<SqlUuid>, _>(roles.clone())
             .sql(") and (")
             .bind::<Bool, _>(context.rights().is_super_admin)
-            // Others see no role with that flag, and may not find out who has one.
+            // Other callers see no role with the super-admin flag, and must not find out who has one.
             .sql(
                 " or not exists (select 1 from auth_role_acls a \
                   where a.tenant_id = l.role_tenant_id and a.role_id = l.role_id and a.is_super_admin)))",

@@ -11,7 +11,7 @@ fn text(longest: usize) -> Schema {
     Schema::Object(text.max_length(Some(longest)).build())
 }
 
-/// Titles by the id of what they stand for.
+/// Titles by the id of their group or item.
 #[derive(Debug)]
 pub(super) struct SidebarTitles;
 

@@ -1,4 +1,4 @@
-//! What people arrange in their sidebar.
+//! Sidebar settings of users and roles.
 
 mod maps;
 mod row_id;

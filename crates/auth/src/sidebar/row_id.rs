@@ -3,8 +3,8 @@
 use sha2::{Digest, Sha256};
 use uuid::{Builder, Uuid};
 
-/// The id of the preference that a user or a role has in a locale. There is one each, so its id follows from theirs: who writes it first
-/// and who writes it at the same moment mean the same row. It keeps the time of its owner's id.
+/// Returns the id of the preference of a user or a role in a locale. It is derived from both, so that concurrent first writes mean the same
+/// row. It keeps the time of the owner's id.
 pub(crate) fn row_id(owner: Uuid, locale: &str) -> Uuid {
     let digest = Sha256::new()
         .chain_update(owner.as_bytes())

@@ -1,4 +1,4 @@
-//! The settings of a sidebar: order, names and what is hidden.
+//! The settings of a sidebar: order, titles and hidden items.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -25,17 +25,17 @@ pub(super) const MAX_ITEMS: usize = 500;
 #[diesel(sql_type = Jsonb)]
 #[serde(rename_all = "camelCase", default)]
 pub struct SidebarSettings {
-    /// Version of the form of these settings; the client's.
+    /// Version of the format of these settings, set by the client.
     pub version: i32,
-    /// Ids of groups, the first on top; others follow.
+    /// Ids of groups, the first on top; other groups follow.
     pub group_order: Vec<String>,
-    /// Other titles of groups.
+    /// Custom titles of groups.
     pub group_labels: BTreeMap<String, String>,
-    /// Other titles of items.
+    /// Custom titles of items.
     pub item_labels: BTreeMap<String, String>,
-    /// Ids of items that are not shown.
+    /// Ids of hidden items.
     pub hidden_items: Vec<String>,
-    /// Ids of items by group, the first on top; others follow.
+    /// Ids of items by group, the first on top; other items follow.
     pub item_order: BTreeMap<String, Vec<String>>,
 }
 
@@ -66,7 +66,7 @@ impl ToSql<Jsonb, Pg> for SidebarSettings {
     }
 }
 
-/// Settings as they come in; a missing member is an empty one.
+/// Settings in a request; a missing field counts as empty.
 #[derive(Debug, Clone, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct SettingsInput {
@@ -97,7 +97,7 @@ pub(crate) struct SettingsInput {
 }
 
 impl SettingsInput {
-    /// The settings, trimmed, without blanks and repetitions.
+    /// Returns the settings, trimmed, without blanks and repetitions.
     pub(crate) fn checked(self) -> Result<SidebarSettings, Detail> {
         let version = self.version.unwrap_or(1);
         if version < 1 {
@@ -132,7 +132,7 @@ fn within(path: &'static str, count: usize, most: usize) -> Result<(), Detail> {
     Err(Detail::new(path, message, "too_long"))
 }
 
-/// The trimmed text, or none when nothing is left of it.
+/// Returns the trimmed text, or `None` if it is blank.
 fn trimmed(path: &'static str, text: &str, longest: usize) -> Result<Option<String>, Detail> {
     let text = text.trim();
     if text.chars().count() > longest {

@@ -57,7 +57,7 @@ async fn acc_22_callers_cannot_grant_rights_they_do_not_hold() {
     assert_eq!(
         acl["features"],
         json!(["auth.users.*"]),
-        "refused requests store nothing"
+        "rejected requests store nothing"
     );
 }
 
@@ -345,7 +345,7 @@ async fn fields_of_an_acl_are_left_out_and_not_null() {
 #[actix_web::test]
 async fn a_role_that_can_not_be_seen_finds_no_users() {
     let fixture = Fixture::new().await;
-    // Holds the role of super administrators, and its own ACL takes that right away.
+    // Holds the role of super administrators, but the user's own ACL takes precedence.
     account(
         &fixture.app,
         Some(fixture.a.id),
@@ -451,7 +451,7 @@ async fn acc_25_roles_count_side_by_side_and_one_without_features_adds_no_organi
 #[actix_web::test]
 async fn acc_25_an_own_acl_hides_the_flag_of_a_role() {
     let fixture = Fixture::new().await;
-    // There stays another super administrator.
+    // Another super administrator remains.
     let id = account(&fixture.app, None, None, "second@platform.test", &["superadmin"], false).await;
     let token = login(&fixture.app, "second@platform.test").await;
     let is_super = async || fixture.app.get(&token, "/auth/profile").await.1["isSuperAdmin"].clone();

@@ -1,4 +1,4 @@
-//! Under which names and with which attributes credentials travel in cookies, and what a sign-in does to the session before it.
+//! Names and attributes of the cookies that carry credentials, and the effect of a sign-in on the previous session.
 
 use actix_web::http::Method;
 use backoffice_test_support::{TestRequest, TestResponse};
@@ -87,7 +87,7 @@ async fn f22_a_neighbours_cookie_does_not_pass_the_one_of_this_host() {
     let (own, planted) = (fixture.a.token.as_str(), fixture.b.token.as_str());
     let (host, plain) = ("__Host-auth_token", "auth_token");
     let admin = (200, json!("admin@alpha.test"));
-    let nobody = (401, Value::Null);
+    let anonymous = (401, Value::Null);
 
     assert_eq!(profile(&fixture, &[(plain, planted), (host, own)]).await, admin);
     assert_eq!(
@@ -101,13 +101,13 @@ async fn f22_a_neighbours_cookie_does_not_pass_the_one_of_this_host() {
     );
     assert_eq!(
         profile(&fixture, &[(plain, planted), (plain, own)]).await,
-        nobody,
+        anonymous,
         "whose is which?"
     );
     let session = ("__Host-session_token", "still there");
     assert_eq!(
         profile(&fixture, &[session, (plain, planted)]).await,
-        nobody,
+        anonymous,
         "the own token has ended"
     );
 }

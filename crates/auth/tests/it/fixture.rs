@@ -7,7 +7,7 @@ use backoffice_test_accounts::TwoTenants;
 pub(crate) use backoffice_test_accounts::{CONFIG, NO_LIMITS, PASSWORD, account, id_of, login};
 use backoffice_test_support::{TestApp, TestAppBuilder};
 
-/// The modules of every world.
+/// The modules of every fixture.
 pub(crate) const MODULES: [&Module; 3] = [
     &backoffice_directory::MODULE,
     &backoffice_auth::MODULE,
@@ -37,29 +37,29 @@ impl Fixture {
         Self::build(extra, &[]).await
     }
 
-    /// With further modules of the test.
+    /// Creates a fixture with further modules of the test.
     pub(crate) async fn with_modules(modules: &[&'static Module]) -> Self {
         Self::build(NO_LIMITS, modules).await
     }
 
-    /// Where only this many passwords wait to be hashed.
+    /// Creates a fixture with this length of the queue for hashing.
     pub(crate) async fn with_queue(places: usize) -> Self {
         Self::replacing("memory_kib = 8", &format!("memory_kib = 8\nqueue = {places}")).await
     }
 
-    /// With one of the settings replaced, and without limits.
+    /// Creates a fixture with one of the settings replaced, and without limits.
     pub(crate) async fn replacing(setting: &str, by: &str) -> Self {
         assert!(CONFIG.contains(setting), "{setting} is set");
         let config = format!("{}{NO_LIMITS}", CONFIG.replace(setting, by));
         Self::inside(builder(&[]).config(&config).build().await).await
     }
 
-    /// On a connection that counts statements.
+    /// Creates a fixture on a connection that counts statements.
     pub(crate) async fn counting() -> Self {
         Self::counting_with("").await
     }
 
-    /// The same with more configuration.
+    /// Like [`Self::counting`], with more configuration.
     pub(crate) async fn counting_with(extra: &str) -> Self {
         let config = format!("{CONFIG}{extra}{NO_LIMITS}");
         Self::inside(builder(&[]).config(&config).through_proxy().build().await).await

@@ -42,7 +42,7 @@ async fn acc_30_a_global_role_is_written_whatever_tenant_is_selected_and_each_st
         assert_eq!(written.status, 200, "{method} {path}: {}", written.text());
         assert_ne!(after, before, "{method} {path}");
 
-        // The entry is the platform's, so it is found where no tenant is selected.
+        // The log entry belongs to the platform, so it is found without a selected tenant.
         let undo = json!({"undoToken": written.operation().expect("undoable")["undoToken"]});
         let (undone, why) = fixture
             .app

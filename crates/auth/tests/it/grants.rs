@@ -1,4 +1,4 @@
-//! Nobody hands out what it does not hold, by whatever way.
+//! Callers cannot grant more than they hold, by any operation.
 
 use actix_web::http::Method;
 use backoffice_test_support::TestResponse;
@@ -25,7 +25,7 @@ fn undo_token(response: &TestResponse) -> Value {
     json!({"undoToken": reported["undoToken"]})
 }
 
-/// The manager's rights, in the whole tenant.
+/// Sets the manager's rights, in the whole tenant.
 async fn grant(fixture: &Fixture, role: Uuid, features: &[&str]) {
     let body = json!({"roleId": role, "features": features});
     assert_eq!(put(fixture, &fixture.root, "/auth/roles/acl", body).await.status, 200);

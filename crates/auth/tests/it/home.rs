@@ -1,4 +1,4 @@
-//! The page that people see after they have signed in.
+//! The home page after a sign-in.
 
 use actix_web::http::Method;
 use backoffice_test_support::{TestApp, TestResponse};
@@ -55,13 +55,13 @@ async fn an_anonymous_visitor_is_redirected_to_the_sign_in() {
     let to = |page: &TestResponse| (page.status, page.header("location").unwrap_or_default());
     let fresh = "/api/auth/session/refresh?redirect=%2F".to_owned();
 
-    let nobody = home(&fixture.app, &[]).await;
+    let anonymous = home(&fixture.app, &[]).await;
     let session_only = home(&fixture.app, &[("session_token", &refresh)]).await;
     let logout = fixture.app.request(Method::POST, "/auth/logout").bearer(&access);
     assert_eq!(logout.send().await.status, 302);
     let ended = home(&fixture.app, &[("auth_token", &access), ("session_token", &refresh)]).await;
 
-    assert_eq!(to(&nobody), (302, "/login".to_owned()));
+    assert_eq!(to(&anonymous), (302, "/login".to_owned()));
     assert_eq!(to(&session_only), (302, fresh));
-    assert_eq!(to(&ended), (302, "/login".to_owned()), "and not in a circle");
+    assert_eq!(to(&ended), (302, "/login".to_owned()), "no redirect loop");
 }

@@ -1,4 +1,4 @@
-//! Invitations: who gets one, what its link does, when it dies.
+//! Invitations: recipients, the effect of the link, its expiry.
 
 use actix_web::http::Method;
 use backoffice_test_support::Duration;

@@ -1,4 +1,4 @@
-//! Limits: who is one client, who is one account, and what one principal may ask.
+//! Rate limits: how clients and accounts are distinguished, and what one principal may send.
 
 use actix_web::http::Method;
 use backoffice_test_support::{Duration, TestResponse};
@@ -14,7 +14,7 @@ async fn attempt(fixture: &Fixture, address: &str, email: &str, password: &str) 
     request.header("x-forwarded-for", address).json(&body).send().await
 }
 
-/// How often each status was the answer to wrong passwords from these addresses.
+/// Counts the statuses 401 and 429 of sign-ins with a wrong password from these addresses.
 async fn rejected(fixture: &Fixture, addresses: impl Iterator<Item = String>, email: &str) -> [usize; 2] {
     let mut counted = [0, 0];
     for address in addresses {

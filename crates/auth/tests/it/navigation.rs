@@ -7,7 +7,7 @@ const NAV: &str = "/auth/admin/nav";
 const PREFERENCES: &str = "/auth/sidebar/preferences";
 const VARIANTS: &str = "/auth/sidebar/variants";
 
-/// Ids of the sections and of what they have.
+/// Returns the ids of the sections and of their items.
 fn sections(body: &Value) -> Vec<(String, Vec<String>)> {
     let id = |one: &Value| one["id"].as_str().expect("an id").to_owned();
     let items = |section: &Value| section["items"].as_array().expect("items").iter().map(id).collect();

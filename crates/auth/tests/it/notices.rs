@@ -1,4 +1,4 @@
-//! Users are told of what others change of their credentials.
+//! Users are notified when another user changes their credentials.
 
 use serde_json::json;
 

@@ -1,11 +1,11 @@
-//! Of several things that are wrong, the first one in the order of the specification is told.
+//! If a request has several errors, the response reports the first one in the order of the specification.
 
 use actix_web::http::Method;
 use serde_json::{Value, json};
 
 use crate::fixture::{Fixture, PASSWORD, id_of};
 
-/// Sends the body again and again, each time with the first wrong member mended, and tells what was said.
+/// Sends the body repeatedly, each time with the first wrong field corrected, and returns the statuses and errors.
 async fn reported(
     fixture: &Fixture,
     token: &str,

@@ -1,4 +1,4 @@
-//! The own profile is there for its user, whatever that user may see or has selected.
+//! Users always reach their own profile, whatever they may see or have selected.
 
 use actix_web::http::Method;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! The pages, as the server sends them. What they do in a browser is tested in the package of the composed platform.
+//! The pages as the server sends them. Their behaviour in a browser is tested in the package of the composed platform.
 
 use actix_web::http::Method;
 use backoffice_core::config::Config;
@@ -25,7 +25,7 @@ fn paths(config: &str) -> Vec<String> {
     pages.map(|page| page.path).collect()
 }
 
-/// The address of a file, as a page names it.
+/// Returns the address of a file in a page.
 fn address(page: &TestResponse, file: &str) -> String {
     let text = page.text();
     let end = text.find(file).expect("the file is named") + file.len();

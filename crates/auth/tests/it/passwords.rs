@@ -1,4 +1,4 @@
-//! Which passwords are taken, and how they are kept.
+//! Rules for passwords, and how they are stored.
 
 use actix_web::http::Method;
 use serde_json::{Value, json};
@@ -142,7 +142,7 @@ async fn acc_17_an_own_address_needs_the_current_password_too() {
         (400, Some("invalid_current_password"))
     );
     assert_eq!((right, response["email"].as_str()), (200, Some("New@alpha.test")));
-    // An address ends no session; what it voids are tokens in mails.
+    // A changed address ends no session; it voids tokens in mails.
     for token in [&fixture.a.token, &other] {
         assert_eq!(fixture.app.get(token, "/auth/profile").await.0, 200);
     }

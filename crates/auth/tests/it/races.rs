@@ -1,4 +1,4 @@
-//! What happens between a check and the write that relies on it.
+//! Changes between a check and the write that relies on it.
 
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -98,7 +98,7 @@ async fn a_session_that_met_the_closing_of_its_tenant_or_organization_is_dead_af
         };
         let activate = |active: bool| fixture.app.put(closer, path, json!({"id": id, "isActive": active}));
         let (closed, _) = activate(false).await;
-        // What a sign-in leaves that began before the closing and commits behind it.
+        // The state left by a sign-in that began before the closing and committed after it.
         let late = "update auth_sessions s set ended_at = null, end_reason = null \
                     from auth_users u where u.id = s.user_id and u.email = 'ann@alpha.test'";
         fixture.app.sql(late).await;

@@ -1,4 +1,4 @@
-//! Where browsers are sent: never off this site.
+//! Redirects never lead off this site.
 
 use actix_web::http::Method;
 use backoffice_test_support::TestResponse;
@@ -89,7 +89,7 @@ async fn session(fixture: &Fixture, redirect: &str) -> (String, String) {
     (text("refreshToken"), text("redirect"))
 }
 
-/// Where the four endpoints lead with this target, and without the session of the second one.
+/// Returns the destinations of the four endpoints with this target, and that of the second one without a session.
 async fn destinations(fixture: &Fixture, token: &str, target: &str) -> [String; 5] {
     let redirect = encoded(target);
     let location = |response: TestResponse, status: u16| {
@@ -318,7 +318,7 @@ async fn acc_37_the_tenant_of_the_session_may_offer_fewer_locales() {
             .json(&json!({"locale": locale}))
     };
 
-    assert_eq!(post("de").send().await.status, 200, "nobody is signed in");
+    assert_eq!(post("de").send().await.status, 200, "without a session");
     assert_eq!(post("de").bearer(&fixture.b.token).send().await.status, 200);
     assert_eq!(post("de").bearer(&fixture.a.token).send().await.status, 400);
     assert_eq!(

@@ -19,7 +19,7 @@ pub(crate) async fn post(fixture: &Fixture, path: &str, members: &[(&str, &str)]
     fixture.app.request(Method::POST, path).form(members).send().await
 }
 
-/// The token in the link of a mail.
+/// Returns the token in the link of a mail.
 pub(crate) fn token_in(text: &str) -> String {
     let start = text.find(&format!("{SITE}/reset#token=")).expect("a link of this site");
     text[start..]
@@ -213,7 +213,7 @@ async fn acc_12_only_the_latest_token_works_and_only_once() {
         set.json(),
         json!({"ok": true, "redirect": format!("/login?tenant={}", fixture.a.id)})
     );
-    assert!(set.cookies().is_empty(), "nobody is signed in by it");
+    assert!(set.cookies().is_empty(), "it does not sign in");
     assert_eq!((again.status, again.text()), (400, dead.text()));
     for token in [&fixture.a.token, &other_session] {
         assert_eq!(fixture.app.get(token, "/auth/profile").await.0, 401);
@@ -399,7 +399,7 @@ async fn acc_14_a_job_whose_worker_died_is_taken_over() {
         .run_one(None)
         .await
         .expect("the queue");
-    // The worker that took the job of the mail is gone.
+    // The worker that took the job of the mail has died.
     let taken = "update core_jobs set state = 'running', attempt = 1, lease_owner = id, lease_until = '2026-11-20T08:01:00Z' \
                  where kind = 'auth.user.send_reset'";
     assert_eq!(fixture.app.sql(taken).await, 1);
@@ -443,7 +443,7 @@ async fn the_fourth_request_for_an_account_in_a_minute_waits() {
 
     assert_eq!(statuses, [200, 200, 200, 429]);
     assert_eq!(ask("10.0.0.4", "admin@beta.test").await.status, 200);
-    // Clients that send no address do not count for each other.
+    // Requests without a valid address do not share a limit.
     for number in 0..6 {
         let peer = ["10.0.1.1", "10.0.1.2", "10.0.1.3", "10.0.1.4", "10.0.1.5", "10.0.1.6"][number];
         assert_eq!(ask(peer, ["", "nobody"][number % 2]).await.status, 200, "{number}");

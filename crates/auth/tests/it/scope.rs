@@ -1,4 +1,4 @@
-//! Which tenant and which organizations a request is about (accounts specification, section 4.2).
+//! The tenant and the organizations of a request (accounts specification, section 4.2).
 
 use actix_web::http::Method;
 use backoffice_core::http::{Access, Json as Response, Routes};
@@ -12,7 +12,7 @@ use crate::fixture::{Fixture, account, id_of, login};
 const ORGANIZATIONS: &str = "/directory/organizations";
 const USERS: &str = "/auth/users";
 
-/// Tells where a write lands that names no organization.
+/// Reports the organization of a write that names none.
 static LANDING: Module = Module {
     name: "landing",
     requires: &["auth"],
@@ -28,7 +28,7 @@ async fn land(ctx: RequestContext) -> Result<Response<Value>> {
     Ok(Response(json!({"organization": ctx.scope().write_organization})))
 }
 
-/// P > C > G, and Q beside them; somebody in each.
+/// Organizations P > C > G, and Q next to P, with a user in each.
 struct Tree {
     fixture: Fixture,
     p: Uuid,
@@ -56,7 +56,7 @@ impl Tree {
         Self { fixture, p, c, g, q }
     }
 
-    /// Somebody with all rights over users and organizations, limited to these organizations, at home in one.
+    /// Creates a user with all rights over users and organizations, limited to the organizations `to`, and belonging to `home`.
     async fn limited(&self, name: &str, home: Uuid, to: &[Uuid]) -> String {
         let features = ["auth.users.*", "directory.organizations.*"];
         self.fixture.role(name, &features, Some(to)).await;
@@ -88,7 +88,7 @@ impl Tree {
         request.send().await
     }
 
-    /// Names of the organizations that are seen, sorted.
+    /// Returns the names of the visible organizations, sorted.
     async fn organizations(&self, token: &str, selection: &Selection) -> Vec<String> {
         let response = self.send(Method::GET, token, ORGANIZATIONS, selection).await;
         assert_eq!(response.status, 200, "{}", response.text());
@@ -109,7 +109,7 @@ enum Selection {
     Cookie(Uuid),
 }
 
-/// One member of the items, each value once, sorted.
+/// Returns one field of the items, each value once, sorted.
 fn names(list: &Value, field: &str) -> Vec<String> {
     let items = list["items"].as_array().expect("items");
     let mut names: Vec<String> = items
@@ -283,7 +283,7 @@ async fn acc_20_users_get_no_organization_that_the_caller_may_not_name() {
         let moved = json!({"id": user, "organizationId": organization});
         assert_eq!(fixture.app.put(&token, USERS, moved).await, rejected);
     }
-    // A user never changes its tenant, whoever asks.
+    // Users never change their tenant, even by a super administrator's request.
     for organization in [fixture.b.organization, Uuid::from_u128(7)] {
         let moved = json!({"id": user, "organizationId": organization});
         assert_eq!(fixture.app.put(&fixture.root, USERS, moved).await, rejected);

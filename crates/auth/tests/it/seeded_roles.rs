@@ -1,4 +1,4 @@
-//! Default grants that come with new modules, and who gets them.
+//! Default grants of new modules, and the roles that get them.
 
 use actix_web::http::Method;
 use backoffice_auth::sync_roles;
@@ -21,7 +21,7 @@ async fn seeded(fixture: &Fixture, name: &str) -> Uuid {
     id_of(&fixture.app.rows(&query).await[0])
 }
 
-/// As if a module had come that grants this to administrators.
+/// Simulates a new module that grants this to administrators.
 async fn forget(fixture: &Fixture, role: Uuid, grant: &str) {
     let fixture = &fixture.app;
     fixture

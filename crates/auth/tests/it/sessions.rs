@@ -196,7 +196,7 @@ async fn acc_16_logins_beyond_the_queue_cost_no_statement() {
     let served = statuses.iter().filter(|status| **status == 401).count();
     assert_eq!(statuses.iter().filter(|status| **status == 429).count(), 100 - served);
     assert!(served < 100, "{served}");
-    // Beside those who are served, connections that are new cost some; the refused ones are many more.
+    // Besides the served requests, new connections cost some statements; the rejected requests are many more.
     let (served, rejected) = (
         u64::try_from(served).expect("few"),
         u64::try_from(100 - served).expect("few"),

@@ -1,4 +1,4 @@
-//! A command over several resources: a module of the test swaps what two roles grant.
+//! A command over several resources: a module of the test swaps the grants of two roles.
 
 use actix_web::http::Method;
 use backoffice_auth::model::RoleAcl;

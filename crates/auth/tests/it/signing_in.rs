@@ -1,4 +1,4 @@
-//! Details of signing in: the form, its cookies, how long a refusal takes, several tenants and several nodes.
+//! Details of signing in: the form, its cookies, the duration of a rejection, several tenants and several nodes.
 
 use std::cell::Cell;
 use std::time::Duration;
@@ -112,7 +112,7 @@ async fn reasons(fixture: &Fixture) -> Vec<(&'static str, &'static str)> {
     ]
 }
 
-/// The bytes of a refusal.
+/// Returns the status and the body of a rejection.
 async fn rejection(fixture: &Fixture, email: &str, password: &str) -> (u16, String) {
     let body = json!({"email": email, "password": password});
     let response = fixture
@@ -195,7 +195,7 @@ async fn acc_3_each_password_signs_in_to_its_own_tenant() {
     create(&fixture.a.token, "the password of alpha", fixture.a.organization).await;
     let (alone, _) = sign_in("the password of alpha").await;
 
-    // Another tenant's administrator takes the same address.
+    // The administrator of another tenant uses the same address.
     create(&fixture.b.token, "the password of beta", fixture.b.organization).await;
     let (alpha, alpha_body) = sign_in("the password of alpha").await;
     let (beta, beta_body) = sign_in("the password of beta").await;
@@ -253,7 +253,7 @@ async fn acc_5_malformed_attempts_count_like_others() {
     assert_eq!(
         attempt("10.0.0.1", &malformed[0]).await.0,
         429,
-        "before its form is looked at"
+        "before its form is validated"
     );
     assert_eq!(attempt("10.0.0.2", &right).await.0, 200, "another client");
     for _ in 0..5 {
@@ -262,7 +262,7 @@ async fn acc_5_malformed_attempts_count_like_others() {
     assert_eq!(
         attempt("10.0.0.3", &json!({"email": 7})).await.0,
         429,
-        "nobody's address is one too"
+        "malformed addresses share a limit"
     );
 }
 

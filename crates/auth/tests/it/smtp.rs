@@ -1,4 +1,4 @@
-//! A mail server of the test's own receives what the platform sends.
+//! Mails are delivered to a mail server of the test.
 
 use std::net::TcpListener;
 
@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::fixture::{CONFIG, Fixture, MODULES, NO_LIMITS};
 
-/// A world that sends mail as this section says.
+/// Creates a fixture with this configuration of mail.
 async fn fixture_with(mail: &str) -> Fixture {
     let config = format!("{CONFIG}{NO_LIMITS}[app]\npublic_url = \"https://office.example\"\n{mail}");
     let app = TestApp::builder(&MODULES).config(&config).with_real_mail();
@@ -41,9 +41,9 @@ async fn an_invitation_reaches_a_mail_server() {
 
 #[actix_web::test]
 async fn without_a_mail_server_a_user_is_created_and_the_response_says_that_no_mail_was_sent() {
-    let nobody = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
-    let address = nobody.local_addr().expect("a bound listener has an address");
-    drop(nobody);
+    let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
+    let address = listener.local_addr().expect("a bound listener has an address");
+    drop(listener);
     let mail =
         format!("[mail]\ntransport = \"smtp\"\nsmtp_url = \"smtp://{address}\"\nfrom = \"office@office.example\"\n");
     let fixture = fixture_with(&mail).await;

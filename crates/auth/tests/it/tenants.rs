@@ -1,4 +1,4 @@
-//! What happens to people when their tenant or organization is closed.
+//! Effects of closing a tenant or organization on its users.
 
 use backoffice_core::command::{Hook, Interceptor, InterceptorContext, Verdict};
 use backoffice_core::db::Tx;
@@ -104,7 +104,7 @@ async fn acc_26_the_tenant_of_the_last_super_administrator_stays_open() {
     let before = fixture.app.snapshot().await;
     let system = fixture.app.system_context();
 
-    // Nobody who signs in closes its own tenant; the platform itself could.
+    // No signed-in user can close their own tenant; the platform itself can.
     let patch: backoffice_directory::commands::TenantPatch =
         serde_json::from_value(tenant_is(&fixture, false)).expect("a patch");
     let update = backoffice_directory::commands::UpdateTenant::new(&system, patch).expect("valid");
@@ -113,7 +113,7 @@ async fn acc_26_the_tenant_of_the_last_super_administrator_stays_open() {
     let deleted = system.execute(&delete, |()| backoffice_core::http::Json(())).await;
 
     for rejected in [closed.err(), deleted.err()] {
-        let rejection = rejected.expect("refused").to_rejection();
+        let rejection = rejected.expect("rejected").to_rejection();
         assert_eq!(
             (rejection.status.as_u16(), rejection.code.as_deref()),
             (400, Some("last_super_admin"))
@@ -137,7 +137,7 @@ async fn acc_26_the_organization_of_the_last_super_administrator_stays_open() {
     }
     assert!(fixture.app.snapshot().await == before);
 
-    // With another one elsewhere it may be closed, whoever can't see that one.
+    // With another super administrator elsewhere, every caller may close it, even one who does not see that administrator.
     account(
         &fixture.app,
         Some(fixture.b.id),
@@ -327,7 +327,7 @@ async fn a_super_administrator_selects_an_organization_of_an_inactive_tenant() {
     assert_eq!((response.status, &response.json()["total"]), (200, &json!(1)));
 }
 
-/// Refuses every change of an organization and says how many tenants the transaction shows, after the guards have asked across all.
+/// Rejects every change of an organization and reports how many tenants the transaction sees after the guards have queried all tenants.
 static WITNESS: Module = Module {
     name: "witness",
     requires: &["auth"],

@@ -1,4 +1,4 @@
-//! Access tokens that are not what they should be.
+//! Invalid access tokens.
 
 use actix_web::http::Method;
 use base64::Engine as _;
@@ -28,7 +28,7 @@ fn signed(header: &Header, claims: &Value) -> String {
     encode(header, claims, &EncodingKey::from_secret(SECRET.as_bytes())).expect("signed")
 }
 
-/// The token's claims with some of them replaced, signed with the right key.
+/// Returns the token's claims with some of them replaced, signed with the right key.
 fn with(token: &str, changes: Value) -> String {
     let mut claims = claims(token);
     for (name, value) in changes.as_object().expect("an object") {
@@ -136,7 +136,7 @@ async fn acc_6_a_token_that_was_created_otherwise_is_rejected() {
 #[actix_web::test]
 async fn f24_the_tenant_of_a_token_is_compared_with_that_of_a_remembered_session() {
     let fixture = Fixture::new().await;
-    // From now on this node hears of revocations, and remembers sessions.
+    // From here on, this node reads revocations and caches sessions.
     fixture.app.start_background();
     let token = &fixture.a.token;
     let forged = with(token, json!({"tenantId": claims(&fixture.b.token)["tenantId"]}));

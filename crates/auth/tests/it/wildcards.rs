@@ -1,4 +1,4 @@
-//! What a wildcard grants and covers, and features of modules that are not there.
+//! Grants and cover of wildcards, and features of modules that are not enabled.
 
 use backoffice_test_support::TestApp;
 use serde_json::json;
@@ -45,7 +45,7 @@ async fn acc_21_a_wildcard_grants_what_lies_below_it_and_nothing_beside() {
 
         assert_eq!((status, &response["granted"]), (200, &held), "{grants}");
     }
-    // A word that only begins alike is no feature below it.
+    // A feature with the same prefix but no dot after it is not covered.
     let acl = json!({"roleId": role, "features": ["auth.user.*", "auth.usersx.*", "aut.*"], "organizations": null});
     let (_, dropped) = fixture.app.put(&fixture.root, "/auth/roles/acl", acl).await;
     assert_eq!(dropped["sanitized"], true);
@@ -53,7 +53,7 @@ async fn acc_21_a_wildcard_grants_what_lies_below_it_and_nothing_beside() {
 }
 
 #[actix_web::test]
-async fn acc_21_a_narrower_wildcard_is_covered_and_a_wider_one_is_not() {
+async fn acc_21_a_more_specific_wildcard_is_covered_and_a_wider_one_is_not() {
     let fixture = Fixture::new().await;
     let token = manager(&fixture, &["directory.*"]).await;
     let role = fixture.role("Target", &[], None).await;
@@ -76,7 +76,7 @@ async fn acc_21_a_narrower_wildcard_is_covered_and_a_wider_one_is_not() {
         .app
         .get(&fixture.root, &format!("/auth/roles/acl?roleId={role}"))
         .await;
-    assert_eq!(acl["features"], json!(["directory.*"]), "nothing of what was refused");
+    assert_eq!(acl["features"], json!(["directory.*"]), "nothing of the rejected ACLs");
 }
 
 #[actix_web::test]

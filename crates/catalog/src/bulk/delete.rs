@@ -1,4 +1,4 @@
-//! The operation.
+//! The bulk operation that deletes products.
 
 use backoffice_core::command::{BatchCommand, BatchItem, Class};
 use backoffice_core::db::Tx;
@@ -17,12 +17,12 @@ use crate::commands::{Delete, DeleteProduct, Removal};
 use crate::schema::catalog_products as products;
 use crate::{acl, query};
 
-/// Deletes products: the ones that a client named, or those that a filter matches at the request.
+/// Deletes products: those that the request names, or those that a filter matches at the time of the request.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct BulkDelete {
-    /// How they are named.
+    /// How the request selects the products.
     pub scope: BulkScope,
-    /// The filter, if one was given.
+    /// The filter, if the request has one.
     pub filter: Option<DeleteFilter>,
 }
 
@@ -66,7 +66,7 @@ impl BulkOperation for BulkDelete {
     }
 }
 
-/// The caller's scope, within the one tenant whose job this is: a super administrator's may reach all of them.
+/// Returns the caller's scope, limited to the tenant of the job: a super administrator's scope may contain all tenants.
 fn own_tenant(tx: &Tx<'_>) -> Result<Scope> {
     if tx.tenant() == PLATFORM_TENANT {
         return Err(Rejection::bad_request("Tenant context required")

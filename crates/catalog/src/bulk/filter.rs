@@ -1,4 +1,4 @@
-//! Which products a bulk deletion takes.
+//! Selection of the products of a bulk deletion.
 
 use std::hash::Hash;
 
@@ -13,30 +13,30 @@ use crate::input::PRODUCT_TYPES;
 use crate::query::products::ProductFilter;
 use crate::range::instant;
 
-/// How the products are named.
+/// How the products are selected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = CatalogBulkScope)]
 pub enum BulkScope {
     /// By their ids.
     Selected,
-    /// By a filter, or by the ids that a client found with one.
+    /// By a filter, or by the ids of products that the client found with a filter.
     Filtered,
 }
 
-/// Several words: an array, or joined by commas as in the list's query. An empty list matches nothing.
+/// Several values: an array, or a text joined by commas as in the query of the list. An empty list matches nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(untagged)]
 #[schema(as = CatalogWordList)]
 pub enum List {
-    /// One by one.
+    /// An array.
     Words(Vec<String>),
-    /// Joined by commas.
+    /// A text, joined by commas.
     Joined(String),
 }
 
 impl List {
-    /// The values, each once. Those of an array may contain commas.
+    /// Returns the values without repetitions. Values of an array may contain commas.
     fn read<'t, T: Clone + Eq + Hash>(
         &'t self,
         path: &str,
@@ -55,7 +55,7 @@ impl List {
     }
 }
 
-/// Every member that is given must match. At least one is; `all` stands alone.
+/// Products must match every given field. At least one field is required; `all` excludes the others.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct DeleteFilter {
@@ -65,7 +65,7 @@ pub struct DeleteFilter {
     /// Part of title, subtitle, sku, handle or a variant's sku.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub search: Option<String>,
-    /// Only those that are offered, or only the others.
+    /// Only active products, or only inactive ones.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub is_active: Option<bool>,
     /// Of any of these types: `simple`, `configurable`, `virtual`.
@@ -77,19 +77,19 @@ pub struct DeleteFilter {
     /// With any of these tags.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub tags: Option<List>,
-    /// Made then or later: a timestamp or a date.
+    /// Created at this time or later: a timestamp or a date.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub created_from: Option<String>,
-    /// Made then or earlier: a timestamp or a date, that day included.
+    /// Created at this time or earlier: a timestamp or a date, that day included.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub created_to: Option<String>,
 }
 
 impl DeleteFilter {
-    /// The filter of the list that says the same.
+    /// Converts the filter to that of the product list.
     ///
     /// # Errors
-    /// 400 that names the member.
+    /// 400 that names the invalid field.
     pub fn to_product_filter(&self) -> Result<ProductFilter> {
         let mut violations = Violations::default();
         violations.keep(self.check_fields());
@@ -113,7 +113,7 @@ impl DeleteFilter {
         violations.check().map(|()| filter)
     }
 
-    /// A filter that says nothing, or nothing but blanks, must not delete everything.
+    /// Rejects a filter without conditions, or with blank ones only, so that it can't delete everything.
     fn check_fields(&self) -> Result<(), Detail> {
         let filtering = Self {
             all: None,

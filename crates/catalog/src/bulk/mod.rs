@@ -1,4 +1,4 @@
-//! Deletion of many products at once.
+//! Bulk deletion of products.
 
 mod delete;
 mod filter;

@@ -16,7 +16,7 @@ fn text(pattern: String) -> ObjectBuilder {
     ObjectBuilder::new().schema_type(Type::String).pattern(Some(pattern))
 }
 
-/// A list of what has this form: an array, or joined by commas.
+/// Builds the schema of a list of values of this form: an array, or a text joined by commas.
 fn list(about: &str, form: &str, joined: impl Into<RefOr<Schema>>) -> OneOfBuilder {
     OneOfBuilder::new()
         .description(Some(about))
@@ -70,20 +70,23 @@ impl PartialSchema for DeleteFilter {
             .property("tags", tags)
             .property(
                 "createdFrom",
-                described(InstantOrDate::schema(), "Made then or later: a timestamp or a date."),
+                described(
+                    InstantOrDate::schema(),
+                    "Created at this time or later: a timestamp or a date.",
+                ),
             )
             .property(
                 "createdTo",
                 described(
                     InstantOrDate::schema(),
-                    "Made then or earlier: a timestamp or a date, that day included.",
+                    "Created at this time or earlier: a timestamp or a date, that day included.",
                 ),
             )
             .min_properties(Some(1))
             .additional_properties(closed());
         OneOfBuilder::new()
             .description(Some(
-                "Which products are deleted: all, or those that match every member.",
+                "Which products are deleted: all, or those that match every field.",
             ))
             .item(all)
             .item(filtering)

@@ -1,4 +1,4 @@
-//! Makes a category.
+//! Creates a category.
 
 use backoffice_core::command::{Class, Command, Target};
 use backoffice_core::db::Tx;
@@ -13,7 +13,7 @@ use crate::input::CategoryInput;
 use crate::model::{Category, CategoryRow, free_slug, lock_slugs, store_categories};
 use crate::rules::Rules;
 
-/// Creates a category, at the top or below another one. Without a slug it gets one that its name suggests.
+/// Creates a category, at the top or below another one. Without a slug it gets one derived from its name.
 #[derive(Debug, Clone)]
 pub struct CreateCategory(CategoryRow);
 
@@ -21,7 +21,7 @@ impl CreateCategory {
     /// Checks the input.
     ///
     /// # Errors
-    /// 400 for values out of their rules, 403 for an organization that the caller does not write in.
+    /// 400 for invalid values, 403 for an organization in which the caller can't write.
     pub fn new(context: &RequestContext, input: &CategoryInput) -> Result<Self> {
         let mut rules = Rules::default();
         let mut row = CategoryInput::blank(context.tenant()?, context.new_id(), context.now());

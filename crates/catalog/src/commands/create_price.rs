@@ -1,4 +1,4 @@
-//! Makes a price of a product or of one of its variants.
+//! Creates a price of a product or of one of its variants.
 
 use backoffice_core::command::{Class, Command, Target};
 use backoffice_core::db::Tx;
@@ -13,7 +13,7 @@ use crate::input::PriceInput;
 use crate::model::{Price, PriceRow, store_prices};
 use crate::rules::Rules;
 
-/// Makes a price.
+/// Creates a price.
 #[derive(Debug, Clone)]
 pub struct CreatePrice {
     row: PriceRow,
@@ -24,7 +24,7 @@ impl CreatePrice {
     /// Checks the input.
     ///
     /// # Errors
-    /// 400 for values out of their rules, 403 for an organization that the caller does not write in.
+    /// 400 for invalid values, 403 for an organization in which the caller can't write.
     pub fn new(context: &RequestContext, input: &PriceInput) -> Result<Self> {
         let mut rules = Rules::default();
         let mut row = PriceInput::blank(context.tenant()?, context.new_id(), context.now());

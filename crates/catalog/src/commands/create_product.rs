@@ -1,4 +1,4 @@
-//! Makes a product, with variants and prices if they are given.
+//! Creates a product, optionally with variants and prices.
 
 use backoffice_core::command::{Class, Command, Target};
 use backoffice_core::db::Tx;
@@ -13,7 +13,7 @@ use crate::input::{PriceInput, ProductInput, VariantInput};
 use crate::model::{PriceRow, Product, ProductRow, VariantRow, store_prices, store_products, store_variants};
 use crate::rules::Rules;
 
-/// Makes a product and what comes with it: one entry, one undo.
+/// Creates a product with its variants and prices: one log entry, one undo.
 #[derive(Debug, Clone)]
 pub struct CreateProduct {
     row: ProductRow,
@@ -26,7 +26,7 @@ impl CreateProduct {
     /// Checks the input.
     ///
     /// # Errors
-    /// 400 for values out of their rules, 403 for an organization that the caller does not write in.
+    /// 400 for invalid values, 403 for an organization in which the caller can't write.
     pub fn new(context: &RequestContext, input: &ProductInput) -> Result<Self> {
         let mut rules = Rules::default();
         let mut row = ProductInput::blank(context.tenant()?, context.new_id(), context.now());
@@ -138,7 +138,7 @@ impl Command for CreateProduct {
     }
 }
 
-/// The database does not say which row of several it refused.
+/// Names the whole list in a violation: PostgreSQL does not report which of several rows it rejected.
 fn within(path: &'static str, error: backoffice_core::Error) -> backoffice_core::Error {
     match error.violated_constraint() {
         Some(_) => crate::Error::NotUnique { path }.into(),

@@ -1,4 +1,4 @@
-//! Makes a variant of a product.
+//! Creates a variant of a product.
 
 use backoffice_core::command::{Class, Command, Target};
 use backoffice_core::db::Tx;
@@ -17,7 +17,7 @@ use crate::model::{Variant, VariantRow, store_variants};
 use crate::rules::Rules;
 use crate::schema::catalog_variants as variants;
 
-/// Makes a variant; without a position it is the last one of its product.
+/// Creates a variant; without a position it is the last one of its product.
 #[derive(Debug, Clone)]
 pub struct CreateVariant {
     row: VariantRow,
@@ -29,7 +29,7 @@ impl CreateVariant {
     /// Checks the input.
     ///
     /// # Errors
-    /// 400 for values out of their rules, 403 for an organization that the caller does not write in.
+    /// 400 for invalid values, 403 for an organization in which the caller can't write.
     pub fn new(context: &RequestContext, input: &VariantInput) -> Result<Self> {
         let mut rules = Rules::default();
         let mut row = VariantInput::blank(context.tenant()?, context.new_id(), context.now());

@@ -16,19 +16,19 @@ pub type DeleteProduct = Delete<Product>;
 pub type DeleteVariant = Delete<Variant>;
 /// Deletes a price.
 pub type DeletePrice = Delete<Price>;
-/// Deletes a category that has none below it; its products stay.
+/// Deletes a category without categories below it; its products remain.
 pub type DeleteCategory = Delete<Category>;
 
 /// A kind that clients may delete.
 pub trait Removal: Entity {
     /// Id of the command.
     const ID: &'static str;
-    /// Its label.
+    /// Label of the command.
     const LABEL: &'static str;
-    /// Who may.
+    /// The features that the command requires.
     const FEATURES: &'static [Feature];
 
-    /// What a client is told when the database refuses.
+    /// Converts a database error to the error that the client receives.
     #[must_use]
     fn rejected(error: Error) -> Error {
         error
@@ -43,7 +43,7 @@ pub struct Delete<E> {
 }
 
 impl<E> Delete<E> {
-    /// Deletes this one.
+    /// Creates the command for this resource.
     #[must_use]
     pub fn new(id: Uuid) -> Self {
         Self {
@@ -93,7 +93,7 @@ impl Removal for Category {
     const LABEL: &'static str = "Delete category";
     const FEATURES: &'static [Feature] = &[acl::CATEGORIES_MANAGE];
 
-    /// A category came below it since the interceptor looked.
+    /// Maps a violated foreign key: a category was moved below this one after the interceptor had checked.
     fn rejected(error: Error) -> Error {
         match error.violated_constraint() {
             Some("catalog_categories_tenant_id_parent_id_fkey") => crate::Error::InUse.into(),

@@ -1,4 +1,4 @@
-//! What can be changed in the catalog. Changing and deleting are the same for every kind; making differs.
+//! The commands of this module. Updates and deletions are the same for every kind; creations differ.
 
 mod create_category;
 mod create_price;

@@ -1,4 +1,4 @@
-//! What rows name must be there, and the caller must see it.
+//! Checks of references: the referenced rows must exist and be visible to the caller.
 
 use backoffice_core::db::Tx;
 use backoffice_core::{RequestContext, Result};
@@ -11,7 +11,7 @@ fn unknown(path: &str) -> backoffice_core::Error {
     Error::UnknownReference { path: path.to_owned() }.into()
 }
 
-/// The organization that a new row is to belong to: the named one, or where the caller writes.
+/// Returns the organization of a new row: the named one, or the one in which the caller writes.
 pub(super) fn organization(context: &RequestContext, named: Option<Uuid>) -> Result<Uuid> {
     check_named_organization(context, named)?;
     named
@@ -19,7 +19,7 @@ pub(super) fn organization(context: &RequestContext, named: Option<Uuid>) -> Res
         .ok_or_else(|| Error::OrganizationRequired.into())
 }
 
-/// Refuses an organization that the caller does not write in.
+/// Rejects an organization in which the caller can't write.
 pub(super) fn check_named_organization(context: &RequestContext, named: Option<Uuid>) -> Result<()> {
     if named.is_some() && !context.scope().reads_organization(named) {
         return Err(Error::OutOfScope.into());
@@ -27,7 +27,7 @@ pub(super) fn check_named_organization(context: &RequestContext, named: Option<U
     Ok(())
 }
 
-/// The organization lives, in the transaction's tenant, and will until the transaction ends.
+/// Checks that the organization exists in the transaction's tenant, and keeps it until the transaction ends.
 pub(super) async fn check_organization(tx: &mut Tx<'_>, organization: Uuid) -> Result<()> {
     if tx.keep_organization(organization).await? {
         return Ok(());
@@ -35,7 +35,7 @@ pub(super) async fn check_organization(tx: &mut Tx<'_>, organization: Uuid) -> R
     Err(Error::OutOfScope.into())
 }
 
-/// The organization of the product that a new row is a part of; it is the only one that may be named.
+/// Returns the organization of the product of a new row; rejects any other named organization.
 pub(super) async fn organization_of_product(tx: &mut Tx<'_>, product: Uuid, named: Option<Uuid>) -> Result<Uuid> {
     let organization = share_product(tx, product).await?;
     let organization = organization.ok_or_else(|| unknown("productId"))?;
@@ -45,7 +45,7 @@ pub(super) async fn organization_of_product(tx: &mut Tx<'_>, product: Uuid, name
     Ok(organization)
 }
 
-/// The variant of a price is one of the price's product.
+/// Checks that the variant of a price belongs to the price's product.
 pub(crate) async fn check_variant(tx: &mut Tx<'_>, price: &PriceRow) -> Result<()> {
     match price.variant_id {
         Some(variant) if !share_variant(tx, price.product_id, variant).await? => Err(unknown("variantId")),
@@ -53,7 +53,7 @@ pub(crate) async fn check_variant(tx: &mut Tx<'_>, price: &PriceRow) -> Result<(
     }
 }
 
-/// The category above is one that the caller sees. That it does not lie below, too, is for the guard to say.
+/// Checks that the parent category is visible to the caller. The guard rejects cycles.
 pub(crate) async fn check_parent(tx: &mut Tx<'_>, category: &CategoryRow) -> Result<()> {
     match category.parent_id {
         Some(parent) if share_categories(tx, &[parent]).await?.is_empty() => Err(unknown("parentId")),
@@ -61,7 +61,7 @@ pub(crate) async fn check_parent(tx: &mut Tx<'_>, category: &CategoryRow) -> Res
     }
 }
 
-/// Puts a product into exactly these categories; links that stay keep their ids. Returns whether something changed.
+/// Replaces the categories of a product; links that remain keep their ids. Returns whether something changed.
 pub(crate) async fn place_product(tx: &mut Tx<'_>, product_id: Uuid, requested: &[Uuid]) -> Result<bool> {
     let present = Links::OfProducts.load(tx, &[product_id]).await?;
     let is_present = |id: &Uuid| present.iter().any(|link| link.category_id == *id);

@@ -1,4 +1,4 @@
-//! Changes a row of any kind.
+//! Updates a row of any kind.
 
 use std::future::Future;
 
@@ -11,52 +11,52 @@ use crate::error::violation;
 use crate::input::{CategoryInput, PriceInput, ProductInput, VariantInput};
 use crate::rules::Rules;
 
-/// Changes a product.
+/// Updates a product.
 pub type UpdateProduct = Update<ProductInput>;
-/// Changes a variant.
+/// Updates a variant.
 pub type UpdateVariant = Update<VariantInput>;
-/// Changes a price.
+/// Updates a price.
 pub type UpdatePrice = Update<PriceInput>;
-/// Changes a category.
+/// Updates a category.
 pub type UpdateCategory = Update<CategoryInput>;
 
-/// What a client wants to be different in a row.
+/// The requested changes of a row.
 pub trait Change: Send + Sync + 'static {
     /// Id of the command.
     const ID: &'static str;
-    /// Its label.
+    /// Label of the command.
     const LABEL: &'static str;
-    /// Who may.
+    /// The features that the command requires.
     const FEATURES: &'static [Feature];
     /// The entity of the row.
     type Entity: Entity;
     /// The row.
     type Row: Clone + PartialEq + Send + Sync;
 
-    /// The row that it names.
+    /// Returns the id of the row to update.
     fn id(&self) -> Option<Uuid>;
 
-    /// When a row was last changed.
+    /// Returns the time of the row's last change.
     fn updated_at(row: &mut Self::Row) -> &mut Timestamp;
 
-    /// A row without any of the members that are needed.
+    /// Creates a row without its required fields.
     fn blank(tenant_id: Uuid, id: Uuid, now: Timestamp) -> Self::Row;
 
-    /// Writes what is given.
+    /// Writes the given fields into the row.
     fn write(&self, row: &mut Self::Row, rules: &mut Rules);
 
-    /// The row, in the transaction.
+    /// Loads the row.
     fn load(tx: &mut Tx<'_>, id: Uuid) -> impl Future<Output = Result<Option<Self::Row>>> + Send;
 
-    /// Checks what only the present rows can tell, and changes what lies beside the row. Returns whether something did.
+    /// Checks what depends on stored rows, and changes rows that belong to this one. Returns whether it changed any.
     fn settle(&self, tx: &mut Tx<'_>, before: &Self::Row, row: &Self::Row)
     -> impl Future<Output = Result<bool>> + Send;
 
-    /// Makes the stored row this one.
+    /// Replaces the stored row.
     fn store(tx: &mut Tx<'_>, row: Self::Row) -> impl Future<Output = Result<()>> + Send;
 }
 
-/// Changes the row that the input names. It answers with the row's `updatedAt`, which stays when nothing differs.
+/// Updates the row that the input names. Returns the row's `updatedAt`, which an update without changes keeps.
 #[derive(Debug, Clone)]
 pub struct Update<I> {
     id: Uuid,
@@ -64,10 +64,10 @@ pub struct Update<I> {
 }
 
 impl<I: Change> Update<I> {
-    /// Checks the input, as far as it can be without the row.
+    /// Checks the input as far as possible without the row.
     ///
     /// # Errors
-    /// 400 for values out of their rules, and without an id.
+    /// 400 for invalid values, or without an id.
     pub fn new(input: I, now: Timestamp) -> Result<Self> {
         let Some(id) = input.id() else {
             return Err(Rejection::invalid(vec![Detail::new("id", "is required", "required")]).into());
@@ -97,8 +97,8 @@ impl<I: Change> Command for Update<I> {
         let (mut row, mut rules) = (before.clone(), Rules::default());
         self.input.write(&mut row, &mut rules);
         rules.check()?;
-        let is_after_transition = self.input.settle(tx, &before, &row).await?;
-        if row == before && !is_after_transition {
+        let has_related_changes = self.input.settle(tx, &before, &row).await?;
+        if row == before && !has_related_changes {
             return Ok(*I::updated_at(&mut before));
         }
         *I::updated_at(&mut row) = tx.now();

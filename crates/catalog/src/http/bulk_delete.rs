@@ -25,19 +25,19 @@ pub(super) fn routes(routes: &mut Routes) {
         .rejects_with::<i64>(400, "matched");
 }
 
-/// Products to delete, by their ids or by a filter. Members that are not listed here are refused.
+/// Products to delete, by their ids or by a filter. Unknown fields are rejected.
 #[derive(Debug, Deserialize, Validate)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[garde(allow_unvalidated)]
 struct BulkDeletion {
-    /// Literally true: what is done here is meant.
+    /// Must be true, to confirm the deletion.
     confirm: Value,
-    /// `selected` needs `ids`; `filtered` needs `filter` or, in its place, `ids`.
+    /// `selected` requires `ids`; `filtered` requires `filter` or, alternatively, `ids`.
     scope: BulkScope,
-    /// 1 to 10000 products; repeated ones count once.
+    /// 1 to 10000 products; repeated ids count once.
     #[serde(default, deserialize_with = "given")]
     ids: Option<Vec<Uuid>>,
-    /// What the products have in common.
+    /// The filter that the products match.
     #[serde(default, deserialize_with = "given_object")]
     filter: Option<DeleteFilter>,
 }
@@ -46,7 +46,7 @@ impl PartialSchema for BulkDeletion {
     fn schema() -> RefOr<Schema> {
         let confirm = ObjectBuilder::new()
             .schema_type(Type::Boolean)
-            .description(Some("Literally true: what is done here is meant."))
+            .description(Some("Must be true, to confirm the deletion."))
             .enum_values(Some([true]))
             .build();
         let body = |about: &str| {

@@ -47,7 +47,7 @@ impl Sorted for Category {
 #[into_params(parameter_in = Query)]
 #[garde(allow_unvalidated)]
 struct CategoryQuery {
-    /// Only those directly below this one.
+    /// Only categories directly below this one.
     parent_id: Option<Uuid>,
 }
 

@@ -1,4 +1,4 @@
-//! What every list takes.
+//! The parameters of every list.
 
 use std::marker::PhantomData;
 
@@ -13,7 +13,7 @@ use uuid::Uuid;
 use crate::documented;
 use crate::query::Sort;
 
-/// Page, order and what to look for.
+/// Page, order and search.
 #[derive(Debug, Default, Deserialize, IntoParams, garde::Validate)]
 #[serde(rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
@@ -22,31 +22,31 @@ pub(super) struct Listing {
     /// Page number from 1.
     #[param(minimum = 1, maximum = 2_147_483_647, default = 1)]
     page: Option<u32>,
-    /// Rows of a page.
+    /// Rows per page.
     #[param(minimum = 1, maximum = 100, default = 50)]
     page_size: Option<u32>,
-    /// A part of what people read of it.
+    /// Part of the text fields.
     #[param(max_length = 200)]
     search: Option<String>,
-    /// Only this one.
+    /// Only the row with this id.
     #[serde(default, deserialize_with = "given")]
     id: Option<Uuid>,
-    /// Only these: ids joined by commas, at most 200.
+    /// Only the rows with these ids, joined by commas, at most 200.
     #[param(value_type = Option<IdList>, inline)]
     ids: Option<String>,
-    /// By what the list is sorted, by default the first one.
+    /// The field by which the list is sorted, by default the first one.
     sort_field: Option<String>,
-    /// `asc` or `desc`; by default times begin with the latest, everything else with the least.
+    /// `asc` or `desc`; by default times are descending, everything else is ascending.
     sort_dir: Option<String>,
 }
 
-/// Rows that a list shows.
+/// Rows of a list.
 pub(super) trait Sorted {
-    /// The members that sort it, the first one by default.
+    /// The fields by which the list can be sorted, the first one by default.
     const BY: &'static [&'static str];
 }
 
-/// [`Listing`] of these rows.
+/// The [`Listing`] of these rows.
 #[derive(Debug)]
 pub(super) struct ListOf<R> {
     listing: Listing,
@@ -54,7 +54,7 @@ pub(super) struct ListOf<R> {
 }
 
 impl<R: Sorted> ListOf<R> {
-    /// The parameters, checked.
+    /// Checks the parameters.
     pub(super) fn checked(&self) -> Result<Listed> {
         self.listing.checked(R::BY)
     }
@@ -85,11 +85,11 @@ impl<R: Sorted> Describe for ListOf<R> {
     }
 }
 
-/// The same, checked.
+/// The checked parameters.
 #[derive(Debug, Default)]
 pub(super) struct Listed {
     pub(super) window: Window,
-    /// For the texts that the list is searched in.
+    /// Pattern for the text fields that the search covers.
     pub(super) pattern: Option<String>,
     pub(super) ids: Option<Vec<Uuid>>,
     pub(super) sort: Sort,
@@ -133,12 +133,12 @@ impl Listing {
     }
 }
 
-/// The texts of a comma list.
+/// Parses the texts of a comma list.
 pub(super) fn words(path: &str, list: Option<&str>) -> Result<Option<Vec<String>>, Detail> {
     list.map(|text| CommaList::new(path).texts([text])).transpose()
 }
 
-/// The ids of a comma list.
+/// Parses the ids of a comma list.
 pub(super) fn uuids(path: &str, list: Option<&str>) -> Result<Option<Vec<Uuid>>, Detail> {
     list.map(|text| CommaList::new(path).ids([text])).transpose()
 }

@@ -31,11 +31,11 @@ pub(crate) fn routes(routes: &mut Routes) {
 #[derive(Debug, Deserialize, IntoParams, garde::Validate)]
 #[garde(allow_unvalidated)]
 struct Id {
-    /// Its id.
+    /// The id.
     id: Uuid,
 }
 
-/// A body that names a row and gives members of it: absent ones stay, null clears.
+/// A body with the id of a row and the fields to update: absent fields keep their values, null clears.
 #[derive(Debug)]
 struct Patch<I>(I);
 
@@ -52,25 +52,25 @@ impl<I: ToSchema> Describe for Patch<I> {
     }
 }
 
-/// The id of what was made.
+/// The id of a created row.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = CreatedInCatalog)]
 struct NewId {
     id: Uuid,
 }
 
-/// A change that succeeded.
+/// A successful update.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = ChangedInCatalog)]
 struct Changed {
     /// Always true.
     ok: bool,
-    /// When it was last changed; a change that makes no difference leaves it.
+    /// Time of the last change; an update without changes keeps it.
     updated_at: Timestamp,
 }
 
-/// A deletion that succeeded.
+/// A successful deletion.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = DeletedFromCatalog)]
 struct Done {
@@ -93,7 +93,7 @@ async fn delete<E: Removal>(ctx: &RequestContext, target: Id) -> Result<Json<Don
         .await
 }
 
-/// A row that must be there.
+/// Returns the row, or a 404.
 fn found<E: Entity, T>(row: Option<T>) -> Result<T> {
     row.ok_or_else(|| Rejection::not_found(E::NOT_FOUND).into())
 }

@@ -47,9 +47,9 @@ impl Sorted for Price {
 #[into_params(parameter_in = Query)]
 #[garde(allow_unvalidated)]
 struct PriceQuery {
-    /// Only those of this product, its variants included.
+    /// Only prices of this product, its variants included.
     product_id: Option<Uuid>,
-    /// Only those of this variant.
+    /// Only prices of this variant.
     variant_id: Option<Uuid>,
 }
 

@@ -49,7 +49,7 @@ impl Sorted for Product {
 #[into_params(parameter_in = Query)]
 #[garde(allow_unvalidated)]
 struct ProductQuery {
-    /// Only those that are offered, or only the others.
+    /// Only active products, or only inactive ones.
     is_active: Option<bool>,
     /// Types joined by commas: `simple`, `configurable`, `virtual`.
     #[param(pattern = "^ *(simple|configurable|virtual)?( *, *(simple|configurable|virtual)?)* *$")]
@@ -59,10 +59,10 @@ struct ProductQuery {
     category_ids: Option<String>,
     /// With any of these tags, joined by commas, at most 200.
     tags: Option<String>,
-    /// Made then or later: a timestamp or a date.
+    /// Created at this time or later: a timestamp or a date.
     #[param(value_type = Option<InstantOrDate>, inline)]
     created_from: Option<String>,
-    /// Made then or earlier: a timestamp or a date, that day included.
+    /// Created at this time or earlier: a timestamp or a date, that day included.
     #[param(value_type = Option<InstantOrDate>, inline)]
     created_to: Option<String>,
 }
@@ -99,11 +99,11 @@ impl ProductQuery {
 struct ProductItem {
     #[serde(flatten)]
     row: ProductRow,
-    /// Its categories.
+    /// The categories.
     category_ids: Vec<Uuid>,
-    /// How many variants it has.
+    /// Number of variants.
     variant_count: i64,
-    /// Present, and true, where the response has no room for the metadata; the product by itself has it.
+    /// Present, and true, if the response has no space for the metadata; the product by itself has it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     truncated: bool,
 }
@@ -119,21 +119,21 @@ impl From<ProductSummary> for ProductItem {
     }
 }
 
-/// A product with what belongs to it.
+/// A product with its variants, prices and categories.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = CatalogProductDetail)]
 struct ProductDetail {
     #[serde(flatten)]
     item: ProductItem,
-    /// By position, the first 1000; the list of variants has all.
+    /// The first 1000 by position; the list of variants has all of them.
     variants: Vec<VariantItem>,
-    /// The oldest first, no more than 5000; the list of prices has all.
+    /// The oldest 5000; the list of prices has all of them.
     prices: Vec<PriceRow>,
-    /// By name, those that the caller may see.
+    /// The categories that are visible to the caller, by name.
     categories: Vec<CategoryName>,
 }
 
-/// A category, as a product names it.
+/// A category of a product.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = CatalogCategoryName)]
 struct CategoryName {

@@ -47,7 +47,7 @@ impl Sorted for Variant {
 #[into_params(parameter_in = Query)]
 #[garde(allow_unvalidated)]
 struct VariantQuery {
-    /// Only those of this product.
+    /// Only variants of this product.
     product_id: Option<Uuid>,
 }
 
@@ -57,7 +57,7 @@ struct VariantQuery {
 pub(super) struct VariantItem {
     #[serde(flatten)]
     row: VariantRow,
-    /// Present, and true, where the response has no room for the options; the variant by itself has them.
+    /// Present, and true, if the response has no space for the options; the variant by itself has them.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     truncated: bool,
 }

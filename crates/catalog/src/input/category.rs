@@ -14,14 +14,14 @@ use crate::documented::{CatalogCategoryTitle, CatalogSlug};
 use crate::model::{Category, CategoryRow, lock_slugs, store_categories};
 use crate::rules::{self, Rules};
 
-/// A category to be made, or what changes of one: absent members stay, null clears.
+/// A new category, or the changes of an existing one: absent fields keep their values, null clears.
 #[derive(Debug, Clone, Default, Deserialize, ToSchema, garde::Validate)]
 #[serde(rename_all = "camelCase")]
 #[garde(allow_unvalidated)]
 pub struct CategoryInput {
-    /// The category to change; not read when one is made.
+    /// The category to update; ignored when a category is created.
     pub id: Option<Uuid>,
-    /// Where a new category belongs; it does not change later.
+    /// The organization of a new category; cannot be changed later.
     pub organization_id: Option<Uuid>,
     /// 1 to 150 characters; required for a new category.
     #[serde(default, deserialize_with = "present")]
@@ -31,7 +31,7 @@ pub struct CategoryInput {
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = CatalogSlug)]
     pub slug: Option<Option<String>>,
-    /// The category above it, one that the caller sees and that does not lie below it; null puts it at the top.
+    /// The parent category: visible to the caller and not below this category; null puts the category at the top.
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<Uuid>)]
     pub parent_id: Option<Option<Uuid>>,

@@ -1,5 +1,5 @@
-//! What clients send to make or change a row. One type serves both: making takes the members that are given over into a blank row, a
-//! change takes them over into the row that is there.
+//! The bodies of creations and updates. One type serves both: a creation writes the given fields into a blank row, an update
+//! into the existing row.
 
 mod category;
 mod price;
@@ -19,7 +19,7 @@ pub use variant::VariantInput;
 pub(crate) use price::KINDS as PRICE_KINDS;
 pub(crate) use product::TYPES as PRODUCT_TYPES;
 
-/// Refuses to give something that is settled another value.
+/// Rejects another value for a field that can't be changed.
 fn stays(path: &'static str, given: Option<Uuid>, present: Uuid) -> Result<()> {
     match given {
         Some(given) if given != present => Err(Error::Fixed { path }.into()),

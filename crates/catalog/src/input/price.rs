@@ -16,28 +16,28 @@ use crate::rules::{self, Rules};
 
 /// Kinds of prices.
 pub(crate) const KINDS: &[&str] = &["regular", "sale"];
-/// Digits of an amount, decimals included.
+/// Number of digits of an amount, decimals included.
 const DIGITS: u32 = 16;
 const HUNDRED_PERCENT: Rate = Rate::from_units(1_000_000);
 
-/// A price to be made, or what changes of one: absent members stay, null clears.
+/// A new price, or the changes of an existing one: absent fields keep their values, null clears.
 #[derive(Debug, Clone, Default, Deserialize, ToSchema, garde::Validate)]
 #[serde(rename_all = "camelCase")]
 #[garde(allow_unvalidated)]
 pub struct PriceInput {
-    /// The price to change; not read when one is made.
+    /// The price to update; ignored when a price is created.
     pub id: Option<Uuid>,
     /// The organization of the product, or null.
     pub organization_id: Option<Uuid>,
-    /// Its product; required for a new price, unless it is made with its product. It does not change later.
+    /// The product; required for a new price, unless it is created with its product. It cannot be changed later.
     #[serde(default, deserialize_with = "given")]
     #[schema(nullable = false, required = true)]
     pub product_id: Option<Uuid>,
-    /// The one variant that it is for, of the same product.
+    /// The variant that the price is for, of the same product.
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<Uuid>)]
     pub variant_id: Option<Option<Uuid>>,
-    /// For a price that is made with its product: the variant by its place in `variants`, from 0; null for a price of the product.
+    /// For a price that is created with its product: index of the variant in `variants`, from 0; null for a price of the product.
     #[schema(maximum = 4_294_967_295_u32)]
     pub variant_index: Option<u32>,
     /// `regular` or `sale`; required for a new price.
@@ -48,12 +48,12 @@ pub struct PriceInput {
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = CatalogCurrency, required = true)]
     pub currency_code: Option<Option<String>>,
-    /// From how many pieces it holds; default 1.
+    /// The price applies from this number of pieces on; default 1.
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = i32, minimum = 1, maximum = 2_147_483_647)]
     pub min_quantity: Option<Option<i32>>,
-    /// At least 0, at most 16 digits of which 4 are decimals; required for a new price. Whoever reads JSON takes its numbers for doubles: a
-    /// number that no double tells from its neighbours is refused, which can happen from 549755813888 on.
+    /// At least 0, at most 16 digits of which 4 are decimals; required for a new price. A number that a double can't distinguish from its
+    /// neighbors is rejected, because JSON readers commonly use doubles; this can happen from 549755813888 on.
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = f64, required = true, minimum = 0, maximum = 999_999_999_999.9999, multiple_of = 0.0001)]
     pub amount: Option<Option<Money>>,
@@ -61,18 +61,18 @@ pub struct PriceInput {
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<f64>, minimum = 0, maximum = 100, multiple_of = 0.0001)]
     pub tax_rate: Option<Option<Rate>>,
-    /// Since when it holds.
+    /// Start of the validity.
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<Timestamp>)]
     pub starts_at: Option<Option<Timestamp>>,
-    /// Until when it holds, which must be after its start.
+    /// End of the validity, which must be after its start.
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<Timestamp>)]
     pub ends_at: Option<Option<Timestamp>>,
 }
 
 impl PriceInput {
-    /// Refuses a new price that lacks something.
+    /// Rejects a new price without a required field.
     pub(crate) fn is_whole(&self, rules: &mut Rules) {
         rules.needs("kind", &self.kind);
         rules.needs("currencyCode", &self.currency_code);

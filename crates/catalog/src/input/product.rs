@@ -18,7 +18,7 @@ use crate::documented::{
 use crate::model::{Product, ProductRow, store_products};
 use crate::rules::{self, Rules};
 
-/// What a product may be.
+/// Types of products.
 pub(crate) const TYPES: &[&str] = &["simple", "configurable", "virtual"];
 const MOST_TAGS: usize = 100;
 const LONGEST_TAG: usize = 60;
@@ -26,16 +26,16 @@ const MOST_CATEGORIES: usize = 200;
 const MOST_VARIANTS: usize = 100;
 const MOST_PRICES: usize = 500;
 
-/// A product to be made, or what changes of one: absent members stay, null clears.
+/// A new product, or the changes of an existing one: absent fields keep their values, null clears.
 #[derive(Debug, Clone, Default, Deserialize, ToSchema, garde::Validate)]
 #[serde(rename_all = "camelCase")]
 #[garde(allow_unvalidated)]
 pub struct ProductInput {
-    /// The product to change; not read when one is made.
+    /// The product to update; ignored when a product is created.
     #[serde(default, deserialize_with = "given")]
     #[schema(nullable = false)]
     pub id: Option<Uuid>,
-    /// Where a new product belongs; it does not change later.
+    /// The organization of a new product; cannot be changed later.
     pub organization_id: Option<Uuid>,
     /// 1 to 255 characters; required for a new product.
     #[serde(default, deserialize_with = "present")]
@@ -61,7 +61,7 @@ pub struct ProductInput {
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = CatalogProductType)]
     pub product_type: Option<Option<String>>,
-    /// Whether it is offered; default true.
+    /// Whether the product is offered; default true.
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = bool)]
     pub is_active: Option<Option<bool>>,
@@ -69,7 +69,7 @@ pub struct ProductInput {
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<CatalogOptionalCurrency>)]
     pub primary_currency_code: Option<Option<String>>,
-    /// The whole set: at most 100 different ones of 1 to 60 characters; kept sorted. Null is none.
+    /// The whole set: at most 100 different tags of 1 to 60 characters, stored sorted. Null removes all.
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<Vec<CatalogTag>>)]
     pub tags: Option<Option<Vec<String>>>,
@@ -77,22 +77,22 @@ pub struct ProductInput {
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<Object>)]
     pub metadata: Option<Option<Map<String, Value>>>,
-    /// The whole set of categories, at most 200 different ones that the caller sees. Null is none.
+    /// The whole set of categories, at most 200 different ones that are visible to the caller. Null removes all.
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<Vec<Uuid>>)]
     pub category_ids: Option<Option<Vec<Uuid>>>,
-    /// Variants that are made with a new product, at most 100.
+    /// Variants that are created with a new product, at most 100.
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Vec<CatalogNewVariant>, max_items = 100)]
     pub variants: Option<Vec<VariantInput>>,
-    /// Prices that are made with a new product, at most 500.
+    /// Prices that are created with a new product, at most 500.
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Vec<CatalogNewPrice>, max_items = 500)]
     pub prices: Option<Vec<PriceInput>>,
 }
 
 impl ProductInput {
-    /// The wanted set of categories; `None` when it stays as it is.
+    /// Returns the requested set of categories; `None` if it is not changed.
     pub(crate) fn category_ids(&self, rules: &mut Rules) -> Option<Vec<Uuid>> {
         let mut ids = self.category_ids.clone()?.unwrap_or_default();
         ids.sort_unstable();
@@ -103,7 +103,7 @@ impl ProductInput {
         Some(ids)
     }
 
-    /// The variants to be made with the product.
+    /// Returns the variants to create with the product.
     pub(crate) fn new_variants(&self, rules: &mut Rules) -> &[VariantInput] {
         let variants = self.variants.as_deref().unwrap_or_default();
         if variants.len() > MOST_VARIANTS {
@@ -113,7 +113,7 @@ impl ProductInput {
         variants
     }
 
-    /// The prices to be made with the product.
+    /// Returns the prices to create with the product.
     pub(crate) fn new_prices(&self, rules: &mut Rules) -> &[PriceInput] {
         let prices = self.prices.as_deref().unwrap_or_default();
         if prices.len() > MOST_PRICES {

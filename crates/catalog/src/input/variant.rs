@@ -17,16 +17,16 @@ use crate::documented::{CatalogCode, CatalogTitle};
 use crate::model::{By, Variant, VariantRow, store_variants};
 use crate::rules::{self, Rules};
 
-/// A variant to be made, or what changes of one: absent members stay, null clears.
+/// A new variant, or the changes of an existing one: absent fields keep their values, null clears.
 #[derive(Debug, Clone, Default, Deserialize, ToSchema, garde::Validate)]
 #[serde(rename_all = "camelCase")]
 #[garde(allow_unvalidated)]
 pub struct VariantInput {
-    /// The variant to change; not read when one is made.
+    /// The variant to update; ignored when a variant is created.
     pub id: Option<Uuid>,
     /// The organization of the product, or null.
     pub organization_id: Option<Uuid>,
-    /// Its product; required for a new variant, unless it is made with its product. It does not change later.
+    /// The product; required for a new variant, unless it is created with its product. It cannot be changed later.
     #[serde(default, deserialize_with = "given")]
     #[schema(nullable = false, required = true)]
     pub product_id: Option<Uuid>,
@@ -42,15 +42,15 @@ pub struct VariantInput {
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<CatalogCode>)]
     pub barcode: Option<Option<String>>,
-    /// What makes it differ from the others: texts by name, at most 64 KiB together.
+    /// The options that distinguish the variant: texts by name, at most 64 KiB together.
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<BTreeMap<String, String>>)]
     pub options: Option<Option<BTreeMap<String, String>>>,
-    /// Its place; by default the last.
+    /// The position in the product; by default the last.
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = i32, minimum = 0, maximum = 2_147_483_647)]
     pub position: Option<Option<i32>>,
-    /// Whether it is offered; default true.
+    /// Whether the variant is offered; default true.
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = bool)]
     pub is_active: Option<Option<bool>>,

@@ -1,4 +1,4 @@
-//! Categories: a tree in which products stand. The links to products go with a category; one with categories below it stays.
+//! Categories: a tree that contains products. Links to products are deleted with a category; a category with categories below it can't be deleted.
 
 use backoffice_core::command::{Depth, Entity, EntityRef, Field, LockedRow, Snapshot, Snapshots, Transition};
 use backoffice_core::db::Tx;
@@ -26,26 +26,26 @@ use crate::{Error, acl, query};
 #[serde(rename_all = "camelCase")]
 #[schema(as = CatalogCategory)]
 pub struct CategoryRow {
-    /// Its tenant.
+    /// The tenant.
     pub tenant_id: Uuid,
-    /// Its id.
+    /// The id.
     pub id: Uuid,
-    /// Its organization.
+    /// The organization.
     pub organization_id: Uuid,
     /// 1 to 150 characters.
     pub name: String,
     /// Unique in the organization, lower-case.
     pub slug: String,
-    /// The category above it.
+    /// The parent category.
     pub parent_id: Option<Uuid>,
-    /// When it was made.
+    /// Time of creation.
     pub created_at: Timestamp,
-    /// When it was last changed.
+    /// Time of the last change.
     pub updated_at: Timestamp,
 }
 
 impl CategoryRow {
-    /// Rows of the transaction's tenant.
+    /// Loads rows of the transaction's tenant.
     pub(crate) async fn load(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<Self>> {
         let tenant = tx.tenant();
         Ok(categories::table
@@ -110,7 +110,7 @@ impl Entity for Category {
         let (mut rows, mut linked, mut links) = (Vec::with_capacity(snapshots.len()), Vec::new(), Vec::new());
         for snapshot in snapshots {
             let row: CategoryRow = snapshot.row()?;
-            // An image of the category alone says nothing about its products.
+            // A shallow snapshot does not contain the links.
             if let Some(own) = snapshot.children::<LinkRow>(LINK_KIND)? {
                 linked.push(row.id);
                 links.extend(own);
@@ -124,7 +124,7 @@ impl Entity for Category {
         Links::OfCategories.replace(tx, &linked, links).await
     }
 
-    /// The database takes the links with them.
+    /// Deletes categories; the foreign key deletes their links.
     async fn remove(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<()> {
         let tenant = tx.tenant();
         let rows = categories::table.filter(categories::tenant_id.eq(tenant));
@@ -151,7 +151,7 @@ impl Entity for Category {
     }
 }
 
-/// Inserts rows or makes the present ones equal to them.
+/// Inserts or replaces rows.
 pub(crate) async fn store_categories(tx: &mut Tx<'_>, rows: &[CategoryRow]) -> Result<()> {
     insert_into(categories::table)
         .values(rows)
@@ -170,7 +170,7 @@ pub(crate) async fn store_categories(tx: &mut Tx<'_>, rows: &[CategoryRow]) -> R
     Ok(())
 }
 
-/// Which of these the caller sees; they stay while the transaction lasts.
+/// Returns the categories that are visible to the caller, and keeps them until the transaction ends.
 pub(crate) async fn share_categories(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<Uuid>> {
     let (scope, tenant) = (tx.scope(), tx.tenant());
     Ok(query::categories::in_scope(scope)
@@ -189,7 +189,7 @@ struct Circle {
     is_closed: bool,
 }
 
-/// Whether a category lies below itself. Those who ask wait for each other: two moves at once could close a circle that neither sees.
+/// Returns true if a category is below itself. Callers wait for each other: two concurrent moves could close a cycle that neither sees.
 async fn lies_below_itself(tx: &mut Tx<'_>, id: Uuid) -> Result<bool> {
     let tenant = tx.tenant();
     sql_query("select pg_advisory_xact_lock(hashtextextended('catalog_categories' || $1, 0))")

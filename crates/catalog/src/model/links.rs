@@ -1,4 +1,4 @@
-//! Which products stand in which categories. A link comes and goes with either of them.
+//! Links between products and categories. A link is deleted and restored with either of them.
 
 use backoffice_core::command::Entity;
 use backoffice_core::db::Tx;
@@ -14,10 +14,10 @@ use crate::schema::{
     catalog_categories as categories, catalog_product_categories as links, catalog_products as products,
 };
 
-/// Under this name images keep the links.
+/// The name of the links in snapshots.
 pub(super) const LINK_KIND: &str = "catalog.product_category";
 
-/// A product in a category.
+/// A link between a product and a category.
 #[derive(Debug, Clone, PartialEq, Eq, Queryable, Selectable, Insertable, Serialize, Deserialize)]
 #[diesel(table_name = links, check_for_backend(Pg))]
 #[serde(rename_all = "camelCase")]
@@ -30,7 +30,7 @@ pub(crate) struct LinkRow {
     pub(crate) updated_at: Timestamp,
 }
 
-/// The end from which links are seen.
+/// The end by which links are selected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Links {
     OfProducts,
@@ -38,7 +38,7 @@ pub(crate) enum Links {
 }
 
 impl Links {
-    /// The links of these products or categories, by id.
+    /// Loads the links of these products or categories, ordered by id.
     pub(crate) async fn load(self, tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<LinkRow>> {
         let tenant = tx.tenant();
         let rows = links::table
@@ -53,8 +53,8 @@ impl Links {
         Ok(rows.load(tx.conn()).await?)
     }
 
-    /// Makes the links of these products or categories exactly the wanted ones, ids and all. A link whose other end is gone is left
-    /// out and its end named.
+    /// Replaces the links of these products or categories by the requested ones, with their ids. Leaves out links whose other end is missing
+    /// and returns these ends.
     pub(crate) async fn replace(self, tx: &mut Tx<'_>, ids: &[Uuid], requested: Vec<LinkRow>) -> Result<Vec<String>> {
         let tenant = tx.tenant();
         let kept: Vec<Uuid> = requested.iter().map(|link| link.id).collect();
@@ -100,7 +100,7 @@ impl Links {
         }
     }
 
-    /// The other ends that exist; they stay while the transaction lasts.
+    /// Returns the other ends that exist, and keeps them until the transaction ends.
     async fn present_ends(self, tx: &mut Tx<'_>, requested: &[LinkRow]) -> Result<Vec<Uuid>> {
         let tenant = tx.tenant();
         let named: Vec<Uuid> = requested.iter().map(|link| self.other_end(link)).collect();

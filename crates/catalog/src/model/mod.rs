@@ -23,7 +23,7 @@ pub(crate) use product::{share_product, store_products};
 pub(crate) use slugs::{free_slug, lock_slugs};
 pub(crate) use variant::{share_variant, store_variants};
 
-/// By what rows are read: their own id, or what they belong to.
+/// Selects rows by their own id, or by the product or variant that they belong to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum By {
     Id,
@@ -31,13 +31,13 @@ pub(crate) enum By {
     Variant,
 }
 
-/// The resource that a member of an image names.
+/// Returns the resource that a field of a snapshot names.
 fn named(snapshot: &Snapshot, field: &str, kind: &'static str) -> Option<EntityRef> {
     let id = snapshot.get(field)?.as_str()?.parse().ok()?;
     Some(EntityRef { kind, id })
 }
 
-/// The resources of one kind that come and go with the resource of an image.
+/// Returns the resources of one kind that are deleted and restored with the resource of a snapshot.
 fn children<'a>(snapshot: &'a Snapshot, kind: &'static str) -> impl Iterator<Item = EntityRef> + use<'a> {
     let rows = snapshot
         .get(CHILDREN)

@@ -29,21 +29,21 @@ pub type Rate = Decimal<4>;
 #[serde(rename_all = "camelCase")]
 #[schema(as = CatalogPrice)]
 pub struct PriceRow {
-    /// Its tenant.
+    /// The tenant.
     pub tenant_id: Uuid,
-    /// Its id.
+    /// The id.
     pub id: Uuid,
-    /// The organization of its product.
+    /// The organization of the product.
     pub organization_id: Uuid,
-    /// Its product.
+    /// The product.
     pub product_id: Uuid,
-    /// The one variant that it is for.
+    /// The variant that the price is for.
     pub variant_id: Option<Uuid>,
     /// `regular` or `sale`.
     pub kind: String,
     /// Three letters.
     pub currency_code: String,
-    /// From how many pieces it holds, at least 1.
+    /// The price applies from this number of pieces on, at least 1.
     pub min_quantity: i32,
     /// At least 0, with at most 4 decimals.
     #[schema(value_type = f64, minimum = 0)]
@@ -51,18 +51,18 @@ pub struct PriceRow {
     /// 0 to 100, with at most 4 decimals.
     #[schema(value_type = Option<f64>, minimum = 0, maximum = 100)]
     pub tax_rate: Option<Rate>,
-    /// Since when it holds.
+    /// Start of the validity.
     pub starts_at: Option<Timestamp>,
-    /// Until when it holds.
+    /// End of the validity.
     pub ends_at: Option<Timestamp>,
-    /// When it was made.
+    /// Time of creation.
     pub created_at: Timestamp,
-    /// When it was last changed.
+    /// Time of the last change.
     pub updated_at: Timestamp,
 }
 
 impl PriceRow {
-    /// Rows of the transaction's tenant, by id.
+    /// Loads rows of the transaction's tenant, ordered by id.
     pub(crate) async fn load(tx: &mut Tx<'_>, by: By, ids: &[Uuid]) -> Result<Vec<Self>> {
         let tenant = tx.tenant();
         let rows = prices::table
@@ -104,7 +104,7 @@ impl Entity for Price {
     const NOT_FOUND: &'static str = "Price not found";
     const VIEW: Option<Feature> = Some(acl::PRODUCTS_VIEW);
 
-    /// Products and variants are held first, in this order, as by everything that goes from above to below.
+    /// Locks products and variants first, in this order, as does every operation that locks parents before their parts.
     async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
         let scope = tx.scope();
         let own = || query::prices::in_scope(scope).filter(prices::id.eq_any(ids));
@@ -157,13 +157,13 @@ impl Entity for Price {
         named(snapshot, "variantId", Variant::KIND).or_else(|| named(snapshot, "productId", Product::KIND))
     }
 
-    /// The log of a product shows the prices of its variants too.
+    /// Relates the price to its product, so that the product's log includes the prices of its variants.
     fn related(snapshot: &Snapshot) -> Vec<EntityRef> {
         named(snapshot, "productId", Product::KIND).into_iter().collect()
     }
 }
 
-/// Inserts rows or makes the present ones equal to them.
+/// Inserts or replaces rows.
 pub(crate) async fn store_prices(tx: &mut Tx<'_>, rows: &[PriceRow]) -> Result<()> {
     if rows.is_empty() {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Products. Their variants, prices and links to categories come and go with them.
+//! Products. Their variants, prices and links to categories are deleted and restored with them.
 
 use std::collections::BTreeSet;
 
@@ -30,11 +30,11 @@ use crate::{acl, query};
 #[serde(rename_all = "camelCase")]
 #[schema(as = CatalogProduct)]
 pub struct ProductRow {
-    /// Its tenant.
+    /// The tenant.
     pub tenant_id: Uuid,
-    /// Its id.
+    /// The id.
     pub id: Uuid,
-    /// Its organization.
+    /// The organization.
     pub organization_id: Uuid,
     /// 1 to 255 characters.
     pub title: String,
@@ -48,23 +48,23 @@ pub struct ProductRow {
     pub handle: Option<String>,
     /// `simple`, `configurable` or `virtual`.
     pub product_type: String,
-    /// Whether it is offered.
+    /// Whether the product is offered.
     pub is_active: bool,
     /// Three letters.
     pub primary_currency_code: Option<String>,
-    /// Sorted.
+    /// The tags, sorted.
     pub tags: Vec<String>,
-    /// What integrations keep with it.
+    /// Data that integrations store with the product.
     #[schema(value_type = Option<Object>)]
     pub metadata: Option<Value>,
-    /// When it was made.
+    /// Time of creation.
     pub created_at: Timestamp,
-    /// When it was last changed.
+    /// Time of the last change.
     pub updated_at: Timestamp,
 }
 
 impl ProductRow {
-    /// Rows of the transaction's tenant.
+    /// Loads rows of the transaction's tenant.
     pub(crate) async fn load(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<Self>> {
         let tenant = tx.tenant();
         Ok(products::table
@@ -108,7 +108,7 @@ impl Entity for Product {
             .filter(products::id.eq_any(ids))
             .order(products::id)
             .select((products::id, products::tenant_id))
-            // Strong enough that no variant, price or link comes while the product goes.
+            // Blocks new variants, prices and links while the product is being deleted.
             .for_update()
             .load(tx.conn())
             .await?;
@@ -170,7 +170,7 @@ impl Entity for Product {
         Links::OfProducts.replace(tx, &ids, links).await
     }
 
-    /// The database takes variants, prices and links with them.
+    /// Deletes products; the foreign keys delete their variants, prices and links.
     async fn remove(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<()> {
         let tenant = tx.tenant();
         let rows = products::table.filter(products::tenant_id.eq(tenant));
@@ -197,7 +197,7 @@ impl Entity for Product {
     }
 }
 
-/// Inserts rows or makes the present ones equal to them.
+/// Inserts or replaces rows.
 pub(crate) async fn store_products(tx: &mut Tx<'_>, rows: &[ProductRow]) -> Result<()> {
     insert_into(products::table)
         .values(rows)
@@ -223,7 +223,7 @@ pub(crate) async fn store_products(tx: &mut Tx<'_>, rows: &[ProductRow]) -> Resu
     Ok(())
 }
 
-/// The organization of a product that the caller sees; it stays while the transaction lasts.
+/// Returns the organization of a product that is visible to the caller, and keeps the product until the transaction ends.
 pub(crate) async fn share_product(tx: &mut Tx<'_>, id: Uuid) -> Result<Option<Uuid>> {
     let (scope, tenant) = (tx.scope(), tx.tenant());
     Ok(query::products::in_scope(scope)

@@ -18,7 +18,7 @@ const FORM: SlugForm = SlugForm {
     fallback: "category",
 };
 
-/// Lets one transaction at a time write slugs of an organization, so that one that was found free stays free until it is stored.
+/// Serializes writes of slugs in an organization, so that a free slug remains free until it is stored.
 pub(crate) async fn lock_slugs(tx: &mut Tx<'_>, organization: Uuid) -> Result<()> {
     let name = format!("catalog.category.slug {} {organization}", tx.tenant());
     sql_query("select pg_advisory_xact_lock(hashtextextended($1, 0))")
@@ -28,7 +28,7 @@ pub(crate) async fn lock_slugs(tx: &mut Tx<'_>, organization: Uuid) -> Result<()
     Ok(())
 }
 
-/// The slug that the name of a category suggests, with a number if others have it. The caller holds the lock.
+/// Derives a slug from the name of a category, with a number if others have it. The caller holds the lock.
 pub(crate) async fn free_slug(tx: &mut Tx<'_>, category: &CategoryRow) -> Result<String> {
     let base = FORM.derive(&category.name);
     let taken: Vec<String> = categories::table

@@ -1,4 +1,4 @@
-//! Variants of products. Their prices go with them.
+//! Variants of products. Their prices are deleted with them.
 
 use backoffice_core::command::{Depth, Entity, EntityRef, Field, LockedRow, Snapshot, Snapshots};
 use backoffice_core::db::Tx;
@@ -26,13 +26,13 @@ use crate::{acl, query};
 #[serde(rename_all = "camelCase")]
 #[schema(as = CatalogVariant)]
 pub struct VariantRow {
-    /// Its tenant.
+    /// The tenant.
     pub tenant_id: Uuid,
-    /// Its id.
+    /// The id.
     pub id: Uuid,
-    /// The organization of its product.
+    /// The organization of the product.
     pub organization_id: Uuid,
-    /// Its product.
+    /// The product.
     pub product_id: Uuid,
     /// 1 to 255 characters.
     pub name: String,
@@ -40,21 +40,21 @@ pub struct VariantRow {
     pub sku: Option<String>,
     /// At most 191 characters.
     pub barcode: Option<String>,
-    /// What makes it differ from the others: texts by name.
+    /// The options that distinguish the variant: texts by name.
     #[schema(value_type = Option<std::collections::BTreeMap<String, String>>)]
     pub options: Option<Value>,
-    /// Its place among the variants of the product.
+    /// The position among the variants of the product.
     pub position: i32,
-    /// Whether it is offered.
+    /// Whether the variant is offered.
     pub is_active: bool,
-    /// When it was made.
+    /// Time of creation.
     pub created_at: Timestamp,
-    /// When it was last changed.
+    /// Time of the last change.
     pub updated_at: Timestamp,
 }
 
 impl VariantRow {
-    /// Rows of the transaction's tenant, by id.
+    /// Loads rows of the transaction's tenant, ordered by id.
     pub(crate) async fn load(tx: &mut Tx<'_>, by: By, ids: &[Uuid]) -> Result<Vec<Self>> {
         let tenant = tx.tenant();
         let rows = variants::table
@@ -93,7 +93,7 @@ impl Entity for Variant {
     const NOT_FOUND: &'static str = "Variant not found";
     const VIEW: Option<Feature> = Some(acl::PRODUCTS_VIEW);
 
-    /// The products are held first, so that none goes with an image of its variants that is no longer true.
+    /// Locks the products first, so that no product is deleted with an outdated snapshot of its variants.
     async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
         let scope = tx.scope();
         let owners = query::variants::in_scope(scope)
@@ -152,7 +152,7 @@ impl Entity for Variant {
         Ok(Vec::new())
     }
 
-    /// The database takes their prices with them.
+    /// Deletes variants; the foreign key deletes their prices.
     async fn remove(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<()> {
         let tenant = tx.tenant();
         let rows = variants::table.filter(variants::tenant_id.eq(tenant));
@@ -169,7 +169,7 @@ impl Entity for Variant {
     }
 }
 
-/// Inserts rows or makes the present ones equal to them.
+/// Inserts or replaces rows.
 pub(crate) async fn store_variants(tx: &mut Tx<'_>, rows: &[VariantRow]) -> Result<()> {
     if rows.is_empty() {
         return Ok(());
@@ -195,7 +195,7 @@ pub(crate) async fn store_variants(tx: &mut Tx<'_>, rows: &[VariantRow]) -> Resu
     Ok(())
 }
 
-/// Whether the product has this variant; it stays while the transaction lasts.
+/// Returns whether the product has this variant, and keeps the variant until the transaction ends.
 pub(crate) async fn share_variant(tx: &mut Tx<'_>, product: Uuid, id: Uuid) -> Result<bool> {
     let tenant = tx.tenant();
     let found: Option<Uuid> = variants::table

@@ -17,20 +17,20 @@ use super::{Sort, ordered};
 use crate::model::CategoryRow;
 use crate::schema::{catalog_categories as categories, catalog_product_categories as links};
 
-/// What narrows categories; an empty list matches nothing.
+/// Filters of categories; an empty list matches nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CategoryFilter {
-    /// Pattern for name and slug, its wildcards already literal.
+    /// Pattern for name and slug, with wildcards of the input escaped.
     pub pattern: Option<String>,
-    /// These ones.
+    /// Only these categories.
     pub ids: Option<Vec<Uuid>>,
-    /// Directly below this one.
+    /// Only categories directly below this one.
     pub parent_id: Option<Uuid>,
 }
 
 type InScope = Filter<Filter<categories::table, Owned<categories::tenant_id>>, Within<categories::organization_id>>;
 
-/// Categories that the caller sees.
+/// Returns the categories that are visible to the caller.
 pub(crate) fn in_scope(scope: &Scope) -> InScope {
     categories::table
         .filter(scope.owns(categories::tenant_id))
@@ -50,7 +50,7 @@ fn filtered<'a>(scope: &Scope, filter: &CategoryFilter) -> categories::BoxedQuer
         query = query.filter(categories::id.eq_any(ids.clone()));
     }
     if let Some(parent) = filter.parent_id {
-        // One that the caller doesn't see must not show itself by what lies below it.
+        // The categories below an invisible one must not reveal that it exists.
         let seen = in_scope(scope).filter(categories::id.eq(parent));
         let seen: categories::BoxedQuery<'a, Pg, diesel::sql_types::Uuid> = seen.into_boxed().select(categories::id);
         query = query
@@ -60,7 +60,7 @@ fn filtered<'a>(scope: &Scope, filter: &CategoryFilter) -> categories::BoxedQuer
     query
 }
 
-/// A page and the number of rows of all pages: two statements, sent together.
+/// Returns a page and the total number of rows: two pipelined statements.
 ///
 /// # Errors
 /// When the database can't be reached.
@@ -83,7 +83,7 @@ pub async fn list(
     Ok(window.page(items, total))
 }
 
-/// The categories of a product that the caller sees, by name.
+/// Returns the categories of a product that are visible to the caller, by name.
 ///
 /// # Errors
 /// When the database can't be reached.
@@ -100,7 +100,7 @@ pub async fn of_product(connection: &AsyncPgConnection, scope: &Scope, product: 
         .await?)
 }
 
-/// The category with this id, if the scope reads it.
+/// Returns the category with this id, if it is visible.
 ///
 /// # Errors
 /// When the database can't be reached.

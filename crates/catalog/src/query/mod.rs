@@ -5,12 +5,12 @@ pub mod prices;
 pub mod products;
 pub mod variants;
 
-/// By what a list is ordered; the id decides between equals.
+/// The order of a list; the id decides between equal values.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Sort {
-    /// A member that the list may be sorted by.
+    /// The field by which the list is sorted.
     pub field: &'static str,
-    /// Whether the largest comes first.
+    /// Whether the largest value is first.
     pub descending: bool,
 }
 

@@ -16,22 +16,22 @@ use super::{Sort, ordered};
 use crate::model::PriceRow;
 use crate::schema::catalog_prices as prices;
 
-/// What narrows prices; an empty list matches nothing.
+/// Filters of prices; an empty list matches nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PriceFilter {
-    /// Pattern for kind and currency, its wildcards already literal.
+    /// Pattern for kind and currency, with wildcards of the input escaped.
     pub pattern: Option<String>,
-    /// These ones.
+    /// Only these prices.
     pub ids: Option<Vec<Uuid>>,
-    /// Of this product, its variants included.
+    /// Only prices of this product, its variants included.
     pub product_id: Option<Uuid>,
-    /// Of this variant.
+    /// Only prices of this variant.
     pub variant_id: Option<Uuid>,
 }
 
 type InScope = Filter<Filter<prices::table, Owned<prices::tenant_id>>, Within<prices::organization_id>>;
 
-/// Prices that the caller sees.
+/// Returns the prices that are visible to the caller.
 pub(crate) fn in_scope(scope: &Scope) -> InScope {
     prices::table
         .filter(scope.owns(prices::tenant_id))
@@ -59,7 +59,7 @@ fn filtered<'a>(scope: &Scope, filter: &PriceFilter) -> prices::BoxedQuery<'a, P
     query
 }
 
-/// A page, by the time of making, and the number of rows of all pages: two statements, sent together.
+/// Returns a page ordered by time of creation, and the total number of rows: two pipelined statements.
 ///
 /// # Errors
 /// When the database can't be reached.
@@ -78,10 +78,10 @@ pub async fn list(
     Ok(window.page(items, total))
 }
 
-/// Prices that are shown with their product; the list has all of them.
+/// Maximum number of prices in the response for a product; the list has all of them.
 const MOST_OF_PRODUCT: i64 = 5000;
 
-/// The prices of a product and its variants, the oldest first, no more than 5000.
+/// Returns the prices of a product and its variants, the oldest first, at most 5000.
 ///
 /// # Errors
 /// When the database can't be reached.
@@ -95,7 +95,7 @@ pub async fn of_product(connection: &AsyncPgConnection, scope: &Scope, product: 
         .await?)
 }
 
-/// The price with this id, if the scope reads it.
+/// Returns the price with this id, if it is visible.
 ///
 /// # Errors
 /// When the database can't be reached.

@@ -18,53 +18,53 @@ use super::Sort;
 use crate::model::ProductRow;
 use crate::schema::{catalog_product_categories as links, catalog_products as products, catalog_variants as variants};
 
-/// What narrows products; every member that is there must match, and an empty list matches nothing.
+/// Filters of products: they must match every given field, and an empty list matches nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ProductFilter {
-    /// Pattern for title, subtitle, sku, handle and the skus of the variants, its wildcards already literal.
+    /// Pattern for title, subtitle, sku, handle and the skus of the variants, with wildcards of the input escaped.
     pub pattern: Option<String>,
-    /// These ones.
+    /// Only these products.
     pub ids: Option<Vec<Uuid>>,
-    /// Whether they are offered.
+    /// Only active products, or only inactive ones.
     pub is_active: Option<bool>,
-    /// Of these types.
+    /// Of any of these types.
     pub product_types: Option<Vec<String>>,
     /// In any of these categories, or below them.
     pub category_ids: Option<Vec<Uuid>>,
     /// With any of these tags.
     pub tags: Option<Vec<String>>,
-    /// Made then or later.
+    /// Created at this time or later.
     pub created_from: Option<Timestamp>,
-    /// Made then or earlier.
+    /// Created at this time or earlier.
     pub created_to: Option<Timestamp>,
 }
 
-/// A product with what belongs to it elsewhere.
+/// A product with data of related tables.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProductSummary {
     /// The product.
     pub row: ProductRow,
-    /// Its categories, by id.
+    /// Ids of the categories, sorted.
     pub category_ids: Vec<Uuid>,
-    /// How many variants it has.
+    /// Number of variants.
     pub variant_count: i64,
-    /// Whether the metadata was left out of a page because it has no room.
+    /// Whether the metadata was left out because the page has no space for it.
     pub is_truncated: bool,
 }
 
-/// Bytes of metadata that a page has room for: beside 100 products with the longest texts it stays below the largest response.
+/// Maximum bytes of metadata in a page: with 100 products of maximum text length the response stays below its size limit.
 const METADATA_OF_PAGE: usize = 3 * 1024 * 1024;
 
 type InScope = Filter<Filter<products::table, Owned<products::tenant_id>>, Within<products::organization_id>>;
 
-/// Products that the caller sees.
+/// Returns the products that are visible to the caller.
 pub(crate) fn in_scope(scope: &Scope) -> InScope {
     products::table
         .filter(scope.owns(products::tenant_id))
         .filter(scope.within(products::organization_id))
 }
 
-/// The categories and all below them; those named are ones that the caller sees. Nulls stand for no limit.
+/// Matches products in the requested categories that are visible to the caller, or in categories below these. Null means no restriction.
 const BELOW: &str = "catalog_product_categories.category_id = any(array(with recursive below as ( \
     select c.tenant_id, c.id from catalog_categories c where c.id = any(";
 const OF_TENANT: &str = ") and coalesce(c.tenant_id = ";
@@ -126,13 +126,13 @@ fn filtered<'a>(scope: &Scope, filter: &ProductFilter) -> products::BoxedQuery<'
     query
 }
 
-/// The ids of the products that a filter matches, for what is done to all of them at once.
+/// Returns a statement for the ids of the products that a filter matches, for bulk operations.
 #[must_use]
 pub fn matching<'a>(scope: &Scope, filter: &ProductFilter) -> products::BoxedQuery<'a, Pg, SqlUuid> {
     filtered(scope, filter).select(products::id)
 }
 
-/// How many products a filter matches.
+/// Returns the number of products that a filter matches.
 ///
 /// # Errors
 /// When the database can't be reached.
@@ -166,7 +166,7 @@ macro_rules! without_metadata {
     };
 }
 
-/// The ids of a product's categories and the number of its variants, in a statement about products.
+/// The given columns, the ids of a product's categories and the number of its variants, in a statement on products.
 macro_rules! line {
     ($row:expr) => {
         (
@@ -192,7 +192,7 @@ fn line((row, category_ids, variant_count): (ProductRow, Vec<Uuid>, i64)) -> Pro
     }
 }
 
-/// A page and the number of rows of all pages: two statements, sent together, and a third for the metadata.
+/// Returns a page and the total number of rows: two pipelined statements, and a third for the metadata.
 ///
 /// # Errors
 /// When the database can't be reached.
@@ -229,7 +229,7 @@ pub async fn list(
     Ok(window.page(lines, total))
 }
 
-/// Adds the metadata of the products, as long as there is room.
+/// Adds the metadata of the products, as long as the page has space.
 async fn add_metadata(connection: &AsyncPgConnection, lines: &mut [ProductSummary]) -> Result<()> {
     let keys: Vec<(Uuid, Uuid)> = lines.iter().map(|line| (line.row.tenant_id, line.row.id)).collect();
     let texts = document::read_within(connection, "catalog_products", &["metadata"], &keys, METADATA_OF_PAGE).await?;
@@ -241,7 +241,7 @@ async fn add_metadata(connection: &AsyncPgConnection, lines: &mut [ProductSummar
     Ok(())
 }
 
-/// The product with this id, if the scope reads it.
+/// Returns the product with this id, if it is visible.
 ///
 /// # Errors
 /// When the database can't be reached.

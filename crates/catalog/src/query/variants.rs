@@ -18,20 +18,20 @@ use super::{Sort, ordered};
 use crate::model::VariantRow;
 use crate::schema::catalog_variants as variants;
 
-/// What narrows variants; an empty list matches nothing.
+/// Filters of variants; an empty list matches nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct VariantFilter {
-    /// Pattern for name, sku and barcode, its wildcards already literal.
+    /// Pattern for name, sku and barcode, with wildcards of the input escaped.
     pub pattern: Option<String>,
-    /// These ones.
+    /// Only these variants.
     pub ids: Option<Vec<Uuid>>,
-    /// Of this product.
+    /// Only variants of this product.
     pub product_id: Option<Uuid>,
 }
 
 type InScope = Filter<Filter<variants::table, Owned<variants::tenant_id>>, Within<variants::organization_id>>;
 
-/// Variants that the caller sees.
+/// Returns the variants that are visible to the caller.
 pub(crate) fn in_scope(scope: &Scope) -> InScope {
     variants::table
         .filter(scope.owns(variants::tenant_id))
@@ -62,15 +62,15 @@ fn filtered<'a>(scope: &Scope, filter: &VariantFilter) -> variants::BoxedQuery<'
 pub struct VariantSummary {
     /// The variant.
     pub row: VariantRow,
-    /// Whether the options were left out because they have no room.
+    /// Whether the options were left out because the response has no space for them.
     pub is_truncated: bool,
 }
 
-/// Bytes of options that a page has room for.
+/// Maximum bytes of options in a page.
 const OPTIONS_OF_PAGE: usize = 6 * 1024 * 1024;
-/// Bytes of options that a product with all its variants has room for.
+/// Maximum bytes of options in the response for a product with its variants.
 const OPTIONS_OF_PRODUCT: usize = 2 * 1024 * 1024;
-/// Variants that are shown with their product; the list has all of them.
+/// Maximum number of variants in the response for a product; the list has all of them.
 const MOST_OF_PRODUCT: i64 = 1000;
 
 /// The columns of a row without its options.
@@ -93,7 +93,7 @@ macro_rules! without_options {
     };
 }
 
-/// Adds the options, as long as there is room.
+/// Adds the options, as long as the response has space.
 async fn with_options(
     connection: &AsyncPgConnection,
     rows: Vec<VariantRow>,
@@ -110,7 +110,7 @@ async fn with_options(
     rows.into_iter().zip(texts).map(line).collect()
 }
 
-/// A page and the number of rows of all pages: two statements, sent together, and a third for the options.
+/// Returns a page and the total number of rows: two pipelined statements, and a third for the options.
 ///
 /// # Errors
 /// When the database can't be reached.
@@ -134,7 +134,7 @@ pub async fn list(
     Ok(window.page(items, total))
 }
 
-/// The variants of a product, in their order, the first 1000.
+/// Returns the first 1000 variants of a product, by position.
 ///
 /// # Errors
 /// When the database can't be reached.
@@ -149,7 +149,7 @@ pub async fn of_product(connection: &AsyncPgConnection, scope: &Scope, product: 
     with_options(connection, rows, OPTIONS_OF_PRODUCT).await
 }
 
-/// The variant with this id, if the scope reads it.
+/// Returns the variant with this id, if it is visible.
 ///
 /// # Errors
 /// When the database can't be reached.

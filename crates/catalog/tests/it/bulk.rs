@@ -1,4 +1,4 @@
-//! Many products deleted at once.
+//! Bulk deletion of products.
 
 use backoffice_core::Module;
 use backoffice_core::command::{Hook, Interceptor, InterceptorContext, Verdict};
@@ -14,7 +14,7 @@ use crate::fixture::{Fixture, PRODUCTS, id_of};
 
 const BULK: &str = "/catalog/bulk-delete";
 
-/// Keeps products with this title.
+/// Title of the products that the interceptor protects.
 const PROTECTED: &str = "Protected";
 
 static ADMIN: Module = Module {
@@ -65,7 +65,7 @@ impl Fixture {
         job
     }
 
-    /// Ids of the products that are there.
+    /// Returns the ids of all stored products.
     async fn present(&self) -> Vec<Value> {
         let rows = self
             .app

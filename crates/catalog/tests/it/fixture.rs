@@ -1,4 +1,4 @@
-//! A tenant with organizations below each other, and another tenant beside it.
+//! A tenant with nested organizations, and another tenant.
 
 use actix_web::http::Method;
 use backoffice_core::Module;
@@ -26,18 +26,18 @@ pub(crate) struct Fixture {
     pub(crate) app: TestApp,
     pub(crate) tenant: Uuid,
     pub(crate) root: Uuid,
-    /// Above `child`.
+    /// The parent of `child`.
     pub(crate) parent: Uuid,
     pub(crate) child: Uuid,
     /// Role `admin`, in `root`.
     pub(crate) admin: String,
-    /// Everything of the catalog, in `child` alone.
+    /// All features of this module, in `child` alone.
     pub(crate) local: String,
     /// Role `employee`, in `root`.
     pub(crate) employee: String,
     /// The administrator of another tenant.
     pub(crate) stranger: String,
-    /// A super administrator of the platform, who belongs to no tenant.
+    /// A super administrator of the platform, without a tenant.
     pub(crate) platform: String,
 }
 
@@ -46,7 +46,7 @@ impl Fixture {
         Self::of(&MODULES).await
     }
 
-    /// The same with one module more.
+    /// Creates the fixture with an additional module.
     pub(crate) async fn beside(module: &'static Module) -> Self {
         Self::of(&[&MODULES[..], &[module]].concat()).await
     }
@@ -88,21 +88,21 @@ impl Fixture {
         request.json(body).send().await
     }
 
-    /// Something new, which must be accepted.
+    /// Creates a row; the request must succeed.
     pub(crate) async fn create(&self, path: &str, body: Value) -> Done {
         let response = self.send(Method::POST, path, &body).await;
         assert_eq!(response.status, 201, "{body}: {}", response.text());
         Done::of(&response)
     }
 
-    /// A change that must be accepted.
+    /// Updates a row; the request must succeed.
     pub(crate) async fn change(&self, path: &str, body: Value) -> Done {
         let response = self.send(Method::PUT, path, &body).await;
         assert_eq!(response.status, 200, "{body}: {}", response.text());
         Done::of(&response)
     }
 
-    /// A deletion that must be accepted.
+    /// Deletes a row; the request must succeed.
     pub(crate) async fn remove(&self, path: &str, id: Uuid) -> Done {
         let target = format!("{path}?id={id}");
         let response = self.send(Method::DELETE, &target, &Value::Null).await;
@@ -110,30 +110,30 @@ impl Fixture {
         Done::of(&response)
     }
 
-    /// A product with this title.
+    /// Creates a product with this title.
     pub(crate) async fn product(&self, title: &str) -> Uuid {
         self.create(PRODUCTS, json!({"title": title})).await.id
     }
 
-    /// A category, named and spelled alike.
+    /// Creates a category with this name and slug.
     pub(crate) async fn category(&self, name: &str, parent: Option<Uuid>) -> Uuid {
         let body = json!({"name": name, "slug": name, "parentId": parent});
         self.create(CATEGORIES, body).await.id
     }
 
-    /// What the administrator reads.
+    /// Sends a GET request of the administrator, which must succeed.
     pub(crate) async fn get(&self, target: &str) -> Value {
         let (status, body) = self.app.get(&self.admin, target).await;
         assert_eq!(status, 200, "{target}: {body}");
         body
     }
 
-    /// One row by its id.
+    /// Reads a row by its id.
     pub(crate) async fn one(&self, path: &str, id: Uuid) -> Value {
         self.get(&format!("{path}/{id}")).await
     }
 
-    /// A member of each item of a list, in its order.
+    /// Returns a field of each item of a list, in its order.
     pub(crate) async fn listed(&self, target: &str, field: &str) -> Vec<Value> {
         let page = self.get(target).await;
         let items = page["items"].as_array().expect("a list").iter();
@@ -150,13 +150,13 @@ impl Fixture {
         self.app.post(&self.admin, &format!("{ACTIONS}/redo"), body).await
     }
 
-    /// Entries of the log, the latest first.
+    /// Returns entries of the log, the latest first.
     pub(crate) async fn entries(&self, query: &str) -> Vec<Value> {
         let page = self.get(&format!("{ACTIONS}?{query}")).await;
         page["items"].as_array().expect("a list").clone()
     }
 
-    /// What undos had to leave out.
+    /// Returns what undos had to leave out.
     pub(crate) async fn dropped(&self) -> Vec<Value> {
         let entries = self.entries("limit=1000").await;
         let of_undo = entries
@@ -167,7 +167,7 @@ impl Fixture {
             .collect()
     }
 
-    /// All rows of the catalog, without the time of their last change.
+    /// Returns all rows of the catalog, without the time of their last change.
     pub(crate) async fn snapshot(&self) -> backoffice_test_support::DatabaseSnapshot {
         let mut snapshot = self.app.snapshot_without(&[], &["updated_at"]).await;
         snapshot.retain(|table, _| table.starts_with("catalog_"));
@@ -194,7 +194,7 @@ impl Done {
     }
 }
 
-/// The details of a refusal: where, and what.
+/// Returns path and code of the details of a rejection.
 pub(crate) fn details(body: &Value) -> Vec<(&str, &str)> {
     let details = body["details"].as_array().map(Vec::as_slice).unwrap_or_default();
     details

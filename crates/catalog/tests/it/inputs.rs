@@ -1,4 +1,4 @@
-//! What the members of a request must be.
+//! Validation of request fields.
 
 use actix_web::http::Method;
 use backoffice_core::Scope;
@@ -154,7 +154,7 @@ async fn tables_reject_the_same_values_as_the_api() {
             .expect("a connection");
         let sql = format!("update catalog_{table} set {change}");
         let rejected = diesel_async::RunQueryDsl::execute(diesel::sql_query(sql), &mut *connection).await;
-        let error = backoffice_core::Error::from(rejected.expect_err("refused"));
+        let error = backoffice_core::Error::from(rejected.expect_err("a rejected statement"));
         let expected = format!("catalog_{table}_{constraint}");
         assert_eq!(error.violated_constraint(), Some(expected.as_str()), "{change}");
     }

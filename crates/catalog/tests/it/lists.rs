@@ -1,10 +1,10 @@
-//! Lists: what narrows them, and their order.
+//! Filters and order of the lists.
 
 use serde_json::{Value, json};
 
 use crate::fixture::{CATEGORIES, Fixture, PRICES, PRODUCTS, VARIANTS};
 
-/// Five products, one minute after the other.
+/// Creates five products, one minute after the other.
 async fn stocked() -> Fixture {
     let fixture = Fixture::new().await;
     let clothes = fixture.category("clothes", None).await;

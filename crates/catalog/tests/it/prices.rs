@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use crate::fixture::{Fixture, PRICES, PRODUCTS, details, id_of};
 
-/// Two products with a variant each.
+/// Creates two products with a variant each.
 async fn shelf(fixture: &Fixture) -> [(Uuid, Uuid); 2] {
     let mut created = Vec::new();
     for title in ["One", "Two"] {

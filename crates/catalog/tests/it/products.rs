@@ -1,4 +1,4 @@
-//! Products: making, changing, deleting.
+//! Products: creation, update, deletion.
 
 use actix_web::http::Method;
 use serde_json::{Value, json};

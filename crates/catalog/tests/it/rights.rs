@@ -1,4 +1,4 @@
-//! Who sees and changes what.
+//! Access of different callers.
 
 use actix_web::http::Method;
 use serde_json::{Value, json};

@@ -1,10 +1,10 @@
-//! What undo and redo give back.
+//! What undo and redo restore.
 
 use serde_json::{Value, json};
 
 use crate::fixture::{CATEGORIES, Fixture, PRICES, PRODUCTS, VARIANTS};
 
-/// A product with everything, and what it costs.
+/// Returns the body of a product with all fields, and with prices.
 fn whole(categories: &[uuid::Uuid]) -> Value {
     let price = |amount: f64, variant: Option<u32>, quantity: u32| {
         json!({"kind": "regular", "currencyCode": "EUR", "amount": amount, "variantIndex": variant,
@@ -152,7 +152,7 @@ async fn aud_14_a_creation_with_later_parts_stays() {
         let reported = (status, &body["code"], &body["fields"]);
         assert_eq!(reported, (400, &json!("undo_conflict"), &json!([kind])));
     }
-    // The change of its categories is the latest action on the product.
+    // The latest action on the product is the change of its categories.
     assert_eq!(fixture.undo(&product).await.0, 400);
     assert_eq!(fixture.snapshot().await, before);
 }

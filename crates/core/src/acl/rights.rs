@@ -1,5 +1,5 @@
-//! Rights are pairs of a feature and an organization: each access control list grants its features in its own organizations and nowhere
-//! else. Lists are kept side by side and never multiplied with each other.
+//! Rights are pairs of a feature and an organization: each access control list grants its features only in its own organizations. Several lists
+//! are evaluated separately and never combined with each other.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -12,19 +12,19 @@ use crate::error::Rejection;
 /// Organizations of a tenant; `None` = all of it.
 pub type Organizations = Option<BTreeSet<Uuid>>;
 
-/// An access control list that counts for a principal.
+/// An access control list of a principal.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AccessList {
     /// The grants, as stored.
     pub grants: BTreeSet<String>,
-    /// Where they hold, without descendants; `None` = in the whole tenant.
+    /// The organizations of the grants, without descendants; `None` = the whole tenant.
     pub organizations: Organizations,
 }
 
-/// What a principal may do and where, as it is stored: the lists that count for it.
+/// The rights of a principal as stored: the lists that apply to the principal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rights {
-    /// Holds every feature of the enabled modules, in every tenant.
+    /// Whether the principal holds every feature of the enabled modules, in every tenant.
     pub is_super_admin: bool,
     lists: Arc<[AccessList]>,
     confined_to: Option<Uuid>,
@@ -37,13 +37,13 @@ impl Default for Rights {
 }
 
 impl Rights {
-    /// Rights of a principal without any list: nothing, nowhere.
+    /// Returns the rights of a principal without lists: none.
     #[must_use]
     pub fn none() -> Self {
         Self::of([])
     }
 
-    /// Every right.
+    /// Returns every right.
     #[must_use]
     pub fn super_admin() -> Self {
         Self {
@@ -52,7 +52,7 @@ impl Rights {
         }
     }
 
-    /// The rights that these lists grant, each by itself.
+    /// Returns the rights that these lists grant, each separately.
     pub fn of(lists: impl IntoIterator<Item = AccessList>) -> Self {
         let grants_something = |list: &AccessList| !list.grants.is_empty();
         Self {
@@ -62,7 +62,7 @@ impl Rights {
         }
     }
 
-    /// The rights of one list.
+    /// Returns the rights of one list.
     pub fn granting<'a>(grants: impl IntoIterator<Item = &'a str>, organizations: Option<&[Uuid]>) -> Self {
         Self::of([AccessList {
             grants: grants.into_iter().map(str::to_owned).collect(),
@@ -70,7 +70,7 @@ impl Rights {
         }])
     }
 
-    /// The same rights inside this organization and those below it only, whatever the lists say.
+    /// Limits the rights to this organization and its descendants, regardless of the lists.
     #[must_use]
     pub fn confined_to(self, organization: Uuid) -> Self {
         Self {
@@ -79,13 +79,13 @@ impl Rights {
         }
     }
 
-    /// The lists, side by side.
+    /// Returns the lists.
     #[must_use]
     pub fn lists(&self) -> &[AccessList] {
         &self.lists
     }
 
-    /// The organizations from which the pairs follow by the tree; none when the rights hold in the whole tenant.
+    /// Returns the organizations whose descendants the tree must resolve for the pairs; none when the rights hold in the whole tenant.
     #[must_use]
     pub fn roots(&self) -> BTreeSet<Uuid> {
         if self.is_super_admin {
@@ -95,7 +95,7 @@ impl Rights {
         listed.flatten().copied().chain(self.confined_to).collect()
     }
 
-    /// Where anything at all is held, as the lists say it: without descendants.
+    /// Returns the organizations in which any feature is held, as stored: without descendants.
     #[must_use]
     pub fn anywhere(&self, catalogue: &Catalogue) -> Organizations {
         let mut union = BTreeSet::new();
@@ -108,7 +108,7 @@ impl Rights {
         (!self.is_super_admin).then_some(union)
     }
 
-    /// Whether a list that counts somewhere grants the exact feature. Where it is held only [`Pairs`] know.
+    /// Whether a list with at least one organization grants the exact feature. Only [`Pairs`] know the organizations in which it is held.
     #[must_use]
     pub fn holds(&self, feature: &str, catalogue: &Catalogue) -> bool {
         let grants = |list: &AccessList| {
@@ -133,17 +133,17 @@ impl Rights {
     }
 }
 
-/// The pairs of a feature and an organization that a principal holds, as the tree of organizations stands.
+/// The pairs of a feature and an organization that a principal holds, resolved by the present tree of organizations.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pairs {
     rights: Rights,
-    /// Where each list grants, descendants included.
+    /// The organizations of each list, descendants included.
     places: Vec<Organizations>,
 }
 
 impl Pairs {
-    /// The pairs by a tree that says of each live root which live organizations are below it, itself included. What it does not name
-    /// counts nothing.
+    /// Resolves the pairs by a tree that maps each live root to the live organizations below it, itself included. Organizations missing from
+    /// the tree are ignored.
     #[must_use]
     pub fn placed(rights: &Rights, below: &HashMap<Uuid, Vec<Uuid>>) -> Self {
         let below = |root: &Uuid| below.get(root).into_iter().flatten().copied();
@@ -161,13 +161,13 @@ impl Pairs {
         }
     }
 
-    /// The pairs where nobody knows a tree: those of the whole tenant.
+    /// Returns the pairs without a tree: only those of the whole tenant.
     #[must_use]
     pub fn without_tree(rights: &Rights) -> Self {
         Self::placed(rights, &HashMap::new())
     }
 
-    /// Whether every right counts everywhere.
+    /// Whether every right holds everywhere.
     #[must_use]
     pub fn is_super_admin(&self) -> bool {
         self.rights.is_super_admin
@@ -186,7 +186,7 @@ impl Pairs {
         Some(union)
     }
 
-    /// Where the exact feature is held.
+    /// Returns the organizations in which the exact feature is held.
     #[must_use]
     pub fn orgs(&self, feature: &str, catalogue: &Catalogue) -> Organizations {
         if !catalogue.contains(feature) {
@@ -215,7 +215,7 @@ impl Pairs {
         catalogue.contains(feature) && has(&self.orgs(feature, catalogue), organization)
     }
 
-    /// Where anything at all is held.
+    /// Returns the organizations in which any feature is held.
     #[must_use]
     pub fn anywhere(&self, catalogue: &Catalogue) -> Organizations {
         self.union(|at, list| {
@@ -224,8 +224,8 @@ impl Pairs {
         })
     }
 
-    /// Where a feature or wildcard may be handed on: some grant covers it there. An organization that is gone for now counts where a list
-    /// names it, for it may come back.
+    /// Returns the organizations in which a feature or wildcard may be granted to others, because some grant covers it there. A deleted
+    /// organization counts if a list names it, because it may be restored.
     #[must_use]
     pub fn covering(&self, requested: &str) -> Organizations {
         self.union(|at, list| {
@@ -262,7 +262,7 @@ pub(crate) fn has(place: &Organizations, organization: Option<Uuid>) -> bool {
     }
 }
 
-/// What lies in both.
+/// Returns the intersection.
 pub(crate) fn common(one: Organizations, other: Organizations) -> Organizations {
     match (one, other) {
         (None, place) | (place, None) => place,
@@ -270,7 +270,7 @@ pub(crate) fn common(one: Organizations, other: Organizations) -> Organizations 
     }
 }
 
-/// The refusal that names these features.
+/// Creates the rejection that names these features.
 pub(crate) fn missing(features: &[super::Feature]) -> Rejection {
     let ids: Vec<&str> = features.iter().map(|feature| feature.id).collect();
     Rejection::missing_features(&ids)

@@ -1,5 +1,5 @@
-//! Further resources that a command changes beside its own: locked, imaged, judged, logged and restored like it, so that not even a
-//! command over several resources needs an inverse of its own.
+//! Affected resources: further resources that a command changes besides its own. The bus locks, snapshots, validates, logs and restores them
+//! like the command's own resource, so that even a command over several resources needs no inverse of its own.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,10 +21,10 @@ use crate::error::{Rejection, Result};
 use crate::events::Event;
 use crate::time::Timestamp;
 
-/// The images of several resources by kind and id; an absent resource has `None`.
+/// Snapshots of several resources by kind and id; an absent resource has `None`.
 pub(super) type SnapshotsByKey = BTreeMap<Key, Option<Snapshot>>;
 
-/// A touched resource, as the entry keeps it.
+/// An affected resource as stored in the log entry.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct AffectedResource {
@@ -37,7 +37,7 @@ pub(super) struct AffectedResource {
 }
 
 impl AffectedResource {
-    /// The image before or after, as it was written.
+    /// Parses the snapshot before or after, as it was written.
     pub(super) fn snapshot(value: Option<&Value>) -> Result<Option<Snapshot>> {
         value.cloned().map(Snapshot::from_value).transpose()
     }
@@ -51,8 +51,8 @@ fn by_kind(refs: impl Iterator<Item = Key>) -> BTreeMap<&'static str, BTreeSet<U
     kinds
 }
 
-/// Locks resources by kind, then id, so that two commands over the same ones can't wait for each other. Refuses ones that are missing
-/// or that the caller may not see.
+/// Locks resources by kind, then id, so that two commands over the same ones can't deadlock. Rejects resources that are missing or that the
+/// caller may not see.
 pub(super) async fn lock(tx: &mut Tx<'_>, refs: &[EntityRef]) -> Result<Vec<(&'static str, LockedRow)>> {
     let mut locked_rows = Vec::with_capacity(refs.len());
     for (kind, ids) in by_kind(refs.iter().map(|one| (one.kind, one.id))) {
@@ -67,7 +67,7 @@ pub(super) async fn lock(tx: &mut Tx<'_>, refs: &[EntityRef]) -> Result<Vec<(&'s
     Ok(locked_rows)
 }
 
-/// The present images: one statement per table, any number of resources.
+/// Loads the present snapshots: one statement per table, for any number of resources.
 pub(super) async fn snapshots(tx: &mut Tx<'_>, keys: impl Iterator<Item = Key>) -> Result<SnapshotsByKey> {
     let mut snapshots = SnapshotsByKey::new();
     for (kind, ids) in by_kind(keys) {
@@ -78,7 +78,7 @@ pub(super) async fn snapshots(tx: &mut Tx<'_>, keys: impl Iterator<Item = Key>) 
     Ok(snapshots)
 }
 
-/// Moves the transaction's instant behind what the resources already have.
+/// Moves the instant of the transaction past the `updatedAt` of the resources.
 pub(super) fn advance(tx: &mut Tx<'_>, snapshots: &SnapshotsByKey) {
     let now = snapshots.values().flatten().filter_map(Snapshot::updated_at);
     let now = now
@@ -87,7 +87,7 @@ pub(super) fn advance(tx: &mut Tx<'_>, snapshots: &SnapshotsByKey) {
     tx.set_now(now);
 }
 
-/// Lets each entity judge its step and do what follows from it.
+/// Lets each entity validate its transition and run its after transition hook.
 pub(super) async fn validate(
     tx: &mut Tx<'_>,
     before: &SnapshotsByKey,
@@ -108,7 +108,7 @@ pub(super) async fn validate(
     Ok(())
 }
 
-/// The resources that really differ, with the announcement of each.
+/// Returns the resources that differ, with an event for each.
 pub(super) fn changed(tx: &Tx<'_>, before: &SnapshotsByKey, after: &SnapshotsByKey) -> Result<(Vec<Key>, Vec<Event>)> {
     let (mut keys, mut events) = (Vec::new(), Vec::new());
     for (key @ (kind, id), to) in after {
@@ -142,7 +142,7 @@ struct Moved {
     version: i64,
 }
 
-/// Moves the versions of touched resources: to the next number, or to a given one. One statement.
+/// Moves the versions of affected resources, each to its next number or to a given one. One statement.
 async fn move_versions(tx: &mut Tx<'_>, log_id: Uuid, moves: &[(String, Uuid, Option<i64>)]) -> Result<Vec<Moved>> {
     let (tenant, now) = (tx.tenant(), tx.now());
     let ids: Vec<Uuid> = moves.iter().map(|_| tx.new_id()).collect();
@@ -181,7 +181,7 @@ async fn move_versions(tx: &mut Tx<'_>, log_id: Uuid, moves: &[(String, Uuid, Op
     .await?)
 }
 
-/// What the entry of a change keeps of the touched resources; their versions go on to the next number.
+/// Moves the affected resources to their next versions and returns what the log entry stores of them.
 pub(super) async fn record(
     tx: &mut Tx<'_>,
     log_id: Uuid,
@@ -213,7 +213,7 @@ pub(super) async fn record(
     Ok(affected.collect())
 }
 
-/// Moves the versions to where a restore puts them.
+/// Moves the versions to those that a restore returns to.
 pub(super) async fn move_back(
     tx: &mut Tx<'_>,
     log_id: Uuid,
@@ -235,14 +235,14 @@ pub(super) async fn move_back(
 /// Direction of a restore.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Direction {
-    /// From the images after to the images before.
+    /// From the snapshots after to the snapshots before.
     Undo,
-    /// From the images before to the images after.
+    /// From the snapshots before to the snapshots after.
     Redo,
 }
 
 impl AffectedResource {
-    /// The same step in the other direction, as an undo entry tells it.
+    /// Returns the same step in the other direction, for the log entry of an undo.
     pub(super) fn reversed(self) -> Self {
         Self {
             version_before: self.version_after,
@@ -253,7 +253,7 @@ impl AffectedResource {
         }
     }
 
-    /// The image that must be there, and the one to restore.
+    /// Returns the snapshot that must be present, and the one to restore.
     fn step(&self, direction: Direction) -> Result<(Option<Snapshot>, Option<Snapshot>)> {
         let (before, after) = (
             Self::snapshot(self.before.as_ref())?,
@@ -266,26 +266,26 @@ impl AffectedResource {
     }
 }
 
-/// The registered kind of a name that stands in an entry.
+/// Returns the registered kind for a name read from a log entry.
 fn known_kind(tx: &Tx<'_>, kind: &str) -> Result<&'static str> {
     Ok(entity(tx.context(), kind)?.kind())
 }
 
-/// What stands between the touched resources and a restore.
+/// The obstacle to restoring affected resources.
 pub(super) enum Obstacle {
-    /// The caller may not see one.
+    /// The caller may not see one of them.
     Hidden,
-    /// One differs from what the entry left, in these fields.
+    /// One of them differs from the state that the entry left, in these fields.
     Differs(Vec<String>),
 }
 
-/// The resources of an entry.
+/// Returns the keys of the resources of an entry.
 pub(super) fn keys(tx: &Tx<'_>, affected: &[AffectedResource]) -> Result<Vec<Key>> {
     let key = |one: &AffectedResource| Ok((known_kind(tx, &one.kind)?, one.id));
     affected.iter().map(key).collect()
 }
 
-/// Locks those that are there and that the caller may see, by kind, then id; tells which.
+/// Locks the resources that exist and that the caller may see, by kind, then id; returns their keys.
 pub(super) async fn lock_visible(tx: &mut Tx<'_>, keys: &[Key]) -> Result<BTreeSet<Key>> {
     let mut visible = BTreeSet::new();
     for (kind, ids) in by_kind(keys.iter().copied()) {
@@ -296,7 +296,7 @@ pub(super) async fn lock_visible(tx: &mut Tx<'_>, keys: &[Key]) -> Result<BTreeS
     Ok(visible)
 }
 
-/// Whether nobody has changed one of them since.
+/// Whether none of them has changed since.
 pub(super) fn are_latest(
     affected: &[AffectedResource],
     keys: &[Key],
@@ -313,7 +313,7 @@ pub(super) fn are_latest(
         .all(|(one, key)| versions.of(key) == expected(one))
 }
 
-/// Compares them with what the entry left.
+/// Compares the present resources with the state that the entry left.
 pub(super) fn compare(
     tx: &Tx<'_>,
     affected: &[AffectedResource],
@@ -336,7 +336,7 @@ pub(super) fn compare(
     Ok(None)
 }
 
-/// Restores the touched resources and lets their entities judge the step. Returns what had to be left out.
+/// Restores the affected resources and lets their entities validate the transitions. Returns the fields that could not be restored.
 pub(super) async fn restore(
     tx: &mut Tx<'_>,
     affected: &[AffectedResource],
@@ -359,9 +359,9 @@ pub(super) async fn restore(
     }
     let restored = snapshots(tx, present.keys().copied()).await?;
     validate(tx, present, &restored, true).await?;
-    let word = if direction == Direction::Undo { "undo" } else { "redo" };
+    let flag = if direction == Direction::Undo { "undo" } else { "redo" };
     for event in changed(tx, present, &restored)?.1 {
-        tx.emit(event.with(word, true));
+        tx.emit(event.with(flag, true));
     }
     Ok(dropped)
 }

@@ -1,8 +1,8 @@
-//! One command on many resources in one transaction, each with its own log entry: what bulk jobs are made of.
+//! One command on many resources in one transaction, each with its own log entry: the basis of bulk jobs.
 //!
-//! The whole set is locked, read, changed and logged together, so the number of statements doesn't depend on how many there are. When
-//! one of them stands in the way of the others (a constraint, a guard, a refusal after the change), everything since the start is
-//! rolled back and they are run one by one, each in a savepoint of its own.
+//! The whole set is locked, read, changed and logged together, so the number of statements doesn't depend on its size. If one resource prevents
+//! the change of the others (a constraint, a guard, a rejection after the change), everything since the start is rolled back and the commands
+//! run one by one, each in its own savepoint.
 
 use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -25,44 +25,44 @@ use crate::error::{Error, Rejection, Result};
 use crate::events::Event;
 use crate::http::Json;
 
-/// A command that many resources of its kind can take together. Its target exists, and it touches nothing but its target.
+/// A command that can run on many resources of its kind together. Its target exists, and it changes no resource but its target.
 pub trait BatchCommand: Command + Sized {
-    /// Makes the change for all of these with a number of statements that doesn't depend on how many they are. Returns what is wrong
-    /// with those that can't be changed; all others are changed, but for those where nothing differs: their rows stay as they are.
+    /// Changes all these resources with a number of statements that doesn't depend on their number. Returns the rejections of those that can't
+    /// be changed; all others are changed, except where nothing differs: those rows stay as they are.
     fn apply_all(
         tx: &mut Tx<'_>,
         items: &[BatchItem<'_, Self>],
     ) -> impl Future<Output = Result<Vec<(Uuid, Rejection)>>> + Send;
 }
 
-/// A resource and what is to be done with it.
+/// A resource and the command to run on it.
 #[derive(Debug)]
 pub struct BatchItem<'a, C> {
-    /// Its id.
+    /// The id.
     pub id: Uuid,
     /// The command.
     pub command: &'a C,
-    /// Its image under the lock.
+    /// The snapshot under the lock.
     pub before: &'a Snapshot,
 }
 
-/// What became of one of them.
+/// The outcome of one command of a batch.
 #[derive(Debug)]
 pub enum ItemOutcome {
-    /// It was changed; this entry of the log says how.
+    /// The resource was changed; the id of the log entry.
     Changed(Uuid),
     /// Nothing differs.
     Unchanged,
-    /// It could not be changed, and nothing of it was.
+    /// The resource could not be changed; none of its changes is stored.
     Failed(Error),
 }
 
-/// Runs the commands, each on another resource, inside the transaction; the outcomes are in their order. What else the transaction is to
-/// lock, and others should not wait for any longer than they must, `before_log` locks: it runs when all changes are made, before the first
-/// entry, behind which nothing may be waited for.
+/// Runs the commands, each on another resource, inside the transaction; returns the outcomes in their order. `before_log` takes further locks
+/// that the transaction needs and that should be held as briefly as possible: it runs when all changes are done, before the first log entry,
+/// after which the transaction may not wait for locks.
 ///
 /// # Errors
-/// When the principal lacks the features, or the transaction as a whole can't go on and may be repeated.
+/// When the principal lacks the features, or the transaction as a whole can't continue and may be repeated.
 pub async fn execute_all<C: BatchCommand>(
     tx: &mut Tx<'_>,
     commands: &[C],
@@ -100,7 +100,7 @@ pub async fn execute_all<C: BatchCommand>(
         .collect()
 }
 
-/// The commands of a batch share a transaction, whose scope must be one in which the principal holds their features.
+/// Checks that the principal holds the commands' features everywhere in the scope that the batch shares.
 fn check_scope(context: &RequestContext, features: &[Feature]) -> Result<()> {
     let own = context.for_features(features)?;
     if own.scope().organizations == context.scope().organizations {
@@ -131,7 +131,7 @@ struct Batch<'a, C> {
 
 type BeforeLog<'a> = dyn for<'c> Fn(&'c mut AsyncPgConnection) -> BoxFuture<'c, Result<()>> + Sync + 'a;
 
-/// A change, ready to be logged.
+/// A change that is ready to be logged.
 struct Change {
     log_id: Uuid,
     id: Uuid,
@@ -146,7 +146,7 @@ struct Change {
 type Outcomes = BTreeMap<Uuid, ItemOutcome>;
 
 impl<C: BatchCommand> Batch<'_, C> {
-    /// All at once; `None` when one of them stands in the way of the others.
+    /// Runs all commands at once; `None` when one of them prevents the change of the others.
     async fn together(&self, tx: &mut Tx<'_>) -> Result<Option<Outcomes>> {
         let mut outcomes = Outcomes::new();
         let ids: Vec<Uuid> = self.commands.keys().copied().collect();
@@ -213,7 +213,7 @@ impl<C: BatchCommand> Batch<'_, C> {
         Ok(before)
     }
 
-    /// What the change made of them, once guards and interceptors have let each pass; `None` when one did not.
+    /// Returns the changes, once guards and interceptors have accepted each of them; `None` when one was rejected.
     async fn changes(
         &self,
         tx: &mut Tx<'_>,
@@ -304,7 +304,7 @@ impl<C: BatchCommand> Batch<'_, C> {
         log_many::write(tx, &self.info, self.entity, &entries).await
     }
 
-    /// The outer error is one of the whole transaction, the inner one that of the resource.
+    /// The outer error concerns the whole transaction, the inner one the resource.
     async fn intercept(
         &self,
         tx: &mut Tx<'_>,
@@ -314,7 +314,7 @@ impl<C: BatchCommand> Batch<'_, C> {
         changes: Option<&BTreeMap<String, serde_json::Value>>,
     ) -> Result<Result<()>> {
         let command = self.commands.get(&id).copied();
-        let attempt = InterceptorContext {
+        let interception = InterceptorContext {
             hook,
             command: self.info.id,
             kind: self.info.kind,
@@ -325,17 +325,16 @@ impl<C: BatchCommand> Batch<'_, C> {
             after,
             changes,
         };
-        match interceptor::run(tx, &attempt).await {
+        match interceptor::run(tx, &interception).await {
             Err(error @ (Error::Unavailable(_) | Error::Collision(_))) => Err(error),
             validated => Ok(validated),
         }
     }
 
-    /// The log tells of those that ended in a server error, as well as possible: with the transaction that was rolled back to where each
-    /// of them began.
+    /// Logs the items that ended in a server error, best effort: in the transaction that was rolled back to the start of each of them.
     async fn record_failures(&self, tx: &mut Tx<'_>, outcomes: &Outcomes) -> Result<()> {
         let failed = outcomes.iter().filter_map(|(id, outcome)| match outcome {
-            // An item that violates a constraint is told as a conflict.
+            // An item that violates a constraint is reported as a conflict.
             ItemOutcome::Failed(error) if is_failure(error) && error.violated_constraint().is_none() => {
                 Some((*id, error))
             }
@@ -349,7 +348,7 @@ impl<C: BatchCommand> Batch<'_, C> {
         match self.write_failures(tx, &failed).await {
             Ok(()) => tx.release(savepoint).await,
             Err(error) => {
-                tracing::warn!(%error, command.id = self.info.id, "failed items could not be recorded");
+                tracing::warn!(%error, command.id = self.info.id, "could not record failed items");
                 tx.roll_back_to(savepoint).await
             }
         }
@@ -373,7 +372,8 @@ impl<C: BatchCommand> Batch<'_, C> {
         Ok(())
     }
 
-    /// Each in a savepoint. All are locked first: the first entry locks the tenant's stream, behind which nothing may wait.
+    /// Runs each command in a savepoint. All resources are locked first: the first entry locks the tenant's stream, after which the transaction
+    /// may not wait for locks.
     async fn one_by_one(&self, tx: &mut Tx<'_>) -> Result<Outcomes> {
         let ids: BTreeSet<Uuid> = self.commands.keys().copied().collect();
         let ids: Vec<Uuid> = ids.into_iter().collect();
@@ -408,7 +408,7 @@ impl<C: BatchCommand> Batch<'_, C> {
     }
 }
 
-/// Events by the resource that they are about.
+/// Groups events by their resource.
 fn by_resource(events: Vec<Event>) -> HashMap<String, Vec<Event>> {
     let mut by_resource: HashMap<String, Vec<Event>> = HashMap::new();
     for event in events {

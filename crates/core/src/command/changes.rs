@@ -1,4 +1,4 @@
-//! The difference of two images.
+//! The differences between two snapshots.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::entity::{Field, FieldKind};
 use super::snapshot::{CHILDREN, LINKS, Snapshot};
 
-/// `{field: {from, to}}` of the tracked fields that differ, without the ones that never count as a change.
+/// Returns `{field: {from, to}}` of the tracked fields that differ, without the fields that never count as a change.
 pub(super) fn between(
     fields: &[Field],
     before: Option<&Snapshot>,
@@ -25,7 +25,7 @@ pub(super) fn between(
         .collect()
 }
 
-/// Names of the tracked fields and child kinds in which two images differ: what stands between an entry and its undo.
+/// Returns the names of the tracked fields and child kinds in which two snapshots differ: the obstacles to an undo.
 pub(super) fn differing(fields: &[Field], expected: Option<&Snapshot>, present: Option<&Snapshot>) -> Vec<String> {
     let empty = Map::new();
     let members = |snapshot: Option<&Snapshot>| snapshot.map_or_else(|| empty.clone(), |one| one.members().clone());
@@ -64,7 +64,7 @@ pub(super) fn differing(fields: &[Field], expected: Option<&Snapshot>, present: 
     names
 }
 
-/// Kinds of the rows that refer to the resource in one image and not in the other.
+/// Returns the kinds of the rows that refer to the resource in only one of the snapshots.
 fn differing_links(expected: Option<&Value>, present: Option<&Value>) -> Vec<String> {
     let links = |value: Option<&Value>| value.and_then(Value::as_array).cloned().unwrap_or_default();
     let (expected, present) = (links(expected), links(present));
@@ -77,7 +77,7 @@ fn differing_links(expected: Option<&Value>, present: Option<&Value>) -> Vec<Str
     [only(&expected, &present), only(&present, &expected)].concat()
 }
 
-/// Child rows without their `updatedAt`, which moves whenever they are restored.
+/// Returns child rows without their `updatedAt`, which moves whenever they are restored.
 fn stripped(rows: Option<&Value>) -> Vec<Value> {
     let mut rows = rows.and_then(Value::as_array).cloned().unwrap_or_default();
     for row in &mut rows {

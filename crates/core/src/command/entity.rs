@@ -1,4 +1,4 @@
-//! Entities: how the bus locks, reads, restores and removes a kind of resource.
+//! Entities: the operations with which the bus locks, reads, restores and removes a kind of resource.
 
 use std::future::Future;
 use std::marker::PhantomData;
@@ -11,28 +11,28 @@ use crate::acl::Feature;
 use crate::db::Tx;
 use crate::error::Result;
 
-/// How a field takes part in images and changes.
+/// The role of a field in snapshots and changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FieldKind {
-    /// In images and changes.
+    /// In snapshots and changes.
     Tracked,
-    /// In images, never compared; `updatedAt` and counters.
+    /// In snapshots, never compared; `updatedAt` and counters.
     Volatile,
-    /// In neither: hashes, tokens.
+    /// In neither; hashes, tokens.
     Secret,
 }
 
 /// A field of an entity, by its API name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Field {
-    /// Name on the wire and in images.
+    /// Name in the wire format and in snapshots.
     pub name: &'static str,
-    /// How it takes part.
+    /// The role.
     pub kind: FieldKind,
 }
 
 impl Field {
-    /// A tracked field.
+    /// Declares a tracked field.
     #[must_use]
     pub const fn tracked(name: &'static str) -> Self {
         Self {
@@ -41,7 +41,7 @@ impl Field {
         }
     }
 
-    /// A volatile field.
+    /// Declares a volatile field.
     #[must_use]
     pub const fn volatile(name: &'static str) -> Self {
         Self {
@@ -50,7 +50,7 @@ impl Field {
         }
     }
 
-    /// A secret field.
+    /// Declares a secret field.
     #[must_use]
     pub const fn secret(name: &'static str) -> Self {
         Self {
@@ -60,12 +60,12 @@ impl Field {
     }
 }
 
-/// How much an image covers.
+/// The extent of a snapshot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Depth {
     /// The resource itself.
     Own,
-    /// The resource and all rows that come and go with it.
+    /// The resource and all rows that are created and deleted with it.
     Tree,
 }
 
@@ -81,91 +81,91 @@ pub struct EntityRef {
 /// A locked resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LockedRow {
-    /// Its id.
+    /// The id.
     pub id: Uuid,
-    /// Its tenant.
+    /// The tenant.
     pub tenant: Uuid,
 }
 
-/// The step that a guard judges: a normal write, or one that undo or redo restores.
+/// The transition that a guard validates: a normal write, or a restore by undo or redo.
 #[derive(Debug)]
 pub struct Transition<'a> {
     /// The id of the resource.
     pub id: Uuid,
-    /// Before; `None` = absent.
+    /// Snapshot before; `None` = absent.
     pub from: Option<&'a Snapshot>,
-    /// After; `None` = absent.
+    /// Snapshot after; `None` = absent.
     pub to: Option<&'a Snapshot>,
-    /// Whether undo or redo makes the step.
+    /// Whether undo or redo causes the transition.
     pub restoring: bool,
 }
 
-/// A kind of resource. Laws: after `store(x)` `load` gives `x`; after `remove` it gives nothing; `load` is complete but for volatile and
-/// secret fields; each costs a number of statements that does not depend on the number of ids.
+/// A kind of resource. Invariants: after `store(x)`, `load` returns `x`; after `remove`, it returns nothing; `load` is complete except for
+/// volatile and secret fields; each operation costs a number of statements that does not depend on the number of ids.
 pub trait Entity: Send + Sync + 'static {
     /// `module.entity`, the entity in the singular.
     const KIND: &'static str;
-    /// Its fields.
+    /// The fields.
     const FIELDS: &'static [Field];
-    /// What a 404 says.
+    /// Text of a 404.
     const NOT_FOUND: &'static str;
-    /// Whether a resource is itself an organization, its parent the one above. No scope has one that is gone, so whoever brings it back
-    /// must be allowed the place where it will stand.
+    /// Whether a resource is itself an organization, with the organization above it as its parent. A deleted organization is in no scope;
+    /// restoring one is authorized against its parent.
     const IS_ORGANIZATION: bool = false;
-    /// The table in which removed ones stay, marked by `deleted_at`. They go when the log's entries about them do.
+    /// The table that keeps deleted rows, marked by `deleted_at`. They are purged together with the log entries about them.
     const TOMBSTONES: Option<&'static str> = None;
-    /// The right that shows its events to browsers; without one they stay inside the process.
+    /// The right with which browsers may receive its events; without one, events stay inside the process.
     const VIEW: Option<Feature> = None;
 
-    /// Locks the rows that exist and that the caller may see, by id ascending.
+    /// Locks the rows that exist and that the caller may see, in ascending order of ids.
     fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> impl Future<Output = Result<Vec<LockedRow>>> + Send;
 
-    /// Reads images in the transaction's tenant.
+    /// Loads snapshots in the transaction's tenant.
     fn load(tx: &mut Tx<'_>, ids: &[Uuid], depth: Depth) -> impl Future<Output = Result<Snapshots>> + Send;
 
-    /// Inserts or updates so that `load` gives these images; keeps ids and `createdAt`, sets `updatedAt` to the transaction's instant.
-    /// References to rows that are gone are left out and returned by name when they are optional.
+    /// Inserts or updates rows so that `load` returns these snapshots; keeps ids and `createdAt`, sets `updatedAt` to the transaction's
+    /// instant. Optional references to deleted rows are left out; returns the names of these fields.
     fn store(tx: &mut Tx<'_>, snapshots: &[Snapshot]) -> impl Future<Output = Result<Vec<String>>> + Send;
 
-    /// Removes, with all that goes with it.
+    /// Deletes the rows, with all rows that are deleted with them.
     fn remove(tx: &mut Tx<'_>, ids: &[Uuid]) -> impl Future<Output = Result<()>> + Send;
 
-    /// The rules that hold for every step, also for the ones that undo and redo make.
+    /// Validates the rules of every transition, including undo and redo.
     fn guard(_tx: &mut Tx<'_>, _step: &Transition<'_>) -> impl Future<Output = Result<()>> + Send {
         async { Ok(()) }
     }
 
-    /// What follows from every step, once its guard has let it pass: revocations, ended sessions.
+    /// Runs after every transition that its guard accepted: revokes rights, ends sessions.
     fn after_transition(_tx: &mut Tx<'_>, _step: &Transition<'_>) -> impl Future<Output = Result<()>> + Send {
         async { Ok(()) }
     }
 
-    /// The resource that this one is a part of.
+    /// Returns the resource that this one is a part of.
     #[must_use]
     fn parent(_snapshot: &Snapshot) -> Option<EntityRef> {
         None
     }
 
-    /// A principal that sees the events of this one whatever rights it holds.
+    /// Returns a principal that always receives this entity's events, regardless of the principal's features.
     #[must_use]
     fn audience(_snapshot: &Snapshot) -> Option<Uuid> {
         None
     }
 
-    /// Other resources that the log finds this one by, at most 100.
+    /// Returns other resources by which the log finds this one, at most 100.
     #[must_use]
     fn related(_snapshot: &Snapshot) -> Vec<EntityRef> {
         Vec::new()
     }
 }
 
-/// An entity without its type, as the registry keeps it.
+/// An entity without its type, for the registry.
 pub trait AnyEntity: Send + Sync {
-    /// Its kind.
+    /// Returns the kind.
     fn kind(&self) -> &'static str;
-    /// Its fields.
+    /// Returns the fields.
     fn fields(&self) -> &'static [Field];
-    /// What a 404 says.
+    /// Returns the text of a 404.
     fn not_found(&self) -> &'static str;
     /// See [`Entity::IS_ORGANIZATION`].
     fn is_organization(&self) -> bool;
@@ -183,7 +183,7 @@ pub trait AnyEntity: Send + Sync {
     fn remove<'a>(&self, tx: &'a mut Tx<'_>, ids: &'a [Uuid]) -> BoxFuture<'a, Result<()>>;
     /// See [`Entity::guard`].
     fn guard<'a>(&self, tx: &'a mut Tx<'_>, step: &'a Transition<'a>) -> BoxFuture<'a, Result<()>>;
-    /// See [`Entity::settled`].
+    /// See [`Entity::after_transition`].
     fn after_transition<'a>(&self, tx: &'a mut Tx<'_>, step: &'a Transition<'a>) -> BoxFuture<'a, Result<()>>;
     /// See [`Entity::parent`].
     fn parent(&self, snapshot: &Snapshot) -> Option<EntityRef>;

@@ -21,7 +21,7 @@ use crate::db::Tx;
 use crate::error::{Error, Rejection, Result};
 use crate::http::Response;
 
-/// Times that a transaction is repeated when it collides with another one.
+/// Number of repetitions of a transaction that collides with another one.
 const REPEATS: u32 = 3;
 
 pub(crate) async fn execute<C: Command, A: Response>(
@@ -85,7 +85,8 @@ pub(crate) async fn execute<C: Command, A: Response>(
     }
 }
 
-/// One try. What changes nothing leaves nothing behind, not even another `updatedAt`, but for the answer that an `Idempotency-Key` keeps.
+/// Runs the command once. A command that changes nothing stores nothing, not even another `updatedAt`, except the response for an
+/// `Idempotency-Key`.
 async fn run<C: Command, A: Response>(
     execution: &Execution<'_, C>,
     tx: &mut Tx<'_>,
@@ -118,7 +119,7 @@ pub(super) fn entity(context: &RequestContext, kind: &str) -> Result<Arc<dyn Any
         .ok_or_else(|| Error::internal(format!("entity kind {kind} is not registered")))
 }
 
-/// Whether the log says that it failed: it ended in 5xx, and the database is there to be told.
+/// Whether the failure is logged: it ended in 5xx, and the database is reachable.
 pub(super) fn is_failure(error: &Error) -> bool {
     match error {
         Error::Internal(_) | Error::Collision(_) => true,
@@ -128,7 +129,7 @@ pub(super) fn is_failure(error: &Error) -> bool {
     }
 }
 
-/// Whether the database itself gave up waiting; it is there then.
+/// True if PostgreSQL cancelled the statement on a timeout, so it is still reachable.
 fn is_timeout(cause: &(dyn std::error::Error + Send + Sync + 'static)) -> bool {
     let message = match cause.downcast_ref::<DieselError>() {
         Some(DieselError::DatabaseError(_, information)) => information.message(),
@@ -137,7 +138,7 @@ fn is_timeout(cause: &(dyn std::error::Error + Send + Sync + 'static)) -> bool {
     message.starts_with("canceling statement due to ")
 }
 
-/// Records it in a transaction of its own, as well as possible, if it is a failure at all.
+/// Logs the failure in a separate transaction, best effort. No-op for errors that are not failures.
 pub(super) async fn record_failure(context: &RequestContext, failure: Failure<'_>) {
     if !is_failure(failure.error) {
         return;
@@ -146,13 +147,13 @@ pub(super) async fn record_failure(context: &RequestContext, failure: Failure<'_
     let recorded = async {
         let mut transaction = context.database().transaction(context.scope()).await?;
         let connection = transaction.connection();
-        // Whoever waited for a lock in vain does not wait for the log as long again.
+        // After a lock timeout, the request must not wait for the log as long again.
         connection.batch_execute("set local lock_timeout = '500ms'").await?;
         log::write_failure(connection, context, failure).await?;
         transaction.commit().await
     };
     if let Err(error) = recorded.await {
-        tracing::warn!(%error, command.id = command, "a failed execution could not be recorded");
+        tracing::warn!(%error, command.id = command, "could not record a failed execution");
     }
 }
 
@@ -167,7 +168,7 @@ fn resource(target: Target) -> Uuid {
     }
 }
 
-/// The tenant as far as it is known before the resource is locked.
+/// Returns the tenant that is known before the resource is locked.
 fn first_tenant(context: &RequestContext, target: Target) -> Uuid {
     match target {
         Target::New { tenant, .. } => tenant,
@@ -179,11 +180,11 @@ pub(super) struct Done<A> {
     response: A,
     operation: Option<Operation>,
     pub(super) changed: bool,
-    /// Of the entry, if there is one.
+    /// Id of the log entry; nil if there is none.
     pub(super) log_id: Uuid,
 }
 
-/// What an execution did, ready to be logged.
+/// The result of an execution, ready to be logged.
 struct Change {
     log_id: Uuid,
     id: Uuid,
@@ -204,7 +205,7 @@ pub(super) struct Execution<'a, C> {
 }
 
 impl<C: Command> Execution<'_, C> {
-    /// Notes where the resource belongs as soon as it is known.
+    /// Runs the command; sets `place` as soon as the location of the resource is known.
     pub(super) async fn run<A: Response>(
         &self,
         tx: &mut Tx<'_>,
@@ -217,7 +218,7 @@ impl<C: Command> Execution<'_, C> {
         *place = EntryLocation::of(tx.context(), self.entity, before.as_ref());
         let affected_before = affected::snapshots(tx, keys(&affects)).await?;
         affected::advance(tx, &affected_before);
-        let attempt = InterceptorContext {
+        let interception = InterceptorContext {
             hook: Hook::BeforeExecute,
             command: self.info.id,
             kind: self.info.kind,
@@ -228,7 +229,7 @@ impl<C: Command> Execution<'_, C> {
             after: None,
             changes: None,
         };
-        interceptor::run(tx, &attempt).await?;
+        interceptor::run(tx, &interception).await?;
         let output = self.command.apply(tx).await?;
         let after = self.entity.snapshots(tx, &[id], self.info.depth()).await?.remove(&id);
         if before.is_none() {
@@ -251,13 +252,13 @@ impl<C: Command> Execution<'_, C> {
                 json!({"from": Value::Null, "to": Value::Null, "redacted": true}),
             );
         }
-        let attempt = InterceptorContext {
+        let interception = InterceptorContext {
             hook: Hook::AfterExecute,
             after: after.as_ref(),
             changes: Some(&changes),
-            ..attempt
+            ..interception
         };
-        interceptor::run(tx, &attempt).await?;
+        interceptor::run(tx, &interception).await?;
         let response = response(output);
         let (affected_keys, affected_events) = affected::changed(tx, &affected_before, &affected_after)?;
         let differs = before.is_some() != after.is_some() || !changes.is_empty() || !affected_keys.is_empty();
@@ -352,7 +353,7 @@ impl<C: Command> Execution<'_, C> {
     }
 }
 
-/// The images as they are kept: without the children when they would be too long, which the last value says.
+/// Returns the snapshots to store: without the children if they would be too long, which the last value reports.
 pub(super) fn within_limit(
     tx: &Tx<'_>,
     info: &CommandInfo,

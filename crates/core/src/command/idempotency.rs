@@ -1,4 +1,4 @@
-//! `Idempotency-Key`: the answer is stored in the transaction of the effect and given again for 24 hours.
+//! `Idempotency-Key`: the response is stored in the transaction of the effect and returned again for 24 hours.
 
 use diesel::sql_types::{BigInt, Bool, Jsonb, Text};
 use diesel::{ExpressionMethods, OptionalExtension, QueryDsl, QueryableByName, insert_into, sql_query};
@@ -21,7 +21,7 @@ struct Lock {
     granted: bool,
 }
 
-/// Whose key it is, in a tenant whose rows the transaction sees: the selected one of who may work in others.
+/// Returns the owner of the key, in a tenant whose rows the transaction sees: the selected tenant, if the caller may work in others.
 fn owner(context: &RequestContext) -> (Uuid, &'static str, Uuid) {
     let identity = context.identity();
     let tenant = match context.scope().visible_tenants {
@@ -31,7 +31,7 @@ fn owner(context: &RequestContext) -> (Uuid, &'static str, Uuid) {
     (tenant, identity.kind.as_str(), identity.id.unwrap_or_default())
 }
 
-/// Takes the key. A request that was answered before ends here with that answer.
+/// Takes the key. A repeated request ends here with the stored response.
 pub(super) async fn begin(tx: &mut Tx<'_>) -> Result<()> {
     let context = tx.context();
     let Some(key) = context.idempotency() else {
@@ -95,7 +95,7 @@ pub(super) async fn begin(tx: &mut Tx<'_>) -> Result<()> {
     }
 }
 
-/// Stores the answer with the effect, members that are shown once as null.
+/// Stores the response with the effect; fields that are shown once are stored as null.
 pub(super) async fn finish(tx: &mut Tx<'_>, response: &impl Response, operation: Option<&Operation>) -> Result<()> {
     let context = tx.context();
     let Some(key) = context.idempotency() else {
@@ -126,7 +126,7 @@ pub(super) async fn finish(tx: &mut Tx<'_>, response: &impl Response, operation:
     Ok(())
 }
 
-/// Changes a member of the answer that was stored for this request, after its commit.
+/// Changes a field of the stored response of this request, after its commit.
 pub(crate) async fn amend(context: &RequestContext, field: &str, value: &Value) -> Result<()> {
     let Some(key) = context.idempotency() else {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Interceptors: what modules check or forbid before other modules' commands, in the same transaction.
+//! Interceptors: callbacks with which modules check or forbid other modules' commands, in the same transaction.
 
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -16,66 +16,66 @@ use crate::db::Tx;
 use crate::error::{Error, ErrorShape, Rejection, Result};
 use crate::time::Timestamp;
 
-/// When a hook runs.
+/// The time at which a hook runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hook {
-    /// Before the change; sees the image before.
+    /// Before the change; receives the snapshot before.
     BeforeExecute,
-    /// After the change; sees both images, may still refuse.
+    /// After the change; receives both snapshots, may still reject.
     AfterExecute,
-    /// Before an undo restores the image before.
+    /// Before an undo restores the snapshot before.
     BeforeUndo,
-    /// Before a redo restores the image after.
+    /// Before a redo restores the snapshot after.
     BeforeRedo,
 }
 
-/// The entry that is to be undone or redone, as a hook sees it.
+/// The log entry to undo or redo, as a hook sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LoggedAction<'a> {
-    /// Its id.
+    /// The id.
     pub id: Uuid,
-    /// What did it: `user`, `api_key` or `system`.
+    /// Kind of its actor: `user`, `api_key` or `system`.
     pub actor_kind: &'a str,
-    /// Who did it.
+    /// Id of its actor.
     pub actor_id: Option<Uuid>,
-    /// Its organization.
+    /// The organization.
     pub organization_id: Option<Uuid>,
-    /// When it was done.
+    /// Time of the action.
     pub created_at: Timestamp,
 }
 
-/// What a hook sees. The principal and scope are in the transaction's context.
+/// The input of a hook. The principal and scope are in the transaction's context.
 #[derive(Debug)]
 pub struct InterceptorContext<'a> {
-    /// Which hook.
+    /// The hook.
     pub hook: Hook,
     /// The command, also on undo and redo.
     pub command: &'static str,
     /// Kind of the resource.
     pub kind: &'static str,
-    /// Its id.
+    /// Id of the resource.
     pub id: Uuid,
-    /// The command itself with its checked input, to be asked for by its type ([`InterceptorContext::command_as`]); none on undo and redo, which
-    /// restore images.
+    /// The command with its validated input, read by its type ([`InterceptorContext::command_as`]); none on undo and redo, which restore
+    /// snapshots.
     pub input: Option<&'a (dyn Any + Send + Sync)>,
-    /// The entry, on undo and redo.
+    /// The log entry, on undo and redo.
     pub entry: Option<LoggedAction<'a>>,
-    /// The present image; on undo and redo what is there before the restore.
+    /// The present snapshot; on undo and redo the snapshot before the restore.
     pub before: Option<&'a Snapshot>,
-    /// The image that the change made, or that the restore will make.
+    /// The snapshot that the change created, or that the restore will create.
     pub after: Option<&'a Snapshot>,
-    /// `{field: {from, to}}` of the two images, once there are two.
+    /// `{field: {from, to}}` between the two snapshots, once both exist.
     pub changes: Option<&'a BTreeMap<String, Value>>,
 }
 
 impl InterceptorContext<'_> {
-    /// The command with its checked input, if it is of this type.
+    /// Returns the command with its validated input, if it is of this type.
     #[must_use]
     pub fn command_as<C: Command>(&self) -> Option<&C> {
         self.input?.downcast_ref()
     }
 
-    /// Whether the resource is there and about to go: by this command, or by an undo or redo.
+    /// Whether the resource exists and is about to be deleted: by this command, or by an undo or redo.
     #[must_use]
     pub fn removes(&self, command: &str) -> bool {
         match self.hook {
@@ -85,8 +85,8 @@ impl InterceptorContext<'_> {
         }
     }
 
-    /// Refuses that it goes, because resources of this kind depend on it: a client's deletion by `refusal`, an undo or redo as a
-    /// conflict with what was made since.
+    /// Rejects the deletion of the resource because resources of this kind depend on it: a client's deletion with `rejection`, an undo or redo
+    /// as a conflict with later changes.
     #[must_use]
     pub fn keep(&self, rejection: Rejection, kind: &str) -> Verdict {
         let (rejection, body) = match self.hook {
@@ -106,19 +106,19 @@ impl InterceptorContext<'_> {
     }
 }
 
-/// What a hook decides.
+/// The decision of a hook.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub enum Verdict {
-    /// Nothing against it.
+    /// Lets the command continue.
     #[default]
     Continue,
-    /// The transaction is rolled back.
+    /// Rejects the command; the transaction is rolled back.
     Reject {
         /// English text.
         message: String,
-        /// Word for programs.
+        /// Machine-readable code.
         code: Option<String>,
-        /// 400 to 599; anything else, or none: 422.
+        /// Status 400 to 599; 422 for any other or none.
         status: Option<u16>,
         /// Replaces the body.
         body: Option<Map<String, Value>>,
@@ -130,24 +130,24 @@ type HookFn = for<'a> fn(&'a mut Tx<'_>, &'a InterceptorContext<'a>) -> BoxFutur
 /// A registered interceptor.
 #[derive(Debug, Clone, Copy)]
 pub struct Interceptor {
-    /// Its id.
+    /// The id.
     pub id: &'static str,
     /// A command id, `prefix.*` or `*`.
     pub target: &'static str,
-    /// Lower runs first; 100 is usual.
+    /// Lower ones run first; 100 is usual.
     pub priority: i32,
-    /// Called for every hook of a matching command; no network, no change of the input.
+    /// Called for every hook of a matching command; must not use the network or change the input.
     pub run: HookFn,
 }
 
-/// Runs the interceptors of a command. A hook that fails or panics ends the execution with 500: closed, not open.
-pub(super) async fn run(tx: &mut Tx<'_>, attempt: &InterceptorContext<'_>) -> Result<()> {
+/// Runs the interceptors of a command. A hook that fails or panics ends the execution with 500: interceptors fail closed.
+pub(super) async fn run(tx: &mut Tx<'_>, interception: &InterceptorContext<'_>) -> Result<()> {
     let interceptors = tx.context().call().runtime.platform.registry().interceptors().to_vec();
     for one in interceptors
         .iter()
-        .filter(|one| crate::acl::matches(one.target, attempt.command))
+        .filter(|one| crate::acl::matches(one.target, interception.command))
     {
-        let verdict = AssertUnwindSafe((one.run)(tx, attempt))
+        let verdict = AssertUnwindSafe((one.run)(tx, interception))
             .catch_unwind()
             .await
             .unwrap_or_else(|_panic| Err(Error::internal(format!("interceptor {} panicked", one.id))));
@@ -159,7 +159,7 @@ pub(super) async fn run(tx: &mut Tx<'_>, attempt: &InterceptorContext<'_>) -> Re
                 status,
                 body,
             }) => return Err(rejection(message, code, status, body).into()),
-            // The database went away, or the transaction may be repeated: nothing is wrong with the hook.
+            // The database is unreachable or the transaction may be repeated: not a fault of the hook.
             Err(error @ (Error::Unavailable(_) | Error::Collision(_))) => return Err(error),
             Err(error) => {
                 return Err(Error::internal(format!("interceptor {} failed: {error}", one.id)));

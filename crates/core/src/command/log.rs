@@ -1,4 +1,4 @@
-//! Writes the log entry, the resource's version and the events: one statement, after which nothing else is locked.
+//! Writes the log entry, the resource's version and the events: one statement, after which the transaction takes no further locks.
 
 use std::collections::BTreeMap;
 
@@ -20,21 +20,21 @@ use crate::events::{Event, EventRows};
 use crate::identity::ActorKind;
 use crate::time::Timestamp;
 
-/// Kind of the jobs that people watch.
+/// Kind of progress jobs.
 const PROGRESS_JOB: &str = "progress.job";
 
-/// What the entry says about versions (audit specification, section 6.1).
+/// The change of versions of an entry (audit specification, section 6.1).
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Versions {
-    /// A change: the next number.
+    /// A change: moves to the next number.
     Next,
-    /// An undo: back to the number before the entry; the undo entry has none of its own.
+    /// An undo: returns to the number before the entry; the undo entry has no number of its own.
     Back(i64),
-    /// A redo: the same two numbers again.
+    /// A redo: uses the same two numbers again.
     Again { before: i64, after: i64 },
 }
 
-/// How an execution came about.
+/// The origin of an execution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum History {
     None,
@@ -43,7 +43,7 @@ pub(super) enum History {
 }
 
 impl History {
-    /// The label of an entry.
+    /// Returns the label of an entry.
     pub(super) fn label(self, command: &CommandInfo) -> String {
         match self {
             Self::None => command.label.to_owned(),
@@ -68,18 +68,18 @@ impl History {
     }
 }
 
-/// Where the log finds an entry, beside its resource.
+/// The properties by which the log finds an entry, besides its resource.
 #[derive(Debug, Clone, Default)]
 pub(super) struct EntryLocation {
     pub(super) organization: Option<Uuid>,
     /// Kind and id.
     pub(super) parent: Option<(String, String)>,
-    /// `kind:id` each.
+    /// Each is `kind:id`.
     pub(super) related: Vec<String>,
 }
 
 impl EntryLocation {
-    /// That of a resource that something is about to be done with.
+    /// Returns the location of a resource that is about to be changed.
     pub(super) fn of(context: &RequestContext, entity: &dyn AnyEntity, shown: Option<&Snapshot>) -> Self {
         let job = progress_job(context).map(|id| format!("{PROGRESS_JOB}:{id}"));
         let own = shown.into_iter().flat_map(|snapshot| entity.related(snapshot));
@@ -106,7 +106,7 @@ pub(super) struct NewEntry<'a> {
     pub(super) versions: Versions,
     pub(super) token: Option<&'a UndoToken>,
     pub(super) history: History,
-    /// That of the entry which is undone or redone; otherwise the images say it.
+    /// The location of the entry that is undone or redone; otherwise the snapshots determine it.
     pub(super) place: Option<EntryLocation>,
     pub(super) affected: Vec<AffectedResource>,
     pub(super) dropped: Vec<String>,
@@ -236,7 +236,7 @@ pub(super) struct Failure<'a> {
     pub(super) tenant: Uuid,
     pub(super) resource: Uuid,
     pub(super) history: History,
-    /// As far as it was known by then.
+    /// The location, as far as it was known.
     pub(super) place: EntryLocation,
     pub(super) error: &'a Error,
 }
@@ -260,7 +260,7 @@ insert into audit_action_logs
 select $1, $2, stream.seq, $4, $5, $6, $7, $8, $9, $10, $11, $12, 'failed', $13, $14, $15, '{}', $16, $17, $18, $19, $20, $21, $3, $3
 from stream";
 
-/// Records an execution that ended in a server error, after its rollback.
+/// Logs an execution that ended in a server error, after its rollback.
 pub(super) async fn write_failure(
     connection: &mut AsyncPgConnection,
     context: &RequestContext,
@@ -297,7 +297,7 @@ pub(super) async fn write_failure(
     Ok(())
 }
 
-/// Where the entry of a change is found: where its images say, or where the entry is that it takes back.
+/// Returns the location of a change: that of its snapshots, or of the entry that it undoes or redoes.
 pub(super) fn place(
     context: &RequestContext,
     command: &CommandInfo,
@@ -311,10 +311,10 @@ pub(super) fn place(
     let affected = entry.affected.iter().map(|one| format!("{}:{}", one.kind, one.id));
     let shown = entry.after.or(entry.before);
     let own = shown.into_iter().flat_map(|snapshot| entity.related(snapshot));
-    // What was removed with the resource, or came back with it, has this entry in its history too.
+    // The history of rows that were deleted or restored with the resource shows this entry too.
     let tree = shown.filter(|_| command.class == Class::Delete);
     let children = tree.into_iter().flat_map(Snapshot::child_ids);
-    // The job goes first: of more than a hundred the last ones are left out.
+    // The job comes first, because only the first hundred are kept.
     let related = job
         .into_iter()
         .chain(affected)
@@ -327,14 +327,14 @@ pub(super) fn place(
     }
 }
 
-/// When undo tokens of this instant end; `None` = never.
+/// Returns the expiry of undo tokens created at this instant; `None` = never.
 pub(super) fn tokens_end(tx: &Tx<'_>) -> Option<Timestamp> {
     let seconds = tx.context().platform().audit().undo.ttl_seconds?;
     let life = time::Duration::seconds(i64::try_from(seconds).unwrap_or(i64::MAX));
     Some(tx.now().after(life))
 }
 
-/// What the bus announces by itself, and what the command added.
+/// Returns the event of the bus and those of the command.
 pub(super) fn events(
     tx: &Tx<'_>,
     command: &CommandInfo,
@@ -384,7 +384,7 @@ pub(super) fn entry_context(context: &RequestContext, command: &CommandInfo, ent
     Value::Object(members)
 }
 
-/// How an execution came about, for the context of its entry.
+/// Returns the origin of an execution, for the context of its entry.
 fn origin(context: &RequestContext, command: &CommandInfo, history: History) -> Map<String, Value> {
     let mut members = Map::from_iter([("requestId".to_owned(), json!(context.call().request_id))]);
     if let Some(progress_job) = progress_job(context) {
@@ -398,7 +398,7 @@ fn origin(context: &RequestContext, command: &CommandInfo, history: History) -> 
     members
 }
 
-/// The job that people watch and that this is a part of.
+/// Returns the progress job that this execution is a part of.
 pub(super) fn progress_job(context: &RequestContext) -> Option<Uuid> {
     context.job().and_then(|job| job.progress_job)
 }

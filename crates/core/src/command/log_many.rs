@@ -1,5 +1,5 @@
-//! Writes the entries of one command on many resources, with their versions and events: one statement, whatever their number, after
-//! which nothing else is locked.
+//! Writes the entries of one command on many resources, with their versions and events: one statement for any number of them, after which the
+//! transaction takes no further locks.
 
 use diesel::sql_query;
 use diesel::sql_types::{BigInt, Jsonb, Nullable, Text, Timestamptz, Uuid as SqlUuid};
@@ -62,7 +62,7 @@ with fresh as materialized (
 )
 select seq from stream";
 
-/// Writes the entries, each of another resource of the command's kind and none without changes.
+/// Writes the entries. Each belongs to another resource of the command's kind and has changes.
 pub(super) async fn write(
     tx: &mut Tx<'_>,
     command: &CommandInfo,

@@ -1,5 +1,5 @@
-//! The command bus: one execution is one transaction that holds the change, its log entry with images read back from the database, and
-//! its events. Undo and redo restore images; they never run the command again.
+//! The command bus: one execution is one transaction that holds the change, its log entry with snapshots read back from the database, and its
+//! events. Undo and redo restore snapshots; they never run the command again.
 
 mod affected;
 mod batch;
@@ -37,21 +37,21 @@ pub use interceptor::{Hook, Interceptor, InterceptorContext, LoggedAction, Verdi
 pub use snapshot::{CHILDREN, LINKS, Snapshot, Snapshots};
 pub use token::UndoToken;
 
-/// What a command does to its resource; the only source of `actionType`.
+/// The effect of a command on its resource; the only source of `actionType`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Class {
-    /// Makes a resource.
+    /// Creates a resource.
     Create,
     /// Changes fields.
     Edit,
-    /// Removes a resource.
+    /// Deletes a resource.
     Delete,
-    /// Changes who or what a resource belongs to.
+    /// Changes to whom or to what a resource belongs.
     Assign,
 }
 
 impl Class {
-    /// The word in the log.
+    /// Returns the name in the log.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -62,7 +62,7 @@ impl Class {
         }
     }
 
-    /// The class of this word.
+    /// Parses the name of a class.
     #[must_use]
     pub fn parse(word: &str) -> Option<Self> {
         [Self::Create, Self::Edit, Self::Delete, Self::Assign]
@@ -74,72 +74,73 @@ impl Class {
 /// The resource of an execution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Target {
-    /// A resource that the command makes, with the id that it will have.
+    /// A resource that the command creates, with its future id.
     New {
-        /// Its tenant.
+        /// The tenant.
         tenant: Uuid,
-        /// Its id.
+        /// The id.
         id: Uuid,
     },
     /// A resource that must exist and be visible to the caller.
     Existing(Uuid),
 }
 
-/// One change that a client can make.
+/// A change that a client can request.
 pub trait Command: Send + Sync + 'static {
     /// `module.entity.verb`.
     const ID: &'static str;
-    /// What it does to its resource.
+    /// The effect on its resource.
     const CLASS: Class;
     /// Constant English label, at most 120 characters.
     const LABEL: &'static str;
-    /// Checked by the route and again by the bus.
+    /// Required features, checked by the route and again by the bus.
     const FEATURES: &'static [Feature];
-    /// What others than its actor need to undo or redo it: the features with which such a change is made by hand.
+    /// The features with which callers other than its actor may undo or redo it: those needed for the same change by hand.
     const FEATURES_OF_OTHERS: &'static [Feature] = Self::FEATURES;
     /// Whether the entry carries an undo token.
     const UNDOABLE: bool = true;
-    /// Whether its resource is new although its class says something else: a bulk edit makes a job.
+    /// Whether its resource is new although its class is not `Create`: a bulk edit creates a job.
     const CREATES_RESOURCE: bool = false;
     /// The entity of its resource.
     type Entity: Entity;
-    /// What it tells its caller.
+    /// The result that is returned to the caller.
     type Output: Send;
 
-    /// The resource.
+    /// Returns the resource.
     fn target(&self) -> Target;
 
-    /// Further resources of the same tenant that it changes, known before the change (swapping, reordering). They are locked, imaged,
-    /// judged, logged and restored like the command's own.
+    /// Returns further resources of the same tenant that the command changes, known before the change (swapping, reordering). They are locked,
+    /// snapshotted, validated, logged and restored like the command's own resource.
     fn affects(&self) -> Vec<EntityRef> {
         Vec::new()
     }
 
-    /// The same for a command that can know them only behind a lock: it takes that lock here, as the first thing of its transaction.
+    /// Returns the affected resources of a command that can know them only under a lock, which it takes here, as the first statement of its
+    /// transaction.
     fn affects_behind_lock(&self, _tx: &mut Tx<'_>) -> impl Future<Output = Result<Vec<EntityRef>>> + Send {
         async { Ok(self.affects()) }
     }
 
-    /// Makes the change. The bus does the rest: locks, images, guards, log, events.
+    /// Applies the change. The bus does the rest: locks, snapshots, guards, log, events.
     fn apply(&self, tx: &mut Tx<'_>) -> impl Future<Output = Result<Self::Output>> + Send;
 }
 
-/// What the registry knows of a command.
+/// The registered properties of a command.
 #[derive(Debug, Clone, Copy)]
 pub struct CommandInfo {
-    /// Its id.
+    /// The id.
     pub id: &'static str,
-    /// Its class.
+    /// The class.
     pub class: Class,
-    /// Its label.
+    /// The label.
     pub label: &'static str,
-    /// Its features.
+    /// The features.
     pub features: &'static [Feature],
-    /// What others than its actor need to undo or redo it.
+    /// The features with which callers other than its actor may undo or redo it.
     pub features_of_others: &'static [Feature],
     /// Whether it can be undone.
     pub undoable: bool,
-    /// Whether its resource is new although its class says something else.
+    /// Whether its resource is new although its class is not `Create`.
     pub creates: bool,
     /// Kind of its entity.
     pub kind: &'static str,
@@ -159,7 +160,7 @@ impl CommandInfo {
         }
     }
 
-    /// The features that its actor, or somebody else, needs to undo or redo it.
+    /// Returns the features needed to undo or redo it, by its actor or by another caller.
     #[must_use]
     pub fn features_of(&self, is_actor: bool) -> &'static [Feature] {
         if is_actor {
@@ -169,7 +170,7 @@ impl CommandInfo {
         }
     }
 
-    /// The images of a create or delete cover what comes and goes with the resource.
+    /// Returns the depth of its snapshots: those of a create or delete include the resources that are created or deleted with the resource.
     pub(crate) fn depth(&self) -> Depth {
         match self.class {
             Class::Create | Class::Delete => Depth::Tree,
@@ -184,22 +185,22 @@ impl CommandInfo {
 pub struct Operation {
     /// Id of the log entry.
     pub id: Uuid,
-    /// The token that undoes it.
+    /// Token that undoes it.
     pub undo_token: String,
     /// The command.
     pub command_id: &'static str,
-    /// Its label.
+    /// Label of the command.
     pub action_label: String,
     /// Kind of the resource.
     pub resource_kind: &'static str,
     /// Id of the resource.
     pub resource_id: String,
-    /// When.
+    /// Time of execution.
     pub executed_at: Timestamp,
 }
 
 impl Operation {
-    /// URL-encoded JSON.
+    /// Returns URL-encoded JSON.
     #[must_use]
     pub fn to_header(&self) -> String {
         let json = serde_json::to_string(self).unwrap_or_default();
@@ -209,7 +210,7 @@ impl Operation {
     }
 }
 
-/// An instant that lies behind what the resource already has, so that `updatedAt` always moves forward.
+/// Returns an instant after the present `updatedAt` of the resources, so that it always moves forward.
 fn moved_forward(now: Timestamp, snapshots: &Snapshots) -> Timestamp {
     snapshots
         .values()

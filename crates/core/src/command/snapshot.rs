@@ -1,4 +1,4 @@
-//! Images of resources.
+//! Snapshots of resources.
 
 use std::collections::BTreeMap;
 
@@ -10,20 +10,20 @@ use uuid::Uuid;
 use crate::error::{Error, Result};
 use crate::time::Timestamp;
 
-/// Reserved member: rows that come and go with the resource, by kind.
+/// Reserved field: rows that are created and deleted with the resource, by kind.
 pub const CHILDREN: &str = "_children";
-/// Reserved member: references of other rows that the removal clears.
+/// Reserved field: references of other rows that the deletion clears.
 pub const LINKS: &str = "_links";
 
-/// Images by id; an absent resource has none.
+/// Snapshots by id; an absent resource has none.
 pub type Snapshots = BTreeMap<Uuid, Snapshot>;
 
-/// A flat JSON object with one member per tracked column, named and formatted as in the API.
+/// A flat JSON object with one field per tracked column, named and formatted as in the API.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Snapshot(Map<String, Value>);
 
 impl Snapshot {
-    /// The image of a row.
+    /// Creates the snapshot of a row.
     ///
     /// # Errors
     /// When the row does not serialize to an object.
@@ -31,10 +31,10 @@ impl Snapshot {
         Self::from_value(serde_json::to_value(row)?)
     }
 
-    /// The image that this value is.
+    /// Parses a snapshot from a JSON value.
     ///
     /// # Errors
-    /// When the value is no object.
+    /// When the value is not an object.
     pub fn from_value(value: Value) -> Result<Self> {
         match value {
             Value::Object(members) => Ok(Self(members)),
@@ -42,31 +42,31 @@ impl Snapshot {
         }
     }
 
-    /// Sets a member.
+    /// Sets a field.
     #[must_use]
     pub fn with_field(mut self, name: &str, value: Value) -> Self {
         self.0.insert(name.to_owned(), value);
         self
     }
 
-    /// Sets `organizationId`, which every image has.
+    /// Sets `organizationId`, which every snapshot has.
     #[must_use]
     pub fn with_organization(self, organization: Option<Uuid>) -> Self {
         self.with_field("organizationId", serde_json::json!(organization))
     }
 
-    /// The row of this image.
+    /// Parses the row of this snapshot.
     ///
     /// # Errors
-    /// When members are missing.
+    /// When fields are missing.
     pub fn row<T: DeserializeOwned>(&self) -> Result<T> {
         Ok(serde_json::from_value(Value::Object(self.0.clone()))?)
     }
 
-    /// Adds the rows of one kind that come and go with the resource, ordered by id.
+    /// Adds the rows of one kind that are created and deleted with the resource, ordered by id.
     ///
     /// # Errors
-    /// When a row can't be put into JSON.
+    /// When a row can't be serialized to JSON.
     pub fn with_children(mut self, kind: &str, rows: &impl Serialize) -> Result<Self> {
         let rows = serde_json::to_value(rows)?;
         let children = self.0.entry(CHILDREN).or_insert_with(|| Value::Object(Map::new()));
@@ -76,10 +76,10 @@ impl Snapshot {
         Ok(self)
     }
 
-    /// The rows of this kind; none when the image does not cover them.
+    /// Parses the child rows of this kind; none when the snapshot does not cover them.
     ///
     /// # Errors
-    /// When members are missing.
+    /// When fields are missing.
     pub fn children<T: DeserializeOwned>(&self, kind: &str) -> Result<Option<Vec<T>>> {
         match self.0.get(CHILDREN).and_then(|children| children.get(kind)) {
             Some(rows) => Ok(Some(serde_json::from_value(rows.clone())?)),
@@ -87,7 +87,7 @@ impl Snapshot {
         }
     }
 
-    /// Kind and id of each row that comes and goes with the resource, as far as the image covers them.
+    /// Returns kind and id of each child row, as far as the snapshot covers them.
     pub(crate) fn child_ids(&self) -> impl Iterator<Item = (&str, &str)> {
         let kinds = self.0.get(CHILDREN).and_then(Value::as_object).into_iter().flatten();
         kinds.flat_map(|(kind, rows)| {
@@ -96,19 +96,19 @@ impl Snapshot {
         })
     }
 
-    /// A member.
+    /// Returns a field.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Value> {
         self.0.get(name)
     }
 
-    /// The members.
+    /// Returns all fields.
     #[must_use]
     pub fn members(&self) -> &Map<String, Value> {
         &self.0
     }
 
-    /// The whole image as a value.
+    /// Returns the whole snapshot as a JSON value.
     #[must_use]
     pub fn to_value(&self) -> Value {
         Value::Object(self.0.clone())

@@ -5,7 +5,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use subtle::ConstantTimeEq;
 use uuid::Uuid;
 
-/// The handle that undoes one action.
+/// The token that undoes one action.
 #[derive(Clone, PartialEq, Eq)]
 pub struct UndoToken {
     /// Id of the log entry.
@@ -22,13 +22,13 @@ impl std::fmt::Debug for UndoToken {
 }
 
 impl UndoToken {
-    /// The token of an entry.
+    /// Creates the token of an entry.
     #[must_use]
     pub fn new(log_id: Uuid, secret: [u8; 32]) -> Self {
         Self { log_id, secret }
     }
 
-    /// The token of an entry whose secret was read from the database; `None` when the stored bytes are no secret.
+    /// Creates the token of an entry from a stored secret; `None` when the bytes are not a valid secret.
     #[must_use]
     pub fn stored(log_id: Uuid, secret: &[u8]) -> Option<Self> {
         Some(Self {
@@ -37,7 +37,7 @@ impl UndoToken {
         })
     }
 
-    /// Reads a token; `None` when it has another form.
+    /// Parses a token; `None` when it has another form.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let (id, secret) = text.trim().split_once('.')?;
@@ -49,7 +49,7 @@ impl UndoToken {
         })
     }
 
-    /// The secret half, to be stored.
+    /// Returns the secret half, for storing.
     #[must_use]
     pub fn secret(&self) -> &[u8] {
         &self.secret

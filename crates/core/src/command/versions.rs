@@ -1,4 +1,4 @@
-//! Which content state a resource is in (audit specification, section 6.1).
+//! Versions of resources: the numbers of their content states (audit specification, section 6.1).
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ pub(super) type Key = (&'static str, Uuid);
 pub(super) struct Present(BTreeMap<Key, i64>);
 
 impl Present {
-    /// The version of a resource; 0 when nothing of it was ever logged.
+    /// Returns the version of a resource; 0 when no change of it was ever logged.
     pub(super) fn of(&self, key: &Key) -> i64 {
         self.0.get(key).copied().unwrap_or(0)
     }
@@ -45,12 +45,12 @@ macro_rules! select {
     };
 }
 
-/// The versions, their rows locked by kind, then id. One statement.
+/// Returns the versions and locks their rows by kind, then id. One statement.
 pub(super) async fn lock(tx: &mut Tx<'_>, keys: &[Key]) -> Result<Present> {
     load(tx, keys, select!(" for update")).await
 }
 
-/// The versions. One statement.
+/// Returns the versions. One statement.
 pub(super) async fn read(tx: &mut Tx<'_>, keys: &[Key]) -> Result<Present> {
     load(tx, keys, select!("")).await
 }

@@ -1,4 +1,4 @@
-//! Makes connections to one database, with or without TLS.
+//! Opens connections to one database, with or without TLS.
 
 use std::net::IpAddr;
 use std::str::FromStr;
@@ -19,7 +19,7 @@ use crate::error::{Error, Result};
 /// The half of a connection that must be polled.
 pub type Driven = Connection<Socket, <MakeRustlsConnect as MakeTlsConnect<Socket>>::Stream>;
 
-/// Where a database is, as whom, and with which TLS.
+/// Address, role and TLS options of a database.
 #[derive(Clone)]
 pub struct Connector {
     config: Config,
@@ -36,17 +36,17 @@ impl std::fmt::Debug for Connector {
 }
 
 impl Connector {
-    /// Reads a `postgres://` URL. What it says of TLS wins over `tls`; where neither says a mode, it is `disable` for the same machine
-    /// (a Unix socket, a loopback address), else `verify-full`.
+    /// Parses a `postgres://` URL. Its TLS parameters take precedence over `tls`; without a mode in either, the mode is `disable` for the same
+    /// machine (a Unix socket, a loopback address), else `verify-full`.
     ///
     /// # Errors
-    /// When the URL can't be read (its text is kept out of the error), or a file of TLS can't be used.
+    /// When the URL is invalid (its text is kept out of the error), or a TLS file can't be used.
     pub fn new(key: &str, url: &SecretString, tls: &TlsOptions) -> Result<Self, ConfigError> {
         let mut tls = tls.clone();
         let invalid = || {
             ConfigError::new(
                 key,
-                "is no valid URL of the form postgres://user:password@host:5432/name",
+                "is not a valid URL of the form postgres://user:password@host:5432/name",
             )
         };
         let text = url.expose_secret();
@@ -72,32 +72,32 @@ impl Connector {
         })
     }
 
-    /// What the URL says besides TLS.
+    /// Returns the configuration from the URL, without TLS.
     #[must_use]
     pub fn config(&self) -> &Config {
         &self.config
     }
 
-    /// The same, to be changed.
+    /// Returns the configuration for changes.
     pub fn config_mut(&mut self) -> &mut Config {
         &mut self.config
     }
 
-    /// The mode of TLS.
+    /// Returns the mode of TLS.
     #[must_use]
     pub fn mode(&self) -> TlsMode {
         self.mode
     }
 
-    /// Connects. The second half must be polled.
+    /// Opens a connection. The second half must be polled.
     ///
     /// # Errors
-    /// When the server can't be reached, refuses the role, or does not show what the mode of TLS asks for.
+    /// When the server can't be reached, rejects the role, or does not meet the mode of TLS.
     pub async fn connect(&self) -> Result<(Client, Driven), tokio_postgres::Error> {
         self.config.connect(self.tls.clone()).await
     }
 
-    /// A connection for diesel, driven by the current runtime.
+    /// Opens a connection for diesel, driven by the current runtime.
     pub(super) async fn diesel(&self) -> Result<AsyncPgConnection> {
         let (client, connection) = self.connect().await?;
         tokio::spawn(async move {
@@ -110,7 +110,7 @@ impl Connector {
             .map_err(|error| Error::Unavailable(Box::new(error)))
     }
 
-    /// Asks the server to end the statement of a connection, for `longest` at most. Whether it did is not told.
+    /// Requests the server to cancel the running statement of a connection, within `longest`. Best effort: the result is only logged.
     pub(super) async fn cancel(&self, token: CancelToken, longest: Duration) {
         let asked = tokio::time::timeout(longest, token.cancel_query(self.tls.clone())).await;
         if !matches!(asked, Ok(Ok(()))) {
@@ -119,14 +119,14 @@ impl Connector {
     }
 }
 
-/// The URL without its parameters of TLS, which tokio-postgres knows in part only.
+/// Returns the URL without its TLS parameters, of which tokio-postgres knows only some.
 fn without_tls(url: &str, tls: &mut TlsOptions) -> Result<String, ConfigError> {
     let Some((start, query)) = url.split_once('?') else {
         return Ok(url.to_owned());
     };
     let mut kept = Vec::new();
     for part in query.split('&') {
-        // In these URLs a plus is a plus.
+        // A plus in these URLs is a literal plus.
         let text = part.replace('+', "%2B");
         let pair = form_urlencoded::parse(text.as_bytes()).next();
         let taken = match pair {
@@ -144,7 +144,7 @@ fn without_tls(url: &str, tls: &mut TlsOptions) -> Result<String, ConfigError> {
     })
 }
 
-/// Whether nothing that is said leaves this machine.
+/// Whether all hosts are on this machine.
 fn is_local(config: &Config) -> bool {
     let named = config.get_hosts().iter().all(|host| match host {
         Host::Unix(_) => true,
@@ -175,7 +175,7 @@ mod tests {
         }
         let root = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
         let foreign = |url: &str, tls: &TlsOptions| Connector::new("database.url", &url.to_owned().into(), tls);
-        // A file that holds no root shows that one was asked for.
+        // A file without a root certificate causes an error, which shows that a root is required.
         let tls = TlsOptions {
             root_cert_file: Some(root.into()),
             ..TlsOptions::default()

@@ -1,29 +1,29 @@
-//! Places of those who hold a connection as long as a client takes: few of a pool, fewer of a tenant, and fewest of a principal.
+//! Permits of transactions that hold a connection as long as a client takes: limited for a pool, for a tenant and for a principal.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use uuid::Uuid;
 
-/// Places of one tenant in a process.
+/// Maximum number of permits of one tenant in a process.
 const OF_TENANT: usize = 4;
-/// Places of one principal in a process.
+/// Maximum number of permits of one principal in a process.
 const OF_PRINCIPAL: usize = 2;
 
-/// For whom a connection is held.
+/// The principal for whom a connection is held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Holder {
-    /// The principal's own tenant, whichever it looks at.
+    /// The principal's own tenant, not the visible one.
     pub tenant: Uuid,
     /// The user or key.
     pub principal: Uuid,
 }
 
-/// Who holds what in this process, over the pools of all its threads.
+/// The permits held in this process, in the pools of all its threads.
 #[derive(Debug, Clone, Default)]
 pub(super) struct LongTransactions(Arc<Mutex<Vec<(u64, Holder)>>>);
 
-/// The places of one pool.
+/// The permits of one pool.
 #[derive(Debug)]
 pub(super) struct LongTransactionPermits {
     held: LongTransactions,
@@ -31,7 +31,7 @@ pub(super) struct LongTransactionPermits {
     places: usize,
 }
 
-/// A place; free again when dropped.
+/// A permit; released when dropped.
 #[derive(Debug)]
 pub(super) struct LongTransactionPermit {
     held: LongTransactions,
@@ -43,7 +43,7 @@ impl LongTransactions {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The places of a new pool of this size: a quarter, two if the pool has three.
+    /// Creates the permits of a new pool of this size: a quarter of it, or two if the pool has three connections.
     pub(super) fn places(&self, pool_size: usize) -> LongTransactionPermits {
         static POOLS: AtomicU64 = AtomicU64::new(0);
         LongTransactionPermits {
@@ -55,13 +55,13 @@ impl LongTransactions {
 }
 
 impl LongTransactionPermits {
-    /// A place for this holder, if there is one.
+    /// Takes a permit for this holder, if one is free.
     pub(super) fn take(&self, holder: Holder) -> Option<LongTransactionPermit> {
         let mut entries = self.held.entries();
         let count =
             |requested: &dyn Fn(&(u64, Holder)) -> bool| entries.iter().filter(|entry| requested(entry)).count();
         let of_tenant = |entry: &(u64, Holder)| entry.1.tenant == holder.tenant;
-        // A tenant leaves places of this pool to the others, unless there is only one.
+        // A tenant leaves permits of this pool to the others, unless there is only one.
         let is_free = count(&|entry| entry.0 == self.pool) < self.places
             && count(&|entry| entry.0 == self.pool && of_tenant(entry)) < (self.places / 2).max(1)
             && count(&of_tenant) < OF_TENANT

@@ -1,4 +1,4 @@
-//! Brings the schema up: core first, then the modules by dependency, each one's migrations by version.
+//! Runs migrations: core first, then the modules by dependency, each one's migrations by version.
 
 use diesel::QueryableByName;
 use diesel::migration::{Migration, MigrationSource};
@@ -18,14 +18,14 @@ const CORE: EmbeddedMigrations = embed_migrations!("migrations");
 /// Migrations of one module, embedded in its crate.
 pub type Migrations = EmbeddedMigrations;
 
-/// How the database's schema relates to the enabled modules.
+/// The state of the database's schema relative to the enabled modules.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MigrationState {
     /// Every migration of the enabled modules is applied.
     Current,
-    /// Some are missing.
+    /// Some migrations are missing.
     Pending(Vec<String>),
-    /// Migrations are applied that this build does not know: the schema is newer.
+    /// Unknown migrations are applied: the schema is newer than this build.
     Unknown(Vec<String>),
 }
 
@@ -51,21 +51,21 @@ fn all(modules: &[&'static Module]) -> Result<Vec<Box<dyn Migration<Pg>>>> {
     Ok(migrations)
 }
 
-/// Last four digits of a version: the number of the module that it belongs to.
+/// Returns the last four digits of a version: the number of its module.
 fn module_number(version: &str) -> &str {
     version.get(version.len().saturating_sub(4)..).unwrap_or(version)
 }
 
-/// Applies what is missing, as the schema's owner, under an advisory lock, and gives `application_role` its grants. Returns the number
-/// of migrations applied. Needs a multi-threaded runtime.
+/// Applies pending migrations, as the schema's owner, under an advisory lock, and grants `application_role` its rights. Returns the number of
+/// migrations applied. Needs a multi-threaded runtime.
 ///
 /// # Errors
-/// When the database can't be reached or a migration fails; what was applied before it stays.
+/// When the database can't be reached or a migration fails; the migrations applied before it stay.
 pub async fn migrate(owner_url: &SecretString, application_role: &str, modules: &[&'static Module]) -> Result<usize> {
     migrate_over(&connector(owner_url)?, application_role, modules).await
 }
 
-/// The same, where the URL alone does not say how to connect.
+/// Migrates over a connector, where the URL alone does not determine the connection.
 ///
 /// # Errors
 /// As [`migrate`].
@@ -94,8 +94,8 @@ pub async fn migrate_over(owner: &Connector, application_role: &str, modules: &[
     Ok(count)
 }
 
-/// Writes down what is configured of retention, as the schema's owner: from then on the application's role can't have younger entries dropped.
-/// 0 keeps entries for ever.
+/// Stores the configured retention, as the schema's owner: from then on the application's role can't drop younger entries. 0 keeps entries for
+/// ever.
 ///
 /// # Errors
 /// When the database can't be reached.
@@ -107,7 +107,7 @@ pub async fn keep_logs(owner: &Connector, action_months: u32, access_days: u32) 
     Ok(())
 }
 
-/// Takes every migration back, last module first. For the check that each `down.sql` works.
+/// Reverts every migration, last module first. For the check that each `down.sql` works.
 ///
 /// # Errors
 /// When the database can't be reached or a migration fails.
@@ -172,7 +172,7 @@ fn connector(url: &SecretString) -> Result<Connector> {
         .map_err(|error| Error::internal(error.to_string()))
 }
 
-/// A migration takes as long as it takes, whatever is set for the role.
+/// Connects without a statement timeout, regardless of the role's settings: migrations may take any time.
 async fn connect(owner: &Connector) -> Result<AsyncPgConnection> {
     let mut connection = owner.diesel().await?;
     connection.batch_execute("set statement_timeout = 0").await?;

@@ -1,4 +1,4 @@
-//! The only ways to a database connection. Every connection carries the tenant for row-level security.
+//! The only access to database connections. Every connection carries the tenant for row-level security.
 
 mod connector;
 mod long_transactions;
@@ -33,27 +33,27 @@ pub(crate) use schema::{audit_action_logs, core_idempotency_keys};
 pub use tls::{TlsMode, TlsOptions};
 pub use tx::Tx;
 
-/// How to reach the database.
+/// Options of the database connections.
 #[derive(Debug, Clone)]
 pub struct DatabaseOptions {
     /// `postgres://` URL of the application role.
     pub url: SecretString,
-    /// Connections of one pool at most.
+    /// Maximum number of connections of one pool.
     pub pool_size: usize,
-    /// Longest wait for a connection, whether for a free one of the pool or for a new one to be made.
+    /// Longest wait for a connection, whether idle in the pool or newly opened.
     pub timeout: Duration,
-    /// Longest statement, unless more is allowed for it; after that it is cancelled, and the request is answered with 503.
+    /// Longest statement, unless more is allowed for it; PostgreSQL then cancels it, and the request is rejected with 503.
     pub statement_timeout: Duration,
-    /// Age at which a connection is replaced, about: what a backend has gathered goes with it.
+    /// Approximate age at which a connection is replaced, which frees the memory that its backend has accumulated.
     pub max_connection_age: Duration,
-    /// TLS, where the URL says nothing of it.
+    /// TLS options that apply where the URL sets none.
     pub tls: TlsOptions,
-    /// Whether scopes write their tenant predicates; switched off by the test that shows row-level security alone.
+    /// Whether scopes write their tenant predicates; switched off by the test of row-level security alone.
     pub predicates: bool,
 }
 
 impl DatabaseOptions {
-    /// Options with a pool of 16, a wait of 1.5 s, statements of 30 s and connections of 30 min at most.
+    /// Returns options with a pool of 16, a wait of 1.5 s, statements of at most 30 s and connections of at most 30 min.
     #[must_use]
     pub fn new(url: SecretString) -> Self {
         Self {
@@ -68,19 +68,19 @@ impl DatabaseOptions {
     }
 }
 
-/// Seconds after which one of the lasting transactions may well have ended.
+/// Seconds after which a long-running transaction has probably ended.
 const LONG_TRANSACTION_RETRY: u64 = 5;
 
-/// Longest statement of an answer that is made while its client reads it.
+/// Longest statement of a response that is produced while its client reads it.
 const LONG_STATEMENT: Duration = Duration::from_secs(300);
 
-/// Longest statement of maintenance that reads or changes a whole month, or all entries of a tenant.
+/// Longest statement of a maintenance task that reads or changes a whole month, or all entries of a tenant.
 pub(crate) const MAINTENANCE_STATEMENT: Duration = Duration::from_secs(3600);
 
-/// A connection that is told of notifications.
+/// A connection that receives notifications.
 pub(crate) type Notified = (tokio_postgres::Client, Driven);
 
-/// What row-level security lets a connection see.
+/// The rows that row-level security shows to a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Visibility {
     tenant: Uuid,
@@ -133,7 +133,7 @@ impl Visibility {
         self.scope == ScopeSetting::System
     }
 
-    /// SQL that sets it. Both values are of types whose text needs no quoting.
+    /// Returns the SQL that sets it. Both values have types whose text needs no quoting.
     pub(crate) fn sql(self, local: bool) -> String {
         let scope = if local { "local " } else { "" };
         format!(
@@ -144,7 +144,7 @@ impl Visibility {
     }
 }
 
-/// A pool of connections. Clones share it; [`Database::for_worker`] makes another one with the same options.
+/// A pool of connections. Clones share it; [`Database::for_worker`] creates another one with the same options.
 #[derive(Clone)]
 pub struct Database {
     pool: Arc<pool::Pool>,
@@ -162,10 +162,10 @@ impl std::fmt::Debug for Database {
 }
 
 impl Database {
-    /// A pool that connects when the first connection is needed.
+    /// Creates a pool that opens connections on demand.
     ///
     /// # Errors
-    /// When the URL can't be read.
+    /// When the URL is invalid.
     pub fn new(options: DatabaseOptions) -> Result<Self> {
         let mut connector = Connector::new("database.url", &options.url, &options.tls)
             .map_err(|error| Error::internal(error.to_string()))?;
@@ -193,7 +193,7 @@ impl Database {
         })
     }
 
-    /// Another pool of `size` connections, for a worker thread of its own: its connections are driven by that thread's runtime.
+    /// Creates another pool of `size` connections for a worker thread, whose runtime drives these connections.
     #[must_use]
     pub fn for_worker(&self, size: usize) -> Self {
         let options = DatabaseOptions {
@@ -212,7 +212,7 @@ impl Database {
         }
     }
 
-    /// A connection for reads of this scope.
+    /// Returns a connection for reads of this scope.
     ///
     /// # Errors
     /// 503 when the database can't be reached or the pool stays exhausted.
@@ -223,8 +223,8 @@ impl Database {
         Ok(connection)
     }
 
-    /// A connection for one short read of this scope (a row by its key). Such reads of one tenant travel together on one connection while
-    /// they are under way, which spares the system most of their cost; a long statement would hold the others up.
+    /// Returns a connection for one short read of this scope (a row by its key). Concurrent short reads of one tenant are pipelined on one
+    /// connection, which saves most of their cost; a long statement would delay the others.
     ///
     /// # Errors
     /// As [`Database::read`].
@@ -232,7 +232,7 @@ impl Database {
         self.pool.join(Visibility::of(scope)).await
     }
 
-    /// A connection for bookkeeping that is no command: sessions, counters, leases.
+    /// Returns a connection for unlogged writes: sessions, counters, leases.
     ///
     /// # Errors
     /// As [`Database::read`].
@@ -240,14 +240,14 @@ impl Database {
         self.read(scope).await
     }
 
-    /// A connection for handing out jobs: it sees the job tables of all tenants, and nothing else.
+    /// Returns a connection for claiming jobs: it sees the job tables of all tenants, and nothing else.
     pub(crate) async fn queue(&self) -> Result<Connection> {
         let mut connection = self.pool.acquire(Visibility::QUEUE).await?;
         connection.show(Visibility::QUEUE).await?;
         Ok(connection)
     }
 
-    /// A connection beside the pool that is told of notifications. The first half sends statements, the second one must be polled.
+    /// Opens a connection outside the pool that receives notifications. The first half sends statements; the second half must be polled.
     pub(crate) async fn notified(&self) -> Result<Notified> {
         let connecting = self.connector.connect();
         let connected = tokio::time::timeout(self.options.timeout, connecting)
@@ -267,31 +267,31 @@ impl Database {
         Ok(connection)
     }
 
-    /// A transaction for bookkeeping over several statements that is no command (signing in).
+    /// Begins an unlogged transaction over several statements (signing in).
     ///
     /// # Errors
     /// As [`Database::read`].
     pub async fn transaction(&self, scope: &Scope) -> Result<UnloggedTransaction> {
         Ok(UnloggedTransaction {
             connection: self.begin(scope).await?,
-            _place: None,
+            _permit: None,
         })
     }
 
-    /// The same for an answer that is made while its client reads it, and lasts as long as that takes. Only a quarter of the pool is
-    /// there for such clients, so that slow ones leave enough for everybody else; half of that for one tenant, and no more than four of a
-    /// tenant and two of a principal in the process.
+    /// Begins an unlogged transaction for a response that is produced while its client reads it, and that lasts as long as the client takes.
+    /// Only a quarter of the pool serves such responses, so that slow clients leave enough connections for the other requests; one tenant gets
+    /// at most half of that, and in the process at most four for each tenant and two for each principal.
     ///
     /// # Errors
-    /// 429 when that many are under way; else as [`Database::read`].
+    /// 429 when that many are open; otherwise as [`Database::read`].
     pub async fn long_transaction(&self, scope: &Scope, holder: Holder) -> Result<UnloggedTransaction> {
-        let place = self.pool.long_transaction_permit(holder).ok_or_else(|| Rejection {
+        let permit = self.pool.long_transaction_permit(holder).ok_or_else(|| Rejection {
             retry_after: Some(LONG_TRANSACTION_RETRY),
             ..Rejection::new(StatusCode::TOO_MANY_REQUESTS, "Too many requests")
         })?;
         Ok(UnloggedTransaction {
             connection: self.begin_with(scope, Some(LONG_STATEMENT)).await?,
-            _place: Some(place),
+            _permit: Some(permit),
         })
     }
 
@@ -302,23 +302,23 @@ impl Database {
     }
 }
 
-/// A transaction outside the bus; rolled back when dropped.
+/// A transaction outside the command bus; rolled back when dropped.
 #[derive(Debug)]
 pub struct UnloggedTransaction {
     connection: Connection,
-    _place: Option<LongTransactionPermit>,
+    _permit: Option<LongTransactionPermit>,
 }
 
 impl UnloggedTransaction {
-    /// The connection.
+    /// Returns the connection.
     pub fn connection(&mut self) -> &mut Connection {
         &mut self.connection
     }
 
-    /// Commits.
+    /// Commits the transaction.
     ///
     /// # Errors
-    /// When the database refuses or is gone.
+    /// When the database rejects the commit or the connection is lost.
     pub async fn commit(mut self) -> Result<()> {
         self.connection.end(true).await
     }

@@ -1,6 +1,6 @@
-//! Connections that remember what row-level security lets them see. A free connection that already shows the wanted tenant is handed
-//! out first, so most requests send no setting at all. Who finds none free takes what comes first: one that is given back, or a new one.
-//! A connection is handed on only while it is young, and only when the server has answered everything that was asked on it.
+//! Connections that remember what row-level security lets them see. An idle connection that already shows the requested tenant is handed out
+//! first, so most requests send no setting at all. If none is idle, the caller gets whichever is ready first: a returned connection or a new
+//! one. A connection is reused only while it is young, and only after the server has responded to every statement sent on it.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -23,21 +23,21 @@ use crate::ids::Ids;
 pub(crate) struct Pool {
     connector: Arc<Connector>,
     permits: Arc<Semaphore>,
-    /// Places of those who hold a connection as long as a client takes.
+    /// Permits of transactions that hold a connection as long as a client takes.
     long_transactions: LongTransactionPermits,
     idle: Mutex<Vec<Idle>>,
     shared: Mutex<Option<Shared>>,
     timeout: Duration,
-    /// Age at which connections are replaced, about.
+    /// Approximate age at which connections are replaced.
     longest_age: Duration,
-    /// Connections that exist or are being made.
+    /// Number of connections that exist or are being opened.
     open: AtomicUsize,
     size: usize,
-    /// A connection was given back, or there is room for a new one.
+    /// Notified when a connection is returned, or when capacity for a new one becomes free.
     freed: Notify,
 }
 
-/// Room for one connection of the pool; free again when dropped.
+/// Capacity for one connection of the pool; released when dropped.
 struct Capacity(Weak<Pool>);
 
 impl Drop for Capacity {
@@ -49,16 +49,16 @@ impl Drop for Capacity {
     }
 }
 
-/// A connection that is in use for single short statements, as long as somebody uses it.
+/// A connection shared by concurrent short statements, as long as one of them runs.
 struct Shared {
     connection: Weak<Connection>,
     shows: Visibility,
 }
 
-/// Users of one shared connection at most; the next one gets another.
+/// Maximum number of users of one shared connection; the next user gets another connection.
 const SHARERS: usize = 16;
 
-/// How long a statement may still run whose borrower is gone, before it is cancelled.
+/// Time that a statement may still run after its borrower was dropped, before it is cancelled.
 const GRACE: Duration = Duration::from_millis(50);
 /// Longest attempt to cancel a statement.
 const CANCELLING: Duration = Duration::from_millis(500);
@@ -67,9 +67,9 @@ struct Idle {
     pg: AsyncPgConnection,
     shows: Option<Visibility>,
     usage: Usage,
-    /// Not handed on after this instant.
+    /// Not reused after this instant.
     until: Instant,
-    _room: Capacity,
+    _capacity: Capacity,
 }
 
 impl Idle {
@@ -101,7 +101,7 @@ impl Pool {
     }
 
     pub(super) async fn acquire(self: &Arc<Self>, requested: Visibility) -> Result<Connection> {
-        // One limit for all waits together: whoever asks is told in time that the database is gone.
+        // One deadline for all waits together, so that an outage of the database is reported in time.
         let deadline = Instant::now() + self.timeout;
         let permit = match Arc::clone(&self.permits).try_acquire_owned() {
             Ok(permit) => permit,
@@ -120,13 +120,12 @@ impl Pool {
         })
     }
 
-    /// A place for holding a connection as long as a client takes, if one is free.
+    /// Takes a permit for holding a connection as long as a client takes, if one is free.
     pub(super) fn long_transaction_permit(&self, holder: Holder) -> Option<LongTransactionPermit> {
         self.long_transactions.take(holder)
     }
 
-    /// The connection on which others of the same visibility already have a statement under way, else one of one's own that the next
-    /// ones join.
+    /// Returns the connection on which statements of the same visibility are already running, else a new one that later callers share.
     pub(super) async fn join(self: &Arc<Self>, requested: Visibility) -> Result<Arc<Connection>> {
         if let Some(connection) = self.joined(requested) {
             return Ok(connection);
@@ -171,11 +170,11 @@ impl Pool {
         }
     }
 
-    /// What comes first: a connection that is given back, or a new one. Making one takes longer than most requests have theirs.
+    /// Returns whichever is ready first: a returned connection or a new one. Opening one takes longer than most requests hold theirs.
     async fn first_free(self: &Arc<Self>, requested: Visibility, deadline: Instant) -> Result<Idle> {
         let mut created: Option<NewConnection> = None;
         loop {
-            // Before the look, so that nothing that is given back after it goes unnoticed.
+            // Registered before the check, so that a connection returned after it does not go unnoticed.
             let mut freed = std::pin::pin!(self.freed.notified());
             freed.as_mut().enable();
             if let Some(idle) = self.take_idle(requested) {
@@ -197,7 +196,7 @@ impl Pool {
         }
     }
 
-    /// Makes a connection if there is room for one. When nobody waits for it any more, it becomes a free one.
+    /// Opens a connection if there is capacity. If its caller no longer waits when it is open, it becomes idle.
     fn create_one(self: &Arc<Self>, deadline: Instant) -> Option<NewConnection> {
         let capacity = self.capacity()?;
         let (response, created) = oneshot::channel();
@@ -209,7 +208,7 @@ impl Pool {
                 pg,
                 shows: None,
                 until: pool.end_of_a_new_one(),
-                _room: capacity,
+                _capacity: capacity,
             });
             if let Err(Ok(unwanted)) = response.send(idle) {
                 pool.give_back(unwanted);
@@ -233,8 +232,8 @@ impl Pool {
         self.freed.notify_one();
     }
 
-    /// A connection whose borrower left while the server was at work: handed on if the server answers within a moment, else its statement is
-    /// cancelled and it is closed. Its place is taken until then.
+    /// Recovers a connection whose borrower was dropped while the server was at work: it is reused if the server responds within a moment;
+    /// otherwise its statement is cancelled and it is closed. It occupies its capacity until then.
     fn settle(self: &Arc<Self>, mut idle: Idle, may_go_on: bool) {
         let Ok(runtime) = Handle::try_current() else {
             return;
@@ -251,7 +250,7 @@ impl Pool {
         });
     }
 
-    /// Ages differ by up to a fifth, so that connections that were made together are not replaced together.
+    /// Ages differ by up to a fifth, so that connections opened together are not replaced together.
     fn end_of_a_new_one(&self) -> Instant {
         let share = f64::from(u16::from_be_bytes(Ids::default().random())) / f64::from(u16::MAX);
         Instant::now() + self.longest_age.mul_f64(0.8 + 0.2 * share)
@@ -264,11 +263,11 @@ impl Pool {
     }
 }
 
-/// A pooled connection. Dropped inside a transaction it is closed, which rolls back.
+/// A pooled connection. If it is dropped inside a transaction, it is closed, which rolls back.
 pub struct Connection {
     idle: Option<Idle>,
     in_transaction: bool,
-    /// Its settings are not those of the others, so it is not handed on.
+    /// Whether its settings differ from those of the pool, so that it is not reused.
     is_altered: bool,
     pool: Arc<Pool>,
     _permit: OwnedSemaphorePermit,
@@ -314,7 +313,8 @@ impl Connection {
         Ok(())
     }
 
-    /// Lets single statements take this long: to the end of the transaction, or of the connection, which is closed then.
+    /// Sets the longest duration of a single statement, until the end of the transaction, or for the rest of the connection, which is then not
+    /// reused.
     ///
     /// # Errors
     /// When the database can't be reached.
@@ -326,7 +326,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Whether others may still join it.
+    /// Whether further callers may share it.
     fn may_go_on(&self) -> bool {
         self.idle
             .as_ref()

@@ -1,13 +1,13 @@
-//! Statements that a connection prepares once.
+//! Statements that a connection prepares once and keeps.
 
 use diesel::QueryResult;
 use diesel::pg::Pg;
 use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
 
-/// A statement that a connection prepares once for each form of its text and keeps. diesel does so by itself only where the text follows from
-/// the statement's type; `sql_query`, SQL fragments and updates it prepares each time, which costs a round trip and a plan. A connection
-/// that keeps too many forgets all of them when it is given back (`usage.rs`), so a list may have more forms than can be kept; a text that
-/// carries values is never met again and does not belong here.
+/// A statement that a connection prepares once for each form of its text and keeps. diesel does so by itself only if the text follows from the
+/// statement's type; it prepares `sql_query`, SQL fragments and updates each time, which costs a round trip and a plan. A connection with too
+/// many prepared statements drops all of them when it is returned (`usage.rs`), so a list may have more forms than can be kept; a text that
+/// contains values never occurs again and must not be wrapped.
 #[derive(Debug, Clone, Copy)]
 pub struct Prepared<Q>(pub Q);
 

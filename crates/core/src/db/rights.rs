@@ -1,19 +1,20 @@
-//! What the application's role may do in the database, and what nobody may.
+//! The rights of the application's role in the database, and the rights that no role may have.
 
 use tokio_postgres::Client;
 
 use crate::error::Result;
 
-/// Functions that run with the owner's rights and that the application calls. No other one is granted to it.
+/// Functions that run with the owner's rights and that the application calls. It may call no others of this kind.
 const CALLED: &str =
     "'audit_make_partitions', 'audit_drop_partitions', 'audit_erase', 'audit_forget_counts', 'audit_count_entries'";
 
 /// Two hundred years.
 const FOR_EVER_MONTHS: u32 = 2400;
 
-/// The application may read and write rows, owns nothing, and of the logs changes only what undo and redo change. It calls functions that
-/// run with its own rights, and those of the list. Everybody else may call nothing. Nobody makes anything in the schema, and no temporary
-/// table, but the owner, as far as it may decide that; [`open_rights`] tells what is left.
+/// Returns the SQL that sets the rights. The application may read and write rows, owns nothing, and changes in the logs only the columns that
+/// undo and redo change. It may call functions that run with its own rights, and those of the list; other roles may call none. Only the owner
+/// may create objects in the schema, or temporary tables, as far as the owner may revoke these rights; [`open_rights`] reports the remaining
+/// ones.
 pub(super) fn grants(role: &str) -> String {
     let role = format!("\"{}\"", role.replace('"', "\"\""));
     format!(
@@ -68,8 +69,8 @@ $$;
     )
 }
 
-/// SQL, for the owner, that keeps the entries of the action log for so many months and those of the access log for so many days at least (0: for
-/// ever), whatever the application asks for.
+/// Returns SQL, for the owner, that keeps the entries of the action log for at least this many months and those of the access log for at least
+/// this many days (0: for ever), whatever the application requests.
 pub(super) fn keep(months: u32, days: u32) -> String {
     let months = if months == 0 { FOR_EVER_MONTHS } else { months };
     let days = if days == 0 { FOR_EVER_MONTHS * 30 } else { days };
@@ -82,8 +83,8 @@ pub(super) fn keep(months: u32, days: u32) -> String {
         + &constant("audit_keep_accesses", format!("{days} days"))
 }
 
-/// SQL that takes from everybody the right to make temporary tables in a database. For its owner or a superuser; [`super::migrate`] does it by
-/// itself, but a copy of a database does not take this over.
+/// Returns SQL that revokes from all roles the right to create temporary tables in a database. For its owner or a superuser; [`super::migrate`]
+/// does it too, but a copy of a database does not inherit it.
 #[must_use]
 pub fn close_database(name: &str) -> String {
     format!(
@@ -92,7 +93,7 @@ pub fn close_database(name: &str) -> String {
     )
 }
 
-/// Rights of the role of this connection that the application does not need, each with what to do about it.
+/// Returns the rights of this connection's role that the application does not need, each with a way to revoke it.
 ///
 /// # Errors
 /// When the database can't be reached.

@@ -1,4 +1,4 @@
-//! Tables of core, with the columns that are read through the query builder.
+//! Tables of core, with the columns that the query builder reads.
 
 use diesel::table;
 

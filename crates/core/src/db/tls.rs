@@ -1,4 +1,4 @@
-//! TLS of the connections to the database, by the names that libpq gives to it.
+//! TLS of the connections to the database, with the names of libpq.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::config::ConfigError;
 
 type Result<T, E = ConfigError> = std::result::Result<T, E>;
 
-/// How much of the server is checked, as `sslmode` of libpq.
+/// Extent of the verification of the server, as `sslmode` of libpq.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TlsMode {
@@ -28,7 +28,7 @@ pub enum TlsMode {
     Require,
     /// The certificate must come from a trusted root.
     VerifyCa,
-    /// The same, and the certificate must be for the host of the URL.
+    /// As [`TlsMode::VerifyCa`]; the certificate must also be for the host of the URL.
     VerifyFull,
 }
 
@@ -45,7 +45,7 @@ impl TlsMode {
     }
 }
 
-/// Section `database.tls`. The parameters `sslmode`, `sslrootcert`, `sslcert` and `sslkey` of a URL win over it.
+/// Section `database.tls`. The parameters `sslmode`, `sslrootcert`, `sslcert` and `sslkey` of a URL take precedence.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TlsOptions {
@@ -53,14 +53,14 @@ pub struct TlsOptions {
     pub mode: Option<TlsMode>,
     /// File with the trusted roots. Default: those of the system.
     pub root_cert_file: Option<PathBuf>,
-    /// File with the certificate (and its chain) that is shown to the server.
+    /// File with the client certificate (and its chain).
     pub cert_file: Option<PathBuf>,
     /// File with the key of that certificate.
     pub key_file: Option<PathBuf>,
 }
 
 impl TlsOptions {
-    /// Takes one parameter of a URL; false when it is none of TLS.
+    /// Takes one parameter of a URL; false when it is not a TLS parameter.
     pub(super) fn take(&mut self, name: &str, value: &str) -> Result<bool> {
         match name {
             "sslmode" => {
@@ -77,7 +77,7 @@ impl TlsOptions {
         Ok(true)
     }
 
-    /// What rustls needs for a mode.
+    /// Returns the configuration of rustls for a mode.
     pub(super) fn client_config(&self, mode: TlsMode) -> Result<ClientConfig> {
         let provider = Arc::new(aws_lc_rs::default_provider());
         let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
@@ -147,7 +147,7 @@ fn unreadable(key: &str, path: &Path, cause: &dyn std::fmt::Display) -> ConfigEr
     ConfigError::new(key, format!("{}: {cause}", path.display()))
 }
 
-/// Accepts any name of the server, and any certificate when there are no roots; whoever shows one must hold its key.
+/// Accepts any server name, and any certificate when there are no roots; the server must hold the key of its certificate.
 #[derive(Debug)]
 struct AnyName {
     roots: Option<RootCertStore>,

@@ -1,4 +1,4 @@
-//! The one transaction of a command.
+//! The transaction of a command.
 
 use diesel_async::{AsyncPgConnection, SimpleAsyncConnection};
 use futures_util::future::BoxFuture;
@@ -13,7 +13,7 @@ use crate::time::Timestamp;
 
 type AfterCommit = Box<dyn FnOnce() + Send>;
 
-/// The transaction in which a command, its log entry and its events become true together.
+/// The transaction in which a command, its log entry and its events are committed together.
 pub struct Tx<'a> {
     connection: Connection,
     context: &'a RequestContext,
@@ -25,7 +25,7 @@ pub struct Tx<'a> {
     stays: bool,
 }
 
-/// Where a transaction stood.
+/// The state of a transaction at a savepoint.
 #[derive(Debug)]
 pub(crate) struct Savepoint {
     tenant: Uuid,
@@ -58,48 +58,48 @@ impl<'a> Tx<'a> {
         })
     }
 
-    /// The connection, inside the transaction.
+    /// Returns the connection, inside the transaction.
     pub fn conn(&mut self) -> &mut AsyncPgConnection {
         &mut self.connection
     }
 
-    /// The same, for statements that are sent together.
+    /// Returns the connection for pipelined statements.
     #[must_use]
     pub fn shared(&self) -> &AsyncPgConnection {
         &self.connection
     }
 
-    /// Who acts, and where.
+    /// Returns the context: principal, scope and instant.
     #[must_use]
     pub fn context(&self) -> &'a RequestContext {
         self.context
     }
 
-    /// The caller's scope.
+    /// Returns the caller's scope.
     #[must_use]
     pub fn scope(&self) -> &'a Scope {
         self.context.scope()
     }
 
-    /// The tenant of the resource that the command changes.
+    /// Returns the tenant of the resource that the command changes.
     #[must_use]
     pub fn tenant(&self) -> Uuid {
         self.tenant
     }
 
-    /// The instant to write as `updated_at`: the request's, moved behind what the resource already has.
+    /// Returns the instant to write as `updated_at`: the request's, moved past the present `updated_at` of the resource.
     #[must_use]
     pub fn now(&self) -> Timestamp {
         self.now
     }
 
-    /// A fresh id.
+    /// Creates an id.
     #[must_use]
     pub fn new_id(&self) -> Uuid {
         self.context.ids().at(self.now)
     }
 
-    /// These organizations of the transaction's tenant with their live descendants.
+    /// Returns these organizations of the transaction's tenant with their live descendants.
     ///
     /// # Errors
     /// When the database can't be reached.
@@ -110,8 +110,9 @@ impl<'a> Tx<'a> {
         }
     }
 
-    /// Whether a row of the caller's may belong to this organization: it is a live one of the transaction's tenant, and in the caller's scope.
-    /// It is locked, so that it stays live until the end of the transaction; whoever deletes it waits, and finds the row then.
+    /// Whether a row of the caller may belong to this organization: it is live, belongs to the transaction's tenant, and is in the caller's
+    /// scope. The organization is locked, so that it stays live until the end of the transaction; a concurrent deletion waits, and then finds
+    /// the row.
     ///
     /// # Errors
     /// When the database can't be reached.
@@ -125,11 +126,11 @@ impl<'a> Tx<'a> {
         }
     }
 
-    /// Reads across all tenants inside this transaction, whatever the caller reaches: for rules about the whole platform that a caller
-    /// of one tenant must not break either. What is read decides, it is never told.
+    /// Reads across all tenants inside this transaction, whatever the caller's scope: for rules about the whole platform that a caller of one
+    /// tenant must not break. The rows read may only decide; they must not be returned to the caller.
     ///
     /// # Errors
-    /// When the database can't be reached, or the work fails; the transaction can't go on then.
+    /// When the database can't be reached, or `work` fails; the transaction must then be rolled back.
     pub async fn across_tenants<T>(
         &mut self,
         work: impl for<'c> FnOnce(&'c mut AsyncPgConnection) -> BoxFuture<'c, Result<T>>,
@@ -145,22 +146,22 @@ impl<'a> Tx<'a> {
         Ok(output)
     }
 
-    /// Announces something besides what the bus announces by itself.
+    /// Emits an event besides those of the bus.
     pub fn emit(&mut self, event: Event) {
         self.events.push(event);
     }
 
-    /// Runs a hint (dropping a cache) once the transaction is committed. Nothing that must happen belongs here.
+    /// Runs a hint (dropping a cache) once the transaction is committed. Hints are best effort.
     pub fn after_commit(&mut self, hint: impl FnOnce() + Send + 'static) {
         self.after_commit.push(Box::new(hint));
     }
 
-    /// Tells the bus that the command overwrote a secret field: the entry names it redacted and carries no undo token.
+    /// Reports to the bus that the command overwrote a secret field: the log entry redacts it and carries no undo token.
     pub fn wrote_secret(&mut self, field: &'static str) {
         self.wrote_secret.push(field);
     }
 
-    /// Tells the bus that this execution can't be undone, though others of its command can: what it did needed more than rights.
+    /// Reports to the bus that this execution can't be undone, although others of its command can: it needed more than rights.
     pub fn cannot_be_undone(&mut self) {
         self.stays = true;
     }
@@ -185,7 +186,7 @@ impl<'a> Tx<'a> {
         std::mem::take(&mut self.events)
     }
 
-    /// A point to which the transaction can be rolled back, with what was announced since.
+    /// Sets a savepoint, to which the transaction can be rolled back with the events since then.
     pub(crate) async fn savepoint(&mut self) -> Result<Savepoint> {
         self.connection.batch_execute("savepoint part").await?;
         Ok(Savepoint {
@@ -197,7 +198,7 @@ impl<'a> Tx<'a> {
         })
     }
 
-    /// Forgets everything since the savepoint, and the savepoint.
+    /// Rolls back to the savepoint and releases it.
     pub(crate) async fn roll_back_to(&mut self, savepoint: Savepoint) -> Result<()> {
         self.connection
             .batch_execute("rollback to savepoint part; release savepoint part")
@@ -210,7 +211,7 @@ impl<'a> Tx<'a> {
         Ok(())
     }
 
-    /// Keeps everything since the savepoint. The next part starts at the same tenant and instant.
+    /// Releases the savepoint and keeps the changes since then. The next part starts at the same tenant and instant.
     pub(crate) async fn release(&mut self, savepoint: Savepoint) -> Result<()> {
         self.connection.batch_execute("release savepoint part").await?;
         self.tenant = savepoint.tenant;
@@ -229,7 +230,7 @@ impl<'a> Tx<'a> {
     }
 
     pub(crate) async fn roll_back(mut self) {
-        // A connection that can't even roll back is closed by being dropped, which rolls back too.
+        // A connection that can't roll back is closed when it is dropped, which rolls back too.
         let _closed = self.connection.end(false).await;
     }
 }

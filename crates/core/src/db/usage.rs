@@ -1,4 +1,4 @@
-//! What a connection has under way and what it keeps, as diesel tells it.
+//! Counts the running and the prepared statements of a connection, as reported by diesel.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use diesel::connection::{CacheSize, Instrumentation, InstrumentationEvent};
 use diesel_async::{AsyncConnection, AsyncPgConnection};
 
-/// Statements that a connection keeps prepared at most, besides those that one borrower adds. A list with filters is another statement for
-/// each set of filters, so their number has no bound of its own; PostgreSQL needs up to 70 KiB for one of them.
+/// Maximum number of statements that a connection keeps prepared, besides those that one borrower adds. A list has another statement for each
+/// set of filters, so their number is not bounded otherwise; PostgreSQL needs up to 70 KiB for one of them.
 pub(super) const MOST_STATEMENTS: usize = 200;
 
 /// Counts the statements of one connection.
@@ -21,32 +21,32 @@ struct Counters {
 }
 
 impl Usage {
-    /// Counts from now on what this connection does.
+    /// Starts counting the statements of this connection.
     pub(super) fn of(connection: &mut AsyncPgConnection) -> Self {
         let usage = Self::default();
         connection.set_instrumentation(usage.clone());
         usage
     }
 
-    /// Whether every statement that was sent has ended. One whose future was dropped never does.
+    /// Whether every sent statement has ended. A statement whose future was dropped never ends.
     pub(super) fn is_quiet(&self) -> bool {
         self.0.under_way.load(Ordering::Acquire) == 0
     }
 
-    /// The server has answered everything.
+    /// Records that the server has responded to all statements.
     pub(super) fn after_transition(&self) {
         self.0.under_way.store(0, Ordering::Release);
     }
 
-    /// Whether the connection keeps more statements than it may.
+    /// Whether the connection has more prepared statements than it may.
     pub(super) fn is_full(&self) -> bool {
         self.0.kept.load(Ordering::Acquire) > MOST_STATEMENTS
     }
 
-    /// Forgets the kept statements, here and at the server, when they have become too many. Nothing is waited for.
+    /// Drops the prepared statements, here and on the server, if there are too many. Does not wait.
     pub(super) fn trim(&self, connection: &mut AsyncPgConnection) {
         if self.is_full() {
-            // A cache of another size is a new one; the statements of the old one are closed.
+            // Setting another cache size replaces the cache; the statements of the old one are closed.
             connection.set_prepared_statement_cache_size(CacheSize::Disabled);
             connection.set_prepared_statement_cache_size(CacheSize::Unbounded);
             self.0.kept.store(0, Ordering::Release);
@@ -62,7 +62,7 @@ impl Instrumentation for Usage {
             }
             InstrumentationEvent::FinishQuery { .. } => {
                 let one_less = |count: usize| count.checked_sub(1);
-                // None: it began before anything was counted.
+                // None: the statement began before counting started.
                 let _ended = self
                     .0
                     .under_way

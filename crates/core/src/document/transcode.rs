@@ -1,4 +1,4 @@
-//! JSON text that is sent on as it was stored.
+//! JSON text that is sent unchanged from the database.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -10,18 +10,18 @@ use utoipa::openapi::schema::{ObjectBuilder, SchemaType, Type};
 use utoipa::openapi::{RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
 
-/// A JSON text from the database. It is written into a response token by token: a tree of values would take many times its size in memory.
+/// A JSON text from the database. It is serialized into a response token by token: a tree of values would take many times its size in memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredJson(String);
 
 impl StoredJson {
-    /// The text of a `json` or `jsonb` column.
+    /// Wraps the text of a `json` or `jsonb` column.
     #[must_use]
     pub fn from_text(text: String) -> Self {
         Self(text)
     }
 
-    /// Length of the text in bytes.
+    /// Returns the length of the text in bytes.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.0.len()
@@ -50,7 +50,7 @@ impl ToSchema for StoredJson {
     }
 }
 
-/// What a deserializer yields, as something to serialize, once.
+/// Serializes the output of a deserializer, once.
 struct Tokens<D>(RefCell<Option<D>>);
 
 impl<D> Tokens<D> {
@@ -67,7 +67,7 @@ impl<'de, D: Deserializer<'de>> Serialize for Tokens<D> {
     }
 }
 
-/// Writes what it visits.
+/// Serializes each visited value.
 struct Writer<S>(S);
 
 macro_rules! written {

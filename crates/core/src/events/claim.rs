@@ -1,4 +1,4 @@
-//! Cursors: making them, and taking the next one that has something to hear of.
+//! Creates cursors, and claims the next one with events to deliver.
 
 use diesel::sql_types::{Array, BigInt, Bool, Integer, Nullable, Text, Timestamptz, Uuid as SqlUuid};
 use diesel::{OptionalExtension, QueryableByName, sql_query};
@@ -12,7 +12,7 @@ use crate::ids::PLATFORM_TENANT;
 use crate::platform::Runtime;
 use crate::time::Timestamp;
 
-/// Life of a lease. A delivery that takes longer is repeated.
+/// Duration of a lease. A delivery that takes longer is repeated.
 pub(super) const LEASE: Duration = Duration::seconds(30);
 
 /// A cursor that this relay holds.
@@ -34,8 +34,8 @@ pub(super) struct Claimed {
     pub(super) lease_owner: Uuid,
 }
 
-/// Gives subscribers that are new a cursor in every tenant: at its present end, with `replay` at the start of what is kept. The cursor in
-/// the platform tenant shows that a subscriber is known. Any number of nodes may call it.
+/// Creates cursors of new subscribers in every tenant: at its present end, or with `replay` at the oldest stored event. The cursor in the
+/// platform tenant marks a subscriber as known. Any number of nodes may call it.
 ///
 /// # Errors
 /// When the database can't be reached.
@@ -68,8 +68,8 @@ pub async fn create_cursors(runtime: &Runtime) -> Result<()> {
     Ok(())
 }
 
-/// Gives the known subscribers a cursor in tenants that came after them, at the first event. Looks at the streams that were made since an
-/// instant, or at all of them.
+/// Creates cursors of the known subscribers in tenants that were created later, at the first event. Checks the streams that were created since
+/// an instant, or all streams.
 pub(super) async fn create_missing_cursors(
     runtime: &Runtime,
     now: Timestamp,
@@ -92,7 +92,7 @@ pub(super) async fn create_missing_cursors(
     Ok(Prepared(statement).execute(&mut *connection).await?)
 }
 
-/// Claims the cursor that waits the longest; those that another relay is just claiming are passed over.
+/// Claims the cursor that has waited longest; skips cursors that another relay is claiming.
 pub(super) async fn claim(runtime: &Runtime, now: Timestamp) -> Result<Option<Claimed>> {
     let platform = &runtime.platform;
     let mut connection = runtime.database.queue().await?;

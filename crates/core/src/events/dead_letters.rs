@@ -1,4 +1,4 @@
-//! Events that a subscriber was given up on: kept for people to look at, and to deliver once more.
+//! Dead letters: events whose delivery to a subscriber was given up. Operators can inspect and redeliver them.
 
 use diesel::sql_types::{BigInt, Integer, Jsonb, Nullable, Text, Timestamptz, Uuid as SqlUuid};
 use diesel::{OptionalExtension, QueryableByName, sql_query};
@@ -14,37 +14,37 @@ use crate::error::{Error, Rejection, Result};
 use crate::scope::Scope;
 use crate::time::Timestamp;
 
-/// An event that was put aside.
+/// An event whose delivery was given up.
 #[derive(Debug, Clone, Serialize, QueryableByName)]
 #[serde(rename_all = "camelCase")]
 pub struct DeadLetter {
-    /// Its tenant.
+    /// The tenant.
     #[diesel(sql_type = SqlUuid)]
     pub tenant_id: Uuid,
-    /// Its id.
+    /// The id.
     #[diesel(sql_type = SqlUuid)]
     pub id: Uuid,
-    /// Who could not take it.
+    /// Name of the subscriber that failed.
     #[diesel(sql_type = Text)]
     pub subscriber: String,
     /// The event.
     #[diesel(sql_type = Jsonb)]
     pub event: Value,
-    /// How often it was tried.
+    /// Number of attempts.
     #[diesel(sql_type = Integer)]
     pub attempts: i32,
-    /// What the last attempt said.
+    /// Error of the last attempt.
     #[diesel(sql_type = Text)]
     pub error: String,
-    /// When it was delivered after all.
+    /// Time of the successful redelivery.
     #[diesel(sql_type = Nullable<Timestamptz>)]
     pub resolved_at: Option<Timestamp>,
-    /// When it was put aside.
+    /// Time when the delivery was given up.
     #[diesel(sql_type = Timestamptz)]
     pub created_at: Timestamp,
 }
 
-/// Those of all tenants that wait, or all of them, the oldest first.
+/// Returns the unresolved dead letters of all tenants, or all dead letters, the oldest first.
 ///
 /// # Errors
 /// When the database can't be reached.
@@ -58,10 +58,10 @@ pub async fn list(call: &Call, resolved_too: bool) -> Result<Vec<DeadLetter>> {
     Ok(letters.get_results(&mut *connection).await?)
 }
 
-/// Delivers one once more, in one transaction with the note that it is resolved.
+/// Redelivers a dead letter, in the transaction that marks it as resolved.
 ///
 /// # Errors
-/// 404 when none with this id waits; what the subscriber says when it fails again.
+/// 404 when it is already resolved; the error of the subscriber when it fails again.
 pub async fn retry(call: &Call, letter: &DeadLetter) -> Result<()> {
     let event: StoredEvent = serde_json::from_value(letter.event.clone())?;
     let subscribers = call.platform().registry().subscribers();
@@ -111,7 +111,7 @@ async fn fail(connection: &mut AsyncPgConnection, call: &Call, letter: &DeadLett
     Ok(())
 }
 
-/// Puts an event aside.
+/// Stores an event as a dead letter.
 pub(super) async fn put(
     connection: &mut AsyncPgConnection,
     call: &Call,
@@ -140,10 +140,10 @@ pub(super) async fn put(
     Ok(())
 }
 
-/// The one with this id that waits.
+/// Returns the unresolved dead letter with this id.
 ///
 /// # Errors
-/// 404 when there is none.
+/// 404 when there is no such dead letter.
 pub async fn find(call: &Call, id: Uuid) -> Result<DeadLetter> {
     let mut connection = call.database().unlogged(&Scope::system()).await?;
     sql_query(

@@ -1,4 +1,4 @@
-//! One delivery: the events behind a cursor, what the subscriber does with them, and the cursor's move, in one transaction.
+//! One delivery: reads the events after a cursor, runs the subscriber on them and moves the cursor, in one transaction.
 
 use std::panic::AssertUnwindSafe;
 use std::time::Duration;
@@ -17,24 +17,24 @@ use crate::platform::Runtime;
 use crate::scope::Scope;
 use crate::time::Timestamp;
 
-/// Attempts before an event is put aside.
+/// Number of attempts after which an event becomes a dead letter.
 pub(super) const MAX_ATTEMPTS: i32 = 12;
 const BATCH: usize = 100;
-/// No further event is begun after this long, so that the lease outlives the delivery.
+/// Time after which no further event is begun, so that the lease outlives the delivery.
 const TURN: Duration = Duration::from_secs(5);
 const LONGEST_HANDLER: Duration = Duration::from_secs(20);
 const LONGEST_WAIT: time::Duration = time::Duration::minutes(15);
 
-/// How far a delivery came.
+/// The position that a delivery reached.
 struct Reached {
     seq: i64,
-    /// Events that the subscriber took.
+    /// Number of events that the subscriber handled.
     taken: usize,
     failure: Option<(StoredEvent, Error)>,
 }
 
-/// Delivers what waits behind the cursor. After a failed attempt it is one event at a time, so that the attempts that are counted belong
-/// to the event that comes first.
+/// Delivers the events after the cursor. After a failed attempt it delivers one event at a time, so that the counted attempts belong to the
+/// first event.
 pub(super) async fn deliver(runtime: &Runtime, subscriber: &Subscriber, cursor: &Claimed) -> Result<()> {
     let call = Call::internal(runtime);
     let tenant = cursor.tenant_id;
@@ -94,16 +94,14 @@ async fn handle(
     event: &StoredEvent,
 ) -> Result<()> {
     if cursor.attempt > MAX_ATTEMPTS {
-        // Every attempt took the process or the connection with it, so none could say that it failed.
+        // Every attempt ended the process or the connection, so none could report its failure.
         let error = cursor.last_error.clone();
-        return Err(Error::internal(
-            error.unwrap_or_else(|| "no attempt came to its end".to_owned()),
-        ));
+        return Err(Error::internal(error.unwrap_or_else(|| "no attempt ended".to_owned())));
     }
     run_handler(connection, call, subscriber, event).await
 }
 
-/// What the subscriber does with the event; that it panics or takes too long is an error like any other.
+/// Runs the subscriber on the event; a panic or a timeout is an error like any other.
 pub(super) async fn run_handler(
     connection: &mut AsyncPgConnection,
     call: &Call,
@@ -118,7 +116,7 @@ pub(super) async fn run_handler(
     }
 }
 
-/// Moves the cursor, and says what becomes of an event that failed.
+/// Moves the cursor; repeats a failed event later or stores it as a dead letter.
 async fn settle(connection: &mut AsyncPgConnection, call: &Call, cursor: &Claimed, reached: Reached) -> Result<()> {
     let Some((event, error)) = reached.failure else {
         return advance(connection, cursor, reached.seq, 0, call.now, call.now, None).await;
@@ -164,7 +162,7 @@ async fn advance(
     Ok(())
 }
 
-/// The delivery itself failed, and nothing of it is there: it is repeated later.
+/// Postpones a delivery that failed as a whole and stored nothing.
 pub(super) async fn postpone(runtime: &Runtime, cursor: &Claimed, error: &Error) -> Result<()> {
     let now = runtime.platform.clock().now();
     let [random] = runtime.platform.ids().random::<1>();
@@ -183,7 +181,7 @@ pub(super) async fn postpone(runtime: &Runtime, cursor: &Claimed, error: &Error)
     .await
 }
 
-/// 1 s, doubled with every attempt, 15 minutes at most; a fifth more or less, so that what failed together does not come back together.
+/// 1 s, doubled with every attempt, 15 minutes at most; plus or minus a fifth, so that simultaneous failures are not repeated simultaneously.
 fn pause(attempt: i32, random: u8) -> time::Duration {
     let doubled = 1_i32 << (attempt.max(1) - 1).min(20);
     time::Duration::seconds(i64::from(doubled)).min(LONGEST_WAIT) * (800 + i32::from(random) * 400 / 255) / 1000
@@ -192,11 +190,11 @@ fn pause(attempt: i32, random: u8) -> time::Duration {
 #[derive(QueryableByName)]
 struct Held {
     #[diesel(sql_type = Integer)]
-    #[expect(dead_code, reason = "the row is what counts")]
+    #[expect(dead_code, reason = "only the existence of the row matters")]
     held: i32,
 }
 
-/// Locks the cursor, or refuses when another relay holds it.
+/// Locks the cursor; fails if another relay holds it.
 async fn fence(connection: &mut AsyncPgConnection, cursor: &Claimed) -> Result<()> {
     let held: Option<Held> = sql_query(
         "select 1 as held from core_event_cursors where tenant_id = $1 and id = $2 and lease_owner = $3 for update",

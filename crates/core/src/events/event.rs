@@ -1,4 +1,4 @@
-//! An event before it lies in the outbox, and who sees it there.
+//! An event before it is written to the outbox, and its audience.
 
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
@@ -6,18 +6,18 @@ use uuid::Uuid;
 use crate::acl::Feature;
 use crate::http::wire_tenant;
 
-/// A payload that is longer as JSON says only what it is about.
+/// Longest payload as JSON; a longer one is reduced to the fields of every event.
 const LONGEST_PAYLOAD: usize = 64 * 1024;
 
 /// One event: `<module>.<entity>.<past verb>` and its payload (without secrets). It stays inside the process unless it is
 /// [shown to](Event::shown_to) holders of a right or meant [for a principal](Event::for_principal).
 #[derive(Debug, Clone, PartialEq)]
 pub struct Event {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// Members beside `id`, `tenantId` and `organizationId`, which the bus adds.
+    /// Fields besides `id`, `tenantId` and `organizationId`, which the bus adds.
     pub payload: Map<String, Value>,
-    /// The resource that it is about.
+    /// Id of the resource that the event is about.
     pub id: String,
     feature: Option<Feature>,
     audience: Option<Uuid>,
@@ -27,13 +27,13 @@ pub struct Event {
 /// The organization that an event is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum EventScope {
-    /// That of what is announced together with it.
+    /// The organization of the command or announcement.
     Common,
     Own(Option<Uuid>),
 }
 
 impl Event {
-    /// An event about a resource.
+    /// Creates an event about a resource.
     #[must_use]
     pub fn new(name: impl Into<String>, id: Uuid) -> Self {
         Self {
@@ -46,35 +46,35 @@ impl Event {
         }
     }
 
-    /// Adds a member.
+    /// Adds a field.
     #[must_use]
     pub fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
         self.payload.insert(name.to_owned(), value.into());
         self
     }
 
-    /// Browsers of those who hold this right get it too.
+    /// Sends the event also to browsers of users who hold this right.
     #[must_use]
     pub fn shown_to(mut self, feature: Feature) -> Self {
         self.feature = Some(feature);
         self
     }
 
-    /// Browsers of this principal get it too, whatever rights it holds; without a right to show it to, nobody else's do.
+    /// Sends the event also to browsers of this principal, regardless of the principal's rights; without a right, to no other browsers.
     #[must_use]
     pub fn for_principal(mut self, id: Uuid) -> Self {
         self.audience = Some(id);
         self
     }
 
-    /// It is about this organization, and not about that of the command's resource.
+    /// Sets the organization that the event is about, instead of that of the command's resource.
     #[must_use]
     pub fn in_organization(mut self, organization: Option<Uuid>) -> Self {
         self.place = EventScope::Own(organization);
         self
     }
 
-    /// What an entity's own events are: shown to those who see the entity, if anybody may.
+    /// Shows the event to users with the view right of the entity, if there is one.
     pub(crate) fn shown_to_viewers(self, view: Option<Feature>) -> Self {
         Self { feature: view, ..self }
     }
@@ -86,7 +86,7 @@ impl Event {
         }
     }
 
-    /// The payload with the members that every event has; those alone when it is too long.
+    /// Returns the payload with the fields of every event; only these if the payload is too long.
     fn full_payload(&self, tenant: Uuid, organization: Option<Uuid>) -> Value {
         let about = Map::from_iter([
             ("id".to_owned(), json!(self.id)),
@@ -119,7 +119,7 @@ pub(crate) struct EventRows {
 }
 
 impl EventRows {
-    /// Adds an event of a tenant; `organization` is that of what is announced.
+    /// Adds an event of a tenant; `organization` is that of the command or announcement.
     pub(crate) fn push(&mut self, id: Uuid, event: &Event, tenant: Uuid, organization: Option<Uuid>) {
         let organization = event.organization(organization);
         self.ids.push(id);
@@ -131,7 +131,7 @@ impl EventRows {
         self.audiences.push(event.audience);
     }
 
-    /// Adds a row that nobody is going to insert.
+    /// Adds a row that is not inserted.
     pub(super) fn push_nothing(&mut self, id: Uuid) {
         self.ids.push(id);
         self.names.push(String::new());

@@ -1,6 +1,6 @@
-//! What commands announce. Events are rows of the outbox, written in the command's transaction. From there a relay on every node takes
-//! them to the subscribers, in the order of the commits: each subscriber has a cursor of its own in each tenant, and its effects in the
-//! database are one transaction with the cursor's move.
+//! Events of commands. Events are rows of the outbox, written in the command's transaction. A relay on every node delivers them to the
+//! subscribers, in the order of the commits: each subscriber has its own cursor in each tenant, and its effects in the database are one
+//! transaction with the move of the cursor.
 
 mod claim;
 pub mod dead_letters;
@@ -33,8 +33,8 @@ pub use stored::{Extent, StoredEvent, between, extent, last_numbers};
 pub(crate) use subscriber::Subscribers;
 pub use subscriber::{Handler, Subscriber};
 
-/// Writes events of bookkeeping that is no command (a session started) into the outbox, in the caller's transaction. The tenant's
-/// stream stays locked until its end, so this comes last: the commit is expected at once, and whoever waits for events is woken now.
+/// Writes events of unlogged changes (a session started) into the outbox, in the caller's transaction. The tenant's stream stays locked until
+/// the end of the transaction, so this must be its last step: the commit is expected at once, and waiters for events are notified now.
 ///
 /// # Errors
 /// When the database can't be reached.
@@ -84,15 +84,15 @@ pub async fn announce(
 /// An event of a tenant, for [`announce_each`].
 #[derive(Debug, Clone)]
 pub struct Announcement {
-    /// The tenant; no other announcement of the same call has it.
+    /// The tenant; each announcement of a call has another one.
     pub tenant: Uuid,
-    /// The organization that it is about.
+    /// The organization that the event is about.
     pub organization: Option<Uuid>,
-    /// The event; without one the stream is touched all the same, so that nobody can tell by the work whether there was something to say.
+    /// The event; without one, the stream is updated all the same, so that the amount of work does not reveal whether there was an event.
     pub event: Option<Event>,
 }
 
-/// Writes at most one event for each of several tenants: one statement, whatever their number. The connection reaches all tenants.
+/// Writes at most one event for each of several tenants, with one statement. The connection sees all tenants.
 ///
 /// # Errors
 /// When the database can't be reached.

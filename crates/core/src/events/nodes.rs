@@ -1,5 +1,5 @@
-//! Nodes wake each other: after a commit here the others are told by `NOTIFY`, and what they tell rings the bell here. What is lost on the
-//! way is found by looking once a second.
+//! Notifications between nodes: a commit on this node is announced to the others by `NOTIFY`, and theirs wake the waiters of this node. Polling
+//! once a second makes up for lost notifications.
 
 use std::time::Duration;
 
@@ -13,22 +13,22 @@ use crate::error::{Error, Result};
 use crate::platform::Runtime;
 
 const CHANNEL: &str = "backoffice_outbox";
-/// Commits of this long are told together: each notice takes a lock of the whole cluster for a moment, though in no command's transaction.
+/// Commits within this time are announced together: each notification locks the whole cluster for a moment, though in no command's transaction.
 const GATHER: Duration = Duration::from_millis(20);
 const PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
-/// Tells other nodes of commits and hears of theirs, over a connection of its own. It outlives the database's absence, and never ends.
+/// Announces commits to the other nodes and receives theirs, over a dedicated connection. It survives outages of the database, and never ends.
 pub async fn wake_each_other(runtime: Runtime) {
     let mut pause = PAUSE;
     loop {
         let mut reached = false;
         match exchange(&runtime, &mut reached).await {
-            // Said once; the attempts that follow fail alike.
+            // Warned once; the next attempts fail alike.
             Err(error) if reached => {
-                tracing::warn!(%error, "the connection on which other nodes are heard has ended; it is made again")
+                tracing::warn!(%error, "connection for notifications of other nodes ended; reconnecting")
             }
-            Err(error) => tracing::debug!(%error, "other nodes can't be heard"),
+            Err(error) => tracing::debug!(%error, "could not connect for notifications of other nodes"),
             Ok(()) => {}
         }
         pause = if reached { PAUSE } else { (pause * 2).min(LONGEST_PAUSE) };
@@ -36,7 +36,7 @@ pub async fn wake_each_other(runtime: Runtime) {
     }
 }
 
-/// Goes on until the connection ends.
+/// Exchanges notifications until the connection ends.
 async fn exchange(runtime: &Runtime, reached: &mut bool) -> Result<()> {
     let notifier = runtime.platform.commit_notifier();
     let mut commits = notifier.listen_here();
@@ -47,10 +47,10 @@ async fn exchange(runtime: &Runtime, reached: &mut bool) -> Result<()> {
         .simple()
         .to_string();
     let (client, mut connection) = runtime.database.notified().await?;
-    // Ends with this function, and the connection with it.
-    let mut hearing = JoinSet::new();
+    // The task ends with this function, and the connection with it.
+    let mut receiver = JoinSet::new();
     let (own_name, platform) = (name.clone(), runtime.platform.clone());
-    hearing.spawn(async move {
+    receiver.spawn(async move {
         let mut messages = poll_fn(|context| connection.poll_message(context));
         while let Some(Ok(message)) = messages.next().await {
             if matches!(&message, AsyncMessage::Notification(notice) if notice.payload() != own_name) {
@@ -60,11 +60,11 @@ async fn exchange(runtime: &Runtime, reached: &mut bool) -> Result<()> {
     });
     send(&client, &format!("listen {CHANNEL}")).await?;
     *reached = true;
-    // While nobody listened, something may have been said.
+    // Notifications may have been lost before the connection listened.
     notifier.notify_remote();
     loop {
         tokio::select! {
-            _ended = hearing.join_next() => return Err(Error::Unavailable("the connection ended".into())),
+            _ended = receiver.join_next() => return Err(Error::Unavailable("the connection ended".into())),
             () = commits.notified() => {
                 sleep(GATHER).await;
                 send(&client, &format!("notify {CHANNEL}, '{name}'")).await?;

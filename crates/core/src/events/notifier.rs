@@ -1,8 +1,8 @@
-//! Wakes whoever waits for events of this process.
+//! Notifies waiters for events of this process.
 
 use tokio::sync::watch;
 
-/// Rung after each commit that may have announced something, of this process or another one.
+/// Notified after each commit that may have emitted events, of this process or another one.
 #[derive(Debug)]
 pub struct CommitNotifier {
     all: watch::Sender<bool>,
@@ -24,42 +24,42 @@ impl CommitNotifier {
         self.notify_remote();
     }
 
-    /// Something was committed in another process.
+    /// Notifies of a commit in another process.
     pub(super) fn notify_remote(&self) {
         self.all.send_modify(|_| {});
     }
 
-    /// The process ends: streams close, so that nobody waits for them.
+    /// Closes the streams, which would otherwise keep the process from ending.
     pub fn close(&self) {
         self.all.send_replace(true);
     }
 
-    /// An ear for what rings from now on.
+    /// Returns a waiter for all later commits.
     #[must_use]
     pub fn listen(&self) -> CommitWaiter {
         CommitWaiter(self.all.subscribe())
     }
 
-    /// An ear for what this process commits.
+    /// Returns a waiter for commits of this process.
     pub(super) fn listen_here(&self) -> CommitWaiter {
         CommitWaiter(self.here.subscribe())
     }
 }
 
-/// Hears the bell.
+/// Waits for commits.
 #[derive(Debug)]
 pub struct CommitWaiter(watch::Receiver<bool>);
 
 impl CommitWaiter {
-    /// Waits for the next ringing; one that was missed counts.
+    /// Waits for the next notification; a missed one counts.
     pub async fn notified(&mut self) {
         if self.0.changed().await.is_err() {
-            // Nobody can ring any more.
+            // The notifier was dropped: no further notification can arrive.
             std::future::pending::<()>().await;
         }
     }
 
-    /// Whether the process ends.
+    /// Whether the process is ending.
     #[must_use]
     pub fn is_closed(&self) -> bool {
         *self.0.borrow()

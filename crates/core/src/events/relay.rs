@@ -1,4 +1,4 @@
-//! The relay of a node: takes events from the outbox to the subscribers.
+//! The relay of a node: delivers events from the outbox to the subscribers.
 
 use std::panic::AssertUnwindSafe;
 use std::time::Duration;
@@ -16,27 +16,27 @@ use crate::time::Timestamp;
 
 mod delay;
 
-/// Deliveries that a node has under way at once.
+/// Number of concurrent deliveries of a node.
 const SLOTS: usize = 2;
-/// Wait between looks at the cursors when nobody rings: other nodes announce things too.
+/// Wait between checks of the cursors without a notification: other nodes emit events too.
 const POLL: Duration = Duration::from_secs(1);
-/// Commits of this long are looked at together.
+/// Commits within this time are handled together.
 const GATHER: Duration = Duration::from_millis(20);
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 /// A little less than the lease.
 const LONGEST_DELIVERY: Duration = Duration::from_secs(28);
-/// How often all tenants are looked at for one without cursors, in place of the recent ones.
+/// Interval at which all tenants, not only recent ones, are checked for missing cursors.
 const ALL_TENANTS: time::Duration = time::Duration::minutes(10);
-/// Longer than any transaction that makes a tenant.
+/// Longer than any transaction that creates a tenant.
 const RECENT: time::Duration = time::Duration::hours(1);
 
-/// Delivers events until the signal. It outlives errors, panics of subscribers, and the database's absence.
+/// Delivers events until the signal. It survives errors, panics of subscribers, and outages of the database.
 pub async fn relay(runtime: Runtime, mut stop: Stop) {
     if runtime.platform.registry().subscribers().is_empty() {
         return;
     }
     while let Err(error) = claim::create_cursors(&runtime).await {
-        tracing::debug!(%error, "new subscribers can't be introduced yet");
+        tracing::debug!(%error, "could not create event cursors; retrying");
         tokio::select! {
             () = sleep(POLL) => {}
             () = stop.set() => return,
@@ -56,7 +56,7 @@ async fn slot(mut relay: Relay, mut stop: Stop) {
             }
             Ok(false) => pause = POLL,
             Err(error) => {
-                tracing::debug!(%error, "the outbox can't be read");
+                tracing::debug!(%error, "could not read the outbox");
                 pause = (pause * 2).min(LONGEST_PAUSE);
             }
         }
@@ -68,7 +68,7 @@ async fn slot(mut relay: Relay, mut stop: Stop) {
     }
 }
 
-/// Delivers to one cursor at a time.
+/// Delivers events of one cursor at a time.
 #[derive(Debug)]
 pub struct Relay {
     runtime: Runtime,
@@ -77,7 +77,7 @@ pub struct Relay {
 }
 
 impl Relay {
-    /// A relay of this platform and database.
+    /// Creates a relay of this platform and database.
     #[must_use]
     pub fn new(runtime: Runtime) -> Self {
         Self {
@@ -87,10 +87,10 @@ impl Relay {
         }
     }
 
-    /// Claims one cursor and delivers what waits behind it; false when none could be claimed. A subscriber that fails is not an error here.
+    /// Claims one cursor and delivers the events after it; false when none could be claimed. A subscriber that fails is not an error here.
     ///
     /// # Errors
-    /// When the cursors can't be reached.
+    /// When the database can't be reached.
     pub async fn run_one(&mut self) -> Result<bool> {
         if self.runtime.platform.registry().subscribers().is_empty() {
             return Ok(false);
@@ -105,7 +105,7 @@ impl Relay {
         }
         let Some(cursor) = claimed else { return Ok(false) };
         if let Err(error) = self.deliver(&cursor).await {
-            tracing::warn!(subscriber = cursor.subscriber, tenant = %cursor.tenant_id, %error, "events could not be delivered");
+            tracing::warn!(subscriber = cursor.subscriber, tenant = %cursor.tenant_id, %error, "could not deliver events");
             deliver::postpone(&self.runtime, &cursor, &error).await?;
         }
         Ok(true)
@@ -113,7 +113,7 @@ impl Relay {
 
     async fn deliver(&self, cursor: &Claimed) -> Result<()> {
         let Some(subscriber) = self.runtime.platform.registry().subscribers().find(&cursor.subscriber) else {
-            return Err(Error::internal("nobody knows this subscriber"));
+            return Err(Error::internal("unknown subscriber"));
         };
         let work = AssertUnwindSafe(deliver::deliver(&self.runtime, subscriber, cursor)).catch_unwind();
         match timeout(LONGEST_DELIVERY, work).await {

@@ -18,7 +18,7 @@ struct Removed {
     removed: i32,
 }
 
-/// Removes old events and dead letters, 5000 rows at a time. Any number of nodes may call it. Returns how many rows went.
+/// Deletes old events and dead letters, 5000 rows at a time. Any number of nodes may call it. Returns the number of deleted rows.
 ///
 /// # Errors
 /// When the database can't be reached.
@@ -46,7 +46,7 @@ async fn batch(connection: &mut AsyncPgConnection, statement: &str, now: Timesta
     Ok(usize::try_from(gone.removed).unwrap_or(0))
 }
 
-/// The stream `removed` of a tenant tells the highest number that is gone: whoever resumes before it has missed something.
+/// The stream `removed` of a tenant holds the highest deleted number: a client that resumes before it has missed events.
 const FORGET_EVENTS: &str = "\
 with old as (
     select e.tenant_id, e.id from core_outbox_events e

@@ -1,4 +1,4 @@
-//! Events as they lie in the outbox.
+//! Events in the outbox.
 
 use diesel::sql_types::{Array, BigInt, Bool, Jsonb, Nullable, Text, Timestamptz, Uuid as SqlUuid};
 use diesel::{OptionalExtension, QueryableByName, sql_query};
@@ -11,54 +11,55 @@ use crate::db::Prepared;
 use crate::error::Result;
 use crate::time::Timestamp;
 
-/// An event that was announced.
+/// A stored event.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, QueryableByName)]
 pub struct StoredEvent {
-    /// Its tenant; the nil UUID for events of the platform.
+    /// The tenant; the nil UUID for events of the platform.
     #[diesel(sql_type = SqlUuid)]
     pub tenant_id: Uuid,
-    /// Its id.
+    /// The id.
     #[diesel(sql_type = SqlUuid)]
     pub id: Uuid,
-    /// Its number in the tenant, in the order of the commits.
+    /// Number in the tenant, in the order of the commits.
     #[diesel(sql_type = BigInt)]
     pub seq: i64,
-    /// The organization that it is about.
+    /// The organization that the event is about.
     #[diesel(sql_type = Nullable<SqlUuid>)]
     pub organization_id: Option<Uuid>,
-    /// Its name.
+    /// The name.
     #[diesel(sql_type = Text)]
     pub name: String,
-    /// What it says.
+    /// The payload.
     #[diesel(sql_type = Jsonb)]
     pub payload: Value,
-    /// Whether the stream of `GET /events/stream` carries it.
+    /// Whether `GET /events/stream` sends it.
     #[diesel(sql_type = Bool)]
     pub browser: bool,
-    /// What a reader of the stream must hold.
+    /// Feature that a reader of the stream must hold.
     #[diesel(sql_type = Nullable<Text>)]
     pub feature: Option<String>,
-    /// A principal whose streams carry it whatever it holds.
+    /// A principal whose streams receive it regardless of the principal's features.
     #[serde(default)]
     #[diesel(sql_type = Nullable<SqlUuid>)]
     pub audience_id: Option<Uuid>,
-    /// When it happened.
+    /// Time of the event.
     #[diesel(sql_type = Timestamptz)]
     pub occurred_at: Timestamp,
 }
 
-/// The ends of a tenant's outbox.
+/// The bounds of a tenant's outbox.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, QueryableByName)]
 pub struct Extent {
-    /// The last number that was given to an entry or event.
+    /// The last number assigned to an entry or event.
     #[diesel(sql_type = BigInt)]
     pub last: i64,
-    /// Every event behind this number is kept.
+    /// The highest deleted number; every event after it is stored.
     #[diesel(sql_type = BigInt)]
     pub removed: i64,
 }
 
-/// The ends of a tenant's outbox. Numbers are given under a lock that is held until the commit, so everything up to `last` is there.
+/// Returns the bounds of a tenant's outbox. Numbers are assigned under a lock that is held until the commit, so everything up to `last` is
+/// stored.
 ///
 /// # Errors
 /// When the database can't be reached.
@@ -85,7 +86,7 @@ struct Last {
     last: i64,
 }
 
-/// The last number of each of these tenants that has one: one statement. The connection reaches all tenants.
+/// Returns the last number of each of these tenants that has one, with one statement. The connection sees all tenants.
 ///
 /// # Errors
 /// When the database can't be reached.
@@ -98,7 +99,7 @@ pub async fn last_numbers(connection: &mut AsyncPgConnection, tenants: &[Uuid]) 
     Ok(found.into_iter().map(|one| (one.tenant_id, one.last)).collect())
 }
 
-/// The first events of a tenant behind one number and up to another, at most `limit`.
+/// Returns the first events of a tenant after one number and up to another, at most `limit`.
 ///
 /// # Errors
 /// When the database can't be reached.

@@ -1,4 +1,4 @@
-//! Who wants to hear of events.
+//! Subscribers of events.
 
 use std::collections::BTreeMap;
 
@@ -10,21 +10,20 @@ use crate::acl::matches;
 use crate::context::Call;
 use crate::error::Result;
 
-/// Reacts to an event, inside the transaction that moves the cursor: what it writes on the connection is there exactly once. The
-/// connection reaches the event's tenant alone. What happens outside of the database (mail, HTTP) is enqueued as a job with the
-/// event's id as its `dedupe_key`.
+/// Handles an event, inside the transaction that moves the cursor: its writes on the connection take effect exactly once. The connection sees
+/// only the event's tenant. Effects outside of the database (mail, HTTP) are enqueued as jobs with the event's id as `dedupe_key`.
 pub type Handler = for<'a> fn(&'a mut AsyncPgConnection, &'a Call, &'a StoredEvent) -> BoxFuture<'a, Result<()>>;
 
-/// Somebody who is told of events.
+/// A declared subscriber.
 #[derive(Debug, Clone, Copy)]
 pub struct Subscriber {
-    /// Its name, `<module>.<what it does>`. The cursors in the database bear it, so it never changes.
+    /// The name, `<module>.<purpose>`. The cursors in the database carry it, so it never changes.
     pub id: &'static str,
     /// Names of events: exact, `prefix.*` or `*`.
     pub patterns: &'static [&'static str],
-    /// What it does.
+    /// The handler.
     pub handler: Handler,
-    /// Whether a subscriber that is new starts with the oldest event that is kept, and not with the next one.
+    /// Whether a new subscriber starts with the oldest stored event, and not with the next one.
     pub replay: bool,
 }
 

@@ -1,5 +1,5 @@
-//! The body of a request: read within its deadline, before anything scarce is taken for the request, so that a client that sends
-//! slowly or not at all holds its connection and nothing else.
+//! Request bodies. A body is read within its deadline, before the request takes any scarce capacity, so that a client that sends slowly or not
+//! at all holds only its connection.
 
 use std::pin::{Pin, pin};
 use std::sync::Arc;
@@ -17,44 +17,44 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use crate::context::Call;
 use crate::error::{Detail, Error, Rejection, Result};
 
-/// Bytes of a body that are kept whatever else is kept.
+/// Number of bytes of a body that need no permit.
 const SMALL: usize = 16 * 1024;
-/// Bodies of the longest kind for which there is memory at once, in a process.
+/// Number of bodies of the maximum length for which a process has memory at once.
 const LONGEST_AT_ONCE: usize = 64;
-/// A body that is too long is read on for so many times its limit, so that the client sees the answer and not a closed connection.
+/// A body that is too long is read up to this many times its limit, so that the client receives the response and not a closed connection.
 const READ_ON: usize = 8;
 
-/// Memory for bodies that are not small, in KiB: what clients send may fill it, and nothing beyond.
+/// Memory for bodies that are not small, in KiB: the bound of what clients can fill.
 #[derive(Debug)]
 pub(crate) struct BodyMemory(Arc<Semaphore>);
 
 impl BodyMemory {
-    /// For bodies up to this limit.
+    /// Creates the memory for bodies up to this limit.
     pub(crate) fn new(body_limit: usize) -> Self {
         let kib = body_limit.div_ceil(1024).saturating_mul(LONGEST_AT_ONCE);
         Self(Arc::new(Semaphore::new(kib.min(Semaphore::MAX_PERMITS))))
     }
 
-    /// Room for so many bytes; `None` when there is not that much.
+    /// Reserves this many bytes; `None` when that many are not free.
     fn take(&self, bytes: usize) -> Option<OwnedSemaphorePermit> {
         let kib = u32::try_from(bytes.div_ceil(1024)).ok()?;
         Arc::clone(&self.0).try_acquire_many_owned(kib).ok()
     }
 }
 
-/// A body that has arrived, and the room that it takes.
+/// A complete body with the memory permit that it holds.
 #[derive(Debug, Default)]
 pub(super) struct Body {
     pub(super) bytes: Bytes,
-    _room: Option<OwnedSemaphorePermit>,
+    _permit: Option<OwnedSemaphorePermit>,
 }
 
-/// Why a body that has arrived is no input.
+/// The reason why a complete body is not a valid input.
 #[derive(Debug)]
 pub(super) struct Unreadable(&'static str);
 
 impl Unreadable {
-    /// The 400 of an endpoint with this text.
+    /// Creates the 400 of an endpoint with this text.
     pub(super) fn worded(self, text: &'static str) -> Error {
         Rejection::bad_request(text)
             .detail(Detail::new("", self.0, "invalid_value"))
@@ -62,7 +62,7 @@ impl Unreadable {
     }
 }
 
-/// What a client has not sent yet.
+/// The part of a body that the client has not sent yet.
 pub(super) struct Unread(Option<Payload>);
 
 impl Unread {
@@ -73,8 +73,8 @@ impl Unread {
         }
     }
 
-    /// Keeps what was not read of a request until the last byte of its response is made, which makes the server close the connection. A
-    /// chunked body that is dropped before would be waited for, as long as the client likes.
+    /// Keeps the unread rest of a request until the last byte of its response is produced, which makes the server close the connection. If a
+    /// chunked body were dropped before, the server would wait for its end as long as the client likes.
     pub(super) fn keep_with(self, response: HttpResponse) -> HttpResponse {
         match self.0 {
             None => response,
@@ -82,8 +82,8 @@ impl Unread {
         }
     }
 
-    /// Reads the body. The outer error ends the request: 408 when the body is late, 503 when there is no memory for it; the connection
-    /// is closed with both. The inner one is a 400 that waits for its turn in the order of the checks.
+    /// Reads the body. The outer error ends the request: 408 when the body is late, 503 when there is no memory for it; both close the
+    /// connection. The inner error is a 400 that is reported later, in the order of the checks.
     pub(super) async fn read(&mut self, method: &Method, call: &Call) -> Result<Result<Body, Unreadable>> {
         if method == Method::GET {
             return Ok(Ok(Body::default()));
@@ -96,20 +96,20 @@ impl Unread {
         }
     }
 
-    /// Lets the body go by, so that a client whose request is refused anyway keeps its connection. One that is late loses it.
+    /// Reads and drops the body, so that a client whose request is rejected keeps its connection. A client that sends too slowly loses it.
     pub(super) async fn discard(&mut self, method: &Method, call: &Call) {
         if method == Method::GET {
             return;
         }
         let http = call.platform().http();
         let passing = pin!(self.pass(http.body_limit));
-        // Whoever is late is closed with the response.
+        // The response closes the connection of a client that is late.
         let _late = select(passing, call.platform().clock().sleep(http.body_timeout)).await;
     }
 
     async fn collect(&mut self, limit: usize, memory: &BodyMemory) -> Result<Result<Body, Unreadable>> {
         let mut body = BytesMut::new();
-        let mut room: Option<OwnedSemaphorePermit> = None;
+        let mut permit: Option<OwnedSemaphorePermit> = None;
         let mut held = SMALL;
         let mut read = 0_usize;
         while let Some(payload) = &mut self.0 {
@@ -125,7 +125,7 @@ impl Unread {
                 break;
             }
             if read > limit {
-                (body, room) = (BytesMut::new(), None);
+                (body, permit) = (BytesMut::new(), None);
                 continue;
             }
             if read > held {
@@ -133,9 +133,9 @@ impl Unread {
                     return Err(Rejection::unavailable().into());
                 };
                 held += more.num_permits() * 1024;
-                match &mut room {
-                    Some(room) => room.merge(more),
-                    None => room = Some(more),
+                match &mut permit {
+                    Some(permit) => permit.merge(more),
+                    None => permit = Some(more),
                 }
             }
             body.extend_from_slice(&chunk);
@@ -145,7 +145,7 @@ impl Unread {
         } else {
             Ok(Body {
                 bytes: body.freeze(),
-                _room: room,
+                _permit: permit,
             })
         })
     }
@@ -164,7 +164,7 @@ impl Unread {
     }
 }
 
-/// The body of a response beside what its request has not sent yet.
+/// The body of a response together with the unread rest of its request.
 struct BesideRest {
     body: BoxBody,
     _rest: Payload,

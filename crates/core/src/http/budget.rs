@@ -1,5 +1,4 @@
-//! How many requests a principal may send to a process. Counted in memory, after the credential is known and before anything else is
-//! done for the request.
+//! Request budgets of principals in a process. Counted in memory, after the credential was checked and before any other work for the request.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -11,9 +10,9 @@ use crate::identity::{ActorKind, Identity};
 use crate::rate_limit::rejection;
 use crate::time::Timestamp;
 
-/// Seconds of the rate that may come at once.
+/// Seconds of the rate that may arrive in one burst.
 const BURST_SECONDS: u32 = 5;
-/// Principals that are remembered in each half of the memory.
+/// Number of principals that are remembered in each half of the memory.
 const PRINCIPALS: usize = 20_000;
 const NANOS_PER_MILLI: i64 = 1_000_000;
 const NANOS_PER_SECOND: i64 = 1_000_000_000;
@@ -24,13 +23,13 @@ type Key = (bool, Uuid);
 /// The budgets of all principals of this process.
 #[derive(Debug)]
 pub(crate) struct Budgets {
-    /// Requests a second; 0 = no budget.
+    /// Requests per second; 0 = no budget.
     rate: u32,
     used: Mutex<Used>,
 }
 
-/// Until when each principal has used up its budget, in nanoseconds: one number per principal. Who is in neither half has not called for
-/// as long as a budget needs to fill up.
+/// The instant until which each principal has used up its budget, in nanoseconds: one number per principal. A principal in neither half has
+/// sent no request for as long as a budget needs to recover.
 #[derive(Debug, Default)]
 struct Used {
     present: HashMap<Key, i64>,
@@ -39,7 +38,7 @@ struct Used {
 }
 
 impl Budgets {
-    /// Budgets of so many requests a second.
+    /// Creates budgets of this many requests per second.
     pub(crate) fn new(rate: u32) -> Self {
         Self {
             rate,
@@ -71,7 +70,7 @@ impl Budgets {
 }
 
 impl Used {
-    /// Whether there was budget left. One request is paid back after a `rate`th of a second.
+    /// Whether budget was left. One request is recovered after 1/`rate` of a second.
     fn spend(&mut self, key: Key, now: i64, rate: u32) -> bool {
         let longest = i64::from(BURST_SECONDS) * NANOS_PER_SECOND;
         if self.present.len() >= PRINCIPALS || !(0..longest).contains(&(now - self.turned_at)) {
@@ -79,7 +78,7 @@ impl Used {
             self.turned_at = now;
         }
         let until = self.present.get(&key).or_else(|| self.past.get(&key));
-        // A clock that was set back takes no budget away.
+        // Setting the clock back takes no budget away.
         let until = until.copied().unwrap_or(now).clamp(now, now.saturating_add(longest));
         let next = until.saturating_add(NANOS_PER_SECOND / i64::from(rate));
         let is_left = next <= now.saturating_add(longest);

@@ -1,7 +1,7 @@
 //! The cookies that carry credentials.
 //!
-//! With `Secure` each of them has two names: the contract's and the same with the prefix `__Host-`, which a browser accepts only from this
-//! very host. A neighbour under the same domain can plant a cookie with the contract's name, but none with the prefix.
+//! With `Secure`, each of them has two names: the contract's, and the same with the prefix `__Host-`, which a browser accepts only from this
+//! exact host. Another host of the same domain can set a cookie with the contract's name, but none with the prefix.
 
 use actix_web::HttpRequest;
 use actix_web::cookie::{Cookie, SameSite, time::Duration};
@@ -18,7 +18,7 @@ const HOST_AUTH_COOKIE: &str = "__Host-auth_token";
 const HOST_SESSION_COOKIE: &str = "__Host-session_token";
 const SELECTION: [&str; 2] = ["selected_tenant", "selected_org"];
 
-/// The names under which a credential cookie is set and read, in the order of reading.
+/// Returns the names under which a credential cookie is set and read, in the order of reading.
 fn names(name: &str, insecure: bool) -> impl Iterator<Item = &str> {
     let prefixed = match name {
         AUTH_COOKIE => Some(HOST_AUTH_COOKIE),
@@ -28,7 +28,7 @@ fn names(name: &str, insecure: bool) -> impl Iterator<Item = &str> {
     prefixed.filter(|_| !insecure).into_iter().chain([name])
 }
 
-/// The cookies that carry a credential under [`AUTH_COOKIE`] or [`SESSION_COOKIE`] for so many seconds. `insecure` is
+/// Creates the cookies that carry a credential under [`AUTH_COOKIE`] or [`SESSION_COOKIE`] for `seconds`. `insecure` is
 /// [`Platform::insecure_cookies`](crate::Platform::insecure_cookies).
 #[must_use]
 pub fn credential_cookies(insecure: bool, name: &'static str, value: &str, seconds: u64) -> Vec<Cookie<'static>> {
@@ -45,14 +45,14 @@ pub fn credential_cookies(insecure: bool, name: &'static str, value: &str, secon
     names(name, insecure).map(cookie).collect()
 }
 
-/// Cookies that remove the credentials, under all their names.
+/// Creates cookies that remove the credentials, under all their names.
 fn cleared_credentials(insecure: bool) -> impl Iterator<Item = Cookie<'static>> {
     [AUTH_COOKIE, SESSION_COOKIE]
         .into_iter()
         .flat_map(move |name| credential_cookies(insecure, name, "", 0))
 }
 
-/// Cookies that remove the selection of tenant and organization.
+/// Creates cookies that remove the selection of tenant and organization.
 #[must_use]
 pub fn clear_selection(insecure: bool) -> Vec<Cookie<'static>> {
     let cleared = SELECTION.map(|name| {
@@ -66,20 +66,21 @@ pub fn clear_selection(insecure: bool) -> Vec<Cookie<'static>> {
     cleared.into()
 }
 
-/// Cookies that remove the credentials and the selection of tenant and organization.
+/// Creates cookies that remove the credentials and the selection of tenant and organization.
 #[must_use]
 pub fn clear_cookies(insecure: bool) -> Vec<Cookie<'static>> {
     cleared_credentials(insecure).chain(clear_selection(insecure)).collect()
 }
 
-/// The credential that a request presents in the cookie [`AUTH_COOKIE`] or [`SESSION_COOKIE`], by the rules of [`of_parts`].
+/// Returns the credential that a request presents in the cookie [`AUTH_COOKIE`] or [`SESSION_COOKIE`], by the rules of `of_parts`.
 #[must_use]
 pub fn presented_cookie(call: &Call, request: &HttpRequest, name: &str) -> Option<String> {
     of_parts(call, request, name)
 }
 
-/// A browser that sends any credential under its `__Host-` name has signed in here, and its contract's names are not looked at: they may be
-/// a neighbour's. Of several cookies with one name and different values none counts, because their order says nothing about who set them.
+/// Returns the credential of a cookie. A browser that sends any credential under its `__Host-` name has signed in here; the contract's names
+/// are then ignored, because another host of the domain may have set them. Of several cookies with one name and different values none counts,
+/// because their order does not reveal who set them.
 pub(super) fn of_parts(call: &Call, parts: &impl RequestParts, name: &str) -> Option<String> {
     let insecure = call.platform().insecure_cookies();
     let has_signed_in = !insecure

@@ -1,4 +1,4 @@
-//! Finds the credential of a request and asks the module that knows it.
+//! Authentication: finds the credential of a request and passes it to the module that knows its kind.
 
 use std::sync::Arc;
 
@@ -13,8 +13,8 @@ use crate::context::Call;
 use crate::error::{Rejection, Result};
 use crate::identity::{Authenticator, Credential, Identity};
 
-/// The principal that calls: the first credential that is presented decides. A bearer token comes before the cookie, the cookie before an
-/// API key; other schemes of `Authorization` are for somebody else.
+/// Returns the calling principal. The first credential decides: a bearer token comes before the cookie, the cookie before an API key; other
+/// schemes of `Authorization` are ignored.
 pub(super) async fn authenticate(call: &Call, request: &impl RequestParts) -> Result<Arc<Identity>> {
     let cookie = cookies::of_parts(call, request, AUTH_COOKIE);
     let credential = presented(request, cookie.as_deref()).ok_or_else(Rejection::unauthorized)?;
@@ -27,20 +27,20 @@ pub(super) async fn authenticate(call: &Call, request: &impl RequestParts) -> Re
     call.sender.is(&identity);
     let by_cookie = matches!(credential, Credential::Cookie(_));
     let is_safe = matches!(*request.method(), Method::GET | Method::HEAD);
-    // A browser always says where such a request comes from; one that does not say it proves nothing.
+    // A browser always reports the origin of such a request; a request without it proves nothing.
     if by_cookie && !is_safe && call.origin != RequestOrigin::Same {
         return Err(Rejection::forbidden("Cross-origin request refused").into());
     }
     Ok(identity)
 }
 
-/// What tells that the principal behind the credential of a request may have changed.
+/// Returns a receiver that changes when the principal behind the credential of a request may have changed.
 pub(super) fn changes(call: &Call, request: &impl RequestParts) -> Option<watch::Receiver<()>> {
     let cookie = cookies::of_parts(call, request, AUTH_COOKIE);
     authenticator(call, presented(request, cookie.as_deref())?)?.changes()
 }
 
-/// The first credential that the request presents, given its session cookie.
+/// Returns the first credential of the request, given its session cookie.
 fn presented<'a>(request: &'a impl RequestParts, cookie: Option<&'a str>) -> Option<Credential<'a>> {
     authorization(request, "bearer")
         .map(Credential::Bearer)
@@ -61,7 +61,7 @@ fn api_key(request: &impl RequestParts) -> Option<&str> {
     }
 }
 
-/// What `Authorization` presents under this scheme; nothing readable is presented too, and is no valid credential.
+/// Returns the credential of this scheme in `Authorization`. An unreadable value is returned as an empty, invalid credential.
 fn authorization<'a>(request: &'a impl RequestParts, requested: &str) -> Option<&'a str> {
     request.headers().get_all(AUTHORIZATION).find_map(|header| {
         let header = header.as_bytes().trim_ascii();

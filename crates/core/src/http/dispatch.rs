@@ -1,4 +1,4 @@
-//! The checks before a handler, in the order of the conventions, and the answer after it.
+//! The checks before a handler, in the order of the conventions, and the response after it.
 
 use std::marker::PhantomData;
 use std::panic::AssertUnwindSafe;
@@ -65,7 +65,7 @@ impl<F, Args> Endpoint<F, Args> {
     }
 }
 
-/// Answers what no route matches. Its body is not read; a connection on which one is still to come is closed.
+/// Responds to requests that match no route. The body is not read; the connection is closed if a body is still to come.
 pub async fn not_found(request: HttpRequest, payload: web::Payload) -> HttpResponse {
     let runtime = request.app_data::<web::Data<Runtime>>().map(|runtime| &***runtime);
     let id = request_id(request.headers(), runtime);
@@ -106,7 +106,7 @@ where
     let elapsed = started.elapsed();
     endpoint.seconds.record(elapsed.as_secs_f64());
     let millis = elapsed.as_secs_f64() * 1000.0;
-    // A rejection has a line of its own, of which there are only so many.
+    // Rejections are logged separately, with a limit on the number of lines.
     if info.method == Method::GET || rejection_log::is_rejection(response.status()) {
         tracing::debug!(http.method = %info.method, http.path = info.path, http.status = response.status().as_u16(),
             duration_ms = millis, request.id = %call.request_id, "request");
@@ -135,7 +135,7 @@ where
 {
     let info = &*endpoint.info;
     if let Err(rejected) = rejected_from_memory(info, call) {
-        // Whoever is told to come back later comes back on this connection.
+        // Drains the body so that the client can retry on this connection.
         unread.discard(request.method(), call).await;
         return Err(rejected);
     }
@@ -192,7 +192,7 @@ where
     Ok(response)
 }
 
-/// The limits of which it is known that the client is over them: the refusal costs no statement, no place, and no memory for a body.
+/// Checks the limits that the client is known to exceed: the rejection costs no statement, no queue position and no memory for a body.
 fn rejected_from_memory(info: &EndpointInfo, call: &Call) -> Result<()> {
     let limits = call.platform().rate_limits();
     let network = call.network();
@@ -201,9 +201,9 @@ fn rejected_from_memory(info: &EndpointInfo, call: &Call) -> Result<()> {
         .try_for_each(|limit| limits.check(call, *limit, &network))
 }
 
-/// What everybody must pass whose body is there: the limits of the endpoint, and what is scarce. Where there is no place to wait for it,
-/// nothing is counted. Those of one network come one after the other until they are counted, so that a client over its limit
-/// takes one place for a moment, and not all of them.
+/// Checks the limits of the endpoint and reserves its scarce capacity, once the body was read. If the queue is full, nothing is counted.
+/// Requests of one network pass one after the other until they are counted, so that a client over its limit takes one queue position for a
+/// moment, and not all of them.
 async fn check_limits(info: &EndpointInfo, call: &Call) -> Result<()> {
     let limits = call.platform().rate_limits();
     let network = call.network();
@@ -219,8 +219,8 @@ async fn check_limits(info: &EndpointInfo, call: &Call) -> Result<()> {
     Ok(())
 }
 
-/// What an identified caller must pass before its input is looked at: the tenant that it names, the one that it selects, the
-/// endpoint's features. A `tenantId` that is no id is said only after them.
+/// Authorizes an identified caller before its input is validated: the named tenant, the selected tenant, the endpoint's features. A malformed
+/// `tenantId` is reported only after them.
 async fn admit(
     call: &Call,
     info: &EndpointInfo,
@@ -259,7 +259,7 @@ fn make_call(runtime: &Runtime, request: &HttpRequest) -> Call {
     }
 }
 
-/// The caller's request id if it is a sane token, else a new one.
+/// Returns the client's request id if it is a valid token, else a new one.
 pub(super) fn request_id(headers: &HeaderMap, runtime: Option<&Runtime>) -> String {
     let given = headers.get(REQUEST_ID).and_then(|value| value.to_str().ok());
     match (given, runtime) {
@@ -299,7 +299,7 @@ fn expected_updated_at(request: &HttpRequest) -> Result<Option<Timestamp>> {
         .transpose()
 }
 
-/// What the access log tells of the request: names of parameters, not what they say.
+/// Returns what the access log records of the request: names of parameters, not their values.
 fn read_policy(request: &HttpRequest, info: &EndpointInfo) -> Option<ReadPolicy> {
     let keys = request
         .query_string()
@@ -340,7 +340,7 @@ fn idempotency(request: &HttpRequest, info: &EndpointInfo, body: &Bytes) -> Resu
     }))
 }
 
-/// Tells requests of a route apart: by the ids of the path, the query and the body.
+/// Returns a hash that distinguishes requests of a route by the ids in the path, the query and the body.
 fn request_hash(request: &HttpRequest, body: &Bytes) -> [u8; 32] {
     let mut hash = Sha256::new();
     for part in [request.path(), request.query_string()] {
@@ -375,13 +375,13 @@ fn reject(error: &Error, info: &EndpointInfo, call: &Call) -> HttpResponse {
             tracing::error!(%cause, http.path = info.path, request.id = %call.request_id, "request failed");
         }
         Error::Unavailable(cause) | Error::Collision(cause) => {
-            tracing::warn!(%cause, http.path = info.path, request.id = %call.request_id, "request refused for now");
+            tracing::warn!(%cause, http.path = info.path, request.id = %call.request_id, "request rejected as unavailable");
         }
         Error::Rejected(_) | Error::Replayed(_) => {}
     }
     let rejection = error.to_rejection();
     rejection_log::record(&rejection, info, call);
-    // The cross-cutting refusals have one form for all endpoints of a module, whatever their own steps say.
+    // The cross-cutting rejections have one form for all endpoints of a module, whatever shape the endpoints declare.
     let is_cross_cutting = [StatusCode::SERVICE_UNAVAILABLE, StatusCode::REQUEST_TIMEOUT].contains(&rejection.status)
         || rejection.members.contains_key("requiredFeatures");
     let shape = if is_cross_cutting && info.shape == ErrorShape::OkFalse {

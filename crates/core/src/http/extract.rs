@@ -1,4 +1,4 @@
-//! What handlers take from a request.
+//! The arguments of handlers, extracted from a request.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -26,13 +26,13 @@ use crate::error::{Detail, Error, Rejection, Result, Violations};
 pub struct Incoming<'a> {
     /// The request.
     pub request: &'a HttpRequest,
-    /// Its body.
+    /// The body.
     pub body: &'a Bytes,
-    /// What every request has.
+    /// The properties of every request.
     pub call: &'a Arc<Call>,
-    /// Who is signed in; `None` on public endpoints.
+    /// The context of the signed-in caller; `None` on public endpoints.
     pub context: Option<&'a RequestContext>,
-    /// Text of the 400 for an input that can't be read.
+    /// Text of the 400 for an invalid input.
     pub invalid: &'static str,
 }
 
@@ -46,16 +46,16 @@ impl Incoming<'_> {
     }
 }
 
-/// Something that a handler takes as an argument.
+/// An argument of a handler.
 pub trait Extract: Sized {
-    /// Takes it.
+    /// Extracts the argument.
     ///
     /// # Errors
-    /// 400 when the request does not have it in the right form.
+    /// 400 when the request has no valid value for it.
     fn extract(incoming: &Incoming<'_>) -> Result<Self>;
 }
 
-/// What an argument adds to the API document.
+/// The part of the API document that an argument adds.
 pub trait Describe {
     /// Adds parameters or the body.
     fn describe(operation: OperationBuilder, schemas: &mut Schemas) -> OperationBuilder;
@@ -66,7 +66,7 @@ impl Extract for RequestContext {
         incoming
             .context
             .cloned()
-            .ok_or_else(|| Error::internal("a public endpoint asks for a signed-in caller"))
+            .ok_or_else(|| Error::internal("a public endpoint requires a signed-in caller"))
     }
 }
 
@@ -104,7 +104,7 @@ impl Describe for HttpRequest {
 #[derive(Debug, Clone)]
 pub struct Query<T>(pub T);
 
-/// A form (`application/x-www-form-urlencoded`), or JSON with the same members.
+/// A form (`application/x-www-form-urlencoded`), or JSON with the same fields.
 #[derive(Debug, Clone)]
 pub struct Form<T>(pub T);
 
@@ -112,7 +112,7 @@ pub struct Form<T>(pub T);
 #[derive(Debug, Clone)]
 pub struct Path<T>(pub T);
 
-/// For members where absent and `null` differ: `#[serde(default, deserialize_with = "present")] name: Option<Option<T>>`.
+/// Deserializes a field that distinguishes absent from `null`: `#[serde(default, deserialize_with = "present")] name: Option<Option<T>>`.
 ///
 /// # Errors
 /// When the value is neither null nor a `T`.
@@ -120,18 +120,19 @@ pub fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) 
     Option::<T>::deserialize(deserializer).map(Some)
 }
 
-/// For members that may be absent but not `null`: `#[serde(default, deserialize_with = "given")] flag: Option<bool>`.
+/// Deserializes a field that may be absent but not `null`: `#[serde(default, deserialize_with = "given")] flag: Option<bool>`.
 ///
 /// # Errors
-/// When the value is no `T`.
+/// When the value is not a valid `T`.
 pub fn given<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
     T::deserialize(deserializer).map(Some)
 }
 
-/// For objects that may be absent but not `null`, all of whose members have a default: a derived reader would take a list for one of them.
+/// Deserializes an object that may be absent but not `null`, and whose fields all have defaults: a derived deserializer would accept a list for
+/// it.
 ///
 /// # Errors
-/// When the value is not an object, or not one of a `T`.
+/// When the value is not an object, or not a valid `T`.
 pub fn given_object<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
     struct Object<T>(PhantomData<T>);
 
@@ -174,7 +175,7 @@ impl<T: DeserializeOwned + garde::Validate<Context = ()>> Extract for Query<T> {
     }
 }
 
-/// A page parameter without a value is no number; the form reader would take it for an absent one.
+/// Returns a page parameter without a value, which is not a number; the form deserializer would treat it as absent.
 fn empty_page_parameter(query: &str) -> Option<&str> {
     query
         .split('&')
@@ -283,15 +284,15 @@ fn read_json<T: DeserializeOwned>(incoming: &Incoming<'_>) -> Result<T, Unread<T
     if has_nul_escape(body) {
         return Err(broken(nul_detail()));
     }
-    // Members that are ignored are not looked at, and would let anything through.
+    // Ignored fields are not deserialized, and could contain invalid UTF-8.
     let Ok(body) = std::str::from_utf8(body) else {
         return Err(broken(Detail::new("", "must be UTF-8", "invalid_value")));
     };
     faults::from_json(body)
 }
 
-/// The value, if it could be read and keeps its rules. What could be read of an input with faults is checked too, for the client to learn all
-/// of it at once.
+/// Returns the value, if it could be deserialized and is valid. The valid part of an input with faults is validated too, so that the client
+/// receives all faults at once.
 fn validated<T: garde::Validate<Context = ()>>(read: Result<T, Unread<T>>, incoming: &Incoming<'_>) -> Result<T> {
     let (value, mut details) = match read {
         Ok(value) => (Some(value), Vec::new()),
@@ -301,7 +302,7 @@ fn validated<T: garde::Validate<Context = ()>>(read: Result<T, Unread<T>>, incom
     if let Some(Err(report)) = value.as_ref().map(garde::Validate::validate) {
         for (path, error) in report.iter() {
             let path = wire_path(&path.to_string());
-            // Nothing is said of a stand-in.
+            // Placeholders are not reported.
             if !details.iter().any(|known| faults::is_part(&path, &known.path)) {
                 let (message, code) = worded(error.message());
                 details.push(Detail::new(path, message, code));
@@ -314,7 +315,7 @@ fn validated<T: garde::Validate<Context = ()>>(read: Result<T, Unread<T>>, incom
     }
 }
 
-/// The path of a field as it stands in bodies: `lines[0].sku_code` is `lines[0].skuCode` there.
+/// Converts the path of a field to the wire format: `lines[0].sku_code` becomes `lines[0].skuCode`.
 fn wire_path(path: &str) -> String {
     let mut wire = String::with_capacity(path.len());
     let mut is_start = false;
@@ -331,7 +332,7 @@ fn wire_path(path: &str) -> String {
     wire
 }
 
-/// What a rule says that is declared at a field, and its code.
+/// Returns the message of a violated rule, and its code.
 fn worded(said: &str) -> (String, &'static str) {
     for (start, message, code) in [
         ("length is lower than ", "must have a length of at least ", "too_short"),
@@ -350,14 +351,14 @@ fn nul_detail() -> Detail {
     Detail::new("", "must not contain the character U+0000", "invalid_value")
 }
 
-/// Whether a JSON text has an escape for U+0000: PostgreSQL stores no such character.
+/// Whether a JSON text has an escape for U+0000, which PostgreSQL can't store.
 fn has_nul_escape(body: &[u8]) -> bool {
     let mut rest = body;
     while let Some(at) = rest.iter().position(|byte| *byte == b'\\') {
         if rest[at + 1..].starts_with(b"u0000") {
             return true;
         }
-        // Skips the escaped character, so that `\\u0000` (a backslash, then text) is not taken for an escape.
+        // Skips the escaped character, so that `\\u0000` (a backslash, then text) is not treated as an escape.
         rest = rest.get(at + 2..).unwrap_or_default();
     }
     false
@@ -380,13 +381,13 @@ macro_rules! tuples {
         #[expect(non_snake_case, reason = "arguments are named as their types")]
         impl<$($name: Extract),*> Extract for ($($name,)*) {
             fn extract(incoming: &Incoming<'_>) -> Result<Self> {
-                // What is wrong with one of them does not hide what is wrong with another.
+                // The faults of all arguments are reported together.
                 let mut violations = Violations::default();
                 $(let $name = violations.keep($name::extract(incoming).map(Some));)*
                 violations.check()?;
                 match ($($name,)*) {
                     ($(Some($name),)*) => Ok(($($name,)*)),
-                    _ => Err(Error::internal("an argument is missing that was not refused")),
+                    _ => Err(Error::internal("an argument is missing without a rejection")),
                 }
             }
         }

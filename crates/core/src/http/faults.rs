@@ -1,8 +1,8 @@
-//! Reads bodies and queries, and finds everything in them that has the wrong type.
+//! Deserializes bodies and queries, and finds every value in them that has the wrong type.
 //!
-//! A deserializer stops at its first error. What it stopped at is taken out of the input, or replaced where it is needed, and the rest is
-//! read again, until it can be read. Each attempt costs as much as the input is long, so their number is bounded by its length: of a very
-//! long input not every fault is found.
+//! A deserializer stops at its first error. The faulty value is removed from the input, or replaced if it is required, and the rest is
+//! deserialized again, until this succeeds. Each attempt costs time in proportion to the length of the input, so the length bounds the number
+//! of attempts: in a very long input not every fault is found.
 
 mod form;
 mod json;
@@ -14,15 +14,15 @@ pub(super) use form::from_form;
 pub(super) use json::from_json;
 pub(super) use wording::plain as plain_wording;
 
-/// Bytes that may be read in search of faults, all attempts together.
+/// Maximum number of bytes that are deserialized in search of faults, in all attempts together.
 const MOST_BYTES: usize = 8 * 1024 * 1024;
 const MOST_ATTEMPTS: usize = 400;
 
-/// An input that could not be read.
+/// An input that could not be deserialized.
 pub(super) struct Unread<T> {
-    /// What is wrong with it.
+    /// The faults.
     pub(super) details: Vec<Detail>,
-    /// What is left without that, if it could be read. Places that are needed hold stand-ins.
+    /// The value without the faults, if it could be deserialized. Required fields hold placeholders.
     pub(super) rest: Option<T>,
 }
 
@@ -35,7 +35,7 @@ impl<T> Unread<T> {
     }
 }
 
-/// How often an input may still be read.
+/// The number of remaining attempts to deserialize an input.
 struct Attempts(usize);
 
 impl Attempts {
@@ -43,7 +43,7 @@ impl Attempts {
         Self((MOST_BYTES / length.max(1)).clamp(2, MOST_ATTEMPTS))
     }
 
-    /// Whether there is another one.
+    /// Whether another attempt is left; counts it.
     fn next(&mut self) -> bool {
         let left = self.0.checked_sub(1);
         self.0 = left.unwrap_or(0);
@@ -51,12 +51,12 @@ impl Attempts {
     }
 }
 
-/// What was found wrong so far.
+/// The faults found so far.
 #[derive(Default)]
 struct Found(Vec<Detail>);
 
 impl Found {
-    /// Notes a fault, unless it follows from one that is known: that of the same place, or of what it is part of.
+    /// Records a fault, unless it follows from a known one: at the same path or at a parent.
     fn note(&mut self, detail: Detail) {
         if !self.covers(&detail.path) {
             self.0.push(detail);
@@ -72,7 +72,7 @@ impl Found {
     }
 }
 
-/// Whether a place is `whole` or lies in it.
+/// Whether a path is `whole` or inside of it.
 pub(super) fn is_part(path: &str, whole: &str) -> bool {
     path.strip_prefix(whole)
         .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))

@@ -1,16 +1,16 @@
-//! What the checks of credential and selection look at, in a request that is being answered or one that is kept.
+//! Request parts that the checks of credential and selection read, of a request in progress or of a stored copy.
 
 use actix_web::HttpRequest;
 use actix_web::cookie::Cookie;
 use actix_web::http::Method;
 use actix_web::http::header::HeaderMap;
 
-/// Method, headers and cookies.
+/// The method, headers and cookies of a request.
 pub(super) trait RequestParts {
     fn method(&self) -> &Method;
     fn headers(&self) -> &HeaderMap;
     fn cookie(&self, name: &str) -> Option<Cookie<'static>>;
-    /// The values of all cookies of this name.
+    /// Returns the values of all cookies of this name.
     fn cookies(&self, name: &str) -> Vec<String>;
 }
 
@@ -37,7 +37,7 @@ impl RequestParts for HttpRequest {
     }
 }
 
-/// A copy that outlives the request and may go to any thread.
+/// A copy that outlives the request and may move to any thread.
 #[derive(Debug)]
 pub(super) struct OwnedRequestParts {
     method: Method,

@@ -1,4 +1,4 @@
-//! The caller of an answer that goes on for long, checked again and again.
+//! The caller of a long-running response, revalidated from time to time.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::error::Result;
 use crate::identity::Identity;
 use crate::scope::Scope;
 
-/// What a request presented, kept for as long as its answer goes on.
+/// The credential and selection of a request, kept while its response goes on.
 #[derive(Debug)]
 pub struct LiveCaller {
     call: Arc<Call>,
@@ -33,7 +33,7 @@ impl LiveCaller {
         }
     }
 
-    /// A call of the present instant.
+    /// Returns a call at the present instant.
     #[must_use]
     pub fn call(&self) -> Call {
         Call {
@@ -42,18 +42,18 @@ impl LiveCaller {
         }
     }
 
-    /// Changes whenever the caller should be checked again; `None` when nobody tells.
+    /// Returns a receiver that changes whenever the caller should be revalidated; `None` when the authenticator sends no notifications.
     #[must_use]
     pub fn changes(&self) -> Option<watch::Receiver<()>> {
         credential::changes(&self.call, &self.head)
     }
 
-    /// Who the caller is by now, and what it reaches. While the authenticator hands out the same identity, nothing that its scope depends on
-    /// has changed (whatever moves organizations revokes the identities of their tenant), so the scope stays and no statement is needed.
-    /// Super administrators may select tenants that their own identity does not depend on: their scope is always found anew.
+    /// Returns the present identity and scope of the caller. While the authenticator returns the same identity, nothing that its scope depends
+    /// on has changed (moving an organization revokes the identities of its tenant), so the scope is reused without a statement. Super
+    /// administrators may select tenants that their own identity does not depend on: their scope is always resolved again.
     ///
     /// # Errors
-    /// 401 when the credential has ended, 403 when the selection is no longer the caller's, 503 when nobody can tell.
+    /// 401 when the credential has ended, 403 when the caller may no longer make the selection, 503 when the database can't be reached.
     pub async fn check(&mut self) -> Result<(Arc<Identity>, Scope)> {
         let call = self.call();
         let identity = credential::authenticate(&call, &self.head).await?;

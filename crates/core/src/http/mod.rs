@@ -1,5 +1,4 @@
-//! The way of a request: one declaration per endpoint feeds the router, the access check, the rate limits, the API document and the
-//! generated tests.
+//! HTTP: one declaration per endpoint feeds the router, the access check, the rate limits, the API document and the generated tests.
 
 mod body;
 mod budget;

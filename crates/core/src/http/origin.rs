@@ -1,17 +1,18 @@
-//! Where a request comes from, and where a redirect may lead.
+//! The origin of a request, and the allowed targets of a redirect.
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 use actix_web::HttpRequest;
 use actix_web::http::header::{HOST, ORIGIN};
 
-/// The client's address: the socket's peer, or what the proxy at the configured depth wrote. An IPv4 address is one however it is
-/// written, also as `::ffff:a.b.c.d`.
+/// Returns the client's address: the socket's peer, or the address written by the proxy at the configured depth. An IPv4 address is recognized
+/// in any form, also as `::ffff:a.b.c.d`.
 pub(super) fn client_ip(request: &HttpRequest, proxy_depth: usize) -> Option<IpAddr> {
     written_ip(request, proxy_depth).map(|ip| ip.to_canonical())
 }
 
-/// What limits count a client by: its IPv4 address, or the network of 64 bits of its IPv6 address, of which one client has them all.
+/// Returns the network by which limits count a client: its IPv4 address, or the /64 network of its IPv6 address, all of which belongs to one
+/// client.
 pub(crate) fn network(ip: IpAddr) -> String {
     match ip.to_canonical() {
         IpAddr::V4(ip) => ip.to_string(),
@@ -24,7 +25,7 @@ fn written_ip(request: &HttpRequest, proxy_depth: usize) -> Option<IpAddr> {
     if proxy_depth == 0 {
         return peer;
     }
-    // Counted before it is read: each proxy appends one part, and the client may have sent any before them.
+    // Parts are counted before they are parsed: each proxy appends one, and the client may have sent any before them.
     let forwarded: Vec<&[u8]> = request
         .headers()
         .get_all("x-forwarded-for")
@@ -38,25 +39,25 @@ fn written_ip(request: &HttpRequest, proxy_depth: usize) -> Option<IpAddr> {
         .or(peer)
 }
 
-/// An address as proxies write it: alone, with a port, in brackets.
+/// Parses an address in the forms of proxies: alone, with a port, in brackets.
 fn address(part: &str) -> Option<IpAddr> {
     let bare = part.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
     let with_port = || part.parse::<SocketAddr>().ok().map(|address| address.ip());
     bare.unwrap_or(part).parse().ok().or_else(with_port)
 }
 
-/// What a request says about the site that sent it.
+/// The relation of the site that sent a request to this one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RequestOrigin {
-    /// This site, or the user themselves.
+    /// This site, or the user directly.
     Same,
     /// Another site.
     Foreign,
-    /// Nothing: neither `Sec-Fetch-Site` nor `Origin`. Programs send such requests, and very old browsers.
+    /// Unknown: neither `Sec-Fetch-Site` nor `Origin`. Programs and very old browsers send such requests.
     Unstated,
 }
 
-/// Reads the origin of a request from `Sec-Fetch-Site`, else from `Origin`.
+/// Determines the origin of a request from `Sec-Fetch-Site`, else from `Origin`.
 pub(super) fn request_origin(request: &HttpRequest, public_url: Option<&str>) -> RequestOrigin {
     let header = |name: &str| {
         request
@@ -85,8 +86,8 @@ pub(super) fn request_origin(request: &HttpRequest, public_url: Option<&str>) ->
     }
 }
 
-/// A target of a redirect that stays on this site: path, query and fragment (accounts specification, section 3.5). Without a public URL
-/// only targets that start with `/` pass.
+/// Returns the target of a redirect if it stays on this site: path, query and fragment (accounts specification, section 3.5). Without a public
+/// URL only targets that start with `/` are accepted.
 #[must_use]
 pub fn safe_local_path(target: &str, public_url: Option<&str>) -> Option<String> {
     if target.is_empty()

@@ -1,4 +1,4 @@
-//! Pages: what a browser shows to people who follow a link or a redirect. They stand outside of the API prefix.
+//! Pages for browsers that follow a link or a redirect. They are outside of the API prefix.
 
 use actix_web::body::MessageBody;
 use actix_web::dev::{ServiceRequest, ServiceResponse};
@@ -11,22 +11,22 @@ use crate::config::ConfigError;
 use crate::module::Module;
 use crate::platform::{API_PREFIX, Platform, Runtime};
 
-/// Own files only, no code inside of a page, no frame around it.
+/// Allows only the site's own files: no inline code, no frame around the page.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; \
                       form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
-/// What is declared of a page, as data.
+/// The declaration of a page, as data.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PageInfo {
-    /// The module that declares it.
+    /// The declaring module.
     pub module: &'static str,
-    /// Its path, as actix-web's router reads it.
+    /// The path, in the syntax of actix-web's router.
     pub path: String,
 }
 
 type Route = Box<dyn Fn() -> actix_web::Route>;
 
-/// The pages of the enabled modules. They are read with `GET`, seen by everybody, and no part of the API document.
+/// The pages of the enabled modules. They are read with `GET`, are public, and are not part of the API document.
 pub struct Pages<'a> {
     platform: &'a Platform,
     module: &'static Module,
@@ -42,13 +42,13 @@ impl std::fmt::Debug for Pages<'_> {
 }
 
 impl<'a> Pages<'a> {
-    /// The pages of this platform's modules.
+    /// Collects the pages of this platform's modules.
     #[must_use]
     pub fn of(platform: &'a Platform) -> Self {
-        static NOBODY: Module = Module::EMPTY;
+        static NO_MODULE: Module = Module::EMPTY;
         let mut pages = Self {
             platform,
-            module: &NOBODY,
+            module: &NO_MODULE,
             declared: Vec::new(),
         };
         for module in platform.modules() {
@@ -58,14 +58,14 @@ impl<'a> Pages<'a> {
         pages
     }
 
-    /// The platform, for what a module lets its configuration decide: paths, for example.
+    /// Returns the platform, for properties that a module's configuration decides: paths, for example.
     #[must_use]
     pub fn platform(&self) -> &'a Platform {
         self.platform
     }
 
-    /// Declares the page at a path. The handler is one of actix-web's; `web::Data<Runtime>` is there for it. The answer gets the
-    /// headers that every page has, unless it brings its own.
+    /// Declares the page at a path. The handler is an actix-web handler and may extract `web::Data<Runtime>`. The response gets the headers of
+    /// every page, unless it sets its own.
     pub fn get<F, Args>(&mut self, path: impl Into<String>, handler: F) -> &mut Self
     where
         F: Handler<Args>,
@@ -83,13 +83,13 @@ impl<'a> Pages<'a> {
         self
     }
 
-    /// The declarations as data.
+    /// Returns the declarations as data.
     #[must_use]
     pub fn into_infos(self) -> Vec<PageInfo> {
         self.declared.into_iter().map(|(info, _)| info).collect()
     }
 
-    /// Refuses a path that is declared twice, and one that belongs to the API.
+    /// Rejects a path that is declared twice, and a path of the API.
     pub(crate) fn check(&self) -> Result<(), ConfigError> {
         for (index, (page, _)) in self.declared.iter().enumerate() {
             let path = page.path.as_str();
@@ -98,10 +98,10 @@ impl<'a> Pages<'a> {
                 Err(ConfigError::new(format!("page {path} of module {module}"), what))
             };
             if !path.starts_with('/') || path == API_PREFIX || path.starts_with(&format!("{API_PREFIX}/")) {
-                return rejected(format!("must begin with / and stand outside of {API_PREFIX}"));
+                return rejected(format!("must begin with / and be outside of {API_PREFIX}"));
             }
             if let Some((other, _)) = self.declared[..index].iter().find(|(other, _)| other.path == path) {
-                return rejected(format!("the module {} has a page there, too", other.module));
+                return rejected(format!("already declared by module {}", other.module));
             }
         }
         Ok(())
@@ -122,7 +122,7 @@ impl<'a> Pages<'a> {
     }
 }
 
-/// Every response carries the request's id and the common headers, a page's too.
+/// Adds the request's id and the common headers, which every response carries.
 async fn identify(
     runtime: Runtime,
     request: ServiceRequest,

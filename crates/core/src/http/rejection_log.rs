@@ -1,4 +1,4 @@
-//! One line of the log for every response that rejects its sender (401, 403, 429), so that guessing and probing can be seen.
+//! The log of rejections: one line for every response that rejects its sender (401, 403, 429), to make guessing and probing visible.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -11,7 +11,7 @@ use crate::error::Rejection;
 use crate::identity::Identity;
 use crate::time::Timestamp;
 
-/// Most lines that one process writes in a second; a flood must not fill the disk.
+/// Maximum number of lines that one process writes per second; a flood must not fill the disk.
 const LINES_PER_SECOND: u32 = 20;
 /// Longest reason of a line, in characters.
 const LONGEST_REASON: usize = 200;
@@ -27,17 +27,17 @@ struct Second {
     suppressed: u64,
 }
 
-/// What is known about the sender of a request, from the checks that it has passed.
+/// The known properties of the sender of a request, from the checks that the request has passed.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Sender {
     identity: Arc<OnceLock<Arc<Identity>>>,
     attempt: Arc<OnceLock<SignInAttempt>>,
 }
 
-/// Whose password was tried.
+/// The account whose password was tried.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SignInAttempt {
-    /// Hash of the normalized address, in hexadecimal digits. The address itself may be of somebody who has no account.
+    /// Hash of the normalized address, in hexadecimal digits. The address itself may belong to a person without an account.
     pub address_hash: String,
     /// Tenant and id of the only account of the address.
     pub account: Option<(Uuid, Uuid)>,
@@ -62,7 +62,7 @@ pub(super) fn is_rejection(status: StatusCode) -> bool {
     )
 }
 
-/// Writes the line, unless there were too many in this second.
+/// Writes the line, unless too many were written in this second.
 pub(super) fn record(rejection: &Rejection, info: &EndpointInfo, call: &Call) {
     if !is_rejection(rejection.status) {
         return;
@@ -82,7 +82,7 @@ pub(super) fn record(rejection: &Rejection, info: &EndpointInfo, call: &Call) {
     let tenant = identity
         .map(|identity| identity.tenant)
         .or(account.map(|(tenant, _)| tenant));
-    // The text that the client gets. Logs escape control characters, and a text is cut.
+    // The text that the client receives. The logger escapes control characters, and long texts are cut.
     let reason: String = rejection.message.chars().take(LONGEST_REASON).collect();
     let features = rejection.members.get("requiredFeatures").map(ToString::to_string);
     tracing::info!(
@@ -103,7 +103,7 @@ pub(super) fn record(rejection: &Rejection, info: &EndpointInfo, call: &Call) {
 }
 
 impl RejectionLog {
-    /// Returns how many lines were left out since the last one, or `None` when this one is to be left out too.
+    /// Returns the number of lines left out since the last one, or `None` when this line must be left out too.
     fn admit(&self, now: Timestamp) -> Option<u64> {
         let unix = now.get().unix_timestamp();
         let mut second = self.0.lock().unwrap_or_else(PoisonError::into_inner);

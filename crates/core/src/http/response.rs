@@ -1,4 +1,4 @@
-//! What handlers answer with.
+//! The responses of handlers.
 
 use actix_web::HttpResponse;
 use actix_web::cookie::Cookie;
@@ -16,25 +16,25 @@ use utoipa::openapi::{ContentBuilder, Header, RefOr, ResponseBuilder};
 use super::openapi::Schemas;
 use crate::error::Result;
 
-/// A successful answer: what is sent, what an `Idempotency-Key` stores, and how the API document describes it.
+/// A successful response: the body that is sent, the body that an `Idempotency-Key` stores, and its description in the API document.
 pub trait Response: Send {
-    /// The status.
+    /// Returns the status.
     fn status(&self) -> StatusCode;
 
-    /// The body, for storing.
+    /// Returns the body, for storing.
     ///
     /// # Errors
-    /// When it can't be put into JSON.
+    /// When it can't be serialized to JSON.
     fn to_value(&self) -> Result<Value>;
 
-    /// The response.
+    /// Converts it into the HTTP response.
     fn into_response(self) -> HttpResponse;
 
     /// Adds the response to the API document.
     fn describe(operation: OperationBuilder, schemas: &mut Schemas) -> OperationBuilder;
 }
 
-/// JSON body: extracted from a request, or 200 as an answer.
+/// JSON body: extracted from a request, or sent with 200 as a response.
 #[derive(Debug, Clone)]
 pub struct Json<T>(pub T);
 
@@ -42,19 +42,19 @@ pub struct Json<T>(pub T);
 #[derive(Debug, Clone)]
 pub struct Created<T>(pub T);
 
-/// A redirect to a relative reference, by 302 or the status that is given: `Redirect<307>`.
+/// A redirect to a relative reference, with 302 or a given status: `Redirect<307>`.
 #[derive(Debug, Clone)]
 pub struct Redirect<const STATUS: u16 = 302> {
     /// Path, query and fragment on this site.
     pub location: String,
 }
 
-/// A body that is no JSON value: files, texts, documents made beforehand. Not for commands: an `Idempotency-Key` can't store it.
+/// A body that is not a JSON value: files, texts, precomputed documents. Not for commands: an `Idempotency-Key` can't store it.
 #[derive(Debug, Clone)]
 pub struct Raw {
     /// The status.
     pub status: StatusCode,
-    /// Value of `Content-Type`; a 304, which has no body, does not send it.
+    /// Value of `Content-Type`; not sent with a 304, which has no body.
     pub content_type: &'static str,
     /// The body.
     pub bytes: Bytes,
@@ -62,7 +62,8 @@ pub struct Raw {
     pub headers: Vec<(HeaderName, HeaderValue)>,
 }
 
-/// A body that is made while it is sent. An error in the middle breaks the connection, so that nobody takes a part for the whole.
+/// A body that is produced while it is sent. An error in the middle breaks the connection, so that the client does not take a part for the
+/// whole.
 pub struct Streamed {
     /// Value of `Content-Type`.
     pub content_type: &'static str,
@@ -72,10 +73,10 @@ pub struct Streamed {
     pub pieces: BoxStream<'static, Result<Bytes>>,
 }
 
-/// An answer with cookies; never stored by caches.
+/// A response with cookies; never stored by caches.
 #[derive(Debug, Clone)]
 pub struct Cookies<A> {
-    /// The answer.
+    /// The response.
     pub response: A,
     /// The cookies to set.
     pub cookies: Vec<Cookie<'static>>,
@@ -87,7 +88,7 @@ pub(crate) fn json_response<T: Serialize>(status: StatusCode, body: &T) -> HttpR
             .insert_header((CONTENT_TYPE, HeaderValue::from_static("application/json")))
             .body(bytes),
         Err(error) => {
-            tracing::error!(%error, "an answer can't be put into JSON");
+            tracing::error!(%error, "could not serialize a response");
             HttpResponse::InternalServerError().finish()
         }
     }
@@ -218,8 +219,8 @@ impl Response for Streamed {
     fn into_response(self) -> HttpResponse {
         let pieces = self.pieces.map(|piece| {
             piece.map_err(|error| {
-                tracing::error!(%error, "an answer broke off");
-                std::io::Error::other("the answer broke off")
+                tracing::error!(%error, "response stream failed");
+                std::io::Error::other("the response stream failed")
             })
         });
         let mut response = HttpResponse::Ok().content_type(self.content_type).streaming(pieces);
@@ -249,7 +250,7 @@ impl<A: Response> Response for Cookies<A> {
             .headers_mut()
             .insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
         for cookie in &self.cookies {
-            // A cookie whose text is no header value can't be set; ours are tokens.
+            // A cookie whose text is not a valid header value can't be set; ours are tokens.
             let _rejected = response.add_cookie(cookie);
         }
         response

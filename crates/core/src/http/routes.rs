@@ -21,91 +21,91 @@ use crate::module::Module;
 use crate::platform::Runtime;
 use crate::rate_limit::RateLimit;
 
-/// Who may call an endpoint. There is no endpoint without one.
+/// The access rule of an endpoint. Every endpoint has one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
-    /// Everybody.
+    /// Every caller, signed in or not.
     Public,
-    /// Whoever is signed in.
+    /// Signed-in callers.
     Authenticated,
-    /// Whoever is signed in and holds all these features.
+    /// Signed-in callers that hold all these features.
     Features(&'static [Feature]),
 }
 
-/// Access for those who hold all these features.
+/// Returns the access rule for callers that hold all these features.
 #[must_use]
 pub const fn requires(features: &'static [Feature]) -> Access {
     Access::Features(features)
 }
 
-/// What is declared of an endpoint, as data.
+/// The declaration of an endpoint, as data.
 #[derive(Debug, Clone)]
 pub struct EndpointInfo {
-    /// The module that declares it.
+    /// The declaring module.
     pub module: &'static str,
-    /// The module's title.
+    /// Title of the module.
     pub tag: &'static str,
-    /// Its method.
+    /// The method.
     pub method: Method,
-    /// Its path below the API prefix.
+    /// The path below the API prefix.
     pub path: &'static str,
-    /// Who may call it.
+    /// The access rule.
     pub access: Access,
-    /// Shape of its error bodies.
+    /// Shape of the error bodies.
     pub shape: ErrorShape,
     /// One line of documentation.
     pub summary: &'static str,
-    /// Name of the handler, unique in the document.
+    /// Name of the handler, unique in the API document.
     pub operation: &'static str,
-    /// What a request must be given once its body and its limits have passed.
+    /// Scarce capacity that a request acquires after its body was read.
     pub admission: Option<Admission>,
-    /// Limits keyed by the client's address.
+    /// Limits per client address.
     pub limits: Vec<RateLimit>,
-    /// Text of the 400 for an input that can't be read.
+    /// Text of the 400 for an invalid input.
     pub invalid: &'static str,
-    /// Members of the answer that are shown once: stored as null with an `Idempotency-Key`.
+    /// Response fields that are shown once: stored as null with an `Idempotency-Key`.
     pub one_time: &'static [&'static str],
     /// Whether an `Idempotency-Key` is honoured.
     pub idempotent: bool,
-    /// Statuses of refusals beyond those that follow from the access.
+    /// Statuses of rejections beyond those that follow from the access rule.
     pub rejections: &'static [u16],
-    /// Kind of the records whose reads go into the access log.
+    /// Kind of the records whose reads are recorded in the access log.
     pub reads: Option<&'static str>,
-    /// Content types of a success whose body is no JSON of a type.
+    /// Content types of a success whose body is not typed JSON.
     pub media: &'static [&'static str],
-    /// Statuses of successes beside that of its type.
+    /// Statuses of successes besides that of the response type.
     pub responses: &'static [u16],
-    /// Request headers beyond those that follow from the access and the method.
+    /// Request headers besides those that follow from the access rule and the method.
     pub request_headers: &'static [&'static str],
-    /// Headers of a success beyond those that follow from the access, the method and the type.
+    /// Headers of a success besides those that follow from the access rule, the method and the response type.
     pub response_headers: &'static [&'static str],
-    /// Members of refusals beyond those that every endpoint may give.
+    /// Fields of rejections besides those of every endpoint.
     pub error_fields: Vec<ErrorField>,
-    /// Whether a super administrator who selected no tenant reaches all of them.
+    /// Whether a super administrator without a selected tenant sees all tenants.
     pub across_tenants: bool,
-    /// Whether a selection by cookie that is not the caller's is passed over, though it is no read.
+    /// Whether a selection by cookie that the caller may not make is ignored, even for writes.
     pub passes_over_selections: bool,
 }
 
-/// A member of the body of a refusal.
+/// A field of the body of a rejection.
 #[derive(Debug, Clone, Copy)]
 pub struct ErrorField {
-    /// Status of the refusal.
+    /// Status of the rejection.
     pub status: u16,
-    /// Name of the member.
+    /// Name of the field.
     pub name: &'static str,
     pub(crate) schema: fn(&mut Schemas) -> RefOr<Schema>,
 }
 
-/// What is reserved for a request, or taken by it; released when dropped.
+/// A queue position or a permit of a request; released when dropped.
 type Held = Box<dyn Any + Send>;
 
-/// What gives a request something that only so many requests can have at once. Looks at memory only.
+/// Bounds the concurrency of an endpoint. Both steps look at memory only.
 #[derive(Debug, Clone, Copy)]
 pub struct Admission {
-    /// A place among those who wait for it; a refusal when there is none.
+    /// Reserves a queue position; returns a rejection if the queue is full.
     pub reserve: fn(&Call) -> Result<Held>,
-    /// Gives it to the holder of that place when it is its turn. From here on no client is waited for.
+    /// Waits for a permit and exchanges the queue position for it. After this step the request does not wait for its client.
     pub take: for<'a> fn(&'a Call, Held) -> BoxFuture<'a, Result<Held>>,
 }
 
@@ -133,19 +133,19 @@ impl std::fmt::Debug for Routes {
     }
 }
 
-/// The endpoint that was just declared, for what else is to be said of it.
+/// The endpoint declared last, for further declarations about it.
 #[derive(Debug)]
 pub struct Declaration<'a> {
     routes: &'a mut Routes,
 }
 
 impl Routes {
-    /// The endpoints of these modules.
+    /// Collects the endpoints of these modules.
     #[must_use]
     pub fn of(modules: &[&'static Module]) -> Self {
-        static NOBODY: Module = Module::EMPTY;
+        static NO_MODULE: Module = Module::EMPTY;
         let mut routes = Self {
-            module: &NOBODY,
+            module: &NO_MODULE,
             declared: Vec::new(),
         };
         for module in modules {
@@ -238,7 +238,7 @@ impl Routes {
         Declaration { routes: self }
     }
 
-    /// The declarations as data.
+    /// Returns the declarations as data.
     #[must_use]
     pub fn into_infos(self) -> Vec<EndpointInfo> {
         self.declared.into_iter().map(|one| one.info).collect()
@@ -248,7 +248,7 @@ impl Routes {
         &self.declared
     }
 
-    /// Serves the declared endpoints on this runtime. A known path with another method is not found, like an unknown path.
+    /// Serves the declared endpoints on this runtime. A known path with an undeclared method is not found, like an unknown path.
     pub fn configure(&self, runtime: &Runtime, service: &mut web::ServiceConfig) {
         service.app_data(web::Data::new(runtime.clone()));
         let mut paths: Vec<&'static str> = self.declared.iter().map(|one| one.info.path).collect();
@@ -272,65 +272,66 @@ impl Declaration<'_> {
         self
     }
 
-    /// One line of documentation.
+    /// Sets the summary, one line of documentation.
     pub fn about(self, summary: &'static str) -> Self {
         self.change(|info| info.summary = summary)
     }
 
-    /// Error bodies of another shape than the module's.
+    /// Sets a shape of error bodies other than the module's.
     pub fn errors(self, shape: ErrorShape) -> Self {
         self.change(|info| info.shape = shape)
     }
 
-    /// Asks for something scarce once the body has arrived, unless the client is known to be over a limit. Without a place to wait for it
-    /// nothing is counted, so that a refusal costs next to nothing; with one the limits by address are counted before its turn comes. What
-    /// is given is the handler's to take ([`Call::admitted`]), or free again with the request.
+    /// Bounds the concurrency of the endpoint. After the body was read, the request reserves a queue position, unless the client is known to be
+    /// over a limit. If the queue is full, nothing is counted, so that the rejection costs next to nothing; otherwise the limits by address are
+    /// counted before the request waits for its permit. The handler takes the permit ([`Call::admitted`]); otherwise the end of the request
+    /// releases it.
     pub fn admitted_by(self, admission: Admission) -> Self {
         self.change(|info| info.admission = Some(admission))
     }
 
-    /// A limit per client address.
+    /// Adds a limit per client address.
     pub fn limit(self, limit: RateLimit) -> Self {
         self.change(|info| info.limits.push(limit))
     }
 
-    /// Text of the 400 for an input that can't be read.
+    /// Sets the text of the 400 for an invalid input.
     pub fn invalid(self, text: &'static str) -> Self {
         self.change(|info| info.invalid = text)
     }
 
-    /// Members of the answer that are shown once.
-    pub fn one_time(self, members: &'static [&'static str]) -> Self {
-        self.change(|info| info.one_time = members)
+    /// Declares response fields that are shown once.
+    pub fn one_time(self, fields: &'static [&'static str]) -> Self {
+        self.change(|info| info.one_time = fields)
     }
 
-    /// `Idempotency-Key` is ignored.
+    /// Ignores `Idempotency-Key`.
     pub fn not_idempotent(self) -> Self {
         self.change(|info| info.idempotent = false)
     }
 
-    /// Kind of the records that it shows and whose reads are recorded; the handler says which with `RequestContext::log_reads`.
+    /// Declares the kind of the returned records whose reads are recorded; the handler names the records with `RequestContext::log_reads`.
     pub fn reads(self, kind: &'static str) -> Self {
         self.change(|info| info.reads = Some(kind))
     }
 
-    /// A super administrator who selected no tenant reaches all of them, not only its own: for what administers tenants, organizations,
-    /// users, roles and their rights, and for the logs of it.
+    /// Shows all tenants to a super administrator without a selected tenant, not only their own: for the administration of tenants,
+    /// organizations, users, roles and rights, and for its logs.
     pub fn across_tenants(self) -> Self {
         self.change(|info| info.across_tenants = true)
     }
 
-    /// A selection by cookie that the caller may not make is passed over: what is asked concerns the session itself.
+    /// Ignores a selection by cookie that the caller may not make, because the request concerns the session itself.
     pub fn passes_over_selections(self) -> Self {
         self.change(|info| info.passes_over_selections = true)
     }
 
-    /// Statuses of refusals, for the API document.
+    /// Declares statuses of rejections, for the API document.
     pub fn rejects(self, statuses: &'static [u16]) -> Self {
         self.change(|info| info.rejections = statuses)
     }
 
-    /// A member of the body of refusals with this status, for the API document.
+    /// Declares a field of the body of rejections with this status, for the API document.
     pub fn rejects_with<T: ToSchema>(self, status: u16, name: &'static str) -> Self {
         self.change(|info| {
             info.error_fields.push(ErrorField {
@@ -341,22 +342,22 @@ impl Declaration<'_> {
         })
     }
 
-    /// Content types of the body, where its type does not say them (`Raw`, `Streamed`), for the API document.
+    /// Declares the content types of the body if its type does not (`Raw`, `Streamed`), for the API document.
     pub fn produces(self, media: &'static [&'static str]) -> Self {
         self.change(|info| info.media = media)
     }
 
-    /// Statuses of successes beside that of the type, for the API document. 304 brings `ETag` and `If-None-Match`.
+    /// Declares statuses of successes besides that of the response type, for the API document. 304 adds `ETag` and `If-None-Match`.
     pub fn responses(self, statuses: &'static [u16]) -> Self {
         self.change(|info| info.responses = statuses)
     }
 
-    /// Request headers that the handler looks at, for the API document.
+    /// Declares request headers that the handler reads, for the API document.
     pub fn takes_headers(self, names: &'static [&'static str]) -> Self {
         self.change(|info| info.request_headers = names)
     }
 
-    /// Headers of a success that the handler sets, for the API document.
+    /// Declares headers of a success that the handler sets, for the API document.
     pub fn sends_headers(self, names: &'static [&'static str]) -> Self {
         self.change(|info| info.response_headers = names)
     }

@@ -20,7 +20,7 @@ enum Selected {
     Nothing,
     Header(String),
     Cookie(String),
-    /// In the request itself.
+    /// Named by the request itself.
     Named(String),
 }
 
@@ -47,7 +47,7 @@ impl Selected {
         matches!(self, Self::Header(value) if value != "all" && value.parse::<Uuid>().is_err())
     }
 
-    /// What becomes of a selection that the caller may not make: refused in a header and on writes, passed over on reads.
+    /// Handles a selection that the caller may not make: rejected in a header and on writes, ignored on reads.
     fn reject(&self, lenient: bool, in_header: Error) -> Result<()> {
         match self {
             Self::Header(_) => Err(in_header),
@@ -59,16 +59,17 @@ impl Selected {
     }
 }
 
-/// What else decides about the scope of a request.
+/// Further properties of a request that decide about its scope.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Choosing {
-    /// A cookie that the caller may not use is passed over: on reads, and where the session itself is at stake.
+    /// Whether a cookie that the caller may not use is ignored: on reads, and for requests about the session itself.
     pub(super) lenient: bool,
-    /// A super administrator who selected no tenant reaches all of them; elsewhere its own.
+    /// Whether a super administrator without a selected tenant sees all tenants, not only their own.
     pub(super) across_tenants: bool,
-    /// The tenant that a super administrator names in the request itself, which counts more than what it selected.
+    /// The tenant that a super administrator names in the request itself; it takes precedence over the selected tenant.
     pub(super) named: Option<Uuid>,
-    /// Whether what is named is all that is reached; a write may be refused for naming another tenant than that of its target.
+    /// Whether the request is a read, for which only the named tenant is visible. A write across tenants sees all of them, so that it can be
+    /// rejected for naming another tenant than that of its target.
     pub(super) reads: bool,
 }
 
@@ -84,7 +85,7 @@ impl Choosing {
     }
 }
 
-/// The scope in which a request is admitted: wherever the caller holds anything, in what it selected.
+/// Returns the scope in which a request is admitted: all organizations in which the caller holds any feature, within their selection.
 pub(super) async fn scope(
     call: &Call,
     identity: &Identity,
@@ -101,7 +102,8 @@ pub(super) async fn scope(
     of_choice(call, identity, &tenant, &organization, choosing).await
 }
 
-/// The scope of a principal that chose this tenant and organization, now. What it may no longer choose is refused.
+/// Returns the present scope of a principal that selected this tenant and organization. Rejects a selection that the principal may no longer
+/// make.
 pub(crate) async fn of_stored(
     call: &Call,
     identity: &Identity,
@@ -148,7 +150,7 @@ fn own_or_all(identity: &Identity) -> Scope {
     }
 }
 
-/// The scope of a caller that selects nothing and is limited to no organizations.
+/// Returns the scope of a caller without a selection and without organization limits.
 fn whole_tenant(identity: &Identity, choosing: Choosing) -> Scope {
     let visible_tenants = if identity.rights.is_super_admin && choosing.across_tenants {
         VisibleTenants::All
@@ -167,7 +169,7 @@ struct Resolver<'a> {
 }
 
 impl Resolver<'_> {
-    /// One statement places the rights and the selected organization.
+    /// Resolves the scope; one statement places the rights and the selected organization.
     async fn resolve(mut self, tenant: &Selected, organization: &Selected, roots: BTreeSet<Uuid>) -> Result<Scope> {
         let mut scope = whole_tenant(self.identity, self.choosing);
         self.select_tenant(&mut scope, tenant).await?;
@@ -197,7 +199,7 @@ impl Resolver<'_> {
             return Ok(());
         }
         if let Selected::Named(_) = selected {
-            // Whether it is there is for the endpoint to say.
+            // The endpoint decides whether the tenant exists.
             let named = value.parse::<Uuid>().unwrap_or(own);
             scope.tenant = Some(named);
             scope.visible_tenants = if self.choosing.across_tenants && !self.choosing.reads {
@@ -245,7 +247,7 @@ impl Resolver<'_> {
             .await?
             .filter(|_| allowed);
         let Some(tenant) = tenant.filter(|tenant| scope.tenant.is_none_or(|own| own == *tenant)) else {
-            // Beside the tenant that the request itself names, an organization of another one is no selection.
+            // If the request itself names a tenant, a selected organization of another tenant is ignored.
             if self.choosing.named.is_some() && self.identity.rights.is_super_admin {
                 return Ok(());
             }
@@ -260,7 +262,7 @@ impl Resolver<'_> {
     }
 }
 
-/// The nil UUID is `null` on the wire.
+/// Returns the wire format of a tenant: the nil UUID is `null`.
 #[must_use]
 pub fn wire_tenant(tenant: Uuid) -> Option<Uuid> {
     (tenant != PLATFORM_TENANT).then_some(tenant)

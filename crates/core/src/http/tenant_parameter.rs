@@ -1,4 +1,4 @@
-//! A `tenantId` in query or body that names another tenant is refused, whatever the endpoint makes of it.
+//! Rejects a `tenantId` in query or body that names another tenant, however the endpoint uses it.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -16,7 +16,8 @@ use crate::identity::Identity;
 
 const NAME: &str = "tenantId";
 
-/// 403 for a foreign tenant, unless a super administrator calls; 400 for a value that is no id. Tells the one tenant that is named.
+/// Returns the named tenant if exactly one is named. Rejects a foreign tenant with 403, unless a super administrator calls, and a value that is
+/// not a valid id with 400.
 pub(super) fn check(request: &HttpRequest, body: Option<&Bytes>, identity: &Identity) -> Result<Option<Uuid>> {
     let mut values = in_form(request.query_string().as_bytes());
     if let Some(body) = body.filter(|body| !body.is_empty()) {
@@ -58,7 +59,7 @@ fn in_form(text: &[u8]) -> Vec<String> {
         .collect()
 }
 
-/// All values of the member, repeated ones included; a body that is no object has none and is refused later.
+/// Returns all values of the field, repeated ones included; a body that is not an object has none and is rejected later.
 fn in_json(body: &[u8]) -> Vec<String> {
     struct Fields;
 

@@ -1,4 +1,4 @@
-//! Taking the next job: one statement, under a scope that sees the job tables and nothing else.
+//! Claims the next job: one statement, under a scope that sees the job tables and nothing else.
 
 use diesel::sql_types::{Array, BigInt, Integer, Jsonb, Nullable, SmallInt, Text, Timestamptz, Uuid as SqlUuid};
 use diesel::{OptionalExtension, QueryableByName, sql_query};
@@ -46,19 +46,19 @@ pub(super) struct Claimed {
     pub(super) noticed_at: Option<Timestamp>,
 }
 
-/// A job `j` that can be taken at the instant `$1`.
+/// Condition: the job `j` can be claimed at the instant `$1`.
 const CLAIMABLE: &str = "(j.state = 'queued' and j.run_at <= $1 or j.state = 'running' and j.lease_until < $1)";
 
-/// The tenant `t` has fewer than `$3` jobs under way at the instant `$1`.
+/// Condition: the tenant `t` has fewer than `$3` running jobs at the instant `$1`.
 const HAS_ROOM: &str = "(select count(*) from core_jobs r \
     where r.tenant_id = t.tenant_id and r.state = 'running' and r.lease_until >= $1) < $3";
 
-/// Claims the first job of the tenant whose turn it is. Tenants and jobs that another worker is just claiming are passed over.
+/// Claims the first job of the next tenant in turn. Skips tenants and jobs that another worker is claiming.
 pub(super) async fn claim(runtime: &Runtime, now: Timestamp) -> Result<Option<Claimed>> {
     let platform = &runtime.platform;
     let mut connection = runtime.database.queue().await?;
-    // What the statement counts is as old as its start. A tenant that somebody claimed for since then, which always moves `last_claim_at`,
-    // no longer is what was `seen` and is passed over too.
+    // The counts in the statement are as old as its start. A claim for a tenant since then has moved its `last_claim_at`, which then differs
+    // from `seen`, so that tenant is skipped too.
     let statement = sql_query(format!(
         "with seen as materialized (
             select tenant_id, last_claim_at from core_job_tenants

@@ -9,15 +9,16 @@ use crate::config::ConfigError;
 #[derive(Debug, Clone, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct JobsConfig {
-    /// Jobs that a node runs at once. Default 4; 0 = this node runs none.
+    /// Number of jobs that a node runs at once. Default 4; 0 = this node runs none.
     pub workers: usize,
-    /// Jobs of one tenant that run at once, on all nodes together. Default 2.
+    /// Number of jobs of one tenant that run at once, on all nodes together. Default 2.
     pub per_tenant: i32,
-    /// Seconds for which a worker holds a job without a sign of life, 5 to 600. Default 60. It gives one every quarter of that time.
+    /// Seconds without a heartbeat after which another worker may claim a job, 5 to 600. Default 60. A worker sends a heartbeat every quarter
+    /// of that time.
     pub lease_seconds: u32,
-    /// Unfinished bulk jobs of one tenant at most. Default 20.
+    /// Maximum number of unfinished bulk jobs of one tenant. Default 20.
     pub max_open_bulk: u32,
-    /// Whether jobs take smaller chunks and rest between them while the same process has five requests a second or more. Default true.
+    /// Whether jobs take smaller chunks and rest between them while the same process receives five or more requests per second. Default true.
     pub throttle: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Putting a job into the queue, in the caller's transaction.
+//! Enqueues jobs in the caller's transaction.
 
 use diesel::sql_types::{Bool, Integer, Jsonb, Nullable, SmallInt, Text, Timestamptz, Uuid as SqlUuid};
 use diesel::{OptionalExtension, QueryableByName, sql_query};
@@ -14,34 +14,34 @@ use crate::error::{Error, Result};
 use crate::identity::ActorKind;
 use crate::time::Timestamp;
 
-/// Looks at the queue that one order takes at most.
+/// Maximum number of attempts to insert a job, or to find the open job with its key.
 const TRIES: usize = 5;
 
-/// A job to be done.
+/// A job to enqueue.
 #[derive(Debug, Clone)]
 pub struct NewJob<J> {
-    /// The tenant whose work it is; the nil UUID for work of the platform.
+    /// The tenant of the job; the nil UUID for jobs of the platform.
     pub tenant: Uuid,
-    /// The organization that was selected at the request.
+    /// The organization that was selected in the request.
     pub organization: Option<Uuid>,
-    /// What to do.
+    /// The payload.
     pub job: J,
-    /// As whom it runs.
+    /// The principal in whose name it runs.
     pub actor: (ActorKind, Option<Uuid>),
     /// Tenant and organization that the actor had selected.
     pub selection: Value,
-    /// Lower ones come first among the jobs of a tenant. Default 100.
+    /// Priority among the jobs of a tenant; lower ones run first. Default 100.
     pub priority: i16,
-    /// Not before this instant; `None` = at once.
+    /// Earliest start; `None` = at once.
     pub run_at: Option<Timestamp>,
-    /// While a job of this kind, tenant and key is open, no second one is made.
+    /// While a job of this kind, tenant and key is open, no second one is created.
     pub dedupe_key: Option<String>,
-    /// The job that people watch.
+    /// The progress job, if any.
     pub progress_job: Option<Uuid>,
 }
 
 impl<J: Job> NewJob<J> {
-    /// Work of the platform itself for a tenant.
+    /// Creates a job of the platform itself for a tenant.
     pub fn of_system(tenant: Uuid, job: J) -> Self {
         Self {
             tenant,
@@ -56,7 +56,7 @@ impl<J: Job> NewJob<J> {
         }
     }
 
-    /// Work for the request's principal: it acts with the rights that the principal has by then, in what it had selected.
+    /// Creates a job for the request's principal: it runs with the rights of the principal at that time, in the present selection.
     ///
     /// # Errors
     /// 400 when a super administrator selected all tenants.
@@ -70,14 +70,14 @@ impl<J: Job> NewJob<J> {
         })
     }
 
-    /// Shown to people as this job.
+    /// Sets the progress job.
     #[must_use]
     pub fn watched_as(mut self, progress_job: Uuid) -> Self {
         self.progress_job = Some(progress_job);
         self
     }
 
-    /// At most one open job with this key.
+    /// Allows at most one open job with this key.
     #[must_use]
     pub fn deduplicated(mut self, key: impl Into<String>) -> Self {
         self.dedupe_key = Some(key.into());
@@ -91,8 +91,8 @@ struct Enqueued {
     id: Uuid,
 }
 
-/// Puts a job into the queue, mostly with one statement; returns its id, or that of the open job with the same dedupe key. It is seen by workers
-/// when the caller's transaction commits.
+/// Enqueues a job, usually with one statement; returns its id, or that of the open job with the same dedupe key. Workers see it when the
+/// caller's transaction commits.
 ///
 /// # Errors
 /// When the database can't be reached or the connection may not write this tenant's rows.
@@ -102,7 +102,7 @@ pub async fn enqueue<J: Job>(connection: &mut AsyncPgConnection, call: &Call, or
     Ok(id)
 }
 
-/// The same in the transaction of a command; workers are woken once it is committed.
+/// Enqueues a job in the transaction of a command; workers are notified once it is committed.
 ///
 /// # Errors
 /// As [`enqueue`].
@@ -114,8 +114,8 @@ pub async fn enqueue_with<J: Job>(tx: &mut Tx<'_>, order: &NewJob<J>) -> Result<
     Ok(id)
 }
 
-/// Cancels the waiting job behind what people watch; `untouched` says that nothing of it is done, so that it may also be taken from a worker
-/// that has not begun. False when somebody is just at its row. Never waits: a worker locks the job before what people watch.
+/// Cancels the waiting job of a progress job. `untouched` means that no part of it is done, so that it may also be taken from a worker that has
+/// not begun. Returns false when another transaction holds its row. Never waits: a worker locks the job before the progress job.
 ///
 /// # Errors
 /// When the database can't be reached.
@@ -141,15 +141,15 @@ pub async fn cancel_watched(
     Ok(cancelled == 1)
 }
 
-/// The open job with the same key may be committed while the statement waits for it, too late for the statement to see it; the next one
-/// does, unless that job has ended by then.
+/// Inserts the job or finds the open one. An open job with the same key may be committed while the statement waits for it, too late for the
+/// statement to see it; the next statement does, unless that job has ended by then.
 async fn insert<J: Job>(connection: &mut AsyncPgConnection, call: &Call, order: &NewJob<J>) -> Result<Uuid> {
     for _ in 0..TRIES {
         if let Some(id) = insert_or_find(connection, call, order).await? {
             return Ok(id);
         }
     }
-    Err(Error::Collision("jobs with this key come and go".into()))
+    Err(Error::Collision("could not find the job with this key".into()))
 }
 
 async fn insert_or_find<J: Job>(

@@ -1,8 +1,8 @@
-//! Work behind the answer: jobs wait in the database, any node takes them, and they outlive every process.
+//! Background jobs: stored in the database, claimed by any node, and independent of the life of a process.
 //!
-//! A job is enqueued in the transaction that wants it done. A worker claims it under a lease, runs it in steps, and keeps what it reached
-//! (the *cursor*) in the same transaction as the effects of the step, so that a crash repeats nothing that was committed. What can't be
-//! part of a transaction (a mail) happens at least once.
+//! A job is enqueued in the transaction that needs it. A worker claims it under a lease, runs it in steps, and stores its progress (the
+//! *cursor*) in the same transaction as the effects of the step, so that a crash repeats nothing that was committed. Effects outside of a
+//! transaction (a mail) happen at least once.
 
 mod claim;
 mod config;
@@ -36,10 +36,10 @@ pub(crate) use throttle::Throttle;
 pub use work::{Chunk, CommandChunk, Work};
 pub use worker::{Stop, Worker, stop_signal, work};
 
-/// What a step reached.
+/// The result of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
-    /// There is more to do; the worker calls again.
+    /// There is more to do; the worker runs another step.
     More,
     /// The job is finished.
     Done,
@@ -47,15 +47,15 @@ pub enum Step {
 
 /// A kind of background work. The value is the payload: it is stored as JSON and holds no secret.
 pub trait Job: Serialize + DeserializeOwned + Send + Sync + 'static {
-    /// Its name: `<module>.<entity>.<verb>`.
+    /// The name: `<module>.<entity>.<verb>`.
     const KIND: &'static str;
-    /// Attempts without progress before it is given up.
+    /// Number of attempts without progress after which the job is dead.
     const MAX_ATTEMPTS: i32 = 8;
-    /// Whether the payload of a finished job is kept for as long as the job. One that says something of people whom the platform may not
-    /// know is removed when the job is done. A dead or cancelled job keeps its payload, because operators can retry it.
+    /// Whether the payload of a finished job is kept as long as the job. A payload with data of persons whom the platform may not know is
+    /// removed when the job is done. A dead or cancelled job keeps its payload, because operators can retry it.
     const KEEPS_PAYLOAD: bool = true;
 
-    /// What follows when it is given up, in the transaction that does so. The connection reaches the job's tenant.
+    /// Runs when the job becomes dead, in the transaction that marks it. The connection sees the job's tenant.
     fn on_dead(
         _connection: &mut AsyncPgConnection,
         _call: &Call,
@@ -64,27 +64,27 @@ pub trait Job: Serialize + DeserializeOwned + Send + Sync + 'static {
         async { Ok(()) }
     }
 
-    /// Does the next step. An error ends the attempt; the next one starts at the cursor that was last committed.
+    /// Runs the next step. An error ends the attempt; the next attempt starts at the last committed cursor.
     fn run(&self, work: &mut Work<'_>) -> impl Future<Output = Result<Step>> + Send;
 }
 
-/// A job that was given up, by the workers or by an operator.
+/// A dead job: given up after too many attempts, or cancelled by an operator.
 #[derive(Debug, Clone)]
 pub struct DeadJob {
-    /// Its tenant.
+    /// The tenant.
     pub tenant: Uuid,
-    /// Its id.
+    /// The id.
     pub id: Uuid,
-    /// The job that people watch.
+    /// The progress job, if any.
     pub progress_job: Option<Uuid>,
-    /// Whether an operator took it out of the queue.
+    /// Whether an operator cancelled it.
     pub is_cancelled: bool,
 }
 
 type Run = for<'a> fn(Value, &'a mut Work<'_>) -> BoxFuture<'a, Result<Step>>;
 type OnDead = for<'a> fn(&'a mut AsyncPgConnection, &'a Call, &'a DeadJob) -> BoxFuture<'a, Result<()>>;
 
-/// What the workers know of a kind of job.
+/// The registered properties of a kind of job.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct JobKind {
     run: Run,
@@ -92,7 +92,7 @@ pub(crate) struct JobKind {
     keeps_payload: bool,
 }
 
-/// The kinds of jobs that the enabled modules know.
+/// The kinds of jobs of the enabled modules.
 #[derive(Debug, Default)]
 pub(crate) struct JobKinds(BTreeMap<&'static str, JobKind>);
 
@@ -115,7 +115,7 @@ impl JobKinds {
         self.0.get(kind).copied()
     }
 
-    /// Kinds whose payload is removed when a job of them is done.
+    /// Returns the kinds whose payload is removed when a job is done.
     pub(crate) fn without_payload(&self) -> Vec<&'static str> {
         let kinds = self.0.iter().filter(|(_, kind)| !kind.keeps_payload);
         kinds.map(|(name, _)| *name).collect()
@@ -137,7 +137,7 @@ fn on_dead<'a, J: Job>(
     Box::pin(J::on_dead(connection, call, job))
 }
 
-/// Wakes the workers of this process.
+/// Notifies the workers of this process.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct WorkNotifier(Arc<tokio::sync::Notify>);
 

@@ -1,4 +1,4 @@
-//! What becomes of a claimed job. Every statement names the lease: a worker that lost it changes nothing.
+//! Outcomes of claimed jobs. Every statement checks the lease: a worker that lost it changes nothing.
 
 use diesel::sql_types::{Array, Integer, Text, Timestamptz, Uuid as SqlUuid};
 use diesel::{OptionalExtension, QueryableByName, sql_query};
@@ -16,7 +16,7 @@ use crate::time::Timestamp;
 
 const LONGEST_WAIT: Duration = Duration::minutes(10);
 
-/// Keeps the lease alive.
+/// Extends the lease; false when it was lost.
 pub(super) async fn extend(runtime: &Runtime, job: &Claimed, now: Timestamp) -> Result<bool> {
     let mut connection = runtime.database.queue().await?;
     let statement = sql_query(
@@ -32,7 +32,7 @@ pub(super) async fn extend(runtime: &Runtime, job: &Claimed, now: Timestamp) -> 
     Ok(extended == 1)
 }
 
-/// The job is finished.
+/// Marks the job as done.
 pub(super) async fn finish(
     connection: &mut AsyncPgConnection,
     platform: &Platform,
@@ -53,7 +53,7 @@ pub(super) async fn finish(
     Ok(())
 }
 
-/// The job goes back to its place in the queue, as if this attempt had not been: another tenant waits, or this worker ends.
+/// Releases the job: it returns to its queue position, and this attempt does not count. Used when another tenant waits, or this worker ends.
 pub(super) async fn release(runtime: &Runtime, job: &Claimed, now: Timestamp) -> Result<()> {
     let mut connection = runtime.database.queue().await?;
     let statement = sql_query(
@@ -77,11 +77,11 @@ struct Ended {
     attempt: i32,
 }
 
-/// The attempt failed: it is repeated later, or the job is given up.
+/// Records a failed attempt: it is repeated later, or the job becomes dead.
 pub(super) async fn fail(runtime: &Runtime, job: &Claimed, error: &Error, now: Timestamp) -> Result<()> {
     let [random] = runtime.platform.ids().random::<1>();
     let mut transaction = runtime.database.transaction(&Scope::tenant(job.tenant_id)).await?;
-    // The attempt is read from the row: it starts anew whenever the cursor moves, and what failed behind it was the first one.
+    // The attempt is read from the row: it is reset whenever the cursor moves, so a failure after that counts as the first attempt.
     let ended: Option<Ended> = sql_query(
         "update core_jobs set \
              state = case when greatest(attempt, 1) >= max_attempts then 'dead' else 'queued' end, \
@@ -116,11 +116,11 @@ pub(super) async fn fail(runtime: &Runtime, job: &Claimed, error: &Error, now: T
     }
     transaction.commit().await?;
     tracing::warn!(job.id = %job.id, job.kind = %job.kind, job.attempt = ended.attempt, job.attempts = job.max_attempts, %error,
-        "an attempt at a job failed");
+        "job attempt failed");
     Ok(())
 }
 
-/// 800 to 1200 thousandths, so that jobs that failed together do not come back together.
+/// Returns 800 to 1200 thousandths, so that jobs that failed together are not repeated together.
 fn spread(random: u8) -> i32 {
     800 + i32::from(random) * 400 / 255
 }

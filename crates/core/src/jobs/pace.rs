@@ -1,18 +1,18 @@
-//! How much a job does in one transaction, and how often it tells.
+//! The amount of work of a job in one transaction, and the frequency of its progress notifications.
 
 use std::time::Duration;
 
 use crate::time::Timestamp;
 
-/// Items of a chunk at most.
+/// Maximum number of items of a chunk.
 const MOST: i16 = 100;
 /// A chunk that takes longer halves the next one.
 const TOO_LONG: Duration = Duration::from_secs(2);
-/// One that takes less lets the next one grow again.
+/// A chunk that takes less doubles the next one.
 const SHORT: Duration = Duration::from_millis(500);
 const BETWEEN_NOTICES: time::Duration = time::Duration::milliseconds(500);
 
-/// The pace of a job. It is kept with its cursor, so that it outlives the claim.
+/// The pace of a job. It is stored with the cursor, so that it survives the claim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Pace {
     items: i16,
@@ -20,7 +20,7 @@ pub(super) struct Pace {
 }
 
 impl Pace {
-    /// As it was kept.
+    /// Creates the pace from stored values.
     pub(super) fn of(items: i16, noticed: Option<Timestamp>) -> Self {
         Self {
             items: items.clamp(1, MOST),
@@ -28,17 +28,17 @@ impl Pace {
         }
     }
 
-    /// Items of the next chunk.
+    /// Returns the number of items of the next chunk.
     pub(super) fn items(self) -> i16 {
         self.items
     }
 
-    /// When those who watch were last told.
+    /// Returns the time of the last progress notification.
     pub(super) fn noticed(self) -> Option<Timestamp> {
         self.noticed
     }
 
-    /// The pace after a chunk that took this long.
+    /// Returns the pace after a chunk that took this long.
     #[must_use]
     pub(super) fn after(self, elapsed: Duration) -> Self {
         let items = if elapsed > TOO_LONG {
@@ -51,7 +51,7 @@ impl Pace {
         Self::of(items, self.noticed)
     }
 
-    /// Whether enough time has passed for another notice to those who watch; if so, it counts as given.
+    /// Whether enough time has passed for another progress notification; if so, it counts as sent.
     pub(super) fn may_notify(&mut self, now: Timestamp) -> bool {
         let due = self
             .noticed

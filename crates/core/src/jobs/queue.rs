@@ -1,4 +1,4 @@
-//! The queue as operators see it: of all tenants, under the scope that sees job tables and nothing else.
+//! The queue for operators: jobs of all tenants, under the scope that sees the job tables and nothing else.
 
 use diesel::sql_types::{BigInt, Bool, Double, Integer, Nullable, Text, Timestamptz, Uuid as SqlUuid};
 use diesel::{OptionalExtension, QueryableByName, sql_query};
@@ -12,46 +12,46 @@ use crate::error::{Error, Rejection, Result};
 use crate::scope::Scope;
 use crate::time::Timestamp;
 
-/// The index that keeps a second job with an open one's dedupe key out.
+/// The index that prevents a second open job with the same dedupe key.
 const ONE_OPEN: &str = "core_jobs_tenant_id_kind_dedupe_key_key";
 
 /// A job in the queue, without its payload.
 #[derive(Debug, Clone, Serialize, QueryableByName)]
 #[serde(rename_all = "camelCase")]
 pub struct QueuedJob {
-    /// Its tenant.
+    /// The tenant.
     #[diesel(sql_type = SqlUuid)]
     pub tenant_id: Uuid,
-    /// Its id.
+    /// The id.
     #[diesel(sql_type = SqlUuid)]
     pub id: Uuid,
-    /// What it does.
+    /// Kind of the job.
     #[diesel(sql_type = Text)]
     pub kind: String,
     /// `queued`, `running`, `done`, `dead` or `cancelled`.
     #[diesel(sql_type = Text)]
     pub state: String,
-    /// Attempts since it last came further.
+    /// Number of attempts since the cursor last moved.
     #[diesel(sql_type = Integer)]
     pub attempt: i32,
-    /// How far it came.
+    /// Position that the committed steps reached.
     #[diesel(sql_type = BigInt)]
     pub cursor: i64,
-    /// Not before this instant.
+    /// Earliest start.
     #[diesel(sql_type = Timestamptz)]
     pub run_at: Timestamp,
-    /// The job that people watch.
+    /// The progress job, if any.
     #[diesel(sql_type = Nullable<SqlUuid>)]
     pub progress_job_id: Option<Uuid>,
-    /// What the last failed attempt said.
+    /// Error of the last failed attempt.
     #[diesel(sql_type = Nullable<Text>)]
     pub last_error: Option<String>,
-    /// When it was ordered.
+    /// Time of creation.
     #[diesel(sql_type = Timestamptz)]
     pub created_at: Timestamp,
 }
 
-/// The jobs of all tenants that are open or dead, or all that are kept, the oldest first; at most 1000.
+/// Returns the open and dead jobs of all tenants, or all stored jobs, the oldest first; at most 1000.
 ///
 /// # Errors
 /// When the database can't be reached.
@@ -66,11 +66,11 @@ pub async fn list(call: &Call, finished_too: bool) -> Result<Vec<QueuedJob>> {
     .await?)
 }
 
-/// Puts a dead or cancelled job back into the queue: it goes on at its cursor, with all its attempts before it.
+/// Requeues a dead or cancelled job: it continues at its cursor, with all attempts available.
 ///
 /// # Errors
-/// 404 when there is no such job; 409 when it has another state, when a job with its dedupe key is open, or when people watch it: what they
-/// see has ended for good, and its requester orders the rest anew.
+/// 404 when there is no such job; 409 when it has another state, when a job with its dedupe key is open, or when it has a progress job, which
+/// has ended for good: its requester retries that one.
 pub async fn retry(call: &Call, id: Uuid) -> Result<()> {
     if let Some(progress_job) = get(call, id).await?.progress_job_id {
         let rule = "people watch this job; whoever ordered it repeats what is left of it by POST /progress/jobs";
@@ -108,7 +108,7 @@ struct Stopped {
     kind: String,
 }
 
-/// Takes a job out of the queue. One that runs loses its lease: the chunk under way ends without effect.
+/// Cancels a job. A running job loses its lease: its current chunk ends without effect.
 ///
 /// # Errors
 /// 404 when there is no such job, 409 when it has ended.
@@ -167,27 +167,27 @@ fn not_found() -> Error {
     Rejection::not_found("no such job").into()
 }
 
-/// How much waits, on all nodes together.
+/// The size of the queue, on all nodes together.
 #[derive(Debug, Clone, Copy, Default, PartialEq, QueryableByName)]
 pub struct Depth {
     /// Jobs that could run now.
     #[diesel(sql_type = BigInt)]
     pub due: i64,
-    /// Jobs that wait for their time.
+    /// Jobs scheduled for later.
     #[diesel(sql_type = BigInt)]
     pub later: i64,
-    /// Jobs that a worker has.
+    /// Jobs that a worker has claimed.
     #[diesel(sql_type = BigInt)]
     pub running: i64,
-    /// Jobs that were given up.
+    /// Dead jobs.
     #[diesel(sql_type = BigInt)]
     pub dead: i64,
-    /// For how long the first that could run has waited, in seconds.
+    /// Waiting time of the oldest job that could run now, in seconds.
     #[diesel(sql_type = Double)]
     pub oldest_seconds: f64,
 }
 
-/// Measures the queue: one statement.
+/// Measures the queue, with one statement.
 ///
 /// # Errors
 /// When the database can't be reached.

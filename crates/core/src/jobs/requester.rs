@@ -1,4 +1,4 @@
-//! The principal that asked for a job, and what it may do by now.
+//! The principal that requested a job, with its present rights.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::http::scope_of_stored;
 use crate::identity::{ActorKind, Identity, Principal};
 use crate::platform::Runtime;
 
-/// What a job keeps of the request that ordered it.
+/// The part of the request that a job stores.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Selection {
@@ -34,7 +34,8 @@ impl Selection {
     }
 }
 
-/// The requester with its present rights in what it had selected; `None` once it may no longer act there.
+/// Returns the context of the requester with its present rights and its selection at that time; `None` if the requester may no
+/// longer act there.
 pub(super) async fn context(runtime: &Runtime, job: &Claimed) -> Result<Option<RequestContext>> {
     let selection: Selection = serde_json::from_value(job.selection.clone())?;
     let Some(identity) = identity(runtime, job, &selection).await? else {
@@ -60,7 +61,7 @@ pub(super) async fn context(runtime: &Runtime, job: &Claimed) -> Result<Option<R
 
 async fn identity(runtime: &Runtime, job: &Claimed, selection: &Selection) -> Result<Option<Identity>> {
     let kind = ActorKind::parse(&job.actor_kind)
-        .ok_or_else(|| Error::internal(format!("no principal is a {}", job.actor_kind)))?;
+        .ok_or_else(|| Error::internal(format!("unknown kind of actor: {}", job.actor_kind)))?;
     let (ActorKind::User | ActorKind::ApiKey, Some(id)) = (kind, job.actor_id) else {
         return Ok(Some(Identity::system()));
     };

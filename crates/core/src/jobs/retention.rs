@@ -1,4 +1,4 @@
-//! Finished jobs are kept for a while, then removed in small batches.
+//! Removes finished jobs after a while, in small batches.
 
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ pub(super) async fn sweep(runtime: Runtime, mut stop: Stop) {
                 Ok(removed) if removed >= BATCH => {}
                 Ok(_) => break,
                 Err(error) => {
-                    tracing::debug!(%error, "old jobs could not be removed");
+                    tracing::debug!(%error, "could not remove old jobs");
                     break;
                 }
             }

@@ -1,4 +1,4 @@
-//! Jobs give way while requests arrive at the same process: they do less at once, and rest in between.
+//! Throttling: jobs yield to requests that arrive at the same process. They do less in one step, and rest between steps.
 
 use std::num::NonZero;
 use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
@@ -6,34 +6,34 @@ use std::time::Duration;
 
 use crate::time::Timestamp;
 
-/// Items of a chunk at most while requests arrive.
+/// Maximum number of items of a chunk while requests arrive.
 pub(super) const REDUCED_CHUNK: usize = 10;
-/// A request stands for so many milliseconds of use: fewer than five a second, such as somebody who looks how a job is getting on, stand
-/// for less than the time in which they arrive.
+/// Milliseconds of use that a request adds: fewer than five requests per second, such as those of a user who follows the progress of a job, add
+/// less time than passes between them.
 const REQUEST_WEIGHT_MS: i64 = 200;
-/// From so many milliseconds ahead the process counts as in use: more than four requests at once, or five a second for a while.
+/// Milliseconds ahead from which the process counts as busy: more than four requests at once, or five per second for a while.
 const BUSY_MS: i64 = 4 * REQUEST_WEIGHT_MS;
-/// What arrived is forgotten after so many milliseconds at the latest.
+/// Maximum number of milliseconds after which requests are forgotten.
 const HORIZON_MS: i64 = 2000;
-/// No rest is longer.
+/// Longest rest.
 const LONGEST_REST: Duration = Duration::from_secs(1);
 
-/// What a process knows of its requests and of its jobs.
+/// The load of a process: its requests and its jobs.
 #[derive(Debug)]
 pub(crate) struct Throttle {
-    /// Until when what has arrived stands for use, in milliseconds since 1970.
+    /// End of the use added by the requests so far, in milliseconds since 1970.
     used_until: AtomicI64,
-    /// Jobs that are at work and may have to rest.
+    /// Number of running jobs that may have to rest.
     at_work: AtomicUsize,
     cores: usize,
 }
 
-/// A job at work; no longer when dropped.
+/// A counted job; dropping it ends the count.
 #[derive(Debug)]
 pub(super) struct AtWork<'a>(&'a Throttle);
 
 impl Throttle {
-    /// On this machine.
+    /// Creates a throttle for the cores of this machine.
     pub(crate) fn new() -> Self {
         Self::with_cores(std::thread::available_parallelism().map_or(1, NonZero::get))
     }
@@ -46,28 +46,28 @@ impl Throttle {
         }
     }
 
-    /// A request has arrived.
+    /// Records the arrival of a request.
     pub(crate) fn request(&self, now: Timestamp) {
         let now = now.unix_millis();
         let next = |until: i64| Some((until.max(now) + REQUEST_WEIGHT_MS).min(now + HORIZON_MS));
-        // It never refuses.
+        // The closure always returns a value, so the update can't fail.
         let _before = self.used_until.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next);
     }
 
-    /// Whether so many requests arrive that jobs give way. A clock that was set back ends that until the next one.
+    /// Whether so many requests arrive that jobs must yield. After the clock was set back, the result is false until the next request.
     pub(super) fn is_due(&self, now: Timestamp) -> bool {
         let now = now.unix_millis();
         let until = self.used_until.load(Ordering::Relaxed);
         (now + BUSY_MS + 1..=now + HORIZON_MS).contains(&until)
     }
 
-    /// Counts a job.
+    /// Counts a running job.
     pub(super) fn work(&self) -> AtWork<'_> {
         self.at_work.fetch_add(1, Ordering::Relaxed);
         AtWork(self)
     }
 
-    /// How long to rest after a step that took this long: all jobs together leave one core to the requests.
+    /// Returns the rest after a step that took this long: all jobs together leave one core to the requests.
     pub(super) fn rest(&self, step: Duration) -> Duration {
         let at_work = u32::try_from(self.at_work.load(Ordering::Relaxed)).unwrap_or(u32::MAX);
         let others = u32::try_from(self.cores.saturating_sub(1).max(1)).unwrap_or(u32::MAX);
@@ -91,7 +91,7 @@ mod tests {
             .after(time::Duration::milliseconds(millis))
     }
 
-    /// Requests at this distance for two seconds, and when they end.
+    /// Sends requests at this interval for two seconds; returns the end.
     fn steady(throttle: &Throttle, every: i64) -> i64 {
         let mut now = 0;
         while now < 2000 {

@@ -1,4 +1,4 @@
-//! What a job sees while it runs.
+//! The interface of the platform to a running job.
 
 use diesel::sql_types::{BigInt, Integer, Nullable, SmallInt, Timestamptz, Uuid as SqlUuid};
 use diesel::{OptionalExtension, QueryableByName, sql_query};
@@ -17,68 +17,68 @@ use crate::platform::{Platform, Runtime};
 use crate::scope::Scope;
 use crate::time::Timestamp;
 
-/// A job under way.
+/// A running job.
 #[derive(Debug)]
 pub struct Work<'a> {
     runtime: &'a Runtime,
     pub(super) job: Claimed,
     context: RequestContext,
     pace: Pace,
-    gives_way: bool,
+    throttles: bool,
     is_ended: bool,
 }
 
 impl<'a> Work<'a> {
-    /// `gives_way`: to the requests of this process.
-    pub(super) fn new(runtime: &'a Runtime, job: Claimed, context: RequestContext, gives_way: bool) -> Self {
+    /// `throttles`: whether the job yields to the requests of this process.
+    pub(super) fn new(runtime: &'a Runtime, job: Claimed, context: RequestContext, throttles: bool) -> Self {
         let pace = Pace::of(job.chunk_items, job.noticed_at);
         Self {
             runtime,
             job,
             context,
             pace,
-            gives_way,
+            throttles,
             is_ended: false,
         }
     }
 
-    /// The platform itself as the actor, in the job's tenant. See [`Work::requester`] for work in somebody's name.
+    /// Returns the context of the platform itself, in the job's tenant. See [`Work::requester`] for work in the name of a user.
     #[must_use]
     pub fn context(&self) -> &RequestContext {
         &self.context
     }
 
-    /// A fresh call of this instant.
+    /// Returns the call of this step.
     #[must_use]
     pub fn call(&self) -> &Call {
         self.context.call()
     }
 
-    /// The instant.
+    /// Returns the present instant.
     #[must_use]
     pub fn now(&self) -> Timestamp {
         self.runtime.platform.clock().now()
     }
 
-    /// The job's id.
+    /// Returns the job's id.
     #[must_use]
     pub fn id(&self) -> Uuid {
         self.job.id
     }
 
-    /// The tenant whose work it is.
+    /// Returns the tenant of the job.
     #[must_use]
     pub fn tenant(&self) -> Uuid {
         self.job.tenant_id
     }
 
-    /// The organization that was selected at the request.
+    /// Returns the organization that was selected in the request.
     #[must_use]
     pub fn organization(&self) -> Option<Uuid> {
         self.job.organization_id
     }
 
-    /// The job that people watch.
+    /// Returns the progress job, if any.
     #[must_use]
     pub fn progress_job(&self) -> Option<Uuid> {
         self.job.progress_job_id
@@ -89,19 +89,20 @@ impl<'a> Work<'a> {
         self.is_ended
     }
 
-    /// How far the committed steps came; 0 at the start.
+    /// Returns the position that the committed steps reached; 0 at the start.
     #[must_use]
     pub fn cursor(&self) -> i64 {
         self.job.cursor
     }
 
-    /// Number of this attempt since the cursor last moved, from 1.
+    /// Returns the number of this attempt since the cursor last moved, from 1.
     #[must_use]
     pub fn attempt(&self) -> i32 {
         self.job.attempt.max(1)
     }
 
-    /// Items that the next chunk should hold, 1 to 100: fewer when the last one took long, and 10 at most while requests arrive.
+    /// Returns the number of items that the next chunk should hold, 1 to 100: fewer when the last chunk took long, and at most 10 while
+    /// requests arrive.
     #[must_use]
     pub fn chunk_items(&self) -> usize {
         let items = usize::try_from(self.pace.items()).unwrap_or(1);
@@ -112,13 +113,13 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// Whether requests arrive that should not have to wait for this job.
+    /// Whether the job should yield to arriving requests.
     pub(super) fn should_throttle(&self) -> bool {
-        self.gives_way && self.runtime.platform.throttle().is_due(self.now())
+        self.throttles && self.runtime.platform.throttle().is_due(self.now())
     }
 
-    /// The principal that asked for the job, with the rights that it has now and in what it had selected; `None` once it is gone,
-    /// inactive, revoked, or may no longer select that.
+    /// Returns the context of the principal that requested the job, with its present rights and its selection at that time; `None` if the
+    /// principal was deleted, is inactive, was revoked, or may no longer make that selection.
     ///
     /// # Errors
     /// When the database can't be reached.
@@ -147,7 +148,7 @@ impl<'a> Work<'a> {
         })
     }
 
-    /// Starts a transaction of this step in the scope, fenced by the lease: once another worker holds the job, there is none.
+    /// Starts a transaction of this step in the scope, fenced by the lease: fails if another worker holds the job.
     ///
     /// # Errors
     /// When the lease is lost, or the database can't be reached.
@@ -168,7 +169,7 @@ impl<'a> Work<'a> {
     }
 }
 
-/// The transaction of one step: its effects and the cursor become true together.
+/// The transaction of one step: its effects and the cursor are committed together.
 #[derive(Debug)]
 pub struct Chunk<'a> {
     platform: &'a Platform,
@@ -181,7 +182,7 @@ pub struct Chunk<'a> {
 }
 
 impl Chunk<'_> {
-    /// The connection, inside the transaction.
+    /// Returns the connection, inside the transaction.
     pub fn connection(&mut self) -> &mut AsyncPgConnection {
         self.transaction.connection()
     }
@@ -189,7 +190,7 @@ impl Chunk<'_> {
     /// Commits the effects with the cursor.
     ///
     /// # Errors
-    /// When the database refuses or is gone; then nothing of the step is there.
+    /// When the database rejects the commit or the connection is lost; then nothing of the step is stored.
     pub async fn advance(mut self, cursor: i64) -> Result<()> {
         let reached = Reached {
             cursor,
@@ -203,7 +204,7 @@ impl Chunk<'_> {
         Ok(())
     }
 
-    /// Commits the effects with the end of the job. The step then answers [`Step::Done`](super::Step::Done).
+    /// Commits the effects with the end of the job. The step then returns [`Step::Done`](super::Step::Done).
     ///
     /// # Errors
     /// As [`Chunk::advance`].
@@ -215,7 +216,7 @@ impl Chunk<'_> {
     }
 }
 
-/// The transaction of one step in which commands run: their effects, entries and events, and the cursor become true together.
+/// The transaction of one step in which commands run: their effects, log entries and events, and the cursor are committed together.
 #[derive(Debug)]
 pub struct CommandChunk<'a> {
     job: &'a mut Claimed,
@@ -228,18 +229,18 @@ pub struct CommandChunk<'a> {
 }
 
 impl<'a> CommandChunk<'a> {
-    /// The transaction of the commands.
+    /// Returns the transaction of the commands.
     pub fn tx(&mut self) -> &mut Tx<'a> {
         &mut self.tx
     }
 
-    /// Number of this attempt since the cursor last moved, from 1.
+    /// Returns the number of this attempt since the cursor last moved, from 1.
     #[must_use]
     pub fn attempt(&self) -> i32 {
         self.job.attempt.max(1)
     }
 
-    /// Whether those who watch may be told again, which is so twice a second; true counts as told.
+    /// Whether progress may be notified again, which is so twice a second; true counts as a notification.
     pub fn may_notify(&mut self) -> bool {
         self.pace.may_notify(self.now)
     }
@@ -247,7 +248,7 @@ impl<'a> CommandChunk<'a> {
     /// Commits the effects with the cursor.
     ///
     /// # Errors
-    /// When the database refuses or is gone; then nothing of the step is there.
+    /// When the database rejects the commit or the connection is lost; then nothing of the step is stored.
     pub async fn advance(mut self, cursor: i64) -> Result<()> {
         let reached = Reached {
             cursor,
@@ -262,7 +263,7 @@ impl<'a> CommandChunk<'a> {
         Ok(())
     }
 
-    /// Commits the effects with the end of the job. The step then answers [`Step::Done`](super::Step::Done).
+    /// Commits the effects with the end of the job. The step then returns [`Step::Done`](super::Step::Done).
     ///
     /// # Errors
     /// As [`CommandChunk::advance`].
@@ -275,7 +276,7 @@ impl<'a> CommandChunk<'a> {
     }
 }
 
-/// How far a step came.
+/// The position that a step reached.
 struct Reached {
     cursor: i64,
     pace: Pace,
@@ -284,7 +285,7 @@ struct Reached {
 }
 
 impl Reached {
-    /// In the transaction of the step.
+    /// Stores the position, in the transaction of the step.
     async fn store(&self, connection: &mut AsyncPgConnection, job: &Claimed) -> Result<()> {
         let statement = sql_query(
             "update core_jobs set cursor = $4, attempt = case when cursor = $4 then attempt else 0 end, chunk_items = $5, noticed_at = $6, \
@@ -303,7 +304,7 @@ impl Reached {
         Ok(())
     }
 
-    /// Once it is committed.
+    /// Records the position in memory, after the commit.
     fn note(&self, job: &mut Claimed) {
         if job.cursor != self.cursor {
             job.attempt = 0;
@@ -315,11 +316,11 @@ impl Reached {
 #[derive(QueryableByName)]
 struct Held {
     #[diesel(sql_type = Integer)]
-    #[expect(dead_code, reason = "the row is what counts")]
+    #[expect(dead_code, reason = "only the existence of the row matters")]
     held: i32,
 }
 
-/// Locks the job's row, or refuses when another worker holds it.
+/// Locks the job's row; fails if another worker holds it.
 async fn fence(connection: &mut AsyncPgConnection, job: &Claimed) -> Result<()> {
     let statement = sql_query(
         "select 1 as held from core_jobs where tenant_id = $1 and id = $2 and lease_owner = $3 and state = 'running' for update",

@@ -17,47 +17,47 @@ use crate::identity::Identity;
 use crate::platform::Runtime;
 use crate::scope::Scope;
 
-/// Wait between looks at an empty queue, when nobody rings.
+/// Wait between checks of an empty queue, without a notification.
 const POLL: Duration = Duration::from_secs(1);
-/// After this long a job makes room for another tenant's.
+/// Time after which a job yields to jobs of other tenants.
 const TURN: time::Duration = time::Duration::seconds(2);
-/// Times that a step is repeated when its transaction collides with another one.
+/// Number of repetitions of a step whose transaction collides with another one.
 const REPEATS: u32 = 3;
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 
-/// Tells workers to end: they finish their step and hand the job back.
+/// The signal at which workers end: they finish their step and release the job.
 #[derive(Debug, Clone)]
 pub struct Stop(watch::Receiver<bool>);
 
 impl Stop {
-    /// Whether workers are to end.
+    /// Whether workers must end.
     #[must_use]
     pub fn is_set(&self) -> bool {
         *self.0.borrow()
     }
 
-    /// Waits until they are.
+    /// Waits for the signal.
     pub async fn set(&mut self) {
-        // An error means that nobody can say it any more, which is an end too.
+        // An error means that the sender was dropped, which ends the workers too.
         let _ended = self.0.wait_for(|stop| *stop).await;
     }
 }
 
-/// A signal and the end that gives it: `send(true)`, or drop it.
+/// Creates a signal and its sender: `send(true)`, or drop the sender.
 #[must_use]
 pub fn stop_signal() -> (watch::Sender<bool>, Stop) {
     let (sender, receiver) = watch::channel(false);
     (sender, Stop(receiver))
 }
 
-/// Runs the configured number of workers until the signal. They outlive errors, panics of jobs, and the database's absence.
+/// Runs the configured number of workers until the signal. They survive errors, panics of jobs, and outages of the database.
 pub async fn work(runtime: Runtime, stop: Stop) {
     let config = runtime.platform.jobs();
-    let (slots, gives_way) = (config.workers, config.throttle);
+    let (slots, throttles) = (config.workers, config.throttle);
     let sweeper = super::retention::sweep(runtime.clone(), stop.clone());
     let workers = (0..slots).map(|_| {
         let worker = Worker::new(runtime.clone());
-        let worker = if gives_way { worker.throttling() } else { worker };
+        let worker = if throttles { worker.throttling() } else { worker };
         slot(worker, stop.clone())
     });
     tokio::join!(join_all(workers), sweeper);
@@ -76,7 +76,7 @@ async fn slot(worker: Worker, mut stop: Stop) {
                 POLL
             }
             Err(error) => {
-                tracing::debug!(%error, "the job queue can't be read");
+                tracing::debug!(%error, "could not read the job queue");
                 pause = (pause * 2).min(LONGEST_PAUSE);
                 pause
             }
@@ -93,13 +93,13 @@ async fn slot(worker: Worker, mut stop: Stop) {
 #[derive(Debug)]
 pub struct Worker {
     runtime: Runtime,
-    gives_way: bool,
+    throttles: bool,
 }
 
-/// How often a worker tries to tell how its attempt ended, a second apart, while the database is gone.
+/// Maximum number of attempts to report the end of a job's attempt while the database can't be reached, one second apart.
 const REPORT_ATTEMPTS: u32 = 60;
 
-/// How an attempt ended.
+/// The end of an attempt.
 enum End {
     Finished,
     Release,
@@ -108,20 +108,20 @@ enum End {
 }
 
 impl Worker {
-    /// A worker of this platform and database.
+    /// Creates a worker of this platform and database.
     #[must_use]
     pub fn new(runtime: Runtime) -> Self {
         Self {
             runtime,
-            gives_way: false,
+            throttles: false,
         }
     }
 
-    /// Its jobs give way while this process has requests to answer: they take smaller chunks and rest between them.
+    /// Throttles its jobs while this process has requests to serve: they take smaller chunks and rest between them.
     #[must_use]
     pub fn throttling(self) -> Self {
         Self {
-            gives_way: true,
+            throttles: true,
             ..self
         }
     }
@@ -142,7 +142,7 @@ impl Worker {
         let mut left = REPORT_ATTEMPTS;
         loop {
             match self.conclude(&job, &end).await {
-                // What can't be said now is said a little later, or else the lease runs out first.
+                // A report that fails now is repeated a little later, until the lease expires.
                 Err(Error::Unavailable(_)) if left > 0 => left -= 1,
                 concluded => return concluded.map(|()| true),
             }
@@ -155,7 +155,7 @@ impl Worker {
         match end {
             End::Finished | End::LeaseLost => Ok(()),
             End::Release => outcome::release(&self.runtime, job, now).await,
-            // The job is not to blame for a database that is gone.
+            // An outage of the database is not a failure of the job.
             End::Failed(error) if error.is_outage() => outcome::release(&self.runtime, job, now).await,
             End::Failed(error) => outcome::fail(&self.runtime, job, error, now).await,
         }
@@ -172,7 +172,7 @@ impl Worker {
 
     async fn steps(&self, job: Claimed, stop: Option<&Stop>) -> Result<End> {
         let Some(kind) = self.runtime.platform.registry().job_kinds().find(&job.kind) else {
-            return Err(Error::internal(format!("nobody knows jobs of kind {}", job.kind)));
+            return Err(Error::internal(format!("unknown kind of job: {}", job.kind)));
         };
         if job.attempt > job.max_attempts {
             return Err(Error::internal("every attempt at the job took its worker down"));
@@ -181,7 +181,7 @@ impl Worker {
         let ends_turn = clock.now().after(TURN);
         let (payload, tenant) = (job.payload.clone(), job.tenant_id);
         let context = self.context(&job);
-        let mut work = Work::new(&self.runtime, job, context, self.gives_way);
+        let mut work = Work::new(&self.runtime, job, context, self.throttles);
         let throttle = self.runtime.platform.throttle();
         let _counted = throttle.work();
         loop {
@@ -214,7 +214,7 @@ impl Worker {
         }
     }
 
-    /// Until those that collided are out of each other's way.
+    /// Waits until the colliding transactions have probably ended.
     async fn pause(&self, collisions: u32) {
         let [jitter] = self.runtime.platform.ids().random::<1>();
         tokio::time::sleep(Duration::from_millis(
@@ -245,7 +245,7 @@ impl Worker {
             match outcome::extend(&self.runtime, job, now).await {
                 Ok(true) => {}
                 Ok(false) => return,
-                Err(error) => tracing::debug!(%error, "a lease could not be extended"),
+                Err(error) => tracing::debug!(%error, "could not extend a lease"),
             }
         }
     }

@@ -1,4 +1,4 @@
-//! `id` and `ids`, which every list takes.
+//! The parameters `id` and `ids` of every list.
 
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -8,22 +8,22 @@ use super::{CommaList, IdList};
 use crate::error::Detail;
 use crate::http::given;
 
-/// Which rows of a list, by their ids.
+/// Selects rows of a list by their ids.
 #[derive(Debug, Clone, Default, Deserialize, IntoParams, garde::Validate)]
 #[serde(rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
 #[garde(allow_unvalidated)]
 pub struct ById {
-    /// Only this one.
+    /// Only the row with this id.
     #[serde(default, deserialize_with = "given")]
     pub id: Option<Uuid>,
-    /// Only these: ids joined by commas, at most 200.
+    /// Only the rows with these ids: joined by commas, at most 200.
     #[param(value_type = Option<IdList>, inline)]
     pub ids: Option<String>,
 }
 
 impl ById {
-    /// The ids that are asked for; `None` for all rows. Where both parameters are given, both must match.
+    /// Returns the requested ids; `None` for all rows. If both parameters are given, both must match.
     ///
     /// # Errors
     /// When an id is malformed, or there are too many.
@@ -37,7 +37,7 @@ impl ById {
         })
     }
 
-    /// Whether one row is asked for by its id.
+    /// Whether a single row is requested by its id.
     #[must_use]
     pub fn is_single(&self) -> bool {
         self.id.is_some()

@@ -7,13 +7,13 @@ use uuid::Uuid;
 
 use crate::error::Detail;
 
-/// Most values of a list, unless its endpoint says otherwise.
+/// Maximum number of values of a list, unless its endpoint declares another one.
 pub const MOST_VALUES: usize = 200;
 
-/// A parameter that holds a list: its name, and how many different values it takes.
+/// A parameter that holds a list: its name, and its maximum number of different values.
 ///
-/// Reading costs time in proportion to the text, and stops at the first value beyond the bound. Values are trimmed and each is kept once, in
-/// the order of its first occurrence; an empty list has none, which is not the same as an absent one.
+/// Parsing costs time in proportion to the text, and stops at the first value beyond the limit. Values are trimmed and each is kept once, in
+/// the order of its first occurrence; an empty list has none, which differs from an absent list.
 #[derive(Debug, Clone, Copy)]
 pub struct CommaList<'p> {
     path: &'p str,
@@ -21,7 +21,7 @@ pub struct CommaList<'p> {
 }
 
 impl<'p> CommaList<'p> {
-    /// A list of at most [`MOST_VALUES`].
+    /// Declares a list of at most [`MOST_VALUES`].
     #[must_use]
     pub const fn new(path: &'p str) -> Self {
         Self {
@@ -30,13 +30,13 @@ impl<'p> CommaList<'p> {
         }
     }
 
-    /// The same list with another bound.
+    /// Sets another limit.
     #[must_use]
     pub const fn at_most(self, most: usize) -> Self {
         Self { most, ..self }
     }
 
-    /// The words of these texts.
+    /// Returns the words of these texts.
     ///
     /// # Errors
     /// `too_long` when there are too many.
@@ -44,7 +44,7 @@ impl<'p> CommaList<'p> {
         self.parsed(texts, "", Some)
     }
 
-    /// The same as owned texts.
+    /// Returns the words as owned texts.
     ///
     /// # Errors
     /// As [`CommaList::words`].
@@ -52,7 +52,7 @@ impl<'p> CommaList<'p> {
         Ok(self.words(texts)?.into_iter().map(str::to_owned).collect())
     }
 
-    /// The ids of these texts.
+    /// Parses the ids of these texts.
     ///
     /// # Errors
     /// `invalid_value` when one is malformed, `too_long` when there are too many.
@@ -60,7 +60,7 @@ impl<'p> CommaList<'p> {
         self.parsed(texts, "must be UUIDs joined by commas", |text| text.parse().ok())
     }
 
-    /// The words of these texts, each one of those allowed.
+    /// Returns the words of these texts, each of which must be allowed.
     ///
     /// # Errors
     /// `invalid_value` when one is not allowed, `too_long` when there are too many.
@@ -75,10 +75,10 @@ impl<'p> CommaList<'p> {
         })
     }
 
-    /// The values that `read` finds in these texts; `expected` says in English what they must be.
+    /// Parses the values of these texts with `read`; `expected` is the English message for an invalid value.
     ///
     /// # Errors
-    /// `invalid_value` when `read` does not know one, `too_long` when there are too many.
+    /// `invalid_value` when `read` rejects a value, `too_long` when there are too many.
     pub fn parsed<'t, T: Clone + Eq + Hash>(
         self,
         texts: impl IntoIterator<Item = &'t str>,
@@ -88,7 +88,7 @@ impl<'p> CommaList<'p> {
         self.parsed_parts(texts.into_iter().flat_map(|text| text.split(',')), expected, read)
     }
 
-    /// The same where each text is one value, commas included.
+    /// Parses texts that are one value each, commas included.
     ///
     /// # Errors
     /// As [`CommaList::parsed`].

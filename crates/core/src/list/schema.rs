@@ -8,7 +8,7 @@ use utoipa::{PartialSchema, ToSchema};
 
 use super::Page;
 
-/// Derived, all pages would share one schema with the items of one of them.
+/// Implemented by hand: with a derive, all pages would share the schema of one of them.
 impl<T: ToSchema> PartialSchema for Page<T> {
     fn schema() -> RefOr<Schema> {
         let number = |about: &str, least: u32| {
@@ -58,12 +58,12 @@ pub struct InstantOrDate;
 
 const UUID: &str = "[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}";
 
-/// Days that every month has; the description states the format, and other days are accepted where the month has them.
+/// Matches the days that exist in every month; the description states the format, and other days are accepted if the month has them.
 const DATE: &str = "[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])";
 
 const TIME: &str = "T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\\.[0-9]{1,9})?(Z|[+-](0[0-9]|1[0-3]):[0-5][0-9])";
 
-/// The pattern of values joined by commas, spaces around them allowed.
+/// Returns the pattern of values joined by commas, with optional spaces around them.
 fn joined(value: &str) -> String {
     format!("^ *({value})?( *, *({value})?)* *$")
 }

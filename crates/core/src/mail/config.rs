@@ -8,11 +8,11 @@ use serde::Deserialize;
 
 use crate::config::{Config, ConfigError};
 
-/// How mail leaves.
+/// The way in which mail is delivered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Transport {
-    /// Every message becomes a file; nothing leaves the machine.
+    /// Every message is written to a file; none leaves the machine.
     File,
     /// A mail server.
     Smtp,
@@ -37,7 +37,7 @@ pub struct MailConfig {
 }
 
 impl MailConfig {
-    /// The transport in force.
+    /// Returns the transport in force.
     #[must_use]
     pub fn transport(&self, is_development: bool) -> Transport {
         self.transport.unwrap_or(if is_development {
@@ -47,7 +47,7 @@ impl MailConfig {
         })
     }
 
-    /// The sender.
+    /// Returns the sender.
     pub(super) fn sender(&self) -> Result<Mailbox, ConfigError> {
         match (&self.from, self.transport) {
             (Some(from), _) => from
@@ -60,7 +60,7 @@ impl MailConfig {
         }
     }
 
-    /// The URL of the mail server.
+    /// Returns the URL of the mail server.
     pub(super) fn server(&self) -> Result<SecretString, ConfigError> {
         match (&self.smtp_url, &self.smtp_url_file) {
             (Some(url), None) => Ok(url.clone()),
@@ -74,7 +74,7 @@ impl MailConfig {
         }
     }
 
-    /// The folder of transport `file`.
+    /// Returns the folder of transport `file`.
     pub(super) fn folder(&self, config: &Config) -> Result<PathBuf, ConfigError> {
         match &self.dir {
             Some(dir) => Ok(dir.clone()),

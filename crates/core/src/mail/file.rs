@@ -1,4 +1,4 @@
-//! Messages as files: what development and demonstrations use instead of a mail server.
+//! Messages as files, instead of a mail server: for development and demonstrations.
 
 use std::path::{Path, PathBuf};
 
@@ -10,8 +10,8 @@ use super::{Mail, MailError, Mailer};
 use crate::ids::Ids;
 use crate::text::one_line;
 
-/// Writes every message to `<folder>/<id>.eml`; the ids sort by time. Only the owner of the process can read them: links in mails are
-/// credentials.
+/// Writes every message to `<folder>/<id>.eml`; the ids sort by time. Only the user that runs the process can read the files: links in mails
+/// are credentials.
 #[derive(Debug)]
 pub struct FileMailer {
     folder: PathBuf,
@@ -35,7 +35,7 @@ impl Mailer for FileMailer {
             let written = tokio::task::spawn_blocking(move || write(&folder, &name, &target, &bytes)).await;
             match written {
                 Ok(Ok(())) => {
-                    tracing::info!(mail.file = %path.display(), mail.subject = one_line(&mail.subject), "a mail was written to a file");
+                    tracing::info!(mail.file = %path.display(), mail.subject = one_line(&mail.subject), "wrote a mail to a file");
                     Ok(())
                 }
                 Ok(Err(error)) => Err(MailError(format!("{}: {error}", path.display()))),
@@ -45,7 +45,7 @@ impl Mailer for FileMailer {
     }
 }
 
-/// Under another name first, so that nobody finds half a message.
+/// Writes under another name first, so that readers never find half a message.
 fn write(folder: &Path, name: &str, target: &Path, bytes: &[u8]) -> std::io::Result<()> {
     use std::io::Write;
     use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};

@@ -1,4 +1,4 @@
-//! A message in its form on the wire.
+//! Builds a message in its wire format.
 
 use std::time::{Duration, SystemTime};
 

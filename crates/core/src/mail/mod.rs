@@ -1,4 +1,4 @@
-//! Mail: what a message is, and the ways in which it leaves. Modules write messages; the configuration says how they travel.
+//! Mail: messages, and the transports that deliver them. Modules write messages; the configuration selects the transport.
 
 mod config;
 mod file;
@@ -17,25 +17,25 @@ pub use config::{MailConfig, Transport};
 pub use file::FileMailer;
 pub use smtp::SmtpMailer;
 
-/// A message to one person, as text and as HTML.
+/// A message to one recipient, as text and as HTML.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Mail {
     /// Address of the recipient.
     pub to: String,
     /// One line.
     pub subject: String,
-    /// The message for programs that show no HTML.
+    /// The message for mail clients that show no HTML.
     pub text: String,
-    /// The message as a whole HTML document.
+    /// The message as a complete HTML document.
     pub html: String,
-    /// BCP 47 code of the language that it is written in.
+    /// BCP 47 code of the message's language.
     pub language: String,
-    /// When it was written.
+    /// Time of writing.
     pub written_at: Timestamp,
 }
 
 impl std::fmt::Debug for Mail {
-    /// Neither the recipient nor the links in the text belong into a log.
+    /// Leaves out the recipient and the text, whose links must not be logged.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Mail")
             .field("subject", &self.subject)
@@ -44,24 +44,24 @@ impl std::fmt::Debug for Mail {
     }
 }
 
-/// Why a message did not leave. The text names no recipient.
+/// The reason why a message was not sent. The text names no recipient.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("{0}")]
 pub struct MailError(pub String);
 
-/// Hands messages on.
+/// Delivers messages.
 pub trait Mailer: Send + Sync + 'static {
-    /// Hands one message on; returns when the next station has taken it.
+    /// Delivers one message; returns when the next station has accepted it.
     ///
     /// # Errors
-    /// When it refused or could not be reached.
+    /// When the next station rejected the message or could not be reached.
     fn send<'a>(&'a self, mail: &'a Mail) -> BoxFuture<'a, Result<(), MailError>>;
 }
 
-/// The mailer that section `mail` describes; `None` when mail is not configured.
+/// Creates the mailer of section `mail`; `None` when mail is not configured.
 ///
 /// # Errors
-/// Names the key that can't be used.
+/// Names the invalid key.
 pub(crate) fn of_config(config: &Config, ids: &Ids) -> Result<Option<Arc<dyn Mailer>>, ConfigError> {
     let settings: MailConfig = config.section("mail")?;
     let from = settings.sender()?;

@@ -1,4 +1,4 @@
-//! Messages to a mail server.
+//! Sends messages to a mail server.
 
 use std::time::Duration;
 
@@ -12,10 +12,10 @@ use super::message::message;
 use super::{Mail, MailError, Mailer};
 use crate::config::ConfigError;
 
-/// Longest wait for the server, from the connection to its last word.
+/// Longest duration of a delivery, from the connection to the server's last response.
 const PATIENCE: Duration = Duration::from_secs(8);
 
-/// Hands messages to an SMTP server, each over a connection of its own.
+/// Sends messages to an SMTP server, each over its own connection.
 #[derive(Debug)]
 pub struct SmtpMailer {
     transport: AsyncSmtpTransport<Tokio1Executor>,
@@ -29,7 +29,7 @@ impl SmtpMailer {
             .map_err(|_| {
                 ConfigError::new(
                     "mail.smtp_url",
-                    "is no URL of the form smtps://user:password@host or smtp://user:password@host?tls=required",
+                    "is not a valid URL of the form smtps://user:password@host or smtp://user:password@host?tls=required",
                 )
             })?
             .timeout(Some(PATIENCE))
@@ -45,9 +45,9 @@ impl Mailer for SmtpMailer {
             let sent = tokio::time::timeout(PATIENCE, self.transport.send(message)).await;
             match sent {
                 Ok(Ok(_accepted)) => Ok(()),
-                // What a server answers may repeat the address, so only the kind of failure is told.
+                // The server's response may repeat the address, so only the kind of failure is reported.
                 Ok(Err(error)) => Err(MailError(kind(&error))),
-                Err(_late) => Err(MailError("the mail server did not answer in time".to_owned())),
+                Err(_late) => Err(MailError("the mail server did not respond in time".to_owned())),
             }
         })
     }
@@ -55,9 +55,9 @@ impl Mailer for SmtpMailer {
 
 fn kind(error: &lettre::transport::smtp::Error) -> String {
     match error.status() {
-        Some(status) => format!("the mail server refused the message with {status}"),
-        None if error.is_timeout() => "the mail server did not answer in time".to_owned(),
+        Some(status) => format!("the mail server rejected the message with {status}"),
+        None if error.is_timeout() => "the mail server did not respond in time".to_owned(),
         None if error.is_tls() => "no secure connection to the mail server".to_owned(),
-        None => "the mail server could not be reached, or broke off".to_owned(),
+        None => "the mail server could not be reached, or the connection broke".to_owned(),
     }
 }

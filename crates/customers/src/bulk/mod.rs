@@ -17,12 +17,12 @@ pub(crate) fn register(registry: &mut Registry) {
     bulk::register::<BulkUpdateStage>(registry);
 }
 
-/// The same refusal for all of these.
+/// Returns the same rejection for each of these items.
 pub(crate) fn all_rejected<C>(items: &[&BatchItem<'_, C>], rejection: &Rejection) -> Vec<(Uuid, Rejection)> {
     items.iter().map(|item| (item.id, rejection.clone())).collect()
 }
 
-/// What a client is told, or the error that is nobody's fault but ours.
+/// Separates a rejection, which the client receives, from an internal error.
 pub(crate) fn rejected<T>(outcome: Result<T>) -> Result<Result<T, Box<Rejection>>> {
     match outcome {
         Ok(value) => Ok(Ok(value)),

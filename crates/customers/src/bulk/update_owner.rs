@@ -1,4 +1,4 @@
-//! Gives many deals to somebody.
+//! Assigns many deals to a user.
 
 use std::collections::BTreeMap;
 
@@ -15,11 +15,11 @@ use crate::commands::deals::{AssignOwner, assign_owner_to};
 use crate::model::DealRow;
 use crate::{Owner, acl};
 
-/// Gives deals to a user, or to nobody.
+/// Assigns deals to a user, or removes their owner.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BulkUpdateOwner {
-    /// Who looks after them from now on.
+    /// The new owner; `None` removes the owner.
     pub owner_user_id: Option<Uuid>,
 }
 

@@ -15,11 +15,11 @@ use crate::commands::deals::{ChangeStage, move_to};
 use crate::model::DealRow;
 use crate::{Destination, acl};
 
-/// Moves deals to a stage of their pipeline; those without a pipeline take the stage's.
+/// Moves deals to a stage of their pipeline; deals without a pipeline take the pipeline of the stage.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BulkUpdateStage {
-    /// Where they are from now on.
+    /// The stage into which the deals are moved.
     pub pipeline_stage_id: Uuid,
 }
 

@@ -1,4 +1,4 @@
-//! What can be changed.
+//! The commands of this module.
 
 pub mod companies;
 pub mod deals;

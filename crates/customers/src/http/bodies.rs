@@ -1,4 +1,4 @@
-//! Parameters, bodies and answers that the resources have in common.
+//! Parameters, request bodies and responses that the resources share.
 
 use backoffice_core::http::{Describe, Extract, Incoming, Json, Schemas, given};
 use backoffice_core::list::{ById, IdList, PageQuery, Window, search_pattern};
@@ -21,16 +21,16 @@ pub(super) struct ListQuery {
     /// Page number from 1.
     #[param(minimum = 1, maximum = 2_147_483_647, default = 1)]
     page: Option<u32>,
-    /// Rows of a page.
+    /// Rows per page.
     #[param(minimum = 1, maximum = 100, default = 50)]
     page_size: Option<u32>,
-    /// Part of a text, without regard to case.
+    /// Part of a text, regardless of case.
     #[param(max_length = 200)]
     search: Option<String>,
-    /// Only this one.
+    /// Only the record with this id.
     #[serde(default, deserialize_with = "given")]
     id: Option<Uuid>,
-    /// Only these: ids joined by commas, at most 200.
+    /// Only the records with these ids, joined by commas, at most 200.
     #[param(value_type = Option<IdList>, inline)]
     ids: Option<String>,
     /// By default `asc`, and `desc` for `createdAt`.
@@ -38,7 +38,7 @@ pub(super) struct ListQuery {
     sort_dir: Option<SortDir>,
 }
 
-/// Which end of a list comes first.
+/// The sort direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) enum SortDir {
@@ -46,7 +46,7 @@ pub(super) enum SortDir {
     Desc,
 }
 
-/// Parameters of every list, checked.
+/// The checked parameters of every list.
 #[derive(Debug, Default)]
 pub(super) struct Requested {
     pub(super) window: Window,
@@ -73,34 +73,34 @@ impl ListQuery {
 }
 
 impl Requested {
-    /// Whether the largest come first, where that is the default or was asked for.
+    /// Returns true if the order is descending, requested or by default.
     pub(super) fn is_descending(&self, by_default: bool) -> bool {
         self.sort_dir.map_or(by_default, |dir| dir == SortDir::Desc)
     }
 }
 
-/// The record that a request is about.
+/// The record that a request addresses.
 #[derive(Debug, Deserialize, Validate, IntoParams, ToSchema)]
 #[garde(allow_unvalidated)]
 pub(super) struct Id {
-    /// Its id.
+    /// The id.
     pub(super) id: Uuid,
 }
 
-/// A record that was made.
+/// A created record.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[schema(as = CreatedCustomer)]
-pub(super) struct Made {
+pub(super) struct CreatedId {
     id: Uuid,
 }
 
-impl From<Uuid> for Made {
+impl From<Uuid> for CreatedId {
     fn from(id: Uuid) -> Self {
         Self { id }
     }
 }
 
-/// A record that was changed.
+/// An updated record.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = ChangedCustomer)]
@@ -116,7 +116,7 @@ impl From<Timestamp> for Changed {
     }
 }
 
-/// A write without more to tell.
+/// The response of a write that returns no data.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[schema(as = DoneForCustomers)]
 pub(super) struct Done {
@@ -128,7 +128,7 @@ impl Done {
     pub(super) const YES: Self = Self { ok: true };
 }
 
-/// A body that names a record and gives members of it: absent ones stay, null clears.
+/// A body with the id of a record and the fields to update: absent fields keep their values, null clears.
 #[derive(Debug)]
 pub(super) struct Patch<T> {
     pub(super) id: Uuid,

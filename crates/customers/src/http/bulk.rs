@@ -1,4 +1,4 @@
-//! Bulk operations on deals: each answers with a job to watch.
+//! Bulk operations on deals. Each responds with a progress job.
 
 use backoffice_core::http::{Created, Json, Routes, requires};
 use backoffice_core::{RequestContext, Result};
@@ -32,33 +32,33 @@ pub(super) fn routes(routes: &mut Routes) {
         .rejects_with::<i64>(400, "matched");
 }
 
-/// Deals and who is to look after them.
+/// Deals and their new owner.
 #[derive(Debug, Deserialize, Validate, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[garde(allow_unvalidated)]
 struct OwnerOfDeals {
-    /// 1 to 10000 deals; repeated ones are changed once.
+    /// 1 to 10000 deals; repeated ids count once.
     #[schema(min_items = 1, max_items = 10000)]
     ids: Vec<Uuid>,
-    /// An active user whose organizations hold those of the deals. Null = nobody. The member is required.
+    /// An active user whose organizations contain those of the deals; null removes the owner. The field is required.
     #[serde(deserialize_with = "required")]
     #[schema(required = true)]
     owner_user_id: Option<Uuid>,
 }
 
-/// Deals and the stage into which they move.
+/// Deals and the stage into which they are moved.
 #[derive(Debug, Deserialize, Validate, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[garde(allow_unvalidated)]
 struct StageOfDeals {
-    /// 1 to 10000 deals; repeated ones are changed once.
+    /// 1 to 10000 deals; repeated ids count once.
     #[schema(min_items = 1, max_items = 10000)]
     ids: Vec<Uuid>,
-    /// A stage that the caller sees.
+    /// A stage that is visible to the caller.
     pipeline_stage_id: Uuid,
 }
 
-/// A member that may be null but not absent.
+/// Deserializes a field that may be null but not absent.
 fn required<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Uuid>, D::Error> {
     Option::deserialize(deserializer)
 }

@@ -5,7 +5,7 @@ use backoffice_core::http::{Created, Json, Path, Query, Routes, requires};
 use backoffice_core::list::Page;
 use backoffice_core::{Rejection, RequestContext, Result};
 
-use super::bodies::{Changed, Done, Id, ListQuery, Made, Patch};
+use super::bodies::{Changed, CreatedId, Done, Id, ListQuery, Patch};
 use super::parties::{PartyQuery, SortColumns};
 use crate::acl;
 use crate::commands::companies::{CompanyFields, CreateCompany, DeleteCompany, UpdateCompany};
@@ -71,9 +71,9 @@ async fn get_company(ctx: RequestContext, path: Path<Id>) -> Result<Json<Company
     Ok(Json(item))
 }
 
-async fn create_company(ctx: RequestContext, body: Json<CompanyFields>) -> Result<Created<Made>> {
+async fn create_company(ctx: RequestContext, body: Json<CompanyFields>) -> Result<Created<CreatedId>> {
     let command = CreateCompany::new(&ctx, body.0)?;
-    ctx.execute(&command, |id| Created(Made::from(id))).await
+    ctx.execute(&command, |id| Created(CreatedId::from(id))).await
 }
 
 async fn update_company(ctx: RequestContext, body: Patch<CompanyFields>) -> Result<Json<Changed>> {

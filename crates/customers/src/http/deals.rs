@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
-use super::bodies::{Changed, Done, Id, ListQuery, Made, Patch, Requested};
+use super::bodies::{Changed, CreatedId, Done, Id, ListQuery, Patch, Requested};
 use crate::commands::deals::{CreateDeal, DealFields, DeleteDeal, UpdateDeal};
 use crate::lists::{self, Order};
 use crate::model::{Amount, DEAL, Day, Deal, DealStatus};
@@ -41,7 +41,7 @@ pub(super) fn routes(routes: &mut Routes) {
         .rejects(&[404, 409, 422]);
 }
 
-/// What narrows and orders the list of deals. Lists are joined by commas; `none` in a list of references stands for no reference.
+/// Filters and order of the list of deals. Lists are joined by commas; `none` in a list of references matches records without a reference.
 #[derive(Debug, Default, Deserialize, Validate, IntoParams)]
 #[serde(rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
@@ -221,7 +221,7 @@ impl From<DealSummary> for DealItem {
     }
 }
 
-/// A deal with its people and companies, as far as the caller sees them.
+/// A deal with those of its people and companies that are visible to the caller.
 #[derive(Debug, Serialize, ToSchema)]
 struct DealDetail {
     #[serde(flatten)]
@@ -286,9 +286,9 @@ async fn get_deal(ctx: RequestContext, path: Path<Id>) -> Result<Json<DealDetail
     Ok(Json(detail))
 }
 
-async fn create_deal(ctx: RequestContext, body: Json<DealFields>) -> Result<Created<Made>> {
+async fn create_deal(ctx: RequestContext, body: Json<DealFields>) -> Result<Created<CreatedId>> {
     let command = CreateDeal::new(&ctx, body.0)?;
-    ctx.execute(&command, |id| Created(Made::from(id))).await
+    ctx.execute(&command, |id| Created(CreatedId::from(id))).await
 }
 
 async fn update_deal(ctx: RequestContext, body: Patch<DealFields>) -> Result<Json<Changed>> {

@@ -7,8 +7,8 @@ use utoipa::openapi::schema::Type;
 use utoipa::openapi::{KnownFormat, ObjectBuilder, RefOr, Schema, SchemaFormat};
 use utoipa::{PartialSchema, ToSchema};
 
-/// A body that names a record and gives members of it, for the API document: of the members of a new record only the id is needed, and the
-/// organization may not be null. Derived, all of them would share one schema with the fields of one of them.
+/// A body with the id of a record and the fields to update, for the API document: only the id is required, and the organization may not be null.
+/// A derived schema would be shared by all types `T` and show the fields of only one of them.
 pub(super) struct Identified<T>(PhantomData<T>);
 
 impl<T: ToSchema> PartialSchema for Identified<T> {

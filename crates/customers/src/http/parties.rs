@@ -1,4 +1,4 @@
-//! What the lists of companies and of people take.
+//! Parameters that the lists of companies and of people share.
 
 use backoffice_core::list::{IdsOrNone, Window};
 use backoffice_core::{Result, Violations};
@@ -10,16 +10,16 @@ use super::bodies::ListQuery;
 use crate::query::parties::PartyFilter;
 use crate::{Order, lists};
 
-/// Parameters that both lists have beside those of every list.
+/// Parameters of the lists of companies and of people, in addition to those of every list.
 #[derive(Debug, Deserialize, Validate, IntoParams)]
 #[serde(rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
 #[garde(allow_unvalidated)]
 pub(super) struct PartyQuery {
-    /// Only those of these owners: user ids joined by commas, `none` for those without an owner.
+    /// Only records of these owners: user ids joined by commas, `none` for records without an owner.
     #[param(value_type = Option<IdsOrNone>, inline)]
     owner_user_id: Option<String>,
-    /// Only those with whom there is business, or only the others.
+    /// Only active records, or only inactive ones.
     is_active: Option<bool>,
     /// `createdAt` (default), `updatedAt` or `displayName`.
     #[param(inline)]
@@ -34,7 +34,7 @@ enum PartySort {
     DisplayName,
 }
 
-/// The columns to sort by, with their table.
+/// The columns to sort by, qualified with their table.
 pub(super) struct SortColumns {
     pub(super) created_at: &'static str,
     pub(super) updated_at: &'static str,
@@ -42,7 +42,7 @@ pub(super) struct SortColumns {
 }
 
 impl PartyQuery {
-    /// The checked parameters.
+    /// Checks the parameters and returns the filter and the window.
     pub(super) fn filter(&self, list: &ListQuery, columns: &SortColumns) -> Result<(PartyFilter, Window)> {
         let mut violations = Violations::default();
         let requested = violations.keep(list.checked());

@@ -8,7 +8,7 @@ use garde::Validate;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use super::bodies::{Changed, Done, Id, ListQuery, Made, Patch};
+use super::bodies::{Changed, CreatedId, Done, Id, ListQuery, Patch};
 use super::parties::{PartyQuery, SortColumns};
 use crate::commands::people::{CreatePerson, DeletePerson, PersonFields, UpdatePerson};
 use crate::model::{PERSON, Party, PersonRow};
@@ -48,7 +48,7 @@ pub(super) fn routes(routes: &mut Routes) {
         .rejects(&[404, 409, 422]);
 }
 
-/// Parameters of the list of people alone.
+/// Additional parameters of the list of people.
 #[derive(Debug, Deserialize, Validate, IntoParams)]
 #[serde(rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
@@ -82,7 +82,7 @@ async fn list_people(
     let listed = violations.keep(query.0.filter(&list.0, &COLUMNS).map(Some));
     violations.check()?;
     let Some((mut filter, window)) = listed else {
-        return Err(Error::internal("a filter is missing that was not rejected"));
+        return Err(Error::internal("filter missing although no violation was reported"));
     };
     filter.companies = companies;
     let connection = ctx.read().await?;
@@ -101,9 +101,9 @@ async fn get_person(ctx: RequestContext, path: Path<Id>) -> Result<Json<PersonIt
     Ok(Json(item))
 }
 
-async fn create_person(ctx: RequestContext, body: Json<PersonFields>) -> Result<Created<Made>> {
+async fn create_person(ctx: RequestContext, body: Json<PersonFields>) -> Result<Created<CreatedId>> {
     let command = CreatePerson::new(&ctx, body.0)?;
-    ctx.execute(&command, |id| Created(Made::from(id))).await
+    ctx.execute(&command, |id| Created(CreatedId::from(id))).await
 }
 
 async fn update_person(ctx: RequestContext, body: Patch<PersonFields>) -> Result<Json<Changed>> {

@@ -7,7 +7,7 @@ use garde::Validate;
 use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};
 
-use super::bodies::{Changed, Done, Id, ListQuery, Made, Patch};
+use super::bodies::{Changed, CreatedId, Done, Id, ListQuery, Patch};
 use crate::commands::pipelines::{CreatePipeline, DeletePipeline, PipelineFields, UpdatePipeline};
 use crate::lists::Order;
 use crate::model::{Pipeline, PipelineRow};
@@ -41,7 +41,7 @@ pub(super) fn routes(routes: &mut Routes) {
         .rejects(&[404, 409, 422]);
 }
 
-/// What orders the list of pipelines.
+/// Order of the list of pipelines.
 #[derive(Debug, Deserialize, Validate, IntoParams)]
 #[serde(rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
@@ -49,7 +49,7 @@ pub(super) fn routes(routes: &mut Routes) {
 struct PipelineQuery {
     /// By default `name`.
     #[param(inline)]
-    #[expect(dead_code, reason = "there is one order; other words are refused")]
+    #[expect(dead_code, reason = "there is only one order; other values are rejected")]
     sort_field: Option<SortField>,
 }
 
@@ -85,9 +85,9 @@ async fn get_pipeline(ctx: RequestContext, path: Path<Id>) -> Result<Json<Pipeli
     found.map(Json).ok_or_else(not_found::<Pipeline>)
 }
 
-async fn create_pipeline(ctx: RequestContext, body: Json<PipelineFields>) -> Result<Created<Made>> {
+async fn create_pipeline(ctx: RequestContext, body: Json<PipelineFields>) -> Result<Created<CreatedId>> {
     let command = CreatePipeline::new(&ctx, body.0)?;
-    ctx.execute(&command, |id| Created(Made::from(id))).await
+    ctx.execute(&command, |id| Created(CreatedId::from(id))).await
 }
 
 async fn update_pipeline(ctx: RequestContext, body: Patch<PipelineFields>) -> Result<Json<Changed>> {

@@ -7,7 +7,7 @@ use garde::Validate;
 use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};
 
-use super::bodies::{Changed, Done, Id, ListQuery, Made, Patch};
+use super::bodies::{Changed, CreatedId, Done, Id, ListQuery, Patch};
 use crate::commands::stages::{CreateStage, DeleteStage, ReorderStages, StageFields, StageOrder, UpdateStage};
 use crate::lists::Order;
 use crate::model::{Stage, StageRow};
@@ -49,18 +49,18 @@ pub(super) fn routes(routes: &mut Routes) {
         .rejects(&[404, 409, 422]);
 }
 
-/// What narrows and orders the list of stages.
+/// Filters and order of the list of stages.
 #[derive(Debug, Deserialize, Validate, IntoParams)]
 #[serde(rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
 #[garde(allow_unvalidated)]
 struct StageQuery {
-    /// Of any of these pipelines: ids joined by commas, at most 200.
+    /// Only stages of these pipelines: ids joined by commas, at most 200.
     #[param(value_type = Option<IdList>, inline)]
     pipeline_id: Option<String>,
     /// By default `position`.
     #[param(inline)]
-    #[expect(dead_code, reason = "there is one order; other words are refused")]
+    #[expect(dead_code, reason = "there is only one order; other values are rejected")]
     sort_field: Option<SortField>,
 }
 
@@ -102,9 +102,9 @@ async fn get_pipeline_stage(ctx: RequestContext, path: Path<Id>) -> Result<Json<
     found.map(Json).ok_or_else(not_found::<Stage>)
 }
 
-async fn create_pipeline_stage(ctx: RequestContext, body: Json<StageFields>) -> Result<Created<Made>> {
+async fn create_pipeline_stage(ctx: RequestContext, body: Json<StageFields>) -> Result<Created<CreatedId>> {
     let command = CreateStage::new(&ctx, body.0).await?;
-    ctx.execute(&command, |id| Created(Made::from(id))).await
+    ctx.execute(&command, |id| Created(CreatedId::from(id))).await
 }
 
 async fn update_pipeline_stage(ctx: RequestContext, body: Patch<StageFields>) -> Result<Json<Changed>> {

@@ -9,17 +9,17 @@ use diesel::sql_types::Numeric;
 use serde::{Deserialize, Serialize};
 use utoipa::openapi::{ObjectBuilder, RefOr, Schema, schema::Type};
 
-/// Digits that a column holds, two decimals included.
+/// Number of digits of the column, including two decimals.
 const DIGITS: u32 = 14;
 
-/// An amount that is not negative, exact to hundredths; a number on the wire.
+/// A non-negative amount with two decimals; a number on the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, AsExpression, FromSqlRow)]
 #[diesel(sql_type = Numeric)]
 #[serde(try_from = "Decimal<2>", into = "Decimal<2>")]
 pub struct Amount(Decimal<2>);
 
 impl Amount {
-    /// From the text of a number.
+    /// Parses the text of a number.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         serde_json::from_str(text.trim()).ok()

@@ -1,4 +1,4 @@
-//! People who refer to a company: its deletion clears that, its return sets it again.
+//! References of people to a company: its deletion clears them, restoring it sets them again.
 
 use backoffice_core::Result;
 use backoffice_core::command::{LINKS, Snapshot};
@@ -12,21 +12,21 @@ use uuid::Uuid;
 use super::PERSON;
 use crate::schema::customers_people as people;
 
-/// A reference of another row that goes when the row goes that it names.
+/// A reference held by another row, cleared when the row that it names is deleted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClearedReference {
-    /// Kind of the other row.
+    /// Kind of the row that holds the reference.
     pub kind: String,
-    /// The other row.
+    /// Id of that row.
     pub id: Uuid,
-    /// Its field.
+    /// The field of that row.
     pub field: String,
-    /// What the field held.
+    /// The value of the field before.
     pub value: Uuid,
 }
 
 impl ClearedReference {
-    /// Those of an image; none when it does not cover them.
+    /// Reads the references of a snapshot; empty if the snapshot does not contain them.
     pub(super) fn of(snapshot: &Snapshot) -> Result<Vec<Self>> {
         match snapshot.get(LINKS) {
             Some(links) => Ok(serde_json::from_value(links.clone())?),
@@ -35,7 +35,7 @@ impl ClearedReference {
     }
 }
 
-/// The people of these companies.
+/// Returns the references of people to these companies.
 pub(super) async fn people_of(tx: &mut Tx<'_>, companies: &[Uuid]) -> Result<Vec<ClearedReference>> {
     let tenant = tx.tenant();
     let found: Vec<(Uuid, Option<Uuid>)> = people::table
@@ -56,12 +56,12 @@ pub(super) async fn people_of(tx: &mut Tx<'_>, companies: &[Uuid]) -> Result<Vec
     Ok(found.into_iter().filter_map(reference).collect())
 }
 
-/// The key would clear the references too, but not move the people's `updated_at` with them.
+/// The foreign key would clear the references too, but would not change the people's `updated_at`.
 const CLEAR: &str = "\
 update customers_people set company_id = null, updated_at = greatest($3, updated_at + interval '1 millisecond')
 where tenant_id = $1 and company_id = any($2)";
 
-/// Leaves the people of these companies without one.
+/// Clears the company of all people of these companies.
 pub(super) async fn clear(tx: &mut Tx<'_>, companies: &[Uuid]) -> Result<()> {
     let (tenant, now) = (tx.tenant(), tx.now());
     let statement = sql_query(CLEAR)
@@ -72,7 +72,7 @@ pub(super) async fn clear(tx: &mut Tx<'_>, companies: &[Uuid]) -> Result<()> {
     Ok(())
 }
 
-/// Who is somewhere else by now, or gone, stays so and is told.
+/// Sets the company of people who have none. Returns the people who were deleted or belong to another company by now, unchanged.
 const SET_AGAIN: &str = "\
 with wanted as (
     select * from unnest($2, $3) as w (id, company_id)
@@ -94,7 +94,7 @@ struct LeftOut {
     id: Uuid,
 }
 
-/// Brings the people back to their companies, and names those who are left out.
+/// Assigns the people to their companies again and returns those who are left out.
 pub(super) async fn set_again(tx: &mut Tx<'_>, references: &[ClearedReference]) -> Result<Vec<String>> {
     let (tenant, now) = (tx.tenant(), tx.now());
     let (ids, companies): (Vec<Uuid>, Vec<Uuid>) = references.iter().map(|one| (one.id, one.value)).unzip();

@@ -25,15 +25,15 @@ use crate::{Placement, acl};
 #[diesel(table_name = companies, check_for_backend(Pg))]
 #[serde(rename_all = "camelCase")]
 pub struct CompanyRow {
-    /// Its tenant.
+    /// The tenant.
     pub tenant_id: Uuid,
-    /// Its id.
+    /// The id.
     pub id: Uuid,
-    /// The organization that it belongs to.
+    /// The organization that the company belongs to.
     pub organization_id: Uuid,
-    /// The name that people read, 1 to 200 characters.
+    /// Display name, 1 to 200 characters.
     pub display_name: String,
-    /// The name in the register.
+    /// The registered name.
     pub legal_name: Option<String>,
     /// Notes.
     pub description: Option<String>,
@@ -41,17 +41,17 @@ pub struct CompanyRow {
     pub primary_email: Option<String>,
     /// Telephone number.
     pub primary_phone: Option<String>,
-    /// Address of its site, http or https.
+    /// Address of the web site, http or https.
     pub website_url: Option<String>,
-    /// What it does.
+    /// The industry.
     pub industry: Option<String>,
-    /// The user who looks after it.
+    /// The user who owns the record.
     pub owner_user_id: Option<Uuid>,
-    /// Whether there is business with it.
+    /// Whether there is business with the company.
     pub is_active: bool,
-    /// When it was made.
+    /// Time of creation.
     pub created_at: Timestamp,
-    /// When it was last changed.
+    /// Time of the last change.
     pub updated_at: Timestamp,
 }
 
@@ -130,7 +130,7 @@ impl Party for CompanyRow {
             .filter(companies::id.eq_any(ids))
             .order(companies::id)
             .select((companies::id, companies::tenant_id))
-            // Nobody comes to a company while it is judged whether, and with whom, it goes.
+            // Blocks new references while the deletion is being checked.
             .for_update()
             .load(tx.conn())
             .await?;

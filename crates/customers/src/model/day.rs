@@ -1,4 +1,4 @@
-//! Days of the calendar.
+//! Calendar days.
 
 use std::fmt;
 
@@ -21,7 +21,7 @@ const FORM: &[BorrowedFormatItem<'_>] = format_description!("[year]-[month]-[day
 pub struct Day(Date);
 
 impl Day {
-    /// Reads `YYYY-MM-DD`, of the years 1 to 9999.
+    /// Parses `YYYY-MM-DD` with a year from 1 to 9999.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let day = Date::parse(text.trim(), FORM).ok()?;

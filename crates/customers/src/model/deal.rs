@@ -30,46 +30,46 @@ use crate::{Placement, acl, query};
 #[diesel(table_name = deals, primary_key(tenant_id, id), treat_none_as_null = true, check_for_backend(Pg))]
 #[serde(rename_all = "camelCase")]
 pub struct DealRow {
-    /// Its tenant.
+    /// The tenant.
     pub tenant_id: Uuid,
-    /// Its id.
+    /// The id.
     pub id: Uuid,
-    /// Its organization.
+    /// The organization.
     pub organization_id: Uuid,
     /// 1 to 200 characters.
     pub title: String,
     /// At most 4000 characters.
     pub description: Option<String>,
-    /// How it stands.
+    /// The status.
     pub status: DealStatus,
-    /// The pipeline that it goes through.
+    /// The pipeline of the deal.
     pub pipeline_id: Option<Uuid>,
-    /// Where it is in its pipeline.
+    /// The stage in the pipeline.
     pub pipeline_stage_id: Option<Uuid>,
-    /// What it is worth.
+    /// The value of the deal.
     pub value_amount: Option<Amount>,
-    /// In which currency: three capital letters.
+    /// The currency of the value: three capital letters.
     pub value_currency: Option<String>,
-    /// How likely it is to be won, in percent.
+    /// The probability that the deal is won, in percent.
     pub probability: Option<i16>,
-    /// When it is expected to be won.
+    /// The day on which the deal is expected to be won.
     pub expected_close_on: Option<Day>,
-    /// When it was won or lost.
+    /// Time at which the deal was won or lost.
     pub closed_at: Option<Timestamp>,
-    /// Why it was lost.
+    /// The reason for the loss.
     pub lost_reason: Option<String>,
-    /// The user who looks after it.
+    /// The user who owns the deal.
     pub owner_user_id: Option<Uuid>,
-    /// Where it comes from.
+    /// The source of the deal.
     pub source: Option<String>,
-    /// When it was made.
+    /// Time of creation.
     pub created_at: Timestamp,
-    /// When it was last changed.
+    /// Time of the last change.
     pub updated_at: Timestamp,
 }
 
 impl DealRow {
-    /// An open deal without content.
+    /// Creates an open deal without content.
     pub(crate) fn blank(id: Uuid, place: Placement, now: Timestamp) -> Self {
         Self {
             tenant_id: place.tenant,

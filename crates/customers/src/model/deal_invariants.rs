@@ -1,4 +1,4 @@
-//! What undo and redo may bring back of a deal: what is gone stays out, what the caller may not refer to stands in the way.
+//! What undo and redo restore of a deal: missing references are left out, references that the caller may not write are a conflict.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,8 +17,8 @@ use crate::error::undo_conflict;
 use crate::schema::{customers_deals as deals, customers_pipeline_stages as stages, customers_pipelines as pipelines};
 use crate::{Destination, owners, query};
 
-/// Leaves out an owner, a pipeline and a stage that a row would get back but that are gone; names them. A user who may not sign in any
-/// more is gone as an owner. The number of statements does not depend on the number of rows.
+/// Clears owners, pipelines and stages that the rows would get back but that no longer exist, and returns them. A user who may no longer sign in
+/// does not count as an existing owner. The number of statements does not depend on the number of rows.
 pub(super) async fn leave_out(tx: &mut Tx<'_>, rows: &mut [DealRow]) -> Result<Vec<String>> {
     let tenant = tx.tenant();
     let present: Vec<DealRow> = query::deals::of_tenant(tenant)
@@ -73,7 +73,7 @@ enum Table {
     Stages,
 }
 
-/// Those of these rows that are there; they stay until the end of the transaction.
+/// Returns the ids of existing rows and locks the rows against deletion until the end of the transaction.
 async fn there(tx: &mut Tx<'_>, ids: &[Uuid], table: Table) -> Result<BTreeSet<Uuid>> {
     if ids.is_empty() {
         return Ok(BTreeSet::new());
@@ -100,7 +100,7 @@ async fn there(tx: &mut Tx<'_>, ids: &[Uuid], table: Table) -> Result<BTreeSet<U
     Ok(found.into_iter().collect())
 }
 
-/// Refuses a restored deal with references that the caller could not make by a write: `undo_conflict` that names the member.
+/// Rejects a restored deal with references that the caller could not write: `undo_conflict` that names the field.
 pub(super) async fn validate(tx: &mut Tx<'_>, from: Option<&Snapshot>, to: &Snapshot) -> Result<()> {
     let row: DealRow = to.row()?;
     let before: Option<DealRow> = from.map(Snapshot::row).transpose()?;
@@ -131,7 +131,7 @@ fn ids(snapshot: Option<&Snapshot>, set: &DealSet) -> Result<BTreeSet<Uuid>> {
     Ok(ids.map(serde_json::from_value).transpose()?.unwrap_or_default())
 }
 
-/// A refusal of the rules is a conflict with present data.
+/// Replaces a rejection by `undo_conflict` for this field.
 fn while_restoring(error: backoffice_core::Error, field: &str) -> backoffice_core::Error {
     match error {
         backoffice_core::Error::Rejected(_) => undo_conflict(&[field]),

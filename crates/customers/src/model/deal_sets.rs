@@ -1,4 +1,4 @@
-//! The people and companies of deals: sets that a deal owns, and that a person or company takes along when it goes.
+//! The people and companies of deals: sets that a deal owns, and whose links are deleted with the person or company.
 
 use std::collections::BTreeSet;
 
@@ -16,11 +16,11 @@ use crate::Error;
 /// A table of links between deals and parties.
 #[derive(Debug, Clone, Copy)]
 pub struct DealSet {
-    /// Kind of its rows in images.
+    /// Kind of the link rows in snapshots.
     pub(crate) kind: &'static str,
-    /// The member of a deal that lists the other ends.
+    /// The field of a deal that lists the linked ids.
     pub(crate) field: &'static str,
-    /// Kind of the other ends.
+    /// Kind of the linked records.
     pub(crate) party: &'static str,
     table: &'static str,
     column: &'static str,
@@ -47,7 +47,7 @@ pub(crate) const COMPANIES: DealSet = DealSet {
     parties: "customers_companies",
 };
 
-/// A link.
+/// A link between a deal and a party.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, QueryableByName)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Link {
@@ -67,7 +67,7 @@ struct Found {
     id: Uuid,
 }
 
-/// The end of a link that is looked from.
+/// The end of a link by which links are found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum End {
     Deal,
@@ -81,12 +81,12 @@ struct Deleted {
 }
 
 impl DealSet {
-    /// The links of these deals, by id.
+    /// Returns the links of these deals, ordered by id.
     pub(crate) async fn links_of(&self, tx: &mut Tx<'_>, deals: &[Uuid]) -> Result<Vec<Link>> {
         self.links(tx, End::Deal, deals).await
     }
 
-    /// The links at these ends, by id.
+    /// Returns the links at these ends, ordered by id.
     pub(crate) async fn links(&self, tx: &mut Tx<'_>, end: End, ids: &[Uuid]) -> Result<Vec<Link>> {
         let Self { table, column, .. } = self;
         let tenant = tx.tenant();
@@ -106,7 +106,7 @@ impl DealSet {
         }
     }
 
-    /// Those of the other ends that are in the tenant and that the caller sees.
+    /// Returns those of the parties that exist in the tenant and are visible to the caller.
     pub(crate) async fn seen(&self, tx: &mut Tx<'_>, parties: &[Uuid]) -> Result<BTreeSet<Uuid>> {
         let (tenant, read) = (tx.tenant(), tx.scope().organizations.clone());
         let statement = sql_query(format!(
@@ -121,10 +121,10 @@ impl DealSet {
         Ok(found.into_iter().map(|one| one.id).collect())
     }
 
-    /// Makes the set of a deal this one; links that stay keep their ids.
+    /// Replaces the set of a deal; links that remain keep their ids.
     ///
     /// # Errors
-    /// [`Error::UnknownReferences`] when one of them has gone meanwhile.
+    /// [`Error::UnknownReferences`] when one of the parties was deleted meanwhile.
     pub(crate) async fn set(&self, tx: &mut Tx<'_>, deal: Uuid, parties: &BTreeSet<Uuid>) -> Result<()> {
         let present = self.links_of(tx, &[deal]).await?;
         let (kept, gone): (Vec<Link>, Vec<Link>) = present.into_iter().partition(|one| parties.contains(&one.party_id));
@@ -148,8 +148,8 @@ impl DealSet {
         Ok(())
     }
 
-    /// Moves `updated_at` of the deals that have links to these: they are about to show other sets, or have just come to.
-    /// They are locked in the order in which commands on deals lock them.
+    /// Advances `updated_at` of the deals that link to these parties, because a deletion or its undo changes their sets. Locks the deals in the order
+    /// in which commands on deals lock them.
     pub(crate) async fn touch_deals(&self, tx: &mut Tx<'_>, parties: &[Uuid]) -> Result<()> {
         let Self { table, column, .. } = self;
         let (tenant, now) = (tx.tenant(), tx.now());
@@ -170,7 +170,7 @@ impl DealSet {
         Ok(())
     }
 
-    /// Makes the links at these ends exactly the given ones, ids and all, but for those whose other end is gone; names these.
+    /// Replaces the links at these ends by the given ones, with their ids. Leaves out links whose other end is missing and returns those ends.
     pub(crate) async fn restore(&self, tx: &mut Tx<'_>, end: End, ids: &[Uuid], links: &[Link]) -> Result<Vec<String>> {
         self.keep_only(tx, end, ids, links).await?;
         if links.is_empty() {
@@ -194,7 +194,7 @@ impl DealSet {
         Ok(())
     }
 
-    /// Inserts the links that are missing and whose ends are there; names the ends that are not.
+    /// Inserts the missing links whose ends exist, and returns the ends that do not.
     async fn insert(&self, tx: &mut Tx<'_>, links: &[Link]) -> Result<Vec<String>> {
         let Self {
             table,

@@ -1,4 +1,4 @@
-//! Deals, pipelines, stages, companies and people as other modules and the command bus see them.
+//! The entities and rows of deals, pipelines, stages, companies and people.
 
 mod amount;
 mod cleared;
@@ -41,7 +41,7 @@ pub const COMPANY: &str = "customers.company";
 /// Kind of people.
 pub const PERSON: &str = "customers.person";
 
-/// What a statement that locks has found.
+/// Converts the result of a locking statement: ids and tenants.
 fn locked_rows(rows: Vec<(Uuid, Uuid)>) -> Vec<LockedRow> {
     rows.into_iter().map(|(id, tenant)| LockedRow { id, tenant }).collect()
 }

@@ -1,4 +1,4 @@
-//! What companies and people have in common, and the entity that both are: a row of an organization that deals link to.
+//! The entity that companies and people share: a row of an organization, to which deals link.
 
 use std::future::Future;
 use std::marker::PhantomData;
@@ -19,11 +19,11 @@ use crate::error::undo_conflict;
 /// Ids and labels of the commands on a kind.
 #[derive(Debug, Clone, Copy)]
 pub struct Verbs {
-    /// Of the one that makes: id and label.
+    /// Id and label of the command that creates.
     pub create: (&'static str, &'static str),
-    /// Of the one that changes.
+    /// Id and label of the command that updates.
     pub update: (&'static str, &'static str),
-    /// Of the one that deletes.
+    /// Id and label of the command that deletes.
     pub delete: (&'static str, &'static str),
 }
 
@@ -31,64 +31,64 @@ pub struct Verbs {
 pub trait Party: Clone + PartialEq + Serialize + DeserializeOwned + Send + Sync + 'static {
     /// `module.entity`.
     const KIND: &'static str;
-    /// Its fields.
+    /// The fields of the entity.
     const FIELDS: &'static [Field];
-    /// What a 404 says.
+    /// The message of a 404.
     const NOT_FOUND: &'static str;
-    /// The commands on it.
+    /// The commands on the entity.
     const VERBS: Verbs;
-    /// The right that shows it, and what is announced of it.
+    /// The feature that allows reading the records and receiving their events.
     const VIEW: Feature;
-    /// What its commands need.
+    /// The features that the commands require.
     const MANAGE: &'static [Feature];
-    /// The table in which deals link to it.
+    /// The table with the links of deals to the records.
     const DEALS: DealSet;
-    /// What a client may give of it.
+    /// The fields of a request.
     type Fields: Fields<Self>;
 
-    /// A row without content.
+    /// Creates a row without content.
     fn blank(id: Uuid, place: Placement, now: Timestamp) -> Self;
 
-    /// Its id.
+    /// Returns the id.
     fn id(&self) -> Uuid;
 
-    /// Where it belongs.
+    /// Returns tenant and organization.
     fn place(&self) -> Placement;
 
-    /// When it was last changed.
+    /// Returns the time of the last change.
     fn updated_at(&self) -> Timestamp;
 
-    /// The user who looks after it.
+    /// Returns the user who owns the record.
     fn owner(&self) -> Option<Uuid>;
 
-    /// The company that it belongs to.
+    /// Returns the company that the record belongs to.
     fn company(&self) -> Option<Uuid> {
         None
     }
 
-    /// Locks the ones that the caller may see, by id ascending.
+    /// Locks the rows that are visible to the caller, ordered by id.
     fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> impl Future<Output = Result<Vec<LockedRow>>> + Send;
 
-    /// Those of the transaction's tenant.
+    /// Loads rows of the transaction's tenant.
     fn read(tx: &mut Tx<'_>, ids: &[Uuid]) -> impl Future<Output = Result<Vec<Self>>> + Send;
 
-    /// Inserts or updates, with the transaction's instant as `updatedAt`.
+    /// Inserts or updates rows, with the transaction's time as `updatedAt`.
     fn write(tx: &mut Tx<'_>, rows: &[Self]) -> impl Future<Output = Result<()>> + Send;
 
-    /// Deletes; deals lose their links to it.
+    /// Deletes rows and the links of deals to them.
     fn delete(tx: &mut Tx<'_>, ids: &[Uuid]) -> impl Future<Output = Result<()>> + Send;
 
-    /// Leaves out optional references to what is gone, and names it.
+    /// Clears optional references to missing records and returns these.
     fn without_deleted(_tx: &mut Tx<'_>, _rows: &mut [Self]) -> impl Future<Output = Result<Vec<String>>> + Send {
         async { Ok(Vec::new()) }
     }
 
-    /// References of other rows that a deletion clears.
+    /// Returns the references of other rows that a deletion clears.
     fn inbound(_tx: &mut Tx<'_>, _ids: &[Uuid]) -> impl Future<Output = Result<Vec<ClearedReference>>> + Send {
         async { Ok(Vec::new()) }
     }
 
-    /// Sets them again, unless the other row is gone or refers to something else by now; names the ones that are left out.
+    /// Sets the references again, unless the other row is missing or refers to another record now; returns the rows that are left out.
     fn refer_again(
         _tx: &mut Tx<'_>,
         _references: &[ClearedReference],
@@ -97,22 +97,22 @@ pub trait Party: Clone + PartialEq + Serialize + DeserializeOwned + Send + Sync 
     }
 }
 
-/// Members that a client gives: absent ones stay, null clears.
+/// Fields of a request: absent fields keep their values, null clears.
 pub trait Fields<P>: Clone + Send + Sync {
-    /// Counts what can't be absent in a new row as null, which is refused.
+    /// Sets absent fields that a new row requires to null, which `checked` rejects.
     #[must_use]
     fn of_new(self) -> Self;
 
-    /// Brings the members into form.
+    /// Normalizes and checks the fields.
     ///
     /// # Errors
-    /// 400 that names those that break a rule.
+    /// 400 that names the invalid fields.
     fn checked(self) -> Result<Self>;
 
-    /// Changes the row.
+    /// Applies the fields to the row.
     fn change(&self, row: &mut P);
 
-    /// The organization that is named.
+    /// Returns the requested organization.
     fn organization(&self) -> Option<Option<Uuid>>;
 }
 
@@ -174,7 +174,7 @@ impl<P: Party> Entity for PartyEntity<P> {
         Ok(dropped)
     }
 
-    /// What comes back refers to no company that the caller could not name in a write.
+    /// Rejects restoring a reference to a company that is not visible to the caller.
     async fn guard(tx: &mut Tx<'_>, step: &Transition<'_>) -> Result<()> {
         let (true, Some(to)) = (step.restoring, step.to) else {
             return Ok(());
@@ -195,7 +195,7 @@ impl<P: Party> Entity for PartyEntity<P> {
         P::delete(tx, ids).await
     }
 
-    /// The company, and what a deletion takes the links from.
+    /// Returns the company, and the deals and people whose links or references a deletion removes.
     fn related(snapshot: &Snapshot) -> Vec<EntityRef> {
         let company = snapshot.row::<P>().ok().and_then(|row| row.company());
         let company = company.map(|id| EntityRef {

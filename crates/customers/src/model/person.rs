@@ -24,33 +24,33 @@ use crate::{Placement, acl};
 #[diesel(table_name = people, check_for_backend(Pg))]
 #[serde(rename_all = "camelCase")]
 pub struct PersonRow {
-    /// Its tenant.
+    /// The tenant.
     pub tenant_id: Uuid,
-    /// Its id.
+    /// The id.
     pub id: Uuid,
-    /// The organization that it belongs to.
+    /// The organization that the person belongs to.
     pub organization_id: Uuid,
     /// First name, 1 to 120 characters.
     pub first_name: String,
     /// Last name, 1 to 120 characters.
     pub last_name: String,
-    /// The name that people read, 1 to 250 characters.
+    /// Display name, 1 to 250 characters.
     pub display_name: String,
-    /// What it does in its company.
+    /// The position in the company.
     pub job_title: Option<String>,
     /// E-mail address.
     pub primary_email: Option<String>,
     /// Telephone number.
     pub primary_phone: Option<String>,
-    /// Its company.
+    /// The company.
     pub company_id: Option<Uuid>,
-    /// The user who looks after it.
+    /// The user who owns the record.
     pub owner_user_id: Option<Uuid>,
-    /// Whether there is business with it.
+    /// Whether there is business with the person.
     pub is_active: bool,
-    /// When it was made.
+    /// Time of creation.
     pub created_at: Timestamp,
-    /// When it was last changed.
+    /// Time of the last change.
     pub updated_at: Timestamp,
 }
 

@@ -17,26 +17,26 @@ use crate::error::undo_conflict;
 use crate::schema::{customers_pipeline_stages as stages, customers_pipelines as pipelines};
 use crate::{acl, query};
 
-/// A pipeline. It serves the deals of its organization and of those below.
+/// A pipeline. It serves the deals of its organization and of those below it.
 #[derive(Debug, Clone, PartialEq, Eq, Queryable, Selectable, Insertable, Serialize, Deserialize, ToSchema)]
 #[diesel(table_name = pipelines, check_for_backend(Pg))]
 #[serde(rename_all = "camelCase")]
 pub struct PipelineRow {
-    /// Its tenant.
+    /// The tenant.
     pub tenant_id: Uuid,
-    /// Its id.
+    /// The id.
     pub id: Uuid,
-    /// Its organization.
+    /// The organization.
     pub organization_id: Uuid,
-    /// 1 to 200 characters, unique in the organization without regard to case.
+    /// 1 to 200 characters, unique in the organization regardless of case.
     pub name: String,
-    /// When it was made.
+    /// Time of creation.
     pub created_at: Timestamp,
-    /// When it was last changed.
+    /// Time of the last change.
     pub updated_at: Timestamp,
 }
 
-/// Entity kind `customers.pipeline`. Its stages come and go with it.
+/// Entity kind `customers.pipeline`. Its stages are deleted and restored with it.
 #[derive(Debug)]
 pub enum Pipeline {}
 
@@ -59,7 +59,7 @@ impl Entity for Pipeline {
             .filter(pipelines::id.eq_any(ids))
             .order(pipelines::id)
             .select((pipelines::id, pipelines::tenant_id))
-            // Deals may go on coming into its stages; a deletion waits for them.
+            // Does not block deals from entering its stages; a deletion waits for them.
             .for_no_key_update()
             .load(tx.conn())
             .await?;
@@ -116,7 +116,7 @@ impl Entity for Pipeline {
         Ok(Vec::new())
     }
 
-    /// With its stages. Deals in them stand in the way.
+    /// Deletes pipelines with their stages; `undo_conflict` if deals are in them.
     async fn remove(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<()> {
         let removed = remove_rows(tx, ids).await;
         removed.map_err(|error| held_by_deals(error).unwrap_or_else(|| undo_conflict(&[DEAL])))
@@ -126,7 +126,7 @@ impl Entity for Pipeline {
 /// Deletes pipelines with their stages.
 ///
 /// # Errors
-/// The violated key when deals are in them.
+/// The violated foreign key when deals are in them.
 pub(crate) async fn remove_rows(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<()> {
     let tenant = tx.tenant();
     delete(query::pipelines::of_tenant(tenant).filter(pipelines::id.eq_any(ids)))
@@ -135,7 +135,7 @@ pub(crate) async fn remove_rows(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<()> {
     Ok(())
 }
 
-/// The error of a deletion, unless it says that deals are in what was to go.
+/// Returns the error of a deletion, or `None` if it says that deals refer to the deleted rows.
 pub(crate) fn held_by_deals(error: Error) -> Option<Error> {
     match error.violated_constraint() {
         Some(
@@ -146,7 +146,7 @@ pub(crate) fn held_by_deals(error: Error) -> Option<Error> {
     }
 }
 
-/// The stages of pipelines by id; nobody changes them until the end of the transaction, so that the image is what goes.
+/// Returns the stages of pipelines by id, locked until the end of the transaction so that the snapshot shows exactly what is deleted.
 async fn stages_of(tx: &mut Tx<'_>, pipelines: &[Uuid]) -> Result<Vec<StageRow>> {
     let tenant = tx.tenant();
     Ok(query::stages::of_tenant(tenant)

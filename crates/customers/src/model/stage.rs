@@ -22,23 +22,23 @@ use crate::{acl, query};
 #[diesel(table_name = stages, check_for_backend(Pg))]
 #[serde(rename_all = "camelCase")]
 pub struct StageRow {
-    /// Its tenant.
+    /// The tenant.
     pub tenant_id: Uuid,
-    /// Its id.
+    /// The id.
     pub id: Uuid,
-    /// The organization of its pipeline.
+    /// The organization of the pipeline.
     pub organization_id: Uuid,
-    /// Its pipeline.
+    /// The pipeline.
     pub pipeline_id: Uuid,
-    /// 1 to 200 characters, unique in the pipeline without regard to case.
+    /// 1 to 200 characters, unique in the pipeline regardless of case.
     pub label: String,
-    /// Its place among the stages of the pipeline.
+    /// The position among the stages of the pipeline.
     pub position: i32,
-    /// `#rrggbb`
+    /// The color, `#rrggbb`.
     pub color: Option<String>,
-    /// When it was made.
+    /// Time of creation.
     pub created_at: Timestamp,
-    /// When it was last changed.
+    /// Time of the last change.
     pub updated_at: Timestamp,
 }
 
@@ -68,7 +68,7 @@ impl Entity for Stage {
             .filter(stages::id.eq_any(ids))
             .order(stages::id)
             .select((stages::id, stages::tenant_id))
-            // Deals may go on coming into it; a deletion waits for them.
+            // Does not block deals from entering the stage; a deletion waits for them.
             .for_no_key_update()
             .load(tx.conn())
             .await?;
@@ -91,7 +91,7 @@ impl Entity for Stage {
         Ok(Vec::new())
     }
 
-    /// Deals in it stand in the way.
+    /// Deletes stages; `undo_conflict` if deals are in them.
     async fn remove(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<()> {
         let removed = remove_rows(tx, ids).await;
         removed.map_err(|error| held_by_deals(error).unwrap_or_else(|| undo_conflict(&[DEAL])))
@@ -106,7 +106,7 @@ impl Entity for Stage {
 /// Deletes stages.
 ///
 /// # Errors
-/// The violated key when deals are in them.
+/// The violated foreign key when deals are in them.
 pub(crate) async fn remove_rows(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<()> {
     let tenant = tx.tenant();
     delete(query::stages::of_tenant(tenant).filter(stages::id.eq_any(ids)))
@@ -115,7 +115,7 @@ pub(crate) async fn remove_rows(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<()> {
     Ok(())
 }
 
-/// Inserts or updates stages: one statement, so that they may change places.
+/// Inserts or updates stages in one statement, so that they may swap positions.
 pub(super) async fn upsert(tx: &mut Tx<'_>, mut rows: Vec<StageRow>) -> Result<()> {
     for row in &mut rows {
         row.updated_at = tx.now();

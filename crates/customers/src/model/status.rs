@@ -1,4 +1,4 @@
-//! The states of a deal.
+//! The statuses of a deal.
 
 use diesel::deserialize::{self, FromSql, FromSqlRow};
 use diesel::expression::AsExpression;
@@ -8,24 +8,24 @@ use diesel::sql_types::Text;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// How a deal stands.
+/// The status of a deal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema, AsExpression, FromSqlRow)]
 #[serde(rename_all = "camelCase")]
 #[diesel(sql_type = Text)]
 pub enum DealStatus {
-    /// It goes on.
+    /// Not yet won or lost.
     Open,
-    /// It was made.
+    /// The deal was concluded.
     Won,
-    /// It will not be made.
+    /// The deal will not be concluded.
     Lost,
 }
 
 impl DealStatus {
-    /// All of them, as on the wire.
+    /// All values on the wire.
     pub const WORDS: [&str; 3] = ["open", "won", "lost"];
 
-    /// The word on the wire and in the database.
+    /// Returns the value on the wire and in the database.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {

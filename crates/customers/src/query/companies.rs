@@ -23,11 +23,11 @@ use crate::schema::customers_companies as companies;
 /// A condition on companies.
 type Condition = Fragment<companies::table, Bool>;
 
-/// Companies of the reached tenants, in the organizations that are read.
+/// Companies of the visible tenants, in the visible organizations.
 pub(crate) type InScope =
     Filter<Filter<companies::table, Owned<companies::tenant_id>>, Within<companies::organization_id>>;
 
-/// Every statement on companies starts here.
+/// Returns the companies of a scope. Every statement on companies starts here.
 pub(crate) fn in_scope(scope: &Scope) -> InScope {
     companies::table
         .filter(scope.owns(companies::tenant_id))
@@ -42,11 +42,11 @@ pub struct CompanyItem {
     #[serde(flatten)]
     #[diesel(embed)]
     pub row: CompanyRow,
-    /// Name of its owner.
+    /// Name of the owner.
     pub owner_name: Option<String>,
 }
 
-/// The company with this id, if the scope reads it.
+/// Returns the company with this id, if it is visible.
 ///
 /// # Errors
 /// When the database can't be reached.
@@ -57,7 +57,7 @@ pub async fn find(connection: &AsyncPgConnection, scope: &Scope, id: Uuid) -> Re
     Ok(Prepared(statement).get_result(&mut &*connection).await.optional()?)
 }
 
-/// A page of companies and their total: two statements, sent together.
+/// Returns a page of companies and their total: two pipelined statements.
 ///
 /// # Errors
 /// When the database can't be reached.

@@ -22,40 +22,40 @@ use crate::schema::{
     customers_deals as deals, customers_people as people,
 };
 
-/// A deal with what a list tells beside its row.
+/// A deal with the additional columns of a list.
 #[derive(Debug, Clone, Queryable)]
 pub struct DealSummary {
     /// The row.
     pub row: DealRow,
-    /// Name of its owner.
+    /// Name of the owner.
     pub owner_name: Option<String>,
-    /// Name of its pipeline.
+    /// Name of the pipeline.
     pub pipeline_name: Option<String>,
-    /// Label of its stage.
+    /// Label of the stage.
     pub stage_label: Option<String>,
-    /// Its people, by id.
+    /// Ids of the people, sorted.
     pub person_ids: Vec<Uuid>,
-    /// Its companies, by id.
+    /// Ids of the companies, sorted.
     pub company_ids: Vec<Uuid>,
 }
 
 /// A company or person of a deal.
 #[derive(Debug, Clone, PartialEq, Eq, Queryable)]
 pub struct Named {
-    /// Its id.
+    /// The id.
     pub id: Uuid,
-    /// The name that people read.
+    /// The display name.
     pub display_name: String,
 }
 
-/// What a list of deals is narrowed to; lists that are empty match nothing.
+/// Filters of a list of deals; empty lists match nothing.
 #[derive(Debug, Clone, Default)]
 pub struct DealFilter {
     /// Pattern for title and description.
     pub pattern: Option<String>,
-    /// These deals.
+    /// Any of these deals.
     pub ids: Option<Vec<Uuid>>,
-    /// Any of these states.
+    /// Any of these statuses.
     pub status: Option<Vec<String>>,
     /// Any of these pipelines.
     pub pipelines: Option<References>,
@@ -81,15 +81,15 @@ pub struct DealFilter {
 
 /// Deals of a tenant.
 pub(crate) type OfTenant = Filter<deals::table, Eq<deals::tenant_id, Uuid>>;
-/// Deals that are reached and read.
+/// Deals of the visible tenants, in the visible organizations.
 pub(crate) type InScope = Filter<Filter<deals::table, Owned<deals::tenant_id>>, Within<deals::organization_id>>;
 
-/// Every deal of a tenant, for the transaction of a command.
+/// Returns every deal of a tenant, for the transaction of a command.
 pub(crate) fn of_tenant(tenant: Uuid) -> OfTenant {
     deals::table.filter(deals::tenant_id.eq(tenant))
 }
 
-/// Every read of deals starts here.
+/// Returns the deals of a scope. Every read of deals starts here.
 pub(crate) fn in_scope(scope: &Scope) -> InScope {
     deals::table
         .filter(scope.owns(deals::tenant_id))
@@ -105,7 +105,7 @@ const PERSON_IDS: &str = "array(select l.person_id from customers_deal_people l 
 const COMPANY_IDS: &str = "array(select l.company_id from customers_deal_companies l \
     where l.tenant_id = customers_deals.tenant_id and l.deal_id = customers_deals.id order by 1)";
 
-/// The members of a [`DealSummary`].
+/// The columns of a [`DealSummary`].
 macro_rules! shown {
     () => {
         (
@@ -119,7 +119,7 @@ macro_rules! shown {
     };
 }
 
-/// A page of deals and their total: two statements, sent together.
+/// Returns a page of deals and their total: two pipelined statements.
 ///
 /// # Errors
 /// When the database can't be reached.
@@ -142,7 +142,7 @@ pub async fn list(
     Ok(window.page(items, total))
 }
 
-/// One deal that the scope reads.
+/// Returns the deal with this id, if it is visible.
 ///
 /// # Errors
 /// When the database can't be reached.
@@ -151,7 +151,7 @@ pub async fn find(connection: &AsyncPgConnection, scope: &Scope, id: Uuid) -> Re
     Ok(Prepared(statement).get_result(&mut &*connection).await.optional()?)
 }
 
-/// The people and companies of a deal that the scope reads, by name: two statements, sent together.
+/// Returns the visible people and companies of a deal, ordered by name: two pipelined statements.
 ///
 /// # Errors
 /// When the database can't be reached.

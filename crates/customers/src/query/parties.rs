@@ -1,4 +1,4 @@
-//! What narrows lists of companies and of people.
+//! Filters of the lists of companies and of people.
 
 use diesel::BoolExpressionMethods;
 use diesel::dsl::sql;
@@ -8,24 +8,24 @@ use uuid::Uuid;
 use crate::foreign::Fragment;
 use crate::{Order, References};
 
-/// What a list is narrowed to, and its order.
+/// Filters and order of a list.
 #[derive(Debug, Clone)]
 pub struct PartyFilter {
-    /// Only these; an empty list matches nothing.
+    /// Only records with these ids; an empty list matches nothing.
     pub ids: Option<Vec<Uuid>>,
-    /// Only those of these owners.
+    /// Only records of these owners.
     pub owners: Option<References>,
     /// Only people of these companies.
     pub companies: Option<References>,
-    /// Only those with whom there is business, or only the others.
+    /// Only active records, or only inactive ones.
     pub is_active: Option<bool>,
-    /// Pattern for names and e-mail addresses, wildcards already literal.
+    /// Pattern for names and e-mail addresses, with wildcards of the input escaped.
     pub pattern: Option<String>,
     /// The order.
     pub order: Order,
 }
 
-/// Columns to narrow by, with their table.
+/// Columns to filter by, qualified with their table.
 pub(crate) struct Columns {
     pub(crate) id: &'static str,
     pub(crate) owner: &'static str,
@@ -34,7 +34,7 @@ pub(crate) struct Columns {
 }
 
 impl PartyFilter {
-    /// The conditions besides the search.
+    /// Returns the conditions except for the search.
     pub(crate) fn condition<T: 'static>(&self, columns: &Columns) -> Fragment<T, Bool> {
         let ids = self.ids.as_ref().map(|ids| References {
             ids: ids.clone(),

@@ -23,10 +23,10 @@ use crate::schema::customers_people as people;
 /// A condition on people.
 type Condition = Fragment<people::table, Bool>;
 
-/// People of the reached tenants, in the organizations that are read.
+/// People of the visible tenants, in the visible organizations.
 pub(crate) type InScope = Filter<Filter<people::table, Owned<people::tenant_id>>, Within<people::organization_id>>;
 
-/// Every statement on people starts here.
+/// Returns the people of a scope. Every statement on people starts here.
 pub(crate) fn in_scope(scope: &Scope) -> InScope {
     people::table
         .filter(scope.owns(people::tenant_id))
@@ -41,13 +41,13 @@ pub struct PersonItem {
     #[serde(flatten)]
     #[diesel(embed)]
     pub row: PersonRow,
-    /// Name of its owner.
+    /// Name of the owner.
     pub owner_name: Option<String>,
-    /// Name of its company, if the caller reads that.
+    /// Name of the company, if it is visible to the caller.
     pub company_name: Option<String>,
 }
 
-/// The person with this id, if the scope reads it.
+/// Returns the person with this id, if they are visible.
 ///
 /// # Errors
 /// When the database can't be reached.
@@ -60,7 +60,7 @@ pub async fn find(connection: &AsyncPgConnection, scope: &Scope, id: Uuid) -> Re
     Ok(Prepared(statement).get_result(&mut &*connection).await.optional()?)
 }
 
-/// A page of people and their total: two statements, sent together.
+/// Returns a page of people and their total: two pipelined statements.
 ///
 /// # Errors
 /// When the database can't be reached.
@@ -105,7 +105,7 @@ fn matching(filter: &PartyFilter) -> Condition {
     Box::new(all.and(found))
 }
 
-/// Another organization's company is not named.
+/// Returns an expression for the name of the company; null if its organization is not visible.
 fn company_name(scope: &Scope) -> Fragment<people::table, Nullable<Text>> {
     let organizations = scope.organizations.clone();
     Box::new(

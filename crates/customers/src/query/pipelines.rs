@@ -15,34 +15,34 @@ use crate::lists::Order;
 use crate::model::PipelineRow;
 use crate::schema::customers_pipelines as pipelines;
 
-/// What a list of pipelines is narrowed to.
+/// Filters of a list of pipelines.
 #[derive(Debug, Clone, Default)]
 pub struct PipelineFilter {
     /// Pattern for the name.
     pub pattern: Option<String>,
-    /// These pipelines.
+    /// Only these pipelines.
     pub ids: Option<Vec<Uuid>>,
 }
 
 /// Pipelines of a tenant.
 pub(crate) type OfTenant = Filter<pipelines::table, Eq<pipelines::tenant_id, Uuid>>;
-/// Pipelines that are reached and whose organizations are read.
+/// Pipelines of the visible tenants, in the visible organizations.
 pub(crate) type InScope =
     Filter<Filter<pipelines::table, Owned<pipelines::tenant_id>>, Within<pipelines::organization_id>>;
 
-/// Every pipeline of a tenant, for the transaction of a command.
+/// Returns every pipeline of a tenant, for the transaction of a command.
 pub(crate) fn of_tenant(tenant: Uuid) -> OfTenant {
     pipelines::table.filter(pipelines::tenant_id.eq(tenant))
 }
 
-/// Pipelines that the caller may change.
+/// Returns the pipelines that the caller may change.
 pub(crate) fn in_scope(scope: &Scope) -> InScope {
     pipelines::table
         .filter(scope.owns(pipelines::tenant_id))
         .filter(scope.within(pipelines::organization_id))
 }
 
-/// Pipelines that the caller sees: those that serve an organization that it reads.
+/// Returns the pipelines that are visible to the caller: those that serve one of the visible organizations.
 pub(crate) fn seen<'a>(scope: &Scope) -> pipelines::BoxedQuery<'a, Pg> {
     pipelines::table
         .filter(scope.owns(pipelines::tenant_id))
@@ -50,7 +50,7 @@ pub(crate) fn seen<'a>(scope: &Scope) -> pipelines::BoxedQuery<'a, Pg> {
         .filter(serves::<pipelines::table>(scope, "customers_pipelines.organization_id"))
 }
 
-/// A page of pipelines and their total: two statements, sent together.
+/// Returns a page of pipelines and their total: two pipelined statements.
 ///
 /// # Errors
 /// When the database can't be reached.
@@ -73,7 +73,7 @@ pub async fn list(
     Ok(window.page(items, total))
 }
 
-/// One pipeline that the caller sees.
+/// Returns the pipeline with this id, if it is visible.
 ///
 /// # Errors
 /// When the database can't be reached.

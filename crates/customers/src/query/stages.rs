@@ -15,35 +15,35 @@ use crate::lists::Order;
 use crate::model::StageRow;
 use crate::schema::customers_pipeline_stages as stages;
 
-/// What a list of stages is narrowed to.
+/// Filters of a list of stages.
 #[derive(Debug, Clone, Default)]
 pub struct StageFilter {
     /// Pattern for the label.
     pub pattern: Option<String>,
-    /// These stages.
+    /// Only these stages.
     pub ids: Option<Vec<Uuid>>,
-    /// Of any of these pipelines.
+    /// Only stages of these pipelines.
     pub pipelines: Option<Vec<Uuid>>,
 }
 
 /// Stages of a tenant.
 pub(crate) type OfTenant = Filter<stages::table, Eq<stages::tenant_id, Uuid>>;
-/// Stages that are reached and whose organizations are read.
+/// Stages of the visible tenants, in the visible organizations.
 pub(crate) type InScope = Filter<Filter<stages::table, Owned<stages::tenant_id>>, Within<stages::organization_id>>;
 
-/// Every stage of a tenant, for the transaction of a command.
+/// Returns every stage of a tenant, for the transaction of a command.
 pub(crate) fn of_tenant(tenant: Uuid) -> OfTenant {
     stages::table.filter(stages::tenant_id.eq(tenant))
 }
 
-/// Stages that the caller may change.
+/// Returns the stages that the caller may change.
 pub(crate) fn in_scope(scope: &Scope) -> InScope {
     stages::table
         .filter(scope.owns(stages::tenant_id))
         .filter(scope.within(stages::organization_id))
 }
 
-/// Stages that the caller sees: those of the pipelines that serve an organization that it reads.
+/// Returns the stages that are visible to the caller: those of pipelines that serve one of the visible organizations.
 pub(crate) fn seen<'a>(scope: &Scope) -> stages::BoxedQuery<'a, Pg> {
     stages::table
         .filter(scope.owns(stages::tenant_id))
@@ -54,7 +54,7 @@ pub(crate) fn seen<'a>(scope: &Scope) -> stages::BoxedQuery<'a, Pg> {
         ))
 }
 
-/// A page of stages and their total: two statements, sent together.
+/// Returns a page of stages and their total: two pipelined statements.
 ///
 /// # Errors
 /// When the database can't be reached.
@@ -77,7 +77,7 @@ pub async fn list(
     Ok(window.page(items, total))
 }
 
-/// One stage that the caller sees.
+/// Returns the stage with this id, if it is visible.
 ///
 /// # Errors
 /// When the database can't be reached.

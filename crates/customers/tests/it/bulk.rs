@@ -1,4 +1,4 @@
-//! Owners and stages of many deals at once.
+//! Owners and stages of many deals.
 
 use backoffice_core::jobs::{Worker, stop_signal};
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ pub(crate) const OWNER: &str = "/customers/deals/bulk-update-owner";
 pub(crate) const STAGE: &str = "/customers/deals/bulk-update-stage";
 
 impl Fixture {
-    /// So many deals of an organization, written behind the log.
+    /// Inserts deals of an organization, bypassing the command log.
     pub(crate) async fn deals(&self, tenant_fixture: &TenantFixture, organization: Uuid, count: usize) -> Vec<Uuid> {
         let ids: Vec<Uuid> = (0..count).map(|_| self.app.system_context().new_id()).collect();
         let row = |id: &Uuid| {
@@ -30,7 +30,7 @@ impl Fixture {
         ids
     }
 
-    /// A bulk request that must be accepted, and its job run to its end: the job as its requester sees it.
+    /// Sends a bulk request that must be accepted, runs its job to the end and returns the job as its requester sees it.
     pub(crate) async fn bulk(&self, who: &Account, path: &str, body: Value) -> Value {
         let (status, response) = self.app.post(&who.token, path, body).await;
         assert_eq!(status, 201, "{response}");
@@ -45,7 +45,7 @@ impl Fixture {
         job
     }
 
-    /// What the failed items say, by their codes.
+    /// Returns resource, status and code of the failed items.
     pub(crate) async fn failures(&self, who: &Account, job: &Value) -> Vec<(Uuid, i64, String)> {
         let path = format!("/progress/jobs/{}/items?state=failed&pageSize=100", id_of(job));
         let (status, items) = self.get(who, &path).await;
@@ -302,7 +302,7 @@ async fn crm_8_a_requester_who_is_shut_out_changes_nothing_more() {
     let (sender, stop) = stop_signal();
     sender.send_replace(true);
     let worker = Worker::new(fixture.app.runtime().clone());
-    // The first step begins the job, the second one is a chunk.
+    // The first step starts the job, the second one runs a chunk.
     for _ in 0..2 {
         assert!(worker.run_one(Some(&stop)).await.expect("the queue"));
     }
@@ -386,13 +386,13 @@ async fn crm_16_statements_grow_by_the_chunk_and_not_by_the_deal() {
     }
     assert_eq!(statements[0], statements[1], "one chunk each: {statements:?}");
     let per_chunk = statements[2] - statements[1];
-    // Whether the watchers are told between two chunks depends on the time they take.
+    // Whether progress is reported between two chunks depends on the time they take.
     let chunks = statements[3] - statements[2];
     assert!(chunks.abs_diff(2 * per_chunk) <= 4, "{statements:?}");
     assert!(per_chunk < 40, "{statements:?}");
 }
 
-/// Rows of items and versions that were found by an index: more than these, once every connection of the node that is gone has told.
+/// Returns the number of item and version rows read by index scans: waits for more than `above`, and until the number is stable.
 async fn rows_read(fixture: &Fixture, above: i64) -> i64 {
     const READ: &str = "select coalesce(sum(idx_tup_read), 0)::int8 as read from pg_stat_user_indexes \
          where relname in ('progress_job_items', 'audit_resource_versions')";
@@ -417,7 +417,7 @@ async fn crm_16_what_a_chunk_reads_does_not_grow_with_its_job() {
     fixture
         .bulk(admin, OWNER, json!({"ids": few, "ownerUserId": admin.id}))
         .await;
-    // The planner knows of small jobs only.
+    // The planner statistics cover small jobs only.
     fixture
         .app
         .sql("analyze progress_job_items; analyze audit_resource_versions")

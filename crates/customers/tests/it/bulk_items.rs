@@ -1,4 +1,4 @@
-//! Items of bulk jobs are commands like others: they are undone, and interceptors refuse them.
+//! Items of bulk jobs are regular commands: they can be undone, and interceptors can reject them.
 
 use backoffice_core::Module;
 use backoffice_core::command::{Hook, Interceptor, InterceptorContext, Verdict};
@@ -35,7 +35,7 @@ fn keep(registry: &mut Registry) {
     }
 }
 
-/// Keeps deals whose source says so.
+/// Rejects changes of deals whose source is `kept`.
 fn reject_kept<'a>(
     _tx: &'a mut Tx<'_>,
     attempt: &'a InterceptorContext<'a>,
@@ -58,7 +58,7 @@ fn reject_kept<'a>(
 }
 
 impl Fixture {
-    /// What undoes the items of a job, by deal.
+    /// Returns the undo tokens of the items of a job, by deal.
     async fn tokens(&self, who: &Account, job: &Value) -> Vec<(Uuid, Written)> {
         let path = format!(
             "{ACTIONS}?resourceKind=progress.job&resourceId={}&includeRelated=true&limit=1000",

@@ -1,4 +1,4 @@
-//! Companies: what their deletion takes along, and what comes back.
+//! Companies: what their deletion removes, and what undo restores.
 
 use actix_web::http::Method;
 use backoffice_test_support::Duration;
@@ -20,7 +20,7 @@ async fn acme(fixture: &Fixture) -> Acme {
     fixture.app.advance(Duration::SECOND);
     let mut people = Vec::new();
     for name in ["Ada", "Bob"] {
-        // Also people whom a caller of one organization would not see.
+        // Some people are not visible to a caller of one organization.
         let body = json!({"firstName": name, "lastName": "Doe", "companyId": id, "organizationId": child});
         people.push(fixture.create(admin, PEOPLE, body).await);
     }
@@ -37,7 +37,7 @@ async fn acme(fixture: &Fixture) -> Acme {
     }
 }
 
-/// A deal, made behind the log.
+/// Inserts a deal, bypassing the command log.
 pub(crate) async fn deal(fixture: &Fixture) -> Uuid {
     let id = fixture.app.system_context().new_id();
     let sql = format!(
@@ -49,7 +49,7 @@ pub(crate) async fn deal(fixture: &Fixture) -> Uuid {
     id
 }
 
-/// A link of a deal, made behind the log.
+/// Inserts a link of a deal, bypassing the command log.
 pub(crate) async fn link(fixture: &Fixture, table: &str, deal: Uuid, party: Uuid) {
     let column = if table == "people" { "person_id" } else { "company_id" };
     let sql = format!(
@@ -60,7 +60,7 @@ pub(crate) async fn link(fixture: &Fixture, table: &str, deal: Uuid, party: Uuid
     assert_eq!(fixture.app.sql(&sql).await, 1);
 }
 
-/// Links of deals to companies and people, but for the time of their last change.
+/// Returns the links of deals to companies and people, without the time of their last change.
 pub(crate) async fn links(fixture: &Fixture) -> Vec<Value> {
     fixture
         .app

@@ -1,4 +1,4 @@
-//! What the log and the events tell of deals, and what undo brings back.
+//! Log entries and events of deals, and what undo restores.
 
 use actix_web::http::Method;
 use backoffice_core::http::Json;

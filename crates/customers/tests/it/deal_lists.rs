@@ -1,4 +1,4 @@
-//! The list of deals: what narrows it, and in which order it comes.
+//! Filters and order of the list of deals.
 
 use serde_json::json;
 use uuid::Uuid;

@@ -1,11 +1,11 @@
-//! What deals refer to: owners, pipelines, stages, people and companies.
+//! References of deals: owners, pipelines, stages, people and companies.
 
 use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::fixture::{DEALS, Fixture, PIPELINES, detail};
 
-/// Status, and member and code of the one detail.
+/// Returns the status, and field and code of the only detail.
 fn rejection(response: &(u16, Value)) -> (u16, (&str, &str)) {
     (response.0, detail(&response.1))
 }
@@ -273,7 +273,7 @@ async fn a_pipeline_serves_its_organization_and_those_below() {
         fixture.item(&tenant_fixture.local, DEALS, deal).await["pipelineStageId"],
         json!(stages[0])
     );
-    // The administrator sees all of them, yet they do not serve each deal.
+    // The administrator sees all of them, but they do not serve every deal.
     for (organization, pipeline) in [
         (tenant_fixture.child, beside),
         (tenant_fixture.parent, below),

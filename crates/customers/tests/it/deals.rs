@@ -1,4 +1,4 @@
-//! Deals: their members, the rules between them, and who may see and change them.
+//! Deals: their fields, the rules between them, and the access to them.
 
 use actix_web::http::Method;
 use serde_json::{Value, json};
@@ -26,7 +26,7 @@ async fn a_deal_shows_all_its_fields() {
     let members = item.as_object_mut().expect("an object");
     assert!(members.remove("createdAt").is_some_and(|at| at.is_string()));
     assert!(members.remove("updatedAt").is_some_and(|at| at.is_string()));
-    let closed = members.remove("closedAt").expect("a member");
+    let closed = members.remove("closedAt").expect("a field");
     assert!(closed.is_string(), "a lost deal is closed: {closed}");
     let (people, companies) = (members.remove("people"), members.remove("companies"));
     assert_eq!(people, Some(json!([{"id": person, "displayName": "Ada Doe"}])));
@@ -36,7 +36,7 @@ async fn a_deal_shows_all_its_fields() {
         "pipelineStageLabel": "Offered", "valueAmount": 19999.99, "valueCurrency": "EUR", "probability": 40,
         "expectedCloseOn": "2027-02-28", "ownerUserId": fixture.a.local.id, "ownerName": fixture.a.local.email, "source": "Web",
         "personIds": [person], "companyIds": [company]});
-    let name = members.remove("pipelineName").expect("a member");
+    let name = members.remove("pipelineName").expect("a field");
     assert!(name.as_str().is_some_and(|name| name.starts_with("Pipeline ")));
     assert_eq!(item, expected);
     let (_, list) = fixture.get(admin, DEALS).await;

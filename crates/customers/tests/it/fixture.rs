@@ -1,4 +1,4 @@
-//! Two tenants of the same shape, with people who reach different parts of them.
+//! Two tenants of the same shape, with users who see different parts of them.
 
 use actix_web::http::Method;
 use backoffice_core::Module;
@@ -23,7 +23,7 @@ const MODULES: [&Module; 5] = [
     &backoffice_customers::MODULE,
 ];
 
-/// Somebody who is signed in.
+/// A signed-in user.
 #[derive(Debug, Clone)]
 pub(crate) struct Account {
     pub(crate) id: Uuid,
@@ -38,13 +38,13 @@ pub(crate) struct TenantFixture {
     pub(crate) parent: Uuid,
     pub(crate) child: Uuid,
     pub(crate) other: Uuid,
-    /// All rights in the whole tenant; belongs to `root`.
+    /// All features in the whole tenant; belongs to `root`.
     pub(crate) admin: Account,
-    /// All rights of the customers, in `child` alone.
+    /// All features of this module, in `child` alone.
     pub(crate) local: Account,
-    /// The same in `other`.
+    /// All features of this module, in `other` alone.
     pub(crate) stranger: Account,
-    /// No rights; belongs to `root`.
+    /// No features; belongs to `root`.
     pub(crate) plain: Account,
 }
 
@@ -67,17 +67,17 @@ impl Fixture {
         Self::of(TestApp::builder(&MODULES)).await
     }
 
-    /// The same with one module more.
+    /// Creates the fixture with an additional module.
     pub(crate) async fn beside(module: &'static Module) -> Self {
         Self::of(TestApp::builder(&[&MODULES[..], &[module]].concat())).await
     }
 
-    /// The same with enough connections for several who wait.
+    /// Creates the fixture with enough connections for several waiting requests.
     pub(crate) async fn with_room() -> Self {
         Self::of(TestApp::builder(&MODULES).pool_size(8)).await
     }
 
-    /// The same on a connection that counts statements.
+    /// Creates the fixture on a connection that counts statements.
     pub(crate) async fn behind_a_proxy() -> Self {
         Self::of(TestApp::builder(&MODULES).through_proxy()).await
     }
@@ -88,19 +88,19 @@ impl Fixture {
         Self { app, a, b }
     }
 
-    /// Makes a record; it must succeed.
+    /// Creates a record; the request must succeed.
     pub(crate) async fn create(&self, who: &Account, path: &str, body: Value) -> Uuid {
         self.write(who, Method::POST, path, body).await.id
     }
 
-    /// A write that must succeed and be undoable.
+    /// Sends a write that must succeed and be undoable.
     pub(crate) async fn write(&self, who: &Account, method: Method, path: &str, body: Value) -> Written {
         let response = self.send(who, method, path, Some(body)).await;
         assert!(response.status < 300, "{path}: {} {}", response.status, response.text());
         written(&response)
     }
 
-    /// Removes a record; it must succeed.
+    /// Deletes a record; the request must succeed.
     pub(crate) async fn remove(&self, who: &Account, path: &str, id: Uuid) -> Written {
         let response = self.send(who, Method::DELETE, &format!("{path}?id={id}"), None).await;
         assert_eq!(response.status, 200, "{path}: {}", response.text());
@@ -119,19 +119,19 @@ impl Fixture {
         self.app.get(&who.token, path).await
     }
 
-    /// A removal that may be refused: status and body.
+    /// Sends a deletion that may be rejected and returns status and body.
     pub(crate) async fn delete(&self, who: &Account, path: &str) -> (u16, Value) {
         self.app.delete(&who.token, path, Value::Null).await
     }
 
-    /// A record that must be there.
+    /// Reads a record that must exist.
     pub(crate) async fn item(&self, who: &Account, path: &str, id: Uuid) -> Value {
         let (status, body) = self.get(who, &format!("{path}/{id}")).await;
         assert_eq!(status, 200, "{body}");
         body
     }
 
-    /// The ids of a list, in its order.
+    /// Returns the ids of a list, in its order.
     pub(crate) async fn list(&self, who: &Account, path: &str) -> Vec<Uuid> {
         let (status, body) = self.get(who, path).await;
         assert_eq!(status, 200, "{path}: {body}");
@@ -149,14 +149,14 @@ impl Fixture {
         self.app.post(&who.token, REDO, json!({"logId": written.log_id})).await
     }
 
-    /// The newest entry of the log, as this account sees it.
+    /// Returns the newest entry of the log, as this account sees it.
     pub(crate) async fn last_entry(&self, who: &Account) -> Value {
         let (status, body) = self.get(who, &format!("{ACTIONS}?pageSize=1")).await;
         assert_eq!(status, 200, "{body}");
         body["items"][0].clone()
     }
 
-    /// Names and payloads of the events of tenant A about a record, in their order.
+    /// Returns names and payloads of tenant A's events about a record, in their order.
     pub(crate) async fn events(&self, about: Uuid) -> Vec<(String, Value)> {
         let query = format!(
             "select name, payload from core_outbox_events where tenant_id = '{}' and payload->>'id' = '{about}' order by seq",
@@ -167,7 +167,7 @@ impl Fixture {
             .collect()
     }
 
-    /// Another account of a house, in one of its organizations, with rights in the listed ones (`None`: everywhere).
+    /// Creates another account of a tenant, in one of its organizations, with features in the listed ones (`None`: everywhere).
     pub(crate) async fn account(
         &self,
         tenant_fixture: &TenantFixture,
@@ -176,7 +176,7 @@ impl Fixture {
         features: &[&str],
         only: Option<&[Uuid]>,
     ) -> Account {
-        field(
+        signed_in(
             &self.app,
             tenant_fixture.id,
             organization,
@@ -187,7 +187,7 @@ impl Fixture {
     }
 }
 
-/// What an answer's header says.
+/// Reads the operation header of a response.
 pub(crate) fn written(response: &TestResponse) -> Written {
     let reported = response.operation();
     let reported = reported.unwrap_or_else(|| panic!("no X-Operation: {} {}", response.status, response.text()));
@@ -201,7 +201,7 @@ pub(crate) fn written(response: &TestResponse) -> Written {
 
 pub(crate) use backoffice_test_accounts::id_of;
 
-/// The one detail of a 400: where and which rule.
+/// Returns path and code of the only detail of a 400.
 pub(crate) fn detail(body: &Value) -> (&str, &str) {
     let details = body["details"]
         .as_array()
@@ -215,7 +215,7 @@ async fn tenant_fixture(app: &TestApp, name: &str) -> TenantFixture {
     let created = tenant(app, name, &format!("seeded@{name}.test")).await;
     let (tenant, root) = (created.id, created.organization);
     let everything = Some((&["*"][..], None));
-    let admin = field(app, tenant, root, &format!("admin@{name}.test"), everything).await;
+    let admin = signed_in(app, tenant, root, &format!("admin@{name}.test"), everything).await;
     let organization = async |title: &str, parent: Option<Uuid>| {
         let body = json!({"name": title, "parentId": parent});
         let (status, body) = app.post(&admin.token, "/directory/organizations", body).await;
@@ -227,7 +227,7 @@ async fn tenant_fixture(app: &TestApp, name: &str) -> TenantFixture {
     let other = organization("Other", None).await;
     let limited = async |who: &str, only: Uuid| {
         let rights = Some((&["customers.*", "audit_logs.*"][..], Some(&[only][..])));
-        field(app, tenant, only, &format!("{who}@{name}.test"), rights).await
+        signed_in(app, tenant, only, &format!("{who}@{name}.test"), rights).await
     };
     TenantFixture {
         id: tenant,
@@ -237,13 +237,13 @@ async fn tenant_fixture(app: &TestApp, name: &str) -> TenantFixture {
         other,
         local: limited("local", child).await,
         stranger: limited("stranger", other).await,
-        plain: field(app, tenant, root, &format!("plain@{name}.test"), None).await,
+        plain: signed_in(app, tenant, root, &format!("plain@{name}.test"), None).await,
         admin,
     }
 }
 
-/// An account with rights of its own, signed in.
-async fn field(
+/// Creates an account with its own features and signs it in.
+async fn signed_in(
     app: &TestApp,
     tenant: Uuid,
     organization: Uuid,
@@ -274,7 +274,7 @@ async fn field(
 }
 
 impl Fixture {
-    /// A person, written behind the log.
+    /// Inserts a person, bypassing the command log.
     pub(crate) async fn person(&self, tenant_fixture: &TenantFixture, organization: Uuid, name: &str) -> Uuid {
         let columns = "first_name, last_name, display_name";
         let values = format!("'{name}', 'Doe', '{name} Doe'");
@@ -282,7 +282,7 @@ impl Fixture {
             .await
     }
 
-    /// A company, written behind the log.
+    /// Inserts a company, bypassing the command log.
     pub(crate) async fn company(&self, tenant_fixture: &TenantFixture, organization: Uuid, name: &str) -> Uuid {
         let values = format!("'{name}'");
         self.party(
@@ -313,7 +313,7 @@ impl Fixture {
         id
     }
 
-    /// A pipeline with stages of these labels: its id and theirs.
+    /// Creates a pipeline with stages of these labels and returns its id and theirs.
     pub(crate) async fn pipeline(&self, who: &Account, organization: Uuid, labels: &[&str]) -> (Uuid, Vec<Uuid>) {
         let name = format!("Pipeline {}", self.app.system_context().new_id());
         let body = json!({"name": name, "organizationId": organization});
@@ -328,7 +328,7 @@ impl Fixture {
         (pipeline, stages)
     }
 
-    /// A deal of an organization with further members.
+    /// Creates a deal of an organization with additional fields.
     pub(crate) async fn deal(&self, who: &Account, organization: Uuid, members: Value) -> Uuid {
         let mut body = json!({"title": "A deal", "organizationId": organization});
         let further = members.as_object().expect("an object").clone();
@@ -336,7 +336,7 @@ impl Fixture {
         self.create(who, DEALS, body).await
     }
 
-    /// A change that is refused: status and body.
+    /// Sends a change and returns status and body.
     pub(crate) async fn put(&self, who: &Account, path: &str, body: Value) -> (u16, Value) {
         self.app.put(&who.token, path, body).await
     }

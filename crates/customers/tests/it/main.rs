@@ -1,4 +1,4 @@
-//! Tests of the customers over HTTP.
+//! Tests of this module over HTTP.
 
 mod bulk;
 mod bulk_items;

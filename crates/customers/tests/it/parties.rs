@@ -1,4 +1,4 @@
-//! What holds for companies as for people, when they are written.
+//! Writes that work the same for companies and for people.
 
 use actix_web::http::Method;
 use backoffice_test_support::Duration;
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::fixture::{Account, COMPANIES, Fixture, PEOPLE, TenantFixture, detail, id_of};
 
-/// The least that a company and a person need.
+/// Returns the minimal bodies of a company and a person.
 pub(crate) fn kinds() -> [(&'static str, &'static str, Value); 2] {
     [
         (COMPANIES, "companies", json!({"displayName": "Acme"})),
@@ -20,7 +20,7 @@ pub(crate) fn with(body: &Value, field: &str, value: impl Into<Value>) -> Value 
     body
 }
 
-/// What a refused write answers.
+/// Sends a write that is rejected and returns status and body.
 pub(crate) async fn rejected(
     fixture: &Fixture,
     who: &Account,
@@ -317,7 +317,7 @@ async fn crm_12_an_owner_is_an_active_user_who_reaches_the_record() {
         let before = fixture.item(admin, path, id).await;
         assert_eq!(before["ownerName"], local.email);
         let mut unknown = Vec::new();
-        // `local` sees the users of its own organization alone.
+        // `local` sees only the users of its own organization.
         for (who, owner) in [
             (admin, fixture.b.admin.id),
             (admin, retired.id),

@@ -1,4 +1,4 @@
-//! Who sees companies and people, and how they are listed.
+//! Access to companies and people, and their lists.
 
 use actix_web::http::Method;
 use backoffice_test_support::Duration;

@@ -1,4 +1,4 @@
-//! People: their names, their company, and what a deletion takes along.
+//! People: their names, their company, and what a deletion removes.
 
 use actix_web::http::Method;
 use backoffice_test_support::Duration;

@@ -168,7 +168,7 @@ async fn crm_13_a_deal_that_comes_in_at_the_same_time_has_its_stage() {
         let path = format!("{STAGES}?id={stage}");
         let delete = fixture.delete(admin, &path);
         let enter = fixture.put(admin, DEALS, json!({"id": deal, "pipelineStageId": stage}));
-        // Either may come first.
+        // Either request may be first.
         let (deleted, entered) = if round % 2 == 0 {
             join(delete, enter).await
         } else {

@@ -1,4 +1,4 @@
-//! Two at once on what belongs together.
+//! Concurrent requests on related records.
 
 use std::pin::pin;
 use std::time::Duration;
@@ -19,7 +19,7 @@ use crate::fixture::{COMPANIES, DEALS, Fixture, STAGES, detail, id_of};
 const MOMENT: Duration = Duration::from_millis(400);
 
 impl Fixture {
-    /// A transaction of tenant A that has done this.
+    /// Starts a transaction of tenant A that has run this statement.
     async fn other(&self, sql: &str) -> UnloggedTransaction {
         let database = &self.app.runtime().database;
         let scope = Scope::tenant(self.a.id);
@@ -28,7 +28,7 @@ impl Fixture {
         other
     }
 
-    /// Until so many statements wait for a lock.
+    /// Waits until this many statements wait for a lock.
     async fn waiting(&self, count: usize) {
         let waiting =
             "select pid from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
@@ -77,7 +77,7 @@ async fn deals_of_a_company_that_goes_are_locked_in_their_order() {
     let mut deals = fixture.deals(&fixture.a, child, 60).await;
     deals.sort();
     let first = deals[0];
-    // The first one lies behind the others.
+    // The first deal is stored behind the others.
     fixture
         .app
         .sql(&format!(
@@ -107,7 +107,7 @@ async fn deals_of_a_company_that_goes_are_locked_in_their_order() {
     assert_eq!(gone.status, 200, "{}", gone.text());
 }
 
-/// A stage, and a deal that a job is about to move into it.
+/// Returns a stage, a deal, and the response of a job that is about to move the deal into the stage.
 async fn moving(fixture: &Fixture) -> (Uuid, Uuid, Value) {
     let (admin, child) = (&fixture.a.admin, fixture.a.child);
     let (_, stages) = fixture.pipeline(admin, child, &["New", "Won"]).await;

@@ -8,7 +8,7 @@ use crate::fixture::{ACTIONS, Fixture, PIPELINES, STAGES, detail};
 
 const REORDER: &str = "/customers/pipeline-stages/reorder";
 
-/// Ids and positions of the stages of a pipeline, in its order.
+/// Returns ids and positions of the stages of a pipeline, in its order.
 async fn positions(fixture: &Fixture, pipeline: Uuid) -> Vec<(Uuid, i64)> {
     let path = format!("{STAGES}?pipelineId={pipeline}");
     let (_, body) = fixture.get(&fixture.a.admin, &path).await;

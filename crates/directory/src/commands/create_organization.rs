@@ -1,4 +1,4 @@
-//! Makes an organization.
+//! Creates an organization.
 
 use backoffice_core::command::{Class, Command, Target};
 use backoffice_core::db::Tx;
@@ -21,7 +21,7 @@ use crate::{Error, SLUG, acl, query, tree};
 #[serde(rename_all = "camelCase")]
 #[garde(allow_unvalidated)]
 pub struct NewOrganization {
-    /// 1 to 200 characters, white space at both ends aside; no control characters.
+    /// 1 to 200 characters, not counting surrounding white space; no control characters.
     #[schema(value_type = DirectoryName)]
     pub name: String,
     /// Unique in the tenant; by default derived from the name.
@@ -33,20 +33,20 @@ pub struct NewOrganization {
         pattern = "^[a-z0-9]+(-[a-z0-9]+)*$"
     )]
     pub slug: Option<String>,
-    /// The organization above it: an existing one of the tenant, at a depth that the configuration allows.
+    /// The parent organization: an existing one of the tenant, at a depth that the configuration allows.
     pub parent_id: Option<Uuid>,
-    /// Where its logo is.
+    /// Address of the logo.
     #[schema(value_type = Option<LogoUrl>)]
     pub logo_url: Option<String>,
     /// By default true.
     #[serde(default, deserialize_with = "given")]
     #[schema(nullable = false)]
     pub is_active: Option<bool>,
-    /// By default the selected tenant, or the caller's own; required where all tenants are selected.
+    /// By default the selected tenant, or the caller's own; required if all tenants are selected.
     pub tenant_id: Option<Uuid>,
 }
 
-/// Makes an organization. Tells its id.
+/// Creates an organization; returns its id.
 #[derive(Debug, Clone)]
 pub struct CreateOrganization {
     tenant: Uuid,
@@ -55,10 +55,10 @@ pub struct CreateOrganization {
 }
 
 impl CreateOrganization {
-    /// Checks the input.
+    /// Validates the input.
     ///
     /// # Errors
-    /// 400 for values out of their rules, or without one tenant; 403 for a tenant that is not reached.
+    /// 400 for invalid fields, or if no single tenant is selected; 403 for a tenant that is not visible.
     pub fn new(ctx: &RequestContext, input: NewOrganization) -> Result<Self> {
         let mut rules = Rules::default();
         let name = rules.name("name", &input.name);

@@ -1,4 +1,4 @@
-//! Makes a tenant with all that it needs to be used.
+//! Creates a tenant with everything that it needs to be used.
 
 use backoffice_core::command::{Class, Command, Target};
 use backoffice_core::db::Tx;
@@ -21,30 +21,30 @@ use crate::{SLUG, acl};
 #[serde(rename_all = "camelCase")]
 #[garde(allow_unvalidated)]
 pub struct NewTenant {
-    /// 1 to 200 characters, white space at both ends aside; no control characters.
+    /// 1 to 200 characters, not counting surrounding white space; no control characters.
     #[schema(value_type = DirectoryName)]
     pub name: String,
-    /// Name of its first organization; by default the tenant's.
+    /// Name of the first organization; by default the tenant's.
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Option<DirectoryName>, nullable = false)]
     pub organization_name: Option<String>,
-    /// The locales that it is offered in, 1 to 20 different ones of those that `i18n.locales` serves (by default `en`, `pl`, `es` and `de`);
+    /// The locales of the tenant, 1 to 20 different ones of those that `i18n.locales` serves (by default `en`, `pl`, `es` and `de`);
     /// null or absent: all of them.
     #[schema(min_items = 1, pattern = "^[a-z]{2,3}$")]
     pub locales: Option<Vec<String>>,
 }
 
-/// What a new tenant consists of.
+/// The ids of a new tenant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TenantCreated {
     /// The tenant.
     pub id: Uuid,
-    /// Its first organization.
+    /// The first organization.
     pub organization_id: Uuid,
 }
 
-/// Makes a tenant and its root organization, and lets every enabled module add what a tenant needs (roles, dictionaries), all in one
-/// transaction. The scope of the context must reach all tenants: the new one is among none yet.
+/// Creates a tenant and its root organization, and calls the seed hook of every enabled module (for roles, dictionaries), all in one
+/// transaction. The scope of the context must include all tenants, since no scope of a single tenant includes the new one.
 #[derive(Debug, Clone)]
 pub struct CreateTenant {
     created: TenantCreated,
@@ -54,10 +54,10 @@ pub struct CreateTenant {
 }
 
 impl CreateTenant {
-    /// Checks the input.
+    /// Validates the input.
     ///
     /// # Errors
-    /// 400 for values out of their rules.
+    /// 400 for invalid fields.
     pub fn new(ctx: &RequestContext, input: NewTenant) -> Result<Self> {
         let settings = ctx.call().provided::<Settings>()?;
         let mut rules = Rules::default();

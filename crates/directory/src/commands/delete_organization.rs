@@ -8,8 +8,8 @@ use uuid::Uuid;
 use crate::acl;
 use crate::model::Organization;
 
-/// Deletes an organization that has none below it and is not the last one of its tenant. Modules whose rows belong to
-/// organizations refuse by an interceptor.
+/// Deletes an organization that has no child and is not the last one of its tenant. Modules whose rows belong to organizations
+/// reject the deletion with an interceptor.
 #[derive(Debug, Clone, Copy)]
 pub struct DeleteOrganization {
     /// The organization.

@@ -8,17 +8,17 @@ use uuid::Uuid;
 use crate::model::Tenant;
 use crate::{Error, acl};
 
-/// Deletes a tenant: nobody signs in to it any more. Its rows stay.
+/// Deletes a tenant: its users can no longer sign in. Its rows stay.
 #[derive(Debug, Clone, Copy)]
 pub struct DeleteTenant {
     id: Uuid,
 }
 
 impl DeleteTenant {
-    /// The command.
+    /// Creates the command.
     ///
     /// # Errors
-    /// 403 for others than super administrators.
+    /// 403 for callers who are not super administrators.
     pub fn new(ctx: &RequestContext, id: Uuid) -> Result<Self> {
         if ctx.rights().is_super_admin {
             Ok(Self { id })

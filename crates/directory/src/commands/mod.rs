@@ -1,4 +1,4 @@
-//! What can be changed in the directory.
+//! The commands of the directory.
 
 mod create_organization;
 mod create_tenant;
@@ -20,7 +20,7 @@ use uuid::Uuid;
 
 use crate::{Error, query};
 
-/// The parent must be visible and of the organization's tenant; the top belongs to callers of the whole tenant.
+/// Rejects a parent that is not visible or not of the organization's tenant. Only callers of the whole tenant may choose the top level.
 async fn check_parent(tx: &mut Tx<'_>, parent: Option<Uuid>) -> Result<()> {
     let scope = tx.scope();
     let Some(parent) = parent else {
@@ -36,7 +36,7 @@ async fn check_parent(tx: &mut Tx<'_>, parent: Option<Uuid>) -> Result<()> {
     }
 }
 
-/// A slug that another organization holds is a conflict.
+/// Maps a violation of the unique slug to a conflict.
 fn slug_conflict(error: diesel::result::Error) -> backoffice_core::Error {
     let error = backoffice_core::Error::from(error);
     if error.violated_constraint() == Some("directory_organizations_tenant_id_slug_key") {

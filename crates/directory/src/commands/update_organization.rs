@@ -16,14 +16,14 @@ use crate::schema::directory_organizations as organizations;
 use crate::values::{DirectoryName, LogoUrl, Rules};
 use crate::{acl, query};
 
-/// What changes of an organization; absent members stay.
+/// Changes of an organization; absent fields stay.
 #[derive(Debug, Clone, Deserialize, ToSchema, garde::Validate)]
 #[serde(rename_all = "camelCase")]
 #[garde(allow_unvalidated)]
 pub struct OrganizationPatch {
     /// The organization.
     pub id: Uuid,
-    /// 1 to 200 characters, white space at both ends aside; no control characters.
+    /// 1 to 200 characters, not counting surrounding white space; no control characters.
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Option<DirectoryName>, nullable = false)]
     pub name: Option<String>,
@@ -31,12 +31,12 @@ pub struct OrganizationPatch {
     #[serde(default, deserialize_with = "given")]
     #[schema(nullable = false, max_length = 100, pattern = "^[a-z0-9]+(-[a-z0-9]+)*$")]
     pub slug: Option<String>,
-    /// The organization above it: an existing one of the tenant, not itself or one below it, at a depth that the configuration allows. Null puts
-    /// it at the top.
+    /// The parent organization: an existing one of the tenant, not the organization itself or a descendant, at a depth that the configuration
+    /// allows. Null moves the organization to the top level.
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<Uuid>)]
     pub parent_id: Option<Option<Uuid>>,
-    /// Where its logo is; null removes it.
+    /// Address of the logo; null removes it.
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<LogoUrl>)]
     pub logo_url: Option<Option<String>>,
@@ -46,15 +46,15 @@ pub struct OrganizationPatch {
     pub is_active: Option<bool>,
 }
 
-/// Changes an organization. No other row's `updatedAt` moves.
+/// Changes an organization. The `updatedAt` of other rows stays.
 #[derive(Debug, Clone)]
 pub struct UpdateOrganization(OrganizationPatch);
 
 impl UpdateOrganization {
-    /// Checks the input.
+    /// Validates the input.
     ///
     /// # Errors
-    /// 400 for values out of their rules.
+    /// 400 for invalid fields.
     pub fn new(mut patch: OrganizationPatch) -> Result<Self> {
         let mut rules = Rules::default();
         if let Some(name) = &mut patch.name {

@@ -16,23 +16,23 @@ use crate::schema::directory_tenants as tenants;
 use crate::values::{DirectoryName, Rules};
 use crate::{Error, acl, query};
 
-/// What changes of a tenant; absent members stay.
+/// Changes of a tenant; absent fields stay.
 #[derive(Debug, Clone, Deserialize, ToSchema, garde::Validate)]
 #[serde(rename_all = "camelCase")]
 #[garde(allow_unvalidated)]
 pub struct TenantPatch {
     /// The tenant.
     pub id: Uuid,
-    /// 1 to 200 characters, white space at both ends aside; no control characters.
+    /// 1 to 200 characters, not counting surrounding white space; no control characters.
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Option<DirectoryName>, nullable = false)]
     pub name: Option<String>,
-    /// The locales that it is offered in, 1 to 20 different ones of those that `i18n.locales` serves (by default `en`, `pl`, `es` and `de`);
+    /// The locales of the tenant, 1 to 20 different ones of those that `i18n.locales` serves (by default `en`, `pl`, `es` and `de`);
     /// null: all of them.
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<Vec<String>>, min_items = 1, pattern = "^[a-z]{2,3}$")]
     pub locales: Option<Option<Vec<String>>>,
-    /// Whether its users may sign in; for super administrators only, who cannot close their own tenant.
+    /// Whether users may sign in; only for super administrators, who cannot deactivate their own tenant.
     #[serde(default, deserialize_with = "given")]
     #[schema(nullable = false)]
     pub is_active: Option<bool>,
@@ -43,10 +43,10 @@ pub struct TenantPatch {
 pub struct UpdateTenant(TenantPatch);
 
 impl UpdateTenant {
-    /// Checks the input.
+    /// Validates the input.
     ///
     /// # Errors
-    /// 403 when somebody else than a super administrator says whether the tenant is active; 400 for values out of their rules.
+    /// 403 if a caller who is not a super administrator sets `is_active`; 400 for invalid fields.
     pub fn new(ctx: &RequestContext, mut patch: TenantPatch) -> Result<Self> {
         if patch.is_active.is_some() && !ctx.rights().is_super_admin {
             return Err(Error::SuperAdministratorsOnly.into());

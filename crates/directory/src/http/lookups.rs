@@ -1,4 +1,4 @@
-//! Public look-ups: what a sign-in page needs to know before anybody is signed in.
+//! Public look-ups for sign-in pages.
 
 use backoffice_core::http::{Access, Json, Query, Routes};
 use backoffice_core::rate_limit::RateLimit;

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
-/// What the endpoints count.
+/// The rate limits of the endpoints.
 pub(crate) const RATE_LIMITS: &[RateLimit] = &[lookups::LIMIT];
 
 pub(crate) fn routes(routes: &mut Routes) {
@@ -21,22 +21,22 @@ pub(crate) fn routes(routes: &mut Routes) {
     switcher::routes(routes);
 }
 
-/// The target of a deletion.
+/// The resource to delete.
 #[derive(Debug, Deserialize, IntoParams, garde::Validate)]
 #[garde(allow_unvalidated)]
 struct Id {
-    /// Its id. It must not be the caller's own tenant, or the last organization of a tenant.
+    /// The id. It must not be the caller's own tenant, or the last organization of a tenant.
     id: Uuid,
 }
 
-/// The id of what was made.
+/// The id of the created organization.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = CreatedOrganization)]
 struct CreatedId {
     id: Uuid,
 }
 
-/// Done.
+/// Confirmation of a change.
 #[derive(Debug, Serialize, ToSchema)]
 struct Ok {
     ok: bool,

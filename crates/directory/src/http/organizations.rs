@@ -51,7 +51,7 @@ struct OrganizationQuery {
     /// Part of the name or slug.
     #[param(max_length = 200)]
     search: Option<String>,
-    /// Only those directly below this one.
+    /// Only the direct children of this organization.
     parent_id: Option<Uuid>,
     /// Only those of this tenant.
     tenant_id: Option<Uuid>,
@@ -164,7 +164,7 @@ async fn list_organizations(
     ))
 }
 
-/// The tree as the one page that it is.
+/// Returns the whole tree as a single page.
 fn whole(nodes: Vec<ListedOrganization>) -> Page<OrganizationItem> {
     let total = nodes.len();
     Page {
@@ -176,7 +176,7 @@ fn whole(nodes: Vec<ListedOrganization>) -> Page<OrganizationItem> {
     }
 }
 
-/// Hangs each node below its parent; a node whose parent is not among them comes first. Siblings keep their order.
+/// Nests each node below its parent; a node whose parent is not among `nodes` becomes a root. Siblings keep their order.
 fn nested(nodes: Vec<ListedOrganization>) -> Vec<OrganizationItem> {
     let present: Vec<Uuid> = nodes.iter().map(|node| node.row.id).collect();
     let present: std::collections::HashSet<Uuid> = present.into_iter().collect();
@@ -188,7 +188,7 @@ fn nested(nodes: Vec<ListedOrganization>) -> Vec<OrganizationItem> {
     take(&mut below, None)
 }
 
-/// The nodes below one, each with its own; as deep as the tree may be.
+/// Takes the children of `parent` with their descendants; the recursion is as deep as the tree.
 fn take(below: &mut HashMap<Option<Uuid>, Vec<OrganizationItem>>, parent: Option<Uuid>) -> Vec<OrganizationItem> {
     let mut items = below.remove(&parent).unwrap_or_default();
     for item in &mut items {

@@ -1,4 +1,4 @@
-//! What a caller may select by the headers and cookies of the selection.
+//! Tenants and organizations that a caller may select with the headers and cookies of the selection.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,7 +12,7 @@ use crate::acl;
 use crate::model::OrganizationRow;
 use crate::query::{organizations_of_tenant, tenants_to_select};
 
-/// Most tenants that are offered; further ones are found by the list of tenants.
+/// Largest number of tenants offered; further ones are found with the list of tenants.
 const MOST_TENANTS: i64 = 1000;
 
 pub(super) fn routes(routes: &mut Routes) {
@@ -26,17 +26,17 @@ pub(super) fn routes(routes: &mut Routes) {
         .about("Tell which organizations and tenants the caller may select");
 }
 
-/// What a caller may select.
+/// Tenants and organizations that the caller may select.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct OrganizationSwitcher {
-    /// The organizations of the tenant that the caller is allowed, nested; none while no single tenant is selected.
+    /// The organizations of the tenant that the caller may access, nested; empty unless a single tenant is selected.
     items: Vec<SwitcherItem>,
     /// The selected organization.
     selected_id: Option<Uuid>,
     /// Whether the caller may change organizations.
     can_manage: bool,
-    /// Whether the caller is allowed every organization of the tenant.
+    /// Whether the caller may access every organization of the tenant.
     can_view_all_organizations: bool,
     /// The selected tenant, or the caller's own.
     tenant_id: Option<Uuid>,
@@ -50,9 +50,9 @@ struct OrganizationSwitcher {
 struct SwitcherItem {
     id: Uuid,
     name: String,
-    /// Steps to the topmost organization that the caller is allowed.
+    /// Steps to the topmost organization that the caller may access.
     depth: u32,
-    /// Whether it may be selected; an inactive one may not.
+    /// Whether the organization may be selected, which requires that it is active.
     selectable: bool,
     is_active: bool,
     #[schema(no_recursion)]
@@ -89,7 +89,7 @@ async fn get_organization_switcher(ctx: RequestContext) -> Result<Json<Organizat
     }))
 }
 
-/// A selected organization narrows what is read, not what else may be selected.
+/// Returns the organizations that the caller may select, also those that the current selection filters out of reads.
 async fn allowed_tree(ctx: &RequestContext, tenant: Uuid) -> Result<Vec<SwitcherItem>> {
     let mut scope = ctx.scope().clone();
     scope.organizations = scope.allowed.clone();
@@ -121,7 +121,7 @@ fn nested(
         .collect()
 }
 
-/// Also those that the selection leaves out: it is here that another one is chosen.
+/// Returns the tenants that may be selected, also those that the current selection leaves out.
 async fn all_tenants(ctx: &RequestContext) -> Result<Vec<SwitcherTenant>> {
     let ctx = ctx.with_scope(Scope::system());
     let tenants = tenants_to_select(&mut *ctx.read().await?, ctx.scope(), MOST_TENANTS).await?;

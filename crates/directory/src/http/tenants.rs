@@ -155,7 +155,7 @@ async fn create_tenant(ctx: RequestContext, body: Json<NewTenant>) -> Result<Cre
         return Err(Error::SuperAdministratorsOnly.into());
     }
     let command = CreateTenant::new(&ctx, body.0)?;
-    // A selected tenant narrows reads; the new tenant is beside it.
+    // The scope of a selected tenant would not include the new tenant.
     ctx.with_scope(Scope::system())
         .execute(&command, |TenantCreated { id, organization_id }| {
             Created(CreatedTenant { id, organization_id })

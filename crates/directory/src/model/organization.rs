@@ -20,23 +20,23 @@ use crate::{Error, acl, query, tree};
 #[diesel(table_name = organizations, check_for_backend(Pg))]
 #[serde(rename_all = "camelCase")]
 pub struct OrganizationRow {
-    /// Its tenant.
+    /// The tenant.
     pub tenant_id: Uuid,
-    /// Its id.
+    /// The id.
     pub id: Uuid,
-    /// Its name, 1 to 200 characters.
+    /// The name, 1 to 200 characters.
     pub name: String,
-    /// Its slug, unique among the live organizations of the tenant.
+    /// The slug, unique among the live organizations of the tenant.
     pub slug: String,
-    /// The organization above it.
+    /// The parent organization.
     pub parent_id: Option<Uuid>,
-    /// Address of its logo.
+    /// Address of the logo.
     pub logo_url: Option<String>,
-    /// Whether its users may sign in.
+    /// Whether users of the organization may sign in.
     pub is_active: bool,
-    /// When it was made.
+    /// Time of creation.
     pub created_at: Timestamp,
-    /// When it was last changed.
+    /// Time of the last change.
     pub updated_at: Timestamp,
 }
 
@@ -45,11 +45,11 @@ pub struct OrganizationRow {
 struct StoredFields<'a> {
     #[serde(flatten)]
     row: &'a OrganizationRow,
-    /// The log finds an organization's entries by the organization itself.
+    /// The organization's own id, under which the log files its entries.
     organization_id: Uuid,
 }
 
-/// The entity of organizations. They are removed by setting `deleted_at`; rows of other modules that name them stay.
+/// The entity of organizations. They are deleted by setting `deleted_at`; rows of other modules that refer to them stay.
 #[derive(Debug)]
 pub struct Organization;
 
@@ -79,7 +79,7 @@ impl Entity for Organization {
             .filter(organizations::id.eq_any(ids))
             .order(organizations::id)
             .select((organizations::id, organizations::tenant_id))
-            // Weaker than `for update`: children that are made meanwhile may refer to the row, and wait for the tree instead.
+            // Weaker than `for update`: children that are created meanwhile may refer to the row, and wait for the lock of the tree instead.
             .for_no_key_update()
             .load(tx.conn())
             .await?;
@@ -174,7 +174,7 @@ impl Entity for Organization {
     }
 }
 
-/// Whether an organization may stand where it stands now.
+/// Validates the present position of an organization in the tree.
 fn may_stand(
     position: &tree::Position,
     settings: &Settings,
@@ -199,7 +199,7 @@ fn may_stand(
     Ok(())
 }
 
-/// Whether an organization may be gone.
+/// Validates the deletion of an organization.
 fn may_go(position: &tree::Position) -> std::result::Result<(), Error> {
     if position.has_children {
         return Err(Error::InUse);

@@ -19,19 +19,19 @@ use crate::{acl, query};
 #[diesel(table_name = tenants, check_for_backend(Pg))]
 #[serde(rename_all = "camelCase")]
 pub struct TenantRow {
-    /// The same as its id.
+    /// The same as `id`.
     pub tenant_id: Uuid,
-    /// Its id.
+    /// The id.
     pub id: Uuid,
-    /// Its name, 1 to 200 characters.
+    /// The name, 1 to 200 characters.
     pub name: String,
-    /// Whether its users may sign in.
+    /// Whether users of the tenant may sign in.
     pub is_active: bool,
-    /// The locales that it is offered in; `None` = all that are served.
+    /// The locales of the tenant; `None` = all served locales.
     pub locales: Option<Vec<String>>,
-    /// When it was made.
+    /// Time of creation.
     pub created_at: Timestamp,
-    /// When it was last changed.
+    /// Time of the last change.
     pub updated_at: Timestamp,
 }
 
@@ -40,11 +40,11 @@ pub struct TenantRow {
 struct StoredFields<'a> {
     #[serde(flatten)]
     row: &'a TenantRow,
-    /// A tenant belongs to none of its organizations.
+    /// Always `None`: a tenant belongs to none of its organizations.
     organization_id: Option<Uuid>,
 }
 
-/// The entity of tenants. They are removed by setting `deleted_at`; their data stays.
+/// The entity of tenants. They are deleted by setting `deleted_at`; their data stays.
 #[derive(Debug)]
 pub struct Tenant;
 

@@ -1,4 +1,4 @@
-//! What the list tells of organizations beside their rows: depth, path, number of children.
+//! Facts that the list adds to the rows of organizations: depth, path, number of children.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use super::OrganizationRow;
 
-/// Facts about one organization, as far as the caller sees the tree.
+/// Facts about one organization, in the part of the tree that the caller sees.
 #[derive(Debug, QueryableByName)]
 pub(super) struct Facts {
     #[diesel(sql_type = SqlUuid)]
@@ -18,10 +18,10 @@ pub(super) struct Facts {
     /// Steps to the topmost visible ancestor.
     #[diesel(sql_type = Integer)]
     pub(super) depth: i32,
-    /// Names from there, joined by ` / `.
+    /// Names from that ancestor down, joined by ` / `.
     #[diesel(sql_type = Text)]
     pub(super) path_label: String,
-    /// Live organizations directly below.
+    /// Number of live direct children.
     #[diesel(sql_type = BigInt)]
     pub(super) children_count: i64,
 }
@@ -48,7 +48,7 @@ select
 from up
 group by up.tenant_id, up.leaf";
 
-/// Facts about these rows, which the scope reads; one statement for any number of them.
+/// Loads the facts about `rows`, which are visible to the scope, with one statement.
 pub(super) async fn load(
     connection: &mut AsyncPgConnection,
     scope: &Scope,

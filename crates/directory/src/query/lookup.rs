@@ -1,4 +1,4 @@
-//! What everybody may look up, before a tenant is known.
+//! Public look-ups, for callers whose tenant is not known yet.
 
 use backoffice_core::Result;
 use backoffice_core::db::Connection;
@@ -9,7 +9,7 @@ use uuid::Uuid;
 use crate::model::{OrganizationRow, TenantRow};
 use crate::schema::{directory_organizations as organizations, directory_tenants as tenants};
 
-/// Live, active organizations of live, active tenants.
+/// Returns the live, active organizations of live, active tenants.
 #[dsl::auto_type(no_type_alias)]
 fn usable_organizations() -> _ {
     let usable_tenant = tenants::table
@@ -22,7 +22,7 @@ fn usable_organizations() -> _ {
         .filter(dsl::exists(usable_tenant))
 }
 
-/// The tenant, if it is live and active.
+/// Returns the tenant, if it is live and active.
 pub(crate) async fn usable_tenant(connection: &mut Connection, id: Uuid) -> Result<Option<TenantRow>> {
     Ok(tenants::table
         .filter(tenants::tenant_id.eq(id))
@@ -34,7 +34,7 @@ pub(crate) async fn usable_tenant(connection: &mut Connection, id: Uuid) -> Resu
         .optional()?)
 }
 
-/// The oldest live, active organization with this slug, in this tenant or in any.
+/// Returns the oldest live, active organization with this slug, in `tenant` or in any.
 pub(crate) async fn oldest_organization(
     connection: &mut Connection,
     slug: &str,

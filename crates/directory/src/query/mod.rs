@@ -1,4 +1,4 @@
-//! Reads. Every statement on a table of this module starts here, so none can forget its tenant or what was deleted.
+//! Reads. Every statement on a table of this module starts here, so that it includes the tenant and excludes deleted rows.
 
 mod facts;
 mod lookup;
@@ -35,31 +35,31 @@ type TenantsInScope = dsl::Filter<
     dsl::IsNull<directory_tenants::deleted_at>,
 >;
 
-/// Live organizations of the reached tenants.
+/// Returns the live organizations of the visible tenants.
 pub(crate) fn organizations_in_scope(scope: &Scope) -> OrganizationsInScope {
     directory_organizations::table
         .filter(scope.owns(directory_organizations::tenant_id))
         .filter(directory_organizations::deleted_at.is_null())
 }
 
-/// Live organizations of the tenant that a transaction works in.
+/// Returns the live organizations of one tenant, that of the transaction.
 pub(crate) fn organizations_of(tenant: Uuid) -> OrganizationsOf {
     directory_organizations::table
         .filter(directory_organizations::tenant_id.eq(tenant))
         .filter(directory_organizations::deleted_at.is_null())
 }
 
-/// Live tenants that are reached.
+/// Returns the live visible tenants.
 pub(crate) fn tenants_in_scope(scope: &Scope) -> TenantsInScope {
     directory_tenants::table
         .filter(scope.owns(directory_tenants::tenant_id))
         .filter(directory_tenants::deleted_at.is_null())
 }
 
-/// The live organization with this id, if the scope reads it.
+/// Returns the live organization with this id, if it is visible to the scope.
 ///
 /// # Errors
-/// When the database can't be reached.
+/// If the database can't be reached.
 pub async fn find_organization(
     connection: &mut AsyncPgConnection,
     scope: &Scope,
@@ -74,10 +74,10 @@ pub async fn find_organization(
         .optional()?)
 }
 
-/// The live tenant with this id, if the scope reaches it.
+/// Returns the live tenant with this id, if it is visible to the scope.
 ///
 /// # Errors
-/// When the database can't be reached.
+/// If the database can't be reached.
 pub async fn find_tenant(connection: &mut AsyncPgConnection, scope: &Scope, id: Uuid) -> Result<Option<TenantRow>> {
     Ok(tenants_in_scope(scope)
         .filter(directory_tenants::id.eq(id))

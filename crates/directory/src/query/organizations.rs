@@ -16,43 +16,43 @@ use super::facts::{self, Facts};
 use super::{OrganizationRow, organizations_in_scope};
 use crate::schema::directory_organizations as organizations;
 
-/// Which organizations by their state.
+/// Filter by the state of organizations.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Status {
     /// All live ones.
     #[default]
     All,
-    /// Those whose users may sign in.
+    /// Active ones, whose users may sign in.
     Active,
-    /// The others.
+    /// Inactive ones.
     Inactive,
 }
 
-/// What narrows the list.
+/// Filter of the list.
 #[derive(Debug, Clone, Default)]
 pub struct OrganizationFilter {
     /// Only these ids; an empty list matches nothing.
     pub ids: Option<Vec<Uuid>>,
-    /// Only those directly below this one.
+    /// Only the direct children of this organization.
     pub parent_id: Option<Uuid>,
-    /// Only those of this tenant.
+    /// Only organizations of this tenant.
     pub tenant_id: Option<Uuid>,
-    /// By state.
+    /// Only organizations in this state.
     pub status: Status,
-    /// Pattern for name or slug, wildcards already literal.
+    /// Pattern for name or slug, with wildcards of the input escaped.
     pub search: Option<String>,
 }
 
-/// An organization with its place in the part of the tree that the caller sees.
+/// An organization with its position in the part of the tree that the caller sees.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ListedOrganization {
     /// The row; `parent_id` is `None` when the parent is not visible.
     pub row: OrganizationRow,
     /// Steps to the topmost visible ancestor.
     pub depth: i32,
-    /// Names from there, joined by ` / `.
+    /// Names from that ancestor down, joined by ` / `.
     pub path_label: String,
-    /// Live organizations directly below.
+    /// Number of live direct children.
     pub children_count: i64,
 }
 
@@ -88,10 +88,10 @@ fn filtered<'a>(scope: &'a Scope, filter: &'a OrganizationFilter) -> Boxed<'a> {
     query
 }
 
-/// One page, by name, and the number of rows of all pages: two statements.
+/// Returns one page, by name, and the number of rows of all pages.
 ///
 /// # Errors
-/// When the database can't be reached.
+/// If the database can't be reached.
 pub async fn page_of_organizations(
     connection: &mut AsyncPgConnection,
     scope: &Scope,
@@ -106,7 +106,7 @@ pub async fn page_of_organizations(
         .load(connection)
         .await?;
     let Some(total) = rows.as_slice().first().map(|(_, total)| *total) else {
-        // Past the end the rows can't say how many there are.
+        // A page past the end has no row that carries the total.
         let total = if window.page == 1 {
             0
         } else {
@@ -119,10 +119,10 @@ pub async fn page_of_organizations(
     Ok((listed(rows, facts), total))
 }
 
-/// All rows of the filter, by name: two statements.
+/// Returns all rows of the filter, by name: two statements.
 ///
 /// # Errors
-/// When the database can't be reached.
+/// If the database can't be reached.
 pub async fn organization_tree(
     connection: &mut AsyncPgConnection,
     scope: &Scope,
@@ -140,7 +140,7 @@ pub async fn organization_tree(
 fn listed(rows: Vec<OrganizationRow>, mut facts: HashMap<Uuid, Facts>) -> Vec<ListedOrganization> {
     rows.into_iter()
         .filter_map(|mut row| {
-            // A row that was deleted between the two statements has no facts any more.
+            // A row that was deleted between the two statements has no facts.
             let Facts {
                 depth,
                 path_label,

@@ -1,4 +1,4 @@
-//! What a caller may select.
+//! Tenants and organizations that a caller may select.
 
 use backoffice_core::{Result, Scope};
 use diesel::{ExpressionMethods, QueryDsl, SelectableHelper};
@@ -8,7 +8,7 @@ use uuid::Uuid;
 use super::{OrganizationRow, organizations_in_scope, tenants_in_scope};
 use crate::schema::{directory_organizations as organizations, directory_tenants as tenants};
 
-/// Live organizations of one tenant that the scope reads, by name: one statement.
+/// Returns the live organizations of one tenant that are visible to the scope, by name.
 pub(crate) async fn organizations_of_tenant(
     connection: &mut AsyncPgConnection,
     scope: &Scope,
@@ -23,7 +23,7 @@ pub(crate) async fn organizations_of_tenant(
         .await?)
 }
 
-/// Id and name of the first live tenants by name.
+/// Returns id and name of the first `limit` live tenants, by name.
 pub(crate) async fn tenants_to_select(
     connection: &mut AsyncPgConnection,
     scope: &Scope,

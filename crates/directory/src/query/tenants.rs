@@ -10,30 +10,30 @@ use uuid::Uuid;
 use super::{TenantRow, tenants_in_scope};
 use crate::schema::{directory_organizations as organizations, directory_tenants as tenants};
 
-/// What the list is ordered by.
+/// Sort field of the list.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum TenantSort {
     /// The name.
     #[default]
     Name,
-    /// When it was made.
+    /// Time of creation.
     CreatedAt,
-    /// When it was last changed.
+    /// Time of the last change.
     UpdatedAt,
 }
 
-/// What narrows the list, and its order.
+/// Filter and order of the list.
 #[derive(Debug, Clone, Default)]
 pub struct TenantFilter {
-    /// Only these; an empty list matches nothing.
+    /// Only these ids; an empty list matches nothing.
     pub ids: Option<Vec<Uuid>>,
-    /// By whether users may sign in.
+    /// Only tenants in this state.
     pub is_active: Option<bool>,
-    /// Pattern for the name, wildcards already literal.
+    /// Pattern for the name, with wildcards of the input escaped.
     pub search: Option<String>,
     /// The order.
     pub sort: TenantSort,
-    /// Whether the order is turned round.
+    /// Whether the order is descending.
     pub descending: bool,
 }
 
@@ -42,7 +42,7 @@ pub struct TenantFilter {
 pub struct ListedTenant {
     /// The row.
     pub row: TenantRow,
-    /// Its live organizations.
+    /// Number of its live organizations.
     pub organizations: i64,
 }
 
@@ -60,10 +60,10 @@ fn filtered<'a>(scope: &'a Scope, filter: &'a TenantFilter) -> dsl::IntoBoxed<'a
     query
 }
 
-/// One page and the number of rows of all pages: one statement, two past the end.
+/// Returns one page and the number of rows of all pages: one statement, two for a page past the end.
 ///
 /// # Errors
-/// When the database can't be reached.
+/// If the database can't be reached.
 pub async fn page_of_tenants(
     connection: &mut AsyncPgConnection,
     scope: &Scope,

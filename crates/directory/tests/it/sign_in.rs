@@ -1,4 +1,4 @@
-//! A stand-in for the module that signs people in: a token says who calls.
+//! A substitute for the module that authenticates users: the token describes the caller.
 
 use std::sync::Arc;
 
@@ -66,17 +66,17 @@ pub(crate) fn admin(tenant: &TenantCreated) -> String {
     format!("{}/{}//directory.organizations.*", tenant.id, tenant.organization_id)
 }
 
-/// An administrator of one organization and what lies below it.
+/// An administrator of one organization and its descendants.
 pub(crate) fn limited(tenant: &TenantCreated, organization: &str) -> String {
     format!("{}/{organization}/{organization}/directory.organizations.*", tenant.id)
 }
 
-/// A super administrator at home in this tenant.
+/// A super administrator who belongs to this tenant.
 pub(crate) fn super_admin(tenant: &TenantCreated) -> String {
     format!("{}/{}//!", tenant.id, tenant.organization_id)
 }
 
-/// A new tenant with its root organization of the same name.
+/// Creates a tenant with its root organization of the same name.
 pub(crate) async fn tenant(app: &TestApp, name: &str) -> TenantCreated {
     let ctx = app.system_context();
     let input = NewTenant {

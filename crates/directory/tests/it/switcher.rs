@@ -61,7 +61,7 @@ async fn a_selection_limits_no_choice_and_needs_no_feature() {
     let acme = tenant(&app, "Acme").await;
     let root = acme.organization_id.to_string();
     let north = organization(&app, &acme, "North", Some(&root)).await;
-    // Any feature at all makes an organization selectable; this one has no part in the switcher.
+    // Any feature makes an organization selectable; this one is unrelated to the switcher.
     let anybody = format!("{}/{root}//directory.tenants.view", acme.id);
 
     let reported = switcher(&app, &anybody, &[("X-Organization-Id", &north)]).await;

@@ -130,7 +130,7 @@ async fn unknown_locales_and_blank_names_are_rejected() {
 
 const PATH: &str = "/directory/tenants";
 
-/// Somebody with the rights over tenants who is no super administrator.
+/// A user with rights over tenants who is not a super administrator.
 fn manager(tenant: &TenantCreated) -> String {
     format!("{}///directory.tenants.*", tenant.id)
 }

@@ -9,7 +9,7 @@ use uuid::Uuid;
 use crate::sign_in::{MODULES, admin, tenant};
 
 const PATH: &str = "/directory/organizations";
-/// Stands in for the feature of the audit log, which is not enabled here; the system holds every feature.
+/// Substitute for the feature of the audit log, which is not enabled here; the system holds every feature.
 const OTHERS: Feature = Feature::new("directory.organizations.manage", "Manage organizations");
 
 fn context(app: &TestApp) -> RequestContext {
@@ -91,7 +91,7 @@ async fn every_change_of_an_organization_is_undone_and_redone() {
         redo(&app, log).await;
         assert_eq!(rows(&app).await, after, "{method}");
         if method == Method::POST {
-            // Out of the way of the deletion below.
+            // Moves it out of the way of the deletion below.
             let south = response.json()["id"].as_str().expect("an id").to_owned();
             app.delete(&admin(&acme), &format!("{PATH}?id={south}"), Value::Null)
                 .await;

@@ -1,4 +1,4 @@
-//! A process that announces and delivers is killed, again and again. `BACKOFFICE_CRASH_ROUNDS` sets how often.
+//! A process that announces and delivers events is killed repeatedly. `BACKOFFICE_CRASH_ROUNDS` sets how often.
 
 use std::env;
 use std::process::{Child, Command, Stdio};
@@ -18,7 +18,7 @@ use uuid::Uuid;
 use crate::sample::{A, B, MODULE, announce_on, created, effects};
 
 const ROUNDS: u32 = 30;
-/// Environment of the process that is killed.
+/// Environment variables of the process that is killed.
 const URL: &str = "BACKOFFICE_TEST_RELAY_URL";
 const NOW: &str = "BACKOFFICE_TEST_RELAY_NOW";
 const CONNECTIONS: &str = "relay-to-be-killed";
@@ -38,7 +38,7 @@ async fn job_1_killed_at_random_every_event_reaches_every_subscriber_once_and_in
         process.wait().expect("it is ours");
         wait_until_disconnected(&app).await;
         left_behind += usize::from(!app.rows(BEHIND).await.is_empty());
-        // Leases of the dead end.
+        // The leases of the killed process expire.
         app.advance(Span::seconds(31));
     }
 
@@ -64,11 +64,11 @@ async fn job_1_killed_at_random_every_event_reaches_every_subscriber_once_and_in
     );
 }
 
-/// Cursors in front of which something waits.
+/// Cursors with undelivered events.
 const BEHIND: &str = "select c.subscriber from core_event_cursors c join core_event_streams s using (tenant_id) \
                       where s.name = 'log' and c.last_seq < s.last_seq";
 
-/// The numbers of a tenant's events, each once.
+/// Returns the numbers of a tenant's events, each once.
 async fn numbers(app: &TestApp, tenant: Uuid) -> Vec<(i64, i64)> {
     let query = format!("select seq from core_outbox_events where tenant_id = '{tenant}' order by seq");
     let rows = app.rows(&query).await;

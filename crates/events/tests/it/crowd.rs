@@ -1,4 +1,4 @@
-//! Many streams at once.
+//! Many concurrent streams.
 
 use std::time::Duration;
 
@@ -12,11 +12,11 @@ use crate::sample::{A, B, MODULE, People, THINGS, announce_in, created};
 
 const STREAM: &str = "/events/stream";
 
-/// Somebody for every stream, limited to one organization, which must be looked up.
+/// Opens streams of different users, each limited to one organization, which must be looked up.
 async fn crowd(app: &TestApp, streams: usize) -> Vec<TestStream> {
     let mut open = Vec::new();
     for number in 0..streams {
-        // Its first byte tells who it is.
+        // The first byte of the token identifies the user.
         let token = char::from_u32(48 + u32::try_from(number).expect("few"))
             .expect("ASCII")
             .to_string();
@@ -26,20 +26,20 @@ async fn crowd(app: &TestApp, streams: usize) -> Vec<TestStream> {
     open
 }
 
-/// Statements of 2.5 silent seconds, and until `events` commits have been told to every stream.
+/// Returns the number of statements in 2.5 seconds without events, and until `events` commits have reached every stream.
 async fn statements(streams: usize, events: u128) -> (u64, u64) {
     let app = TestApp::builder(&[&MODULE, &backoffice_events::MODULE])
         .through_proxy()
         .build()
         .await;
-    // Announces on a way of its own, which is not counted.
+    // Announces through a connection that is not counted.
     let other = app.second_node().await;
     let mut open = crowd(&app, streams).await;
     announce_in(&other, A, Some(Uuid::from_u128(1)), created(1)).await;
     for stream in &mut open {
         assert_eq!(stream.event().await.0, 1);
     }
-    // Their readers wait in the same moment for all of them.
+    // The readers of all streams wait at the same time.
     let ((), silent) = app
         .count_statements(listen(&mut open, Duration::from_millis(2500)))
         .await;
@@ -68,7 +68,7 @@ async fn arch_6_4_streams_of_a_tenant_are_read_once() {
     let ((one, one_busy), (many, many_busy)) = (statements(1, 20).await, statements(50, 20).await);
 
     println!("silent: {one} statements for 1 stream, {many} for 50; 20 events: {one_busy} and {many_busy}");
-    // One look a second; a moment more or less decides whether there are two or three.
+    // One read a second; the exact time decides whether there are two or three.
     assert!(one >= 2 && many >= 2, "{one} and {many}");
     assert!(one.abs_diff(many) <= 2, "{one} and {many}");
     assert!(one_busy.abs_diff(many_busy) <= 6, "{one_busy} and {many_busy}");
@@ -101,7 +101,7 @@ async fn arch_6_4_a_stream_that_is_too_late_reads_what_it_missed_by_itself() {
     let (slow, rest) = streams.split_at_mut(1);
     for number in 1..=30 {
         announce_in(&app, A, Some(Uuid::from_u128(1)), created(number)).await;
-        // The other one follows, so that each is a batch of its own.
+        // The other stream follows, so that each event is a batch of its own.
         assert_eq!(rest[0].event().await.0, i64::try_from(number).expect("few"));
     }
 

@@ -42,7 +42,7 @@ async fn job_1_a_relay_that_dies_before_its_commit_leaves_nothing_and_the_next_o
     Fragile::of(&app).hangs(true);
     let mut relay = Relay::new(app.runtime().clone());
     for _ in 0..3 {
-        // The other subscribers' deliveries end. The hanging one is dropped in the middle, with its effect written.
+        // The deliveries of the other subscribers end. The hanging one is dropped before its end, after its effect was written.
         let _died = timeout(Duration::from_secs(2), relay.run_one()).await;
     }
     Fragile::of(&app).hangs(false);

@@ -1,4 +1,4 @@
-//! Events on their way to subscribers and browsers.
+//! Delivery of events to subscribers and browsers.
 
 mod crash;
 mod crowd;

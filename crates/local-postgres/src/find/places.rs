@@ -8,7 +8,7 @@ use std::{
 
 use super::{Environment, PROGRAMS, first_line};
 
-/// Folders below the root; `*` stands for a version, and the newest comes first.
+/// Folders below the root; `*` matches a version, and the newest version is first.
 const DISTRIBUTIONS: &[&str] = &[
     "usr/lib/postgresql/*/bin",                          // Debian, Ubuntu
     "usr/pgsql-*/bin",                                   // Fedora and RHEL, from postgresql.org
@@ -21,7 +21,7 @@ const DISTRIBUTIONS: &[&str] = &[
     "usr/local/pgsql/bin",                               // built from source
 ];
 
-/// All of them that exist, in order, none twice.
+/// Returns all existing folders, in order and without repetitions.
 pub(super) fn all(environment: &Environment) -> Vec<PathBuf> {
     let mut folders: Vec<PathBuf> = Vec::new();
     let found = in_path(environment)
@@ -36,7 +36,7 @@ pub(super) fn all(environment: &Environment) -> Vec<PathBuf> {
     folders
 }
 
-/// A link in `PATH` leads to the folder that holds the other programs, too.
+/// Returns the folders of the programs in `PATH`. Follows links, because the folder of the target contains the other programs, too.
 fn in_path(environment: &Environment) -> Vec<PathBuf> {
     let programs = environment
         .path
@@ -54,7 +54,7 @@ fn by_pg_config(environment: &Environment) -> Option<PathBuf> {
         .map(|dir| dir.join("pg_config"))
         .find(|program| program.is_file())?;
     let folder = PathBuf::from(first_line(&program, "--bindir")?);
-    // Development packages bring pg_config without a server.
+    // Development packages contain pg_config without a server.
     folder.join("postgres").is_file().then(|| folder.canonicalize().ok())?
 }
 

@@ -2,7 +2,7 @@ use std::fs;
 
 use super::*;
 
-/// A folder that is removed at the end.
+/// A folder that is removed when dropped.
 struct Scratch(PathBuf);
 
 impl Scratch {
@@ -12,7 +12,7 @@ impl Scratch {
         Self(dir.canonicalize().expect("it is there"))
     }
 
-    /// Programs that only know their version.
+    /// Creates programs that only print their version.
     fn server(&self, folder: &str, version: &str) -> PathBuf {
         let dir = self.0.join(folder);
         fs::create_dir_all(&dir).expect("files can be made and read");
@@ -22,7 +22,7 @@ impl Scratch {
         dir
     }
 
-    /// Written by another process: a test that forks meanwhile would inherit the open file and keep it from running.
+    /// Writes a script by another process: a test that forks meanwhile would inherit the open file and prevent its execution.
     fn script(&self, path: &Path, prints: &str) {
         fs::create_dir_all(path.parent().expect("the script is in a folder")).expect("files can be made and read");
         let mut shell = Command::new("/bin/sh");
@@ -144,7 +144,7 @@ fn existing_data_chooses_its_major_version() {
     scratch.server("usr/lib/postgresql/18/bin", "18.1");
 
     assert_eq!(wanting(15, &scratch.environment()).expect("it is there").dir, debian_15);
-    let error = wanting(16, &scratch.environment()).expect_err("it is refused");
+    let error = wanting(16, &scratch.environment()).expect_err("a rejection");
     assert!(matches!(error, Error::OtherVersion { major: 16, .. }), "{error}");
 }
 
@@ -163,7 +163,7 @@ fn nothing_found_names_the_command_of_the_system() {
     ] {
         fs::write(scratch.0.join("etc/os-release"), release).expect("files can be made and read");
 
-        let error = find(&scratch.environment()).expect_err("it is refused").to_string();
+        let error = find(&scratch.environment()).expect_err("a rejection").to_string();
 
         assert!(error.contains(command), "{error}");
     }

@@ -5,14 +5,14 @@ use std::fmt;
 /// A version of PostgreSQL, such as 17.2.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Version {
-    /// Versions of one major number read each other's data.
+    /// The major number. Versions with the same one can read each other's data.
     pub major: u32,
-    /// The number of the update, 0 for the first and for previews.
+    /// The number of the update; 0 for the first release and for previews.
     pub minor: u32,
 }
 
 impl Version {
-    /// Reads `postgres (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)`, also `17rc1`.
+    /// Parses `postgres (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)`, also `17rc1`.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let (_, number) = text.split_once("(PostgreSQL) ")?;
         let number = number.split_whitespace().next()?;

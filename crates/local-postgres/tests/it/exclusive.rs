@@ -9,8 +9,8 @@ fn a_second_start_on_a_cluster_in_use_is_rejected() {
     let scratch = Scratch::new();
     let first = LocalPostgres::start(&scratch.settings()).expect("the cluster starts");
 
-    let again = LocalPostgres::start(&scratch.settings()).expect_err("it is refused");
-    let shared = LocalPostgres::shared(&scratch.settings()).expect_err("it is refused");
+    let again = LocalPostgres::start(&scratch.settings()).expect_err("a rejection");
+    let shared = LocalPostgres::shared(&scratch.settings()).expect_err("a rejection");
 
     let me = format!("in use by process {}", std::process::id());
     assert!(again.to_string().contains(&me), "{again}");
@@ -25,9 +25,9 @@ fn a_folder_with_other_files_is_left_alone() {
     fs::create_dir_all(&data).expect("files can be made and read");
     fs::write(data.join("diary.txt"), "dear").expect("files can be made and read");
 
-    let error = LocalPostgres::start(&scratch.settings()).expect_err("it is refused");
+    let error = LocalPostgres::start(&scratch.settings()).expect_err("a rejection");
 
-    // Root's folder is as foreign to the server as the diary.
+    // Root's folder is as foreign to the server as the other file.
     assert!(matches!(error, Error::NotACluster { .. }), "{error}");
     assert_eq!(
         fs::read_to_string(data.join("diary.txt")).expect("files can be made and read"),

@@ -46,7 +46,7 @@ fn leftovers_of_a_torn_start_do_not_block() {
     let scratch = Scratch::new();
     let settings = scratch.settings();
     drop(LocalPostgres::start(&settings).expect("the cluster starts"));
-    // A half made cluster, a dead socket, and a pid file with the number of a process that is no server.
+    // An incomplete cluster, a dead socket, and a pid file with the id of a process that is not a server.
     fs::create_dir(settings.dir.join("data.new")).expect("files can be made and read");
     fs::write(settings.dir.join("data.new/half"), "").expect("files can be made and read");
     fs::write(settings.dir.join("socket/.s.PGSQL.5432"), "").expect("files can be made and read");

@@ -30,7 +30,7 @@ fn a_shared_cluster_cannot_be_had_alone() {
     let scratch = Scratch::new();
     let _shared = LocalPostgres::shared(&scratch.settings()).expect("the cluster starts");
 
-    let error = LocalPostgres::start(&scratch.settings()).expect_err("it is refused");
+    let error = LocalPostgres::start(&scratch.settings()).expect_err("a rejection");
 
     assert!(
         matches!(&error, Error::InUse { holder, .. } if holder == "processes that share it"),

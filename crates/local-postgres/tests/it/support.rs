@@ -1,4 +1,4 @@
-//! A folder per test, and a way to ask the server.
+//! A folder per test, and a client of the server.
 #![expect(clippy::disallowed_methods, reason = "waits for other processes, on a test thread")]
 
 use std::{
@@ -12,10 +12,10 @@ use std::{
 
 use backoffice_local_postgres::{LocalPostgres, Settings};
 
-/// Names the folder for a test that runs as a child process of another.
+/// Environment variable with the folder for a test that runs as a child process of another test.
 pub(crate) const CHILD_DIR: &str = "LOCAL_POSTGRES_TEST_DIR";
 
-/// A folder that root's server user can reach, removed at the end.
+/// A folder that the user which runs the server for root can reach, removed when dropped.
 pub(crate) struct Scratch(PathBuf);
 
 impl Scratch {
@@ -106,7 +106,7 @@ pub(crate) fn until(condition: impl Fn() -> bool) {
     }
 }
 
-/// Ends a process the hard way.
+/// Kills a process with SIGKILL.
 pub(crate) fn kill_9(pid: u32) {
     assert!(
         Command::new("kill")

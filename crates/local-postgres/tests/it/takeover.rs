@@ -13,7 +13,7 @@ fn a_server_whose_program_was_killed_is_taken_over() {
     let scratch = Scratch::new();
     let settings = scratch.settings();
     let mut child = child_with_cluster("takeover::child_alone", &settings);
-    let rejected = LocalPostgres::start(&settings).expect_err("it is refused").to_string();
+    let rejected = LocalPostgres::start(&settings).expect_err("a rejection").to_string();
     child.kill().expect("the child runs");
     child.wait().expect("the child runs");
 

@@ -1,4 +1,4 @@
-//! What jobs announce. Who asked for a job is told of it whatever rights it holds.
+//! Events of jobs. The requester of a job receives its events regardless of the requester's features.
 
 use backoffice_core::events::Event;
 use uuid::Uuid;
@@ -6,12 +6,12 @@ use uuid::Uuid;
 use crate::acl;
 use crate::model::{KIND, Status};
 
-/// The event of a job that came to stand here.
+/// Returns the name of the event for a job that reached this status.
 pub(crate) fn event_name(status: Status) -> String {
     format!("{KIND}.{}", status.verb())
 }
 
-/// Shown to those who see everybody's jobs, and to the one who asked.
+/// Makes an event visible to users with `progress.view_tenant` and to the requester.
 pub(crate) fn shown(event: Event, actor: Option<Uuid>) -> Event {
     let event = event.shown_to(acl::VIEW_TENANT);
     match actor {

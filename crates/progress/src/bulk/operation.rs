@@ -1,4 +1,4 @@
-//! What a module says of a bulk operation.
+//! The definition of a bulk operation by its module.
 
 use std::collections::HashSet;
 
@@ -16,37 +16,37 @@ use super::run::BulkJob;
 use super::start::{StartBulk, Started, start_again};
 use crate::Error;
 
-/// Items of one job at most.
+/// Maximum number of items of a job.
 pub const MAX_ITEMS: usize = 10_000;
 
-/// A command for many resources. The value holds its parameters; it is stored as JSON and holds no secret.
+/// A command for many resources. The value contains its parameters; it is stored as JSON and must not contain secrets.
 pub trait BulkOperation: Serialize + DeserializeOwned + Clone + Send + Sync + 'static {
-    /// Id of its command and type of its jobs: `module.entity.bulk_verb`.
+    /// Id of the command and type of the jobs: `module.entity.bulk_verb`.
     const ID: &'static str;
-    /// What it does to its items.
+    /// The class of the change to the items.
     const CLASS: Class;
-    /// Constant English label of its entry, at most 120 characters.
+    /// Constant English label of the log entry, at most 120 characters.
     const LABEL: &'static str;
-    /// What people read as the name of its jobs.
+    /// Human-readable name of the jobs.
     const NAME: &'static str;
-    /// Checked at the request, and again before every chunk.
+    /// The required features, checked at the request and again before every chunk.
     const FEATURES: &'static [Feature];
-    /// The command that each item takes.
+    /// The command for each item.
     type Item: BatchCommand;
 
-    /// The command for this resource.
+    /// Returns the command for this resource.
     fn item(&self, id: Uuid) -> Self::Item;
 
-    /// What the answer says about so many items.
+    /// Returns the human-readable message of the response, for this number of items.
     fn message(total: usize) -> String;
 
-    /// What the job shows beside its counts.
+    /// Returns the data that the job shows in addition to its counts.
     ///
     /// # Errors
-    /// When it can't be read.
+    /// When the data can't be read.
     fn meta(&self, _tx: &mut Tx<'_>) -> impl Future<Output = Result<Value>> + Send;
 
-    /// The rules of the request that need the database.
+    /// Checks the rules of the request that need the database.
     ///
     /// # Errors
     /// 400 when a reference is unknown.
@@ -54,11 +54,11 @@ pub trait BulkOperation: Serialize + DeserializeOwned + Clone + Send + Sync + 's
         async { Ok(()) }
     }
 
-    /// The items, for an operation that describes them instead of naming them, in the caller's scope and in a stable order; at most
-    /// `most`, with the number of all that match.
+    /// Returns the items of an operation that selects them by a filter, in the caller's scope and in a stable order: at most `most`, with the
+    /// total number of matches.
     ///
     /// # Errors
-    /// When they can't be read.
+    /// When the items can't be read.
     fn matching(&self, _tx: &mut Tx<'_>, _most: usize) -> impl Future<Output = Result<(Vec<Uuid>, i64)>> + Send {
         async { Ok((Vec::new(), 0)) }
     }
@@ -66,15 +66,15 @@ pub trait BulkOperation: Serialize + DeserializeOwned + Clone + Send + Sync + 's
 
 type Again = for<'a> fn(&'a RequestContext, Value, Vec<Uuid>) -> BoxFuture<'a, Result<Started>>;
 
-/// What this module knows of an operation of another one.
+/// What this module stores about an operation of another module.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct BulkKind {
     pub(crate) id: &'static str,
-    /// Starts a new job with stored parameters over these items.
+    /// Starts a new job for these items with stored parameters.
     pub(crate) again: Again,
 }
 
-/// Registers an operation: its command, its jobs, and that they can be retried.
+/// Registers an operation: its command, its jobs, and their retry.
 pub fn register<O: BulkOperation>(registry: &mut Registry) -> &mut Registry {
     registry.command::<StartBulk<O>>().job::<BulkJob<O>>().extend(BulkKind {
         id: O::ID,
@@ -82,7 +82,7 @@ pub fn register<O: BulkOperation>(registry: &mut Registry) -> &mut Registry {
     })
 }
 
-/// The ids of a request: 1 to [`MAX_ITEMS`], repeated ones counted; then each once, in the order of its first occurrence.
+/// Checks the ids of a request: 1 to [`MAX_ITEMS`], repeated ids included. Returns each id once, in the order of first occurrence.
 ///
 /// # Errors
 /// 400 when there are too few or too many.
@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn repeated_ids_count_for_the_bound_and_stand_once() {
+    fn repeated_ids_count_for_the_bound_and_are_returned_once() {
         let (a, b) = (Uuid::from_u128(1), Uuid::from_u128(2));
 
         assert_eq!(checked_ids(vec![b, a, b]).expect("three ids"), [b, a]);

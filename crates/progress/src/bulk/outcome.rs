@@ -1,4 +1,4 @@
-//! What became of an item, as it is stored and shown.
+//! The outcome of an item, as stored and shown.
 
 use backoffice_core::Error;
 use backoffice_core::command::ItemOutcome;
@@ -6,9 +6,9 @@ use uuid::Uuid;
 
 use crate::model::ItemState;
 
-/// Longest text of an error.
+/// Maximum length of an error text.
 const LONGEST: usize = 500;
-/// Codes of violated rules that stand for the item; others are `validation_failed`.
+/// Codes of violated rules that are reported for the item; all others become `validation_failed`.
 const RULES: [&str; 3] = ["unknown_reference", "owner_out_of_scope", "stage_in_other_pipeline"];
 
 /// A failed item.
@@ -19,7 +19,7 @@ pub(super) struct Failure {
     pub(super) message: String,
 }
 
-/// An item that is done with.
+/// The outcome of a processed item.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Outcome {
     Succeeded(Uuid),
@@ -62,7 +62,7 @@ impl From<ItemOutcome> for Outcome {
 }
 
 impl Failure {
-    /// An item that was never run, because its requester may not.
+    /// The failure of an item that was not run because its requester lost the required features.
     pub(super) fn forbidden() -> Self {
         Self {
             status: 403,
@@ -71,7 +71,7 @@ impl Failure {
         }
     }
 
-    /// An item that took its worker down.
+    /// The failure of an item that crashed its worker.
     pub(super) fn internal() -> Self {
         Self {
             status: 500,
@@ -82,7 +82,7 @@ impl Failure {
 
     fn of(error: &Error) -> Self {
         if error.violates_key() {
-            tracing::debug!(db.constraint = error.violated_constraint(), "an item violates a key");
+            tracing::debug!(db.constraint = error.violated_constraint(), "bulk item violated a key");
             return Self {
                 status: 409,
                 code: "conflict".to_owned(),
@@ -103,7 +103,7 @@ impl Failure {
             (None, _) => "blocked",
         };
         if status >= 500 && !rejection.by_interceptor {
-            tracing::error!(%error, "an item of a bulk job failed");
+            tracing::error!(%error, "bulk item failed");
         }
         let text = rejection
             .details

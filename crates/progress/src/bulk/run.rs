@@ -1,4 +1,4 @@
-//! The worker's part: one chunk after the other, each a transaction of effects, entries, events, item states, counts and cursor.
+//! The worker: runs one chunk after the other, each in a transaction of effects, entries, events, item states, counts and cursor.
 
 use backoffice_core::command::{Command, execute_all};
 use backoffice_core::db::Tx;
@@ -14,14 +14,14 @@ use super::outcome::{Failure, Outcome};
 use super::state::{self, Item, Notice, Progress};
 use crate::model::Status;
 
-/// Failed attempts at one cursor after which chunks hold one item.
+/// Number of failed attempts at one cursor after which chunks contain a single item.
 const CAREFUL_AFTER: i32 = 2;
-/// Further attempts that a single item has.
+/// Number of further attempts for a single item.
 const SINGLE_TRIES: i32 = 3;
-/// Items that are taken one at a time once one of them is under suspicion: as many as a chunk may have held.
+/// Number of items that are processed one at a time after a crash: the maximum size of a chunk.
 const SUSPECTS: i32 = 100;
 
-/// The queue's job behind a bulk request.
+/// The queue's job of a bulk request.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(super) struct BulkJob<O> {
@@ -51,9 +51,9 @@ impl<O: BulkOperation> Job for BulkJob<O> {
     async fn run(&self, work: &mut Work<'_>) -> Result<Step> {
         let id = work
             .progress_job()
-            .ok_or_else(|| Error::internal("a bulk job has nothing to show its progress"))?;
+            .ok_or_else(|| Error::internal("bulk job without progress record"))?;
         let requester = work.requester().await?;
-        // A right that was taken away since, or holds elsewhere by now, is none.
+        // Features that were withdrawn since the request, or moved to other organizations, do not count.
         let filtered = |context: RequestContext| {
             let context = context.for_features(O::FEATURES).ok()?;
             context.for_features(O::Item::FEATURES).ok()
@@ -70,7 +70,7 @@ impl<O: BulkOperation> BulkJob<O> {
         let (cursor, requested) = (work.cursor(), work.chunk_items());
         let mut chunk = work.begin_commands(context).await?;
         let (tenant, now) = (chunk.tx().tenant(), context.now());
-        // Whoever cancels the job waits for what a chunk writes, not for what it waits for.
+        // Reads without a lock: a cancel request waits only for the writes of a chunk, not for the locks that a chunk waits for.
         let Some(mut progress) = state::read(chunk.tx().conn(), tenant, id).await? else {
             return finished(chunk).await;
         };
@@ -120,8 +120,8 @@ impl<O: BulkOperation> BulkJob<O> {
     }
 }
 
-/// The first step only says that a worker has the job, and commits that: those who watch see it before anything is done, and what is
-/// announced locks the tenant's stream, behind which no item may wait.
+/// Commits only that a worker has started the job: clients see the start before any item runs, and the announcement locks the tenant's event
+/// stream, on which no item may wait.
 async fn begin(mut chunk: CommandChunk<'_>, progress: &Progress, cursor: i64) -> Result<Step> {
     let context = chunk.tx().context();
     let connection = chunk.tx().conn();
@@ -146,7 +146,7 @@ async fn end(mut chunk: CommandChunk<'_>, progress: &Progress, status: Status) -
     finished(chunk).await
 }
 
-/// The requester may no longer do this: what is left has failed, unless somebody has stopped the job anyway.
+/// Fails the remaining items because the requester lost the required features, unless the job was cancelled or has ended.
 async fn forbid_rest(work: &mut Work<'_>, id: Uuid) -> Result<Step> {
     let (call, tenant) = (work.call().clone(), work.tenant());
     let scope = work.context().scope().clone();
@@ -168,13 +168,13 @@ async fn forbid_rest(work: &mut Work<'_>, id: Uuid) -> Result<Step> {
     Ok(Step::Done)
 }
 
-/// How a chunk is taken that may hold an item which brings its worker down.
+/// How to process a chunk that may contain an item which crashes the worker.
 #[derive(Debug, PartialEq, Eq)]
 struct Isolation {
     one_at_a_time: bool,
-    /// The item has had its tries.
+    /// The item has used all of its attempts.
     gives_up: bool,
-    /// From now on items before this position are under suspicion.
+    /// Items before this position are processed one at a time from now on.
     suspects_until: Option<i32>,
 }
 

@@ -1,4 +1,4 @@
-//! The request: a command that writes the job, its items and the queue's row.
+//! The request: a command that writes the job, its items and the row of the queue.
 
 use backoffice_core::command::{Class, Command, Entity, Target};
 use backoffice_core::db::{Prepared, Tx};
@@ -22,39 +22,39 @@ use crate::Error;
 use crate::model::{JobRow, KIND, ProgressJob, Status};
 use crate::schema::progress_jobs as jobs;
 
-/// A bulk operation was started.
+/// A started bulk operation.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Started {
     /// Always true.
     pub ok: bool,
-    /// The job to watch.
+    /// The progress job of the operation.
     pub progress_job_id: Uuid,
-    /// For people.
+    /// Human-readable message.
     pub message: String,
-    /// Distinct items.
+    /// Number of distinct items.
     pub total_count: usize,
 }
 
-/// Starts a bulk operation. Tells the number of its items.
+/// Starts a bulk operation and returns the number of its items.
 #[derive(Debug, Clone)]
 pub struct StartBulk<O> {
     id: Uuid,
     tenant: Uuid,
     operation: O,
-    /// `None` = what the operation matches.
+    /// `None` = the items that the operation matches.
     items: Option<Vec<Uuid>>,
 }
 
-/// Starts the operation over these items; [`checked_ids`](super::checked_ids) made them.
+/// Starts the operation for these items, which [`checked_ids`](super::checked_ids) returned.
 ///
 /// # Errors
-/// 403 without its features, 400 when its check refuses, 409 when the tenant has too many unfinished jobs.
+/// 403 without the required features, 400 when the operation's check fails, 409 when the tenant has too many unfinished jobs.
 pub async fn start<O: BulkOperation>(ctx: &RequestContext, operation: O, items: Vec<Uuid>) -> Result<Created<Started>> {
     run(ctx, operation, Some(items)).await.map(Created)
 }
 
-/// Starts the operation over what it matches now.
+/// Starts the operation for the items that it matches now.
 ///
 /// # Errors
 /// As [`start`]; 400 when more than [`MAX_ITEMS`] match.
@@ -62,7 +62,7 @@ pub async fn start_matching<O: BulkOperation>(ctx: &RequestContext, operation: O
     run(ctx, operation, None).await.map(Created)
 }
 
-/// Starts an operation of stored parameters.
+/// Starts an operation with stored parameters.
 pub(super) fn start_again<O: BulkOperation>(
     ctx: &RequestContext,
     parameters: Value,
@@ -194,7 +194,7 @@ impl<O: BulkOperation> StartBulk<O> {
         Ok(())
     }
 
-    /// A job without items has nothing to wait for.
+    /// Completes a job without items.
     async fn end_at_once(&self, tx: &mut Tx<'_>) -> Result<()> {
         let (now, status) = (tx.now(), Status::Completed);
         update(
@@ -221,7 +221,7 @@ struct Open {
     open: i64,
 }
 
-/// Refuses one more job than `jobs.max_open_bulk`. Requests of a tenant that start jobs pass here one after the other.
+/// Rejects a job beyond `jobs.max_open_bulk`. Requests of a tenant that start jobs pass this check one at a time.
 async fn check_open(tx: &mut Tx<'_>) -> Result<()> {
     let tenant = tx.tenant();
     let statement = sql_query("select pg_advisory_xact_lock(hashtextextended($1 || ':' || $2, 0))")

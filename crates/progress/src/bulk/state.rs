@@ -1,4 +1,4 @@
-//! The rows of a job, as the worker reads and writes them in its chunk's transaction.
+//! The rows of a job, read and written by the worker in the transaction of a chunk.
 
 use backoffice_core::db::Prepared;
 use backoffice_core::events::{Event, announce};
@@ -15,7 +15,7 @@ use super::{event_name, shown};
 use crate::model::{ItemState, KIND, Status};
 use crate::schema::{progress_job_items as items, progress_jobs as jobs};
 
-/// What the worker must know of its job.
+/// The columns of a job that the worker needs.
 #[derive(Debug, Clone, Queryable, Selectable)]
 #[diesel(table_name = jobs, check_for_backend(diesel::pg::Pg))]
 pub(super) struct Progress {
@@ -35,7 +35,7 @@ pub(super) struct Progress {
 
 impl Progress {
     pub(super) fn status(&self) -> Result<Status> {
-        Status::parse(&self.status).ok_or_else(|| Error::internal(format!("no job is {}", self.status)))
+        Status::parse(&self.status).ok_or_else(|| Error::internal(format!("unknown job status {}", self.status)))
     }
 
     #[cfg(test)]
@@ -66,14 +66,14 @@ impl Progress {
     }
 }
 
-/// An item that is still to be done.
+/// An item that is not yet processed.
 #[derive(Debug, Clone, Copy, Queryable)]
 pub(super) struct Item {
     pub(super) position: i32,
     pub(super) resource_id: Uuid,
 }
 
-/// Something to be told of a job. Written last: it locks the tenant's stream.
+/// An event of a job. Written last, because it locks the tenant's event stream.
 #[derive(Debug)]
 pub(super) struct Notice {
     tenant: Uuid,
@@ -97,7 +97,7 @@ impl Notice {
         }
     }
 
-    /// The counts have moved.
+    /// Creates the event for changed counts.
     pub(super) fn updated(progress: &Progress) -> Self {
         Self::of(progress, format!("{KIND}.updated"), Status::Running)
     }
@@ -116,7 +116,7 @@ macro_rules! job {
     };
 }
 
-/// The job as it stands. Only who holds the queue's row writes more of it than that it is to be cancelled.
+/// Reads the job without a lock. Except for cancel requests, only the worker that holds the queue's row changes the job.
 pub(super) async fn read(connection: &mut AsyncPgConnection, tenant: Uuid, id: Uuid) -> Result<Option<Progress>> {
     Ok(jobs::table
         .filter(jobs::tenant_id.eq(tenant))
@@ -127,12 +127,12 @@ pub(super) async fn read(connection: &mut AsyncPgConnection, tenant: Uuid, id: U
         .optional()?)
 }
 
-/// Locks the job, before the tenant's stream, as whoever cancels it does.
+/// Locks the job before the tenant's event stream, in the same order as a cancel request.
 pub(super) async fn lock(connection: &mut AsyncPgConnection, tenant: Uuid, id: Uuid) -> Result<()> {
     open(connection, tenant, id).await.map(|_| ())
 }
 
-/// The same as it stands, locked.
+/// Reads and locks the job.
 pub(super) async fn open(connection: &mut AsyncPgConnection, tenant: Uuid, id: Uuid) -> Result<Option<Progress>> {
     Ok(jobs::table
         .filter(jobs::tenant_id.eq(tenant))
@@ -144,7 +144,7 @@ pub(super) async fn open(connection: &mut AsyncPgConnection, tenant: Uuid, id: U
         .optional()?)
 }
 
-/// A worker has it. `None` when it is no longer pending: somebody has cancelled it since it was read.
+/// Marks the job as running. Returns `None` if it is no longer pending because it was cancelled after it was read.
 pub(super) async fn begin(
     connection: &mut AsyncPgConnection,
     progress: &Progress,
@@ -161,7 +161,7 @@ pub(super) async fn begin(
     Ok((begun > 0).then(|| Notice::of(progress, event_name(Status::Running), Status::Running)))
 }
 
-/// The next items from this position on.
+/// Returns the next pending items from this position on.
 pub(super) async fn pending_items(
     connection: &mut AsyncPgConnection,
     progress: &Progress,
@@ -180,7 +180,7 @@ pub(super) async fn pending_items(
         .await?)
 }
 
-/// Writes what became of these items, which are in the order of their positions, and the counts: two statements.
+/// Writes the outcomes of these items, which are ordered by position, and the counts: two statements.
 pub(super) async fn record(
     connection: &mut AsyncPgConnection,
     progress: &mut Progress,
@@ -189,7 +189,7 @@ pub(super) async fn record(
     now: Timestamp,
 ) -> Result<()> {
     let failure = |outcome: &Outcome| outcome.failure().cloned();
-    // The bounds keep a plan that was made for small jobs from walking over all items of a large one.
+    // The bounds keep a query plan that was prepared for small jobs from scanning all items of a large job.
     let statement = sql_query(
         "update progress_job_items i
          set state = o.state, log_id = o.log_id, error_status = o.status, error_code = o.code, error_message = o.message, updated_at = $3
@@ -214,7 +214,7 @@ pub(super) async fn record(
     store_counts(connection, progress, now).await
 }
 
-/// All items that are left have failed this way.
+/// Marks all remaining items as failed.
 pub(super) async fn fail_rest(
     connection: &mut AsyncPgConnection,
     progress: &mut Progress,
@@ -255,7 +255,7 @@ async fn store_counts(connection: &mut AsyncPgConnection, progress: &Progress, n
     Ok(())
 }
 
-/// The job has ended.
+/// Marks the job as finished.
 pub(super) async fn end(
     connection: &mut AsyncPgConnection,
     progress: &Progress,

@@ -1,4 +1,4 @@
-//! Stops a job.
+//! Cancels a job.
 
 use backoffice_core::command::{Class, Command, Target};
 use backoffice_core::db::Tx;
@@ -13,9 +13,9 @@ use crate::model::{JobRow, ProgressJob, Status};
 use crate::schema::progress_jobs as jobs;
 use crate::{Error, acl, bulk};
 
-/// Stops a job at once that has not begun (whatever a worker is just doing with its row of the queue), or that waits for its turn or for
-/// another attempt; one that a worker is at stops before its next chunk. One's own, or with `progress.manage` anybody's
-/// that one sees. Tells where the job stands.
+/// Cancels a job. A job that has not begun (regardless of what a worker is doing with its row of the queue), or that waits in the queue or for
+/// another attempt, ends immediately; a job that a worker is processing ends before its next chunk. Callers may cancel their own jobs and, with
+/// `progress.manage`, every visible job. Returns the status of the job.
 #[derive(Debug, Clone, Copy)]
 pub struct CancelJob {
     /// The job.
@@ -57,7 +57,7 @@ impl Command for CancelJob {
         }
         let untouched = status == Status::Pending;
         let taken = queue::cancel_watched(tx.conn(), tenant, self.id, untouched, now).await?;
-        // A worker that holds the queue's row of a pending job begins it only if it still finds it pending, behind the lock of this command.
+        // A worker that holds the queue's row of a pending job begins the job only if it is still pending after this command has released its lock.
         let at_once = taken || untouched;
         let status = if at_once { Status::Cancelled } else { status };
         let asked = (

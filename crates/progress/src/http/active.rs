@@ -1,4 +1,4 @@
-//! What is under way.
+//! Unfinished and recently finished jobs.
 
 use backoffice_core::http::{Json, Query};
 use backoffice_core::{RequestContext, Result};
@@ -10,22 +10,22 @@ use super::job_item::JobItem;
 use crate::model::JobRow;
 use crate::query;
 
-/// Whose jobs.
+/// Filter of the jobs.
 #[derive(Debug, Deserialize, Validate, IntoParams)]
 #[into_params(parameter_in = Query)]
 #[garde(allow_unvalidated)]
 pub(super) struct ActiveQuery {
-    /// Only the caller's own. Default false.
+    /// Only the caller's own jobs. Default false.
     mine: Option<bool>,
 }
 
-/// What is under way.
+/// Unfinished and recently finished jobs.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ActiveJobs {
-    /// Unfinished ones, the newest first, at most 50.
+    /// Unfinished jobs, the newest first, at most 50.
     active: Vec<JobItem>,
-    /// Those that finished within the last 30 seconds, the latest first, at most 10.
+    /// Jobs that finished within the last 30 seconds, the latest first, at most 10.
     recently_completed: Vec<JobItem>,
 }
 

@@ -1,4 +1,4 @@
-//! Stopping a job.
+//! Cancellation of a job.
 
 use backoffice_core::http::{Json, Path};
 use backoffice_core::{RequestContext, Result};
@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 use super::job_id::JobId;
 use crate::commands::CancelJob;
 
-/// Where the job stands now.
+/// The status of the job after the request.
 #[derive(Debug, Clone, Copy, Serialize, ToSchema)]
 pub(super) struct Cancelled {
     /// Always true.

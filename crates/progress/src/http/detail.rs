@@ -11,7 +11,7 @@ use super::job_item::JobItem;
 use crate::query::items::ItemRow;
 use crate::{Error, query};
 
-/// A job and what came of it.
+/// A job with its result.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct JobDetail {
@@ -20,17 +20,17 @@ pub(super) struct JobDetail {
     result_summary: ResultSummary,
 }
 
-/// What came of a job so far.
+/// The result of a job so far.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct ResultSummary {
     /// Items that were changed.
     affected_count: i32,
-    /// Items where nothing was to change.
+    /// Items that needed no change.
     skipped_count: i32,
     /// Items that could not be changed.
     failed_count: i32,
-    /// The first 100 of them, by position.
+    /// The first 100 failed items, by position.
     failed_items: Vec<FailedItem>,
 }
 
@@ -39,7 +39,7 @@ struct ResultSummary {
 struct FailedItem {
     /// The resource.
     id: Uuid,
-    /// What a request for this one would have been answered.
+    /// HTTP status of the error.
     status: i16,
     code: String,
     message: String,

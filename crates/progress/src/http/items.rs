@@ -14,7 +14,7 @@ use crate::model::ItemState;
 use crate::query::items::{ItemFilter, ItemRow};
 use crate::{Error, query};
 
-/// Parameters of the list of items, whose `id` and `ids` are those of the resources.
+/// Parameters of the list of items; `id` and `ids` are ids of resources.
 #[derive(Debug, Deserialize, Validate, IntoParams)]
 #[serde(rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
@@ -23,7 +23,7 @@ pub(super) struct ItemQuery {
     /// Page number from 1.
     #[param(minimum = 1, maximum = 2_147_483_647, default = 1)]
     page: Option<u32>,
-    /// Rows of a page.
+    /// Rows per page.
     #[param(minimum = 1, maximum = 100, default = 50)]
     page_size: Option<u32>,
     /// Any of `pending`, `succeeded`, `skipped` and `failed`: comma list or repeated.
@@ -35,22 +35,22 @@ pub(super) struct ItemQuery {
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ItemOfJob {
-    /// Its place, from 0.
+    /// Position in the job, from 0.
     position: i32,
     resource_kind: String,
     resource_id: Uuid,
     /// `pending`, `succeeded`, `skipped` or `failed`.
     state: String,
-    /// The entry of the log that says what was changed.
+    /// The log entry of the change.
     log_id: Option<Uuid>,
-    /// Why it could not be changed.
+    /// The error of a failed item.
     error: Option<ItemError>,
 }
 
-/// Why an item could not be changed.
+/// The error of a failed item.
 #[derive(Debug, Serialize, ToSchema)]
 struct ItemError {
-    /// What a request for this one would have been answered.
+    /// HTTP status of the error.
     status: i16,
     code: Option<String>,
     message: Option<String>,

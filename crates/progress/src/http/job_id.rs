@@ -1,4 +1,4 @@
-//! The job that a path names.
+//! The job id of a path.
 
 use backoffice_core::Result;
 use garde::Validate;
@@ -13,13 +13,13 @@ use crate::Error;
 #[into_params(parameter_in = Path)]
 #[garde(allow_unvalidated)]
 pub(super) struct JobId {
-    /// Its id.
+    /// The id.
     #[param(value_type = Uuid)]
     id: String,
 }
 
 impl JobId {
-    /// The id; what is none names no job.
+    /// Returns the id. An invalid id is treated as an unknown job.
     pub(super) fn get(&self) -> Result<Uuid> {
         self.id.parse().map_err(|_| Error::NotFound.into())
     }

@@ -28,26 +28,26 @@ pub(super) struct JobItem {
     succeeded_count: i32,
     skipped_count: i32,
     failed_count: i32,
-    /// Seconds until it ends at the pace so far; null when nobody can tell.
+    /// Estimated seconds until the job ends; null if unknown.
     eta_seconds: Option<i64>,
     cancellable: bool,
     cancel_requested_at: Option<Timestamp>,
-    /// What asked for it: `user`, `api_key` or `system`.
+    /// Kind of the requester: `user`, `api_key` or `system`.
     actor_kind: String,
-    /// Which user or key; null for the system.
+    /// Id of the user or key; null for the system.
     actor_id: Option<Uuid>,
-    /// Null when no user asked for it.
+    /// Null if the requester is not a user.
     actor_user_id: Option<Uuid>,
-    /// Name of the user or key at that time.
+    /// Name of the user or key at the time of the request.
     actor_user_name: Option<String>,
     tenant_id: Option<Uuid>,
     organization_id: Option<Uuid>,
     started_at: Option<Timestamp>,
     heartbeat_at: Option<Timestamp>,
     finished_at: Option<Timestamp>,
-    /// Why it was given up.
+    /// The error that ended the job.
     error_message: Option<String>,
-    /// What the operation adds.
+    /// Additional data of the operation.
     #[schema(value_type = Option<Object>)]
     meta: Option<Value>,
     created_at: Timestamp,
@@ -55,7 +55,7 @@ pub(super) struct JobItem {
 }
 
 impl JobItem {
-    /// The job, as it stands at this instant.
+    /// Creates the item with progress and estimate at this time.
     pub(super) fn new(row: JobRow, now: Timestamp) -> Result<Self> {
         let status = row.status()?;
         Ok(Self {
@@ -98,7 +98,7 @@ fn percent(row: &JobRow, status: Status) -> i32 {
     }
 }
 
-/// What is left, at the pace of what is done.
+/// Estimates the remaining seconds from the pace of the processed items.
 fn eta(row: &JobRow, status: Status, now: Timestamp) -> Option<i64> {
     let started = row.started_at.filter(|_| status == Status::Running)?;
     let done = Some(i64::from(row.processed_count)).filter(|done| *done > 0)?;

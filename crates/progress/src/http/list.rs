@@ -21,7 +21,7 @@ pub(super) struct JobQuery {
     /// Page number from 1.
     #[param(minimum = 1, maximum = 2_147_483_647, default = 1)]
     page: Option<u32>,
-    /// Rows of a page.
+    /// Rows per page.
     #[param(minimum = 1, maximum = 100, default = 50)]
     page_size: Option<u32>,
     /// Any of these statuses: comma list or repeated.
@@ -29,14 +29,14 @@ pub(super) struct JobQuery {
     status: Option<Vec<String>>,
     /// Any of these bulk commands: comma list or repeated, at most 200.
     job_type: Option<Vec<String>>,
-    /// Only the caller's own. Default false.
+    /// Only the caller's own jobs. Default false.
     mine: Option<bool>,
     /// Substring of the name.
     #[param(max_length = 200)]
     search: Option<String>,
-    /// Asked for before this instant.
+    /// Requested before this time.
     before: Option<Timestamp>,
-    /// Asked for after this instant.
+    /// Requested after this time.
     after: Option<Timestamp>,
     /// `createdAt` (default), `startedAt` or `finishedAt`.
     #[param(inline)]

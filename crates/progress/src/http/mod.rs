@@ -1,5 +1,5 @@
-//! The endpoints. One's own jobs need a login only, so none of them asks for a feature; what the caller sees follows from
-//! [`crate::query::jobs::seen_by`].
+//! The endpoints. Callers need no feature for their own jobs, so no endpoint requires one; [`crate::query::jobs::seen_by`] defines which jobs a
+//! caller sees.
 
 mod active;
 mod cancel;

@@ -1,4 +1,4 @@
-//! A new job over what a finished one left.
+//! A new job for the failed and unprocessed items of a finished job.
 
 use backoffice_core::http::{Created, Path};
 use backoffice_core::{RequestContext, Result, Scope};
@@ -18,7 +18,7 @@ pub(super) async fn retry_job(ctx: RequestContext, path: Path<JobId>) -> Result<
         let left = query::items::left(&connection, &job).await?;
         (job, parameters, left)
     };
-    // An operation of a module that is no longer enabled has nothing that could be tried again either.
+    // An operation of a module that is no longer enabled can't be retried.
     let kind = kind(&ctx, &job).filter(|_| !left.is_empty());
     let again = kind.ok_or(Error::NothingToRetry)?.again;
     let ctx = in_tenant_of(ctx, &job);
@@ -40,7 +40,7 @@ fn kind(ctx: &RequestContext, job: &JobRow) -> Option<BulkKind> {
     kinds.find(|kind| kind.id == job.job_type).copied()
 }
 
-/// Only a super administrator finds a job outside of the selected tenant; it is tried again where it was.
+/// Returns the context in the tenant of the job. Only a super administrator can find a job outside of the selected tenant.
 fn in_tenant_of(ctx: RequestContext, job: &JobRow) -> RequestContext {
     if ctx.scope().tenant == Some(job.tenant_id) {
         return ctx;

@@ -1,4 +1,4 @@
-//! The schemas of lists of words in a query, for the API document.
+//! Schemas of comma lists in a query, for the API document.
 
 use utoipa::openapi::schema::Type;
 use utoipa::openapi::{ObjectBuilder, RefOr, Schema};
@@ -12,7 +12,7 @@ pub(super) enum Statuses {}
 /// States of items, joined by commas.
 pub(super) enum ItemStates {}
 
-/// Some of these words, joined by commas.
+/// Builds the schema of a list of these words, joined by commas.
 fn joined(words: &[&str]) -> RefOr<Schema> {
     let word = words.join("|");
     ObjectBuilder::new()

@@ -1,23 +1,23 @@
-//! What became of an item.
+//! The state of an item.
 
-/// What became of an item.
+/// The state of an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ItemState {
-    /// Nobody has come to it yet.
+    /// Not yet processed.
     Pending,
-    /// It was changed.
+    /// Changed.
     Succeeded,
-    /// Nothing was to change.
+    /// No change was needed.
     Skipped,
-    /// It could not be changed.
+    /// Failed.
     Failed,
 }
 
 impl ItemState {
-    /// All of them.
+    /// All states.
     pub const ALL: [Self; 4] = [Self::Pending, Self::Succeeded, Self::Skipped, Self::Failed];
 
-    /// The word in the database and on the wire.
+    /// Returns the value in the database and on the wire.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -28,7 +28,7 @@ impl ItemState {
         }
     }
 
-    /// The state of this word.
+    /// Parses the value in the database and on the wire.
     #[must_use]
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|state| state.as_str() == word)

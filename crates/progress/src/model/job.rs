@@ -14,79 +14,79 @@ use super::Status;
 use crate::schema::progress_jobs as jobs;
 use crate::{acl, query};
 
-/// The kind of jobs in the log.
+/// The entity kind of jobs in the log.
 pub const KIND: &str = "progress.job";
 
-/// A row of `progress_jobs` without what only the worker needs.
+/// A row of `progress_jobs` without the columns that only the worker needs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Queryable, Selectable, Insertable)]
 #[diesel(table_name = jobs, check_for_backend(diesel::pg::Pg))]
 #[serde(rename_all = "camelCase")]
 pub struct JobRow {
-    /// Its tenant.
+    /// The tenant.
     pub tenant_id: Uuid,
-    /// Its id.
+    /// The id.
     pub id: Uuid,
-    /// The organization that was selected at the request.
+    /// The organization that was selected in the request.
     pub organization_id: Option<Uuid>,
     /// Id of the bulk command.
     pub job_type: String,
-    /// What people read.
+    /// Human-readable name.
     pub name: String,
-    /// More of it.
+    /// Human-readable description.
     pub description: Option<String>,
-    /// See [`Status`].
+    /// The status, see [`Status`].
     pub status: String,
-    /// Items.
+    /// Number of items.
     pub total_count: i32,
-    /// Items that are done with.
+    /// Number of processed items.
     pub processed_count: i32,
-    /// Items that were changed.
+    /// Number of changed items.
     pub succeeded_count: i32,
-    /// Items where nothing was to change.
+    /// Number of items that needed no change.
     pub skipped_count: i32,
-    /// Items that could not be changed.
+    /// Number of failed items.
     pub failed_count: i32,
-    /// Whether it can be stopped.
+    /// Whether the job can be cancelled.
     pub cancellable: bool,
-    /// When somebody asked to stop it.
+    /// Time of the cancel request.
     pub cancel_requested_at: Option<Timestamp>,
-    /// Who did.
+    /// The user who cancelled the job.
     pub cancelled_by: Option<Uuid>,
-    /// What asked for it: `user`, `api_key` or `system`.
+    /// Kind of the requester: `user`, `api_key` or `system`.
     pub actor_kind: String,
-    /// Who did.
+    /// Id of the requester.
     pub actor_id: Option<Uuid>,
-    /// Its name at that time.
+    /// Name of the requester at the time of the request.
     pub actor_name: Option<String>,
-    /// When a worker first took it up.
+    /// Time at which a worker first started the job.
     pub started_at: Option<Timestamp>,
-    /// When a worker last worked on it.
+    /// Time at which a worker last processed the job.
     pub heartbeat_at: Option<Timestamp>,
-    /// When it ended.
+    /// Time at which the job ended.
     pub finished_at: Option<Timestamp>,
-    /// Why it was given up.
+    /// The error that ended the job.
     pub error_message: Option<String>,
-    /// What the operation adds.
+    /// Additional data of the operation.
     pub meta: Option<Value>,
-    /// When it was made.
+    /// Time of creation.
     pub created_at: Timestamp,
-    /// When it last changed.
+    /// Time of the last change.
     pub updated_at: Timestamp,
 }
 
 impl JobRow {
-    /// Whether this principal asked for it.
+    /// Returns whether this principal requested the job.
     #[must_use]
     pub fn is_of(&self, identity: &Identity) -> bool {
         self.actor_kind == identity.kind.as_str() && self.actor_id == identity.id
     }
 
-    /// Where it stands.
+    /// Returns the status.
     ///
     /// # Errors
-    /// When the stored word is none of ours.
+    /// When the stored value is not a known status.
     pub fn status(&self) -> Result<Status> {
-        Status::parse(&self.status).ok_or_else(|| Error::internal(format!("no job is {}", self.status)))
+        Status::parse(&self.status).ok_or_else(|| Error::internal(format!("unknown job status {}", self.status)))
     }
 }
 
@@ -149,14 +149,14 @@ impl Entity for ProgressJob {
         rows.iter().map(|row| Ok((row.id, Snapshot::of(row)?))).collect()
     }
 
-    /// No command on jobs can be undone, so no image of one is ever restored.
+    /// Always fails: no command on jobs can be undone, so that no snapshot is ever restored.
     async fn store(_tx: &mut Tx<'_>, _snapshots: &[Snapshot]) -> Result<Vec<String>> {
-        Err(Error::internal("a job does not come back"))
+        Err(Error::internal("progress jobs can't be restored"))
     }
 
-    /// No command removes one; they go when they are old.
+    /// Always fails: no command deletes jobs; the retention does.
     async fn remove(_tx: &mut Tx<'_>, _ids: &[Uuid]) -> Result<()> {
-        Err(Error::internal("a job is not removed by a command"))
+        Err(Error::internal("progress jobs can't be deleted by a command"))
     }
 
     fn audience(snapshot: &Snapshot) -> Option<Uuid> {

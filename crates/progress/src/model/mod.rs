@@ -1,4 +1,4 @@
-//! What this module keeps.
+//! Rows and entities.
 
 mod item_state;
 mod job;

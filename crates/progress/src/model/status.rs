@@ -1,24 +1,24 @@
-//! Where a job stands.
+//! The status of a job.
 
-/// Where a job stands.
+/// The status of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Status {
-    /// Accepted; no worker has it yet.
+    /// Accepted; no worker has started it yet.
     Pending,
-    /// Taken up at least once, also while it waits for another attempt.
+    /// Started by a worker at least once, also while it waits for another attempt.
     Running,
-    /// Every item succeeded or had nothing to change.
+    /// Every item succeeded or needed no change.
     Completed,
-    /// Some items failed, others did not.
+    /// Some items failed, but not all.
     CompletedWithErrors,
-    /// Every item failed, or the job was given up.
+    /// Every item failed, or the job ended with an error.
     Failed,
-    /// Stopped on request.
+    /// Cancelled on request.
     Cancelled,
 }
 
 impl Status {
-    /// All of them.
+    /// All statuses.
     pub const ALL: [Self; 6] = [
         Self::Pending,
         Self::Running,
@@ -28,7 +28,7 @@ impl Status {
         Self::Cancelled,
     ];
 
-    /// The word in the database and on the wire.
+    /// Returns the value in the database and on the wire.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -41,19 +41,19 @@ impl Status {
         }
     }
 
-    /// The status of this word.
+    /// Parses the value in the database and on the wire.
     #[must_use]
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|status| status.as_str() == word)
     }
 
-    /// Whether it stays.
+    /// Returns whether the status is final.
     #[must_use]
     pub fn is_final(self) -> bool {
         !matches!(self, Self::Pending | Self::Running)
     }
 
-    /// How a job ends that has processed all its items.
+    /// Returns the final status of a job that has processed all its items.
     #[must_use]
     pub fn of_counts(total: i32, failed: i32) -> Self {
         match failed {
@@ -63,7 +63,7 @@ impl Status {
         }
     }
 
-    /// The past verb of its event.
+    /// Returns the past verb of its event.
     #[must_use]
     pub(crate) fn verb(self) -> &'static str {
         match self {

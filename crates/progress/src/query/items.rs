@@ -1,4 +1,4 @@
-//! Items of a job that the caller has found already.
+//! Items of a job that is visible to the caller.
 
 use backoffice_core::Result;
 use backoffice_core::db::Prepared;
@@ -12,37 +12,37 @@ use uuid::Uuid;
 use crate::model::{ItemState, JobRow};
 use crate::schema::progress_job_items as items;
 
-/// Failed items that are shown with their job.
+/// Maximum number of failed items in the response for a job.
 const MOST_FAILED: i64 = 100;
 
 /// An item of a job.
 #[derive(Debug, Clone, PartialEq, Eq, Queryable, Selectable)]
 #[diesel(table_name = items, check_for_backend(Pg))]
 pub struct ItemRow {
-    /// Its place, from 0.
+    /// Position in the job, from 0.
     pub position: i32,
-    /// Kind of the resource.
+    /// The resource kind.
     pub resource_kind: String,
     /// The resource.
     pub resource_id: Uuid,
-    /// See [`ItemState`].
+    /// The state, see [`ItemState`].
     pub state: String,
-    /// The entry that says what was changed.
+    /// The log entry of the change.
     pub log_id: Option<Uuid>,
-    /// Why it failed, as a status.
+    /// HTTP status of the error.
     pub error_status: Option<i16>,
-    /// The same for programs.
+    /// Machine-readable code of the error.
     pub error_code: Option<String>,
-    /// The same for people.
+    /// Human-readable message of the error.
     pub error_message: Option<String>,
 }
 
-/// Which items are listed; empty lists match nothing.
+/// Filters of a list of items; empty lists match nothing.
 #[derive(Debug, Clone, Default)]
 pub struct ItemFilter {
-    /// Only those about these resources.
+    /// Only items of these resources.
     pub resources: Option<Vec<Uuid>>,
-    /// Only those in any of these states.
+    /// Only items in any of these states.
     pub states: Option<Vec<ItemState>>,
 }
 
@@ -69,7 +69,7 @@ fn in_states<'a>(job: &JobRow, states: &[ItemState]) -> items::BoxedQuery<'a, Pg
     filtered(job, &filter)
 }
 
-/// A page of items by position and their total: two statements, sent together.
+/// Returns a page of items by position and their total: two pipelined statements.
 ///
 /// # Errors
 /// When the database can't be reached.
@@ -91,12 +91,12 @@ pub async fn list(
     Ok(window.page(rows, total))
 }
 
-/// The first items that failed.
+/// Returns the first failed items.
 ///
 /// # Errors
 /// When the database can't be reached.
 pub async fn first_failed(connection: &AsyncPgConnection, job: &JobRow) -> Result<Vec<ItemRow>> {
-    // Those who watch a large job ask often, and none has failed as a rule.
+    // Clients poll large jobs often, and usually no item has failed.
     if job.failed_count == 0 {
         return Ok(Vec::new());
     }
@@ -107,7 +107,7 @@ pub async fn first_failed(connection: &AsyncPgConnection, job: &JobRow) -> Resul
     Ok(Prepared(failed).load(&mut &*connection).await?)
 }
 
-/// The resources that failed or that nobody came to, in their order.
+/// Returns the resources of failed and unprocessed items, in their order.
 ///
 /// # Errors
 /// When the database can't be reached.

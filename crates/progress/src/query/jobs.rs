@@ -1,4 +1,4 @@
-//! Jobs that a caller sees.
+//! Jobs that are visible to a caller.
 
 use backoffice_core::db::Prepared;
 use backoffice_core::list::{Page, Window};
@@ -20,11 +20,11 @@ use crate::acl;
 use crate::model::{JobRow, Status};
 use crate::schema::progress_jobs as jobs;
 
-/// Unfinished jobs that are shown at once.
+/// Maximum number of unfinished jobs in a response.
 const MOST_ACTIVE: i64 = 50;
-/// Jobs that have just finished, beside them.
+/// Maximum number of recently finished jobs in a response.
 const MOST_RECENT: i64 = 10;
-/// For how long a job has just finished.
+/// Time for which a job counts as recently finished.
 const RECENTLY: Duration = Duration::seconds(30);
 
 type Own = And<Eq<jobs::actor_kind, &'static str>, IsNotDistinctFrom<jobs::actor_id, Option<Uuid>>>;
@@ -34,8 +34,8 @@ type Boxed<'a> = jobs::BoxedQuery<'a, Pg>;
 /// The condition of [`seen_by`].
 pub type Seen = And<Owned<jobs::tenant_id>, Or<Own, OfOthers>>;
 
-/// The jobs that the caller sees: its own, whatever organization is selected, and those of its organizations if it holds
-/// `progress.view_tenant`. Every statement on jobs for a caller has this condition.
+/// Returns the condition for the jobs that the caller sees: their own jobs in every organization, and with `progress.view_tenant` the jobs of
+/// their organizations. Every statement on jobs for a caller has this condition.
 #[must_use]
 pub fn seen_by(ctx: &RequestContext) -> Seen {
     let all = ctx.for_features(&[acl::VIEW_TENANT]);
@@ -51,42 +51,42 @@ fn own(ctx: &RequestContext) -> Own {
         .and(jobs::actor_id.is_not_distinct_from(identity.id))
 }
 
-/// What a list of jobs is sorted by.
+/// The sort field of a list of jobs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum JobSort {
-    /// When they were asked for.
+    /// Time of the request.
     #[default]
     Created,
-    /// When a worker took them up; those that wait come last.
+    /// Time of the start; jobs that have not started are last.
     Started,
-    /// When they ended; those that have not come last.
+    /// Time of the end; jobs that have not ended are last.
     Finished,
 }
 
-/// Which jobs are listed.
+/// Filters and order of a list of jobs.
 #[derive(Debug, Clone, Default)]
 pub struct JobFilter {
-    /// Only these; an empty list matches nothing.
+    /// Only these jobs; an empty list matches nothing.
     pub ids: Option<Vec<Uuid>>,
-    /// The caller's own ones only.
+    /// Only the caller's own jobs.
     pub mine: bool,
-    /// Any of these.
+    /// Any of these statuses.
     pub statuses: Option<Vec<Status>>,
     /// Any of these bulk commands.
     pub types: Option<Vec<String>>,
-    /// Pattern of the name.
+    /// Pattern for the name.
     pub name: Option<String>,
-    /// Asked for before this instant.
+    /// Requested before this time.
     pub before: Option<Timestamp>,
-    /// Asked for after this instant.
+    /// Requested after this time.
     pub after: Option<Timestamp>,
-    /// The order.
+    /// The sort field.
     pub sort: JobSort,
-    /// Whether the latest come first.
+    /// Whether the order is descending.
     pub descending: bool,
 }
 
-/// A page of jobs and their total: two statements, sent together.
+/// Returns a page of jobs and their total: two pipelined statements.
 ///
 /// # Errors
 /// When the database can't be reached.
@@ -107,7 +107,7 @@ pub async fn list(
     Ok(window.page(items, total))
 }
 
-/// Every statement on jobs for a caller begins here.
+/// Returns the jobs that the caller sees. Every statement on jobs for a caller begins here.
 pub(crate) fn in_scope(ctx: &RequestContext) -> Filter<jobs::table, Seen> {
     jobs::table.filter(seen_by(ctx))
 }
@@ -150,7 +150,7 @@ fn ordered<'a>(query: Boxed<'a>, filter: &JobFilter) -> Boxed<'a> {
     }
 }
 
-/// Unfinished jobs, the newest first, and those that have just finished, the latest first: two statements, sent together.
+/// Returns unfinished jobs, the newest first, and recently finished jobs, the latest first: two pipelined statements.
 ///
 /// # Errors
 /// When the database can't be reached.
@@ -179,7 +179,7 @@ pub async fn under_way(
     Ok(futures_util::future::try_join(active, recent).await?)
 }
 
-/// The job, if the caller sees it.
+/// Returns the job with this id, if it is visible to the caller.
 ///
 /// # Errors
 /// When the database can't be reached.
@@ -188,7 +188,7 @@ pub async fn find(connection: &AsyncPgConnection, ctx: &RequestContext, id: Uuid
     Ok(Prepared(job).get_result(&mut &*connection).await.optional()?)
 }
 
-/// What a job was asked to do.
+/// Returns the parameters of a job.
 ///
 /// # Errors
 /// When the database can't be reached.

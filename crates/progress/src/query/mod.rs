@@ -1,4 +1,4 @@
-//! What is read.
+//! Reads.
 
 pub mod items;
 pub mod jobs;

@@ -1,4 +1,4 @@
-//! Stopping jobs, and doing what they left.
+//! Cancelled jobs, and the retry of their remaining items.
 
 use std::pin::pin;
 
@@ -42,7 +42,7 @@ async fn job_9_a_running_job_stops_within_one_chunk_and_a_retry_does_exactly_the
     assert_eq!(fixture.cancel("anna", job).await, stopped("running"));
     assert_eq!(fixture.cancel("anna", job).await, stopped("running"), "again");
     assert!(fixture.job("anna", job).await["cancelRequestedAt"].is_string());
-    fixture.people().become_(Mood::Responses);
+    fixture.people().become_(Mood::Responds);
     assert!(running.await.expect("the queue"));
 
     assert_eq!(
@@ -130,7 +130,7 @@ async fn job_9_a_job_that_a_worker_has_just_taken_is_cancelled_at_once() {
     assert_eq!(fixture.cancel("anna", job).await, stopped("cancelled"));
 
     assert!(fixture.job("anna", job).await["finishedAt"].is_string());
-    fixture.people().become_(Mood::Responses);
+    fixture.people().become_(Mood::Responds);
     assert!(running.await.expect("the queue"));
     assert_eq!(fixture.numbers(&ids).await, [0, 0, 0]);
     let left = fixture.app.rows("select state, lease_owner from core_jobs").await;
@@ -214,7 +214,7 @@ async fn a_blocked_chunk_does_not_delay_a_cancellation() {
 
     let response = timeout(4 * MOMENT, fixture.cancel("anna", job)).await;
 
-    assert_eq!(response.expect("an answer while the chunk waits"), stopped("running"));
+    assert_eq!(response.expect("a response while the chunk waits"), stopped("running"));
     drop(other);
     assert!(running.await.expect("the queue"));
     assert_eq!(

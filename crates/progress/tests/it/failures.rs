@@ -1,4 +1,4 @@
-//! Items that can't be changed, each for a reason of its own, while the others are.
+//! Items that fail for different reasons, while the others succeed.
 
 use serde_json::{Value, json};
 use uuid::Uuid;

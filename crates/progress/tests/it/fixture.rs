@@ -1,4 +1,4 @@
-//! Two tenants with things, and people who number them.
+//! Two tenants with things, and users who number them.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ pub(crate) const MODULES: [&Module; 5] = [
     &sample::MODULE,
 ];
 
-/// What somebody may do who numbers things, and undoes that.
+/// Features of a user who numbers things and can undo that.
 pub(crate) const NUMBERS: [&str; 3] = ["sample.thing.manage", "audit_logs.view_self", "audit_logs.undo_self"];
 
 pub(crate) struct Fixture {
@@ -39,7 +39,7 @@ pub(crate) fn builder() -> TestAppBuilder {
 }
 
 impl Fixture {
-    /// Tenants A and B with people: `anna` and `adam` of A, `boss` of A who sees and manages all jobs, and `bert` of B.
+    /// Creates tenants A and B with users: `anna` and `adam` of A, `boss` of A who sees and manages all jobs, and `bert` of B.
     pub(crate) async fn new() -> Self {
         Self::of(builder()).await
     }
@@ -64,7 +64,7 @@ impl Fixture {
         People::of(&self.app)
     }
 
-    /// An organization of tenant A below the first one.
+    /// Creates an organization of tenant A below the first one.
     pub(crate) async fn organization(&self, number: u32) -> Uuid {
         let id = Uuid::from_u128(0xc000 + u128::from(number));
         let sql = format!(
@@ -76,7 +76,7 @@ impl Fixture {
         id
     }
 
-    /// So many things of tenant A with number 0; names beyond the given ones are `thing`.
+    /// Creates things of tenant A with number 0; names beyond the given ones are `thing`.
     pub(crate) async fn things(&self, count: usize, names: &[(usize, &str)]) -> Vec<Uuid> {
         self.things_of(self.a, count, names).await
     }
@@ -104,13 +104,13 @@ impl Fixture {
         ids
     }
 
-    /// Asks to number things; the answer as it is.
+    /// Requests to number things and returns the response.
     pub(crate) async fn ask(&self, token: &str, ids: &[Uuid], number: i32) -> (u16, Value) {
         let body = json!({"ids": ids, "number": number});
         self.app.post(token, sample::BULK, body).await
     }
 
-    /// Starts a job of `anna`; returns its id.
+    /// Starts a job of `anna` and returns its id.
     pub(crate) async fn start(&self, ids: &[Uuid], number: i32) -> Uuid {
         self.start_as("anna", ids, number).await
     }
@@ -121,7 +121,7 @@ impl Fixture {
         id_of(&body["progressJobId"])
     }
 
-    /// One step of the next job: the first one begins it, every other one is a chunk.
+    /// Runs one step of the next job: the first step begins it, every other step is a chunk.
     pub(crate) async fn step(&self) {
         let (sender, stop) = stop_signal();
         sender.send_replace(true);
@@ -129,7 +129,7 @@ impl Fixture {
         assert!(worker.run_one(Some(&stop)).await.expect("the queue"), "a job waits");
     }
 
-    /// Runs jobs for as long as failed attempts are repeated.
+    /// Runs jobs until no attempt is left, and returns the number of attempts.
     pub(crate) async fn run_with_repeats(&self) -> usize {
         let mut attempts = 0;
         loop {
@@ -142,14 +142,14 @@ impl Fixture {
         }
     }
 
-    /// The job, as the caller sees it.
+    /// Returns the job, as the caller sees it.
     pub(crate) async fn job(&self, token: &str, id: Uuid) -> Value {
         let (status, body) = self.app.get(token, &format!("{JOBS}/{id}")).await;
         assert_eq!(status, 200, "{body}");
         body
     }
 
-    /// Total, processed, succeeded, skipped and failed, and the status.
+    /// Returns the status and the counts: total, processed, succeeded, skipped and failed.
     pub(crate) async fn counts(&self, id: Uuid) -> (Value, Value) {
         let sql = format!(
             "select status, array[total_count, processed_count, succeeded_count, skipped_count, failed_count] as counts
@@ -159,7 +159,7 @@ impl Fixture {
         (row["status"].clone(), row["counts"].clone())
     }
 
-    /// The items of a job by position: state, status and code of the error.
+    /// Returns the items of a job by position: state, status and code of the error.
     pub(crate) async fn items(&self, id: Uuid) -> Vec<Value> {
         let sql = format!(
             "select state, error_status as status, error_code as code from progress_job_items
@@ -168,13 +168,13 @@ impl Fixture {
         self.app.rows(&sql).await
     }
 
-    /// How many entries of the log say that a thing was numbered.
+    /// Returns the log entries of numbered things.
     pub(crate) async fn entries(&self) -> Vec<Value> {
         let sql = "select * from audit_action_logs where command_id = 'sample.thing.set_number' order by seq";
         self.app.rows(sql).await
     }
 
-    /// The numbers of things, in this order.
+    /// Returns the numbers of things, in this order.
     pub(crate) async fn numbers(&self, ids: &[Uuid]) -> Vec<i64> {
         let rows = self.app.rows("select id, number from sample_things").await;
         let number = |id: &Uuid| {
@@ -212,6 +212,6 @@ async fn tenant(app: &TestApp, name: &str) -> (Uuid, Uuid) {
     let created = ctx
         .execute(&command, |created| Json(json!([created.id, created.organization_id])))
         .await
-        .expect("the tenant is made");
+        .expect("a created tenant");
     (id_of(&created.0[0]), id_of(&created.0[1]))
 }

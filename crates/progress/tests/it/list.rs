@@ -18,7 +18,7 @@ async fn listed(fixture: &Fixture, query: &str) -> Vec<Uuid> {
     ids(&page, "items")
 }
 
-/// Jobs a minute apart: a completed one, one that failed in part, a cancelled and a pending one.
+/// Creates jobs a minute apart: a completed, a partly failed, a cancelled and a pending one.
 async fn four(fixture: &Fixture) -> [Uuid; 4] {
     let things = fixture.things(3, &[(0, "third")]).await;
     let mut jobs = Vec::new();
@@ -114,7 +114,7 @@ async fn each_order_is_stable_and_what_has_no_time_comes_last() {
     let fixture = Fixture::new().await;
     let [done, partly, cancelled, waiting] = four(&fixture).await;
 
-    // Neither of these two has been started; ids decide between them.
+    // Neither of these two jobs has started; ids decide between them.
     assert_eq!(
         listed(&fixture, "sortField=startedAt").await,
         [partly, done, waiting, cancelled]

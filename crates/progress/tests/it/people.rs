@@ -1,4 +1,4 @@
-//! A stand-in for the module that signs people in, whose tokens are names; the test changes what they may do.
+//! A substitute for the module that authenticates users, whose tokens are names; the test changes the users' features.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
@@ -11,7 +11,7 @@ use futures_util::future::BoxFuture;
 use tokio::sync::watch;
 use uuid::Uuid;
 
-/// Under the name that the log's module requires.
+/// Has the name that the log's module requires.
 pub(crate) static SIGN_IN: Module = Module {
     name: "auth",
     title: "Sign-in",
@@ -23,12 +23,12 @@ pub(crate) static SIGN_IN: Module = Module {
     ..Module::EMPTY
 };
 
-/// What happens to whoever asks for a principal by its id.
+/// The behavior of requests for a principal by its id.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Mood {
     #[default]
-    Responses,
-    /// It waits until the mood changes.
+    Responds,
+    /// Waits until the mood changes.
     Waits,
     Fails,
 }
@@ -44,12 +44,12 @@ impl Default for People {
         Self {
             known: Mutex::default(),
             signed_out: Mutex::default(),
-            mood: watch::Sender::new(Mood::Responses),
+            mood: watch::Sender::new(Mood::Responds),
         }
     }
 }
 
-/// The id of whom a token belongs to.
+/// Returns the id of the user with this token.
 pub(crate) fn person(token: &str) -> Uuid {
     let bytes = token.bytes().fold(0_u128, |sum, byte| sum << 8 | u128::from(byte));
     Uuid::from_u128(bytes)
@@ -60,7 +60,7 @@ impl People {
         app.platform().provided().get::<Self>().expect("provided at the start")
     }
 
-    /// A user with grants in a tenant, limited to organizations if there are some.
+    /// Adds a user with grants in a tenant, optionally limited to organizations.
     pub(crate) fn set(&self, token: &str, tenant: Uuid, grants: &[&str], organizations: Option<&[Uuid]>) {
         let identity = Identity {
             kind: ActorKind::User,
@@ -79,17 +79,17 @@ impl People {
         self.known.lock().expect("no panic").insert(token.to_owned(), identity);
     }
 
-    /// Nobody acts as this one any more.
+    /// Removes the user with this token.
     pub(crate) fn remove(&self, token: &str) {
         self.known.lock().expect("no panic").remove(token);
     }
 
-    /// The token is worth nothing; the person is there as before.
+    /// Invalidates the token; the user continues to exist.
     pub(crate) fn sign_out(&self, token: &str) {
         self.signed_out.lock().expect("no panic").insert(token.to_owned());
     }
 
-    /// The same people as another node knows.
+    /// Copies the users that another node knows.
     pub(crate) fn copy_from(&self, other: &Self) {
         let known = other.known.lock().expect("no panic").clone();
         *self.known.lock().expect("no panic") = known;
@@ -135,7 +135,7 @@ impl Authenticator for People {
                 .await
                 .expect("the sender lives");
             if mood == Mood::Fails {
-                return Err(Error::internal("nobody knows who that is"));
+                return Err(Error::internal("principal lookup failed"));
             }
             let known = self.known.lock().expect("no panic");
             let found = known

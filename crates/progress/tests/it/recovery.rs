@@ -1,4 +1,4 @@
-//! Workers that die, freeze or never get anywhere.
+//! Workers that crash, freeze or never make progress.
 
 use std::pin::pin;
 
@@ -48,7 +48,7 @@ async fn job_8_an_item_that_takes_its_worker_down_is_given_up_after_three_tries_
         let job = fixture.start(&ids, 7).await;
         fixture.step().await;
 
-        // A worker that dies leaves everything as it is; only its lease ends.
+        // A worker that crashes changes nothing; only its lease expires.
         let mut deaths = 0;
         while fixture.counts(job).await.0 == "running" {
             let worker = Worker::new(fixture.app.runtime().clone());
@@ -89,7 +89,7 @@ async fn job_5_a_worker_that_froze_writes_nothing_once_another_has_the_job() {
     fixture.app.advance(Duration::seconds(61));
     assert_eq!(other.run_jobs().await, 1);
     let finished = fixture.app.snapshot().await;
-    fixture.people().become_(Mood::Responses);
+    fixture.people().become_(Mood::Responds);
     frozen.await.expect("it goes on with other work");
 
     assert!(fixture.app.snapshot().await == finished, "not a row has changed");
@@ -112,7 +112,7 @@ async fn job_7_a_job_whose_worker_dies_goes_on_where_it_was() {
         fixture.people().become_(Mood::Waits);
         let dying = Worker::new(fixture.app.runtime().clone());
         assert!(timeout(MOMENT, dying.run_one(None)).await.is_err());
-        fixture.people().become_(Mood::Responses);
+        fixture.people().become_(Mood::Responds);
         fixture.app.advance(Duration::seconds(61));
         fixture.step().await;
         processed.push(fixture.counts(job).await.1[1].clone());
@@ -148,7 +148,7 @@ async fn a_job_that_is_given_up_has_failed_and_can_be_tried_again() {
     );
     let reported = "select payload->>'status' as status from core_outbox_events where name = 'progress.job.failed'";
     assert_eq!(fixture.app.rows(reported).await, [json!({"status": "failed"})]);
-    fixture.people().become_(Mood::Responses);
+    fixture.people().become_(Mood::Responds);
     assert_eq!(fixture.retry("anna", job).await.1["totalCount"], 50);
     fixture.app.run_jobs().await;
     assert_eq!(fixture.numbers(&ids).await, vec![7; 150]);

@@ -1,4 +1,4 @@
-//! Old jobs go.
+//! Deletion of old jobs.
 
 use std::time::Duration;
 

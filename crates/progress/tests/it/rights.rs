@@ -1,11 +1,11 @@
-//! The requester's rights while the job runs.
+//! The requester's features while the job runs.
 
 use serde_json::json;
 use uuid::Uuid;
 
 use crate::fixture::{Fixture, NUMBERS};
 
-/// A job of 250 items of which 100 are done.
+/// Starts a job of 250 items and processes 100 of them.
 async fn under_way(fixture: &Fixture) -> (Uuid, Vec<Uuid>) {
     let ids = fixture.things(250, &[]).await;
     let job = fixture.start(&ids, 7).await;

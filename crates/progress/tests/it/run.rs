@@ -184,7 +184,7 @@ async fn crm_16_a_chunk_costs_as_many_statements_for_many_items_as_for_one() {
     let ids = fixture.things(103, &[]).await;
     let mut counts = Vec::new();
 
-    // The first two rounds prepare what a connection prepares once.
+    // The first two rounds prepare statements that a connection prepares once.
     for (number, many) in [(1, 100), (2, 1), (3, 1), (4, 100)] {
         fixture.start(&ids[..many], number).await;
         let (_, statements) = fixture.app.count_statements(fixture.app.run_jobs()).await;

@@ -1,4 +1,4 @@
-//! Tenants take turns.
+//! Tenants alternate.
 
 use std::pin::pin;
 
@@ -105,7 +105,7 @@ async fn a_worker_does_not_yield_to_a_tenant_that_has_its_share() {
     assert_eq!(fixture.counts(waiting).await.0, "pending");
 }
 
-/// A worker takes the next job. While its first step takes this long, something else happens.
+/// Starts the next job and runs `meanwhile` while its first step takes this long.
 async fn busy<T>(fixture: &Fixture, time: Duration, meanwhile: impl Future<Output = T>) -> T {
     fixture.people().become_(Mood::Waits);
     let worker = Worker::new(fixture.app.runtime().clone());
@@ -113,7 +113,7 @@ async fn busy<T>(fixture: &Fixture, time: Duration, meanwhile: impl Future<Outpu
     assert!(timeout(MOMENT, &mut running).await.is_err(), "it has the job");
     let outcome = meanwhile.await;
     fixture.app.advance(time);
-    fixture.people().become_(Mood::Responses);
+    fixture.people().become_(Mood::Responds);
     assert!(running.await.expect("the queue"));
     outcome
 }
@@ -123,7 +123,7 @@ async fn run_one(fixture: &Fixture) {
     assert!(worker.run_one(None).await.expect("the queue"), "a job waits");
 }
 
-/// One step of whoever has its turn, a moment after the last one.
+/// Runs one step of the next job, a moment after the last one.
 async fn turn(fixture: &Fixture) {
     fixture.app.advance(Duration::MILLISECOND);
     fixture.step().await;

@@ -1,4 +1,4 @@
-//! Who sees which jobs.
+//! Visibility of jobs.
 
 use std::collections::BTreeSet;
 
@@ -109,7 +109,7 @@ async fn a_key_sees_its_own_jobs_and_shows_no_user() {
         roles: Vec::new(),
         session: None,
     };
-    // A key with the id of a person is somebody else.
+    // A key with the id of a user is a different principal.
     fixture.people().put("key", key(person("adam")));
     let ids = fixture.things(2, &[]).await;
     let job = fixture.start_as("key", &ids, 7).await;

@@ -1,4 +1,4 @@
-//! Passes the messages of one client on and the answers back.
+//! Forwards the messages of one client and the server's responses.
 
 use std::future::pending;
 use std::io;
@@ -13,14 +13,14 @@ use super::{FaultMode, State, Target};
 trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
 
-/// How far a connection is. Batches are counted by the `ReadyForQuery` that ends each; the first one ends the sign-in.
+/// The state of a connection. Batches are counted by the `ReadyForQuery` that ends each; the first one ends the authentication.
 struct Progress {
     sent: AtomicU64,
-    /// The batch whose answer is kept back, after which the connection is lost.
+    /// The batch whose response is withheld, after which the connection is closed.
     last: AtomicU64,
 }
 
-/// Serves one client until either side goes or a fault is due.
+/// Serves one client until either side disconnects or a fault is due.
 pub(super) async fn pass(client: UnixStream, state: &State) -> io::Result<()> {
     let (read, mut to_client) = split(client);
     let mut from_client = BufReader::new(read);
@@ -72,7 +72,7 @@ async fn requests(
         }
         to.write_all(&message.bytes).await?;
         if progress.sent.load(Ordering::SeqCst) >= progress.last.load(Ordering::SeqCst) {
-            // Whatever the client sends now comes too late; the answers end the connection.
+            // Later messages of the client are ignored; the response of the last batch ends the connection.
             return pending().await;
         }
     }

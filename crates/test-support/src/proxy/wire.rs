@@ -1,27 +1,27 @@
-//! As much of PostgreSQL's protocol as it takes to tell messages apart.
+//! The part of PostgreSQL's protocol that is needed to distinguish messages.
 
 use std::io;
 
 use tokio::io::{AsyncRead, AsyncReadExt};
 
-/// First word of a request for TLS, to which the proxy says no.
+/// First word of a request for TLS, which the proxy declines.
 const TLS_REQUEST: u32 = 80_877_103;
-/// The same for GSSAPI.
+/// First word of a request for GSSAPI encryption, which the proxy declines.
 const GSS_REQUEST: u32 = 80_877_104;
 
-/// Longest message that is taken for one.
+/// Maximum length of a valid message.
 const LONGEST: usize = 1 << 30;
 
-/// A message with its header, ready to be sent on.
+/// A message with its header, ready to be forwarded.
 pub(super) struct Message {
-    /// Its type; 0 for the first message of a client, which has none.
+    /// The message type; 0 for a client's first message, which has none.
     pub(super) kind: u8,
-    /// All of its bytes.
+    /// All bytes of the message.
     pub(super) bytes: Vec<u8>,
 }
 
 impl Message {
-    /// Reads the first message of a client.
+    /// Reads a client's first message.
     pub(super) async fn read_first(from: &mut (impl AsyncRead + Unpin)) -> io::Result<Self> {
         let mut bytes = Vec::new();
         read_rest(from, &mut bytes).await?;
@@ -36,7 +36,7 @@ impl Message {
         Ok(Self { kind, bytes })
     }
 
-    /// Whether a first message asks for encryption.
+    /// Whether a first message requests encryption.
     pub(super) fn asks_for_encryption(&self) -> bool {
         let word = self
             .bytes
@@ -46,17 +46,17 @@ impl Message {
         matches!(word, Some(TLS_REQUEST | GSS_REQUEST))
     }
 
-    /// `Execute` or `Query`
+    /// Whether the message is `Execute` or `Query`.
     pub(super) fn is_statement(&self) -> bool {
         matches!(self.kind, b'E' | b'Q')
     }
 
-    /// `Sync`, `Query` or `FunctionCall`: the server answers each of them with one `ReadyForQuery`.
+    /// Whether the message is `Sync`, `Query` or `FunctionCall`: the server ends its response to each of them with one `ReadyForQuery`.
     pub(super) fn ends_batch(&self) -> bool {
         matches!(self.kind, b'S' | b'Q' | b'F')
     }
 
-    /// `ReadyForQuery`, from the server
+    /// Whether the message is the server's `ReadyForQuery`.
     pub(super) fn is_ready(&self) -> bool {
         self.kind == b'Z'
     }

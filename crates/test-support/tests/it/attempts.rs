@@ -1,4 +1,4 @@
-//! What counts as a failed attempt at a job, how long it waits, and how much it does at once.
+//! Failed attempts of jobs: what counts as one, the delay after it, and the size of chunks.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -32,12 +32,12 @@ fn register(registry: &mut Registry) {
 }
 
 const TENANT: Uuid = Uuid::from_u128(1);
-/// The text of a job for each of its runs; ids are the same in every test.
+/// The messages of the jobs, one for each run; ids are the same in every test.
 static RUNS: Mutex<Vec<String>> = Mutex::new(Vec::new());
 static CHUNKS: Mutex<Vec<usize>> = Mutex::new(Vec::new());
 static BUSY: Mutex<Vec<usize>> = Mutex::new(Vec::new());
 
-/// Its statement fails as the server says that one has failed, so many times.
+/// Its statement fails with this SQLSTATE and message, a number of times.
 #[derive(Debug, Serialize, Deserialize)]
 struct Errs {
     sqlstate: String,
@@ -63,7 +63,7 @@ impl Job for Errs {
     }
 }
 
-/// Comes one step further, and no more.
+/// Completes one step, then fails.
 #[derive(Debug, Serialize, Deserialize)]
 struct Stumbles {}
 
@@ -99,10 +99,10 @@ impl Job for Slow {
     }
 }
 
-/// For how long a job holds its worker.
+/// The time for which a job occupies its worker.
 const HELD: std::time::Duration = std::time::Duration::from_millis(100);
 
-/// Takes its time.
+/// Takes a while.
 #[derive(Debug, Serialize, Deserialize)]
 struct Holds {}
 
@@ -115,7 +115,7 @@ impl Job for Holds {
     }
 }
 
-/// Two steps.
+/// A job of two steps.
 #[derive(Debug, Serialize, Deserialize)]
 struct Two {}
 
@@ -132,7 +132,7 @@ impl Job for Two {
     }
 }
 
-/// Tells how much it should do at once, without end.
+/// Records the chunk size of each run; never ends.
 #[derive(Debug, Serialize, Deserialize)]
 struct Busy {}
 
@@ -173,7 +173,7 @@ async fn run_one(app: &TestApp) {
     assert!(worker.run_one(None).await.expect("the queue"), "a job waits");
 }
 
-/// State, attempt, and for how long it waits.
+/// Returns state, attempt, and the delay in seconds.
 async fn state(app: &TestApp) -> (Value, Value, f64) {
     let sql = "select state, attempt, extract(epoch from run_at - updated_at)::float8 as wait from core_jobs";
     let row = app.rows(sql).await.remove(0);
@@ -288,7 +288,7 @@ async fn workers_that_claim_at_once_run_no_more_jobs_of_a_tenant_than_allowed() 
     let (database, scope) = (&app.runtime().database, Scope::tenant(TENANT));
     // Connecting takes longer than claiming.
     drop(join_all((0..WORKERS).map(|_| database.unlogged(&scope))).await);
-    // To be counted while others claim.
+    // So that it is counted while others claim.
     app.sql(
         "insert into core_jobs (tenant_id, id, kind, payload, actor_kind, selection, priority, run_at, state, attempt, max_attempts, cursor,
              created_at, updated_at)

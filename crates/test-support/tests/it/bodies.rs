@@ -1,4 +1,4 @@
-//! Bodies that do not arrive: what is decided before them, and what becomes of their connections.
+//! Incomplete bodies: the checks before them, and their connections.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -30,7 +30,7 @@ fn begin(address: SocketAddr, path: &str, rest: &str) -> TcpStream {
     stream
 }
 
-/// Everything up to the end of the connection, which the other side has to bring about.
+/// Reads up to the end of the connection, which the server must close.
 async fn until_closed(mut stream: TcpStream) -> String {
     let read = tokio::task::spawn_blocking(move || {
         let mut text = String::new();
@@ -40,7 +40,7 @@ async fn until_closed(mut stream: TcpStream) -> String {
     read.await.expect("it is read")
 }
 
-/// Lets the deadline pass once so many wait for it.
+/// Lets the deadline pass once `waiting` requests wait for it.
 async fn pass_deadline(app: &TestApp, waiting: usize) {
     let clock = app.clock();
     while clock.waiting() < waiting {
@@ -59,7 +59,7 @@ async fn f10_a_body_that_does_not_arrive_is_a_408_and_the_end_of_its_connection(
     let late = [
         begin(address, "notes", SIZED),
         begin(address, "notes", CHUNKED),
-        // Before the credential is looked at.
+        // Before the credential is checked.
         begin(address, "members", SIZED),
     ];
     pass_deadline(&app, late.len()).await;
@@ -114,7 +114,7 @@ async fn an_uncounted_limit_waits_for_the_body() {
     }
 
     let counted = "select key from core_rate_limits";
-    assert!(app.rows(counted).await.is_empty(), "nobody has asked for anything");
+    assert!(app.rows(counted).await.is_empty(), "no request was counted");
     let (status, _) = app.post("", "/sample/limited", json!({"text": "a"})).await;
     assert_eq!(status, 200);
 }

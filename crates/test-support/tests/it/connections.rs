@@ -1,4 +1,4 @@
-//! How long connections and their statements live.
+//! The lifetime of connections and their statements.
 
 use std::time::Duration;
 
@@ -52,7 +52,7 @@ fn database(app: &TestApp, change: impl FnOnce(&mut DatabaseOptions)) -> Databas
     Database::new(options).expect("a pool")
 }
 
-/// Ten seconds at most.
+/// Whether the connection ends within ten seconds.
 async fn ends(app: &TestApp, pid: i32) -> bool {
     let alive = format!("select 1 as one from pg_stat_activity where pid = {pid}");
     for _ in 0..200 {

@@ -1,4 +1,4 @@
-//! The database of a test: migrated, its own, gone in the end.
+//! The database of a test: migrated, exclusive, dropped at the end.
 
 use std::net::TcpListener;
 use std::sync::Arc;
@@ -171,7 +171,7 @@ async fn a_connection_that_is_given_back_comes_before_one_that_is_being_created(
 
     let second = second.expect("at once").expect("a connection");
     app.proxy().restore();
-    let third = database.read(&scope).await.expect("the one that was being made");
+    let third = database.read(&scope).await.expect("the connection that was being opened");
     let mut fourth = std::pin::pin!(database.read(&scope));
     assert!(is_pending(&mut fourth).await, "no more than two");
     drop((second, third));
@@ -201,7 +201,7 @@ async fn capacity_of_a_lost_or_failed_connection_is_released() {
         app.proxy().restore();
     }
 
-    // Given up while it is being made.
+    // The caller gives up while the connection is being opened.
     app.proxy().hold();
     for _ in 0..3 {
         assert!(is_pending(&mut std::pin::pin!(database.read(&scope))).await);

@@ -1,4 +1,4 @@
-//! Requests without any right: paths, bodies, limits.
+//! Requests without any rights: paths, bodies, limits.
 
 use actix_web::http::Method;
 use backoffice_test_support::{Duration, TestApp};
@@ -123,7 +123,7 @@ async fn a_bad_query_is_rejected() {
 async fn private_endpoints_require_a_credential() {
     let app = TestApp::new(&[&SAMPLE]).await;
 
-    let nobody = app.request(Method::GET, "/sample/private").send().await;
+    let anonymous = app.request(Method::GET, "/sample/private").send().await;
     let garbage = app
         .request(Method::GET, "/sample/private")
         .bearer("garbage")
@@ -135,13 +135,13 @@ async fn private_endpoints_require_a_credential() {
         .send()
         .await;
 
-    for response in [&nobody, &garbage, &cookie] {
+    for response in [&anonymous, &garbage, &cookie] {
         assert_eq!(
             (response.status, response.json()),
             (401, json!({"error": "Unauthorized"}))
         );
     }
-    assert!(nobody.cookies().is_empty());
+    assert!(anonymous.cookies().is_empty());
     assert_eq!(garbage.cookie("auth_token").expect("it is cleared").value(), "");
 }
 

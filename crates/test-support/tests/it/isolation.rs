@@ -1,4 +1,4 @@
-//! What the database lets the application's role see and do.
+//! What the database lets the application's role read and do.
 
 use backoffice_core::db::{Connector, TlsOptions, keep_logs};
 use backoffice_core::{Result, Scope};
@@ -113,16 +113,16 @@ async fn entries_of_another_tenant_are_not_erased() {
     let others = connection.batch_execute(&erase(Uuid::from_u128(2))).await;
 
     own.expect("allowed");
-    let rejected = others.expect_err("refused").to_string();
+    let rejected = others.expect_err("rejected").to_string();
     assert!(rejected.contains("entries of another tenant"), "{rejected}");
 }
 
-/// The exploit: a temporary table in the place of the log, whose trigger runs when a function of the owner updates it.
+/// The exploit: a temporary table with the name of the log, whose trigger runs when a function of the owner updates it.
 const EXPLOIT: &str = "
     create function pg_temp.evil() returns trigger language plpgsql as $$
     begin
         execute 'grant update, delete, truncate on public.audit_action_logs to backoffice_app';
-        execute 'create table public.made_by_app as select 1 as x';
+        execute 'create table public.created_by_app as select 1 as x';
         return null;
     end $$;
     create temp table audit_action_logs (like public.audit_action_logs);
@@ -151,7 +151,7 @@ async fn f6_temporary_tables_do_not_stand_in_for_the_log() {
         .expect_err("no temporary tables");
     assert!(rejected.to_string().contains("permission denied"), "{rejected}");
 
-    // Even where an administrator has given that right back.
+    // Even if an administrator has granted that right again.
     app.sql(&format!(
         "grant temporary on database \"{}\" to backoffice_app",
         app.database().name()
@@ -161,9 +161,9 @@ async fn f6_temporary_tables_do_not_stand_in_for_the_log() {
     connection.batch_execute(CALL).await.expect("the functions work");
 
     let rejected = connection.batch_execute("delete from public.audit_action_logs").await;
-    assert!(rejected.expect_err("refused").to_string().contains("permission denied"));
+    assert!(rejected.expect_err("rejected").to_string().contains("permission denied"));
     let created = app
-        .rows("select to_regclass('public.made_by_app') is null as nothing")
+        .rows("select to_regclass('public.created_by_app') is null as nothing")
         .await;
     assert_eq!(created, [json!({"nothing": true})]);
 }

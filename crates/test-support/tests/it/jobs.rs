@@ -1,4 +1,4 @@
-//! The job queue of core, seen by a module of the test's own.
+//! The job queue of core, as a module of the test sees it.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -22,7 +22,7 @@ fn register(registry: &mut Registry) {
     registry.job::<Count>().job::<Fails>().job::<Panics>().job::<Stolen>();
 }
 
-/// Counts to a number, one event stream row a step: the step's effect.
+/// Counts to a number; each step inserts one event stream row as its effect.
 #[derive(Debug, Serialize, Deserialize)]
 struct Count {
     to: i64,
@@ -66,7 +66,7 @@ impl Job for Fails {
     }
 }
 
-/// Another worker takes it over while it runs.
+/// Another worker takes the job over while it runs.
 #[derive(Debug, Serialize, Deserialize)]
 struct Stolen {}
 

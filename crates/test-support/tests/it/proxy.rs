@@ -1,4 +1,4 @@
-//! Statements are counted, and lost where a test wants it.
+//! The proxy counts statements and fails them on demand.
 
 use actix_web::http::Method;
 use backoffice_core::Scope;

@@ -1,4 +1,4 @@
-//! A module with endpoints and nothing else.
+//! A module with endpoints only.
 
 use backoffice_core::db::Connection;
 use backoffice_core::http::{Access, Json, Query, Routes};
@@ -88,7 +88,7 @@ async fn panics(_visitor: Visitor, Json(note): Json<Note>) -> Result<Json<Note>>
     panic!("a handler fails with {}", note.text)
 }
 
-/// Two rows in one transaction: both or none.
+/// Inserts two rows in one transaction: both or none.
 async fn transfer(visitor: Visitor) -> Result<Json<Note>> {
     let mut transaction = visitor.database().transaction(&Scope::system()).await?;
     for name in ["taken", "given"] {

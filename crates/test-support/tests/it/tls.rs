@@ -1,4 +1,4 @@
-//! Every mode of TLS against a PostgreSQL that has it.
+//! Every mode of TLS against a PostgreSQL with TLS.
 
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr};
@@ -15,7 +15,7 @@ use tokio_postgres::Client;
 
 const NAME: &str = "db.office.test";
 
-/// Users: one for each way in.
+/// Access rules: one user for each kind of connection.
 const RULES: [&str; 4] = [
     "hostnossl all plain 127.0.0.0/8 trust",
     "hostssl all encrypted 127.0.0.0/8 trust",
@@ -23,7 +23,7 @@ const RULES: [&str; 4] = [
     "host all all all reject",
 ];
 
-/// A cluster with a listener, and certificates beside it.
+/// A cluster with a listener, and its certificates.
 struct Cluster {
     postgres: Option<LocalPostgres>,
     dir: PathBuf,
@@ -50,7 +50,7 @@ fn authority(name: &str) -> Authority {
 }
 
 impl Authority {
-    /// Certificate and key.
+    /// Returns certificate and key.
     fn leaf(&self, names: &[&str], usage: ExtendedKeyUsagePurpose) -> (String, String) {
         let names: Vec<String> = names.iter().map(ToString::to_string).collect();
         let mut params = CertificateParams::new(names).expect("names");
@@ -64,7 +64,7 @@ impl Authority {
 
 impl Cluster {
     async fn start() -> Self {
-        // Any loopback address will do, so nobody else's port is in the way.
+        // Any loopback address will do; this one is unlikely to be in use.
         let [a, b, c, d] = std::process::id().to_be_bytes();
         let address = IpAddr::V4(Ipv4Addr::new(127, 1 + (a ^ b) % 250, c, 1 + d % 250));
         let dir = std::env::temp_dir().join(format!("backoffice-tls-{}", std::process::id()));
@@ -134,7 +134,7 @@ impl Cluster {
         for _ in 0..200 {
             let row = self.owner.query_one("show ssl", &[]).await.expect("a setting");
             if row.get::<_, String>(0) == ssl {
-                // The backend that asks may know before the postmaster does.
+                // The backend that reports the setting may know it before the postmaster does.
                 tokio::time::sleep(Duration::from_millis(300)).await;
                 return;
             }
@@ -154,7 +154,7 @@ impl Cluster {
         self.files.join(name)
     }
 
-    /// Readable for the server's user alone.
+    /// Writes a file that only the server's user can read.
     fn write(&self, name: &str, text: &str) {
         let path = self.path(name);
         fs::write(&path, text).expect("a file");
@@ -172,7 +172,7 @@ impl Cluster {
         )
     }
 
-    /// Whether the connection is encrypted, or why there is none.
+    /// Returns whether the connection is encrypted, or why it failed.
     async fn connect(&self, user: &str, host: &str, parameters: &str) -> Result<bool, String> {
         let url = self.url(user, host, parameters);
         let connector =
@@ -191,7 +191,7 @@ impl Drop for Cluster {
     fn drop(&mut self) {
         drop(self.postgres.take());
         for dir in [&self.files, &self.dir] {
-            // The second may be the first one.
+            // Both folders may be the same.
             let _deleted = fs::remove_dir_all(Path::new(dir));
         }
     }
@@ -203,7 +203,7 @@ async fn s2_each_mode_accepts_and_rejects_what_libpq_does() {
     let own_cert = "sslcert=@own-client.pem&sslkey=@own-client.key";
     let certified = format!("sslmode=verify-full&sslrootcert=@root.pem&{own_cert}");
     let stranger = certified.replace("own-client", "stranger-client");
-    // User, host, parameters; whether it is encrypted, or what the refusal says.
+    // User, host, parameters; whether the connection is encrypted, or a part of the error.
     let cases: &[(&str, &str, &str, Result<bool, &str>)] = &[
         ("plain", NAME, "sslmode=disable", Ok(false)),
         ("encrypted", NAME, "sslmode=disable", Err("no encryption")),
@@ -252,7 +252,7 @@ async fn s2_each_mode_accepts_and_rejects_what_libpq_does() {
             "sslmode=verify-full&sslrootcert=@missing.pem",
             Err("missing.pem"),
         ),
-        // Nothing but what is true: another machine's name is verified by the roots of the system, if it has any.
+        // The roots of the system, if there are any, do not verify this host.
         (
             "encrypted",
             "localhost",

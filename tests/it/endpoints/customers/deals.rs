@@ -20,7 +20,7 @@ pub(super) fn table() -> Vec<Entry> {
     table
 }
 
-/// The last segment of the path; without one it is another path.
+/// The last segment of the path; without it the path is a different one.
 pub(super) const fn segment(customer: Customer) -> [Target; 1] {
     [Target {
         strict: false,
@@ -28,7 +28,7 @@ pub(super) const fn segment(customer: Customer) -> [Target; 1] {
     }]
 }
 
-/// The record that a write is about.
+/// The record that a write changes.
 pub(super) const fn subject(place: Place, customer: Customer) -> Target {
     at(place, Kind::Customer(customer))
 }

@@ -16,7 +16,7 @@ const PERSON: Kind = Kind::Customer(Customer::Person);
 const OWNER: Target = at(Place::Body("ownerUserId"), Kind::User);
 const ORGANIZATION: Target = at(Place::Body("organizationId"), Kind::Organization);
 
-/// An id in the path, where an empty one is another path.
+/// An id in the path; an empty one is a different path.
 const fn in_path(kind: Kind) -> Target {
     Target {
         strict: false,

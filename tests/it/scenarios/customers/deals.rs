@@ -16,7 +16,7 @@ pub(super) fn scenarios() -> Vec<Scenario> {
     all
 }
 
-/// A command that a super administrator can't run without selecting a tenant: nothing else says where the record belongs.
+/// A command that a super administrator can't run without selecting a tenant: the request does not name the record's tenant.
 fn own(command: &'static str, state: &'static str, call: fn(&crate::fixture::TenantFixture) -> Call) -> Scenario {
     Scenario {
         by_anybody: false,

@@ -10,7 +10,7 @@ use crate::scenarios::{Scenario, scenario};
 const COMPANIES: &str = "/customers/companies";
 const PEOPLE: &str = "/customers/people";
 
-/// Where a new one belongs is clear only to those who belong to the tenant.
+/// The tenant of a new record is known only for callers who belong to one.
 fn created(command: &'static str, state: &'static str, call: fn(&TenantFixture) -> Call) -> Scenario {
     Scenario {
         by_anybody: false,

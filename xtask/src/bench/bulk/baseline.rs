@@ -15,7 +15,7 @@ use crate::process::output;
 
 const ITEM: &str = include_str!("item.sql");
 
-/// Items per second of one client, which is what a job is.
+/// Returns the items per second of one client, which corresponds to one job.
 pub(super) fn run(
     postgres: &LocalPostgres,
     database: &Database,
@@ -25,7 +25,7 @@ pub(super) fn run(
 ) -> Result<f64> {
     let owner =
         database.text("select id from auth_users where tenant_id <> '00000000-0000-0000-0000-000000000000' limit 1")?;
-    // As in a database that has been in use: the items of the last job are new to the planner.
+    // As in a database in use, whose planner statistics do not cover the items of the last job.
     database.execute("analyze progress_job_items")?;
     let job = database.text(&format!(
         "select id from progress_jobs where tenant_id = '{tenant}' order by created_at desc, id desc limit 1"

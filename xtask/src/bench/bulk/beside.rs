@@ -1,4 +1,4 @@
-//! Other tenants while the large job runs: how soon their own small jobs start, and how long their requests take.
+//! Other tenants while the large job runs: the delay before their own small jobs, and the duration of their requests.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,12 +19,12 @@ const TENANTS: usize = 3;
 /// Deals of a small job.
 const REDUCED_CHUNK: usize = 10;
 const QUIET: Duration = Duration::from_secs(5);
-/// Between two reads.
+/// Pause between two reads.
 const PACE: Duration = Duration::from_millis(5);
-/// Between two small jobs of a tenant.
+/// Pause between two small jobs of a tenant.
 const BETWEEN: Duration = Duration::from_millis(700);
 
-/// What the others saw.
+/// Measurements of the other tenants.
 #[derive(Debug)]
 pub(super) struct Beside {
     small_jobs: usize,
@@ -44,7 +44,7 @@ pub(super) struct Neighbour {
     deals: Vec<Uuid>,
 }
 
-/// Tenants with some deals and an administrator each.
+/// Creates tenants with some deals and an administrator each.
 pub(super) fn neighbours(database: &Database) -> Result<Vec<Neighbour>> {
     (1..=TENANTS)
         .map(|number| {
@@ -62,7 +62,7 @@ pub(super) fn neighbours(database: &Database) -> Result<Vec<Neighbour>> {
         .collect()
 }
 
-/// Runs the large job with the neighbours beside it.
+/// Runs the large job while the neighbours send requests.
 pub(super) fn measure(
     server: &Server,
     database: &Database,
@@ -109,7 +109,7 @@ pub(super) fn measure(
     })
 }
 
-/// Milliseconds of each read of a list, in order.
+/// Returns the milliseconds of each read of a list, sorted.
 fn reads(server: &Server, token: &str, goes_on: &AtomicBool, until: Option<Duration>) -> Result<Vec<f64>> {
     let mut client = Client::connect(server.api())?;
     let request = format!(
@@ -148,13 +148,13 @@ fn percentile(sorted: &[f64], percent: usize) -> f64 {
 }
 
 impl Beside {
-    /// How many times longer the slowest reads take beside the large job.
+    /// The slowdown of the slowest reads beside the large job, as a factor.
     fn slower(&self) -> f64 {
         percentile(&self.during, 99) / percentile(&self.before, 99)
     }
 }
 
-/// What counts of all rounds, then each of them.
+/// Writes the result over all rounds, then each round.
 pub(super) fn report(f: &mut fmt::Formatter<'_>, rounds: &[Beside]) -> fmt::Result {
     let small_jobs: usize = rounds.iter().map(|round| round.small_jobs).sum();
     let longest_wait = rounds.iter().map(|round| round.longest_wait).fold(0.0, f64::max);

@@ -1,5 +1,4 @@
-//! A bulk job over 10,000 deals: its rate against what PostgreSQL does with the same writes one by one, and what it costs everybody
-//! else.
+//! A bulk job over 10,000 deals: its rate compared with PostgreSQL running the same writes one by one, and its cost for other requests.
 
 mod baseline;
 mod beside;
@@ -29,22 +28,22 @@ const DEALS: usize = 10_000;
 /// Items of a chunk.
 const CHUNK: usize = 100;
 const PATIENCE: Duration = Duration::from_secs(300);
-/// Between two looks at a job: rare enough that the server does not count as in use.
+/// Pause between two polls of a job: long enough that the server does not count as in use.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(500);
-/// Between two looks while others use the server anyway.
+/// Pause between two polls while other clients use the server anyway.
 const SHORTLY: Duration = Duration::from_millis(50);
 
-/// What was measured.
+/// The measurements.
 #[derive(Debug)]
 pub(super) struct Bulk {
-    /// Items per second of the job alone, and of pgbench, in turns.
+    /// Pairs of items per second: of the job alone, and of pgbench, in turns.
     rates: Vec<(f64, f64)>,
     /// Statements of a chunk.
     statements: usize,
     beside: Vec<Beside>,
 }
 
-/// Measures it on a server of its own.
+/// Measures on a server of its own.
 pub(super) fn measure(postgres: &LocalPostgres, program: &Path, work: &Path, options: &Options) -> Result<Bulk> {
     let database = Database::create(postgres, program, work)?;
     let tenant = database.tenant()?;
@@ -97,12 +96,12 @@ pub(super) fn measure(postgres: &LocalPostgres, program: &Path, work: &Path, opt
     })
 }
 
-/// First part of the ids of a tenant's deals.
+/// Returns the first part of the ids of a tenant's deals.
 fn tenant_number(number: usize) -> u64 {
     0x0192_0000 + number as u64
 }
 
-/// Ids of the first deals of a tenant.
+/// Returns the ids of the first deals of a tenant.
 fn deals(tenant: u64, count: usize) -> Vec<Uuid> {
     (1..=count)
         .map(|number| Uuid::from_u64_pair(tenant << 32 | 0x7000, 0x8000_0000_0000_0000 | number as u64))
@@ -113,7 +112,7 @@ fn seed(database: &Database, tenant: Uuid, count: usize) -> Result<()> {
     seed_as(database, tenant, tenant_number(0), count)
 }
 
-/// Deals in the first organization of a tenant.
+/// Inserts deals into the first organization of a tenant.
 fn seed_as(database: &Database, tenant: Uuid, number: u64, count: usize) -> Result<()> {
     database.execute(&format!(
         "insert into customers_deals (tenant_id, id, organization_id, title, status, created_at, updated_at) \
@@ -126,7 +125,7 @@ fn seed_as(database: &Database, tenant: Uuid, number: u64, count: usize) -> Resu
     Ok(())
 }
 
-/// Somebody who gives deals away and takes them back.
+/// A user who assigns deals to an owner and removes the owner again.
 #[derive(Debug)]
 struct Job {
     api: SocketAddr,
@@ -136,7 +135,7 @@ struct Job {
 }
 
 impl Job {
-    /// Starts a job; returns its id.
+    /// Starts a job and returns its id.
     fn start(&mut self, ids: &[Uuid]) -> Result<String> {
         self.given = !self.given;
         let owner = self.given.then_some(&self.owner);
@@ -148,7 +147,7 @@ impl Job {
             self.token,
             body.len()
         );
-        // A connection of its own: the server closes those that rest for as long as a job takes.
+        // On a connection of its own: the server closes connections that are idle for the duration of a job.
         let (status, response) = Client::connect(self.api)?.send(request.as_bytes())?;
         let response: Value = serde_json::from_slice(&response)?;
         match response["progressJobId"].as_str() {
@@ -157,7 +156,7 @@ impl Job {
         }
     }
 
-    /// Takes all deals from their owners, so that every job has the same to do.
+    /// Removes the owner of all deals, so that every job has the same work.
     fn prepare(&mut self, database: &Database) -> Result<()> {
         database.execute("update customers_deals set owner_user_id = null where owner_user_id is not null")?;
         database.execute("vacuum analyze customers_deals")?;
@@ -165,7 +164,7 @@ impl Job {
         Ok(())
     }
 
-    /// Gives deals to their owner by a job and waits for its end, as its user does.
+    /// Assigns deals to an owner with a job and waits for its end, as its user does.
     fn run(&mut self, ids: &[Uuid], between_looks: Duration) -> Result<Done> {
         let id = self.start(ids)?;
         let request = format!(
@@ -189,13 +188,13 @@ impl Job {
     }
 }
 
-/// A job that has given all deals to their owner.
+/// A completed job that has assigned all deals to an owner.
 struct Done {
     id: String,
 }
 
 impl Done {
-    /// Its items per second.
+    /// Returns its items per second.
     fn rate(&self, database: &Database) -> Result<f64> {
         let rate = database.text(&format!(
             "select succeeded_count / greatest(extract(epoch from finished_at - started_at), 0.001) \

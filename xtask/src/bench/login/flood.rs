@@ -1,4 +1,4 @@
-//! Many sign-ins at once, each repeated until it is let in, beside somebody who reads its profile.
+//! Many concurrent sign-ins, each repeated until it succeeds, while a user reads their profile.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -22,13 +22,13 @@ use crate::bench::pause;
 use crate::bench::report::{median, verdict};
 use crate::bench::server::Server;
 
-/// How long reading the profile is measured before the flood, and hashing alone.
+/// Duration of the profile reads before the flood, and of hashing alone.
 const QUIET: Duration = Duration::from_secs(5);
-/// Between two reads of the profile.
+/// Pause between two reads of the profile.
 const PACE: Duration = Duration::from_millis(5);
 const MIB_KIB: f64 = 1024.0;
 
-/// What the floods did.
+/// The result of the floods.
 #[derive(Debug)]
 pub(super) struct Report {
     logins: usize,
@@ -37,14 +37,14 @@ pub(super) struct Report {
     peak_kib: u64,
 }
 
-/// One round: quiet moments, and two floods, of which only the first has somebody beside it who reads.
+/// One round: quiet phases, and two floods, only the first of them with concurrent profile reads.
 #[derive(Debug)]
 struct Round {
     before: Latency,
     beside_hashing: Latency,
     during: Latency,
     statuses: Statuses,
-    /// Sign-ins per second while somebody reads, and while nobody does.
+    /// Sign-ins per second with and without concurrent reads.
     verified: [f64; 2],
     /// Hashes per second of the cores alone, before the floods and after.
     alone: [f64; 2],
@@ -55,7 +55,7 @@ type Statuses = BTreeMap<u16, Status>;
 #[derive(Debug, Default, Clone, Copy)]
 struct Status {
     responses: u64,
-    /// Of them, with `Retry-After`.
+    /// Responses with `Retry-After`.
     reported_when: u64,
 }
 
@@ -66,7 +66,7 @@ struct Latency {
     reads: usize,
 }
 
-/// Floods a server of its own, so many times.
+/// Floods a server of its own, once per round.
 pub(super) fn measure(
     program: &Path,
     work: &Path,
@@ -136,7 +136,7 @@ fn round(server: &Server, token: &str, tenant: Uuid, logins: usize, peak: &Atomi
     })
 }
 
-/// Reads the profile at a steady pace for so long, or until the flood is over.
+/// Reads the profile at a steady pace for a duration, or until the flood is over.
 fn profile_reads(server: &Server, token: &str, goes_on: &AtomicBool, until: Option<Duration>) -> Result<Latency> {
     let mut client = Client::connect(server.api())?;
     let request = format!(
@@ -185,8 +185,8 @@ fn flood(address: SocketAddr, tenant: Uuid, logins: usize) -> Result<(Statuses, 
     })
 }
 
-/// One account, until it is signed in. Refused clients come back after half a second to a second, sooner than they were told to, so that
-/// the queue never runs empty, and not all at the same moment.
+/// Signs one account in, with retries. A rejected client retries after half a second to a second, earlier than the server asks, so that the queue is
+/// never empty, and not at the same time as the others.
 async fn sign_in(mut stream: TcpStream, address: SocketAddr, tenant: Uuid, number: usize) -> Result<Statuses> {
     let body: Value = json!({
         "email": format!("user{}@example.com", number + 1),
@@ -214,19 +214,19 @@ async fn sign_in(mut stream: TcpStream, address: SocketAddr, tenant: Uuid, numbe
             429 | 503 => tokio::time::sleep(Duration::from_millis(500 + (number as u64 * 7) % 500)).await,
             other => {
                 let body = String::from_utf8_lossy(&bytes[response.head..]).into_owned();
-                return Err(format!("a sign-in was answered by {other}: {body}").into());
+                return Err(format!("unexpected response {other} to a sign-in: {body}").into());
             }
         }
     }
 }
 
 impl Round {
-    /// How many times longer the slowest reads take during the flood.
+    /// The slowdown of the slowest reads during the flood, as a factor.
     fn slower(&self) -> f64 {
         self.during.p99 / self.before.p99
     }
 
-    /// The sign-ins per second against what the cores can hash, while somebody reads and while nobody does.
+    /// The sign-ins per second relative to what the cores can hash, with and without concurrent reads.
     fn shares(&self) -> [f64; 2] {
         let [before, after] = self.alone;
         self.verified.map(|verified| verified / f64::midpoint(before, after))
@@ -294,7 +294,7 @@ impl Round {
             };
             writeln!(
                 f,
-                "- {responses} answers {status}, {reported_when} of them with Retry-After{missed}"
+                "- {responses} responses {status}, {reported_when} of them with Retry-After{missed}"
             )?;
         }
         let ([beside_reads, alone], [before, after]) = (self.verified, self.alone);

@@ -1,4 +1,4 @@
-//! What the cores hash outside the server.
+//! The hash rate of the cores outside of the server.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::Scope;
@@ -10,11 +10,11 @@ use tokio::time::Instant;
 use crate::Result;
 use crate::bench::pause;
 
-/// The niceness of the server's threads that hash.
+/// The niceness of the server's hashing threads.
 #[cfg(target_os = "linux")]
 const NICENESS: i32 = 19;
 
-/// Hashes per second of all cores that do nothing else, with the server's default cost.
+/// Returns the hashes per second of all cores without other load, with the server's default cost.
 pub(super) fn rate(duration: Duration) -> Result<f64> {
     let argon2 = server_default()?;
     let goes_on = AtomicBool::new(true);
@@ -28,7 +28,7 @@ pub(super) fn rate(duration: Duration) -> Result<f64> {
     Ok(f64::from(hashed) / started.elapsed().as_secs_f64())
 }
 
-/// Does something while all cores hash, giving way as the server's threads do.
+/// Runs work while all cores hash at the priority of the server's threads.
 pub(super) fn beside<T>(work: impl FnOnce() -> T) -> Result<T> {
     let argon2 = server_default()?;
     let goes_on = AtomicBool::new(true);
@@ -45,7 +45,7 @@ fn server_default() -> Result<Argon2<'static>> {
     Ok(Argon2::new(Algorithm::Argon2id, Version::V0x13, params))
 }
 
-/// One thread per core, each of which tells how much it has hashed. The memory is kept from hash to hash, as the server keeps it.
+/// Starts one thread per core, each of which returns its number of hashes. The memory is reused for each hash, as in the server.
 fn hash_on_all_cores<'scope>(
     scope: &'scope Scope<'scope, '_>,
     argon2: &'scope Argon2<'static>,
@@ -72,7 +72,7 @@ fn hash_on_all_cores<'scope>(
     (0..cores).map(|_| scope.spawn(hash_on)).collect()
 }
 
-/// Lowers the priority of this thread, where threads have their own.
+/// Lowers the priority of this thread, on systems with thread priorities.
 fn throttle() {
     #[cfg(target_os = "linux")]
     let _unchanged = rustix::process::setpriority_process(None, NICENESS);

@@ -1,4 +1,4 @@
-//! Signing in: what its duration tells, and what a flood of it costs everybody else.
+//! Sign-ins: what their duration reveals, and what a flood of them costs other requests.
 
 mod flood;
 mod hashing;
@@ -16,10 +16,10 @@ use super::database::Database;
 use crate::Result;
 use crate::process::say;
 
-/// Every attempt comes from an address of its own, so that the limits count it and none refuses it.
+/// Every attempt comes from an address of its own, so that the limits count it but never reject it.
 pub(super) const BEHIND_A_PROXY: (&str, &str) = ("BACKOFFICE__HTTP__PROXY_DEPTH", "1");
 
-/// Measures what is wanted, timing and flood, and tells it as tables.
+/// Measures timing and flood, as requested, and returns the results as tables.
 pub(super) fn measure(
     postgres: &LocalPostgres,
     program: &Path,
@@ -43,13 +43,13 @@ pub(super) fn measure(
     Ok(report)
 }
 
-/// An address that no request had yet, but for its first byte.
+/// Returns an address that no request has used yet; its first byte may be replaced.
 pub(super) fn next_address() -> [u8; 4] {
     static ADDRESSES: AtomicU32 = AtomicU32::new(1);
     ADDRESSES.fetch_add(1, Ordering::Relaxed).to_be_bytes()
 }
 
-/// The bytes of a sign-in from an address that had none yet.
+/// Returns the bytes of a sign-in from an unused address.
 pub(super) fn request(host: SocketAddr, body: &Value) -> Vec<u8> {
     let [_, b, c, d] = next_address();
     let body = body.to_string();

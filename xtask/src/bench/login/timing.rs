@@ -1,4 +1,4 @@
-//! How long a refusal takes for an address that is known, and for one that is not, in turns.
+//! The duration of a rejected sign-in for a known and for an unknown address, in turns.
 
 use std::fmt;
 use std::path::Path;
@@ -14,12 +14,12 @@ use crate::bench::http::Client;
 use crate::bench::report::{median, verdict};
 use crate::bench::server::Server;
 
-/// How much the medians may differ.
+/// Maximum relative difference of the medians.
 const TARGET: f64 = 0.05;
-/// Refusals at once, so that waiting for the floor takes less long. Fewer than the queue for hashing has places.
+/// Number of concurrent rejected sign-ins, which shortens the wait for the floor. Less than the capacity of the hashing queue.
 const AT_ONCE_BEHIND_THE_FLOOR: usize = 4;
 const WARM_UP: usize = 20;
-/// After so many of each client the counts of the limits begin anew.
+/// Number of pairs per client after which the counts of the limits are reset.
 const PAIRS_OF_AN_ACCOUNT: usize = 10;
 
 /// The two durations in milliseconds.
@@ -31,7 +31,7 @@ pub(super) struct Timing {
     unknown: f64,
 }
 
-/// Times pairs of refusals; without a floor one after the other.
+/// Times pairs of rejected sign-ins; without a floor one after the other.
 pub(super) fn measure(
     program: &Path,
     work: &Path,
@@ -65,18 +65,18 @@ pub(super) fn measure(
     })
 }
 
-/// Milliseconds of so many pairs; every other pair begins with the unknown address.
+/// Returns the milliseconds of each pair; every other pair begins with the unknown address.
 fn rejections(server: &Server, database: &Database, pairs: usize) -> Result<[Vec<f64>; 2]> {
     let mut client = Client::connect(server.api())?;
     let mut times = [Vec::new(), Vec::new()];
     for pair in 0..pairs {
         if pair % PAIRS_OF_AN_ACCOUNT == 0 {
-            // One account has fewer attempts an hour than are timed.
+            // The hourly limit of one account is lower than the number of timed attempts.
             database.execute("delete from core_rate_limits")?;
         }
         let order = if pair % 2 == 0 { [0, 1] } else { [1, 0] };
         for which in order {
-            // As long as the known one.
+            // The unknown address is as long as the known one.
             let email = [EMAIL, "nobody@example.com"][which];
             let request = request(server.api(), &json!({"email": email, "password": "not this one"}));
             let sent = Instant::now();
@@ -103,7 +103,7 @@ impl fmt::Display for Timing {
             unknown,
         } = self;
         let difference = (known - unknown).abs() / unknown;
-        writeln!(f, "\nRefused sign-ins, {pairs} pairs in turns, failure floor {floor}\n")?;
+        writeln!(f, "\nRejected sign-ins, {pairs} pairs in turns, failure floor {floor}\n")?;
         writeln!(f, "| known address ms | unknown address ms | difference | wanted | |")?;
         writeln!(f, "| ---: | ---: | ---: | ---: | --- |")?;
         writeln!(

@@ -1,4 +1,4 @@
-//! Clients that listen.
+//! Clients with open streams.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -13,10 +13,10 @@ use crate::Result;
 use crate::bench::database::Database;
 
 pub(super) const TENANTS: usize = 20;
-/// Each with ten streams at most.
+/// Users of a tenant, each with up to ten streams.
 const PEOPLE: usize = 5;
 
-/// Administrators of each of the tenants, the first ones of all tenants first.
+/// Creates the administrators of each tenant and returns their addresses, beginning with the first administrator of every tenant.
 pub(super) fn people(database: &Database) -> Result<Vec<String>> {
     let address = |tenant: usize, person: usize| format!("person{person}.{tenant}@example.com");
     for tenant in 0..TENANTS {
@@ -26,7 +26,7 @@ pub(super) fn people(database: &Database) -> Result<Vec<String>> {
         for person in 1..PEOPLE {
             let (first, next) = (address(tenant, 0), address(tenant, person));
             database.execute(&format!(
-                "with made as (
+                "with created as (
                     insert into auth_users (tenant_id, id, organization_id, email, email_norm, name, password_hash, is_active, \
                         is_confirmed, created_at, updated_at)
                     select tenant_id, gen_random_uuid(), organization_id, '{next}', '{next}', name, password_hash, true, true, now(), now()
@@ -34,8 +34,8 @@ pub(super) fn people(database: &Database) -> Result<Vec<String>> {
                     returning tenant_id, id
                 )
                 insert into auth_user_roles (tenant_id, id, user_id, role_tenant_id, role_id, created_at, updated_at)
-                select made.tenant_id, gen_random_uuid(), made.id, r.role_tenant_id, r.role_id, now(), now()
-                from made, auth_user_roles r join auth_users u on u.tenant_id = r.tenant_id and u.id = r.user_id
+                select created.tenant_id, gen_random_uuid(), created.id, r.role_tenant_id, r.role_id, now(), now()
+                from created, auth_user_roles r join auth_users u on u.tenant_id = r.tenant_id and u.id = r.user_id
                 where u.email_norm = '{first}'"
             ))?;
         }
@@ -45,7 +45,7 @@ pub(super) fn people(database: &Database) -> Result<Vec<String>> {
     Ok(people.map(|(tenant, person)| address(tenant, person)).collect())
 }
 
-/// Open streams. Their tenants take turns, so that each has the same number of them.
+/// Open streams, distributed evenly over the tenants.
 #[derive(Debug)]
 pub(super) struct Crowd {
     runtime: Runtime,
@@ -73,12 +73,12 @@ impl Crowd {
         self.open.len()
     }
 
-    /// Events that all streams together have heard.
+    /// Returns the number of events that all streams together have received.
     pub(super) fn received(&self) -> u64 {
         self.received.load(Ordering::Acquire)
     }
 
-    /// Opens streams until there are so many.
+    /// Opens streams until there are `streams` of them.
     pub(super) fn grow(&mut self, streams: usize) -> Result<()> {
         while self.open.len() < streams {
             let token = &self.tokens[self.open.len() % self.tokens.len()];
@@ -91,7 +91,7 @@ impl Crowd {
             self.open.push(self.runtime.spawn(async move {
                 let mut buffer = vec![0; 4096];
                 while let Ok(read @ 1..) = stream.read(&mut buffer).await {
-                    // A message comes in one piece, or its name does.
+                    // A message, or at least its name, arrives in one piece.
                     let text = String::from_utf8_lossy(&buffer[..read]);
                     let events = text.matches("event: ").count();
                     received.fetch_add(u64::try_from(events).unwrap_or(0), Ordering::AcqRel);
@@ -102,7 +102,7 @@ impl Crowd {
     }
 }
 
-/// A stream that has said that it is open.
+/// Opens a stream and waits for its first comment.
 async fn open(api: SocketAddr, request: &str) -> Result<TcpStream> {
     let mut stream = TcpStream::connect(api).await?;
     stream.write_all(request.as_bytes()).await?;

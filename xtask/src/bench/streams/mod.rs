@@ -1,4 +1,4 @@
-//! Open streams of events: what they ask of the database, what they keep in memory, and what they cost everybody else.
+//! Open streams of events: their statements, their memory, and their cost for other requests.
 
 mod crowd;
 
@@ -21,21 +21,21 @@ use crate::Result;
 use crate::process::say;
 use crowd::{Crowd, TENANTS};
 
-/// Streams that are open while statements are counted.
+/// Numbers of open streams for which statements are counted.
 const STREAMS: [usize; 3] = [1, 100, 1000];
 const QUIET: Duration = Duration::from_secs(5);
-/// Until what a new stream asks once is over.
+/// Time until the initial statements of new streams are over.
 const SETTLE: Duration = Duration::from_secs(2);
-/// Between two changes, and between two reads.
+/// Pause between two changes.
 const PACE: Duration = Duration::from_millis(50);
 const READ_PACE: Duration = Duration::from_millis(5);
-/// Everybody signs in from here.
+/// All clients sign in from one address.
 const WITHOUT_LIMITS: (&str, &str) = ("BACKOFFICE__RATE_LIMITS__ENABLED", "false");
 
-/// What was measured.
+/// The measurements.
 #[derive(Debug)]
 pub(super) struct Report {
-    /// Streams, and statements per second while nothing happens and while one tenant changes something.
+    /// Number of streams, and statements per second without events and while one tenant changes something.
     statements: Vec<(usize, f64, f64)>,
     before_kib: u64,
     after_kib: u64,
@@ -47,7 +47,7 @@ pub(super) struct Report {
     expected: u64,
 }
 
-/// Measures it on a server of its own.
+/// Measures on a server of its own.
 pub(super) fn measure(postgres: &LocalPostgres, program: &Path, work: &Path, options: &Options) -> Result<Report> {
     let database = Database::create(postgres, program, work)?;
     database.seed(&Options {
@@ -63,7 +63,7 @@ pub(super) fn measure(postgres: &LocalPostgres, program: &Path, work: &Path, opt
         .iter()
         .map(|email| server.log_in(email, PASSWORD))
         .collect::<Result<Vec<_>>>()?;
-    let writer = Writer::new(&server, tokens.first().ok_or("nobody is there")?)?;
+    let writer = Writer::new(&server, tokens.first().ok_or("no accounts")?)?;
     reads(&server, &reader, &AtomicBool::new(true), Duration::from_secs(1))?;
     say("without streams ...");
     let (_, before) = writer.beside(|goes_on| reads(&server, &reader, goes_on, QUIET))?;
@@ -104,7 +104,7 @@ pub(super) fn measure(postgres: &LocalPostgres, program: &Path, work: &Path, opt
     })
 }
 
-/// Statements of the server per second while this runs.
+/// Returns the server's statements per second while `work` runs.
 fn counted(database: &Database, work: impl FnOnce() -> Result<()>) -> Result<f64> {
     let log = Log::open(database)?;
     let started = Instant::now();
@@ -115,7 +115,7 @@ fn counted(database: &Database, work: impl FnOnce() -> Result<()>) -> Result<f64
     Ok(runs as f64 / seconds)
 }
 
-/// Milliseconds of each read of a list, in order.
+/// Returns the milliseconds of each read of a list, sorted.
 fn reads(server: &Server, token: &str, goes_on: &AtomicBool, until: Duration) -> Result<Vec<f64>> {
     let mut client = Client::connect(server.api())?;
     let request = format!(
@@ -134,7 +134,7 @@ fn reads(server: &Server, token: &str, goes_on: &AtomicBool, until: Duration) ->
     Ok(times)
 }
 
-/// Somebody who renames a role of the first tenant, again and again.
+/// A user who keeps renaming a role of the first tenant.
 struct Writer<'a> {
     server: &'a Server,
     token: String,
@@ -171,7 +171,7 @@ impl<'a> Writer<'a> {
         Client::connect(self.server.api())?.send(request.as_bytes())
     }
 
-    /// Renames at a steady pace while this runs; tells how often, and what came of it.
+    /// Renames at a steady pace while `work` runs. Returns the number of renames and the output of `work`.
     fn beside<T>(&self, work: impl FnOnce(&AtomicBool) -> Result<T>) -> Result<(usize, T)> {
         let goes_on = AtomicBool::new(true);
         std::thread::scope(|scope| {

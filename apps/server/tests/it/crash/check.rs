@@ -1,4 +1,4 @@
-//! What a client knows against what the database holds.
+//! Compares what a client knows with what the database holds.
 
 use std::collections::BTreeMap;
 
@@ -8,8 +8,8 @@ use super::client::Client;
 use super::ledger::{Role, What, Write, string, write_of};
 
 impl Client {
-    /// The log holds exactly what was acknowledged, in that order, and at most the one write more that was under way; the roles are as
-    /// the last of them left them.
+    /// Checks that the log holds exactly the acknowledged writes, in that order, and at most the one write more that was in flight, and that the last
+    /// of them determine the roles.
     pub(super) async fn check(&mut self, database: &TestDatabase) {
         let log = format!(
             "select l.id, l.command_id, l.history_action, l.resource_id, l.snapshot_after ->> 'name' as name, r.name as present
@@ -33,7 +33,7 @@ impl Client {
         );
         let sent = self.sent.take();
         if let Some(extra) = stored.get(known) {
-            let sent = sent.unwrap_or_else(|| panic!("nobody sent {extra:?}"));
+            let sent = sent.unwrap_or_else(|| panic!("unsent write: {extra:?}"));
             assert_eq!((sent.what, &sent.name), (extra.what, &extra.name));
             assert!(sent.role == extra.role || sent.what == What::Create);
             self.lost += 1;
@@ -47,7 +47,7 @@ impl Client {
             let role = string(&row["resource_id"]);
             assert_eq!(row["present"].as_str(), last.get(role.as_str()).copied(), "{role}");
         }
-        // What was under way is not undone or redone by its client: it has no token of it.
+        // A client does not undo or redo the write that was in flight: it has no undo token of it.
         self.roles = last
             .iter()
             .map(|(id, name)| Role {

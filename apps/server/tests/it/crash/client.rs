@@ -9,7 +9,7 @@ use crate::connection::{Connection, Response};
 
 const ROLES_OF_A_CLIENT: usize = 3;
 
-/// Makes roles, renames them (each name once), undoes and redoes.
+/// Creates roles, renames them (each name is used once), undoes and redoes.
 #[derive(Debug)]
 pub(super) struct Client {
     number: usize,
@@ -17,9 +17,9 @@ pub(super) struct Client {
     pub(super) token: String,
     pub(super) roles: Vec<Role>,
     pub(super) ledger: Vec<Write>,
-    /// Sent and not answered: it may have become true.
+    /// Sent without a response: it may have been committed.
     pub(super) sent: Option<Write>,
-    /// How many of those became true.
+    /// Number of these writes that were committed.
     pub(super) lost: usize,
 }
 
@@ -55,7 +55,7 @@ impl Client {
         self
     }
 
-    /// Sends a write and enters it once it is acknowledged; `id` takes the id of its entry from the answer.
+    /// Sends a write and adds it to the ledger once it is acknowledged; `id` extracts the id of its log entry from the response.
     fn acknowledged(
         &mut self,
         connection: &mut Connection,
@@ -104,7 +104,7 @@ impl Client {
         Ok(())
     }
 
-    /// Rename, undo, redo, undo; a rename where there is nothing to undo or redo.
+    /// Renames, undoes, redoes, undoes, by turn; renames if there is nothing to undo or redo.
     fn change(&mut self, connection: &mut Connection, index: usize, turn: usize, name: String) -> std::io::Result<()> {
         let role = &mut self.roles[index];
         let write = |what, name: &str| Write {

@@ -1,4 +1,4 @@
-//! What a client knows of its writes, and the log's word for them.
+//! The writes that a client knows, and their counterparts in the log.
 
 use serde_json::Value;
 
@@ -10,13 +10,13 @@ pub(super) enum What {
     Redo,
 }
 
-/// A write as its client knows it; the id is its entry's.
+/// A write as its client knows it; the id is that of its log entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Write {
     pub(super) id: String,
     pub(super) what: What,
     pub(super) role: String,
-    /// What the role is called since.
+    /// The role's name after the write.
     pub(super) name: String,
 }
 
@@ -25,7 +25,7 @@ pub(super) struct Write {
 pub(super) struct Role {
     pub(super) id: String,
     pub(super) name: String,
-    /// Undoes the last rename: entry, token, the name before.
+    /// Undo of the last rename: entry, token, previous name.
     pub(super) undo: Option<(String, String, String)>,
     /// The rename that was just undone, and its name.
     pub(super) redo: Option<(String, String)>,

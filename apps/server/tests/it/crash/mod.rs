@@ -1,5 +1,5 @@
-//! The server is killed while it writes, undoes and redoes, again and again. What it acknowledged is what is there, nothing is half
-//! there, and it serves again soon. `BACKOFFICE_CRASH_ROUNDS` sets how often.
+//! The server is killed while it writes, undoes and redoes, again and again. Every acknowledged write exists, no write exists in part, and the server
+//! serves again soon. `BACKOFFICE_CRASH_ROUNDS` sets the number of kills.
 
 mod check;
 mod client;
@@ -73,7 +73,7 @@ async fn aud_20_a_killed_server_loses_nothing_that_it_acknowledged() {
     assert!(slowest <= Duration::from_secs(2), "{slowest:?}");
 }
 
-/// Lets the clients write and kills the server at a moment that they do not know.
+/// Lets the clients write and kills the server at a random moment.
 async fn kill_under_load(mut server: Server, clients: Vec<Client>, round: usize) -> Vec<Client> {
     let api = server.api;
     let writing: Vec<_> = clients
@@ -89,7 +89,7 @@ async fn kill_under_load(mut server: Server, clients: Vec<Client>, round: usize)
         .collect()
 }
 
-/// Makes an administrator of the first tenant for each client, and signs in.
+/// Creates an administrator of the first tenant for each client, and signs in.
 async fn accounts(folder: &Folder, database: &TestDatabase) -> Vec<Client> {
     folder.write("password", PASSWORD);
     let url = database.application_url();

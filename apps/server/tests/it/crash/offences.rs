@@ -1,11 +1,11 @@
-//! What must never be seen in the database, whenever the server was killed.
+//! States that the database must never be in, whenever the server was killed.
 
 use std::time::Duration;
 
 use backoffice_test_support::TestDatabase;
 use tokio::time::{Instant, sleep};
 
-/// Each rule, as a query for the offending rows.
+/// The rules, each as a query for the rows that violate it.
 const OFFENCES: &[(&str, &str)] = &[
     (
         "a role has as many versions as changes that are no undo or redo, and is in the state of its last entry",
@@ -67,7 +67,7 @@ const OFFENCES: &[(&str, &str)] = &[
     ("nothing failed", "select id, command_id from audit_action_logs where execution_state = 'failed'"),
 ];
 
-/// The database holds nothing of the kind.
+/// Checks that no row violates a rule.
 pub(super) async fn check_log(database: &TestDatabase) {
     for (rule, query) in OFFENCES {
         let offending = database.rows(query).await;
@@ -75,7 +75,7 @@ pub(super) async fn check_log(database: &TestDatabase) {
     }
 }
 
-/// PostgreSQL finishes or rolls back what the killed server had begun, and only then the outcome is known.
+/// Waits until PostgreSQL has finished or rolled back the transactions of the killed server; only then the outcome is known.
 pub(super) async fn wait_until_disconnected(database: &TestDatabase) {
     let started = Instant::now();
     let others = "select pid from pg_stat_activity where datname = current_database() \

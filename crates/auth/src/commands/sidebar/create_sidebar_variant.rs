@@ -12,13 +12,13 @@ use crate::schema::auth_sidebar_variants as variants;
 use crate::sidebar::SidebarSettings;
 use crate::{Error, acl, query};
 
-/// Variants of a user in a locale at most: the list has no pages, and shows all of them with their settings.
+/// Most variants of a user in a locale: the list has no pages, and shows all of them with their settings.
 const MOST_VARIANTS: usize = 100;
 
-/// Makes a variant of the caller's sidebar.
+/// Creates a variant of the caller's sidebar.
 #[derive(Debug, Clone)]
 pub struct CreateSidebarVariant {
-    /// Its id.
+    /// The id.
     pub id: Uuid,
     /// Tenant of the caller.
     pub tenant: Uuid,
@@ -26,11 +26,11 @@ pub struct CreateSidebarVariant {
     pub user: Uuid,
     /// The locale.
     pub locale: String,
-    /// Its name, trimmed, 1 to 120 characters; absent: the first free one of a series.
+    /// The name, trimmed, 1 to 120 characters; absent: the first free one of a series.
     pub name: Option<String>,
-    /// Its settings.
+    /// The settings.
     pub settings: SidebarSettings,
-    /// Whether it takes the place of the active one.
+    /// Whether the variant replaces the active one.
     pub is_active: bool,
 }
 
@@ -91,7 +91,7 @@ impl Command for CreateSidebarVariant {
 }
 
 impl CreateSidebarVariant {
-    /// The names of the live variants of the user and locale, in lower case.
+    /// Returns the names of the live variants of the user and locale, in lower case.
     async fn taken_names(&self, tx: &mut Tx<'_>) -> Result<Vec<String>> {
         Ok(variants::table
             .filter(variants::tenant_id.eq(self.tenant))
@@ -104,7 +104,7 @@ impl CreateSidebarVariant {
     }
 }
 
-/// The first name of the series that is not taken.
+/// Returns the first name of the series that is not taken.
 fn free_name(taken: &[String]) -> String {
     let mut name = String::from("My preferences");
     let mut number = 1;

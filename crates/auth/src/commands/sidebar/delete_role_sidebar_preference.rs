@@ -10,7 +10,7 @@ use crate::schema::auth_role_sidebar_preferences as preferences;
 use crate::sidebar::row_id;
 use crate::{Error, acl};
 
-/// Removes the settings that a tenant has for a role in a locale.
+/// Deletes the settings that a tenant has for a role in a locale.
 #[derive(Debug, Clone)]
 pub struct DeleteRoleSidebarPreference {
     /// The role.
@@ -40,7 +40,7 @@ impl Command for DeleteRoleSidebarPreference {
             .get_result(tx.conn())
             .await?;
         if there == 0 {
-            // Somebody was faster; there is nothing to log.
+            // A concurrent request deleted the row; there is nothing to log.
             return Err(Error::NoRolePreference.into());
         }
         RoleSidebarPreference::remove(tx, &[id]).await

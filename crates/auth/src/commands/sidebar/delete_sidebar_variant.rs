@@ -6,7 +6,7 @@ use uuid::Uuid;
 use crate::acl;
 use crate::model::SidebarVariant;
 
-/// Removes a variant of the caller's sidebar.
+/// Deletes a variant of the caller's sidebar.
 #[derive(Debug, Clone)]
 pub struct DeleteSidebarVariant {
     /// The variant.

@@ -1,4 +1,4 @@
-//! The changes that can be made to sidebars.
+//! The commands on sidebars.
 
 mod create_sidebar_variant;
 mod delete_role_sidebar_preference;
@@ -28,7 +28,7 @@ pub use update_sidebar_variant::{SidebarVariantChanges, UpdateSidebarVariant};
 /// Name of the unique key on the names of variants.
 const VARIANT_NAME_KEY: &str = "auth_sidebar_variants_tenant_id_user_id_locale_name_norm_key";
 
-/// The variants that an activation deactivates. Behind the lock of their user nobody else changes which one is active.
+/// Returns the variants that an activation deactivates. Locks their user, so that no other transaction changes which variant is active.
 async fn active_variants(tx: &mut Tx<'_>, user: Uuid, locale: &str, but: Uuid) -> Result<Vec<EntityRef>> {
     query::sidebar::lock_user(tx, user).await?;
     let tenant = tx.tenant();

@@ -9,7 +9,7 @@ use crate::acl;
 use crate::model::RoleSidebarPreference;
 use crate::sidebar::{SidebarSettings, row_id};
 
-/// Sets what those who hold a role see as long as they arrange nothing themselves.
+/// Sets the sidebar settings that apply to users who hold a role and have no settings of their own.
 #[derive(Debug, Clone)]
 pub struct UpdateRoleSidebarPreference {
     /// The role.

@@ -17,13 +17,13 @@ use crate::{Error, acl};
 /// A role, with the tenant that it belongs to: the caller's, or the platform for a global one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RoleOfSidebar {
-    /// Its tenant.
+    /// The tenant.
     pub tenant: Uuid,
-    /// Its id.
+    /// The id.
     pub id: Uuid,
 }
 
-/// Sets the caller's own settings, copies them to roles and takes the ones of other roles away.
+/// Sets the caller's own settings, copies them to roles and deletes those of other roles.
 #[derive(Debug, Clone)]
 pub struct UpdateSidebarPreference {
     /// The caller.
@@ -32,9 +32,9 @@ pub struct UpdateSidebarPreference {
     pub locale: String,
     /// The settings.
     pub settings: SidebarSettings,
-    /// Roles that get the same.
+    /// Roles that get the same settings.
     pub apply_to: Vec<RoleOfSidebar>,
-    /// Roles that lose theirs.
+    /// Roles whose settings are deleted.
     pub clear: Vec<Uuid>,
 }
 
@@ -72,7 +72,7 @@ impl Command for UpdateSidebarPreference {
 }
 
 impl UpdateSidebarPreference {
-    /// Writes the own settings, unless they are what is there.
+    /// Writes the caller's settings, unless they equal the stored ones.
     async fn store_own(&self, tx: &mut Tx<'_>) -> Result<Timestamp> {
         let (tenant, now, id) = (tx.tenant(), tx.now(), row_id(self.user, &self.locale));
         let stored: Option<SidebarPreferenceRow> = preferences::table
@@ -99,7 +99,7 @@ impl UpdateSidebarPreference {
     }
 }
 
-/// Writes settings for roles, but for those that have them already. Returns all of their rows.
+/// Writes settings for roles, except for roles that already have them. Returns the rows of all of them.
 pub(super) async fn store_for_roles(
     tx: &mut Tx<'_>,
     roles: &[RoleOfSidebar],
@@ -142,5 +142,5 @@ pub(super) async fn store_for_roles(
     Ok(same.into_iter().chain(changed).collect())
 }
 
-/// Violated when a role goes at the same moment.
+/// Violated if a role is deleted at the same time.
 const ROLE_KEY: &str = "auth_role_sidebar_preferences_role_tenant_id_role_id_fkey";

@@ -12,14 +12,14 @@ use crate::schema::auth_sidebar_variants as variants;
 use crate::sidebar::SidebarSettings;
 use crate::{Error, acl};
 
-/// Changes of a variant; absent ones stay.
+/// Changes of a variant; absent fields stay.
 #[derive(Debug, Clone, Default)]
 pub struct SidebarVariantChanges {
-    /// Its name, trimmed, 1 to 120 characters.
+    /// The name, trimmed, 1 to 120 characters.
     pub name: Option<String>,
-    /// All of its settings.
+    /// All settings.
     pub settings: Option<SidebarSettings>,
-    /// Whether it takes the place of the active one, or no longer has it.
+    /// Whether the variant becomes the active one, or is deactivated.
     pub is_active: Option<bool>,
 }
 

@@ -15,12 +15,12 @@ pub(super) fn routes(routes: &mut Routes) {
     variants::routes(routes);
 }
 
-/// What a caller arranges for itself is in its own tenant, whatever is selected.
+/// Returns the scope of the caller's own tenant, which holds the caller's settings whatever tenant is selected.
 fn own_scope(ctx: &RequestContext) -> Scope {
     Scope::tenant(ctx.identity().tenant)
 }
 
-/// The member `settings`, if it is there.
+/// Validates the field `settings`, if present.
 fn nested(input: Option<SettingsInput>) -> Result<Option<SidebarSettings>> {
     let checked = input.map(SettingsInput::checked).transpose();
     checked.map_err(|detail| {

@@ -21,7 +21,7 @@ use crate::{Error, acl, locale, query};
 
 const PATH: &str = "/auth/sidebar/preferences";
 
-/// Roles of one request at most.
+/// Most roles of one request.
 const MOST_ROLES: usize = 500;
 
 pub(super) fn routes(routes: &mut Routes) {
@@ -40,7 +40,7 @@ pub(super) fn routes(routes: &mut Routes) {
         .rejects(&[404, 409, 422]);
 }
 
-/// Whose settings.
+/// The owner of the settings.
 #[derive(Debug, Deserialize, Validate, IntoParams)]
 #[serde(rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
@@ -51,7 +51,7 @@ struct RoleQuery {
     role_id: Option<String>,
 }
 
-/// Whose settings are deleted.
+/// The role whose settings are deleted.
 #[derive(Debug, Deserialize, Validate, IntoParams)]
 #[serde(rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
@@ -62,13 +62,13 @@ struct DeletedQuery {
     role_id: Option<String>,
 }
 
-/// A role that settings can be made for.
+/// A role whose settings can be set.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct RoleOption {
     id: Uuid,
     name: String,
-    /// Whether there are settings for it in this locale.
+    /// Whether the role has settings in this locale.
     has_preference: bool,
 }
 
@@ -88,28 +88,28 @@ impl From<SidebarRole> for RoleOption {
 struct Preferences {
     locale: String,
     settings: SidebarSettings,
-    /// Whether the caller may make settings for roles.
+    /// Whether the caller may set the settings of roles.
     can_apply_to_roles: bool,
-    /// The roles that it may make them for.
+    /// The roles whose settings the caller may set.
     roles: Vec<RoleOption>,
     scope: PreferenceScope,
-    /// Null when these are the defaults.
+    /// Null if these are the defaults.
     updated_at: Option<Timestamp>,
 }
 
-/// What was written.
+/// The written settings.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct PreferencesWritten {
     #[serde(flatten)]
     preferences: Preferences,
-    /// Roles that have the settings now.
+    /// Roles that now have the settings.
     applied_roles: Vec<Uuid>,
-    /// Roles that have none any more.
+    /// Roles that no longer have settings.
     cleared_roles: Vec<Uuid>,
 }
 
-/// The tenant whose roles are meant, as far as a read must know.
+/// Returns the tenant whose roles a read concerns.
 fn tenant_of_roles(ctx: &RequestContext) -> Uuid {
     ctx.scope().tenant.unwrap_or(ctx.identity().tenant)
 }
@@ -123,7 +123,7 @@ async fn role_options(ctx: &RequestContext, locale: &str) -> Result<Vec<RoleOpti
     Ok(roles.into_iter().map(RoleOption::from).collect())
 }
 
-/// The roles of these ids that the caller sees in the tenant, and the ids that are none.
+/// Returns the roles with these ids that the caller sees in the tenant, and the ids without such a role.
 async fn resolve(
     ctx: &RequestContext,
     tenant: Uuid,
@@ -197,7 +197,7 @@ async fn of_role(ctx: &RequestContext, locale: &str, id: Uuid) -> Result<Found> 
     Ok(row.map(|row| (row.settings, row.updated_at)))
 }
 
-/// New settings. They stand in `settings`, or beside the other members.
+/// New settings, either in `settings` or at the top level.
 #[derive(Debug, Deserialize, Validate, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[garde(allow_unvalidated)]
@@ -208,7 +208,8 @@ struct PreferencesPatch {
     settings: Option<SettingsInput>,
     #[serde(flatten)]
     members: SettingsInput,
-    /// Whose settings; the caller's without it. For a role, one tenant must be selected, and `applyToRoles` and `clearRoleIds` must be empty.
+    /// The owner of the settings; by default the caller. For a role, one tenant must be selected, and `applyToRoles` and
+    /// `clearRoleIds` must be empty.
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Option<RequestedScope>, nullable = false)]
     scope: Option<PreferenceScope>,
@@ -216,7 +217,7 @@ struct PreferencesPatch {
     #[serde(default, deserialize_with = "given")]
     #[schema(nullable = false, max_items = 500)]
     apply_to_roles: Option<Vec<Uuid>>,
-    /// Roles that lose theirs: at most 500 existing ones; the caller's own tenant must be selected.
+    /// Roles whose settings are deleted: at most 500 existing ones; the caller's own tenant must be selected.
     #[serde(default, deserialize_with = "given")]
     #[schema(nullable = false, max_items = 500)]
     clear_role_ids: Option<Vec<Uuid>>,
@@ -359,7 +360,7 @@ fn mark(roles: &mut [RoleOption], ids: &[Uuid], has_preference: bool) {
     }
 }
 
-/// The role is without settings.
+/// Confirmation that the role has no settings.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 struct PreferencesRemoved {
     ok: bool,

@@ -1,4 +1,4 @@
-//! Whose sidebar settings a request is about.
+//! The owner of the sidebar settings in a request.
 
 use serde::{Deserialize, Serialize};
 use utoipa::openapi::schema::{SchemaType, Type};
@@ -6,7 +6,7 @@ use utoipa::openapi::{KnownFormat, ObjectBuilder, OneOfBuilder, RefOr, Schema, S
 use utoipa::{PartialSchema, ToSchema};
 use uuid::Uuid;
 
-/// Whose settings are meant.
+/// The kind of owner of settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum ScopeType {

@@ -51,7 +51,7 @@ pub(super) fn routes(routes: &mut Routes) {
 struct Variant {
     id: Uuid,
     name: String,
-    /// Whether its settings are the ones that count.
+    /// Whether the settings of the variant apply.
     is_active: bool,
     settings: SidebarSettings,
     created_at: Timestamp,
@@ -85,7 +85,7 @@ struct VariantDetail {
     variant: Variant,
 }
 
-/// An answer that no cache keeps.
+/// Wraps a response so that no cache stores it.
 fn unstored<A>(response: A) -> Cookies<A> {
     let cookies = Vec::new();
     Cookies { response, cookies }
@@ -100,16 +100,16 @@ async fn list_sidebar_variants(ctx: RequestContext, request: HttpRequest) -> Res
     Ok(unstored(Json(VariantList { locale, variants })))
 }
 
-/// Which variant.
+/// Path of a variant.
 #[derive(Debug, Deserialize, Validate, IntoParams)]
 #[into_params(parameter_in = Path)]
 #[garde(allow_unvalidated)]
 struct VariantPath {
-    /// Its id.
+    /// The id.
     id: String,
 }
 
-/// The variant of the path, if it is the caller's and of this locale.
+/// Returns the variant of the path, if it is the caller's and of this locale.
 async fn find(ctx: &RequestContext, path: &VariantPath, locale: &str) -> Result<SidebarVariantRow> {
     let (user, scope) = (ctx.user_id()?, own_scope(ctx));
     let Ok(id) = path.id.parse::<Uuid>() else {
@@ -129,20 +129,20 @@ async fn get_sidebar_variant(
     Ok(detail(find(&ctx, &path.0, &locale).await?))
 }
 
-/// A variant to be made.
+/// A variant to create.
 #[derive(Debug, Deserialize, Validate, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[garde(allow_unvalidated)]
 struct NewVariant {
     /// At most 120 characters without control characters, unique among the caller's without regard to case. Absent, null or white space:
-    /// `My preferences`, with a number if need be.
+    /// `My preferences`, with a number if needed.
     #[schema(value_type = Option<NameOrBlank>)]
     name: Option<String>,
-    /// Its settings; the defaults without them.
+    /// The settings; the default settings if absent.
     #[serde(default, deserialize_with = "given_object")]
     #[schema(nullable = false)]
     settings: Option<SettingsInput>,
-    /// Whether it takes the place of the active one.
+    /// Whether the variant replaces the active one.
     #[serde(default, deserialize_with = "given")]
     #[schema(nullable = false)]
     is_active: Option<bool>,
@@ -177,20 +177,20 @@ fn detail(row: SidebarVariantRow) -> Cookies<Json<VariantDetail>> {
     }))
 }
 
-/// Changes of a variant; absent members stay.
+/// Changes of a variant; absent fields stay.
 #[derive(Debug, Deserialize, Validate, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[garde(allow_unvalidated)]
 struct VariantPatch {
-    /// 1 to 120 characters, white space at both ends aside; no control characters. Unique among the caller's without regard to case.
+    /// 1 to 120 characters, not counting surrounding white space; no control characters. Unique among the caller's without regard to case.
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Option<SidebarName>, nullable = false)]
     name: Option<String>,
-    /// All of its settings.
+    /// All settings of the variant.
     #[serde(default, deserialize_with = "given_object")]
     #[schema(nullable = false)]
     settings: Option<SettingsInput>,
-    /// Whether it takes the place of the active one, or no longer has it.
+    /// Whether the variant becomes the active one, or is deactivated.
     #[serde(default, deserialize_with = "given")]
     #[schema(nullable = false)]
     is_active: Option<bool>,

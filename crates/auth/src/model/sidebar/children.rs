@@ -1,4 +1,4 @@
-//! Sidebar rows that come and go with their user or role.
+//! Sidebar rows that are deleted and restored with their user or role.
 
 use backoffice_core::command::{Entity, Snapshot};
 use backoffice_core::db::Tx;
@@ -17,7 +17,7 @@ use crate::schema::{
     auth_sidebar_variants as variants,
 };
 
-/// What users have arranged.
+/// The sidebar settings of users.
 #[derive(Debug, Default)]
 pub(in crate::model) struct UserSidebar {
     preferences: Vec<SidebarPreferenceRow>,
@@ -25,7 +25,7 @@ pub(in crate::model) struct UserSidebar {
 }
 
 impl UserSidebar {
-    /// The rows of these users: two statements.
+    /// Loads the rows of these users: two statements.
     pub(in crate::model) async fn load(tx: &mut Tx<'_>, users: &[Uuid]) -> Result<Self> {
         let tenant = tx.tenant();
         let preferences = preferences::table
@@ -46,7 +46,7 @@ impl UserSidebar {
         Ok(Self { preferences, variants })
     }
 
-    /// The image of a user with its rows.
+    /// Returns the snapshot of a user with their rows.
     pub(in crate::model) fn with(&self, snapshot: Snapshot, user: Uuid) -> Result<Snapshot> {
         let preferences: Vec<_> = self.preferences.iter().filter(|row| row.user_id == user).collect();
         let variants: Vec<_> = self.variants.iter().filter(|row| row.user_id == user).collect();
@@ -55,7 +55,7 @@ impl UserSidebar {
             .with_children(SidebarVariant::KIND, &variants)
     }
 
-    /// Adds the rows of an image.
+    /// Adds the rows of a snapshot.
     pub(in crate::model) fn collect(&mut self, snapshot: &Snapshot, updated_at: Timestamp) -> Result<()> {
         let preferences = snapshot.children::<SidebarPreferenceRow>(SidebarPreference::KIND)?;
         let preferences = preferences.unwrap_or_default().into_iter();
@@ -68,13 +68,13 @@ impl UserSidebar {
         Ok(())
     }
 
-    /// Puts the collected rows back.
+    /// Writes the collected rows.
     pub(in crate::model) async fn store(self, tx: &mut Tx<'_>) -> Result<()> {
         store_sidebar_preferences(tx, &self.preferences).await?;
         store_sidebar_variants(tx, self.variants).await
     }
 
-    /// Removes the rows of these users.
+    /// Deletes the rows of these users.
     pub(in crate::model) async fn remove(tx: &mut Tx<'_>, users: &[Uuid]) -> Result<()> {
         let (tenant, now) = (tx.tenant(), tx.now());
         diesel::delete(
@@ -101,12 +101,12 @@ impl UserSidebar {
     }
 }
 
-/// What is arranged for roles; for a global role in all tenants that the caller reaches.
+/// The sidebar settings of roles; those of a global role in all tenants visible to the caller.
 #[derive(Debug, Default)]
 pub(in crate::model) struct RoleSidebar(Vec<RoleSidebarPreferenceRow>);
 
 impl RoleSidebar {
-    /// The rows of these roles: one statement. A removed role takes them with it by its foreign key.
+    /// Loads the rows of these roles: one statement. Deleting a role deletes them by the foreign key.
     pub(in crate::model) async fn load(tx: &mut Tx<'_>, roles: &[Uuid]) -> Result<Self> {
         let (tenant, scope) = (tx.tenant(), tx.scope());
         let rows = role_preferences::table
@@ -120,13 +120,13 @@ impl RoleSidebar {
         Ok(Self(rows))
     }
 
-    /// The image of a role with its rows.
+    /// Returns the snapshot of a role with its rows.
     pub(in crate::model) fn with(&self, snapshot: Snapshot, role: Uuid) -> Result<Snapshot> {
         let own: Vec<_> = self.0.iter().filter(|row| row.role_id == role).collect();
         snapshot.with_children(RoleSidebarPreference::KIND, &own)
     }
 
-    /// Adds the rows of an image.
+    /// Adds the rows of a snapshot.
     pub(in crate::model) fn collect(&mut self, snapshot: &Snapshot, updated_at: Timestamp) -> Result<()> {
         let rows = snapshot.children::<RoleSidebarPreferenceRow>(RoleSidebarPreference::KIND)?;
         let rows = rows.unwrap_or_default().into_iter();
@@ -135,7 +135,7 @@ impl RoleSidebar {
         Ok(())
     }
 
-    /// Puts the collected rows back.
+    /// Writes the collected rows.
     pub(in crate::model) async fn store(self, tx: &mut Tx<'_>) -> Result<()> {
         store_role_sidebar_preferences(tx, &self.0).await
     }

@@ -1,4 +1,4 @@
-//! Sidebar settings: a user's own ones, those of a role, and named variants.
+//! Sidebar settings: a user's own, those of a role, and named variants.
 
 mod children;
 mod preference;

@@ -1,4 +1,4 @@
-//! The settings that a user has in a locale.
+//! The sidebar settings of a user in a locale.
 
 use backoffice_core::command::{Depth, Entity, EntityRef, Field, LockedRow, Snapshot, Snapshots};
 use backoffice_core::db::Tx;
@@ -22,7 +22,7 @@ use crate::sidebar::SidebarSettings;
 pub struct SidebarPreferenceRow {
     /// Tenant of the user.
     pub tenant_id: Uuid,
-    /// Its id, which follows from user and locale.
+    /// The id, derived from user and locale.
     pub id: Uuid,
     /// The user.
     pub user_id: Uuid,
@@ -30,13 +30,13 @@ pub struct SidebarPreferenceRow {
     pub locale: String,
     /// The settings.
     pub settings: SidebarSettings,
-    /// When it was made.
+    /// Time of creation.
     pub created_at: Timestamp,
-    /// When it was last changed.
+    /// Time of the last change.
     pub updated_at: Timestamp,
 }
 
-/// Entity kind `auth.sidebar_preference`. Only its user sees it.
+/// Entity kind `auth.sidebar_preference`. Visible only to its user.
 #[derive(Debug)]
 pub enum SidebarPreference {}
 
@@ -53,7 +53,7 @@ impl Entity for SidebarPreference {
     ];
     const NOT_FOUND: &'static str = "Preferences not found";
 
-    /// Locks the user, whether the row is there or is going to be made.
+    /// Locks the user, whether the row exists or will be created.
     async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
         let (tenant, user) = (tx.tenant(), tx.context().user_id()?);
         query::sidebar::lock_user(tx, user).await?;

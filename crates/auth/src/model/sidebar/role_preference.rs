@@ -1,4 +1,4 @@
-//! The settings that a tenant has for a role in a locale.
+//! The sidebar settings that a tenant has for a role in a locale.
 
 use backoffice_core::command::{Depth, Entity, EntityRef, Field, LockedRow, Snapshot, Snapshots};
 use backoffice_core::db::Tx;
@@ -22,7 +22,7 @@ use crate::sidebar::SidebarSettings;
 pub struct RoleSidebarPreferenceRow {
     /// The tenant that has these settings.
     pub tenant_id: Uuid,
-    /// Its id, which follows from role and locale.
+    /// The id, derived from role and locale.
     pub id: Uuid,
     /// Tenant of the role; the nil UUID for a global one.
     pub role_tenant_id: Uuid,
@@ -32,9 +32,9 @@ pub struct RoleSidebarPreferenceRow {
     pub locale: String,
     /// The settings.
     pub settings: SidebarSettings,
-    /// When it was made.
+    /// Time of creation.
     pub created_at: Timestamp,
-    /// When it was last changed.
+    /// Time of the last change.
     pub updated_at: Timestamp,
 }
 
@@ -56,7 +56,7 @@ impl Entity for RoleSidebarPreference {
     ];
     const NOT_FOUND: &'static str = Role::NOT_FOUND;
 
-    /// Locks names instead of rows: the row may still have to be made, and a tenant can't lock a global role.
+    /// Takes advisory locks instead of row locks: the row may not exist yet, and a tenant can't lock a global role.
     async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
         let tenant = tx.tenant();
         let mut names: Vec<String> = ids.iter().map(|id| format!("{}:{tenant}:{id}", Self::KIND)).collect();

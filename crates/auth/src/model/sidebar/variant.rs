@@ -1,4 +1,4 @@
-//! Named settings of a user, of which one is active in each locale.
+//! Named sidebar settings of a user; at most one is active in each locale.
 
 use backoffice_core::command::{Depth, Entity, EntityRef, Field, LockedRow, Snapshot, Snapshots};
 use backoffice_core::db::Tx;
@@ -22,27 +22,27 @@ use crate::sidebar::SidebarSettings;
 pub struct SidebarVariantRow {
     /// Tenant of the user.
     pub tenant_id: Uuid,
-    /// Its id.
+    /// The id.
     pub id: Uuid,
     /// The user.
     pub user_id: Uuid,
     /// The locale.
     pub locale: String,
-    /// Its name, unique among the user's in the locale without regard to case.
+    /// The name, unique among the user's in the locale without regard to case.
     pub name: String,
     #[serde(skip)]
     pub(crate) name_norm: String,
     /// The settings.
     pub settings: SidebarSettings,
-    /// Whether its settings are the ones that count.
+    /// Whether the settings of the variant apply.
     pub is_active: bool,
-    /// When it was made.
+    /// Time of creation.
     pub created_at: Timestamp,
-    /// When it was last changed.
+    /// Time of the last change.
     pub updated_at: Timestamp,
 }
 
-/// Entity kind `auth.sidebar_variant`. Only its user sees it; a removed one stays as a tombstone.
+/// Entity kind `auth.sidebar_variant`. Visible only to its user; a deleted one remains as a tombstone.
 #[derive(Debug)]
 pub enum SidebarVariant {}
 
@@ -62,7 +62,7 @@ impl Entity for SidebarVariant {
     const NOT_FOUND: &'static str = "Variant not found";
     const TOMBSTONES: Option<&'static str> = Some("auth_sidebar_variants");
 
-    /// Locks the user first: which variant is active is decided by one transaction at a time.
+    /// Locks the user first, so that only one transaction at a time changes which variant is active.
     async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
         let (tenant, user) = (tx.tenant(), tx.context().user_id()?);
         query::sidebar::lock_user(tx, user).await?;
@@ -120,7 +120,7 @@ impl Entity for SidebarVariant {
     }
 }
 
-/// Inserts, replaces or revives rows.
+/// Inserts, replaces or restores rows.
 pub(super) async fn store_sidebar_variants(tx: &mut Tx<'_>, mut rows: Vec<SidebarVariantRow>) -> Result<()> {
     if rows.is_empty() {
         return Ok(());

@@ -1,18 +1,18 @@
-//! What the pages say, in each language.
+//! Texts of the pages, in each language.
 
 mod de;
 mod en;
 mod es;
 mod pl;
 
-/// All that is written; the first is the one to fall back to.
+/// All languages; the first is the fallback.
 pub(super) const ALL: [&Texts; 4] = [&en::EN, &pl::PL, &es::ES, &de::DE];
 
 /// The texts of one language. `{wait}` is a duration with its unit, `{min}` and `{max}` are numbers of characters.
 pub(super) struct Texts {
     /// Base code, for `lang`.
     pub(super) code: &'static str,
-    /// Its own name.
+    /// The name of the language in that language.
     pub(super) name: &'static str,
     pub(super) language: &'static str,
     pub(super) no_script: &'static str,

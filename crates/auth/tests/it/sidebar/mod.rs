@@ -13,7 +13,7 @@ const VARIANTS: &str = "/auth/sidebar/variants";
 const UNDO: &str = "/audit_logs/audit-logs/actions/undo";
 const REDO: &str = "/audit_logs/audit-logs/actions/redo";
 
-/// A request whose locale is told by the cookie.
+/// Sends a request whose locale is set by the cookie.
 async fn in_locale(
     app: &TestApp,
     token: &str,

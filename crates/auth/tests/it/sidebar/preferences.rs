@@ -123,7 +123,7 @@ async fn own_settings_are_applied_to_roles_and_taken_from_others() {
         "who is in both gets the settings"
     );
     let (_, read) = fixture.app.get(&fixture.a.token, PREFERENCES).await;
-    assert_eq!(read["roles"], written["roles"], "the answer knows what it did");
+    assert_eq!(read["roles"], written["roles"], "the response contains the change");
     let has = |id: Uuid| {
         let roles = read["roles"].as_array().expect("roles");
         let role = roles.iter().find(|role| role["id"] == id.to_string());

@@ -1,4 +1,4 @@
-//! Sidebar rows go with their user or role and come back with it.
+//! Sidebar rows are deleted and restored with their user or role.
 
 use actix_web::http::Method;
 use serde_json::json;

@@ -6,7 +6,7 @@ use uuid::Uuid;
 use super::{VARIANTS, in_locale, ordered, redo, send, undo};
 use crate::fixture::Fixture;
 
-/// Makes a variant a second after what was before.
+/// Creates a variant, one second later than any earlier request.
 async fn create(fixture: &Fixture, body: Value) -> Value {
     fixture.app.advance(time::Duration::SECOND);
     let (status, body) = fixture.app.post(&fixture.a.token, VARIANTS, body).await;

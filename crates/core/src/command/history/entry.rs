@@ -1,4 +1,4 @@
-//! The entry that is to be undone or redone, and who may do that.
+//! The entry to undo or redo, and the checks of the caller.
 
 use diesel::{ExpressionMethods, OptionalExtension, QueryDsl, Queryable, Selectable, SelectableHelper};
 use diesel_async::RunQueryDsl;
@@ -45,7 +45,7 @@ pub(super) struct Entry {
 }
 
 impl Entry {
-    /// The images that the direction goes from and to.
+    /// Returns the snapshots from which and to which the direction leads.
     fn snapshots(&self, direction: Direction) -> (Option<&Value>, Option<&Value>) {
         let (older, newer) = (self.snapshot_before.as_ref(), self.snapshot_after.as_ref());
         match direction {
@@ -54,13 +54,13 @@ impl Entry {
         }
     }
 
-    /// Whether the caller did it.
+    /// Whether the caller is the actor of the entry.
     fn is_own(&self, context: &RequestContext) -> bool {
         let identity = context.identity();
         self.actor_kind == identity.kind.as_str() && self.actor_id == identity.id && identity.id.is_some()
     }
 
-    /// Check 6: the entry belongs where the caller may act.
+    /// Check 6: whether the caller may act in the organization of the entry.
     pub(super) fn is_within(
         &self,
         context: &RequestContext,
@@ -83,7 +83,7 @@ impl Entry {
         })
     }
 
-    /// Whether the caller's rights name the organization itself: it is in scope again as soon as it is back.
+    /// Whether the caller's rights name the organization itself, which is then in scope again as soon as it is restored.
     fn is_granted(&self, context: &RequestContext, features: &[Feature]) -> bool {
         let named = |organization| {
             let mut features = features.iter();
@@ -92,7 +92,7 @@ impl Entry {
         context.scope().selected.is_none() && self.organization_id.is_some_and(named)
     }
 
-    /// Where the log finds it, and what takes it back.
+    /// Returns the location of the entry in the log, which the entry of its undo or redo takes over.
     pub(super) fn place(&self) -> EntryLocation {
         EntryLocation {
             organization: self.organization_id,
@@ -101,7 +101,7 @@ impl Entry {
         }
     }
 
-    /// What interceptors see of it.
+    /// Returns the view of the entry for interceptors.
     pub(super) fn logged(&self) -> LoggedAction<'_> {
         LoggedAction {
             id: self.id,
@@ -112,7 +112,7 @@ impl Entry {
         }
     }
 
-    /// The further resources that the command changed.
+    /// Returns the affected resources of the command.
     pub(super) fn affected(&self) -> Result<Vec<AffectedResource>> {
         Ok(self
             .touched
@@ -123,22 +123,22 @@ impl Entry {
     }
 }
 
-/// An entry that passed the checks on its caller.
+/// An entry that passed the checks of its caller.
 pub(super) struct Claimed<'a> {
     pub(super) entry: Entry,
     pub(super) info: CommandInfo,
     pub(super) resource: Uuid,
     pub(super) entity: &'a dyn AnyEntity,
-    /// What should be there now, and what will be.
+    /// The snapshots that must be present now, and after the restore.
     pub(super) expected: Option<Snapshot>,
     pub(super) requested: Option<Snapshot>,
     pub(super) versions: (i64, i64),
-    /// The further resources of the entry.
+    /// The affected resources of the entry.
     pub(super) affected: Vec<AffectedResource>,
 }
 
 impl Request {
-    /// Check 4: the entry is there, open for this direction, and its command can be undone.
+    /// Check 4: finds the entry, which must be open for this direction and belong to an undoable command.
     pub(super) async fn find(&self, tx: &mut Tx<'_>) -> Result<(Entry, CommandInfo)> {
         let unavailable = || self.direction.unavailable();
         let scope = tx.scope();
@@ -181,7 +181,7 @@ impl Request {
         until.is_some_and(|until| until <= tx.now())
     }
 
-    /// Checks 5 to 7: owner, organization, the features of the original command.
+    /// Checks 5 to 7: owner, organization, features of the original command.
     pub(super) fn check_caller(
         &self,
         context: &RequestContext,
@@ -202,8 +202,8 @@ impl Request {
         context.require(info.features_of(is_own))
     }
 
-    /// The context in which the entry is looked for: that of a caller who is limited to organizations is narrowed to where the features
-    /// of the entry's command are held. A feature that is missing is said in its turn.
+    /// Returns the context in which the entry is searched: for a caller limited to organizations, only those in which the caller holds the
+    /// features of the entry's command. A missing feature is reported by a later check.
     pub(super) async fn filtered(&self, context: &RequestContext) -> Result<RequestContext> {
         if context.rights().roots().is_empty() {
             return Ok(context.clone());
@@ -228,8 +228,8 @@ impl Request {
             .unwrap_or_else(|_missing| context.clone()))
     }
 
-    /// The gate: only one transaction gets the entry; others wait for it and then find it gone. What is restored is what the entry holds
-    /// behind the gate, not what it held when it was found.
+    /// Claims the entry: only one transaction gets it; others wait for it and then find it unavailable. The restore uses the entry as claimed,
+    /// not as found before.
     pub(super) async fn claim<'a>(
         &self,
         tx: &mut Tx<'_>,

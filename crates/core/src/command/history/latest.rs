@@ -1,4 +1,4 @@
-//! Whether an entry is the latest of its resources, and whether these are as it left them.
+//! Checks that an entry is the latest of its resources, and that they are as it left them.
 
 use super::entry::Claimed;
 use super::{Direction, Request};
@@ -10,8 +10,8 @@ use crate::db::Tx;
 use crate::error::{Error, Result};
 
 impl Request {
-    /// Checks 8 and 9: the entry is the latest of its resource and of each touched one, and all are as the entry left them. Returns what is
-    /// there. The number of statements depends on the number of kinds alone.
+    /// Checks 8 and 9: the entry is the latest of its resource and of each affected one, and all are as the entry left them. Returns the
+    /// present snapshots. The number of statements depends only on the number of kinds.
     pub(super) async fn present(
         &self,
         tx: &mut Tx<'_>,
@@ -40,7 +40,7 @@ impl Request {
         let present = snapshots.remove(&claimed.resource);
         let others = affected::snapshots(tx, affected.iter().copied()).await?;
         if present.is_some() && !visible.contains(&own) {
-            // It is there, but the caller may not see it.
+            // It exists, but the caller may not see it.
             return Err(self.direction.unavailable());
         }
         let fields = changes::differing(claimed.entity.fields(), claimed.expected.as_ref(), present.as_ref());

@@ -1,4 +1,4 @@
-//! Undo and redo: the images of an entry are restored, after it is certain that nothing has changed since.
+//! Undo and redo: restore the snapshots of an entry, after checking that nothing has changed since.
 
 mod entry;
 mod latest;
@@ -26,19 +26,19 @@ use crate::error::{Error, Rejection, Result};
 use crate::events::Event;
 use crate::http::Response;
 
-/// What an undo or redo did.
+/// The result of an undo or redo.
 #[derive(Debug, Clone)]
 pub struct HistoryOutcome {
     /// The entry that was undone or redone.
     pub source_log_id: Uuid,
     /// The entry that the undo or redo wrote.
     pub log_id: Uuid,
-    /// The fresh token of a redo.
+    /// The new token of a redo.
     pub undo_token: Option<String>,
 }
 
 impl Direction {
-    /// U of the specification: the same bytes for every reason.
+    /// Creates the error U of the specification: the same bytes for every reason.
     fn unavailable(self) -> Error {
         Rejection::bad_request(match self {
             Self::Undo => "Undo token not available",
@@ -47,7 +47,7 @@ impl Direction {
         .into()
     }
 
-    /// What stands in the way of an undo is said; a redo is just not available.
+    /// Creates the error for changed fields: an undo reports them; a redo is only unavailable.
     fn changed(self, fields: Vec<String>) -> Error {
         match self {
             Self::Undo => conflict(fields),
@@ -63,12 +63,12 @@ impl Direction {
     }
 }
 
-/// C of the specification.
+/// Creates the error C of the specification.
 fn conflict(fields: Vec<String>) -> Error {
     Rejection::undo_conflict(&fields).into()
 }
 
-/// A constraint that a restore violates is a conflict with present data, in the fields of the restored resource that it is about.
+/// Converts the violation of a constraint by a restore into a conflict with present data, in the constrained fields of the restored resource.
 fn violated(error: Error, entity: &dyn AnyEntity) -> Error {
     match error.violated_constraint() {
         Some(constraint) => conflict(constrained_fields(constraint, entity.kind(), entity.fields())),
@@ -76,8 +76,8 @@ fn violated(error: Error, entity: &dyn AnyEntity) -> Error {
     }
 }
 
-/// The fields whose columns a constraint names: `<table>_tenant_id_<columns>_key`. None when it is another kind's, or has a name of another
-/// form.
+/// Returns the fields whose columns a constraint names: `<table>_tenant_id_<columns>_key`. None if the constraint belongs to another kind, or
+/// its name has another form.
 fn constrained_fields(constraint: &str, kind: &str, fields: &[Field]) -> Vec<String> {
     let table = kind.replace('.', "_");
     let columns = constraint
@@ -88,7 +88,7 @@ fn constrained_fields(constraint: &str, kind: &str, fields: &[Field]) -> Vec<Str
     let named =
         |field: &&Field| field.kind == FieldKind::Tracked && columns.contains(&format!("_{}_", column(field.name)));
     let named: Vec<&Field> = fields.iter().filter(named).collect();
-    // `name` is no field of its own where `display_name` is meant.
+    // `display_name` does not name the field `name`.
     let is_part = |one: &Field| {
         named.iter().any(|other| {
             other.name != one.name && format!("_{}_", column(other.name)).contains(&format!("_{}_", column(one.name)))
@@ -101,7 +101,7 @@ fn constrained_fields(constraint: &str, kind: &str, fields: &[Field]) -> Vec<Str
         .collect()
 }
 
-/// The column of a field.
+/// Returns the column of a field.
 fn column(field: &str) -> String {
     field.chars().fold(String::new(), |mut column, c| {
         if c.is_ascii_uppercase() {
@@ -112,7 +112,7 @@ fn column(field: &str) -> String {
     })
 }
 
-/// Deferred keys are looked at now, while a violation can still be told as a conflict; at the commit it would be a failure.
+/// Checks deferred keys now, while a violation can still be reported as a conflict; at the commit it would be a failure.
 async fn check_deferred(tx: &mut Tx<'_>, entity: &dyn AnyEntity) -> Result<()> {
     let checked = sql_query("set constraints all immediate").execute(tx.conn()).await;
     checked.map(drop).map_err(|error| violated(error.into(), entity))
@@ -166,7 +166,7 @@ struct Request {
     others: Feature,
 }
 
-/// What is known of a restore once it has its entry.
+/// The properties of a restore that are known once its entry was found.
 struct Found {
     info: CommandInfo,
     resource: Uuid,
@@ -243,7 +243,7 @@ impl Request {
             Hook::BeforeRedo
         };
         let changes = changes::between(entity.fields(), present.as_ref(), claimed.requested.as_ref());
-        let attempt = InterceptorContext {
+        let interception = InterceptorContext {
             hook,
             command: info.id,
             kind: info.kind,
@@ -254,7 +254,7 @@ impl Request {
             after: claimed.requested.as_ref(),
             changes: Some(&changes),
         };
-        interceptor::run(tx, &attempt).await?;
+        interceptor::run(tx, &interception).await?;
         let (restored, mut dropped) = restore(tx, &claimed, present.as_ref()).await?;
         let left_out = affected::restore(tx, &claimed.affected, &others, self.direction).await;
         dropped.extend(left_out.map_err(|error| violated(error, &*entity))?);

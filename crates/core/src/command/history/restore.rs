@@ -1,4 +1,4 @@
-//! Restores the image of an entry.
+//! Restores the snapshot of an entry.
 
 use super::entry::Claimed;
 use super::{conflict, violated};
@@ -8,7 +8,7 @@ use crate::command::snapshot::Snapshot;
 use crate::db::Tx;
 use crate::error::Result;
 
-/// Check 11: restores the image and lets the entity's guard and the constraints judge it.
+/// Check 11: restores the snapshot; the entity's guard and the constraints validate it.
 pub(super) async fn restore(
     tx: &mut Tx<'_>,
     claimed: &Claimed<'_>,

@@ -1,4 +1,4 @@
-//! The redo stack: only its owner's latest entry that could be redone may be redone.
+//! The redo stack: an owner can redo only their latest redoable entry.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,19 +20,19 @@ use crate::command::{CommandInfo, changes, versions};
 use crate::db::{Prepared, Tx, audit_action_logs as logs};
 use crate::error::Result;
 
-/// Entries that are looked at together. One is enough unless resources were changed behind the log.
+/// Number of entries per query. One is enough unless resources were changed outside of the log.
 const PAGE: u8 = 50;
 
 /// Three centuries, in seconds.
 const LONGEST_LIFE: u64 = 10_000_000_000;
 
-/// The resource is still in the state that the undo brought back.
+/// The resource is still in the state that the undo restored.
 const NOT_MOVED_ON: &str = "exists (
     select 1 from audit_resource_versions v
     where v.tenant_id = audit_action_logs.tenant_id and v.resource_kind = audit_action_logs.resource_kind
       and v.resource_id = audit_action_logs.resource_id and v.version = audit_action_logs.version_before)";
 
-/// An entry that lies above the one to redo, if it could itself be redone.
+/// An entry above the one to redo, if it could itself be redone.
 struct Candidate<'a> {
     entry: &'a Entry,
     info: CommandInfo,
@@ -41,7 +41,7 @@ struct Candidate<'a> {
 }
 
 impl Request {
-    /// Refuses when an entry above could be redone.
+    /// Rejects the redo if an entry above could be redone.
     pub(super) async fn check_top(&self, tx: &mut Tx<'_>, claimed: &Claimed<'_>) -> Result<()> {
         let mut above = i64::MAX;
         loop {
@@ -56,7 +56,7 @@ impl Request {
         }
     }
 
-    /// Entries of the same owner that were undone after this one, the latest first.
+    /// Returns entries of the same owner that were undone after this one, the latest first.
     async fn entries_above(&self, tx: &mut Tx<'_>, entry: &Entry, below: i64) -> Result<Vec<Entry>> {
         let Some(undone_seq) = entry.undone_seq else {
             return Err(self.direction.unavailable());
@@ -81,14 +81,14 @@ impl Request {
             None => query.filter(logs::actor_id.is_null()),
         };
         if let Some(seconds) = platform.audit().undo.ttl_seconds {
-            // The database has no instant before its calendar begins.
+            // The database does not support instants before the start of its calendar.
             let life = Duration::seconds(i64::try_from(seconds.min(LONGEST_LIFE)).unwrap_or(i64::MAX));
             query = query.filter(logs::updated_at.gt(tx.now().after(-life)));
         }
         Ok(Prepared(query).load(tx.conn()).await?)
     }
 
-    /// Whether one of them could be redone: the caller may see where it belongs, and its resources are as its undo left them.
+    /// Whether one of them could be redone: the caller may access its organization, and its resources are as its undo left them.
     async fn has_eligible(&self, tx: &mut Tx<'_>, entries: &[Entry]) -> Result<bool> {
         let candidates = self.candidates(tx, entries)?;
         let present = own_snapshots(tx, &candidates).await?;
@@ -154,7 +154,7 @@ impl Request {
     }
 }
 
-/// The present images of the resources, by kind and whether they are whole trees: as many statements as there are such pairs.
+/// Loads the present snapshots of the resources, by kind and whether they are deep: one statement for each such pair.
 async fn own_snapshots(
     tx: &mut Tx<'_>,
     candidates: &[Candidate<'_>],

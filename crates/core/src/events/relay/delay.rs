@@ -1,4 +1,4 @@
-//! How far the relays are behind.
+//! Delays of the relays.
 
 use diesel::sql_types::{Array, Double, Text, Timestamptz};
 use diesel::{QueryableByName, sql_query};
@@ -18,7 +18,7 @@ struct Delay {
 }
 
 impl Relay {
-    /// For how long the oldest event of any tenant has waited for each subscriber, in seconds; 0 when none waits. One statement.
+    /// Returns for each subscriber how long the oldest event of any tenant has waited, in seconds; 0 when none waits. One statement.
     ///
     /// # Errors
     /// When the database can't be reached.

@@ -7,7 +7,7 @@ use url::form_urlencoded;
 use super::wording::{plain, quoted, variants};
 use super::{Attempts, Found, Unread};
 
-/// What a reader stopped at: the name of a parameter, and what it says.
+/// A fault at which a deserializer stopped: the name of a parameter, and the error text.
 struct Fault {
     name: String,
     said: String,
@@ -19,7 +19,7 @@ impl Fault {
     }
 }
 
-/// Reads `name=value&…`.
+/// Deserializes `name=value&…`.
 pub(in super::super) fn from_form<T: DeserializeOwned>(text: &[u8]) -> Result<T, Unread<T>> {
     let first = match read(text) {
         Ok(value) => return Ok(value),
@@ -92,7 +92,7 @@ impl Search {
         self.attempts.next().then(|| read(&self.pieces.join(&b'&')))
     }
 
-    /// What is read with a value for the parameter that the reader takes.
+    /// Deserializes again with a placeholder that the deserializer accepts for the parameter.
     fn stand_in<T: DeserializeOwned>(&mut self, fault: &Fault) -> Option<Result<T, Fault>> {
         let words = variants(&fault.said).into_iter().map(str::to_owned);
         let others = [
@@ -129,7 +129,7 @@ mod tests {
 
     #[derive(Debug, Deserialize)]
     #[serde(rename_all = "camelCase")]
-    #[expect(dead_code, reason = "only the reading is looked at")]
+    #[expect(dead_code, reason = "only deserialization is tested")]
     struct Parameters {
         user_id: Uuid,
         page: Option<u32>,

@@ -8,14 +8,14 @@ use super::wording::{plain, quoted, variants};
 use super::{Attempts, Found, Unread};
 use crate::error::Detail;
 
-/// A step from a value to one that is part of it.
+/// A step from a value to a part of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Step {
     Key(String),
     Index(usize),
 }
 
-/// What a deserializer stopped at.
+/// A fault at which a deserializer stopped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Fault {
     steps: Vec<Step>,
@@ -32,7 +32,7 @@ impl Fault {
                 Segment::Unknown => break,
             });
         }
-        // A missing or unknown field is told of where its object ends or begins.
+        // A missing or unknown field is reported at the start or end of its object, so its name is added to the path.
         if said.starts_with("missing field") || said.starts_with("unknown field") {
             let named = quoted(&said).map(|name| Step::Key(name.to_owned()));
             if named.is_some() && steps.last() != named.as_ref() {
@@ -46,7 +46,7 @@ impl Fault {
         self.said.starts_with("missing field")
     }
 
-    /// The place as clients know it: `variants[0].sku`.
+    /// Returns the path in the form for clients: `variants[0].sku`.
     fn path(&self) -> String {
         let mut path = String::new();
         for step in &self.steps {
@@ -63,7 +63,7 @@ impl Fault {
     }
 }
 
-/// Reads a text that begins with an object.
+/// Deserializes a text that begins with an object.
 pub(in super::super) fn from_json<T: DeserializeOwned>(text: &str) -> Result<T, Unread<T>> {
     let mut source = serde_json::Deserializer::from_str(text);
     let read = serde_path_to_error::deserialize(&mut source);
@@ -81,7 +81,7 @@ pub(in super::super) fn from_json<T: DeserializeOwned>(text: &str) -> Result<T, 
         found: Found::default(),
     };
     let rest = search.run();
-    // A field that stands twice is one in a tree.
+    // A duplicate field is only one field in the tree.
     if search.found.0.is_empty() {
         search.found.note(plain(said.path(), &said.said));
     }
@@ -110,7 +110,7 @@ impl Search {
             if self.found.is_full() {
                 return None;
             }
-            // What may be absent is taken out; what may not gets a stand-in.
+            // An optional field is removed; a required one gets a placeholder.
             let is_out = !fault.is_missing() && !is_known && self.take_out(&fault.steps);
             if !is_out && !self.stand_in::<T>(&fault) {
                 return None;
@@ -118,7 +118,7 @@ impl Search {
         }
     }
 
-    /// Reads the value as it is now; `None` when that was done too often.
+    /// Deserializes the value as it is now; `None` when the limit of attempts is reached.
     fn read<T: DeserializeOwned>(&mut self) -> Option<Result<T, Fault>> {
         if !self.attempts.next() {
             return None;
@@ -129,8 +129,8 @@ impl Search {
         }))
     }
 
-    /// The fault with its whole path. Where fields of several types stand in one object, the path ends at the object: the one without which
-    /// something else is said is the one.
+    /// Returns the fault with its full path. If an object combines fields of several types, the path ends at the object: the fault is in the
+    /// field whose removal changes the fault.
     fn locked_rows<T: DeserializeOwned>(&mut self, fault: Fault) -> Option<Fault> {
         let names: Vec<String> = match at(&mut self.value, &fault.steps) {
             Some(Value::Object(fields)) if !fault.is_missing() => fields.keys().cloned().collect(),
@@ -143,9 +143,9 @@ impl Search {
             let mut steps = fault.steps.clone();
             steps.push(Step::Key(name.clone()));
             match self.read::<T>()? {
-                // Another field of the object has the same fault: it stays out too, until something else is said.
+                // Another field of the object has the same fault: it stays out too, until the fault changes.
                 Err(other) if other == fault => taken.push((name, value)),
-                // It is needed.
+                // The field is required.
                 Err(other) if other.steps == steps => {
                     at(&mut self.value, &fault.steps)
                         .and_then(Value::as_object_mut)?
@@ -166,7 +166,7 @@ impl Search {
         })
     }
 
-    /// Takes a field out of its object.
+    /// Removes a field from its object.
     fn take_out(&mut self, steps: &[Step]) -> bool {
         let Some((Step::Key(key), object)) = steps.split_last() else {
             return false;
@@ -175,7 +175,7 @@ impl Search {
         object.is_some_and(|fields| fields.remove(key).is_some())
     }
 
-    /// Puts a value into the place with which the reader goes on.
+    /// Puts a placeholder at the path with which the deserializer can continue.
     fn stand_in<T: DeserializeOwned>(&mut self, fault: &Fault) -> bool {
         let words: Vec<Value> = variants(&fault.said).into_iter().map(|word| json!(word)).collect();
         for value in words.into_iter().chain(stand_ins()) {
@@ -214,7 +214,7 @@ fn at<'a>(value: &'a mut Value, steps: &[Step]) -> Option<&'a mut Value> {
     })
 }
 
-/// Sets the value of a place, if there is what it is part of.
+/// Sets the value at a path, if its parent exists.
 fn put(value: &mut Value, steps: &[Step], new: Value) -> bool {
     let Some((last, whole)) = steps.split_last() else {
         return false;
@@ -245,7 +245,7 @@ mod tests {
 
     #[derive(Debug, Deserialize)]
     #[serde(rename_all = "camelCase")]
-    #[expect(dead_code, reason = "only the reading is looked at")]
+    #[expect(dead_code, reason = "only deserialization is tested")]
     struct Body {
         user_id: Uuid,
         title: String,
@@ -267,7 +267,7 @@ mod tests {
 
     #[derive(Debug, Deserialize)]
     #[serde(rename_all = "camelCase", deny_unknown_fields)]
-    #[expect(dead_code, reason = "only the reading is looked at")]
+    #[expect(dead_code, reason = "only deserialization is tested")]
     struct FormLine {
         sku_code: String,
         count: u8,
@@ -275,7 +275,7 @@ mod tests {
 
     #[derive(Debug, Deserialize)]
     #[serde(rename_all = "camelCase")]
-    #[expect(dead_code, reason = "only the reading is looked at")]
+    #[expect(dead_code, reason = "only deserialization is tested")]
     struct More {
         group_order: Option<Vec<String>>,
         hidden_items: Option<Vec<String>>,

@@ -1,8 +1,8 @@
-//! What the deserializers say, in words for people and codes for programs. Nothing that they say passes as it is.
+//! Translates the errors of deserializers into human-readable messages and machine-readable codes. Their own texts are never returned.
 
 use crate::error::Detail;
 
-/// Names of types in `expected …`, and what a client may know of them.
+/// Names of types in `expected …`, and the messages for clients.
 const EXPECTED: &[(&str, &str)] = &[
     ("a string", "must be a text"),
     ("string", "must be a text"),
@@ -19,7 +19,7 @@ const EXPECTED: &[(&str, &str)] = &[
     ("f32", "must be a number"),
 ];
 
-/// The detail for what a deserializer says about a place.
+/// Returns the detail for an error of a deserializer at a path.
 pub(in super::super) fn plain(path: String, said: &str) -> Detail {
     let said = said.rsplit_once(" at line ").map_or(said, |(said, _)| said);
     let (message, code) = worded(said);
@@ -73,7 +73,7 @@ fn worded(said: &str) -> (String, &'static str) {
     if said.contains("`true` or `false`") {
         return fixed("must be true or false", "invalid_type");
     }
-    // The types of the platform speak for themselves.
+    // Messages of the platform's own types are returned unchanged.
     if said.starts_with("must ") {
         return fixed(said, "invalid_value");
     }
@@ -101,13 +101,13 @@ fn expected(said: &str) -> String {
     known.map_or("has the wrong type", |(_, message)| message).to_owned()
 }
 
-/// The words between backticks after `expected`.
+/// Returns the values between backticks after `expected`.
 pub(super) fn variants(said: &str) -> Vec<&str> {
     let expected = said.split_once(", expected ").map_or("", |(_, expected)| expected);
     expected.split('`').skip(1).step_by(2).collect()
 }
 
-/// The name between the first backticks.
+/// Returns the name between the first backticks.
 pub(super) fn quoted(said: &str) -> Option<&str> {
     said.split('`').nth(1)
 }

@@ -14,7 +14,7 @@ const EVERYWHERE: &[&str] = &[
     "Strict-Transport-Security",
 ];
 
-/// What is said of response headers: name, text, whether the value is a number.
+/// Descriptions of response headers: name, text, whether the value is a number.
 const RESPONSE: &[(&str, &str, bool)] = &[
     (
         "Cache-Control",
@@ -64,7 +64,7 @@ const UUID_OR_ALL: &str = "^(all|[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{
 
 const QUOTED_INSTANT: &str = r#"^"[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]{1,3})?Z"$"#;
 
-/// What is said of a request header: its text and schema.
+/// Returns the description and schema of a request header.
 fn request_header(name: &str) -> (&'static str, Value) {
     match name {
         "X-Tenant-Id" => (
@@ -103,7 +103,7 @@ fn request_header(name: &str) -> (&'static str, Value) {
     }
 }
 
-/// The headers that a request to this endpoint may have, beside its credential.
+/// Returns the headers that a request to this endpoint may have, besides its credential.
 pub(super) fn of_request(info: &EndpointInfo) -> Vec<&'static str> {
     let mut names = vec!["X-Request-Id"];
     if info.access != Access::Public {
@@ -122,7 +122,7 @@ pub(super) fn of_request(info: &EndpointInfo) -> Vec<&'static str> {
     names
 }
 
-/// References to the headers of a success of this endpoint.
+/// Returns references to the headers of a success of this endpoint.
 pub(super) fn of_success(info: &EndpointInfo) -> Map<String, Value> {
     let mut names = EVERYWHERE.to_vec();
     if info.access != Access::Public && info.method != Method::GET {
@@ -138,11 +138,11 @@ pub(super) fn of_success(info: &EndpointInfo) -> Map<String, Value> {
     references(&names)
 }
 
-/// References to the headers of a refusal.
+/// Returns references to the headers of a rejection.
 pub(super) fn of_rejection(status: u16) -> Map<String, Value> {
     let mut names = EVERYWHERE.to_vec();
     match status {
-        // A credential that is invalid is taken back.
+        // An invalid credential clears the cookies.
         401 => names.push("Set-Cookie"),
         429 => names.extend(["Retry-After", "RateLimit", "RateLimit-Policy"]),
         503 => names.push("Retry-After"),
@@ -151,7 +151,7 @@ pub(super) fn of_rejection(status: u16) -> Map<String, Value> {
     references(&names)
 }
 
-/// References to these response headers.
+/// Returns references to these response headers.
 pub(super) fn references(names: &[&str]) -> Map<String, Value> {
     let reference = |name: &&str| {
         (
@@ -162,7 +162,7 @@ pub(super) fn references(names: &[&str]) -> Map<String, Value> {
     names.iter().map(reference).collect()
 }
 
-/// The response headers that somebody refers to.
+/// Returns the response headers that are referred to.
 pub(super) fn response_components(names: impl IntoIterator<Item = String>) -> Map<String, Value> {
     let component = |name: String| {
         let known = RESPONSE.iter().find(|(known, ..)| *known == name);
@@ -180,7 +180,7 @@ pub(super) fn response_components(names: impl IntoIterator<Item = String>) -> Ma
     names.into_iter().map(component).collect()
 }
 
-/// The request headers that somebody refers to.
+/// Returns the request headers that are referred to.
 pub(super) fn request_components(names: impl IntoIterator<Item = &'static str>) -> Map<String, Value> {
     let component = |name: &'static str| {
         let (text, schema) = request_header(name);

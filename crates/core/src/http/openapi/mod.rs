@@ -16,14 +16,14 @@ use crate::config::ConfigError;
 use crate::module::Module;
 use crate::platform::{API_PREFIX, INTERFACE_VERSION};
 
-/// The document of these modules.
+/// Returns the document of these modules.
 #[must_use]
 pub fn document(modules: &[&'static Module]) -> Value {
     Draft::of(modules).document
 }
 
-/// Whether the document of these modules can be used: each schema name belongs to one type, each operation has a name of its own, every
-/// reference leads somewhere, and every body has a content type.
+/// Checks the document of these modules: each schema name belongs to one type, each operation has its own name, every reference resolves, and
+/// every body has a content type.
 pub(crate) fn check(modules: &[&'static Module]) -> Result<(), ConfigError> {
     match Draft::of(modules).problems.into_iter().next() {
         None => Ok(()),
@@ -95,8 +95,8 @@ impl Draft {
     }
 }
 
-/// Lists `null` as the first of several types. The order means nothing to JSON Schema; some generators of requests take the formats and patterns
-/// of a text into account only behind `null`.
+/// Lists `null` as the first of several types. The order means nothing to JSON Schema; some request generators consider the formats and
+/// patterns of a text only after `null`.
 fn put_null_first(value: &mut Value) {
     match value {
         Value::Object(fields) => {
@@ -110,7 +110,7 @@ fn put_null_first(value: &mut Value) {
     }
 }
 
-/// Every `$ref` of the document.
+/// Returns every `$ref` of the document.
 fn references(value: &Value) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     let mut rest = vec![value];
@@ -194,7 +194,7 @@ fn operation(one: &Declared, schemas: &mut Schemas, problems: &mut BTreeSet<Stri
     operation
 }
 
-/// Adds what the declaration says to a success that its type describes.
+/// Adds the declared headers and content types to a success that its type describes.
 fn complete(response: &mut Value, info: &EndpointInfo) {
     let own = response["headers"].take();
     let own: Vec<&str> = own

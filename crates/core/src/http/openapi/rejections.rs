@@ -1,4 +1,4 @@
-//! The statuses with which an endpoint refuses, and the bodies of refusals.
+//! The statuses with which an endpoint rejects requests, and the bodies of rejections.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +17,7 @@ const SHAPES: [(ErrorShape, &str); 3] = [
     (ErrorShape::Code, "Code"),
 ];
 
-/// What follows from the declaration of an endpoint.
+/// Returns the statuses that follow from the declaration of an endpoint.
 pub(super) fn statuses(info: &EndpointInfo, has_input: bool) -> BTreeSet<u16> {
     let mut statuses = BTreeSet::from([500, 503]);
     let is_public = info.access == Access::Public;
@@ -35,7 +35,7 @@ pub(super) fn statuses(info: &EndpointInfo, has_input: bool) -> BTreeSet<u16> {
     if !reads {
         statuses.insert(408);
         if !is_public {
-            // A precondition or a key of idempotency that does not hold, and an interceptor.
+            // 409 and 422: a failed precondition, a conflicting idempotency key, or an interceptor.
             statuses.extend([409, 422]);
         }
     }
@@ -47,20 +47,20 @@ pub(super) fn statuses(info: &EndpointInfo, has_input: bool) -> BTreeSet<u16> {
     statuses
 }
 
-/// The response of an endpoint for this status.
+/// Returns the response of an endpoint for this status.
 pub(super) fn response(status: u16, info: &EndpointInfo, schemas: &mut Schemas) -> Value {
-    let members: Vec<_> = info
+    let fields: Vec<_> = info
         .error_fields
         .iter()
         .filter(|field| field.status == status)
         .collect();
-    // The cross-cutting refusals have one form for all endpoints of a module.
+    // The cross-cutting rejections have one form for all endpoints of a module.
     let shapes = match (info.shape, status) {
         (ErrorShape::OkFalse, 408 | 503) => vec![ErrorShape::Error],
         (ErrorShape::OkFalse, 403) => vec![ErrorShape::OkFalse, ErrorShape::Error],
         (shape, _) => vec![shape],
     };
-    if let ([shape], true) = (&shapes[..], members.is_empty()) {
+    if let ([shape], true) = (&shapes[..], fields.is_empty()) {
         return json!({"$ref": format!("#/components/responses/{}", name(*shape, status))});
     }
     let bodies: Vec<Value> = shapes.iter().map(|shape| reference(*shape, status)).collect();
@@ -68,10 +68,10 @@ pub(super) fn response(status: u16, info: &EndpointInfo, schemas: &mut Schemas) 
         [one] => one.clone(),
         _ => json!({"anyOf": bodies}),
     };
-    if members.is_empty() {
+    if fields.is_empty() {
         return whole(status, body);
     }
-    let properties: Map<String, Value> = members
+    let properties: Map<String, Value> = fields
         .iter()
         .map(|field| (field.name.to_owned(), json!((field.schema)(schemas))))
         .collect();
@@ -81,14 +81,14 @@ pub(super) fn response(status: u16, info: &EndpointInfo, schemas: &mut Schemas) 
     )
 }
 
-/// The responses that endpoints refer to.
+/// Returns the responses that endpoints refer to.
 pub(super) fn responses() -> Map<String, Value> {
     each()
         .map(|(shape, status)| (name(shape, status), whole(status, reference(shape, status))))
         .collect()
 }
 
-/// Their schemas.
+/// Returns the schemas of these responses.
 pub(super) fn schemas() -> Map<String, Value> {
     let mut schemas: Map<String, Value> = each()
         .map(|(shape, status)| (name(shape, status), body(shape, status)))
@@ -187,7 +187,7 @@ fn body(shape: ErrorShape, status: u16) -> Value {
         }
         409 => {
             for field in ["currentUpdatedAt", "expectedUpdatedAt"] {
-                // Null where there was nothing yet.
+                // Null if the resource did not exist.
                 properties[field] = json!({"type": ["string", "null"], "format": "date-time",
                     "description": "Of a resource that has changed since it was read (`optimistic_lock_conflict`)."});
             }
@@ -197,7 +197,7 @@ fn body(shape: ErrorShape, status: u16) -> Value {
     }
     let mut body = json!({"type": "object", "properties": properties, "required": required});
     if status == 422 {
-        // An interceptor gives the body that it wants.
+        // An interceptor may set any body.
         body = json!({"type": "object", "properties": properties, "additionalProperties": true});
     }
     body

@@ -18,12 +18,12 @@ pub struct Schemas {
 #[derive(Debug)]
 struct Known {
     schema: RefOr<Schema>,
-    /// The Rust type, where it is known: the types inside of others come without theirs.
+    /// The Rust type, if known: types inside of other types come without theirs.
     of: Option<&'static str>,
 }
 
 impl Schemas {
-    /// A reference to the schema of `T`, which is added with all that it refers to.
+    /// Returns a reference to the schema of `T`, and adds the schema with all schemas that it refers to.
     pub fn reference<T: ToSchema>(&mut self) -> RefOr<Schema> {
         let name = T::name().into_owned();
         let of = type_name::<T>();
@@ -34,7 +34,7 @@ impl Schemas {
         RefOr::Ref(Ref::from_schema_name(name))
     }
 
-    /// The schema of `T` itself, for where a reference would not do; what it refers to is added.
+    /// Returns the schema of `T` itself, where a reference is not possible; adds the schemas that it refers to.
     pub fn inline<T: ToSchema>(&mut self) -> RefOr<Schema> {
         self.add_inner::<T>();
         T::schema()
@@ -64,7 +64,7 @@ impl Schemas {
         known.of = known.of.or(of);
     }
 
-    /// The schemas by name, and what is wrong with them.
+    /// Returns the schemas by name, and the problems found.
     pub(super) fn finish(self) -> (Map<String, Value>, BTreeSet<String>) {
         let schemas = self.known.into_iter().map(|(name, known)| (name, json!(known.schema)));
         (schemas.collect(), self.problems)

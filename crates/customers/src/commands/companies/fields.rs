@@ -10,16 +10,16 @@ use crate::model::{CompanyRow, Fields};
 use crate::values::{Given, Rules};
 use crate::web_address::is_web_address;
 
-/// Members of a company: absent ones stay, null clears.
+/// Fields of a company: absent fields keep their values, null clears.
 #[derive(Debug, Clone, Default, Deserialize, ToSchema, garde::Validate)]
 #[serde(rename_all = "camelCase")]
 #[garde(allow_unvalidated)]
 pub struct CompanyFields {
-    /// Where a new one belongs, by default where the request writes; it does not change later.
+    /// The organization of a new company, by default the one in which the request writes; cannot be changed later.
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<Uuid>)]
     pub organization_id: Given<Uuid>,
-    /// 1 to 200 characters; a new one needs it.
+    /// 1 to 200 characters; required for a new company.
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = CustomerName, required = true)]
     pub display_name: Given<String>,
@@ -47,7 +47,7 @@ pub struct CompanyFields {
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<String>, max_length = 150)]
     pub industry: Given<String>,
-    /// An active user whose organizations hold the company's.
+    /// An active user whose organizations contain that of the company.
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<Uuid>)]
     pub owner_user_id: Given<Uuid>,

@@ -1,4 +1,4 @@
-//! Gives a deal to somebody else.
+//! Assigns a deal to another user.
 
 use backoffice_core::command::{Class, Command, Target};
 use backoffice_core::db::{Prepared, Tx};
@@ -12,12 +12,12 @@ use crate::model::Deal;
 use crate::schema::customers_deals as deals;
 use crate::{acl, owners, query};
 
-/// Gives a deal to a user, or to nobody.
+/// Assigns a deal to a user, or removes its owner.
 #[derive(Debug, Clone, Copy)]
 pub struct AssignOwner {
     /// The deal.
     pub deal: Uuid,
-    /// Who looks after it from now on.
+    /// The new owner; `None` removes the owner.
     pub owner: Option<Uuid>,
 }
 
@@ -43,7 +43,7 @@ impl Command for AssignOwner {
     }
 }
 
-/// Gives locked deals to a user who may own them (see [`crate::Owner`]): one statement for any number of them.
+/// Assigns locked deals to a user who may own them (see [`crate::Owner`]): one statement for any number of deals.
 ///
 /// # Errors
 /// When the database can't be reached.

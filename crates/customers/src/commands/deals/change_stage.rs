@@ -12,12 +12,12 @@ use crate::model::Deal;
 use crate::schema::customers_deals as deals;
 use crate::{Destination, acl, query};
 
-/// Moves a deal to a stage of its pipeline; a deal without a pipeline takes the stage's.
+/// Moves a deal to a stage of its pipeline; a deal without a pipeline takes the pipeline of the stage.
 #[derive(Debug, Clone, Copy)]
 pub struct ChangeStage {
     /// The deal.
     pub deal: Uuid,
-    /// Where it is from now on.
+    /// The new stage.
     pub stage: Uuid,
 }
 
@@ -44,10 +44,10 @@ impl Command for ChangeStage {
     }
 }
 
-/// Moves locked deals to a stage that accepts them: one statement for any number of them.
+/// Moves locked deals to a stage that accepts them: one statement for any number of deals.
 ///
 /// # Errors
-/// [`crate::Error::UnknownReferences`] when the stage goes meanwhile.
+/// [`crate::Error::UnknownReferences`] when the stage is deleted meanwhile.
 pub async fn move_to(tx: &mut Tx<'_>, deals: &[Uuid], to: &Destination) -> Result<()> {
     let (tenant, now) = (tx.tenant(), tx.now());
     let statement = update(query::deals::of_tenant(tenant).filter(deals::id.eq_any(deals))).set((

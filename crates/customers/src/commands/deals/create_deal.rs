@@ -1,4 +1,4 @@
-//! Makes a deal.
+//! Creates a deal.
 
 use backoffice_core::command::{Class, Command, Target};
 use backoffice_core::db::Tx;
@@ -11,7 +11,7 @@ use crate::model::{Deal, DealRow};
 use crate::values::Rules;
 use crate::{Placement, acl};
 
-/// Makes a deal. Tells its id.
+/// Creates a deal and returns its id.
 #[derive(Debug, Clone)]
 pub struct CreateDeal {
     place: Placement,
@@ -20,12 +20,12 @@ pub struct CreateDeal {
 }
 
 impl CreateDeal {
-    /// Checks the members.
+    /// Checks the fields.
     ///
     /// # Errors
-    /// 400 that names those that break a rule, or when nothing says where the deal belongs.
+    /// 400 that names the invalid fields, or when the organization of the deal is not known.
     pub fn new(ctx: &RequestContext, mut fields: DealFields) -> Result<Self> {
-        // Counts as null, which it can't be.
+        // An absent title is treated as null, which `checked` rejects.
         fields.title.get_or_insert(None);
         fields.organization_id = Rules::new_place(fields.organization_id);
         let fields = fields.checked()?;

@@ -8,7 +8,7 @@ use uuid::Uuid;
 use crate::acl;
 use crate::model::Deal;
 
-/// Deletes a deal and its links; the people and companies stay.
+/// Deletes a deal and its links; the linked people and companies remain.
 #[derive(Debug, Clone, Copy)]
 pub struct DeleteDeal {
     /// The deal.

@@ -1,4 +1,4 @@
-//! What a client says of a deal.
+//! The fields of a deal in a request.
 
 use backoffice_core::http::present;
 use backoffice_core::{Result, Timestamp};
@@ -11,12 +11,12 @@ use crate::documented::{CustomerCurrency, CustomerName};
 use crate::model::{Amount, Day, DealRow, DealStatus};
 use crate::values::{Given, Rules};
 
-/// Members of a deal: absent ones stay as they are, null clears.
+/// Fields of a deal: absent fields keep their values, null clears.
 #[derive(Debug, Clone, Default, Deserialize, ToSchema, garde::Validate)]
 #[serde(rename_all = "camelCase")]
 #[garde(allow_unvalidated)]
 pub struct DealFields {
-    /// Where it belongs, by default the selected organization or the caller's own. It does not change later.
+    /// The organization of a new deal, by default the selected one or the caller's own. It cannot be changed later.
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<Uuid>)]
     pub organization_id: Given<Uuid>,
@@ -32,15 +32,15 @@ pub struct DealFields {
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = DealStatus)]
     pub status: Given<DealStatus>,
-    /// A pipeline of the deal's organization or of one above. Alone it puts the deal into its first stage; null clears the stage too.
+    /// A pipeline of the deal's organization or of one above. Without a stage it puts the deal into its first stage; null also clears the stage.
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<Uuid>)]
     pub pipeline_id: Given<Uuid>,
-    /// A stage of the deal's pipeline; a deal without one takes the stage's.
+    /// A stage of the deal's pipeline; a deal without a pipeline takes the pipeline of the stage.
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<Uuid>)]
     pub pipeline_stage_id: Given<Uuid>,
-    /// At most 12 digits and two decimals; needs a currency, given here or before.
+    /// At most 12 digits before the decimal point and two after it; requires a currency, in this request or set before.
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<Amount>)]
     pub value_amount: Given<Amount>,
@@ -56,11 +56,11 @@ pub struct DealFields {
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<Day>)]
     pub expected_close_on: Given<Day>,
-    /// At most 4000 characters; only of a deal that is lost, by this request or before.
+    /// At most 4000 characters; only for a deal that is lost, by this request or before.
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<String>, max_length = 4000)]
     pub lost_reason: Given<String>,
-    /// An active user whose organizations hold the deal's.
+    /// An active user whose organizations contain that of the deal.
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<Uuid>)]
     pub owner_user_id: Given<Uuid>,
@@ -68,21 +68,21 @@ pub struct DealFields {
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<String>, max_length = 150)]
     pub source: Given<String>,
-    /// The whole set of its people, at most 200 different ones that the caller sees; null is none.
+    /// All people of the deal, at most 200 different ones that are visible to the caller; null removes all.
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<Vec<Uuid>>)]
     pub person_ids: Given<Vec<Uuid>>,
-    /// The whole set of its companies, at most 200 different ones that the caller sees; null is none.
+    /// All companies of the deal, at most 200 different ones that are visible to the caller; null removes all.
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<Vec<Uuid>>)]
     pub company_ids: Given<Vec<Uuid>>,
 }
 
 impl DealFields {
-    /// Brings the members into form.
+    /// Normalizes and checks the fields.
     ///
     /// # Errors
-    /// 400 that names every member that breaks a rule.
+    /// 400 that names every invalid field.
     pub(super) fn checked(mut self) -> Result<Self> {
         let mut rules = Rules::default();
         self.organization_id = rules.not_null("organizationId", self.organization_id).map(Some);
@@ -106,10 +106,10 @@ impl DealFields {
         Ok(self)
     }
 
-    /// Changes the members of a deal that refer to nothing else.
+    /// Applies the fields that are not references.
     ///
     /// # Errors
-    /// When they do not go together.
+    /// When the resulting values contradict each other.
     pub(super) fn change(&self, row: &mut DealRow, now: Timestamp) -> Result<(), Error> {
         replace(&mut row.description, &self.description);
         replace(&mut row.value_amount, &self.value_amount);

@@ -36,7 +36,7 @@ pub(crate) fn register(registry: &mut Registry) {
         .command::<ChangeStage>();
 }
 
-/// Deals of the transaction's tenant, which the bus has locked, by id.
+/// Loads deals of the transaction's tenant, ordered by id; the bus has locked them.
 pub(crate) async fn locked(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<DealRow>> {
     let tenant = tx.tenant();
     Ok(query::deals::of_tenant(tenant)
@@ -47,13 +47,13 @@ pub(crate) async fn locked(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<DealRow>
         .await?)
 }
 
-/// The one deal of a command.
+/// Loads the deal of a command.
 async fn locked_one(tx: &mut Tx<'_>, id: Uuid) -> Result<DealRow> {
     let found = locked(tx, &[id]).await?.pop();
-    found.ok_or_else(|| CoreError::internal("the locked deal is gone"))
+    found.ok_or_else(|| CoreError::internal("locked deal missing"))
 }
 
-/// A reference can go while a deal is written that is to hold it; then its key says so.
+/// Maps a violated foreign key to the unknown reference: the referenced row can be deleted while the deal is being written.
 fn reference_is_deleted(error: CoreError) -> CoreError {
     let field = match error.violated_constraint() {
         Some("customers_deals_tenant_id_pipeline_id_fkey") => "pipelineId",

@@ -1,4 +1,4 @@
-//! Changes a deal.
+//! Updates a deal.
 
 use backoffice_core::command::{Class, Command, Target};
 use backoffice_core::db::Tx;
@@ -10,7 +10,7 @@ use super::{DealFields, locked_one};
 use crate::model::Deal;
 use crate::{Error, acl};
 
-/// Changes a deal. Tells when it was last changed.
+/// Updates a deal and returns its `updatedAt`.
 #[derive(Debug, Clone)]
 pub struct UpdateDeal {
     id: Uuid,
@@ -18,10 +18,10 @@ pub struct UpdateDeal {
 }
 
 impl UpdateDeal {
-    /// Checks the members.
+    /// Checks the fields.
     ///
     /// # Errors
-    /// 400 that names those that break a rule.
+    /// 400 that names the invalid fields.
     pub fn new(id: Uuid, fields: DealFields) -> Result<Self> {
         Ok(Self {
             id,

@@ -1,4 +1,4 @@
-//! A deal as a client wants it: the rules between its members and about what it refers to.
+//! Applies the fields of a request to a deal: the rules between fields and the checks of references.
 
 use std::collections::BTreeSet;
 
@@ -15,16 +15,16 @@ use crate::model::deal_sets::{COMPANIES, DealSet, PEOPLE};
 use crate::schema::customers_deals as deals;
 use crate::{Destination, Error, owners, query};
 
-/// The sets of a deal that a client gives.
+/// The sets of a deal that a request replaces.
 pub(super) struct Sets {
     people: Option<BTreeSet<Uuid>>,
     companies: Option<BTreeSet<Uuid>>,
 }
 
-/// The deal with these members; what it newly refers to is there for the caller.
+/// Returns the deal with these fields applied, and its new sets. New references must be visible to the caller.
 ///
 /// # Errors
-/// 400 for what breaks a rule.
+/// 400 for a broken rule.
 pub(super) async fn changed(tx: &mut Tx<'_>, fields: &DealFields, present: &DealRow) -> Result<(DealRow, Sets)> {
     let mut row = present.clone();
     fields.change(&mut row, tx.now())?;
@@ -40,7 +40,7 @@ pub(super) async fn changed(tx: &mut Tx<'_>, fields: &DealFields, present: &Deal
     Ok((row, sets))
 }
 
-/// Puts the deal where the members want it. A pipeline or stage that it is already in is no change.
+/// Sets pipeline and stage. Naming the pipeline or stage that the deal already has changes nothing.
 async fn place(tx: &mut Tx<'_>, fields: &DealFields, row: &mut DealRow) -> Result<()> {
     let organization = row.organization_id;
     let pipeline = fields.pipeline_id.filter(|pipeline| *pipeline != row.pipeline_id);
@@ -56,7 +56,7 @@ async fn place(tx: &mut Tx<'_>, fields: &DealFields, row: &mut DealRow) -> Resul
         Some(Some(stage)) => {
             let to = Destination::find(tx, stage).await?;
             if row.pipeline_id.is_none() && fields.pipeline_id.is_some() {
-                // No pipeline was asked for.
+                // The request clears the pipeline but names a stage.
                 return Err(Error::StageInOtherPipeline.into());
             }
             to.accepts(row.pipeline_id, organization)?;
@@ -68,7 +68,7 @@ async fn place(tx: &mut Tx<'_>, fields: &DealFields, row: &mut DealRow) -> Resul
     Ok(())
 }
 
-/// The set that is asked for, unless it is the present one; what comes in must be there for the caller.
+/// Returns the requested set, or `None` if it is absent or unchanged. Added records must be visible to the caller.
 async fn requested(
     tx: &mut Tx<'_>,
     set: &DealSet,
@@ -87,7 +87,7 @@ async fn requested(
 }
 
 impl Sets {
-    /// Whether the deal keeps the ones that it has.
+    /// Returns true if neither set changes.
     pub(super) fn are_unchanged(&self) -> bool {
         self.people.is_none() && self.companies.is_none()
     }

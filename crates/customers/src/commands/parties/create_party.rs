@@ -7,7 +7,7 @@ use super::{check_references, company_is_deleted};
 use crate::Placement;
 use crate::model::{Fields, Party, PartyEntity};
 
-/// Makes a company or a person. Tells its id.
+/// Creates a company or a person and returns its id.
 #[derive(Debug, Clone)]
 pub struct CreateParty<P>(P);
 
@@ -15,7 +15,7 @@ impl<P: Party> CreateParty<P> {
     /// Checks the input.
     ///
     /// # Errors
-    /// 400 for members that break a rule, or without a place.
+    /// 400 for invalid fields, or when the organization is not known.
     pub fn new(ctx: &RequestContext, fields: P::Fields) -> Result<Self> {
         let fields = fields.of_new().checked()?;
         let place = Placement::of_new(ctx, fields.organization().flatten())?;

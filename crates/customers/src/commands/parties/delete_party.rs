@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use crate::model::{Party, PartyEntity};
 
-/// Deletes a company or a person. Deals lose their links to it, and people their company.
+/// Deletes a company or a person. Links of deals to it are deleted, and people of a deleted company remain without one.
 #[derive(Debug, Clone, Copy)]
 pub struct DeleteParty<P> {
     id: Uuid,
@@ -15,7 +15,7 @@ pub struct DeleteParty<P> {
 }
 
 impl<P: Party> DeleteParty<P> {
-    /// Deletes this one.
+    /// Creates the command for this record.
     #[must_use]
     pub fn new(id: Uuid) -> Self {
         Self { id, kind: PhantomData }

@@ -1,4 +1,4 @@
-//! Commands that companies and people have in common.
+//! Commands that companies and people share.
 
 mod create_party;
 mod delete_party;
@@ -25,7 +25,7 @@ pub(super) fn register<P: Party>(registry: &mut Registry) {
         .command::<DeleteParty<P>>();
 }
 
-/// Refuses references to what does not exist for the caller. What the row already refers to may stay.
+/// Rejects new references to records that are not visible to the caller. References that the row already holds may stay.
 async fn check_references<P: Party>(tx: &mut Tx<'_>, from: Option<&P>, to: &P) -> Result<()> {
     let added = |of: fn(&P) -> Option<Uuid>| of(to).filter(|id| from.and_then(of) != Some(*id));
     if let Some(company) = added(P::company)
@@ -40,7 +40,7 @@ fn unknown_company() -> backoffice_core::Error {
     Error::UnknownReferences(vec!["companyId"]).into()
 }
 
-/// A company can go while somebody is put into it.
+/// Maps a violated foreign key to the unknown reference: a company can be deleted while a person is assigned to it.
 fn company_is_deleted(error: backoffice_core::Error) -> backoffice_core::Error {
     match error.violated_constraint() {
         Some("customers_people_tenant_id_company_id_fkey") => unknown_company(),
@@ -48,7 +48,7 @@ fn company_is_deleted(error: backoffice_core::Error) -> backoffice_core::Error {
     }
 }
 
-/// Puts a value into the place of another one, if there is one.
+/// Overwrites `into` with the value, if there is one.
 pub(super) fn put<T: Clone>(into: &mut T, value: Option<&T>) {
     if let Some(value) = value {
         into.clone_from(value);

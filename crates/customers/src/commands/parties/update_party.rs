@@ -7,7 +7,7 @@ use super::{check_references, company_is_deleted};
 use crate::Error;
 use crate::model::{Fields, Party, PartyEntity};
 
-/// Changes a company or a person. Tells when it was last changed.
+/// Updates a company or a person and returns its `updatedAt`.
 #[derive(Debug, Clone)]
 pub struct UpdateParty<P: Party> {
     id: Uuid,
@@ -18,7 +18,7 @@ impl<P: Party> UpdateParty<P> {
     /// Checks the input.
     ///
     /// # Errors
-    /// 400 for members that break a rule.
+    /// 400 for invalid fields.
     pub fn new(id: Uuid, fields: P::Fields) -> Result<Self> {
         let fields = fields.checked()?;
         Ok(Self { id, fields })

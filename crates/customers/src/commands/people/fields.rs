@@ -9,24 +9,24 @@ use crate::documented::CustomerPersonName;
 use crate::model::{Fields, PersonRow};
 use crate::values::{Given, Rules};
 
-/// Members of a person: absent ones stay, null clears.
+/// Fields of a person: absent fields keep their values, null clears.
 #[derive(Debug, Clone, Default, Deserialize, ToSchema, garde::Validate)]
 #[serde(rename_all = "camelCase")]
 #[garde(allow_unvalidated)]
 pub struct PersonFields {
-    /// Where a new one belongs, by default where the request writes; it does not change later.
+    /// The organization of a new person, by default the one in which the request writes; cannot be changed later.
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<Uuid>)]
     pub organization_id: Given<Uuid>,
-    /// 1 to 120 characters; a new one needs it.
+    /// 1 to 120 characters; required for a new person.
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = CustomerPersonName, required = true)]
     pub first_name: Given<String>,
-    /// 1 to 120 characters; a new one needs it.
+    /// 1 to 120 characters; required for a new person.
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = CustomerPersonName, required = true)]
     pub last_name: Given<String>,
-    /// At most 250 characters; first and last name when it is null, or absent in a new one.
+    /// At most 250 characters; defaults to first and last name when it is null, or absent for a new person.
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<String>, max_length = 250)]
     pub display_name: Given<String>,
@@ -42,11 +42,11 @@ pub struct PersonFields {
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<String>, max_length = 50)]
     pub primary_phone: Given<String>,
-    /// A company that the caller sees.
+    /// A company that is visible to the caller.
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<Uuid>)]
     pub company_id: Given<Uuid>,
-    /// An active user whose organizations hold the person's.
+    /// An active user whose organizations contain that of the person.
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<Uuid>)]
     pub owner_user_id: Given<Uuid>,

@@ -1,4 +1,4 @@
-//! Makes a pipeline.
+//! Creates a pipeline.
 
 use backoffice_core::command::{Class, Command, Target};
 use backoffice_core::db::Tx;
@@ -13,7 +13,7 @@ use crate::schema::customers_pipelines as pipelines;
 use crate::values::Rules;
 use crate::{Placement, acl};
 
-/// Makes a pipeline without stages. Tells its id.
+/// Creates a pipeline without stages and returns its id.
 #[derive(Debug, Clone)]
 pub struct CreatePipeline {
     place: Placement,
@@ -22,12 +22,12 @@ pub struct CreatePipeline {
 }
 
 impl CreatePipeline {
-    /// Checks the members.
+    /// Checks the fields.
     ///
     /// # Errors
-    /// 400 that names those that break a rule, or when nothing says where the pipeline belongs.
+    /// 400 that names the invalid fields, or when the organization of the pipeline is not known.
     pub fn new(ctx: &RequestContext, mut fields: PipelineFields) -> Result<Self> {
-        // Counts as null, which it can't be.
+        // An absent name is treated as null, which `checked` rejects.
         fields.name.get_or_insert(None);
         fields.organization_id = Rules::new_place(fields.organization_id);
         let fields = fields.checked()?;

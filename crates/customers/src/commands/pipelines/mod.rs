@@ -26,16 +26,16 @@ pub(crate) fn register(registry: &mut Registry) {
         .command::<DeletePipeline>();
 }
 
-/// Members of a pipeline: absent ones stay as they are.
+/// Fields of a pipeline: absent fields keep their values.
 #[derive(Debug, Clone, Default, Deserialize, ToSchema, garde::Validate)]
 #[serde(rename_all = "camelCase")]
 #[garde(allow_unvalidated)]
 pub struct PipelineFields {
-    /// Where it belongs, by default the selected organization or the caller's own. It does not change later.
+    /// The organization of a new pipeline, by default the selected one or the caller's own. It cannot be changed later.
     #[serde(default, deserialize_with = "backoffice_core::http::present")]
     #[schema(value_type = Option<Uuid>)]
     pub organization_id: Given<Uuid>,
-    /// 1 to 200 characters, unique in the organization without regard to case; required in a new pipeline.
+    /// 1 to 200 characters, unique in the organization regardless of case; required for a new pipeline.
     #[serde(default, deserialize_with = "backoffice_core::http::present")]
     #[schema(value_type = CustomerName, required = true)]
     pub name: Given<String>,
@@ -51,7 +51,7 @@ impl PipelineFields {
     }
 }
 
-/// Another pipeline of the organization has the name.
+/// Maps a violated unique key to the error for a name that is in use in the organization.
 fn name_is_taken(error: diesel::result::Error) -> backoffice_core::Error {
     let error = backoffice_core::Error::from(error);
     match error.violated_constraint() {

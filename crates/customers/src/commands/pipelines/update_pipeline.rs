@@ -12,7 +12,7 @@ use crate::model::{Pipeline, PipelineRow};
 use crate::schema::customers_pipelines as pipelines;
 use crate::{Error, acl, query};
 
-/// Renames a pipeline. Tells when it was last changed.
+/// Renames a pipeline and returns its `updatedAt`.
 #[derive(Debug, Clone)]
 pub struct UpdatePipeline {
     id: Uuid,
@@ -20,10 +20,10 @@ pub struct UpdatePipeline {
 }
 
 impl UpdatePipeline {
-    /// Checks the members.
+    /// Checks the fields.
     ///
     /// # Errors
-    /// 400 that names those that break a rule.
+    /// 400 that names the invalid fields.
     pub fn new(id: Uuid, fields: PipelineFields) -> Result<Self> {
         Ok(Self {
             id,

@@ -14,7 +14,7 @@ use crate::schema::{customers_pipeline_stages as stages, customers_pipelines as 
 use crate::values::Rules;
 use crate::{Error, acl, query};
 
-/// Appends a stage to a pipeline. Tells its id.
+/// Appends a stage to a pipeline and returns its id.
 #[derive(Debug, Clone)]
 pub struct CreateStage {
     tenant: Uuid,
@@ -24,12 +24,12 @@ pub struct CreateStage {
 }
 
 impl CreateStage {
-    /// Checks the members and finds the tenant of the pipeline.
+    /// Checks the fields and finds the tenant of the pipeline.
     ///
     /// # Errors
-    /// 400 that names those that break a rule, or when the pipeline does not exist for the caller.
+    /// 400 that names the invalid fields, or when the pipeline is not visible to the caller.
     pub async fn new(ctx: &RequestContext, mut fields: StageFields) -> Result<Self> {
-        // Both count as null, which they can't be.
+        // Absent values are treated as null, which `checked` rejects.
         fields.pipeline_id.get_or_insert(None);
         fields.label.get_or_insert(None);
         fields.organization_id = Rules::new_place(fields.organization_id);
@@ -49,7 +49,7 @@ impl CreateStage {
         })
     }
 
-    /// Where the pipeline belongs. Its stages are appended and ordered one command at a time.
+    /// Locks the pipeline, so that commands append and reorder its stages one at a time, and returns its organization.
     async fn lock_pipeline(&self, tx: &mut Tx<'_>) -> Result<Uuid> {
         let scope = tx.scope();
         let found: Option<Uuid> = query::pipelines::in_scope(scope)

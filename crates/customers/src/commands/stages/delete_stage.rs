@@ -8,7 +8,7 @@ use uuid::Uuid;
 use crate::model::{Stage, held_by_deals, remove_stages};
 use crate::{Error, acl};
 
-/// Deletes a stage, unless deals are in it. The others keep their places.
+/// Deletes a stage, unless deals are in it. The other stages keep their positions.
 #[derive(Debug, Clone, Copy)]
 pub struct DeleteStage {
     /// The stage.

@@ -29,24 +29,24 @@ pub(crate) fn register(registry: &mut Registry) {
         .command::<ReorderStages>();
 }
 
-/// Members of a stage: absent ones stay as they are, null clears.
+/// Fields of a stage: absent fields keep their values, null clears.
 #[derive(Debug, Clone, Default, Deserialize, ToSchema, garde::Validate)]
 #[serde(rename_all = "camelCase")]
 #[garde(allow_unvalidated)]
 pub struct StageFields {
-    /// That of the pipeline, which it can only repeat. A change may leave it out, but not null it.
+    /// Must be the organization of the pipeline. An update may omit it, but not set it to null.
     #[serde(default, deserialize_with = "backoffice_core::http::present")]
     #[schema(value_type = Option<Uuid>)]
     pub organization_id: Given<Uuid>,
-    /// Its pipeline, one that the caller sees; required in a new stage, and does not change later.
+    /// A pipeline that is visible to the caller; required for a new stage, cannot be changed later.
     #[serde(default, deserialize_with = "backoffice_core::http::present")]
     #[schema(value_type = Uuid, required = true)]
     pub pipeline_id: Given<Uuid>,
-    /// 1 to 200 characters, unique in the pipeline without regard to case; required in a new stage.
+    /// 1 to 200 characters, unique in the pipeline regardless of case; required for a new stage.
     #[serde(default, deserialize_with = "backoffice_core::http::present")]
     #[schema(value_type = CustomerName, required = true)]
     pub label: Given<String>,
-    /// The color in which it is shown.
+    /// The display color.
     #[serde(default, deserialize_with = "backoffice_core::http::present")]
     #[schema(value_type = Option<CustomerColor>)]
     pub color: Given<String>,
@@ -64,7 +64,7 @@ impl StageFields {
     }
 }
 
-/// Another stage of the pipeline has the label.
+/// Maps a violated unique key to the error for a label that is in use in the pipeline.
 fn label_is_taken(error: diesel::result::Error) -> backoffice_core::Error {
     let error = backoffice_core::Error::from(error);
     match error.violated_constraint() {

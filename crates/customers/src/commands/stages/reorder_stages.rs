@@ -1,4 +1,4 @@
-//! Puts the stages of a pipeline into another order.
+//! Reorders the stages of a pipeline.
 
 use std::collections::BTreeSet;
 
@@ -16,19 +16,19 @@ use crate::model::{Pipeline, STAGE};
 use crate::schema::{customers_pipeline_stages as stages, customers_pipelines as pipelines};
 use crate::{Error, acl, query};
 
-/// The order that the stages of a pipeline are to have.
+/// The requested order of the stages of a pipeline.
 #[derive(Debug, Clone, Deserialize, ToSchema, garde::Validate)]
 #[serde(rename_all = "camelCase")]
 #[garde(allow_unvalidated)]
 pub struct StageOrder {
     /// The pipeline.
     pub pipeline_id: Uuid,
-    /// Exactly its stages, each once.
+    /// All stages of the pipeline, each once.
     #[schema(value_type = BTreeSet<Uuid>)]
     pub ids: Vec<Uuid>,
 }
 
-/// Puts the stages of a pipeline into this order, numbered from 1.
+/// Reorders the stages of a pipeline; positions start at 1.
 #[derive(Debug, Clone)]
 pub struct ReorderStages(pub StageOrder);
 
@@ -49,7 +49,7 @@ impl Command for ReorderStages {
         Target::Existing(self.0.pipeline_id)
     }
 
-    /// The stages, behind the lock of their pipeline: while it is held, none is appended.
+    /// Returns the stages after locking their pipeline: no stage is appended while the lock is held.
     async fn affects_behind_lock(&self, tx: &mut Tx<'_>) -> Result<Vec<EntityRef>> {
         let scope = tx.scope();
         let tenant: Option<Uuid> = query::pipelines::in_scope(scope)

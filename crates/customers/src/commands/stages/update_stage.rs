@@ -1,4 +1,4 @@
-//! Changes a stage.
+//! Updates a stage.
 
 use backoffice_core::command::{Class, Command, Target};
 use backoffice_core::db::Tx;
@@ -12,7 +12,7 @@ use crate::model::{Stage, StageRow};
 use crate::schema::customers_pipeline_stages as stages;
 use crate::{Error, acl, query};
 
-/// Changes label and color of a stage. Tells when it was last changed.
+/// Updates label and color of a stage and returns its `updatedAt`.
 #[derive(Debug, Clone)]
 pub struct UpdateStage {
     id: Uuid,
@@ -20,10 +20,10 @@ pub struct UpdateStage {
 }
 
 impl UpdateStage {
-    /// Checks the members.
+    /// Checks the fields.
     ///
     /// # Errors
-    /// 400 that names those that break a rule.
+    /// 400 that names the invalid fields.
     pub fn new(id: Uuid, fields: StageFields) -> Result<Self> {
         Ok(Self {
             id,

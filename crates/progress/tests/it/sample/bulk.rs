@@ -22,7 +22,7 @@ pub(crate) const ALL: &str = "/sample/things/number-matching";
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct NumberThings {
     number: i32,
-    /// Name of the things that are meant, for who names no ids.
+    /// Name of the things to number, for requests without ids.
     name: Option<String>,
 }
 

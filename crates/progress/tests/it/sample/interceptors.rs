@@ -1,10 +1,10 @@
-//! Refuses by the name of a thing.
+//! Rejects requests by the name of a thing.
 
 use backoffice_core::Result;
 use backoffice_core::command::{Hook, Interceptor, InterceptorContext, Snapshot, Verdict};
 use backoffice_core::db::Tx;
 
-/// No request may want this number.
+/// Requests with this number are rejected.
 const UNWANTED: i32 = 422;
 
 pub(super) const BY_NAME: Interceptor = Interceptor {

@@ -12,7 +12,7 @@ use backoffice_core::{Feature, Module};
 pub(crate) use bulk::{ALL, BULK};
 pub(crate) use thing::TABLE;
 
-/// See and number things.
+/// Allows reading and numbering things.
 pub(crate) const MANAGE: Feature = Feature::new("sample.thing.manage", "Number things");
 
 pub(crate) static MODULE: Module = Module {

@@ -1,4 +1,4 @@
-//! Sets the number of a thing. What becomes of it depends on the thing's name.
+//! Sets the number of a thing. The outcome depends on the thing's name.
 
 use backoffice_core::command::{BatchCommand, BatchItem, Class, Command, Target};
 use backoffice_core::db::Tx;

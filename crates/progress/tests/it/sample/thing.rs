@@ -23,7 +23,7 @@ table! {
     }
 }
 
-/// Two things in one slot never have the same number.
+/// Two things in one slot can't have the same number.
 pub(crate) const TABLE: &str = "
     create table sample_things (
         tenant_id uuid not null,
