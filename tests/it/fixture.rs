@@ -258,7 +258,9 @@ impl Maker<'_> {
             roles: Vec::new(),
             super_admin: false,
         };
-        create_account(&self.ctx, account).await.expect("the account is created")
+        create_account(&self.ctx, account)
+            .await
+            .expect("the account is created")
     }
 
     async fn tenant(&self, name: &str) -> (Uuid, Uuid) {

@@ -21,7 +21,6 @@ mod jobs;
 mod letters;
 mod locale;
 mod login;
-mod members;
 mod navigation;
 mod one_time_token;
 mod pages;
@@ -32,6 +31,7 @@ mod seed;
 mod session;
 mod sidebar;
 mod super_admins;
+mod tenant_users;
 mod token;
 mod user_counter;
 
@@ -53,11 +53,11 @@ pub use config::{AuthConfig, JwtKey, MIN_SECRET_BYTES};
 pub use error::Error;
 pub use grants::{Acl, AclInput};
 pub use holders::{RoleToHold, check_assignment, find_roles, may_change_role, protect_holder, rights_of_roles};
-pub use members::{Field, find_members};
 pub use one_time_token::{NewToken, Purpose};
 pub use revocation::{Subject, revoke};
 pub use seed::{SUPER_ADMIN_ROLE, TENANT_ROLES};
 pub use sidebar::SidebarSettings;
+pub use tenant_users::{TenantUser, find_tenant_users};
 
 const MIGRATIONS: EmbeddedMigrations = embed_migrations!("migrations");
 

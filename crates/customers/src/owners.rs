@@ -1,6 +1,6 @@
 //! Owners of records: active users of the tenant who are visible to the caller and whose organizations contain that of the record.
 
-use backoffice_auth::find_members;
+use backoffice_auth::find_tenant_users;
 use backoffice_core::Result;
 use backoffice_core::db::Tx;
 use uuid::Uuid;
@@ -20,7 +20,7 @@ impl Owner {
     /// # Errors
     /// [`Error::UnknownReferences`].
     pub async fn find(tx: &mut Tx<'_>, user: Uuid) -> Result<Self> {
-        let found = find_members(tx, &[user]).await?.pop();
+        let found = find_tenant_users(tx, &[user]).await?.pop();
         let Some(found) = found.filter(|found| found.is_active && found.is_visible) else {
             return Err(Error::UnknownReferences(vec!["ownerUserId"]).into());
         };

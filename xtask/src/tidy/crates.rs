@@ -59,7 +59,11 @@ pub(super) fn used(tree: &Tree<'_>) -> Result<Findings> {
         let file = package.dir.join("Cargo.toml");
         let manifest = tree.workspace.read(&file)?;
         let sources = tree.texts(&package.dir.to_string_lossy(), &["rs"])?;
-        let is_kept = |name: &str| UNNAMED.iter().any(|(one, kept, _)| *one == package.name && *kept == name);
+        let is_kept = |name: &str| {
+            UNNAMED
+                .iter()
+                .any(|(one, kept, _)| *one == package.name && *kept == name)
+        };
         for name in dependencies(&manifest).filter(|name| !is_kept(name)) {
             let identifier = name.replace('-', "_");
             if !sources.iter().any(|(_, text)| names_crate(text, &identifier)) {

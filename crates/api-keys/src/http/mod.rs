@@ -19,7 +19,7 @@ pub(crate) fn routes(routes: &mut Routes) {
         .reads("api_keys.key");
     routes
         .post(KEYS, requires(&[acl::CREATE]), create::create_api_key)
-        .about("Make an API key; the answer is the only one that shows it")
+        .about("Create an API key; no later response shows it")
         .one_time(&["secret"])
         .rejects(&[409, 422]);
     routes

@@ -32,7 +32,7 @@ pub(super) fn routes(routes: &mut Routes) {
             resend_invite,
         )
         .across_tenants()
-        .about("Send another invitation to a user without a password; earlier links die")
+        .about("Send another invitation to a user without a password; earlier links become invalid")
         .rejects(&[404, 409, 422, 429, 500]);
 }
 

@@ -81,8 +81,8 @@ async fn locale_cookie(call: &Call, request: &HttpRequest, input: Option<&str>) 
     let Some(code) = code else { return Err(invalid()) };
     if let Some(tenant) = visitor::tenant(call, request).await? {
         let connection = call.database().read_briefly(&Scope::tenant(tenant)).await?;
-        let extensions = foreign::locales_of_tenant(&connection, tenant).await?;
-        if !locale::is_servable(&code, &settings.i18n, extensions.as_deref()) {
+        let offered = foreign::locales_of_tenant(&connection, tenant).await?;
+        if !locale::is_servable(&code, &settings.i18n, offered.as_deref()) {
             return Err(invalid());
         }
     }

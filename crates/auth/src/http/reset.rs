@@ -32,7 +32,7 @@ pub(super) const CONFIRM_BY_TOKEN: RateLimit = RateLimit::new("auth.reset_confir
 pub(super) fn routes(routes: &mut Routes) {
     routes
         .post("/auth/reset", Access::Public, request_reset)
-        .about("Have a link sent with which a forgotten password is replaced; the answer is the same for every address")
+        .about("Send a link that replaces a forgotten password; the response is the same for every address")
         .errors(ErrorShape::OkFalse)
         .invalid("Invalid request")
         .limit(RESET_BY_IP)

@@ -26,7 +26,7 @@ pub(super) fn routes(routes: &mut Routes) {
     routes
         .post("/auth/roles", requires(&[acl::ROLES_MANAGE]), create_role)
         .across_tenants()
-        .about("Make a role")
+        .about("Create a role")
         .rejects(&[409, 422]);
     routes
         .put("/auth/roles", requires(&[acl::ROLES_MANAGE]), update_role)
@@ -36,7 +36,7 @@ pub(super) fn routes(routes: &mut Routes) {
     routes
         .delete("/auth/roles", requires(&[acl::ROLES_MANAGE]), delete_role)
         .across_tenants()
-        .about("Remove a role that nobody holds")
+        .about("Delete a role that no user holds")
         .rejects(&[404, 409, 422]);
 }
 

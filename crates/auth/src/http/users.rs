@@ -33,7 +33,7 @@ pub(super) fn routes(routes: &mut Routes) {
     routes
         .post("/auth/users", requires(&[acl::USERS_CREATE]), create_user)
         .across_tenants()
-        .about("Make a confirmed user")
+        .about("Create a confirmed user")
         .rejects(&[409, 422, 429, 500]);
     routes
         .put("/auth/users", requires(&[acl::USERS_EDIT]), update_user)

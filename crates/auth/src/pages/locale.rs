@@ -29,26 +29,26 @@ impl Default for I18n {
 
 /// The languages of the pages: those that are configured and have texts.
 pub(super) struct Locales {
-    extensions: Vec<&'static Texts>,
+    offered: Vec<&'static Texts>,
     default: &'static Texts,
 }
 
 impl Locales {
     pub(super) fn read(config: &Config) -> Self {
         let i18n: I18n = config.section("i18n").unwrap_or_default();
-        let mut extensions: Vec<&'static Texts> = i18n.locales.iter().filter_map(|code| written(code)).collect();
-        if extensions.is_empty() {
-            extensions.push(ALL[0]);
+        let mut offered: Vec<&'static Texts> = i18n.locales.iter().filter_map(|code| written(code)).collect();
+        if offered.is_empty() {
+            offered.push(ALL[0]);
         }
-        let default = extensions.iter().find(|texts| texts.code == i18n.default);
+        let default = offered.iter().find(|texts| texts.code == i18n.default);
         Self {
-            default: default.copied().unwrap_or(extensions[0]),
-            extensions,
+            default: default.copied().unwrap_or(offered[0]),
+            offered,
         }
     }
 
-    pub(super) fn extensions(&self) -> impl Iterator<Item = &'static Texts> {
-        self.extensions.iter().copied()
+    pub(super) fn offered(&self) -> impl Iterator<Item = &'static Texts> {
+        self.offered.iter().copied()
     }
 
     pub(super) fn of(&self, request: &HttpRequest) -> &'static Texts {
@@ -66,7 +66,7 @@ impl Locales {
     fn find(&self, tag: &str) -> Option<&'static Texts> {
         let tag = tag.trim();
         let base = tag.split(['-', '_']).next().unwrap_or(tag);
-        self.extensions().find(|texts| base.eq_ignore_ascii_case(texts.code))
+        self.offered().find(|texts| base.eq_ignore_ascii_case(texts.code))
     }
 
     /// Returns the offered language of the highest weight; of equal ones the first.
@@ -144,6 +144,6 @@ mod tests {
             .to_http_request();
 
         assert_eq!(locales.of(&request).code, "pl");
-        assert_eq!(locales.extensions().count(), 1);
+        assert_eq!(locales.offered().count(), 1);
     }
 }

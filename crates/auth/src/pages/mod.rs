@@ -100,14 +100,10 @@ impl Site {
             query => format!("?{query}"),
         };
         let here = format!("{}{query}", request.path());
-        let language = |extensions: &'static Texts| Language {
-            texts: extensions,
-            is_current: extensions.code == texts.code,
-            href: format!(
-                "/api/auth/locale?locale={}&redirect={}",
-                extensions.code,
-                encoded(&here)
-            ),
+        let language = |offered: &'static Texts| Language {
+            texts: offered,
+            is_current: offered.code == texts.code,
+            href: format!("/api/auth/locale?locale={}&redirect={}", offered.code, encoded(&here)),
         };
         let (shortest, longest) = self.password_length;
         let with_length = |text: &str| {
@@ -116,7 +112,7 @@ impl Site {
         };
         Frame {
             texts,
-            languages: self.locales.extensions().map(language).collect(),
+            languages: self.locales.offered().map(language).collect(),
             assets: &self.assets,
             login: format!("{}{query}", self.login_path),
             reset: format!("{RESET_PATH}{query}"),

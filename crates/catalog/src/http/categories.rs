@@ -26,7 +26,7 @@ pub(super) fn routes(routes: &mut Routes) {
         .rejects(&[404]);
     routes
         .post(path, requires(&[acl::CATEGORIES_MANAGE]), create_category)
-        .about("Make a category")
+        .about("Create a category")
         .rejects(&[409, 422]);
     routes
         .put(path, requires(&[acl::CATEGORIES_MANAGE]), update_category)

@@ -26,7 +26,7 @@ pub(super) fn routes(routes: &mut Routes) {
         .rejects(&[404]);
     routes
         .post(path, requires(&[acl::PRODUCTS_MANAGE]), create_price)
-        .about("Make a price of a product or a variant")
+        .about("Create a price of a product or a variant")
         .rejects(&[409, 422]);
     routes
         .put(path, requires(&[acl::PRODUCTS_MANAGE]), update_price)

@@ -28,7 +28,7 @@ pub(super) fn routes(routes: &mut Routes) {
         .rejects(&[404]);
     routes
         .post(path, requires(&[acl::PRODUCTS_MANAGE]), create_product)
-        .about("Make a product, with variants and prices if given")
+        .about("Create a product, with variants and prices if given")
         .rejects(&[409, 422]);
     routes
         .put(path, requires(&[acl::PRODUCTS_MANAGE]), update_product)

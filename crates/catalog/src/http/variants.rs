@@ -26,7 +26,7 @@ pub(super) fn routes(routes: &mut Routes) {
         .rejects(&[404]);
     routes
         .post(path, requires(&[acl::PRODUCTS_MANAGE]), create_variant)
-        .about("Make a variant of a product")
+        .about("Create a variant of a product")
         .rejects(&[409, 422]);
     routes
         .put(path, requires(&[acl::PRODUCTS_MANAGE]), update_variant)

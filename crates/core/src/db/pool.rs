@@ -241,7 +241,7 @@ impl Pool {
         let pool = Arc::clone(self);
         runtime.spawn(async move {
             if may_go_on && matches!(timeout(GRACE, idle.pg.batch_execute("")).await, Ok(Ok(()))) {
-                idle.usage.after_transition();
+                idle.usage.responded();
                 pool.give_back(idle);
                 return;
             }

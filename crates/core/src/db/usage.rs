@@ -34,7 +34,7 @@ impl Usage {
     }
 
     /// Records that the server has responded to all statements.
-    pub(super) fn after_transition(&self) {
+    pub(super) fn responded(&self) {
         self.0.under_way.store(0, Ordering::Release);
     }
 

@@ -162,14 +162,14 @@ async fn insert_or_find<J: Job>(
         "with tenant as (
             insert into core_job_tenants (tenant_id, id, last_claim_at, created_at, updated_at)
             values ($1, $2, to_timestamp(0), $3, $3) on conflict (tenant_id) do nothing
-        ), made as (
+        ), inserted as (
             insert into core_jobs (tenant_id, id, organization_id, kind, payload, actor_kind, actor_id, selection, priority, run_at,
                 state, attempt, max_attempts, cursor, dedupe_key, progress_job_id, created_at, updated_at)
             values ($1, $4, $5, $6, $7, $8, $9, $10, $11, $12, 'queued', 0, $13, 0, $14, $15, $3, $3)
             on conflict (tenant_id, kind, dedupe_key) where state in ('queued', 'running') do nothing
             returning id
         )
-        select id from made
+        select id from inserted
         union all
         select id from core_jobs
         where tenant_id = $1 and kind = $6 and dedupe_key = $14 and state in ('queued', 'running')

@@ -18,7 +18,7 @@ pub(super) fn routes(routes: &mut Routes) {
             requires(&[acl::DEALS_MANAGE]),
             bulk_update_owner,
         )
-        .about("Give many deals to somebody, in the background")
+        .about("Change the owner of many deals in the background")
         .rejects(&[409, 422])
         .rejects_with::<i64>(400, "matched");
     routes

@@ -33,7 +33,7 @@ pub(super) fn routes(routes: &mut Routes) {
         .rejects(&[404]);
     routes
         .post(LIST, requires(&[acl::COMPANIES_MANAGE]), create_company)
-        .about("Make a company")
+        .about("Create a company")
         .rejects(&[409, 422]);
     routes
         .put(LIST, requires(&[acl::COMPANIES_MANAGE]), update_company)

@@ -29,7 +29,7 @@ pub(super) fn routes(routes: &mut Routes) {
         .reads(DEAL);
     routes
         .post(path, requires(&[acl::DEALS_MANAGE]), create_deal)
-        .about("Make a deal")
+        .about("Create a deal")
         .rejects(&[409, 422]);
     routes
         .put(path, requires(&[acl::DEALS_MANAGE]), update_deal)

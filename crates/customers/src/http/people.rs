@@ -36,7 +36,7 @@ pub(super) fn routes(routes: &mut Routes) {
         .rejects(&[404]);
     routes
         .post(LIST, requires(&[acl::PEOPLE_MANAGE]), create_person)
-        .about("Make a person")
+        .about("Create a person")
         .rejects(&[409, 422]);
     routes
         .put(LIST, requires(&[acl::PEOPLE_MANAGE]), update_person)

@@ -29,7 +29,7 @@ pub(super) fn routes(routes: &mut Routes) {
         .rejects(&[404]);
     routes
         .post(path, requires(&[acl::PIPELINES_MANAGE]), create_pipeline)
-        .about("Make a pipeline")
+        .about("Create a pipeline")
         .rejects(&[409, 422]);
     routes
         .put(path, requires(&[acl::PIPELINES_MANAGE]), update_pipeline)

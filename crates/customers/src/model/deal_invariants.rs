@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use backoffice_auth::find_members;
+use backoffice_auth::find_tenant_users;
 use backoffice_core::Result;
 use backoffice_core::command::Snapshot;
 use backoffice_core::db::Tx;
@@ -63,7 +63,7 @@ async fn active(tx: &mut Tx<'_>, users: &[Uuid]) -> Result<BTreeSet<Uuid>> {
     if users.is_empty() {
         return Ok(BTreeSet::new());
     }
-    let members = find_members(tx, users).await?.into_iter();
+    let members = find_tenant_users(tx, users).await?.into_iter();
     Ok(members.filter(|one| one.is_active).map(|one| one.id).collect())
 }
 

@@ -23,7 +23,7 @@ pub(super) fn routes(routes: &mut Routes) {
             get_organization_switcher,
         )
         .across_tenants()
-        .about("Tell which organizations and tenants the caller may select");
+        .about("List the organizations and tenants that the caller may select");
 }
 
 /// Tenants and organizations that the caller may select.

@@ -103,7 +103,10 @@ impl fmt::Display for Timing {
             unknown,
         } = self;
         let difference = (known - unknown).abs() / unknown;
-        writeln!(f, "\nRejected sign-ins, {pairs} pairs in turns, failure floor {floor}\n")?;
+        writeln!(
+            f,
+            "\nRejected sign-ins, {pairs} pairs in turns, failure floor {floor}\n"
+        )?;
         writeln!(f, "| known address ms | unknown address ms | difference | wanted | |")?;
         writeln!(f, "| ---: | ---: | ---: | ---: | --- |")?;
         writeln!(

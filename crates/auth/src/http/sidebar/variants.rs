@@ -29,7 +29,7 @@ pub(super) fn routes(routes: &mut Routes) {
         .rejects(&[403]);
     routes
         .post(LIST, requires(&[acl::SIDEBAR_MANAGE]), create_sidebar_variant)
-        .about("Make a sidebar variant")
+        .about("Create a sidebar variant")
         .rejects(&[409, 422]);
     routes
         .get(ONE, Access::Authenticated, get_sidebar_variant)

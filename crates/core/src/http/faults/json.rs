@@ -102,7 +102,7 @@ impl Search {
         loop {
             let fault = match self.read::<T>()? {
                 Ok(rest) => return Some(rest),
-                Err(fault) => self.locked_rows::<T>(fault)?,
+                Err(fault) => self.with_full_path::<T>(fault)?,
             };
             let path = fault.path();
             let is_known = self.found.covers(&path);
@@ -131,7 +131,7 @@ impl Search {
 
     /// Returns the fault with its full path. If an object combines fields of several types, the path ends at the object: the fault is in the
     /// field whose removal changes the fault.
-    fn locked_rows<T: DeserializeOwned>(&mut self, fault: Fault) -> Option<Fault> {
+    fn with_full_path<T: DeserializeOwned>(&mut self, fault: Fault) -> Option<Fault> {
         let names: Vec<String> = match at(&mut self.value, &fault.steps) {
             Some(Value::Object(fields)) if !fault.is_missing() => fields.keys().cloned().collect(),
             _ => return Some(fault),

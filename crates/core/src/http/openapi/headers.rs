@@ -62,7 +62,8 @@ const RESPONSE: &[(&str, &str, bool)] = &[
 
 const UUID_OR_ALL: &str = "^(all|[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})$";
 
-const QUOTED_INSTANT: &str = r#"^"[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]{1,3})?Z"$"#;
+const QUOTED_INSTANT: &str =
+    r#"^"[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]{1,3})?Z"$"#;
 
 /// Returns the description and schema of a request header.
 fn request_header(name: &str) -> (&'static str, Value) {

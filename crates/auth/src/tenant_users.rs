@@ -14,7 +14,7 @@ use crate::query;
 
 /// A live user of the transaction's tenant.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Field {
+pub struct TenantUser {
     /// The id.
     pub id: Uuid,
     /// The name, else the e-mail address.
@@ -55,7 +55,7 @@ const FIELDS: &str = "select u.id, coalesce(u.name, u.email) as name, u.is_activ
 ///
 /// # Errors
 /// If the database can't be reached.
-pub async fn find_members(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<Field>> {
+pub async fn find_tenant_users(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<TenantUser>> {
     let (context, tenant) = (tx.context(), tx.tenant());
     let statement = sql_query(FIELDS)
         .bind::<SqlUuid, _>(tenant)
@@ -66,7 +66,7 @@ pub async fn find_members(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<Field>> {
     rows.into_iter()
         .map(|row| {
             let rights = query::identity::rights_of(row.own, row.roles)?;
-            Ok(Field {
+            Ok(TenantUser {
                 id: row.id,
                 name: row.name,
                 is_active: row.is_active,
