@@ -258,9 +258,7 @@ impl Maker<'_> {
             roles: Vec::new(),
             super_admin: false,
         };
-        create_account(&self.ctx, account)
-            .await
-            .expect("the account is created")
+        create_account(&self.ctx, account).await.expect("an account")
     }
 
     async fn tenant(&self, name: &str) -> (Uuid, Uuid) {

@@ -181,7 +181,11 @@ async fn aud_33_an_idempotency_key_with_another_body_is_rejected() {
         request.json(&body).send().await
     };
 
-    assert_eq!(send(json!({"name": ""})).await.status, 400, "a rejection is not cached");
+    assert_eq!(
+        send(json!({"name": ""})).await.status,
+        400,
+        "a rejection is not remembered"
+    );
     assert_eq!(send(json!({"name": "Once"})).await.status, 201);
     assert_eq!(send(json!({"name": "Twice"})).await.status, 422);
     assert_eq!(send(json!({"name": "Once"})).await.status, 201);

@@ -101,7 +101,7 @@ async fn ready(readiness: web::Data<Readiness>, database: web::Data<Database>) -
     if !readiness.get() {
         return HttpResponse::ServiceUnavailable().json(json!({"status": "draining"}));
     }
-    match visible_tenants(&database).await {
+    match ping(&database).await {
         Ok(()) => HttpResponse::Ok().json(json!({"status": "ready"})),
         Err(error) => {
             tracing::warn!(%error, "not ready: database unreachable");
@@ -110,7 +110,7 @@ async fn ready(readiness: web::Data<Readiness>, database: web::Data<Database>) -
     }
 }
 
-async fn visible_tenants(database: &Database) -> backoffice_core::Result<()> {
+async fn ping(database: &Database) -> backoffice_core::Result<()> {
     let mut connection = database.read(&Scope::system()).await?;
     connection.batch_execute("select 1").await?;
     Ok(())

@@ -12,7 +12,7 @@ type Lines = Arc<Mutex<Vec<String>>>;
 #[derive(Debug)]
 pub struct MailServer {
     url: String,
-    notified: Lines,
+    received: Lines,
 }
 
 impl MailServer {
@@ -23,11 +23,11 @@ impl MailServer {
     pub async fn start() -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("a free port");
         let address = listener.local_addr().expect("a bound listener has an address");
-        let notified = Lines::default();
-        rt::spawn(listen(listener, Arc::clone(&notified)));
+        let received = Lines::default();
+        rt::spawn(listen(listener, Arc::clone(&received)));
         Self {
             url: format!("smtp://{address}"),
-            notified,
+            received,
         }
     }
 
@@ -41,9 +41,9 @@ impl MailServer {
     /// Returns the messages so far, including headers, with `quoted-printable` decoded.
     #[must_use]
     pub fn messages(&self) -> Vec<String> {
-        let notified = self.notified();
+        let received = self.received();
         let mut messages = Vec::new();
-        let mut rest = notified.as_slice();
+        let mut rest = received.as_slice();
         while let Some(start) = rest.iter().position(|line| line == "DATA") {
             let message = &rest[start + 1..];
             let end = message.iter().position(|line| line == ".").unwrap_or(message.len());
@@ -55,19 +55,19 @@ impl MailServer {
 
     /// Returns the lines received so far, commands and messages.
     #[must_use]
-    pub fn notified(&self) -> Vec<String> {
-        self.notified.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    pub fn received(&self) -> Vec<String> {
+        self.received.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
 /// Serves one connection after the other.
-async fn listen(listener: TcpListener, notified: Lines) {
+async fn listen(listener: TcpListener, received: Lines) {
     while let Ok((stream, _)) = listener.accept().await {
-        converse(stream, &notified).await;
+        converse(stream, &received).await;
     }
 }
 
-async fn converse(stream: TcpStream, notified: &Lines) {
+async fn converse(stream: TcpStream, received: &Lines) {
     let (read, mut write) = stream.into_split();
     let mut lines = BufReader::new(read).lines();
     let mut in_message = false;
@@ -88,7 +88,7 @@ async fn converse(stream: TcpStream, notified: &Lines) {
             (false, command) if command.starts_with("QUIT") => b"221 bye\r\n",
             (false, _) => b"250 fine\r\n",
         };
-        notified.lock().unwrap_or_else(PoisonError::into_inner).push(line);
+        received.lock().unwrap_or_else(PoisonError::into_inner).push(line);
         if write.write_all(response).await.is_err() {
             return;
         }

@@ -45,7 +45,7 @@ impl Rights {
     fn of(acl: &Value, known: &[String], tenant_fixture: &TenantFixture) -> Self {
         let is_super_admin = acl["is_super_admin"] == true;
         let grants: Vec<String> = acl["features"].as_array().expect("a list").iter().map(text).collect();
-        let matched = |feature: &&String| grants.iter().any(|grant| sees_tenant(grant, feature));
+        let matched = |feature: &&String| grants.iter().any(|grant| matches_feature(grant, feature));
         let organizations: BTreeSet<Uuid> = match acl["organizations"].as_array() {
             Some(listed) => listed
                 .iter()
@@ -186,7 +186,7 @@ fn features(app: &TestApp) -> Vec<String> {
     catalogue.ids().chain(UNDECLARED).map(str::to_owned).collect()
 }
 
-fn sees_tenant(grant: &str, feature: &str) -> bool {
+fn matches_feature(grant: &str, feature: &str) -> bool {
     match grant.strip_suffix(".*") {
         Some(stem) => feature == stem || feature.strip_prefix(stem).is_some_and(|rest| rest.starts_with('.')),
         None => grant == "*" || grant == feature,

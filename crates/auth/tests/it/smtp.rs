@@ -23,7 +23,7 @@ async fn an_invitation_reaches_a_mail_server() {
     let (status, body) = fixture.app.post(&fixture.a.token, "/auth/users", body).await;
 
     assert_eq!((status, &body["emailSent"]), (201, &json!(true)), "{body}");
-    let notified = server.notified().join("\n");
+    let received = server.received().join("\n");
     for expected in [
         "MAIL FROM:<office@office.example>",
         "RCPT TO:<ann@alpha.test>",
@@ -35,7 +35,7 @@ async fn an_invitation_reaches_a_mail_server() {
         "Content-Type: text/html",
         "https://office.example/reset#token=",
     ] {
-        assert!(notified.contains(expected), "{expected} is not in\n{notified}");
+        assert!(received.contains(expected), "{expected} is not in\n{received}");
     }
 }
 

@@ -248,7 +248,7 @@ impl Database {
     }
 
     /// Opens a connection outside the pool that receives notifications. The first half sends statements; the second half must be polled.
-    pub(crate) async fn notified(&self) -> Result<Notified> {
+    pub(crate) async fn listener(&self) -> Result<Notified> {
         let connecting = self.connector.connect();
         let connected = tokio::time::timeout(self.options.timeout, connecting)
             .await

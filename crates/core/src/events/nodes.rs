@@ -46,7 +46,7 @@ async fn exchange(runtime: &Runtime, reached: &mut bool) -> Result<()> {
         .at(runtime.platform.clock().now())
         .simple()
         .to_string();
-    let (client, mut connection) = runtime.database.notified().await?;
+    let (client, mut connection) = runtime.database.listener().await?;
     // The task ends with this function, and the connection with it.
     let mut receiver = JoinSet::new();
     let (own_name, platform) = (name.clone(), runtime.platform.clone());

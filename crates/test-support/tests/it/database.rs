@@ -171,10 +171,7 @@ async fn a_connection_that_is_given_back_comes_before_one_that_is_being_created(
 
     let second = second.expect("at once").expect("a connection");
     app.proxy().restore();
-    let third = database
-        .read(&scope)
-        .await
-        .expect("the connection that was being opened");
+    let third = database.read(&scope).await.expect("the new connection");
     let mut fourth = std::pin::pin!(database.read(&scope));
     assert!(is_pending(&mut fourth).await, "no more than two");
     drop((second, third));

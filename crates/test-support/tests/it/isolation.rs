@@ -163,7 +163,7 @@ async fn f6_temporary_tables_do_not_stand_in_for_the_log() {
     let rejected = connection.batch_execute("delete from public.audit_action_logs").await;
     assert!(
         rejected
-            .expect_err("rejected")
+            .expect_err("an error")
             .to_string()
             .contains("permission denied")
     );
