@@ -158,7 +158,7 @@ async fn every_list_takes_id_and_ids() {
 }
 
 /// Fields that the handler parses and validates in one step.
-const BY_HAND: [&str; 3] = ["confirm", "undoToken", "logId"];
+const BY_HAND: [&str; 4] = ["confirm", "undoToken", "logId", "locale"];
 
 fn reported_paths(body: &Value) -> BTreeSet<String> {
     let details = body["details"].as_array().into_iter().flatten();

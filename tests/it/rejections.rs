@@ -60,7 +60,7 @@ async fn every_rejection_is_logged_with_who_and_why() {
         "Unauthorized",
         "Unauthorized",
         "Forbidden",
-        "Cross-origin request refused",
+        "Cross-origin request rejected",
     ];
     assert_eq!(said("rejection.reason"), reasons);
     assert_eq!(lines[2]["rejection.features"], r#"["auth.roles.list"]"#);

@@ -22,7 +22,7 @@ const EMAIL: &str = "admin@example.com";
 /// The database exists only during the run.
 const PASSWORD: &str = "examined-Twice-0917";
 /// Maximum duration of a run in seconds.
-pub(crate) const SECONDS: u32 = 200;
+pub(crate) const SECONDS: u32 = 160;
 /// Seed of the requests.
 pub(crate) const SEED: u32 = 1;
 const PATIENCE: Duration = Duration::from_secs(120);

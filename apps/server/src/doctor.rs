@@ -134,7 +134,7 @@ fn check_configuration(report: &mut Report, settings: &Settings) {
             report.add(
                 Verdict::Ok,
                 "secrets",
-                "none yet; the first `backoffice serve` makes them",
+                "none yet; the first `backoffice serve` creates them",
             );
         }
         Ok(true) => report.add(
@@ -166,7 +166,7 @@ async fn check_database(report: &mut Report, settings: &Settings, enabled: &[&'s
         report.add(
             Verdict::Ok,
             "database",
-            "none yet; the first `backoffice serve` makes a private one",
+            "none yet; the first `backoffice serve` creates a private one",
         );
         return;
     }

@@ -15,7 +15,7 @@ pub enum Error {
     #[error("Super administrator roles cannot be given to an API key")]
     SuperAdminRole,
     /// Another key of the tenant has the same random prefix.
-    #[error("The key could not be made, try again")]
+    #[error("The key could not be created; try again")]
     PrefixTaken,
     /// The time of expiry is missing or out of range.
     #[error("Invalid input")]

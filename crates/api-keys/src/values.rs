@@ -57,7 +57,7 @@ pub(crate) fn check_expiry(expires_at: Option<Timestamp>, now: Timestamp, max_tt
 pub(crate) fn check_end(expires_at: Option<Timestamp>, creator: Option<Timestamp>) -> Result<()> {
     match (expires_at, creator) {
         (Some(at), Some(latest)) if at > latest => Err(Error::ExpiresAt {
-            rule: format!("must be at most {latest}, the end of the key that makes it"),
+            rule: format!("must be at most {latest}, the expiry of the key that creates it"),
             code: "out_of_range",
         }
         .into()),

@@ -320,7 +320,7 @@ impl JwtKey {
         if secret.expose_secret().len() < MIN_SECRET_BYTES {
             return Err(ConfigError::new(
                 key,
-                format!("the secret must have at least {MIN_SECRET_BYTES} bytes; `backoffice init` makes one"),
+                format!("the secret must have at least {MIN_SECRET_BYTES} bytes; `backoffice init` creates one"),
             ));
         }
         Ok(secret)
@@ -329,7 +329,7 @@ impl JwtKey {
     /// Returns one or two keys with their secrets.
     pub(crate) fn pair(setting: &str, keys: &[Self]) -> Result<Vec<(String, SecretString)>, ConfigError> {
         if !(1..=2).contains(&keys.len()) {
-            let message = "one or two keys are needed; `backoffice init` makes the first one";
+            let message = "one or two keys are needed; `backoffice init` creates the first one";
             return Err(ConfigError::new(setting, message));
         }
         if let [first, second] = keys

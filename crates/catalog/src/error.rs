@@ -37,7 +37,7 @@ impl Error {
         let invalid = |path: String, message, code| Rejection::invalid(vec![Detail::new(path, message, code)]);
         match self {
             Self::NotUnique { path } => invalid(path.to_owned(), "is taken already", "not_unique"),
-            Self::UnknownReference { path } => invalid(path, "names nothing that is known", "unknown_reference"),
+            Self::UnknownReference { path } => invalid(path, "does not exist", "unknown_reference"),
             Self::Fixed { path } => invalid(path.to_owned(), "can't be changed", "immutable"),
             Self::Cycle => invalid(
                 "parentId".to_owned(),

@@ -153,7 +153,7 @@ impl RateLimits {
                 let known: Vec<&str> = declared.iter().copied().collect();
                 return Err(ConfigError::new(
                     format!("rate_limits.limits.{name}"),
-                    format!("there is no such limit; there are {}", known.join(", ")),
+                    format!("unknown limit; known limits: {}", known.join(", ")),
                 ));
             }
             let parsed = value.split_once('/').and_then(|(points, seconds)| {

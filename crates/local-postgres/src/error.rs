@@ -83,7 +83,7 @@ pub enum Error {
     NoOwner,
 
     /// A name in [`Settings::extra`](crate::Settings::extra) is not the name of a setting.
-    #[error("`{name}` is no PostgreSQL setting; use the names of postgresql.conf")]
+    #[error("`{name}` is not a PostgreSQL setting; use the names of postgresql.conf")]
     SettingName {
         /// The name as given.
         name: String,

@@ -198,7 +198,7 @@ fn probe(dir: &Path, owner: &Owner) -> Result<Binaries, String> {
             version,
         }),
         Some(version) => Err(format!("version {version} is older than {OLDEST}")),
-        None => Err(format!("`{}` is no version", text.trim())),
+        None => Err(format!("`{}` is not a version", text.trim())),
     }
 }
 

@@ -21,7 +21,7 @@ async fn aud_10_tokens_that_are_not_the_callers_all_look_alike() {
     let foreign = rename(&fixture, &fixture.b.tenant_admin, fixture.b.role, "Renamed").await;
     let used = rename(&fixture, &editor, fixture.a.role, "Renamed").await;
     assert_eq!(undo(app, &editor, &used.token).await.0, 200);
-    let others = rename(&fixture, tenant_admin, fixture.a.role, "By the keeper").await;
+    let others = rename(&fixture, tenant_admin, fixture.a.role, "By the admin").await;
     let guessed = UndoToken::new(others.log_id, [1; 32]).to_string();
     let random = UndoToken::new(Uuid::from_u128(9), [9; 32]).to_string();
 

@@ -282,8 +282,8 @@ async fn aud_3_snapshots_are_complete_and_storing_one_gives_back_every_column() 
         let mut changed = 0;
         for column in &columns {
             let name = text(&column["name"]);
-            let name = camel(&name);
-            let own = fields.iter().find(|field| field.name == name);
+            let field_name = camel(&name);
+            let own = fields.iter().find(|field| field.name == field_name);
             let is_derived = ["id", "tenant_id", "deleted_at"].contains(&name.as_str()) || name.ends_with("_norm");
             if is_derived || own.is_some_and(|field| field.kind != FieldKind::Tracked) {
                 continue;

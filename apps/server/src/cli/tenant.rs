@@ -84,10 +84,10 @@ pub(crate) async fn find_tenant(context: &RequestContext, named: Option<&str>) -
         (Some(tenant), None) => Ok(tenant.id),
         (None, _) => match named {
             Some(named) => Err(Error::other(format!(
-                "there is no tenant `{named}`; `backoffice tenant list` shows them"
+                "tenant `{named}` does not exist; `backoffice tenant list` shows all tenants"
             ))),
             None => Err(Error::other(
-                "there is no tenant yet; `backoffice init` makes the first one",
+                "no tenant exists yet; `backoffice init` creates the first one",
             )),
         },
         (Some(_), Some(_)) => Err(Error::other(

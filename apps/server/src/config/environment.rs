@@ -35,7 +35,12 @@ pub(super) fn value(key: &str, text: &str, origin: &str) -> Result<Value, Config
     if trimmed.starts_with(['[', '{']) {
         return toml_value(trimmed)
             .map(|kind| Value::new(Some(&origin), kind))
-            .map_err(|_| ConfigError::new(key, format!("{origin} starts like a list or table, but is no TOML")));
+            .map_err(|_| {
+                ConfigError::new(
+                    key,
+                    format!("{origin} starts like a list or table, but is not valid TOML"),
+                )
+            });
     }
     if LISTS.contains(&key) {
         let items = trimmed.split(',').map(str::trim).filter(|item| !item.is_empty());

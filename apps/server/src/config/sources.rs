@@ -200,7 +200,7 @@ fn section<T: DeserializeOwned + Default>(raw: &Config, name: &str) -> Result<T,
 fn bad_key(key: &str) -> ConfigError {
     ConfigError::new(
         key,
-        "is no name of a setting; write section.key, or BACKOFFICE__SECTION__KEY in the environment",
+        "is not the name of a setting; write section.key, or BACKOFFICE__SECTION__KEY in the environment",
     )
 }
 

@@ -86,7 +86,7 @@ async fn invalid_organizations_are_reported() {
     let above = office.rejected(&["organization", "create", "X", "--tenant", "Acme", "--parent", foreign]);
     let blank = office.rejected(&["tenant", "create", "  "]);
 
-    assert!(unknown.contains("there is no tenant `Nobody`"), "{unknown}");
+    assert!(unknown.contains("tenant `Nobody` does not exist"), "{unknown}");
     assert!(several.contains("--tenant"), "{several}");
     assert!(above.contains("Parent organization not found"), "{above}");
     assert!(blank.contains("name: must not be blank"), "{blank}");

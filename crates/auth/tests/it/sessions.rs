@@ -435,7 +435,7 @@ async fn acc_39_a_cookie_from_another_site_is_rejected_on_writes() {
 
     assert_eq!(
         (unstated.status, unstated.json()["error"].as_str()),
-        (403, Some("Cross-origin request refused")),
+        (403, Some("Cross-origin request rejected")),
         "says nothing about its origin"
     );
     assert_eq!((read.status, own.send().await.status), (200, 201));

@@ -92,7 +92,7 @@ fn prices(
         input.is_whole(rules);
         input.write(&mut row, rules);
         if row.variant_id.is_some() {
-            rules.broken("variantId", "names nothing that is known", "unknown_reference");
+            rules.broken("variantId", "does not exist", "unknown_reference");
         }
         if let Some(index) = input.variant_index {
             let variant = usize::try_from(index).ok().and_then(|index| variants.get(index));

@@ -75,7 +75,7 @@ impl PartialSchema for BulkDeletion {
             .required("filter");
         OneOfBuilder::new()
             .description(Some(
-                "Products to delete, by their ids or by a filter. Members that are not listed here are refused.",
+                "Products to delete, by their ids or by a filter. Fields that are not listed here are rejected.",
             ))
             .item(by_ids)
             .item(by_filter)

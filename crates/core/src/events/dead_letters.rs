@@ -67,7 +67,7 @@ pub async fn retry(call: &Call, letter: &DeadLetter) -> Result<()> {
     let subscribers = call.platform().registry().subscribers();
     let subscriber = subscribers
         .find(&letter.subscriber)
-        .ok_or_else(|| Error::internal(format!("nobody knows the subscriber {}", letter.subscriber)))?;
+        .ok_or_else(|| Error::internal(format!("unknown subscriber {}", letter.subscriber)))?;
     let mut transaction = call.database().transaction(&Scope::tenant(letter.tenant_id)).await?;
     let connection = transaction.connection();
     resolve(connection, call, letter).await?;

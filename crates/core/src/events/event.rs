@@ -158,10 +158,10 @@ mod tests {
 
     #[test]
     fn a_payload_of_more_than_64_kib_says_only_what_it_is_about() {
-        let event = |length: usize| Event::new("sample.thing.made", TENANT).with("text", "x".repeat(length));
+        let event = |length: usize| Event::new("sample.thing.created", TENANT).with("text", "x".repeat(length));
         let payload = |length| row(&event(length)).payloads.remove(0);
         let around = payload(0).to_string().len();
-        let about = row(&Event::new("sample.thing.made", TENANT)).payloads.remove(0);
+        let about = row(&Event::new("sample.thing.created", TENANT)).payloads.remove(0);
 
         assert_eq!(payload(LONGEST_PAYLOAD - around).to_string().len(), LONGEST_PAYLOAD);
         assert_eq!(payload(LONGEST_PAYLOAD - around + 1), about);
@@ -173,7 +173,7 @@ mod tests {
 
     #[test]
     fn an_event_stays_inside_unless_it_says_who_sees_it() {
-        let event = || Event::new("sample.thing.made", TENANT);
+        let event = || Event::new("sample.thing.created", TENANT);
         let shown = |event: Event| {
             let rows = row(&event);
             (rows.browsers[0], rows.features[0], rows.audiences[0])
@@ -187,7 +187,7 @@ mod tests {
 
     #[test]
     fn an_event_is_about_the_organization_of_what_is_announced_unless_it_names_its_own() {
-        let event = Event::new("sample.thing.made", TENANT);
+        let event = Event::new("sample.thing.created", TENANT);
         assert_eq!(row(&event).organizations, [Some(TENANT)]);
 
         let rows = row(&event.in_organization(None));

@@ -29,7 +29,7 @@ pub(super) async fn authenticate(call: &Call, request: &impl RequestParts) -> Re
     let is_safe = matches!(*request.method(), Method::GET | Method::HEAD);
     // A browser always reports the origin of such a request; a request without it proves nothing.
     if by_cookie && !is_safe && call.origin != RequestOrigin::Same {
-        return Err(Rejection::forbidden("Cross-origin request refused").into());
+        return Err(Rejection::forbidden("Cross-origin request rejected").into());
     }
     Ok(identity)
 }

@@ -42,7 +42,7 @@ impl FromSql<Text, Pg> for DealStatus {
         [Self::Open, Self::Won, Self::Lost]
             .into_iter()
             .find(|status| status.as_str() == word)
-            .ok_or_else(|| format!("`{word}` is no status of a deal").into())
+            .ok_or_else(|| format!("`{word}` is not a status of a deal").into())
     }
 }
 

@@ -65,7 +65,7 @@ fn register(registry: &mut Registry) {
         })
         .subscribe(Subscriber {
             id: "sample.fragile",
-            patterns: &["sample.thing.made"],
+            patterns: &["sample.thing.created"],
             handler: |connection, call, event| Box::pin(fragile(connection, call, event)),
             replay: false,
         })
@@ -147,7 +147,7 @@ pub(crate) async fn announce_on(
 
 /// An event for users who may see things.
 pub(crate) fn created(number: u128) -> Event {
-    happened("sample.thing.made", number).shown_to(THINGS)
+    happened("sample.thing.created", number).shown_to(THINGS)
 }
 
 /// An event that stays inside of the process.

@@ -40,8 +40,8 @@ async fn events_of_the_tenant_come_in_order_as_they_happen() {
     announce_in(&app, A, None, created(3)).await;
 
     let (seq, name, data) = stream.event().await;
-    assert_eq!((seq, name.as_str()), (2, "sample.thing.made"));
-    assert_eq!(data["name"], "sample.thing.made");
+    assert_eq!((seq, name.as_str()), (2, "sample.thing.created"));
+    assert_eq!(data["name"], "sample.thing.created");
     assert_eq!(data["payload"]["id"], Uuid::from_u128(2).to_string());
     assert!(data["id"].is_string() && data["occurredAt"].is_string() && data["organizationId"].is_null());
     assert_eq!(stream.event().await.0, 3);
@@ -128,7 +128,7 @@ async fn an_empty_list_of_names_chooses_none() {
     }
     let mut stream = open(&app, "u", &format!("{STREAM}?names=sample.*,"), None).await;
     announce_in(&app, A, None, created(2)).await;
-    assert_eq!(stream.event().await.1, "sample.thing.made");
+    assert_eq!(stream.event().await.1, "sample.thing.created");
 }
 
 #[actix_web::test]

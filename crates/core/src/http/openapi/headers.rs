@@ -35,7 +35,7 @@ const RESPONSE: &[(&str, &str, bool)] = &[
     ),
     ("Location", "Where to go, a reference within the site.", false),
     ("RateLimit", "What is left of the rate limit.", false),
-    ("RateLimit-Policy", "The rate limit that refused.", false),
+    ("RateLimit-Policy", "The rate limit that rejected the request.", false),
     ("Referrer-Policy", "`no-referrer`.", false),
     ("Retry-After", "Seconds after which a repeat makes sense.", true),
     ("Set-Cookie", "Cookies of the session, set or cleared.", false),
@@ -55,7 +55,7 @@ const RESPONSE: &[(&str, &str, bool)] = &[
     ),
     (
         "X-Request-Id",
-        "The caller's id of the request if it was a sane token, else a new one.",
+        "The caller's id of the request if it was a valid token, else a new one.",
         false,
     ),
 ];
@@ -85,7 +85,7 @@ fn request_header(name: &str) -> (&'static str, Value) {
             json!({"type": "string", "format": "date-time"}),
         ),
         "Idempotency-Key" => (
-            "A repeat with the same key within 24 hours gets the stored response; with another path, query or body it is refused with 422, while the first is in flight with 409.",
+            "A repeat with the same key within 24 hours gets the stored response; with another path, query or body it is rejected with 422, and with 409 while the first is in flight.",
             json!({"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$"}),
         ),
         "X-Request-Id" => (

@@ -100,9 +100,9 @@ pub(super) fn schemas() -> Map<String, Value> {
             "type": "object",
             "description": "A violated rule of the input.",
             "properties": {
-                "path": text("Where: names of members, joined by dots; empty for the body itself."),
+                "path": text("Path of the field: names joined by dots; empty for the body itself."),
                 "message": text("What is expected, in English."),
-                "code": text("The same for programs."),
+                "code": text("Machine-readable code."),
             },
             "required": ["path", "message", "code"],
         }),
@@ -160,7 +160,7 @@ fn description(status: u16) -> &'static str {
 fn body(shape: ErrorShape, status: u16) -> Value {
     let mut properties = json!({
         "error": {"type": "string", "description": "English text."},
-        "code": {"type": "string", "description": "The same for programs."},
+        "code": {"type": "string", "description": "Machine-readable code."},
     });
     let mut required = vec!["error"];
     match shape {
