@@ -200,24 +200,47 @@ fn captured(database: &Database, server: &Server, token: &str, subject: &Subject
         client.expect_ok(&subject.request(server.api(), token, 0, round))?;
     }
     let log = capture::Log::open(database)?;
-    let one =
-        |client: &mut Client, round| log.during(|| client.expect_ok(&subject.request(server.api(), token, 0, round)));
-    let captured = log
-        .during(|| {
-            pause(Duration::from_millis(1500));
-            Ok(())
-        })
-        .and_then(|background| Ok((background, one(&mut client, 101)?, one(&mut client, 102)?)));
+    let captured = captured_pair(&log, &mut client, |round| {
+        subject.request(server.api(), token, 0, round)
+    });
     // Also after an error: logging every statement would slow down all later measurements.
     log.close()?;
-    let (background, first, second) = captured?;
-    let of_request = |captured: Vec<capture::Entry>| -> Vec<capture::Entry> {
-        captured
-            .into_iter()
-            .filter(|entry| background.iter().all(|other| other.sql != entry.sql))
-            .collect()
+    let (first, second) = captured?;
+    script::write(database, subject, &first, &second, work)
+}
+
+/// Captures after two that differ.
+const FURTHER_CAPTURES: u64 = 5;
+
+/// Captures a request twice, again until both ran the same statements: a periodic statement of the server may fall into one of them.
+fn captured_pair(
+    log: &capture::Log<'_>,
+    client: &mut Client,
+    request: impl Fn(u64) -> Vec<u8>,
+) -> Result<(Vec<capture::Entry>, Vec<capture::Entry>)> {
+    let background = log.during(|| {
+        pause(Duration::from_millis(1500));
+        Ok(())
+    })?;
+    let mut one = |round: u64| -> Result<Vec<capture::Entry>> {
+        let entries = log.during(|| client.expect_ok(&request(round)))?;
+        let is_own = |entry: &capture::Entry| background.iter().all(|other| other.sql != entry.sql);
+        Ok(entries.into_iter().filter(is_own).collect())
     };
-    script::write(database, subject, &of_request(first), &of_request(second), work)
+    let (mut first, mut second) = (one(101)?, one(102)?);
+    for round in 103..103 + FURTHER_CAPTURES {
+        if runs(&first).eq(runs(&second)) {
+            break;
+        }
+        first = std::mem::replace(&mut second, one(round)?);
+    }
+    Ok((first, second))
+}
+
+/// The statements that a request ran.
+fn runs(entries: &[capture::Entry]) -> impl Iterator<Item = &str> {
+    let runs = entries.iter().filter(|entry| entry.kind == capture::Kind::Run);
+    runs.map(|entry| entry.sql.as_str())
 }
 
 #[expect(clippy::disallowed_methods, reason = "nothing asynchronous runs on this thread")]

@@ -55,7 +55,7 @@ pub struct PriceInput {
     /// At least 0, at most 16 digits of which 4 are decimals; required for a new price. A number that a double can't distinguish from its
     /// neighbors is rejected, because JSON readers commonly use doubles; this can happen from 549755813888 on.
     #[serde(default, deserialize_with = "present")]
-    #[schema(value_type = f64, required = true, minimum = 0, maximum = 999_999_999_999.9999, multiple_of = 0.0001)]
+    #[schema(value_type = f64, required = true, minimum = 0, maximum = 999_999_999_999.999_9, multiple_of = 0.0001)]
     pub amount: Option<Option<Money>>,
     /// 0 to 100, at most 4 decimals.
     #[serde(default, deserialize_with = "present")]
