@@ -5,6 +5,7 @@ import schemathesis
 # Codes of `code` and `details[].code` for rules about stored data or about several fields, which no schema can state. The descriptions of
 # the fields state them.
 CODES = {
+    "current_password_required": "a user changes their own password or address",
     "duplicate_name": "another record has the name",
     "immutable": "the field does not change after the creation",
     "invalid_current_password": "the password is another one",
