@@ -34,10 +34,11 @@ RULES = {
     ("", "required"): "one of several fields is needed",
     ("amount", "invalid_value"): "the digits fit into a double",
     ("endsAt", "out_of_range"): "it lies after startsAt",
+    ("filter", "required"): "a blank search alone is not a filter",
     ("expiresAt", "out_of_range"): "it lies in the future",
     ("locales", "invalid_value"): "the configuration lists the locales",
     ("lostReason", "invalid_value"): "only lost deals have one",
-    ("valueCurrency", "required"): "an amount needs a currency",
+    ("valueCurrency", "invalid_value"): "an amount needs a currency",
 }
 
 
