@@ -85,7 +85,7 @@ fn clippy(workspace: &Workspace) -> Result<Outcome> {
 
 /// Sends valid and invalid requests to a real server, the same ones in every run.
 fn examine(workspace: &Workspace) -> Result<Outcome> {
-    fuzz::run(workspace, fuzz::SECONDS, fuzz::SEED)
+    fuzz::run(workspace, fuzz::SYSTEMATIC, fuzz::SECONDS, fuzz::SEED)
 }
 
 /// Checks licenses, banned crates and sources, and advisories if their database can be downloaded.
