@@ -13,6 +13,12 @@ use crate::time::Timestamp;
 /// The tenant of global rows and of the platform's own users; `null` in the wire format.
 pub const PLATFORM_TENANT: Uuid = Uuid::nil();
 
+/// Returns the wire format of a tenant: the nil UUID is `null`.
+#[must_use]
+pub fn wire_tenant(tenant: Uuid) -> Option<Uuid> {
+    (tenant != PLATFORM_TENANT).then_some(tenant)
+}
+
 /// A source of random bytes: the operating system's, or a seeded one in tests.
 pub trait Randomness: Send + Sync + 'static {
     /// Fills the buffer.

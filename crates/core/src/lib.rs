@@ -23,6 +23,7 @@ pub mod rate_limit;
 pub mod registry;
 pub mod retention;
 pub mod scope;
+pub mod shutdown;
 pub mod slug;
 pub mod text;
 pub mod time;

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
 use crate::acl::Feature;
-use crate::http::wire_tenant;
+use crate::ids::wire_tenant;
 
 /// Longest payload as JSON; a longer one is reduced to the fields of every event.
 const LONGEST_PAYLOAD: usize = 64 * 1024;

@@ -10,8 +10,8 @@ use tokio::time::{sleep, timeout};
 use super::claim::{self, Claimed};
 use super::deliver;
 use crate::error::{Error, Result};
-use crate::jobs::Stop;
 use crate::platform::Runtime;
+use crate::shutdown::Stop;
 use crate::time::Timestamp;
 
 mod delay;

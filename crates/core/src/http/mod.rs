@@ -19,6 +19,7 @@ mod routes;
 mod selection;
 mod tenant_parameter;
 
+pub use crate::ids::wire_tenant;
 pub(crate) use body::BodyMemory;
 pub(crate) use budget::Budgets;
 pub use cookies::{AUTH_COOKIE, SESSION_COOKIE, clear_cookies, clear_selection, credential_cookies, presented_cookie};
@@ -36,4 +37,3 @@ pub(crate) use rejection_log::{RejectionLog, Sender};
 pub use response::{Cookies, Created, Json, Raw, Redirect, Response, Streamed};
 pub use routes::{Access, Admission, Declaration, EndpointInfo, ErrorField, Routes, requires};
 pub(crate) use selection::of_stored as scope_of_stored;
-pub use selection::wire_tenant;

@@ -13,7 +13,6 @@ use crate::context::Call;
 use crate::db::Connection;
 use crate::error::{Error, Rejection, Result};
 use crate::identity::{Identity, OrganizationTree};
-use crate::ids::PLATFORM_TENANT;
 use crate::scope::{Scope, VisibleTenants};
 
 enum Selected {
@@ -260,10 +259,4 @@ impl Resolver<'_> {
         scope.selected = Some(requested);
         Ok(())
     }
-}
-
-/// Returns the wire format of a tenant: the nil UUID is `null`.
-#[must_use]
-pub fn wire_tenant(tenant: Uuid) -> Option<Uuid> {
-    (tenant != PLATFORM_TENANT).then_some(tenant)
 }

@@ -29,12 +29,13 @@ use uuid::Uuid;
 use crate::context::Call;
 use crate::error::Result;
 
+pub use crate::shutdown::{Stop, stop_signal};
 pub use config::JobsConfig;
 pub use enqueue::{NewJob, cancel_watched, enqueue, enqueue_with};
 pub use queue::{Depth, QueuedJob, cancel, depth, list, retry};
 pub(crate) use throttle::Throttle;
 pub use work::{Chunk, CommandChunk, Work};
-pub use worker::{Stop, Worker, stop_signal, work};
+pub use worker::{Worker, work};
 
 /// The result of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

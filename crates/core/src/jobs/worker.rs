@@ -6,11 +6,10 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::join_all;
-use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::claim::{self, Claimed};
-use super::{Step, Work, outcome};
+use super::{Step, Stop, Work, outcome};
 use crate::context::{Call, RequestContext};
 use crate::error::{Error, Result};
 use crate::identity::Identity;
@@ -24,31 +23,6 @@ const TURN: time::Duration = time::Duration::seconds(2);
 /// Number of repetitions of a step whose transaction collides with another one.
 const REPEATS: u32 = 3;
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
-
-/// The signal at which workers end: they finish their step and release the job.
-#[derive(Debug, Clone)]
-pub struct Stop(watch::Receiver<bool>);
-
-impl Stop {
-    /// Whether workers must end.
-    #[must_use]
-    pub fn is_set(&self) -> bool {
-        *self.0.borrow()
-    }
-
-    /// Waits for the signal.
-    pub async fn set(&mut self) {
-        // An error means that the sender was dropped, which ends the workers too.
-        let _ended = self.0.wait_for(|stop| *stop).await;
-    }
-}
-
-/// Creates a signal and its sender: `send(true)`, or drop the sender.
-#[must_use]
-pub fn stop_signal() -> (watch::Sender<bool>, Stop) {
-    let (sender, receiver) = watch::channel(false);
-    (sender, Stop(receiver))
-}
 
 /// Runs the configured number of workers until the signal. They survive errors, panics of jobs, and outages of the database.
 pub async fn work(runtime: Runtime, stop: Stop) {
