@@ -4,6 +4,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use backoffice_core::Module;
 use backoffice_core::db::{migrate, revert_all};
+use backoffice_core::module::migrations;
 use backoffice_local_postgres::{LocalPostgres, Settings};
 use secrecy::SecretString;
 use tokio_postgres::{Client, NoTls};
@@ -82,12 +83,12 @@ impl<'a> Scratch<'a> {
 
     /// Applies the migrations of core and of these modules.
     pub(crate) async fn migrate(&self, modules: &[&'static Module]) -> Result<usize> {
-        Ok(migrate(&self.owner(), APPLICATION, modules).await?)
+        Ok(migrate(&self.owner(), APPLICATION, &migrations(modules)).await?)
     }
 
     /// Reverts these migrations.
     pub(crate) async fn revert(&self, modules: &[&'static Module]) -> Result<usize> {
-        Ok(revert_all(&self.owner(), modules).await?)
+        Ok(revert_all(&self.owner(), &migrations(modules)).await?)
     }
 
     /// Opens a superuser's connection to the database.

@@ -3,6 +3,7 @@
 use backoffice_core::Module;
 use backoffice_core::config::ConfigError;
 use backoffice_core::db::{self, Connector, MigrationState, TlsOptions};
+use backoffice_core::module::migrations;
 use diesel_async::AsyncPgConnection;
 use postgres_protocol::password::scram_sha_256;
 use secrecy::SecretString;
@@ -139,7 +140,7 @@ pub async fn schema_state(client: Client, modules: &[&'static Module]) -> Result
     let mut connection = AsyncPgConnection::try_from(client)
         .await
         .map_err(|error| Error::other(format!("the database rejected the operation: {error}")))?;
-    Ok(db::migration_state(&mut connection, modules).await?)
+    Ok(db::migration_state(&mut connection, &migrations(modules)).await?)
 }
 
 /// Returns the problem and the next step if the schema does not match this build.
@@ -204,7 +205,7 @@ pub async fn migrate(application: &Connector, owner: &Connector, modules: &[&'st
     let client = connect(owner).await?;
     create_role(&client, application, &role).await?;
     drop(client);
-    Ok(db::migrate_over(owner, &role, modules).await?)
+    Ok(db::migrate_over(owner, &role, &migrations(modules)).await?)
 }
 
 /// Creates the application's role, or sets its configured password if the server rejects that password.

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use backoffice_core::Module;
 use backoffice_core::db::{self, MigrationState, TlsOptions};
+use backoffice_core::module::migrations;
 use backoffice_local_postgres::{LocalPostgres, Settings};
 use secrecy::SecretString;
 
@@ -94,7 +95,7 @@ impl PrivateDatabase {
         match &state {
             MigrationState::Current => Ok(()),
             MigrationState::Pending(_) => {
-                let count = db::migrate(&owner_url, APPLICATION, modules).await?;
+                let count = db::migrate(&owner_url, APPLICATION, &migrations(modules)).await?;
                 tracing::info!(count, "migrations applied");
                 Ok(())
             }

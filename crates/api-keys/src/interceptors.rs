@@ -1,8 +1,7 @@
 //! Interceptors that keep roles and organizations with keys from being deleted by a command, undo or redo.
 
 use backoffice_auth::may_change_role;
-use backoffice_core::command::{Entity, Hook, Interceptor, InterceptorContext, Verdict};
-use backoffice_core::db::Tx;
+use backoffice_core::command::{Entity, Hook, Interceptor, InterceptorContext, Tx, Verdict};
 use backoffice_core::{Rejection, Result};
 use diesel::dsl::exists;
 use diesel::{ExpressionMethods, QueryDsl};

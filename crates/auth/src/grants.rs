@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use backoffice_core::acl::is_grant;
-use backoffice_core::db::Tx;
+use backoffice_core::command::Tx;
 use backoffice_core::ids::PLATFORM_TENANT;
 use backoffice_core::{RequestContext, Result};
 use diesel_async::AsyncPgConnection;

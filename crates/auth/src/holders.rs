@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use backoffice_core::Result;
 use backoffice_core::acl::Rights;
-use backoffice_core::db::Tx;
+use backoffice_core::command::Tx;
 use backoffice_core::identity::HeldRole;
 use backoffice_core::ids::PLATFORM_TENANT;
 use diesel::{ExpressionMethods, QueryDsl};

@@ -2,8 +2,7 @@
 //! out, and users of a closed tenant or organization are signed out.
 
 use backoffice_core::Result;
-use backoffice_core::command::{Hook, Interceptor, InterceptorContext, Snapshot, Verdict};
-use backoffice_core::db::Tx;
+use backoffice_core::command::{Hook, Interceptor, InterceptorContext, Snapshot, Tx, Verdict};
 use diesel::dsl::exists;
 use diesel::{ExpressionMethods, QueryDsl};
 use diesel_async::RunQueryDsl;

@@ -1,6 +1,6 @@
 //! One-time tokens in the links of reset and invitation mails. The clear token is only in the mail.
 
-use backoffice_core::db::Tx;
+use backoffice_core::command::Tx;
 use backoffice_core::ids::Ids;
 use backoffice_core::{Call, Result, Scope, Timestamp};
 use base64::Engine;

@@ -5,7 +5,8 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use backoffice_core::db::{Connection, Prepared, Tx};
+use backoffice_core::command::Tx;
+use backoffice_core::db::{Connection, Prepared};
 use backoffice_core::{Result, Runtime, Scope};
 use diesel::sql_types::{Text, Uuid as SqlUuid};
 use diesel::{ExpressionMethods, QueryableByName, insert_into, sql_query};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use backoffice_core::db::Tx;
+use backoffice_core::command::Tx;
 use backoffice_core::text::reserved_form;
 use backoffice_core::{Platform, Result};
 use diesel::{ExpressionMethods, OptionalExtension, QueryDsl, SelectableHelper, insert_into};

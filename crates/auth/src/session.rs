@@ -1,6 +1,7 @@
 //! Sessions: started by a sign-in, ended for several reasons, never restored.
 
-use backoffice_core::db::{Prepared, Tx};
+use backoffice_core::command::Tx;
+use backoffice_core::db::Prepared;
 use backoffice_core::events::{Event, announce};
 use backoffice_core::{Call, Result, Scope, Timestamp};
 use base64::Engine;

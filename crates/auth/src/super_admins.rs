@@ -1,7 +1,7 @@
 //! Protection of the last super administrator (accounts specification, section 4.4), who must be able to repair mistakes.
 
 use backoffice_core::Result;
-use backoffice_core::db::Tx;
+use backoffice_core::command::Tx;
 use diesel::sql_types::{Bool, Nullable, Uuid as SqlUuid};
 use diesel::{QueryableByName, sql_query};
 use diesel_async::RunQueryDsl;

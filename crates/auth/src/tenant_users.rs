@@ -3,7 +3,8 @@
 use std::collections::HashSet;
 
 use backoffice_core::Result;
-use backoffice_core::db::{Prepared, Tx};
+use backoffice_core::command::Tx;
+use backoffice_core::db::Prepared;
 use diesel::sql_types::{Array, Bool, Jsonb, Nullable, Text, Uuid as SqlUuid};
 use diesel::{QueryableByName, sql_query};
 use diesel_async::RunQueryDsl;

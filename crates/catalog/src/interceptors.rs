@@ -1,7 +1,6 @@
 //! Keeps parent categories, and organizations with products or categories, from being deleted.
 
-use backoffice_core::command::{Entity, Interceptor, InterceptorContext, Verdict};
-use backoffice_core::db::Tx;
+use backoffice_core::command::{Entity, Interceptor, InterceptorContext, Tx, Verdict};
 use backoffice_core::{Rejection, Result};
 use diesel::dsl::exists;
 use diesel::{ExpressionMethods, QueryDsl, select};

@@ -29,6 +29,7 @@ pub mod text;
 pub mod time;
 
 pub use acl::{DefaultGrant, Feature};
+pub use command::Tx;
 pub use context::{Call, RequestContext, Visitor};
 pub use decimal::Decimal;
 pub use error::{Detail, Error, ErrorShape, Rejection, Result, Violations};

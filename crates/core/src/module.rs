@@ -4,8 +4,9 @@ use futures_util::future::BoxFuture;
 use uuid::Uuid;
 
 use crate::acl::{DefaultGrant, Feature};
+use crate::command::Tx;
 use crate::config::ConfigError;
-use crate::db::{Migrations, Tx};
+use crate::db::Migrations;
 use crate::error::{ErrorShape, Result as CoreResult};
 use crate::http::{Pages, Routes};
 use crate::platform::Runtime;
@@ -141,6 +142,12 @@ impl Module {
         seed: |_, _| Box::pin(async { Ok(()) }),
         background: |_| None,
     };
+}
+
+/// Returns the migrations of these modules, in their order.
+#[must_use]
+pub fn migrations(modules: &[&'static Module]) -> Vec<&'static Migrations> {
+    modules.iter().filter_map(|module| module.migrations.as_ref()).collect()
 }
 
 /// Sorts modules by their requirements, and rejects a set that lacks one.

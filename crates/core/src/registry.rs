@@ -250,8 +250,7 @@ impl<'a> Startup<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::command::{Class, Depth, Field, LockedRow, Snapshot, Snapshots, Target};
-    use crate::db::Tx;
+    use crate::command::{Class, Depth, Field, LockedRow, Snapshot, Snapshots, Target, Tx};
     use crate::error::Result as CoreResult;
 
     struct Thing;

@@ -1,7 +1,7 @@
 //! Destinations of deals: a pipeline serves the deals of its organization and of those below it, and a stage accepts the deals of its pipeline.
 
 use backoffice_core::Result;
-use backoffice_core::db::Tx;
+use backoffice_core::command::Tx;
 use diesel::{ExpressionMethods, OptionalExtension, QueryDsl};
 use diesel_async::RunQueryDsl;
 use uuid::Uuid;

@@ -1,8 +1,8 @@
 //! Keeps organizations with customer records from being deleted, by a command or by undo and redo.
 
 use backoffice_core::Result;
-use backoffice_core::command::{Hook, Interceptor, InterceptorContext, Verdict};
-use backoffice_core::db::{Prepared, Tx};
+use backoffice_core::command::{Hook, Interceptor, InterceptorContext, Tx, Verdict};
+use backoffice_core::db::Prepared;
 use diesel::sql_types::{Text, Uuid as SqlUuid};
 use diesel::{QueryableByName, sql_query};
 use diesel_async::RunQueryDsl;

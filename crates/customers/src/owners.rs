@@ -2,7 +2,7 @@
 
 use backoffice_auth::find_tenant_users;
 use backoffice_core::Result;
-use backoffice_core::db::Tx;
+use backoffice_core::command::Tx;
 use uuid::Uuid;
 
 use crate::Error;

@@ -1,6 +1,6 @@
 //! Tenant and organization of a new record.
 
-use backoffice_core::db::Tx;
+use backoffice_core::command::Tx;
 use backoffice_core::ids::PLATFORM_TENANT;
 use backoffice_core::{Rejection, RequestContext, Result};
 use uuid::Uuid;

@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 
 use backoffice_core::Result;
-use backoffice_core::db::{Connection, Prepared, Tx};
+use backoffice_core::command::Tx;
+use backoffice_core::db::{Connection, Prepared};
 use backoffice_core::identity::OrganizationTree;
 use diesel::dsl::exists;
 use diesel::sql_types::{Array, BigInt, Bool, Integer, Nullable, Uuid as SqlUuid};

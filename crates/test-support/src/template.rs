@@ -8,7 +8,7 @@ use std::time::UNIX_EPOCH;
 
 use backoffice_core::Module;
 use backoffice_core::db::migrate;
-use backoffice_core::module::in_order;
+use backoffice_core::module::{in_order, migrations};
 use secrecy::SecretString;
 use sha2::{Digest, Sha256};
 use tokio_postgres::Client;
@@ -109,7 +109,7 @@ async fn create(server: &Server, name: &Name, modules: &[&'static Module]) {
     let (full, unfinished) = (&name.full, format!("{}unfinished", name.kind));
     run(&client, &format!("create database \"{unfinished}\"")).await;
     let url = SecretString::from(server.owner_url(&unfinished));
-    migrate(&url, APPLICATION_ROLE, modules)
+    migrate(&url, APPLICATION_ROLE, &migrations(modules))
         .await
         .unwrap_or_else(|error| panic!("the migrations fail: {error}"));
     run(

@@ -4,8 +4,7 @@ use std::cell::RefCell;
 
 use backoffice_auth::commands::UpdateRole;
 use backoffice_core::Module;
-use backoffice_core::command::{Hook, Interceptor, InterceptorContext, Verdict};
-use backoffice_core::db::Tx;
+use backoffice_core::command::{Hook, Interceptor, InterceptorContext, Tx, Verdict};
 use backoffice_test_support::TestApp;
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};

@@ -6,9 +6,8 @@ use std::collections::BTreeSet;
 
 use backoffice_core::Module;
 use backoffice_core::command::{
-    Depth, FieldKind, Hook, Interceptor, InterceptorContext, Snapshots, Transition, Verdict,
+    Depth, FieldKind, Hook, Interceptor, InterceptorContext, Snapshots, Transition, Tx, Verdict,
 };
-use backoffice_core::db::Tx;
 use backoffice_test_support::TestApp;
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};

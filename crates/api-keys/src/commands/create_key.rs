@@ -1,6 +1,5 @@
 use backoffice_auth::{Acl, RoleToHold, check_assignment, find_roles};
-use backoffice_core::command::{Class, Command, Target};
-use backoffice_core::db::Tx;
+use backoffice_core::command::{Class, Command, Target, Tx};
 use backoffice_core::identity::ActorKind;
 use backoffice_core::{Feature, Rejection, RequestContext, Result, Timestamp};
 use diesel::{ExpressionMethods, OptionalExtension, QueryDsl, insert_into};

@@ -3,8 +3,7 @@
 use std::collections::BTreeSet;
 
 use backoffice_auth::{Subject, protect_holder, revoke};
-use backoffice_core::command::{Depth, Entity, Field, LockedRow, Snapshot, Snapshots, Transition};
-use backoffice_core::db::Tx;
+use backoffice_core::command::{Depth, Entity, Field, LockedRow, Snapshot, Snapshots, Transition, Tx};
 use backoffice_core::{Error, Feature, Result, Timestamp};
 use diesel::{
     ExpressionMethods, Insertable, PgArrayExpressionMethods, QueryDsl, Queryable, Selectable, SelectableHelper,

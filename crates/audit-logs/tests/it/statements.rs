@@ -1,8 +1,7 @@
 //! Undo and redo send the same number of statements for one resource and for many, with an empty stack and with many entries.
 
 use actix_web::http::Method;
-use backoffice_core::command::{Class, Command, Entity, EntityRef, Target};
-use backoffice_core::db::Tx;
+use backoffice_core::command::{Class, Command, Entity, EntityRef, Target, Tx};
 use backoffice_core::http::{Access, Json, Routes};
 use backoffice_core::{Feature, Module, RequestContext, Result};
 use backoffice_directory::commands::TenantCreated;

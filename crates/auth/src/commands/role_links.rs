@@ -1,7 +1,7 @@
 //! The roles of a user.
 
 use backoffice_core::Result;
-use backoffice_core::db::Tx;
+use backoffice_core::command::Tx;
 use diesel::{ExpressionMethods, QueryDsl, insert_into};
 use diesel_async::RunQueryDsl;
 use uuid::Uuid;

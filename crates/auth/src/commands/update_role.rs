@@ -1,5 +1,5 @@
-use backoffice_core::command::{Class, Command, Target};
-use backoffice_core::db::{Prepared, Tx};
+use backoffice_core::command::{Class, Command, Target, Tx};
+use backoffice_core::db::Prepared;
 use backoffice_core::{Feature, Result};
 use diesel::{ExpressionMethods, QueryDsl};
 use diesel_async::RunQueryDsl;

@@ -1,5 +1,4 @@
-use backoffice_core::command::{Class, Command, Target};
-use backoffice_core::db::Tx;
+use backoffice_core::command::{Class, Command, Target, Tx};
 use backoffice_core::ids::PLATFORM_TENANT;
 use backoffice_core::{Detail, Feature, Rejection, Result, Timestamp};
 use diesel::{ExpressionMethods, OptionalExtension, QueryDsl, SelectableHelper};

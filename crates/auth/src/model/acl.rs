@@ -1,8 +1,7 @@
 //! Access control lists of roles and users: separate entities when edited, otherwise children of their role or user. An ACL has the id of
 //! its role or user.
 
-use backoffice_core::command::{Depth, Entity, EntityRef, Field, LockedRow, Snapshot, Snapshots, Transition};
-use backoffice_core::db::Tx;
+use backoffice_core::command::{Depth, Entity, EntityRef, Field, LockedRow, Snapshot, Snapshots, Transition, Tx};
 use backoffice_core::{Feature, Result, Timestamp};
 use diesel::upsert::excluded;
 use diesel::{ExpressionMethods, Insertable, QueryDsl, Queryable, Selectable, SelectableHelper};

@@ -1,7 +1,6 @@
 //! Consents of users. No command deletes them; the decisions of a user stay on record.
 
-use backoffice_core::command::{Depth, Entity, EntityRef, Field, LockedRow, Snapshot, Snapshots};
-use backoffice_core::db::Tx;
+use backoffice_core::command::{Depth, Entity, EntityRef, Field, LockedRow, Snapshot, Snapshots, Tx};
 use backoffice_core::{Error, Result, Timestamp};
 use diesel::{ExpressionMethods, Insertable, QueryDsl, Queryable, Selectable, SelectableHelper};
 use diesel_async::RunQueryDsl;

@@ -1,7 +1,6 @@
 //! Roles. The ACL of a role and its sidebar settings are deleted and restored with it.
 
-use backoffice_core::command::{Depth, Entity, Field, LockedRow, Snapshot, Snapshots, Transition};
-use backoffice_core::db::Tx;
+use backoffice_core::command::{Depth, Entity, Field, LockedRow, Snapshot, Snapshots, Transition, Tx};
 use backoffice_core::{Error, Feature, Result, Timestamp};
 use diesel::upsert::excluded;
 use diesel::{ExpressionMethods, Identifiable, Insertable, QueryDsl, Queryable, Selectable, SelectableHelper};

@@ -1,8 +1,7 @@
 //! Common parts of entities whose snapshot is one row. Each table is a type of its own, so code that names columns is a macro.
 
 use backoffice_core::Result;
-use backoffice_core::command::{EntityRef, Snapshot, Snapshots};
-use backoffice_core::db::Tx;
+use backoffice_core::command::{EntityRef, Snapshot, Snapshots, Tx};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;

@@ -3,8 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use backoffice_core::command::{Depth, Entity, Field, LockedRow, Snapshot, Snapshots, Transition};
-use backoffice_core::db::Tx;
+use backoffice_core::command::{Depth, Entity, Field, LockedRow, Snapshot, Snapshots, Transition, Tx};
 use backoffice_core::jobs::{NewJob, enqueue};
 use backoffice_core::{Feature, Result, Timestamp};
 use diesel::upsert::excluded;

@@ -1,7 +1,7 @@
 //! Reads of sidebar settings.
 
-use backoffice_core::command::Entity;
-use backoffice_core::db::{Prepared, Tx};
+use backoffice_core::command::{Entity, Tx};
+use backoffice_core::db::Prepared;
 use backoffice_core::ids::PLATFORM_TENANT;
 use backoffice_core::{Rejection, RequestContext, Result, Scope};
 use diesel::dsl::exists;

@@ -2,8 +2,7 @@
 
 use actix_web::http::Method;
 use backoffice_auth::model::RoleAcl;
-use backoffice_core::command::{Class, Command, Entity, EntityRef, Target};
-use backoffice_core::db::Tx;
+use backoffice_core::command::{Class, Command, Entity, EntityRef, Target, Tx};
 use backoffice_core::http::{Access, Json, Routes};
 use backoffice_core::{Feature, Module, RequestContext, Result};
 use backoffice_test_support::TestResponse;

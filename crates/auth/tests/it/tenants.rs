@@ -1,7 +1,6 @@
 //! Effects of closing a tenant or organization on its users.
 
-use backoffice_core::command::{Hook, Interceptor, InterceptorContext, Verdict};
-use backoffice_core::db::Tx;
+use backoffice_core::command::{Hook, Interceptor, InterceptorContext, Tx, Verdict};
 use backoffice_core::{Module, Result};
 use serde_json::{Value, json};
 use uuid::Uuid;

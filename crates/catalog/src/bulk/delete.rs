@@ -1,7 +1,6 @@
 //! The bulk operation that deletes products.
 
-use backoffice_core::command::{BatchCommand, BatchItem, Class};
-use backoffice_core::db::Tx;
+use backoffice_core::command::{BatchCommand, BatchItem, Class, Tx};
 use backoffice_core::ids::PLATFORM_TENANT;
 use backoffice_core::scope::VisibleTenants;
 use backoffice_core::{Feature, Rejection, Result, Scope};

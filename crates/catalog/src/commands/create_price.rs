@@ -1,7 +1,6 @@
 //! Creates a price of a product or of one of its variants.
 
-use backoffice_core::command::{Class, Command, Target};
-use backoffice_core::db::Tx;
+use backoffice_core::command::{Class, Command, Target, Tx};
 use backoffice_core::{Feature, RequestContext, Result};
 use uuid::Uuid;
 

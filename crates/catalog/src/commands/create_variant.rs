@@ -1,7 +1,6 @@
 //! Creates a variant of a product.
 
-use backoffice_core::command::{Class, Command, Target};
-use backoffice_core::db::Tx;
+use backoffice_core::command::{Class, Command, Target, Tx};
 use backoffice_core::{Feature, RequestContext, Result};
 use diesel::dsl::max;
 use diesel::{ExpressionMethods, QueryDsl};

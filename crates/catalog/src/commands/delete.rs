@@ -2,8 +2,7 @@
 
 use std::marker::PhantomData;
 
-use backoffice_core::command::{Class, Command, Entity, Target};
-use backoffice_core::db::Tx;
+use backoffice_core::command::{Class, Command, Entity, Target, Tx};
 use backoffice_core::{Error, Feature, Result};
 use uuid::Uuid;
 

@@ -1,6 +1,6 @@
 //! Checks of references: the referenced rows must exist and be visible to the caller.
 
-use backoffice_core::db::Tx;
+use backoffice_core::command::Tx;
 use backoffice_core::{RequestContext, Result};
 use uuid::Uuid;
 

@@ -2,8 +2,7 @@
 
 use std::future::Future;
 
-use backoffice_core::command::{Class, Command, Entity, Target};
-use backoffice_core::db::Tx;
+use backoffice_core::command::{Class, Command, Entity, Target, Tx};
 use backoffice_core::{Detail, Error, Feature, Rejection, Result, Timestamp};
 use uuid::Uuid;
 

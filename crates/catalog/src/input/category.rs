@@ -1,6 +1,6 @@
 //! Categories.
 
-use backoffice_core::db::Tx;
+use backoffice_core::command::Tx;
 use backoffice_core::http::present;
 use backoffice_core::{Feature, Result, Timestamp};
 use serde::Deserialize;

@@ -1,6 +1,6 @@
 //! Prices.
 
-use backoffice_core::db::Tx;
+use backoffice_core::command::Tx;
 use backoffice_core::http::{given, present};
 use backoffice_core::{Feature, Result, Timestamp};
 use serde::Deserialize;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use backoffice_core::db::Tx;
+use backoffice_core::command::Tx;
 use backoffice_core::http::{given, present};
 use backoffice_core::{Feature, Result, Timestamp};
 use serde::Deserialize;

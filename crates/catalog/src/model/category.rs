@@ -1,7 +1,6 @@
 //! Categories: a tree that contains products. Links to products are deleted with a category; a category with categories below it can't be deleted.
 
-use backoffice_core::command::{Depth, Entity, EntityRef, Field, LockedRow, Snapshot, Snapshots, Transition};
-use backoffice_core::db::Tx;
+use backoffice_core::command::{Depth, Entity, EntityRef, Field, LockedRow, Snapshot, Snapshots, Transition, Tx};
 use backoffice_core::{Feature, Rejection, Result, Timestamp};
 use diesel::pg::Pg;
 use diesel::sql_types::{Bool, Text, Uuid as SqlUuid};

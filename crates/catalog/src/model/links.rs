@@ -1,7 +1,6 @@
 //! Links between products and categories. A link is deleted and restored with either of them.
 
-use backoffice_core::command::Entity;
-use backoffice_core::db::Tx;
+use backoffice_core::command::{Entity, Tx};
 use backoffice_core::{Result, Timestamp};
 use diesel::pg::Pg;
 use diesel::{ExpressionMethods, Insertable, QueryDsl, Queryable, Selectable, SelectableHelper, delete, insert_into};

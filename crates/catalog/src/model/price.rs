@@ -1,7 +1,6 @@
 //! Prices of products and of their variants.
 
-use backoffice_core::command::{Depth, Entity, EntityRef, Field, LockedRow, Snapshot, Snapshots};
-use backoffice_core::db::Tx;
+use backoffice_core::command::{Depth, Entity, EntityRef, Field, LockedRow, Snapshot, Snapshots, Tx};
 use backoffice_core::{Decimal, Feature, Result, Timestamp};
 use diesel::pg::Pg;
 use diesel::upsert::excluded;

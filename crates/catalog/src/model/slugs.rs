@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use backoffice_core::Result;
-use backoffice_core::db::Tx;
+use backoffice_core::command::Tx;
 use backoffice_core::slug::SlugForm;
 use diesel::sql_types::Text;
 use diesel::{BoolExpressionMethods, ExpressionMethods, QueryDsl, TextExpressionMethods, sql_query};

@@ -1,7 +1,6 @@
 //! Variants of products. Their prices are deleted with them.
 
-use backoffice_core::command::{Depth, Entity, EntityRef, Field, LockedRow, Snapshot, Snapshots};
-use backoffice_core::db::Tx;
+use backoffice_core::command::{Depth, Entity, EntityRef, Field, LockedRow, Snapshot, Snapshots, Tx};
 use backoffice_core::{Feature, Result, Timestamp};
 use diesel::pg::Pg;
 use diesel::upsert::excluded;

@@ -1,8 +1,7 @@
 //! Bulk deletion of products.
 
 use backoffice_core::Module;
-use backoffice_core::command::{Hook, Interceptor, InterceptorContext, Verdict};
-use backoffice_core::db::Tx;
+use backoffice_core::command::{Hook, Interceptor, InterceptorContext, Tx, Verdict};
 use backoffice_core::registry::Registry;
 use backoffice_test_accounts::{account, login};
 use futures_util::FutureExt;

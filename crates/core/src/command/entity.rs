@@ -7,8 +7,8 @@ use futures_util::future::BoxFuture;
 use uuid::Uuid;
 
 use super::snapshot::{Snapshot, Snapshots};
+use super::tx::Tx;
 use crate::acl::Feature;
-use crate::db::Tx;
 use crate::error::Result;
 
 /// The role of a field in snapshots and changes.

@@ -15,9 +15,9 @@ use super::interceptor::{self, Hook, InterceptorContext};
 use super::log::{self, EntryLocation, Failure, History, NewEntry, Versions};
 use super::snapshot::Snapshot;
 use super::token::UndoToken;
+use super::tx::Tx;
 use super::{Class, Command, CommandInfo, Depth, Entity, Operation, Target, changes, idempotency, moved_forward};
 use crate::context::RequestContext;
-use crate::db::Tx;
 use crate::error::{Error, Rejection, Result};
 use crate::http::Response;
 

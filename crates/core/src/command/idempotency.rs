@@ -9,8 +9,9 @@ use time::Duration;
 use uuid::Uuid;
 
 use super::Operation;
+use super::tx::Tx;
 use crate::context::{IdempotencyKey, RequestContext};
-use crate::db::{Prepared, Tx, core_idempotency_keys as keys};
+use crate::db::{Prepared, core_idempotency_keys as keys};
 use crate::error::{Error, Rejection, Result, StoredResponse};
 use crate::http::Response;
 use crate::scope::{Scope, VisibleTenants};

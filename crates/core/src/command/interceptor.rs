@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use super::Command;
 use super::snapshot::Snapshot;
-use crate::db::Tx;
+use super::tx::Tx;
 use crate::error::{Error, ErrorShape, Rejection, Result};
 use crate::time::Timestamp;
 

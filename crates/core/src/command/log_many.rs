@@ -11,7 +11,8 @@ use super::entity::AnyEntity;
 use super::log::{self, History, NewEntry};
 use super::snapshot::Snapshot;
 use super::token::UndoToken;
-use crate::db::{Prepared, Tx};
+use super::tx::Tx;
+use crate::db::Prepared;
 use crate::error::Result;
 
 const WRITE: &str = "\

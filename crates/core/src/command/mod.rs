@@ -13,6 +13,7 @@ mod log;
 mod log_many;
 mod snapshot;
 mod token;
+mod tx;
 mod versions;
 
 use std::future::Future;
@@ -22,7 +23,6 @@ use time::Duration;
 use uuid::Uuid;
 
 use crate::acl::Feature;
-use crate::db::Tx;
 use crate::error::Result;
 use crate::time::Timestamp;
 
@@ -36,6 +36,7 @@ pub(crate) use idempotency::amend as amend_response;
 pub use interceptor::{Hook, Interceptor, InterceptorContext, LoggedAction, Verdict};
 pub use snapshot::{CHILDREN, LINKS, Snapshot, Snapshots};
 pub use token::UndoToken;
+pub use tx::Tx;
 
 /// The effect of a command on its resource; the only source of `actionType`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,7 +7,8 @@ use diesel::{QueryableByName, sql_query};
 use diesel_async::RunQueryDsl;
 use uuid::Uuid;
 
-use crate::db::{Prepared, Tx};
+use super::tx::Tx;
+use crate::db::Prepared;
 use crate::error::Result;
 
 /// Kind and id of a resource.

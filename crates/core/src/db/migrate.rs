@@ -11,7 +11,6 @@ use secrecy::SecretString;
 use super::rights;
 use super::{Connector, TlsOptions};
 use crate::error::{Error, Result};
-use crate::module::Module;
 
 const CORE: EmbeddedMigrations = embed_migrations!("migrations");
 
@@ -41,9 +40,9 @@ struct Exists {
     it_exists: bool,
 }
 
-fn all(modules: &[&'static Module]) -> Result<Vec<Box<dyn Migration<Pg>>>> {
+fn all(modules: &[&Migrations]) -> Result<Vec<Box<dyn Migration<Pg>>>> {
     let mut migrations = Vec::new();
-    for source in std::iter::once(&CORE).chain(modules.iter().filter_map(|module| module.migrations.as_ref())) {
+    for source in std::iter::once(&CORE).chain(modules.iter().copied()) {
         let mut own = MigrationSource::<Pg>::migrations(source).map_err(Error::Internal)?;
         own.sort_by_key(|migration| migration.name().version().as_owned().to_string());
         migrations.extend(own);
@@ -56,12 +55,12 @@ fn module_number(version: &str) -> &str {
     version.get(version.len().saturating_sub(4)..).unwrap_or(version)
 }
 
-/// Applies pending migrations, as the schema's owner, under an advisory lock, and grants `application_role` its rights. Returns the number of
+/// Applies pending migrations of core and of these modules, as the schema's owner, under an advisory lock, and grants `application_role` its rights. Returns the number of
 /// migrations applied. Needs a multi-threaded runtime.
 ///
 /// # Errors
 /// When the database can't be reached or a migration fails; the migrations applied before it stay.
-pub async fn migrate(owner_url: &SecretString, application_role: &str, modules: &[&'static Module]) -> Result<usize> {
+pub async fn migrate(owner_url: &SecretString, application_role: &str, modules: &[&Migrations]) -> Result<usize> {
     migrate_over(&connector(owner_url)?, application_role, modules).await
 }
 
@@ -69,7 +68,7 @@ pub async fn migrate(owner_url: &SecretString, application_role: &str, modules: 
 ///
 /// # Errors
 /// As [`migrate`].
-pub async fn migrate_over(owner: &Connector, application_role: &str, modules: &[&'static Module]) -> Result<usize> {
+pub async fn migrate_over(owner: &Connector, application_role: &str, modules: &[&Migrations]) -> Result<usize> {
     let mut connection = connect(owner).await?;
     connection
         .batch_execute("select pg_advisory_lock(hashtext('backoffice.migrate'))")
@@ -111,7 +110,7 @@ pub async fn keep_logs(owner: &Connector, action_months: u32, access_days: u32) 
 ///
 /// # Errors
 /// When the database can't be reached or a migration fails.
-pub async fn revert_all(owner_url: &SecretString, modules: &[&'static Module]) -> Result<usize> {
+pub async fn revert_all(owner_url: &SecretString, modules: &[&Migrations]) -> Result<usize> {
     let mut harness = AsyncMigrationHarness::new(connect(&connector(owner_url)?).await?);
     let mut count = 0;
     for migration in all(modules)?.iter().rev() {
@@ -125,10 +124,7 @@ pub async fn revert_all(owner_url: &SecretString, modules: &[&'static Module]) -
 ///
 /// # Errors
 /// When the database can't be reached.
-pub async fn migration_state(
-    connection: &mut AsyncPgConnection,
-    modules: &[&'static Module],
-) -> Result<MigrationState> {
+pub async fn migration_state(connection: &mut AsyncPgConnection, modules: &[&Migrations]) -> Result<MigrationState> {
     let requested: Vec<String> = all(modules)?
         .iter()
         .map(|migration| migration.name().version().to_string())

@@ -8,7 +8,6 @@ mod prepared;
 mod rights;
 mod schema;
 mod tls;
-mod tx;
 mod usage;
 
 use std::sync::Arc;
@@ -31,7 +30,6 @@ pub use prepared::Prepared;
 pub use rights::{close_database, open_rights};
 pub(crate) use schema::{audit_action_logs, core_idempotency_keys};
 pub use tls::{TlsMode, TlsOptions};
-pub use tx::Tx;
 
 /// Options of the database connections.
 #[derive(Debug, Clone)]

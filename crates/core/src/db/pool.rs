@@ -333,7 +333,7 @@ impl Connection {
             .is_some_and(|idle| !idle.usage.is_full() && Instant::now() < idle.until)
     }
 
-    pub(super) async fn end(&mut self, commit: bool) -> Result<()> {
+    pub(crate) async fn end(&mut self, commit: bool) -> Result<()> {
         let sql = if commit { "commit" } else { "rollback" };
         self.idle().pg.batch_execute(sql).await?;
         self.in_transaction = false;

@@ -8,8 +8,9 @@ use uuid::Uuid;
 
 use super::Job;
 use super::requester::Selection;
+use crate::command::Tx;
 use crate::context::{Call, RequestContext};
-use crate::db::{Prepared, Tx};
+use crate::db::Prepared;
 use crate::error::{Error, Result};
 use crate::identity::ActorKind;
 use crate::time::Timestamp;

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use backoffice_core::command::{BatchCommand, BatchItem, Class};
-use backoffice_core::db::Tx;
+use backoffice_core::command::{BatchCommand, BatchItem, Class, Tx};
 use backoffice_core::{Feature, Rejection, Result};
 use backoffice_progress::bulk::BulkOperation;
 use serde::{Deserialize, Serialize};

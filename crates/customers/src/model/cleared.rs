@@ -1,8 +1,8 @@
 //! References of people to a company: its deletion clears them, restoring it sets them again.
 
 use backoffice_core::Result;
-use backoffice_core::command::{LINKS, Snapshot};
-use backoffice_core::db::{Prepared, Tx};
+use backoffice_core::command::{LINKS, Snapshot, Tx};
+use backoffice_core::db::Prepared;
 use diesel::sql_types::{Array, Timestamptz, Uuid as SqlUuid};
 use diesel::{ExpressionMethods, QueryDsl, QueryableByName, sql_query};
 use diesel_async::RunQueryDsl;

@@ -1,7 +1,6 @@
 //! Companies.
 
-use backoffice_core::command::{Field, LockedRow};
-use backoffice_core::db::Tx;
+use backoffice_core::command::{Field, LockedRow, Tx};
 use backoffice_core::{Feature, Result, Timestamp};
 use diesel::pg::Pg;
 use diesel::upsert::excluded;

@@ -4,8 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use backoffice_auth::find_tenant_users;
 use backoffice_core::Result;
-use backoffice_core::command::Snapshot;
-use backoffice_core::db::Tx;
+use backoffice_core::command::{Snapshot, Tx};
 use diesel::{ExpressionMethods, QueryDsl, SelectableHelper};
 use diesel_async::RunQueryDsl;
 use uuid::Uuid;

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use backoffice_core::db::{Prepared, Tx};
+use backoffice_core::command::Tx;
+use backoffice_core::db::Prepared;
 use backoffice_core::{Result, Timestamp};
 use diesel::sql_types::{Array, Nullable, Text, Timestamptz, Uuid as SqlUuid};
 use diesel::{QueryableByName, sql_query};

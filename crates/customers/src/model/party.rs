@@ -3,8 +3,9 @@
 use std::future::Future;
 use std::marker::PhantomData;
 
-use backoffice_core::command::{Depth, Entity, EntityRef, Field, LINKS, LockedRow, Snapshot, Snapshots, Transition};
-use backoffice_core::db::Tx;
+use backoffice_core::command::{
+    Depth, Entity, EntityRef, Field, LINKS, LockedRow, Snapshot, Snapshots, Transition, Tx,
+};
 use backoffice_core::{Feature, Result, Timestamp};
 use serde::Serialize;
 use serde::de::DeserializeOwned;

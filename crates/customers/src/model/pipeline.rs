@@ -1,7 +1,6 @@
 //! Pipelines.
 
-use backoffice_core::command::{Depth, Entity, Field, LockedRow, Snapshot, Snapshots};
-use backoffice_core::db::Tx;
+use backoffice_core::command::{Depth, Entity, Field, LockedRow, Snapshot, Snapshots, Tx};
 use backoffice_core::{Error, Feature, Result, Timestamp};
 use diesel::pg::Pg;
 use diesel::upsert::excluded;

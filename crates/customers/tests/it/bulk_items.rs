@@ -1,8 +1,7 @@
 //! Items of bulk jobs are regular commands: they can be undone, and interceptors can reject them.
 
 use backoffice_core::Module;
-use backoffice_core::command::{Hook, Interceptor, InterceptorContext, Verdict};
-use backoffice_core::db::Tx;
+use backoffice_core::command::{Hook, Interceptor, InterceptorContext, Tx, Verdict};
 use backoffice_core::registry::Registry;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;

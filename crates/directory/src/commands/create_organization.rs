@@ -1,7 +1,6 @@
 //! Creates an organization.
 
-use backoffice_core::command::{Class, Command, Target};
-use backoffice_core::db::Tx;
+use backoffice_core::command::{Class, Command, Target, Tx};
 use backoffice_core::http::given;
 use backoffice_core::{Feature, RequestContext, Result};
 use diesel::{BoolExpressionMethods, ExpressionMethods, QueryDsl, TextExpressionMethods, insert_into};

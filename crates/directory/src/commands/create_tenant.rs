@@ -1,7 +1,6 @@
 //! Creates a tenant with everything that it needs to be used.
 
-use backoffice_core::command::{Class, Command, Target};
-use backoffice_core::db::Tx;
+use backoffice_core::command::{Class, Command, Target, Tx};
 use backoffice_core::http::given;
 use backoffice_core::{Feature, RequestContext, Result};
 use diesel::insert_into;

@@ -15,7 +15,7 @@ pub use update_organization::{OrganizationPatch, UpdateOrganization};
 pub use update_tenant::{TenantPatch, UpdateTenant};
 
 use backoffice_core::Result;
-use backoffice_core::db::Tx;
+use backoffice_core::command::Tx;
 use uuid::Uuid;
 
 use crate::{Error, query};

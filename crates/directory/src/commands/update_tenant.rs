@@ -1,7 +1,6 @@
 //! Changes a tenant.
 
-use backoffice_core::command::{Class, Command, Target};
-use backoffice_core::db::Tx;
+use backoffice_core::command::{Class, Command, Target, Tx};
 use backoffice_core::http::{given, present};
 use backoffice_core::{Feature, RequestContext, Result, Timestamp};
 use diesel::{AsChangeset, ExpressionMethods, QueryDsl, update};

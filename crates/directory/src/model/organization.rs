@@ -1,7 +1,6 @@
 //! Organizations.
 
-use backoffice_core::command::{Depth, Entity, EntityRef, Field, LockedRow, Snapshot, Snapshots, Transition};
-use backoffice_core::db::Tx;
+use backoffice_core::command::{Depth, Entity, EntityRef, Field, LockedRow, Snapshot, Snapshots, Transition, Tx};
 use backoffice_core::{Feature, Result, Timestamp};
 use diesel::pg::Pg;
 use diesel::upsert::excluded;

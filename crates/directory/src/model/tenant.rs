@@ -1,7 +1,6 @@
 //! Tenants.
 
-use backoffice_core::command::{Depth, Entity, Field, LockedRow, Snapshot, Snapshots};
-use backoffice_core::db::Tx;
+use backoffice_core::command::{Depth, Entity, Field, LockedRow, Snapshot, Snapshots, Tx};
 use backoffice_core::{Feature, Result, Timestamp};
 use diesel::pg::Pg;
 use diesel::upsert::excluded;

@@ -2,8 +2,7 @@
 
 use std::collections::HashSet;
 
-use backoffice_core::command::{BatchCommand, Class};
-use backoffice_core::db::Tx;
+use backoffice_core::command::{BatchCommand, Class, Tx};
 use backoffice_core::registry::Registry;
 use backoffice_core::{Feature, RequestContext, Result};
 use futures_util::future::BoxFuture;

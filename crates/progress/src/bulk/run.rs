@@ -1,7 +1,6 @@
 //! The worker: runs one chunk after the other, each in a transaction of effects, entries, events, item states, counts and cursor.
 
-use backoffice_core::command::{Command, execute_all};
-use backoffice_core::db::Tx;
+use backoffice_core::command::{Command, Tx, execute_all};
 use backoffice_core::jobs::{CommandChunk, DeadJob, Job, Step, Work};
 use backoffice_core::{Call, Error, RequestContext, Result};
 use diesel_async::AsyncPgConnection;

@@ -1,7 +1,7 @@
 //! The request: a command that writes the job, its items and the row of the queue.
 
-use backoffice_core::command::{Class, Command, Entity, Target};
-use backoffice_core::db::{Prepared, Tx};
+use backoffice_core::command::{Class, Command, Entity, Target, Tx};
+use backoffice_core::db::Prepared;
 use backoffice_core::events::Event;
 use backoffice_core::http::Created;
 use backoffice_core::jobs::{NewJob, enqueue_with};

@@ -1,7 +1,6 @@
 //! Cancels a job.
 
-use backoffice_core::command::{Class, Command, Target};
-use backoffice_core::db::Tx;
+use backoffice_core::command::{Class, Command, Target, Tx};
 use backoffice_core::events::Event;
 use backoffice_core::identity::ActorKind;
 use backoffice_core::{Feature, Result, jobs as queue};

@@ -1,7 +1,6 @@
 //! Progress jobs.
 
-use backoffice_core::command::{Depth, Entity, Field, LockedRow, Snapshot, Snapshots};
-use backoffice_core::db::Tx;
+use backoffice_core::command::{Depth, Entity, Field, LockedRow, Snapshot, Snapshots, Tx};
 use backoffice_core::identity::Identity;
 use backoffice_core::{Error, Feature, Result, Timestamp};
 use diesel::{ExpressionMethods, Insertable, QueryDsl, Queryable, Selectable, SelectableHelper};

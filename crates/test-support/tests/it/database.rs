@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use backoffice_core::db::{Connection, Database, DatabaseOptions, MigrationState, migration_state};
+use backoffice_core::module::migrations;
 use backoffice_core::{Error, Scope};
 use backoffice_test_support::{TestApp, TestDatabase};
 use diesel_async::RunQueryDsl;
@@ -32,7 +33,9 @@ async fn a_database_is_migrated_and_dropped_in_the_end() {
         .read(&Scope::system())
         .await
         .expect("a connection");
-    let state = migration_state(&mut connection, &[&SAMPLE]).await.expect("the state");
+    let state = migration_state(&mut connection, &migrations(&[&SAMPLE]))
+        .await
+        .expect("the state");
     assert_eq!(state, MigrationState::Current);
     assert_eq!(observer.rows(&query).await.len(), 1);
 

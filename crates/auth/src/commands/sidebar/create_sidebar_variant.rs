@@ -1,5 +1,4 @@
-use backoffice_core::command::{Class, Command, EntityRef, Target};
-use backoffice_core::db::Tx;
+use backoffice_core::command::{Class, Command, EntityRef, Target, Tx};
 use backoffice_core::{Feature, Result};
 use diesel::{ExpressionMethods, QueryDsl};
 use diesel_async::RunQueryDsl;

@@ -1,5 +1,4 @@
-use backoffice_core::command::{Class, Command, Entity, Target};
-use backoffice_core::db::Tx;
+use backoffice_core::command::{Class, Command, Entity, Target, Tx};
 use backoffice_core::{Feature, Result};
 use uuid::Uuid;
 

@@ -8,8 +8,7 @@ mod update_sidebar_preference;
 mod update_sidebar_variant;
 
 use backoffice_core::Result;
-use backoffice_core::command::{Entity, EntityRef};
-use backoffice_core::db::Tx;
+use backoffice_core::command::{Entity, EntityRef, Tx};
 use diesel::{ExpressionMethods, QueryDsl};
 use diesel_async::RunQueryDsl;
 use uuid::Uuid;

@@ -1,5 +1,4 @@
-use backoffice_core::command::{Class, Command, Entity, EntityRef, Target};
-use backoffice_core::db::Tx;
+use backoffice_core::command::{Class, Command, Entity, EntityRef, Target, Tx};
 use backoffice_core::{Feature, Result, Timestamp};
 use diesel::{ExpressionMethods, OptionalExtension, QueryDsl, SelectableHelper};
 use diesel_async::RunQueryDsl;

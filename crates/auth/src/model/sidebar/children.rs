@@ -1,7 +1,6 @@
 //! Sidebar rows that are deleted and restored with their user or role.
 
-use backoffice_core::command::{Entity, Snapshot};
-use backoffice_core::db::Tx;
+use backoffice_core::command::{Entity, Snapshot, Tx};
 use backoffice_core::{Result, Timestamp};
 use diesel::{ExpressionMethods, QueryDsl, SelectableHelper};
 use diesel_async::RunQueryDsl;

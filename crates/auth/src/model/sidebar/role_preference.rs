@@ -1,7 +1,6 @@
 //! The sidebar settings that a tenant has for a role in a locale.
 
-use backoffice_core::command::{Depth, Entity, EntityRef, Field, LockedRow, Snapshot, Snapshots};
-use backoffice_core::db::Tx;
+use backoffice_core::command::{Depth, Entity, EntityRef, Field, LockedRow, Snapshot, Snapshots, Tx};
 use backoffice_core::{Result, Timestamp};
 use diesel::sql_types::{Array, Text};
 use diesel::upsert::excluded;

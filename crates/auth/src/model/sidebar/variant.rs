@@ -1,7 +1,6 @@
 //! Named sidebar settings of a user; at most one is active in each locale.
 
-use backoffice_core::command::{Depth, Entity, EntityRef, Field, LockedRow, Snapshot, Snapshots};
-use backoffice_core::db::Tx;
+use backoffice_core::command::{Depth, Entity, EntityRef, Field, LockedRow, Snapshot, Snapshots, Tx};
 use backoffice_core::{Result, Timestamp};
 use diesel::upsert::excluded;
 use diesel::{ExpressionMethods, Insertable, QueryDsl, Queryable, Selectable, SelectableHelper};

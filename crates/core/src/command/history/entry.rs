@@ -12,9 +12,9 @@ use crate::command::affected::AffectedResource;
 use crate::command::entity::AnyEntity;
 use crate::command::log::EntryLocation;
 use crate::command::snapshot::Snapshot;
-use crate::command::{CommandInfo, LoggedAction};
+use crate::command::{CommandInfo, LoggedAction, Tx};
 use crate::context::RequestContext;
-use crate::db::{Prepared, Tx, audit_action_logs as logs};
+use crate::db::{Prepared, audit_action_logs as logs};
 use crate::error::{Rejection, Result};
 use crate::time::Timestamp;
 

@@ -4,9 +4,8 @@ use super::entry::Claimed;
 use super::{Direction, Request};
 use crate::command::affected::{self, Obstacle, SnapshotsByKey};
 use crate::command::snapshot::Snapshot;
-use crate::command::versions;
+use crate::command::{Tx, versions};
 use crate::command::{changes, moved_forward};
-use crate::db::Tx;
 use crate::error::{Error, Result};
 
 impl Request {

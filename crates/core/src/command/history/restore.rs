@@ -2,10 +2,9 @@
 
 use super::entry::Claimed;
 use super::{conflict, violated};
-use crate::command::changes;
 use crate::command::entity::Transition;
 use crate::command::snapshot::Snapshot;
-use crate::db::Tx;
+use crate::command::{Tx, changes};
 use crate::error::Result;
 
 /// Check 11: restores the snapshot; the entity's guard and the constraints validate it.

@@ -16,8 +16,8 @@ use crate::command::affected::{self, Direction};
 use crate::command::entity::{AnyEntity, Depth};
 use crate::command::execute::entity;
 use crate::command::snapshot::{Snapshot, Snapshots};
-use crate::command::{CommandInfo, changes, versions};
-use crate::db::{Prepared, Tx, audit_action_logs as logs};
+use crate::command::{CommandInfo, Tx, changes, versions};
+use crate::db::{Prepared, audit_action_logs as logs};
 use crate::error::Result;
 
 /// Number of entries per query. One is enough unless resources were changed outside of the log.

@@ -1,7 +1,7 @@
 //! Assigns a deal to another user.
 
-use backoffice_core::command::{Class, Command, Target};
-use backoffice_core::db::{Prepared, Tx};
+use backoffice_core::command::{Class, Command, Target, Tx};
+use backoffice_core::db::Prepared;
 use backoffice_core::{Feature, Result};
 use diesel::{ExpressionMethods, QueryDsl, update};
 use diesel_async::RunQueryDsl;

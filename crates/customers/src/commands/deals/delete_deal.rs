@@ -1,7 +1,6 @@
 //! Deletes a deal.
 
-use backoffice_core::command::{Class, Command, Entity, Target};
-use backoffice_core::db::Tx;
+use backoffice_core::command::{Class, Command, Entity, Target, Tx};
 use backoffice_core::{Feature, Result};
 use uuid::Uuid;
 

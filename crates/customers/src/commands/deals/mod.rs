@@ -8,7 +8,7 @@ mod fields;
 mod update_deal;
 mod write;
 
-use backoffice_core::db::Tx;
+use backoffice_core::command::Tx;
 use backoffice_core::registry::Registry;
 use backoffice_core::{Error as CoreError, Result};
 use diesel::{ExpressionMethods, QueryDsl, SelectableHelper};

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use backoffice_core::Result;
-use backoffice_core::db::{Prepared, Tx};
+use backoffice_core::command::Tx;
+use backoffice_core::db::Prepared;
 use diesel::{ExpressionMethods, QueryDsl, insert_into, update};
 use diesel_async::RunQueryDsl;
 use uuid::Uuid;

@@ -9,7 +9,7 @@ pub use delete_party::DeleteParty;
 pub use update_party::UpdateParty;
 
 use backoffice_core::Result;
-use backoffice_core::db::Tx;
+use backoffice_core::command::Tx;
 use backoffice_core::registry::Registry;
 use uuid::Uuid;
 

@@ -1,5 +1,4 @@
-use backoffice_core::command::{Class, Command, Target};
-use backoffice_core::db::Tx;
+use backoffice_core::command::{Class, Command, Target, Tx};
 use backoffice_core::{Feature, Rejection, Result, Timestamp};
 use uuid::Uuid;
 

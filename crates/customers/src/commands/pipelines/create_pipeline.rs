@@ -1,7 +1,6 @@
 //! Creates a pipeline.
 
-use backoffice_core::command::{Class, Command, Target};
-use backoffice_core::db::Tx;
+use backoffice_core::command::{Class, Command, Target, Tx};
 use backoffice_core::{Feature, RequestContext, Result};
 use diesel::insert_into;
 use diesel_async::RunQueryDsl;

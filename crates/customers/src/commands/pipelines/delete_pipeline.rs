@@ -1,7 +1,6 @@
 //! Deletes a pipeline.
 
-use backoffice_core::command::{Class, Command, Target};
-use backoffice_core::db::Tx;
+use backoffice_core::command::{Class, Command, Target, Tx};
 use backoffice_core::{Feature, Result};
 use uuid::Uuid;
 

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use backoffice_core::command::{Class, Command, EntityRef, Target};
-use backoffice_core::db::{Prepared, Tx};
+use backoffice_core::command::{Class, Command, EntityRef, Target, Tx};
+use backoffice_core::db::Prepared;
 use backoffice_core::{Feature, Result};
 use diesel::sql_types::{Array, Timestamptz, Uuid as SqlUuid};
 use diesel::{ExpressionMethods, OptionalExtension, QueryDsl, sql_query};

@@ -1,7 +1,6 @@
 //! Updates a stage.
 
-use backoffice_core::command::{Class, Command, Target};
-use backoffice_core::db::Tx;
+use backoffice_core::command::{Class, Command, Target, Tx};
 use backoffice_core::{Feature, Result, Timestamp};
 use diesel::{ExpressionMethods, QueryDsl, SelectableHelper, update};
 use diesel_async::RunQueryDsl;

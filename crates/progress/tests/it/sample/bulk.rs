@@ -1,7 +1,6 @@
 //! Numbers many things.
 
-use backoffice_core::command::Class;
-use backoffice_core::db::Tx;
+use backoffice_core::command::{Class, Tx};
 use backoffice_core::http::{Created, Json};
 use backoffice_core::{Detail, Feature, Rejection, RequestContext, Result};
 use backoffice_progress::bulk::{BulkOperation, Started, checked_ids, start, start_matching};

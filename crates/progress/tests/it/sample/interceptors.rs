@@ -1,8 +1,7 @@
 //! Rejects requests by the name of a thing.
 
 use backoffice_core::Result;
-use backoffice_core::command::{Hook, Interceptor, InterceptorContext, Snapshot, Verdict};
-use backoffice_core::db::Tx;
+use backoffice_core::command::{Hook, Interceptor, InterceptorContext, Snapshot, Tx, Verdict};
 
 /// Requests with this number are rejected.
 const UNWANTED: i32 = 422;

@@ -1,7 +1,6 @@
 //! Sets the number of a thing. The outcome depends on the thing's name.
 
-use backoffice_core::command::{BatchCommand, BatchItem, Class, Command, Target};
-use backoffice_core::db::Tx;
+use backoffice_core::command::{BatchCommand, BatchItem, Class, Command, Target, Tx};
 use backoffice_core::http::Json;
 use backoffice_core::{Detail, Feature, Rejection, RequestContext, Result};
 use diesel::{ExpressionMethods, QueryDsl, update};

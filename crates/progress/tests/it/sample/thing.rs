@@ -1,7 +1,6 @@
 //! Things.
 
-use backoffice_core::command::{Depth, Entity, Field, LockedRow, Snapshot, Snapshots};
-use backoffice_core::db::Tx;
+use backoffice_core::command::{Depth, Entity, Field, LockedRow, Snapshot, Snapshots, Tx};
 use backoffice_core::{Result, Timestamp};
 use diesel::{
     AsChangeset, ExpressionMethods, Identifiable, QueryDsl, Queryable, Selectable, SelectableHelper, delete, table,

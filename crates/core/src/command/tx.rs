@@ -4,8 +4,8 @@ use diesel_async::{AsyncPgConnection, SimpleAsyncConnection};
 use futures_util::future::BoxFuture;
 use uuid::Uuid;
 
-use super::{Connection, Visibility};
 use crate::context::RequestContext;
+use crate::db::{Connection, Visibility};
 use crate::error::Result;
 use crate::events::Event;
 use crate::scope::{Scope, VisibleTenants};
