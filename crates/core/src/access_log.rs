@@ -90,14 +90,6 @@ impl Record {
     }
 }
 
-/// The request properties that an endpoint with recorded reads logs.
-#[derive(Debug)]
-pub(crate) struct ReadPolicy {
-    pub(crate) kind: &'static str,
-    pub(crate) path: &'static str,
-    pub(crate) query_keys: BTreeSet<String>,
-}
-
 /// Entries that this process committed in the current window. Losing one costs a statement that changes nothing.
 #[derive(Debug, Default)]
 pub(crate) struct Committed(Mutex<Window>);

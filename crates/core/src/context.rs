@@ -1,113 +1,28 @@
 //! The context of a request: caller, scope and instant. The first argument of handlers, queries and commands.
 
-use std::any::Any;
-use std::net::IpAddr;
+mod call;
+mod operation;
+mod sender;
+
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use serde_json::Value;
 use uuid::Uuid;
 
-use crate::access_log::ReadPolicy;
 use crate::acl::{Feature, Pairs, Rights};
-use crate::command::{self, Command, HistoryOutcome, Operation, Response};
 use crate::db::{Connection, Database};
-use crate::error::{Error, Rejection, Result};
-use crate::http::{RequestOrigin, Sender, SignInAttempt};
+use crate::error::{Rejection, Result};
 use crate::identity::{ActorKind, Identity};
 use crate::ids::Ids;
 use crate::platform::{Platform, Runtime};
 use crate::scope::Scope;
 use crate::time::Timestamp;
 
-/// The properties of every request, signed in or not.
-#[derive(Debug, Clone)]
-pub struct Call {
-    /// The platform and this thread's pool.
-    pub runtime: Runtime,
-    /// The instant at which the request was read.
-    pub now: Timestamp,
-    /// `X-Request-Id`.
-    pub request_id: String,
-    /// The client's address, in its canonical form.
-    pub ip: Option<IpAddr>,
-    /// `User-Agent`, cut to 512 bytes.
-    pub user_agent: Option<String>,
-    /// Relation of the site that sent the request to this one.
-    pub origin: RequestOrigin,
-    /// The sender, as far as known; for the log of rejections.
-    pub(crate) sender: Sender,
-    /// The permit of this request, if its endpoint bounds concurrency.
-    pub(crate) admitted: Admitted,
-}
-
-/// A value that is held for a request until its handler takes it or the request ends.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Admitted(Arc<Mutex<Option<Box<dyn Any + Send>>>>);
-
-impl Admitted {
-    pub(crate) fn hold(&self, taken: Box<dyn Any + Send>) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(taken);
-    }
-}
-
-impl Call {
-    /// Takes the value that the endpoint's admission acquired for this request, if it has this type.
-    #[must_use]
-    pub fn admitted<T: Any>(&self) -> Option<T> {
-        let held = self.admitted.0.lock().unwrap_or_else(PoisonError::into_inner).take()?;
-        held.downcast().ok().map(|held| *held)
-    }
-
-    /// Records whose password the request tries, for the log line of its rejection.
-    pub fn attempts_sign_in(&self, attempt: SignInAttempt) {
-        self.sender.attempts(attempt);
-    }
-
-    /// Returns the network by which limits count the client: its IPv4 address, or the /64 network of its IPv6 address; empty if the address is
-    /// unknown.
-    #[must_use]
-    pub fn network(&self) -> String {
-        self.ip.map(crate::http::network).unwrap_or_default()
-    }
-
-    /// Creates a call without an HTTP request: for the command line, a test or a worker.
-    #[must_use]
-    pub fn internal(runtime: &Runtime) -> Self {
-        Self {
-            now: runtime.platform.clock().now(),
-            request_id: format!("internal-{}", runtime.platform.ids().at(runtime.platform.clock().now())),
-            runtime: runtime.clone(),
-            ip: None,
-            user_agent: None,
-            origin: RequestOrigin::Same,
-            sender: Sender::default(),
-            admitted: Admitted::default(),
-        }
-    }
-
-    /// Returns the composed platform.
-    #[must_use]
-    pub fn platform(&self) -> &Platform {
-        &self.runtime.platform
-    }
-
-    /// Returns this thread's pool.
-    #[must_use]
-    pub fn database(&self) -> &Database {
-        &self.runtime.database
-    }
-
-    /// Returns the value that a module provided under this type.
-    ///
-    /// # Errors
-    /// When no module provided it: the requesting module does not declare the requirement.
-    pub fn provided<T: Send + Sync + 'static>(&self) -> Result<Arc<T>> {
-        self.platform()
-            .provided()
-            .get::<T>()
-            .ok_or_else(|| Error::internal(format!("no provider registered for {}", std::any::type_name::<T>())))
-    }
-}
+pub(crate) use call::Admitted;
+pub use call::{Call, Visitor};
+pub use operation::Operation;
+pub(crate) use sender::Sender;
+pub use sender::{RequestOrigin, SignInAttempt};
 
 /// An `Idempotency-Key` with the values that make it unique.
 #[derive(Debug, Clone)]
@@ -120,6 +35,14 @@ pub struct IdempotencyKey {
     pub body_hash: [u8; 32],
     /// Response fields that are shown once.
     pub one_time: &'static [&'static str],
+}
+
+/// The request properties that an endpoint with recorded reads logs.
+#[derive(Debug)]
+pub(crate) struct ReadPolicy {
+    pub(crate) kind: &'static str,
+    pub(crate) path: &'static str,
+    pub(crate) query_keys: BTreeSet<String>,
 }
 
 /// The context of a signed-in request. Cheap to clone.
@@ -367,52 +290,6 @@ impl RequestContext {
         self.database().read(self.scope()).await
     }
 
-    /// Runs a command on the bus and returns the response that `response` builds from its output.
-    ///
-    /// # Errors
-    /// The rejections of the bus and of the command.
-    pub async fn execute<C: Command, A: Response>(
-        &self,
-        command: &C,
-        response: impl Fn(C::Output) -> A + Send + Sync,
-    ) -> Result<A> {
-        command::execute(self, command, response).await
-    }
-
-    /// Changes a field of the response stored for an `Idempotency-Key`, once the result of a step after the commit is known (a mail was sent).
-    ///
-    /// # Errors
-    /// 503 when the database can't be reached.
-    pub async fn amend_response(&self, field: &str, value: &Value) -> Result<()> {
-        command::amend_response(self, field, value).await
-    }
-
-    /// Undoes an action by its token. `others` is the feature required to undo actions of other users.
-    ///
-    /// # Errors
-    /// The rejections of section 6.3 of the audit specification.
-    pub async fn undo<A: Response>(
-        &self,
-        token: &str,
-        others: Feature,
-        response: impl Fn(HistoryOutcome) -> A + Send + Sync,
-    ) -> Result<A> {
-        command::undo(self, token, others, response).await
-    }
-
-    /// Redoes an undone action by its log id. `others` is the feature required to redo actions of other users.
-    ///
-    /// # Errors
-    /// The rejections of section 7 of the audit specification.
-    pub async fn redo<A: Response>(
-        &self,
-        log_id: Uuid,
-        others: Feature,
-        response: impl Fn(HistoryOutcome) -> A + Send + Sync,
-    ) -> Result<A> {
-        command::redo(self, log_id, others, response).await
-    }
-
     /// Returns the job in which the principal acts; `None` for a request.
     #[must_use]
     pub fn job(&self) -> Option<JobOrigin> {
@@ -437,17 +314,5 @@ impl RequestContext {
 
     pub(crate) fn take_operation(&self) -> Option<Operation> {
         self.0.operation.lock().unwrap_or_else(PoisonError::into_inner).take()
-    }
-}
-
-/// The context of a public endpoint, without a signed-in caller.
-#[derive(Debug, Clone)]
-pub struct Visitor(pub Arc<Call>);
-
-impl std::ops::Deref for Visitor {
-    type Target = Call;
-
-    fn deref(&self) -> &Call {
-        &self.0
     }
 }

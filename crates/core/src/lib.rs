@@ -23,6 +23,7 @@ pub mod rate_limit;
 pub mod registry;
 pub mod retention;
 pub mod scope;
+mod selection;
 pub mod shutdown;
 pub mod slug;
 pub mod text;

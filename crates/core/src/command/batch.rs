@@ -23,7 +23,6 @@ use crate::acl::Feature;
 use crate::context::RequestContext;
 use crate::error::{Error, Rejection, Result};
 use crate::events::Event;
-use crate::http::Json;
 
 /// A command that can run on many resources of its kind together. Its target exists, and it changes no resource but its target.
 pub trait BatchCommand: Command + Sized {
@@ -387,7 +386,7 @@ impl<C: BatchCommand> Batch<'_, C> {
                 info: self.info,
                 entity: self.entity,
             };
-            let outcome = match execution.run(tx, &mut EntryLocation::default(), |_| Json(())).await {
+            let outcome = match execution.run(tx, &mut EntryLocation::default(), |_| ()).await {
                 Ok(done) if done.changed => {
                     tx.release(savepoint).await?;
                     ItemOutcome::Changed(done.log_id)

@@ -16,15 +16,16 @@ use super::log::{self, EntryLocation, Failure, History, NewEntry, Versions};
 use super::snapshot::Snapshot;
 use super::token::UndoToken;
 use super::tx::Tx;
-use super::{Class, Command, CommandInfo, Depth, Entity, Operation, Target, changes, idempotency, moved_forward};
+use super::{
+    Class, Command, CommandInfo, CommandResponse, Depth, Entity, Operation, Target, changes, idempotency, moved_forward,
+};
 use crate::context::RequestContext;
 use crate::error::{Error, Rejection, Result};
-use crate::http::Response;
 
 /// Number of repetitions of a transaction that collides with another one.
 const REPEATS: u32 = 3;
 
-pub(crate) async fn execute<C: Command, A: Response>(
+pub(super) async fn execute<C: Command, A: CommandResponse>(
     context: &RequestContext,
     command: &C,
     response: impl Fn(C::Output) -> A + Send + Sync,
@@ -87,7 +88,7 @@ pub(crate) async fn execute<C: Command, A: Response>(
 
 /// Runs the command once. A command that changes nothing stores nothing, not even another `updatedAt`, except the response for an
 /// `Idempotency-Key`.
-async fn run<C: Command, A: Response>(
+async fn run<C: Command, A: CommandResponse>(
     execution: &Execution<'_, C>,
     tx: &mut Tx<'_>,
     place: &mut EntryLocation,
@@ -206,7 +207,7 @@ pub(super) struct Execution<'a, C> {
 
 impl<C: Command> Execution<'_, C> {
     /// Runs the command; sets `place` as soon as the location of the resource is known.
-    pub(super) async fn run<A: Response>(
+    pub(super) async fn run<A>(
         &self,
         tx: &mut Tx<'_>,
         place: &mut EntryLocation,

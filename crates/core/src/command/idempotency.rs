@@ -8,12 +8,11 @@ use sha2::{Digest, Sha256};
 use time::Duration;
 use uuid::Uuid;
 
-use super::Operation;
 use super::tx::Tx;
+use super::{CommandResponse, Operation};
 use crate::context::{IdempotencyKey, RequestContext};
 use crate::db::{Prepared, core_idempotency_keys as keys};
 use crate::error::{Error, Rejection, Result, StoredResponse};
-use crate::http::Response;
 use crate::scope::{Scope, VisibleTenants};
 
 #[derive(QueryableByName)]
@@ -97,7 +96,11 @@ pub(super) async fn begin(tx: &mut Tx<'_>) -> Result<()> {
 }
 
 /// Stores the response with the effect; fields that are shown once are stored as null.
-pub(super) async fn finish(tx: &mut Tx<'_>, response: &impl Response, operation: Option<&Operation>) -> Result<()> {
+pub(super) async fn finish(
+    tx: &mut Tx<'_>,
+    response: &impl CommandResponse,
+    operation: Option<&Operation>,
+) -> Result<()> {
     let context = tx.context();
     let Some(key) = context.idempotency() else {
         return Ok(());
@@ -128,7 +131,7 @@ pub(super) async fn finish(tx: &mut Tx<'_>, response: &impl Response, operation:
 }
 
 /// Changes a field of the stored response of this request, after its commit.
-pub(crate) async fn amend(context: &RequestContext, field: &str, value: &Value) -> Result<()> {
+pub(super) async fn amend(context: &RequestContext, field: &str, value: &Value) -> Result<()> {
     let Some(key) = context.idempotency() else {
         return Ok(());
     };

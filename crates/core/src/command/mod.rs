@@ -4,6 +4,7 @@
 mod affected;
 mod batch;
 mod changes;
+mod context;
 mod entity;
 mod execute;
 mod history;
@@ -11,6 +12,7 @@ mod idempotency;
 mod interceptor;
 mod log;
 mod log_many;
+mod response;
 mod snapshot;
 mod token;
 mod tx;
@@ -18,7 +20,6 @@ mod versions;
 
 use std::future::Future;
 
-use serde::Serialize;
 use time::Duration;
 use uuid::Uuid;
 
@@ -26,14 +27,12 @@ use crate::acl::Feature;
 use crate::error::Result;
 use crate::time::Timestamp;
 
-pub use crate::http::Response;
+pub use crate::context::Operation;
 pub use batch::{BatchCommand, BatchItem, ItemOutcome, execute_all};
 pub use entity::{AnyEntity, Depth, Entity, EntityOf, EntityRef, Field, FieldKind, LockedRow, Transition};
-pub(crate) use execute::execute;
 pub use history::HistoryOutcome;
-pub(crate) use history::{redo, undo};
-pub(crate) use idempotency::amend as amend_response;
 pub use interceptor::{Hook, Interceptor, InterceptorContext, LoggedAction, Verdict};
+pub use response::CommandResponse;
 pub use snapshot::{CHILDREN, LINKS, Snapshot, Snapshots};
 pub use token::UndoToken;
 pub use tx::Tx;
@@ -177,37 +176,6 @@ impl CommandInfo {
             Class::Create | Class::Delete => Depth::Tree,
             Class::Edit | Class::Assign => Depth::Own,
         }
-    }
-}
-
-/// The header `X-Operation` of an undoable write.
-#[derive(Debug, Clone, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Operation {
-    /// Id of the log entry.
-    pub id: Uuid,
-    /// Token that undoes it.
-    pub undo_token: String,
-    /// The command.
-    pub command_id: &'static str,
-    /// Label of the command.
-    pub action_label: String,
-    /// Kind of the resource.
-    pub resource_kind: &'static str,
-    /// Id of the resource.
-    pub resource_id: String,
-    /// Time of execution.
-    pub executed_at: Timestamp,
-}
-
-impl Operation {
-    /// Returns URL-encoded JSON.
-    #[must_use]
-    pub fn to_header(&self) -> String {
-        let json = serde_json::to_string(self).unwrap_or_default();
-        url::form_urlencoded::byte_serialize(json.as_bytes())
-            .collect::<String>()
-            .replace('+', "%20")
     }
 }
 

@@ -8,8 +8,7 @@ use tokio::sync::watch;
 
 use super::cookies::{self, AUTH_COOKIE};
 use super::head::RequestParts;
-use super::origin::RequestOrigin;
-use crate::context::Call;
+use crate::context::{Call, RequestOrigin};
 use crate::error::{Rejection, Result};
 use crate::identity::{Authenticator, Credential, Identity};
 

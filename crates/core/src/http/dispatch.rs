@@ -15,13 +15,10 @@ use sha2::{Digest, Sha256};
 use super::body::Unread;
 use super::cookies::clear_cookies;
 use super::extract::{Extract, Incoming};
-use super::rejection_log::Sender;
 use super::response::{Response, json_response};
 use super::routes::{Access, EndpointInfo};
-use super::selection::Choosing;
 use super::{credential, headers, origin, rejection_log, selection, tenant_parameter};
-use crate::access_log::ReadPolicy;
-use crate::context::{Admitted, Call, IdempotencyKey, RequestContext};
+use crate::context::{Admitted, Call, IdempotencyKey, ReadPolicy, RequestContext, Sender};
 use crate::error::{Detail, Error, ErrorShape, Rejection, Result, StoredResponse};
 use crate::identity::Identity;
 use crate::platform::{Platform, Runtime};
@@ -232,7 +229,7 @@ async fn admit(
         Err(error) if error.to_rejection().status == StatusCode::FORBIDDEN => return Err(error),
         other => other,
     };
-    let choosing = Choosing::of(info, *named.as_ref().unwrap_or(&None));
+    let choosing = selection::choosing(info, *named.as_ref().unwrap_or(&None));
     let mut scope = selection::scope(call, identity, request, choosing).await?;
     if let Access::Features(features) = info.access {
         scope = scope.for_features(features, call.platform().catalogue())?;

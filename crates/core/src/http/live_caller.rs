@@ -10,11 +10,12 @@ use super::credential;
 use super::extract::{Describe, Extract, Incoming};
 use super::head::OwnedRequestParts;
 use super::openapi::Schemas;
-use super::selection::{self, Choosing};
+use super::selection;
 use crate::context::Call;
 use crate::error::Result;
 use crate::identity::Identity;
 use crate::scope::Scope;
+use crate::selection::Choosing;
 
 /// The credential and selection of a request, kept while its response goes on.
 #[derive(Debug)]

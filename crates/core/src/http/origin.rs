@@ -1,23 +1,16 @@
 //! The origin of a request, and the allowed targets of a redirect.
 
-use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
 
 use actix_web::HttpRequest;
 use actix_web::http::header::{HOST, ORIGIN};
+
+use crate::context::RequestOrigin;
 
 /// Returns the client's address: the socket's peer, or the address written by the proxy at the configured depth. An IPv4 address is recognized
 /// in any form, also as `::ffff:a.b.c.d`.
 pub(super) fn client_ip(request: &HttpRequest, proxy_depth: usize) -> Option<IpAddr> {
     written_ip(request, proxy_depth).map(|ip| ip.to_canonical())
-}
-
-/// Returns the network by which limits count a client: its IPv4 address, or the /64 network of its IPv6 address, all of which belongs to one
-/// client.
-pub(crate) fn network(ip: IpAddr) -> String {
-    match ip.to_canonical() {
-        IpAddr::V4(ip) => ip.to_string(),
-        IpAddr::V6(ip) => format!("{}/64", Ipv6Addr::from_bits(ip.to_bits() >> 64 << 64)),
-    }
 }
 
 fn written_ip(request: &HttpRequest, proxy_depth: usize) -> Option<IpAddr> {
@@ -44,17 +37,6 @@ fn address(part: &str) -> Option<IpAddr> {
     let bare = part.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
     let with_port = || part.parse::<SocketAddr>().ok().map(|address| address.ip());
     bare.unwrap_or(part).parse().ok().or_else(with_port)
-}
-
-/// The relation of the site that sent a request to this one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RequestOrigin {
-    /// This site, or the user directly.
-    Same,
-    /// Another site.
-    Foreign,
-    /// Unknown: neither `Sec-Fetch-Site` nor `Origin`. Programs and very old browsers send such requests.
-    Unstated,
 }
 
 /// Determines the origin of a request from `Sec-Fetch-Site`, else from `Origin`.
@@ -190,15 +172,6 @@ mod tests {
     fn f5_a_mapped_address_is_the_address_that_it_maps() {
         assert_eq!(forwarded(&["::ffff:192.0.2.1"], 1), "192.0.2.1");
         assert_eq!(forwarded(&["[::ffff:c000:201]:4711"], 1), "192.0.2.1");
-    }
-
-    #[test]
-    fn f5_ipv6_clients_are_counted_by_their_64_prefix() {
-        let counted = |ip: &str| network(ip.parse().expect("an address"));
-        assert_eq!(counted("2001:db8:1:2::1"), counted("2001:db8:1:2:ffff:ffff:ffff:ffff"));
-        assert_eq!(counted("2001:db8:1:2::1"), "2001:db8:1:2::/64");
-        assert_ne!(counted("2001:db8:1:2::1"), counted("2001:db8:1:3::1"));
-        assert_eq!([counted("192.0.2.1"), counted("::ffff:192.0.2.1")], ["192.0.2.1"; 2]);
     }
 
     #[test]

@@ -1,14 +1,12 @@
 //! The log of rejections: one line for every response that rejects its sender (401, 403, 429), to make guessing and probing visible.
 
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use actix_web::http::StatusCode;
-use uuid::Uuid;
 
 use super::routes::EndpointInfo;
 use crate::context::Call;
 use crate::error::Rejection;
-use crate::identity::Identity;
 use crate::time::Timestamp;
 
 /// Maximum number of lines that one process writes per second; a flood must not fill the disk.
@@ -25,33 +23,6 @@ struct Second {
     unix: i64,
     lines: u32,
     suppressed: u64,
-}
-
-/// The known properties of the sender of a request, from the checks that the request has passed.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Sender {
-    identity: Arc<OnceLock<Arc<Identity>>>,
-    attempt: Arc<OnceLock<SignInAttempt>>,
-}
-
-/// The account whose password was tried.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SignInAttempt {
-    /// Hash of the normalized address, in hexadecimal digits. The address itself may belong to a person without an account.
-    pub address_hash: String,
-    /// Tenant and id of the only account of the address.
-    pub account: Option<(Uuid, Uuid)>,
-}
-
-impl Sender {
-    pub(crate) fn is(&self, identity: &Arc<Identity>) {
-        // The first one stays: the sender of a request does not change.
-        let _known = self.identity.set(Arc::clone(identity));
-    }
-
-    pub(crate) fn attempts(&self, attempt: SignInAttempt) {
-        let _known = self.attempt.set(attempt);
-    }
 }
 
 /// Whether a response with this status rejects its sender.
@@ -73,8 +44,8 @@ pub(super) fn record(rejection: &Rejection, info: &EndpointInfo, call: &Call) {
     if suppressed > 0 {
         tracing::warn!(rejections.suppressed = suppressed, "rejections not logged");
     }
-    let identity = call.sender.identity.get();
-    let attempt = call.sender.attempt.get();
+    let identity = call.sender.identity();
+    let attempt = call.sender.attempt();
     let account = attempt.and_then(|attempt| attempt.account);
     let actor = identity
         .and_then(|identity| identity.id)

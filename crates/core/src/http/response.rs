@@ -14,6 +14,7 @@ use utoipa::openapi::path::OperationBuilder;
 use utoipa::openapi::{ContentBuilder, Header, RefOr, ResponseBuilder};
 
 use super::openapi::Schemas;
+use crate::command;
 use crate::error::Result;
 
 /// A successful response: the body that is sent, the body that an `Idempotency-Key` stores, and its description in the API document.
@@ -32,6 +33,16 @@ pub trait Response: Send {
 
     /// Adds the response to the API document.
     fn describe(operation: OperationBuilder, schemas: &mut Schemas) -> OperationBuilder;
+}
+
+impl<T: Response> command::CommandResponse for T {
+    fn status(&self) -> StatusCode {
+        Response::status(self)
+    }
+
+    fn to_value(&self) -> Result<Value> {
+        Response::to_value(self)
+    }
 }
 
 /// JSON body: extracted from a request, or sent with 200 as a response.

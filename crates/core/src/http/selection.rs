@@ -1,86 +1,35 @@
-//! Tenant and organization of a request (accounts specification, section 4.2).
-
-use std::collections::BTreeSet;
+//! Tenant and organization of a request, from its headers and cookies.
 
 use actix_web::http::Method;
 use uuid::Uuid;
 
 use super::head::RequestParts;
 use super::routes::EndpointInfo;
-use super::tenant_parameter::not_authorized;
-use crate::acl::{Catalogue, Organizations, Pairs};
 use crate::context::Call;
-use crate::db::Connection;
-use crate::error::{Error, Rejection, Result};
-use crate::identity::{Identity, OrganizationTree};
-use crate::scope::{Scope, VisibleTenants};
+use crate::error::Result;
+use crate::identity::Identity;
+use crate::scope::Scope;
+use crate::selection::{self, Choosing, Selected, not_authorized};
 
-enum Selected {
-    Nothing,
-    Header(String),
-    Cookie(String),
-    /// Named by the request itself.
-    Named(String),
-}
-
-impl Selected {
-    fn of(request: &impl RequestParts, header: &str, cookie: &str) -> Self {
-        if let Some(value) = request.headers().get(header) {
-            return Self::Header(value.to_str().unwrap_or("?").trim().to_owned());
-        }
-        match request.cookie(cookie) {
-            Some(value) if !value.value().trim().is_empty() => Self::Cookie(value.value().trim().to_owned()),
-            _ => Self::Nothing,
-        }
+/// Returns the value that a header, else a cookie selects.
+fn selected(request: &impl RequestParts, header: &str, cookie: &str) -> Selected {
+    if let Some(value) = request.headers().get(header) {
+        return Selected::Header(value.to_str().unwrap_or("?").trim().to_owned());
     }
-
-    fn value(&self) -> Option<&str> {
-        match self {
-            Self::Nothing => None,
-            Self::Header(value) | Self::Cookie(value) | Self::Named(value) => Some(value),
-        }
-    }
-
-    /// True for a header that is neither `all` nor a UUID.
-    fn is_malformed_header(&self) -> bool {
-        matches!(self, Self::Header(value) if value != "all" && value.parse::<Uuid>().is_err())
-    }
-
-    /// Handles a selection that the caller may not make: rejected in a header and on writes, ignored on reads.
-    fn reject(&self, lenient: bool, in_header: Error) -> Result<()> {
-        match self {
-            Self::Header(_) => Err(in_header),
-            Self::Cookie(_) if !lenient => Err(Rejection::forbidden("Selection is not available")
-                .code("selection_rejected")
-                .into()),
-            Self::Cookie(_) | Self::Named(_) | Self::Nothing => Ok(()),
-        }
+    match request.cookie(cookie) {
+        Some(value) if !value.value().trim().is_empty() => Selected::Cookie(value.value().trim().to_owned()),
+        _ => Selected::Nothing,
     }
 }
 
-/// Further properties of a request that decide about its scope.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Choosing {
-    /// Whether a cookie that the caller may not use is ignored: on reads, and for requests about the session itself.
-    pub(super) lenient: bool,
-    /// Whether a super administrator without a selected tenant sees all tenants, not only their own.
-    pub(super) across_tenants: bool,
-    /// The tenant that a super administrator names in the request itself; it takes precedence over the selected tenant.
-    pub(super) named: Option<Uuid>,
-    /// Whether the request is a read, for which only the named tenant is visible. A write across tenants sees all of them, so that it can be
-    /// rejected for naming another tenant than that of its target.
-    pub(super) reads: bool,
-}
-
-impl Choosing {
-    pub(super) fn of(info: &EndpointInfo, named: Option<Uuid>) -> Self {
-        let reads = info.method == Method::GET;
-        Self {
-            lenient: reads || info.passes_over_selections,
-            across_tenants: info.across_tenants,
-            named,
-            reads,
-        }
+/// Returns the properties of a request to this endpoint that decide about its scope.
+pub(super) fn choosing(info: &EndpointInfo, named: Option<Uuid>) -> Choosing {
+    let reads = info.method == Method::GET;
+    Choosing {
+        lenient: reads || info.passes_over_selections,
+        across_tenants: info.across_tenants,
+        named,
+        reads,
     }
 }
 
@@ -91,172 +40,12 @@ pub(super) async fn scope(
     request: &impl RequestParts,
     choosing: Choosing,
 ) -> Result<Scope> {
-    let selected = Selected::of(request, "x-tenant-id", "selected_tenant");
+    let tenant = selected(request, "x-tenant-id", "selected_tenant");
     let tenant = match choosing.named.filter(|_| identity.rights.is_super_admin) {
-        Some(_) if selected.is_malformed_header() => return Err(not_authorized()),
+        Some(_) if tenant.is_malformed_header() => return Err(not_authorized()),
         Some(named) => Selected::Named(named.to_string()),
-        None => selected,
+        None => tenant,
     };
-    let organization = Selected::of(request, "x-organization-id", "selected_org");
-    of_choice(call, identity, &tenant, &organization, choosing).await
-}
-
-/// Returns the present scope of a principal that selected this tenant and organization. Rejects a selection that the principal may no longer
-/// make.
-pub(crate) async fn of_stored(
-    call: &Call,
-    identity: &Identity,
-    tenant: Uuid,
-    organization: Option<Uuid>,
-) -> Result<Scope> {
-    let chosen = |id: Uuid| Selected::Header(id.to_string());
-    let organization = organization.map_or(Selected::Nothing, chosen);
-    of_choice(call, identity, &chosen(tenant), &organization, Choosing::default()).await
-}
-
-async fn of_choice(
-    call: &Call,
-    identity: &Identity,
-    tenant: &Selected,
-    organization: &Selected,
-    choosing: Choosing,
-) -> Result<Scope> {
-    let catalogue = call.platform().catalogue();
-    let roots = identity.rights.roots();
-    let nothing_selected = tenant.value().is_none() && organization.value().is_none();
-    let tree = call.platform().provided().organizations.clone();
-    let (Some(tree), false) = (tree, nothing_selected && roots.is_empty()) else {
-        let scope = whole_tenant(identity, choosing);
-        return Ok(scope.held_by(Pairs::without_tree(&identity.rights), identity.organization, catalogue));
-    };
-    let mut connection = call.database().read(&own_or_all(identity)).await?;
-    Resolver {
-        identity,
-        choosing,
-        catalogue,
-        tree: &*tree,
-        connection: &mut connection,
-    }
-    .resolve(tenant, organization, roots)
-    .await
-}
-
-fn own_or_all(identity: &Identity) -> Scope {
-    if identity.rights.is_super_admin {
-        Scope::system()
-    } else {
-        Scope::tenant(identity.tenant)
-    }
-}
-
-/// Returns the scope of a caller without a selection and without organization limits.
-fn whole_tenant(identity: &Identity, choosing: Choosing) -> Scope {
-    let visible_tenants = if identity.rights.is_super_admin && choosing.across_tenants {
-        VisibleTenants::All
-    } else {
-        VisibleTenants::Tenant(identity.tenant)
-    };
-    Scope::new(visible_tenants, Some(identity.tenant))
-}
-
-struct Resolver<'a> {
-    identity: &'a Identity,
-    choosing: Choosing,
-    catalogue: &'a Catalogue,
-    tree: &'a dyn OrganizationTree,
-    connection: &'a mut Connection,
-}
-
-impl Resolver<'_> {
-    /// Resolves the scope; one statement places the rights and the selected organization.
-    async fn resolve(mut self, tenant: &Selected, organization: &Selected, roots: BTreeSet<Uuid>) -> Result<Scope> {
-        let mut scope = whole_tenant(self.identity, self.choosing);
-        self.select_tenant(&mut scope, tenant).await?;
-        let requested = organization.value().and_then(|value| value.parse::<Uuid>().ok());
-        let roots: Vec<Uuid> = roots.into_iter().chain(requested).collect();
-        let mut below = self.tree.expand_each(self.connection, scope.tenant, &roots).await?;
-        let pairs = Pairs::placed(&self.identity.rights, &below);
-        let allowed = pairs.anywhere(self.catalogue);
-        self.select_organization(&mut scope, organization, &allowed).await?;
-        if let Some(selected) = scope.selected {
-            scope.organizations = Some(below.remove(&selected).unwrap_or_default());
-        }
-        let home = self
-            .identity
-            .organization
-            .filter(|_| scope.tenant == Some(self.identity.tenant));
-        Ok(scope.held_by(pairs, home, self.catalogue))
-    }
-
-    async fn select_tenant(&mut self, scope: &mut Scope, selected: &Selected) -> Result<()> {
-        let Some(value) = selected.value() else { return Ok(()) };
-        let own = self.identity.tenant;
-        if !self.identity.rights.is_super_admin {
-            if value != "all" && value.parse() != Ok(own) {
-                selected.reject(self.choosing.lenient, not_authorized())?;
-            }
-            return Ok(());
-        }
-        if let Selected::Named(_) = selected {
-            // The endpoint decides whether the tenant exists.
-            let named = value.parse::<Uuid>().unwrap_or(own);
-            scope.tenant = Some(named);
-            scope.visible_tenants = if self.choosing.across_tenants && !self.choosing.reads {
-                VisibleTenants::All
-            } else {
-                VisibleTenants::Tenant(named)
-            };
-            return Ok(());
-        }
-        if value == "all" {
-            scope.tenant = None;
-            scope.visible_tenants = VisibleTenants::All;
-            return Ok(());
-        }
-        match value.parse::<Uuid>() {
-            Ok(requested) if requested == own || self.tree.tenant_is_live(self.connection, requested).await? => {
-                scope.visible_tenants = VisibleTenants::Tenant(requested);
-                scope.tenant = Some(requested);
-                Ok(())
-            }
-            _ => selected.reject(self.choosing.lenient, not_authorized()),
-        }
-    }
-
-    async fn select_organization(
-        &mut self,
-        scope: &mut Scope,
-        selected: &Selected,
-        allowed: &Organizations,
-    ) -> Result<()> {
-        let Some(value) = selected.value() else { return Ok(()) };
-        if value == "all" {
-            scope.all_selected = true;
-            return Ok(());
-        }
-        let lenient = self.choosing.lenient;
-        let out_of_scope = || Error::from(Rejection::forbidden("Organization out of scope"));
-        let Ok(requested) = value.parse::<Uuid>() else {
-            return selected.reject(lenient, out_of_scope());
-        };
-        let allowed = allowed.as_ref().is_none_or(|place| place.contains(&requested));
-        let tenant = self
-            .tree
-            .tenant_of(self.connection, requested)
-            .await?
-            .filter(|_| allowed);
-        let Some(tenant) = tenant.filter(|tenant| scope.tenant.is_none_or(|own| own == *tenant)) else {
-            // If the request itself names a tenant, a selected organization of another tenant is ignored.
-            if self.choosing.named.is_some() && self.identity.rights.is_super_admin {
-                return Ok(());
-            }
-            return selected.reject(lenient, out_of_scope());
-        };
-        if scope.tenant.is_none() {
-            scope.tenant = Some(tenant);
-            scope.visible_tenants = VisibleTenants::Tenant(tenant);
-        }
-        scope.selected = Some(requested);
-        Ok(())
-    }
+    let organization = selected(request, "x-organization-id", "selected_org");
+    selection::scope(call, identity, &tenant, &organization, choosing).await
 }

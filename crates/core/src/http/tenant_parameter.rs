@@ -13,6 +13,7 @@ use uuid::Uuid;
 use super::extract::is_json;
 use crate::error::{Detail, Rejection, Result};
 use crate::identity::Identity;
+use crate::selection::not_authorized;
 
 const NAME: &str = "tenantId";
 
@@ -41,10 +42,6 @@ pub(super) fn check(request: &HttpRequest, body: Option<&Bytes>, identity: &Iden
         return Err(Rejection::invalid(vec![Detail::new(NAME, "must be a UUID", "invalid_value")]).into());
     }
     Ok(named.pop_first().filter(|_| named.is_empty()))
-}
-
-pub(super) fn not_authorized() -> crate::error::Error {
-    Rejection::forbidden("Not authorized to target this tenant.").into()
 }
 
 fn in_form(text: &[u8]) -> Vec<String> {

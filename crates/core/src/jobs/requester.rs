@@ -8,9 +8,9 @@ use uuid::Uuid;
 use super::claim::Claimed;
 use crate::context::{Call, JobOrigin, RequestContext};
 use crate::error::{Error, Result};
-use crate::http::scope_of_stored;
 use crate::identity::{ActorKind, Identity, Principal};
 use crate::platform::Runtime;
+use crate::selection;
 
 /// The part of the request that a job stores.
 #[derive(Debug, Serialize, Deserialize)]
@@ -45,7 +45,7 @@ pub(super) async fn context(runtime: &Runtime, job: &Claimed) -> Result<Option<R
         request_id: format!("job-{}", job.id),
         ..Call::internal(runtime)
     };
-    let scope = match scope_of_stored(&call, &identity, selection.tenant, selection.organization).await {
+    let scope = match selection::of_stored(&call, &identity, selection.tenant, selection.organization).await {
         Ok(scope) => scope,
         Err(Error::Rejected(_)) => return Ok(None),
         Err(error) => return Err(error),

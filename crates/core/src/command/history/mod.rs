@@ -18,14 +18,13 @@ use super::interceptor::{self, Hook, InterceptorContext};
 use super::log::{self, EntryLocation, Failure, History, NewEntry, Versions};
 use super::snapshot::Snapshot;
 use super::token::UndoToken;
-use super::{CommandInfo, changes, idempotency};
+use super::{CommandInfo, CommandResponse, changes, idempotency};
 use crate::acl::Feature;
 use crate::command::tx::Tx;
 use crate::context::RequestContext;
 use crate::db::audit_action_logs as logs;
 use crate::error::{Error, Rejection, Result};
 use crate::events::Event;
-use crate::http::Response;
 
 /// The result of an undo or redo.
 #[derive(Debug, Clone)]
@@ -119,7 +118,7 @@ async fn check_deferred(tx: &mut Tx<'_>, entity: &dyn AnyEntity) -> Result<()> {
     checked.map(drop).map_err(|error| violated(error.into(), entity))
 }
 
-pub(crate) async fn undo<A: Response>(
+pub(in crate::command) async fn undo<A: CommandResponse>(
     context: &RequestContext,
     token: &str,
     others: Feature,
@@ -141,7 +140,7 @@ pub(crate) async fn undo<A: Response>(
     .await
 }
 
-pub(crate) async fn redo<A: Response>(
+pub(in crate::command) async fn redo<A: CommandResponse>(
     context: &RequestContext,
     log_id: Uuid,
     others: Feature,
@@ -174,7 +173,7 @@ struct Found {
     place: EntryLocation,
 }
 
-async fn run<A: Response>(
+async fn run<A: CommandResponse>(
     context: &RequestContext,
     request: Request,
     response: impl Fn(HistoryOutcome) -> A + Send + Sync,
@@ -219,7 +218,7 @@ async fn run<A: Response>(
 }
 
 impl Request {
-    async fn run<A: Response>(
+    async fn run<A: CommandResponse>(
         &self,
         tx: &mut Tx<'_>,
         found: &mut Option<Found>,
