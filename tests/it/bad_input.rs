@@ -2,7 +2,8 @@
 
 use actix_web::http::Method;
 use backoffice_core::ErrorShape;
-use backoffice_core::http::{Access, EndpointInfo, document};
+use backoffice_core::http::{Access, EndpointInfo};
+use backoffice_core::module::document;
 use backoffice_test_support::TestResponse;
 use serde_json::{Value, json};
 

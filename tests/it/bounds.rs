@@ -4,7 +4,8 @@ mod documents;
 
 use std::collections::BTreeSet;
 
-use backoffice_core::http::{EndpointInfo, document};
+use backoffice_core::http::EndpointInfo;
+use backoffice_core::module::document;
 use serde_json::{Value, json};
 use uuid::Uuid;
 

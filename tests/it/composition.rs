@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use actix_web::http::Method;
 use backoffice_core::config::Config;
-use backoffice_core::http::document;
+use backoffice_core::module::document;
 use backoffice_core::{Module, Platform, PlatformOptions};
 use backoffice_test_support::TestApp;
 use serde_json::{Value, json};

@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::Command;
 
-use backoffice_core::http::document;
+use backoffice_core::module::document;
 use backoffice_core::module::in_order;
 
 use crate::Result;

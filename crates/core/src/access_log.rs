@@ -19,6 +19,7 @@ use crate::context::RequestContext;
 use crate::db::Prepared;
 use crate::error::{Error, Result};
 use crate::ids::PLATFORM_TENANT;
+use crate::platform::Platform;
 use crate::time::Timestamp;
 
 /// The way in which a record was read.
@@ -102,6 +103,12 @@ struct Window {
 
 /// Maximum number of remembered ids: 16 bytes each, plus the overhead of the table.
 const REMEMBERED: usize = 100_000;
+
+impl Platform {
+    fn committed_reads(&self) -> &Committed {
+        self.services()
+    }
+}
 
 impl Committed {
     fn unknown(&self, start: i64, ids: impl Iterator<Item = Uuid>) -> HashSet<Uuid> {

@@ -10,7 +10,7 @@ use uuid::Uuid;
 use crate::acl::Rights;
 use crate::db::Connection;
 use crate::error::Result;
-use crate::platform::Runtime;
+use crate::platform::{Platform, Provided, Runtime};
 use crate::time::Timestamp;
 
 /// The kind of an acting principal.
@@ -141,6 +141,23 @@ pub trait Authenticator: Send + Sync + 'static {
         _now: Timestamp,
     ) -> BoxFuture<'a, Result<Option<Identity>>> {
         Box::pin(async { Ok(None) })
+    }
+}
+
+/// The authenticators of the enabled modules, in the order of their registration.
+pub(crate) struct Authenticators(pub(crate) Vec<Arc<dyn Authenticator>>);
+
+impl Platform {
+    pub(crate) fn authenticators(&self) -> &[Arc<dyn Authenticator>] {
+        &self.services::<Authenticators>().0
+    }
+}
+
+impl Provided {
+    /// Returns the tree of organizations, when the directory is enabled.
+    #[must_use]
+    pub fn organizations(&self) -> Option<Arc<dyn OrganizationTree>> {
+        self.find::<Arc<dyn OrganizationTree>>().cloned()
     }
 }
 

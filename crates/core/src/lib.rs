@@ -3,6 +3,7 @@
 pub mod access_log;
 pub mod acl;
 pub mod command;
+pub mod composition;
 pub mod config;
 pub mod context;
 pub mod db;
@@ -31,10 +32,11 @@ pub mod time;
 
 pub use acl::{DefaultGrant, Feature};
 pub use command::Tx;
+pub use composition::PlatformOptions;
 pub use context::{Call, RequestContext, Visitor};
 pub use decimal::Decimal;
 pub use error::{Detail, Error, ErrorShape, Rejection, Result, Violations};
 pub use module::{Module, NavContext, NavEntry, NavTitles, Translations};
-pub use platform::{API_PREFIX, INTERFACE_VERSION, Platform, PlatformOptions, Runtime};
+pub use platform::{API_PREFIX, INTERFACE_VERSION, Platform, Runtime};
 pub use scope::{Scope, VisibleTenants};
 pub use time::Timestamp;

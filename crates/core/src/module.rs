@@ -1,6 +1,7 @@
 //! The descriptor of a module for the host: inert data in a `static`.
 
 use futures_util::future::BoxFuture;
+use serde_json::Value;
 use uuid::Uuid;
 
 use crate::acl::{DefaultGrant, Feature};
@@ -8,8 +9,8 @@ use crate::command::Tx;
 use crate::config::ConfigError;
 use crate::db::Migrations;
 use crate::error::{ErrorShape, Result as CoreResult};
-use crate::http::{Pages, Routes};
-use crate::platform::Runtime;
+use crate::http::{self, DeclaringModule, EndpointInfo, Pages, Routes};
+use crate::platform::{Platform, Runtime};
 use crate::rate_limit::RateLimit;
 use crate::registry::{Registry, Startup};
 
@@ -142,6 +143,59 @@ impl Module {
         seed: |_, _| Box::pin(async { Ok(()) }),
         background: |_| None,
     };
+}
+
+/// The enabled modules, each after its requirements.
+pub(crate) struct EnabledModules(pub(crate) Vec<&'static Module>);
+
+impl Platform {
+    /// Returns the enabled modules, each after its requirements.
+    #[must_use]
+    pub fn modules(&self) -> &[&'static Module] {
+        &self.services::<EnabledModules>().0
+    }
+
+    /// Returns every endpoint of the enabled modules, in the order of declaration.
+    #[must_use]
+    pub fn endpoints(&self) -> Vec<EndpointInfo> {
+        Routes::of(self.modules()).into_infos()
+    }
+}
+
+impl Routes {
+    /// Collects the endpoints of these modules.
+    #[must_use]
+    pub fn of(modules: &[&'static Module]) -> Self {
+        let mut routes = Self::default();
+        for module in modules {
+            routes.begin(DeclaringModule {
+                name: module.name,
+                title: module.title,
+                errors: module.errors,
+            });
+            (module.routes)(&mut routes);
+        }
+        routes
+    }
+}
+
+impl<'a> Pages<'a> {
+    /// Collects the pages of this platform's modules.
+    #[must_use]
+    pub fn of(platform: &'a Platform) -> Self {
+        let mut pages = Self::new(platform);
+        for module in platform.modules() {
+            pages.begin(module.name);
+            (module.pages)(&mut pages);
+        }
+        pages
+    }
+}
+
+/// Returns the API document of these modules.
+#[must_use]
+pub fn document(modules: &[&'static Module]) -> Value {
+    http::document(&Routes::of(modules))
 }
 
 /// Returns the migrations of these modules, in their order.

@@ -14,7 +14,7 @@ use crate::config::{ConfigError, RateLimitConfig};
 use crate::context::Call;
 use crate::db::Prepared;
 use crate::error::{Error, Rejection, Result};
-use crate::module::Module;
+use crate::platform::Platform;
 use crate::scope::Scope;
 use crate::time::Timestamp;
 
@@ -139,14 +139,24 @@ struct Counted {
     window_ends_at: Timestamp,
 }
 
+impl Platform {
+    /// Returns the limits in force.
+    #[must_use]
+    pub fn rate_limits(&self) -> &RateLimits {
+        self.services()
+    }
+}
+
 impl RateLimits {
-    /// Creates the limits from their section of the configuration, which may name the limits of all compiled modules.
+    /// Creates the limits from their section of the configuration, which may name every declared limit.
     ///
     /// # Errors
     /// When the section names an unknown limit, or a limit is not of the form `points/seconds`.
-    pub fn new(config: &RateLimitConfig, compiled: &[&'static Module]) -> Result<Self, ConfigError> {
-        let declared = compiled.iter().flat_map(|module| module.rate_limits);
-        let declared: BTreeSet<&'static str> = declared.map(|limit| limit.name).collect();
+    pub fn new(
+        config: &RateLimitConfig,
+        declared: impl IntoIterator<Item = &'static RateLimit>,
+    ) -> Result<Self, ConfigError> {
+        let declared: BTreeSet<&'static str> = declared.into_iter().map(|limit| limit.name).collect();
         let mut changed = BTreeMap::new();
         for (name, value) in &config.limits {
             if !declared.contains(name.as_str()) {
@@ -348,23 +358,20 @@ pub(crate) fn rejection(name: &str, points: u32, seconds: u32, wait: u64) -> Err
 mod tests {
     use super::*;
 
-    static MODULE: Module = Module {
-        rate_limits: &[RateLimit::new("one.ip", 20, 60), RateLimit::new("one.account", 5, 60)],
-        ..Module::EMPTY
-    };
+    static DECLARED: [RateLimit; 2] = [RateLimit::new("one.ip", 20, 60), RateLimit::new("one.account", 5, 60)];
 
     fn limits(name: &str, value: &str) -> Result<RateLimits, ConfigError> {
         let config = RateLimitConfig {
             limits: BTreeMap::from([(name.to_owned(), value.to_owned())]),
             ..RateLimitConfig::default()
         };
-        RateLimits::new(&config, &[&MODULE])
+        RateLimits::new(&config, &DECLARED)
     }
 
     #[test]
     fn a_limit_that_no_module_has_is_rejected_with_those_that_there_are() {
         let changed = limits("one.ip", "3/10").expect("known");
-        let in_force = changed.in_force(MODULE.rate_limits[0]);
+        let in_force = changed.in_force(DECLARED[0]);
         assert_eq!((in_force.points, in_force.seconds), (3, 10));
 
         let rejected = limits("one.ipp", "3/10").expect_err("a slip").to_string();

@@ -87,7 +87,7 @@ pub(crate) async fn scope(
     let catalogue = call.platform().catalogue();
     let roots = identity.rights.roots();
     let nothing_selected = tenant.value().is_none() && organization.value().is_none();
-    let tree = call.platform().provided().organizations.clone();
+    let tree = call.platform().provided().organizations();
     let (Some(tree), false) = (tree, nothing_selected && roots.is_empty()) else {
         let scope = whole_tenant(identity, choosing);
         return Ok(scope.held_by(Pairs::without_tree(&identity.rights), identity.organization, catalogue));

@@ -5,7 +5,7 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use actix_web::http::Method;
 use actix_web::http::header::{CONTENT_TYPE, HeaderMap};
-use backoffice_core::http::document;
+use backoffice_core::module::document;
 use backoffice_core::{API_PREFIX, Module};
 use jsonschema::Validator;
 use serde_json::{Value, json};

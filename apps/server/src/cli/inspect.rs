@@ -1,6 +1,6 @@
 //! `openapi` and `modules`: describe this build without a database.
 
-use backoffice_core::http::document;
+use backoffice_core::module::document;
 use backoffice_core::module::in_order;
 use serde_json::json;
 

@@ -2,7 +2,8 @@
 
 use actix_web::http::Method;
 use backoffice_core::config::Config;
-use backoffice_core::http::{Pages, document};
+use backoffice_core::http::Pages;
+use backoffice_core::module::document;
 use backoffice_core::{Platform, PlatformOptions};
 use backoffice_test_support::{TestApp, TestResponse};
 use serde_json::json;

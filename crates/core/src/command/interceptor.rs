@@ -142,8 +142,9 @@ pub struct Interceptor {
 
 /// Runs the interceptors of a command. A hook that fails or panics ends the execution with 500: interceptors fail closed.
 pub(super) async fn run(tx: &mut Tx<'_>, interception: &InterceptorContext<'_>) -> Result<()> {
-    let interceptors = tx.context().call().runtime.platform.registry().interceptors().to_vec();
-    for one in interceptors
+    let registry = tx.context().platform().registry();
+    for one in registry
+        .interceptors()
         .iter()
         .filter(|one| crate::acl::matches(one.target, interception.command))
     {

@@ -104,7 +104,7 @@ impl<'a> Tx<'a> {
     /// # Errors
     /// When the database can't be reached.
     pub async fn expand_organizations(&mut self, roots: &[Uuid]) -> Result<Vec<Uuid>> {
-        match self.context.platform().provided().organizations.clone() {
+        match self.context.platform().provided().organizations() {
             Some(tree) => tree.expand(&mut self.connection, Some(self.tenant), roots).await,
             None => Ok(roots.to_vec()),
         }
@@ -120,7 +120,7 @@ impl<'a> Tx<'a> {
         if !self.scope().reads_organization(Some(id)) {
             return Ok(false);
         }
-        match self.context.platform().provided().organizations.clone() {
+        match self.context.platform().provided().organizations() {
             Some(tree) => tree.keep(&mut self.connection, self.tenant, id).await,
             None => Ok(false),
         }

@@ -40,7 +40,7 @@ pub(super) struct Claimed {
 /// # Errors
 /// When the database can't be reached.
 pub async fn create_cursors(runtime: &Runtime) -> Result<()> {
-    let subscribers = runtime.platform.registry().subscribers();
+    let subscribers = runtime.platform.subscribers();
     if subscribers.is_empty() {
         return Ok(());
     }
@@ -86,7 +86,7 @@ pub(super) async fn create_missing_cursors(
         on conflict do nothing",
     )
     .bind::<Timestamptz, _>(now)
-    .bind::<Array<Text>, _>(runtime.platform.registry().subscribers().names())
+    .bind::<Array<Text>, _>(runtime.platform.subscribers().names())
     .bind::<SqlUuid, _>(PLATFORM_TENANT)
     .bind::<Nullable<Timestamptz>, _>(since);
     Ok(Prepared(statement).execute(&mut *connection).await?)
@@ -113,7 +113,7 @@ pub(super) async fn claim(runtime: &Runtime, now: Timestamp) -> Result<Option<Cl
         returning c.tenant_id, c.id, c.subscriber, c.last_seq, c.attempt, c.last_error, c.lease_owner",
     )
     .bind::<Timestamptz, _>(now)
-    .bind::<Array<Text>, _>(platform.registry().subscribers().names())
+    .bind::<Array<Text>, _>(platform.subscribers().names())
     .bind::<SqlUuid, _>(platform.ids().at(now))
     .bind::<Timestamptz, _>(now.after(LEASE));
     Ok(Prepared(statement).get_result(&mut *connection).await.optional()?)

@@ -64,7 +64,7 @@ pub async fn list(call: &Call, resolved_too: bool) -> Result<Vec<DeadLetter>> {
 /// 404 when it is already resolved; the error of the subscriber when it fails again.
 pub async fn retry(call: &Call, letter: &DeadLetter) -> Result<()> {
     let event: StoredEvent = serde_json::from_value(letter.event.clone())?;
-    let subscribers = call.platform().registry().subscribers();
+    let subscribers = call.platform().subscribers();
     let subscriber = subscribers
         .find(&letter.subscriber)
         .ok_or_else(|| Error::internal(format!("unknown subscriber {}", letter.subscriber)))?;

@@ -10,6 +10,7 @@ mod nodes;
 mod notifier;
 mod relay;
 mod retention;
+mod services;
 mod stored;
 mod subscriber;
 
@@ -29,6 +30,7 @@ pub use nodes::wake_each_other;
 pub use notifier::{CommitNotifier, CommitWaiter};
 pub use relay::{Relay, relay};
 pub use retention::forget;
+pub(crate) use services::EventServices;
 pub use stored::{Extent, StoredEvent, between, extent, last_numbers};
 pub(crate) use subscriber::Subscribers;
 pub use subscriber::{Handler, Subscriber};

@@ -32,7 +32,7 @@ const RECENT: time::Duration = time::Duration::hours(1);
 
 /// Delivers events until the signal. It survives errors, panics of subscribers, and outages of the database.
 pub async fn relay(runtime: Runtime, mut stop: Stop) {
-    if runtime.platform.registry().subscribers().is_empty() {
+    if runtime.platform.subscribers().is_empty() {
         return;
     }
     while let Err(error) = claim::create_cursors(&runtime).await {
@@ -92,7 +92,7 @@ impl Relay {
     /// # Errors
     /// When the database can't be reached.
     pub async fn run_one(&mut self) -> Result<bool> {
-        if self.runtime.platform.registry().subscribers().is_empty() {
+        if self.runtime.platform.subscribers().is_empty() {
             return Ok(false);
         }
         let now = self.runtime.platform.clock().now();
@@ -112,7 +112,7 @@ impl Relay {
     }
 
     async fn deliver(&self, cursor: &Claimed) -> Result<()> {
-        let Some(subscriber) = self.runtime.platform.registry().subscribers().find(&cursor.subscriber) else {
+        let Some(subscriber) = self.runtime.platform.subscribers().find(&cursor.subscriber) else {
             return Err(Error::internal("unknown subscriber"));
         };
         let work = AssertUnwindSafe(deliver::deliver(&self.runtime, subscriber, cursor)).catch_unwind();

@@ -48,7 +48,7 @@ fn presented<'a>(request: &'a impl RequestParts, cookie: Option<&'a str>) -> Opt
 }
 
 fn authenticator<'a>(call: &'a Call, credential: Credential<'_>) -> Option<&'a dyn Authenticator> {
-    let authenticators = &call.platform().provided().authenticators;
+    let authenticators = call.platform().authenticators();
     let found = authenticators.iter().find(|one| one.accepts(credential))?;
     Some(&**found)
 }

@@ -8,7 +8,6 @@ use actix_web::{FromRequest, Handler, Resource, Responder, guard, web};
 
 use super::{dispatch, headers};
 use crate::config::ConfigError;
-use crate::module::Module;
 use crate::platform::{API_PREFIX, Platform, Runtime};
 
 /// Allows only the site's own files: no inline code, no frame around the page.
@@ -29,7 +28,7 @@ type Route = Box<dyn Fn() -> actix_web::Route>;
 /// The pages of the enabled modules. They are read with `GET`, are public, and are not part of the API document.
 pub struct Pages<'a> {
     platform: &'a Platform,
-    module: &'static Module,
+    module: &'static str,
     declared: Vec<(PageInfo, Route)>,
 }
 
@@ -42,20 +41,17 @@ impl std::fmt::Debug for Pages<'_> {
 }
 
 impl<'a> Pages<'a> {
-    /// Collects the pages of this platform's modules.
-    #[must_use]
-    pub fn of(platform: &'a Platform) -> Self {
-        static NO_MODULE: Module = Module::EMPTY;
-        let mut pages = Self {
+    pub(crate) fn new(platform: &'a Platform) -> Self {
+        Self {
             platform,
-            module: &NO_MODULE,
+            module: "",
             declared: Vec::new(),
-        };
-        for module in platform.modules() {
-            pages.module = module;
-            (module.pages)(&mut pages);
         }
-        pages
+    }
+
+    /// Begins the declarations of a module.
+    pub(crate) fn begin(&mut self, module: &'static str) {
+        self.module = module;
     }
 
     /// Returns the platform, for properties that a module's configuration decides: paths, for example.
@@ -73,7 +69,7 @@ impl<'a> Pages<'a> {
         F::Output: Responder + 'static,
     {
         let info = PageInfo {
-            module: self.module.name,
+            module: self.module,
             path: path.into(),
         };
         // As for any resource, HEAD is GET without the body.
@@ -135,61 +131,4 @@ async fn identify(
         response.headers_mut().insert(dispatch::REQUEST_ID, id);
     }
     Ok(response)
-}
-
-#[cfg(test)]
-mod tests {
-    use actix_web::HttpResponse;
-
-    use super::*;
-    use crate::config::Config;
-    use crate::platform::PlatformOptions;
-
-    fn declared_at(module: &'static Module) -> Result<Vec<String>, ConfigError> {
-        let platform = Platform::new(PlatformOptions::new(&[module], Config::default()))?;
-        let infos = Pages::of(&platform).into_infos();
-        Ok(infos.into_iter().map(|page| page.path).collect())
-    }
-
-    fn at(pages: &mut Pages<'_>, path: &str) {
-        pages.get(path, || async { HttpResponse::Ok().finish() });
-    }
-
-    #[test]
-    fn a_page_stands_outside_of_the_api() {
-        static OUTSIDE: Module = Module {
-            pages: |pages| at(pages, "/apiary"),
-            ..Module::EMPTY
-        };
-        static INSIDE: Module = Module {
-            pages: |pages| at(pages, "/api/page"),
-            ..Module::EMPTY
-        };
-        static NOWHERE: Module = Module {
-            pages: |pages| at(pages, "page"),
-            ..Module::EMPTY
-        };
-
-        assert_eq!(declared_at(&OUTSIDE).expect("a platform"), ["/apiary"]);
-        for module in [&INSIDE, &NOWHERE] {
-            let error = declared_at(module).expect_err("not a page's path");
-            assert!(error.to_string().contains("must begin with /"), "{error}");
-        }
-    }
-
-    #[test]
-    fn a_path_has_one_page() {
-        static TWICE: Module = Module {
-            name: "twice",
-            pages: |pages| {
-                at(pages, "/page");
-                at(pages, "/page");
-            },
-            ..Module::EMPTY
-        };
-
-        let error = declared_at(&TWICE).expect_err("two pages");
-
-        assert!(error.to_string().contains("/page of module twice"), "{error}");
-    }
 }

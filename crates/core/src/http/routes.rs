@@ -17,7 +17,6 @@ use super::response::Response;
 use crate::acl::Feature;
 use crate::context::Call;
 use crate::error::{ErrorShape, Result};
-use crate::module::Module;
 use crate::platform::Runtime;
 use crate::rate_limit::RateLimit;
 
@@ -120,9 +119,26 @@ pub(crate) struct Declared {
 }
 
 /// The endpoints of the enabled modules.
+#[derive(Default)]
 pub struct Routes {
-    module: &'static Module,
+    modules: Vec<DeclaringModule>,
     declared: Vec<Declared>,
+}
+
+/// The properties of a module that its endpoints have in common.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct DeclaringModule {
+    pub(crate) name: &'static str,
+    pub(crate) title: &'static str,
+    pub(crate) errors: ErrorShape,
+}
+
+impl DeclaringModule {
+    const NONE: Self = Self {
+        name: "",
+        title: "",
+        errors: ErrorShape::Error,
+    };
 }
 
 impl std::fmt::Debug for Routes {
@@ -140,19 +156,9 @@ pub struct Declaration<'a> {
 }
 
 impl Routes {
-    /// Collects the endpoints of these modules.
-    #[must_use]
-    pub fn of(modules: &[&'static Module]) -> Self {
-        static NO_MODULE: Module = Module::EMPTY;
-        let mut routes = Self {
-            module: &NO_MODULE,
-            declared: Vec::new(),
-        };
-        for module in modules {
-            routes.module = module;
-            (module.routes)(&mut routes);
-        }
-        routes
+    /// Begins the declarations of a module.
+    pub(crate) fn begin(&mut self, module: DeclaringModule) {
+        self.modules.push(module);
     }
 
     /// Declares `GET path`.
@@ -202,14 +208,15 @@ impl Routes {
         T: Response + 'static,
     {
         let name = std::any::type_name::<F>();
+        let module = self.modules.last().copied().unwrap_or(DeclaringModule::NONE);
         let info = EndpointInfo {
-            module: self.module.name,
-            tag: self.module.title,
+            module: module.name,
+            tag: module.title,
             idempotent: method == Method::POST && access != Access::Public,
             method: method.clone(),
             path,
             access,
-            shape: self.module.errors,
+            shape: module.errors,
             summary: "",
             operation: name.rsplit("::").next().unwrap_or(name),
             admission: None,
@@ -244,7 +251,11 @@ impl Routes {
         self.declared.into_iter().map(|one| one.info).collect()
     }
 
-    pub(crate) fn declared(&self) -> &[Declared] {
+    pub(super) fn modules(&self) -> &[DeclaringModule] {
+        &self.modules
+    }
+
+    pub(super) fn declared(&self) -> &[Declared] {
         &self.declared
     }
 

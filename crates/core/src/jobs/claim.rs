@@ -88,7 +88,7 @@ pub(super) async fn claim(runtime: &Runtime, now: Timestamp) -> Result<Option<Cl
             j.max_attempts, j.cursor, j.progress_job_id, j.lease_owner, j.chunk_items, j.noticed_at"
     ))
     .bind::<Timestamptz, _>(now)
-    .bind::<Array<Text>, _>(platform.registry().job_kinds().names())
+    .bind::<Array<Text>, _>(platform.job_kinds().names())
     .bind::<Integer, _>(platform.jobs().per_tenant)
     .bind::<SqlUuid, _>(platform.ids().at(now))
     .bind::<Timestamptz, _>(now.after(platform.jobs().lease()));
@@ -111,7 +111,7 @@ pub(super) async fn others_wait(runtime: &Runtime, tenant: Uuid, now: Timestamp)
             where t.tenant_id <> $4 and j.kind = any($2) and {CLAIMABLE} and {HAS_ROOM}) as others_wait"
     ))
     .bind::<Timestamptz, _>(now)
-    .bind::<Array<Text>, _>(platform.registry().job_kinds().names())
+    .bind::<Array<Text>, _>(platform.job_kinds().names())
     .bind::<Integer, _>(platform.jobs().per_tenant)
     .bind::<SqlUuid, _>(tenant);
     let waiting: Waiting = Prepared(statement).get_result(&mut *connection).await?;

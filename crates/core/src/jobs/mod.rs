@@ -12,6 +12,7 @@ mod pace;
 mod queue;
 mod requester;
 mod retention;
+mod services;
 mod throttle;
 mod work;
 mod worker;
@@ -33,7 +34,7 @@ pub use crate::shutdown::{Stop, stop_signal};
 pub use config::JobsConfig;
 pub use enqueue::{NewJob, cancel_watched, enqueue, enqueue_with};
 pub use queue::{Depth, QueuedJob, cancel, depth, list, retry};
-pub(crate) use throttle::Throttle;
+pub(crate) use services::JobServices;
 pub use work::{Chunk, CommandChunk, Work};
 pub use worker::{Worker, work};
 
@@ -108,16 +109,16 @@ impl JobKinds {
         self.0.insert(J::KIND, kind).is_none()
     }
 
-    pub(crate) fn names(&self) -> Vec<&'static str> {
+    fn names(&self) -> Vec<&'static str> {
         self.0.keys().copied().collect()
     }
 
-    pub(crate) fn find(&self, kind: &str) -> Option<JobKind> {
+    fn find(&self, kind: &str) -> Option<JobKind> {
         self.0.get(kind).copied()
     }
 
     /// Returns the kinds whose payload is removed when a job is done.
-    pub(crate) fn without_payload(&self) -> Vec<&'static str> {
+    fn without_payload(&self) -> Vec<&'static str> {
         let kinds = self.0.iter().filter(|(_, kind)| !kind.keeps_payload);
         kinds.map(|(name, _)| *name).collect()
     }

@@ -48,7 +48,7 @@ pub(super) async fn finish(
     .bind::<SqlUuid, _>(job.id)
     .bind::<SqlUuid, _>(job.lease_owner)
     .bind::<Timestamptz, _>(now)
-    .bind::<Array<Text>, _>(platform.registry().job_kinds().without_payload());
+    .bind::<Array<Text>, _>(platform.job_kinds().without_payload());
     Prepared(statement).execute(connection).await?;
     Ok(())
 }
@@ -104,7 +104,7 @@ pub(super) async fn fail(runtime: &Runtime, job: &Claimed, error: &Error, now: T
     .optional()?;
     let Some(ended) = ended else { return Ok(()) };
     if ended.state == "dead"
-        && let Some(kind) = runtime.platform.registry().job_kinds().find(&job.kind)
+        && let Some(kind) = runtime.platform.job_kinds().find(&job.kind)
     {
         let dead = DeadJob {
             tenant: job.tenant_id,

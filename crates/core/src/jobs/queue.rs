@@ -127,7 +127,7 @@ pub async fn cancel(call: &Call, id: Uuid) -> Result<()> {
     let Some(stopped) = stopped else {
         return Err(rejected(call, id, "the job has ended already").await);
     };
-    if let Some(kind) = call.platform().registry().job_kinds().find(&stopped.kind) {
+    if let Some(kind) = call.platform().job_kinds().find(&stopped.kind) {
         let job = DeadJob {
             tenant: stopped.tenant_id,
             id,

@@ -71,7 +71,7 @@ async fn identity(runtime: &Runtime, job: &Claimed, selection: &Selection) -> Re
         id,
     };
     let now = runtime.platform.clock().now();
-    for authenticator in &runtime.platform.provided().authenticators {
+    for authenticator in runtime.platform.authenticators() {
         if let Some(identity) = authenticator.identify(runtime, &principal, now).await? {
             return Ok(Some(identity));
         }

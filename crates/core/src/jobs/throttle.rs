@@ -34,7 +34,7 @@ pub(super) struct AtWork<'a>(&'a Throttle);
 
 impl Throttle {
     /// Creates a throttle for the cores of this machine.
-    pub(crate) fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self::with_cores(std::thread::available_parallelism().map_or(1, NonZero::get))
     }
 

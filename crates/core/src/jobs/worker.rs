@@ -145,7 +145,7 @@ impl Worker {
     }
 
     async fn steps(&self, job: Claimed, stop: Option<&Stop>) -> Result<End> {
-        let Some(kind) = self.runtime.platform.registry().job_kinds().find(&job.kind) else {
+        let Some(kind) = self.runtime.platform.job_kinds().find(&job.kind) else {
             return Err(Error::internal(format!("unknown kind of job: {}", job.kind)));
         };
         if job.attempt > job.max_attempts {

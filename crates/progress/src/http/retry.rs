@@ -36,7 +36,7 @@ fn check(ctx: &RequestContext, job: &JobRow) -> Result<()> {
 }
 
 fn kind(ctx: &RequestContext, job: &JobRow) -> Option<BulkKind> {
-    let mut kinds = ctx.platform().registry().extensions::<BulkKind>();
+    let mut kinds = ctx.platform().extensions::<BulkKind>();
     kinds.find(|kind| kind.id == job.job_type).copied()
 }
 

@@ -36,7 +36,7 @@ impl Relay {
              group by c.subscriber order by c.subscriber",
         )
         .bind::<Timestamptz, _>(call.now)
-        .bind::<Array<Text>, _>(call.platform().registry().subscribers().names())
+        .bind::<Array<Text>, _>(call.platform().subscribers().names())
         .load(&mut *connection)
         .await?;
         Ok(delays.into_iter().map(|one| (one.subscriber, one.seconds)).collect())

@@ -13,19 +13,17 @@ pub use self::schemas::Schemas;
 use super::cookies::AUTH_COOKIE;
 use super::routes::{Access, Declared, EndpointInfo, Routes};
 use crate::config::ConfigError;
-use crate::module::Module;
 use crate::platform::{API_PREFIX, INTERFACE_VERSION};
 
-/// Returns the document of these modules.
-#[must_use]
-pub fn document(modules: &[&'static Module]) -> Value {
-    Draft::of(modules).document
+/// Returns the document of these endpoints and their modules.
+pub(crate) fn document(routes: &Routes) -> Value {
+    Draft::of(routes).document
 }
 
-/// Checks the document of these modules: each schema name belongs to one type, each operation has its own name, every reference resolves, and
+/// Checks the document of these endpoints: each schema name belongs to one type, each operation has its own name, every reference resolves, and
 /// every body has a content type.
-pub(crate) fn check(modules: &[&'static Module]) -> Result<(), ConfigError> {
-    match Draft::of(modules).problems.into_iter().next() {
+pub(crate) fn check(routes: &Routes) -> Result<(), ConfigError> {
+    match Draft::of(routes).problems.into_iter().next() {
         None => Ok(()),
         Some(problem) => Err(ConfigError::new("modules", format!("the API document: {problem}"))),
     }
@@ -37,8 +35,7 @@ struct Draft {
 }
 
 impl Draft {
-    fn of(modules: &[&'static Module]) -> Self {
-        let routes = Routes::of(modules);
+    fn of(routes: &Routes) -> Self {
         let mut schemas = Schemas::default();
         let mut paths: BTreeMap<&str, Map<String, Value>> = BTreeMap::new();
         let mut problems = BTreeSet::new();
@@ -70,7 +67,7 @@ impl Draft {
                 "license": {"name": "Apache-2.0"},
             },
             "servers": [{"url": API_PREFIX}],
-            "tags": modules.iter().map(|module| json!({"name": module.title})).collect::<Vec<_>>(),
+            "tags": routes.modules().iter().map(|module| json!({"name": module.title})).collect::<Vec<_>>(),
             "paths": paths,
             "components": {
                 "securitySchemes": security_schemes(),
