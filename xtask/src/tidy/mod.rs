@@ -6,6 +6,7 @@ mod endpoints;
 mod files;
 mod migrations;
 mod modules;
+mod order;
 mod sources;
 mod words;
 
@@ -46,6 +47,7 @@ const CHECKS: &[(&str, Check)] = &[
         "core names no module, modules name neither host nor test support",
         modules::direction,
     ),
+    ("core's modules depend on each other in one order", order::core),
     (
         "what a module requires is what its manifest and its foreign.rs name",
         modules::requires,
