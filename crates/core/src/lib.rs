@@ -2,6 +2,7 @@
 
 pub mod access_log;
 pub mod acl;
+mod backoff;
 pub mod command;
 pub mod composition;
 pub mod config;

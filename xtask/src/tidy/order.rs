@@ -13,6 +13,7 @@ const ORDER: &[&str] = &[
     // Values.
     "time",
     "ids",
+    "backoff",
     "error",
     "text",
     "decimal",

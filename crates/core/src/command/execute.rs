@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
 
 use diesel::result::Error as DieselError;
 use diesel_async::SimpleAsyncConnection;
@@ -19,11 +18,9 @@ use super::tx::Tx;
 use super::{
     Class, Command, CommandInfo, CommandResponse, Depth, Entity, Operation, Target, changes, idempotency, moved_forward,
 };
+use crate::backoff::Collisions;
 use crate::context::RequestContext;
 use crate::error::{Error, Rejection, Result};
-
-/// Number of repetitions of a transaction that collides with another one.
-const REPEATS: u32 = 3;
 
 pub(super) async fn execute<C: Command, A: CommandResponse>(
     context: &RequestContext,
@@ -33,7 +30,7 @@ pub(super) async fn execute<C: Command, A: CommandResponse>(
     let context = &context.for_features(C::FEATURES)?;
     let entity = entity(context, <C::Entity as Entity>::KIND)?;
     let info = CommandInfo::of::<C>();
-    let mut repeats = 0;
+    let mut collisions = Collisions::default();
     loop {
         let mut tx = Tx::begin(context, first_tenant(context, command.target())).await?;
         let mut place = EntryLocation::default();
@@ -64,10 +61,9 @@ pub(super) async fn execute<C: Command, A: CommandResponse>(
                 }
                 return Ok(response);
             }
-            Err(Error::Collision(_)) if repeats < REPEATS => {
+            Err(Error::Collision(_)) if collisions.may_repeat() => {
                 tx.roll_back().await;
-                repeats += 1;
-                pause(context, repeats).await;
+                collisions.pause(context.ids()).await;
             }
             Err(error) => {
                 let failure = Failure {
@@ -156,11 +152,6 @@ pub(super) async fn record_failure(context: &RequestContext, failure: Failure<'_
     if let Err(error) = recorded.await {
         tracing::warn!(%error, command.id = command, "could not record a failed execution");
     }
-}
-
-pub(super) async fn pause(context: &RequestContext, repeats: u32) {
-    let [jitter] = context.ids().random::<1>();
-    tokio::time::sleep(Duration::from_millis(u64::from(repeats) * 5 + u64::from(jitter) / 10)).await;
 }
 
 fn resource(target: Target) -> Uuid {

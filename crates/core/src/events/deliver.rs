@@ -11,6 +11,7 @@ use tokio::time::{Instant, timeout};
 
 use super::claim::Claimed;
 use super::{StoredEvent, Subscriber, dead_letters, stored};
+use crate::backoff::spread;
 use crate::context::Call;
 use crate::error::{Error, Result};
 use crate::platform::Runtime;
@@ -184,7 +185,7 @@ pub(super) async fn postpone(runtime: &Runtime, cursor: &Claimed, error: &Error)
 /// 1 s, doubled with every attempt, 15 minutes at most; plus or minus a fifth, so that simultaneous failures are not repeated simultaneously.
 fn pause(attempt: i32, random: u8) -> time::Duration {
     let doubled = 1_i32 << (attempt.max(1) - 1).min(20);
-    time::Duration::seconds(i64::from(doubled)).min(LONGEST_WAIT) * (800 + i32::from(random) * 400 / 255) / 1000
+    time::Duration::seconds(i64::from(doubled)).min(LONGEST_WAIT) * spread(random) / 1000
 }
 
 #[derive(QueryableByName)]

@@ -9,6 +9,7 @@ use tokio::task::JoinSet;
 use tokio::time::sleep;
 use tokio_postgres::AsyncMessage;
 
+use crate::backoff::Backoff;
 use crate::error::{Error, Result};
 use crate::platform::Runtime;
 
@@ -20,7 +21,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
 /// Announces commits to the other nodes and receives theirs, over a dedicated connection. It survives outages of the database, and never ends.
 pub async fn wake_each_other(runtime: Runtime) {
-    let mut pause = PAUSE;
+    let mut backoff = Backoff::new(PAUSE, LONGEST_PAUSE);
     loop {
         let mut reached = false;
         match exchange(&runtime, &mut reached).await {
@@ -31,8 +32,11 @@ pub async fn wake_each_other(runtime: Runtime) {
             Err(error) => tracing::debug!(%error, "could not connect for notifications of other nodes"),
             Ok(()) => {}
         }
-        pause = if reached { PAUSE } else { (pause * 2).min(LONGEST_PAUSE) };
-        sleep(pause).await;
+        match reached {
+            true => backoff.succeeded(),
+            false => backoff.failed(),
+        }
+        sleep(backoff.wait()).await;
     }
 }
 

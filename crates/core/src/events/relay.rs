@@ -9,6 +9,7 @@ use tokio::time::{sleep, timeout};
 
 use super::claim::{self, Claimed};
 use super::deliver;
+use crate::backoff::Backoff;
 use crate::error::{Error, Result};
 use crate::platform::Runtime;
 use crate::shutdown::Stop;
@@ -47,21 +48,21 @@ pub async fn relay(runtime: Runtime, mut stop: Stop) {
 
 async fn slot(mut relay: Relay, mut stop: Stop) {
     let mut notifier = relay.runtime.platform.commit_notifier().listen();
-    let mut pause = POLL;
+    let mut backoff = Backoff::new(POLL, LONGEST_PAUSE);
     while !stop.is_set() {
         match relay.run_one().await {
             Ok(true) => {
-                pause = POLL;
+                backoff.succeeded();
                 continue;
             }
-            Ok(false) => pause = POLL,
+            Ok(false) => backoff.succeeded(),
             Err(error) => {
                 tracing::debug!(%error, "could not read the outbox");
-                pause = (pause * 2).min(LONGEST_PAUSE);
+                backoff.failed();
             }
         }
         tokio::select! {
-            () = sleep(pause) => {}
+            () = sleep(backoff.wait()) => {}
             () = notifier.notified() => sleep(GATHER).await,
             () = stop.set() => {}
         }

@@ -7,6 +7,7 @@ use time::Duration;
 
 use super::DeadJob;
 use super::claim::Claimed;
+use crate::backoff::spread;
 use crate::context::Call;
 use crate::db::Prepared;
 use crate::error::{Error, Result};
@@ -118,19 +119,4 @@ pub(super) async fn fail(runtime: &Runtime, job: &Claimed, error: &Error, now: T
     tracing::warn!(job.id = %job.id, job.kind = %job.kind, job.attempt = ended.attempt, job.attempts = job.max_attempts, %error,
         "job attempt failed");
     Ok(())
-}
-
-/// Returns 800 to 1200 thousandths, so that jobs that failed together are not repeated together.
-fn spread(random: u8) -> i32 {
-    800 + i32::from(random) * 400 / 255
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn waits_are_spread_by_a_fifth() {
-        assert_eq!((spread(0), spread(255)), (800, 1200));
-    }
 }

@@ -10,6 +10,7 @@ use tokio::time::Instant;
 
 use super::claim::{self, Claimed};
 use super::{Step, Stop, Work, outcome};
+use crate::backoff::{Backoff, Collisions};
 use crate::context::{Call, RequestContext};
 use crate::error::{Error, Result};
 use crate::identity::Identity;
@@ -20,8 +21,6 @@ use crate::scope::Scope;
 const POLL: Duration = Duration::from_secs(1);
 /// Time after which a job yields to jobs of other tenants.
 const TURN: time::Duration = time::Duration::seconds(2);
-/// Number of repetitions of a step whose transaction collides with another one.
-const REPEATS: u32 = 3;
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 
 /// Runs the configured number of workers until the signal. They survive errors, panics of jobs, and outages of the database.
@@ -38,25 +37,21 @@ pub async fn work(runtime: Runtime, stop: Stop) {
 }
 
 async fn slot(worker: Worker, mut stop: Stop) {
-    let mut pause = POLL;
+    let mut backoff = Backoff::new(POLL, LONGEST_PAUSE);
     while !stop.is_set() {
-        let wait = match worker.run_one(Some(&stop)).await {
+        match worker.run_one(Some(&stop)).await {
             Ok(true) => {
-                pause = POLL;
+                backoff.succeeded();
                 continue;
             }
-            Ok(false) => {
-                pause = POLL;
-                POLL
-            }
+            Ok(false) => backoff.succeeded(),
             Err(error) => {
                 tracing::debug!(%error, "could not read the job queue");
-                pause = (pause * 2).min(LONGEST_PAUSE);
-                pause
+                backoff.failed();
             }
-        };
+        }
         tokio::select! {
-            () = tokio::time::sleep(wait) => {}
+            () = tokio::time::sleep(backoff.wait()) => {}
             () = worker.runtime.platform.notifier().rung() => {}
             () = stop.set() => {}
         }
@@ -151,7 +146,7 @@ impl Worker {
         if job.attempt > job.max_attempts {
             return Err(Error::internal("every attempt at the job took its worker down"));
         }
-        let (clock, mut collisions) = (self.runtime.platform.clock(), 0);
+        let (clock, mut collisions) = (self.runtime.platform.clock(), Collisions::default());
         let ends_turn = clock.now().after(TURN);
         let (payload, tenant) = (job.payload.clone(), job.tenant_id);
         let context = self.context(&job);
@@ -167,10 +162,9 @@ impl Worker {
                     }
                     return Ok(End::Finished);
                 }
-                Ok(Step::More) => collisions = 0,
-                Err(Error::Collision(_)) if collisions < REPEATS => {
-                    collisions += 1;
-                    self.pause(collisions).await;
+                Ok(Step::More) => collisions = Collisions::default(),
+                Err(Error::Collision(_)) if collisions.may_repeat() => {
+                    collisions.pause(self.runtime.platform.ids()).await;
                     continue;
                 }
                 Err(error) => return Err(error),
@@ -186,15 +180,6 @@ impl Worker {
                 tokio::time::sleep(throttle.rest(began.elapsed())).await;
             }
         }
-    }
-
-    /// Waits until the colliding transactions have probably ended.
-    async fn pause(&self, collisions: u32) {
-        let [jitter] = self.runtime.platform.ids().random::<1>();
-        tokio::time::sleep(Duration::from_millis(
-            u64::from(collisions) * 5 + u64::from(jitter) / 10,
-        ))
-        .await;
     }
 
     async fn finish(&self, job: &Claimed) -> Result<()> {

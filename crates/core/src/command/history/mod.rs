@@ -13,13 +13,14 @@ use self::entry::Claimed;
 use self::restore::restore;
 use super::affected::{self, AffectedResource, Direction};
 use super::entity::{AnyEntity, Field, FieldKind};
-use super::execute::{entity, operation, pause, record_failure};
+use super::execute::{entity, operation, record_failure};
 use super::interceptor::{self, Hook, InterceptorContext};
 use super::log::{self, EntryLocation, Failure, History, NewEntry, Versions};
 use super::snapshot::Snapshot;
 use super::token::UndoToken;
 use super::{CommandInfo, CommandResponse, changes, idempotency};
 use crate::acl::Feature;
+use crate::backoff::Collisions;
 use crate::command::tx::Tx;
 use crate::context::RequestContext;
 use crate::db::audit_action_logs as logs;
@@ -179,7 +180,7 @@ async fn run<A: CommandResponse>(
     response: impl Fn(HistoryOutcome) -> A + Send + Sync,
 ) -> Result<A> {
     let context = &request.filtered(context).await?;
-    let mut repeats = 0;
+    let mut collisions = Collisions::default();
     loop {
         let tenant = context.scope().tenant.unwrap_or(context.identity().tenant);
         let mut tx = Tx::begin(context, tenant).await?;
@@ -192,10 +193,9 @@ async fn run<A: CommandResponse>(
                 }
                 return Ok(response);
             }
-            Err(Error::Collision(_)) if repeats < 3 => {
+            Err(Error::Collision(_)) if collisions.may_repeat() => {
                 tx.roll_back().await;
-                repeats += 1;
-                pause(context, repeats).await;
+                collisions.pause(context.ids()).await;
             }
             Err(error) => {
                 let tenant = tx.tenant();
