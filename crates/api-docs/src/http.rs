@@ -88,8 +88,7 @@ async fn get_docs_page(visitor: Visitor) -> Result<Raw> {
     file(&visitor, "")
 }
 
-#[derive(Debug, Deserialize, IntoParams, garde::Validate)]
-#[garde(allow_unvalidated)]
+#[derive(Debug, Deserialize, IntoParams)]
 struct DocsFile {
     /// Name of the file.
     file: String,

@@ -250,7 +250,7 @@ impl<'a> Startup<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::command::{Class, Depth, Field, LockedRow, Snapshot, Snapshots, Target};
+    use crate::command::{Class, Depth, LockedRow, Snapshot, Snapshots, Target};
     use crate::db::Tx;
     use crate::error::Result as CoreResult;
 
@@ -258,7 +258,6 @@ mod tests {
 
     impl Entity for Thing {
         const KIND: &'static str = "sample.thing";
-        const FIELDS: &'static [Field] = &[];
         const NOT_FOUND: &'static str = "Thing not found";
 
         async fn lock(_tx: &mut Tx<'_>, _ids: &[uuid::Uuid]) -> CoreResult<Vec<LockedRow>> {

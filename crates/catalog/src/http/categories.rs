@@ -42,10 +42,9 @@ impl Sorted for Category {
     const BY: &'static [&'static str] = &["name", "createdAt"];
 }
 
-#[derive(Debug, Default, Deserialize, IntoParams, garde::Validate)]
+#[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
-#[garde(allow_unvalidated)]
 struct CategoryQuery {
     /// Only categories directly below this one.
     parent_id: Option<Uuid>,

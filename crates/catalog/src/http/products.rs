@@ -44,10 +44,9 @@ impl Sorted for Product {
     const BY: &'static [&'static str] = &["createdAt", "updatedAt", "title", "sku"];
 }
 
-#[derive(Debug, Default, Deserialize, IntoParams, garde::Validate)]
+#[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
-#[garde(allow_unvalidated)]
 struct ProductQuery {
     /// Only active products, or only inactive ones.
     is_active: Option<bool>,

@@ -15,9 +15,8 @@ use crate::model::{Category, CategoryRow, lock_slugs, store_categories};
 use crate::rules::{self, Rules};
 
 /// A new category, or the changes of an existing one: absent fields keep their values, null clears.
-#[derive(Debug, Clone, Default, Deserialize, ToSchema, garde::Validate)]
+#[derive(Debug, Clone, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-#[garde(allow_unvalidated)]
 pub struct CategoryInput {
     /// The category to update; ignored when a category is created.
     pub id: Option<Uuid>,

@@ -1,6 +1,6 @@
 //! Categories: a tree that contains products. Links to products are deleted with a category; a category with categories below it can't be deleted.
 
-use backoffice_core::command::{Depth, Entity, EntityRef, Field, LockedRow, Snapshot, Snapshots, Transition};
+use backoffice_core::command::{Depth, Entity, EntityRef, LockedRow, Snapshot, Snapshots, Transition};
 use backoffice_core::db::Tx;
 use backoffice_core::{Feature, Rejection, Result, Timestamp};
 use diesel::pg::Pg;
@@ -63,16 +63,6 @@ pub enum Category {}
 
 impl Entity for Category {
     const KIND: &'static str = "catalog.category";
-    const FIELDS: &'static [Field] = &[
-        Field::tracked("id"),
-        Field::tracked("tenantId"),
-        Field::tracked("organizationId"),
-        Field::tracked("name"),
-        Field::tracked("slug"),
-        Field::tracked("parentId"),
-        Field::tracked("createdAt"),
-        Field::volatile("updatedAt"),
-    ];
     const NOT_FOUND: &'static str = "Category not found";
     const VIEW: Option<Feature> = Some(acl::CATEGORIES_VIEW);
 

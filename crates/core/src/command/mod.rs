@@ -28,7 +28,7 @@ use crate::time::Timestamp;
 
 pub use crate::http::Response;
 pub use batch::{BatchCommand, BatchItem, ItemOutcome, execute_all};
-pub use entity::{AnyEntity, Depth, Entity, EntityOf, EntityRef, Field, FieldKind, LockedRow, Transition};
+pub use entity::{AnyEntity, Depth, Entity, EntityOf, EntityRef, LockedRow, Tracking, Transition};
 pub(crate) use execute::execute;
 pub use history::HistoryOutcome;
 pub(crate) use history::{redo, undo};

@@ -1,5 +1,6 @@
 //! HTTP: one declaration per endpoint feeds the router, the access check, the rate limits, the API document and the generated tests.
 
+mod bodies;
 mod body;
 mod budget;
 mod cookies;
@@ -19,6 +20,7 @@ mod routes;
 mod selection;
 mod tenant_parameter;
 
+pub use bodies::{CreatedId, Done, Id, Identified, Updated};
 pub(crate) use body::BodyMemory;
 pub(crate) use budget::Budgets;
 pub use cookies::{AUTH_COOKIE, SESSION_COOKIE, clear_cookies, clear_selection, credential_cookies, presented_cookie};

@@ -17,9 +17,8 @@ use crate::values::{DirectoryName, LogoUrl, Rules};
 use crate::{Error, SLUG, acl, query, tree};
 
 /// A new organization.
-#[derive(Debug, Clone, Default, Deserialize, ToSchema, garde::Validate)]
+#[derive(Debug, Clone, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-#[garde(allow_unvalidated)]
 pub struct NewOrganization {
     /// 1 to 200 characters, not counting surrounding white space; no control characters.
     #[schema(value_type = DirectoryName)]

@@ -17,9 +17,8 @@ use crate::values::{DirectoryName, Rules};
 use crate::{SLUG, acl};
 
 /// A new tenant.
-#[derive(Debug, Clone, Default, Deserialize, ToSchema, garde::Validate)]
+#[derive(Debug, Clone, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-#[garde(allow_unvalidated)]
 pub struct NewTenant {
     /// 1 to 200 characters, not counting surrounding white space; no control characters.
     #[schema(value_type = DirectoryName)]

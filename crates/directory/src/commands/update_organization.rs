@@ -17,9 +17,8 @@ use crate::values::{DirectoryName, LogoUrl, Rules};
 use crate::{acl, query};
 
 /// Changes of an organization; absent fields stay.
-#[derive(Debug, Clone, Deserialize, ToSchema, garde::Validate)]
+#[derive(Debug, Clone, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-#[garde(allow_unvalidated)]
 pub struct OrganizationPatch {
     /// The organization.
     pub id: Uuid,

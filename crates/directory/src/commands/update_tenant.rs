@@ -17,9 +17,8 @@ use crate::values::{DirectoryName, Rules};
 use crate::{Error, acl, query};
 
 /// Changes of a tenant; absent fields stay.
-#[derive(Debug, Clone, Deserialize, ToSchema, garde::Validate)]
+#[derive(Debug, Clone, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-#[garde(allow_unvalidated)]
 pub struct TenantPatch {
     /// The tenant.
     pub id: Uuid,

@@ -22,8 +22,7 @@ pub(crate) fn routes(routes: &mut Routes) {
 }
 
 /// The resource to delete.
-#[derive(Debug, Deserialize, IntoParams, garde::Validate)]
-#[garde(allow_unvalidated)]
+#[derive(Debug, Deserialize, IntoParams)]
 struct Id {
     /// The id. It must not be the caller's own tenant, or the last organization of a tenant.
     id: Uuid,

@@ -37,10 +37,9 @@ pub(super) fn routes(routes: &mut Routes) {
         .rejects(&[404, 409]);
 }
 
-#[derive(Debug, Deserialize, IntoParams, garde::Validate)]
+#[derive(Debug, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
-#[garde(allow_unvalidated)]
 struct OrganizationQuery {
     /// Page number from 1.
     #[param(minimum = 1, maximum = 2_147_483_647, default = 1)]

@@ -1,6 +1,6 @@
 //! Organizations.
 
-use backoffice_core::command::{Depth, Entity, EntityRef, Field, LockedRow, Snapshot, Snapshots, Transition};
+use backoffice_core::command::{Depth, Entity, EntityRef, LockedRow, Snapshot, Snapshots, Transition};
 use backoffice_core::db::Tx;
 use backoffice_core::{Feature, Result, Timestamp};
 use diesel::pg::Pg;
@@ -55,18 +55,7 @@ pub struct Organization;
 
 impl Entity for Organization {
     const KIND: &'static str = ORGANIZATION;
-    const FIELDS: &'static [Field] = &[
-        Field::tracked("id"),
-        Field::tracked("tenantId"),
-        Field::volatile("organizationId"),
-        Field::tracked("name"),
-        Field::tracked("slug"),
-        Field::tracked("parentId"),
-        Field::tracked("logoUrl"),
-        Field::tracked("isActive"),
-        Field::tracked("createdAt"),
-        Field::volatile("updatedAt"),
-    ];
+    const VOLATILE: &'static [&'static str] = &["organizationId", "updatedAt"];
     const NOT_FOUND: &'static str = "Organization not found";
     const VIEW: Option<Feature> = Some(acl::ORGANIZATIONS_VIEW);
     const IS_ORGANIZATION: bool = true;

@@ -1,6 +1,6 @@
 //! Tenants.
 
-use backoffice_core::command::{Depth, Entity, Field, LockedRow, Snapshot, Snapshots};
+use backoffice_core::command::{Depth, Entity, LockedRow, Snapshot, Snapshots};
 use backoffice_core::db::Tx;
 use backoffice_core::{Feature, Result, Timestamp};
 use diesel::pg::Pg;
@@ -50,16 +50,7 @@ pub struct Tenant;
 
 impl Entity for Tenant {
     const KIND: &'static str = TENANT;
-    const FIELDS: &'static [Field] = &[
-        Field::tracked("id"),
-        Field::tracked("tenantId"),
-        Field::volatile("organizationId"),
-        Field::tracked("name"),
-        Field::tracked("isActive"),
-        Field::tracked("locales"),
-        Field::tracked("createdAt"),
-        Field::volatile("updatedAt"),
-    ];
+    const VOLATILE: &'static [&'static str] = &["organizationId", "updatedAt"];
     const NOT_FOUND: &'static str = "Tenant not found";
     const VIEW: Option<Feature> = Some(acl::TENANTS_VIEW);
 
