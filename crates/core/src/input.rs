@@ -7,7 +7,6 @@ pub mod schema;
 mod validator;
 
 pub use bounded::{Bounded, Length};
-pub(crate) use patch::PATCH;
 pub use patch::Patch;
 pub use rules::Violation;
 pub use validator::Validator;

@@ -42,12 +42,12 @@ impl Placement {
         }
     }
 
-    /// Locks the organization, so that it exists until the end of the transaction; a concurrent deletion waits, and then finds the new record.
+    /// Locks an organization in which a new record is created, so that it exists until the end of the transaction; a concurrent deletion waits, and then finds the new record.
     ///
     /// # Errors
     /// 403 for an organization that does not exist in the transaction's tenant or is outside of the caller's scope.
-    pub async fn lock(&self, tx: &mut Tx<'_>) -> Result<()> {
-        if tx.keep_organization(self.organization).await? {
+    pub async fn lock(tx: &mut Tx<'_>, organization: Uuid) -> Result<()> {
+        if tx.keep_organization(organization).await? {
             Ok(())
         } else {
             Err(Rejection::organization_out_of_scope().into())

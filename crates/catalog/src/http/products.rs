@@ -12,7 +12,7 @@ use super::variants::VariantItem;
 use super::{Changed, Done, Id, NewId, Patch, found};
 use crate::commands::CreateProduct;
 use crate::input::{PRODUCT_TYPES, ProductInput};
-use crate::model::{CategoryRow, PriceRow, Product, ProductRow};
+use crate::model::{Category, PriceRow, Product, ProductRow};
 use crate::query::products::{ProductFilter, ProductSummary};
 use crate::range::instant;
 use crate::{acl, query};
@@ -141,8 +141,8 @@ struct CategoryName {
     slug: String,
 }
 
-impl From<CategoryRow> for CategoryName {
-    fn from(row: CategoryRow) -> Self {
+impl From<Category> for CategoryName {
+    fn from(row: Category) -> Self {
         Self {
             id: row.id,
             name: row.name,

@@ -1,14 +1,9 @@
 //! The fields of a partial update.
 
-use serde::{Deserialize, Deserializer};
-use utoipa::openapi::schema::{SchemaType, Type};
-use utoipa::openapi::{OneOfBuilder, RefOr, Schema};
-use utoipa::{PartialSchema, ToSchema};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A field of a partial update: `Keep` when it is absent, `Clear` for `null`, `Set` for a value. Its struct has `#[serde(default)]`.
-///
-/// The API document describes it as the value or null. A field that rejects null, or whose values have a more precise schema, says so with
-/// `#[schema(value_type = ...)]`.
+/// A field of a partial update: `Keep` when it is absent, `Clear` for `null`, `Set` for a value. Its struct has `#[serde(default)]`, and its
+/// schema is that of `Option<T>`, or of `T` if null is rejected: `#[schema(value_type = Option<Uuid>)]`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Patch<T> {
     /// The field keeps its value.
@@ -93,35 +88,12 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Patch<T> {
     }
 }
 
-impl<T: ToSchema> PartialSchema for Patch<T> {
-    fn schema() -> RefOr<Schema> {
-        match T::schema() {
-            RefOr::T(Schema::Object(mut object)) => {
-                if let SchemaType::Type(one) = object.schema_type {
-                    object.schema_type = SchemaType::Array(vec![Type::Null, one]);
-                }
-                object.into()
-            }
-            other => {
-                let null = utoipa::openapi::ObjectBuilder::new().schema_type(Type::Null);
-                OneOfBuilder::new().item(null).item(other).into()
-            }
-        }
+/// The API document needs the defaults of a struct with `#[serde(default)]`; it leaves out those that are null.
+impl<T: Serialize> Serialize for Patch<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.as_ref().value().serialize(serializer)
     }
 }
-
-impl<T: ToSchema> ToSchema for Patch<T> {
-    fn name() -> std::borrow::Cow<'static, str> {
-        PATCH.into()
-    }
-
-    fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
-        T::schemas(schemas);
-    }
-}
-
-/// The name of the schemas of patches, which the document contains inline.
-pub(crate) const PATCH: &str = "Patch";
 
 #[cfg(test)]
 mod tests {

@@ -86,7 +86,7 @@ async fn field_note(_context: RequestContext, Json(note): Json<Note>) -> Result<
 }
 
 async fn panics(_visitor: Visitor, Json(note): Json<Note>) -> Result<Json<Note>> {
-    panic!("a handler fails with {}", note.text)
+    panic!("a handler fails with {}", note.text.0)
 }
 
 /// Inserts two rows in one transaction: both or none.

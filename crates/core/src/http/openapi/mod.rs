@@ -13,7 +13,6 @@ pub use self::schemas::Schemas;
 use super::cookies::AUTH_COOKIE;
 use super::routes::{Access, Declared, EndpointInfo, Routes};
 use crate::config::ConfigError;
-use crate::input::PATCH;
 use crate::module::Module;
 use crate::platform::{API_PREFIX, INTERFACE_VERSION};
 
@@ -80,7 +79,7 @@ impl Draft {
                 "schemas": known,
             },
         });
-        inline_patches(&mut document);
+        remove_null_defaults(&mut document);
         put_null_first(&mut document);
         let named = references(&document);
         let headers = named
@@ -97,34 +96,16 @@ impl Draft {
     }
 }
 
-/// Replaces references to the schemas of patches by these schemas: a patch is the type of a field, not a type of the API.
-fn inline_patches(document: &mut Value) {
-    let Some(schemas) = document["components"]["schemas"].as_object_mut() else {
-        return;
-    };
-    let (patches, others): (Map<_, _>, Map<_, _>) = std::mem::take(schemas)
-        .into_iter()
-        .partition(|(name, _)| name.starts_with(PATCH));
-    *schemas = others;
-    replace_references(document, &patches);
-}
-
-fn replace_references(value: &mut Value, patches: &Map<String, Value>) {
+/// Removes defaults of null: the fields of a partial update keep their values by default, which a schema cannot say.
+fn remove_null_defaults(value: &mut Value) {
     match value {
         Value::Object(fields) => {
-            let name = fields
-                .get("$ref")
-                .and_then(Value::as_str)
-                .and_then(|path| path.rsplit('/').next());
-            if let Some(Value::Object(patch)) = name.and_then(|name| patches.get(name)) {
-                fields.remove("$ref");
-                for (name, value) in patch {
-                    fields.entry(name.clone()).or_insert_with(|| value.clone());
-                }
+            if fields.get("default").is_some_and(Value::is_null) {
+                fields.remove("default");
             }
-            fields.values_mut().for_each(|field| replace_references(field, patches));
+            fields.values_mut().for_each(remove_null_defaults);
         }
-        Value::Array(items) => items.iter_mut().for_each(|item| replace_references(item, patches)),
+        Value::Array(items) => items.iter_mut().for_each(remove_null_defaults),
         _ => {}
     }
 }
