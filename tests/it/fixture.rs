@@ -10,7 +10,7 @@ use backoffice_test_support::{TestApp, TestAppBuilder};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-pub(crate) const MODULES: [&Module; 9] = [
+pub(crate) const MODULES: &[&Module] = &[
     &backoffice_directory::MODULE,
     &backoffice_auth::MODULE,
     &backoffice_audit_logs::MODULE,
@@ -109,7 +109,7 @@ pub(crate) fn builder() -> TestAppBuilder {
 
 /// As `builder`, without the platform's public URL.
 pub(crate) fn builder_without_site() -> TestAppBuilder {
-    TestApp::builder(&MODULES).config(AUTH).config(NO_LIMITS)
+    TestApp::builder(MODULES).config(AUTH).config(NO_LIMITS)
 }
 
 impl Fixture {

@@ -139,7 +139,7 @@ struct Invariants {
 
 impl Invariants {
     async fn new() -> Self {
-        let modules: Vec<&'static Module> = MODULES.into_iter().chain([&INVARIANTS]).collect();
+        let modules: Vec<&'static Module> = MODULES.iter().copied().chain([&INVARIANTS]).collect();
         let app = TestApp::builder(&modules)
             .config(AUTH)
             .config(NO_LIMITS)
