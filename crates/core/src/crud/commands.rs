@@ -94,6 +94,12 @@ impl<R: Record> Update<R> {
             record: PhantomData,
         })
     }
+
+    /// Returns the requested fields, for interceptors.
+    #[must_use]
+    pub const fn input(&self) -> &R::Input {
+        &self.input
+    }
 }
 
 impl<R: Record> Command for Update<R> {

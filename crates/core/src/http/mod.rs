@@ -1,5 +1,6 @@
 //! HTTP: one declaration per endpoint feeds the router, the access check, the rate limits, the API document and the generated tests.
 
+mod accept;
 mod bodies;
 mod body;
 mod budget;
@@ -20,6 +21,7 @@ mod routes;
 mod selection;
 mod tenant_parameter;
 
+pub use accept::{AcceptedRange, accepted_ranges};
 pub use bodies::{CreatedId, Done, Id, Identified, Updated};
 pub(crate) use body::BodyMemory;
 pub(crate) use budget::Budgets;
