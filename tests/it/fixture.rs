@@ -4,8 +4,8 @@ use backoffice_api_keys::commands::{CreateKey, NewKeyInput, Place};
 use backoffice_auth::commands::{CreateRole, UpdateRoleAcl};
 use backoffice_auth::{AclInput, NewAccount, create_account};
 use backoffice_core::http::Json;
-use backoffice_core::{Module, RequestContext};
-use backoffice_directory::commands::{CreateOrganization, CreateTenant, NewOrganization, NewTenant};
+use backoffice_core::{Module, Patch, RequestContext};
+use backoffice_directory::commands::{CreateOrganization, CreateTenant, NewTenant, OrganizationInput};
 use backoffice_test_support::{TestApp, TestAppBuilder};
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -276,13 +276,14 @@ impl Maker<'_> {
     }
 
     async fn organization(&self, tenant: Uuid, name: &str, parent: Option<Uuid>) -> Uuid {
-        let input = NewOrganization {
-            name: name.to_owned(),
-            parent_id: parent,
-            tenant_id: Some(tenant),
-            ..NewOrganization::default()
+        let input = OrganizationInput {
+            name: name.to_owned().into(),
+            parent_id: parent.map_or(Patch::Keep, Patch::Set),
+            tenant_id: tenant.into(),
+            ..OrganizationInput::default()
         };
-        let command = CreateOrganization::new(&self.ctx, input).expect("a valid organization");
+        let command = CreateOrganization::new(&self.ctx, input).await;
+        let command = command.expect("a valid organization");
         self.ctx
             .execute(&command, |created| Json(json!(created)))
             .await
