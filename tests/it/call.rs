@@ -21,9 +21,9 @@ pub(crate) enum Place {
     Query(&'static str),
     /// A query parameter that takes a comma-separated list.
     QueryList(&'static str),
-    /// A field of the body.
+    /// A field of the body, or of an object in it: `scope.roleId`, `prices[].variantId`.
     Body(&'static str),
-    /// A field of the body that takes a list.
+    /// A field of the body that takes a list, or one of an object in it.
     BodyList(&'static str),
     /// The last segment of the path.
     Path,
@@ -83,11 +83,28 @@ impl Call {
         self
     }
 
+    /// Sets a field by its path: `scope.roleId` in an object, `prices[].variantId` in the first item of a list. Adds missing objects and items.
+    fn with_inner_field(mut self, path: &str, value: Value) -> Self {
+        let mut inner = self.body.get_or_insert_with(|| Value::Object(Map::new()));
+        for step in path.split('.') {
+            let name = step.trim_end_matches("[]");
+            inner = &mut inner[name];
+            if name != step {
+                if !inner.is_array() {
+                    *inner = Value::Array(vec![Value::Null]);
+                }
+                inner = &mut inner[0];
+            }
+        }
+        *inner = value;
+        self
+    }
+
     pub(crate) fn with(self, place: Place, value: &str) -> Self {
         match place {
             Place::Query(name) | Place::QueryList(name) => self.with_query(name, value),
-            Place::Body(name) => self.with_field(name, value.into()),
-            Place::BodyList(name) => self.with_field(name, Value::Array(vec![value.into()])),
+            Place::Body(name) => self.with_inner_field(name, value.into()),
+            Place::BodyList(name) => self.with_inner_field(name, Value::Array(vec![value.into()])),
             Place::Path => {
                 let parent = self.path.rsplit_once('/').expect("the path has segments").0.to_owned();
                 let path = format!("{parent}/{value}");

@@ -23,13 +23,13 @@ fn sets() -> [&'static [&'static Module]; 6] {
         &[DIRECTORY, ACCOUNTS],
         &[&backoffice_api_docs::MODULE],
         &[&backoffice_events::MODULE],
-        &MODULES,
+        MODULES,
     ];
     SETS
 }
 
 async fn app(modules: &[&'static Module]) -> TestApp {
-    let builder = TestApp::builder(modules).compiled(&MODULES);
+    let builder = TestApp::builder(modules).compiled(MODULES);
     builder.config(AUTH).build().await
 }
 
@@ -116,7 +116,7 @@ async fn a_module_that_is_not_enabled_has_no_table() {
 #[actix_web::test]
 async fn a_module_that_is_not_enabled_has_no_feature_in_the_catalogue() {
     let modules = [DIRECTORY, ACCOUNTS];
-    let app = TestApp::builder(&modules).compiled(&MODULES).config(AUTH).build().await;
+    let app = TestApp::builder(&modules).compiled(MODULES).config(AUTH).build().await;
     let fixture = Fixture::inside(app).await;
 
     let (status, catalogue) = fixture.app.get(&fixture.a.tenant_admin.token, "/auth/features").await;
@@ -146,7 +146,7 @@ async fn a_module_that_is_not_enabled_has_no_feature_in_the_catalogue() {
 
 fn needs(module: &Module, required: &str) -> bool {
     let has = |name: &str| {
-        let mut modules = MODULES.into_iter();
+        let mut modules = MODULES.iter().copied();
         modules.any(|one| one.name == name && needs(one, required))
     };
     module.requires.iter().any(|name| *name == required || has(name))
@@ -154,11 +154,11 @@ fn needs(module: &Module, required: &str) -> bool {
 
 #[actix_web::test]
 async fn a_missing_requirement_is_named() {
-    for module in MODULES {
+    for &module in MODULES {
         for required in module.requires {
             // Without the other modules that depend on it as well: the error must name this module.
             let stays = |one: &&Module| one.name != *required && (one.name == module.name || !needs(one, required));
-            let rest: Vec<_> = MODULES.into_iter().filter(stays).collect();
+            let rest: Vec<_> = MODULES.iter().copied().filter(stays).collect();
             let options = PlatformOptions::new(&rest, Config::from_toml(AUTH).expect("TOML"));
 
             let error = Platform::new(options).expect_err("it is missing").to_string();

@@ -14,7 +14,7 @@ const CALLED: [&str; 5] = [
 ];
 
 async fn app() -> backoffice_test_support::TestApp {
-    backoffice_test_support::TestApp::builder(&MODULES)
+    backoffice_test_support::TestApp::builder(MODULES)
         .config(crate::fixture::AUTH)
         .build()
         .await

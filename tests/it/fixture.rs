@@ -4,13 +4,13 @@ use backoffice_api_keys::commands::{CreateKey, NewKeyInput, Place};
 use backoffice_auth::commands::{CreateRole, UpdateRoleAcl};
 use backoffice_auth::{AclInput, NewAccount, create_account};
 use backoffice_core::http::Json;
-use backoffice_core::{Module, RequestContext};
-use backoffice_directory::commands::{CreateOrganization, CreateTenant, NewOrganization, NewTenant};
+use backoffice_core::{Module, Patch, RequestContext};
+use backoffice_directory::commands::{CreateOrganization, CreateTenant, NewTenant, OrganizationInput};
 use backoffice_test_support::{TestApp, TestAppBuilder};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-pub(crate) const MODULES: [&Module; 9] = [
+pub(crate) const MODULES: &[&Module] = &[
     &backoffice_directory::MODULE,
     &backoffice_auth::MODULE,
     &backoffice_audit_logs::MODULE,
@@ -109,7 +109,7 @@ pub(crate) fn builder() -> TestAppBuilder {
 
 /// As `builder`, without the platform's public URL.
 pub(crate) fn builder_without_site() -> TestAppBuilder {
-    TestApp::builder(&MODULES).config(AUTH).config(NO_LIMITS)
+    TestApp::builder(MODULES).config(AUTH).config(NO_LIMITS)
 }
 
 impl Fixture {
@@ -276,13 +276,14 @@ impl Maker<'_> {
     }
 
     async fn organization(&self, tenant: Uuid, name: &str, parent: Option<Uuid>) -> Uuid {
-        let input = NewOrganization {
-            name: name.to_owned(),
-            parent_id: parent,
-            tenant_id: Some(tenant),
-            ..NewOrganization::default()
+        let input = OrganizationInput {
+            name: name.to_owned().into(),
+            parent_id: parent.map_or(Patch::Keep, Patch::Set),
+            tenant_id: tenant.into(),
+            ..OrganizationInput::default()
         };
-        let command = CreateOrganization::new(&self.ctx, input).expect("a valid organization");
+        let command = CreateOrganization::new(&self.ctx, input).await;
+        let command = command.expect("a valid organization");
         self.ctx
             .execute(&command, |created| Json(json!(created)))
             .await

@@ -7,6 +7,7 @@ mod browser;
 mod bulk;
 mod call;
 mod catalog;
+mod composed;
 mod composition;
 mod customers;
 mod database_rights;

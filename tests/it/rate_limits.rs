@@ -8,7 +8,7 @@ use crate::fixture::{AUTH, MODULES, PASSWORD};
 
 #[actix_web::test]
 async fn the_sixth_sign_in_is_rejected_for_an_unknown_address_too() {
-    let app = TestApp::builder(&MODULES).config(AUTH).build().await;
+    let app = TestApp::builder(MODULES).config(AUTH).build().await;
     let node = app.second_node().await;
 
     for app in [&app, &node, &app, &node, &app] {
@@ -28,7 +28,7 @@ async fn the_sixth_sign_in_is_rejected_for_an_unknown_address_too() {
 
 #[actix_web::test]
 async fn what_is_over_its_limit_is_rejected_from_memory_for_a_second() {
-    let app = TestApp::builder(&MODULES).config(AUTH).through_proxy().build().await;
+    let app = TestApp::builder(MODULES).config(AUTH).through_proxy().build().await;
     for _ in 0..5 {
         assert_eq!(sign_in(&app, "10.0.0.1").await.status, 401);
     }
@@ -54,7 +54,7 @@ async fn what_is_over_its_limit_is_rejected_from_memory_for_a_second() {
 #[actix_web::test]
 async fn a_client_over_its_limit_costs_no_statement() {
     let config = format!("{AUTH}[rate_limits.limits]\n\"auth.login.ip\" = \"1/60\"\n");
-    let app = TestApp::builder(&MODULES).config(&config).through_proxy().build().await;
+    let app = TestApp::builder(MODULES).config(&config).through_proxy().build().await;
     assert_eq!(sign_in(&app, "10.0.0.1").await.status, 401);
     assert_eq!(sign_in(&app, "10.0.0.1").await.status, 429);
 
@@ -65,7 +65,7 @@ async fn a_client_over_its_limit_costs_no_statement() {
 
 #[actix_web::test]
 async fn one_client_may_try_twenty_accounts_a_minute() {
-    let app = TestApp::builder(&MODULES).config(AUTH).build().await;
+    let app = TestApp::builder(MODULES).config(AUTH).build().await;
 
     let mut statuses = Vec::new();
     for number in 0..21 {

@@ -107,7 +107,7 @@ async fn failed_sign_ins_are_logged_without_the_address() {
 
 #[actix_web::test]
 async fn a_flood_of_rejections_does_not_fill_the_log() {
-    let app = TestApp::builder(&MODULES).config(AUTH).build().await;
+    let app = TestApp::builder(MODULES).config(AUTH).build().await;
     let (logs, _guard) = capture();
     let body = json!({"email": "nobody@alpha.test", "password": "wrong"});
 

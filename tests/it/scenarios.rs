@@ -1,7 +1,7 @@
 //! Every undoable command, as requests on a fixture with rich state. A command without a scenario fails the tests.
 
-mod catalog;
-mod customers;
+pub(crate) mod catalog;
+pub(crate) mod customers;
 
 use std::collections::BTreeSet;
 
@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::call::Call;
+use crate::composed::COMPOSED;
 use crate::fixture::{Account, Fixture, PASSWORD, TenantFixture};
 
 const ORGANIZATIONS: &str = "/directory/organizations";
@@ -30,7 +31,7 @@ pub(crate) struct Scenario {
     pub(crate) by_anybody: bool,
 }
 
-fn scenario(command: &'static str, state: &'static str, call: fn(&TenantFixture) -> Call) -> Scenario {
+pub(crate) fn scenario(command: &'static str, state: &'static str, call: fn(&TenantFixture) -> Call) -> Scenario {
     Scenario {
         command,
         state,
@@ -61,8 +62,7 @@ pub(crate) async fn rich(fixture: Fixture) -> Fixture {
         let roles = json!({"id": tenant_fixture.colleague.id, "roles": ["Dispatcher", "employee"]});
         run(&fixture, &tenant_fixture.tenant_admin, &Call::put(USERS, roles)).await;
         arrange(&fixture, tenant_fixture).await;
-        crate::customers::seed(&fixture, tenant_fixture).await;
-        crate::catalog::seed(&fixture, tenant_fixture).await;
+        crate::composed::seed(&fixture, tenant_fixture).await;
         let logo = json!({"id": tenant_fixture.leaf, "logoUrl": "https://example.test/logo.png"});
         run(&fixture, &tenant_fixture.tenant_admin, &Call::put(ORGANIZATIONS, logo)).await;
     }
@@ -112,8 +112,7 @@ pub(crate) fn scenarios() -> Vec<Scenario> {
     all.extend(users());
     all.extend(organizations());
     all.extend(sidebars());
-    all.extend(customers::scenarios());
-    all.extend(catalog::scenarios());
+    all.extend(COMPOSED.iter().flat_map(|composed| (composed.scenarios)()));
     all
 }
 

@@ -15,10 +15,25 @@ const FILES: &[(&str, &str)] = &[
     ("crates/{name}/build.rs", include_str!("scaffold/build.rs.in")),
     ("crates/{name}/src/lib.rs", include_str!("scaffold/lib.rs.in")),
     ("crates/{name}/src/acl.rs", include_str!("scaffold/acl.rs.in")),
+    ("crates/{name}/src/commands.rs", include_str!("scaffold/commands.rs.in")),
     ("crates/{name}/src/http.rs", include_str!("scaffold/http.rs.in")),
+    (
+        "crates/{name}/src/interceptors.rs",
+        include_str!("scaffold/interceptors.rs.in"),
+    ),
+    ("crates/{name}/src/model.rs", include_str!("scaffold/model.rs.in")),
     ("crates/{name}/src/query.rs", include_str!("scaffold/query.rs.in")),
     ("crates/{name}/src/schema.rs", include_str!("scaffold/schema.rs.in")),
     ("crates/{name}/tests/it/main.rs", include_str!("scaffold/it.rs.in")),
+    ("tests/it/{snake}.rs", include_str!("scaffold/composed_seed.rs.in")),
+    (
+        "tests/it/endpoints/{snake}.rs",
+        include_str!("scaffold/composed_endpoints.rs.in"),
+    ),
+    (
+        "tests/it/scenarios/{snake}.rs",
+        include_str!("scaffold/composed_scenarios.rs.in"),
+    ),
     (
         "migrations/{name}/{date}-100000-{number}_create_{snake}/up.sql",
         include_str!("scaffold/up.sql.in"),
@@ -56,6 +71,36 @@ const ADDITIONS: &[Addition] = &[
         among: "#[cfg(feature = ",
         lines: "        #[cfg(feature = \"{name}\")]\n        &backoffice_{snake}::MODULE,",
     },
+    Addition {
+        file: "tests/Cargo.toml",
+        among: "backoffice-",
+        lines: "backoffice-{name}.workspace = true",
+    },
+    Addition {
+        file: "tests/it/main.rs",
+        among: "mod ",
+        lines: "mod {snake};",
+    },
+    Addition {
+        file: "tests/it/fixture.rs",
+        among: "    &backoffice_",
+        lines: "    &backoffice_{snake}::MODULE,",
+    },
+    Addition {
+        file: "tests/it/endpoints/mod.rs",
+        among: "pub(crate) mod ",
+        lines: "pub(crate) mod {snake};",
+    },
+    Addition {
+        file: "tests/it/scenarios.rs",
+        among: "pub(crate) mod ",
+        lines: "pub(crate) mod {snake};",
+    },
+    Addition {
+        file: "tests/it/composed.rs",
+        among: "    // Modules of `xtask module new`.",
+        lines: "    Composed {\n        seed: |fixture, tenant| Box::pin(crate::{snake}::seed(fixture, tenant)),\n        endpoints: endpoints::{snake}::table,\n        scenarios: scenarios::{snake}::scenarios,\n    },",
+    },
 ];
 /// The lowest migration number without a reserved module.
 const FIRST_NUMBER: u32 = 400;
@@ -63,10 +108,10 @@ const FIRST_NUMBER: u32 = 400;
 /// Writes the files of a module and adds it to the host.
 pub(crate) fn run(workspace: &Workspace, name: &str) -> Result<Outcome> {
     if !is_name(name) {
-        return Err(format!("`{name}` is no name of a module; use lower-case words joined by hyphens").into());
+        return Err(format!("`{name}` is not a valid name of a module; use lower-case words joined by hyphens").into());
     }
     if workspace.root().join("crates").join(name).exists() {
-        return Err(format!("crates/{name} is there already").into());
+        return Err(format!("crates/{name} already exists").into());
     }
     let template = Template::new(workspace, name)?;
     for (file, text) in FILES {
@@ -81,7 +126,7 @@ pub(crate) fn run(workspace: &Workspace, name: &str) -> Result<Outcome> {
     compose(workspace, &template)?;
     let formatted = run_child(cargo(workspace).args(["fmt", "--package", &template.fill("backoffice-{name}")]))?;
     say(&format!(
-        "made crates/{name} and migrations/{name}, number {}",
+        "created crates/{name}, migrations/{name} (number {}) and tests/it/{{.,endpoints,scenarios}}/{name}.rs",
         template.number
     ));
     say(
@@ -113,15 +158,21 @@ impl Template {
     }
 
     fn fill(&self, text: &str) -> String {
+        let camel: String = self.name.split('-').map(capitalized).collect();
         let title = self.name.replace('-', " ");
-        let title = title.get(..1).map(str::to_uppercase).unwrap_or_default() + title.get(1..).unwrap_or_default();
+        let title = capitalized(&title);
         text.replace("{name}", &self.name)
             .replace("{snake}", &self.name.replace('-', "_"))
+            .replace("{camel}", &camel)
             .replace("{title}", &title)
             .replace("{number}", &self.number)
             .replace("{date}", &self.date)
             .replace("{version}", &self.version)
     }
+}
+
+fn capitalized(word: &str) -> String {
+    word.get(..1).map(str::to_uppercase).unwrap_or_default() + word.get(1..).unwrap_or_default()
 }
 
 fn is_name(name: &str) -> bool {
@@ -175,10 +226,10 @@ fn insert_sorted(text: &str, among: &str, new: &str) -> Option<String> {
     let first = new.lines().next()?;
     let later = lines.iter().position(|line| line.contains(among) && *line > first);
     let last = || {
-        lines
-            .iter()
-            .rposition(|line| line.contains(among))
-            .map(|at| at + new.lines().count())
+        let at = lines.iter().rposition(|line| line.contains(among))?;
+        // A comment marks the end of a list.
+        let is_mark = lines[at].trim_start().starts_with("//");
+        Some(if is_mark { at } else { at + new.lines().count() })
     };
     let at = later.or_else(last)?.min(lines.len());
     lines.splice(at..at, new.lines());
@@ -231,6 +282,10 @@ mod tests {
         assert_eq!(
             insert_sorted(text, " = ", "e = 1").as_deref(),
             Some("x\nb = 1\nd = 1\ne = 1\ny\n")
+        );
+        assert_eq!(
+            insert_sorted("a\n    // end\nz\n", "// end", "    b\n    c").as_deref(),
+            Some("a\n    b\n    c\n    // end\nz\n")
         );
         assert_eq!(insert_sorted(text, "absent", "e = 1"), None);
     }

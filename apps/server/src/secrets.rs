@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use backoffice_core::config::ConfigError;
 use backoffice_core::ids::Ids;
+use backoffice_core::text::hex;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 use config::{Value, ValueKind};
@@ -153,13 +154,8 @@ fn ephemeral_keys(ids: &Ids) -> Value {
 
 impl Key {
     fn generate(ids: &Ids) -> Self {
-        let kid = ids.random::<6>().iter().fold(String::new(), |mut kid, byte| {
-            // Writing to a `String` does not fail.
-            let _infallible = write!(kid, "{byte:02x}");
-            kid
-        });
         Self {
-            kid,
+            kid: hex(&ids.random::<6>()),
             secret: STANDARD_NO_PAD.encode(ids.random::<64>()).into(),
         }
     }

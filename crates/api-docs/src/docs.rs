@@ -3,7 +3,8 @@
 use std::sync::{Arc, OnceLock};
 
 use actix_web::web::Bytes;
-use backoffice_core::module::document;
+use backoffice_core::http::document;
+use backoffice_core::text::hex;
 use backoffice_core::{Module, Result};
 use sha2::{Digest, Sha256};
 use utoipa_swagger_ui::Config;
@@ -21,10 +22,9 @@ pub(crate) struct Tagged {
 impl Tagged {
     fn new(bytes: Vec<u8>) -> Self {
         let hash = Sha256::digest(&bytes);
-        let tag: String = hash.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
         Self {
+            tag: format!("\"{}\"", hex(&hash[..16])),
             bytes: bytes.into(),
-            tag: format!("\"{tag}\""),
         }
     }
 }

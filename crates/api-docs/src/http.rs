@@ -7,7 +7,7 @@ use actix_web::http::header::{
     X_CONTENT_TYPE_OPTIONS,
 };
 use actix_web::web::Bytes;
-use backoffice_core::http::{Access, Path, Raw, Redirect, Routes};
+use backoffice_core::http::{AcceptedRange, Access, Path, Raw, Redirect, Routes};
 use backoffice_core::rate_limit::RateLimit;
 use backoffice_core::{API_PREFIX, Error, INTERFACE_VERSION, Rejection, Result, Visitor};
 use serde::Deserialize;
@@ -88,8 +88,7 @@ async fn get_docs_page(visitor: Visitor) -> Result<Raw> {
     file(&visitor, "")
 }
 
-#[derive(Debug, Deserialize, IntoParams, garde::Validate)]
-#[garde(allow_unvalidated)]
+#[derive(Debug, Deserialize, IntoParams)]
 struct DocsFile {
     /// Name of the file.
     file: String,
@@ -159,20 +158,15 @@ fn prefers_text(accept: &str) -> bool {
 }
 
 /// Returns the weight in thousandths and the specificity (3 the type, 2 its family, 1 anything) of the range that applies to this type.
-fn rank(accept: &str, family: &str, kind: &str) -> (u32, u8) {
-    let ranges = accept.split(',').filter_map(|range| {
-        let mut parts = range.split(';').map(str::trim);
-        let (its_family, its_kind) = parts.next()?.split_once('/')?;
-        let exactness = match (its_family, its_kind) {
+fn rank(accept: &str, family: &str, kind: &str) -> (u16, u8) {
+    let ranges = AcceptedRange::parse(accept).filter_map(|AcceptedRange { range, weight }| {
+        let exactness = match range.split_once('/')? {
             ("*", "*") => 1,
             (given, "*") if given.eq_ignore_ascii_case(family) => 2,
             (given, named) if given.eq_ignore_ascii_case(family) && named.eq_ignore_ascii_case(kind) => 3,
             _ => return None,
         };
-        let weight = parts
-            .find_map(|part| part.strip_prefix("q="))
-            .map_or(1.0, |q| q.parse::<f32>().unwrap_or(0.0));
-        Some((exactness, (weight.clamp(0.0, 1.0) * 1000.0) as u32))
+        Some((exactness, weight))
     });
     // The most specific range decides, whatever its weight.
     ranges.max().map_or((0, 0), |(exactness, weight)| (weight, exactness))

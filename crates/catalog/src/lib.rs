@@ -14,6 +14,7 @@ pub mod query;
 mod range;
 mod rules;
 mod schema;
+mod values;
 
 use backoffice_core::Module;
 use backoffice_core::db::Migrations;

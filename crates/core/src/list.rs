@@ -2,16 +2,24 @@
 
 mod by_id;
 mod comma;
+mod query;
+mod references;
 mod schema;
 
+use std::future::Future;
+
+use diesel::QueryResult;
 use diesel::dsl::sql;
 use diesel::expression::SqlLiteral;
 use diesel::sql_types::Text;
+use futures_util::future::try_join;
 use serde::{Deserialize, Serialize};
 use utoipa::IntoParams;
 
 pub use by_id::ById;
 pub use comma::{CommaList, MOST_VALUES};
+pub use query::{ListQuery, ListRequest, SortField, Sortable};
+pub use references::{Fragment, References};
 pub use schema::{IdList, IdsOrNone, InstantOrDate};
 
 use crate::error::{Detail, Rejection, Result};
@@ -95,6 +103,19 @@ impl Window {
     #[must_use]
     pub fn limit(self) -> i64 {
         i64::from(self.size)
+    }
+
+    /// Runs the statements of the rows and of the total, pipelined, and returns the page.
+    ///
+    /// # Errors
+    /// When the database can't be reached.
+    pub async fn fetch<T>(
+        self,
+        rows: impl Future<Output = QueryResult<Vec<T>>>,
+        total: impl Future<Output = QueryResult<i64>>,
+    ) -> Result<Page<T>> {
+        let (items, total) = try_join(rows, total).await?;
+        Ok(self.page(items, total))
     }
 
     /// Returns the page with these items.

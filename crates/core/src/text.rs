@@ -60,6 +60,16 @@ pub fn one_line(text: &str) -> String {
     text.replace(is_control, " ")
 }
 
+/// Returns the bytes as lower-case hexadecimal digits.
+#[must_use]
+pub fn hex(bytes: &[u8]) -> String {
+    let digit = |value: u8| char::from(b"0123456789abcdef"[usize::from(value)]);
+    bytes
+        .iter()
+        .flat_map(|byte| [digit(byte >> 4), digit(byte & 15)])
+        .collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

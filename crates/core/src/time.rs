@@ -24,6 +24,9 @@ pub struct Timestamp(OffsetDateTime);
 pub struct NoInstant;
 
 impl Timestamp {
+    /// 1970-01-01T00:00:00Z.
+    pub const UNIX_EPOCH: Self = Self(OffsetDateTime::UNIX_EPOCH);
+
     /// Cuts an instant of UTC to milliseconds.
     fn of_utc(instant: OffsetDateTime) -> Self {
         Self(instant.replace_millisecond(instant.millisecond()).unwrap_or(instant))

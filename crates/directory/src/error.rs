@@ -1,7 +1,9 @@
 //! Errors that a client of this module can act on.
 
-use backoffice_core::{Detail, Rejection};
-use serde_json::json;
+use backoffice_core::Rejection;
+use backoffice_core::command::Entity;
+
+use crate::model::Organization;
 
 /// A rejection of the directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,8 +30,6 @@ pub enum Error {
     InUse,
     /// A tenant keeps at least one organization.
     LastOrganization,
-    /// Only callers of the whole tenant put organizations at the top level.
-    OutOfScope,
     /// The named tenant is not visible in the caller's scope.
     OtherTenant,
     /// Only super administrators create, deactivate and delete tenants.
@@ -43,7 +43,7 @@ pub enum Error {
 
 /// Returns the rejection for a broken rule that has no message in the contract; its error code names the rule.
 fn invalid(path: &str, message: impl Into<String>, code: &'static str) -> Rejection {
-    Rejection::invalid(vec![Detail::new(path, message, "invalid_value")]).code(code)
+    Rejection::invalid_field(path, message, "invalid_value").code(code)
 }
 
 impl Error {
@@ -65,7 +65,6 @@ impl Error {
             ),
             Self::InUse => Rejection::conflict("Organization is in use").code("organization_in_use"),
             Self::LastOrganization => invalid("id", "is the last organization of the tenant", "last_organization"),
-            Self::OutOfScope => Rejection::forbidden("Organization out of scope"),
             Self::OtherTenant => Rejection::forbidden("Not authorized to target this tenant."),
             Self::SuperAdministratorsOnly => Rejection::forbidden("Super administrators only"),
             Self::OwnTenant { deleting: true } => invalid("id", "must not be your own tenant", "own_tenant"),
@@ -79,14 +78,11 @@ impl Error {
     pub(crate) fn while_restoring(self) -> backoffice_core::Error {
         let field = match self {
             Self::ParentNotFound | Self::Cycle | Self::TooDeep { .. } => "parentId",
-            Self::InUse => crate::model::ORGANIZATION,
+            Self::InUse => Organization::KIND,
             Self::SlugInUse => "slug",
             _ => return self.into(),
         };
-        Rejection::bad_request("The record has changed since this action")
-            .code("undo_conflict")
-            .with("fields", json!([field]))
-            .into()
+        Rejection::undo_conflict(&[field]).into()
     }
 }
 

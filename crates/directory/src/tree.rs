@@ -28,7 +28,7 @@ struct Below {
 pub(crate) struct Tree;
 
 #[derive(QueryableByName)]
-struct Found {
+struct ExpandedRow {
     #[diesel(sql_type = SqlUuid)]
     id: Uuid,
 }
@@ -75,7 +75,7 @@ impl OrganizationTree for Tree {
         roots: &'a [Uuid],
     ) -> BoxFuture<'a, Result<Vec<Uuid>>> {
         Box::pin(async move {
-            let found: Vec<Found> = match tenant {
+            let found: Vec<ExpandedRow> = match tenant {
                 _ if roots.is_empty() => Vec::new(),
                 Some(tenant) => {
                     sql_query(expand!("and o.tenant_id = $2"))
@@ -240,7 +240,7 @@ select
         where o.tenant_id = $1 and o.parent_id = $2 and o.deleted_at is null
     ) as has_children";
 
-/// Returns the present position of the organization.
+/// Returns the current position of the organization.
 pub(crate) async fn position(tx: &mut Tx<'_>, id: Uuid) -> Result<Position> {
     let tenant = tx.tenant();
     Ok(sql_query(POSITION)

@@ -4,9 +4,9 @@ use actix_web::HttpRequest;
 use actix_web::http::header::{CACHE_CONTROL, HeaderName, HeaderValue};
 use backoffice_core::events::extent;
 use backoffice_core::http::{Access, LiveCaller, Query, Routes, Streamed};
+use backoffice_core::input::Bounded;
 use backoffice_core::list::CommaList;
 use backoffice_core::{Detail, RequestContext, Result, Scope};
-use garde::Validate;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
@@ -26,17 +26,17 @@ pub(crate) fn routes(routes: &mut Routes) {
         .rejects(&[400, 429]);
 }
 
-#[derive(Debug, Deserialize, Validate, IntoParams)]
+#[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 struct Filter {
     /// Names of events: a comma list of exact names, `prefix.*` or `*`. With an empty list the stream sends no events. At most 50 different
     /// names.
     #[param(
+        value_type = Option<String>,
         max_length = 4000,
         pattern = r"^[ ,]*((\*|[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*(\.\*)?)( *,[ ,]*(\*|[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*(\.\*)?))*[ ,]*)?$"
     )]
-    #[garde(length(max = 4000))]
-    names: Option<String>,
+    names: Option<Bounded<String, 0, 4000>>,
 }
 
 async fn stream_events(
@@ -46,7 +46,7 @@ async fn stream_events(
     Query(filter): Query<Filter>,
 ) -> Result<Streamed> {
     let tenant = context.tenant()?;
-    let names = filter.names.as_deref().map(patterns).transpose()?;
+    let names = filter.names.as_ref().map(|names| patterns(&names.0)).transpose()?;
     let call = context.call();
     let identity = context.identity();
     let slots = call.provided::<StreamSlots>()?;

@@ -100,7 +100,7 @@ pub(super) fn rejection(status: Option<u16>, body: Option<Value>) -> Verdict {
 }
 
 pub(super) async fn gated() -> Fixture {
-    let modules: Vec<&'static Module> = MODULES.into_iter().chain([&GATE]).collect();
+    let modules: Vec<&'static Module> = MODULES.iter().copied().chain([&GATE]).collect();
     Fixture::of(TestApp::builder(&modules).config(AUTH).config(NO_LIMITS)).await
 }
 

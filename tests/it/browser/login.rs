@@ -95,7 +95,7 @@ async fn what_is_missing_is_said_beside_its_field() {
 #[actix_web::test]
 async fn too_many_attempts_are_reported_with_the_wait() {
     let limits = "[rate_limits.limits]\n'auth.login.account_ip' = '2/60'\n'auth.login.ip' = '100/60'";
-    let app = backoffice_test_support::TestApp::builder(&fixture::MODULES).config(fixture::AUTH);
+    let app = backoffice_test_support::TestApp::builder(fixture::MODULES).config(fixture::AUTH);
     let site = Site::of(app.config(limits)).await;
     browse(async |browser| {
         browser.open(&site.url("/login")).await;

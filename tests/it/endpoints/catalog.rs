@@ -28,7 +28,7 @@ const ORGANIZATION: Target = inside(Place::Body("organizationId"));
 const PRODUCT: Target = inside(Place::Body("productId"));
 const OF_PRODUCT: Target = inside(Place::Query("productId"));
 
-pub(super) fn table() -> Vec<Entry> {
+pub(crate) fn table() -> Vec<Entry> {
     let mut table = products();
     table.extend(variants());
     table.extend(prices());

@@ -1,8 +1,8 @@
 //! A valid request for every endpoint, and the ids that it takes. An endpoint without an entry fails the tests that walk the table.
 
-mod catalog;
-mod customers;
-mod progress;
+pub(crate) mod catalog;
+pub(crate) mod customers;
+pub(crate) mod progress;
 mod table;
 
 use actix_web::http::Method;
@@ -90,9 +90,7 @@ pub(crate) struct Entry {
 impl Setting {
     pub(crate) async fn new(fixture: Fixture) -> Self {
         for tenant_fixture in [&fixture.a, &fixture.b] {
-            crate::customers::seed(&fixture, tenant_fixture).await;
-            crate::catalog::seed(&fixture, tenant_fixture).await;
-            crate::progress::seed(&fixture, tenant_fixture).await;
+            crate::composed::seed(&fixture, tenant_fixture).await;
         }
         let a = Self::history(&fixture, &fixture.a).await;
         let b = Self::history(&fixture, &fixture.b).await;

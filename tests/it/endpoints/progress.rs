@@ -22,7 +22,7 @@ const fn job(place: Place, job: Job) -> [Target; 1] {
     }]
 }
 
-pub(super) fn table() -> Vec<Entry> {
+pub(crate) fn table() -> Vec<Entry> {
     let mut table = jobs();
     table.extend(operations());
     table

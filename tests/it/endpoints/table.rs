@@ -5,6 +5,7 @@ use serde_json::json;
 
 use super::{Entry, History, Kind, MakeCall, Sender, Target};
 use crate::call::{Call, Place};
+use crate::composed::COMPOSED;
 use crate::fixture::PASSWORD;
 use crate::history::{ACCESS, ACTIONS, EXPORT, REDO, UNDO};
 
@@ -31,9 +32,7 @@ pub(crate) fn table() -> Vec<Entry> {
     table.extend(directory());
     table.extend(actions());
     table.extend(events());
-    table.extend(super::customers::table());
-    table.extend(super::catalog::table());
-    table.extend(super::progress::table());
+    table.extend(COMPOSED.iter().flat_map(|composed| (composed.endpoints)()));
     table
 }
 

@@ -1,6 +1,7 @@
 //! Access that must be denied: a matrix over every endpoint. Each check runs twice, the second time with row-level security alone.
 
 mod credentials;
+mod document;
 mod organizations;
 mod selection;
 mod tenants;

@@ -20,7 +20,7 @@ fn created(command: &'static str, state: &'static str, call: fn(&TenantFixture) 
     }
 }
 
-pub(super) fn scenarios() -> Vec<Scenario> {
+pub(crate) fn scenarios() -> Vec<Scenario> {
     let mut all = products();
     all.extend(variants());
     all.extend(prices());

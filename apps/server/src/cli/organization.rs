@@ -1,10 +1,11 @@
 //! `organization`.
 
-use backoffice_core::RequestContext;
 use backoffice_core::http::Json;
 use backoffice_core::list::Window;
-use backoffice_directory::commands::{CreateOrganization, NewOrganization};
-use backoffice_directory::query::{OrganizationFilter, OrganizationRow, page_of_organizations};
+use backoffice_core::{Patch, RequestContext};
+use backoffice_directory::commands::{CreateOrganization, OrganizationInput};
+use backoffice_directory::model::Organization;
+use backoffice_directory::query::{OrganizationFilter, page_of_organizations};
 use serde_json::json;
 use uuid::Uuid;
 
@@ -19,14 +20,13 @@ pub(super) async fn run(host: &Host, command: OrganizationCommand, output: Outpu
     let context = host.context();
     match command {
         OrganizationCommand::Create { name, tenant, parent } => {
-            let tenant_id = Some(find_tenant(&context, tenant.as_deref()).await?);
-            let requested = NewOrganization {
-                name: name.clone(),
-                parent_id: parent,
-                tenant_id,
-                ..NewOrganization::default()
+            let requested = OrganizationInput {
+                name: name.clone().into(),
+                parent_id: parent.map_or(Patch::Keep, Patch::Set),
+                tenant_id: find_tenant(&context, tenant.as_deref()).await?.into(),
+                ..OrganizationInput::default()
             };
-            let command = CreateOrganization::new(&context, requested)?;
+            let command = CreateOrganization::new(&context, requested).await?;
             let id = context.execute(&command, |id| Json(json!(id))).await?.0;
             output.print(
                 &format!("organization {name}: {}", id.as_str().unwrap_or_default()),
@@ -56,7 +56,7 @@ pub(super) async fn run(host: &Host, command: OrganizationCommand, output: Outpu
     Ok(())
 }
 
-async fn list(context: &RequestContext, tenant_id: Option<Uuid>) -> Result<Vec<OrganizationRow>> {
+async fn list(context: &RequestContext, tenant_id: Option<Uuid>) -> Result<Vec<Organization>> {
     let filter = OrganizationFilter {
         tenant_id,
         ..OrganizationFilter::default()

@@ -4,7 +4,8 @@ use backoffice_core::RequestContext;
 use backoffice_core::http::Json;
 use backoffice_core::list::Window;
 use backoffice_directory::commands::{CreateTenant, NewTenant, TenantCreated};
-use backoffice_directory::query::{TenantFilter, TenantRow, TenantSort, page_of_tenants};
+use backoffice_directory::model::Tenant;
+use backoffice_directory::query::{TenantFilter, TenantSort, page_of_tenants};
 use serde_json::json;
 use uuid::Uuid;
 
@@ -30,7 +31,7 @@ pub(super) async fn run(host: &Host, command: TenantCommand, output: Output) -> 
         }
         TenantCommand::List => {
             let tenants = list_tenants(&context, u32::MAX).await?;
-            let row = |tenant: &TenantRow| vec![tenant.id.to_string(), state(tenant).to_owned(), tenant.name.clone()];
+            let row = |tenant: &Tenant| vec![tenant.id.to_string(), state(tenant).to_owned(), tenant.name.clone()];
             let rows: Vec<Vec<String>> = tenants.iter().map(row).collect();
             output.print(&table(&rows), &json!(tenants));
         }
@@ -38,7 +39,7 @@ pub(super) async fn run(host: &Host, command: TenantCommand, output: Output) -> 
     Ok(())
 }
 
-fn state(tenant: &TenantRow) -> &'static str {
+fn state(tenant: &Tenant) -> &'static str {
     if tenant.is_active { "active" } else { "inactive" }
 }
 
@@ -63,7 +64,7 @@ pub(crate) async fn create_tenant(
 }
 
 /// Returns the first tenants by time of creation.
-pub(crate) async fn list_tenants(context: &RequestContext, limit: u32) -> Result<Vec<TenantRow>> {
+pub(crate) async fn list_tenants(context: &RequestContext, limit: u32) -> Result<Vec<Tenant>> {
     let filter = TenantFilter {
         sort: TenantSort::CreatedAt,
         ..TenantFilter::default()

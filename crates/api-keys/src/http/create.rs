@@ -2,8 +2,8 @@
 
 use backoffice_auth::RoleToHold;
 use backoffice_core::http::{Cookies, Created, Json, given, present};
+use backoffice_core::input::Bounded;
 use backoffice_core::{Rejection, RequestContext, Result, Scope, Timestamp, VisibleTenants};
-use garde::Validate;
 use secrecy::ExposeSecret;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -15,9 +15,8 @@ use crate::query::keys::RoleOfKey;
 use crate::values::KeyName;
 
 /// A key to create.
-#[derive(Debug, Deserialize, Validate, ToSchema)]
+#[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-#[garde(allow_unvalidated)]
 pub(super) struct NewKey {
     /// 1 to 120 characters, not counting surrounding white space; no control characters.
     #[schema(value_type = KeyName)]
@@ -33,10 +32,9 @@ pub(super) struct NewKey {
     #[schema(value_type = Option<Uuid>)]
     organization_id: Option<Option<Uuid>>,
     /// At most 50 existing roles of the tenant, by id or name; none with super administrator rights.
-    #[garde(length(max = 50))]
     #[serde(default, deserialize_with = "given")]
-    #[schema(nullable = false, max_items = 50)]
-    roles: Option<Vec<String>>,
+    #[schema(value_type = Option<Vec<String>>, nullable = false, max_items = 50)]
+    roles: Option<Bounded<Vec<String>, 0, 50>>,
     /// In the future, and not after the expiry of the API key that sends the request. Null or absent: never. If `api_keys.max_ttl` is
     /// configured, required and limited by it.
     expires_at: Option<Timestamp>,
@@ -71,7 +69,7 @@ pub(super) async fn create_api_key(ctx: RequestContext, body: Json<NewKey>) -> R
         name: new.name,
         description: new.description,
         place: place(new.organization_id, default)?,
-        roles: new.roles.unwrap_or_default(),
+        roles: new.roles.unwrap_or_default().0,
         expires_at: new.expires_at,
     };
     let command = CreateKey::new(&ctx, requested)?;

@@ -4,7 +4,6 @@ use backoffice_core::access_log::{AccessType, Record};
 use backoffice_core::http::{Json, Query};
 use backoffice_core::list::{ById, Page, PageQuery, search_pattern};
 use backoffice_core::{Detail, Rejection, RequestContext, Result, Timestamp, Violations};
-use garde::Validate;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
@@ -14,10 +13,9 @@ use crate::query;
 use crate::query::keys::{KeyFilter, KeySummary, RoleOfKey};
 
 /// Parameters of the list of keys.
-#[derive(Debug, Deserialize, Validate, IntoParams)]
+#[derive(Debug, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
-#[garde(allow_unvalidated)]
 pub(super) struct KeyQuery {
     /// Substring of name or prefix.
     #[param(max_length = 200)]
@@ -97,9 +95,8 @@ pub(super) async fn list_api_keys(
 }
 
 /// The key to delete.
-#[derive(Debug, Deserialize, Validate, IntoParams)]
+#[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-#[garde(allow_unvalidated)]
 pub(super) struct KeyId {
     /// The id.
     #[param(value_type = Uuid)]

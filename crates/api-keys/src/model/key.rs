@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use backoffice_auth::{Subject, protect_holder, revoke};
-use backoffice_core::command::{Depth, Entity, Field, LockedRow, Snapshot, Snapshots, Transition, Tx};
+use backoffice_core::command::{Depth, Entity, LockedRow, Snapshot, Snapshots, Transition, Tx};
 use backoffice_core::{Error, Feature, Result, Timestamp};
 use diesel::{
     ExpressionMethods, Insertable, PgArrayExpressionMethods, QueryDsl, Queryable, Selectable, SelectableHelper,
@@ -79,23 +79,8 @@ pub enum Key {}
 
 impl Entity for Key {
     const KIND: &'static str = "api_keys.key";
-    const FIELDS: &'static [Field] = &[
-        Field::tracked("id"),
-        Field::tracked("tenantId"),
-        Field::tracked("organizationId"),
-        Field::tracked("name"),
-        Field::tracked("description"),
-        Field::tracked("keyPrefix"),
-        Field::secret("keyHash"),
-        Field::tracked("roleIds"),
-        Field::tracked("expiresAt"),
-        Field::tracked("createdByKind"),
-        Field::tracked("createdById"),
-        Field::tracked("creatorKeys"),
-        Field::tracked("createdAt"),
-        Field::volatile("lastUsedAt"),
-        Field::volatile("updatedAt"),
-    ];
+    const VOLATILE: &'static [&'static str] = &["lastUsedAt", "updatedAt"];
+    const SECRET: &'static [&'static str] = &["keyHash"];
     const NOT_FOUND: &'static str = "API key not found";
     const VIEW: Option<Feature> = Some(acl::VIEW);
 

@@ -30,9 +30,8 @@ pub(super) fn routes(routes: &mut Routes) {
 }
 
 /// The query as pairs, because each parameter has its own rules.
-#[derive(Debug, Deserialize, garde::Validate)]
+#[derive(Debug, Deserialize)]
 #[serde(transparent)]
-#[garde(allow_unvalidated)]
 struct AccessQuery {
     pairs: Vec<(String, String)>,
 }

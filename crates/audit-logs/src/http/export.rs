@@ -43,9 +43,8 @@ pub(super) fn routes(routes: &mut Routes) {
 }
 
 /// The query as pairs, because a parameter may be repeated and each has its own rules.
-#[derive(Debug, Deserialize, garde::Validate)]
+#[derive(Debug, Deserialize)]
 #[serde(transparent)]
-#[garde(allow_unvalidated)]
 struct ExportQuery {
     pairs: Vec<(String, String)>,
 }

@@ -33,9 +33,8 @@ pub(super) fn routes(routes: &mut Routes) {
         .rejects(&[422]);
 }
 
-#[derive(Debug, Deserialize, ToSchema, garde::Validate)]
+#[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-#[garde(allow_unvalidated)]
 struct UndoRequest {
     /// The token of an entry that the caller has received, of an action that can be undone now.
     #[serde(default)]
@@ -57,9 +56,8 @@ struct Undone {
     trace_log_id: Uuid,
 }
 
-#[derive(Debug, Deserialize, ToSchema, garde::Validate)]
+#[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-#[garde(allow_unvalidated)]
 struct RedoRequest {
     /// The undone entry: the latest one of its resource, which can be redone now.
     #[serde(default)]

@@ -32,8 +32,7 @@ fn routes(routes: &mut Routes) {
     routes.post("/many", Access::Authenticated, number);
 }
 
-#[derive(Debug, Deserialize, garde::Validate, ToSchema)]
-#[garde(allow_unvalidated)]
+#[derive(Debug, Deserialize, ToSchema)]
 struct Number {
     ids: Vec<Uuid>,
 }

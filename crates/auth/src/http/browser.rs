@@ -9,7 +9,6 @@ use backoffice_core::http::{
 };
 use backoffice_core::rate_limit::RateLimit;
 use backoffice_core::{Call, Error, Result, Visitor};
-use garde::Validate;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
@@ -30,9 +29,8 @@ pub(super) fn routes(routes: &mut Routes) {
 }
 
 /// The destination of the redirect.
-#[derive(Debug, Deserialize, Validate, IntoParams)]
+#[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-#[garde(allow_unvalidated)]
 struct Destination {
     /// Path on this site; the first one counts.
     #[serde(default)]

@@ -1,8 +1,8 @@
 //! The profile and the features of the caller.
 
 use backoffice_core::http::{Access, Json, Routes, given, present, requires, wire_tenant};
+use backoffice_core::input::Bounded;
 use backoffice_core::{Detail, ErrorShape, Module, Rejection, RequestContext, Result, Timestamp, Violations};
-use garde::Validate;
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -85,10 +85,9 @@ fn own_scope(ctx: &RequestContext) -> backoffice_core::Scope {
 }
 
 /// Changes of the caller's profile: at least one of `email`, `password` and `name` is required.
-#[derive(Debug, Deserialize, Validate, ToSchema)]
+#[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(min_properties = 1)]
-#[garde(allow_unvalidated)]
 struct ProfilePatch {
     /// New address, unique in the tenant without regard to case.
     #[serde(default, deserialize_with = "given")]
@@ -218,12 +217,11 @@ pub(super) async fn confirm_own(ctx: &RequestContext, user: &UserRow, current: O
 }
 
 /// Features to check.
-#[derive(Debug, Deserialize, Validate, ToSchema)]
+#[derive(Debug, Deserialize, ToSchema)]
 struct FeatureQuestion {
     /// At most 50 feature ids or wildcards of 1 to 128 characters.
-    #[garde(length(max = 50), inner(length(chars, min = 1, max = 128)))]
-    #[schema(max_items = 50, min_length = 1, max_length = 128)]
-    features: Vec<String>,
+    #[schema(value_type = Vec<String>, max_items = 50, min_length = 1, max_length = 128)]
+    features: Bounded<Vec<Bounded<String, 1, 128>>, 0, 50>,
 }
 
 /// The checked features that the caller holds.
@@ -245,7 +243,7 @@ async fn check_features(ctx: RequestContext, question: Json<FeatureQuestion>) ->
         false => ctx.scope().holds(feature, catalogue),
     };
     let (mut granted, mut ok) = (Vec::new(), true);
-    for feature in question.0.features {
+    for Bounded(feature) in question.0.features.0 {
         if !held(&feature) {
             ok = false;
         } else if !granted.contains(&feature) {

@@ -7,7 +7,6 @@ use backoffice_core::command::Target;
 use backoffice_core::http::{Access, Json, Query, Routes, requires};
 use backoffice_core::list::{ById, Page, PageQuery, Window};
 use backoffice_core::{Detail, ErrorShape, Rejection, RequestContext, Result, Scope, Timestamp, Violations};
-use garde::Validate;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
@@ -42,10 +41,9 @@ pub(super) fn routes(routes: &mut Routes) {
 }
 
 /// The user whose consents are listed.
-#[derive(Debug, Deserialize, Validate, IntoParams)]
+#[derive(Debug, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
-#[garde(allow_unvalidated)]
 struct UserConsentsQuery {
     /// The user.
     #[param(value_type = Uuid)]
@@ -59,10 +57,9 @@ struct UserConsentsQuery {
 }
 
 /// Parameters of a page.
-#[derive(Debug, Deserialize, Validate, IntoParams)]
+#[derive(Debug, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
-#[garde(allow_unvalidated)]
 struct ConsentsQuery {
     /// Page number from 1.
     #[param(minimum = 1, maximum = 2_147_483_647, default = 1)]
@@ -164,9 +161,8 @@ async fn list_own_consents(
 }
 
 /// A decision.
-#[derive(Debug, Deserialize, Validate, ToSchema)]
+#[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-#[garde(allow_unvalidated)]
 struct ConsentPatch {
     /// 1 to 64 lower-case letters, digits, `_`, `.` and `-`; a letter first.
     #[schema(pattern = "^[a-z][a-z0-9_.-]{0,63}$")]

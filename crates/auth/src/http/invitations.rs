@@ -8,7 +8,6 @@ use actix_web::http::header::ORIGIN;
 use backoffice_core::http::{Json, Routes, requires};
 use backoffice_core::rate_limit::RateLimit;
 use backoffice_core::{Detail, Rejection, RequestContext, Result};
-use garde::Validate;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -112,8 +111,7 @@ pub(super) async fn send(ctx: &RequestContext, to: Recipient<'_>, token: &NewTok
 }
 
 /// The user to invite again.
-#[derive(Debug, Deserialize, Validate, ToSchema)]
-#[garde(allow_unvalidated)]
+#[derive(Debug, Deserialize, ToSchema)]
 struct Resend {
     /// The user's id.
     #[serde(default)]

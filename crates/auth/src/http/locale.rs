@@ -7,7 +7,6 @@ use actix_web::cookie::{Cookie, SameSite, time};
 use backoffice_core::http::{Access, Cookies, Json, Query, Redirect, Routes, safe_local_path};
 use backoffice_core::{Call, Rejection, Result, Scope, Visitor};
 use backoffice_directory::config::Settings;
-use garde::Validate;
 use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};
 
@@ -28,9 +27,8 @@ pub(super) fn routes(routes: &mut Routes) {
 }
 
 /// A locale, and the destination of the redirect.
-#[derive(Debug, Deserialize, Validate, IntoParams)]
+#[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-#[garde(allow_unvalidated)]
 struct LocaleQuery {
     /// `en`, `en-GB`; only the base code counts. It must be one that `i18n.locales` serves (by default `en`, `pl`, `es` and `de`), and that the
     /// tenant of the signed-in user offers.
@@ -55,8 +53,7 @@ async fn visit_locale(visitor: Visitor, request: HttpRequest, query: Query<Local
 }
 
 /// A locale.
-#[derive(Debug, Deserialize, Validate, ToSchema)]
-#[garde(allow_unvalidated)]
+#[derive(Debug, Deserialize, ToSchema)]
 struct LocaleBody {
     /// `en`, `en-GB`; only the base code counts. It must be one that `i18n.locales` serves (by default `en`, `pl`, `es` and `de`), and that the
     /// tenant of the signed-in user offers.

@@ -3,7 +3,6 @@
 use actix_web::HttpRequest;
 use backoffice_core::http::{Access, Json, Query, Routes};
 use backoffice_core::{RequestContext, Result, Scope};
-use garde::Validate;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
@@ -19,10 +18,9 @@ pub(super) fn routes(routes: &mut Routes) {
         .about("The menu of the administration, as the caller sees it");
 }
 
-#[derive(Debug, Deserialize, Validate, IntoParams)]
+#[derive(Debug, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
-#[garde(allow_unvalidated)]
 struct NavigationQuery {
     /// Keeps the items that the settings hide, and marks them.
     include_hidden: Option<bool>,

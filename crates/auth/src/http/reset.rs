@@ -8,7 +8,6 @@ use backoffice_core::identity::{ActorKind, Identity};
 use backoffice_core::jobs::{NewJob, enqueue};
 use backoffice_core::rate_limit::RateLimit;
 use backoffice_core::{Call, ErrorShape, RequestContext, Result, Scope, Visitor};
-use garde::Validate;
 use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -52,8 +51,7 @@ pub(super) fn routes(routes: &mut Routes) {
 }
 
 /// A forgotten password.
-#[derive(Debug, Default, Deserialize, Validate, ToSchema)]
-#[garde(allow_unvalidated)]
+#[derive(Debug, Default, Deserialize, ToSchema)]
 struct ResetRequest {
     /// Address of the account.
     #[serde(default)]
@@ -89,8 +87,7 @@ async fn request_reset(visitor: Visitor, request: HttpRequest, form: Form<ResetR
 }
 
 /// A token to validate.
-#[derive(Debug, Default, Deserialize, Validate, ToSchema)]
-#[garde(allow_unvalidated)]
+#[derive(Debug, Default, Deserialize, ToSchema)]
 struct TokenForm {
     /// The token from the link of the mail.
     #[serde(default)]
@@ -117,8 +114,7 @@ async fn validate_token(visitor: Visitor, form: Form<TokenForm>) -> Result<Json<
 }
 
 /// A new password.
-#[derive(Debug, Deserialize, Validate, ToSchema)]
-#[garde(allow_unvalidated)]
+#[derive(Debug, Deserialize, ToSchema)]
 struct NewPassword {
     /// The token from the link of the mail; neither used nor expired.
     token: String,

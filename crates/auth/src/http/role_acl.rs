@@ -4,7 +4,6 @@ use backoffice_core::access_log::{AccessType, Record};
 use backoffice_core::http::{Json, Query, Routes, given, present, requires, wire_tenant};
 use backoffice_core::ids::PLATFORM_TENANT;
 use backoffice_core::{Detail, Rejection, RequestContext, Result, Timestamp};
-use garde::Validate;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
@@ -30,10 +29,9 @@ pub(super) fn routes(routes: &mut Routes) {
 }
 
 /// Parameters that name a role.
-#[derive(Debug, Deserialize, Validate, IntoParams)]
+#[derive(Debug, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
-#[garde(allow_unvalidated)]
 struct RoleAclQuery {
     /// The role.
     #[param(value_type = Uuid)]
@@ -77,9 +75,8 @@ async fn get_role_acl(ctx: RequestContext, query: Query<RoleAclQuery>) -> Result
 }
 
 /// New values of an ACL; absent fields stay.
-#[derive(Debug, Deserialize, Validate, ToSchema)]
+#[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-#[garde(allow_unvalidated)]
 struct RoleAclPatch {
     /// The role.
     role_id: Uuid,

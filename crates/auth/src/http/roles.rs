@@ -6,7 +6,6 @@ use backoffice_core::ids::PLATFORM_TENANT;
 use backoffice_core::list::{ById, Page, PageQuery, search_pattern};
 use backoffice_core::scope::VisibleTenants;
 use backoffice_core::{Detail, Rejection, RequestContext, Result, Scope, Timestamp, Violations};
-use garde::Validate;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
@@ -41,10 +40,9 @@ pub(super) fn routes(routes: &mut Routes) {
 }
 
 /// Parameters of the list of roles.
-#[derive(Debug, Deserialize, Validate, IntoParams)]
+#[derive(Debug, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
-#[garde(allow_unvalidated)]
 struct RoleQuery {
     /// Substring of the name.
     #[param(max_length = 200)]
@@ -111,9 +109,8 @@ async fn list_roles(ctx: RequestContext, query: Query<RoleQuery>, by_id: Query<B
 }
 
 /// A role to create.
-#[derive(Debug, Deserialize, Validate, ToSchema)]
+#[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-#[garde(allow_unvalidated)]
 struct NewRole {
     /// 1 to 100 characters, not counting surrounding white space; no control characters. Unique in the tenant without regard to case;
     /// `superadmin` is reserved.
@@ -154,9 +151,8 @@ async fn live_tenant(ctx: &RequestContext, tenant: Uuid) -> Result<Uuid> {
 }
 
 /// Changes of a role.
-#[derive(Debug, Deserialize, Validate, ToSchema)]
+#[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-#[garde(allow_unvalidated)]
 struct RolePatch {
     id: Uuid,
     /// New name: 1 to 100 characters, not counting surrounding white space; no control characters. Unique in the tenant without regard to case;
@@ -187,9 +183,8 @@ async fn update_role(ctx: RequestContext, body: Json<RolePatch>) -> Result<Json<
 }
 
 /// The role to delete.
-#[derive(Debug, Deserialize, Validate, IntoParams)]
+#[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-#[garde(allow_unvalidated)]
 struct RoleId {
     /// The id. The role must not be `superadmin`, and no user or API key may hold it.
     #[param(value_type = Uuid)]

@@ -10,11 +10,11 @@ use backoffice_core::http::{
     SESSION_COOKIE, Schemas, SignInAttempt, clear_cookies, presented_cookie, safe_local_path,
 };
 use backoffice_core::ids::PLATFORM_TENANT;
+use backoffice_core::input::Bounded;
 use backoffice_core::rate_limit::RateLimit;
 use backoffice_core::{Call, ErrorShape, Rejection, RequestContext, Result, Scope, Visitor};
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
-use garde::Validate;
 use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -65,9 +65,8 @@ pub(super) fn routes(routes: &mut Routes) {
 }
 
 /// Form of a sign-in.
-#[derive(Debug, Deserialize, Validate, ToSchema)]
+#[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-#[garde(allow_unvalidated)]
 struct LoginForm {
     /// E-mail address.
     #[schema(value_type = AccountEmail)]
@@ -110,8 +109,7 @@ struct SignIn {
 }
 
 /// The part of a form that the limit needs, whatever else the form contains.
-#[derive(Debug, Deserialize, Validate)]
-#[garde(allow_unvalidated)]
+#[derive(Debug, Deserialize)]
 struct Named {
     email: String,
 }
@@ -309,8 +307,7 @@ fn signed_in(call: &Call, accounts: &Accounts, form: &LoginForm, session: Starte
 }
 
 /// The sessions to end.
-#[derive(Debug, Default, Deserialize, Validate, ToSchema)]
-#[garde(allow_unvalidated)]
+#[derive(Debug, Default, Deserialize, ToSchema)]
 struct LogoutForm {
     /// Whether to end every session of the user.
     #[serde(default)]
@@ -339,13 +336,12 @@ async fn logout(ctx: RequestContext, request: HttpRequest, form: Form<LogoutForm
 }
 
 /// A refresh token.
-#[derive(Debug, Deserialize, Validate, ToSchema)]
+#[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct RefreshForm {
     /// The refresh token from the sign-in, 1 to 512 characters.
-    #[garde(length(chars, min = 1, max = 512))]
-    #[schema(min_length = 1, max_length = 512)]
-    refresh_token: String,
+    #[schema(value_type = String, min_length = 1, max_length = 512)]
+    refresh_token: Bounded<String, 1, 512>,
 }
 
 /// A fresh access token.
@@ -361,7 +357,7 @@ struct Refreshed {
 async fn refresh(visitor: Visitor, form: Form<RefreshForm>) -> Result<Cookies<Json<Refreshed>>> {
     let call = &*visitor;
     let accounts: Arc<Accounts> = call.provided()?;
-    let token = &form.0.refresh_token;
+    let token = &form.0.refresh_token.0;
     call.platform()
         .rate_limits()
         .count(call, REFRESH_BY_TOKEN, token)

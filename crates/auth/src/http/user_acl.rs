@@ -3,7 +3,6 @@
 use backoffice_core::access_log::{AccessType, Record};
 use backoffice_core::http::{Json, Query, Routes, given, present, requires, wire_tenant};
 use backoffice_core::{Rejection, RequestContext, Result, Timestamp};
-use garde::Validate;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
@@ -29,10 +28,9 @@ pub(super) fn routes(routes: &mut Routes) {
 }
 
 /// Parameters that name a user.
-#[derive(Debug, Deserialize, Validate, IntoParams)]
+#[derive(Debug, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
-#[garde(allow_unvalidated)]
 struct UserAclQuery {
     /// The user.
     #[param(value_type = Uuid)]
@@ -74,9 +72,8 @@ async fn get_user_acl(ctx: RequestContext, query: Query<UserAclQuery>) -> Result
 }
 
 /// New values of an ACL; absent fields stay.
-#[derive(Debug, Deserialize, Validate, ToSchema)]
+#[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-#[garde(allow_unvalidated)]
 struct UserAclPatch {
     /// The user.
     user_id: Uuid,

@@ -3,9 +3,9 @@
 use actix_web::HttpRequest;
 use backoffice_core::access_log::{AccessType, Record};
 use backoffice_core::http::{Created, Json, Query, Routes, given, present, requires, wire_tenant};
+use backoffice_core::input::Bounded;
 use backoffice_core::list::{ById, CommaList, IdList, Page, PageQuery, search_pattern};
 use backoffice_core::{Rejection, RequestContext, Result, Timestamp, Violations};
-use garde::Validate;
 use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -48,10 +48,9 @@ pub(super) fn routes(routes: &mut Routes) {
 }
 
 /// Parameters of the list of users.
-#[derive(Debug, Deserialize, Validate, IntoParams)]
+#[derive(Debug, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
-#[garde(allow_unvalidated)]
 struct UserQuery {
     /// Substring of e-mail address, name, organization name or role name.
     #[param(max_length = 200)]
@@ -145,9 +144,8 @@ async fn list_users(ctx: RequestContext, query: Query<UserQuery>, by_id: Query<B
 }
 
 /// A user to create.
-#[derive(Debug, Deserialize, Validate, ToSchema)]
+#[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-#[garde(allow_unvalidated)]
 struct NewUser {
     /// Address, unique in the tenant without regard to case.
     #[schema(value_type = AccountEmail)]
@@ -158,10 +156,9 @@ struct NewUser {
     /// An existing organization; the user belongs to its tenant.
     organization_id: Uuid,
     /// At most 50 existing roles of the tenant, by id or name.
-    #[garde(length(max = 50))]
     #[serde(default, deserialize_with = "given")]
-    #[schema(nullable = false, max_items = 50)]
-    roles: Option<Vec<String>>,
+    #[schema(value_type = Option<Vec<String>>, nullable = false, max_items = 50)]
+    roles: Option<Bounded<Vec<String>, 0, 50>>,
     /// 8 to 256 characters in NFC, unless the configuration has other bounds; not a common password, and not the address.
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Option<String>, format = Password, min_length = 8, max_length = 256, nullable = false)]
@@ -214,7 +211,7 @@ async fn create_user(ctx: RequestContext, request: HttpRequest, body: Json<NewUs
         organization: Some(new.organization_id),
         email,
         name,
-        roles: new.roles.unwrap_or_default(),
+        roles: new.roles.unwrap_or_default().0,
         password_hash,
         is_active,
         // A user who may not sign in cannot use a link.
@@ -235,9 +232,8 @@ async fn create_user(ctx: RequestContext, request: HttpRequest, body: Json<NewUs
 }
 
 /// Changes of a user; absent fields stay.
-#[derive(Debug, Deserialize, Validate, ToSchema)]
+#[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-#[garde(allow_unvalidated)]
 struct UserPatch {
     id: Uuid,
     /// New address, unique in the tenant without regard to case.
@@ -258,10 +254,9 @@ struct UserPatch {
     #[schema(value_type = Option<String>, format = Password, min_length = 8, max_length = 256, nullable = false)]
     password: Option<SecretString>,
     /// The whole set of roles: at most 50 existing ones of the tenant, by id or name. One active super administrator must remain.
-    #[garde(length(max = 50))]
     #[serde(default, deserialize_with = "given")]
-    #[schema(nullable = false, max_items = 50)]
-    roles: Option<Vec<String>>,
+    #[schema(value_type = Option<Vec<String>>, nullable = false, max_items = 50)]
+    roles: Option<Bounded<Vec<String>, 0, 50>>,
     /// Whether the user may sign in; not false for oneself, or for the last super administrator.
     #[serde(default, deserialize_with = "given")]
     #[schema(nullable = false)]
@@ -286,7 +281,7 @@ async fn update_user(ctx: RequestContext, body: Json<UserPatch>) -> Result<Json<
         ),
         organization: patch.organization_id,
         password_hash: None,
-        roles: patch.roles,
+        roles: patch.roles.map(|roles| roles.0),
         is_active: patch.is_active,
     };
     violations.check()?;
@@ -324,9 +319,8 @@ async fn update_user(ctx: RequestContext, body: Json<UserPatch>) -> Result<Json<
 }
 
 /// The user to delete.
-#[derive(Debug, Deserialize, Validate, IntoParams)]
+#[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-#[garde(allow_unvalidated)]
 struct UserId {
     /// The id. It must not be the caller's own, or that of the last super administrator.
     #[param(value_type = Uuid)]

@@ -1,7 +1,7 @@
 //! Access control lists of roles and users: separate entities when edited, otherwise children of their role or user. An ACL has the id of
 //! its role or user.
 
-use backoffice_core::command::{Depth, Entity, EntityRef, Field, LockedRow, Snapshot, Snapshots, Transition, Tx};
+use backoffice_core::command::{Depth, Entity, EntityRef, LockedRow, Snapshot, Snapshots, Transition, Tx};
 use backoffice_core::{Feature, Result, Timestamp};
 use diesel::upsert::excluded;
 use diesel::{ExpressionMethods, Insertable, QueryDsl, Queryable, Selectable, SelectableHelper};
@@ -15,18 +15,6 @@ use crate::revocation::{self, Subject};
 use crate::schema::{auth_role_acls as role_acls, auth_user_acls as user_acls};
 use crate::super_admins::last_super_admin;
 use crate::{acl, grants, query};
-
-const FIELDS: &[Field] = &[
-    Field::tracked("id"),
-    Field::tracked("tenantId"),
-    Field::tracked("roleId"),
-    Field::tracked("userId"),
-    Field::tracked("isSuperAdmin"),
-    Field::tracked("features"),
-    Field::tracked("organizations"),
-    Field::tracked("createdAt"),
-    Field::volatile("updatedAt"),
-];
 
 /// A row of `auth_role_acls`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Queryable, Selectable, Insertable)]
@@ -109,7 +97,6 @@ pub enum RoleAcl {}
 
 impl Entity for RoleAcl {
     const KIND: &'static str = "auth.role_acl";
-    const FIELDS: &'static [Field] = FIELDS;
     const NOT_FOUND: &'static str = Role::NOT_FOUND;
     const VIEW: Option<Feature> = Some(acl::ACL_MANAGE);
 
@@ -149,7 +136,6 @@ pub enum UserAcl {}
 
 impl Entity for UserAcl {
     const KIND: &'static str = "auth.user_acl";
-    const FIELDS: &'static [Field] = FIELDS;
     const NOT_FOUND: &'static str = User::NOT_FOUND;
     const VIEW: Option<Feature> = Some(acl::ACL_MANAGE);
 

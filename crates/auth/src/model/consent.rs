@@ -1,6 +1,6 @@
 //! Consents of users. No command deletes them; the decisions of a user stay on record.
 
-use backoffice_core::command::{Depth, Entity, EntityRef, Field, LockedRow, Snapshot, Snapshots, Tx};
+use backoffice_core::command::{Depth, Entity, EntityRef, LockedRow, Snapshot, Snapshots, Tx};
 use backoffice_core::{Error, Result, Timestamp};
 use diesel::{ExpressionMethods, Insertable, QueryDsl, Queryable, Selectable, SelectableHelper};
 use diesel_async::RunQueryDsl;
@@ -52,22 +52,7 @@ pub enum Consent {}
 
 impl Entity for Consent {
     const KIND: &'static str = "auth.consent";
-    const FIELDS: &'static [Field] = &[
-        Field::tracked("id"),
-        Field::tracked("tenantId"),
-        Field::tracked("userId"),
-        Field::tracked("organizationId"),
-        Field::tracked("consentType"),
-        Field::tracked("isGranted"),
-        Field::tracked("grantedAt"),
-        Field::tracked("withdrawnAt"),
-        Field::tracked("source"),
-        Field::tracked("ipAddress"),
-        Field::secret("integrity"),
-        Field::secret("integrityKid"),
-        Field::tracked("createdAt"),
-        Field::volatile("updatedAt"),
-    ];
+    const SECRET: &'static [&'static str] = &["integrity", "integrityKid"];
     const NOT_FOUND: &'static str = "Consent not found";
 
     async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {

@@ -1,6 +1,6 @@
 //! Roles. The ACL of a role and its sidebar settings are deleted and restored with it.
 
-use backoffice_core::command::{Depth, Entity, Field, LockedRow, Snapshot, Snapshots, Transition, Tx};
+use backoffice_core::command::{Depth, Entity, LockedRow, Snapshot, Snapshots, Transition, Tx};
 use backoffice_core::{Error, Feature, Result, Timestamp};
 use diesel::upsert::excluded;
 use diesel::{ExpressionMethods, Identifiable, Insertable, QueryDsl, Queryable, Selectable, SelectableHelper};
@@ -56,15 +56,7 @@ pub enum Role {}
 
 impl Entity for Role {
     const KIND: &'static str = "auth.role";
-    const FIELDS: &'static [Field] = &[
-        Field::tracked("id"),
-        Field::tracked("tenantId"),
-        Field::tracked("name"),
-        // Never changes; log entries from before the field existed lack it.
-        Field::volatile("seededAs"),
-        Field::tracked("createdAt"),
-        Field::volatile("updatedAt"),
-    ];
+    const VOLATILE: &'static [&'static str] = &["seededAs", "updatedAt"];
     const NOT_FOUND: &'static str = "Role not found";
     const VIEW: Option<Feature> = Some(acl::ROLES_LIST);
 

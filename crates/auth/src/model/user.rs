@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use backoffice_core::command::{Depth, Entity, Field, LockedRow, Snapshot, Snapshots, Transition, Tx};
+use backoffice_core::command::{Depth, Entity, LockedRow, Snapshot, Snapshots, Transition, Tx};
 use backoffice_core::jobs::{NewJob, enqueue};
 use backoffice_core::{Feature, Result, Timestamp};
 use diesel::upsert::excluded;
@@ -80,20 +80,8 @@ pub enum User {}
 
 impl Entity for User {
     const KIND: &'static str = "auth.user";
-    const FIELDS: &'static [Field] = &[
-        Field::tracked("id"),
-        Field::tracked("tenantId"),
-        Field::tracked("organizationId"),
-        Field::tracked("email"),
-        Field::tracked("name"),
-        Field::tracked("isActive"),
-        Field::tracked("isConfirmed"),
-        Field::tracked("roleIds"),
-        Field::secret("passwordHash"),
-        Field::tracked("createdAt"),
-        Field::volatile("lastLoginAt"),
-        Field::volatile("updatedAt"),
-    ];
+    const VOLATILE: &'static [&'static str] = &["lastLoginAt", "updatedAt"];
+    const SECRET: &'static [&'static str] = &["passwordHash"];
     const NOT_FOUND: &'static str = "User not found";
     const VIEW: Option<Feature> = Some(acl::USERS_LIST);
     const TOMBSTONES: Option<&'static str> = Some("auth_users");

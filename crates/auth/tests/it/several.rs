@@ -29,8 +29,7 @@ fn routes(routes: &mut Routes) {
     routes.post("/swap", Access::Authenticated, swap_grants).rejects(&[404]);
 }
 
-#[derive(Debug, Deserialize, garde::Validate, ToSchema)]
-#[garde(allow_unvalidated)]
+#[derive(Debug, Deserialize, ToSchema)]
 struct SwapGrants {
     one: Uuid,
     other: Uuid,

@@ -7,7 +7,7 @@ use backoffice_core::{Error, Feature, Result};
 use uuid::Uuid;
 
 use crate::acl;
-use crate::model::{Category, Price, Product, Variant};
+use crate::model::{Price, Product, Variant};
 
 /// Deletes a product with its variants, prices and links to categories.
 pub type DeleteProduct = Delete<Product>;
@@ -15,8 +15,6 @@ pub type DeleteProduct = Delete<Product>;
 pub type DeleteVariant = Delete<Variant>;
 /// Deletes a price.
 pub type DeletePrice = Delete<Price>;
-/// Deletes a category without categories below it; its products remain.
-pub type DeleteCategory = Delete<Category>;
 
 /// A kind that clients may delete.
 pub trait Removal: Entity {
@@ -85,18 +83,4 @@ impl Removal for Price {
     const ID: &'static str = "catalog.price.delete";
     const LABEL: &'static str = "Delete price";
     const FEATURES: &'static [Feature] = &[acl::PRODUCTS_MANAGE];
-}
-
-impl Removal for Category {
-    const ID: &'static str = "catalog.category.delete";
-    const LABEL: &'static str = "Delete category";
-    const FEATURES: &'static [Feature] = &[acl::CATEGORIES_MANAGE];
-
-    /// Maps a violated foreign key: a category was moved below this one after the interceptor had checked.
-    fn rejected(error: Error) -> Error {
-        match error.violated_constraint() {
-            Some("catalog_categories_tenant_id_parent_id_fkey") => crate::Error::InUse.into(),
-            _ => error,
-        }
-    }
 }

@@ -5,7 +5,7 @@ use backoffice_core::{RequestContext, Result};
 use uuid::Uuid;
 
 use crate::Error;
-use crate::model::{CategoryRow, LinkRow, Links, PriceRow, share_categories, share_product, share_variant};
+use crate::model::{Category, LinkRow, Links, PriceRow, share_categories, share_product, share_variant};
 
 fn unknown(path: &str) -> backoffice_core::Error {
     Error::UnknownReference { path: path.to_owned() }.into()
@@ -54,7 +54,7 @@ pub(crate) async fn check_variant(tx: &mut Tx<'_>, price: &PriceRow) -> Result<(
 }
 
 /// Checks that the parent category is visible to the caller. The guard rejects cycles.
-pub(crate) async fn check_parent(tx: &mut Tx<'_>, category: &CategoryRow) -> Result<()> {
+pub(crate) async fn check_parent(tx: &mut Tx<'_>, category: &Category) -> Result<()> {
     match category.parent_id {
         Some(parent) if share_categories(tx, &[parent]).await?.is_empty() => Err(unknown("parentId")),
         _ => Ok(()),

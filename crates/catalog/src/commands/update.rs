@@ -7,7 +7,7 @@ use backoffice_core::{Detail, Error, Feature, Rejection, Result, Timestamp};
 use uuid::Uuid;
 
 use crate::error::violation;
-use crate::input::{CategoryInput, PriceInput, ProductInput, VariantInput};
+use crate::input::{PriceInput, ProductInput, VariantInput};
 use crate::rules::Rules;
 
 /// Updates a product.
@@ -16,8 +16,6 @@ pub type UpdateProduct = Update<ProductInput>;
 pub type UpdateVariant = Update<VariantInput>;
 /// Updates a price.
 pub type UpdatePrice = Update<PriceInput>;
-/// Updates a category.
-pub type UpdateCategory = Update<CategoryInput>;
 
 /// The requested changes of a row.
 pub trait Change: Send + Sync + 'static {

@@ -5,7 +5,6 @@ use std::borrow::Cow;
 use backoffice_core::http::{Created, Json, Routes, given, given_object, requires};
 use backoffice_core::{Detail, RequestContext, Result};
 use backoffice_progress::bulk::{MAX_ITEMS, Started, checked_ids, start, start_matching};
-use garde::Validate;
 use serde::Deserialize;
 use serde_json::Value;
 use utoipa::openapi::schema::{AdditionalProperties, Type};
@@ -26,9 +25,8 @@ pub(super) fn routes(routes: &mut Routes) {
 }
 
 /// Products to delete, by their ids or by a filter. Unknown fields are rejected.
-#[derive(Debug, Deserialize, Validate)]
+#[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[garde(allow_unvalidated)]
 struct BulkDeletion {
     /// Must be true, to confirm the deletion.
     confirm: Value,

@@ -1,19 +1,16 @@
-//! `/catalog/categories`
+//! Endpoints of categories.
 
-use backoffice_core::http::{Created, Json, Path, Query, Routes, requires};
-use backoffice_core::list::Page;
-use backoffice_core::{RequestContext, Result};
+use backoffice_core::http::{Created, CreatedId, Done, Id, Identified, Json, Path, Query, Routes, Updated, requires};
+use backoffice_core::list::{ListQuery, Page};
+use backoffice_core::{RequestContext, Result, crud};
 use serde::Deserialize;
 use utoipa::IntoParams;
 use uuid::Uuid;
 
-use super::listing::{ListOf, Sorted};
-use super::{Changed, Done, Id, NewId, Patch, found};
-use crate::commands::CreateCategory;
-use crate::input::CategoryInput;
-use crate::model::{Category, CategoryRow};
-use crate::query::categories::CategoryFilter;
-use crate::{acl, query};
+use crate::acl;
+use crate::commands::CategoryInput;
+use crate::model::Category;
+use crate::query::categories::{self, CategoryFilter};
 
 pub(super) fn routes(routes: &mut Routes) {
     let (path, one) = ("/catalog/categories", "/catalog/categories/{id}");
@@ -38,14 +35,9 @@ pub(super) fn routes(routes: &mut Routes) {
         .rejects(&[404, 409, 422]);
 }
 
-impl Sorted for Category {
-    const BY: &'static [&'static str] = &["name", "createdAt"];
-}
-
-#[derive(Debug, Default, Deserialize, IntoParams, garde::Validate)]
+#[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
-#[garde(allow_unvalidated)]
 struct CategoryQuery {
     /// Only categories directly below this one.
     parent_id: Option<Uuid>,
@@ -53,34 +45,32 @@ struct CategoryQuery {
 
 async fn list_categories(
     ctx: RequestContext,
-    listing: ListOf<Category>,
+    list: ListQuery<Category>,
     query: Query<CategoryQuery>,
-) -> Result<Json<Page<CategoryRow>>> {
-    let listed = listing.checked()?;
+) -> Result<Json<Page<Category>>> {
+    let request = list.validate()?;
     let filter = CategoryFilter {
-        pattern: listed.pattern,
-        ids: listed.ids,
         parent_id: query.0.parent_id,
     };
     let connection = ctx.read().await?;
-    let page = query::categories::list(&connection, ctx.scope(), &filter, listed.sort, listed.window).await?;
+    let page = categories::list(&connection, ctx.scope(), &filter, &request).await?;
     Ok(Json(page))
 }
 
-async fn get_category(ctx: RequestContext, path: Path<Id>) -> Result<Json<CategoryRow>> {
+async fn get_category(ctx: RequestContext, path: Path<Id>) -> Result<Json<Category>> {
     let connection = ctx.read().await?;
-    let row = query::categories::find(&connection, ctx.scope(), path.0.id).await?;
-    found::<Category, _>(row).map(Json)
+    let row = categories::find(&connection, ctx.scope(), path.0.id).await?;
+    crud::found::<Category, _>(row)
 }
 
-async fn create_category(ctx: RequestContext, body: Json<CategoryInput>) -> Result<Created<NewId>> {
-    super::create(&ctx, CreateCategory::new(&ctx, &body.0)?).await
+async fn create_category(ctx: RequestContext, body: Json<CategoryInput>) -> Result<Created<CreatedId>> {
+    crud::create::<Category>(&ctx, body.0).await
 }
 
-async fn update_category(ctx: RequestContext, body: Patch<CategoryInput>) -> Result<Json<Changed>> {
-    super::update(&ctx, body.0).await
+async fn update_category(ctx: RequestContext, body: Identified<CategoryInput>) -> Result<Json<Updated>> {
+    crud::update::<Category>(&ctx, body.id, body.fields).await
 }
 
-async fn delete_category(ctx: RequestContext, target: Query<Id>) -> Result<Json<Done>> {
-    super::delete::<Category>(&ctx, target.0).await
+async fn delete_category(ctx: RequestContext, query: Query<Id>) -> Result<Json<Done>> {
+    crud::delete::<Category>(&ctx, query.0.id).await
 }

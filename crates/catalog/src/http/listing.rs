@@ -14,10 +14,9 @@ use crate::documented;
 use crate::query::Sort;
 
 /// Page, order and search.
-#[derive(Debug, Default, Deserialize, IntoParams, garde::Validate)]
+#[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
-#[garde(allow_unvalidated)]
 pub(super) struct Listing {
     /// Page number from 1.
     #[param(minimum = 1, maximum = 2_147_483_647, default = 1)]

@@ -28,8 +28,7 @@ pub(crate) fn routes(routes: &mut Routes) {
 }
 
 /// The id in a path or query.
-#[derive(Debug, Deserialize, IntoParams, garde::Validate)]
-#[garde(allow_unvalidated)]
+#[derive(Debug, Deserialize, IntoParams)]
 struct Id {
     /// The id.
     id: Uuid,
@@ -39,7 +38,7 @@ struct Id {
 #[derive(Debug)]
 struct Patch<I>(I);
 
-impl<I: DeserializeOwned + garde::Validate<Context = ()>> Extract for Patch<I> {
+impl<I: DeserializeOwned> Extract for Patch<I> {
     fn extract(incoming: &Incoming<'_>) -> Result<Self> {
         let Json(input) = Extract::extract(incoming)?;
         Ok(Self(input))

@@ -42,10 +42,9 @@ impl Sorted for Price {
     const BY: &'static [&'static str] = &["createdAt"];
 }
 
-#[derive(Debug, Default, Deserialize, IntoParams, garde::Validate)]
+#[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
-#[garde(allow_unvalidated)]
 struct PriceQuery {
     /// Only prices of this product, its variants included.
     product_id: Option<Uuid>,

@@ -12,7 +12,7 @@ use super::variants::VariantItem;
 use super::{Changed, Done, Id, NewId, Patch, found};
 use crate::commands::CreateProduct;
 use crate::input::{PRODUCT_TYPES, ProductInput};
-use crate::model::{CategoryRow, PriceRow, Product, ProductRow};
+use crate::model::{Category, PriceRow, Product, ProductRow};
 use crate::query::products::{ProductFilter, ProductSummary};
 use crate::range::instant;
 use crate::{acl, query};
@@ -44,10 +44,9 @@ impl Sorted for Product {
     const BY: &'static [&'static str] = &["createdAt", "updatedAt", "title", "sku"];
 }
 
-#[derive(Debug, Default, Deserialize, IntoParams, garde::Validate)]
+#[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
-#[garde(allow_unvalidated)]
 struct ProductQuery {
     /// Only active products, or only inactive ones.
     is_active: Option<bool>,
@@ -142,8 +141,8 @@ struct CategoryName {
     slug: String,
 }
 
-impl From<CategoryRow> for CategoryName {
-    fn from(row: CategoryRow) -> Self {
+impl From<Category> for CategoryName {
+    fn from(row: Category) -> Self {
         Self {
             id: row.id,
             name: row.name,

@@ -42,10 +42,9 @@ impl Sorted for Variant {
     const BY: &'static [&'static str] = &["position", "createdAt"];
 }
 
-#[derive(Debug, Default, Deserialize, IntoParams, garde::Validate)]
+#[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
-#[garde(allow_unvalidated)]
 struct VariantQuery {
     /// Only variants of this product.
     product_id: Option<Uuid>,

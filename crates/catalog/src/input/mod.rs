@@ -1,7 +1,6 @@
 //! The bodies of creations and updates. One type serves both: a creation writes the given fields into a blank row, an update
 //! into the existing row.
 
-mod category;
 mod price;
 mod product;
 mod variant;
@@ -11,7 +10,6 @@ use uuid::Uuid;
 
 use crate::Error;
 
-pub use category::CategoryInput;
 pub use price::PriceInput;
 pub use product::ProductInput;
 pub use variant::VariantInput;

@@ -21,9 +21,8 @@ const DIGITS: u32 = 16;
 const HUNDRED_PERCENT: Rate = Rate::from_units(1_000_000);
 
 /// A new price, or the changes of an existing one: absent fields keep their values, null clears.
-#[derive(Debug, Clone, Default, Deserialize, ToSchema, garde::Validate)]
+#[derive(Debug, Clone, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-#[garde(allow_unvalidated)]
 pub struct PriceInput {
     /// The price to update; ignored when a price is created.
     pub id: Option<Uuid>,

@@ -27,9 +27,8 @@ const MOST_VARIANTS: usize = 100;
 const MOST_PRICES: usize = 500;
 
 /// A new product, or the changes of an existing one: absent fields keep their values, null clears.
-#[derive(Debug, Clone, Default, Deserialize, ToSchema, garde::Validate)]
+#[derive(Debug, Clone, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-#[garde(allow_unvalidated)]
 pub struct ProductInput {
     /// The product to update; ignored when a product is created.
     #[serde(default, deserialize_with = "given")]

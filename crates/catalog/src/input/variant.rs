@@ -18,9 +18,8 @@ use crate::model::{By, Variant, VariantRow, store_variants};
 use crate::rules::{self, Rules};
 
 /// A new variant, or the changes of an existing one: absent fields keep their values, null clears.
-#[derive(Debug, Clone, Default, Deserialize, ToSchema, garde::Validate)]
+#[derive(Debug, Clone, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-#[garde(allow_unvalidated)]
 pub struct VariantInput {
     /// The variant to update; ignored when a variant is created.
     pub id: Option<Uuid>,

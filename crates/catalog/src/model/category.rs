@@ -1,14 +1,11 @@
 //! Categories: a tree that contains products. Links to products are deleted with a category; a category with categories below it can't be deleted.
 
-use backoffice_core::command::{Depth, Entity, EntityRef, Field, LockedRow, Snapshot, Snapshots, Transition, Tx};
+use backoffice_core::command::{Depth, Entity, EntityRef, LockedRow, Snapshot, Snapshots, Transition, Tx};
+use backoffice_core::crud::Record;
 use backoffice_core::{Feature, Rejection, Result, Timestamp};
 use diesel::pg::Pg;
 use diesel::sql_types::{Bool, Text, Uuid as SqlUuid};
-use diesel::upsert::excluded;
-use diesel::{
-    ExpressionMethods, Insertable, QueryDsl, Queryable, QueryableByName, Selectable, SelectableHelper, delete,
-    insert_into, sql_query,
-};
+use diesel::{ExpressionMethods, Insertable, QueryDsl, Queryable, QueryableByName, Selectable, delete, sql_query};
 use diesel_async::RunQueryDsl;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -24,7 +21,7 @@ use crate::{Error, acl, query};
 #[diesel(table_name = categories, check_for_backend(Pg))]
 #[serde(rename_all = "camelCase")]
 #[schema(as = CatalogCategory)]
-pub struct CategoryRow {
+pub struct Category {
     /// The tenant.
     pub tenant_id: Uuid,
     /// The id.
@@ -43,51 +40,19 @@ pub struct CategoryRow {
     pub updated_at: Timestamp,
 }
 
-impl CategoryRow {
-    /// Loads rows of the transaction's tenant.
-    pub(crate) async fn load(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<Self>> {
-        let tenant = tx.tenant();
-        Ok(categories::table
-            .filter(categories::tenant_id.eq(tenant))
-            .filter(categories::id.eq_any(ids))
-            .select(Self::as_select())
-            .load(tx.conn())
-            .await?)
-    }
-}
-
-/// Entity kind `catalog.category`.
-#[derive(Debug)]
-pub enum Category {}
-
 impl Entity for Category {
     const KIND: &'static str = "catalog.category";
-    const FIELDS: &'static [Field] = &[
-        Field::tracked("id"),
-        Field::tracked("tenantId"),
-        Field::tracked("organizationId"),
-        Field::tracked("name"),
-        Field::tracked("slug"),
-        Field::tracked("parentId"),
-        Field::tracked("createdAt"),
-        Field::volatile("updatedAt"),
-    ];
     const NOT_FOUND: &'static str = "Category not found";
     const VIEW: Option<Feature> = Some(acl::CATEGORIES_VIEW);
 
     async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
-        let rows: Vec<(Uuid, Uuid)> = query::categories::in_scope(tx.scope())
-            .filter(categories::id.eq_any(ids))
-            .order(categories::id)
-            .select((categories::id, categories::tenant_id))
-            .for_update()
-            .load(tx.conn())
-            .await?;
-        Ok(rows.into_iter().map(|(id, tenant)| LockedRow { id, tenant }).collect())
+        let visible = query::categories::in_scope(tx.scope()).filter(categories::id.eq_any(ids));
+        let visible = visible.select((categories::id, categories::tenant_id));
+        Ok(visible.order(categories::id).for_update().load(tx.conn()).await?)
     }
 
     async fn load(tx: &mut Tx<'_>, ids: &[Uuid], depth: Depth) -> Result<Snapshots> {
-        let rows = CategoryRow::load(tx, ids).await?;
+        let rows = Self::read(tx, ids).await?;
         let links = match depth {
             Depth::Own => None,
             Depth::Tree => Some(Links::OfCategories.load(tx, ids).await?),
@@ -108,15 +73,15 @@ impl Entity for Category {
         let updated_at = tx.now();
         let (mut rows, mut linked, mut links) = (Vec::with_capacity(snapshots.len()), Vec::new(), Vec::new());
         for snapshot in snapshots {
-            let row: CategoryRow = snapshot.row()?;
+            let row: Self = snapshot.row()?;
             // A shallow snapshot does not contain the links.
             if let Some(own) = snapshot.children::<LinkRow>(LINK_KIND)? {
                 linked.push(row.id);
                 links.extend(own);
             }
-            rows.push(CategoryRow { updated_at, ..row });
+            rows.push(Self { updated_at, ..row });
         }
-        store_categories(tx, &rows).await?;
+        Self::write(tx, &rows).await?;
         if linked.is_empty() {
             return Ok(Vec::new());
         }
@@ -148,25 +113,6 @@ impl Entity for Category {
     fn parent(snapshot: &Snapshot) -> Option<EntityRef> {
         named(snapshot, "parentId", Self::KIND)
     }
-}
-
-/// Inserts or replaces rows.
-pub(crate) async fn store_categories(tx: &mut Tx<'_>, rows: &[CategoryRow]) -> Result<()> {
-    insert_into(categories::table)
-        .values(rows)
-        .on_conflict((categories::tenant_id, categories::id))
-        .do_update()
-        .set((
-            categories::organization_id.eq(excluded(categories::organization_id)),
-            categories::name.eq(excluded(categories::name)),
-            categories::slug.eq(excluded(categories::slug)),
-            categories::parent_id.eq(excluded(categories::parent_id)),
-            categories::created_at.eq(excluded(categories::created_at)),
-            categories::updated_at.eq(excluded(categories::updated_at)),
-        ))
-        .execute(tx.conn())
-        .await?;
-    Ok(())
 }
 
 /// Returns the categories that are visible to the caller, and keeps them until the transaction ends.

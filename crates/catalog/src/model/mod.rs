@@ -11,12 +11,12 @@ use backoffice_core::command::{CHILDREN, EntityRef, Snapshot};
 use serde_json::Value;
 use uuid::Uuid;
 
-pub use category::{Category, CategoryRow};
+pub use category::Category;
 pub use price::{Money, Price, PriceRow, Rate};
 pub use product::{Product, ProductRow};
 pub use variant::{Variant, VariantRow};
 
-pub(crate) use category::{share_categories, store_categories};
+pub(crate) use category::share_categories;
 pub(crate) use links::{LinkRow, Links};
 pub(crate) use price::store_prices;
 pub(crate) use product::{share_product, store_products};

@@ -1,6 +1,6 @@
 //! Prices of products and of their variants.
 
-use backoffice_core::command::{Depth, Entity, EntityRef, Field, LockedRow, Snapshot, Snapshots, Tx};
+use backoffice_core::command::{Depth, Entity, EntityRef, LockedRow, Snapshot, Snapshots, Tx};
 use backoffice_core::{Decimal, Feature, Result, Timestamp};
 use diesel::pg::Pg;
 use diesel::upsert::excluded;
@@ -84,22 +84,6 @@ pub enum Price {}
 
 impl Entity for Price {
     const KIND: &'static str = "catalog.price";
-    const FIELDS: &'static [Field] = &[
-        Field::tracked("id"),
-        Field::tracked("tenantId"),
-        Field::tracked("organizationId"),
-        Field::tracked("productId"),
-        Field::tracked("variantId"),
-        Field::tracked("kind"),
-        Field::tracked("currencyCode"),
-        Field::tracked("minQuantity"),
-        Field::tracked("amount"),
-        Field::tracked("taxRate"),
-        Field::tracked("startsAt"),
-        Field::tracked("endsAt"),
-        Field::tracked("createdAt"),
-        Field::volatile("updatedAt"),
-    ];
     const NOT_FOUND: &'static str = "Price not found";
     const VIEW: Option<Feature> = Some(acl::PRODUCTS_VIEW);
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use backoffice_core::command::{Depth, Entity, EntityRef, Field, LockedRow, Snapshot, Snapshots, Tx};
+use backoffice_core::command::{Depth, Entity, EntityRef, LockedRow, Snapshot, Snapshots, Tx};
 use backoffice_core::{Feature, Result, Timestamp};
 use diesel::pg::Pg;
 use diesel::upsert::excluded;
@@ -81,24 +81,6 @@ pub enum Product {}
 
 impl Entity for Product {
     const KIND: &'static str = "catalog.product";
-    const FIELDS: &'static [Field] = &[
-        Field::tracked("id"),
-        Field::tracked("tenantId"),
-        Field::tracked("organizationId"),
-        Field::tracked("title"),
-        Field::tracked("subtitle"),
-        Field::tracked("description"),
-        Field::tracked("sku"),
-        Field::tracked("handle"),
-        Field::tracked("productType"),
-        Field::tracked("isActive"),
-        Field::tracked("primaryCurrencyCode"),
-        Field::tracked("tags"),
-        Field::tracked("metadata"),
-        Field::tracked("categoryIds"),
-        Field::tracked("createdAt"),
-        Field::volatile("updatedAt"),
-    ];
     const NOT_FOUND: &'static str = "Product not found";
     const VIEW: Option<Feature> = Some(acl::PRODUCTS_VIEW);
 

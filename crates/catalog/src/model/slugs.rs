@@ -10,7 +10,7 @@ use diesel::{BoolExpressionMethods, ExpressionMethods, QueryDsl, TextExpressionM
 use diesel_async::RunQueryDsl;
 use uuid::Uuid;
 
-use super::CategoryRow;
+use super::Category;
 use crate::schema::catalog_categories as categories;
 
 const FORM: SlugForm = SlugForm {
@@ -29,7 +29,7 @@ pub(crate) async fn lock_slugs(tx: &mut Tx<'_>, organization: Uuid) -> Result<()
 }
 
 /// Derives a slug from the name of a category, with a number if others have it. The caller holds the lock.
-pub(crate) async fn free_slug(tx: &mut Tx<'_>, category: &CategoryRow) -> Result<String> {
+pub(crate) async fn free_slug(tx: &mut Tx<'_>, category: &Category) -> Result<String> {
     let base = FORM.derive(&category.name);
     let taken: Vec<String> = categories::table
         .filter(categories::tenant_id.eq(tx.tenant()))

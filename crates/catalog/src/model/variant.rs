@@ -1,6 +1,6 @@
 //! Variants of products. Their prices are deleted with them.
 
-use backoffice_core::command::{Depth, Entity, EntityRef, Field, LockedRow, Snapshot, Snapshots, Tx};
+use backoffice_core::command::{Depth, Entity, EntityRef, LockedRow, Snapshot, Snapshots, Tx};
 use backoffice_core::{Feature, Result, Timestamp};
 use diesel::pg::Pg;
 use diesel::upsert::excluded;
@@ -75,20 +75,6 @@ pub enum Variant {}
 
 impl Entity for Variant {
     const KIND: &'static str = "catalog.variant";
-    const FIELDS: &'static [Field] = &[
-        Field::tracked("id"),
-        Field::tracked("tenantId"),
-        Field::tracked("organizationId"),
-        Field::tracked("productId"),
-        Field::tracked("name"),
-        Field::tracked("sku"),
-        Field::tracked("barcode"),
-        Field::tracked("options"),
-        Field::tracked("position"),
-        Field::tracked("isActive"),
-        Field::tracked("createdAt"),
-        Field::volatile("updatedAt"),
-    ];
     const NOT_FOUND: &'static str = "Variant not found";
     const VIEW: Option<Feature> = Some(acl::PRODUCTS_VIEW);
 

@@ -1,7 +1,7 @@
 //! Categories.
 
 use backoffice_core::db::Prepared;
-use backoffice_core::list::{Page, Window};
+use backoffice_core::list::{ListRequest, Page, SortField, Sortable};
 use backoffice_core::scope::{Owned, Within};
 use backoffice_core::{Result, Scope};
 use diesel::dsl::{Filter, count_star};
@@ -13,19 +13,21 @@ use diesel::{
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use uuid::Uuid;
 
-use super::{Sort, ordered};
-use crate::model::CategoryRow;
+use crate::model::Category;
 use crate::schema::{catalog_categories as categories, catalog_product_categories as links};
 
-/// Filters of categories; an empty list matches nothing.
+/// Filters of categories.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CategoryFilter {
-    /// Pattern for name and slug, with wildcards of the input escaped.
-    pub pattern: Option<String>,
-    /// Only these categories.
-    pub ids: Option<Vec<Uuid>>,
     /// Only categories directly below this one.
     pub parent_id: Option<Uuid>,
+}
+
+impl Sortable for Category {
+    const SORT_FIELDS: &'static [SortField] = &[
+        SortField::new("name", "catalog_categories.name"),
+        SortField::new("createdAt", "catalog_categories.created_at"),
+    ];
 }
 
 type InScope = Filter<Filter<categories::table, Owned<categories::tenant_id>>, Within<categories::organization_id>>;
@@ -37,16 +39,16 @@ pub(crate) fn in_scope(scope: &Scope) -> InScope {
         .filter(scope.within(categories::organization_id))
 }
 
-fn filtered<'a>(scope: &Scope, filter: &CategoryFilter) -> categories::BoxedQuery<'a, Pg> {
+fn filtered<'a>(scope: &Scope, filter: &CategoryFilter, request: &ListRequest) -> categories::BoxedQuery<'a, Pg> {
     let mut query = in_scope(scope).into_boxed();
-    if let Some(pattern) = &filter.pattern {
+    if let Some(pattern) = &request.pattern {
         query = query.filter(
             categories::name
                 .ilike(pattern.clone())
                 .or(categories::slug.ilike(pattern.clone())),
         );
     }
-    if let Some(ids) = &filter.ids {
+    if let Some(ids) = &request.ids {
         query = query.filter(categories::id.eq_any(ids.clone()));
     }
     if let Some(parent) = filter.parent_id {
@@ -68,26 +70,24 @@ pub async fn list(
     connection: &AsyncPgConnection,
     scope: &Scope,
     filter: &CategoryFilter,
-    sort: Sort,
-    window: Window,
-) -> Result<Page<CategoryRow>> {
-    let query = filtered(scope, filter);
-    let query = match sort.field {
-        "createdAt" => ordered!(query, sort.descending, categories::created_at, categories::id),
-        _ => ordered!(query, sort.descending, categories::name, categories::id),
-    };
-    let page = query.limit(window.limit()).offset(window.offset());
-    let page = Prepared(page.select(CategoryRow::as_select())).load(&mut &*connection);
-    let total = Prepared(filtered(scope, filter).select(count_star())).get_result(&mut &*connection);
-    let (items, total) = futures_util::future::try_join(page, total).await?;
-    Ok(window.page(items, total))
+    request: &ListRequest,
+) -> Result<Page<Category>> {
+    let window = request.window;
+    let rows = filtered(scope, filter, request)
+        .order(request.order.by("catalog_categories.id"))
+        .limit(window.limit())
+        .offset(window.offset())
+        .select(Category::as_select());
+    let total = filtered(scope, filter, request).select(count_star());
+    let rows = Prepared(rows).load(&mut &*connection);
+    window.fetch(rows, Prepared(total).get_result(&mut &*connection)).await
 }
 
 /// Returns the categories of a product that are visible to the caller, by name.
 ///
 /// # Errors
 /// When the database can't be reached.
-pub async fn of_product(connection: &AsyncPgConnection, scope: &Scope, product: Uuid) -> Result<Vec<CategoryRow>> {
+pub async fn of_product(connection: &AsyncPgConnection, scope: &Scope, product: Uuid) -> Result<Vec<Category>> {
     let linked = links::table
         .filter(scope.owns(links::tenant_id))
         .filter(links::product_id.eq(product))
@@ -95,7 +95,7 @@ pub async fn of_product(connection: &AsyncPgConnection, scope: &Scope, product: 
     Ok(in_scope(scope)
         .filter(categories::id.eq_any(linked))
         .order((categories::name, categories::id))
-        .select(CategoryRow::as_select())
+        .select(Category::as_select())
         .load(&mut &*connection)
         .await?)
 }
@@ -104,8 +104,8 @@ pub async fn of_product(connection: &AsyncPgConnection, scope: &Scope, product: 
 ///
 /// # Errors
 /// When the database can't be reached.
-pub async fn find(connection: &AsyncPgConnection, scope: &Scope, id: Uuid) -> Result<Option<CategoryRow>> {
+pub async fn find(connection: &AsyncPgConnection, scope: &Scope, id: Uuid) -> Result<Option<Category>> {
     let found = in_scope(scope).filter(categories::id.eq(id));
-    let found = found.select(CategoryRow::as_select());
+    let found = found.select(Category::as_select());
     Ok(found.first(&mut &*connection).await.optional()?)
 }

@@ -114,7 +114,7 @@ pub(super) fn changed(tx: &Tx<'_>, before: &SnapshotsByKey, after: &SnapshotsByK
     for (key @ (kind, id), to) in after {
         let from = before.get(key).and_then(Option::as_ref);
         let entity = entity(tx.context(), kind)?;
-        if from.is_some() == to.is_some() && changes::differing(entity.fields(), from, to.as_ref()).is_empty() {
+        if from.is_some() == to.is_some() && changes::differing(entity.tracking(), from, to.as_ref()).is_empty() {
             continue;
         }
         let verb = match (from, to) {
@@ -328,7 +328,7 @@ pub(super) fn compare(
         if there.is_some() && !visible.contains(key) {
             return Ok(Some(Obstacle::Hidden));
         }
-        let fields = changes::differing(entity(tx.context(), key.0)?.fields(), expected.as_ref(), there);
+        let fields = changes::differing(entity(tx.context(), key.0)?.tracking(), expected.as_ref(), there);
         if !fields.is_empty() || expected.is_some() != there.is_some() {
             return Ok(Some(Obstacle::Differs(fields)));
         }

@@ -239,7 +239,7 @@ impl<C: BatchCommand> Batch<'_, C> {
                 Err(_) => return Ok(None),
                 Ok(()) => {}
             }
-            let differences = changes::between(self.entity.fields(), before.as_ref(), after.as_ref());
+            let differences = changes::between(self.entity.tracking(), before.as_ref(), after.as_ref());
             let snapshots = (before.as_ref(), after.as_ref());
             let last = self
                 .intercept(tx, Hook::AfterExecute, *id, snapshots, Some(&differences))

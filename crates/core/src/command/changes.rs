@@ -1,46 +1,43 @@
 //! The differences between two snapshots.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 
-use super::entity::{Field, FieldKind};
+use super::entity::Tracking;
 use super::snapshot::{CHILDREN, LINKS, Snapshot};
 
 /// Returns `{field: {from, to}}` of the tracked fields that differ, without the fields that never count as a change.
 pub(super) fn between(
-    fields: &[Field],
+    tracking: Tracking,
     before: Option<&Snapshot>,
     after: Option<&Snapshot>,
 ) -> BTreeMap<String, Value> {
-    let value =
-        |snapshot: Option<&Snapshot>, name: &str| snapshot.and_then(|one| one.get(name)).cloned().unwrap_or_default();
-    fields
-        .iter()
-        .filter(|field| field.kind == FieldKind::Tracked && !matches!(field.name, "id" | "tenantId" | "createdAt"))
-        .filter_map(|field| {
-            let (from, to) = (value(before, field.name), value(after, field.name));
-            (from != to).then(|| (field.name.to_owned(), json!({"from": from, "to": to})))
+    let value = |snapshot: Option<&Snapshot>, name: &str| snapshot.and_then(|one| one.get(name)).cloned();
+    let snapshots = before.into_iter().chain(after);
+    let names: BTreeSet<&String> = snapshots.flat_map(|snapshot| snapshot.members().keys()).collect();
+    names
+        .into_iter()
+        .filter(|name| tracking.is_counted(name))
+        .filter_map(|name| {
+            let (from, to) = (
+                value(before, name).unwrap_or_default(),
+                value(after, name).unwrap_or_default(),
+            );
+            (from != to).then(|| (name.clone(), json!({"from": from, "to": to})))
         })
         .collect()
 }
 
 /// Returns the names of the tracked fields and child kinds in which two snapshots differ: the obstacles to an undo.
-pub(super) fn differing(fields: &[Field], expected: Option<&Snapshot>, present: Option<&Snapshot>) -> Vec<String> {
+pub(super) fn differing(tracking: Tracking, expected: Option<&Snapshot>, present: Option<&Snapshot>) -> Vec<String> {
     let empty = Map::new();
     let members = |snapshot: Option<&Snapshot>| snapshot.map_or_else(|| empty.clone(), |one| one.members().clone());
     let (expected, present) = (members(expected), members(present));
-    let volatile = |name: &str| {
-        name == CHILDREN
-            || name == LINKS
-            || fields
-                .iter()
-                .any(|field| field.name == name && field.kind != FieldKind::Tracked)
-    };
     let mut names: Vec<String> = expected
         .iter()
         .chain(present.iter())
-        .filter(|(name, _)| !volatile(name) && expected.get(*name) != present.get(*name))
+        .filter(|(name, _)| tracking.is_tracked(name) && expected.get(*name) != present.get(*name))
         .map(|(name, _)| name.clone())
         .collect();
     let children = |members: &Map<String, Value>| {
@@ -92,13 +89,10 @@ fn stripped(rows: Option<&Value>) -> Vec<Value> {
 mod tests {
     use super::*;
 
-    const FIELDS: &[Field] = &[
-        Field::tracked("id"),
-        Field::tracked("name"),
-        Field::tracked("roleIds"),
-        Field::volatile("updatedAt"),
-        Field::secret("passwordHash"),
-    ];
+    const TRACKING: Tracking = Tracking {
+        volatile: &["updatedAt"],
+        secret: &["passwordHash"],
+    };
 
     fn snapshot(value: Value) -> Snapshot {
         Snapshot::from_value(value).expect("an object")
@@ -110,11 +104,11 @@ mod tests {
         let after = snapshot(json!({"id": "1", "name": "b", "roleIds": [], "updatedAt": "y"}));
 
         assert_eq!(
-            between(FIELDS, Some(&before), Some(&after)),
+            between(TRACKING, Some(&before), Some(&after)),
             BTreeMap::from([("name".to_owned(), json!({"from": "a", "to": "b"}))])
         );
         assert_eq!(
-            between(FIELDS, None, Some(&after)).keys().collect::<Vec<_>>(),
+            between(TRACKING, None, Some(&after)).keys().collect::<Vec<_>>(),
             ["name", "roleIds"]
         );
     }
@@ -125,8 +119,8 @@ mod tests {
         let same = snapshot(json!({"id": "1", "_children": {"a.b": [{"id": "2", "updatedAt": "y"}]}}));
         let other = snapshot(json!({"id": "1", "_children": {"a.b": []}}));
 
-        assert!(differing(FIELDS, Some(&expected), Some(&same)).is_empty());
-        assert_eq!(differing(FIELDS, Some(&expected), Some(&other)), ["a.b"]);
+        assert!(differing(TRACKING, Some(&expected), Some(&same)).is_empty());
+        assert_eq!(differing(TRACKING, Some(&expected), Some(&other)), ["a.b"]);
     }
 
     #[test]
@@ -135,8 +129,8 @@ mod tests {
         let alone = snapshot(json!({"id": "1", "_links": []}));
         let referred = snapshot(json!({"id": "1", "_links": [link]}));
 
-        assert!(differing(FIELDS, Some(&referred), Some(&referred)).is_empty());
-        assert_eq!(differing(FIELDS, Some(&alone), Some(&referred)), ["a.b"]);
-        assert_eq!(differing(FIELDS, Some(&referred), None), ["a.b", "id"]);
+        assert!(differing(TRACKING, Some(&referred), Some(&referred)).is_empty());
+        assert_eq!(differing(TRACKING, Some(&alone), Some(&referred)), ["a.b"]);
+        assert_eq!(differing(TRACKING, Some(&referred), None), ["a.b", "id"]);
     }
 }

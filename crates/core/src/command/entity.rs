@@ -3,60 +3,37 @@
 use std::future::Future;
 use std::marker::PhantomData;
 
+use diesel::Queryable;
 use futures_util::future::BoxFuture;
 use uuid::Uuid;
 
-use super::snapshot::{Snapshot, Snapshots};
+use super::snapshot::{CHILDREN, LINKS, Snapshot, Snapshots};
 use super::tx::Tx;
 use crate::acl::Feature;
 use crate::error::Result;
 
-/// The role of a field in snapshots and changes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FieldKind {
-    /// In snapshots and changes.
-    Tracked,
-    /// In snapshots, never compared; `updatedAt` and counters.
-    Volatile,
-    /// In neither; hashes, tokens.
-    Secret,
+/// Fields that never count as a change, in every entity.
+const UNCOUNTED: &[&str] = &["id", "tenantId", "createdAt"];
+
+/// How the fields of an entity's snapshots are compared: every field is tracked, with these exceptions.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Tracking {
+    /// Fields of snapshots that are not compared.
+    pub volatile: &'static [&'static str],
+    /// Columns that are in no snapshot and in no change.
+    pub secret: &'static [&'static str],
 }
 
-/// A field of an entity, by its API name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Field {
-    /// Name in the wire format and in snapshots.
-    pub name: &'static str,
-    /// The role.
-    pub kind: FieldKind,
-}
-
-impl Field {
-    /// Declares a tracked field.
+impl Tracking {
+    /// Whether snapshots are compared by this field.
     #[must_use]
-    pub const fn tracked(name: &'static str) -> Self {
-        Self {
-            name,
-            kind: FieldKind::Tracked,
-        }
+    pub fn is_tracked(&self, field: &str) -> bool {
+        !self.volatile.contains(&field) && !self.secret.contains(&field) && field != CHILDREN && field != LINKS
     }
 
-    /// Declares a volatile field.
-    #[must_use]
-    pub const fn volatile(name: &'static str) -> Self {
-        Self {
-            name,
-            kind: FieldKind::Volatile,
-        }
-    }
-
-    /// Declares a secret field.
-    #[must_use]
-    pub const fn secret(name: &'static str) -> Self {
-        Self {
-            name,
-            kind: FieldKind::Secret,
-        }
+    /// Whether another value of this field is a change.
+    pub(super) fn is_counted(&self, field: &str) -> bool {
+        self.is_tracked(field) && !UNCOUNTED.contains(&field)
     }
 }
 
@@ -78,8 +55,8 @@ pub struct EntityRef {
     pub id: Uuid,
 }
 
-/// A locked resource.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// A locked resource: `select((table::id, table::tenant_id))`, in this order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Queryable)]
 pub struct LockedRow {
     /// The id.
     pub id: Uuid,
@@ -105,8 +82,10 @@ pub struct Transition<'a> {
 pub trait Entity: Send + Sync + 'static {
     /// `module.entity`, the entity in the singular.
     const KIND: &'static str;
-    /// The fields.
-    const FIELDS: &'static [Field];
+    /// Fields of snapshots that are never compared: `updatedAt`, and counters. Every other field is tracked.
+    const VOLATILE: &'static [&'static str] = &["updatedAt"];
+    /// Columns that are in no snapshot, log entry or event: hashes, tokens.
+    const SECRET: &'static [&'static str] = &[];
     /// Text of a 404.
     const NOT_FOUND: &'static str;
     /// Whether a resource is itself an organization, with the organization above it as its parent. A deleted organization is in no scope;
@@ -163,8 +142,8 @@ pub trait Entity: Send + Sync + 'static {
 pub trait AnyEntity: Send + Sync {
     /// Returns the kind.
     fn kind(&self) -> &'static str;
-    /// Returns the fields.
-    fn fields(&self) -> &'static [Field];
+    /// See [`Entity::VOLATILE`] and [`Entity::SECRET`].
+    fn tracking(&self) -> Tracking;
     /// Returns the text of a 404.
     fn not_found(&self) -> &'static str;
     /// See [`Entity::IS_ORGANIZATION`].
@@ -208,8 +187,11 @@ impl<E: Entity> AnyEntity for EntityOf<E> {
         E::KIND
     }
 
-    fn fields(&self) -> &'static [Field] {
-        E::FIELDS
+    fn tracking(&self) -> Tracking {
+        Tracking {
+            volatile: E::VOLATILE,
+            secret: E::SECRET,
+        }
     }
 
     fn not_found(&self) -> &'static str {

@@ -237,7 +237,7 @@ impl<C: Command> Execution<'_, C> {
         self.entity.after_transition(tx, &step).await?;
         let affected_after = affected::snapshots(tx, keys(&affects)).await?;
         affected::validate(tx, &affected_before, &affected_after, false).await?;
-        let mut changes = changes::between(self.entity.fields(), before.as_ref(), after.as_ref());
+        let mut changes = changes::between(self.entity.tracking(), before.as_ref(), after.as_ref());
         for field in tx.secrets_written() {
             changes.insert(
                 (*field).to_owned(),

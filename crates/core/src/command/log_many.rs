@@ -14,6 +14,7 @@ use super::token::UndoToken;
 use super::tx::Tx;
 use crate::db::Prepared;
 use crate::error::Result;
+use crate::text::hex;
 
 const WRITE: &str = "\
 with fresh as materialized (
@@ -133,16 +134,4 @@ fn row(tx: &Tx<'_>, command: &CommandInfo, entity: &dyn AnyEntity, entry: &NewEn
         "context": log::entry_context(tx.context(), command, entry),
         "number": number,
     })
-}
-
-fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write;
-
-    bytes
-        .iter()
-        .fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
-            // Writing to a string can't fail.
-            let _written = write!(text, "{byte:02x}");
-            text
-        })
 }

@@ -30,7 +30,7 @@ use crate::time::Timestamp;
 
 pub use crate::context::Operation;
 pub use batch::{BatchCommand, BatchItem, ItemOutcome, execute_all};
-pub use entity::{AnyEntity, Depth, Entity, EntityOf, EntityRef, Field, FieldKind, LockedRow, Transition};
+pub use entity::{AnyEntity, Depth, Entity, EntityOf, EntityRef, LockedRow, Tracking, Transition};
 pub use history::HistoryOutcome;
 pub use interceptor::{Hook, Interceptor, InterceptorContext, LoggedAction, Verdict};
 pub use registry::CommandRegistry;

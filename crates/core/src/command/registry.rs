@@ -117,14 +117,13 @@ fn is_dotted(name: &str, words: usize) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::command::{Class, Depth, Field, LockedRow, Snapshot, Snapshots, Target, Tx};
+    use crate::command::{Class, Depth, LockedRow, Snapshot, Snapshots, Target, Tx};
     use crate::error::Result as CoreResult;
 
     struct Thing;
 
     impl Entity for Thing {
         const KIND: &'static str = "sample.thing";
-        const FIELDS: &'static [Field] = &[];
         const NOT_FOUND: &'static str = "Thing not found";
 
         async fn lock(_tx: &mut Tx<'_>, _ids: &[uuid::Uuid]) -> CoreResult<Vec<LockedRow>> {

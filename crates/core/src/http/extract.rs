@@ -15,7 +15,7 @@ use utoipa::openapi::request_body::RequestBodyBuilder;
 use utoipa::openapi::{ContentBuilder, Required};
 use utoipa::{IntoParams, ToSchema};
 
-use super::faults::{self, Unread};
+use super::faults;
 use super::openapi::Schemas;
 use super::response::Json;
 use crate::context::{self, Call, RequestContext};
@@ -151,7 +151,7 @@ pub fn given_object<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer
     deserializer.deserialize_map(Object(PhantomData)).map(Some)
 }
 
-impl<T: DeserializeOwned + garde::Validate<Context = ()>> Extract for Query<T> {
+impl<T: DeserializeOwned> Extract for Query<T> {
     fn extract(incoming: &Incoming<'_>) -> Result<Self> {
         let text = incoming.request.query_string();
         if text.contains("%00") {
@@ -160,18 +160,11 @@ impl<T: DeserializeOwned + garde::Validate<Context = ()>> Extract for Query<T> {
         let mut read = faults::from_form(text.as_bytes());
         if let Some(name) = empty_page_parameter(text) {
             let detail = Detail::new(name, "must be a whole number", "invalid_type");
-            read = Err(match read {
-                Ok(value) => Unread {
-                    details: vec![detail],
-                    rest: Some(value),
-                },
-                Err(mut unread) => {
-                    unread.details.push(detail);
-                    unread
-                }
-            });
+            let mut details = read.err().unwrap_or_default();
+            details.push(detail);
+            read = Err(details);
         }
-        validated(read, incoming).map(Self)
+        complete(read, incoming).map(Self)
     }
 }
 
@@ -189,7 +182,7 @@ impl<T: IntoParams> Describe for Query<T> {
     }
 }
 
-impl<T: DeserializeOwned + garde::Validate<Context = ()>> Extract for Path<T> {
+impl<T: DeserializeOwned> Extract for Path<T> {
     fn extract(incoming: &Incoming<'_>) -> Result<Self> {
         if incoming.request.path().contains("%00") {
             return Err(incoming.reject(vec![nul_detail()]));
@@ -197,12 +190,9 @@ impl<T: DeserializeOwned + garde::Validate<Context = ()>> Extract for Path<T> {
         let parameters = incoming.request.match_info();
         let read = parameters.load::<T>().map_err(|error| {
             let name = parameters.iter().next().map_or("", |(name, _)| name);
-            Unread {
-                details: vec![faults::plain_wording(name.to_owned(), &error.to_string())],
-                rest: None,
-            }
+            vec![faults::plain_wording(name.to_owned(), &error.to_string())]
         });
-        validated(read, incoming).map(Self)
+        complete(read, incoming).map(Self)
     }
 }
 
@@ -212,9 +202,9 @@ impl<T: IntoParams> Describe for Path<T> {
     }
 }
 
-impl<T: DeserializeOwned + garde::Validate<Context = ()>> Extract for Json<T> {
+impl<T: DeserializeOwned> Extract for Json<T> {
     fn extract(incoming: &Incoming<'_>) -> Result<Self> {
-        validated(read_json(incoming), incoming).map(Self)
+        complete(read_json(incoming), incoming).map(Self)
     }
 }
 
@@ -224,7 +214,7 @@ impl<T: ToSchema> Describe for Json<T> {
     }
 }
 
-impl<T: DeserializeOwned + garde::Validate<Context = ()>> Extract for Form<T> {
+impl<T: DeserializeOwned> Extract for Form<T> {
     fn extract(incoming: &Incoming<'_>) -> Result<Self> {
         let read = if is_json(incoming.request) {
             read_json(incoming)
@@ -234,7 +224,7 @@ impl<T: DeserializeOwned + garde::Validate<Context = ()>> Extract for Form<T> {
             }
             faults::from_form(incoming.body)
         };
-        validated(read, incoming).map(Self)
+        complete(read, incoming).map(Self)
     }
 }
 
@@ -272,79 +262,24 @@ pub(super) fn is_json(request: &HttpRequest) -> bool {
         })
 }
 
-fn read_json<T: DeserializeOwned>(incoming: &Incoming<'_>) -> Result<T, Unread<T>> {
+fn read_json<T: DeserializeOwned>(incoming: &Incoming<'_>) -> Result<T, Vec<Detail>> {
     let body: &[u8] = incoming.body;
-    let broken = |detail| Unread {
-        details: vec![detail],
-        rest: None,
-    };
     if body.iter().find(|byte| !byte.is_ascii_whitespace()) != Some(&b'{') {
-        return Err(broken(Detail::new("", "must be a JSON object", "invalid_type")));
+        return Err(vec![Detail::new("", "must be a JSON object", "invalid_type")]);
     }
     if has_nul_escape(body) {
-        return Err(broken(nul_detail()));
+        return Err(vec![nul_detail()]);
     }
     // Ignored fields are not deserialized, and could contain invalid UTF-8.
     let Ok(body) = std::str::from_utf8(body) else {
-        return Err(broken(Detail::new("", "must be UTF-8", "invalid_value")));
+        return Err(vec![Detail::new("", "must be UTF-8", "invalid_value")]);
     };
     faults::from_json(body)
 }
 
-/// Returns the value, if it could be deserialized and is valid. The valid part of an input with faults is validated too, so that the client
-/// receives all faults at once.
-fn validated<T: garde::Validate<Context = ()>>(read: Result<T, Unread<T>>, incoming: &Incoming<'_>) -> Result<T> {
-    let (value, mut details) = match read {
-        Ok(value) => (Some(value), Vec::new()),
-        Err(unread) => (unread.rest, unread.details),
-    };
-    let is_read = details.is_empty();
-    if let Some(Err(report)) = value.as_ref().map(garde::Validate::validate) {
-        for (path, error) in report.iter() {
-            let path = wire_path(&path.to_string());
-            // Placeholders are not reported.
-            if !details.iter().any(|known| faults::is_part(&path, &known.path)) {
-                let (message, code) = worded(error.message());
-                details.push(Detail::new(path, message, code));
-            }
-        }
-    }
-    match value {
-        Some(value) if is_read && details.is_empty() => Ok(value),
-        _ => Err(incoming.reject(details)),
-    }
-}
-
-/// Converts the path of a field to the wire format: `lines[0].sku_code` becomes `lines[0].skuCode`.
-fn wire_path(path: &str) -> String {
-    let mut wire = String::with_capacity(path.len());
-    let mut is_start = false;
-    for c in path.chars() {
-        match c {
-            '_' if !wire.is_empty() => is_start = true,
-            c if is_start => {
-                wire.push(c.to_ascii_uppercase());
-                is_start = false;
-            }
-            c => wire.push(c),
-        }
-    }
-    wire
-}
-
-/// Returns the message of a violated rule, and its code.
-fn worded(said: &str) -> (String, &'static str) {
-    for (start, message, code) in [
-        ("length is lower than ", "must have a length of at least ", "too_short"),
-        ("length is greater than ", "must have a length of at most ", "too_long"),
-        ("lower than ", "must be at least ", "out_of_range"),
-        ("greater than ", "must be at most ", "out_of_range"),
-    ] {
-        if let Some(bound) = said.strip_prefix(start) {
-            return (format!("{message}{bound}"), code);
-        }
-    }
-    (said.to_owned(), "invalid_value")
+/// Returns the value, or 400 with all faults.
+fn complete<T>(read: Result<T, Vec<Detail>>, incoming: &Incoming<'_>) -> Result<T> {
+    read.map_err(|details| incoming.reject(details))
 }
 
 fn nul_detail() -> Detail {
@@ -411,20 +346,6 @@ mod tests {
         assert_eq!(empty_page_parameter("search=x&page="), Some("page"));
         assert_eq!(empty_page_parameter("pageSize"), Some("pageSize"));
         assert_eq!(empty_page_parameter("page=1&pageSize=2&search="), None);
-    }
-
-    #[test]
-    fn rule_violations_use_the_field_names_of_clients() {
-        assert_eq!(wire_path("lines[0].sku_code"), "lines[0].skuCode");
-        assert_eq!(wire_path("refresh_token"), "refreshToken");
-        assert_eq!(
-            worded("length is greater than 50"),
-            ("must have a length of at most 50".to_owned(), "too_long")
-        );
-        assert_eq!(
-            worded("lower than 1"),
-            ("must be at least 1".to_owned(), "out_of_range")
-        );
     }
 
     #[test]

@@ -18,23 +18,6 @@ pub(super) use wording::plain as plain_wording;
 const MOST_BYTES: usize = 8 * 1024 * 1024;
 const MOST_ATTEMPTS: usize = 400;
 
-/// An input that could not be deserialized.
-pub(super) struct Unread<T> {
-    /// The faults.
-    pub(super) details: Vec<Detail>,
-    /// The value without the faults, if it could be deserialized. Required fields hold placeholders.
-    pub(super) rest: Option<T>,
-}
-
-impl<T> Unread<T> {
-    fn one(detail: Detail) -> Self {
-        Self {
-            details: vec![detail],
-            rest: None,
-        }
-    }
-}
-
 /// The number of remaining attempts to deserialize an input.
 struct Attempts(usize);
 
@@ -73,7 +56,7 @@ impl Found {
 }
 
 /// Whether a path is `whole` or inside of it.
-pub(super) fn is_part(path: &str, whole: &str) -> bool {
+fn is_part(path: &str, whole: &str) -> bool {
     path.strip_prefix(whole)
         .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
 }

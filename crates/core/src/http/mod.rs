@@ -1,5 +1,7 @@
 //! HTTP: one declaration per endpoint feeds the router, the access check, the rate limits, the API document and the generated tests.
 
+mod accept;
+mod bodies;
 mod body;
 mod budget;
 mod cookies;
@@ -22,6 +24,8 @@ mod tenant_parameter;
 
 pub use crate::context::{RequestOrigin, SignInAttempt};
 pub use crate::ids::wire_tenant;
+pub use accept::{AcceptedRange, accepted_ranges};
+pub use bodies::{CreatedId, Done, Id, Identified, Updated};
 pub use cookies::{AUTH_COOKIE, SESSION_COOKIE, clear_cookies, clear_selection, credential_cookies, presented_cookie};
 pub use dispatch::not_found;
 pub use extract::{Describe, Extract, Form, Incoming, Path, Query, given, given_object, present};

@@ -9,10 +9,9 @@ use crate::error::Detail;
 use crate::http::given;
 
 /// Selects rows of a list by their ids.
-#[derive(Debug, Clone, Default, Deserialize, IntoParams, garde::Validate)]
+#[derive(Debug, Clone, Default, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
-#[garde(allow_unvalidated)]
 pub struct ById {
     /// Only the row with this id.
     #[serde(default, deserialize_with = "given")]

@@ -3,7 +3,6 @@
 use backoffice_core::http::{Describe, Extract, Incoming, Json, Schemas, given};
 use backoffice_core::list::{ById, IdList, PageQuery, Window, search_pattern};
 use backoffice_core::{Result, Timestamp, Violations};
-use garde::Validate;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use utoipa::openapi::path::OperationBuilder;
@@ -13,10 +12,9 @@ use uuid::Uuid;
 use super::identified::Identified;
 
 /// Parameters of every list.
-#[derive(Debug, Deserialize, Validate, IntoParams)]
+#[derive(Debug, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
-#[garde(allow_unvalidated)]
 pub(super) struct ListQuery {
     /// Page number from 1.
     #[param(minimum = 1, maximum = 2_147_483_647, default = 1)]
@@ -80,8 +78,7 @@ impl Requested {
 }
 
 /// The record that a request addresses.
-#[derive(Debug, Deserialize, Validate, IntoParams, ToSchema)]
-#[garde(allow_unvalidated)]
+#[derive(Debug, Deserialize, IntoParams, ToSchema)]
 pub(super) struct Id {
     /// The id.
     pub(super) id: Uuid,
@@ -135,7 +132,7 @@ pub(super) struct Patch<T> {
     pub(super) fields: T,
 }
 
-impl<T: DeserializeOwned + Validate<Context = ()>> Extract for Patch<T> {
+impl<T: DeserializeOwned> Extract for Patch<T> {
     fn extract(incoming: &Incoming<'_>) -> Result<Self> {
         let (Json(Id { id }), Json(fields)) = Extract::extract(incoming)?;
         Ok(Self { id, fields })

@@ -3,7 +3,6 @@
 use backoffice_core::http::{Created, Json, Routes, requires};
 use backoffice_core::{RequestContext, Result};
 use backoffice_progress::bulk::{Started, checked_ids, start};
-use garde::Validate;
 use serde::{Deserialize, Deserializer};
 use utoipa::ToSchema;
 use uuid::Uuid;
@@ -33,9 +32,8 @@ pub(super) fn routes(routes: &mut Routes) {
 }
 
 /// Deals and their new owner.
-#[derive(Debug, Deserialize, Validate, ToSchema)]
+#[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-#[garde(allow_unvalidated)]
 struct OwnerOfDeals {
     /// 1 to 10000 deals; repeated ids count once.
     #[schema(min_items = 1, max_items = 10000)]
@@ -47,9 +45,8 @@ struct OwnerOfDeals {
 }
 
 /// Deals and the stage into which they are moved.
-#[derive(Debug, Deserialize, Validate, ToSchema)]
+#[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-#[garde(allow_unvalidated)]
 struct StageOfDeals {
     /// 1 to 10000 deals; repeated ids count once.
     #[schema(min_items = 1, max_items = 10000)]

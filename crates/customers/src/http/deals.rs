@@ -4,7 +4,6 @@ use backoffice_core::access_log::{AccessType, Record};
 use backoffice_core::http::{Created, Json, Path, Query, Routes, requires};
 use backoffice_core::list::{CommaList, IdList, IdsOrNone, Page};
 use backoffice_core::{Detail, RequestContext, Result, Timestamp, Violations};
-use garde::Validate;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
@@ -42,10 +41,9 @@ pub(super) fn routes(routes: &mut Routes) {
 }
 
 /// Filters and order of the list of deals. Lists are joined by commas; `none` in a list of references matches records without a reference.
-#[derive(Debug, Default, Deserialize, Validate, IntoParams)]
+#[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
-#[garde(allow_unvalidated)]
 struct DealQuery {
     /// Any of `open`, `won`, `lost`.
     #[param(pattern = "^ *(open|won|lost)?( *, *(open|won|lost)?)* *$")]

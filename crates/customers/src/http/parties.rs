@@ -2,7 +2,6 @@
 
 use backoffice_core::list::{IdsOrNone, Window};
 use backoffice_core::{Result, Violations};
-use garde::Validate;
 use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};
 
@@ -11,10 +10,9 @@ use crate::query::parties::PartyFilter;
 use crate::{Order, lists};
 
 /// Parameters of the lists of companies and of people, in addition to those of every list.
-#[derive(Debug, Deserialize, Validate, IntoParams)]
+#[derive(Debug, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
-#[garde(allow_unvalidated)]
 pub(super) struct PartyQuery {
     /// Only records of these owners: user ids joined by commas, `none` for records without an owner.
     #[param(value_type = Option<IdsOrNone>, inline)]

@@ -4,7 +4,6 @@ use backoffice_core::access_log::{AccessType, Record};
 use backoffice_core::http::{Created, Json, Path, Query, Routes, requires};
 use backoffice_core::list::{CommaList, IdList, Page};
 use backoffice_core::{Detail, Error, Rejection, RequestContext, Result, Violations};
-use garde::Validate;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
@@ -49,10 +48,9 @@ pub(super) fn routes(routes: &mut Routes) {
 }
 
 /// Additional parameters of the list of people.
-#[derive(Debug, Deserialize, Validate, IntoParams)]
+#[derive(Debug, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
-#[garde(allow_unvalidated)]
 struct PersonQuery {
     /// Only people of these companies: ids joined by commas, at most 200.
     #[param(value_type = Option<IdList>, inline)]

@@ -3,7 +3,6 @@
 use backoffice_core::http::{Created, Json, Path, Query, Routes, requires};
 use backoffice_core::list::Page;
 use backoffice_core::{RequestContext, Result};
-use garde::Validate;
 use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};
 
@@ -42,10 +41,9 @@ pub(super) fn routes(routes: &mut Routes) {
 }
 
 /// Order of the list of pipelines.
-#[derive(Debug, Deserialize, Validate, IntoParams)]
+#[derive(Debug, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
-#[garde(allow_unvalidated)]
 struct PipelineQuery {
     /// By default `name`.
     #[param(inline)]

@@ -3,7 +3,6 @@
 use backoffice_core::http::{Created, Json, Path, Query, Routes, requires};
 use backoffice_core::list::{CommaList, IdList, Page};
 use backoffice_core::{RequestContext, Result, Violations};
-use garde::Validate;
 use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};
 
@@ -50,10 +49,9 @@ pub(super) fn routes(routes: &mut Routes) {
 }
 
 /// Filters and order of the list of stages.
-#[derive(Debug, Deserialize, Validate, IntoParams)]
+#[derive(Debug, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
-#[garde(allow_unvalidated)]
 struct StageQuery {
     /// Only stages of these pipelines: ids joined by commas, at most 200.
     #[param(value_type = Option<IdList>, inline)]

@@ -1,6 +1,6 @@
 //! Companies.
 
-use backoffice_core::command::{Field, LockedRow, Tx};
+use backoffice_core::command::{LockedRow, Tx};
 use backoffice_core::{Feature, Result, Timestamp};
 use diesel::pg::Pg;
 use diesel::upsert::excluded;
@@ -59,22 +59,6 @@ pub type Company = PartyEntity<CompanyRow>;
 
 impl Party for CompanyRow {
     const KIND: &'static str = COMPANY;
-    const FIELDS: &'static [Field] = &[
-        Field::tracked("id"),
-        Field::tracked("tenantId"),
-        Field::tracked("organizationId"),
-        Field::tracked("displayName"),
-        Field::tracked("legalName"),
-        Field::tracked("description"),
-        Field::tracked("primaryEmail"),
-        Field::tracked("primaryPhone"),
-        Field::tracked("websiteUrl"),
-        Field::tracked("industry"),
-        Field::tracked("ownerUserId"),
-        Field::tracked("isActive"),
-        Field::tracked("createdAt"),
-        Field::volatile("updatedAt"),
-    ];
     const NOT_FOUND: &'static str = "Company not found";
     const VERBS: Verbs = Verbs {
         create: ("customers.company.create", "Create company"),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use backoffice_core::command::{Depth, Entity, EntityRef, Field, LockedRow, Snapshot, Snapshots, Transition, Tx};
+use backoffice_core::command::{Depth, Entity, EntityRef, LockedRow, Snapshot, Snapshots, Transition, Tx};
 use backoffice_core::events::Event;
 use backoffice_core::{Feature, Result, Timestamp};
 use diesel::pg::Pg;
@@ -99,28 +99,6 @@ pub enum Deal {}
 
 impl Entity for Deal {
     const KIND: &'static str = DEAL;
-    const FIELDS: &'static [Field] = &[
-        Field::tracked("id"),
-        Field::tracked("tenantId"),
-        Field::tracked("organizationId"),
-        Field::tracked("title"),
-        Field::tracked("description"),
-        Field::tracked("status"),
-        Field::tracked("pipelineId"),
-        Field::tracked("pipelineStageId"),
-        Field::tracked("valueAmount"),
-        Field::tracked("valueCurrency"),
-        Field::tracked("probability"),
-        Field::tracked("expectedCloseOn"),
-        Field::tracked("closedAt"),
-        Field::tracked("lostReason"),
-        Field::tracked("ownerUserId"),
-        Field::tracked("source"),
-        Field::tracked("personIds"),
-        Field::tracked("companyIds"),
-        Field::tracked("createdAt"),
-        Field::volatile("updatedAt"),
-    ];
     const NOT_FOUND: &'static str = "Deal not found";
     const VIEW: Option<Feature> = Some(acl::DEALS_VIEW);
 

@@ -3,9 +3,7 @@
 use std::future::Future;
 use std::marker::PhantomData;
 
-use backoffice_core::command::{
-    Depth, Entity, EntityRef, Field, LINKS, LockedRow, Snapshot, Snapshots, Transition, Tx,
-};
+use backoffice_core::command::{Depth, Entity, EntityRef, LINKS, LockedRow, Snapshot, Snapshots, Transition, Tx};
 use backoffice_core::{Feature, Result, Timestamp};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -32,8 +30,6 @@ pub struct Verbs {
 pub trait Party: Clone + PartialEq + Serialize + DeserializeOwned + Send + Sync + 'static {
     /// `module.entity`.
     const KIND: &'static str;
-    /// The fields of the entity.
-    const FIELDS: &'static [Field];
     /// The message of a 404.
     const NOT_FOUND: &'static str;
     /// The commands on the entity.
@@ -123,7 +119,6 @@ pub struct PartyEntity<P>(PhantomData<fn() -> P>);
 
 impl<P: Party> Entity for PartyEntity<P> {
     const KIND: &'static str = P::KIND;
-    const FIELDS: &'static [Field] = P::FIELDS;
     const NOT_FOUND: &'static str = P::NOT_FOUND;
     const VIEW: Option<Feature> = Some(P::VIEW);
 

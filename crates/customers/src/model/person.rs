@@ -1,6 +1,6 @@
 //! People.
 
-use backoffice_core::command::{Field, LockedRow, Tx};
+use backoffice_core::command::{LockedRow, Tx};
 use backoffice_core::{Feature, Result, Timestamp};
 use diesel::pg::Pg;
 use diesel::upsert::excluded;
@@ -58,22 +58,6 @@ pub type Person = PartyEntity<PersonRow>;
 
 impl Party for PersonRow {
     const KIND: &'static str = PERSON;
-    const FIELDS: &'static [Field] = &[
-        Field::tracked("id"),
-        Field::tracked("tenantId"),
-        Field::tracked("organizationId"),
-        Field::tracked("firstName"),
-        Field::tracked("lastName"),
-        Field::tracked("displayName"),
-        Field::tracked("jobTitle"),
-        Field::tracked("primaryEmail"),
-        Field::tracked("primaryPhone"),
-        Field::tracked("companyId"),
-        Field::tracked("ownerUserId"),
-        Field::tracked("isActive"),
-        Field::tracked("createdAt"),
-        Field::volatile("updatedAt"),
-    ];
     const NOT_FOUND: &'static str = "Person not found";
     const VERBS: Verbs = Verbs {
         create: ("customers.person.create", "Create person"),

@@ -1,6 +1,6 @@
 //! Pipelines.
 
-use backoffice_core::command::{Depth, Entity, Field, LockedRow, Snapshot, Snapshots, Tx};
+use backoffice_core::command::{Depth, Entity, LockedRow, Snapshot, Snapshots, Tx};
 use backoffice_core::{Error, Feature, Result, Timestamp};
 use diesel::pg::Pg;
 use diesel::upsert::excluded;
@@ -41,14 +41,6 @@ pub enum Pipeline {}
 
 impl Entity for Pipeline {
     const KIND: &'static str = PIPELINE;
-    const FIELDS: &'static [Field] = &[
-        Field::tracked("id"),
-        Field::tracked("tenantId"),
-        Field::tracked("organizationId"),
-        Field::tracked("name"),
-        Field::tracked("createdAt"),
-        Field::volatile("updatedAt"),
-    ];
     const NOT_FOUND: &'static str = "Pipeline not found";
     const VIEW: Option<Feature> = Some(acl::PIPELINES_VIEW);
 

@@ -1,6 +1,6 @@
 //! Stages of pipelines.
 
-use backoffice_core::command::{Depth, Entity, EntityRef, Field, LockedRow, Snapshot, Snapshots, Tx};
+use backoffice_core::command::{Depth, Entity, EntityRef, LockedRow, Snapshot, Snapshots, Tx};
 use backoffice_core::{Feature, Result, Timestamp};
 use diesel::pg::Pg;
 use diesel::upsert::excluded;
@@ -47,17 +47,6 @@ pub enum Stage {}
 
 impl Entity for Stage {
     const KIND: &'static str = STAGE;
-    const FIELDS: &'static [Field] = &[
-        Field::tracked("id"),
-        Field::tracked("tenantId"),
-        Field::tracked("organizationId"),
-        Field::tracked("pipelineId"),
-        Field::tracked("label"),
-        Field::tracked("position"),
-        Field::tracked("color"),
-        Field::tracked("createdAt"),
-        Field::volatile("updatedAt"),
-    ];
     const NOT_FOUND: &'static str = "Pipeline stage not found";
     const VIEW: Option<Feature> = Some(acl::PIPELINES_VIEW);
 

@@ -2,6 +2,7 @@
 
 use backoffice_core::command::{Class, Command, Target, Tx};
 use backoffice_core::http::given;
+use backoffice_core::input::Validator;
 use backoffice_core::{Feature, RequestContext, Result};
 use diesel::insert_into;
 use diesel_async::RunQueryDsl;
@@ -10,15 +11,14 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use crate::config::Settings;
-use crate::model::{OrganizationRow, Tenant, TenantRow};
+use crate::model::{Organization, Tenant};
 use crate::schema::{directory_organizations as organizations, directory_tenants as tenants};
-use crate::values::{DirectoryName, Rules};
+use crate::values::{self, DirectoryName};
 use crate::{SLUG, acl};
 
 /// A new tenant.
-#[derive(Debug, Clone, Default, Deserialize, ToSchema, garde::Validate)]
+#[derive(Debug, Clone, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-#[garde(allow_unvalidated)]
 pub struct NewTenant {
     /// 1 to 200 characters, not counting surrounding white space; no control characters.
     #[schema(value_type = DirectoryName)]
@@ -59,15 +59,17 @@ impl CreateTenant {
     /// 400 for invalid fields.
     pub fn new(ctx: &RequestContext, input: NewTenant) -> Result<Self> {
         let settings = ctx.call().provided::<Settings>()?;
-        let mut rules = Rules::default();
-        let name = rules.name("name", &input.name);
-        let organization_name = input
-            .organization_name
-            .map_or_else(|| name.clone(), |name| rules.name("organizationName", &name));
-        let locales = input
-            .locales
-            .map(|locales| rules.locales("locales", &locales, &settings.i18n.locales));
-        rules.check()?;
+        let (mut validator, mut name, mut locales) = (Validator::default(), String::new(), None);
+        validator.text("name", &input.name.into(), &mut name, values::name);
+        let mut organization_name = name.clone();
+        if let Some(named) = input.organization_name {
+            validator.text("organizationName", &named.into(), &mut organization_name, values::name);
+        }
+        if let Some(named) = input.locales {
+            let rule = values::locales(&settings.i18n.locales);
+            validator.optional("locales", &named.into(), &mut locales, rule);
+        }
+        validator.check()?;
         let created = TenantCreated {
             id: ctx.new_id(),
             organization_id: ctx.new_id(),
@@ -80,8 +82,8 @@ impl CreateTenant {
         })
     }
 
-    fn tenant(&self, tx: &Tx<'_>) -> TenantRow {
-        TenantRow {
+    fn tenant(&self, tx: &Tx<'_>) -> Tenant {
+        Tenant {
             tenant_id: self.created.id,
             id: self.created.id,
             name: self.name.clone(),
@@ -92,8 +94,8 @@ impl CreateTenant {
         }
     }
 
-    fn organization(&self, tx: &Tx<'_>) -> OrganizationRow {
-        OrganizationRow {
+    fn organization(&self, tx: &Tx<'_>) -> Organization {
+        Organization {
             tenant_id: self.created.id,
             id: self.created.organization_id,
             name: self.organization_name.clone(),

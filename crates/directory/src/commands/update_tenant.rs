@@ -1,8 +1,8 @@
-//! Changes a tenant.
+//! Updates a tenant.
 
 use backoffice_core::command::{Class, Command, Target, Tx};
-use backoffice_core::http::{given, present};
-use backoffice_core::{Feature, RequestContext, Result, Timestamp};
+use backoffice_core::input::{Validator, rules};
+use backoffice_core::{Feature, Patch, RequestContext, Result};
 use diesel::{AsChangeset, ExpressionMethods, QueryDsl, update};
 use diesel_async::RunQueryDsl;
 use serde::Deserialize;
@@ -12,64 +12,68 @@ use uuid::Uuid;
 use crate::config::Settings;
 use crate::model::Tenant;
 use crate::schema::directory_tenants as tenants;
-use crate::values::{DirectoryName, Rules};
+use crate::values::{self, DirectoryName};
 use crate::{Error, acl, query};
 
-/// Changes of a tenant; absent fields stay.
-#[derive(Debug, Clone, Deserialize, ToSchema, garde::Validate)]
+/// The fields of a tenant to update: absent fields keep their values.
+#[derive(Debug, Clone, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-#[garde(allow_unvalidated)]
 pub struct TenantPatch {
     /// The tenant.
     pub id: Uuid,
     /// 1 to 200 characters, not counting surrounding white space; no control characters.
-    #[serde(default, deserialize_with = "given")]
-    #[schema(value_type = Option<DirectoryName>, nullable = false)]
-    pub name: Option<String>,
+    #[serde(default)]
+    #[schema(value_type = DirectoryName)]
+    pub name: Patch<String>,
     /// The locales of the tenant, 1 to 20 different ones of those that `i18n.locales` serves (by default `en`, `pl`, `es` and `de`);
     /// null: all of them.
-    #[serde(default, deserialize_with = "present")]
+    #[serde(default)]
     #[schema(value_type = Option<Vec<String>>, min_items = 1, pattern = "^[a-z]{2,3}$")]
-    pub locales: Option<Option<Vec<String>>>,
+    pub locales: Patch<Vec<String>>,
     /// Whether users may sign in; only for super administrators, who cannot deactivate their own tenant.
-    #[serde(default, deserialize_with = "given")]
-    #[schema(nullable = false)]
-    pub is_active: Option<bool>,
+    #[serde(default)]
+    #[schema(value_type = bool)]
+    pub is_active: Patch<bool>,
 }
 
-/// Changes a tenant.
+/// Updates a tenant.
 #[derive(Debug, Clone)]
-pub struct UpdateTenant(TenantPatch);
+pub struct UpdateTenant {
+    id: Uuid,
+    changes: Changes,
+}
+
+#[derive(Debug, Clone, AsChangeset)]
+#[diesel(table_name = tenants)]
+struct Changes {
+    name: Option<String>,
+    locales: Option<Option<Vec<String>>>,
+    is_active: Option<bool>,
+}
 
 impl UpdateTenant {
     /// Validates the input.
     ///
     /// # Errors
     /// 403 if a caller who is not a super administrator sets `is_active`; 400 for invalid fields.
-    pub fn new(ctx: &RequestContext, mut patch: TenantPatch) -> Result<Self> {
-        if patch.is_active.is_some() && !ctx.rights().is_super_admin {
+    pub fn new(ctx: &RequestContext, patch: TenantPatch) -> Result<Self> {
+        if patch.is_active.value().is_some() && !ctx.rights().is_super_admin {
             return Err(Error::SuperAdministratorsOnly.into());
         }
         let settings = ctx.call().provided::<Settings>()?;
-        let mut rules = Rules::default();
-        if let Some(name) = &mut patch.name {
-            *name = rules.name("name", name);
-        }
-        if let Some(Some(locales)) = &mut patch.locales {
-            *locales = rules.locales("locales", locales, &settings.i18n.locales);
-        }
-        rules.check()?;
-        Ok(Self(patch))
+        let (mut validator, mut name, mut locales, mut is_active) = (Validator::default(), String::new(), None, true);
+        validator.text("name", &patch.name, &mut name, values::name);
+        let rule = values::locales(&settings.i18n.locales);
+        validator.optional("locales", &patch.locales, &mut locales, rule);
+        validator.value("isActive", &patch.is_active, &mut is_active, rules::any);
+        validator.check()?;
+        let changes = Changes {
+            name: (!patch.name.is_keep()).then_some(name),
+            locales: (!patch.locales.is_keep()).then_some(locales),
+            is_active: patch.is_active.value(),
+        };
+        Ok(Self { id: patch.id, changes })
     }
-}
-
-#[derive(AsChangeset)]
-#[diesel(table_name = tenants)]
-struct Changes<'a> {
-    name: Option<&'a str>,
-    locales: Option<Option<&'a [String]>>,
-    is_active: Option<bool>,
-    updated_at: Timestamp,
 }
 
 impl Command for UpdateTenant {
@@ -82,22 +86,15 @@ impl Command for UpdateTenant {
     type Output = ();
 
     fn target(&self) -> Target {
-        Target::Existing(self.0.id)
+        Target::Existing(self.id)
     }
 
     async fn apply(&self, tx: &mut Tx<'_>) -> Result<()> {
-        let patch = &self.0;
-        if patch.is_active == Some(false) && tx.context().identity().tenant == patch.id {
+        if self.changes.is_active == Some(false) && tx.context().identity().tenant == self.id {
             return Err(Error::OwnTenant { deleting: false }.into());
         }
-        let changes = Changes {
-            name: patch.name.as_deref(),
-            locales: patch.locales.as_ref().map(Option::as_deref),
-            is_active: patch.is_active,
-            updated_at: tx.now(),
-        };
-        update(query::tenants_in_scope(tx.scope()).filter(tenants::id.eq(patch.id)))
-            .set(changes)
+        update(query::tenants_in_scope(tx.scope()).filter(tenants::id.eq(self.id)))
+            .set((&self.changes, tenants::updated_at.eq(tx.now())))
             .execute(tx.conn())
             .await?;
         Ok(())

@@ -28,20 +28,18 @@ pub(super) fn routes(routes: &mut Routes) {
         .limit(LIMIT);
 }
 
-#[derive(Debug, Deserialize, IntoParams, garde::Validate)]
+#[derive(Debug, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
-#[garde(allow_unvalidated)]
 struct TenantQuery {
     /// The tenant; also accepted as `tenant`.
     #[serde(alias = "tenant")]
     tenant_id: Uuid,
 }
 
-#[derive(Debug, Deserialize, IntoParams, garde::Validate)]
+#[derive(Debug, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
-#[garde(allow_unvalidated)]
 struct SlugQuery {
     /// The slug.
     #[param(max_length = 100, pattern = "^[a-z0-9]+(-[a-z0-9]+)*$")]

@@ -1,18 +1,18 @@
 //! Organizations.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use backoffice_core::http::{Created, Json, Query, Routes, requires};
+use backoffice_core::http::{Created, CreatedId, Done, Id, Identified, Json, Query, Routes, requires};
 use backoffice_core::list::{ById, Page, PageQuery, search_pattern};
-use backoffice_core::{RequestContext, Result, Timestamp, Violations};
+use backoffice_core::{RequestContext, Result, Timestamp, Violations, crud};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
-use super::{CreatedId, Id, Ok as Done};
 use crate::acl;
-use crate::commands::{CreateOrganization, DeleteOrganization, NewOrganization, OrganizationPatch, UpdateOrganization};
-use crate::query::{ListedOrganization, OrganizationFilter, Status, organization_tree, page_of_organizations};
+use crate::commands::{OrganizationInput, OrganizationPatch, UpdateOrganization};
+use crate::model::Organization;
+use crate::query::{OrganizationFilter, OrganizationSummary, Status, organization_tree, page_of_organizations};
 
 pub(super) fn routes(routes: &mut Routes) {
     let path = "/directory/organizations";
@@ -37,10 +37,9 @@ pub(super) fn routes(routes: &mut Routes) {
         .rejects(&[404, 409]);
 }
 
-#[derive(Debug, Deserialize, IntoParams, garde::Validate)]
+#[derive(Debug, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
-#[garde(allow_unvalidated)]
 struct OrganizationQuery {
     /// Page number from 1.
     #[param(minimum = 1, maximum = 2_147_483_647, default = 1)]
@@ -57,18 +56,10 @@ struct OrganizationQuery {
     tenant_id: Option<Uuid>,
     /// `active`, `inactive` or `all` (default).
     #[param(inline)]
-    status: Option<StatusQuery>,
+    status: Option<Status>,
     /// `list` (default), or `tree`: nested and not in pages.
     #[param(inline)]
     view: Option<View>,
-}
-
-#[derive(Debug, Clone, Copy, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-enum StatusQuery {
-    All,
-    Active,
-    Inactive,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]
@@ -100,13 +91,13 @@ struct OrganizationItem {
 }
 
 impl OrganizationItem {
-    fn new(listed: ListedOrganization) -> Self {
-        let ListedOrganization {
+    fn new(summary: OrganizationSummary) -> Self {
+        let OrganizationSummary {
             row,
             depth,
             path_label,
             children_count,
-        } = listed;
+        } = summary;
         Self {
             id: row.id,
             tenant_id: row.tenant_id,
@@ -132,11 +123,7 @@ impl OrganizationQuery {
             ids: violations.keep(by_id.requested()),
             parent_id: self.parent_id,
             tenant_id: self.tenant_id,
-            status: match self.status {
-                None | Some(StatusQuery::All) => Status::All,
-                Some(StatusQuery::Active) => Status::Active,
-                Some(StatusQuery::Inactive) => Status::Inactive,
-            },
+            status: self.status.unwrap_or_default(),
             search: violations.keep(search_pattern(self.search.as_deref())),
         };
         violations.check().map(|()| filter)
@@ -165,7 +152,7 @@ async fn list_organizations(
 }
 
 /// Returns the whole tree as a single page.
-fn whole(nodes: Vec<ListedOrganization>) -> Page<OrganizationItem> {
+fn whole(nodes: Vec<OrganizationSummary>) -> Page<OrganizationItem> {
     let total = nodes.len();
     Page {
         items: nested(nodes),
@@ -177,12 +164,11 @@ fn whole(nodes: Vec<ListedOrganization>) -> Page<OrganizationItem> {
 }
 
 /// Nests each node below its parent; a node whose parent is not among `nodes` becomes a root. Siblings keep their order.
-fn nested(nodes: Vec<ListedOrganization>) -> Vec<OrganizationItem> {
-    let present: Vec<Uuid> = nodes.iter().map(|node| node.row.id).collect();
-    let present: std::collections::HashSet<Uuid> = present.into_iter().collect();
+fn nested(nodes: Vec<OrganizationSummary>) -> Vec<OrganizationItem> {
+    let ids: HashSet<Uuid> = nodes.iter().map(|node| node.row.id).collect();
     let mut below: HashMap<Option<Uuid>, Vec<OrganizationItem>> = HashMap::new();
     for node in nodes {
-        let parent = node.row.parent_id.filter(|parent| present.contains(parent));
+        let parent = node.row.parent_id.filter(|parent| ids.contains(parent));
         below.entry(parent).or_default().push(OrganizationItem::new(node));
     }
     take(&mut below, None)
@@ -197,30 +183,30 @@ fn take(below: &mut HashMap<Option<Uuid>, Vec<OrganizationItem>>, parent: Option
     items
 }
 
-async fn create_organization(ctx: RequestContext, body: Json<NewOrganization>) -> Result<Created<CreatedId>> {
-    let command = CreateOrganization::new(&ctx, body.0)?;
-    ctx.execute(&command, |id| Created(CreatedId { id })).await
+async fn create_organization(ctx: RequestContext, body: Json<OrganizationInput>) -> Result<Created<CreatedId>> {
+    crud::create::<Organization>(&ctx, body.0).await
 }
 
-async fn update_organization(ctx: RequestContext, body: Json<OrganizationPatch>) -> Result<Json<Done>> {
-    let command = UpdateOrganization::new(body.0)?;
-    ctx.execute(&command, |()| Json(Done::YES)).await
+async fn update_organization(
+    ctx: RequestContext,
+    body: Identified<OrganizationInput, OrganizationPatch>,
+) -> Result<Json<Done>> {
+    let command = UpdateOrganization::new(body.id, body.fields)?;
+    ctx.execute(&command, |_| Json(Done::OK)).await
 }
 
 async fn delete_organization(ctx: RequestContext, query: Query<Id>) -> Result<Json<Done>> {
-    ctx.execute(&DeleteOrganization { id: query.0.id }, |()| Json(Done::YES))
-        .await
+    crud::delete::<Organization>(&ctx, query.0.id).await
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::OrganizationRow;
 
-    fn node(id: u128, parent: Option<u128>) -> ListedOrganization {
+    fn node(id: u128, parent: Option<u128>) -> OrganizationSummary {
         let at = Timestamp::parse("2026-11-20T08:15:30.123Z").expect("an instant");
-        ListedOrganization {
-            row: OrganizationRow {
+        OrganizationSummary {
+            row: Organization {
                 tenant_id: Uuid::from_u128(1),
                 id: Uuid::from_u128(id),
                 name: id.to_string(),

@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use crate::acl;
-use crate::model::OrganizationRow;
+use crate::model::Organization;
 use crate::query::{organizations_of_tenant, tenants_to_select};
 
 /// Largest number of tenants offered; further ones are found with the list of tenants.
@@ -94,20 +94,16 @@ async fn allowed_tree(ctx: &RequestContext, tenant: Uuid) -> Result<Vec<Switcher
     let mut scope = ctx.scope().clone();
     scope.organizations = scope.allowed.clone();
     let rows = organizations_of_tenant(&mut *ctx.read().await?, &scope, tenant).await?;
-    let present: HashSet<Uuid> = rows.iter().map(|row| row.id).collect();
-    let mut below: HashMap<Option<Uuid>, Vec<OrganizationRow>> = HashMap::new();
+    let ids: HashSet<Uuid> = rows.iter().map(|row| row.id).collect();
+    let mut below: HashMap<Option<Uuid>, Vec<Organization>> = HashMap::new();
     for row in rows {
-        let parent = row.parent_id.filter(|parent| present.contains(parent));
+        let parent = row.parent_id.filter(|parent| ids.contains(parent));
         below.entry(parent).or_default().push(row);
     }
     Ok(nested(&mut below, None, 0))
 }
 
-fn nested(
-    below: &mut HashMap<Option<Uuid>, Vec<OrganizationRow>>,
-    parent: Option<Uuid>,
-    depth: u32,
-) -> Vec<SwitcherItem> {
+fn nested(below: &mut HashMap<Option<Uuid>, Vec<Organization>>, parent: Option<Uuid>, depth: u32) -> Vec<SwitcherItem> {
     let rows = below.remove(&parent).unwrap_or_default();
     rows.into_iter()
         .map(|row| SwitcherItem {

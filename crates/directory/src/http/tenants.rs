@@ -3,16 +3,15 @@
 use std::collections::HashMap;
 
 use backoffice_core::db::Connection;
-use backoffice_core::http::{Created, Json, Query, Routes, requires};
+use backoffice_core::http::{Created, Done, Id, Json, Query, Routes, requires};
 use backoffice_core::list::{ById, Page, PageQuery, search_pattern};
 use backoffice_core::{RequestContext, Result, Scope, Timestamp, Violations};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
-use super::{Id, Ok as Done};
 use crate::commands::{CreateTenant, DeleteTenant, NewTenant, TenantCreated, TenantPatch, UpdateTenant};
-use crate::query::{ListedTenant, TenantFilter, TenantSort, page_of_tenants};
+use crate::query::{TenantFilter, TenantSort, TenantSummary, page_of_tenants};
 use crate::{Error, UserCounterHandle, acl};
 
 pub(super) fn routes(routes: &mut Routes) {
@@ -37,10 +36,9 @@ pub(super) fn routes(routes: &mut Routes) {
         .rejects(&[404, 409]);
 }
 
-#[derive(Debug, Deserialize, IntoParams, garde::Validate)]
+#[derive(Debug, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
-#[garde(allow_unvalidated)]
 struct TenantQuery {
     /// Page number from 1.
     #[param(minimum = 1, maximum = 2_147_483_647, default = 1)]
@@ -55,18 +53,10 @@ struct TenantQuery {
     is_active: Option<bool>,
     /// `name` (default), `createdAt` or `updatedAt`.
     #[param(inline)]
-    sort_field: Option<SortField>,
+    sort_field: Option<TenantSort>,
     /// `asc` (default) or `desc`.
     #[param(inline)]
     sort_dir: Option<SortDirection>,
-}
-
-#[derive(Debug, Clone, Copy, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-enum SortField {
-    Name,
-    CreatedAt,
-    UpdatedAt,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]
@@ -109,11 +99,7 @@ async fn list_tenants(
         ids: violations.keep(by_id.0.requested()),
         is_active: query.is_active,
         search: violations.keep(search_pattern(query.search.as_deref())),
-        sort: match query.sort_field {
-            None | Some(SortField::Name) => TenantSort::Name,
-            Some(SortField::CreatedAt) => TenantSort::CreatedAt,
-            Some(SortField::UpdatedAt) => TenantSort::UpdatedAt,
-        },
+        sort: query.sort_field.unwrap_or_default(),
         descending: query.sort_dir == Some(SortDirection::Desc),
     };
     violations.check()?;
@@ -127,7 +113,7 @@ async fn list_tenants(
 async fn count_users(
     ctx: &RequestContext,
     connection: &mut Connection,
-    tenants: &[ListedTenant],
+    tenants: &[TenantSummary],
 ) -> Result<HashMap<Uuid, i64>> {
     let ids: Vec<Uuid> = tenants.iter().map(|tenant| tenant.row.id).collect();
     match ctx.platform().provided().get::<UserCounterHandle>() {
@@ -136,8 +122,8 @@ async fn count_users(
     }
 }
 
-fn item(tenant: ListedTenant, users: &HashMap<Uuid, i64>) -> TenantItem {
-    let ListedTenant { row, organizations } = tenant;
+fn item(tenant: TenantSummary, users: &HashMap<Uuid, i64>) -> TenantItem {
+    let TenantSummary { row, organizations } = tenant;
     TenantItem {
         id: row.id,
         name: row.name,
@@ -165,10 +151,10 @@ async fn create_tenant(ctx: RequestContext, body: Json<NewTenant>) -> Result<Cre
 
 async fn update_tenant(ctx: RequestContext, body: Json<TenantPatch>) -> Result<Json<Done>> {
     let command = UpdateTenant::new(&ctx, body.0)?;
-    ctx.execute(&command, |()| Json(Done::YES)).await
+    ctx.execute(&command, |()| Json(Done::OK)).await
 }
 
 async fn delete_tenant(ctx: RequestContext, query: Query<Id>) -> Result<Json<Done>> {
     let command = DeleteTenant::new(&ctx, query.0.id)?;
-    ctx.execute(&command, |()| Json(Done::YES)).await
+    ctx.execute(&command, |()| Json(Done::OK)).await
 }

@@ -3,10 +3,5 @@
 mod organization;
 mod tenant;
 
-pub use organization::{Organization, OrganizationRow};
-pub use tenant::{Tenant, TenantRow};
-
-/// Kind of organizations.
-pub const ORGANIZATION: &str = "directory.organization";
-/// Kind of tenants.
-pub const TENANT: &str = "directory.tenant";
+pub use organization::Organization;
+pub use tenant::Tenant;

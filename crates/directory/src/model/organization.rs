@@ -1,24 +1,23 @@
 //! Organizations.
 
-use backoffice_core::command::{Depth, Entity, EntityRef, Field, LockedRow, Snapshot, Snapshots, Transition, Tx};
+use backoffice_core::command::{Depth, Entity, EntityRef, LockedRow, Snapshot, Snapshots, Transition, Tx};
+use backoffice_core::crud::{self, Record};
 use backoffice_core::{Feature, Result, Timestamp};
 use diesel::pg::Pg;
-use diesel::upsert::excluded;
-use diesel::{ExpressionMethods, Insertable, QueryDsl, Queryable, Selectable, SelectableHelper, insert_into, update};
+use diesel::{ExpressionMethods, Insertable, QueryDsl, Queryable, Selectable, update};
 use diesel_async::RunQueryDsl;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::ORGANIZATION;
 use crate::config::Settings;
 use crate::schema::directory_organizations as organizations;
 use crate::{Error, acl, query, tree};
 
-/// An organization.
+/// An organization. It is deleted by setting `deleted_at`; rows of other modules that refer to it stay.
 #[derive(Debug, Clone, PartialEq, Eq, Queryable, Selectable, Insertable, Serialize, Deserialize)]
 #[diesel(table_name = organizations, check_for_backend(Pg))]
 #[serde(rename_all = "camelCase")]
-pub struct OrganizationRow {
+pub struct Organization {
     /// The tenant.
     pub tenant_id: Uuid,
     /// The id.
@@ -39,33 +38,9 @@ pub struct OrganizationRow {
     pub updated_at: Timestamp,
 }
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct StoredFields<'a> {
-    #[serde(flatten)]
-    row: &'a OrganizationRow,
-    /// The organization's own id, under which the log files its entries.
-    organization_id: Uuid,
-}
-
-/// The entity of organizations. They are deleted by setting `deleted_at`; rows of other modules that refer to them stay.
-#[derive(Debug)]
-pub struct Organization;
-
 impl Entity for Organization {
-    const KIND: &'static str = ORGANIZATION;
-    const FIELDS: &'static [Field] = &[
-        Field::tracked("id"),
-        Field::tracked("tenantId"),
-        Field::volatile("organizationId"),
-        Field::tracked("name"),
-        Field::tracked("slug"),
-        Field::tracked("parentId"),
-        Field::tracked("logoUrl"),
-        Field::tracked("isActive"),
-        Field::tracked("createdAt"),
-        Field::volatile("updatedAt"),
-    ];
+    const KIND: &'static str = "directory.organization";
+    const VOLATILE: &'static [&'static str] = &["organizationId", "updatedAt"];
     const NOT_FOUND: &'static str = "Organization not found";
     const VIEW: Option<Feature> = Some(acl::ORGANIZATIONS_VIEW);
     const IS_ORGANIZATION: bool = true;
@@ -73,7 +48,7 @@ impl Entity for Organization {
 
     async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
         let scope = tx.scope();
-        let rows: Vec<(Uuid, Uuid)> = query::organizations_in_scope(scope)
+        Ok(query::organizations_in_scope(scope)
             .filter(scope.within(organizations::id))
             .filter(organizations::id.eq_any(ids))
             .order(organizations::id)
@@ -81,55 +56,18 @@ impl Entity for Organization {
             // Weaker than `for update`: children that are created meanwhile may refer to the row, and wait for the lock of the tree instead.
             .for_no_key_update()
             .load(tx.conn())
-            .await?;
-        Ok(rows.into_iter().map(|(id, tenant)| LockedRow { id, tenant }).collect())
+            .await?)
     }
 
+    /// The log files the entries of an organization under its own id.
     async fn load(tx: &mut Tx<'_>, ids: &[Uuid], _depth: Depth) -> Result<Snapshots> {
-        let tenant = tx.tenant();
-        let rows: Vec<OrganizationRow> = query::organizations_of(tenant)
-            .filter(organizations::id.eq_any(ids))
-            .select(OrganizationRow::as_select())
-            .load(tx.conn())
-            .await?;
-        rows.iter()
-            .map(|row| {
-                Ok((
-                    row.id,
-                    Snapshot::of(&StoredFields {
-                        row,
-                        organization_id: row.id,
-                    })?,
-                ))
-            })
-            .collect()
+        let rows = Self::read(tx, ids).await?;
+        let snapshot = |row: &Self| Ok((row.id, Snapshot::of(row)?.with_organization(Some(row.id))));
+        rows.iter().map(snapshot).collect()
     }
 
     async fn store(tx: &mut Tx<'_>, snapshots: &[Snapshot]) -> Result<Vec<String>> {
-        let mut rows = snapshots
-            .iter()
-            .map(Snapshot::row)
-            .collect::<Result<Vec<OrganizationRow>>>()?;
-        for row in &mut rows {
-            row.updated_at = tx.now();
-        }
-        insert_into(organizations::table)
-            .values(&rows)
-            .on_conflict((organizations::tenant_id, organizations::id))
-            .do_update()
-            .set((
-                organizations::name.eq(excluded(organizations::name)),
-                organizations::slug.eq(excluded(organizations::slug)),
-                organizations::parent_id.eq(excluded(organizations::parent_id)),
-                organizations::logo_url.eq(excluded(organizations::logo_url)),
-                organizations::is_active.eq(excluded(organizations::is_active)),
-                organizations::deleted_at.eq(None::<Timestamp>),
-                organizations::created_at.eq(excluded(organizations::created_at)),
-                organizations::updated_at.eq(excluded(organizations::updated_at)),
-            ))
-            .execute(tx.conn())
-            .await?;
-        Ok(Vec::new())
+        crud::store::<Self>(tx, snapshots).await
     }
 
     async fn remove(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<()> {
@@ -150,12 +88,7 @@ impl Entity for Organization {
         let settings = tx.context().call().provided::<Settings>()?;
         let position = tree::position(tx, step.id).await?;
         let verdict = match step.to {
-            Some(to) => may_stand(
-                &position,
-                &settings,
-                step.from.is_none(),
-                to.row::<OrganizationRow>()?.parent_id,
-            ),
+            Some(to) => may_stand(&position, &settings, step.from.is_none(), to.row::<Self>()?.parent_id),
             None => may_go(&position),
         };
         verdict.map_err(|error| {
@@ -169,11 +102,11 @@ impl Entity for Organization {
 
     fn parent(snapshot: &Snapshot) -> Option<EntityRef> {
         let id = snapshot.get("parentId")?.as_str()?.parse().ok()?;
-        Some(EntityRef { kind: ORGANIZATION, id })
+        Some(EntityRef { kind: Self::KIND, id })
     }
 }
 
-/// Validates the present position of an organization in the tree.
+/// Validates the current position of an organization in the tree.
 fn may_stand(
     position: &tree::Position,
     settings: &Settings,

@@ -8,7 +8,7 @@ use diesel::{QueryableByName, sql_query};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use uuid::Uuid;
 
-use super::OrganizationRow;
+use super::Organization;
 
 /// Facts about one organization, in the part of the tree that the caller sees.
 #[derive(Debug, QueryableByName)]
@@ -29,8 +29,8 @@ pub(super) struct Facts {
 const FACTS: &str = "\
 with recursive up as (
     select o.tenant_id, o.id as leaf, o.parent_id, o.name, 0 as distance
-    from unnest($1, $2) as given (tenant_id, id)
-    join directory_organizations o on o.tenant_id = given.tenant_id and o.id = given.id
+    from unnest($1, $2) as requested (tenant_id, id)
+    join directory_organizations o on o.tenant_id = requested.tenant_id and o.id = requested.id
     union all
     select o.tenant_id, up.leaf, o.parent_id, o.name, up.distance + 1
     from up
@@ -52,7 +52,7 @@ group by up.tenant_id, up.leaf";
 pub(super) async fn load(
     connection: &mut AsyncPgConnection,
     scope: &Scope,
-    rows: &[OrganizationRow],
+    rows: &[Organization],
 ) -> Result<HashMap<Uuid, Facts>> {
     let (tenants, ids): (Vec<Uuid>, Vec<Uuid>) = rows.iter().map(|row| (row.tenant_id, row.id)).unzip();
     let facts: Vec<Facts> = sql_query(FACTS)

@@ -6,7 +6,7 @@ use diesel::{ExpressionMethods, OptionalExtension, QueryDsl, SelectableHelper, d
 use diesel_async::RunQueryDsl;
 use uuid::Uuid;
 
-use crate::model::{OrganizationRow, TenantRow};
+use crate::model::{Organization, Tenant};
 use crate::schema::{directory_organizations as organizations, directory_tenants as tenants};
 
 /// Returns the live, active organizations of live, active tenants.
@@ -23,12 +23,12 @@ fn usable_organizations() -> _ {
 }
 
 /// Returns the tenant, if it is live and active.
-pub(crate) async fn usable_tenant(connection: &mut Connection, id: Uuid) -> Result<Option<TenantRow>> {
+pub(crate) async fn usable_tenant(connection: &mut Connection, id: Uuid) -> Result<Option<Tenant>> {
     Ok(tenants::table
         .filter(tenants::tenant_id.eq(id))
         .filter(tenants::deleted_at.is_null())
         .filter(tenants::is_active)
-        .select(TenantRow::as_select())
+        .select(Tenant::as_select())
         .first(&mut **connection)
         .await
         .optional()?)
@@ -39,11 +39,11 @@ pub(crate) async fn oldest_organization(
     connection: &mut Connection,
     slug: &str,
     tenant: Option<Uuid>,
-) -> Result<Option<OrganizationRow>> {
+) -> Result<Option<Organization>> {
     let mut query = usable_organizations()
         .filter(organizations::slug.eq(slug))
         .order((organizations::created_at, organizations::id))
-        .select(OrganizationRow::as_select())
+        .select(Organization::as_select())
         .into_boxed();
     if let Some(tenant) = tenant {
         query = query.filter(organizations::tenant_id.eq(tenant));

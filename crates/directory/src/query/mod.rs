@@ -12,11 +12,11 @@ use diesel::{ExpressionMethods, OptionalExtension, QueryDsl, SelectableHelper, d
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use uuid::Uuid;
 
+use crate::model::{Organization, Tenant};
 use crate::schema::{directory_organizations, directory_tenants};
 
-pub use crate::model::{OrganizationRow, TenantRow};
-pub use organizations::{ListedOrganization, OrganizationFilter, Status, organization_tree, page_of_organizations};
-pub use tenants::{ListedTenant, TenantFilter, TenantSort, page_of_tenants};
+pub use organizations::{OrganizationFilter, OrganizationSummary, Status, organization_tree, page_of_organizations};
+pub use tenants::{TenantFilter, TenantSort, TenantSummary, page_of_tenants};
 
 pub(crate) use switcher::{organizations_of_tenant, tenants_to_select};
 
@@ -64,11 +64,11 @@ pub async fn find_organization(
     connection: &mut AsyncPgConnection,
     scope: &Scope,
     id: Uuid,
-) -> Result<Option<OrganizationRow>> {
+) -> Result<Option<Organization>> {
     Ok(organizations_in_scope(scope)
         .filter(scope.within(directory_organizations::id))
         .filter(directory_organizations::id.eq(id))
-        .select(OrganizationRow::as_select())
+        .select(Organization::as_select())
         .first(connection)
         .await
         .optional()?)
@@ -78,10 +78,10 @@ pub async fn find_organization(
 ///
 /// # Errors
 /// If the database can't be reached.
-pub async fn find_tenant(connection: &mut AsyncPgConnection, scope: &Scope, id: Uuid) -> Result<Option<TenantRow>> {
+pub async fn find_tenant(connection: &mut AsyncPgConnection, scope: &Scope, id: Uuid) -> Result<Option<Tenant>> {
     Ok(tenants_in_scope(scope)
         .filter(directory_tenants::id.eq(id))
-        .select(TenantRow::as_select())
+        .select(Tenant::as_select())
         .first(connection)
         .await
         .optional()?)

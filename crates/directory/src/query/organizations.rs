@@ -10,14 +10,17 @@ use diesel::{
     WindowExpressionMethods, dsl,
 };
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
+use serde::Deserialize;
+use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::facts::{self, Facts};
-use super::{OrganizationRow, organizations_in_scope};
+use super::{Organization, organizations_in_scope};
 use crate::schema::directory_organizations as organizations;
 
 /// Filter by the state of organizations.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
 pub enum Status {
     /// All live ones.
     #[default]
@@ -45,9 +48,9 @@ pub struct OrganizationFilter {
 
 /// An organization with its position in the part of the tree that the caller sees.
 #[derive(Debug, Clone, PartialEq)]
-pub struct ListedOrganization {
+pub struct OrganizationSummary {
     /// The row; `parent_id` is `None` when the parent is not visible.
-    pub row: OrganizationRow,
+    pub row: Organization,
     /// Steps to the topmost visible ancestor.
     pub depth: i32,
     /// Names from that ancestor down, joined by ` / `.
@@ -97,12 +100,12 @@ pub async fn page_of_organizations(
     scope: &Scope,
     filter: &OrganizationFilter,
     window: Window,
-) -> Result<(Vec<ListedOrganization>, i64)> {
-    let rows: Vec<(OrganizationRow, i64)> = filtered(scope, filter)
+) -> Result<(Vec<OrganizationSummary>, i64)> {
+    let rows: Vec<(Organization, i64)> = filtered(scope, filter)
         .order((organizations::name, organizations::id))
         .limit(window.limit())
         .offset(window.offset())
-        .select((OrganizationRow::as_select(), dsl::count_star().over()))
+        .select((Organization::as_select(), dsl::count_star().over()))
         .load(connection)
         .await?;
     let Some(total) = rows.as_slice().first().map(|(_, total)| *total) else {
@@ -114,7 +117,7 @@ pub async fn page_of_organizations(
         };
         return Ok((Vec::new(), total));
     };
-    let rows: Vec<OrganizationRow> = rows.into_iter().map(|(row, _)| row).collect();
+    let rows: Vec<Organization> = rows.into_iter().map(|(row, _)| row).collect();
     let facts = facts::load(connection, scope, &rows).await?;
     Ok((listed(rows, facts), total))
 }
@@ -127,17 +130,17 @@ pub async fn organization_tree(
     connection: &mut AsyncPgConnection,
     scope: &Scope,
     filter: &OrganizationFilter,
-) -> Result<Vec<ListedOrganization>> {
-    let rows: Vec<OrganizationRow> = filtered(scope, filter)
+) -> Result<Vec<OrganizationSummary>> {
+    let rows: Vec<Organization> = filtered(scope, filter)
         .order((organizations::name, organizations::id))
-        .select(OrganizationRow::as_select())
+        .select(Organization::as_select())
         .load(connection)
         .await?;
     let facts = facts::load(connection, scope, &rows).await?;
     Ok(listed(rows, facts))
 }
 
-fn listed(rows: Vec<OrganizationRow>, mut facts: HashMap<Uuid, Facts>) -> Vec<ListedOrganization> {
+fn listed(rows: Vec<Organization>, mut facts: HashMap<Uuid, Facts>) -> Vec<OrganizationSummary> {
     rows.into_iter()
         .filter_map(|mut row| {
             // A row that was deleted between the two statements has no facts.
@@ -148,7 +151,7 @@ fn listed(rows: Vec<OrganizationRow>, mut facts: HashMap<Uuid, Facts>) -> Vec<Li
                 ..
             } = facts.remove(&row.id)?;
             row.parent_id = row.parent_id.filter(|_| depth > 0);
-            Some(ListedOrganization {
+            Some(OrganizationSummary {
                 row,
                 depth,
                 path_label,

@@ -5,7 +5,7 @@ use diesel::{ExpressionMethods, QueryDsl, SelectableHelper};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use uuid::Uuid;
 
-use super::{OrganizationRow, organizations_in_scope, tenants_in_scope};
+use super::{Organization, organizations_in_scope, tenants_in_scope};
 use crate::schema::{directory_organizations as organizations, directory_tenants as tenants};
 
 /// Returns the live organizations of one tenant that are visible to the scope, by name.
@@ -13,12 +13,12 @@ pub(crate) async fn organizations_of_tenant(
     connection: &mut AsyncPgConnection,
     scope: &Scope,
     tenant: Uuid,
-) -> Result<Vec<OrganizationRow>> {
+) -> Result<Vec<Organization>> {
     Ok(organizations_in_scope(scope)
         .filter(organizations::tenant_id.eq(tenant))
         .filter(scope.within(organizations::id))
         .order((organizations::name, organizations::id))
-        .select(OrganizationRow::as_select())
+        .select(Organization::as_select())
         .load(connection)
         .await?)
 }

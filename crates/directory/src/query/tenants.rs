@@ -5,13 +5,16 @@ use backoffice_core::{Result, Scope};
 use diesel::pg::Pg;
 use diesel::{ExpressionMethods, PgTextExpressionMethods, QueryDsl, SelectableHelper, WindowExpressionMethods, dsl};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
+use serde::Deserialize;
+use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::{TenantRow, tenants_in_scope};
+use super::{Tenant, tenants_in_scope};
 use crate::schema::{directory_organizations as organizations, directory_tenants as tenants};
 
 /// Sort field of the list.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
 pub enum TenantSort {
     /// The name.
     #[default]
@@ -39,9 +42,9 @@ pub struct TenantFilter {
 
 /// A tenant with the number of its live organizations.
 #[derive(Debug, Clone, PartialEq)]
-pub struct ListedTenant {
+pub struct TenantSummary {
     /// The row.
-    pub row: TenantRow,
+    pub row: Tenant,
     /// Number of its live organizations.
     pub organizations: i64,
 }
@@ -69,7 +72,7 @@ pub async fn page_of_tenants(
     scope: &Scope,
     filter: &TenantFilter,
     window: Window,
-) -> Result<(Vec<ListedTenant>, i64)> {
+) -> Result<(Vec<TenantSummary>, i64)> {
     let live_organizations = organizations::table
         .filter(organizations::tenant_id.eq(tenants::tenant_id))
         .filter(organizations::deleted_at.is_null())
@@ -83,10 +86,10 @@ pub async fn page_of_tenants(
         (TenantSort::UpdatedAt, false) => query.order(tenants::updated_at.asc()),
         (TenantSort::UpdatedAt, true) => query.order(tenants::updated_at.desc()),
     };
-    let rows: Vec<(TenantRow, Option<i64>, i64)> = query
+    let rows: Vec<(Tenant, Option<i64>, i64)> = query
         .then_order_by(tenants::id)
         .select((
-            TenantRow::as_select(),
+            Tenant::as_select(),
             live_organizations.single_value(),
             dsl::count_star().over(),
         ))
@@ -97,7 +100,7 @@ pub async fn page_of_tenants(
         None if window.page == 1 => 0,
         None => filtered(scope, filter).count().get_result(connection).await?,
     };
-    let listed = rows.into_iter().map(|(row, organizations, _)| ListedTenant {
+    let listed = rows.into_iter().map(|(row, organizations, _)| TenantSummary {
         row,
         organizations: organizations.unwrap_or_default(),
     });

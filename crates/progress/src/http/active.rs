@@ -2,7 +2,6 @@
 
 use backoffice_core::http::{Json, Query};
 use backoffice_core::{RequestContext, Result};
-use garde::Validate;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
@@ -11,9 +10,8 @@ use crate::model::JobRow;
 use crate::query;
 
 /// Filter of the jobs.
-#[derive(Debug, Deserialize, Validate, IntoParams)]
+#[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-#[garde(allow_unvalidated)]
 pub(super) struct ActiveQuery {
     /// Only the caller's own jobs. Default false.
     mine: Option<bool>,

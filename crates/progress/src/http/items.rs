@@ -3,7 +3,6 @@
 use backoffice_core::http::{Json, Path, Query};
 use backoffice_core::list::{ById, CommaList, Page, PageQuery};
 use backoffice_core::{RequestContext, Result, Violations};
-use garde::Validate;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
@@ -15,10 +14,9 @@ use crate::query::items::{ItemFilter, ItemRow};
 use crate::{Error, query};
 
 /// Parameters of the list of items; `id` and `ids` are ids of resources.
-#[derive(Debug, Deserialize, Validate, IntoParams)]
+#[derive(Debug, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
-#[garde(allow_unvalidated)]
 pub(super) struct ItemQuery {
     /// Page number from 1.
     #[param(minimum = 1, maximum = 2_147_483_647, default = 1)]

@@ -1,7 +1,6 @@
 //! The job id of a path.
 
 use backoffice_core::Result;
-use garde::Validate;
 use serde::Deserialize;
 use utoipa::IntoParams;
 use uuid::Uuid;
@@ -9,9 +8,8 @@ use uuid::Uuid;
 use crate::Error;
 
 /// The job of the path.
-#[derive(Debug, Deserialize, Validate, IntoParams)]
+#[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Path)]
-#[garde(allow_unvalidated)]
 pub(super) struct JobId {
     /// The id.
     #[param(value_type = Uuid)]

@@ -3,7 +3,6 @@
 use backoffice_core::http::{Json, Query};
 use backoffice_core::list::{ById, CommaList, Page, PageQuery, search_pattern};
 use backoffice_core::{RequestContext, Result, Timestamp, Violations};
-use garde::Validate;
 use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};
 
@@ -13,10 +12,9 @@ use crate::model::Status;
 use crate::query::jobs::{self, JobFilter, JobSort};
 
 /// Parameters of the list of jobs.
-#[derive(Debug, Deserialize, Validate, IntoParams)]
+#[derive(Debug, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
-#[garde(allow_unvalidated)]
 pub(super) struct JobQuery {
     /// Page number from 1.
     #[param(minimum = 1, maximum = 2_147_483_647, default = 1)]

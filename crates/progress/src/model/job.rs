@@ -1,6 +1,6 @@
 //! Progress jobs.
 
-use backoffice_core::command::{Depth, Entity, Field, LockedRow, Snapshot, Snapshots, Tx};
+use backoffice_core::command::{Depth, Entity, LockedRow, Snapshot, Snapshots, Tx};
 use backoffice_core::identity::Identity;
 use backoffice_core::{Error, Feature, Result, Timestamp};
 use diesel::{ExpressionMethods, Insertable, QueryDsl, Queryable, Selectable, SelectableHelper};
@@ -95,32 +95,16 @@ pub enum ProgressJob {}
 
 impl Entity for ProgressJob {
     const KIND: &'static str = KIND;
-    const FIELDS: &'static [Field] = &[
-        Field::tracked("id"),
-        Field::tracked("tenantId"),
-        Field::tracked("organizationId"),
-        Field::tracked("jobType"),
-        Field::tracked("name"),
-        Field::tracked("description"),
-        Field::tracked("status"),
-        Field::tracked("totalCount"),
-        Field::volatile("processedCount"),
-        Field::volatile("succeededCount"),
-        Field::volatile("skippedCount"),
-        Field::volatile("failedCount"),
-        Field::tracked("cancellable"),
-        Field::tracked("cancelRequestedAt"),
-        Field::tracked("cancelledBy"),
-        Field::tracked("actorKind"),
-        Field::tracked("actorId"),
-        Field::tracked("actorName"),
-        Field::volatile("startedAt"),
-        Field::volatile("heartbeatAt"),
-        Field::volatile("finishedAt"),
-        Field::volatile("errorMessage"),
-        Field::tracked("meta"),
-        Field::tracked("createdAt"),
-        Field::volatile("updatedAt"),
+    const VOLATILE: &'static [&'static str] = &[
+        "processedCount",
+        "succeededCount",
+        "skippedCount",
+        "failedCount",
+        "startedAt",
+        "heartbeatAt",
+        "finishedAt",
+        "errorMessage",
+        "updatedAt",
     ];
     const NOT_FOUND: &'static str = "Not found";
     const VIEW: Option<Feature> = Some(acl::VIEW_TENANT);

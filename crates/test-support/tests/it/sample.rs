@@ -1,13 +1,15 @@
 //! A module with endpoints only.
 
+use std::num::NonZeroU32;
+
 use backoffice_core::db::Connection;
 use backoffice_core::http::{Access, Json, Query, Routes};
+use backoffice_core::input::Bounded;
 use backoffice_core::rate_limit::RateLimit;
 use backoffice_core::{Module, RequestContext, Result, Scope, Visitor};
 use diesel::sql_query;
 use diesel::sql_types::{Text, Timestamptz, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
-use garde::Validate;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
@@ -21,24 +23,23 @@ pub(crate) static SAMPLE: Module = Module {
     ..Module::EMPTY
 };
 
-#[derive(Debug, Serialize, Deserialize, Validate, ToSchema)]
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub(crate) struct Note {
-    #[garde(length(min = 1, chars))]
-    text: String,
+    #[schema(value_type = String, min_length = 1)]
+    text: Bounded<String, 1, { usize::MAX }>,
 }
 
-#[derive(Debug, Deserialize, Validate, IntoParams)]
+#[derive(Debug, Deserialize, IntoParams)]
 pub(crate) struct Filter {
-    #[garde(range(min = 1))]
     #[serde(default = "first")]
-    page: i64,
-    #[garde(skip)]
+    #[param(value_type = u32, minimum = 1)]
+    page: NonZeroU32,
     #[serde(default)]
     search: String,
 }
 
-fn first() -> i64 {
-    1
+fn first() -> NonZeroU32 {
+    NonZeroU32::MIN
 }
 
 fn routes(routes: &mut Routes) {
@@ -56,7 +57,7 @@ fn routes(routes: &mut Routes) {
 
 async fn list_notes(_visitor: Visitor, Query(filter): Query<Filter>) -> Result<Json<Note>> {
     Ok(Json(Note {
-        text: format!("{} {}", filter.page, filter.search),
+        text: Bounded(format!("{} {}", filter.page, filter.search)),
     }))
 }
 
@@ -70,13 +71,13 @@ async fn create_limited(visitor: Visitor, note: Json<Note>) -> Result<Json<Note>
 
 async fn limited(_visitor: Visitor) -> Result<Json<Note>> {
     Ok(Json(Note {
-        text: "counted".to_owned(),
+        text: Bounded("counted".to_owned()),
     }))
 }
 
 async fn private(_context: RequestContext) -> Result<Json<Note>> {
     Ok(Json(Note {
-        text: "secret".to_owned(),
+        text: Bounded("secret".to_owned()),
     }))
 }
 
@@ -85,7 +86,7 @@ async fn field_note(_context: RequestContext, Json(note): Json<Note>) -> Result<
 }
 
 async fn panics(_visitor: Visitor, Json(note): Json<Note>) -> Result<Json<Note>> {
-    panic!("a handler fails with {}", note.text)
+    panic!("a handler fails with {}", note.text.0)
 }
 
 /// Inserts two rows in one transaction: both or none.
@@ -96,7 +97,7 @@ async fn transfer(visitor: Visitor) -> Result<Json<Note>> {
     }
     transaction.commit().await?;
     Ok(Json(Note {
-        text: "done".to_owned(),
+        text: Bounded("done".to_owned()),
     }))
 }
 

@@ -5,7 +5,7 @@ mod parties;
 
 use super::Entry;
 
-pub(super) fn table() -> Vec<Entry> {
+pub(crate) fn table() -> Vec<Entry> {
     let mut table = deals::table();
     table.extend(parties::table());
     table

@@ -5,7 +5,7 @@ mod parties;
 
 use super::Scenario;
 
-pub(super) fn scenarios() -> Vec<Scenario> {
+pub(crate) fn scenarios() -> Vec<Scenario> {
     let mut all = deals::scenarios();
     all.extend(parties::scenarios());
     all

@@ -3,7 +3,6 @@
 use actix_web::HttpRequest;
 use backoffice_core::http::{Access, Json, Query, Routes, given, given_object, requires};
 use backoffice_core::{Detail, RequestContext, Result, Scope, Timestamp};
-use garde::Validate;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
@@ -41,10 +40,9 @@ pub(super) fn routes(routes: &mut Routes) {
 }
 
 /// The owner of the settings.
-#[derive(Debug, Deserialize, Validate, IntoParams)]
+#[derive(Debug, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
-#[garde(allow_unvalidated)]
 struct RoleQuery {
     /// A role; without it the caller.
     #[param(value_type = Option<Uuid>)]
@@ -52,10 +50,9 @@ struct RoleQuery {
 }
 
 /// The role whose settings are deleted.
-#[derive(Debug, Deserialize, Validate, IntoParams)]
+#[derive(Debug, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
-#[garde(allow_unvalidated)]
 struct DeletedQuery {
     /// The role. One tenant must be selected.
     #[param(value_type = Uuid)]
@@ -198,9 +195,8 @@ async fn of_role(ctx: &RequestContext, locale: &str, id: Uuid) -> Result<Found> 
 }
 
 /// New settings, either in `settings` or at the top level.
-#[derive(Debug, Deserialize, Validate, ToSchema)]
+#[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-#[garde(allow_unvalidated)]
 struct PreferencesPatch {
     /// The settings; they replace the present ones.
     #[serde(default, deserialize_with = "given_object")]

@@ -3,7 +3,6 @@
 use actix_web::HttpRequest;
 use backoffice_core::http::{Access, Cookies, Json, Path, Routes, given, given_object, requires};
 use backoffice_core::{RequestContext, Result, Timestamp};
-use garde::Validate;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
@@ -101,9 +100,8 @@ async fn list_sidebar_variants(ctx: RequestContext, request: HttpRequest) -> Res
 }
 
 /// Path of a variant.
-#[derive(Debug, Deserialize, Validate, IntoParams)]
+#[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Path)]
-#[garde(allow_unvalidated)]
 struct VariantPath {
     /// The id.
     id: String,
@@ -130,9 +128,8 @@ async fn get_sidebar_variant(
 }
 
 /// A variant to create.
-#[derive(Debug, Deserialize, Validate, ToSchema)]
+#[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-#[garde(allow_unvalidated)]
 struct NewVariant {
     /// At most 120 characters without control characters, unique among the caller's without regard to case. Absent, null or white space:
     /// `My preferences`, with a number if needed.
@@ -178,9 +175,8 @@ fn detail(row: SidebarVariantRow) -> Cookies<Json<VariantDetail>> {
 }
 
 /// Changes of a variant; absent fields stay.
-#[derive(Debug, Deserialize, Validate, ToSchema)]
+#[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-#[garde(allow_unvalidated)]
 struct VariantPatch {
     /// 1 to 120 characters, not counting surrounding white space; no control characters. Unique among the caller's without regard to case.
     #[serde(default, deserialize_with = "given")]

@@ -1,6 +1,6 @@
 //! The sidebar settings of a user in a locale.
 
-use backoffice_core::command::{Depth, Entity, EntityRef, Field, LockedRow, Snapshot, Snapshots, Tx};
+use backoffice_core::command::{Depth, Entity, EntityRef, LockedRow, Snapshot, Snapshots, Tx};
 use backoffice_core::{Result, Timestamp};
 use diesel::upsert::excluded;
 use diesel::{ExpressionMethods, Insertable, QueryDsl, Queryable, Selectable, SelectableHelper};
@@ -41,15 +41,6 @@ pub enum SidebarPreference {}
 
 impl Entity for SidebarPreference {
     const KIND: &'static str = "auth.sidebar_preference";
-    const FIELDS: &'static [Field] = &[
-        Field::tracked("id"),
-        Field::tracked("tenantId"),
-        Field::tracked("userId"),
-        Field::tracked("locale"),
-        Field::tracked("settings"),
-        Field::tracked("createdAt"),
-        Field::volatile("updatedAt"),
-    ];
     const NOT_FOUND: &'static str = "Preferences not found";
 
     /// Locks the user, whether the row exists or will be created.

@@ -1,6 +1,6 @@
 //! The sidebar settings that a tenant has for a role in a locale.
 
-use backoffice_core::command::{Depth, Entity, EntityRef, Field, LockedRow, Snapshot, Snapshots, Tx};
+use backoffice_core::command::{Depth, Entity, EntityRef, LockedRow, Snapshot, Snapshots, Tx};
 use backoffice_core::{Result, Timestamp};
 use diesel::sql_types::{Array, Text};
 use diesel::upsert::excluded;
@@ -43,16 +43,6 @@ pub enum RoleSidebarPreference {}
 
 impl Entity for RoleSidebarPreference {
     const KIND: &'static str = "auth.role_sidebar_preference";
-    const FIELDS: &'static [Field] = &[
-        Field::tracked("id"),
-        Field::tracked("tenantId"),
-        Field::tracked("roleTenantId"),
-        Field::tracked("roleId"),
-        Field::tracked("locale"),
-        Field::tracked("settings"),
-        Field::tracked("createdAt"),
-        Field::volatile("updatedAt"),
-    ];
     const NOT_FOUND: &'static str = Role::NOT_FOUND;
 
     /// Takes advisory locks instead of row locks: the row may not exist yet, and a tenant can't lock a global role.

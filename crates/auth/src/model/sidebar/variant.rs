@@ -1,6 +1,6 @@
 //! Named sidebar settings of a user; at most one is active in each locale.
 
-use backoffice_core::command::{Depth, Entity, EntityRef, Field, LockedRow, Snapshot, Snapshots, Tx};
+use backoffice_core::command::{Depth, Entity, EntityRef, LockedRow, Snapshot, Snapshots, Tx};
 use backoffice_core::{Result, Timestamp};
 use diesel::upsert::excluded;
 use diesel::{ExpressionMethods, Insertable, QueryDsl, Queryable, Selectable, SelectableHelper};
@@ -47,17 +47,6 @@ pub enum SidebarVariant {}
 
 impl Entity for SidebarVariant {
     const KIND: &'static str = "auth.sidebar_variant";
-    const FIELDS: &'static [Field] = &[
-        Field::tracked("id"),
-        Field::tracked("tenantId"),
-        Field::tracked("userId"),
-        Field::tracked("locale"),
-        Field::tracked("name"),
-        Field::tracked("settings"),
-        Field::tracked("isActive"),
-        Field::tracked("createdAt"),
-        Field::volatile("updatedAt"),
-    ];
     const NOT_FOUND: &'static str = "Variant not found";
     const TOMBSTONES: Option<&'static str> = Some("auth_sidebar_variants");
 

@@ -42,7 +42,7 @@ impl Request {
             // It exists, but the caller may not see it.
             return Err(self.direction.unavailable());
         }
-        let fields = changes::differing(claimed.entity.fields(), claimed.expected.as_ref(), present.as_ref());
+        let fields = changes::differing(claimed.entity.tracking(), claimed.expected.as_ref(), present.as_ref());
         if !fields.is_empty() || claimed.expected.is_some() != present.is_some() {
             return Err(self.direction.changed(fields));
         }

@@ -12,7 +12,6 @@ use uuid::Uuid;
 use self::entry::Claimed;
 use self::restore::restore;
 use super::affected::{self, AffectedResource, Direction};
-use super::entity::{AnyEntity, Field, FieldKind};
 use super::execute::{entity, operation, record_failure};
 use super::interceptor::{self, Hook, InterceptorContext};
 use super::log::{self, EntryLocation, Failure, History, NewEntry, Versions};
@@ -70,35 +69,38 @@ fn conflict(fields: Vec<String>) -> Error {
 }
 
 /// Converts the violation of a constraint by a restore into a conflict with present data, in the constrained fields of the restored resource.
-fn violated(error: Error, entity: &dyn AnyEntity) -> Error {
-    match error.violated_constraint() {
-        Some(constraint) => conflict(constrained_fields(constraint, entity.kind(), entity.fields())),
-        None => error,
-    }
+fn violated(error: Error, claimed: &Claimed<'_>) -> Error {
+    let Some(constraint) = error.violated_constraint() else {
+        return error;
+    };
+    let snapshot = claimed.requested.as_ref().or(claimed.expected.as_ref());
+    let fields = snapshot.into_iter().flat_map(|snapshot| snapshot.members().keys());
+    let tracked = fields.filter(|field| claimed.entity.tracking().is_tracked(field));
+    conflict(constrained_fields(constraint, claimed.entity.kind(), tracked))
 }
 
 /// Returns the fields whose columns a constraint names: `<table>_tenant_id_<columns>_key`. None if the constraint belongs to another kind, or
 /// its name has another form.
-fn constrained_fields(constraint: &str, kind: &str, fields: &[Field]) -> Vec<String> {
+fn constrained_fields<'f>(constraint: &str, kind: &str, fields: impl Iterator<Item = &'f String>) -> Vec<String> {
     let table = kind.replace('.', "_");
     let columns = constraint
         .strip_prefix(table.trim_end_matches('y'))
         .and_then(|rest| rest.split_once("_tenant_id_"));
     let Some((_, columns)) = columns else { return Vec::new() };
     let columns = format!("_{columns}_");
-    let named =
-        |field: &&Field| field.kind == FieldKind::Tracked && columns.contains(&format!("_{}_", column(field.name)));
-    let named: Vec<&Field> = fields.iter().filter(named).collect();
+    let named: Vec<&String> = fields
+        .filter(|field| columns.contains(&format!("_{}_", column(field))))
+        .collect();
     // `display_name` does not name the field `name`.
-    let is_part = |one: &Field| {
-        named.iter().any(|other| {
-            other.name != one.name && format!("_{}_", column(other.name)).contains(&format!("_{}_", column(one.name)))
-        })
+    let is_part = |one: &str| {
+        named
+            .iter()
+            .any(|other| *other != one && format!("_{}_", column(other)).contains(&format!("_{}_", column(one))))
     };
     named
         .iter()
         .filter(|field| !is_part(field))
-        .map(|field| field.name.to_owned())
+        .map(|field| (*field).clone())
         .collect()
 }
 
@@ -114,9 +116,9 @@ fn column(field: &str) -> String {
 }
 
 /// Checks deferred keys now, while a violation can still be reported as a conflict; at the commit it would be a failure.
-async fn check_deferred(tx: &mut Tx<'_>, entity: &dyn AnyEntity) -> Result<()> {
+async fn check_deferred(tx: &mut Tx<'_>, claimed: &Claimed<'_>) -> Result<()> {
     let checked = sql_query("set constraints all immediate").execute(tx.conn()).await;
-    checked.map(drop).map_err(|error| violated(error.into(), entity))
+    checked.map(drop).map_err(|error| violated(error.into(), claimed))
 }
 
 pub(in crate::command) async fn undo<A: CommandResponse>(
@@ -242,7 +244,7 @@ impl Request {
         } else {
             Hook::BeforeRedo
         };
-        let changes = changes::between(entity.fields(), present.as_ref(), claimed.requested.as_ref());
+        let changes = changes::between(entity.tracking(), present.as_ref(), claimed.requested.as_ref());
         let interception = InterceptorContext {
             hook,
             command: info.id,
@@ -257,8 +259,8 @@ impl Request {
         interceptor::run(tx, &interception).await?;
         let (restored, mut dropped) = restore(tx, &claimed, present.as_ref()).await?;
         let left_out = affected::restore(tx, &claimed.affected, &others, self.direction).await;
-        dropped.extend(left_out.map_err(|error| violated(error, &*entity))?);
-        check_deferred(tx, &*entity).await?;
+        dropped.extend(left_out.map_err(|error| violated(error, &claimed))?);
+        check_deferred(tx, &claimed).await?;
         let (outcome, operation) = self.record(tx, &claimed, present, restored, dropped).await?;
         let response = response(outcome);
         idempotency::finish(tx, &response, operation.as_ref()).await?;
@@ -299,7 +301,7 @@ impl Request {
             resource: claimed.resource,
             before: present.as_ref(),
             after: restored.as_ref(),
-            changes: changes::between(claimed.entity.fields(), present.as_ref(), restored.as_ref()),
+            changes: changes::between(claimed.entity.tracking(), present.as_ref(), restored.as_ref()),
             versions,
             token: token.as_ref(),
             history: self.direction.history(claimed.entry.id),
@@ -352,7 +354,7 @@ mod tests {
 
     #[test]
     fn a_constraint_violation_names_its_fields() {
-        let fields = ["id", "name", "displayName", "organizationId", "pipelineStageId", "code"].map(Field::tracked);
+        let fields = ["id", "name", "displayName", "organizationId", "pipelineStageId", "code"].map(str::to_owned);
         for (constraint, kind, expected) in [
             ("auth_roles_tenant_id_name_norm_key", "auth.role", vec!["name"]),
             (
@@ -373,7 +375,11 @@ mod tests {
             ("catalog_prices_tenant_id_code_key", "catalog.product", vec![]),
             ("auth_roles_pkey", "auth.role", vec![]),
         ] {
-            assert_eq!(constrained_fields(constraint, kind, &fields), expected, "{constraint}");
+            assert_eq!(
+                constrained_fields(constraint, kind, fields.iter()),
+                expected,
+                "{constraint}"
+            );
         }
     }
 }

@@ -104,7 +104,7 @@ impl Request {
             let there = present
                 .get(&(candidate.info.kind, depth))
                 .and_then(|snapshots| snapshots.get(&candidate.resource));
-            let fields = changes::differing(candidate.entity.fields(), expected.as_ref(), there);
+            let fields = changes::differing(candidate.entity.tracking(), expected.as_ref(), there);
             if fields.is_empty() && expected.is_some() == there.is_some() {
                 unchanged.push(candidate.entry.affected()?);
             }

@@ -5,7 +5,8 @@ use serde_path_to_error::Segment;
 use url::form_urlencoded;
 
 use super::wording::{plain, quoted, variants};
-use super::{Attempts, Found, Unread};
+use super::{Attempts, Found};
+use crate::error::Detail;
 
 /// A fault at which a deserializer stopped: the name of a parameter, and the error text.
 struct Fault {
@@ -20,7 +21,7 @@ impl Fault {
 }
 
 /// Deserializes `name=value&…`.
-pub(in super::super) fn from_form<T: DeserializeOwned>(text: &[u8]) -> Result<T, Unread<T>> {
+pub(in super::super) fn from_form<T: DeserializeOwned>(text: &[u8]) -> Result<T, Vec<Detail>> {
     let first = match read(text) {
         Ok(value) => return Ok(value),
         Err(fault) => fault,
@@ -34,11 +35,8 @@ pub(in super::super) fn from_form<T: DeserializeOwned>(text: &[u8]) -> Result<T,
         attempts: Attempts::new(text.len()),
         found: Found::default(),
     };
-    let rest = search.run(first);
-    Err(Unread {
-        details: search.found.0,
-        rest,
-    })
+    search.run::<T>(first);
+    Err(search.found.0)
 }
 
 fn read<T: DeserializeOwned>(text: &[u8]) -> Result<T, Fault> {
@@ -67,7 +65,8 @@ struct Search {
 }
 
 impl Search {
-    fn run<T: DeserializeOwned>(&mut self, first: Fault) -> Option<T> {
+    /// Records faults until the rest can be deserialized; `None` when the search ends before.
+    fn run<T: DeserializeOwned>(&mut self, first: Fault) -> Option<()> {
         let mut fault = first;
         loop {
             let is_known = self.found.covers(&fault.name);
@@ -82,7 +81,7 @@ impl Search {
                 self.read()?
             };
             match outcome {
-                Ok(rest) => return Some(rest),
+                Ok(_) => return Some(()),
                 Err(next) => fault = next,
             }
         }
@@ -147,7 +146,7 @@ mod tests {
 
     fn faults(text: &str) -> Vec<(String, String)> {
         let unread = from_form::<Parameters>(text.as_bytes()).map(|_| ()).err();
-        let details = unread.map(|unread| unread.details).unwrap_or_default();
+        let details = unread.map(|unread| unread).unwrap_or_default();
         let mut reported: Vec<_> = details
             .into_iter()
             .map(|one| (one.path, one.code.into_owned()))

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use serde_path_to_error::{Path, Segment};
 
 use super::wording::{plain, quoted, variants};
-use super::{Attempts, Found, Unread};
+use super::{Attempts, Found};
 use crate::error::Detail;
 
 /// A step from a value to a part of it.
@@ -64,31 +64,28 @@ impl Fault {
 }
 
 /// Deserializes a text that begins with an object.
-pub(in super::super) fn from_json<T: DeserializeOwned>(text: &str) -> Result<T, Unread<T>> {
+pub(in super::super) fn from_json<T: DeserializeOwned>(text: &str) -> Result<T, Vec<Detail>> {
     let mut source = serde_json::Deserializer::from_str(text);
     let read = serde_path_to_error::deserialize(&mut source);
     let said = match read {
         Ok(value) if source.end().is_ok() => return Ok(value),
-        Ok(_) => return Err(Unread::one(Detail::new("", "must be one JSON object", "invalid_value"))),
+        Ok(_) => return Err(vec![Detail::new("", "must be one JSON object", "invalid_value")]),
         Err(error) => Fault::new(&error.path().clone(), error.into_inner().to_string()),
     };
     let Ok(value) = serde_json::from_str::<Value>(text) else {
-        return Err(Unread::one(Detail::new("", "must be valid JSON", "invalid_value")));
+        return Err(vec![Detail::new("", "must be valid JSON", "invalid_value")]);
     };
     let mut search = Search {
         value,
         attempts: Attempts::new(text.len()),
         found: Found::default(),
     };
-    let rest = search.run();
+    search.run::<T>();
     // A duplicate field is only one field in the tree.
     if search.found.0.is_empty() {
         search.found.note(plain(said.path(), &said.said));
     }
-    Err(Unread {
-        details: search.found.0,
-        rest,
-    })
+    Err(search.found.0)
 }
 
 struct Search {
@@ -98,10 +95,11 @@ struct Search {
 }
 
 impl Search {
-    fn run<T: DeserializeOwned>(&mut self) -> Option<T> {
+    /// Records faults until the rest can be deserialized; `None` when the search ends before.
+    fn run<T: DeserializeOwned>(&mut self) -> Option<()> {
         loop {
             let fault = match self.read::<T>()? {
-                Ok(rest) => return Some(rest),
+                Ok(_) => return Some(()),
                 Err(fault) => self.with_full_path::<T>(fault)?,
             };
             let path = fault.path();
@@ -283,7 +281,7 @@ mod tests {
 
     fn faults(body: &Value) -> Vec<(String, String)> {
         let unread = from_json::<Body>(&body.to_string()).map(|_| ()).err();
-        let details = unread.map(|unread| unread.details).unwrap_or_default();
+        let details = unread.map(|unread| unread).unwrap_or_default();
         let mut reported: Vec<_> = details
             .into_iter()
             .map(|one| (one.path, one.code.into_owned()))
@@ -340,18 +338,14 @@ mod tests {
         let text = format!(r#"{{"userId": "{}", "title": "a", "title": "b"}}"#, Uuid::nil());
 
         let unread = from_json::<Body>(&text).expect_err("a fault");
-        assert_eq!(unread.details[0].message, "must not be given twice");
+        assert_eq!(unread[0].message, "must not be given twice");
     }
 
     #[test]
     fn a_broken_text_has_one_fault() {
         for text in ["{", "{\"a\": {\"b", "{} {}", "{]"] {
             let unread = from_json::<std::collections::BTreeMap<String, Value>>(text).expect_err("a fault");
-            assert_eq!(
-                (unread.details.len(), unread.details[0].path.as_str()),
-                (1, ""),
-                "{text}"
-            );
+            assert_eq!((unread.len(), unread[0].path.as_str()), (1, ""), "{text}");
         }
     }
 
@@ -362,7 +356,6 @@ mod tests {
 
         let unread = from_json::<Body>(&text).expect_err("faults");
 
-        assert!(!unread.details.is_empty() && unread.details.len() <= super::super::MOST_ATTEMPTS);
-        assert!(unread.rest.is_none());
+        assert!(!unread.is_empty() && unread.len() <= super::super::MOST_ATTEMPTS);
     }
 }

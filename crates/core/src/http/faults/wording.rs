@@ -1,6 +1,7 @@
 //! Translates the errors of deserializers into human-readable messages and machine-readable codes. Their own texts are never returned.
 
 use crate::error::Detail;
+use crate::input::bounded::{TOO_LONG, TOO_SHORT};
 
 /// Names of types in `expected …`, and the messages for clients.
 const EXPECTED: &[(&str, &str)] = &[
@@ -72,6 +73,12 @@ fn worded(said: &str) -> (String, &'static str) {
     }
     if said.contains("`true` or `false`") {
         return fixed("must be true or false", "invalid_type");
+    }
+    if said.starts_with(TOO_SHORT) {
+        return fixed(said, "too_short");
+    }
+    if said.starts_with(TOO_LONG) {
+        return fixed(said, "too_long");
     }
     // Messages of the platform's own types are returned unchanged.
     if said.starts_with("must ") {

@@ -76,6 +76,7 @@ impl Draft {
                 "schemas": known,
             },
         });
+        remove_null_defaults(&mut document);
         put_null_first(&mut document);
         let named = references(&document);
         let headers = named
@@ -89,6 +90,20 @@ impl Draft {
         });
         problems.extend(dangling.map(|name| format!("`{name}` leads nowhere: refer to types by `Schemas::reference`")));
         Self { document, problems }
+    }
+}
+
+/// Removes defaults of null: the fields of a partial update keep their values by default, which a schema cannot say.
+fn remove_null_defaults(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            if fields.get("default").is_some_and(Value::is_null) {
+                fields.remove("default");
+            }
+            fields.values_mut().for_each(remove_null_defaults);
+        }
+        Value::Array(items) => items.iter_mut().for_each(remove_null_defaults),
+        _ => {}
     }
 }
 

@@ -11,9 +11,8 @@ use crate::values::{Given, Rules};
 use crate::web_address::is_web_address;
 
 /// Fields of a company: absent fields keep their values, null clears.
-#[derive(Debug, Clone, Default, Deserialize, ToSchema, garde::Validate)]
+#[derive(Debug, Clone, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-#[garde(allow_unvalidated)]
 pub struct CompanyFields {
     /// The organization of a new company, by default the one in which the request writes; cannot be changed later.
     #[serde(default, deserialize_with = "present")]

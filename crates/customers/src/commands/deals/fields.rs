@@ -12,9 +12,8 @@ use crate::model::{Amount, Day, DealRow, DealStatus};
 use crate::values::{Given, Rules};
 
 /// Fields of a deal: absent fields keep their values, null clears.
-#[derive(Debug, Clone, Default, Deserialize, ToSchema, garde::Validate)]
+#[derive(Debug, Clone, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-#[garde(allow_unvalidated)]
 pub struct DealFields {
     /// The organization of a new deal, by default the selected one or the caller's own. It cannot be changed later.
     #[serde(default, deserialize_with = "present")]

@@ -10,9 +10,8 @@ use crate::model::{Fields, PersonRow};
 use crate::values::{Given, Rules};
 
 /// Fields of a person: absent fields keep their values, null clears.
-#[derive(Debug, Clone, Default, Deserialize, ToSchema, garde::Validate)]
+#[derive(Debug, Clone, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-#[garde(allow_unvalidated)]
 pub struct PersonFields {
     /// The organization of a new person, by default the one in which the request writes; cannot be changed later.
     #[serde(default, deserialize_with = "present")]

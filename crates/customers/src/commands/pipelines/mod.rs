@@ -27,9 +27,8 @@ pub(crate) fn register(registry: &mut Registry) {
 }
 
 /// Fields of a pipeline: absent fields keep their values.
-#[derive(Debug, Clone, Default, Deserialize, ToSchema, garde::Validate)]
+#[derive(Debug, Clone, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-#[garde(allow_unvalidated)]
 pub struct PipelineFields {
     /// The organization of a new pipeline, by default the selected one or the caller's own. It cannot be changed later.
     #[serde(default, deserialize_with = "backoffice_core::http::present")]

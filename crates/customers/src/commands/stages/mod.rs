@@ -30,9 +30,8 @@ pub(crate) fn register(registry: &mut Registry) {
 }
 
 /// Fields of a stage: absent fields keep their values, null clears.
-#[derive(Debug, Clone, Default, Deserialize, ToSchema, garde::Validate)]
+#[derive(Debug, Clone, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-#[garde(allow_unvalidated)]
 pub struct StageFields {
     /// Must be the organization of the pipeline. An update may omit it, but not set it to null.
     #[serde(default, deserialize_with = "backoffice_core::http::present")]

@@ -17,9 +17,8 @@ use crate::schema::{customers_pipeline_stages as stages, customers_pipelines as 
 use crate::{Error, acl, query};
 
 /// The requested order of the stages of a pipeline.
-#[derive(Debug, Clone, Deserialize, ToSchema, garde::Validate)]
+#[derive(Debug, Clone, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-#[garde(allow_unvalidated)]
 pub struct StageOrder {
     /// The pipeline.
     pub pipeline_id: Uuid,

@@ -71,8 +71,7 @@ impl BulkOperation for NumberThings {
     }
 }
 
-#[derive(Debug, Deserialize, garde::Validate, ToSchema)]
-#[garde(allow_unvalidated)]
+#[derive(Debug, Deserialize, ToSchema)]
 pub(super) struct ByIds {
     ids: Vec<Uuid>,
     number: i32,
@@ -86,8 +85,7 @@ pub(super) async fn number_things(ctx: RequestContext, body: Json<ByIds>) -> Res
     start(&ctx, operation, checked_ids(body.0.ids)?).await
 }
 
-#[derive(Debug, Deserialize, garde::Validate, ToSchema)]
-#[garde(allow_unvalidated)]
+#[derive(Debug, Deserialize, ToSchema)]
 pub(super) struct ByName {
     name: String,
     number: i32,

@@ -12,8 +12,7 @@ use uuid::Uuid;
 use super::MANAGE;
 use super::thing::{Thing, ThingRow, sample_things as things};
 
-#[derive(Debug, Clone, Copy, Deserialize, garde::Validate, ToSchema)]
-#[garde(allow_unvalidated)]
+#[derive(Debug, Clone, Copy, Deserialize, ToSchema)]
 pub(super) struct SetNumber {
     pub(super) id: Uuid,
     pub(super) number: i32,

@@ -1,6 +1,6 @@
 //! Things.
 
-use backoffice_core::command::{Depth, Entity, Field, LockedRow, Snapshot, Snapshots, Tx};
+use backoffice_core::command::{Depth, Entity, LockedRow, Snapshot, Snapshots, Tx};
 use backoffice_core::{Result, Timestamp};
 use diesel::{
     AsChangeset, ExpressionMethods, Identifiable, QueryDsl, Queryable, Selectable, SelectableHelper, delete, table,
@@ -54,14 +54,6 @@ pub(super) enum Thing {}
 
 impl Entity for Thing {
     const KIND: &'static str = "sample.thing";
-    const FIELDS: &'static [Field] = &[
-        Field::tracked("id"),
-        Field::tracked("tenantId"),
-        Field::tracked("organizationId"),
-        Field::tracked("name"),
-        Field::tracked("number"),
-        Field::volatile("updatedAt"),
-    ];
     const NOT_FOUND: &'static str = "Thing not found";
 
     async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {

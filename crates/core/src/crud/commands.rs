@@ -1,0 +1,170 @@
+//! The commands of plain entities.
+
+use std::marker::PhantomData;
+
+use uuid::Uuid;
+
+use super::record::Record;
+use crate::acl::Feature;
+use crate::command::{Class, Command, Target, Tx};
+use crate::context::RequestContext;
+use crate::error::{Rejection, Result};
+use crate::input::{Patch, Validator};
+use crate::placement::Placement;
+use crate::time::Timestamp;
+
+/// Creates a record and returns its id.
+#[derive(Debug, Clone)]
+pub struct Create<R: Record> {
+    tenant: Uuid,
+    row: R,
+    input: R::Input,
+}
+
+impl<R: Record> Create<R> {
+    /// Validates the input and finds the placement of the record.
+    ///
+    /// # Errors
+    /// 400 for invalid fields or without an organization, 403 for an organization in which the caller may not write.
+    pub async fn new(ctx: &RequestContext, input: R::Input) -> Result<Self> {
+        let mut validator = Validator::default();
+        R::require(&input, &mut validator);
+        let (id, now) = (ctx.new_id(), ctx.now());
+        R::blank(Placement::UNKNOWN, id, now).fill(&input, &mut validator);
+        validator.check()?;
+        let placement = R::placement(ctx, &input).await?;
+        let mut row = R::blank(placement, id, now);
+        row.fill(&input, &mut Validator::default());
+        Ok(Self {
+            tenant: placement.tenant,
+            row,
+            input,
+        })
+    }
+}
+
+impl<R: Record> Command for Create<R> {
+    const ID: &'static str = R::CREATE.id;
+    const CLASS: Class = Class::Create;
+    const LABEL: &'static str = R::CREATE.label;
+    const FEATURES: &'static [Feature] = R::MANAGE;
+    type Entity = R;
+    type Output = Uuid;
+
+    fn target(&self) -> Target {
+        Target::New {
+            tenant: self.tenant,
+            id: self.row.id(),
+        }
+    }
+
+    async fn apply(&self, tx: &mut Tx<'_>) -> Result<Uuid> {
+        let mut row = self.row.clone();
+        row.place(tx, &self.input).await?;
+        row.check(tx, &self.input, None).await?;
+        R::write(tx, &[row]).await.map_err(R::rejection)?;
+        Ok(self.row.id())
+    }
+}
+
+/// Updates a record and returns its `updatedAt`, which an update without changes keeps.
+#[derive(Debug, Clone)]
+pub struct Update<R: Record> {
+    id: Uuid,
+    input: R::Input,
+    record: PhantomData<fn() -> R>,
+}
+
+impl<R: Record> Update<R> {
+    /// Validates the input, as far as possible without the stored row.
+    ///
+    /// # Errors
+    /// 400 for invalid fields.
+    pub fn new(id: Uuid, input: R::Input) -> Result<Self> {
+        let mut validator = Validator::default();
+        if R::named_organization(&input).is_clear() {
+            validator.reject("organizationId", "must not be null", "required");
+        }
+        R::blank(Placement::UNKNOWN, id, Timestamp::UNIX_EPOCH).fill(&input, &mut validator);
+        validator.check()?;
+        Ok(Self {
+            id,
+            input,
+            record: PhantomData,
+        })
+    }
+
+    /// Returns the requested fields, for interceptors.
+    #[must_use]
+    pub const fn input(&self) -> &R::Input {
+        &self.input
+    }
+}
+
+impl<R: Record> Command for Update<R> {
+    const ID: &'static str = R::UPDATE.id;
+    const CLASS: Class = Class::Edit;
+    const LABEL: &'static str = R::UPDATE.label;
+    const FEATURES: &'static [Feature] = R::MANAGE;
+    type Entity = R;
+    type Output = Timestamp;
+
+    fn target(&self) -> Target {
+        Target::Existing(self.id)
+    }
+
+    async fn apply(&self, tx: &mut Tx<'_>) -> Result<Timestamp> {
+        let before = R::read(tx, &[self.id]).await?.pop();
+        let mut before = before.ok_or_else(|| Rejection::not_found(R::NOT_FOUND))?;
+        if let Patch::Set(named) = R::named_organization(&self.input)
+            && before.organization() != Some(named)
+        {
+            return Err(Rejection::immutable("organizationId").into());
+        }
+        let (mut row, mut validator) = (before.clone(), Validator::default());
+        row.fill(&self.input, &mut validator);
+        validator.check()?;
+        let has_written = row.check(tx, &self.input, Some(&before)).await?;
+        if row == before && !has_written {
+            return Ok(*before.updated_at());
+        }
+        *row.updated_at() = tx.now();
+        R::write(tx, &[row]).await.map_err(R::rejection)?;
+        Ok(tx.now())
+    }
+}
+
+/// Deletes a record, with all rows that are deleted with it.
+#[derive(Debug, Clone, Copy)]
+pub struct Delete<R> {
+    id: Uuid,
+    record: PhantomData<fn() -> R>,
+}
+
+impl<R> Delete<R> {
+    /// Creates the command for this record.
+    #[must_use]
+    pub fn new(id: Uuid) -> Self {
+        Self {
+            id,
+            record: PhantomData,
+        }
+    }
+}
+
+impl<R: Record> Command for Delete<R> {
+    const ID: &'static str = R::DELETE.id;
+    const CLASS: Class = Class::Delete;
+    const LABEL: &'static str = R::DELETE.label;
+    const FEATURES: &'static [Feature] = R::MANAGE;
+    type Entity = R;
+    type Output = ();
+
+    fn target(&self) -> Target {
+        Target::Existing(self.id)
+    }
+
+    async fn apply(&self, tx: &mut Tx<'_>) -> Result<()> {
+        R::remove(tx, &[self.id]).await.map_err(R::rejection)
+    }
+}

@@ -1,0 +1,126 @@
+//! What the generic commands know of an entity.
+
+use std::future::Future;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use uuid::Uuid;
+
+use crate::acl::Feature;
+use crate::command::{Entity, Snapshot, Snapshots, Tx};
+use crate::context::RequestContext;
+use crate::error::{Error, Result};
+use crate::input::{Patch, Validator};
+use crate::placement::Placement;
+use crate::time::Timestamp;
+
+/// Id and label of a command.
+#[derive(Debug, Clone, Copy)]
+pub struct CommandName {
+    /// `module.entity.verb`.
+    pub id: &'static str,
+    /// Constant English label, at most 120 characters.
+    pub label: &'static str,
+}
+
+impl CommandName {
+    /// Creates the name of a command.
+    #[must_use]
+    pub const fn new(id: &'static str, label: &'static str) -> Self {
+        Self { id, label }
+    }
+}
+
+/// A row of a plain entity, which [`Create`](super::Create), [`Update`](super::Update) and [`Delete`](super::Delete) change.
+///
+/// One body serves creation and update: [`fill`](Record::fill) writes its fields into a blank row, or into the stored one. Whatever needs the
+/// database is checked in the transaction, by [`place`](Record::place) and [`check`](Record::check).
+pub trait Record: Entity + Clone + PartialEq {
+    /// The body of a creation and of an update, without the id.
+    type Input: Send + Sync + 'static;
+    /// The command that creates.
+    const CREATE: CommandName;
+    /// The command that updates.
+    const UPDATE: CommandName;
+    /// The command that deletes.
+    const DELETE: CommandName;
+    /// The features that all three require.
+    const MANAGE: &'static [Feature];
+
+    /// Creates a row with the values of absent fields.
+    fn blank(placement: Placement, id: Uuid, now: Timestamp) -> Self;
+
+    /// Returns the id.
+    fn id(&self) -> Uuid;
+
+    /// Returns the organization of the row; `None` for entities that belong to the whole tenant.
+    fn organization(&self) -> Option<Uuid>;
+
+    /// Returns the time of the last change.
+    fn updated_at(&mut self) -> &mut Timestamp;
+
+    /// Returns the organization that a request names for the record.
+    fn named_organization(input: &Self::Input) -> Patch<Uuid>;
+
+    /// Rejects absent fields that a new record needs.
+    fn require(input: &Self::Input, validator: &mut Validator);
+
+    /// Validates the given fields and writes them into the row.
+    fn fill(&mut self, input: &Self::Input, validator: &mut Validator);
+
+    /// Returns where a new record belongs: by default to the named organization, or else to the one in which the request writes.
+    fn placement(ctx: &RequestContext, input: &Self::Input) -> impl Future<Output = Result<Placement>> + Send {
+        let placement = Placement::for_new(ctx, Self::named_organization(input).value());
+        async { placement }
+    }
+
+    /// Locks what a new row belongs to: its organization, with [`Placement::lock`], or the record that it is a part of, whose organization it
+    /// takes over.
+    fn place(&mut self, tx: &mut Tx<'_>, input: &Self::Input) -> impl Future<Output = Result<()>> + Send;
+
+    /// Validates what depends on stored rows, derives fields, and writes rows that belong to this one. `before` is the stored row of an update.
+    /// Returns whether it has written other rows.
+    fn check(
+        &mut self,
+        _tx: &mut Tx<'_>,
+        _input: &Self::Input,
+        _before: Option<&Self>,
+    ) -> impl Future<Output = Result<bool>> + Send {
+        async { Ok(false) }
+    }
+
+    /// Loads rows of the transaction's tenant.
+    fn read(tx: &mut Tx<'_>, ids: &[Uuid]) -> impl Future<Output = Result<Vec<Self>>> + Send;
+
+    /// Inserts rows, or replaces the stored ones.
+    fn write(tx: &mut Tx<'_>, rows: &[Self]) -> impl Future<Output = Result<()>> + Send;
+
+    /// Converts a violated constraint to the error that the client receives.
+    #[must_use]
+    fn rejection(error: Error) -> Error {
+        error
+    }
+}
+
+/// Loads the snapshots of an entity whose resources are single rows: its [`Entity::load`].
+///
+/// # Errors
+/// When the database can't be reached.
+pub async fn load<R: Record + Serialize>(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Snapshots> {
+    let rows = R::read(tx, ids).await?;
+    rows.iter().map(|row| Ok((row.id(), Snapshot::of(row)?))).collect()
+}
+
+/// Restores the rows of snapshots, with the instant of the transaction as the time of their change: [`Entity::store`] of an entity whose
+/// resources are single rows without optional references.
+///
+/// # Errors
+/// When a field is missing, or a constraint is violated.
+pub async fn store<R: Record + DeserializeOwned>(tx: &mut Tx<'_>, snapshots: &[Snapshot]) -> Result<Vec<String>> {
+    let mut rows = snapshots.iter().map(Snapshot::row).collect::<Result<Vec<R>>>()?;
+    for row in &mut rows {
+        *row.updated_at() = tx.now();
+    }
+    R::write(tx, &rows).await?;
+    Ok(Vec::new())
+}

@@ -1,0 +1,125 @@
+//! Bodies that many endpoints share.
+
+use std::borrow::Cow;
+use std::marker::PhantomData;
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use utoipa::openapi::path::OperationBuilder;
+use utoipa::openapi::schema::Type;
+use utoipa::openapi::{KnownFormat, ObjectBuilder, RefOr, Schema, SchemaFormat};
+use utoipa::{IntoParams, PartialSchema, ToSchema};
+use uuid::Uuid;
+
+use super::extract::{Describe, Extract, Incoming};
+use super::openapi::Schemas;
+use super::response::Json;
+use crate::error::Result;
+use crate::time::Timestamp;
+
+/// The id in a path, a query or a body.
+#[derive(Debug, Clone, Copy, Deserialize, IntoParams, ToSchema)]
+pub struct Id {
+    /// The id.
+    pub id: Uuid,
+}
+
+/// The id of a created record.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct CreatedId {
+    /// The id.
+    pub id: Uuid,
+}
+
+/// A successful update.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Updated {
+    /// Always true.
+    ok: bool,
+    /// Time of the last change; an update without changes keeps it.
+    updated_at: Timestamp,
+}
+
+impl Updated {
+    /// Creates the response to an update.
+    #[must_use]
+    pub fn at(updated_at: Timestamp) -> Self {
+        Self { ok: true, updated_at }
+    }
+}
+
+/// A success without data.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct Done {
+    /// Always true.
+    ok: bool,
+}
+
+impl Done {
+    /// `{"ok": true}`.
+    pub const OK: Self = Self { ok: true };
+}
+
+/// A body with the id of a record and the fields to update: absent fields keep their values, null clears. `S` describes the fields in the API
+/// document, if not `T` itself.
+#[derive(Debug)]
+pub struct Identified<T, S = T> {
+    /// The id.
+    pub id: Uuid,
+    /// The other fields.
+    pub fields: T,
+    schema: PhantomData<fn() -> S>,
+}
+
+impl<T: DeserializeOwned, S> Extract for Identified<T, S> {
+    fn extract(incoming: &Incoming<'_>) -> Result<Self> {
+        let (Json(Id { id }), Json(fields)) = Extract::extract(incoming)?;
+        let schema = PhantomData;
+        Ok(Self { id, fields, schema })
+    }
+}
+
+impl<T, S: ToSchema> Describe for Identified<T, S> {
+    fn describe(operation: OperationBuilder, schemas: &mut Schemas) -> OperationBuilder {
+        Json::<IdentifiedSchema<S>>::describe(operation, schemas)
+    }
+}
+
+/// The schema of [`Identified`]: only the id is required, and the organization may not be null. A derived schema would be shared by all types
+/// `S` and show the fields of one of them.
+struct IdentifiedSchema<S>(PhantomData<S>);
+
+impl<S: ToSchema> PartialSchema for IdentifiedSchema<S> {
+    fn schema() -> RefOr<Schema> {
+        let mut schema = S::schema();
+        if let RefOr::T(Schema::Object(body)) = &mut schema {
+            body.properties.insert("id".to_owned(), uuid("The record to change."));
+            body.required = vec!["id".to_owned()];
+            if body.properties.contains_key("organizationId") {
+                let about = "The organization of the record; cannot be changed.";
+                body.properties.insert("organizationId".to_owned(), uuid(about));
+            }
+        }
+        schema
+    }
+}
+
+fn uuid(about: &str) -> RefOr<Schema> {
+    ObjectBuilder::new()
+        .schema_type(Type::String)
+        .format(Some(SchemaFormat::KnownFormat(KnownFormat::Uuid)))
+        .description(Some(about))
+        .build()
+        .into()
+}
+
+impl<S: ToSchema> ToSchema for IdentifiedSchema<S> {
+    fn name() -> Cow<'static, str> {
+        Cow::Owned(format!("Identified{}", S::name()))
+    }
+
+    fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
+        S::schemas(schemas);
+    }
+}

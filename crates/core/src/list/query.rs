@@ -1,0 +1,215 @@
+//! The parameters of a list.
+
+use std::marker::PhantomData;
+
+use serde::Deserialize;
+use utoipa::IntoParams;
+use utoipa::openapi::path::{OperationBuilder, ParameterIn};
+use uuid::Uuid;
+
+use super::{ById, IdList, Order, PageQuery, Window, search_pattern};
+use crate::error::{Detail, Result, Violations};
+use crate::http::{Describe, Extract, Incoming, Query, Schemas, given};
+use crate::input::schema;
+
+/// Page, search, ids and order.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase")]
+#[into_params(parameter_in = Query)]
+struct Parameters {
+    /// Page number from 1.
+    #[param(minimum = 1, maximum = 2_147_483_647, default = 1)]
+    page: Option<u32>,
+    /// Rows per page.
+    #[param(minimum = 1, maximum = 100, default = 50)]
+    page_size: Option<u32>,
+    /// Part of a text, regardless of case.
+    #[param(max_length = 200)]
+    search: Option<String>,
+    /// Only the row with this id.
+    #[serde(default, deserialize_with = "given")]
+    id: Option<Uuid>,
+    /// Only the rows with these ids, joined by commas, at most 200.
+    #[param(value_type = Option<IdList>, inline)]
+    ids: Option<String>,
+    /// The field by which the list is sorted, by default the first one.
+    sort_field: Option<String>,
+    /// `asc` or `desc`; by default times are descending, everything else is ascending.
+    sort_dir: Option<String>,
+}
+
+/// A field by which a list can be sorted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SortField {
+    /// Name of the parameter's value: `createdAt`.
+    pub name: &'static str,
+    /// The column, with its table.
+    pub column: &'static str,
+    /// Whether the column can be null; such rows come last.
+    pub nullable: bool,
+}
+
+impl SortField {
+    /// Declares a column without nulls.
+    #[must_use]
+    pub const fn new(name: &'static str, column: &'static str) -> Self {
+        Self {
+            name,
+            column,
+            nullable: false,
+        }
+    }
+
+    /// Declares a column with nulls.
+    #[must_use]
+    pub const fn nullable(name: &'static str, column: &'static str) -> Self {
+        Self {
+            name,
+            column,
+            nullable: true,
+        }
+    }
+}
+
+/// The rows of a list.
+pub trait Sortable {
+    /// The fields by which the list can be sorted, the first one by default.
+    const SORT_FIELDS: &'static [SortField];
+}
+
+/// The parameters `page`, `pageSize`, `search`, `id`, `ids`, `sortField` and `sortDir` of a list of `R`.
+#[derive(Debug)]
+pub struct ListQuery<R> {
+    parameters: Parameters,
+    rows: PhantomData<fn() -> R>,
+}
+
+/// The validated parameters of a list.
+#[derive(Debug, Clone)]
+pub struct ListRequest {
+    /// The requested page.
+    pub window: Window,
+    /// Pattern of the search for `ilike`; `None` without a search.
+    pub pattern: Option<String>,
+    /// The requested ids; `None` for all rows.
+    pub ids: Option<Vec<Uuid>>,
+    /// The order.
+    pub order: Order,
+}
+
+impl<R: Sortable> ListQuery<R> {
+    /// Validates the parameters.
+    ///
+    /// # Errors
+    /// 400 that names every invalid parameter.
+    pub fn validate(&self) -> Result<ListRequest> {
+        let mut violations = Violations::default();
+        let request = self.validate_with(&mut violations);
+        violations.check().map(|()| request)
+    }
+
+    /// Validates the parameters and records invalid ones beside those of the endpoint's other parameters.
+    pub fn validate_with(&self, violations: &mut Violations) -> ListRequest {
+        let Parameters {
+            page,
+            page_size,
+            ref search,
+            id,
+            ref ids,
+            ..
+        } = self.parameters;
+        let by_id = ById { id, ids: ids.clone() };
+        ListRequest {
+            window: violations.keep(PageQuery::new(page, page_size).window()),
+            pattern: violations.keep(search_pattern(search.as_deref())),
+            ids: violations.keep(by_id.requested()),
+            order: self.parameters.order(R::SORT_FIELDS, violations),
+        }
+    }
+}
+
+impl Parameters {
+    fn order(&self, fields: &[SortField], violations: &mut Violations) -> Order {
+        let requested = self.sort_field.as_deref();
+        let field = match requested {
+            None => fields.first(),
+            Some(name) => fields.iter().find(|field| field.name == name),
+        };
+        if field.is_none() {
+            let names: Vec<&str> = fields.iter().map(|field| field.name).collect();
+            let message = format!("must be one of {}", names.join(", "));
+            violations.add(Detail::new("sortField", message, "invalid_value"));
+        }
+        let descending = match self.sort_dir.as_deref() {
+            None => field.is_some_and(|field| field.name.ends_with("At")),
+            Some("asc") => false,
+            Some("desc") => true,
+            Some(_) => {
+                violations.add(Detail::new("sortDir", "must be one of asc, desc", "invalid_value"));
+                false
+            }
+        };
+        Order {
+            column: field.map_or("", |field| field.column),
+            nullable: field.is_some_and(|field| field.nullable),
+            descending,
+        }
+    }
+}
+
+impl<R> Extract for ListQuery<R> {
+    fn extract(incoming: &Incoming<'_>) -> Result<Self> {
+        let Query(parameters) = Extract::extract(incoming)?;
+        let rows = PhantomData;
+        Ok(Self { parameters, rows })
+    }
+}
+
+impl<R: Sortable> Describe for ListQuery<R> {
+    fn describe(operation: OperationBuilder, _schemas: &mut Schemas) -> OperationBuilder {
+        let mut parameters = Parameters::into_params(|| Some(ParameterIn::Query));
+        for parameter in &mut parameters {
+            let words = match parameter.name.as_str() {
+                "sortField" => R::SORT_FIELDS.iter().map(|field| field.name).collect(),
+                "sortDir" => vec!["asc", "desc"],
+                _ => continue,
+            };
+            parameter.schema = Some(schema::words(words).into());
+        }
+        operation.parameters(Some(parameters))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Row;
+
+    impl Sortable for Row {
+        const SORT_FIELDS: &'static [SortField] = &[
+            SortField::new("createdAt", "rows.created_at"),
+            SortField::nullable("title", "rows.title"),
+        ];
+    }
+
+    #[test]
+    fn only_declared_fields_sort_and_times_begin_with_the_latest() {
+        let by = |field: Option<&str>, dir: Option<&str>| {
+            let parameters = Parameters {
+                sort_field: field.map(str::to_owned),
+                sort_dir: dir.map(str::to_owned),
+                ..Parameters::default()
+            };
+            let rows = PhantomData::<fn() -> Row>;
+            let order = ListQuery { parameters, rows }.validate().ok()?.order;
+            Some((order.column, order.nullable, order.descending))
+        };
+
+        assert_eq!(by(None, None), Some(("rows.created_at", false, true)));
+        assert_eq!(by(Some("title"), None), Some(("rows.title", true, false)));
+        assert_eq!(by(None, Some("asc")), Some(("rows.created_at", false, false)));
+        assert_eq!(by(Some("id"), None), None);
+        assert_eq!(by(None, Some("up")), None);
+    }
+}

@@ -1,0 +1,45 @@
+//! What each module contributes to the tests of all modules. A module that `cargo xtask module new` creates is added here.
+
+use futures_util::future::BoxFuture;
+
+use crate::endpoints::Entry;
+use crate::fixture::{Fixture, TenantFixture};
+use crate::scenarios::Scenario;
+use crate::{catalog, customers, endpoints, progress, scenarios};
+
+/// The contribution of a module.
+pub(crate) struct Composed {
+    /// Inserts the records of a tenant to which the requests refer.
+    pub(crate) seed: for<'a> fn(&'a Fixture, &'a TenantFixture) -> BoxFuture<'a, ()>,
+    /// A valid request for every endpoint.
+    pub(crate) endpoints: fn() -> Vec<Entry>,
+    /// Requests for every undoable command.
+    pub(crate) scenarios: fn() -> Vec<Scenario>,
+}
+
+/// The modules on top of accounts and the directory, in the order of their requirements.
+pub(crate) const COMPOSED: &[Composed] = &[
+    Composed {
+        seed: |fixture, tenant| Box::pin(customers::seed(fixture, tenant)),
+        endpoints: endpoints::customers::table,
+        scenarios: scenarios::customers::scenarios,
+    },
+    Composed {
+        seed: |fixture, tenant| Box::pin(catalog::seed(fixture, tenant)),
+        endpoints: endpoints::catalog::table,
+        scenarios: scenarios::catalog::scenarios,
+    },
+    Composed {
+        seed: |fixture, tenant| Box::pin(progress::seed(fixture, tenant)),
+        endpoints: endpoints::progress::table,
+        scenarios: Vec::new,
+    },
+    // Modules of `xtask module new`.
+];
+
+/// Inserts the records of every module.
+pub(crate) async fn seed(fixture: &Fixture, tenant: &TenantFixture) {
+    for composed in COMPOSED {
+        (composed.seed)(fixture, tenant).await;
+    }
+}

@@ -1,0 +1,116 @@
+//! The ids that requests take, from the API document: each is a target of the matrix, or is listed here with its reason.
+
+use std::collections::BTreeSet;
+
+use backoffice_core::http::document;
+use serde_json::Value;
+
+use crate::call::Place;
+use crate::endpoints::Setting;
+use crate::fixture::Fixture;
+
+/// Ids that are no targets: endpoint, name, reason.
+const NO_TARGETS: &[(&str, &str, &str)] = &[];
+
+#[actix_web::test]
+async fn every_id_that_a_request_takes_is_a_target() {
+    let setting = Setting::new(Fixture::new().await).await;
+    let document = document(setting.fixture.app.platform().modules());
+    let (mut missing, mut unused): (Vec<String>, BTreeSet<usize>) = (Vec::new(), (0..NO_TARGETS.len()).collect());
+
+    for (info, entry) in setting.private() {
+        let endpoint = format!("{} {}", info.method, info.path);
+        let operation = &document["paths"][info.path][info.method.as_str().to_lowercase()];
+        for name in ids(&document, operation) {
+            if entry.targets.iter().any(|target| names(target.place, &name)) {
+                continue;
+            }
+            let exempt = NO_TARGETS
+                .iter()
+                .position(|(path, own, _)| *path == endpoint && *own == name);
+            match exempt {
+                Some(exempt) => {
+                    unused.remove(&exempt);
+                }
+                None => missing.push(format!("{endpoint}: {name}")),
+            }
+        }
+    }
+
+    assert!(missing.is_empty(), "ids without a target: {missing:#?}");
+    assert!(
+        unused.is_empty(),
+        "exemptions of ids that are targets or do not exist: {unused:?}"
+    );
+}
+
+fn names(place: Place, name: &str) -> bool {
+    match place {
+        Place::Query(own) | Place::QueryList(own) | Place::Body(own) | Place::BodyList(own) => own == name,
+        Place::Path | Place::Inner => name.starts_with('{'),
+    }
+}
+
+/// Returns the names of the ids of an operation: parameters, `{id}` of the path, and fields of the body by their paths.
+fn ids(document: &Value, operation: &Value) -> BTreeSet<String> {
+    let mut ids = BTreeSet::new();
+    for parameter in operation["parameters"].as_array().into_iter().flatten() {
+        let name = parameter["name"].as_str().unwrap_or_default();
+        let name = if parameter["in"] == "path" {
+            format!("{{{name}}}")
+        } else {
+            name.to_owned()
+        };
+        if is_id(document, &parameter["schema"]) {
+            ids.insert(name);
+        }
+    }
+    let content = operation["requestBody"]["content"].as_object().into_iter().flatten();
+    for (_, media) in content {
+        walk(document, &media["schema"], "", &mut ids);
+    }
+    ids
+}
+
+/// Follows a reference of the document.
+fn resolved<'d>(document: &'d Value, schema: &'d Value) -> &'d Value {
+    let path = schema["$ref"].as_str().and_then(|path| path.strip_prefix('#'));
+    path.and_then(|path| document.pointer(path)).unwrap_or(schema)
+}
+
+/// Whether the values of a schema are ids, or texts that contain ids.
+fn is_id(document: &Value, schema: &Value) -> bool {
+    let schema = resolved(document, schema);
+    let has_pattern = schema["pattern"]
+        .as_str()
+        .is_some_and(|pattern| pattern.contains("[0-9a-fA-F]{12}"));
+    let any = ["anyOf", "oneOf"]
+        .iter()
+        .flat_map(|one| schema[*one].as_array().into_iter().flatten());
+    schema["format"] == "uuid" || has_pattern || any.into_iter().any(|one| is_id(document, one))
+}
+
+fn walk(document: &Value, schema: &Value, path: &str, ids: &mut BTreeSet<String>) {
+    let schema = resolved(document, schema);
+    if !path.is_empty() && is_id(document, schema) {
+        ids.insert(path.trim_end_matches("[]").to_owned());
+        return;
+    }
+    for one in ["anyOf", "oneOf", "allOf"]
+        .iter()
+        .flat_map(|one| schema[*one].as_array().into_iter().flatten())
+    {
+        walk(document, one, path, ids);
+    }
+    for (name, field) in schema["properties"].as_object().into_iter().flatten() {
+        let path = if path.is_empty() {
+            name.clone()
+        } else {
+            format!("{path}.{name}")
+        };
+        walk(document, field, &path, ids);
+    }
+    if schema["items"].is_object() {
+        walk(document, &schema["items"], &format!("{path}[]"), ids);
+    }
+}
