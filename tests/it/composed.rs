@@ -1,6 +1,6 @@
 //! What each module contributes to the tests of all modules. A module that `cargo xtask module new` creates is added here.
 
-use futures_util::future::BoxFuture;
+use futures_util::future::LocalBoxFuture;
 
 use crate::endpoints::Entry;
 use crate::fixture::{Fixture, TenantFixture};
@@ -10,7 +10,7 @@ use crate::{catalog, customers, endpoints, progress, scenarios};
 /// The contribution of a module.
 pub(crate) struct Composed {
     /// Inserts the records of a tenant to which the requests refer.
-    pub(crate) seed: for<'a> fn(&'a Fixture, &'a TenantFixture) -> BoxFuture<'a, ()>,
+    pub(crate) seed: for<'a> fn(&'a Fixture, &'a TenantFixture) -> LocalBoxFuture<'a, ()>,
     /// A valid request for every endpoint.
     pub(crate) endpoints: fn() -> Vec<Entry>,
     /// Requests for every undoable command.

@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use actix_web::web::Bytes;
-use backoffice_core::http::document;
+use backoffice_core::module::document;
 use backoffice_core::text::hex;
 use backoffice_core::{Module, Result};
 use sha2::{Digest, Sha256};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use backoffice_core::http::document;
+use backoffice_core::module::document;
 use serde_json::Value;
 
 use crate::call::Place;

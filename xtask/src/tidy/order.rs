@@ -19,6 +19,7 @@ const ORDER: &[&str] = &[
     "decimal",
     "slug",
     "document",
+    "input",
     "acl",
     "scope",
     // The process: configuration, connections, and the platform that every later module adds its services to.
@@ -34,6 +35,7 @@ const ORDER: &[&str] = &[
     // Changes and work.
     "events",
     "command",
+    "placement",
     "jobs",
     // What requests and maintenance use beside them.
     "rate_limit",
@@ -43,6 +45,7 @@ const ORDER: &[&str] = &[
     // The interface.
     "http",
     "list",
+    "crud",
     // Composition.
     "registry",
     "module",
