@@ -1,100 +1,45 @@
-//! Schemas of request fields, for the API document, where derived schemas would be too imprecise. The texts are those that
-//! [`rules`](crate::rules) accepts: white space around them is trimmed before their length is checked.
+//! Schemas of request fields, for the API document, where derived schemas would be too imprecise.
 
 use std::borrow::Cow;
-use std::marker::PhantomData;
 
+use backoffice_core::input::schema::{self, SPACE};
+use backoffice_core::text_schemas;
 use utoipa::openapi::schema::Type;
-use utoipa::openapi::{Object, ObjectBuilder, RefOr, Schema};
+use utoipa::openapi::{Object, RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
 
-use crate::input::{PRICE_KINDS, PRODUCT_TYPES, PriceInput, VariantInput};
+use crate::commands::{PriceInput, ProductInput, VariantInput};
+use crate::values::{PRICE_KINDS, PRODUCT_TYPES};
 
-/// White space, which is trimmed.
-const SPACE: &str = r"[\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]*";
-/// A character inside a line.
-const INNER: &str = r"[^\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]";
-/// A character inside a line, without white space.
-const VISIBLE: &str = r"[^\x00-\x20\x7f-\xa0\u1680\u2000-\u200a\u2028-\u202f\u205f\u2066-\u2069\u3000]";
-
-/// Declares types that represent texts in the API document.
-macro_rules! texts {
-    ($($(#[$about:meta])* $name:ident: $schema:expr;)*) => {$(
-        $(#[$about])*
-        pub(crate) enum $name {}
-
-        impl PartialSchema for $name {
-            fn schema() -> RefOr<Schema> {
-                $schema.build().into()
-            }
-        }
-
-        impl ToSchema for $name {}
-    )*};
-}
-
-texts! {
+text_schemas! {
     /// Title of a product or name of a variant.
-    CatalogTitle: line(255);
+    CatalogTitle: schema::line(255);
     /// Name of a category.
-    CatalogCategoryTitle: line(150);
+    CatalogCategoryTitle: schema::line(150);
     /// Tag of a product.
-    CatalogTag: line(60);
+    CatalogTag: schema::line(60);
     /// Additional line of a title; a blank text is treated as null.
-    CatalogSubtitle: optional_line(255);
+    CatalogSubtitle: schema::optional_line(255);
     /// Code of a variant; a blank text is treated as null.
-    CatalogCode: optional_line(191);
+    CatalogCode: schema::optional_line(191);
     /// Stock keeping unit of a product; a blank text is treated as null.
-    CatalogSku: optional("At most 191 of `A-Z a-z 0-9 . _ -`.", "[A-Za-z0-9._-]+", 191);
+    CatalogSku: schema::optional("At most 191 of `A-Z a-z 0-9 . _ -`.", "[A-Za-z0-9._-]+").max_length(Some(191));
     /// Name of a product in addresses; a blank text is treated as null.
-    CatalogHandle: optional("At most 150 of `A-Z a-z 0-9 _ -`, lower-cased.", "[A-Za-z0-9_-]+", 150);
+    CatalogHandle: schema::optional("At most 150 of `A-Z a-z 0-9 _ -`, lower-cased.", "[A-Za-z0-9_-]+")
+        .max_length(Some(150));
     /// Name of a category in addresses.
-    CatalogSlug: text("1 to 150 of `A-Z a-z 0-9 _ -`, lower-cased.", format!("^{SPACE}[A-Za-z0-9_-]+{SPACE}$"), 150);
+    CatalogSlug: schema::text("1 to 150 of `A-Z a-z 0-9 _ -`, lower-cased.", "[A-Za-z0-9_-]+", 150);
     /// Currency of a price.
-    CatalogCurrency: pattern("Three letters, converted to upper case.", format!("^{SPACE}[A-Za-z]{{3}}{SPACE}$"));
-    /// Currency of a product; a blank text is treated as null.
-    CatalogOptionalCurrency: pattern(
-        "Three letters, converted to upper case. A blank text is treated as null.",
-        format!("^{SPACE}([A-Za-z]{{3}}{SPACE})?$"),
+    CatalogCurrency: schema::pattern(
+        "Three letters, converted to upper case.",
+        format!("^{SPACE}[A-Za-z]{{3}}{SPACE}$"),
     );
+    /// Currency of a product; a blank text is treated as null.
+    CatalogOptionalCurrency: schema::optional("Three letters, converted to upper case.", "[A-Za-z]{3}");
     /// Type of a product.
-    CatalogProductType: words(PRODUCT_TYPES);
+    CatalogProductType: schema::words(PRODUCT_TYPES.iter().copied());
     /// Kind of a price.
-    CatalogPriceKind: words(PRICE_KINDS);
-}
-
-fn pattern(about: &str, pattern: String) -> ObjectBuilder {
-    ObjectBuilder::new()
-        .schema_type(Type::String)
-        .description(Some(about))
-        .pattern(Some(pattern))
-}
-
-/// A text that is not blank.
-fn text(about: &str, form: String, most: usize) -> ObjectBuilder {
-    pattern(about, form).min_length(Some(1)).max_length(Some(most))
-}
-
-/// A text of this form, or a blank one.
-fn optional(about: &str, form: &str, most: usize) -> ObjectBuilder {
-    let about = format!("{about} A blank text is treated as null.");
-    pattern(&about, format!("^{SPACE}({form}{SPACE})?$")).max_length(Some(most))
-}
-
-fn line(most: usize) -> ObjectBuilder {
-    let about = format!("1 to {most} characters, not blank, without control characters.");
-    text(&about, format!("^{SPACE}{INNER}*{VISIBLE}{SPACE}$"), most)
-}
-
-fn optional_line(most: usize) -> ObjectBuilder {
-    let about = format!("At most {most} characters, without control characters.");
-    optional(&about, &format!("{INNER}*{VISIBLE}"), most)
-}
-
-/// Builds the schema of one of these words.
-pub(crate) fn words(words: &'static [&'static str]) -> ObjectBuilder {
-    let words = words.iter().copied();
-    ObjectBuilder::new().schema_type(Type::String).enum_values(Some(words))
+    CatalogPriceKind: schema::words(PRICE_KINDS.iter().copied());
 }
 
 /// Builds a variation of the schema of a type.
@@ -118,30 +63,25 @@ fn owned(names: &[&str]) -> Vec<String> {
     names.iter().map(|name| (*name).to_owned()).collect()
 }
 
-/// The body of an update: only the id is required, and the lists that a creation reads are left out.
-pub(crate) struct Identified<T>(PhantomData<T>);
+/// The changes of a product: the fields of a new one without the parts that are created with it.
+pub(crate) enum ProductChanges {}
 
-impl<T: ToSchema> PartialSchema for Identified<T> {
+impl PartialSchema for ProductChanges {
     fn schema() -> RefOr<Schema> {
-        changed::<T>(|body| {
-            body.required = owned(&["id"]);
+        changed::<ProductInput>(|body| {
             body.properties.remove("variants");
             body.properties.remove("prices");
-            if let Some(id) = field(body, "id") {
-                id.schema_type = Type::String.into();
-                id.description = Some("The row to change.".to_owned());
-            }
         })
     }
 }
 
-impl<T: ToSchema> ToSchema for Identified<T> {
+impl ToSchema for ProductChanges {
     fn name() -> Cow<'static, str> {
-        Cow::Owned(format!("Identified{}", T::name()))
+        ProductInput::name()
     }
 
     fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
-        T::schemas(schemas);
+        ProductInput::schemas(schemas);
     }
 }
 

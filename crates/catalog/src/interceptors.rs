@@ -8,7 +8,6 @@ use diesel_async::RunQueryDsl;
 use futures_util::future::BoxFuture;
 use uuid::Uuid;
 
-use crate::Error;
 use crate::model::{Category, Product};
 use crate::schema::{catalog_categories as categories, catalog_products as products};
 
@@ -41,8 +40,7 @@ fn keep_category<'a>(tx: &'a mut Tx<'_>, attempt: &'a InterceptorContext<'a>) ->
         if !is_parent {
             return Ok(Verdict::Continue);
         }
-        let own = backoffice_core::Error::from(Error::InUse).to_rejection();
-        Ok(attempt.keep(own, Category::KIND))
+        Ok(attempt.keep(Rejection::in_use(), Category::KIND))
     })
 }
 

@@ -6,13 +6,11 @@ pub mod commands;
 mod documented;
 mod error;
 mod http;
-pub mod input;
 mod interceptors;
 pub mod model;
 mod navigation;
 pub mod query;
 mod range;
-mod rules;
 mod schema;
 mod values;
 
@@ -20,8 +18,6 @@ use backoffice_core::Module;
 use backoffice_core::db::Migrations;
 use backoffice_core::registry::Registry;
 use diesel_migrations::embed_migrations;
-
-pub use error::Error;
 
 const MIGRATIONS: Migrations = embed_migrations!("migrations");
 

@@ -3,8 +3,8 @@
 use backoffice_core::{Detail, Timestamp};
 
 /// Parses an inclusive end of a time range. A date is its first millisecond as the start and its last millisecond as the end.
-pub(crate) fn instant(path: &str, given: Option<&str>, is_end: bool) -> Result<Option<Timestamp>, Detail> {
-    let Some(text) = given.map(str::trim) else {
+pub(crate) fn instant(path: &str, text: Option<&str>, is_end: bool) -> Result<Option<Timestamp>, Detail> {
+    let Some(text) = text.map(str::trim) else {
         return Ok(None);
     };
     let text = match (text.len(), is_end) {

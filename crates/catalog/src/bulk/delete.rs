@@ -1,6 +1,7 @@
 //! The bulk operation that deletes products.
 
-use backoffice_core::command::{BatchCommand, BatchItem, Class, Tx};
+use backoffice_core::command::{BatchCommand, BatchItem, Class, Command, Entity, Target, Tx};
+use backoffice_core::crud::Record;
 use backoffice_core::ids::PLATFORM_TENANT;
 use backoffice_core::scope::VisibleTenants;
 use backoffice_core::{Feature, Rejection, Result, Scope};
@@ -12,7 +13,8 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::{BulkScope, DeleteFilter};
-use crate::commands::{Delete, DeleteProduct, Removal};
+use crate::commands::DeleteProduct;
+use crate::model::Product;
 use crate::schema::catalog_products as products;
 use crate::{acl, query};
 
@@ -31,10 +33,10 @@ impl BulkOperation for BulkDelete {
     const LABEL: &'static str = "Delete products";
     const NAME: &'static str = "Delete products";
     const FEATURES: &'static [Feature] = &[acl::PRODUCTS_MANAGE];
-    type Item = DeleteProduct;
+    type Item = DeleteItem;
 
-    fn item(&self, id: Uuid) -> DeleteProduct {
-        Delete::new(id)
+    fn item(&self, id: Uuid) -> DeleteItem {
+        DeleteItem(DeleteProduct::new(id))
     }
 
     fn message(total: usize) -> String {
@@ -68,19 +70,38 @@ impl BulkOperation for BulkDelete {
 /// Returns the caller's scope, limited to the tenant of the job: a super administrator's scope may contain all tenants.
 fn own_tenant(tx: &Tx<'_>) -> Result<Scope> {
     if tx.tenant() == PLATFORM_TENANT {
-        return Err(Rejection::bad_request("Tenant context required")
-            .code("tenant_required")
-            .into());
+        return Err(Rejection::tenant_required().into());
     }
     let mut scope = tx.scope().clone();
     scope.visible_tenants = VisibleTenants::Tenant(tx.tenant());
     Ok(scope)
 }
 
-impl<E: Removal> BatchCommand for Delete<E> {
+/// [`DeleteProduct`] as an item of a batch: only a type of this crate can implement [`BatchCommand`] here.
+#[derive(Debug, Clone)]
+pub struct DeleteItem(DeleteProduct);
+
+impl Command for DeleteItem {
+    const ID: &'static str = DeleteProduct::ID;
+    const CLASS: Class = DeleteProduct::CLASS;
+    const LABEL: &'static str = DeleteProduct::LABEL;
+    const FEATURES: &'static [Feature] = DeleteProduct::FEATURES;
+    type Entity = Product;
+    type Output = ();
+
+    fn target(&self) -> Target {
+        self.0.target()
+    }
+
+    async fn apply(&self, tx: &mut Tx<'_>) -> Result<()> {
+        self.0.apply(tx).await
+    }
+}
+
+impl BatchCommand for DeleteItem {
     async fn apply_all(tx: &mut Tx<'_>, items: &[BatchItem<'_, Self>]) -> Result<Vec<(Uuid, Rejection)>> {
         let ids: Vec<Uuid> = items.iter().map(|item| item.id).collect();
-        E::remove(tx, &ids).await.map_err(E::rejected)?;
+        Product::remove(tx, &ids).await.map_err(Product::rejection)?;
         Ok(Vec::new())
     }
 }

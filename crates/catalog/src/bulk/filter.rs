@@ -9,9 +9,9 @@ use backoffice_core::{Detail, Result, Violations};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::input::PRODUCT_TYPES;
 use crate::query::products::ProductFilter;
 use crate::range::instant;
+use crate::values::PRODUCT_TYPES;
 
 /// How the products are selected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -55,7 +55,7 @@ impl List {
     }
 }
 
-/// Products must match every given field. At least one field is required; `all` excludes the others.
+/// Products must match every field. At least one is required; `all` excludes the others.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct DeleteFilter {

@@ -8,7 +8,7 @@ use utoipa::openapi::{ArrayBuilder, ObjectBuilder, OneOfBuilder, RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
 
 use super::{DeleteFilter, List};
-use crate::input::PRODUCT_TYPES;
+use crate::values::PRODUCT_TYPES;
 
 const UUID: &str = "[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}";
 
@@ -52,7 +52,7 @@ impl PartialSchema for DeleteFilter {
             .ref_location_from_schema_name(List::name())
             .description(Some("With any of these tags, at most 200."));
         let filtering = ObjectBuilder::new()
-            .description(Some("The products that match every member; at least one is given."))
+            .description(Some("The products that match every field; at least one is required."))
             .property("search", search)
             .property("isActive", boolean("Only those that are offered, or only the others."))
             .property(

@@ -1,76 +1,65 @@
 //! Checks of references: the referenced rows must exist and be visible to the caller.
 
+use std::collections::BTreeSet;
+
 use backoffice_core::command::Tx;
-use backoffice_core::{RequestContext, Result};
+use backoffice_core::{Placement, Rejection, RequestContext, Result};
 use uuid::Uuid;
 
-use crate::Error;
-use crate::model::{Category, LinkRow, Links, PriceRow, share_categories, share_product, share_variant};
+use crate::model::{Category, LinkRow, Links, Price, share_categories, share_product, share_variant};
 
-fn unknown(path: &str) -> backoffice_core::Error {
-    Error::UnknownReference { path: path.to_owned() }.into()
-}
-
-/// Returns the organization of a new row: the named one, or the one in which the caller writes.
-pub(super) fn organization(context: &RequestContext, named: Option<Uuid>) -> Result<Uuid> {
-    check_named_organization(context, named)?;
-    named
-        .or(context.scope().write_organization)
-        .ok_or_else(|| Error::OrganizationRequired.into())
-}
-
-/// Rejects an organization in which the caller can't write.
-pub(super) fn check_named_organization(context: &RequestContext, named: Option<Uuid>) -> Result<()> {
-    if named.is_some() && !context.scope().reads_organization(named) {
-        return Err(Error::OutOfScope.into());
+/// Returns the tenant of a new variant or price, whose organization is that of its product: [`organization_of_product`].
+pub(super) fn placement_of_part(ctx: &RequestContext, named: Option<Uuid>) -> Result<Placement> {
+    if named.is_some() && !ctx.scope().reads_organization(named) {
+        return Err(Rejection::organization_out_of_scope().into());
     }
-    Ok(())
-}
-
-/// Checks that the organization exists in the transaction's tenant, and keeps it until the transaction ends.
-pub(super) async fn check_organization(tx: &mut Tx<'_>, organization: Uuid) -> Result<()> {
-    if tx.keep_organization(organization).await? {
-        return Ok(());
-    }
-    Err(Error::OutOfScope.into())
+    Ok(Placement {
+        tenant: ctx.tenant()?,
+        ..Placement::UNKNOWN
+    })
 }
 
 /// Returns the organization of the product of a new row; rejects any other named organization.
 pub(super) async fn organization_of_product(tx: &mut Tx<'_>, product: Uuid, named: Option<Uuid>) -> Result<Uuid> {
     let organization = share_product(tx, product).await?;
-    let organization = organization.ok_or_else(|| unknown("productId"))?;
+    let organization = organization.ok_or_else(|| Rejection::unknown_reference("productId"))?;
     if named.is_some_and(|named| named != organization) {
-        return Err(Error::OtherOrganization.into());
+        let message = "must be the organization of the product";
+        return Err(Rejection::invalid_field("organizationId", message, "invalid_value").into());
     }
     Ok(organization)
 }
 
 /// Checks that the variant of a price belongs to the price's product.
-pub(crate) async fn check_variant(tx: &mut Tx<'_>, price: &PriceRow) -> Result<()> {
+pub(super) async fn check_variant(tx: &mut Tx<'_>, price: &Price) -> Result<()> {
     match price.variant_id {
-        Some(variant) if !share_variant(tx, price.product_id, variant).await? => Err(unknown("variantId")),
+        Some(variant) if !share_variant(tx, price.product_id, variant).await? => {
+            Err(Rejection::unknown_reference("variantId").into())
+        }
         _ => Ok(()),
     }
 }
 
 /// Checks that the parent category is visible to the caller. The guard rejects cycles.
-pub(crate) async fn check_parent(tx: &mut Tx<'_>, category: &Category) -> Result<()> {
+pub(super) async fn check_parent(tx: &mut Tx<'_>, category: &Category) -> Result<()> {
     match category.parent_id {
-        Some(parent) if share_categories(tx, &[parent]).await?.is_empty() => Err(unknown("parentId")),
+        Some(parent) if share_categories(tx, &[parent]).await?.is_empty() => {
+            Err(Rejection::unknown_reference("parentId").into())
+        }
         _ => Ok(()),
     }
 }
 
-/// Replaces the categories of a product; links that remain keep their ids. Returns whether something changed.
-pub(crate) async fn place_product(tx: &mut Tx<'_>, product_id: Uuid, requested: &[Uuid]) -> Result<bool> {
-    let present = Links::OfProducts.load(tx, &[product_id]).await?;
-    let is_present = |id: &Uuid| present.iter().any(|link| link.category_id == *id);
-    let added: Vec<Uuid> = requested.iter().copied().filter(|id| !is_present(id)).collect();
-    if added.is_empty() && present.len() == requested.len() {
+/// Replaces the categories of a stored product; links that remain keep their ids. Returns whether something changed.
+pub(super) async fn assign_categories(tx: &mut Tx<'_>, product_id: Uuid, requested: &BTreeSet<Uuid>) -> Result<bool> {
+    let stored = Links::OfProducts.load(tx, &[product_id]).await?;
+    let is_stored = |id: &Uuid| stored.iter().any(|link| link.category_id == *id);
+    let added: Vec<Uuid> = requested.iter().copied().filter(|id| !is_stored(id)).collect();
+    if added.is_empty() && stored.len() == requested.len() {
         return Ok(false);
     }
     if share_categories(tx, &added).await?.len() != added.len() {
-        return Err(unknown("categoryIds"));
+        return Err(Rejection::unknown_reference("categoryIds").into());
     }
     let (tenant_id, now) = (tx.tenant(), tx.now());
     let new: Vec<LinkRow> = added
@@ -84,10 +73,10 @@ pub(crate) async fn place_product(tx: &mut Tx<'_>, product_id: Uuid, requested: 
             updated_at: now,
         })
         .collect();
-    let kept = present.into_iter().filter(|link| requested.contains(&link.category_id));
+    let kept = stored.into_iter().filter(|link| requested.contains(&link.category_id));
     let links = kept.chain(new).collect();
     if Links::OfProducts.replace(tx, &[product_id], links).await?.is_empty() {
         return Ok(true);
     }
-    Err(unknown("categoryIds"))
+    Err(Rejection::unknown_reference("categoryIds").into())
 }

@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 
 use backoffice_core::http::{Created, Json, Routes, given, given_object, requires};
-use backoffice_core::{Detail, RequestContext, Result};
+use backoffice_core::input::schema;
+use backoffice_core::{Rejection, RequestContext, Result};
 use backoffice_progress::bulk::{MAX_ITEMS, Started, checked_ids, start, start_matching};
 use serde::Deserialize;
 use serde_json::Value;
@@ -14,7 +15,6 @@ use uuid::Uuid;
 
 use crate::acl;
 use crate::bulk::{BulkDelete, BulkScope, DeleteFilter};
-use crate::documented::words;
 
 pub(super) fn routes(routes: &mut Routes) {
     routes
@@ -68,7 +68,7 @@ impl PartialSchema for BulkDeletion {
             .property("ids", ids)
             .required("ids");
         let by_filter = body("Those that the filter matches now, at most 10000.")
-            .property("scope", words(&["filtered"]))
+            .property("scope", schema::words(["filtered"]))
             .property("filter", Ref::from_schema_name(DeleteFilter::name()))
             .required("filter");
         OneOfBuilder::new()
@@ -116,5 +116,5 @@ async fn bulk_delete(ctx: RequestContext, body: Json<BulkDeletion>) -> Result<Cr
 }
 
 fn rejected(path: &str, rule: &'static str) -> backoffice_core::Error {
-    Detail::new(path, rule, "invalid_value").into()
+    Rejection::invalid_field(path, rule, "invalid_value").into()
 }

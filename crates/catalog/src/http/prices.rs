@@ -1,19 +1,16 @@
 //! `/catalog/prices`
 
-use backoffice_core::http::{Created, Json, Path, Query, Routes, requires};
-use backoffice_core::list::Page;
-use backoffice_core::{RequestContext, Result};
+use backoffice_core::http::{Created, CreatedId, Done, Id, Identified, Json, Path, Query, Routes, Updated, requires};
+use backoffice_core::list::{ListQuery, Page};
+use backoffice_core::{RequestContext, Result, crud};
 use serde::Deserialize;
 use utoipa::IntoParams;
 use uuid::Uuid;
 
-use super::listing::{ListOf, Sorted};
-use super::{Changed, Done, Id, NewId, Patch, found};
-use crate::commands::CreatePrice;
-use crate::input::PriceInput;
-use crate::model::{Price, PriceRow};
-use crate::query::prices::PriceFilter;
-use crate::{acl, query};
+use crate::acl;
+use crate::commands::PriceInput;
+use crate::model::Price;
+use crate::query::prices::{self, PriceFilter};
 
 pub(super) fn routes(routes: &mut Routes) {
     let (path, one) = ("/catalog/prices", "/catalog/prices/{id}");
@@ -38,10 +35,6 @@ pub(super) fn routes(routes: &mut Routes) {
         .rejects(&[404, 409, 422]);
 }
 
-impl Sorted for Price {
-    const BY: &'static [&'static str] = &["createdAt"];
-}
-
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
@@ -54,35 +47,33 @@ struct PriceQuery {
 
 async fn list_prices(
     ctx: RequestContext,
-    listing: ListOf<Price>,
+    list: ListQuery<Price>,
     query: Query<PriceQuery>,
-) -> Result<Json<Page<PriceRow>>> {
-    let listed = listing.checked()?;
+) -> Result<Json<Page<Price>>> {
+    let request = list.validate()?;
     let filter = PriceFilter {
-        pattern: listed.pattern,
-        ids: listed.ids,
         product_id: query.0.product_id,
         variant_id: query.0.variant_id,
     };
     let connection = ctx.read().await?;
-    let page = query::prices::list(&connection, ctx.scope(), &filter, listed.sort, listed.window).await?;
+    let page = prices::list(&connection, ctx.scope(), &filter, &request).await?;
     Ok(Json(page))
 }
 
-async fn get_price(ctx: RequestContext, path: Path<Id>) -> Result<Json<PriceRow>> {
+async fn get_price(ctx: RequestContext, path: Path<Id>) -> Result<Json<Price>> {
     let connection = ctx.read().await?;
-    let row = query::prices::find(&connection, ctx.scope(), path.0.id).await?;
-    found::<Price, _>(row).map(Json)
+    let row = prices::find(&connection, ctx.scope(), path.0.id).await?;
+    crud::found::<Price, _>(row)
 }
 
-async fn create_price(ctx: RequestContext, body: Json<PriceInput>) -> Result<Created<NewId>> {
-    super::create(&ctx, CreatePrice::new(&ctx, &body.0)?).await
+async fn create_price(ctx: RequestContext, body: Json<PriceInput>) -> Result<Created<CreatedId>> {
+    crud::create::<Price>(&ctx, body.0).await
 }
 
-async fn update_price(ctx: RequestContext, body: Patch<PriceInput>) -> Result<Json<Changed>> {
-    super::update(&ctx, body.0).await
+async fn update_price(ctx: RequestContext, body: Identified<PriceInput>) -> Result<Json<Updated>> {
+    crud::update::<Price>(&ctx, body.id, body.fields).await
 }
 
-async fn delete_price(ctx: RequestContext, target: Query<Id>) -> Result<Json<Done>> {
-    super::delete::<Price>(&ctx, target.0).await
+async fn delete_price(ctx: RequestContext, query: Query<Id>) -> Result<Json<Done>> {
+    crud::delete::<Price>(&ctx, query.0.id).await
 }

@@ -1,21 +1,19 @@
 //! `/catalog/products`
 
-use backoffice_core::http::{Created, Json, Path, Query, Routes, requires};
-use backoffice_core::list::{CommaList, IdList, InstantOrDate, Page};
-use backoffice_core::{Detail, RequestContext, Result, Violations};
+use backoffice_core::http::{Created, CreatedId, Done, Id, Identified, Json, Path, Query, Routes, Updated, requires};
+use backoffice_core::list::{CommaList, IdList, InstantOrDate, ListQuery, ListRequest, Page};
+use backoffice_core::{RequestContext, Result, Violations, crud};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
-use super::listing::{ListOf, Listed, Sorted, uuids, words};
-use super::variants::VariantItem;
-use super::{Changed, Done, Id, NewId, Patch, found};
-use crate::commands::CreateProduct;
-use crate::input::{PRODUCT_TYPES, ProductInput};
-use crate::model::{Category, PriceRow, Product, ProductRow};
+use crate::commands::{CreateProduct, ProductInput};
+use crate::documented::ProductChanges;
+use crate::model::{Category, Price, Product};
 use crate::query::products::{ProductFilter, ProductSummary};
+use crate::query::variants::VariantSummary;
 use crate::range::instant;
-use crate::{acl, query};
+use crate::{acl, query, values};
 
 pub(super) fn routes(routes: &mut Routes) {
     let (path, one) = ("/catalog/products", "/catalog/products/{id}");
@@ -28,7 +26,7 @@ pub(super) fn routes(routes: &mut Routes) {
         .rejects(&[404]);
     routes
         .post(path, requires(&[acl::PRODUCTS_MANAGE]), create_product)
-        .about("Create a product, with variants and prices if given")
+        .about("Create a product, optionally with variants and prices")
         .rejects(&[409, 422]);
     routes
         .put(path, requires(&[acl::PRODUCTS_MANAGE]), update_product)
@@ -38,10 +36,6 @@ pub(super) fn routes(routes: &mut Routes) {
         .delete(path, requires(&[acl::PRODUCTS_MANAGE]), delete_product)
         .about("Delete a product with its variants and prices")
         .rejects(&[404, 409, 422]);
-}
-
-impl Sorted for Product {
-    const BY: &'static [&'static str] = &["createdAt", "updatedAt", "title", "sku"];
 }
 
 #[derive(Debug, Default, Deserialize, IntoParams)]
@@ -67,53 +61,24 @@ struct ProductQuery {
 }
 
 impl ProductQuery {
-    fn filter(&self, listed: &Listed) -> Result<ProductFilter> {
+    fn filter(&self, request: &ListRequest, violations: &mut Violations) -> ProductFilter {
+        let types = self.product_type.as_deref();
+        let types = types.map(|text| CommaList::new("productType").one_of([text], values::PRODUCT_TYPES));
+        let categories = self.category_ids.as_deref();
+        let categories = categories.map(|text| CommaList::new("categoryIds").ids([text]));
+        let tags = self.tags.as_deref().map(|text| CommaList::new("tags").texts([text]));
         let (from, to) = (self.created_from.as_deref(), self.created_to.as_deref());
-        let mut violations = Violations::default();
-        let filter = ProductFilter {
-            pattern: listed.pattern.clone(),
-            ids: listed.ids.clone(),
+        ProductFilter {
+            pattern: request.pattern.clone(),
+            ids: request.ids.clone(),
             is_active: self.is_active,
-            product_types: violations.keep(self.product_types()),
-            category_ids: violations.keep(uuids("categoryIds", self.category_ids.as_deref())),
-            tags: violations.keep(words("tags", self.tags.as_deref())),
+            product_types: violations
+                .keep(types.transpose())
+                .map(|types| types.into_iter().map(str::to_owned).collect()),
+            category_ids: violations.keep(categories.transpose()),
+            tags: violations.keep(tags.transpose()),
             created_from: violations.keep(instant("createdFrom", from, false)),
             created_to: violations.keep(instant("createdTo", to, true)),
-        };
-        violations.check().map(|()| filter)
-    }
-
-    fn product_types(&self) -> Result<Option<Vec<String>>, Detail> {
-        let list = self.product_type.as_deref();
-        let types = list.map(|text| CommaList::new("productType").one_of([text], PRODUCT_TYPES));
-        let owned = |words: Vec<&str>| words.into_iter().map(str::to_owned).collect();
-        types.transpose().map(|types| types.map(owned))
-    }
-}
-
-/// A product of a list.
-#[derive(Debug, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-#[schema(as = CatalogProductItem)]
-struct ProductItem {
-    #[serde(flatten)]
-    row: ProductRow,
-    /// The categories.
-    category_ids: Vec<Uuid>,
-    /// Number of variants.
-    variant_count: i64,
-    /// Present, and true, if the response has no space for the metadata; the product by itself has it.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    truncated: bool,
-}
-
-impl From<ProductSummary> for ProductItem {
-    fn from(line: ProductSummary) -> Self {
-        Self {
-            row: line.row,
-            category_ids: line.category_ids,
-            variant_count: line.variant_count,
-            truncated: line.is_truncated,
         }
     }
 }
@@ -123,11 +88,11 @@ impl From<ProductSummary> for ProductItem {
 #[schema(as = CatalogProductDetail)]
 struct ProductDetail {
     #[serde(flatten)]
-    item: ProductItem,
+    summary: ProductSummary,
     /// The first 1000 by position; the list of variants has all of them.
-    variants: Vec<VariantItem>,
+    variants: Vec<VariantSummary>,
     /// The oldest 5000; the list of prices has all of them.
-    prices: Vec<PriceRow>,
+    prices: Vec<Price>,
     /// The categories that are visible to the caller, by name.
     categories: Vec<CategoryName>,
 }
@@ -153,21 +118,21 @@ impl From<Category> for CategoryName {
 
 async fn list_products(
     ctx: RequestContext,
-    listing: ListOf<Product>,
+    list: ListQuery<Product>,
     query: Query<ProductQuery>,
-) -> Result<Json<Page<ProductItem>>> {
+) -> Result<Json<Page<ProductSummary>>> {
     let mut violations = Violations::default();
-    let listed = violations.keep(listing.checked());
-    let filter = violations.keep(query.0.filter(&listed));
+    let request = list.validate_with(&mut violations);
+    let filter = query.0.filter(&request, &mut violations);
     violations.check()?;
     let connection = ctx.read().await?;
-    let page = query::products::list(&connection, ctx.scope(), &filter, listed.sort, listed.window).await?;
-    Ok(Json(page.map(ProductItem::from)))
+    let page = query::products::list(&connection, ctx.scope(), &filter, request.order, request.window).await?;
+    Ok(Json(page))
 }
 
 async fn get_product(ctx: RequestContext, path: Path<Id>) -> Result<Json<ProductDetail>> {
     let (id, connection, scope) = (path.0.id, ctx.read().await?, ctx.scope());
-    let item = found::<Product, _>(query::products::find(&connection, scope, id).await?)?;
+    let Json(summary) = crud::found::<Product, _>(query::products::find(&connection, scope, id).await?)?;
     let (variants, prices, categories) = futures_util::future::try_join3(
         query::variants::of_product(&connection, scope, id),
         query::prices::of_product(&connection, scope, id),
@@ -175,21 +140,22 @@ async fn get_product(ctx: RequestContext, path: Path<Id>) -> Result<Json<Product
     )
     .await?;
     Ok(Json(ProductDetail {
-        item: item.into(),
-        variants: variants.into_iter().map(VariantItem::from).collect(),
+        summary,
+        variants,
         prices,
         categories: categories.into_iter().map(CategoryName::from).collect(),
     }))
 }
 
-async fn create_product(ctx: RequestContext, body: Json<ProductInput>) -> Result<Created<NewId>> {
-    super::create(&ctx, CreateProduct::new(&ctx, &body.0)?).await
+async fn create_product(ctx: RequestContext, body: Json<ProductInput>) -> Result<Created<CreatedId>> {
+    let command = CreateProduct::new(&ctx, &body.0)?;
+    ctx.execute(&command, |id| Created(CreatedId { id })).await
 }
 
-async fn update_product(ctx: RequestContext, body: Patch<ProductInput>) -> Result<Json<Changed>> {
-    super::update(&ctx, body.0).await
+async fn update_product(ctx: RequestContext, body: Identified<ProductInput, ProductChanges>) -> Result<Json<Updated>> {
+    crud::update::<Product>(&ctx, body.id, body.fields).await
 }
 
-async fn delete_product(ctx: RequestContext, target: Query<Id>) -> Result<Json<Done>> {
-    super::delete::<Product>(&ctx, target.0).await
+async fn delete_product(ctx: RequestContext, query: Query<Id>) -> Result<Json<Done>> {
+    crud::delete::<Product>(&ctx, query.0.id).await
 }

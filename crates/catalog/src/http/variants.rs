@@ -1,19 +1,16 @@
 //! `/catalog/variants`
 
-use backoffice_core::http::{Created, Json, Path, Query, Routes, requires};
-use backoffice_core::list::Page;
-use backoffice_core::{RequestContext, Result};
-use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
+use backoffice_core::http::{Created, CreatedId, Done, Id, Identified, Json, Path, Query, Routes, Updated, requires};
+use backoffice_core::list::{ListQuery, Page};
+use backoffice_core::{RequestContext, Result, crud};
+use serde::Deserialize;
+use utoipa::IntoParams;
 use uuid::Uuid;
 
-use super::listing::{ListOf, Sorted};
-use super::{Changed, Done, Id, NewId, Patch, found};
-use crate::commands::CreateVariant;
-use crate::input::VariantInput;
-use crate::model::{Variant, VariantRow};
-use crate::query::variants::{VariantFilter, VariantSummary};
-use crate::{acl, query};
+use crate::acl;
+use crate::commands::VariantInput;
+use crate::model::Variant;
+use crate::query::variants::{self, VariantFilter, VariantSummary};
 
 pub(super) fn routes(routes: &mut Routes) {
     let (path, one) = ("/catalog/variants", "/catalog/variants/{id}");
@@ -38,10 +35,6 @@ pub(super) fn routes(routes: &mut Routes) {
         .rejects(&[404, 409, 422]);
 }
 
-impl Sorted for Variant {
-    const BY: &'static [&'static str] = &["position", "createdAt"];
-}
-
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
@@ -50,56 +43,34 @@ struct VariantQuery {
     product_id: Option<Uuid>,
 }
 
-/// A variant of a list.
-#[derive(Debug, Serialize, ToSchema)]
-#[schema(as = CatalogVariantItem)]
-pub(super) struct VariantItem {
-    #[serde(flatten)]
-    row: VariantRow,
-    /// Present, and true, if the response has no space for the options; the variant by itself has them.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    truncated: bool,
-}
-
-impl From<VariantSummary> for VariantItem {
-    fn from(line: VariantSummary) -> Self {
-        Self {
-            row: line.row,
-            truncated: line.is_truncated,
-        }
-    }
-}
-
 async fn list_variants(
     ctx: RequestContext,
-    listing: ListOf<Variant>,
+    list: ListQuery<Variant>,
     query: Query<VariantQuery>,
-) -> Result<Json<Page<VariantItem>>> {
-    let listed = listing.checked()?;
+) -> Result<Json<Page<VariantSummary>>> {
+    let request = list.validate()?;
     let filter = VariantFilter {
-        pattern: listed.pattern,
-        ids: listed.ids,
         product_id: query.0.product_id,
     };
     let connection = ctx.read().await?;
-    let page = query::variants::list(&connection, ctx.scope(), &filter, listed.sort, listed.window).await?;
-    Ok(Json(page.map(VariantItem::from)))
+    let page = variants::list(&connection, ctx.scope(), &filter, &request).await?;
+    Ok(Json(page))
 }
 
-async fn get_variant(ctx: RequestContext, path: Path<Id>) -> Result<Json<VariantRow>> {
+async fn get_variant(ctx: RequestContext, path: Path<Id>) -> Result<Json<Variant>> {
     let connection = ctx.read().await?;
-    let row = query::variants::find(&connection, ctx.scope(), path.0.id).await?;
-    found::<Variant, _>(row).map(Json)
+    let row = variants::find(&connection, ctx.scope(), path.0.id).await?;
+    crud::found::<Variant, _>(row)
 }
 
-async fn create_variant(ctx: RequestContext, body: Json<VariantInput>) -> Result<Created<NewId>> {
-    super::create(&ctx, CreateVariant::new(&ctx, &body.0)?).await
+async fn create_variant(ctx: RequestContext, body: Json<VariantInput>) -> Result<Created<CreatedId>> {
+    crud::create::<Variant>(&ctx, body.0).await
 }
 
-async fn update_variant(ctx: RequestContext, body: Patch<VariantInput>) -> Result<Json<Changed>> {
-    super::update(&ctx, body.0).await
+async fn update_variant(ctx: RequestContext, body: Identified<VariantInput>) -> Result<Json<Updated>> {
+    crud::update::<Variant>(&ctx, body.id, body.fields).await
 }
 
-async fn delete_variant(ctx: RequestContext, target: Query<Id>) -> Result<Json<Done>> {
-    super::delete::<Variant>(&ctx, target.0).await
+async fn delete_variant(ctx: RequestContext, query: Query<Id>) -> Result<Json<Done>> {
+    crud::delete::<Variant>(&ctx, query.0.id).await
 }

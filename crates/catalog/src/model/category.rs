@@ -1,8 +1,7 @@
 //! Categories: a tree that contains products. Links to products are deleted with a category; a category with categories below it can't be deleted.
 
 use backoffice_core::command::{Depth, Entity, EntityRef, LockedRow, Snapshot, Snapshots, Transition, Tx};
-use backoffice_core::crud::Record;
-use backoffice_core::{Feature, Rejection, Result, Timestamp};
+use backoffice_core::{Feature, Rejection, Result, Timestamp, crud};
 use diesel::pg::Pg;
 use diesel::sql_types::{Bool, Text, Uuid as SqlUuid};
 use diesel::{ExpressionMethods, Insertable, QueryDsl, Queryable, QueryableByName, Selectable, delete, sql_query};
@@ -14,7 +13,7 @@ use uuid::Uuid;
 use super::links::{LINK_KIND, LinkRow, Links};
 use super::named;
 use crate::schema::catalog_categories as categories;
-use crate::{Error, acl, query};
+use crate::{acl, query};
 
 /// A category.
 #[derive(Debug, Clone, PartialEq, Eq, Queryable, Selectable, Insertable, Serialize, Deserialize, ToSchema)]
@@ -52,36 +51,28 @@ impl Entity for Category {
     }
 
     async fn load(tx: &mut Tx<'_>, ids: &[Uuid], depth: Depth) -> Result<Snapshots> {
-        let rows = Self::read(tx, ids).await?;
-        let links = match depth {
-            Depth::Own => None,
-            Depth::Tree => Some(Links::OfCategories.load(tx, ids).await?),
-        };
-        let mut snapshots = Snapshots::new();
-        for row in rows {
-            let mut snapshot = Snapshot::of(&row)?;
-            if let Some(links) = &links {
-                let own: Vec<_> = links.iter().filter(|link| link.category_id == row.id).collect();
-                snapshot = snapshot.with_children(LINK_KIND, &own)?;
-            }
-            snapshots.insert(row.id, snapshot);
+        let snapshots = crud::load::<Self>(tx, ids).await?;
+        if depth == Depth::Own {
+            return Ok(snapshots);
         }
-        Ok(snapshots)
+        let links = Links::OfCategories.load(tx, ids).await?;
+        let deep = |(id, snapshot): (Uuid, Snapshot)| {
+            let own: Vec<_> = links.iter().filter(|link| link.category_id == id).collect();
+            Ok((id, snapshot.with_children(LINK_KIND, &own)?))
+        };
+        snapshots.into_iter().map(deep).collect()
     }
 
     async fn store(tx: &mut Tx<'_>, snapshots: &[Snapshot]) -> Result<Vec<String>> {
-        let updated_at = tx.now();
-        let (mut rows, mut linked, mut links) = (Vec::with_capacity(snapshots.len()), Vec::new(), Vec::new());
+        let (mut linked, mut links) = (Vec::new(), Vec::new());
         for snapshot in snapshots {
-            let row: Self = snapshot.row()?;
             // A shallow snapshot does not contain the links.
             if let Some(own) = snapshot.children::<LinkRow>(LINK_KIND)? {
-                linked.push(row.id);
+                linked.push(snapshot.row::<Self>()?.id);
                 links.extend(own);
             }
-            rows.push(Self { updated_at, ..row });
         }
-        Self::write(tx, &rows).await?;
+        crud::store::<Self>(tx, snapshots).await?;
         if linked.is_empty() {
             return Ok(Vec::new());
         }
@@ -107,7 +98,7 @@ impl Entity for Category {
         if step.restoring {
             return Err(Rejection::undo_conflict(&["parentId"]).into());
         }
-        Err(Error::Cycle.into())
+        Err(Rejection::invalid_field("parentId", "a category can't lie below itself", "invalid_value").into())
     }
 
     fn parent(snapshot: &Snapshot) -> Option<EntityRef> {

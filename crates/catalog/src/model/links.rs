@@ -75,10 +75,10 @@ impl Links {
         if requested.is_empty() {
             return Ok(Vec::new());
         }
-        let present = self.present_ends(tx, &requested).await?;
+        let existing = self.existing_ends(tx, &requested).await?;
         let (whole, broken): (Vec<_>, Vec<_>) = requested
             .into_iter()
-            .partition(|link| present.contains(&self.other_end(link)));
+            .partition(|link| existing.contains(&self.other_end(link)));
         insert_into(links::table)
             .values(&whole)
             .on_conflict_do_nothing()
@@ -100,7 +100,7 @@ impl Links {
     }
 
     /// Returns the other ends that exist, and keeps them until the transaction ends.
-    async fn present_ends(self, tx: &mut Tx<'_>, requested: &[LinkRow]) -> Result<Vec<Uuid>> {
+    async fn existing_ends(self, tx: &mut Tx<'_>, requested: &[LinkRow]) -> Result<Vec<Uuid>> {
         let tenant = tx.tenant();
         let named: Vec<Uuid> = requested.iter().map(|link| self.other_end(link)).collect();
         Ok(match self {

@@ -1,12 +1,10 @@
 //! Prices of products and of their variants.
 
 use backoffice_core::command::{Depth, Entity, EntityRef, LockedRow, Snapshot, Snapshots, Tx};
-use backoffice_core::{Decimal, Feature, Result, Timestamp};
+use backoffice_core::{Decimal, Feature, Result, Timestamp, crud};
 use diesel::pg::Pg;
-use diesel::upsert::excluded;
 use diesel::{
-    ExpressionMethods, Insertable, NullableExpressionMethods, QueryDsl, Queryable, Selectable, SelectableHelper,
-    delete, insert_into,
+    ExpressionMethods, Insertable, NullableExpressionMethods, QueryDsl, Queryable, Selectable, SelectableHelper, delete,
 };
 use diesel_async::RunQueryDsl;
 use serde::{Deserialize, Serialize};
@@ -27,7 +25,7 @@ pub type Rate = Decimal<4>;
 #[diesel(table_name = prices, check_for_backend(Pg))]
 #[serde(rename_all = "camelCase")]
 #[schema(as = CatalogPrice)]
-pub struct PriceRow {
+pub struct Price {
     /// The tenant.
     pub tenant_id: Uuid,
     /// The id.
@@ -60,9 +58,9 @@ pub struct PriceRow {
     pub updated_at: Timestamp,
 }
 
-impl PriceRow {
+impl Price {
     /// Loads rows of the transaction's tenant, ordered by id.
-    pub(crate) async fn load(tx: &mut Tx<'_>, by: By, ids: &[Uuid]) -> Result<Vec<Self>> {
+    pub(crate) async fn load_by(tx: &mut Tx<'_>, by: By, ids: &[Uuid]) -> Result<Vec<Self>> {
         let tenant = tx.tenant();
         let rows = prices::table
             .filter(prices::tenant_id.eq(tenant))
@@ -77,10 +75,6 @@ impl PriceRow {
         Ok(rows.load(tx.conn()).await?)
     }
 }
-
-/// Entity kind `catalog.price`.
-#[derive(Debug)]
-pub enum Price {}
 
 impl Entity for Price {
     const KIND: &'static str = "catalog.price";
@@ -105,28 +99,16 @@ impl Entity for Price {
             .for_key_share()
             .load::<Uuid>(tx.conn())
             .await?;
-        let rows: Vec<(Uuid, Uuid)> = own()
-            .order(prices::id)
-            .select((prices::id, prices::tenant_id))
-            .for_update()
-            .load(tx.conn())
-            .await?;
-        Ok(rows.into_iter().map(|(id, tenant)| LockedRow { id, tenant }).collect())
+        let own = own().select((prices::id, prices::tenant_id));
+        Ok(own.order(prices::id).for_update().load(tx.conn()).await?)
     }
 
     async fn load(tx: &mut Tx<'_>, ids: &[Uuid], _depth: Depth) -> Result<Snapshots> {
-        let rows = PriceRow::load(tx, By::Id, ids).await?;
-        rows.iter().map(|row| Ok((row.id, Snapshot::of(row)?))).collect()
+        crud::load::<Self>(tx, ids).await
     }
 
     async fn store(tx: &mut Tx<'_>, snapshots: &[Snapshot]) -> Result<Vec<String>> {
-        let updated_at = tx.now();
-        let rows: Vec<PriceRow> = snapshots
-            .iter()
-            .map(|snapshot| snapshot.row().map(|row| PriceRow { updated_at, ..row }))
-            .collect::<Result<_>>()?;
-        store_prices(tx, &rows).await?;
-        Ok(Vec::new())
+        crud::store::<Self>(tx, snapshots).await
     }
 
     async fn remove(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<()> {
@@ -144,32 +126,4 @@ impl Entity for Price {
     fn related(snapshot: &Snapshot) -> Vec<EntityRef> {
         named(snapshot, "productId", Product::KIND).into_iter().collect()
     }
-}
-
-/// Inserts or replaces rows.
-pub(crate) async fn store_prices(tx: &mut Tx<'_>, rows: &[PriceRow]) -> Result<()> {
-    if rows.is_empty() {
-        return Ok(());
-    }
-    insert_into(prices::table)
-        .values(rows)
-        .on_conflict((prices::tenant_id, prices::id))
-        .do_update()
-        .set((
-            prices::organization_id.eq(excluded(prices::organization_id)),
-            prices::product_id.eq(excluded(prices::product_id)),
-            prices::variant_id.eq(excluded(prices::variant_id)),
-            prices::kind.eq(excluded(prices::kind)),
-            prices::currency_code.eq(excluded(prices::currency_code)),
-            prices::min_quantity.eq(excluded(prices::min_quantity)),
-            prices::amount.eq(excluded(prices::amount)),
-            prices::tax_rate.eq(excluded(prices::tax_rate)),
-            prices::starts_at.eq(excluded(prices::starts_at)),
-            prices::ends_at.eq(excluded(prices::ends_at)),
-            prices::created_at.eq(excluded(prices::created_at)),
-            prices::updated_at.eq(excluded(prices::updated_at)),
-        ))
-        .execute(tx.conn())
-        .await?;
-    Ok(())
 }

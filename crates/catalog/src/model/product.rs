@@ -3,13 +3,10 @@
 use std::collections::BTreeSet;
 
 use backoffice_core::command::{Depth, Entity, EntityRef, LockedRow, Snapshot, Snapshots, Tx};
+use backoffice_core::crud::{self, Record};
 use backoffice_core::{Feature, Result, Timestamp};
 use diesel::pg::Pg;
-use diesel::upsert::excluded;
-use diesel::{
-    ExpressionMethods, Insertable, OptionalExtension, QueryDsl, Queryable, Selectable, SelectableHelper, delete,
-    insert_into,
-};
+use diesel::{ExpressionMethods, Insertable, OptionalExtension, QueryDsl, Queryable, Selectable, delete};
 use diesel_async::RunQueryDsl;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -17,9 +14,7 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::links::{LINK_KIND, LinkRow, Links};
-use super::price::{Price, PriceRow, store_prices};
-use super::variant::{Variant, VariantRow, store_variants};
-use super::{By, Category, children};
+use super::{By, Category, Price, Variant, children, restored_children};
 use crate::schema::catalog_products as products;
 use crate::{acl, query};
 
@@ -28,7 +23,7 @@ use crate::{acl, query};
 #[diesel(table_name = products, check_for_backend(Pg))]
 #[serde(rename_all = "camelCase")]
 #[schema(as = CatalogProduct)]
-pub struct ProductRow {
+pub struct Product {
     /// The tenant.
     pub tenant_id: Uuid,
     /// The id.
@@ -62,92 +57,56 @@ pub struct ProductRow {
     pub updated_at: Timestamp,
 }
 
-impl ProductRow {
-    /// Loads rows of the transaction's tenant.
-    pub(crate) async fn load(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<Self>> {
-        let tenant = tx.tenant();
-        Ok(products::table
-            .filter(products::tenant_id.eq(tenant))
-            .filter(products::id.eq_any(ids))
-            .select(Self::as_select())
-            .load(tx.conn())
-            .await?)
-    }
-}
-
-/// Entity kind `catalog.product`.
-#[derive(Debug)]
-pub enum Product {}
-
 impl Entity for Product {
     const KIND: &'static str = "catalog.product";
     const NOT_FOUND: &'static str = "Product not found";
     const VIEW: Option<Feature> = Some(acl::PRODUCTS_VIEW);
 
     async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
-        let rows: Vec<(Uuid, Uuid)> = query::products::in_scope(tx.scope())
-            .filter(products::id.eq_any(ids))
-            .order(products::id)
-            .select((products::id, products::tenant_id))
-            // Blocks new variants, prices and links while the product is being deleted.
-            .for_update()
-            .load(tx.conn())
-            .await?;
-        Ok(rows.into_iter().map(|(id, tenant)| LockedRow { id, tenant }).collect())
+        let visible = query::products::in_scope(tx.scope()).filter(products::id.eq_any(ids));
+        let visible = visible.select((products::id, products::tenant_id));
+        // Blocks new variants, prices and links while the product is being deleted.
+        Ok(visible.order(products::id).for_update().load(tx.conn()).await?)
     }
 
     async fn load(tx: &mut Tx<'_>, ids: &[Uuid], depth: Depth) -> Result<Snapshots> {
-        let rows = ProductRow::load(tx, ids).await?;
+        let snapshots = crud::load::<Self>(tx, ids).await?;
         let links = Links::OfProducts.load(tx, ids).await?;
         let tree = match depth {
             Depth::Own => None,
             Depth::Tree => Some((
-                VariantRow::load(tx, By::Product, ids).await?,
-                PriceRow::load(tx, By::Product, ids).await?,
+                Variant::load_by(tx, By::Product, ids).await?,
+                Price::load_by(tx, By::Product, ids).await?,
             )),
         };
-        let mut snapshots = Snapshots::new();
-        for row in rows {
-            let own: Vec<&LinkRow> = links.iter().filter(|link| link.product_id == row.id).collect();
+        let deep = |(id, snapshot): (Uuid, Snapshot)| {
+            let own: Vec<_> = links.iter().filter(|link| link.product_id == id).collect();
             let category_ids: BTreeSet<Uuid> = own.iter().map(|link| link.category_id).collect();
-            let mut snapshot = Snapshot::of(&row)?
+            let snapshot = snapshot
                 .with_field("categoryIds", json!(category_ids))
                 .with_children(LINK_KIND, &own)?;
-            if let Some((variants, prices)) = &tree {
-                let variants: Vec<_> = variants.iter().filter(|one| one.product_id == row.id).collect();
-                let prices: Vec<_> = prices.iter().filter(|one| one.product_id == row.id).collect();
-                snapshot = snapshot
-                    .with_children(Variant::KIND, &variants)?
-                    .with_children(Price::KIND, &prices)?;
-            }
-            snapshots.insert(row.id, snapshot);
-        }
-        Ok(snapshots)
+            let Some((variants, prices)) = &tree else {
+                return Ok((id, snapshot));
+            };
+            let variants: Vec<_> = variants.iter().filter(|one| one.product_id == id).collect();
+            let prices: Vec<_> = prices.iter().filter(|one| one.product_id == id).collect();
+            let snapshot = snapshot.with_children(Variant::KIND, &variants)?;
+            Ok((id, snapshot.with_children(Price::KIND, &prices)?))
+        };
+        snapshots.into_iter().map(deep).collect()
     }
 
     async fn store(tx: &mut Tx<'_>, snapshots: &[Snapshot]) -> Result<Vec<String>> {
-        let updated_at = tx.now();
-        let (mut rows, mut links) = (Vec::with_capacity(snapshots.len()), Vec::new());
-        let (mut variants, mut prices) = (Vec::new(), Vec::new());
+        let (mut ids, mut links) = (Vec::with_capacity(snapshots.len()), Vec::new());
         for snapshot in snapshots {
-            rows.push(ProductRow {
-                updated_at,
-                ..snapshot.row()?
-            });
+            ids.push(snapshot.row::<Self>()?.id);
             links.extend(snapshot.children::<LinkRow>(LINK_KIND)?.unwrap_or_default());
-            variants.extend(snapshot.children::<VariantRow>(Variant::KIND)?.unwrap_or_default());
-            prices.extend(snapshot.children::<PriceRow>(Price::KIND)?.unwrap_or_default());
         }
-        for variant in &mut variants {
-            variant.updated_at = updated_at;
-        }
-        for price in &mut prices {
-            price.updated_at = updated_at;
-        }
-        store_products(tx, &rows).await?;
-        store_variants(tx, &variants).await?;
-        store_prices(tx, &prices).await?;
-        let ids: Vec<Uuid> = rows.iter().map(|row| row.id).collect();
+        let variants = restored_children::<Variant>(tx, snapshots)?;
+        let prices = restored_children::<Price>(tx, snapshots)?;
+        crud::store::<Self>(tx, snapshots).await?;
+        Variant::write(tx, &variants).await?;
+        Price::write(tx, &prices).await?;
         Links::OfProducts.replace(tx, &ids, links).await
     }
 
@@ -176,32 +135,6 @@ impl Entity for Product {
             .chain(children(snapshot, Price::KIND))
             .collect()
     }
-}
-
-/// Inserts or replaces rows.
-pub(crate) async fn store_products(tx: &mut Tx<'_>, rows: &[ProductRow]) -> Result<()> {
-    insert_into(products::table)
-        .values(rows)
-        .on_conflict((products::tenant_id, products::id))
-        .do_update()
-        .set((
-            products::organization_id.eq(excluded(products::organization_id)),
-            products::title.eq(excluded(products::title)),
-            products::subtitle.eq(excluded(products::subtitle)),
-            products::description.eq(excluded(products::description)),
-            products::sku.eq(excluded(products::sku)),
-            products::handle.eq(excluded(products::handle)),
-            products::product_type.eq(excluded(products::product_type)),
-            products::is_active.eq(excluded(products::is_active)),
-            products::primary_currency_code.eq(excluded(products::primary_currency_code)),
-            products::tags.eq(excluded(products::tags)),
-            products::metadata.eq(excluded(products::metadata)),
-            products::created_at.eq(excluded(products::created_at)),
-            products::updated_at.eq(excluded(products::updated_at)),
-        ))
-        .execute(tx.conn())
-        .await?;
-    Ok(())
 }
 
 /// Returns the organization of a product that is visible to the caller, and keeps the product until the transaction ends.

@@ -1,12 +1,11 @@
 //! Variants of products. Their prices are deleted with them.
 
 use backoffice_core::command::{Depth, Entity, EntityRef, LockedRow, Snapshot, Snapshots, Tx};
+use backoffice_core::crud::{self, Record};
 use backoffice_core::{Feature, Result, Timestamp};
 use diesel::pg::Pg;
-use diesel::upsert::excluded;
 use diesel::{
     ExpressionMethods, Insertable, OptionalExtension, QueryDsl, Queryable, Selectable, SelectableHelper, delete,
-    insert_into,
 };
 use diesel_async::RunQueryDsl;
 use serde::{Deserialize, Serialize};
@@ -14,8 +13,7 @@ use serde_json::Value;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::price::{Price, PriceRow, store_prices};
-use super::{By, Product, children, named};
+use super::{By, Price, Product, children, named, restored_children};
 use crate::schema::{catalog_products as products, catalog_variants as variants};
 use crate::{acl, query};
 
@@ -24,7 +22,7 @@ use crate::{acl, query};
 #[diesel(table_name = variants, check_for_backend(Pg))]
 #[serde(rename_all = "camelCase")]
 #[schema(as = CatalogVariant)]
-pub struct VariantRow {
+pub struct Variant {
     /// The tenant.
     pub tenant_id: Uuid,
     /// The id.
@@ -52,9 +50,9 @@ pub struct VariantRow {
     pub updated_at: Timestamp,
 }
 
-impl VariantRow {
+impl Variant {
     /// Loads rows of the transaction's tenant, ordered by id.
-    pub(crate) async fn load(tx: &mut Tx<'_>, by: By, ids: &[Uuid]) -> Result<Vec<Self>> {
+    pub(crate) async fn load_by(tx: &mut Tx<'_>, by: By, ids: &[Uuid]) -> Result<Vec<Self>> {
         let tenant = tx.tenant();
         let rows = variants::table
             .filter(variants::tenant_id.eq(tenant))
@@ -69,10 +67,6 @@ impl VariantRow {
     }
 }
 
-/// Entity kind `catalog.variant`.
-#[derive(Debug)]
-pub enum Variant {}
-
 impl Entity for Variant {
     const KIND: &'static str = "catalog.variant";
     const NOT_FOUND: &'static str = "Variant not found";
@@ -81,59 +75,35 @@ impl Entity for Variant {
     /// Locks the products first, so that no product is deleted with an outdated snapshot of its variants.
     async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
         let scope = tx.scope();
-        let owners = query::variants::in_scope(scope)
-            .filter(variants::id.eq_any(ids))
-            .select(variants::product_id);
+        let own = || query::variants::in_scope(scope).filter(variants::id.eq_any(ids));
         query::products::in_scope(scope)
-            .filter(products::id.eq_any(owners))
+            .filter(products::id.eq_any(own().select(variants::product_id)))
             .order(products::id)
             .select(products::id)
             .for_key_share()
             .load::<Uuid>(tx.conn())
             .await?;
-        let rows: Vec<(Uuid, Uuid)> = query::variants::in_scope(scope)
-            .filter(variants::id.eq_any(ids))
-            .order(variants::id)
-            .select((variants::id, variants::tenant_id))
-            .for_update()
-            .load(tx.conn())
-            .await?;
-        Ok(rows.into_iter().map(|(id, tenant)| LockedRow { id, tenant }).collect())
+        let own = own().select((variants::id, variants::tenant_id));
+        Ok(own.order(variants::id).for_update().load(tx.conn()).await?)
     }
 
     async fn load(tx: &mut Tx<'_>, ids: &[Uuid], depth: Depth) -> Result<Snapshots> {
-        let rows = VariantRow::load(tx, By::Id, ids).await?;
-        let prices = match depth {
-            Depth::Own => None,
-            Depth::Tree => Some(PriceRow::load(tx, By::Variant, ids).await?),
-        };
-        let mut snapshots = Snapshots::new();
-        for row in rows {
-            let mut snapshot = Snapshot::of(&row)?;
-            if let Some(prices) = &prices {
-                let own: Vec<_> = prices.iter().filter(|one| one.variant_id == Some(row.id)).collect();
-                snapshot = snapshot.with_children(Price::KIND, &own)?;
-            }
-            snapshots.insert(row.id, snapshot);
+        let snapshots = crud::load::<Self>(tx, ids).await?;
+        if depth == Depth::Own {
+            return Ok(snapshots);
         }
-        Ok(snapshots)
+        let prices = Price::load_by(tx, By::Variant, ids).await?;
+        let deep = |(id, snapshot): (Uuid, Snapshot)| {
+            let own: Vec<_> = prices.iter().filter(|price| price.variant_id == Some(id)).collect();
+            Ok((id, snapshot.with_children(Price::KIND, &own)?))
+        };
+        snapshots.into_iter().map(deep).collect()
     }
 
     async fn store(tx: &mut Tx<'_>, snapshots: &[Snapshot]) -> Result<Vec<String>> {
-        let updated_at = tx.now();
-        let (mut rows, mut prices) = (Vec::with_capacity(snapshots.len()), Vec::new());
-        for snapshot in snapshots {
-            rows.push(VariantRow {
-                updated_at,
-                ..snapshot.row()?
-            });
-            prices.extend(snapshot.children::<PriceRow>(Price::KIND)?.unwrap_or_default());
-        }
-        for price in &mut prices {
-            price.updated_at = updated_at;
-        }
-        store_variants(tx, &rows).await?;
-        store_prices(tx, &prices).await?;
+        let prices = restored_children::<Price>(tx, snapshots)?;
+        crud::store::<Self>(tx, snapshots).await?;
+        Price::write(tx, &prices).await?;
         Ok(Vec::new())
     }
 
@@ -152,32 +122,6 @@ impl Entity for Variant {
     fn related(snapshot: &Snapshot) -> Vec<EntityRef> {
         children(snapshot, Price::KIND).collect()
     }
-}
-
-/// Inserts or replaces rows.
-pub(crate) async fn store_variants(tx: &mut Tx<'_>, rows: &[VariantRow]) -> Result<()> {
-    if rows.is_empty() {
-        return Ok(());
-    }
-    insert_into(variants::table)
-        .values(rows)
-        .on_conflict((variants::tenant_id, variants::id))
-        .do_update()
-        .set((
-            variants::organization_id.eq(excluded(variants::organization_id)),
-            variants::product_id.eq(excluded(variants::product_id)),
-            variants::name.eq(excluded(variants::name)),
-            variants::sku.eq(excluded(variants::sku)),
-            variants::barcode.eq(excluded(variants::barcode)),
-            variants::options.eq(excluded(variants::options)),
-            variants::position.eq(excluded(variants::position)),
-            variants::is_active.eq(excluded(variants::is_active)),
-            variants::created_at.eq(excluded(variants::created_at)),
-            variants::updated_at.eq(excluded(variants::updated_at)),
-        ))
-        .execute(tx.conn())
-        .await?;
-    Ok(())
 }
 
 /// Returns whether the product has this variant, and keeps the variant until the transaction ends.

@@ -1,7 +1,7 @@
 //! Prices.
 
 use backoffice_core::db::Prepared;
-use backoffice_core::list::{Page, Window};
+use backoffice_core::list::{ListRequest, Page, SortField, Sortable};
 use backoffice_core::scope::{Owned, Within};
 use backoffice_core::{Result, Scope};
 use diesel::dsl::{Filter, count_star};
@@ -12,21 +12,20 @@ use diesel::{
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use uuid::Uuid;
 
-use super::{Sort, ordered};
-use crate::model::PriceRow;
+use crate::model::Price;
 use crate::schema::catalog_prices as prices;
 
-/// Filters of prices; an empty list matches nothing.
+/// Filters of prices.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PriceFilter {
-    /// Pattern for kind and currency, with wildcards of the input escaped.
-    pub pattern: Option<String>,
-    /// Only these prices.
-    pub ids: Option<Vec<Uuid>>,
     /// Only prices of this product, its variants included.
     pub product_id: Option<Uuid>,
     /// Only prices of this variant.
     pub variant_id: Option<Uuid>,
+}
+
+impl Sortable for Price {
+    const SORT_FIELDS: &'static [SortField] = &[SortField::new("createdAt", "catalog_prices.created_at")];
 }
 
 type InScope = Filter<Filter<prices::table, Owned<prices::tenant_id>>, Within<prices::organization_id>>;
@@ -38,16 +37,16 @@ pub(crate) fn in_scope(scope: &Scope) -> InScope {
         .filter(scope.within(prices::organization_id))
 }
 
-fn filtered<'a>(scope: &Scope, filter: &PriceFilter) -> prices::BoxedQuery<'a, Pg> {
+fn filtered<'a>(scope: &Scope, filter: &PriceFilter, request: &ListRequest) -> prices::BoxedQuery<'a, Pg> {
     let mut query = in_scope(scope).into_boxed();
-    if let Some(pattern) = &filter.pattern {
+    if let Some(pattern) = &request.pattern {
         query = query.filter(
             prices::kind
                 .ilike(pattern.clone())
                 .or(prices::currency_code.ilike(pattern.clone())),
         );
     }
-    if let Some(ids) = &filter.ids {
+    if let Some(ids) = &request.ids {
         query = query.filter(prices::id.eq_any(ids.clone()));
     }
     if let Some(product) = filter.product_id {
@@ -59,7 +58,7 @@ fn filtered<'a>(scope: &Scope, filter: &PriceFilter) -> prices::BoxedQuery<'a, P
     query
 }
 
-/// Returns a page ordered by time of creation, and the total number of rows: two pipelined statements.
+/// Returns a page and the total number of rows: two pipelined statements.
 ///
 /// # Errors
 /// When the database can't be reached.
@@ -67,15 +66,17 @@ pub async fn list(
     connection: &AsyncPgConnection,
     scope: &Scope,
     filter: &PriceFilter,
-    sort: Sort,
-    window: Window,
-) -> Result<Page<PriceRow>> {
-    let page = ordered!(filtered(scope, filter), sort.descending, prices::created_at, prices::id);
-    let page = page.limit(window.limit()).offset(window.offset());
-    let page = Prepared(page.select(PriceRow::as_select())).load(&mut &*connection);
-    let total = Prepared(filtered(scope, filter).select(count_star())).get_result(&mut &*connection);
-    let (items, total) = futures_util::future::try_join(page, total).await?;
-    Ok(window.page(items, total))
+    request: &ListRequest,
+) -> Result<Page<Price>> {
+    let window = request.window;
+    let rows = filtered(scope, filter, request)
+        .order(request.order.by("catalog_prices.id"))
+        .limit(window.limit())
+        .offset(window.offset())
+        .select(Price::as_select());
+    let total = filtered(scope, filter, request).select(count_star());
+    let rows = Prepared(rows).load(&mut &*connection);
+    window.fetch(rows, Prepared(total).get_result(&mut &*connection)).await
 }
 
 /// Maximum number of prices in the response for a product; the list has all of them.
@@ -85,12 +86,12 @@ const MOST_OF_PRODUCT: i64 = 5000;
 ///
 /// # Errors
 /// When the database can't be reached.
-pub async fn of_product(connection: &AsyncPgConnection, scope: &Scope, product: Uuid) -> Result<Vec<PriceRow>> {
+pub async fn of_product(connection: &AsyncPgConnection, scope: &Scope, product: Uuid) -> Result<Vec<Price>> {
     Ok(in_scope(scope)
         .filter(prices::product_id.eq(product))
         .order((prices::created_at, prices::id))
         .limit(MOST_OF_PRODUCT)
-        .select(PriceRow::as_select())
+        .select(Price::as_select())
         .load(&mut &*connection)
         .await?)
 }
@@ -99,8 +100,8 @@ pub async fn of_product(connection: &AsyncPgConnection, scope: &Scope, product: 
 ///
 /// # Errors
 /// When the database can't be reached.
-pub async fn find(connection: &AsyncPgConnection, scope: &Scope, id: Uuid) -> Result<Option<PriceRow>> {
+pub async fn find(connection: &AsyncPgConnection, scope: &Scope, id: Uuid) -> Result<Option<Price>> {
     let found = in_scope(scope).filter(prices::id.eq(id));
-    let found = found.select(PriceRow::as_select());
+    let found = found.select(Price::as_select());
     Ok(found.first(&mut &*connection).await.optional()?)
 }

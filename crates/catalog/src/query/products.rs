@@ -1,7 +1,7 @@
 //! Products.
 
 use backoffice_core::db::Prepared;
-use backoffice_core::list::{Order, Page, Window};
+use backoffice_core::list::{Order, Page, SortField, Sortable, Window};
 use backoffice_core::scope::{Owned, VisibleTenants, Within};
 use backoffice_core::{Result, Scope, Timestamp, document};
 use diesel::dsl::{Filter, count_star, exists, sql};
@@ -12,13 +12,14 @@ use diesel::{
     PgTextExpressionMethods, QueryDsl, SelectableHelper,
 };
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
+use serde::Serialize;
+use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::Sort;
-use crate::model::ProductRow;
+use crate::model::Product;
 use crate::schema::{catalog_product_categories as links, catalog_products as products, catalog_variants as variants};
 
-/// Filters of products: they must match every given field, and an empty list matches nothing.
+/// Filters of products: a product must match every field, and an empty list matches nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ProductFilter {
     /// Pattern for title, subtitle, sku, handle and the skus of the variants, with wildcards of the input escaped.
@@ -39,16 +40,29 @@ pub struct ProductFilter {
     pub created_to: Option<Timestamp>,
 }
 
-/// A product with data of related tables.
-#[derive(Debug, Clone, PartialEq)]
+impl Sortable for Product {
+    const SORT_FIELDS: &'static [SortField] = &[
+        SortField::new("createdAt", "catalog_products.created_at"),
+        SortField::new("updatedAt", "catalog_products.updated_at"),
+        SortField::new("title", "catalog_products.title"),
+        SortField::nullable("sku", "catalog_products.sku"),
+    ];
+}
+
+/// A product of a list, with data of related tables.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = CatalogProductItem)]
 pub struct ProductSummary {
     /// The product.
-    pub row: ProductRow,
-    /// Ids of the categories, sorted.
+    #[serde(flatten)]
+    pub row: Product,
+    /// The categories.
     pub category_ids: Vec<Uuid>,
     /// Number of variants.
     pub variant_count: i64,
-    /// Whether the metadata was left out because the page has no space for it.
+    /// Present, and true, if the response has no space for the metadata; the product by itself has it.
+    #[serde(rename = "truncated", skip_serializing_if = "std::ops::Not::not")]
     pub is_truncated: bool,
 }
 
@@ -166,8 +180,8 @@ macro_rules! without_metadata {
     };
 }
 
-/// The given columns, the ids of a product's categories and the number of its variants, in a statement on products.
-macro_rules! line {
+/// These columns, the ids of a product's categories and the number of its variants, in a statement on products.
+macro_rules! summary {
     ($row:expr) => {
         (
             $row,
@@ -183,7 +197,7 @@ macro_rules! line {
     };
 }
 
-fn line((row, category_ids, variant_count): (ProductRow, Vec<Uuid>, i64)) -> ProductSummary {
+fn summary((row, category_ids, variant_count): (Product, Vec<Uuid>, i64)) -> ProductSummary {
     ProductSummary {
         row,
         category_ids,
@@ -200,43 +214,35 @@ pub async fn list(
     connection: &AsyncPgConnection,
     scope: &Scope,
     filter: &ProductFilter,
-    sort: Sort,
+    order: Order,
     window: Window,
 ) -> Result<Page<ProductSummary>> {
-    let query = filtered(scope, filter);
-    let column = match sort.field {
-        "title" => "catalog_products.title",
-        "sku" => "catalog_products.sku",
-        "updatedAt" => "catalog_products.updated_at",
-        _ => "catalog_products.created_at",
-    };
-    let order = Order {
-        column,
-        nullable: sort.field == "sku",
-        descending: sort.descending,
-    };
-    let page = query
+    let rows = filtered(scope, filter)
         .order(order.by("catalog_products.id"))
         .limit(window.limit())
         .offset(window.offset())
-        .select(line!(without_metadata!()));
+        .select(summary!(without_metadata!()));
     let total = filtered(scope, filter).select(count_star());
-    let page = Prepared(page).load::<(ProductRow, Vec<Uuid>, i64)>(&mut &*connection);
-    let total = Prepared(total).get_result::<i64>(&mut &*connection);
-    let (rows, total) = futures_util::future::try_join(page, total).await?;
-    let mut lines: Vec<ProductSummary> = rows.into_iter().map(line).collect();
-    add_metadata(connection, &mut lines).await?;
-    Ok(window.page(lines, total))
+    let rows = Prepared(rows).load(&mut &*connection);
+    let page = window
+        .fetch(rows, Prepared(total).get_result(&mut &*connection))
+        .await?;
+    let mut page = page.map(summary);
+    add_metadata(connection, &mut page.items).await?;
+    Ok(page)
 }
 
 /// Adds the metadata of the products, as long as the page has space.
-async fn add_metadata(connection: &AsyncPgConnection, lines: &mut [ProductSummary]) -> Result<()> {
-    let keys: Vec<(Uuid, Uuid)> = lines.iter().map(|line| (line.row.tenant_id, line.row.id)).collect();
+async fn add_metadata(connection: &AsyncPgConnection, summaries: &mut [ProductSummary]) -> Result<()> {
+    let keys: Vec<(Uuid, Uuid)> = summaries
+        .iter()
+        .map(|summary| (summary.row.tenant_id, summary.row.id))
+        .collect();
     let texts = document::read_within(connection, "catalog_products", &["metadata"], &keys, METADATA_OF_PAGE).await?;
-    for (line, text) in lines.iter_mut().zip(texts) {
-        line.is_truncated = text.is_none();
+    for (summary, text) in summaries.iter_mut().zip(texts) {
+        summary.is_truncated = text.is_none();
         let metadata = text.and_then(|[metadata, ..]| metadata);
-        line.row.metadata = metadata.map(|text| serde_json::from_str(&text)).transpose()?;
+        summary.row.metadata = metadata.map(|text| serde_json::from_str(&text)).transpose()?;
     }
     Ok(())
 }
@@ -248,7 +254,7 @@ async fn add_metadata(connection: &AsyncPgConnection, lines: &mut [ProductSummar
 pub async fn find(connection: &AsyncPgConnection, scope: &Scope, id: Uuid) -> Result<Option<ProductSummary>> {
     let found = in_scope(scope)
         .filter(products::id.eq(id))
-        .select(line!(ProductRow::as_select()));
-    let found: Option<(ProductRow, Vec<Uuid>, i64)> = found.first(&mut &*connection).await.optional()?;
-    Ok(found.map(line))
+        .select(summary!(Product::as_select()));
+    let found: Option<(Product, Vec<Uuid>, i64)> = found.first(&mut &*connection).await.optional()?;
+    Ok(found.map(summary))
 }

@@ -1,7 +1,7 @@
 //! Variants.
 
 use backoffice_core::db::Prepared;
-use backoffice_core::list::{Page, Window};
+use backoffice_core::list::{ListRequest, Page, SortField, Sortable};
 use backoffice_core::scope::{Owned, Within};
 use backoffice_core::{Result, Scope, document};
 use diesel::dsl::{Filter, count_star, sql};
@@ -12,21 +12,25 @@ use diesel::{
     QueryDsl, SelectableHelper,
 };
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
+use serde::Serialize;
+use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::{Sort, ordered};
-use crate::model::VariantRow;
+use crate::model::Variant;
 use crate::schema::catalog_variants as variants;
 
-/// Filters of variants; an empty list matches nothing.
+/// Filters of variants.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct VariantFilter {
-    /// Pattern for name, sku and barcode, with wildcards of the input escaped.
-    pub pattern: Option<String>,
-    /// Only these variants.
-    pub ids: Option<Vec<Uuid>>,
     /// Only variants of this product.
     pub product_id: Option<Uuid>,
+}
+
+impl Sortable for Variant {
+    const SORT_FIELDS: &'static [SortField] = &[
+        SortField::new("position", "catalog_variants.position"),
+        SortField::new("createdAt", "catalog_variants.created_at"),
+    ];
 }
 
 type InScope = Filter<Filter<variants::table, Owned<variants::tenant_id>>, Within<variants::organization_id>>;
@@ -38,9 +42,9 @@ pub(crate) fn in_scope(scope: &Scope) -> InScope {
         .filter(scope.within(variants::organization_id))
 }
 
-fn filtered<'a>(scope: &Scope, filter: &VariantFilter) -> variants::BoxedQuery<'a, Pg> {
+fn filtered<'a>(scope: &Scope, filter: &VariantFilter, request: &ListRequest) -> variants::BoxedQuery<'a, Pg> {
     let mut query = in_scope(scope).into_boxed();
-    if let Some(pattern) = &filter.pattern {
+    if let Some(pattern) = &request.pattern {
         query = query.filter(
             variants::name
                 .ilike(pattern.clone())
@@ -48,7 +52,7 @@ fn filtered<'a>(scope: &Scope, filter: &VariantFilter) -> variants::BoxedQuery<'
                 .or(variants::barcode.assume_not_null().ilike(pattern.clone())),
         );
     }
-    if let Some(ids) = &filter.ids {
+    if let Some(ids) = &request.ids {
         query = query.filter(variants::id.eq_any(ids.clone()));
     }
     if let Some(product) = filter.product_id {
@@ -58,11 +62,14 @@ fn filtered<'a>(scope: &Scope, filter: &VariantFilter) -> variants::BoxedQuery<'
 }
 
 /// A variant of a list.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+#[schema(as = CatalogVariantItem)]
 pub struct VariantSummary {
     /// The variant.
-    pub row: VariantRow,
-    /// Whether the options were left out because the response has no space for them.
+    #[serde(flatten)]
+    pub row: Variant,
+    /// Present, and true, if the response has no space for the options; the variant by itself has them.
+    #[serde(rename = "truncated", skip_serializing_if = "std::ops::Not::not")]
     pub is_truncated: bool,
 }
 
@@ -94,20 +101,16 @@ macro_rules! without_options {
 }
 
 /// Adds the options, as long as the response has space.
-async fn with_options(
-    connection: &AsyncPgConnection,
-    rows: Vec<VariantRow>,
-    room: usize,
-) -> Result<Vec<VariantSummary>> {
+async fn with_options(connection: &AsyncPgConnection, rows: Vec<Variant>, space: usize) -> Result<Vec<VariantSummary>> {
     let keys: Vec<(Uuid, Uuid)> = rows.iter().map(|row| (row.tenant_id, row.id)).collect();
-    let texts = document::read_within(connection, "catalog_variants", &["options"], &keys, room).await?;
-    let line = |(mut row, text): (VariantRow, Option<document::Texts>)| {
+    let texts = document::read_within(connection, "catalog_variants", &["options"], &keys, space).await?;
+    let summary = |(mut row, text): (Variant, Option<document::Texts>)| {
         let is_truncated = text.is_none();
         let options = text.and_then(|[options, ..]| options);
         row.options = options.map(|text| serde_json::from_str(&text)).transpose()?;
         Ok(VariantSummary { row, is_truncated })
     };
-    rows.into_iter().zip(texts).map(line).collect()
+    rows.into_iter().zip(texts).map(summary).collect()
 }
 
 /// Returns a page and the total number of rows: two pipelined statements, and a third for the options.
@@ -118,20 +121,21 @@ pub async fn list(
     connection: &AsyncPgConnection,
     scope: &Scope,
     filter: &VariantFilter,
-    sort: Sort,
-    window: Window,
+    request: &ListRequest,
 ) -> Result<Page<VariantSummary>> {
-    let query = filtered(scope, filter);
-    let query = match sort.field {
-        "createdAt" => ordered!(query, sort.descending, variants::created_at, variants::id),
-        _ => ordered!(query, sort.descending, variants::position, variants::id),
-    };
-    let page = query.limit(window.limit()).offset(window.offset());
-    let page = Prepared(page.select(without_options!())).load(&mut &*connection);
-    let total = Prepared(filtered(scope, filter).select(count_star())).get_result(&mut &*connection);
-    let (rows, total) = futures_util::future::try_join(page, total).await?;
-    let items = with_options(connection, rows, OPTIONS_OF_PAGE).await?;
-    Ok(window.page(items, total))
+    let window = request.window;
+    let rows = filtered(scope, filter, request)
+        .order(request.order.by("catalog_variants.id"))
+        .limit(window.limit())
+        .offset(window.offset())
+        .select(without_options!());
+    let total = filtered(scope, filter, request).select(count_star());
+    let rows = Prepared(rows).load(&mut &*connection);
+    let page = window
+        .fetch(rows, Prepared(total).get_result(&mut &*connection))
+        .await?;
+    let items = with_options(connection, page.items, OPTIONS_OF_PAGE).await?;
+    Ok(window.page(items, page.total))
 }
 
 /// Returns the first 1000 variants of a product, by position.
@@ -153,8 +157,8 @@ pub async fn of_product(connection: &AsyncPgConnection, scope: &Scope, product: 
 ///
 /// # Errors
 /// When the database can't be reached.
-pub async fn find(connection: &AsyncPgConnection, scope: &Scope, id: Uuid) -> Result<Option<VariantRow>> {
+pub async fn find(connection: &AsyncPgConnection, scope: &Scope, id: Uuid) -> Result<Option<Variant>> {
     let found = in_scope(scope).filter(variants::id.eq(id));
-    let found = found.select(VariantRow::as_select());
+    let found = found.select(Variant::as_select());
     Ok(found.first(&mut &*connection).await.optional()?)
 }

@@ -4,7 +4,7 @@ use actix_web::http::Method;
 use backoffice_core::Scope;
 use serde_json::{Value, json};
 
-use crate::fixture::{CATEGORIES, Fixture, PRODUCTS, VARIANTS, details};
+use crate::fixture::{CATEGORIES, Fixture, PRICES, PRODUCTS, VARIANTS, details};
 
 #[actix_web::test]
 async fn fields_out_of_their_rules_are_rejected() {
@@ -76,7 +76,7 @@ async fn what_is_needed_is_asked_for() {
         (Method::POST, VARIANTS, vec!["productId", "name"]),
         (
             Method::POST,
-            "/catalog/prices",
+            PRICES,
             vec!["productId", "kind", "currencyCode", "amount"],
         ),
         (Method::POST, CATEGORIES, vec!["name"]),
@@ -89,9 +89,34 @@ async fn what_is_needed_is_asked_for() {
         let expected: Vec<(&str, &str)> = expected.into_iter().map(|field| (field, "required")).collect();
         assert_eq!((reported.0, details(&reported.1)), (400, expected), "{method} {path}");
     }
-    for path in [PRODUCTS, VARIANTS, CATEGORIES, "/catalog/prices"] {
+    for path in [PRODUCTS, VARIANTS, CATEGORIES, PRICES] {
         assert_eq!(fixture.send(Method::DELETE, path, &Value::Null).await.status, 400);
         assert_eq!(fixture.app.get(&fixture.admin, &format!("{path}/x")).await.0, 400);
+    }
+}
+
+#[actix_web::test]
+async fn an_update_cannot_clear_the_organization_or_the_product() {
+    let fixture = Fixture::new().await;
+
+    for (path, field) in [
+        (PRODUCTS, "organizationId"),
+        (VARIANTS, "organizationId"),
+        (VARIANTS, "productId"),
+        (PRICES, "organizationId"),
+        (PRICES, "productId"),
+        (CATEGORIES, "organizationId"),
+    ] {
+        let mut body = json!({"id": uuid::Uuid::nil()});
+        body[field] = Value::Null;
+        let response = fixture.send(Method::PUT, path, &body).await;
+
+        let reported = (response.status, response.json());
+        assert_eq!(
+            (reported.0, details(&reported.1)),
+            (400, vec![(field, "required")]),
+            "{path} {field}"
+        );
     }
 }
 

@@ -102,6 +102,7 @@ async fn a_list_has_the_order_that_is_asked_for() {
         ("sortField=title&sortDir=desc", "Sandal"),
         ("sortField=createdAt&sortDir=asc", "Anorak"),
         ("sortField=sku", "Anorak"),
+        ("sortField=sku&sortDir=desc", "Anorak"),
         ("sortField=updatedAt", "Elsewhere"),
     ] {
         assert_eq!(
