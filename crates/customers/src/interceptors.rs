@@ -63,7 +63,7 @@ fn changed_since(kinds: &[String]) -> Verdict {
 }
 
 #[derive(QueryableByName)]
-struct Found {
+struct KindRow {
     #[diesel(sql_type = Text)]
     kind: String,
 }
@@ -84,6 +84,6 @@ async fn kinds_in(tx: &mut Tx<'_>, organization: Uuid) -> Result<Vec<String>> {
     let statement = sql_query(KINDS)
         .bind::<SqlUuid, _>(tenant)
         .bind::<SqlUuid, _>(organization);
-    let found: Vec<Found> = Prepared(statement).load(tx.conn()).await?;
+    let found: Vec<KindRow> = Prepared(statement).load(tx.conn()).await?;
     Ok(found.into_iter().map(|one| one.kind).collect())
 }

@@ -62,7 +62,7 @@ pub(crate) struct Link {
 }
 
 #[derive(QueryableByName)]
-struct Found {
+struct PartyId {
     #[diesel(sql_type = SqlUuid)]
     id: Uuid,
 }
@@ -117,17 +117,17 @@ impl DealSet {
             .bind::<SqlUuid, _>(tenant)
             .bind::<Array<SqlUuid>, _>(parties)
             .bind::<Nullable<Array<SqlUuid>>, _>(read);
-        let found: Vec<Found> = Prepared(statement).load(tx.conn()).await?;
-        Ok(found.into_iter().map(|one| one.id).collect())
+        let seen: Vec<PartyId> = Prepared(statement).load(tx.conn()).await?;
+        Ok(seen.into_iter().map(|one| one.id).collect())
     }
 
     /// Replaces the set of a deal; links that remain keep their ids.
     ///
     /// # Errors
-    /// [`Error::UnknownReferences`] when one of the parties was deleted meanwhile.
+    /// [`Error::UnknownReference`] when one of the parties was deleted meanwhile.
     pub(crate) async fn set(&self, tx: &mut Tx<'_>, deal: Uuid, parties: &BTreeSet<Uuid>) -> Result<()> {
-        let present = self.links_of(tx, &[deal]).await?;
-        let (kept, gone): (Vec<Link>, Vec<Link>) = present.into_iter().partition(|one| parties.contains(&one.party_id));
+        let stored = self.links_of(tx, &[deal]).await?;
+        let (kept, gone): (Vec<Link>, Vec<Link>) = stored.into_iter().partition(|one| parties.contains(&one.party_id));
         let now = tx.now();
         let added = parties
             .iter()
@@ -143,7 +143,7 @@ impl DealSet {
             self.keep_only(tx, End::Deal, &[deal], &kept).await?;
         }
         if !added.is_empty() && !self.insert(tx, &added).await?.is_empty() {
-            return Err(Error::UnknownReferences(vec![self.field]).into());
+            return Err(Error::UnknownReference(self.field).into());
         }
         Ok(())
     }
