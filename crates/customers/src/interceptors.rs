@@ -18,18 +18,18 @@ pub(crate) const KEEP_ORGANIZATIONS_WITH_CUSTOMERS: Interceptor = Interceptor {
     run: keep_organization,
 };
 
-fn keep_organization<'a>(tx: &'a mut Tx<'_>, attempt: &'a InterceptorContext<'a>) -> BoxFuture<'a, Result<Verdict>> {
+fn keep_organization<'a>(tx: &'a mut Tx<'_>, context: &'a InterceptorContext<'a>) -> BoxFuture<'a, Result<Verdict>> {
     Box::pin(async move {
-        let removes = match attempt.hook {
-            Hook::BeforeExecute => attempt.command == "directory.organization.delete",
-            Hook::BeforeUndo | Hook::BeforeRedo => attempt.after.is_none(),
+        let removes = match context.hook {
+            Hook::BeforeExecute => context.command == "directory.organization.delete",
+            Hook::BeforeUndo | Hook::BeforeRedo => context.after.is_none(),
             Hook::AfterExecute => false,
         };
         if !removes {
             return Ok(Verdict::Continue);
         }
-        let kinds = kinds_in(tx, attempt.id).await?;
-        Ok(match (kinds.is_empty(), attempt.hook) {
+        let kinds = kinds_in(tx, context.id).await?;
+        Ok(match (kinds.is_empty(), context.hook) {
             (true, _) => Verdict::Continue,
             (false, Hook::BeforeExecute) => in_use(),
             (false, _) => changed_since(&kinds),

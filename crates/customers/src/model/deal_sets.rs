@@ -170,7 +170,7 @@ impl DealSet {
         Ok(())
     }
 
-    /// Replaces the links at these ends by the given ones, with their ids. Leaves out links whose other end is missing and returns those ends.
+    /// Replaces the links at these ends by these links, with their ids. Leaves out links whose other end is missing and returns those ends.
     pub(crate) async fn restore(&self, tx: &mut Tx<'_>, end: End, ids: &[Uuid], links: &[Link]) -> Result<Vec<String>> {
         self.keep_only(tx, end, ids, links).await?;
         if links.is_empty() {
