@@ -1,7 +1,7 @@
 //! Two tenants of the same shape, and a super administrator above them.
 
-use backoffice_api_keys::commands::{CreateKey, NewKeyInput, Place};
-use backoffice_auth::commands::{CreateRole, UpdateRoleAcl};
+use backoffice_api_keys::commands::{CreateKey, NewKeyInput};
+use backoffice_auth::commands::{CreateRole, RoleInput, UpdateRoleAcl};
 use backoffice_auth::{AclInput, NewAccount, create_account};
 use backoffice_core::http::Json;
 use backoffice_core::{Module, Patch, RequestContext};
@@ -292,17 +292,17 @@ impl Maker<'_> {
     }
 
     async fn role(&self, tenant: Uuid, name: &str, features: &[&str], only: Option<&[Uuid]>) -> Uuid {
-        let role = self.ctx.new_id();
-        let command = CreateRole {
-            id: role,
-            tenant,
-            name: name.to_owned(),
+        let input = RoleInput {
+            name: Patch::Set(name.to_owned()),
+            tenant_id: Patch::Set(tenant),
         };
-        self.run(&command).await;
+        let command = CreateRole::new(&self.ctx, input).await.expect("a valid role");
+        let created = self.ctx.execute(&command, |id| Json(json!(id))).await;
+        let role = created.map(|created| id(&created.0)).expect("the role is created");
         let input = AclInput {
             features: Some(features.iter().map(|feature| (*feature).to_owned()).collect()),
             is_super_admin: None,
-            organizations: Some(only.map(<[Uuid]>::to_vec)),
+            organizations: only.map_or(Patch::Clear, |only| Patch::Set(only.to_vec())),
         };
         self.run(&UpdateRoleAcl { role, input }).await;
         role
@@ -313,7 +313,7 @@ impl Maker<'_> {
             tenant,
             name: "Key".to_owned(),
             description: None,
-            place: Place::Organization(organization),
+            organization: Some(organization),
             roles: vec![role.to_string()],
             expires_at: None,
         };

@@ -28,27 +28,27 @@ pub(crate) const KEEP_ORGANIZATIONS_WITH_KEYS: Interceptor = Interceptor {
     run: keep_organization,
 };
 
-fn keep_role<'a>(tx: &'a mut Tx<'_>, attempt: &'a InterceptorContext<'a>) -> BoxFuture<'a, Result<Verdict>> {
+fn keep_role<'a>(tx: &'a mut Tx<'_>, context: &'a InterceptorContext<'a>) -> BoxFuture<'a, Result<Verdict>> {
     Box::pin(async move {
-        if !attempt.removes("auth.role.delete") || !is_held(tx, attempt.id).await? {
+        if !context.removes("auth.role.delete") || !is_held(tx, context.id).await? {
             return Ok(Verdict::Continue);
         }
-        if attempt.hook == Hook::BeforeExecute && !may_change_role(tx, attempt.id).await? {
+        if context.hook == Hook::BeforeExecute && !may_change_role(tx, context.id).await? {
             // The command itself rejects the deletion, without revealing who holds the role.
             return Ok(Verdict::Continue);
         }
         let rejection = Rejection::bad_request("Role has assigned users").code("role_in_use");
-        Ok(attempt.keep(rejection, Key::KIND))
+        Ok(context.keep(rejection, Key::KIND))
     })
 }
 
-fn keep_organization<'a>(tx: &'a mut Tx<'_>, attempt: &'a InterceptorContext<'a>) -> BoxFuture<'a, Result<Verdict>> {
+fn keep_organization<'a>(tx: &'a mut Tx<'_>, context: &'a InterceptorContext<'a>) -> BoxFuture<'a, Result<Verdict>> {
     Box::pin(async move {
-        if !attempt.removes("directory.organization.delete") || !has_keys(tx, attempt.id).await? {
+        if !context.removes("directory.organization.delete") || !has_keys(tx, context.id).await? {
             return Ok(Verdict::Continue);
         }
         let rejection = Rejection::conflict("Organization is in use").code("organization_in_use");
-        Ok(attempt.keep(rejection, Key::KIND))
+        Ok(context.keep(rejection, Key::KIND))
     })
 }
 

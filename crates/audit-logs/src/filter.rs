@@ -125,7 +125,7 @@ fn checked<T>(filter: T, parameters: Parameters<'_>) -> Result<T> {
 impl ActionFilter {
     /// Returns whether only an organization is requested.
     pub(crate) fn is_by_place(&self) -> bool {
-        let asked = self.id.is_some()
+        let is_filtered = self.id.is_some()
             || self.ids.is_some()
             || self.actors.is_some()
             || self.resource_kind.is_some()
@@ -135,7 +135,7 @@ impl ActionFilter {
             || self.undoable_only
             || self.before.is_some()
             || self.after.is_some();
-        !asked
+        !is_filtered
     }
 
     /// Parses the parameters of a list.
@@ -232,8 +232,8 @@ fn paging(parameters: &mut Parameters<'_>) -> Paging {
 mod tests {
     use super::*;
 
-    fn read(given: &[(&str, &str)]) -> Result<ActionFilter> {
-        let pairs: Vec<_> = given
+    fn read(requested: &[(&str, &str)]) -> Result<ActionFilter> {
+        let pairs: Vec<_> = requested
             .iter()
             .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
             .collect();
@@ -250,7 +250,7 @@ mod tests {
 
     #[test]
     fn page_and_page_size_win_over_offset_and_limit() {
-        for (given, start, size, page) in [
+        for (requested, start, size, page) in [
             (vec![("page", "2")], 50, 50, 2),
             (vec![("offset", "50")], 50, 50, 2),
             (vec![("limit", "1000")], 0, 1000, 1),
@@ -262,19 +262,19 @@ mod tests {
             ),
             (vec![("offset", "75"), ("limit", "50")], 75, 50, 2),
         ] {
-            let paging = read(&given).expect("in range").paging;
+            let paging = read(&requested).expect("in range").paging;
 
             assert_eq!(
                 (paging.start, paging.size, paging.page()),
                 (start, size, page),
-                "{given:?}"
+                "{requested:?}"
             );
         }
     }
 
     #[test]
     fn values_out_of_range_are_rejected_even_when_they_are_not_used() {
-        for given in [
+        for requested in [
             ("pageSize", "201"),
             ("pageSize", "0"),
             ("limit", "0"),
@@ -289,10 +289,12 @@ mod tests {
             ("undoableOnly", "maybe"),
             ("before", "yesterday"),
         ] {
-            let rejection = read(&[("page", "1"), given]).expect_err("out of range").to_rejection();
+            let rejection = read(&[("page", "1"), requested])
+                .expect_err("out of range")
+                .to_rejection();
 
             assert_eq!(rejection.message, INVALID);
-            assert_eq!(rejection.details[0].path, given.0);
+            assert_eq!(rejection.details[0].path, requested.0);
         }
     }
 

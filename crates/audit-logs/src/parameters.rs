@@ -39,7 +39,7 @@ impl<'a> Parameters<'a> {
         let name = name.to_owned();
         self.pairs
             .iter()
-            .filter(move |(given, _)| *given == name)
+            .filter(move |(own, _)| *own == name)
             .map(|(_, value)| value.as_str())
     }
 
@@ -140,8 +140,8 @@ impl<'a> Parameters<'a> {
 mod tests {
     use super::*;
 
-    fn pairs(given: &[(&str, &str)]) -> Vec<(String, String)> {
-        given
+    fn pairs(requested: &[(&str, &str)]) -> Vec<(String, String)> {
+        requested
             .iter()
             .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
             .collect()
@@ -149,24 +149,24 @@ mod tests {
 
     #[test]
     fn a_single_value_may_be_repeated_only_as_it_is() {
-        for (given, expected, rejected) in [
+        for (requested, expected, rejected) in [
             (pairs(&[("a", "1")]), Some("1"), false),
             (pairs(&[("a", "1"), ("a", "1")]), Some("1"), false),
             (pairs(&[("a", "1"), ("a", "2")]), None, true),
             (pairs(&[("a", "")]), None, true),
             (pairs(&[("b", "1")]), None, false),
         ] {
-            let mut parameters = Parameters::new(&given);
+            let mut parameters = Parameters::new(&requested);
 
-            assert_eq!(parameters.single("a"), expected, "{given:?}");
-            assert_eq!(!parameters.into_details().is_empty(), rejected, "{given:?}");
+            assert_eq!(parameters.single("a"), expected, "{requested:?}");
+            assert_eq!(!parameters.into_details().is_empty(), rejected, "{requested:?}");
         }
     }
 
     #[test]
     fn a_list_joins_commas_and_repeats() {
-        let given = pairs(&[("a", "x, y"), ("a", "y,z,")]);
-        let list = |name: &str, most: usize| Parameters::new(&given).parsed_list(name, most, "", Some);
+        let requested = pairs(&[("a", "x, y"), ("a", "y,z,")]);
+        let list = |name: &str, most: usize| Parameters::new(&requested).parsed_list(name, most, "", Some);
 
         assert_eq!(list("a", 3), Some(vec!["x", "y", "z"]));
         assert_eq!(list("a", 2), None);
@@ -194,12 +194,12 @@ mod tests {
 
     #[test]
     fn a_date_is_its_first_instant() {
-        let given = pairs(&[
+        let requested = pairs(&[
             ("a", "2026-11-20"),
             ("b", "2026-11-20T10:00:00.1239+02:00"),
             ("c", "2026-13-01"),
         ]);
-        let mut parameters = Parameters::new(&given);
+        let mut parameters = Parameters::new(&requested);
 
         let text = |instant: Option<Timestamp>| instant.map(|instant| instant.to_string());
         assert_eq!(

@@ -1,8 +1,8 @@
 //! Account operations of the command line. They run on the command bus, as the platform.
 
-use backoffice_core::http::Json;
+use backoffice_core::http::{CreatedId, Json};
 use backoffice_core::ids::{Ids, PLATFORM_TENANT};
-use backoffice_core::{Rejection, RequestContext, Result};
+use backoffice_core::{Patch, Rejection, RequestContext, Result};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use diesel::{ExpressionMethods, NullableExpressionMethods, OptionalExtension, QueryDsl, Queryable};
@@ -14,14 +14,13 @@ use uuid::Uuid;
 
 use crate::accounts::Accounts;
 use crate::commands::{
-    CreateRole, CreateUser, GrantDefaults, InviteUser, RequestReset, UpdateRoleAcl, UpdateUser, UserChanges,
+    CreateRole, CreateUser, GrantDefaults, InviteUser, RequestReset, RoleInput, UpdateRoleAcl, UpdateUser, UserChanges,
 };
 use crate::grants::AclInput;
-use crate::http::checked_name;
 use crate::letters::{self, Recipient};
 use crate::one_time_token::{NewToken, Purpose};
 use crate::schema::{auth_roles as roles, auth_users as users};
-use crate::{Error, email, query, seed};
+use crate::{Error, email, query, seed, values};
 
 /// An account to create.
 #[derive(Debug, Clone)]
@@ -66,7 +65,7 @@ pub async fn create_account(context: &RequestContext, account: NewAccount) -> Re
     if !email::is_valid(&account.email) {
         return Err(Rejection::bad_request("The e-mail address is not valid").into());
     }
-    let name = checked_name(account.name.as_deref()).map_err(|_| {
+    let name = values::user_name(&account.name.map_or(Patch::Clear, Patch::Set)).map_err(|_| {
         let text = "The name must be at most 120 characters long, without control characters";
         Rejection::bad_request(text)
     })?;
@@ -83,7 +82,7 @@ pub async fn create_account(context: &RequestContext, account: NewAccount) -> Re
         tenant: account.tenant.unwrap_or(PLATFORM_TENANT),
         organization: account.organization,
         email: account.email.trim().to_owned(),
-        name,
+        name: name.value(),
         roles: named,
         password_hash,
         is_active: true,
@@ -265,17 +264,16 @@ async fn ensure_super_admin_role(context: &RequestContext) -> Result<Uuid> {
     if let Some(id) = found {
         return Ok(id);
     }
-    let id = context.new_id();
-    let command = CreateRole {
-        id,
-        tenant: PLATFORM_TENANT,
-        name: seed::SUPER_ADMIN_ROLE.to_owned(),
+    let input = RoleInput {
+        name: Patch::Set(seed::SUPER_ADMIN_ROLE.to_owned()),
+        tenant_id: Patch::Clear,
     };
-    context.execute(&command, |_| Json(Value::Null)).await?;
+    let command = CreateRole::new(context, input).await?;
+    let Json(CreatedId { id }) = context.execute(&command, |id| Json(CreatedId { id })).await?;
     let input = AclInput {
         is_super_admin: Some(true),
         features: Some(Vec::new()),
-        organizations: Some(None),
+        organizations: Patch::Clear,
     };
     context
         .execute(&UpdateRoleAcl { role: id, input }, |_| Json(Value::Null))

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use backoffice_core::acl::is_grant;
 use backoffice_core::command::Tx;
 use backoffice_core::ids::PLATFORM_TENANT;
-use backoffice_core::{RequestContext, Result};
+use backoffice_core::{Patch, RequestContext, Result};
 use diesel_async::AsyncPgConnection;
 use uuid::Uuid;
 
@@ -31,8 +31,8 @@ pub struct AclInput {
     pub features: Option<Vec<String>>,
     /// Whether the ACL grants everything.
     pub is_super_admin: Option<bool>,
-    /// Organizations, or null.
-    pub organizations: Option<Option<Vec<Uuid>>>,
+    /// Organizations; cleared for all of the tenant.
+    pub organizations: Patch<Vec<Uuid>>,
 }
 
 impl AclInput {
@@ -51,13 +51,13 @@ impl AclInput {
             acl.is_super_admin = flag;
         }
         match &self.organizations {
-            Some(Some(listed)) => {
+            Patch::Keep => {}
+            Patch::Clear => acl.organizations = None,
+            Patch::Set(listed) => {
                 let kept: BTreeSet<Uuid> = listed.iter().copied().collect();
                 dropped |= kept.len() != listed.len();
                 acl.organizations = Some(kept.into_iter().collect());
             }
-            Some(None) => acl.organizations = None,
-            None => {}
         }
         (acl, dropped)
     }
@@ -69,11 +69,8 @@ impl AclInput {
             .features
             .as_ref()
             .is_none_or(|list| list.len() <= 1000 && list.iter().all(|grant| is_grant(grant)));
-        let organizations = self
-            .organizations
-            .as_ref()
-            .and_then(Option::as_ref)
-            .is_none_or(|list| list.len() <= 500);
+        let organizations = self.organizations.as_ref().value();
+        let organizations = organizations.is_none_or(|list| list.len() <= 500);
         features && organizations
     }
 }

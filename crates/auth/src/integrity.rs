@@ -7,7 +7,7 @@ use secrecy::{ExposeSecret, SecretString};
 use sha2::Sha256;
 
 use crate::config::{ConsentConfig, JwtKey};
-use crate::model::ConsentRow;
+use crate::model::Consent;
 
 const VERSION: &str = "consent/v1";
 /// Length in place of that of an absent value.
@@ -27,11 +27,11 @@ impl Integrity {
     }
 
     /// Returns the row with its code.
-    pub(crate) fn sealed(&self, row: ConsentRow) -> ConsentRow {
+    pub(crate) fn sealed(&self, row: Consent) -> Consent {
         let Some((kid, key)) = self.keys.first() else {
             return row;
         };
-        ConsentRow {
+        Consent {
             integrity: code(key, &row).finalize().into_bytes().to_vec(),
             integrity_kid: kid.clone(),
             ..row
@@ -39,13 +39,13 @@ impl Integrity {
     }
 
     /// Whether the row matches its code, by a key that is still configured.
-    pub(crate) fn fits(&self, row: &ConsentRow) -> bool {
+    pub(crate) fn fits(&self, row: &Consent) -> bool {
         let key = self.keys.iter().find(|(kid, _)| *kid == row.integrity_kid);
         key.is_some_and(|(_, key)| code(key, row).verify_slice(&row.integrity).is_ok())
     }
 }
 
-fn code(key: &SecretString, row: &ConsentRow) -> Hmac<Sha256> {
+fn code(key: &SecretString, row: &Consent) -> Hmac<Sha256> {
     let mut code =
         Hmac::<Sha256>::new_from_slice(key.expose_secret().as_bytes()).expect("HMAC takes keys of any length");
     let instant = |at: Option<Timestamp>| at.map(|at| at.to_string());
@@ -82,9 +82,9 @@ mod tests {
         }
     }
 
-    fn row() -> ConsentRow {
+    fn row() -> Consent {
         let now = Timestamp::parse("2026-11-20T08:00:00Z").expect("an instant");
-        ConsentRow {
+        Consent {
             tenant_id: Uuid::from_u128(1),
             id: Uuid::from_u128(2),
             user_id: Uuid::from_u128(3),
@@ -107,12 +107,12 @@ mod tests {
         let integrity = integrity(&["a"]);
         let sealed = integrity.sealed(row());
 
-        let moved = ConsentRow {
+        let moved = Consent {
             source: Some("profil".to_owned()),
             ip_address: Some("e".to_owned()),
             ..sealed.clone()
         };
-        let emptied = ConsentRow {
+        let emptied = Consent {
             ip_address: Some(String::new()),
             ..sealed.clone()
         };

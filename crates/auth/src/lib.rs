@@ -34,6 +34,7 @@ mod super_admins;
 mod tenant_users;
 mod token;
 mod user_counter;
+mod values;
 
 use std::sync::Arc;
 

@@ -2,6 +2,7 @@
 
 use actix_web::HttpRequest;
 use actix_web::http::header::ACCEPT_LANGUAGE;
+use backoffice_core::http::accepted_ranges;
 use backoffice_core::{RequestContext, Result, Scope};
 use backoffice_directory::config::{I18nConfig, Settings};
 
@@ -30,8 +31,8 @@ pub(crate) fn base_code(input: &str) -> Option<String> {
 pub(crate) struct Wishes<'a> {
     /// The cookie.
     pub(crate) cookie: Option<&'a str>,
-    /// The header `Accept-Language`.
-    pub(crate) accepted: Option<&'a str>,
+    /// The accepted languages, the most preferred first.
+    pub(crate) accepted: &'a [&'a str],
     /// The locales chosen for the tenant, if any.
     pub(crate) tenant: Option<&'a [String]>,
 }
@@ -42,11 +43,7 @@ impl Wishes<'_> {
         let servable = |code: &String| is_servable(code, i18n, self.tenant);
         let cookie = self.cookie.and_then(base_code).filter(servable);
         cookie
-            .or_else(|| {
-                by_preference(self.accepted.unwrap_or_default())
-                    .into_iter()
-                    .find(servable)
-            })
+            .or_else(|| self.accepted.iter().filter_map(|range| base_code(range)).find(servable))
             .or_else(|| {
                 self.tenant
                     .and_then(|locales| locales.iter().find(|code| servable(code)).cloned())
@@ -61,22 +58,6 @@ pub(crate) fn is_servable(code: &str, i18n: &I18nConfig, tenant: Option<&[String
     has(&i18n.locales) && tenant.is_none_or(has)
 }
 
-/// Returns the base codes of an `Accept-Language`, the most preferred first.
-fn by_preference(header: &str) -> Vec<String> {
-    let mut requested: Vec<(f32, String)> = header
-        .split(',')
-        .filter_map(|range| {
-            let mut parts = range.split(';');
-            let code = base_code(parts.next()?)?;
-            let quality = parts.find_map(|part| part.trim().strip_prefix("q=")?.trim().parse().ok());
-            Some((quality.unwrap_or(1.0), code))
-        })
-        .filter(|(quality, _)| *quality > 0.0)
-        .collect();
-    requested.sort_by(|(one, _), (other, _)| other.total_cmp(one));
-    requested.into_iter().map(|(_, code)| code).collect()
-}
-
 /// Returns the locale of a signed-in request.
 pub(crate) async fn of(ctx: &RequestContext, request: &HttpRequest) -> Result<String> {
     let settings = ctx.call().provided::<Settings>()?;
@@ -86,10 +67,7 @@ pub(crate) async fn of(ctx: &RequestContext, request: &HttpRequest) -> Result<St
     let cookie = request.cookie(LOCALE_COOKIE);
     let wishes = Wishes {
         cookie: cookie.as_ref().map(|cookie| cookie.value()),
-        accepted: request
-            .headers()
-            .get(ACCEPT_LANGUAGE)
-            .and_then(|value| value.to_str().ok()),
+        accepted: &accepted_ranges(request.headers(), ACCEPT_LANGUAGE),
         tenant: locales.as_deref(),
     };
     Ok(wishes.choose(&settings.i18n))
@@ -124,12 +102,12 @@ mod tests {
         let i18n = I18nConfig::default();
         let polish = [String::from("pl"), String::from("de")];
         for (cookie, accepted, tenant, expected) in [
-            (Some("de"), Some("es"), None, "de"),
-            (Some("xx"), Some("fr, es;q=0.5, pl;q=0.9"), None, "pl"),
-            (None, Some("es;q=0, *;q=0.1"), None, "en"),
-            (Some("es"), Some("es"), Some(&polish[..]), "pl"),
-            (None, Some("es, de;q=0.1"), Some(&polish[..]), "de"),
-            (None, None, None, "en"),
+            (Some("de"), &["es"][..], None, "de"),
+            (Some("xx"), &["fr", "pl-PL", "es"], None, "pl"),
+            (None, &["*"], None, "en"),
+            (Some("es"), &["es"], Some(&polish[..]), "pl"),
+            (None, &["es", "de"], Some(&polish[..]), "de"),
+            (None, &[], None, "en"),
         ] {
             let wishes = Wishes {
                 cookie,

@@ -11,7 +11,7 @@ use futures_util::future::BoxFuture;
 use uuid::Uuid;
 
 use crate::Error;
-use crate::model::{RoleAclRow, RoleRow, store_role_acls};
+use crate::model::{Role, RoleAcl};
 use crate::schema::{auth_default_grants as defaults, auth_role_acls as acls, auth_roles as roles};
 
 /// The one global role whose ACL has the super-admin flag.
@@ -49,7 +49,7 @@ pub(crate) fn tenant<'a>(tx: &'a mut Tx<'_>, tenant: Uuid) -> BoxFuture<'a, Resu
     Box::pin(async move {
         let now = tx.now();
         for name in TENANT_ROLES {
-            let row = RoleRow {
+            let row = Role {
                 tenant_id: tenant,
                 id: tx.new_id(),
                 name: name.to_owned(),
@@ -83,10 +83,10 @@ async fn grant_defaults_in(tx: &mut Tx<'_>, tenant: Uuid, role: Uuid, name: &str
         .into_iter()
         .filter(|grant| !known.contains(grant))
         .collect();
-    let stored: Option<RoleAclRow> = acls::table
+    let stored: Option<RoleAcl> = acls::table
         .filter(acls::tenant_id.eq(tenant))
         .filter(acls::role_id.eq(role))
-        .select(RoleAclRow::as_select())
+        .select(RoleAcl::as_select())
         .first(tx.conn())
         .await
         .optional()?;
@@ -109,7 +109,7 @@ async fn grant_defaults_in(tx: &mut Tx<'_>, tenant: Uuid, role: Uuid, name: &str
     insert_into(defaults::table).values(rows).execute(tx.conn()).await?;
     let mut features: BTreeSet<String> = stored.iter().flat_map(|row| row.features.clone()).collect();
     features.extend(missing.iter().cloned());
-    let row = RoleAclRow {
+    let row = RoleAcl {
         tenant_id: tenant,
         id: role,
         role_id: role,
@@ -119,6 +119,6 @@ async fn grant_defaults_in(tx: &mut Tx<'_>, tenant: Uuid, role: Uuid, name: &str
         created_at: stored.as_ref().map_or(now, |row| row.created_at),
         updated_at: now,
     };
-    store_role_acls(tx, &[row]).await?;
+    RoleAcl::write(tx, &[row]).await?;
     Ok(missing.len())
 }

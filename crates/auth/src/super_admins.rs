@@ -36,7 +36,7 @@ pub(crate) async fn all_belong_to(tx: &mut Tx<'_>, closing: Closing) -> Result<b
 
 /// Whether super administrators who can sign in exist inside and outside of what is closing, which counts as open.
 #[derive(Debug, QueryableByName)]
-struct Found {
+struct Administrators {
     #[diesel(sql_type = Bool)]
     inside: bool,
     #[diesel(sql_type = Bool)]
@@ -65,7 +65,7 @@ select coalesce(bool_or(inside), false) as inside, coalesce(bool_or(not inside),
 
 /// Finds where super administrators belong. Serializes steps that could remove the last one, so that two of them cannot each rely on the
 /// administrator that the other removes.
-async fn find(tx: &mut Tx<'_>, closing: Option<Closing>) -> Result<Found> {
+async fn find(tx: &mut Tx<'_>, closing: Option<Closing>) -> Result<Administrators> {
     let (tenant, organization) = match closing {
         None => (None, None),
         Some(Closing::Tenant(id)) => (Some(id), None),

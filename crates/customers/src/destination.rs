@@ -24,7 +24,7 @@ impl Destination {
     /// Returns the stage, if it is visible to the caller.
     ///
     /// # Errors
-    /// [`Error::UnknownReferences`].
+    /// [`Error::UnknownReference`].
     pub async fn find(tx: &mut Tx<'_>, stage: Uuid) -> Result<Self> {
         let (scope, tenant) = (tx.scope(), tx.tenant());
         let found: Option<(Uuid, Uuid)> = query::stages::seen(scope)
@@ -47,20 +47,20 @@ impl Destination {
     /// Checks that the stage accepts a deal of this pipeline and organization. A deal without a pipeline takes the pipeline of the stage.
     ///
     /// # Errors
-    /// [`Error::StageInOtherPipeline`]; [`Error::UnknownReferences`] when the pipeline does not serve the organization.
+    /// [`Error::StageInOtherPipeline`]; [`Error::UnknownReference`] when the pipeline does not serve the organization.
     pub fn accepts(&self, pipeline: Option<Uuid>, organization: Uuid) -> Result<(), Error> {
         match pipeline {
             Some(own) if own == self.pipeline => Ok(()),
             Some(_) => Err(Error::StageInOtherPipeline),
             None if self.served.contains(&organization) => Ok(()),
-            None => Err(Error::UnknownReferences(vec!["pipelineStageId"])),
+            None => Err(Error::UnknownReference("pipelineStageId")),
         }
     }
 
     /// Returns the first stage of a pipeline, if it has stages; rejects a pipeline that does not serve the organization.
     ///
     /// # Errors
-    /// [`Error::UnknownReferences`].
+    /// [`Error::UnknownReference`].
     pub async fn of_pipeline(tx: &mut Tx<'_>, pipeline: Uuid, organization: Uuid) -> Result<Option<Uuid>> {
         let (scope, tenant) = (tx.scope(), tx.tenant());
         let found: Option<Uuid> = query::pipelines::seen(scope)
@@ -88,7 +88,7 @@ impl Destination {
 }
 
 fn unknown(field: &'static str) -> backoffice_core::Error {
-    Error::UnknownReferences(vec![field]).into()
+    Error::UnknownReference(field).into()
 }
 
 #[cfg(test)]

@@ -1,65 +1,30 @@
 //! The errors that a client can act on.
 
-use backoffice_core::command::Entity;
-use backoffice_core::{Detail, Rejection};
-use serde_json::json;
-use uuid::Uuid;
+use backoffice_core::Rejection;
 
-use crate::values::Given;
+use crate::model::DEAL;
 
 /// A rejection by this module.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// The fields with references to records that are not visible to the caller.
+    /// A field that refers to a record that does not exist or is not visible to the caller.
     #[error("Invalid input")]
-    UnknownReferences(Vec<&'static str>),
+    UnknownReference(&'static str),
     /// The owner's organizations do not contain that of the record.
     #[error("Invalid input")]
     OwnerOutOfScope,
     /// The stage belongs to another pipeline than the deal.
     #[error("Invalid input")]
     StageInOtherPipeline,
-    /// A field that breaks a rule of the domain.
-    #[error("Invalid input")]
-    Invalid {
-        /// The field.
-        path: &'static str,
-        /// The expected value.
-        rule: &'static str,
-    },
-    /// A write into an organization outside of the caller's scope.
-    #[error("Organization out of scope")]
-    OrganizationOutOfScope,
-    /// Neither the body, nor the selection, nor the caller's account names an organization for the record.
-    #[error("Organization required")]
-    OrganizationRequired,
     /// Another record has this name or label.
     #[error("Name already in use")]
     NameInUse,
-    /// The record still contains deals.
-    #[error("In use")]
-    InUse,
 }
 
 impl Error {
-    /// Rejects an organization other than that of the record, which cannot be changed.
-    pub(crate) fn keeps_organization(given: Given<Uuid>, present: Uuid) -> Result<(), Self> {
-        match given.flatten() {
-            Some(other) if other != present => Err(Self::Invalid {
-                path: "organizationId",
-                rule: "does not change",
-            }),
-            _ => Ok(()),
-        }
-    }
-
     fn rejection(&self) -> Rejection {
-        let text = self.to_string();
         match self {
-            Self::UnknownReferences(paths) => {
-                let unknown = |path: &&'static str| Detail::new(*path, "does not exist", "unknown_reference");
-                Rejection::invalid(paths.iter().map(unknown).collect()).code("unknown_reference")
-            }
+            Self::UnknownReference(path) => Rejection::unknown_reference(*path).code("unknown_reference"),
             Self::OwnerOutOfScope => one(
                 "ownerUserId",
                 "the owner does not reach the record's organization",
@@ -70,17 +35,13 @@ impl Error {
                 "must be a stage of the deal's pipeline",
                 "stage_in_other_pipeline",
             ),
-            Self::Invalid { path, rule } => Rejection::invalid(vec![Detail::new(*path, *rule, "invalid_value")]),
-            Self::OrganizationOutOfScope => Rejection::forbidden(text),
-            Self::OrganizationRequired => Rejection::bad_request(text).code("organization_required"),
-            Self::NameInUse => Rejection::conflict(text).code("duplicate_name"),
-            Self::InUse => Rejection::conflict(text).code("in_use"),
+            Self::NameInUse => Rejection::conflict(self.to_string()).code("duplicate_name"),
         }
     }
 }
 
 fn one(path: &str, message: &str, code: &'static str) -> Rejection {
-    Rejection::invalid(vec![Detail::new(path, message, code)]).code(code)
+    Rejection::invalid_field(path, message, code).code(code)
 }
 
 impl From<Error> for backoffice_core::Error {
@@ -89,15 +50,23 @@ impl From<Error> for backoffice_core::Error {
     }
 }
 
-/// Returns the error of an undo or redo that conflicts with present data.
-pub(crate) fn undo_conflict(fields: &[&str]) -> backoffice_core::Error {
-    Rejection::bad_request("The record has changed since this action")
-        .code("undo_conflict")
-        .with("fields", json!(fields))
-        .into()
+/// Maps the foreign keys of deals, which keep a pipeline or stage from being removed, to the conflict that undo and redo report.
+pub(crate) fn has_deals(error: backoffice_core::Error) -> backoffice_core::Error {
+    match error.violated_constraint() {
+        Some(
+            "customers_deals_tenant_id_pipeline_id_fkey"
+            | "customers_deals_tenant_id_pipeline_id_pipeline_stage_id_fkey",
+        ) => Rejection::undo_conflict(&[DEAL]).into(),
+        _ => error,
+    }
 }
 
-/// Returns the 404 of an entity kind.
-pub(crate) fn not_found<E: Entity>() -> backoffice_core::Error {
-    Rejection::not_found(E::NOT_FOUND).into()
+/// Converts the conflict of [`has_deals`] to the rejection of a command that deletes.
+pub(crate) fn in_use(error: backoffice_core::Error) -> backoffice_core::Error {
+    match error {
+        backoffice_core::Error::Rejected(conflict) if *conflict == Rejection::undo_conflict(&[DEAL]) => {
+            Rejection::in_use().into()
+        }
+        other => other,
+    }
 }

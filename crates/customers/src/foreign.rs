@@ -1,9 +1,9 @@
 //! Columns of other modules' tables that this module reads.
 
 use backoffice_core::Scope;
-use diesel::pg::Pg;
+use backoffice_core::list::Fragment;
 use diesel::sql_types::{Array, Bool, Nullable, Text, Uuid as SqlUuid};
-use diesel::{BoxableExpression, dsl::sql, table};
+use diesel::{dsl::sql, table};
 
 table! {
     auth_users (tenant_id, id) {
@@ -15,9 +15,6 @@ table! {
         deleted_at -> Nullable<Timestamptz>,
     }
 }
-
-/// A condition or column written in SQL, for a statement on `T`.
-pub(crate) type Fragment<T, S> = Box<dyn BoxableExpression<T, Pg, SqlType = S>>;
 
 /// Returns an expression for the owner's name, or their e-mail address; null if the user was deleted.
 pub(crate) fn owner_name<T: 'static>(table: &str) -> Fragment<T, Nullable<Text>> {

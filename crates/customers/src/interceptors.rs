@@ -18,18 +18,18 @@ pub(crate) const KEEP_ORGANIZATIONS_WITH_CUSTOMERS: Interceptor = Interceptor {
     run: keep_organization,
 };
 
-fn keep_organization<'a>(tx: &'a mut Tx<'_>, attempt: &'a InterceptorContext<'a>) -> BoxFuture<'a, Result<Verdict>> {
+fn keep_organization<'a>(tx: &'a mut Tx<'_>, context: &'a InterceptorContext<'a>) -> BoxFuture<'a, Result<Verdict>> {
     Box::pin(async move {
-        let removes = match attempt.hook {
-            Hook::BeforeExecute => attempt.command == "directory.organization.delete",
-            Hook::BeforeUndo | Hook::BeforeRedo => attempt.after.is_none(),
+        let removes = match context.hook {
+            Hook::BeforeExecute => context.command == "directory.organization.delete",
+            Hook::BeforeUndo | Hook::BeforeRedo => context.after.is_none(),
             Hook::AfterExecute => false,
         };
         if !removes {
             return Ok(Verdict::Continue);
         }
-        let kinds = kinds_in(tx, attempt.id).await?;
-        Ok(match (kinds.is_empty(), attempt.hook) {
+        let kinds = kinds_in(tx, context.id).await?;
+        Ok(match (kinds.is_empty(), context.hook) {
             (true, _) => Verdict::Continue,
             (false, Hook::BeforeExecute) => in_use(),
             (false, _) => changed_since(&kinds),
@@ -63,7 +63,7 @@ fn changed_since(kinds: &[String]) -> Verdict {
 }
 
 #[derive(QueryableByName)]
-struct Found {
+struct KindRow {
     #[diesel(sql_type = Text)]
     kind: String,
 }
@@ -84,6 +84,6 @@ async fn kinds_in(tx: &mut Tx<'_>, organization: Uuid) -> Result<Vec<String>> {
     let statement = sql_query(KINDS)
         .bind::<SqlUuid, _>(tenant)
         .bind::<SqlUuid, _>(organization);
-    let found: Vec<Found> = Prepared(statement).load(tx.conn()).await?;
+    let found: Vec<KindRow> = Prepared(statement).load(tx.conn()).await?;
     Ok(found.into_iter().map(|one| one.kind).collect())
 }

@@ -12,13 +12,10 @@ mod error;
 mod foreign;
 mod http;
 mod interceptors;
-mod lists;
 mod navigation;
 mod owners;
-mod place;
 mod schema;
 mod values;
-mod web_address;
 
 use backoffice_core::Module;
 use backoffice_core::db::Migrations;
@@ -27,10 +24,7 @@ use diesel_migrations::embed_migrations;
 
 pub use destination::Destination;
 pub use error::Error;
-pub(crate) use error::not_found;
-pub use lists::{Order, References};
 pub use owners::Owner;
-pub use place::Placement;
 
 const MIGRATIONS: Migrations = embed_migrations!("migrations");
 
@@ -50,11 +44,7 @@ pub static MODULE: Module = Module {
 };
 
 fn register(registry: &mut Registry) {
-    commands::deals::register(registry);
+    commands::register(registry);
     bulk::register(registry);
-    commands::pipelines::register(registry);
-    commands::stages::register(registry);
-    commands::companies::register(registry);
-    commands::people::register(registry);
     registry.interceptor(interceptors::KEEP_ORGANIZATIONS_WITH_CUSTOMERS);
 }

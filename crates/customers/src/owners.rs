@@ -18,11 +18,11 @@ impl Owner {
     /// Returns the user, if they are visible to the caller and may sign in.
     ///
     /// # Errors
-    /// [`Error::UnknownReferences`].
+    /// [`Error::UnknownReference`].
     pub async fn find(tx: &mut Tx<'_>, user: Uuid) -> Result<Self> {
         let found = find_tenant_users(tx, &[user]).await?.pop();
         let Some(found) = found.filter(|found| found.is_active && found.is_visible) else {
-            return Err(Error::UnknownReferences(vec!["ownerUserId"]).into());
+            return Err(Error::UnknownReference("ownerUserId").into());
         };
         let organizations = match found.organizations {
             Some(roots) => Some(tx.expand_organizations(&roots).await?),
@@ -43,9 +43,14 @@ impl Owner {
     }
 }
 
-/// Rejects an owner who may not own records of this organization; `None` is always accepted.
-pub(crate) async fn check(tx: &mut Tx<'_>, owner: Option<Uuid>, organization: Uuid) -> Result<()> {
-    if let Some(owner) = owner {
+/// Rejects a new owner who may not own records of this organization; the owner `before` and `None` are always accepted.
+pub(crate) async fn check(
+    tx: &mut Tx<'_>,
+    before: Option<Uuid>,
+    owner: Option<Uuid>,
+    organization: Uuid,
+) -> Result<()> {
+    if let Some(owner) = owner.filter(|owner| before != Some(*owner)) {
         Owner::find(tx, owner).await?.may_own_in(organization)?;
     }
     Ok(())

@@ -1,152 +1,97 @@
-//! The rules for values in requests.
+//! Rules for the values of fields, beside those that all modules share.
 
-use std::collections::BTreeSet;
-
-use backoffice_core::text::{NO_CONTROL_CHARACTERS, has_control_characters};
-use backoffice_core::{Detail, Rejection, Result};
+use backoffice_core::input::{Violation, rules};
+use backoffice_core::{Patch, Rejection, Result};
+use url::Url;
 use uuid::Uuid;
 
 /// Maximum number of ids in a set of references.
 pub(crate) const MOST_REFERENCES: usize = 200;
 
-/// A field of a body: absent, null or a value.
-pub(crate) type Given<T> = Option<Option<T>>;
+/// Creates the 400 for another value of a field that cannot be changed. Clients of this module match on `invalid_value`, not on `immutable`.
+pub(crate) fn fixed(path: &'static str) -> Rejection {
+    Rejection::invalid_field(path, "can't be changed", "invalid_value")
+}
 
-/// Collects the violations of an input.
-#[derive(Debug, Default)]
-pub(crate) struct Rules(Vec<Detail>);
-
-impl Rules {
-    pub(crate) fn broken(&mut self, path: &str, message: impl Into<String>, code: &'static str) {
-        self.0.push(Detail::new(path, message, code));
+/// Rejects another organization than that of the record, which cannot be changed.
+pub(crate) fn keep_organization(named: Patch<Uuid>, stored: Uuid) -> Result<()> {
+    match named {
+        Patch::Set(named) if named != stored => Err(fixed("organizationId").into()),
+        _ => Ok(()),
     }
+}
 
-    /// Reports a required field as missing.
-    pub(crate) fn missing(&mut self, path: &str) {
-        self.broken(path, "is required", "required");
-    }
+/// Withholds the named organization from the generic update, which only rejects null then: it would reject another organization as `immutable`,
+/// where [`keep_organization`] keeps the code of this module.
+pub(crate) fn only_null(named: Patch<Uuid>) -> Patch<Uuid> {
+    if named.is_clear() { Patch::Clear } else { Patch::Keep }
+}
 
-    /// Checks a field that may be absent but not null.
-    pub(crate) fn not_null<T>(&mut self, path: &str, given: Given<T>) -> Option<T> {
-        if given.as_ref().is_some_and(Option::is_none) {
-            self.missing(path);
-        }
-        given.flatten()
+/// Accepts 0 to 100.
+pub(crate) fn percentage(value: &i16) -> Result<i16, Violation> {
+    if !(0..=100).contains(value) {
+        return Err(Violation::new("must be between 0 and 100", "out_of_range"));
     }
+    Ok(*value)
+}
 
-    /// Returns the organization of a new row; null is treated as absent.
-    pub(crate) fn new_place(given: Given<Uuid>) -> Given<Uuid> {
-        given.filter(Option::is_some)
+/// Accepts a web address that a browser opens, at most 300 characters.
+pub(crate) fn web_address(text: &str) -> Result<String, Violation> {
+    let text = rules::text(300)(text)?;
+    if !is_web_address(&text) {
+        return Err(Violation::invalid("must be an http or https address"));
     }
+    Ok(text)
+}
 
-    /// Checks a name of 1 to `most` characters without control characters, trimmed, that may be absent but not null.
-    pub(crate) fn name(&mut self, path: &str, given: Given<String>, most: usize) -> Option<String> {
-        match self.text(path, given, most) {
-            Some(None) => {
-                self.broken(path, "must not be blank", "required");
-                None
-            }
-            given => {
-                let name = given.flatten();
-                if name.as_deref().is_some_and(has_control_characters) {
-                    self.broken(path, NO_CONTROL_CHARACTERS, "invalid_value");
-                }
-                name
-            }
-        }
-    }
-
-    /// Checks a text of at most `most` characters, trimmed; a blank text is treated as null.
-    pub(crate) fn text(&mut self, path: &str, given: Given<String>, most: usize) -> Given<String> {
-        let text = given?
-            .map(|text| text.trim().to_owned())
-            .filter(|text| !text.is_empty());
-        if text.as_ref().is_some_and(|text| text.chars().count() > most) {
-            self.broken(path, format!("must be at most {most} characters"), "too_long");
-        }
-        Some(text)
-    }
-
-    /// Checks a set of references without repetitions; null is treated as an empty set.
-    pub(crate) fn references(&mut self, path: &str, given: Given<Vec<Uuid>>) -> Option<BTreeSet<Uuid>> {
-        let ids: BTreeSet<Uuid> = given?.unwrap_or_default().into_iter().collect();
-        if ids.len() > MOST_REFERENCES {
-            self.broken(path, format!("must be at most {MOST_REFERENCES}"), "too_long");
-        }
-        Some(ids)
-    }
-
-    /// Checks three letters, converted to upper case; a blank text is treated as null.
-    pub(crate) fn currency(&mut self, path: &str, given: Given<String>) -> Given<String> {
-        let code = self
-            .text(path, given, usize::MAX)?
-            .map(|code| code.to_ascii_uppercase());
-        let is_code = |code: &String| code.len() == 3 && code.bytes().all(|byte| byte.is_ascii_uppercase());
-        if code.as_ref().is_some_and(|code| !is_code(code)) {
-            self.broken(path, "must be three letters", "invalid_value");
-        }
-        Some(code)
-    }
-
-    /// Checks `#rrggbb`, converted to lower case; a blank text is treated as null.
-    pub(crate) fn color(&mut self, path: &str, given: Given<String>) -> Given<String> {
-        let color = self
-            .text(path, given, usize::MAX)?
-            .map(|color| color.to_ascii_lowercase());
-        let is_color = |color: &String| {
-            let digits = color.strip_prefix('#').unwrap_or_default();
-            digits.len() == 6 && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
-        };
-        if color.as_ref().is_some_and(|color| !is_color(color)) {
-            self.broken(path, "must be #rrggbb", "invalid_value");
-        }
-        Some(color)
-    }
-
-    /// Returns 400 `Invalid input` if a rule is broken.
-    pub(crate) fn check(self) -> Result<()> {
-        if self.0.is_empty() {
-            Ok(())
-        } else {
-            Err(Rejection::invalid(self.0).into())
-        }
-    }
+/// Returns true for a web address: http or https, a host, and no characters that could end it where it is displayed.
+fn is_web_address(text: &str) -> bool {
+    let Ok(address) = Url::parse(text) else { return false };
+    let start = format!("{}://", address.scheme());
+    matches!(address.scheme(), "http" | "https")
+        && address.has_host()
+        && text.to_ascii_lowercase().starts_with(&start)
+        && !text
+            .chars()
+            .any(|c| c.is_control() || c.is_whitespace() || matches!(c, '"' | '<' | '>' | '\\'))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn text(value: &str) -> Given<String> {
-        Some(Some(value.to_owned()))
+    #[test]
+    fn an_address_is_one_of_the_web() {
+        for (text, expected) in [
+            ("https://acme.example", true),
+            ("HTTP://acme.example/a?b=c#d", true),
+            ("http:acme.example", false),
+            ("ftp://acme.example", false),
+            ("javascript:alert(1)", false),
+            ("https://", false),
+            ("https://acme.example/a b", false),
+            ("https://acme.example/\"><script>", false),
+            ("acme.example", false),
+        ] {
+            assert_eq!(web_address(text).is_ok(), expected, "{text}");
+        }
+        let long = format!("https://acme.example/{}", "x".repeat(300));
+        assert_eq!(web_address(&long).map_err(|one| one.code), Err("too_long"));
     }
 
     #[test]
-    fn a_text_is_trimmed_and_a_blank_one_is_null() {
-        let mut rules = Rules::default();
-
-        assert_eq!(rules.text("source", text(" web "), 3), text("web"));
-        assert_eq!(rules.text("source", text("  "), 3), Some(None));
-        assert_eq!(rules.text("source", None, 3), None);
-        assert!(rules.check().is_ok());
+    fn a_percentage_is_between_0_and_100() {
+        assert!(percentage(&0).is_ok() && percentage(&100).is_ok());
+        assert!(percentage(&-1).is_err() && percentage(&101).is_err());
     }
 
     #[test]
-    fn every_broken_rule_is_reported() {
-        let mut rules = Rules::default();
+    fn only_the_own_organization_can_be_named() {
+        let [own, other] = [1, 2].map(Uuid::from_u128);
 
-        rules.name("title", text(" "), 200);
-        rules.text("source", text("four"), 3);
-        rules.not_null::<bool>("isActive", Some(None));
-
-        let rejection = rules.check().expect_err("three broken rules").to_rejection();
-        let reported = rejection
-            .details
-            .iter()
-            .map(|one| (one.path.as_str(), one.code.as_ref()));
-        assert_eq!(
-            reported.collect::<Vec<_>>(),
-            [("title", "required"), ("source", "too_long"), ("isActive", "required")]
-        );
+        assert!(keep_organization(Patch::Keep, own).is_ok() && keep_organization(Patch::Set(own), own).is_ok());
+        assert!(keep_organization(Patch::Set(other), own).is_err());
+        assert_eq!(only_null(Patch::Clear), Patch::Clear);
+        assert_eq!(only_null(Patch::Set(own)), Patch::Keep);
     }
 }

@@ -28,7 +28,7 @@ pub(crate) fn routes(routes: &mut Routes) {
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-struct Filter {
+struct StreamQuery {
     /// Names of events: a comma list of exact names, `prefix.*` or `*`. With an empty list the stream sends no events. At most 50 different
     /// names.
     #[param(
@@ -43,10 +43,10 @@ async fn stream_events(
     context: RequestContext,
     live_caller: LiveCaller,
     request: HttpRequest,
-    Query(filter): Query<Filter>,
+    query: Query<StreamQuery>,
 ) -> Result<Streamed> {
     let tenant = context.tenant()?;
-    let names = filter.names.as_ref().map(|names| patterns(&names.0)).transpose()?;
+    let names = query.0.names.as_ref().map(|names| patterns(&names.0)).transpose()?;
     let call = context.call();
     let identity = context.identity();
     let slots = call.provided::<StreamSlots>()?;
@@ -56,7 +56,7 @@ async fn stream_events(
         extent(&mut connection, tenant).await?
     };
     let known = request.headers().get("last-event-id");
-    let start = Start::of(known.map(|value| value.to_str().unwrap_or_default()), extent);
+    let start = Start::after(known.map(|value| value.to_str().unwrap_or_default()), extent);
     let feeds = call.provided::<Feeds>()?;
     let subscription = feeds.subscribe(&call.runtime, tenant, extent.last);
     Ok(Streamed {

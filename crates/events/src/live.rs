@@ -38,8 +38,8 @@ pub(crate) struct Start {
 }
 
 impl Start {
-    /// Starts after the number that the client knows, if all later events are stored; else at the present end.
-    pub(crate) fn of(known: Option<&str>, extent: Extent) -> Self {
+    /// Starts after the number that the client knows, if all later events are stored; else at the current end.
+    pub(crate) fn after(known: Option<&str>, extent: Extent) -> Self {
         let last = Self {
             seq: extent.last,
             reset: false,
@@ -263,7 +263,7 @@ mod tests {
     #[test]
     fn a_stream_resumes_where_everything_behind_is_kept() {
         let extent = Extent { last: 9, removed: 4 };
-        let start = |known| Start::of(known, extent);
+        let start = |known| Start::after(known, extent);
         let at = |seq, reset| Start { seq, reset };
 
         assert_eq!((start(None), start(Some(""))), (at(9, false), at(9, false)));

@@ -57,7 +57,7 @@ fn see(attempt: &InterceptorContext<'_>) {
     let command = attempt.command_as::<UpdateRole>();
     let sight = (
         attempt.hook,
-        command.and_then(|command| command.name.clone()),
+        command.and_then(|command| command.input().name.clone().value()),
         attempt.changes.map(|changes| changes.keys().cloned().collect()),
         attempt.entry.map(|entry| entry.id),
     );

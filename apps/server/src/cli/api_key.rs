@@ -1,6 +1,6 @@
 //! `api-key`.
 
-use backoffice_api_keys::commands::{CreateKey, DeleteKey, NewKeyInput, Place};
+use backoffice_api_keys::commands::{CreateKey, DeleteKey, NewKeyInput};
 use backoffice_core::RequestContext;
 use backoffice_core::http::Json;
 use secrecy::ExposeSecret;
@@ -27,7 +27,7 @@ async fn create(context: &RequestContext, requested: NewApiKey, output: Output) 
         tenant: find_tenant(context, requested.tenant.as_deref()).await?,
         name: requested.name,
         description: None,
-        place: requested.organization.map_or(Place::Tenant, Place::Organization),
+        organization: requested.organization,
         roles: requested.roles,
         expires_at: requested.expires,
     };

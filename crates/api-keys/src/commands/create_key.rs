@@ -1,34 +1,16 @@
 use backoffice_auth::{Acl, RoleToHold, check_assignment, find_roles};
 use backoffice_core::command::{Class, Command, Target, Tx};
 use backoffice_core::identity::ActorKind;
-use backoffice_core::{Feature, Rejection, RequestContext, Result, Timestamp};
+use backoffice_core::input::{Validator, rules};
+use backoffice_core::{Feature, Patch, Placement, Rejection, RequestContext, Result, Timestamp};
 use diesel::{ExpressionMethods, OptionalExtension, QueryDsl, insert_into};
 use diesel_async::RunQueryDsl;
 use uuid::Uuid;
 
 use crate::model::{Key, KeyRoleRow};
 use crate::schema::{api_keys_key_roles as links, api_keys_keys as keys};
-use crate::{Error, KeysConfig, NewSecret, acl, values};
-
-/// Where a key belongs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
-    /// An organization and its descendants.
-    Organization(Uuid),
-    /// The whole tenant.
-    Tenant,
-}
-
-impl Place {
-    /// Returns the organization, if the key belongs to one.
-    #[must_use]
-    pub fn organization(self) -> Option<Uuid> {
-        match self {
-            Self::Organization(id) => Some(id),
-            Self::Tenant => None,
-        }
-    }
-}
+use crate::values::{self, LONGEST_DESCRIPTION, LONGEST_NAME};
+use crate::{Error, KeysConfig, NewSecret, acl};
 
 /// Input of a new key.
 #[derive(Debug, Clone)]
@@ -39,8 +21,8 @@ pub struct NewKeyInput {
     pub name: String,
     /// At most 1000 characters.
     pub description: Option<String>,
-    /// Where the key belongs.
-    pub place: Place,
+    /// The organization; `None` = the whole tenant.
+    pub organization: Option<Uuid>,
     /// Roles by id or name.
     pub roles: Vec<String>,
     /// In the future, and not beyond `api_keys.max_ttl`.
@@ -49,7 +31,7 @@ pub struct NewKeyInput {
 
 /// Result of [`CreateKey`].
 #[derive(Debug, Clone)]
-pub struct KeyGot {
+pub struct KeyCreated {
     /// The assigned roles.
     pub roles: Vec<RoleToHold>,
     /// Time of expiry: never later than that of the key that created this one.
@@ -61,7 +43,17 @@ pub struct KeyGot {
 struct Creator {
     expires_at: Option<Timestamp>,
     /// This key and its ancestors: the keys that created it.
-    line: Vec<Uuid>,
+    ancestry: Vec<Uuid>,
+}
+
+impl Creator {
+    /// Returns the expiry of a key that it creates; by default its own.
+    fn limit(&self, requested: Option<Timestamp>) -> Result<Option<Timestamp>> {
+        match (requested, self.expires_at) {
+            (Some(at), Some(latest)) if at > latest => Err(Error::OutlivesCreator { latest }.into()),
+            (requested, latest) => Ok(requested.or(latest)),
+        }
+    }
 }
 
 /// Creates a key.
@@ -75,8 +67,8 @@ pub struct CreateKey {
     pub name: String,
     /// The purpose of the key.
     pub description: Option<String>,
-    /// Where the key belongs.
-    pub place: Place,
+    /// The organization; `None` = the whole tenant.
+    pub organization: Option<Uuid>,
     /// Roles by id or name.
     pub roles: Vec<String>,
     /// Time of expiry.
@@ -92,7 +84,7 @@ impl Command for CreateKey {
     const FEATURES: &'static [Feature] = &[acl::CREATE];
     const UNDOABLE: bool = false;
     type Entity = Key;
-    type Output = KeyGot;
+    type Output = KeyCreated;
 
     fn target(&self) -> Target {
         Target::New {
@@ -101,14 +93,13 @@ impl Command for CreateKey {
         }
     }
 
-    async fn apply(&self, tx: &mut Tx<'_>) -> Result<KeyGot> {
-        self.check_place(tx).await?;
+    async fn apply(&self, tx: &mut Tx<'_>) -> Result<KeyCreated> {
+        self.check_organization(tx).await?;
         let roles = find_roles(tx, &self.roles).await?;
         self.check_roles(tx, &roles).await?;
         let creator = creator(tx).await?;
-        values::check_end(self.expires_at, creator.expires_at)?;
-        let expires_at = self.expires_at.or(creator.expires_at);
-        self.insert(tx, expires_at, creator.line).await?;
+        let expires_at = creator.limit(self.expires_at)?;
+        self.insert(tx, expires_at, creator.ancestry).await?;
         tx.wrote_secret("keyHash");
         let now = tx.now();
         let held: Vec<KeyRoleRow> = roles
@@ -130,7 +121,7 @@ impl Command for CreateKey {
                 .await
                 .map_err(|error| self.role_is_deleted(error.into()))?;
         }
-        Ok(KeyGot { roles, expires_at })
+        Ok(KeyCreated { roles, expires_at })
     }
 }
 
@@ -149,9 +140,9 @@ async fn creator(tx: &mut Tx<'_>) -> Result<Creator> {
         .first(tx.conn())
         .await
         .optional()?;
-    let (expires_at, mut line) = found.ok_or_else(Rejection::unauthorized)?;
-    line.push(id);
-    Ok(Creator { expires_at, line })
+    let (expires_at, mut ancestry) = found.ok_or_else(Rejection::unauthorized)?;
+    ancestry.push(id);
+    Ok(Creator { expires_at, ancestry })
 }
 
 impl CreateKey {
@@ -160,32 +151,32 @@ impl CreateKey {
     /// # Errors
     /// 400 with the invalid fields.
     pub fn new(context: &RequestContext, requested: NewKeyInput) -> Result<Self> {
-        let name = values::checked_name(&requested.name)?;
-        let description = values::checked_description(requested.description.as_deref())?;
         let config = context.call().provided::<KeysConfig>()?;
-        values::check_expiry(requested.expires_at, context.now(), config.max_ttl)?;
+        let (mut validator, mut name, mut description) = (Validator::default(), String::new(), None);
+        validator.text("name", &requested.name.into(), &mut name, rules::line(LONGEST_NAME));
+        let text = requested.description.map_or(Patch::Clear, Patch::Set);
+        validator.optional_text("description", &text, &mut description, rules::text(LONGEST_DESCRIPTION));
+        let expires_at = values::expiry(requested.expires_at, context.now(), config.max_ttl);
+        let expires_at = validator.accept("expiresAt", expires_at).flatten();
+        validator.check()?;
         Ok(Self {
             id: context.new_id(),
             tenant: requested.tenant,
             name,
             description,
-            place: requested.place,
+            organization: requested.organization,
             roles: requested.roles,
-            expires_at: requested.expires_at,
+            expires_at,
             secret: NewSecret::draw(context.ids()),
         })
     }
 
-    async fn check_place(&self, tx: &mut Tx<'_>) -> Result<()> {
-        let is_allowed = match self.place {
-            Place::Organization(id) => tx.keep_organization(id).await?,
-            // Only callers whose scope is the whole tenant create keys of the whole tenant.
-            Place::Tenant => tx.scope().organizations.is_none(),
-        };
-        if is_allowed {
-            Ok(())
-        } else {
-            Err(Error::OrganizationOutOfScope.into())
+    /// Only callers whose scope is the whole tenant create keys of the whole tenant.
+    async fn check_organization(&self, tx: &mut Tx<'_>) -> Result<()> {
+        match self.organization {
+            Some(id) => Placement::lock(tx, id).await,
+            None if tx.scope().organizations.is_none() => Ok(()),
+            None => Err(Rejection::organization_out_of_scope().into()),
         }
     }
 
@@ -195,10 +186,10 @@ impl CreateKey {
             return Err(Error::SuperAdminRole.into());
         }
         for role in roles {
-            let granted = match self.place {
-                Place::Tenant => role.acl.clone(),
+            let granted = match self.organization {
+                None => role.acl.clone(),
                 // The key is confined to its organization, whatever the role grants.
-                Place::Organization(id) => Acl {
+                Some(id) => Acl {
                     organizations: Some(vec![id]),
                     ..role.acl.clone()
                 },
@@ -208,7 +199,7 @@ impl CreateKey {
         Ok(())
     }
 
-    async fn insert(&self, tx: &mut Tx<'_>, expires_at: Option<Timestamp>, line: Vec<Uuid>) -> Result<()> {
+    async fn insert(&self, tx: &mut Tx<'_>, expires_at: Option<Timestamp>, ancestry: Vec<Uuid>) -> Result<()> {
         let (now, creator) = (tx.now(), tx.context().identity());
         insert_into(keys::table)
             .values((
@@ -216,11 +207,11 @@ impl CreateKey {
                 keys::id.eq(self.id),
                 keys::name.eq(&self.name),
                 keys::description.eq(&self.description),
-                keys::organization_id.eq(self.place.organization()),
+                keys::organization_id.eq(self.organization),
                 keys::key_prefix.eq(&self.secret.prefix),
                 keys::key_hash.eq(self.secret.hash.as_slice()),
                 keys::expires_at.eq(expires_at),
-                keys::creator_keys.eq(line),
+                keys::creator_keys.eq(ancestry),
                 keys::created_by_kind.eq(creator.kind.as_str()),
                 keys::created_by_id.eq(creator.id),
                 keys::created_at.eq(now),

@@ -3,5 +3,5 @@
 mod create_key;
 mod delete_key;
 
-pub use create_key::{CreateKey, KeyGot, NewKeyInput, Place};
+pub use create_key::{CreateKey, KeyCreated, NewKeyInput};
 pub use delete_key::DeleteKey;

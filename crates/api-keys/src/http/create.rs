@@ -1,16 +1,15 @@
 //! Creation of keys.
 
 use backoffice_auth::RoleToHold;
-use backoffice_core::http::{Cookies, Created, Json, given, present};
+use backoffice_core::http::{Cookies, Created, Json, given};
 use backoffice_core::input::Bounded;
-use backoffice_core::{Rejection, RequestContext, Result, Scope, Timestamp, VisibleTenants};
+use backoffice_core::{Patch, Rejection, RequestContext, Result, Scope, Timestamp, VisibleTenants};
 use secrecy::ExposeSecret;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use crate::Error;
-use crate::commands::{CreateKey, KeyGot, NewKeyInput, Place};
+use crate::commands::{CreateKey, KeyCreated, NewKeyInput};
 use crate::query::keys::RoleOfKey;
 use crate::values::KeyName;
 
@@ -28,9 +27,9 @@ pub(super) struct NewKey {
     tenant_id: Option<Uuid>,
     /// An organization of the tenant; null means the whole tenant. By default the selected organization, else the caller's own; required
     /// if there is neither.
-    #[serde(default, deserialize_with = "present")]
+    #[serde(default)]
     #[schema(value_type = Option<Uuid>)]
-    organization_id: Option<Option<Uuid>>,
+    organization_id: Patch<Uuid>,
     /// At most 50 existing roles of the tenant, by id or name; none with super administrator rights.
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Option<Vec<String>>, nullable = false, max_items = 50)]
@@ -68,7 +67,7 @@ pub(super) async fn create_api_key(ctx: RequestContext, body: Json<NewKey>) -> R
         tenant,
         name: new.name,
         description: new.description,
-        place: place(new.organization_id, default)?,
+        organization: organization(new.organization_id, default)?,
         roles: new.roles.unwrap_or_default().0,
         expires_at: new.expires_at,
     };
@@ -79,14 +78,14 @@ pub(super) async fn create_api_key(ctx: RequestContext, body: Json<NewKey>) -> R
     } else {
         ctx.with_scope(Scope::new(VisibleTenants::All, Some(tenant)))
     };
-    let response = |got: KeyGot| Cookies {
-        response: Created(created(&command, got)),
+    let response = |outcome: KeyCreated| Cookies {
+        response: Created(created(&command, outcome)),
         cookies: Vec::new(),
     };
     ctx.execute(&command, response).await
 }
 
-fn created(command: &CreateKey, got: KeyGot) -> CreatedKey {
+fn created(command: &CreateKey, outcome: KeyCreated) -> CreatedKey {
     let role = |role: RoleToHold| RoleOfKey {
         id: role.id,
         name: Some(role.name),
@@ -97,9 +96,9 @@ fn created(command: &CreateKey, got: KeyGot) -> CreatedKey {
         key_prefix: command.secret.prefix.clone(),
         secret: Some(command.secret.text.expose_secret().to_owned()),
         tenant_id: command.tenant,
-        organization_id: command.place.organization(),
-        roles: got.roles.into_iter().map(role).collect(),
-        expires_at: got.expires_at,
+        organization_id: command.organization,
+        roles: outcome.roles.into_iter().map(role).collect(),
+        expires_at: outcome.expires_at,
     }
 }
 
@@ -118,10 +117,11 @@ async fn live_tenant(ctx: &RequestContext, tenant: Uuid) -> Result<Uuid> {
     Err(Rejection::bad_request("Tenant not found").into())
 }
 
-fn place(named: Option<Option<Uuid>>, default: Option<Uuid>) -> Result<Place> {
+/// Returns the organization of a new key; `None` for a key of the whole tenant.
+fn organization(named: Patch<Uuid>, default: Option<Uuid>) -> Result<Option<Uuid>> {
     match (named, default) {
-        (Some(Some(id)), _) | (None, Some(id)) => Ok(Place::Organization(id)),
-        (Some(None), _) => Ok(Place::Tenant),
-        (None, None) => Err(Error::OrganizationRequired.into()),
+        (Patch::Set(id), _) | (Patch::Keep, Some(id)) => Ok(Some(id)),
+        (Patch::Clear, _) => Ok(None),
+        (Patch::Keep, None) => Err(Rejection::organization_required().into()),
     }
 }

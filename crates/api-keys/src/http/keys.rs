@@ -53,21 +53,21 @@ pub(super) struct KeyItem {
     tenant_id: Uuid,
 }
 
-fn item(line: KeySummary) -> Result<KeyItem> {
+fn item(summary: KeySummary) -> Result<KeyItem> {
     Ok(KeyItem {
-        roles: line.roles()?,
-        id: line.id,
-        name: line.name,
-        description: line.description,
-        key_prefix: line.key_prefix,
-        organization_id: line.organization_id,
-        organization_name: line.organization_name,
-        last_used_at: line.last_used_at,
-        expires_at: line.expires_at,
-        created_by_user_id: line.created_by_id.filter(|_| line.created_by_kind == "user"),
-        created_at: line.created_at,
-        updated_at: line.updated_at,
-        tenant_id: line.tenant_id,
+        roles: summary.roles()?,
+        id: summary.id,
+        name: summary.name,
+        description: summary.description,
+        key_prefix: summary.key_prefix,
+        organization_id: summary.organization_id,
+        organization_name: summary.organization_name,
+        last_used_at: summary.last_used_at,
+        expires_at: summary.expires_at,
+        created_by_user_id: summary.created_by_id.filter(|_| summary.created_by_kind == "user"),
+        created_at: summary.created_at,
+        updated_at: summary.updated_at,
+        tenant_id: summary.tenant_id,
     })
 }
 
@@ -105,18 +105,18 @@ pub(super) struct KeyId {
 
 /// Confirmation of a deletion.
 #[derive(Debug, Clone, Copy, Serialize, ToSchema)]
-pub(super) struct Deleted {
+#[schema(as = Deleted)]
+pub(super) struct DeletedKey {
     /// Always true.
     success: bool,
 }
 
-pub(super) async fn delete_api_key(ctx: RequestContext, query: Query<KeyId>) -> Result<Json<Deleted>> {
-    let given = query.0.id.as_deref().and_then(|id| id.trim().parse().ok());
-    let Some(id) = given else {
+pub(super) async fn delete_api_key(ctx: RequestContext, query: Query<KeyId>) -> Result<Json<DeletedKey>> {
+    let Some(id) = query.0.id.as_deref().and_then(|id| id.trim().parse().ok()) else {
         return Err(Rejection::bad_request("ID is required")
             .detail(Detail::new("id", "must be a UUID", "invalid_value"))
             .into());
     };
-    ctx.execute(&DeleteKey { id }, |()| Json(Deleted { success: true }))
+    ctx.execute(&DeleteKey { id }, |()| Json(DeletedKey { success: true }))
         .await
 }

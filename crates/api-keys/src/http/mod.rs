@@ -31,9 +31,7 @@ pub(crate) fn routes(routes: &mut Routes) {
 /// Returns the tenant whose keys the request concerns; rejects the platform, which has no keys.
 fn tenant(ctx: &RequestContext) -> Result<Uuid> {
     match ctx.tenant()? {
-        PLATFORM_TENANT => Err(Rejection::bad_request("Tenant context required")
-            .code("tenant_required")
-            .into()),
+        PLATFORM_TENANT => Err(Rejection::tenant_required().into()),
         tenant => Ok(tenant),
     }
 }

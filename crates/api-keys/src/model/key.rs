@@ -18,11 +18,11 @@ use crate::{acl, query};
 
 const LINK_KIND: &str = "api_keys.key_role";
 
-/// A row of `api_keys_keys` without its secret.
+/// A key, without its secret.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Queryable, Selectable)]
 #[diesel(table_name = keys, check_for_backend(diesel::pg::Pg))]
 #[serde(rename_all = "camelCase")]
-pub struct KeyRow {
+pub struct Key {
     /// The tenant.
     pub tenant_id: Uuid,
     /// The id.
@@ -73,10 +73,6 @@ pub struct KeyRoleRow {
     pub updated_at: Timestamp,
 }
 
-/// Entity kind `api_keys.key`.
-#[derive(Debug)]
-pub enum Key {}
-
 impl Entity for Key {
     const KIND: &'static str = "api_keys.key";
     const VOLATILE: &'static [&'static str] = &["lastUsedAt", "updatedAt"];
@@ -91,11 +87,11 @@ impl Entity for Key {
 
     async fn load(tx: &mut Tx<'_>, ids: &[Uuid], _depth: Depth) -> Result<Snapshots> {
         let tenant = tx.tenant();
-        let rows: Vec<KeyRow> = keys::table
+        let rows: Vec<Self> = keys::table
             .filter(keys::tenant_id.eq(tenant))
             .filter(keys::id.eq_any(ids))
             .filter(keys::deleted_at.is_null())
-            .select(KeyRow::as_select())
+            .select(Self::as_select())
             .load(tx.conn())
             .await?;
         let held: Vec<KeyRoleRow> = links::table
@@ -148,7 +144,7 @@ impl Entity for Key {
         };
         let held: Vec<KeyRoleRow> = from.children(LINK_KIND)?.unwrap_or_default();
         let roles: Vec<Uuid> = held.iter().map(|link| link.role_id).collect();
-        let row: KeyRow = from.row()?;
+        let row: Self = from.row()?;
         protect_holder(tx, &roles, row.organization_id).await
     }
 

@@ -2,4 +2,4 @@
 
 mod key;
 
-pub use key::{Key, KeyRoleRow, KeyRow};
+pub use key::{Key, KeyRoleRow};

@@ -89,14 +89,13 @@ pub(crate) async fn lock(connection: &mut AsyncPgConnection, scope: &Scope, ids:
     if let Some(tenant) = scope.tenant {
         own.visible_tenants = VisibleTenants::Tenant(tenant);
     }
-    let rows: Vec<(Uuid, Uuid)> = in_scope(&own)
+    Ok(in_scope(&own)
         .filter(keys::id.eq_any(ids))
         .order(keys::id)
-        .select((keys::tenant_id, keys::id))
+        .select((keys::id, keys::tenant_id))
         .for_update()
         .load(connection)
-        .await?;
-    Ok(rows.into_iter().map(|(tenant, id)| LockedRow { id, tenant }).collect())
+        .await?)
 }
 
 /// Filter of the list of keys.
@@ -149,8 +148,7 @@ pub async fn list(
     let total = filtered(scope, tenant, filter).select(count_star());
     let page = Prepared(page).load::<KeySummary>(&mut &*connection);
     let total = Prepared(total).get_result::<i64>(&mut &*connection);
-    let (items, total) = futures_util::future::try_join(page, total).await?;
-    Ok(window.page(items, total))
+    window.fetch(page, total).await
 }
 
 fn filtered<'a>(scope: &Scope, tenant: Uuid, filter: &KeyFilter) -> keys::BoxedQuery<'a, Pg> {
@@ -162,10 +160,11 @@ fn filtered<'a>(scope: &Scope, tenant: Uuid, filter: &KeyFilter) -> keys::BoxedQ
         query = query.filter(keys::id.eq_any(ids.clone()));
     }
     if let Some(pattern) = &filter.pattern {
-        let found = keys::name
-            .ilike(pattern.clone())
-            .or(keys::key_prefix.ilike(pattern.clone()));
-        query = query.filter(found);
+        query = query.filter(
+            keys::name
+                .ilike(pattern.clone())
+                .or(keys::key_prefix.ilike(pattern.clone())),
+        );
     }
     query
 }

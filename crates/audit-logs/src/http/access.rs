@@ -1,16 +1,16 @@
 //! The list of the access log.
 
 use backoffice_core::access_log::AccessType;
-use backoffice_core::http::{Json, Query, Routes, requires, wire_tenant};
+use backoffice_core::http::{Json, Routes, requires, wire_tenant};
 use backoffice_core::list::{IdList, InstantOrDate};
 use backoffice_core::{RequestContext, Result, Timestamp};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::Value;
-use utoipa::openapi::path::{Parameter, ParameterIn};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
-use super::{check_organization, documented};
+use super::words::ShortText;
+use super::{QueryPairs, check_organization};
 use crate::acl;
 use crate::filter::{self, AccessFilter};
 use crate::query::accesses::{self, NamedRow};
@@ -29,19 +29,6 @@ pub(super) fn routes(routes: &mut Routes) {
         .invalid(filter::INVALID);
 }
 
-/// The query as pairs, because each parameter has its own rules.
-#[derive(Debug, Deserialize)]
-#[serde(transparent)]
-struct AccessQuery {
-    pairs: Vec<(String, String)>,
-}
-
-impl IntoParams for AccessQuery {
-    fn into_params(parameter_in_provider: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
-        documented::<AccessParameters>(parameter_in_provider)
-    }
-}
-
 /// The parameters for the API document.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query, rename_all = "camelCase")]
@@ -57,18 +44,10 @@ struct AccessParameters {
     /// One actor. Another actor than the caller requires `audit_logs.view_tenant`.
     actor_user_id: Option<Uuid>,
     /// Kind of the record, for example `auth.user`.
-    #[param(
-        min_length = 1,
-        max_length = 100,
-        pattern = r"[^\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]"
-    )]
+    #[param(value_type = Option<ShortText>, inline)]
     resource_kind: Option<String>,
     /// `read:list`, `read:item`, `download` or `export`; any other value matches nothing.
-    #[param(
-        min_length = 1,
-        max_length = 100,
-        pattern = r"[^\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]"
-    )]
+    #[param(value_type = Option<ShortText>, inline)]
     access_type: Option<String>,
     /// Rows per page, when `pageSize` is absent.
     #[param(minimum = 1, maximum = 200, default = 50)]
@@ -143,9 +122,9 @@ impl From<NamedRow> for AccessItem {
     }
 }
 
-async fn list_accesses(ctx: RequestContext, query: Query<AccessQuery>) -> Result<Json<AccessPage>> {
+async fn list_accesses(ctx: RequestContext, query: QueryPairs<AccessParameters>) -> Result<Json<AccessPage>> {
     let viewer = Viewer::new(&ctx)?;
-    let filter = AccessFilter::read(&query.0.pairs)?;
+    let filter = AccessFilter::read(&query.pairs)?;
     viewer.check_actors(filter.actor.as_ref().map(std::slice::from_ref))?;
     let mut connection = ctx.read().await?;
     let (rows, total) = accesses::page(&connection, viewer, &filter).await?;

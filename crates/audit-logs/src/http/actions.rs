@@ -3,17 +3,16 @@
 use backoffice_core::access_log::AccessType;
 use backoffice_core::db::Connection;
 use backoffice_core::document::{StoredJson, Texts};
-use backoffice_core::http::{Json, Query, Routes, requires, wire_tenant};
+use backoffice_core::http::{Json, Routes, requires, wire_tenant};
 use backoffice_core::list::{IdList, InstantOrDate};
 use backoffice_core::{RequestContext, Result, Timestamp};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::Value;
-use utoipa::openapi::path::{Parameter, ParameterIn};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
-use super::words::{Flag, SortDir};
-use super::{check_organization, documented};
+use super::words::{Flag, LongText, ShortText, SortDir};
+use super::{QueryPairs, check_organization};
 use crate::acl;
 use crate::filter::{self, ActionFilter, SortField};
 use crate::query::actions::{self, ActionRow, NamedRow};
@@ -32,19 +31,6 @@ pub(super) fn routes(routes: &mut Routes) {
         .invalid(filter::INVALID);
 }
 
-/// The query as pairs, because a parameter may be repeated and each has its own rules.
-#[derive(Debug, Deserialize)]
-#[serde(transparent)]
-struct ActionQuery {
-    pairs: Vec<(String, String)>,
-}
-
-impl IntoParams for ActionQuery {
-    fn into_params(parameter_in_provider: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
-        documented::<ActionParameters>(parameter_in_provider)
-    }
-}
-
 /// The parameters for the API document.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query, rename_all = "camelCase")]
@@ -61,18 +47,10 @@ struct ActionParameters {
     #[param(value_type = Option<IdList>, inline)]
     actor_user_id: Option<String>,
     /// Kind of the resource, for example `auth.role`.
-    #[param(
-        min_length = 1,
-        max_length = 100,
-        pattern = r"[^\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]"
-    )]
+    #[param(value_type = Option<ShortText>, inline)]
     resource_kind: Option<String>,
     /// Id of the resource.
-    #[param(
-        min_length = 1,
-        max_length = 200,
-        pattern = r"[^\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]"
-    )]
+    #[param(value_type = Option<LongText>, inline)]
     resource_id: Option<String>,
     /// `create`, `edit`, `delete`, `assign`, joined by commas.
     #[param(pattern = "^ *(create|edit|delete|assign)?( *, *(create|edit|delete|assign)?)* *$")]
@@ -227,9 +205,9 @@ fn undoable(row: &ActionRow) -> Undoable<'_> {
     }
 }
 
-async fn list_actions(ctx: RequestContext, query: Query<ActionQuery>) -> Result<Json<ActionPage>> {
+async fn list_actions(ctx: RequestContext, query: QueryPairs<ActionParameters>) -> Result<Json<ActionPage>> {
     let viewer = Viewer::new(&ctx)?;
-    let filter = ActionFilter::read(&query.0.pairs)?;
+    let filter = ActionFilter::read(&query.pairs)?;
     viewer.check_actors(filter.actors.as_deref())?;
     let mut connection = ctx.read().await?;
     let (rows, total) = actions::page(&connection, viewer, &filter).await?;

@@ -6,21 +6,19 @@ use std::time::Duration;
 use actix_web::http::header::{CACHE_CONTROL, CONTENT_DISPOSITION, HeaderValue, X_CONTENT_TYPE_OPTIONS};
 use actix_web::web::Bytes;
 use backoffice_core::access_log::AccessType;
-use backoffice_core::http::{Query, Routes, Streamed, requires, wire_tenant};
+use backoffice_core::http::{Routes, Streamed, requires, wire_tenant};
 use backoffice_core::list::{IdList, InstantOrDate};
 use backoffice_core::{Error, RequestContext, Result, Runtime, Timestamp};
 use futures_util::StreamExt;
 use futures_util::future::{Either, select};
 use futures_util::stream::{BoxStream, try_unfold};
-use serde::Deserialize;
 use serde_json::{Map, Value};
 use tokio::sync::mpsc;
 use utoipa::IntoParams;
-use utoipa::openapi::path::{Parameter, ParameterIn};
 use uuid::Uuid;
 
-use super::words::{Flag, Positive, SortDir};
-use super::{check_organization, documented};
+use super::words::{Flag, LongText, Positive, ShortText, SortDir};
+use super::{QueryPairs, check_organization};
 use crate::acl;
 use crate::csv;
 use crate::filter::{self, ActionFilter, SortField};
@@ -42,19 +40,6 @@ pub(super) fn routes(routes: &mut Routes) {
         .invalid(filter::INVALID);
 }
 
-/// The query as pairs, because a parameter may be repeated and each has its own rules.
-#[derive(Debug, Deserialize)]
-#[serde(transparent)]
-struct ExportQuery {
-    pairs: Vec<(String, String)>,
-}
-
-impl IntoParams for ExportQuery {
-    fn into_params(parameter_in_provider: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
-        documented::<ExportParameters>(parameter_in_provider)
-    }
-}
-
 /// The parameters for the API document.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query, rename_all = "camelCase")]
@@ -71,18 +56,10 @@ struct ExportParameters {
     #[param(value_type = Option<IdList>, inline)]
     actor_user_id: Option<String>,
     /// Kind of the resource, for example `auth.role`.
-    #[param(
-        min_length = 1,
-        max_length = 100,
-        pattern = r"[^\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]"
-    )]
+    #[param(value_type = Option<ShortText>, inline)]
     resource_kind: Option<String>,
     /// Id of the resource.
-    #[param(
-        min_length = 1,
-        max_length = 200,
-        pattern = r"[^\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]"
-    )]
+    #[param(value_type = Option<LongText>, inline)]
     resource_id: Option<String>,
     /// `create`, `edit`, `delete`, `assign`, joined by commas.
     #[param(pattern = "^ *(create|edit|delete|assign)?( *, *(create|edit|delete|assign)?)* *$")]
@@ -112,9 +89,9 @@ struct ExportParameters {
     after: Option<String>,
 }
 
-async fn export_actions(ctx: RequestContext, query: Query<ExportQuery>) -> Result<Streamed> {
+async fn export_actions(ctx: RequestContext, query: QueryPairs<ExportParameters>) -> Result<Streamed> {
     let viewer = Viewer::new(&ctx)?;
-    let filter = ActionFilter::read_export(&query.0.pairs)?;
+    let filter = ActionFilter::read_export(&query.pairs)?;
     viewer.check_actors(filter.actors.as_deref())?;
     let mut connection = ctx.read().await?;
     check_organization(&mut connection, viewer, filter.organization).await?;

@@ -6,11 +6,13 @@ mod export;
 mod history;
 mod words;
 
+use std::marker::PhantomData;
+
 use backoffice_core::db::Connection;
-use backoffice_core::http::Routes;
+use backoffice_core::http::{Describe, Extract, Incoming, Query, Routes, Schemas};
 use backoffice_core::{Rejection, Result};
 use utoipa::IntoParams;
-use utoipa::openapi::path::{Parameter, ParameterIn};
+use utoipa::openapi::path::OperationBuilder;
 use uuid::Uuid;
 
 use crate::query;
@@ -38,7 +40,23 @@ async fn check_organization(connection: &mut Connection, viewer: Viewer<'_>, org
     Err(Rejection::forbidden("Organization scope violation").into())
 }
 
-/// Returns the parameters of `P`, all of them optional, because handlers parse them.
-fn documented<P: IntoParams>(parameter_in_provider: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
-    P::into_params(parameter_in_provider)
+/// The query as pairs, because a parameter may be repeated and each has its own rules. `P` describes the parameters in the API document.
+#[derive(Debug)]
+struct QueryPairs<P> {
+    pairs: Vec<(String, String)>,
+    parameters: PhantomData<fn() -> P>,
+}
+
+impl<P> Extract for QueryPairs<P> {
+    fn extract(incoming: &Incoming<'_>) -> Result<Self> {
+        let Query(pairs) = Extract::extract(incoming)?;
+        let parameters = PhantomData;
+        Ok(Self { pairs, parameters })
+    }
+}
+
+impl<P: IntoParams> Describe for QueryPairs<P> {
+    fn describe(operation: OperationBuilder, schemas: &mut Schemas) -> OperationBuilder {
+        Query::<P>::describe(operation, schemas)
+    }
 }

@@ -7,7 +7,7 @@ use diesel_async::RunQueryDsl;
 use uuid::Uuid;
 
 use crate::error::on_violation;
-use crate::model::UserRoleRow;
+use crate::model::UserRole;
 use crate::schema::auth_user_roles as links;
 use crate::{Error, grants, query};
 
@@ -15,7 +15,7 @@ use crate::{Error, grants, query};
 pub(super) struct RoleLinks<'a> {
     user: Uuid,
     named: &'a [String],
-    gone: Vec<Uuid>,
+    removed: Vec<Uuid>,
     added: Vec<(Uuid, Uuid)>,
 }
 
@@ -37,7 +37,7 @@ impl<'a> RoleLinks<'a> {
         Ok(Self {
             user,
             named,
-            gone: held
+            removed: held
                 .iter()
                 .filter(|(_, owner, role)| !requested.contains(&(*owner, *role)))
                 .map(|(id, ..)| *id)
@@ -61,19 +61,19 @@ impl<'a> RoleLinks<'a> {
     /// Deletes and inserts links.
     pub(super) async fn store(self, tx: &mut Tx<'_>) -> Result<()> {
         let (tenant, now) = (tx.tenant(), tx.now());
-        if !self.gone.is_empty() {
+        if !self.removed.is_empty() {
             diesel::delete(
                 links::table
                     .filter(links::tenant_id.eq(tenant))
-                    .filter(links::id.eq_any(&self.gone)),
+                    .filter(links::id.eq_any(&self.removed)),
             )
             .execute(tx.conn())
             .await?;
         }
-        let rows: Vec<UserRoleRow> = self
+        let rows: Vec<UserRole> = self
             .added
             .iter()
-            .map(|(role_tenant_id, role_id)| UserRoleRow {
+            .map(|(role_tenant_id, role_id)| UserRole {
                 tenant_id: tenant,
                 id: tx.new_id(),
                 user_id: self.user,
@@ -89,8 +89,8 @@ impl<'a> RoleLinks<'a> {
         let inserted = insert_into(links::table).values(&rows).execute(tx.conn()).await;
         inserted.map(drop).map_err(|error| {
             // A role can be deleted while it is assigned to a user.
-            let gone = Error::RolesNotFound(self.named.to_vec());
-            on_violation("auth_user_roles_role_tenant_id_role_id_fkey", gone)(error.into())
+            let missing = Error::RolesNotFound(self.named.to_vec());
+            on_violation("auth_user_roles_role_tenant_id_role_id_fkey", missing)(error.into())
         })
     }
 }

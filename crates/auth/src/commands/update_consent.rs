@@ -1,14 +1,15 @@
 use std::sync::Arc;
 
 use backoffice_core::command::{Class, Command, Target, Tx};
+use backoffice_core::db::ReplaceRow;
 use backoffice_core::{Feature, Result};
-use diesel::{ExpressionMethods, QueryDsl};
+use diesel::insert_into;
 use diesel_async::RunQueryDsl;
 use uuid::Uuid;
 
 use crate::accounts::Accounts;
 use crate::error::on_violation;
-use crate::model::{Consent, ConsentRow};
+use crate::model::Consent;
 use crate::schema::auth_consents as consents;
 use crate::{Error, query};
 
@@ -28,12 +29,12 @@ pub struct UpdateConsent {
 }
 
 impl UpdateConsent {
-    fn decided(&self, tx: &Tx<'_>, id: Uuid, stored: Option<ConsentRow>) -> ConsentRow {
+    fn decided(&self, tx: &Tx<'_>, id: Uuid, stored: Option<Consent>) -> Consent {
         let now = tx.now();
         let call = tx.context().call();
         let stamp = |granted: bool, before| if self.is_granted == granted { Some(now) } else { before };
         let before = stored.as_ref();
-        ConsentRow {
+        Consent {
             tenant_id: tx.tenant(),
             id,
             user_id: self.user,
@@ -62,54 +63,36 @@ impl Command for UpdateConsent {
     const FEATURES: &'static [Feature] = &[];
     const UNDOABLE: bool = false;
     type Entity = Consent;
-    type Output = ConsentRow;
+    type Output = Consent;
 
     fn target(&self) -> Target {
         self.target
     }
 
-    async fn apply(&self, tx: &mut Tx<'_>) -> Result<ConsentRow> {
+    async fn apply(&self, tx: &mut Tx<'_>) -> Result<Consent> {
         let accounts: Arc<Accounts> = tx.context().call().provided()?;
-        let (tenant, now) = (tx.tenant(), tx.now());
+        let tenant = tx.tenant();
         let stored = query::consents::find(tx.conn(), tenant, self.user, &self.consent_type).await?;
-        match self.target {
-            Target::New { id, .. } => {
-                let row = accounts.integrity.sealed(self.decided(tx, id, None));
-                diesel::insert_into(consents::table)
-                    .values(&row)
-                    .execute(tx.conn())
-                    .await
-                    .map_err(|error| {
-                        let meaning =
-                            on_violation("auth_consents_tenant_id_user_id_consent_type_key", Error::ConsentExists);
-                        meaning(error.into())
-                    })?;
-                Ok(row)
-            }
-            Target::Existing(id) => {
-                if let Some(same) = stored.clone().filter(|row| row.is_granted == self.is_granted) {
-                    return Ok(same);
-                }
-                let row = accounts.integrity.sealed(self.decided(tx, id, stored));
-                diesel::update(
-                    consents::table
-                        .filter(consents::tenant_id.eq(tenant))
-                        .filter(consents::id.eq(id)),
-                )
-                .set((
-                    consents::is_granted.eq(row.is_granted),
-                    consents::granted_at.eq(row.granted_at),
-                    consents::withdrawn_at.eq(row.withdrawn_at),
-                    consents::source.eq(&row.source),
-                    consents::ip_address.eq(&row.ip_address),
-                    consents::integrity.eq(&row.integrity),
-                    consents::integrity_kid.eq(&row.integrity_kid),
-                    consents::updated_at.eq(now),
-                ))
-                .execute(tx.conn())
-                .await?;
-                Ok(row)
-            }
+        let (id, stored) = match self.target {
+            // A concurrent request may have created the row; then the insertion violates the key.
+            Target::New { id, .. } => (id, None),
+            Target::Existing(id) => (id, stored),
+        };
+        if let Some(same) = stored.as_ref().filter(|row| row.is_granted == self.is_granted) {
+            return Ok(same.clone());
         }
+        let row = accounts.integrity.sealed(self.decided(tx, id, stored));
+        insert_into(consents::table)
+            .values(&row)
+            .on_conflict((consents::tenant_id, consents::id))
+            .do_update()
+            .set(ReplaceRow::<consents::table>::default())
+            .execute(tx.conn())
+            .await
+            .map_err(|error| on_violation(KEY, Error::ConsentExists)(error.into()))?;
+        Ok(row)
     }
 }
+
+/// The unique key of a user's consents.
+const KEY: &str = "auth_consents_tenant_id_user_id_consent_type_key";

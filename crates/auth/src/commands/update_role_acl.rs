@@ -1,13 +1,13 @@
 use backoffice_core::command::{Class, Command, Target, Tx};
 use backoffice_core::ids::PLATFORM_TENANT;
-use backoffice_core::{Detail, Feature, Rejection, Result, Timestamp};
+use backoffice_core::{Feature, Rejection, Result, Timestamp};
 use diesel::{ExpressionMethods, OptionalExtension, QueryDsl, SelectableHelper};
 use diesel_async::RunQueryDsl;
 use uuid::Uuid;
 
 use crate::acl;
-use crate::grants::AclInput;
-use crate::model::{RoleAcl, RoleAclRow, store_role_acls};
+use crate::grants::{self, Acl, AclInput};
+use crate::model::RoleAcl;
 use crate::schema::auth_role_acls as acls;
 
 /// Sets the ACL of a role.
@@ -42,29 +42,29 @@ impl Command for UpdateRoleAcl {
 
     async fn apply(&self, tx: &mut Tx<'_>) -> Result<AclWritten> {
         let (tenant, now) = (tx.tenant(), tx.now());
-        crate::grants::may_write_role(tx)?;
-        let stored: Option<RoleAclRow> = acls::table
+        grants::may_write_role(tx)?;
+        let stored: Option<RoleAcl> = acls::table
             .filter(acls::tenant_id.eq(tenant))
             .filter(acls::role_id.eq(self.role))
-            .select(RoleAclRow::as_select())
+            .select(RoleAcl::as_select())
             .first(tx.conn())
             .await
             .optional()?;
-        let before = stored.as_ref().map(crate::model::acl_of);
-        crate::grants::may_touch_acl(tx, before.as_ref())?;
+        let before = stored.as_ref().map(Acl::from);
+        grants::may_touch_acl(tx, before.as_ref())?;
         let (after, sanitized) = self.input.apply(tx.context(), before.as_ref());
         if tenant == PLATFORM_TENANT && after.organizations.is_some() {
-            let detail = Detail::new("organizations", "must be null for a global role", "invalid_value");
-            return Err(Rejection::invalid(vec![detail]).into());
+            let message = "must be null for a global role";
+            return Err(Rejection::invalid_field("organizations", message, "invalid_value").into());
         }
-        crate::grants::organizations_exist(tx, before.as_ref(), &after).await?;
+        grants::organizations_exist(tx, before.as_ref(), &after).await?;
         if stored.is_some() && before.as_ref() == Some(&after) {
             return Ok(AclWritten {
                 sanitized,
                 updated_at: stored.map(|row| row.updated_at),
             });
         }
-        let row = RoleAclRow {
+        let row = RoleAcl {
             tenant_id: tenant,
             id: self.role,
             role_id: self.role,
@@ -74,7 +74,7 @@ impl Command for UpdateRoleAcl {
             created_at: stored.map_or(now, |row| row.created_at),
             updated_at: now,
         };
-        store_role_acls(tx, &[row]).await?;
+        RoleAcl::write(tx, &[row]).await?;
         Ok(AclWritten {
             sanitized,
             updated_at: Some(now),

@@ -1,7 +1,7 @@
 use backoffice_core::command::{Class, Command, Target, Tx};
 use backoffice_core::events::Event;
 use backoffice_core::jobs::{NewJob, enqueue_with};
-use backoffice_core::{Feature, Result};
+use backoffice_core::{Feature, Patch, Result};
 use diesel::{AsChangeset, ExpressionMethods, QueryDsl};
 use diesel_async::RunQueryDsl;
 use secrecy::{ExposeSecret, SecretString};
@@ -21,8 +21,8 @@ use crate::{Error, acl, email, foreign, grants, one_time_token, session};
 pub struct UserChanges {
     /// E-mail address, valid and trimmed.
     pub email: Option<String>,
-    /// Name, or none.
-    pub name: Option<Option<String>>,
+    /// Name, not blank.
+    pub name: Patch<String>,
     /// Organization of the same tenant.
     pub organization: Option<Uuid>,
     /// Hash of a new password.
@@ -33,7 +33,8 @@ pub struct UserChanges {
     pub is_active: Option<bool>,
 }
 
-/// Changes a user.
+/// Changes a user. Written by hand, like all commands on users: they write a password that no snapshot contains, replace the links to roles,
+/// end sessions, and their errors have an order.
 #[derive(Debug, Clone)]
 pub struct UpdateUser {
     /// The user.
@@ -86,7 +87,7 @@ pub(super) async fn change(tx: &mut Tx<'_>, id: Uuid, changes: &UserChanges, ses
     let columns = Columns {
         email: changes.email.as_deref(),
         email_norm: changes.email.as_deref().map(email::normalized),
-        name: changes.name.as_ref().map(Option::as_deref),
+        name: changes.name.as_ref().map(String::as_str).into_change(),
         organization_id: changes.organization,
         password_hash: changes.password_hash.as_ref().map(ExposeSecret::expose_secret),
         is_confirmed: changes.password_hash.as_ref().map(|_| true),
@@ -133,8 +134,8 @@ async fn notify_of_password(tx: &mut Tx<'_>, id: Uuid) -> Result<()> {
     if context.identity().id == Some(id) || context.platform().mailer().is_none() {
         return Ok(());
     }
-    let order = NewJob::of_system(tenant, NotifyOfPassword { user: id });
-    enqueue_with(tx, &order).await.map(drop)
+    let job = NewJob::of_system(tenant, NotifyOfPassword { user: id });
+    enqueue_with(tx, &job).await.map(drop)
 }
 
 /// Rejects an organization that is not live, not visible to the caller, or not of the user's tenant. Locks it until the end of the

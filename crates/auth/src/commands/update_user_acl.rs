@@ -6,8 +6,8 @@ use uuid::Uuid;
 
 use super::AclWritten;
 use crate::acl;
-use crate::grants::{self, AclInput};
-use crate::model::{UserAcl, UserAclRow, acl_of_user, store_user_acls};
+use crate::grants::{self, Acl, AclInput};
+use crate::model::UserAcl;
 use crate::schema::auth_user_acls as acls;
 
 /// Sets the ACL that applies to a user instead of those of their roles, or removes it.
@@ -40,14 +40,14 @@ impl Command for UpdateUserAcl {
 
     async fn apply(&self, tx: &mut Tx<'_>) -> Result<AclWritten> {
         let (tenant, now) = (tx.tenant(), tx.now());
-        let stored: Option<UserAclRow> = acls::table
+        let stored: Option<UserAcl> = acls::table
             .filter(acls::tenant_id.eq(tenant))
             .filter(acls::user_id.eq(self.user))
-            .select(UserAclRow::as_select())
+            .select(UserAcl::as_select())
             .first(tx.conn())
             .await
             .optional()?;
-        let before = stored.as_ref().map(acl_of_user);
+        let before = stored.as_ref().map(Acl::from);
         let (after, sanitized) = self.input.apply(tx.context(), before.as_ref());
         if self.removes(after.is_super_admin) {
             if stored.is_some() {
@@ -63,7 +63,7 @@ impl Command for UpdateUserAcl {
             let updated_at = stored.map(|row| row.updated_at);
             return Ok(AclWritten { sanitized, updated_at });
         }
-        let row = UserAclRow {
+        let row = UserAcl {
             tenant_id: tenant,
             id: self.user,
             user_id: self.user,
@@ -73,7 +73,7 @@ impl Command for UpdateUserAcl {
             created_at: stored.map_or(now, |row| row.created_at),
             updated_at: now,
         };
-        store_user_acls(tx, &[row]).await?;
+        UserAcl::write(tx, &[row]).await?;
         Ok(AclWritten {
             sanitized,
             updated_at: Some(now),

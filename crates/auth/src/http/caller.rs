@@ -1,8 +1,8 @@
 //! The profile and the features of the caller.
 
-use backoffice_core::http::{Access, Json, Routes, given, present, requires, wire_tenant};
-use backoffice_core::input::Bounded;
-use backoffice_core::{Detail, ErrorShape, Module, Rejection, RequestContext, Result, Timestamp, Violations};
+use backoffice_core::http::{Access, Json, Routes, given, requires, wire_tenant};
+use backoffice_core::input::{Bounded, Validator};
+use backoffice_core::{ErrorShape, Module, Patch, Rejection, RequestContext, Result, Timestamp};
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -11,11 +11,10 @@ use uuid::Uuid;
 
 use super::fields::{AccountEmail, NameOrBlank};
 use super::session::{count_attempt, forgive_attempts};
-use super::{invalid, text};
 use crate::accounts::Accounts;
 use crate::commands::{UpdateProfile, UserChanges};
-use crate::model::UserRow;
-use crate::{Error, acl, email, query};
+use crate::model::User;
+use crate::{Error, acl, query, values};
 
 pub(super) fn routes(routes: &mut Routes) {
     routes
@@ -72,7 +71,7 @@ async fn get_profile(ctx: RequestContext) -> Result<Json<Profile>> {
     }))
 }
 
-async fn own(ctx: &RequestContext, id: Uuid) -> Result<UserRow> {
+async fn own(ctx: &RequestContext, id: Uuid) -> Result<User> {
     let scope = own_scope(ctx);
     let connection = ctx.database().read_briefly(&scope).await?;
     let user = query::users::own(&connection, &scope, id).await?;
@@ -98,9 +97,9 @@ struct ProfilePatch {
     #[schema(value_type = Option<String>, format = Password, min_length = 8, max_length = 256, nullable = false)]
     password: Option<SecretString>,
     /// New name, at most 120 characters without control characters; null or white space clears it.
-    #[serde(default, deserialize_with = "present")]
+    #[serde(default)]
     #[schema(value_type = Option<NameOrBlank>)]
-    name: Option<Option<String>>,
+    name: Patch<String>,
     /// The present password, required with `email` or `password`.
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Option<String>, format = Password, nullable = false)]
@@ -117,21 +116,20 @@ struct ProfileWritten {
 async fn update_profile(ctx: RequestContext, patch: Json<ProfilePatch>) -> Result<Json<ProfileWritten>> {
     let id = ctx.user_id()?;
     let patch = patch.0;
-    if patch.email.is_none() && patch.password.is_none() && patch.name.is_none() {
-        return Err(invalid(Detail::new(
-            "",
-            "one of email, password and name is needed",
-            "required",
-        )));
+    if patch.email.is_none() && patch.password.is_none() && patch.name.is_keep() {
+        let message = "one of email, password and name is needed";
+        return Err(Rejection::invalid_field("", message, "required").into());
     }
-    let mut violations = Violations::default();
-    let name = patch.name.as_ref().map(|name| checked_name(name.as_deref()));
+    let mut validator = Validator::default();
+    let address = patch.email.as_deref().map(values::address).transpose();
     let changes = UserChanges {
-        email: violations.keep(patch.email.as_deref().map(checked_email).transpose()),
-        name: violations.keep(name.transpose()),
+        email: validator.accept("email", address).flatten(),
+        name: validator
+            .accept("name", values::user_name(&patch.name))
+            .unwrap_or_default(),
         ..UserChanges::default()
     };
-    violations.check()?;
+    validator.check()?;
     let user = own(&ctx, id).await?;
     if patch.email.is_some() || patch.password.is_some() {
         confirm_own(&ctx, &user, patch.current_password.as_ref()).await?;
@@ -158,26 +156,6 @@ async fn update_profile(ctx: RequestContext, patch: Json<ProfilePatch>) -> Resul
     ctx.with_scope(own_scope(&ctx)).execute(&command, response).await
 }
 
-pub(super) fn checked_email(address: &str) -> Result<String> {
-    if email::is_valid(address) {
-        Ok(address.trim().to_owned())
-    } else {
-        Err(invalid(Detail::new(
-            "email",
-            "must be an e-mail address",
-            "invalid_value",
-        )))
-    }
-}
-
-/// Validates a name of at most 120 characters; a blank one means none.
-pub(crate) fn checked_name(name: Option<&str>) -> Result<Option<String>> {
-    match name.map(str::trim).filter(|name| !name.is_empty()) {
-        Some(name) => text("name", name, 120).map(Some).map_err(invalid),
-        None => Ok(None),
-    }
-}
-
 /// Rejects a new password that breaks a rule.
 pub(super) fn check_password(ctx: &RequestContext, password: Option<&SecretString>, address: &str) -> Result<()> {
     let accounts: Arc<Accounts> = ctx.call().provided()?;
@@ -195,7 +173,7 @@ pub(super) async fn hashed(ctx: &RequestContext, password: &SecretString, addres
 }
 
 /// Rejects a change of the caller's own credentials without the current password; failures count like failed sign-ins.
-pub(super) async fn confirm_own(ctx: &RequestContext, user: &UserRow, current: Option<&SecretString>) -> Result<()> {
+pub(super) async fn confirm_own(ctx: &RequestContext, user: &User, current: Option<&SecretString>) -> Result<()> {
     let accounts: Arc<Accounts> = ctx.call().provided()?;
     if !accounts.config.profile.require_current_password {
         return Ok(());

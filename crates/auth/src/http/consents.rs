@@ -5,21 +5,18 @@ use std::sync::Arc;
 use backoffice_core::access_log::{AccessType, Record};
 use backoffice_core::command::Target;
 use backoffice_core::http::{Access, Json, Query, Routes, requires};
+use backoffice_core::input::Validator;
 use backoffice_core::list::{ById, Page, PageQuery, Window};
-use backoffice_core::{Detail, ErrorShape, Rejection, RequestContext, Result, Scope, Timestamp, Violations};
+use backoffice_core::{ErrorShape, Rejection, RequestContext, Result, Scope, Timestamp, Violations};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
-use super::invalid;
-use super::roles::required_id;
+use super::required_id;
 use crate::accounts::Accounts;
 use crate::commands::UpdateConsent;
-use crate::model::ConsentRow;
-use crate::{Error, acl, query};
-
-/// Longest `consentType`, in characters.
-const LONGEST_TYPE: usize = 64;
+use crate::model::Consent;
+use crate::{Error, acl, query, values};
 
 pub(super) fn routes(routes: &mut Routes) {
     routes
@@ -48,25 +45,6 @@ struct UserConsentsQuery {
     /// The user.
     #[param(value_type = Uuid)]
     user_id: Option<String>,
-    /// Page number from 1.
-    #[param(minimum = 1, maximum = 2_147_483_647, default = 1)]
-    page: Option<u32>,
-    /// Rows of a page.
-    #[param(minimum = 1, maximum = 100, default = 50)]
-    page_size: Option<u32>,
-}
-
-/// Parameters of a page.
-#[derive(Debug, Deserialize, IntoParams)]
-#[serde(rename_all = "camelCase")]
-#[into_params(parameter_in = Query)]
-struct ConsentsQuery {
-    /// Page number from 1.
-    #[param(minimum = 1, maximum = 2_147_483_647, default = 1)]
-    page: Option<u32>,
-    /// Rows of a page.
-    #[param(minimum = 1, maximum = 100, default = 50)]
-    page_size: Option<u32>,
 }
 
 /// A consent.
@@ -100,7 +78,7 @@ struct ConsentPage {
     page: Consents,
 }
 
-fn item(accounts: &Accounts, row: ConsentRow) -> ConsentItem {
+fn item(accounts: &Accounts, row: Consent) -> ConsentItem {
     ConsentItem {
         integrity_verified: accounts.integrity.fits(&row),
         id: row.id,
@@ -118,16 +96,17 @@ fn item(accounts: &Accounts, row: ConsentRow) -> ConsentItem {
 async fn list_user_consents(
     ctx: RequestContext,
     query: Query<UserConsentsQuery>,
+    page: Query<PageQuery>,
     by_id: Query<ById>,
 ) -> Result<Json<ConsentPage>> {
     let id = required_id(query.0.user_id.as_deref(), "Invalid userId")?;
-    let (window, ids) = listed(PageQuery::new(query.0.page, query.0.page_size), &by_id.0)?;
+    let (window, ids) = listed(page.0, &by_id.0)?;
     let accounts: Arc<Accounts> = ctx.call().provided()?;
     let mut connection = ctx.read().await?;
     let Some(user) = query::users::find(&mut connection, &ctx, id).await? else {
         return Err(Rejection::not_found("User not found").into());
     };
-    let page = query::consents::list(&mut connection, user.tenant_id, id, ids.as_deref(), window)
+    let page = query::consents::list(&connection, user.tenant_id, id, ids.as_deref(), window)
         .await?
         .map(|row| item(&accounts, row));
     let record = |consent: &ConsentItem| Record::new(consent.id, Some(user.tenant_id)).of(user.organization_id);
@@ -145,15 +124,15 @@ fn listed(page: PageQuery, by_id: &ById) -> Result<(Window, Option<Vec<Uuid>>)> 
 
 async fn list_own_consents(
     ctx: RequestContext,
-    query: Query<ConsentsQuery>,
+    page: Query<PageQuery>,
     by_id: Query<ById>,
 ) -> Result<Json<ConsentPage>> {
     let id = ctx.user_id()?;
-    let (window, ids) = listed(PageQuery::new(query.0.page, query.0.page_size), &by_id.0)?;
+    let (window, ids) = listed(page.0, &by_id.0)?;
     let accounts: Arc<Accounts> = ctx.call().provided()?;
     let tenant = ctx.identity().tenant;
-    let mut connection = ctx.database().read(&Scope::tenant(tenant)).await?;
-    let page = query::consents::list(&mut connection, tenant, id, ids.as_deref(), window).await?;
+    let connection = ctx.database().read(&Scope::tenant(tenant)).await?;
+    let page = query::consents::list(&connection, tenant, id, ids.as_deref(), window).await?;
     Ok(Json(ConsentPage {
         ok: true,
         page: page.map(|row| item(&accounts, row)),
@@ -179,21 +158,12 @@ struct ConsentWritten {
     item: ConsentItem,
 }
 
-fn is_type(text: &str) -> bool {
-    text.len() <= LONGEST_TYPE
-        && text.starts_with(|first: char| first.is_ascii_lowercase())
-        && text
-            .bytes()
-            .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'_' | b'.' | b'-'))
-}
-
 async fn update_own_consent(ctx: RequestContext, body: Json<ConsentPatch>) -> Result<Json<ConsentWritten>> {
     let user = ctx.user_id()?;
     let patch = body.0;
-    if !is_type(&patch.consent_type) {
-        let rule = "must be 1 to 64 lower-case letters, digits, `_`, `.` or `-`, a letter first";
-        return Err(invalid(Detail::new("consentType", rule, "invalid_value")));
-    }
+    let mut validator = Validator::default();
+    validator.accept("consentType", values::consent_type(&patch.consent_type));
+    validator.check()?;
     let accounts: Arc<Accounts> = ctx.call().provided()?;
     // The caller's own row is in their own tenant, whatever is selected.
     let tenant = ctx.identity().tenant;

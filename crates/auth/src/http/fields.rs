@@ -1,95 +1,41 @@
-//! Schemas of the texts that clients send. The types have no values: they describe fields that are read as strings.
+//! Schemas of the texts that clients send.
 
-use utoipa::openapi::schema::Type;
-use utoipa::openapi::{ObjectBuilder, RefOr, Schema};
-use utoipa::{PartialSchema, ToSchema};
+use backoffice_core::input::schema::{LINE_CHARACTER, SPACE, VISIBLE_CHARACTER, pattern};
+use backoffice_core::text_schemas;
+use utoipa::openapi::ObjectBuilder;
 
-/// White space, which is trimmed at both ends of a name: the inside of a class of characters.
-const BLANK: &str = r"\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000";
+use crate::email;
 
-/// A character of a name.
-const ALLOWED: &str = r"[^\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]";
+text_schemas! {
+    /// An e-mail address in the form of HTML's `input type=email`.
+    AccountEmail: account_email();
+    /// The name of a user or of a sidebar variant: at most 120 characters; a blank one counts as none.
+    NameOrBlank: pattern("At most 120 characters; a blank text is treated as null.", format!("^{SPACE}({})?{SPACE}$", name(120)));
+    /// The name of a sidebar variant.
+    SidebarName: pattern("1 to 120 characters.", format!("^{SPACE}{}{SPACE}$", name(120)));
+    /// The name of a role.
+    RoleName: pattern("1 to 100 characters.", format!("^{SPACE}{}{SPACE}$", name(100)));
+    /// At most 20 names joined by commas; blank ones do not count.
+    RoleNames: role_names();
+}
 
-/// A character of a name that is not white space.
-const VISIBLE: &str = r"[^\x00-\x20\x7f-\xa0\u1680\u2000-\u200a\u2028-\u202f\u205f\u2066-\u2069\u3000]";
+fn account_email() -> ObjectBuilder {
+    let label = "[a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?";
+    let form = format!(r"^[a-zA-Z0-9.!#$%&'*+/=?^_`{{|}}~-]+@{label}(\.{label})*$");
+    pattern("An e-mail address.", form)
+        .max_length(Some(email::MAX_LENGTH))
+        .examples(["ann@example.com"])
+}
 
 /// Returns the pattern of a name between the white space that is trimmed, with a length of 1 to `longest` characters.
-fn trimmed_name(longest: usize) -> String {
+fn name(longest: usize) -> String {
     let between = longest - 2;
-    format!("{VISIBLE}({ALLOWED}{{0,{between}}}{VISIBLE})?")
+    format!("{VISIBLE_CHARACTER}({LINE_CHARACTER}{{0,{between}}}{VISIBLE_CHARACTER})?")
 }
 
-fn text(pattern: String) -> ObjectBuilder {
-    ObjectBuilder::new().schema_type(Type::String).pattern(Some(pattern))
+fn role_names() -> ObjectBuilder {
+    let blank = SPACE.trim_start_matches('[').trim_end_matches("]*");
+    let (gap, name) = (format!("[,{blank}]*"), format!("[^,{blank}][^,]*"));
+    let about = "At most 20 names joined by commas.";
+    pattern(about, format!("^{gap}({name}(,{gap}{name}){{0,19}}(,{gap})?)?$"))
 }
-
-/// An e-mail address in the form of HTML's `input type=email`.
-#[derive(Debug)]
-pub(super) struct AccountEmail;
-
-impl PartialSchema for AccountEmail {
-    fn schema() -> RefOr<Schema> {
-        let label = "[a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?";
-        text(format!(r"^[a-zA-Z0-9.!#$%&'*+/=?^_`{{|}}~-]+@{label}(\.{label})*$"))
-            .max_length(Some(crate::email::MAX_LENGTH))
-            .examples(["ann@example.com"])
-            .build()
-            .into()
-    }
-}
-
-impl ToSchema for AccountEmail {}
-
-/// The name of a user or of a sidebar variant: at most 120 characters; a blank one counts as none.
-#[derive(Debug)]
-pub(super) struct NameOrBlank;
-
-impl PartialSchema for NameOrBlank {
-    fn schema() -> RefOr<Schema> {
-        let name = trimmed_name(120);
-        text(format!("^[{BLANK}]*({name})?[{BLANK}]*$")).build().into()
-    }
-}
-
-impl ToSchema for NameOrBlank {}
-
-/// The name of a sidebar variant: 1 to 120 characters.
-#[derive(Debug)]
-pub(super) struct SidebarName;
-
-impl PartialSchema for SidebarName {
-    fn schema() -> RefOr<Schema> {
-        let name = trimmed_name(120);
-        text(format!("^[{BLANK}]*{name}[{BLANK}]*$")).build().into()
-    }
-}
-
-impl ToSchema for SidebarName {}
-
-/// The name of a role: 1 to 100 characters.
-#[derive(Debug)]
-pub(super) struct RoleName;
-
-impl PartialSchema for RoleName {
-    fn schema() -> RefOr<Schema> {
-        let name = trimmed_name(100);
-        text(format!("^[{BLANK}]*{name}[{BLANK}]*$")).build().into()
-    }
-}
-
-impl ToSchema for RoleName {}
-
-/// At most 20 names joined by commas; blank ones do not count.
-#[derive(Debug)]
-pub(super) struct RoleNames;
-
-impl PartialSchema for RoleNames {
-    fn schema() -> RefOr<Schema> {
-        let (gap, name) = (format!("[,{BLANK}]*"), format!("[^,{BLANK}][^,]*"));
-        text(format!("^{gap}({name}(,{gap}{name}){{0,19}}(,{gap})?)?$"))
-            .build()
-            .into()
-    }
-}
-
-impl ToSchema for RoleNames {}

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use actix_web::HttpRequest;
 use actix_web::cookie::{Cookie, SameSite, time};
-use backoffice_core::http::{Access, Cookies, Json, Query, Redirect, Routes, safe_local_path};
+use backoffice_core::http::{Access, Cookies, Done, Json, Query, Redirect, Routes, safe_local_path};
 use backoffice_core::{Call, Rejection, Result, Scope, Visitor};
 use backoffice_directory::config::Settings;
 use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};
 
-use super::{Done, OK, visitor};
+use super::visitor;
 use crate::{foreign, locale};
 
 const YEAR_SECONDS: i64 = 31_536_000;
@@ -64,7 +64,7 @@ struct LocaleBody {
 async fn set_locale(visitor: Visitor, request: HttpRequest, body: Json<LocaleBody>) -> Result<Cookies<Json<Done>>> {
     let cookie = locale_cookie(&visitor, &request, body.0.locale.as_deref()).await?;
     Ok(Cookies {
-        response: Json(OK),
+        response: Json(Done::OK),
         cookies: vec![cookie],
     })
 }

@@ -4,7 +4,7 @@ mod browser;
 mod caller;
 mod consents;
 mod cookies;
-mod fields;
+pub(crate) mod fields;
 mod flag;
 mod invitations;
 mod locale;
@@ -18,13 +18,9 @@ mod user_acl;
 mod users;
 pub(crate) mod visitor;
 
-pub(crate) use caller::checked_name;
-
 use backoffice_core::http::Routes;
 use backoffice_core::rate_limit::RateLimit;
-use backoffice_core::text::{NO_CONTROL_CHARACTERS, has_control_characters};
-use serde::Serialize;
-use utoipa::ToSchema;
+use backoffice_core::{Detail, Rejection, Result};
 use uuid::Uuid;
 
 /// The rate limits of the endpoints.
@@ -61,44 +57,10 @@ pub(crate) fn routes(routes: &mut Routes) {
     navigation::routes(routes);
 }
 
-/// Confirmation of a write.
-#[derive(Debug, Clone, Copy, Serialize, ToSchema)]
-struct Done {
-    /// Always true.
-    ok: bool,
-}
-
-const OK: Done = Done { ok: true };
-
-/// The id of the created resource.
-#[derive(Debug, Clone, Copy, Serialize, ToSchema)]
-struct NewId {
-    id: Uuid,
-}
-
-/// Trims a text and checks its length in characters; rejects control characters.
-fn text(path: &'static str, value: &str, longest: usize) -> Result<String, backoffice_core::Detail> {
-    let value = value.trim();
-    if value.is_empty() {
-        return Err(backoffice_core::Detail::new(path, "must not be blank", "required"));
-    }
-    if value.chars().count() > longest {
-        return Err(backoffice_core::Detail::new(
-            path,
-            format!("must be at most {longest} characters"),
-            "too_long",
-        ));
-    }
-    if has_control_characters(value) {
-        return Err(backoffice_core::Detail::new(
-            path,
-            NO_CONTROL_CHARACTERS,
-            "invalid_value",
-        ));
-    }
-    Ok(value.to_owned())
-}
-
-fn invalid(detail: backoffice_core::Detail) -> backoffice_core::Error {
-    backoffice_core::Rejection::invalid(vec![detail]).into()
+/// Parses a required id; `message` is the error text of the endpoint.
+fn required_id(id: Option<&str>, message: &'static str) -> Result<Uuid> {
+    id.and_then(|id| id.trim().parse().ok()).ok_or_else(|| {
+        let detail = Detail::new("id", "must be a UUID", "invalid_value");
+        Rejection::bad_request(message).detail(detail).into()
+    })
 }

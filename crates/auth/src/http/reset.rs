@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use actix_web::HttpRequest;
-use backoffice_core::http::{Access, Form, Json, Routes, wire_tenant};
+use backoffice_core::http::{Access, Done, Form, Json, Routes, wire_tenant};
 use backoffice_core::identity::{ActorKind, Identity};
 use backoffice_core::jobs::{NewJob, enqueue};
 use backoffice_core::rate_limit::RateLimit;
@@ -14,7 +14,6 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::invitations::origin;
-use super::{Done, OK};
 use crate::accounts::Accounts;
 use crate::commands::ResetPassword;
 use crate::jobs::RequestResets;
@@ -83,7 +82,7 @@ async fn request_reset(visitor: Visitor, request: HttpRequest, form: Form<ResetR
         let mut connection = call.database().unlogged(&Scope::tenant(platform)).await?;
         enqueue(&mut connection, call, &NewJob::of_system(platform, job)).await?;
     }
-    Ok(Json(OK))
+    Ok(Json(Done::OK))
 }
 
 /// A token to validate.

@@ -1,15 +1,15 @@
 //! ACLs of roles.
 
 use backoffice_core::access_log::{AccessType, Record};
-use backoffice_core::http::{Json, Query, Routes, given, present, requires, wire_tenant};
+use backoffice_core::http::{Json, Query, Routes, given, requires, wire_tenant};
 use backoffice_core::ids::PLATFORM_TENANT;
-use backoffice_core::{Detail, Rejection, RequestContext, Result, Timestamp};
+use backoffice_core::{Patch, Rejection, RequestContext, Result, Timestamp};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
-use super::invalid;
-use super::roles::{required_id, writing_role};
+use super::required_id;
+use super::roles::writing_role;
 use crate::commands::{AclWritten, UpdateRoleAcl};
 use crate::grants::AclInput;
 use crate::{acl, query};
@@ -94,9 +94,9 @@ struct RoleAclPatch {
     #[schema(nullable = false)]
     is_super_admin: Option<bool>,
     /// At most 500 existing organizations of the tenant; null = all of the tenant, the only value for a global role.
-    #[serde(default, deserialize_with = "present")]
+    #[serde(default)]
     #[schema(value_type = Option<Vec<Uuid>>, max_items = 500)]
-    organizations: Option<Option<Vec<Uuid>>>,
+    organizations: Patch<Vec<Uuid>>,
 }
 
 /// The result of writing an ACL.
@@ -124,11 +124,8 @@ pub(super) fn well_formed(input: AclInput) -> Result<AclInput> {
     if input.is_well_formed() {
         return Ok(input);
     }
-    Err(invalid(Detail::new(
-        "features",
-        "must be at most 1000 features, `prefix.*` or `*`, with at most 500 organizations",
-        "invalid_value",
-    )))
+    let rule = "must be at most 1000 features, `prefix.*` or `*`, with at most 500 organizations";
+    Err(Rejection::invalid_field("features", rule, "invalid_value").into())
 }
 
 async fn update_role_acl(ctx: RequestContext, body: Json<RoleAclPatch>) -> Result<Json<AclState>> {

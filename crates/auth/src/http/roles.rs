@@ -1,18 +1,18 @@
 //! Roles.
 
 use backoffice_core::access_log::{AccessType, Record};
-use backoffice_core::http::{Created, Json, Query, Routes, given, requires, wire_tenant};
+use backoffice_core::command::{Command, Target};
+use backoffice_core::http::{Created, CreatedId, Done, Identified, Json, Query, Routes, requires, wire_tenant};
 use backoffice_core::ids::PLATFORM_TENANT;
 use backoffice_core::list::{ById, Page, PageQuery, search_pattern};
 use backoffice_core::scope::VisibleTenants;
-use backoffice_core::{Detail, Rejection, RequestContext, Result, Scope, Timestamp, Violations};
+use backoffice_core::{Patch, Rejection, RequestContext, Result, Scope, Timestamp, Violations};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
-use super::fields::RoleName;
-use super::{Done, NewId, OK, invalid, text};
-use crate::commands::{CreateRole, DeleteRole, UpdateRole};
+use super::required_id;
+use crate::commands::{CreateRole, DeleteRole, RoleInput, UpdateRole};
 use crate::query::roles::{RoleFilter, RoleSummary};
 use crate::{acl, query};
 
@@ -49,12 +49,6 @@ struct RoleQuery {
     search: Option<String>,
     /// The tenant; only for super administrators, others see their own.
     tenant_id: Option<Uuid>,
-    /// Page number from 1.
-    #[param(minimum = 1, maximum = 2_147_483_647, default = 1)]
-    page: Option<u32>,
-    /// Rows of a page.
-    #[param(minimum = 1, maximum = 100, default = 50)]
-    page_size: Option<u32>,
 }
 
 /// A role of the list.
@@ -86,10 +80,15 @@ impl From<RoleSummary> for RoleItem {
     }
 }
 
-async fn list_roles(ctx: RequestContext, query: Query<RoleQuery>, by_id: Query<ById>) -> Result<Json<Page<RoleItem>>> {
+async fn list_roles(
+    ctx: RequestContext,
+    query: Query<RoleQuery>,
+    page: Query<PageQuery>,
+    by_id: Query<ById>,
+) -> Result<Json<Page<RoleItem>>> {
     let query = query.0;
     let mut violations = Violations::default();
-    let window = violations.keep(PageQuery::new(query.page, query.page_size).window());
+    let window = violations.keep(page.0.window());
     let filter = RoleFilter {
         ids: violations.keep(by_id.0.requested()),
         name_pattern: violations.keep(search_pattern(query.search.as_deref())),
@@ -108,78 +107,30 @@ async fn list_roles(ctx: RequestContext, query: Query<RoleQuery>, by_id: Query<B
     Ok(Json(page))
 }
 
-/// A role to create.
-#[derive(Debug, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-struct NewRole {
-    /// 1 to 100 characters, not counting surrounding white space; no control characters. Unique in the tenant without regard to case;
-    /// `superadmin` is reserved.
-    #[schema(value_type = RoleName)]
-    name: String,
-    /// Super administrators: an existing tenant; null or absent means a global role. Others: their own.
-    tenant_id: Option<Uuid>,
-}
-
-async fn create_role(ctx: RequestContext, body: Json<NewRole>) -> Result<Created<NewId>> {
-    let name = text("name", &body.0.name, 100).map_err(invalid)?;
-    let tenant = match (ctx.rights().is_super_admin, body.0.tenant_id) {
-        (true, None) => PLATFORM_TENANT,
-        (true, Some(tenant)) => live_tenant(&ctx, tenant).await?,
-        (false, _) => ctx.identity().tenant,
-    };
-    let command = CreateRole {
-        id: ctx.new_id(),
-        tenant,
-        name,
-    };
+async fn create_role(ctx: RequestContext, body: Json<RoleInput>) -> Result<Created<CreatedId>> {
+    let command = CreateRole::new(&ctx, body.0).await?;
+    let is_global = matches!(command.target(), Target::New { tenant, .. } if tenant == PLATFORM_TENANT);
     // The scope of a selected tenant does not include a global role.
-    let ctx = if tenant == PLATFORM_TENANT && ctx.rights().is_super_admin {
+    let ctx = if is_global && ctx.rights().is_super_admin {
         ctx.with_scope(Scope::system())
     } else {
         ctx
     };
-    ctx.execute(&command, |id| Created(NewId { id })).await
+    ctx.execute(&command, |id| Created(CreatedId { id })).await
 }
 
-async fn live_tenant(ctx: &RequestContext, tenant: Uuid) -> Result<Uuid> {
-    let mut connection = ctx.read().await?;
-    let tree = ctx.platform().provided().organizations();
-    match tree {
-        Some(tree) if tree.tenant_is_live(&mut connection, tenant).await? => Ok(tenant),
-        _ => Err(Rejection::bad_request("Tenant not found").into()),
-    }
-}
-
-/// Changes of a role.
-#[derive(Debug, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-struct RolePatch {
-    id: Uuid,
-    /// New name: 1 to 100 characters, not counting surrounding white space; no control characters. Unique in the tenant without regard to case;
-    /// `superadmin` is reserved, and the role of that name keeps it.
-    #[serde(default, deserialize_with = "given")]
-    #[schema(value_type = Option<RoleName>, nullable = false)]
-    name: Option<String>,
-    /// A role never changes its tenant; if given, it must be the role's.
-    tenant_id: Option<Uuid>,
-}
-
-async fn update_role(ctx: RequestContext, body: Json<RolePatch>) -> Result<Json<Done>> {
-    let patch = body.0;
-    let name = patch
-        .name
-        .as_deref()
-        .map(|name| text("name", name, 100).map_err(invalid))
-        .transpose()?;
-    if let Some(tenant) = patch.tenant_id {
+async fn update_role(ctx: RequestContext, body: Identified<RoleInput>) -> Result<Json<Done>> {
+    let named_tenant = body.fields.tenant_id;
+    let command = UpdateRole::new(body.id, body.fields)?;
+    if let Patch::Set(tenant) = named_tenant {
         let mut connection = ctx.read().await?;
-        let role = query::roles::find(&mut connection, &ctx, patch.id).await?;
+        let role = query::roles::find(&mut connection, &ctx, body.id).await?;
         if role.is_some_and(|role| role.tenant_id != tenant) {
             return Err(Rejection::bad_request("A role cannot change its tenant").into());
         }
     }
-    let ctx = writing_role(ctx, patch.id).await?;
-    ctx.execute(&UpdateRole { id: patch.id, name }, |()| Json(OK)).await
+    let ctx = writing_role(ctx, body.id).await?;
+    ctx.execute(&command, |_| Json(Done::OK)).await
 }
 
 /// The role to delete.
@@ -194,7 +145,7 @@ struct RoleId {
 async fn delete_role(ctx: RequestContext, query: Query<RoleId>) -> Result<Json<Done>> {
     let id = required_id(query.0.id.as_deref(), "Role id required")?;
     let ctx = writing_role(ctx, id).await?;
-    ctx.execute(&DeleteRole { id }, |()| Json(OK)).await
+    ctx.execute(&DeleteRole { id }, |()| Json(Done::OK)).await
 }
 
 /// Returns the context in which the role is written: for a global role, one whose scope includes all tenants, even if one is selected.
@@ -209,14 +160,5 @@ pub(super) async fn writing_role(ctx: RequestContext, id: Uuid) -> Result<Reques
     Ok(match role {
         Some(role) if role.tenant_id == PLATFORM_TENANT => ctx.with_scope(Scope::system()),
         _ => ctx,
-    })
-}
-
-/// Parses a required id; `message` is the error text of the endpoint.
-pub(super) fn required_id(id: Option<&str>, message: &'static str) -> Result<Uuid> {
-    id.and_then(|id| id.trim().parse().ok()).ok_or_else(|| {
-        Rejection::bad_request(message)
-            .detail(Detail::new("id", "must be a UUID", "invalid_value"))
-            .into()
     })
 }

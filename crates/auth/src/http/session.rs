@@ -12,6 +12,7 @@ use backoffice_core::http::{
 use backoffice_core::ids::PLATFORM_TENANT;
 use backoffice_core::input::Bounded;
 use backoffice_core::rate_limit::RateLimit;
+use backoffice_core::text::hex;
 use backoffice_core::{Call, ErrorShape, Rejection, RequestContext, Result, Scope, Visitor};
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
@@ -204,8 +205,7 @@ pub(super) async fn forgive_attempts(call: &Call, address: &str) -> Result<()> {
 
 /// Returns the account in the key of a limit: a hash.
 fn account_subject(address: &str) -> String {
-    let hash = Sha256::digest(email::normalized(address).as_bytes());
-    hash.iter().map(|byte| format!("{byte:02x}")).collect()
+    hex(&Sha256::digest(email::normalized(address).as_bytes()))
 }
 
 fn required_roles(form: &LoginForm) -> Result<Vec<String>> {

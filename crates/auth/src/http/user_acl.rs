@@ -1,14 +1,14 @@
 //! ACLs of users, which apply instead of those of their roles.
 
 use backoffice_core::access_log::{AccessType, Record};
-use backoffice_core::http::{Json, Query, Routes, given, present, requires, wire_tenant};
-use backoffice_core::{Rejection, RequestContext, Result, Timestamp};
+use backoffice_core::http::{Json, Query, Routes, given, requires, wire_tenant};
+use backoffice_core::{Patch, Rejection, RequestContext, Result, Timestamp};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
+use super::required_id;
 use super::role_acl::{AclState, well_formed};
-use super::roles::required_id;
 use crate::commands::UpdateUserAcl;
 use crate::grants::AclInput;
 use crate::{acl, query};
@@ -91,9 +91,9 @@ struct UserAclPatch {
     #[schema(nullable = false)]
     is_super_admin: Option<bool>,
     /// At most 500 existing organizations of the tenant; null = all of the tenant.
-    #[serde(default, deserialize_with = "present")]
+    #[serde(default)]
     #[schema(value_type = Option<Vec<Uuid>>, max_items = 500)]
-    organizations: Option<Option<Vec<Uuid>>>,
+    organizations: Patch<Vec<Uuid>>,
 }
 
 async fn update_user_acl(ctx: RequestContext, body: Json<UserAclPatch>) -> Result<Json<AclState>> {

@@ -2,24 +2,22 @@
 
 use actix_web::HttpRequest;
 use backoffice_core::access_log::{AccessType, Record};
-use backoffice_core::http::{Created, Json, Query, Routes, given, present, requires, wire_tenant};
-use backoffice_core::input::Bounded;
+use backoffice_core::http::{Created, Done, Json, Query, Routes, given, requires, wire_tenant};
+use backoffice_core::input::{Bounded, Validator};
 use backoffice_core::list::{ById, CommaList, IdList, Page, PageQuery, search_pattern};
-use backoffice_core::{Rejection, RequestContext, Result, Timestamp, Violations};
+use backoffice_core::{Patch, Rejection, RequestContext, Result, Timestamp, Violations};
 use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
-use super::caller::{check_password, checked_email, checked_name, confirm_own, hashed};
+use super::caller::{check_password, confirm_own, hashed};
 use super::fields::{AccountEmail, NameOrBlank};
-use super::invitations;
-use super::roles::required_id;
-use super::{Done, OK};
+use super::{invitations, required_id};
 use crate::commands::{CreateUser, DeleteUser, UpdateUser, UserChanges};
 use crate::letters::Recipient;
 use crate::query::users::{UserFilter, UserSummary};
-use crate::{Error, acl, foreign, query};
+use crate::{Error, acl, foreign, query, values};
 
 /// Most roles in the filter of a list of users.
 const MOST_ROLES: usize = 100;
@@ -64,12 +62,6 @@ struct UserQuery {
     #[serde(default, alias = "roleIds[]", alias = "roleId")]
     #[param(value_type = Option<Vec<IdList>>, inline)]
     role_ids: Option<Vec<String>>,
-    /// Page number from 1.
-    #[param(minimum = 1, maximum = 2_147_483_647, default = 1)]
-    page: Option<u32>,
-    /// Rows of a page.
-    #[param(minimum = 1, maximum = 100, default = 50)]
-    page_size: Option<u32>,
 }
 
 /// A user of the list.
@@ -117,14 +109,19 @@ fn item(line: UserSummary, single: bool) -> Result<UserItem> {
     })
 }
 
-async fn list_users(ctx: RequestContext, query: Query<UserQuery>, by_id: Query<ById>) -> Result<Json<Page<UserItem>>> {
+async fn list_users(
+    ctx: RequestContext,
+    query: Query<UserQuery>,
+    page: Query<PageQuery>,
+    by_id: Query<ById>,
+) -> Result<Json<Page<UserItem>>> {
     let query = query.0;
     let role_ids = query.role_ids.as_ref().map(|lists| {
         let lists = lists.iter().map(String::as_str);
         CommaList::new("roleIds").at_most(MOST_ROLES).ids(lists)
     });
     let mut violations = Violations::default();
-    let window = violations.keep(PageQuery::new(query.page, query.page_size).window());
+    let window = violations.keep(page.0.window());
     let filter = UserFilter {
         ids: violations.keep(by_id.0.requested()),
         pattern: violations.keep(search_pattern(query.search.as_deref())),
@@ -151,8 +148,9 @@ struct NewUser {
     #[schema(value_type = AccountEmail)]
     email: String,
     /// At most 120 characters without control characters; null or white space means none.
+    #[serde(default)]
     #[schema(value_type = Option<NameOrBlank>)]
-    name: Option<String>,
+    name: Patch<String>,
     /// An existing organization; the user belongs to its tenant.
     organization_id: Uuid,
     /// At most 50 existing roles of the tenant, by id or name.
@@ -184,10 +182,14 @@ struct CreatedUser {
 
 async fn create_user(ctx: RequestContext, request: HttpRequest, body: Json<NewUser>) -> Result<Created<CreatedUser>> {
     let new = body.0;
-    let mut violations = Violations::default();
-    let email = violations.keep(checked_email(&new.email));
-    let name = violations.keep(checked_name(new.name.as_deref()));
-    violations.check()?;
+    let mut validator = Validator::default();
+    let email = validator
+        .accept("email", values::address(&new.email))
+        .unwrap_or_default();
+    let name = validator
+        .accept("name", values::user_name(&new.name))
+        .unwrap_or_default();
+    validator.check()?;
     check_password(&ctx, new.password.as_ref(), &email)?;
     let tenant = {
         let mut connection = ctx.read().await?;
@@ -210,7 +212,7 @@ async fn create_user(ctx: RequestContext, request: HttpRequest, body: Json<NewUs
         tenant,
         organization: Some(new.organization_id),
         email,
-        name,
+        name: name.value(),
         roles: new.roles.unwrap_or_default().0,
         password_hash,
         is_active,
@@ -241,9 +243,9 @@ struct UserPatch {
     #[schema(value_type = Option<AccountEmail>, nullable = false)]
     email: Option<String>,
     /// New name, at most 120 characters without control characters; null or white space clears it.
-    #[serde(default, deserialize_with = "present")]
+    #[serde(default)]
     #[schema(value_type = Option<NameOrBlank>)]
-    name: Option<Option<String>>,
+    name: Patch<String>,
     /// Existing organization of the same tenant.
     #[serde(default, deserialize_with = "given")]
     #[schema(nullable = false)]
@@ -269,22 +271,19 @@ struct UserPatch {
 
 async fn update_user(ctx: RequestContext, body: Json<UserPatch>) -> Result<Json<Done>> {
     let patch = body.0;
-    let mut violations = Violations::default();
+    let mut validator = Validator::default();
+    let address = patch.email.as_deref().map(values::address).transpose();
     let changes = UserChanges {
-        email: violations.keep(patch.email.as_deref().map(checked_email).transpose()),
-        name: violations.keep(
-            patch
-                .name
-                .as_ref()
-                .map(|name| checked_name(name.as_deref()))
-                .transpose(),
-        ),
+        email: validator.accept("email", address).flatten(),
+        name: validator
+            .accept("name", values::user_name(&patch.name))
+            .unwrap_or_default(),
         organization: patch.organization_id,
         password_hash: None,
         roles: patch.roles.map(|roles| roles.0),
         is_active: patch.is_active,
     };
-    violations.check()?;
+    validator.check()?;
     check_password(
         &ctx,
         patch.password.as_ref(),
@@ -315,7 +314,7 @@ async fn update_user(ctx: RequestContext, body: Json<UserPatch>) -> Result<Json<
             ..changes
         },
     };
-    ctx.execute(&command, |()| Json(OK)).await
+    ctx.execute(&command, |()| Json(Done::OK)).await
 }
 
 /// The user to delete.
@@ -329,5 +328,5 @@ struct UserId {
 
 async fn delete_user(ctx: RequestContext, query: Query<UserId>) -> Result<Json<Done>> {
     let id = required_id(query.0.id.as_deref(), "User id required")?;
-    ctx.execute(&DeleteUser { id }, |()| Json(OK)).await
+    ctx.execute(&DeleteUser { id }, |()| Json(Done::OK)).await
 }

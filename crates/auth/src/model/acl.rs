@@ -2,25 +2,26 @@
 //! its role or user.
 
 use backoffice_core::command::{Depth, Entity, EntityRef, LockedRow, Snapshot, Snapshots, Transition, Tx};
+use backoffice_core::db::ReplaceRow;
 use backoffice_core::{Feature, Result, Timestamp};
-use diesel::upsert::excluded;
 use diesel::{ExpressionMethods, Insertable, QueryDsl, Queryable, Selectable, SelectableHelper};
 use diesel_async::RunQueryDsl;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::stored::{parent_in, rows_of, snapshots, store_rows, stored_rows};
+use super::stored::{parent_in, rows_of, snapshots, stored_rows, written_rows};
 use super::{Role, User};
 use crate::revocation::{self, Subject};
 use crate::schema::{auth_role_acls as role_acls, auth_user_acls as user_acls};
 use crate::super_admins::last_super_admin;
 use crate::{acl, grants, query};
 
-/// A row of `auth_role_acls`.
+/// The ACL of a role: a row of `auth_role_acls`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Queryable, Selectable, Insertable)]
 #[diesel(table_name = role_acls, check_for_backend(diesel::pg::Pg))]
 #[serde(rename_all = "camelCase")]
-pub struct RoleAclRow {
+pub struct RoleAcl {
     /// Tenant of the role.
     pub tenant_id: Uuid,
     /// Id of the role.
@@ -39,11 +40,11 @@ pub struct RoleAclRow {
     pub updated_at: Timestamp,
 }
 
-/// A row of `auth_user_acls`.
+/// A user's own ACL: a row of `auth_user_acls`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Queryable, Selectable, Insertable)]
 #[diesel(table_name = user_acls, check_for_backend(diesel::pg::Pg))]
 #[serde(rename_all = "camelCase")]
-pub struct UserAclRow {
+pub struct UserAcl {
     /// Tenant of the user.
     pub tenant_id: Uuid,
     /// Id of the user.
@@ -62,38 +63,37 @@ pub struct UserAclRow {
     pub updated_at: Timestamp,
 }
 
-pub(crate) fn acl_of(row: &RoleAclRow) -> grants::Acl {
-    grants::Acl {
-        is_super_admin: row.is_super_admin,
-        features: row.features.clone(),
-        organizations: row.organizations.clone(),
+impl From<&RoleAcl> for grants::Acl {
+    fn from(row: &RoleAcl) -> Self {
+        Self {
+            is_super_admin: row.is_super_admin,
+            features: row.features.clone(),
+            organizations: row.organizations.clone(),
+        }
     }
 }
 
-pub(crate) fn acl_of_user(row: &UserAclRow) -> grants::Acl {
-    grants::Acl {
-        is_super_admin: row.is_super_admin,
-        features: row.features.clone(),
-        organizations: row.organizations.clone(),
+impl From<&UserAcl> for grants::Acl {
+    fn from(row: &UserAcl) -> Self {
+        Self {
+            is_super_admin: row.is_super_admin,
+            features: row.features.clone(),
+            organizations: row.organizations.clone(),
+        }
     }
 }
 
-store_rows!(
-    store_role_acls,
-    RoleAclRow,
-    role_acls,
-    [is_super_admin, features, organizations]
-);
-store_rows!(
-    store_user_acls,
-    UserAclRow,
-    user_acls,
-    [is_super_admin, features, organizations]
-);
+/// Returns the ACL of a snapshot, if there is one.
+fn acl_in<R: DeserializeOwned>(snapshot: Option<&Snapshot>) -> Result<Option<grants::Acl>>
+where
+    for<'r> grants::Acl: From<&'r R>,
+{
+    let row = snapshot.map(Snapshot::row::<R>).transpose()?;
+    Ok(row.as_ref().map(grants::Acl::from))
+}
 
-/// Entity kind `auth.role_acl`.
-#[derive(Debug)]
-pub enum RoleAcl {}
+written_rows!(RoleAcl, role_acls);
+written_rows!(UserAcl, user_acls);
 
 impl Entity for RoleAcl {
     const KIND: &'static str = "auth.role_acl";
@@ -104,15 +104,10 @@ impl Entity for RoleAcl {
         Role::lock(tx, ids).await
     }
 
-    stored_rows!(RoleAclRow, role_acls, store_role_acls);
+    stored_rows!(role_acls);
 
     async fn guard(tx: &mut Tx<'_>, step: &Transition<'_>) -> Result<()> {
-        let acl = |snapshot: Option<&Snapshot>| {
-            snapshot
-                .map(|snapshot| snapshot.row::<RoleAclRow>().map(|row| acl_of(&row)))
-                .transpose()
-        };
-        let (from, to) = (acl(step.from)?, acl(step.to)?);
+        let (from, to) = (acl_in::<Self>(step.from)?, acl_in::<Self>(step.to)?);
         grants::may_write_role(tx)?;
         grants::check_role_acl(tx, from.as_ref(), to.as_ref())?;
         if from.is_some_and(|acl| acl.is_super_admin) && !to.is_some_and(|acl| acl.is_super_admin) {
@@ -130,10 +125,6 @@ impl Entity for RoleAcl {
     }
 }
 
-/// Entity kind `auth.user_acl`.
-#[derive(Debug)]
-pub enum UserAcl {}
-
 impl Entity for UserAcl {
     const KIND: &'static str = "auth.user_acl";
     const NOT_FOUND: &'static str = User::NOT_FOUND;
@@ -143,15 +134,10 @@ impl Entity for UserAcl {
         User::lock(tx, ids).await
     }
 
-    stored_rows!(UserAclRow, user_acls, store_user_acls);
+    stored_rows!(user_acls);
 
     async fn guard(tx: &mut Tx<'_>, step: &Transition<'_>) -> Result<()> {
-        let acl = |snapshot: Option<&Snapshot>| {
-            snapshot
-                .map(|snapshot| snapshot.row::<UserAclRow>().map(|row| acl_of_user(&row)))
-                .transpose()
-        };
-        let (from, to) = (acl(step.from)?, acl(step.to)?);
+        let (from, to) = (acl_in::<Self>(step.from)?, acl_in::<Self>(step.to)?);
         let roles = query::rights::acls_of_roles(tx, step.id).await?;
         grants::check_user_acl(tx, from.as_ref(), to.as_ref(), &roles)?;
         if !to.is_some_and(|acl| acl.is_super_admin) {

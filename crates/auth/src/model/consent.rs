@@ -11,11 +11,11 @@ use super::User;
 use super::stored::parent_in;
 use crate::schema::auth_consents as consents;
 
-/// A row of `auth_consents`.
+/// The decision of a user: a row of `auth_consents`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Queryable, Selectable, Insertable)]
 #[diesel(table_name = consents, check_for_backend(diesel::pg::Pg))]
 #[serde(rename_all = "camelCase")]
-pub struct ConsentRow {
+pub struct Consent {
     /// Tenant of the user.
     pub tenant_id: Uuid,
     /// The id.
@@ -46,37 +46,23 @@ pub struct ConsentRow {
     pub updated_at: Timestamp,
 }
 
-/// Entity kind `auth.consent`.
-#[derive(Debug)]
-pub enum Consent {}
-
 impl Entity for Consent {
     const KIND: &'static str = "auth.consent";
     const SECRET: &'static [&'static str] = &["integrity", "integrityKid"];
     const NOT_FOUND: &'static str = "Consent not found";
 
     async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
-        let scope = tx.scope();
-        let rows: Vec<(Uuid, Uuid)> = consents::table
-            .filter(scope.owns(consents::tenant_id))
-            .filter(consents::id.eq_any(ids))
-            .order(consents::id)
-            .select((consents::tenant_id, consents::id))
-            .for_update()
-            .load(tx.conn())
-            .await?;
-        Ok(rows.into_iter().map(|(tenant, id)| LockedRow { id, tenant }).collect())
+        let rows = consents::table.filter(tx.scope().owns(consents::tenant_id));
+        let rows = rows.filter(consents::id.eq_any(ids)).order(consents::id);
+        let rows = rows.select((consents::id, consents::tenant_id)).for_update();
+        Ok(rows.load(tx.conn()).await?)
     }
 
     async fn load(tx: &mut Tx<'_>, ids: &[Uuid], _depth: Depth) -> Result<Snapshots> {
-        let tenant = tx.tenant();
-        let rows: Vec<ConsentRow> = consents::table
-            .filter(consents::tenant_id.eq(tenant))
-            .filter(consents::id.eq_any(ids))
-            .select(ConsentRow::as_select())
-            .load(tx.conn())
-            .await?;
-        rows.into_iter().map(|row| Ok((row.id, Snapshot::of(&row)?))).collect()
+        let rows = consents::table.filter(consents::tenant_id.eq(tx.tenant()));
+        let rows = rows.filter(consents::id.eq_any(ids)).select(Self::as_select());
+        let rows: Vec<Self> = rows.load(tx.conn()).await?;
+        rows.iter().map(|row| Ok((row.id, Snapshot::of(row)?))).collect()
     }
 
     async fn store(_tx: &mut Tx<'_>, _snapshots: &[Snapshot]) -> Result<Vec<String>> {

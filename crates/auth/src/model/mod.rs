@@ -1,4 +1,4 @@
-//! Rows and entities.
+//! Rows and entities. The row of an entity's table is the entity.
 
 mod acl;
 mod consent;
@@ -7,13 +7,8 @@ mod sidebar;
 mod stored;
 mod user;
 
-pub use acl::{RoleAcl, RoleAclRow, UserAcl, UserAclRow};
-pub(crate) use acl::{acl_of, acl_of_user, store_role_acls, store_user_acls};
-pub use consent::{Consent, ConsentRow};
-pub use role::{Role, RoleRow};
-pub use sidebar::{
-    RoleSidebarPreference, RoleSidebarPreferenceRow, SidebarPreference, SidebarPreferenceRow, SidebarVariant,
-    SidebarVariantRow,
-};
-pub(crate) use sidebar::{store_role_sidebar_preferences, store_sidebar_preferences};
-pub use user::{User, UserRoleRow, UserRow};
+pub use acl::{RoleAcl, UserAcl};
+pub use consent::Consent;
+pub use role::Role;
+pub use sidebar::{RoleSidebarPreference, SidebarPreference, SidebarVariant};
+pub use user::{User, UserRole};

@@ -1,24 +1,24 @@
 //! Roles. The ACL of a role and its sidebar settings are deleted and restored with it.
 
 use backoffice_core::command::{Depth, Entity, LockedRow, Snapshot, Snapshots, Transition, Tx};
+use backoffice_core::crud::Record;
 use backoffice_core::{Error, Feature, Result, Timestamp};
-use diesel::upsert::excluded;
 use diesel::{ExpressionMethods, Identifiable, Insertable, QueryDsl, Queryable, Selectable, SelectableHelper};
 use diesel_async::RunQueryDsl;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::acl::{RoleAcl, RoleAclRow, acl_of};
+use super::acl::RoleAcl;
 use super::sidebar::RoleSidebar;
 use crate::revocation::{self, Subject};
 use crate::schema::{auth_default_grants as defaults, auth_role_acls as acls, auth_roles as roles};
 use crate::{acl, grants, query, seed};
 
-/// A row of `auth_roles`.
+/// A role: a row of `auth_roles`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Queryable, Selectable, Insertable, Identifiable)]
 #[diesel(table_name = roles, primary_key(tenant_id, id), check_for_backend(diesel::pg::Pg))]
 #[serde(rename_all = "camelCase")]
-pub struct RoleRow {
+pub struct Role {
     /// The tenant; the nil UUID for a global role.
     pub tenant_id: Uuid,
     /// The id.
@@ -50,10 +50,6 @@ struct DefaultGrantRow {
 
 const DEFAULT_GRANT_KIND: &str = "auth.default_grant";
 
-/// Entity kind `auth.role`.
-#[derive(Debug)]
-pub enum Role {}
-
 impl Entity for Role {
     const KIND: &'static str = "auth.role";
     const VOLATILE: &'static [&'static str] = &["seededAs", "updatedAt"];
@@ -67,19 +63,14 @@ impl Entity for Role {
 
     async fn load(tx: &mut Tx<'_>, ids: &[Uuid], depth: Depth) -> Result<Snapshots> {
         let tenant = tx.tenant();
-        let rows: Vec<RoleRow> = roles::table
-            .filter(roles::tenant_id.eq(tenant))
-            .filter(roles::id.eq_any(ids))
-            .select(RoleRow::as_select())
-            .load(tx.conn())
-            .await?;
-        let children: Vec<RoleAclRow> = match depth {
+        let rows = Self::read(tx, ids).await?;
+        let children: Vec<RoleAcl> = match depth {
             Depth::Own => Vec::new(),
             Depth::Tree => {
                 acls::table
                     .filter(acls::tenant_id.eq(tenant))
                     .filter(acls::role_id.eq_any(ids))
-                    .select(RoleAclRow::as_select())
+                    .select(RoleAcl::as_select())
                     .order(acls::id)
                     .load(tx.conn())
                     .await?
@@ -105,7 +96,7 @@ impl Entity for Role {
         for row in rows {
             let mut snapshot = Snapshot::of(&row)?.with_organization(None);
             if depth == Depth::Tree {
-                let own: Vec<&RoleAclRow> = children.iter().filter(|acl| acl.role_id == row.id).collect();
+                let own: Vec<&RoleAcl> = children.iter().filter(|acl| acl.role_id == row.id).collect();
                 let granted: Vec<&DefaultGrantRow> = granted.iter().filter(|one| one.role_id == row.id).collect();
                 snapshot = snapshot
                     .with_children(RoleAcl::KIND, &own)?
@@ -122,14 +113,14 @@ impl Entity for Role {
         let mut rows = Vec::with_capacity(snapshots.len());
         let (mut children, mut granted, mut sidebar) = (Vec::new(), Vec::new(), RoleSidebar::default());
         for snapshot in snapshots {
-            let row: RoleRow = snapshot.row()?;
-            rows.push(RoleRow {
+            let row: Self = snapshot.row()?;
+            rows.push(Self {
                 name_norm: row.name.to_lowercase(),
                 updated_at: now,
                 ..row
             });
-            for acl in snapshot.children::<RoleAclRow>(RoleAcl::KIND)?.unwrap_or_default() {
-                children.push(RoleAclRow { updated_at: now, ..acl });
+            for acl in snapshot.children::<RoleAcl>(RoleAcl::KIND)?.unwrap_or_default() {
+                children.push(RoleAcl { updated_at: now, ..acl });
             }
             sidebar.collect(snapshot, now)?;
             granted.extend(
@@ -138,21 +129,8 @@ impl Entity for Role {
                     .unwrap_or_default(),
             );
         }
-        diesel::insert_into(roles::table)
-            .values(&rows)
-            .on_conflict((roles::tenant_id, roles::id))
-            .do_update()
-            .set((
-                roles::name.eq(excluded(roles::name)),
-                roles::name_norm.eq(excluded(roles::name_norm)),
-                roles::created_at.eq(excluded(roles::created_at)),
-                roles::updated_at.eq(excluded(roles::updated_at)),
-            ))
-            .execute(tx.conn())
-            .await?;
-        if !children.is_empty() {
-            super::acl::store_role_acls(tx, &children).await?;
-        }
+        Self::write(tx, &rows).await?;
+        RoleAcl::write(tx, &children).await?;
         if !granted.is_empty() {
             diesel::insert_into(defaults::table)
                 .values(&granted)
@@ -185,10 +163,10 @@ impl Entity for Role {
         }
         let acl = |snapshot: Option<&Snapshot>| -> Result<Option<grants::Acl>, Error> {
             let rows = snapshot
-                .map(|snapshot| snapshot.children::<RoleAclRow>(RoleAcl::KIND))
+                .map(|snapshot| snapshot.children::<RoleAcl>(RoleAcl::KIND))
                 .transpose()?
                 .flatten();
-            Ok(rows.iter().flatten().next().map(acl_of))
+            Ok(rows.iter().flatten().next().map(grants::Acl::from))
         };
         if step.restoring || step.to.is_none() {
             grants::check_role_acl(tx, acl(step.from)?.as_ref(), acl(step.to)?.as_ref())?;

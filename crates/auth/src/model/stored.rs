@@ -1,4 +1,4 @@
-//! Common parts of entities whose snapshot is one row. Each table is a type of its own, so code that names columns is a macro.
+//! Common parts of entities whose snapshot is one row. Each table is a type of its own, so code that names one is a macro.
 
 use backoffice_core::Result;
 use backoffice_core::command::{EntityRef, Snapshot, Snapshots, Tx};
@@ -27,23 +27,46 @@ pub(super) fn parent_in(snapshot: &Snapshot, field: &str, kind: &'static str) ->
     Some(EntityRef { kind, id })
 }
 
-/// Defines a function that inserts rows of a table, or replaces these columns of existing rows.
-macro_rules! store_rows {
-    ($name:ident, $row:ident, $table:ident, [$($column:ident),+]) => {
-        /// Inserts or replaces rows.
-        pub(crate) async fn $name(tx: &mut Tx<'_>, rows: &[$row]) -> Result<()> {
-            if rows.is_empty() {
-                return Ok(());
+/// Defines `write` of a row: inserts rows, or replaces the stored ones.
+macro_rules! written_rows {
+    ($row:ident, $table:ident) => {
+        impl $row {
+            /// Inserts rows, or replaces the stored ones.
+            pub(crate) async fn write(tx: &mut Tx<'_>, rows: &[Self]) -> Result<()> {
+                if rows.is_empty() {
+                    return Ok(());
+                }
+                diesel::insert_into($table::table)
+                    .values(rows)
+                    .on_conflict(($table::tenant_id, $table::id))
+                    .do_update()
+                    .set(ReplaceRow::<$table::table>::default())
+                    .execute(tx.conn())
+                    .await?;
+                Ok(())
             }
-            diesel::insert_into($table::table)
-                .values(rows)
-                .on_conflict(($table::tenant_id, $table::id))
-                .do_update()
-                .set((
-                    $($table::$column.eq(excluded($table::$column)),)+
-                    $table::created_at.eq(excluded($table::created_at)),
-                    $table::updated_at.eq(excluded($table::updated_at)),
-                ))
+        }
+    };
+}
+
+/// Defines `load`, `store` and `remove` of an entity whose rows are physically deleted.
+macro_rules! stored_rows {
+    ($table:ident) => {
+        async fn load(tx: &mut Tx<'_>, ids: &[Uuid], _depth: Depth) -> Result<Snapshots> {
+            let rows = $table::table.filter($table::tenant_id.eq(tx.tenant()));
+            let rows = rows.filter($table::id.eq_any(ids)).select(Self::as_select());
+            snapshots(&rows.load(tx.conn()).await?, |row: &Self| row.id)
+        }
+
+        async fn store(tx: &mut Tx<'_>, snapshots: &[Snapshot]) -> Result<Vec<String>> {
+            let rows = rows_of(tx, snapshots)?;
+            Self::write(tx, &rows).await?;
+            Ok(Vec::new())
+        }
+
+        async fn remove(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<()> {
+            let rows = $table::table.filter($table::tenant_id.eq(tx.tenant()));
+            diesel::delete(rows.filter($table::id.eq_any(ids)))
                 .execute(tx.conn())
                 .await?;
             Ok(())
@@ -51,38 +74,4 @@ macro_rules! store_rows {
     };
 }
 
-/// Defines `load`, `store` and `remove` of an entity whose rows are physically deleted.
-macro_rules! stored_rows {
-    ($row:ident, $table:ident, $store:ident) => {
-        async fn load(tx: &mut Tx<'_>, ids: &[Uuid], _depth: Depth) -> Result<Snapshots> {
-            let tenant = tx.tenant();
-            let rows: Vec<$row> = $table::table
-                .filter($table::tenant_id.eq(tenant))
-                .filter($table::id.eq_any(ids))
-                .select($row::as_select())
-                .load(tx.conn())
-                .await?;
-            snapshots(&rows, |row| row.id)
-        }
-
-        async fn store(tx: &mut Tx<'_>, snapshots: &[Snapshot]) -> Result<Vec<String>> {
-            let rows: Vec<$row> = rows_of(tx, snapshots)?;
-            $store(tx, &rows).await?;
-            Ok(Vec::new())
-        }
-
-        async fn remove(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<()> {
-            let tenant = tx.tenant();
-            diesel::delete(
-                $table::table
-                    .filter($table::tenant_id.eq(tenant))
-                    .filter($table::id.eq_any(ids)),
-            )
-            .execute(tx.conn())
-            .await?;
-            Ok(())
-        }
-    };
-}
-
-pub(super) use {store_rows, stored_rows};
+pub(super) use {stored_rows, written_rows};

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use uuid::Uuid;
 
-use super::acl::{UserAcl, UserAclRow, acl_of_user, store_user_acls};
+use super::acl::UserAcl;
 use super::sidebar::UserSidebar;
 use crate::jobs::NotifyOldAddress;
 use crate::one_time_token;
@@ -24,11 +24,11 @@ use crate::{acl, email, grants, query};
 
 const LINK_KIND: &str = "auth.user_role";
 
-/// A row of `auth_users` without its secret.
+/// A user: a row of `auth_users` without its secret.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Queryable, Selectable, Insertable)]
 #[diesel(table_name = users, check_for_backend(diesel::pg::Pg))]
 #[serde(rename_all = "camelCase")]
-pub struct UserRow {
+pub struct User {
     /// The tenant; the nil UUID for users of the platform.
     pub tenant_id: Uuid,
     /// The id.
@@ -53,11 +53,11 @@ pub struct UserRow {
     pub updated_at: Timestamp,
 }
 
-/// A row of `auth_user_roles`: a user holds a role of its tenant or a global one.
+/// A row of `auth_user_roles`: a user holds a role of their tenant or a global one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Queryable, Selectable, Insertable)]
 #[diesel(table_name = links, check_for_backend(diesel::pg::Pg))]
 #[serde(rename_all = "camelCase")]
-pub struct UserRoleRow {
+pub struct UserRole {
     /// Tenant of the user.
     pub tenant_id: Uuid,
     /// Id of the link.
@@ -74,10 +74,6 @@ pub struct UserRoleRow {
     pub updated_at: Timestamp,
 }
 
-/// Entity kind `auth.user`.
-#[derive(Debug)]
-pub enum User {}
-
 impl Entity for User {
     const KIND: &'static str = "auth.user";
     const VOLATILE: &'static [&'static str] = &["lastLoginAt", "updatedAt"];
@@ -93,27 +89,27 @@ impl Entity for User {
 
     async fn load(tx: &mut Tx<'_>, ids: &[Uuid], depth: Depth) -> Result<Snapshots> {
         let tenant = tx.tenant();
-        let rows: Vec<UserRow> = users::table
+        let rows: Vec<User> = users::table
             .filter(users::tenant_id.eq(tenant))
             .filter(users::id.eq_any(ids))
             .filter(users::deleted_at.is_null())
-            .select(UserRow::as_select())
+            .select(User::as_select())
             .load(tx.conn())
             .await?;
-        let held: Vec<UserRoleRow> = links::table
+        let held: Vec<UserRole> = links::table
             .filter(links::tenant_id.eq(tenant))
             .filter(links::user_id.eq_any(ids))
             .order(links::id)
-            .select(UserRoleRow::as_select())
+            .select(UserRole::as_select())
             .load(tx.conn())
             .await?;
-        let own_acls: Vec<UserAclRow> = match depth {
+        let own_acls: Vec<UserAcl> = match depth {
             Depth::Own => Vec::new(),
             Depth::Tree => {
                 acls::table
                     .filter(acls::tenant_id.eq(tenant))
                     .filter(acls::user_id.eq_any(ids))
-                    .select(UserAclRow::as_select())
+                    .select(UserAcl::as_select())
                     .load(tx.conn())
                     .await?
             }
@@ -124,13 +120,13 @@ impl Entity for User {
         };
         let mut snapshots = Snapshots::new();
         for row in rows {
-            let held: Vec<&UserRoleRow> = held.iter().filter(|link| link.user_id == row.id).collect();
+            let held: Vec<&UserRole> = held.iter().filter(|link| link.user_id == row.id).collect();
             let role_ids: BTreeSet<Uuid> = held.iter().map(|link| link.role_id).collect();
             let mut snapshot = Snapshot::of(&row)?
                 .with_field("roleIds", json!(role_ids))
                 .with_children(LINK_KIND, &held)?;
             if depth == Depth::Tree {
-                let own: Vec<&UserAclRow> = own_acls.iter().filter(|acl| acl.user_id == row.id).collect();
+                let own: Vec<&UserAcl> = own_acls.iter().filter(|acl| acl.user_id == row.id).collect();
                 snapshot = sidebar.with(snapshot.with_children(UserAcl::KIND, &own)?, row.id)?;
             }
             snapshots.insert(row.id, snapshot);
@@ -143,18 +139,19 @@ impl Entity for User {
         let (mut rows, mut requested, mut own_acls) = (Vec::new(), Vec::new(), Vec::new());
         let mut sidebar = UserSidebar::default();
         for snapshot in snapshots {
-            let row: UserRow = snapshot.row()?;
-            rows.push(UserRow {
+            let row: User = snapshot.row()?;
+            rows.push(User {
                 email_norm: email::normalized(&row.email),
                 updated_at: now,
                 ..row
             });
-            requested.extend(snapshot.children::<UserRoleRow>(LINK_KIND)?.unwrap_or_default());
-            for acl in snapshot.children::<UserAclRow>(UserAcl::KIND)?.unwrap_or_default() {
-                own_acls.push(UserAclRow { updated_at: now, ..acl });
+            requested.extend(snapshot.children::<UserRole>(LINK_KIND)?.unwrap_or_default());
+            for acl in snapshot.children::<UserAcl>(UserAcl::KIND)?.unwrap_or_default() {
+                own_acls.push(UserAcl { updated_at: now, ..acl });
             }
             sidebar.collect(snapshot, now)?;
         }
+        // Neither the password nor the last sign-in is part of a snapshot; a stored row keeps them.
         diesel::insert_into(users::table)
             .values(&rows)
             .on_conflict((users::tenant_id, users::id))
@@ -174,9 +171,7 @@ impl Entity for User {
             .await?;
         let ids: Vec<Uuid> = rows.iter().map(|row| row.id).collect();
         let dropped = replace_links(tx, &ids, requested).await?;
-        if !own_acls.is_empty() {
-            store_user_acls(tx, &own_acls).await?;
-        }
+        UserAcl::write(tx, &own_acls).await?;
         sidebar.store(tx).await?;
         Ok(dropped)
     }
@@ -210,7 +205,7 @@ impl Entity for User {
     }
 
     async fn guard(tx: &mut Tx<'_>, step: &Transition<'_>) -> Result<()> {
-        let held = |snapshot: Option<&Snapshot>| -> Result<Vec<UserRoleRow>> {
+        let held = |snapshot: Option<&Snapshot>| -> Result<Vec<UserRole>> {
             Ok(snapshot
                 .map(|snapshot| snapshot.children(LINK_KIND))
                 .transpose()?
@@ -271,22 +266,22 @@ impl Entity for User {
 /// Returns the user's own ACL, if the snapshot contains it.
 fn own_acl(snapshot: Option<&Snapshot>) -> Result<Option<grants::Acl>> {
     let rows = snapshot
-        .map(|snapshot| snapshot.children::<UserAclRow>(UserAcl::KIND))
+        .map(|snapshot| snapshot.children::<UserAcl>(UserAcl::KIND))
         .transpose()?
         .flatten();
-    Ok(rows.iter().flatten().next().map(acl_of_user))
+    Ok(rows.iter().flatten().next().map(grants::Acl::from))
 }
 
 /// Rejects a step on the access of another user who, according to this snapshot, holds more than the caller.
-async fn protect(tx: &mut Tx<'_>, user: Uuid, snapshot: Option<&Snapshot>, held: &[UserRoleRow]) -> Result<()> {
+async fn protect(tx: &mut Tx<'_>, user: Uuid, snapshot: Option<&Snapshot>, held: &[UserRole]) -> Result<()> {
     let Some(snapshot) = snapshot else { return Ok(()) };
     if tx.context().rights().is_super_admin || tx.context().identity().id == Some(user) {
         return Ok(());
     }
     let roles: Vec<Uuid> = held.iter().map(|link| link.role_id).collect();
-    let counting = match snapshot.children::<UserAclRow>(UserAcl::KIND)? {
+    let counting = match snapshot.children::<UserAcl>(UserAcl::KIND)? {
         Some(own) if own.is_empty() => query::rights::acls_of(tx, &roles).await?,
-        Some(own) => own.iter().map(acl_of_user).collect(),
+        Some(own) => own.iter().map(grants::Acl::from).collect(),
         // An edit leaves the user's own ACL unchanged.
         None => grants::counting_for(tx, user, Some(&roles)).await?,
     };
@@ -304,8 +299,8 @@ async fn notify_old_address(tx: &mut Tx<'_>, from: &Snapshot) -> Result<()> {
         email: email.to_owned(),
         name: from.get("name").and_then(serde_json::Value::as_str).map(str::to_owned),
     };
-    let order = NewJob::of_system(tx.tenant(), job);
-    enqueue(tx.conn(), call, &order).await?;
+    let job = NewJob::of_system(tx.tenant(), job);
+    enqueue(tx.conn(), call, &job).await?;
     Ok(())
 }
 
@@ -321,7 +316,7 @@ fn is_active(snapshot: &Snapshot) -> bool {
 }
 
 /// Replaces the role links with exactly these, including their ids. Omits links to deleted roles and returns those roles.
-async fn replace_links(tx: &mut Tx<'_>, users: &[Uuid], requested: Vec<UserRoleRow>) -> Result<Vec<String>> {
+async fn replace_links(tx: &mut Tx<'_>, users: &[Uuid], requested: Vec<UserRole>) -> Result<Vec<String>> {
     let tenant = tx.tenant();
     let kept: Vec<Uuid> = requested.iter().map(|link| link.id).collect();
     diesel::delete(
@@ -339,15 +334,15 @@ async fn replace_links(tx: &mut Tx<'_>, users: &[Uuid], requested: Vec<UserRoleR
         .select((roles::tenant_id, roles::id))
         .load(tx.conn())
         .await?;
-    let (present, gone): (Vec<_>, Vec<_>) = requested
+    let (kept, missing): (Vec<_>, Vec<_>) = requested
         .into_iter()
         .partition(|link| existing.contains(&(link.role_tenant_id, link.role_id)));
     diesel::insert_into(links::table)
-        .values(&present)
+        .values(&kept)
         .on_conflict_do_nothing()
         .execute(tx.conn())
         .await?;
-    Ok(gone
+    Ok(missing
         .into_iter()
         .map(|link| format!("auth.role:{}", link.role_id))
         .collect())

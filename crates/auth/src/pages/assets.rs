@@ -1,10 +1,9 @@
 //! Style, script and icon of the pages. Their addresses contain a hash of their content, so browsers may cache them permanently.
 
-use std::fmt::Write;
-
 use actix_web::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use actix_web::{HttpResponse, web};
 use backoffice_core::http::Pages;
+use backoffice_core::text::hex;
 use sha2::{Digest, Sha256};
 
 const STYLE: &str = include_str!("../../assets/pages.css");
@@ -65,9 +64,5 @@ fn version() -> String {
     for (_, _, content) in FILES {
         hash.update(content);
     }
-    hash.finalize()[..8].iter().fold(String::new(), |mut text, byte| {
-        // Writing to a string does not fail.
-        let _written = write!(text, "{byte:02x}");
-        text
-    })
+    hex(&hash.finalize()[..8])
 }

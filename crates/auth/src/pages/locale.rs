@@ -3,12 +3,11 @@
 use actix_web::HttpRequest;
 use actix_web::http::header::ACCEPT_LANGUAGE;
 use backoffice_core::config::Config;
+use backoffice_core::http::accepted_ranges;
 use serde::Deserialize;
 
 use super::texts::{ALL, Texts};
-
-/// Cookie with the chosen locale.
-const COOKIE: &str = "locale";
+use crate::locale::LOCALE_COOKIE;
 
 /// Section `i18n`, which the directory owns and validates.
 #[derive(Debug, Deserialize)]
@@ -52,13 +51,15 @@ impl Locales {
     }
 
     pub(super) fn of(&self, request: &HttpRequest) -> &'static Texts {
-        let chosen = request.cookie(COOKIE).and_then(|cookie| self.find(cookie.value()));
+        let chosen = request
+            .cookie(LOCALE_COOKIE)
+            .and_then(|cookie| self.find(cookie.value()));
         let accepted = || {
-            let headers = request.headers().get_all(ACCEPT_LANGUAGE);
-            let ranges = headers
-                .filter_map(|value| value.to_str().ok())
-                .flat_map(|text| text.split(','));
-            self.best(ranges)
+            let ranges = accepted_ranges(request.headers(), ACCEPT_LANGUAGE);
+            ranges.into_iter().find_map(|range| match range {
+                "*" => Some(self.default),
+                tag => self.find(tag),
+            })
         };
         chosen.or_else(accepted).unwrap_or(self.default)
     }
@@ -68,45 +69,10 @@ impl Locales {
         let base = tag.split(['-', '_']).next().unwrap_or(tag);
         self.offered().find(|texts| base.eq_ignore_ascii_case(texts.code))
     }
-
-    /// Returns the offered language of the highest weight; of equal ones the first.
-    fn best<'a>(&self, ranges: impl Iterator<Item = &'a str>) -> Option<&'static Texts> {
-        let mut best: Option<(u16, &'static Texts)> = None;
-        for range in ranges.take(50) {
-            let (tag, parameters) = range.split_once(';').unwrap_or((range, ""));
-            let weight = match parameters.trim().strip_prefix("q=") {
-                Some(number) => thousandths(number.trim()),
-                None => 1000,
-            };
-            let found = match tag.trim() {
-                "*" => Some(self.default),
-                tag => self.find(tag),
-            };
-            if let Some(texts) = found
-                && weight > best.map_or(0, |(highest, _)| highest)
-            {
-                best = Some((weight, texts));
-            }
-        }
-        best.map(|(_, texts)| texts)
-    }
 }
 
 fn written(code: &str) -> Option<&'static Texts> {
     ALL.iter().copied().find(|texts| texts.code == code)
-}
-
-/// Parses `0.8` as 800; an invalid number counts as 0.
-fn thousandths(number: &str) -> u16 {
-    match number.parse::<f32>() {
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "between 0 and 1000"
-        )]
-        Ok(weight) if (0.0..=1.0).contains(&weight) => (weight * 1000.0) as u16,
-        _ => 0,
-    }
 }
 
 #[cfg(test)]
@@ -119,7 +85,7 @@ mod tests {
         let locales = Locales::read(&Config::default());
         let mut request = TestRequest::default().insert_header((ACCEPT_LANGUAGE, accepted));
         if let Some(value) = cookie {
-            request = request.cookie(actix_web::cookie::Cookie::new(COOKIE, value.to_owned()));
+            request = request.cookie(actix_web::cookie::Cookie::new(LOCALE_COOKIE, value.to_owned()));
         }
         locales.of(&request.to_http_request()).code
     }

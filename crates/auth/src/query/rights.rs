@@ -10,16 +10,8 @@ use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use uuid::Uuid;
 
 use crate::grants::Acl;
-use crate::model::{RoleAclRow, UserAclRow};
+use crate::model::{RoleAcl, UserAcl};
 use crate::schema::{auth_role_acls, auth_user_acls, auth_user_roles};
-
-fn role_acl(row: RoleAclRow) -> Acl {
-    Acl {
-        is_super_admin: row.is_super_admin,
-        features: row.features,
-        organizations: row.organizations,
-    }
-}
 
 /// Returns the ACLs of these roles, in the transaction's tenant or global.
 pub(crate) async fn acls_of(tx: &mut Tx<'_>, roles: &[Uuid]) -> Result<Vec<Acl>> {
@@ -29,13 +21,13 @@ pub(crate) async fn acls_of(tx: &mut Tx<'_>, roles: &[Uuid]) -> Result<Vec<Acl>>
 /// Like [`acls_of`], by role.
 pub(crate) async fn acls_by_role(tx: &mut Tx<'_>, roles: &[Uuid]) -> Result<HashMap<Uuid, Acl>> {
     let tenant = tx.tenant();
-    let rows: Vec<RoleAclRow> = auth_role_acls::table
+    let rows: Vec<RoleAcl> = auth_role_acls::table
         .filter(auth_role_acls::tenant_id.eq_any([tenant, PLATFORM_TENANT]))
         .filter(auth_role_acls::role_id.eq_any(roles))
-        .select(RoleAclRow::as_select())
+        .select(RoleAcl::as_select())
         .load(tx.conn())
         .await?;
-    Ok(rows.into_iter().map(|row| (row.role_id, role_acl(row))).collect())
+    Ok(rows.iter().map(|row| (row.role_id, Acl::from(row))).collect())
 }
 
 /// Returns the ACLs of a user's roles.
@@ -46,7 +38,7 @@ pub(crate) async fn acls_of_roles(tx: &mut Tx<'_>, user: Uuid) -> Result<Vec<Acl
 
 async fn acls_of_roles_in(connection: &mut AsyncPgConnection, tenant: Uuid, user: Uuid) -> Result<Vec<Acl>> {
     use diesel::BoolExpressionMethods;
-    let rows: Vec<RoleAclRow> = auth_role_acls::table
+    let rows: Vec<RoleAcl> = auth_role_acls::table
         .inner_join(
             auth_user_roles::table.on(auth_user_roles::role_tenant_id
                 .eq(auth_role_acls::tenant_id)
@@ -54,10 +46,10 @@ async fn acls_of_roles_in(connection: &mut AsyncPgConnection, tenant: Uuid, user
         )
         .filter(auth_user_roles::tenant_id.eq(tenant))
         .filter(auth_user_roles::user_id.eq(user))
-        .select(RoleAclRow::as_select())
+        .select(RoleAcl::as_select())
         .load(connection)
         .await?;
-    Ok(rows.into_iter().map(role_acl).collect())
+    Ok(rows.iter().map(Acl::from).collect())
 }
 
 /// Returns the ACLs that apply to a user of this tenant: their own one, else those of their roles.
@@ -75,16 +67,12 @@ pub(crate) async fn own_acl(tx: &mut Tx<'_>, user: Uuid) -> Result<Option<Acl>> 
 }
 
 async fn own_acl_in(connection: &mut AsyncPgConnection, tenant: Uuid, user: Uuid) -> Result<Option<Acl>> {
-    let row: Option<UserAclRow> = auth_user_acls::table
+    let row: Option<UserAcl> = auth_user_acls::table
         .filter(auth_user_acls::tenant_id.eq(tenant))
         .filter(auth_user_acls::user_id.eq(user))
-        .select(UserAclRow::as_select())
+        .select(UserAcl::as_select())
         .first(connection)
         .await
         .optional()?;
-    Ok(row.map(|row| Acl {
-        is_super_admin: row.is_super_admin,
-        features: row.features,
-        organizations: row.organizations,
-    }))
+    Ok(row.as_ref().map(Acl::from))
 }

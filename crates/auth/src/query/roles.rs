@@ -18,7 +18,7 @@ use diesel::{
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use uuid::Uuid;
 
-use crate::model::{RoleAclRow, RoleRow};
+use crate::model::{Role, RoleAcl};
 use crate::schema::{auth_role_acls as acls, auth_roles as roles};
 
 /// A role of a list.
@@ -90,24 +90,21 @@ pub(crate) async fn lock(
         return Err(crate::Error::GlobalRole.into());
     }
     let seen: Vec<Uuid> = seen.into_iter().map(|(_, id)| id).collect();
-    let rows: Vec<(Uuid, Uuid)> = in_scope(context.scope())
+    let rows = in_scope(context.scope())
         .filter(roles::id.eq_any(seen))
-        .order(roles::id)
-        .select((roles::tenant_id, roles::id))
-        .for_update()
-        .load(connection)
-        .await?;
-    Ok(rows.into_iter().map(|(tenant, id)| LockedRow { id, tenant }).collect())
+        .order(roles::id);
+    let rows = rows.select((roles::id, roles::tenant_id)).for_update();
+    Ok(rows.load(connection).await?)
 }
 
 /// Returns a role that the caller may see.
 ///
 /// # Errors
 /// If the database can't be reached.
-pub async fn find(connection: &mut AsyncPgConnection, context: &RequestContext, id: Uuid) -> Result<Option<RoleRow>> {
+pub async fn find(connection: &mut AsyncPgConnection, context: &RequestContext, id: Uuid) -> Result<Option<Role>> {
     Ok(visible(context)
         .filter(roles::id.eq(id))
-        .select(RoleRow::as_select())
+        .select(Role::as_select())
         .first(connection)
         .await
         .optional()?)
@@ -117,11 +114,11 @@ pub async fn find(connection: &mut AsyncPgConnection, context: &RequestContext, 
 ///
 /// # Errors
 /// If the database can't be reached.
-pub async fn acl(connection: &mut AsyncPgConnection, role: &RoleRow) -> Result<Option<RoleAclRow>> {
+pub async fn acl(connection: &mut AsyncPgConnection, role: &Role) -> Result<Option<RoleAcl>> {
     Ok(acls::table
         .filter(acls::tenant_id.eq(role.tenant_id))
         .filter(acls::role_id.eq(role.id))
-        .select(RoleAclRow::as_select())
+        .select(RoleAcl::as_select())
         .first(connection)
         .await
         .optional()?)
@@ -154,7 +151,7 @@ pub async fn list(
         VisibleTenants::All => None,
         VisibleTenants::Tenant(tenant) => Some(tenant),
     };
-    let page = filtered()
+    let rows = filtered()
         .order((roles::name_norm.asc(), roles::id.asc()))
         .limit(window.limit())
         .offset(window.offset())
@@ -168,10 +165,8 @@ pub async fn list(
             sql::<BigInt>(COUNT_USERS).bind::<Nullable<SqlUuid>, _>(reached).sql(", true))"),
         ));
     let total = filtered().select(count_star());
-    let page = Prepared(page).load::<RoleSummary>(&mut &*connection);
-    let total = Prepared(total).get_result::<i64>(&mut &*connection);
-    let (items, total) = futures_util::future::try_join(page, total).await?;
-    Ok(window.page(items, total))
+    let rows = Prepared(rows).load(&mut &*connection);
+    window.fetch(rows, Prepared(total).get_result(&mut &*connection)).await
 }
 
 const COUNT_USERS: &str = "(select count(*) from auth_user_roles l \

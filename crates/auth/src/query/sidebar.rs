@@ -10,7 +10,7 @@ use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use uuid::Uuid;
 
 use super::roles::visible;
-use crate::model::{RoleSidebarPreferenceRow, SidebarPreferenceRow, SidebarVariantRow, User};
+use crate::model::{RoleSidebarPreference, SidebarPreference, SidebarVariant, User};
 use crate::schema::{
     auth_role_sidebar_preferences as role_preferences, auth_roles as roles, auth_sidebar_preferences as preferences,
     auth_sidebar_variants as variants, auth_users as users,
@@ -41,12 +41,12 @@ pub async fn own(
     scope: &Scope,
     user: Uuid,
     locale: &str,
-) -> Result<Option<SidebarPreferenceRow>> {
+) -> Result<Option<SidebarPreference>> {
     let statement = preferences::table
         .filter(scope.owns(preferences::tenant_id))
         .filter(preferences::user_id.eq(user))
         .filter(preferences::locale.eq(locale))
-        .select(SidebarPreferenceRow::as_select());
+        .select(SidebarPreference::as_select());
     Ok(Prepared(statement).get_result(&mut &*connection).await.optional()?)
 }
 
@@ -60,13 +60,13 @@ pub async fn of_roles(
     tenant: Uuid,
     requested: &[Uuid],
     locale: &str,
-) -> Result<Vec<RoleSidebarPreferenceRow>> {
+) -> Result<Vec<RoleSidebarPreference>> {
     let statement = role_preferences::table
         .filter(scope.owns(role_preferences::tenant_id))
         .filter(role_preferences::tenant_id.eq(tenant))
         .filter(role_preferences::role_id.eq_any(requested))
         .filter(role_preferences::locale.eq(locale))
-        .select(RoleSidebarPreferenceRow::as_select());
+        .select(RoleSidebarPreference::as_select());
     Ok(Prepared(statement).load(&mut &*connection).await?)
 }
 
@@ -108,7 +108,7 @@ pub async fn variants(
     scope: &Scope,
     user: Uuid,
     locale: &str,
-) -> Result<Vec<SidebarVariantRow>> {
+) -> Result<Vec<SidebarVariant>> {
     let statement = variants::table
         .filter(scope.owns(variants::tenant_id))
         .filter(variants::user_id.eq(user))
@@ -116,7 +116,7 @@ pub async fn variants(
         .filter(variants::deleted_at.is_null())
         .order((variants::created_at, variants::id))
         .limit(LONGEST)
-        .select(SidebarVariantRow::as_select());
+        .select(SidebarVariant::as_select());
     Ok(Prepared(statement).load(&mut &*connection).await?)
 }
 
@@ -130,13 +130,13 @@ pub async fn variant(
     user: Uuid,
     locale: &str,
     id: Uuid,
-) -> Result<Option<SidebarVariantRow>> {
+) -> Result<Option<SidebarVariant>> {
     let statement = variants::table
         .filter(scope.owns(variants::tenant_id))
         .filter(variants::user_id.eq(user).and(variants::locale.eq(locale)))
         .filter(variants::id.eq(id))
         .filter(variants::deleted_at.is_null())
-        .select(SidebarVariantRow::as_select());
+        .select(SidebarVariant::as_select());
     Ok(Prepared(statement).get_result(&mut &*connection).await.optional()?)
 }
 
@@ -149,13 +149,13 @@ pub async fn active_variant(
     scope: &Scope,
     user: Uuid,
     locale: &str,
-) -> Result<Option<SidebarVariantRow>> {
+) -> Result<Option<SidebarVariant>> {
     let statement = variants::table
         .filter(scope.owns(variants::tenant_id))
         .filter(variants::user_id.eq(user).and(variants::locale.eq(locale)))
         .filter(variants::is_active)
         .filter(variants::deleted_at.is_null())
-        .select(SidebarVariantRow::as_select());
+        .select(SidebarVariant::as_select());
     Ok(Prepared(statement).get_result(&mut &*connection).await.optional()?)
 }
 

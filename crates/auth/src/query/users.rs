@@ -17,7 +17,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use uuid::Uuid;
 
-use crate::model::{UserAclRow, UserRow};
+use crate::model::{User, UserAcl};
 use crate::schema::{auth_user_acls, auth_users as users};
 
 /// A role of a user of the list.
@@ -134,14 +134,11 @@ pub(crate) async fn lock(
     ids: &[Uuid],
 ) -> Result<Vec<LockedRow>> {
     let seen = seen(connection, context, ids).await?;
-    let rows: Vec<(Uuid, Uuid)> = in_scope(context.scope())
+    let rows = in_scope(context.scope())
         .filter(users::id.eq_any(seen))
-        .order(users::id)
-        .select((users::tenant_id, users::id))
-        .for_update()
-        .load(connection)
-        .await?;
-    Ok(rows.into_iter().map(|(tenant, id)| LockedRow { id, tenant }).collect())
+        .order(users::id);
+    let rows = rows.select((users::id, users::tenant_id)).for_update();
+    Ok(rows.load(connection).await?)
 }
 
 /// Returns those of these users that the caller may see.
@@ -161,10 +158,10 @@ pub(crate) async fn seen(
 ///
 /// # Errors
 /// If the database can't be reached.
-pub async fn find(connection: &mut AsyncPgConnection, context: &RequestContext, id: Uuid) -> Result<Option<UserRow>> {
+pub async fn find(connection: &mut AsyncPgConnection, context: &RequestContext, id: Uuid) -> Result<Option<User>> {
     Ok(visible(context)
         .filter(users::id.eq(id))
-        .select(UserRow::as_select())
+        .select(User::as_select())
         .first(connection)
         .await
         .optional()?)
@@ -174,8 +171,8 @@ pub async fn find(connection: &mut AsyncPgConnection, context: &RequestContext, 
 ///
 /// # Errors
 /// If the database can't be reached.
-pub async fn own(connection: &AsyncPgConnection, scope: &Scope, id: Uuid) -> Result<Option<UserRow>> {
-    let statement = in_scope(scope).filter(users::id.eq(id)).select(UserRow::as_select());
+pub async fn own(connection: &AsyncPgConnection, scope: &Scope, id: Uuid) -> Result<Option<User>> {
+    let statement = in_scope(scope).filter(users::id.eq(id)).select(User::as_select());
     Ok(Prepared(statement).get_result(&mut &*connection).await.optional()?)
 }
 
@@ -183,11 +180,11 @@ pub async fn own(connection: &AsyncPgConnection, scope: &Scope, id: Uuid) -> Res
 ///
 /// # Errors
 /// If the database can't be reached.
-pub async fn acl(connection: &mut AsyncPgConnection, user: &UserRow) -> Result<Option<UserAclRow>> {
+pub async fn acl(connection: &mut AsyncPgConnection, user: &User) -> Result<Option<UserAcl>> {
     Ok(auth_user_acls::table
         .filter(auth_user_acls::tenant_id.eq(user.tenant_id))
         .filter(auth_user_acls::user_id.eq(user.id))
-        .select(UserAclRow::as_select())
+        .select(UserAcl::as_select())
         .first(connection)
         .await
         .optional()?)
@@ -220,7 +217,7 @@ pub async fn list(
     filter: &UserFilter,
     window: Window,
 ) -> Result<Page<UserSummary>> {
-    let page = filtered(context, filter)
+    let rows = filtered(context, filter)
         .order((users::email_norm.asc(), users::id.asc()))
         .limit(window.limit())
         .offset(window.offset())
@@ -250,10 +247,8 @@ pub async fn list(
             ),
         ));
     let total = filtered(context, filter).select(count_star());
-    let page = Prepared(page).load::<UserSummary>(&mut &*connection);
-    let total = Prepared(total).get_result::<i64>(&mut &*connection);
-    let (items, total) = futures_util::future::try_join(page, total).await?;
-    Ok(window.page(items, total))
+    let rows = Prepared(rows).load(&mut &*connection);
+    window.fetch(rows, Prepared(total).get_result(&mut &*connection)).await
 }
 
 fn filtered<'a>(context: &RequestContext, filter: &UserFilter) -> users::BoxedQuery<'a, Pg> {

@@ -142,10 +142,10 @@ fn trimmed(path: &'static str, text: &str, longest: usize) -> Result<Option<Stri
     Ok(Some(text).filter(|text| !text.is_empty()).map(str::to_owned))
 }
 
-fn ids(path: &'static str, given: Vec<String>, most: usize) -> Result<Vec<String>, Detail> {
-    within(path, given.len(), most)?;
-    let (mut known, mut kept) = (HashSet::new(), Vec::with_capacity(given.len()));
-    for id in given {
+fn ids(path: &'static str, listed: Vec<String>, most: usize) -> Result<Vec<String>, Detail> {
+    within(path, listed.len(), most)?;
+    let (mut known, mut kept) = (HashSet::new(), Vec::with_capacity(listed.len()));
+    for id in listed {
         match trimmed(path, &id, MAX_ID)? {
             Some(id) if known.insert(id.clone()) => kept.push(id),
             _ => {}
@@ -154,10 +154,10 @@ fn ids(path: &'static str, given: Vec<String>, most: usize) -> Result<Vec<String
     Ok(kept)
 }
 
-fn labels(path: &'static str, given: BTreeMap<String, String>) -> Result<BTreeMap<String, String>, Detail> {
-    within(path, given.len(), MAX_ITEMS)?;
+fn labels(path: &'static str, listed: BTreeMap<String, String>) -> Result<BTreeMap<String, String>, Detail> {
+    within(path, listed.len(), MAX_ITEMS)?;
     let mut kept = BTreeMap::new();
-    for (id, label) in given {
+    for (id, label) in listed {
         if let (Some(id), Some(label)) = (trimmed(path, &id, MAX_ID)?, trimmed(path, &label, MAX_LABEL)?) {
             kept.entry(id).or_insert(label);
         }

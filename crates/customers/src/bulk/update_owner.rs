@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use super::{all_rejected, rejected};
 use crate::commands::deals::{AssignOwner, assign_owner_to};
-use crate::model::DealRow;
+use crate::model::Deal;
 use crate::{Owner, acl};
 
 /// Assigns deals to a user, or removes their owner.
@@ -81,7 +81,7 @@ async fn assign(
     };
     let (mut failed, mut changing) = (Vec::new(), Vec::new());
     for item in items {
-        let deal: DealRow = item.before.row()?;
+        let deal: Deal = item.before.row()?;
         if deal.owner_user_id == owner {
             continue;
         }

@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use super::{all_rejected, rejected};
 use crate::commands::deals::{ChangeStage, move_to};
-use crate::model::DealRow;
+use crate::model::Deal;
 use crate::{Destination, acl};
 
 /// Moves deals to a stage of their pipeline; deals without a pipeline take the pipeline of the stage.
@@ -73,7 +73,7 @@ async fn change(tx: &mut Tx<'_>, stage: Uuid, items: &[&BatchItem<'_, ChangeStag
     };
     let (mut failed, mut moving) = (Vec::new(), Vec::new());
     for item in items {
-        let deal: DealRow = item.before.row()?;
+        let deal: Deal = item.before.row()?;
         if deal.pipeline_stage_id == Some(stage) {
             continue;
         }

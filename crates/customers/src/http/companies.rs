@@ -1,25 +1,20 @@
 //! Endpoints of companies.
 
 use backoffice_core::access_log::{AccessType, Record};
-use backoffice_core::http::{Created, Json, Path, Query, Routes, requires};
+use backoffice_core::command::Entity;
+use backoffice_core::http::{Created, CreatedId, Done, Id, Identified, Json, Path, Query, Routes, Updated, requires};
 use backoffice_core::list::Page;
-use backoffice_core::{Rejection, RequestContext, Result};
+use backoffice_core::{Rejection, RequestContext, Result, Violations, crud};
 
-use super::bodies::{Changed, CreatedId, Done, Id, ListQuery, Patch};
-use super::parties::{PartyQuery, SortColumns};
+use super::list::OldestChangeFirst;
+use super::parties::PartyQuery;
 use crate::acl;
-use crate::commands::companies::{CompanyFields, CreateCompany, DeleteCompany, UpdateCompany};
-use crate::model::{COMPANY, CompanyRow, Party};
+use crate::commands::CompanyFields;
+use crate::model::{COMPANY, Company};
 use crate::query::companies::{self, CompanyItem};
 
 const LIST: &str = "/customers/companies";
 const ONE: &str = "/customers/companies/{id}";
-
-const COLUMNS: SortColumns = SortColumns {
-    created_at: "customers_companies.created_at",
-    updated_at: "customers_companies.updated_at",
-    display_name: "customers_companies.display_name",
-};
 
 pub(super) fn routes(routes: &mut Routes) {
     routes
@@ -51,12 +46,15 @@ fn record(item: &CompanyItem) -> Record {
 
 async fn list_companies(
     ctx: RequestContext,
-    list: Query<ListQuery>,
+    list: OldestChangeFirst<Company>,
     query: Query<PartyQuery>,
 ) -> Result<Json<Page<CompanyItem>>> {
-    let (filter, window) = query.0.filter(&list.0, &COLUMNS)?;
+    let mut violations = Violations::default();
+    let request = list.validate_with(&mut violations);
+    let filter = query.0.filter(&mut violations);
+    violations.check()?;
     let connection = ctx.read().await?;
-    let page = companies::list(&connection, ctx.scope(), &filter, window).await?;
+    let page = companies::list(&connection, ctx.scope(), &filter, &request).await?;
     ctx.log_reads(&connection, AccessType::List, &page.items, record)
         .await?;
     Ok(Json(page))
@@ -64,23 +62,21 @@ async fn list_companies(
 
 async fn get_company(ctx: RequestContext, path: Path<Id>) -> Result<Json<CompanyItem>> {
     let connection = ctx.read().await?;
-    let found = companies::find(&connection, ctx.scope(), path.0.id).await?;
-    let item = found.ok_or_else(|| Rejection::not_found(CompanyRow::NOT_FOUND))?;
+    let item = companies::find(&connection, ctx.scope(), path.0.id).await?;
+    let item = item.ok_or_else(|| Rejection::not_found(Company::NOT_FOUND))?;
     ctx.log_reads(&connection, AccessType::Item, std::slice::from_ref(&item), record)
         .await?;
     Ok(Json(item))
 }
 
 async fn create_company(ctx: RequestContext, body: Json<CompanyFields>) -> Result<Created<CreatedId>> {
-    let command = CreateCompany::new(&ctx, body.0)?;
-    ctx.execute(&command, |id| Created(CreatedId::from(id))).await
+    crud::create::<Company>(&ctx, body.0).await
 }
 
-async fn update_company(ctx: RequestContext, body: Patch<CompanyFields>) -> Result<Json<Changed>> {
-    let command = UpdateCompany::new(body.id, body.fields)?;
-    ctx.execute(&command, |at| Json(Changed::from(at))).await
+async fn update_company(ctx: RequestContext, body: Identified<CompanyFields>) -> Result<Json<Updated>> {
+    crud::update::<Company>(&ctx, body.id, body.fields).await
 }
 
 async fn delete_company(ctx: RequestContext, query: Query<Id>) -> Result<Json<Done>> {
-    ctx.execute(&DeleteCompany::new(query.0.id), |()| Json(Done::YES)).await
+    crud::delete::<Company>(&ctx, query.0.id).await
 }

@@ -1,19 +1,19 @@
-//! Deals.
+//! Endpoints of deals.
 
 use backoffice_core::access_log::{AccessType, Record};
-use backoffice_core::http::{Created, Json, Path, Query, Routes, requires};
-use backoffice_core::list::{CommaList, IdList, IdsOrNone, Page};
-use backoffice_core::{Detail, RequestContext, Result, Timestamp, Violations};
+use backoffice_core::command::Entity;
+use backoffice_core::http::{Created, CreatedId, Done, Id, Identified, Json, Path, Query, Routes, Updated, requires};
+use backoffice_core::list::{CommaList, IdList, IdsOrNone, Page, References};
+use backoffice_core::{Detail, Rejection, RequestContext, Result, Timestamp, Violations};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
-use super::bodies::{Changed, CreatedId, Done, Id, ListQuery, Patch, Requested};
+use super::list::OldestChangeFirst;
 use crate::commands::deals::{CreateDeal, DealFields, DeleteDeal, UpdateDeal};
-use crate::lists::{self, Order};
 use crate::model::{Amount, DEAL, Day, Deal, DealStatus};
 use crate::query::deals::{DealFilter, DealSummary, Named};
-use crate::{acl, not_found, query};
+use crate::{acl, query};
 
 pub(super) fn routes(routes: &mut Routes) {
     let path = "/customers/deals";
@@ -40,7 +40,7 @@ pub(super) fn routes(routes: &mut Routes) {
         .rejects(&[404, 409, 422]);
 }
 
-/// Filters and order of the list of deals. Lists are joined by commas; `none` in a list of references matches records without a reference.
+/// Filters of the list of deals. Lists are joined by commas; `none` in a list of references matches records without a reference.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
@@ -77,35 +77,18 @@ struct DealQuery {
     value_max: Option<String>,
     /// In this currency.
     value_currency: Option<String>,
-    /// By default `createdAt`, the latest first.
-    #[param(inline)]
-    sort_field: Option<SortField>,
-}
-
-#[derive(Debug, Clone, Copy, Default, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-enum SortField {
-    #[default]
-    CreatedAt,
-    UpdatedAt,
-    Title,
-    ValueAmount,
-    Probability,
-    ExpectedCloseOn,
 }
 
 impl DealQuery {
-    fn filter(&self, requested: &Requested) -> Result<DealFilter> {
+    /// Validates the filters and records invalid ones.
+    fn filter(&self, violations: &mut Violations) -> DealFilter {
         let references =
-            |path, text: &Option<String>| text.as_deref().map(|text| lists::references(path, text)).transpose();
+            |path, text: &Option<String>| text.as_deref().map(|text| References::parse(path, text)).transpose();
         let ids =
             |path, text: &Option<String>| text.as_deref().map(|text| CommaList::new(path).ids([text])).transpose();
         let status = self.status.as_deref();
         let status = status.map(|text| CommaList::new("status").one_of([text], &DealStatus::WORDS));
-        let mut violations = Violations::default();
-        let filter = DealFilter {
-            pattern: requested.pattern.clone(),
-            ids: requested.ids.clone(),
+        DealFilter {
             status: violations
                 .keep(status.transpose())
                 .map(|words| words.into_iter().map(str::to_owned).collect()),
@@ -119,24 +102,6 @@ impl DealQuery {
             value_min: violations.keep(amount("valueMin", self.value_min.as_deref())),
             value_max: violations.keep(amount("valueMax", self.value_max.as_deref())),
             currency: self.value_currency.as_deref().map(|text| text.trim().to_uppercase()),
-        };
-        violations.check().map(|()| filter)
-    }
-
-    fn order(&self, requested: &Requested) -> Order {
-        let field = self.sort_field.unwrap_or_default();
-        let (column, nullable) = match field {
-            SortField::CreatedAt => ("customers_deals.created_at", false),
-            SortField::UpdatedAt => ("customers_deals.updated_at", false),
-            SortField::Title => ("lower(customers_deals.title)", false),
-            SortField::ValueAmount => ("customers_deals.value_amount", true),
-            SortField::Probability => ("customers_deals.probability", true),
-            SortField::ExpectedCloseOn => ("customers_deals.expected_close_on", true),
-        };
-        Order {
-            column,
-            nullable,
-            descending: requested.is_descending(matches!(field, SortField::CreatedAt)),
         }
     }
 }
@@ -189,8 +154,8 @@ struct DealItem {
 }
 
 impl From<DealSummary> for DealItem {
-    fn from(line: DealSummary) -> Self {
-        let row = line.row;
+    fn from(summary: DealSummary) -> Self {
+        let row = summary.row;
         Self {
             id: row.id,
             tenant_id: row.tenant_id,
@@ -199,9 +164,9 @@ impl From<DealSummary> for DealItem {
             description: row.description,
             status: row.status,
             pipeline_id: row.pipeline_id,
-            pipeline_name: line.pipeline_name,
+            pipeline_name: summary.pipeline_name,
             pipeline_stage_id: row.pipeline_stage_id,
-            pipeline_stage_label: line.stage_label,
+            pipeline_stage_label: summary.stage_label,
             value_amount: row.value_amount,
             value_currency: row.value_currency,
             probability: row.probability,
@@ -209,10 +174,10 @@ impl From<DealSummary> for DealItem {
             closed_at: row.closed_at,
             lost_reason: row.lost_reason,
             owner_user_id: row.owner_user_id,
-            owner_name: line.owner_name,
+            owner_name: summary.owner_name,
             source: row.source,
-            person_ids: line.person_ids,
-            company_ids: line.company_ids,
+            person_ids: summary.person_ids,
+            company_ids: summary.company_ids,
             created_at: row.created_at,
             updated_at: row.updated_at,
         }
@@ -251,16 +216,15 @@ fn record(deal: &DealItem) -> Record {
 
 async fn list_deals(
     ctx: RequestContext,
-    query: Query<ListQuery>,
-    deals: Query<DealQuery>,
+    list: OldestChangeFirst<Deal>,
+    query: Query<DealQuery>,
 ) -> Result<Json<Page<DealItem>>> {
     let mut violations = Violations::default();
-    let requested = violations.keep(query.0.checked());
-    let filter = violations.keep(deals.0.filter(&requested));
+    let request = list.validate_with(&mut violations);
+    let filter = query.0.filter(&mut violations);
     violations.check()?;
-    let order = deals.0.order(&requested);
     let connection = ctx.read().await?;
-    let page = query::deals::list(&connection, ctx.scope(), &filter, order, requested.window).await?;
+    let page = query::deals::list(&connection, ctx.scope(), &filter, &request).await?;
     let page = page.map(DealItem::from);
     ctx.log_reads(&connection, AccessType::List, &page.items, record)
         .await?;
@@ -269,12 +233,11 @@ async fn list_deals(
 
 async fn get_deal(ctx: RequestContext, path: Path<Id>) -> Result<Json<DealDetail>> {
     let connection = ctx.read().await?;
-    let Some(line) = query::deals::find(&connection, ctx.scope(), path.0.id).await? else {
-        return Err(not_found::<Deal>());
-    };
-    let (people, companies) = query::deals::parties(&connection, ctx.scope(), &line.row).await?;
+    let summary = query::deals::find(&connection, ctx.scope(), path.0.id).await?;
+    let summary = summary.ok_or_else(|| Rejection::not_found(Deal::NOT_FOUND))?;
+    let (people, companies) = query::deals::parties(&connection, ctx.scope(), &summary.row).await?;
     let detail = DealDetail {
-        item: line.into(),
+        item: summary.into(),
         people: people.into_iter().map(PartyOfDeal::from).collect(),
         companies: companies.into_iter().map(PartyOfDeal::from).collect(),
     };
@@ -286,14 +249,14 @@ async fn get_deal(ctx: RequestContext, path: Path<Id>) -> Result<Json<DealDetail
 
 async fn create_deal(ctx: RequestContext, body: Json<DealFields>) -> Result<Created<CreatedId>> {
     let command = CreateDeal::new(&ctx, body.0)?;
-    ctx.execute(&command, |id| Created(CreatedId::from(id))).await
+    ctx.execute(&command, |id| Created(CreatedId { id })).await
 }
 
-async fn update_deal(ctx: RequestContext, body: Patch<DealFields>) -> Result<Json<Changed>> {
+async fn update_deal(ctx: RequestContext, body: Identified<DealFields>) -> Result<Json<Updated>> {
     let command = UpdateDeal::new(body.id, body.fields)?;
-    ctx.execute(&command, |at| Json(Changed::from(at))).await
+    ctx.execute(&command, |updated_at| Json(Updated::at(updated_at))).await
 }
 
 async fn delete_deal(ctx: RequestContext, query: Query<Id>) -> Result<Json<Done>> {
-    ctx.execute(&DeleteDeal { id: query.0.id }, |()| Json(Done::YES)).await
+    ctx.execute(&DeleteDeal { id: query.0.id }, |()| Json(Done::OK)).await
 }

@@ -1,10 +1,9 @@
 //! The endpoints.
 
-mod bodies;
 mod bulk;
 mod companies;
 mod deals;
-mod identified;
+mod list;
 mod parties;
 mod people;
 mod pipelines;

@@ -1,27 +1,23 @@
 //! Endpoints of people.
 
 use backoffice_core::access_log::{AccessType, Record};
-use backoffice_core::http::{Created, Json, Path, Query, Routes, requires};
-use backoffice_core::list::{CommaList, IdList, Page};
-use backoffice_core::{Detail, Error, Rejection, RequestContext, Result, Violations};
+use backoffice_core::command::Entity;
+use backoffice_core::http::{Created, CreatedId, Done, Id, Identified, Json, Path, Query, Routes, Updated, requires};
+use backoffice_core::list::{CommaList, IdList, Page, References};
+use backoffice_core::{Detail, Rejection, RequestContext, Result, Violations, crud};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use super::bodies::{Changed, CreatedId, Done, Id, ListQuery, Patch};
-use super::parties::{PartyQuery, SortColumns};
-use crate::commands::people::{CreatePerson, DeletePerson, PersonFields, UpdatePerson};
-use crate::model::{PERSON, Party, PersonRow};
+use super::list::OldestChangeFirst;
+use super::parties::PartyQuery;
+use crate::acl;
+use crate::commands::PersonFields;
+use crate::model::{PERSON, Person};
+use crate::query::parties::PartyFilter;
 use crate::query::people::{self, PersonItem};
-use crate::{References, acl};
 
 const LIST: &str = "/customers/people";
 const ONE: &str = "/customers/people/{id}";
-
-const COLUMNS: SortColumns = SortColumns {
-    created_at: "customers_people.created_at",
-    updated_at: "customers_people.updated_at",
-    display_name: "customers_people.display_name",
-};
 
 pub(super) fn routes(routes: &mut Routes) {
     routes
@@ -71,20 +67,19 @@ fn record(item: &PersonItem) -> Record {
 
 async fn list_people(
     ctx: RequestContext,
-    list: Query<ListQuery>,
+    list: OldestChangeFirst<Person>,
     query: Query<PartyQuery>,
     own: Query<PersonQuery>,
 ) -> Result<Json<Page<PersonItem>>> {
     let mut violations = Violations::default();
-    let companies = violations.keep(own.0.companies());
-    let listed = violations.keep(query.0.filter(&list.0, &COLUMNS).map(Some));
-    violations.check()?;
-    let Some((mut filter, window)) = listed else {
-        return Err(Error::internal("filter missing although no violation was reported"));
+    let request = list.validate_with(&mut violations);
+    let filter = PartyFilter {
+        companies: violations.keep(own.0.companies()),
+        ..query.0.filter(&mut violations)
     };
-    filter.companies = companies;
+    violations.check()?;
     let connection = ctx.read().await?;
-    let page = people::list(&connection, ctx.scope(), &filter, window).await?;
+    let page = people::list(&connection, ctx.scope(), &filter, &request).await?;
     ctx.log_reads(&connection, AccessType::List, &page.items, record)
         .await?;
     Ok(Json(page))
@@ -92,23 +87,21 @@ async fn list_people(
 
 async fn get_person(ctx: RequestContext, path: Path<Id>) -> Result<Json<PersonItem>> {
     let connection = ctx.read().await?;
-    let found = people::find(&connection, ctx.scope(), path.0.id).await?;
-    let item = found.ok_or_else(|| Rejection::not_found(PersonRow::NOT_FOUND))?;
+    let item = people::find(&connection, ctx.scope(), path.0.id).await?;
+    let item = item.ok_or_else(|| Rejection::not_found(Person::NOT_FOUND))?;
     ctx.log_reads(&connection, AccessType::Item, std::slice::from_ref(&item), record)
         .await?;
     Ok(Json(item))
 }
 
 async fn create_person(ctx: RequestContext, body: Json<PersonFields>) -> Result<Created<CreatedId>> {
-    let command = CreatePerson::new(&ctx, body.0)?;
-    ctx.execute(&command, |id| Created(CreatedId::from(id))).await
+    crud::create::<Person>(&ctx, body.0).await
 }
 
-async fn update_person(ctx: RequestContext, body: Patch<PersonFields>) -> Result<Json<Changed>> {
-    let command = UpdatePerson::new(body.id, body.fields)?;
-    ctx.execute(&command, |at| Json(Changed::from(at))).await
+async fn update_person(ctx: RequestContext, body: Identified<PersonFields>) -> Result<Json<Updated>> {
+    crud::update::<Person>(&ctx, body.id, body.fields).await
 }
 
 async fn delete_person(ctx: RequestContext, query: Query<Id>) -> Result<Json<Done>> {
-    ctx.execute(&DeletePerson::new(query.0.id), |()| Json(Done::YES)).await
+    crud::delete::<Person>(&ctx, query.0.id).await
 }

@@ -1,17 +1,13 @@
-//! Pipelines.
+//! Endpoints of pipelines.
 
-use backoffice_core::http::{Created, Json, Path, Query, Routes, requires};
-use backoffice_core::list::Page;
-use backoffice_core::{RequestContext, Result};
-use serde::Deserialize;
-use utoipa::{IntoParams, ToSchema};
+use backoffice_core::http::{Created, CreatedId, Done, Id, Identified, Json, Path, Query, Routes, Updated, requires};
+use backoffice_core::list::{ListQuery, Page};
+use backoffice_core::{RequestContext, Result, crud};
 
-use super::bodies::{Changed, CreatedId, Done, Id, ListQuery, Patch};
-use crate::commands::pipelines::{CreatePipeline, DeletePipeline, PipelineFields, UpdatePipeline};
-use crate::lists::Order;
-use crate::model::{Pipeline, PipelineRow};
-use crate::query::pipelines::PipelineFilter;
-use crate::{acl, not_found, query};
+use crate::acl;
+use crate::commands::PipelineFields;
+use crate::model::Pipeline;
+use crate::query::pipelines;
 
 pub(super) fn routes(routes: &mut Routes) {
     let path = "/customers/pipelines";
@@ -40,60 +36,27 @@ pub(super) fn routes(routes: &mut Routes) {
         .rejects(&[404, 409, 422]);
 }
 
-/// Order of the list of pipelines.
-#[derive(Debug, Deserialize, IntoParams)]
-#[serde(rename_all = "camelCase")]
-#[into_params(parameter_in = Query)]
-struct PipelineQuery {
-    /// By default `name`.
-    #[param(inline)]
-    #[expect(dead_code, reason = "there is only one order; other values are rejected")]
-    sort_field: Option<SortField>,
-}
-
-#[derive(Debug, Clone, Copy, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-enum SortField {
-    Name,
-}
-
-async fn list_pipelines(
-    ctx: RequestContext,
-    query: Query<ListQuery>,
-    _pipelines: Query<PipelineQuery>,
-) -> Result<Json<Page<PipelineRow>>> {
-    let requested = query.0.checked()?;
-    let order = Order {
-        column: "lower(customers_pipelines.name)",
-        nullable: false,
-        descending: requested.is_descending(false),
-    };
-    let filter = PipelineFilter {
-        pattern: requested.pattern,
-        ids: requested.ids,
-    };
+async fn list_pipelines(ctx: RequestContext, list: ListQuery<Pipeline>) -> Result<Json<Page<Pipeline>>> {
+    let request = list.validate()?;
     let connection = ctx.read().await?;
-    let page = query::pipelines::list(&connection, ctx.scope(), &filter, order, requested.window).await?;
+    let page = pipelines::list(&connection, ctx.scope(), &request).await?;
     Ok(Json(page))
 }
 
-async fn get_pipeline(ctx: RequestContext, path: Path<Id>) -> Result<Json<PipelineRow>> {
+async fn get_pipeline(ctx: RequestContext, path: Path<Id>) -> Result<Json<Pipeline>> {
     let connection = ctx.read().await?;
-    let found = query::pipelines::find(&connection, ctx.scope(), path.0.id).await?;
-    found.map(Json).ok_or_else(not_found::<Pipeline>)
+    let row = pipelines::find(&connection, ctx.scope(), path.0.id).await?;
+    crud::found::<Pipeline, _>(row)
 }
 
 async fn create_pipeline(ctx: RequestContext, body: Json<PipelineFields>) -> Result<Created<CreatedId>> {
-    let command = CreatePipeline::new(&ctx, body.0)?;
-    ctx.execute(&command, |id| Created(CreatedId::from(id))).await
+    crud::create::<Pipeline>(&ctx, body.0).await
 }
 
-async fn update_pipeline(ctx: RequestContext, body: Patch<PipelineFields>) -> Result<Json<Changed>> {
-    let command = UpdatePipeline::new(body.id, body.fields)?;
-    ctx.execute(&command, |at| Json(Changed::from(at))).await
+async fn update_pipeline(ctx: RequestContext, body: Identified<PipelineFields>) -> Result<Json<Updated>> {
+    crud::update::<Pipeline>(&ctx, body.id, body.fields).await
 }
 
 async fn delete_pipeline(ctx: RequestContext, query: Query<Id>) -> Result<Json<Done>> {
-    ctx.execute(&DeletePipeline { id: query.0.id }, |()| Json(Done::YES))
-        .await
+    crud::delete::<Pipeline>(&ctx, query.0.id).await
 }

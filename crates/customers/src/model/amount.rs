@@ -78,7 +78,7 @@ mod tests {
 
     #[test]
     fn an_amount_is_a_number_with_at_most_two_decimals() {
-        for (given, expected) in [
+        for (number, expected) in [
             (json!(0), Some(0)),
             (json!(12), Some(1200)),
             (json!(12.0), Some(1200)),
@@ -93,9 +93,9 @@ mod tests {
             (json!("12"), None),
             (Value::Null, None),
         ] {
-            let amount = serde_json::from_value::<Amount>(given.clone()).ok();
+            let amount = serde_json::from_value::<Amount>(number.clone()).ok();
 
-            assert_eq!(amount.map(|amount| amount.0.units()), expected, "{given}");
+            assert_eq!(amount.map(|amount| amount.0.units()), expected, "{number}");
         }
     }
 

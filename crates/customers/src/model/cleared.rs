@@ -94,10 +94,19 @@ struct LeftOut {
     id: Uuid,
 }
 
-/// Assigns the people to their companies again and returns those who are left out.
-pub(super) async fn set_again(tx: &mut Tx<'_>, references: &[ClearedReference]) -> Result<Vec<String>> {
+/// Assigns the people of restored companies to them again and returns those who are left out.
+pub(super) async fn set_again(tx: &mut Tx<'_>, snapshots: &[Snapshot]) -> Result<Vec<String>> {
+    let (mut ids, mut companies) = (Vec::new(), Vec::new());
+    for snapshot in snapshots {
+        for reference in ClearedReference::of(snapshot)? {
+            ids.push(reference.id);
+            companies.push(reference.value);
+        }
+    }
+    if ids.is_empty() {
+        return Ok(Vec::new());
+    }
     let (tenant, now) = (tx.tenant(), tx.now());
-    let (ids, companies): (Vec<Uuid>, Vec<Uuid>) = references.iter().map(|one| (one.id, one.value)).unzip();
     let statement = sql_query(SET_AGAIN)
         .bind::<SqlUuid, _>(tenant)
         .bind::<Array<SqlUuid>, _>(ids)

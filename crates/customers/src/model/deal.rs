@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use backoffice_core::command::{Depth, Entity, EntityRef, LockedRow, Snapshot, Snapshots, Transition, Tx};
+use backoffice_core::db::ReplaceRow;
 use backoffice_core::events::Event;
-use backoffice_core::{Feature, Result, Timestamp};
+use backoffice_core::{Feature, Placement, Result, Timestamp};
 use diesel::pg::Pg;
-use diesel::upsert::excluded;
 use diesel::{
     AsChangeset, ExpressionMethods, Insertable, QueryDsl, Queryable, Selectable, SelectableHelper, delete, insert_into,
 };
@@ -15,20 +15,20 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
+use super::DEAL;
 use super::amount::Amount;
 use super::day::Day;
 use super::deal_invariants;
 use super::deal_sets::{COMPANIES, DealSet, End, Link, PEOPLE};
 use super::status::DealStatus;
-use super::{DEAL, locked_rows};
 use crate::schema::customers_deals as deals;
-use crate::{Placement, acl, query};
+use crate::{acl, query};
 
-/// A deal.
+/// A deal. Its people and companies are part of it.
 #[derive(Debug, Clone, PartialEq, Eq, Queryable, Selectable, Insertable, AsChangeset, Serialize, Deserialize)]
 #[diesel(table_name = deals, primary_key(tenant_id, id), treat_none_as_null = true, check_for_backend(Pg))]
 #[serde(rename_all = "camelCase")]
-pub struct DealRow {
+pub struct Deal {
     /// The tenant.
     pub tenant_id: Uuid,
     /// The id.
@@ -67,13 +67,13 @@ pub struct DealRow {
     pub updated_at: Timestamp,
 }
 
-impl DealRow {
+impl Deal {
     /// Creates an open deal without content.
-    pub(crate) fn blank(id: Uuid, place: Placement, now: Timestamp) -> Self {
+    pub(crate) fn blank(placement: Placement, id: Uuid, now: Timestamp) -> Self {
         Self {
-            tenant_id: place.tenant,
+            tenant_id: placement.tenant,
             id,
-            organization_id: place.organization,
+            organization_id: placement.organization,
             title: String::new(),
             description: None,
             status: DealStatus::Open,
@@ -93,39 +93,29 @@ impl DealRow {
     }
 }
 
-/// Entity kind `customers.deal`. Its people and companies are part of it.
-#[derive(Debug)]
-pub enum Deal {}
-
 impl Entity for Deal {
     const KIND: &'static str = DEAL;
     const NOT_FOUND: &'static str = "Deal not found";
     const VIEW: Option<Feature> = Some(acl::DEALS_VIEW);
 
     async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
-        let scope = tx.scope();
-        let rows: Vec<(Uuid, Uuid)> = query::deals::in_scope(scope)
-            .filter(deals::id.eq_any(ids))
-            .order(deals::id)
-            .select((deals::id, deals::tenant_id))
-            .for_update()
-            .load(tx.conn())
-            .await?;
-        Ok(locked_rows(rows))
+        let visible = query::deals::in_scope(tx.scope()).filter(deals::id.eq_any(ids));
+        let visible = visible.select((deals::id, deals::tenant_id));
+        Ok(visible.order(deals::id).for_update().load(tx.conn()).await?)
     }
 
     async fn load(tx: &mut Tx<'_>, ids: &[Uuid], _depth: Depth) -> Result<Snapshots> {
         let tenant = tx.tenant();
-        let rows: Vec<DealRow> = query::deals::of_tenant(tenant)
+        let rows: Vec<Deal> = query::deals::of_tenant(tenant)
             .filter(deals::id.eq_any(ids))
-            .select(DealRow::as_select())
+            .select(Deal::as_select())
             .load(tx.conn())
             .await?;
         let sets = [
             (PEOPLE, PEOPLE.links_of(tx, ids).await?),
             (COMPANIES, COMPANIES.links_of(tx, ids).await?),
         ];
-        let snapshot = |row: &DealRow| {
+        let snapshot = |row: &Deal| {
             let mut snapshot = Snapshot::of(row)?;
             for (set, links) in &sets {
                 let own: Vec<&Link> = links.iter().filter(|link| link.deal_id == row.id).collect();
@@ -140,7 +130,7 @@ impl Entity for Deal {
     }
 
     async fn store(tx: &mut Tx<'_>, snapshots: &[Snapshot]) -> Result<Vec<String>> {
-        let mut rows = snapshots.iter().map(Snapshot::row).collect::<Result<Vec<DealRow>>>()?;
+        let mut rows = snapshots.iter().map(Snapshot::row).collect::<Result<Vec<Deal>>>()?;
         let mut dropped = deal_invariants::leave_out(tx, &mut rows).await?;
         for row in &mut rows {
             row.updated_at = tx.now();
@@ -212,29 +202,12 @@ fn links(snapshots: &[Snapshot], set: &DealSet) -> Result<Vec<Link>> {
     Ok(all)
 }
 
-async fn upsert(tx: &mut Tx<'_>, rows: &[DealRow]) -> Result<()> {
+async fn upsert(tx: &mut Tx<'_>, rows: &[Deal]) -> Result<()> {
     insert_into(deals::table)
         .values(rows)
         .on_conflict((deals::tenant_id, deals::id))
         .do_update()
-        .set((
-            deals::organization_id.eq(excluded(deals::organization_id)),
-            deals::title.eq(excluded(deals::title)),
-            deals::description.eq(excluded(deals::description)),
-            deals::status.eq(excluded(deals::status)),
-            deals::pipeline_id.eq(excluded(deals::pipeline_id)),
-            deals::pipeline_stage_id.eq(excluded(deals::pipeline_stage_id)),
-            deals::value_amount.eq(excluded(deals::value_amount)),
-            deals::value_currency.eq(excluded(deals::value_currency)),
-            deals::probability.eq(excluded(deals::probability)),
-            deals::expected_close_on.eq(excluded(deals::expected_close_on)),
-            deals::closed_at.eq(excluded(deals::closed_at)),
-            deals::lost_reason.eq(excluded(deals::lost_reason)),
-            deals::owner_user_id.eq(excluded(deals::owner_user_id)),
-            deals::source.eq(excluded(deals::source)),
-            deals::created_at.eq(excluded(deals::created_at)),
-            deals::updated_at.eq(excluded(deals::updated_at)),
-        ))
+        .set(ReplaceRow::<deals::table>::default())
         .execute(tx.conn())
         .await?;
     Ok(())

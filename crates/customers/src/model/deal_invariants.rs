@@ -3,39 +3,37 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use backoffice_auth::find_tenant_users;
-use backoffice_core::Result;
 use backoffice_core::command::{Snapshot, Tx};
+use backoffice_core::{Rejection, Result};
 use diesel::{ExpressionMethods, QueryDsl, SelectableHelper};
 use diesel_async::RunQueryDsl;
 use uuid::Uuid;
 
-use super::deal::DealRow;
+use super::deal::Deal;
 use super::deal_sets::{COMPANIES, DealSet, PEOPLE};
 use super::{PIPELINE, STAGE};
-use crate::error::undo_conflict;
 use crate::schema::{customers_deals as deals, customers_pipeline_stages as stages, customers_pipelines as pipelines};
 use crate::{Destination, owners, query};
 
 /// Clears owners, pipelines and stages that the rows would get back but that no longer exist, and returns them. A user who may no longer sign in
 /// does not count as an existing owner. The number of statements does not depend on the number of rows.
-pub(super) async fn leave_out(tx: &mut Tx<'_>, rows: &mut [DealRow]) -> Result<Vec<String>> {
+pub(super) async fn leave_out(tx: &mut Tx<'_>, rows: &mut [Deal]) -> Result<Vec<String>> {
     let tenant = tx.tenant();
-    let present: Vec<DealRow> = query::deals::of_tenant(tenant)
+    let stored: Vec<Deal> = query::deals::of_tenant(tenant)
         .filter(deals::id.eq_any(rows.iter().map(|row| row.id).collect::<Vec<_>>()))
-        .select(DealRow::as_select())
+        .select(Deal::as_select())
         .load(tx.conn())
         .await?;
-    let present: BTreeMap<Uuid, DealRow> = present.into_iter().map(|row| (row.id, row)).collect();
-    let returning = |row: &DealRow, of: fn(&DealRow) -> Option<Uuid>| {
-        of(row).filter(|id| present.get(&row.id).and_then(of) != Some(*id))
-    };
-    let all = |of: fn(&DealRow) -> Option<Uuid>| -> Vec<Uuid> {
+    let stored: BTreeMap<Uuid, Deal> = stored.into_iter().map(|row| (row.id, row)).collect();
+    let returning =
+        |row: &Deal, of: fn(&Deal) -> Option<Uuid>| of(row).filter(|id| stored.get(&row.id).and_then(of) != Some(*id));
+    let all = |of: fn(&Deal) -> Option<Uuid>| -> Vec<Uuid> {
         let ids: BTreeSet<Uuid> = rows.iter().filter_map(|row| returning(row, of)).collect();
         ids.into_iter().collect()
     };
-    let owner = |row: &DealRow| row.owner_user_id;
-    let pipeline = |row: &DealRow| row.pipeline_id;
-    let stage = |row: &DealRow| row.pipeline_stage_id;
+    let owner = |row: &Deal| row.owner_user_id;
+    let pipeline = |row: &Deal| row.pipeline_id;
+    let stage = |row: &Deal| row.pipeline_stage_id;
     let (owners, in_pipelines, in_stages) = (all(owner), all(pipeline), all(stage));
     let active = active(tx, &owners).await?;
     let pipelines: BTreeSet<Uuid> = there(tx, &in_pipelines, Table::Pipelines).await?;
@@ -62,8 +60,8 @@ async fn active(tx: &mut Tx<'_>, users: &[Uuid]) -> Result<BTreeSet<Uuid>> {
     if users.is_empty() {
         return Ok(BTreeSet::new());
     }
-    let members = find_tenant_users(tx, users).await?.into_iter();
-    Ok(members.filter(|one| one.is_active).map(|one| one.id).collect())
+    let users = find_tenant_users(tx, users).await?.into_iter();
+    Ok(users.filter(|one| one.is_active).map(|one| one.id).collect())
 }
 
 #[derive(Clone, Copy)]
@@ -101,13 +99,11 @@ async fn there(tx: &mut Tx<'_>, ids: &[Uuid], table: Table) -> Result<BTreeSet<U
 
 /// Rejects a restored deal with references that the caller could not write: `undo_conflict` that names the field.
 pub(super) async fn validate(tx: &mut Tx<'_>, from: Option<&Snapshot>, to: &Snapshot) -> Result<()> {
-    let row: DealRow = to.row()?;
-    let before: Option<DealRow> = from.map(Snapshot::row).transpose()?;
-    let owner = |row: &DealRow| row.owner_user_id;
-    if before.as_ref().and_then(owner) != row.owner_user_id {
-        let verdict = owners::check(tx, row.owner_user_id, row.organization_id).await;
-        verdict.map_err(|error| while_restoring(error, "ownerUserId"))?;
-    }
+    let row: Deal = to.row()?;
+    let before: Option<Deal> = from.map(Snapshot::row).transpose()?;
+    let owner = before.as_ref().and_then(|row| row.owner_user_id);
+    let verdict = owners::check(tx, owner, row.owner_user_id, row.organization_id).await;
+    verdict.map_err(|error| while_restoring(error, "ownerUserId"))?;
     if let Some(pipeline) = row
         .pipeline_id
         .filter(|id| before.as_ref().and_then(|row| row.pipeline_id) != Some(*id))
@@ -119,7 +115,7 @@ pub(super) async fn validate(tx: &mut Tx<'_>, from: Option<&Snapshot>, to: &Snap
         let known = ids(from, &set)?;
         let added: Vec<Uuid> = ids(Some(to), &set)?.difference(&known).copied().collect();
         if !added.is_empty() && set.seen(tx, &added).await?.len() < added.len() {
-            return Err(undo_conflict(&[set.field]));
+            return Err(Rejection::undo_conflict(&[set.field]).into());
         }
     }
     Ok(())
@@ -133,7 +129,7 @@ fn ids(snapshot: Option<&Snapshot>, set: &DealSet) -> Result<BTreeSet<Uuid>> {
 /// Replaces a rejection by `undo_conflict` for this field.
 fn while_restoring(error: backoffice_core::Error, field: &str) -> backoffice_core::Error {
     match error {
-        backoffice_core::Error::Rejected(_) => undo_conflict(&[field]),
+        backoffice_core::Error::Rejected(_) => Rejection::undo_conflict(&[field]).into(),
         other => other,
     }
 }

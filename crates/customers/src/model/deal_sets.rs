@@ -63,7 +63,7 @@ pub(crate) struct Link {
 }
 
 #[derive(QueryableByName)]
-struct Found {
+struct PartyId {
     #[diesel(sql_type = SqlUuid)]
     id: Uuid,
 }
@@ -118,17 +118,17 @@ impl DealSet {
             .bind::<SqlUuid, _>(tenant)
             .bind::<Array<SqlUuid>, _>(parties)
             .bind::<Nullable<Array<SqlUuid>>, _>(read);
-        let found: Vec<Found> = Prepared(statement).load(tx.conn()).await?;
-        Ok(found.into_iter().map(|one| one.id).collect())
+        let seen: Vec<PartyId> = Prepared(statement).load(tx.conn()).await?;
+        Ok(seen.into_iter().map(|one| one.id).collect())
     }
 
     /// Replaces the set of a deal; links that remain keep their ids.
     ///
     /// # Errors
-    /// [`Error::UnknownReferences`] when one of the parties was deleted meanwhile.
+    /// [`Error::UnknownReference`] when one of the parties was deleted meanwhile.
     pub(crate) async fn set(&self, tx: &mut Tx<'_>, deal: Uuid, parties: &BTreeSet<Uuid>) -> Result<()> {
-        let present = self.links_of(tx, &[deal]).await?;
-        let (kept, gone): (Vec<Link>, Vec<Link>) = present.into_iter().partition(|one| parties.contains(&one.party_id));
+        let stored = self.links_of(tx, &[deal]).await?;
+        let (kept, gone): (Vec<Link>, Vec<Link>) = stored.into_iter().partition(|one| parties.contains(&one.party_id));
         let now = tx.now();
         let added = parties
             .iter()
@@ -144,7 +144,7 @@ impl DealSet {
             self.keep_only(tx, End::Deal, &[deal], &kept).await?;
         }
         if !added.is_empty() && !self.insert(tx, &added).await?.is_empty() {
-            return Err(Error::UnknownReferences(vec![self.field]).into());
+            return Err(Error::UnknownReference(self.field).into());
         }
         Ok(())
     }
@@ -171,7 +171,7 @@ impl DealSet {
         Ok(())
     }
 
-    /// Replaces the links at these ends by the given ones, with their ids. Leaves out links whose other end is missing and returns those ends.
+    /// Replaces the links at these ends by these links, with their ids. Leaves out links whose other end is missing and returns those ends.
     pub(crate) async fn restore(&self, tx: &mut Tx<'_>, end: End, ids: &[Uuid], links: &[Link]) -> Result<Vec<String>> {
         self.keep_only(tx, end, ids, links).await?;
         if links.is_empty() {

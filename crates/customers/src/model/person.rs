@@ -1,28 +1,26 @@
-//! People.
+//! People: deals link to them, and they may belong to a company.
 
-use backoffice_core::command::{LockedRow, Tx};
-use backoffice_core::{Feature, Result, Timestamp};
+use backoffice_core::command::{Depth, Entity, EntityRef, LockedRow, Snapshot, Snapshots, Transition, Tx};
+use backoffice_core::crud::Record;
+use backoffice_core::{Feature, Rejection, Result, Timestamp};
 use diesel::pg::Pg;
-use diesel::upsert::excluded;
-use diesel::{ExpressionMethods, Insertable, QueryDsl, Queryable, Selectable, SelectableHelper, insert_into};
+use diesel::{ExpressionMethods, Insertable, QueryDsl, Queryable, Selectable, delete};
 use diesel_async::RunQueryDsl;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::deal_sets::{DealSet, PEOPLE};
-use super::party::{Party, PartyEntity, Verbs};
-use super::{COMPANY, PERSON, locked_rows};
-use crate::commands::people::PersonFields;
-use crate::query::people::in_scope;
+use super::deal_sets::{COMPANIES, End, PEOPLE};
+use super::{COMPANY, PERSON, party};
 use crate::schema::{customers_companies as companies, customers_people as people};
-use crate::{Placement, acl};
+use crate::{acl, query};
 
 /// A person.
 #[derive(Debug, Clone, PartialEq, Eq, Queryable, Selectable, Insertable, Serialize, Deserialize, ToSchema)]
 #[diesel(table_name = people, check_for_backend(Pg))]
 #[serde(rename_all = "camelCase")]
-pub struct PersonRow {
+#[schema(as = PersonRow)]
+pub struct Person {
     /// The tenant.
     pub tenant_id: Uuid,
     /// The id.
@@ -53,139 +51,85 @@ pub struct PersonRow {
     pub updated_at: Timestamp,
 }
 
-/// Entity kind `customers.person`.
-pub type Person = PartyEntity<PersonRow>;
-
-impl Party for PersonRow {
+impl Entity for Person {
     const KIND: &'static str = PERSON;
     const NOT_FOUND: &'static str = "Person not found";
-    const VERBS: Verbs = Verbs {
-        create: ("customers.person.create", "Create person"),
-        update: ("customers.person.update", "Update person"),
-        delete: ("customers.person.delete", "Delete person"),
-    };
-    const VIEW: Feature = acl::PEOPLE_VIEW;
-    const MANAGE: &'static [Feature] = &[acl::PEOPLE_MANAGE];
-    const DEALS: DealSet = PEOPLE;
-    type Fields = PersonFields;
-
-    fn blank(id: Uuid, place: Placement, now: Timestamp) -> Self {
-        Self {
-            tenant_id: place.tenant,
-            id,
-            organization_id: place.organization,
-            first_name: String::new(),
-            last_name: String::new(),
-            display_name: String::new(),
-            job_title: None,
-            primary_email: None,
-            primary_phone: None,
-            company_id: None,
-            owner_user_id: None,
-            is_active: true,
-            created_at: now,
-            updated_at: now,
-        }
-    }
-
-    fn id(&self) -> Uuid {
-        self.id
-    }
-
-    fn place(&self) -> Placement {
-        Placement {
-            tenant: self.tenant_id,
-            organization: self.organization_id,
-        }
-    }
-
-    fn updated_at(&self) -> Timestamp {
-        self.updated_at
-    }
-
-    fn owner(&self) -> Option<Uuid> {
-        self.owner_user_id
-    }
-
-    fn company(&self) -> Option<Uuid> {
-        self.company_id
-    }
+    const VIEW: Option<Feature> = Some(acl::PEOPLE_VIEW);
 
     async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
-        let rows = in_scope(tx.scope())
-            .filter(people::id.eq_any(ids))
-            .order(people::id)
-            .select((people::id, people::tenant_id))
-            .for_update()
-            .load(tx.conn())
-            .await?;
-        Ok(locked_rows(rows))
+        let visible = query::people::in_scope(tx.scope()).filter(people::id.eq_any(ids));
+        let visible = visible.select((people::id, people::tenant_id));
+        Ok(visible.order(people::id).for_update().load(tx.conn()).await?)
     }
 
-    async fn read(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<Self>> {
-        let tenant = tx.tenant();
-        let rows = people::table
-            .filter(people::tenant_id.eq(tenant))
-            .filter(people::id.eq_any(ids))
-            .select(Self::as_select())
-            .load(tx.conn())
-            .await?;
-        Ok(rows)
-    }
-
-    async fn write(tx: &mut Tx<'_>, rows: &[Self]) -> Result<()> {
-        let now = tx.now();
-        let stamp = |row: &Self| Self {
-            updated_at: now,
-            ..row.clone()
+    async fn load(tx: &mut Tx<'_>, ids: &[Uuid], depth: Depth) -> Result<Snapshots> {
+        let rows = Self::read(tx, ids).await?;
+        let tree = match depth {
+            Depth::Own => None,
+            Depth::Tree => Some((PEOPLE.links(tx, End::Party, ids).await?, Vec::new())),
         };
-        insert_into(people::table)
-            .values(rows.iter().map(stamp).collect::<Vec<_>>())
-            .on_conflict((people::tenant_id, people::id))
-            .do_update()
-            .set((
-                people::organization_id.eq(excluded(people::organization_id)),
-                people::first_name.eq(excluded(people::first_name)),
-                people::last_name.eq(excluded(people::last_name)),
-                people::display_name.eq(excluded(people::display_name)),
-                people::job_title.eq(excluded(people::job_title)),
-                people::primary_email.eq(excluded(people::primary_email)),
-                people::primary_phone.eq(excluded(people::primary_phone)),
-                people::company_id.eq(excluded(people::company_id)),
-                people::owner_user_id.eq(excluded(people::owner_user_id)),
-                people::is_active.eq(excluded(people::is_active)),
-                people::created_at.eq(excluded(people::created_at)),
-                people::updated_at.eq(excluded(people::updated_at)),
-            ))
-            .execute(tx.conn())
-            .await?;
-        Ok(())
+        party::snapshots(&PEOPLE, &rows, tree.as_ref())
     }
 
-    async fn delete(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<()> {
-        let tenant = tx.tenant();
-        let gone = people::table
-            .filter(people::tenant_id.eq(tenant))
-            .filter(people::id.eq_any(ids));
-        diesel::delete(gone).execute(tx.conn()).await?;
-        Ok(())
-    }
-
-    async fn without_deleted(tx: &mut Tx<'_>, rows: &mut [Self]) -> Result<Vec<String>> {
-        let tenant = tx.tenant();
-        let named: Vec<Uuid> = rows.iter().filter_map(|row| row.company_id).collect();
-        let there: Vec<Uuid> = companies::table
-            .filter(companies::tenant_id.eq(tenant))
-            .filter(companies::id.eq_any(named))
-            .select(companies::id)
-            .load(tx.conn())
-            .await?;
-        let mut dropped = Vec::new();
-        for row in rows {
-            if let Some(gone) = row.company_id.take_if(|company| !there.contains(company)) {
-                dropped.push(format!("{COMPANY}:{gone}"));
-            }
+    async fn store(tx: &mut Tx<'_>, snapshots: &[Snapshot]) -> Result<Vec<String>> {
+        let mut rows = snapshots.iter().map(Snapshot::row).collect::<Result<Vec<Self>>>()?;
+        for row in &mut rows {
+            row.updated_at = tx.now();
         }
+        let mut dropped = leave_out(tx, &mut rows).await?;
+        Self::write(tx, &rows).await?;
+        dropped.extend(party::restore_links(tx, &PEOPLE, &rows, snapshots).await?);
         Ok(dropped)
     }
+
+    /// Deletes people with the links of deals to them.
+    async fn remove(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<()> {
+        PEOPLE.touch_deals(tx, ids).await?;
+        let tenant = tx.tenant();
+        let rows = people::table.filter(people::tenant_id.eq(tenant));
+        delete(rows.filter(people::id.eq_any(ids))).execute(tx.conn()).await?;
+        Ok(())
+    }
+
+    /// Rejects restoring a reference to a company that is not visible to the caller.
+    async fn guard(tx: &mut Tx<'_>, step: &Transition<'_>) -> Result<()> {
+        let company = step.to.filter(|_| step.restoring).and_then(company_of);
+        let Some(company) = company.filter(|_| step.from.and_then(company_of) != company) else {
+            return Ok(());
+        };
+        if COMPANIES.seen(tx, &[company]).await?.is_empty() {
+            return Err(Rejection::undo_conflict(&["companyId"]).into());
+        }
+        Ok(())
+    }
+
+    /// Returns the company, and the deals whose links a deletion removes.
+    fn related(snapshot: &Snapshot) -> Vec<EntityRef> {
+        let company = company_of(snapshot).map(|id| EntityRef { kind: COMPANY, id });
+        let deals = party::linked_deals(&PEOPLE, snapshot);
+        company.into_iter().chain(deals).take(100).collect()
+    }
+}
+
+fn company_of(snapshot: &Snapshot) -> Option<Uuid> {
+    snapshot.get("companyId")?.as_str()?.parse().ok()
+}
+
+/// Clears references to missing companies and returns these.
+async fn leave_out(tx: &mut Tx<'_>, rows: &mut [Person]) -> Result<Vec<String>> {
+    let tenant = tx.tenant();
+    let named: Vec<Uuid> = rows.iter().filter_map(|row| row.company_id).collect();
+    let existing: Vec<Uuid> = companies::table
+        .filter(companies::tenant_id.eq(tenant))
+        .filter(companies::id.eq_any(named))
+        .select(companies::id)
+        .load(tx.conn())
+        .await?;
+    let mut dropped = Vec::new();
+    for row in rows {
+        if let Some(missing) = row.company_id.take_if(|company| !existing.contains(company)) {
+            dropped.push(format!("{COMPANY}:{missing}"));
+        }
+    }
+    Ok(dropped)
 }

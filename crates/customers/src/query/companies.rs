@@ -1,7 +1,7 @@
 //! Reads of companies.
 
 use backoffice_core::db::Prepared;
-use backoffice_core::list::{Page, Window};
+use backoffice_core::list::{Fragment, ListRequest, Page, SortField, Sortable};
 use backoffice_core::scope::{Owned, Within};
 use backoffice_core::{Result, Scope};
 use diesel::dsl::{Filter, count_star};
@@ -16,8 +16,8 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::parties::{Columns, PartyFilter};
-use crate::foreign::{Fragment, owner_name};
-use crate::model::CompanyRow;
+use crate::foreign::owner_name;
+use crate::model::Company;
 use crate::schema::customers_companies as companies;
 
 /// A condition on companies.
@@ -34,6 +34,14 @@ pub(crate) fn in_scope(scope: &Scope) -> InScope {
         .filter(scope.within(companies::organization_id))
 }
 
+impl Sortable for Company {
+    const SORT_FIELDS: &'static [SortField] = &[
+        SortField::new("createdAt", "customers_companies.created_at"),
+        SortField::new("updatedAt", "customers_companies.updated_at"),
+        SortField::new("displayName", "customers_companies.display_name"),
+    ];
+}
+
 /// A company as clients read it.
 #[derive(Debug, Clone, PartialEq, Eq, Queryable, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -41,7 +49,7 @@ pub struct CompanyItem {
     /// The row.
     #[serde(flatten)]
     #[diesel(embed)]
-    pub row: CompanyRow,
+    pub row: Company,
     /// Name of the owner.
     pub owner_name: Option<String>,
 }
@@ -53,7 +61,7 @@ pub struct CompanyItem {
 pub async fn find(connection: &AsyncPgConnection, scope: &Scope, id: Uuid) -> Result<Option<CompanyItem>> {
     let statement = in_scope(scope)
         .filter(companies::id.eq(id))
-        .select((CompanyRow::as_select(), owner_name("customers_companies")));
+        .select((Company::as_select(), owner_name("customers_companies")));
     Ok(Prepared(statement).get_result(&mut &*connection).await.optional()?)
 }
 
@@ -65,19 +73,18 @@ pub async fn list(
     connection: &AsyncPgConnection,
     scope: &Scope,
     filter: &PartyFilter,
-    window: Window,
+    request: &ListRequest,
 ) -> Result<Page<CompanyItem>> {
-    let filtered = || in_scope(scope).filter(matching(filter));
-    let page = filtered()
-        .order(filter.order.by("customers_companies.id"))
+    let window = request.window;
+    let filtered = || in_scope(scope).filter(matching(filter, request));
+    let rows = filtered()
+        .order(request.order.by("customers_companies.id"))
         .limit(window.limit())
         .offset(window.offset())
-        .select((CompanyRow::as_select(), owner_name("customers_companies")));
+        .select((Company::as_select(), owner_name("customers_companies")));
     let total = filtered().select(count_star());
-    let page = Prepared(page).load(&mut &*connection);
-    let total = Prepared(total).get_result::<i64>(&mut &*connection);
-    let (items, total) = futures_util::future::try_join(page, total).await?;
-    Ok(window.page(items, total))
+    let rows = Prepared(rows).load(&mut &*connection);
+    window.fetch(rows, Prepared(total).get_result(&mut &*connection)).await
 }
 
 const COLUMNS: Columns = Columns {
@@ -87,9 +94,9 @@ const COLUMNS: Columns = Columns {
     is_active: "customers_companies.is_active",
 };
 
-fn matching(filter: &PartyFilter) -> Condition {
-    let all = filter.condition(&COLUMNS);
-    let Some(pattern) = &filter.pattern else { return all };
+fn matching(filter: &PartyFilter, request: &ListRequest) -> Condition {
+    let all = filter.condition(request, &COLUMNS);
+    let Some(pattern) = &request.pattern else { return all };
     let found = companies::display_name
         .ilike(pattern.clone())
         .or(companies::legal_name.ilike(pattern.clone()).assume_not_null())

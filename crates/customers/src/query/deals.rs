@@ -1,7 +1,7 @@
 //! Reads of deals.
 
 use backoffice_core::db::Prepared;
-use backoffice_core::list::{Page, Window};
+use backoffice_core::list::{ListRequest, Page, References, SortField, Sortable};
 use backoffice_core::scope::{Owned, Within};
 use backoffice_core::{Result, Scope};
 use diesel::dsl::{Eq, Filter, count_star, sql};
@@ -15,8 +15,7 @@ use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use uuid::Uuid;
 
 use crate::foreign;
-use crate::lists::{Order, References};
-use crate::model::{Amount, Day, DealRow};
+use crate::model::{Amount, Day, Deal};
 use crate::schema::{
     customers_companies as companies, customers_deal_companies as deal_companies, customers_deal_people as deal_people,
     customers_deals as deals, customers_people as people,
@@ -26,7 +25,7 @@ use crate::schema::{
 #[derive(Debug, Clone, Queryable)]
 pub struct DealSummary {
     /// The row.
-    pub row: DealRow,
+    pub row: Deal,
     /// Name of the owner.
     pub owner_name: Option<String>,
     /// Name of the pipeline.
@@ -51,10 +50,6 @@ pub struct Named {
 /// Filters of a list of deals; empty lists match nothing.
 #[derive(Debug, Clone, Default)]
 pub struct DealFilter {
-    /// Pattern for title and description.
-    pub pattern: Option<String>,
-    /// Any of these deals.
-    pub ids: Option<Vec<Uuid>>,
     /// Any of these statuses.
     pub status: Option<Vec<String>>,
     /// Any of these pipelines.
@@ -77,6 +72,17 @@ pub struct DealFilter {
     pub value_max: Option<Amount>,
     /// In this currency.
     pub currency: Option<String>,
+}
+
+impl Sortable for Deal {
+    const SORT_FIELDS: &'static [SortField] = &[
+        SortField::new("createdAt", "customers_deals.created_at"),
+        SortField::new("updatedAt", "customers_deals.updated_at"),
+        SortField::new("title", "lower(customers_deals.title)"),
+        SortField::nullable("valueAmount", "customers_deals.value_amount"),
+        SortField::nullable("probability", "customers_deals.probability"),
+        SortField::nullable("expectedCloseOn", "customers_deals.expected_close_on"),
+    ];
 }
 
 /// Deals of a tenant.
@@ -109,7 +115,7 @@ const COMPANY_IDS: &str = "array(select l.company_id from customers_deal_compani
 macro_rules! shown {
     () => {
         (
-            DealRow::as_select(),
+            Deal::as_select(),
             foreign::owner_name::<deals::table>("customers_deals"),
             sql::<Nullable<Text>>(PIPELINE_NAME),
             sql::<Nullable<Text>>(STAGE_LABEL),
@@ -127,19 +133,17 @@ pub async fn list(
     connection: &AsyncPgConnection,
     scope: &Scope,
     filter: &DealFilter,
-    order: Order,
-    window: Window,
+    request: &ListRequest,
 ) -> Result<Page<DealSummary>> {
-    let page = filtered(scope, filter)
-        .order(order.by("customers_deals.id"))
+    let window = request.window;
+    let rows = filtered(scope, filter, request)
+        .order(request.order.by("customers_deals.id"))
         .limit(window.limit())
         .offset(window.offset())
         .select(shown!());
-    let total = filtered(scope, filter).select(count_star());
-    let page = Prepared(page).load::<DealSummary>(&mut &*connection);
-    let total = Prepared(total).get_result::<i64>(&mut &*connection);
-    let (items, total) = futures_util::future::try_join(page, total).await?;
-    Ok(window.page(items, total))
+    let total = filtered(scope, filter, request).select(count_star());
+    let rows = Prepared(rows).load(&mut &*connection);
+    window.fetch(rows, Prepared(total).get_result(&mut &*connection)).await
 }
 
 /// Returns the deal with this id, if it is visible.
@@ -155,11 +159,7 @@ pub async fn find(connection: &AsyncPgConnection, scope: &Scope, id: Uuid) -> Re
 ///
 /// # Errors
 /// When the database can't be reached.
-pub async fn parties(
-    connection: &AsyncPgConnection,
-    scope: &Scope,
-    deal: &DealRow,
-) -> Result<(Vec<Named>, Vec<Named>)> {
+pub async fn parties(connection: &AsyncPgConnection, scope: &Scope, deal: &Deal) -> Result<(Vec<Named>, Vec<Named>)> {
     let of_deal = deal_people::table
         .inner_join(
             people::table.on(people::tenant_id
@@ -187,16 +187,16 @@ pub async fn parties(
     Ok(futures_util::future::try_join(of_deal, at_companies).await?)
 }
 
-fn filtered<'a>(scope: &Scope, filter: &DealFilter) -> deals::BoxedQuery<'a, Pg> {
+fn filtered<'a>(scope: &Scope, filter: &DealFilter, request: &ListRequest) -> deals::BoxedQuery<'a, Pg> {
     let mut query = by_references(in_scope(scope).into_boxed(), filter);
-    if let Some(pattern) = &filter.pattern {
+    if let Some(pattern) = &request.pattern {
         query = query.filter(
             deals::title
                 .ilike(pattern.clone())
                 .or(deals::description.ilike(pattern.clone())),
         );
     }
-    if let Some(ids) = &filter.ids {
+    if let Some(ids) = &request.ids {
         query = query.filter(deals::id.eq_any(ids.clone()));
     }
     if let Some(status) = &filter.status {

@@ -1,28 +1,19 @@
 //! Filters of the lists of companies and of people.
 
+use backoffice_core::list::{Fragment, ListRequest, References};
 use diesel::BoolExpressionMethods;
 use diesel::dsl::sql;
 use diesel::sql_types::Bool;
-use uuid::Uuid;
 
-use crate::foreign::Fragment;
-use crate::{Order, References};
-
-/// Filters and order of a list.
-#[derive(Debug, Clone)]
+/// Filters of a list.
+#[derive(Debug, Clone, Default)]
 pub struct PartyFilter {
-    /// Only records with these ids; an empty list matches nothing.
-    pub ids: Option<Vec<Uuid>>,
     /// Only records of these owners.
     pub owners: Option<References>,
     /// Only people of these companies.
     pub companies: Option<References>,
     /// Only active records, or only inactive ones.
     pub is_active: Option<bool>,
-    /// Pattern for names and e-mail addresses, with wildcards of the input escaped.
-    pub pattern: Option<String>,
-    /// The order.
-    pub order: Order,
 }
 
 /// Columns to filter by, qualified with their table.
@@ -34,9 +25,9 @@ pub(crate) struct Columns {
 }
 
 impl PartyFilter {
-    /// Returns the conditions except for the search.
-    pub(crate) fn condition<T: 'static>(&self, columns: &Columns) -> Fragment<T, Bool> {
-        let ids = self.ids.as_ref().map(|ids| References {
+    /// Returns the conditions of a list except for the search.
+    pub(crate) fn condition<T: 'static>(&self, request: &ListRequest, columns: &Columns) -> Fragment<T, Bool> {
+        let ids = request.ids.as_ref().map(|ids| References {
             ids: ids.clone(),
             or_none: false,
         });

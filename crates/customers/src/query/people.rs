@@ -1,7 +1,7 @@
 //! Reads of people.
 
 use backoffice_core::db::Prepared;
-use backoffice_core::list::{Page, Window};
+use backoffice_core::list::{Fragment, ListRequest, Page, SortField, Sortable};
 use backoffice_core::scope::{Owned, Within};
 use backoffice_core::{Result, Scope};
 use diesel::dsl::{Filter, count_star, sql};
@@ -16,8 +16,8 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::parties::{Columns, PartyFilter};
-use crate::foreign::{Fragment, owner_name};
-use crate::model::PersonRow;
+use crate::foreign::owner_name;
+use crate::model::Person;
 use crate::schema::customers_people as people;
 
 /// A condition on people.
@@ -33,6 +33,14 @@ pub(crate) fn in_scope(scope: &Scope) -> InScope {
         .filter(scope.within(people::organization_id))
 }
 
+impl Sortable for Person {
+    const SORT_FIELDS: &'static [SortField] = &[
+        SortField::new("createdAt", "customers_people.created_at"),
+        SortField::new("updatedAt", "customers_people.updated_at"),
+        SortField::new("displayName", "customers_people.display_name"),
+    ];
+}
+
 /// A person as clients read it.
 #[derive(Debug, Clone, PartialEq, Eq, Queryable, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -40,7 +48,7 @@ pub struct PersonItem {
     /// The row.
     #[serde(flatten)]
     #[diesel(embed)]
-    pub row: PersonRow,
+    pub row: Person,
     /// Name of the owner.
     pub owner_name: Option<String>,
     /// Name of the company, if it is visible to the caller.
@@ -53,7 +61,7 @@ pub struct PersonItem {
 /// When the database can't be reached.
 pub async fn find(connection: &AsyncPgConnection, scope: &Scope, id: Uuid) -> Result<Option<PersonItem>> {
     let statement = in_scope(scope).filter(people::id.eq(id)).select((
-        PersonRow::as_select(),
+        Person::as_select(),
         owner_name("customers_people"),
         company_name(scope),
     ));
@@ -68,23 +76,18 @@ pub async fn list(
     connection: &AsyncPgConnection,
     scope: &Scope,
     filter: &PartyFilter,
-    window: Window,
+    request: &ListRequest,
 ) -> Result<Page<PersonItem>> {
-    let filtered = || in_scope(scope).filter(matching(filter));
-    let page = filtered()
-        .order(filter.order.by("customers_people.id"))
+    let window = request.window;
+    let filtered = || in_scope(scope).filter(matching(filter, request));
+    let rows = filtered()
+        .order(request.order.by("customers_people.id"))
         .limit(window.limit())
         .offset(window.offset())
-        .select((
-            PersonRow::as_select(),
-            owner_name("customers_people"),
-            company_name(scope),
-        ));
+        .select((Person::as_select(), owner_name("customers_people"), company_name(scope)));
     let total = filtered().select(count_star());
-    let page = Prepared(page).load(&mut &*connection);
-    let total = Prepared(total).get_result::<i64>(&mut &*connection);
-    let (items, total) = futures_util::future::try_join(page, total).await?;
-    Ok(window.page(items, total))
+    let rows = Prepared(rows).load(&mut &*connection);
+    window.fetch(rows, Prepared(total).get_result(&mut &*connection)).await
 }
 
 const COLUMNS: Columns = Columns {
@@ -94,9 +97,9 @@ const COLUMNS: Columns = Columns {
     is_active: "customers_people.is_active",
 };
 
-fn matching(filter: &PartyFilter) -> Condition {
-    let all = filter.condition(&COLUMNS);
-    let Some(pattern) = &filter.pattern else { return all };
+fn matching(filter: &PartyFilter, request: &ListRequest) -> Condition {
+    let all = filter.condition(request, &COLUMNS);
+    let Some(pattern) = &request.pattern else { return all };
     let found = people::display_name
         .ilike(pattern.clone())
         .or(people::first_name.ilike(pattern.clone()))

@@ -1,7 +1,7 @@
 //! Reads of pipelines.
 
 use backoffice_core::db::Prepared;
-use backoffice_core::list::{Page, Window};
+use backoffice_core::list::{ListRequest, Page, SortField, Sortable};
 use backoffice_core::scope::{Owned, Within};
 use backoffice_core::{Result, Scope};
 use diesel::dsl::{Eq, Filter, count_star};
@@ -11,17 +11,11 @@ use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use uuid::Uuid;
 
 use crate::foreign::serves;
-use crate::lists::Order;
-use crate::model::PipelineRow;
+use crate::model::Pipeline;
 use crate::schema::customers_pipelines as pipelines;
 
-/// Filters of a list of pipelines.
-#[derive(Debug, Clone, Default)]
-pub struct PipelineFilter {
-    /// Pattern for the name.
-    pub pattern: Option<String>,
-    /// Only these pipelines.
-    pub ids: Option<Vec<Uuid>>,
+impl Sortable for Pipeline {
+    const SORT_FIELDS: &'static [SortField] = &[SortField::new("name", "lower(customers_pipelines.name)")];
 }
 
 /// Pipelines of a tenant.
@@ -54,42 +48,33 @@ pub(crate) fn seen<'a>(scope: &Scope) -> pipelines::BoxedQuery<'a, Pg> {
 ///
 /// # Errors
 /// When the database can't be reached.
-pub async fn list(
-    connection: &AsyncPgConnection,
-    scope: &Scope,
-    filter: &PipelineFilter,
-    order: Order,
-    window: Window,
-) -> Result<Page<PipelineRow>> {
-    let page = filtered(scope, filter)
-        .order(order.by("customers_pipelines.id"))
+pub async fn list(connection: &AsyncPgConnection, scope: &Scope, request: &ListRequest) -> Result<Page<Pipeline>> {
+    let window = request.window;
+    let rows = filtered(scope, request)
+        .order(request.order.by("customers_pipelines.id"))
         .limit(window.limit())
         .offset(window.offset())
-        .select(PipelineRow::as_select());
-    let total = filtered(scope, filter).select(count_star());
-    let page = Prepared(page).load::<PipelineRow>(&mut &*connection);
-    let total = Prepared(total).get_result::<i64>(&mut &*connection);
-    let (items, total) = futures_util::future::try_join(page, total).await?;
-    Ok(window.page(items, total))
+        .select(Pipeline::as_select());
+    let total = filtered(scope, request).select(count_star());
+    let rows = Prepared(rows).load(&mut &*connection);
+    window.fetch(rows, Prepared(total).get_result(&mut &*connection)).await
 }
 
 /// Returns the pipeline with this id, if it is visible.
 ///
 /// # Errors
 /// When the database can't be reached.
-pub async fn find(connection: &AsyncPgConnection, scope: &Scope, id: Uuid) -> Result<Option<PipelineRow>> {
-    let statement = seen(scope)
-        .filter(pipelines::id.eq(id))
-        .select(PipelineRow::as_select());
+pub async fn find(connection: &AsyncPgConnection, scope: &Scope, id: Uuid) -> Result<Option<Pipeline>> {
+    let statement = seen(scope).filter(pipelines::id.eq(id)).select(Pipeline::as_select());
     Ok(Prepared(statement).get_result(&mut &*connection).await.optional()?)
 }
 
-fn filtered<'a>(scope: &Scope, filter: &PipelineFilter) -> pipelines::BoxedQuery<'a, Pg> {
+fn filtered<'a>(scope: &Scope, request: &ListRequest) -> pipelines::BoxedQuery<'a, Pg> {
     let mut query = seen(scope);
-    if let Some(pattern) = &filter.pattern {
+    if let Some(pattern) = &request.pattern {
         query = query.filter(pipelines::name.ilike(pattern.clone()));
     }
-    if let Some(ids) = &filter.ids {
+    if let Some(ids) = &request.ids {
         query = query.filter(pipelines::id.eq_any(ids.clone()));
     }
     query

@@ -1,7 +1,7 @@
 //! Reads of stages.
 
 use backoffice_core::db::Prepared;
-use backoffice_core::list::{Page, Window};
+use backoffice_core::list::{ListRequest, Page, SortField, Sortable};
 use backoffice_core::scope::{Owned, Within};
 use backoffice_core::{Result, Scope};
 use diesel::dsl::{Eq, Filter, count_star};
@@ -11,19 +11,18 @@ use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use uuid::Uuid;
 
 use crate::foreign::serves;
-use crate::lists::Order;
-use crate::model::StageRow;
+use crate::model::Stage;
 use crate::schema::customers_pipeline_stages as stages;
 
 /// Filters of a list of stages.
 #[derive(Debug, Clone, Default)]
 pub struct StageFilter {
-    /// Pattern for the label.
-    pub pattern: Option<String>,
-    /// Only these stages.
-    pub ids: Option<Vec<Uuid>>,
     /// Only stages of these pipelines.
     pub pipelines: Option<Vec<Uuid>>,
+}
+
+impl Sortable for Stage {
+    const SORT_FIELDS: &'static [SortField] = &[SortField::new("position", "customers_pipeline_stages.position")];
 }
 
 /// Stages of a tenant.
@@ -62,36 +61,34 @@ pub async fn list(
     connection: &AsyncPgConnection,
     scope: &Scope,
     filter: &StageFilter,
-    order: Order,
-    window: Window,
-) -> Result<Page<StageRow>> {
-    let page = filtered(scope, filter)
-        .order(order.by("customers_pipeline_stages.id"))
+    request: &ListRequest,
+) -> Result<Page<Stage>> {
+    let window = request.window;
+    let rows = filtered(scope, filter, request)
+        .order(request.order.by("customers_pipeline_stages.id"))
         .limit(window.limit())
         .offset(window.offset())
-        .select(StageRow::as_select());
-    let total = filtered(scope, filter).select(count_star());
-    let page = Prepared(page).load::<StageRow>(&mut &*connection);
-    let total = Prepared(total).get_result::<i64>(&mut &*connection);
-    let (items, total) = futures_util::future::try_join(page, total).await?;
-    Ok(window.page(items, total))
+        .select(Stage::as_select());
+    let total = filtered(scope, filter, request).select(count_star());
+    let rows = Prepared(rows).load(&mut &*connection);
+    window.fetch(rows, Prepared(total).get_result(&mut &*connection)).await
 }
 
 /// Returns the stage with this id, if it is visible.
 ///
 /// # Errors
 /// When the database can't be reached.
-pub async fn find(connection: &AsyncPgConnection, scope: &Scope, id: Uuid) -> Result<Option<StageRow>> {
-    let statement = seen(scope).filter(stages::id.eq(id)).select(StageRow::as_select());
+pub async fn find(connection: &AsyncPgConnection, scope: &Scope, id: Uuid) -> Result<Option<Stage>> {
+    let statement = seen(scope).filter(stages::id.eq(id)).select(Stage::as_select());
     Ok(Prepared(statement).get_result(&mut &*connection).await.optional()?)
 }
 
-fn filtered<'a>(scope: &Scope, filter: &StageFilter) -> stages::BoxedQuery<'a, Pg> {
+fn filtered<'a>(scope: &Scope, filter: &StageFilter, request: &ListRequest) -> stages::BoxedQuery<'a, Pg> {
     let mut query = seen(scope);
-    if let Some(pattern) = &filter.pattern {
+    if let Some(pattern) = &request.pattern {
         query = query.filter(stages::label.ilike(pattern.clone()));
     }
-    if let Some(ids) = &filter.ids {
+    if let Some(ids) = &request.ids {
         query = query.filter(stages::id.eq_any(ids.clone()));
     }
     if let Some(pipelines) = &filter.pipelines {

@@ -215,10 +215,10 @@ async fn a_new_record_belongs_to_the_requested_organization() {
             responses.iter().all(|response| *response == responses[0]),
             "{responses:?}"
         );
-        for moved in [json!(other), json!(null)] {
+        for (moved, code) in [(json!(other), "invalid_value"), (json!(null), "required")] {
             let body = json!({"id": own, "organizationId": moved});
             let (status, reported) = rejected(&fixture, admin, Method::PUT, path, body).await;
-            assert_eq!((status, detail(&reported)), (400, ("organizationId", "invalid_value")));
+            assert_eq!((status, detail(&reported)), (400, ("organizationId", code)));
         }
         let same = json!({"id": own, "organizationId": child, "primaryPhone": "1"});
         fixture.write(local, Method::PUT, path, same).await;

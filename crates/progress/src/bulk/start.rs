@@ -19,7 +19,7 @@ use super::operation::{BulkOperation, MAX_ITEMS};
 use super::run::BulkJob;
 use super::{event_name, shown};
 use crate::Error;
-use crate::model::{JobRow, KIND, ProgressJob, Status};
+use crate::model::{KIND, ProgressJob, Status};
 use crate::schema::progress_jobs as jobs;
 
 /// A started bulk operation.
@@ -147,7 +147,7 @@ impl<O: BulkOperation> StartBulk<O> {
     async fn insert(&self, tx: &mut Tx<'_>, items: &[Uuid]) -> Result<()> {
         let (context, now) = (tx.context(), tx.now());
         let identity = context.identity();
-        let row = JobRow {
+        let row = ProgressJob {
             tenant_id: self.tenant,
             id: self.id,
             organization_id: context.scope().selected,

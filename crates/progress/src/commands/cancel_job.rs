@@ -8,7 +8,7 @@ use diesel::{ExpressionMethods, QueryDsl, SelectableHelper, update};
 use diesel_async::RunQueryDsl;
 use uuid::Uuid;
 
-use crate::model::{JobRow, ProgressJob, Status};
+use crate::model::{ProgressJob, Status};
 use crate::schema::progress_jobs as jobs;
 use crate::{Error, acl, bulk};
 
@@ -39,7 +39,7 @@ impl Command for CancelJob {
         let own_row = jobs::table
             .filter(jobs::tenant_id.eq(tenant))
             .filter(jobs::id.eq(self.id));
-        let job: JobRow = own_row.select(JobRow::as_select()).first(tx.conn()).await?;
+        let job: ProgressJob = own_row.select(ProgressJob::as_select()).first(tx.conn()).await?;
         let identity = context.identity();
         if !job.is_of(identity) && !context.holds_in(acl::MANAGE, job.organization_id) {
             return Err(Error::NotOwner.into());

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::job_item::JobItem;
-use crate::model::JobRow;
+use crate::model::ProgressJob;
 use crate::query;
 
 /// Filter of the jobs.
@@ -30,7 +30,7 @@ pub(super) struct ActiveJobs {
 pub(super) async fn list_active_jobs(ctx: RequestContext, query: Query<ActiveQuery>) -> Result<Json<ActiveJobs>> {
     let connection = ctx.read().await?;
     let (active, recent) = query::jobs::under_way(&connection, &ctx, query.0.mine.unwrap_or(false)).await?;
-    let items = |rows: Vec<JobRow>| -> Result<Vec<JobItem>> {
+    let items = |rows: Vec<ProgressJob>| -> Result<Vec<JobItem>> {
         rows.into_iter().map(|row| JobItem::new(row, ctx.now())).collect()
     };
     Ok(Json(ActiveJobs {

@@ -8,7 +8,7 @@ use serde_json::Value;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use crate::model::{JobRow, Status};
+use crate::model::{ProgressJob, Status};
 
 /// A job.
 #[derive(Debug, Clone, Serialize, ToSchema)]
@@ -56,7 +56,7 @@ pub(super) struct JobItem {
 
 impl JobItem {
     /// Creates the item with progress and estimate at this time.
-    pub(super) fn new(row: JobRow, now: Timestamp) -> Result<Self> {
+    pub(super) fn new(row: ProgressJob, now: Timestamp) -> Result<Self> {
         let status = row.status()?;
         Ok(Self {
             progress_percent: percent(&row, status),
@@ -90,7 +90,7 @@ impl JobItem {
     }
 }
 
-fn percent(row: &JobRow, status: Status) -> i32 {
+fn percent(row: &ProgressJob, status: Status) -> i32 {
     match row.total_count {
         0 if status.is_final() => 100,
         0 => 0,
@@ -99,7 +99,7 @@ fn percent(row: &JobRow, status: Status) -> i32 {
 }
 
 /// Estimates the remaining seconds from the pace of the processed items.
-fn eta(row: &JobRow, status: Status, now: Timestamp) -> Option<i64> {
+fn eta(row: &ProgressJob, status: Status, now: Timestamp) -> Option<i64> {
     let started = row.started_at.filter(|_| status == Status::Running)?;
     let done = Some(i64::from(row.processed_count)).filter(|done| *done > 0)?;
     let left = i64::from(row.total_count) - done;

@@ -5,7 +5,7 @@ use backoffice_core::{RequestContext, Result, Scope};
 
 use super::job_id::JobId;
 use crate::bulk::{BulkKind, Started};
-use crate::model::JobRow;
+use crate::model::ProgressJob;
 use crate::{Error, query};
 
 pub(super) async fn retry_job(ctx: RequestContext, path: Path<JobId>) -> Result<Created<Started>> {
@@ -25,7 +25,7 @@ pub(super) async fn retry_job(ctx: RequestContext, path: Path<JobId>) -> Result<
     again(&ctx, parameters, left).await.map(Created)
 }
 
-fn check(ctx: &RequestContext, job: &JobRow) -> Result<()> {
+fn check(ctx: &RequestContext, job: &ProgressJob) -> Result<()> {
     if !job.is_of(ctx.identity()) {
         return Err(Error::NotOwner.into());
     }
@@ -35,13 +35,13 @@ fn check(ctx: &RequestContext, job: &JobRow) -> Result<()> {
     Ok(())
 }
 
-fn kind(ctx: &RequestContext, job: &JobRow) -> Option<BulkKind> {
-    let mut kinds = ctx.platform().extensions::<BulkKind>();
+fn kind(ctx: &RequestContext, job: &ProgressJob) -> Option<BulkKind> {
+    let mut kinds = ctx.platform().registry().extensions::<BulkKind>();
     kinds.find(|kind| kind.id == job.job_type).copied()
 }
 
 /// Returns the context in the tenant of the job. Only a super administrator can find a job outside of the selected tenant.
-fn in_tenant_of(ctx: RequestContext, job: &JobRow) -> RequestContext {
+fn in_tenant_of(ctx: RequestContext, job: &ProgressJob) -> RequestContext {
     if ctx.scope().tenant == Some(job.tenant_id) {
         return ctx;
     }

@@ -1,39 +1,20 @@
 //! Schemas of comma lists in a query, for the API document.
 
-use utoipa::openapi::schema::Type;
-use utoipa::openapi::{ObjectBuilder, RefOr, Schema};
-use utoipa::{PartialSchema, ToSchema};
+use backoffice_core::input::schema;
+use backoffice_core::text_schemas;
+use utoipa::openapi::ObjectBuilder;
 
 use crate::model::{ItemState, Status};
 
-/// Statuses of jobs, joined by commas.
-pub(super) enum Statuses {}
-
-/// States of items, joined by commas.
-pub(super) enum ItemStates {}
+text_schemas! {
+    /// Statuses of jobs, joined by commas.
+    Statuses: joined("Statuses of jobs, joined by commas.", &Status::ALL.map(Status::as_str));
+    /// States of items, joined by commas.
+    ItemStates: joined("States of items, joined by commas.", &ItemState::ALL.map(ItemState::as_str));
+}
 
 /// Builds the schema of a list of these words, joined by commas.
-fn joined(words: &[&str]) -> RefOr<Schema> {
+fn joined(about: &str, words: &[&str]) -> ObjectBuilder {
     let word = words.join("|");
-    ObjectBuilder::new()
-        .schema_type(Type::String)
-        .pattern(Some(format!("^ *({word})?( *, *({word})?)* *$")))
-        .build()
-        .into()
+    schema::pattern(about, format!("^ *({word})?( *, *({word})?)* *$"))
 }
-
-impl PartialSchema for Statuses {
-    fn schema() -> RefOr<Schema> {
-        joined(&Status::ALL.map(Status::as_str))
-    }
-}
-
-impl ToSchema for Statuses {}
-
-impl PartialSchema for ItemStates {
-    fn schema() -> RefOr<Schema> {
-        joined(&ItemState::ALL.map(ItemState::as_str))
-    }
-}
-
-impl ToSchema for ItemStates {}

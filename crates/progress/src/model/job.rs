@@ -16,11 +16,11 @@ use crate::{acl, query};
 /// The entity kind of jobs in the log.
 pub const KIND: &str = "progress.job";
 
-/// A row of `progress_jobs` without the columns that only the worker needs.
+/// A job: a row of `progress_jobs` without the columns that only the worker needs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Queryable, Selectable, Insertable)]
 #[diesel(table_name = jobs, check_for_backend(diesel::pg::Pg))]
 #[serde(rename_all = "camelCase")]
-pub struct JobRow {
+pub struct ProgressJob {
     /// The tenant.
     pub tenant_id: Uuid,
     /// The id.
@@ -73,7 +73,7 @@ pub struct JobRow {
     pub updated_at: Timestamp,
 }
 
-impl JobRow {
+impl ProgressJob {
     /// Returns whether this principal requested the job.
     #[must_use]
     pub fn is_of(&self, identity: &Identity) -> bool {
@@ -88,10 +88,6 @@ impl JobRow {
         Status::parse(&self.status).ok_or_else(|| Error::internal(format!("unknown job status {}", self.status)))
     }
 }
-
-/// Entity kind `progress.job`.
-#[derive(Debug)]
-pub enum ProgressJob {}
 
 impl Entity for ProgressJob {
     const KIND: &'static str = KIND;
@@ -111,22 +107,21 @@ impl Entity for ProgressJob {
 
     async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
         let context = tx.context();
-        let rows: Vec<(Uuid, Uuid)> = query::jobs::in_scope(context)
+        Ok(query::jobs::in_scope(context)
             .filter(jobs::id.eq_any(ids))
             .order(jobs::id)
             .select((jobs::id, jobs::tenant_id))
             .for_update()
             .load(tx.conn())
-            .await?;
-        Ok(rows.into_iter().map(|(id, tenant)| LockedRow { id, tenant }).collect())
+            .await?)
     }
 
     async fn load(tx: &mut Tx<'_>, ids: &[Uuid], _depth: Depth) -> Result<Snapshots> {
         let tenant = tx.tenant();
-        let rows: Vec<JobRow> = jobs::table
+        let rows: Vec<Self> = jobs::table
             .filter(jobs::tenant_id.eq(tenant))
             .filter(jobs::id.eq_any(ids))
-            .select(JobRow::as_select())
+            .select(Self::as_select())
             .load(tx.conn())
             .await?;
         rows.iter().map(|row| Ok((row.id, Snapshot::of(row)?))).collect()

@@ -5,5 +5,5 @@ mod job;
 mod status;
 
 pub use item_state::ItemState;
-pub use job::{JobRow, KIND, ProgressJob};
+pub use job::{KIND, ProgressJob};
 pub use status::Status;

@@ -9,7 +9,7 @@ use diesel::{ExpressionMethods, QueryDsl, Queryable, Selectable, SelectableHelpe
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use uuid::Uuid;
 
-use crate::model::{ItemState, JobRow};
+use crate::model::{ItemState, ProgressJob};
 use crate::schema::progress_job_items as items;
 
 /// Maximum number of failed items in the response for a job.
@@ -46,7 +46,7 @@ pub struct ItemFilter {
     pub states: Option<Vec<ItemState>>,
 }
 
-fn filtered<'a>(job: &JobRow, filter: &ItemFilter) -> items::BoxedQuery<'a, Pg> {
+fn filtered<'a>(job: &ProgressJob, filter: &ItemFilter) -> items::BoxedQuery<'a, Pg> {
     let mut query = items::table
         .filter(items::tenant_id.eq(job.tenant_id))
         .filter(items::job_id.eq(job.id))
@@ -61,7 +61,7 @@ fn filtered<'a>(job: &JobRow, filter: &ItemFilter) -> items::BoxedQuery<'a, Pg> 
     query
 }
 
-fn in_states<'a>(job: &JobRow, states: &[ItemState]) -> items::BoxedQuery<'a, Pg> {
+fn in_states<'a>(job: &ProgressJob, states: &[ItemState]) -> items::BoxedQuery<'a, Pg> {
     let filter = ItemFilter {
         resources: None,
         states: Some(states.to_vec()),
@@ -75,7 +75,7 @@ fn in_states<'a>(job: &JobRow, states: &[ItemState]) -> items::BoxedQuery<'a, Pg
 /// When the database can't be reached.
 pub async fn list(
     connection: &AsyncPgConnection,
-    job: &JobRow,
+    job: &ProgressJob,
     filter: &ItemFilter,
     window: Window,
 ) -> Result<Page<ItemRow>> {
@@ -87,15 +87,14 @@ pub async fn list(
     let total = filtered(job, filter).select(count_star());
     let page = Prepared(page).load::<ItemRow>(&mut &*connection);
     let total = Prepared(total).get_result::<i64>(&mut &*connection);
-    let (rows, total) = futures_util::future::try_join(page, total).await?;
-    Ok(window.page(rows, total))
+    window.fetch(page, total).await
 }
 
 /// Returns the first failed items.
 ///
 /// # Errors
 /// When the database can't be reached.
-pub async fn first_failed(connection: &AsyncPgConnection, job: &JobRow) -> Result<Vec<ItemRow>> {
+pub async fn first_failed(connection: &AsyncPgConnection, job: &ProgressJob) -> Result<Vec<ItemRow>> {
     // Clients poll large jobs often, and usually no item has failed.
     if job.failed_count == 0 {
         return Ok(Vec::new());
@@ -111,7 +110,7 @@ pub async fn first_failed(connection: &AsyncPgConnection, job: &JobRow) -> Resul
 ///
 /// # Errors
 /// When the database can't be reached.
-pub(crate) async fn left(connection: &AsyncPgConnection, job: &JobRow) -> Result<Vec<Uuid>> {
+pub(crate) async fn left(connection: &AsyncPgConnection, job: &ProgressJob) -> Result<Vec<Uuid>> {
     let left = in_states(job, &[ItemState::Failed, ItemState::Pending])
         .order(items::position)
         .select(items::resource_id);

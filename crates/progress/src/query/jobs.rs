@@ -1,15 +1,15 @@
 //! Jobs that are visible to a caller.
 
 use backoffice_core::db::Prepared;
-use backoffice_core::list::{Page, Window};
+use backoffice_core::list::{ListRequest, Page, SortField, Sortable};
 use backoffice_core::scope::{Owned, Within};
 use backoffice_core::{RequestContext, Result, Timestamp};
 use diesel::dsl::{And, AsExprOf, Eq, Filter, IsNotDistinctFrom, Or, count_star};
 use diesel::pg::Pg;
 use diesel::sql_types::Bool;
 use diesel::{
-    BoolExpressionMethods, ExpressionMethods, IntoSql, OptionalExtension, PgExpressionMethods, PgSortExpressionMethods,
-    PgTextExpressionMethods, QueryDsl, SelectableHelper,
+    BoolExpressionMethods, ExpressionMethods, IntoSql, OptionalExtension, PgExpressionMethods, PgTextExpressionMethods,
+    QueryDsl, SelectableHelper,
 };
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use serde_json::Value;
@@ -17,7 +17,7 @@ use time::Duration;
 use uuid::Uuid;
 
 use crate::acl;
-use crate::model::{JobRow, Status};
+use crate::model::{ProgressJob, Status};
 use crate::schema::progress_jobs as jobs;
 
 /// Maximum number of unfinished jobs in a response.
@@ -51,39 +51,28 @@ fn own(ctx: &RequestContext) -> Own {
         .and(jobs::actor_id.is_not_distinct_from(identity.id))
 }
 
-/// The sort field of a list of jobs.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum JobSort {
-    /// Time of the request.
-    #[default]
-    Created,
-    /// Time of the start; jobs that have not started are last.
-    Started,
-    /// Time of the end; jobs that have not ended are last.
-    Finished,
+/// Jobs that have not started or ended are last in the order of these times.
+impl Sortable for ProgressJob {
+    const SORT_FIELDS: &'static [SortField] = &[
+        SortField::new("createdAt", "progress_jobs.created_at"),
+        SortField::nullable("startedAt", "progress_jobs.started_at"),
+        SortField::nullable("finishedAt", "progress_jobs.finished_at"),
+    ];
 }
 
-/// Filters and order of a list of jobs.
+/// Filters of jobs.
 #[derive(Debug, Clone, Default)]
 pub struct JobFilter {
-    /// Only these jobs; an empty list matches nothing.
-    pub ids: Option<Vec<Uuid>>,
     /// Only the caller's own jobs.
     pub mine: bool,
     /// Any of these statuses.
     pub statuses: Option<Vec<Status>>,
     /// Any of these bulk commands.
     pub types: Option<Vec<String>>,
-    /// Pattern for the name.
-    pub name: Option<String>,
     /// Requested before this time.
     pub before: Option<Timestamp>,
     /// Requested after this time.
     pub after: Option<Timestamp>,
-    /// The sort field.
-    pub sort: JobSort,
-    /// Whether the order is descending.
-    pub descending: bool,
 }
 
 /// Returns a page of jobs and their total: two pipelined statements.
@@ -94,17 +83,18 @@ pub async fn list(
     connection: &AsyncPgConnection,
     ctx: &RequestContext,
     filter: &JobFilter,
-    window: Window,
-) -> Result<Page<JobRow>> {
-    let page = ordered(filtered(ctx, filter), filter)
+    request: &ListRequest,
+) -> Result<Page<ProgressJob>> {
+    let window = request.window;
+    let page = requested(ctx, filter, request)
+        .order(request.order.by("progress_jobs.id"))
         .limit(window.limit())
         .offset(window.offset())
-        .select(JobRow::as_select());
-    let total = filtered(ctx, filter).select(count_star());
-    let page = Prepared(page).load::<JobRow>(&mut &*connection);
+        .select(ProgressJob::as_select());
+    let total = requested(ctx, filter, request).select(count_star());
+    let page = Prepared(page).load::<ProgressJob>(&mut &*connection);
     let total = Prepared(total).get_result::<i64>(&mut &*connection);
-    let (items, total) = futures_util::future::try_join(page, total).await?;
-    Ok(window.page(items, total))
+    window.fetch(page, total).await
 }
 
 /// Returns the jobs that the caller sees. Every statement on jobs for a caller begins here.
@@ -112,11 +102,19 @@ pub(crate) fn in_scope(ctx: &RequestContext) -> Filter<jobs::table, Seen> {
     jobs::table.filter(seen_by(ctx))
 }
 
-fn filtered<'a>(ctx: &RequestContext, filter: &JobFilter) -> Boxed<'a> {
-    let mut query = in_scope(ctx).into_boxed();
-    if let Some(ids) = &filter.ids {
+fn requested<'a>(ctx: &RequestContext, filter: &JobFilter, request: &ListRequest) -> Boxed<'a> {
+    let mut query = filtered(ctx, filter);
+    if let Some(ids) = &request.ids {
         query = query.filter(jobs::id.eq_any(ids.clone()));
     }
+    if let Some(pattern) = &request.pattern {
+        query = query.filter(jobs::name.ilike(pattern.clone()));
+    }
+    query
+}
+
+fn filtered<'a>(ctx: &RequestContext, filter: &JobFilter) -> Boxed<'a> {
+    let mut query = in_scope(ctx).into_boxed();
     if filter.mine {
         query = query.filter(own(ctx));
     }
@@ -127,9 +125,6 @@ fn filtered<'a>(ctx: &RequestContext, filter: &JobFilter) -> Boxed<'a> {
     if let Some(types) = &filter.types {
         query = query.filter(jobs::job_type.eq_any(types.clone()));
     }
-    if let Some(pattern) = &filter.name {
-        query = query.filter(jobs::name.ilike(pattern.clone()));
-    }
     if let Some(before) = filter.before {
         query = query.filter(jobs::created_at.lt(before));
     }
@@ -137,17 +132,6 @@ fn filtered<'a>(ctx: &RequestContext, filter: &JobFilter) -> Boxed<'a> {
         query = query.filter(jobs::created_at.gt(after));
     }
     query
-}
-
-fn ordered<'a>(query: Boxed<'a>, filter: &JobFilter) -> Boxed<'a> {
-    match (filter.sort, filter.descending) {
-        (JobSort::Created, true) => query.order((jobs::created_at.desc(), jobs::id.desc())),
-        (JobSort::Created, false) => query.order((jobs::created_at.asc(), jobs::id.asc())),
-        (JobSort::Started, true) => query.order((jobs::started_at.desc().nulls_last(), jobs::id.desc())),
-        (JobSort::Started, false) => query.order((jobs::started_at.asc().nulls_last(), jobs::id.asc())),
-        (JobSort::Finished, true) => query.order((jobs::finished_at.desc().nulls_last(), jobs::id.desc())),
-        (JobSort::Finished, false) => query.order((jobs::finished_at.asc().nulls_last(), jobs::id.asc())),
-    }
 }
 
 /// Returns unfinished jobs, the newest first, and recently finished jobs, the latest first: two pipelined statements.
@@ -158,7 +142,7 @@ pub async fn under_way(
     connection: &AsyncPgConnection,
     ctx: &RequestContext,
     mine: bool,
-) -> Result<(Vec<JobRow>, Vec<JobRow>)> {
+) -> Result<(Vec<ProgressJob>, Vec<ProgressJob>)> {
     let filter = |statuses: Option<Vec<Status>>| JobFilter {
         mine,
         statuses,
@@ -168,14 +152,14 @@ pub async fn under_way(
     let active = filtered(ctx, &filter(Some(open)))
         .order((jobs::created_at.desc(), jobs::id.desc()))
         .limit(MOST_ACTIVE)
-        .select(JobRow::as_select());
+        .select(ProgressJob::as_select());
     let recent = filtered(ctx, &filter(None))
         .filter(jobs::finished_at.ge(ctx.now().before(RECENTLY)))
         .order((jobs::finished_at.desc(), jobs::id.desc()))
         .limit(MOST_RECENT)
-        .select(JobRow::as_select());
-    let active = Prepared(active).load::<JobRow>(&mut &*connection);
-    let recent = Prepared(recent).load::<JobRow>(&mut &*connection);
+        .select(ProgressJob::as_select());
+    let active = Prepared(active).load::<ProgressJob>(&mut &*connection);
+    let recent = Prepared(recent).load::<ProgressJob>(&mut &*connection);
     Ok(futures_util::future::try_join(active, recent).await?)
 }
 
@@ -183,8 +167,8 @@ pub async fn under_way(
 ///
 /// # Errors
 /// When the database can't be reached.
-pub async fn find(connection: &AsyncPgConnection, ctx: &RequestContext, id: Uuid) -> Result<Option<JobRow>> {
-    let job = in_scope(ctx).filter(jobs::id.eq(id)).select(JobRow::as_select());
+pub async fn find(connection: &AsyncPgConnection, ctx: &RequestContext, id: Uuid) -> Result<Option<ProgressJob>> {
+    let job = in_scope(ctx).filter(jobs::id.eq(id)).select(ProgressJob::as_select());
     Ok(Prepared(job).get_result(&mut &*connection).await.optional()?)
 }
 
@@ -192,7 +176,7 @@ pub async fn find(connection: &AsyncPgConnection, ctx: &RequestContext, id: Uuid
 ///
 /// # Errors
 /// When the database can't be reached.
-pub(crate) async fn parameters(connection: &AsyncPgConnection, job: &JobRow) -> Result<Value> {
+pub(crate) async fn parameters(connection: &AsyncPgConnection, job: &ProgressJob) -> Result<Value> {
     let parameters = jobs::table
         .filter(jobs::tenant_id.eq(job.tenant_id))
         .filter(jobs::id.eq(job.id))

@@ -4,9 +4,8 @@ use diesel::{ExpressionMethods, QueryDsl};
 use diesel_async::RunQueryDsl;
 use uuid::Uuid;
 
-use super::{VARIANT_NAME_KEY, active_variants, deactivate_others};
-use crate::error::on_violation;
-use crate::model::{SidebarVariant, SidebarVariantRow};
+use super::{active_variants, deactivate_others, duplicate_name};
+use crate::model::SidebarVariant;
 use crate::schema::auth_sidebar_variants as variants;
 use crate::sidebar::SidebarSettings;
 use crate::{Error, acl, query};
@@ -39,7 +38,7 @@ impl Command for CreateSidebarVariant {
     const LABEL: &'static str = "Create sidebar variant";
     const FEATURES: &'static [Feature] = &[acl::SIDEBAR_MANAGE];
     type Entity = SidebarVariant;
-    type Output = SidebarVariantRow;
+    type Output = SidebarVariant;
 
     fn target(&self) -> Target {
         Target::New {
@@ -56,7 +55,7 @@ impl Command for CreateSidebarVariant {
         Ok(Vec::new())
     }
 
-    async fn apply(&self, tx: &mut Tx<'_>) -> Result<SidebarVariantRow> {
+    async fn apply(&self, tx: &mut Tx<'_>) -> Result<SidebarVariant> {
         let taken = self.taken_names(tx).await?;
         if taken.len() >= MOST_VARIANTS {
             return Err(Error::TooManyVariants.into());
@@ -68,7 +67,7 @@ impl Command for CreateSidebarVariant {
         if self.is_active {
             deactivate_others(tx, self.user, &self.locale, self.id).await?;
         }
-        let row = SidebarVariantRow {
+        let row = SidebarVariant {
             tenant_id: self.tenant,
             id: self.id,
             user_id: self.user,
@@ -80,11 +79,8 @@ impl Command for CreateSidebarVariant {
             created_at: tx.now(),
             updated_at: tx.now(),
         };
-        diesel::insert_into(variants::table)
-            .values(&row)
-            .execute(tx.conn())
-            .await
-            .map_err(|error| on_violation(VARIANT_NAME_KEY, Error::DuplicateVariantName)(error.into()))?;
+        let rows = std::slice::from_ref(&row);
+        SidebarVariant::write(tx, rows).await.map_err(duplicate_name)?;
         Ok(row)
     }
 }

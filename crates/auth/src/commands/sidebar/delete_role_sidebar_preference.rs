@@ -32,13 +32,13 @@ impl Command for DeleteRoleSidebarPreference {
 
     async fn apply(&self, tx: &mut Tx<'_>) -> Result<()> {
         let (tenant, id) = (tx.tenant(), row_id(self.role, &self.locale));
-        let there: i64 = preferences::table
+        let count: i64 = preferences::table
             .filter(preferences::tenant_id.eq(tenant))
             .filter(preferences::id.eq(id))
             .count()
             .get_result(tx.conn())
             .await?;
-        if there == 0 {
+        if count == 0 {
             // A concurrent request deleted the row; there is nothing to log.
             return Err(Error::NoRolePreference.into());
         }

@@ -1,4 +1,5 @@
-//! The commands on sidebars.
+//! The commands on sidebars. They are written by hand: preferences are addressed by their owner and written whether or not they exist, and
+//! an activation affects other variants.
 
 mod create_sidebar_variant;
 mod delete_role_sidebar_preference;
@@ -13,9 +14,10 @@ use diesel::{ExpressionMethods, QueryDsl};
 use diesel_async::RunQueryDsl;
 use uuid::Uuid;
 
+use crate::error::on_violation;
 use crate::model::SidebarVariant;
-use crate::query;
 use crate::schema::auth_sidebar_variants as variants;
+use crate::{Error, query};
 
 pub use create_sidebar_variant::CreateSidebarVariant;
 pub use delete_role_sidebar_preference::DeleteRoleSidebarPreference;
@@ -24,8 +26,11 @@ pub use update_role_sidebar_preference::UpdateRoleSidebarPreference;
 pub use update_sidebar_preference::{RoleOfSidebar, UpdateSidebarPreference};
 pub use update_sidebar_variant::{SidebarVariantChanges, UpdateSidebarVariant};
 
-/// Name of the unique key on the names of variants.
-const VARIANT_NAME_KEY: &str = "auth_sidebar_variants_tenant_id_user_id_locale_name_norm_key";
+/// Maps the violation of the unique key on the names of variants.
+fn duplicate_name(error: backoffice_core::Error) -> backoffice_core::Error {
+    let key = "auth_sidebar_variants_tenant_id_user_id_locale_name_norm_key";
+    on_violation(key, Error::DuplicateVariantName)(error)
+}
 
 /// Returns the variants that an activation deactivates. Locks their user, so that no other transaction changes which variant is active.
 async fn active_variants(tx: &mut Tx<'_>, user: Uuid, locale: &str, but: Uuid) -> Result<Vec<EntityRef>> {

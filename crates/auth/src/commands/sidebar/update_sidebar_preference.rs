@@ -5,10 +5,7 @@ use diesel_async::RunQueryDsl;
 use uuid::Uuid;
 
 use crate::error::on_violation;
-use crate::model::{
-    RoleSidebarPreference, RoleSidebarPreferenceRow, SidebarPreference, SidebarPreferenceRow,
-    store_role_sidebar_preferences, store_sidebar_preferences,
-};
+use crate::model::{RoleSidebarPreference, SidebarPreference};
 use crate::schema::{auth_role_sidebar_preferences as role_preferences, auth_sidebar_preferences as preferences};
 use crate::sidebar::{SidebarSettings, row_id};
 use crate::{Error, acl};
@@ -74,17 +71,17 @@ impl UpdateSidebarPreference {
     /// Writes the caller's settings, unless they equal the stored ones.
     async fn store_own(&self, tx: &mut Tx<'_>) -> Result<Timestamp> {
         let (tenant, now, id) = (tx.tenant(), tx.now(), row_id(self.user, &self.locale));
-        let stored: Option<SidebarPreferenceRow> = preferences::table
+        let stored: Option<SidebarPreference> = preferences::table
             .filter(preferences::tenant_id.eq(tenant))
             .filter(preferences::id.eq(id))
-            .select(SidebarPreferenceRow::as_select())
+            .select(SidebarPreference::as_select())
             .first(tx.conn())
             .await
             .optional()?;
         if let Some(row) = stored.as_ref().filter(|row| row.settings == self.settings) {
             return Ok(row.updated_at);
         }
-        let row = SidebarPreferenceRow {
+        let row = SidebarPreference {
             tenant_id: tenant,
             id,
             user_id: self.user,
@@ -93,7 +90,7 @@ impl UpdateSidebarPreference {
             created_at: stored.map_or(now, |row| row.created_at),
             updated_at: now,
         };
-        store_sidebar_preferences(tx, &[row]).await?;
+        SidebarPreference::write(tx, &[row]).await?;
         Ok(now)
     }
 }
@@ -104,24 +101,24 @@ pub(super) async fn store_for_roles(
     roles: &[RoleOfSidebar],
     locale: &str,
     settings: &SidebarSettings,
-) -> Result<Vec<RoleSidebarPreferenceRow>> {
+) -> Result<Vec<RoleSidebarPreference>> {
     if roles.is_empty() {
         return Ok(Vec::new());
     }
     let (tenant, now) = (tx.tenant(), tx.now());
     let ids: Vec<Uuid> = roles.iter().map(|role| row_id(role.id, locale)).collect();
-    let stored: Vec<RoleSidebarPreferenceRow> = role_preferences::table
+    let stored: Vec<RoleSidebarPreference> = role_preferences::table
         .filter(role_preferences::tenant_id.eq(tenant))
         .filter(role_preferences::id.eq_any(&ids))
-        .select(RoleSidebarPreferenceRow::as_select())
+        .select(RoleSidebarPreference::as_select())
         .load(tx.conn())
         .await?;
     let (same, differing): (Vec<_>, Vec<_>) = stored.into_iter().partition(|row| row.settings == *settings);
-    let changed: Vec<RoleSidebarPreferenceRow> = roles
+    let changed: Vec<RoleSidebarPreference> = roles
         .iter()
         .zip(ids)
         .filter(|(_, id)| !same.iter().any(|row| row.id == *id))
-        .map(|(role, id)| RoleSidebarPreferenceRow {
+        .map(|(role, id)| RoleSidebarPreference {
             tenant_id: tenant,
             id,
             role_tenant_id: role.tenant,
@@ -135,7 +132,7 @@ pub(super) async fn store_for_roles(
             updated_at: now,
         })
         .collect();
-    store_role_sidebar_preferences(tx, &changed)
+    RoleSidebarPreference::write(tx, &changed)
         .await
         .map_err(on_violation(ROLE_KEY, Error::RoleNotFound))?;
     Ok(same.into_iter().chain(changed).collect())

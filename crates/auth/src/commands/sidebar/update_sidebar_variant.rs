@@ -4,12 +4,11 @@ use diesel::{ExpressionMethods, QueryDsl, SelectableHelper};
 use diesel_async::RunQueryDsl;
 use uuid::Uuid;
 
-use super::{VARIANT_NAME_KEY, active_variants, deactivate_others};
-use crate::error::on_violation;
-use crate::model::{SidebarVariant, SidebarVariantRow};
+use super::{active_variants, deactivate_others, duplicate_name};
+use crate::acl;
+use crate::model::SidebarVariant;
 use crate::schema::auth_sidebar_variants as variants;
 use crate::sidebar::SidebarSettings;
-use crate::{Error, acl};
 
 /// Changes of a variant; absent fields stay.
 #[derive(Debug, Clone, Default)]
@@ -41,7 +40,7 @@ impl Command for UpdateSidebarVariant {
     const LABEL: &'static str = "Update sidebar variant";
     const FEATURES: &'static [Feature] = &[acl::SIDEBAR_MANAGE];
     type Entity = SidebarVariant;
-    type Output = SidebarVariantRow;
+    type Output = SidebarVariant;
 
     fn target(&self) -> Target {
         Target::Existing(self.id)
@@ -54,14 +53,13 @@ impl Command for UpdateSidebarVariant {
         }
     }
 
-    async fn apply(&self, tx: &mut Tx<'_>) -> Result<SidebarVariantRow> {
+    async fn apply(&self, tx: &mut Tx<'_>) -> Result<SidebarVariant> {
         let (tenant, now) = (tx.tenant(), tx.now());
-        let own = || {
-            variants::table
-                .filter(variants::tenant_id.eq(tenant))
-                .filter(variants::id.eq(self.id))
-        };
-        let stored: SidebarVariantRow = own().select(SidebarVariantRow::as_select()).first(tx.conn()).await?;
+        let rows = variants::table.filter(variants::tenant_id.eq(tenant));
+        let rows = rows
+            .filter(variants::id.eq(self.id))
+            .select(SidebarVariant::as_select());
+        let stored: SidebarVariant = rows.first(tx.conn()).await?;
         let mut row = stored.clone();
         if let Some(name) = &self.changes.name {
             row.name.clone_from(name);
@@ -78,17 +76,8 @@ impl Command for UpdateSidebarVariant {
             deactivate_others(tx, self.user, &self.locale, self.id).await?;
         }
         row.updated_at = now;
-        diesel::update(own())
-            .set((
-                variants::name.eq(&row.name),
-                variants::name_norm.eq(&row.name_norm),
-                variants::settings.eq(&row.settings),
-                variants::is_active.eq(row.is_active),
-                variants::updated_at.eq(now),
-            ))
-            .execute(tx.conn())
-            .await
-            .map_err(|error| on_violation(VARIANT_NAME_KEY, Error::DuplicateVariantName)(error.into()))?;
+        let rows = std::slice::from_ref(&row);
+        SidebarVariant::write(tx, rows).await.map_err(duplicate_name)?;
         Ok(row)
     }
 }

@@ -5,9 +5,8 @@ mod scope;
 mod variants;
 
 use backoffice_core::http::Routes;
-use backoffice_core::{Detail, RequestContext, Result, Scope};
+use backoffice_core::{Detail, RequestContext, Scope};
 
-use super::invalid;
 use crate::sidebar::{SettingsInput, SidebarSettings};
 
 pub(super) fn routes(routes: &mut Routes) {
@@ -21,12 +20,10 @@ fn own_scope(ctx: &RequestContext) -> Scope {
 }
 
 /// Validates the field `settings`, if present.
-fn nested(input: Option<SettingsInput>) -> Result<Option<SidebarSettings>> {
+fn nested(input: Option<SettingsInput>) -> Result<Option<SidebarSettings>, Detail> {
     let checked = input.map(SettingsInput::checked).transpose();
-    checked.map_err(|detail| {
-        invalid(Detail {
-            path: format!("settings.{}", detail.path).trim_end_matches('.').to_owned(),
-            ..detail
-        })
+    checked.map_err(|detail| Detail {
+        path: format!("settings.{}", detail.path).trim_end_matches('.').to_owned(),
+        ..detail
     })
 }

@@ -12,8 +12,7 @@ use super::{nested, own_scope};
 use crate::commands::{
     DeleteRoleSidebarPreference, RoleOfSidebar, UpdateRoleSidebarPreference, UpdateSidebarPreference,
 };
-use crate::http::invalid;
-use crate::http::roles::required_id;
+use crate::http::required_id;
 use crate::query::sidebar::SidebarRole;
 use crate::sidebar::{SettingsInput, SidebarSettings};
 use crate::{Error, acl, locale, query};
@@ -152,11 +151,8 @@ async fn get_sidebar_preferences(
         None => None,
         Some(id) => {
             ctx.require(&[acl::SIDEBAR_MANAGE])?;
-            Some(
-                id.trim()
-                    .parse::<Uuid>()
-                    .map_err(|_| invalid(Detail::new("roleId", "must be a UUID", "invalid_value")))?,
-            )
+            let parsed = id.trim().parse::<Uuid>();
+            Some(parsed.map_err(|_| Detail::new("roleId", "must be a UUID", "invalid_value"))?)
         }
     };
     let locale = locale::of(&ctx, &request).await?;
@@ -175,16 +171,16 @@ async fn get_sidebar_preferences(
     }))
 }
 
-type Found = Option<(SidebarSettings, Timestamp)>;
+type Stored = Option<(SidebarSettings, Timestamp)>;
 
-async fn own(ctx: &RequestContext, locale: &str) -> Result<Found> {
+async fn own(ctx: &RequestContext, locale: &str) -> Result<Stored> {
     let (user, scope) = (ctx.user_id()?, own_scope(ctx));
     let connection = ctx.database().read_briefly(&scope).await?;
     let row = query::sidebar::own(&connection, &scope, user, locale).await?;
     Ok(row.map(|row| (row.settings, row.updated_at)))
 }
 
-async fn of_role(ctx: &RequestContext, locale: &str, id: Uuid) -> Result<Found> {
+async fn of_role(ctx: &RequestContext, locale: &str, id: Uuid) -> Result<Stored> {
     let tenant = tenant_of_roles(ctx);
     find_role(ctx, tenant, locale, id).await?;
     let scope = Scope::tenant(tenant);
@@ -203,7 +199,7 @@ struct PreferencesPatch {
     #[schema(nullable = false)]
     settings: Option<SettingsInput>,
     #[serde(flatten)]
-    members: SettingsInput,
+    fields: SettingsInput,
     /// The owner of the settings; by default the caller. For a role, one tenant must be selected, and `applyToRoles` and
     /// `clearRoleIds` must be empty.
     #[serde(default, deserialize_with = "given")]
@@ -219,14 +215,15 @@ struct PreferencesPatch {
     clear_role_ids: Option<Vec<Uuid>>,
 }
 
-fn distinct(path: &'static str, ids: Option<Vec<Uuid>>) -> Result<Vec<Uuid>> {
-    let given = ids.unwrap_or_default();
-    if given.len() > MOST_ROLES {
+/// Returns each of these ids once, in the order of the request.
+fn distinct(path: &'static str, ids: Option<Vec<Uuid>>) -> Result<Vec<Uuid>, Detail> {
+    let ids = ids.unwrap_or_default();
+    if ids.len() > MOST_ROLES {
         let message = format!("must have at most {MOST_ROLES} entries");
-        return Err(invalid(Detail::new(path, message, "too_long")));
+        return Err(Detail::new(path, message, "too_long"));
     }
-    let mut kept = Vec::with_capacity(given.len());
-    for id in given {
+    let mut kept = Vec::with_capacity(ids.len());
+    for id in ids {
         if !kept.contains(&id) {
             kept.push(id);
         }
@@ -242,7 +239,7 @@ async fn update_sidebar_preferences(
     let patch = body.0;
     let settings = match nested(patch.settings)? {
         Some(settings) => settings,
-        None => patch.members.checked().map_err(invalid)?,
+        None => patch.fields.checked()?,
     };
     let apply = distinct("applyToRoles", patch.apply_to_roles)?;
     let mut clear = distinct("clearRoleIds", patch.clear_role_ids)?;
@@ -254,14 +251,14 @@ async fn update_sidebar_preferences(
             let locale = locale::of(&ctx, &request).await?;
             update_own(&ctx, user, locale, settings, apply, clear).await
         }
-        (ScopeType::Role, None) => Err(invalid(Detail::new("scope.roleId", "must be a UUID", "required"))),
+        (ScopeType::Role, None) => Err(Detail::new("scope.roleId", "must be a UUID", "required").into()),
         (ScopeType::Role, Some(id)) => {
             let locale = locale::of(&ctx, &request).await?;
             let tenant = ctx.tenant()?;
             let role = find_role(&ctx, tenant, &locale, id).await?;
             if !apply.is_empty() || !clear.is_empty() {
                 let message = "only the caller's own settings are applied to roles";
-                return Err(invalid(Detail::new("scope", message, "invalid_value")));
+                return Err(Detail::new("scope", message, "invalid_value").into());
             }
             update_role(&ctx, tenant, role, locale, settings).await
         }

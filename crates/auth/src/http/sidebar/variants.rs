@@ -1,8 +1,9 @@
 //! `/auth/sidebar/variants`: the caller's own, in the locale of the request.
 
 use actix_web::HttpRequest;
-use backoffice_core::http::{Access, Cookies, Json, Path, Routes, given, given_object, requires};
-use backoffice_core::{RequestContext, Result, Timestamp};
+use backoffice_core::http::{Access, Cookies, Done, Json, Path, Routes, given, given_object, requires};
+use backoffice_core::input::{Validator, rules};
+use backoffice_core::{Patch, RequestContext, Result, Timestamp};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
@@ -10,8 +11,7 @@ use uuid::Uuid;
 use super::{nested, own_scope};
 use crate::commands::{CreateSidebarVariant, DeleteSidebarVariant, SidebarVariantChanges, UpdateSidebarVariant};
 use crate::http::fields::{NameOrBlank, SidebarName};
-use crate::http::{Done, OK, invalid, text};
-use crate::model::SidebarVariantRow;
+use crate::model::SidebarVariant;
 use crate::sidebar::{SettingsInput, SidebarSettings};
 use crate::{Error, acl, locale, query};
 
@@ -57,8 +57,8 @@ struct Variant {
     updated_at: Timestamp,
 }
 
-impl From<SidebarVariantRow> for Variant {
-    fn from(row: SidebarVariantRow) -> Self {
+impl From<SidebarVariant> for Variant {
+    fn from(row: SidebarVariant) -> Self {
         Self {
             id: row.id,
             name: row.name,
@@ -108,7 +108,7 @@ struct VariantPath {
 }
 
 /// Returns the variant of the path, if it is the caller's and of this locale.
-async fn find(ctx: &RequestContext, path: &VariantPath, locale: &str) -> Result<SidebarVariantRow> {
+async fn find(ctx: &RequestContext, path: &VariantPath, locale: &str) -> Result<SidebarVariant> {
     let (user, scope) = (ctx.user_id()?, own_scope(ctx));
     let Ok(id) = path.id.parse::<Uuid>() else {
         return Err(Error::VariantNotFound.into());
@@ -133,8 +133,9 @@ async fn get_sidebar_variant(
 struct NewVariant {
     /// At most 120 characters without control characters, unique among the caller's without regard to case. Absent, null or white space:
     /// `My preferences`, with a number if needed.
+    #[serde(default)]
     #[schema(value_type = Option<NameOrBlank>)]
-    name: Option<String>,
+    name: Patch<String>,
     /// The settings; the default settings if absent.
     #[serde(default, deserialize_with = "given_object")]
     #[schema(nullable = false)]
@@ -152,14 +153,14 @@ async fn create_sidebar_variant(
 ) -> Result<Cookies<Json<VariantDetail>>> {
     let user = ctx.user_id()?;
     let new = body.0;
-    let name = new.name.filter(|name| !name.trim().is_empty());
+    let (mut validator, mut name) = (Validator::default(), None);
+    validator.optional_text("name", &new.name, &mut name, rules::line(MAX_NAME));
+    validator.check()?;
     let command = CreateSidebarVariant {
         id: ctx.new_id(),
         tenant: ctx.identity().tenant,
         user,
-        name: name
-            .map(|name| text("name", &name, MAX_NAME).map_err(invalid))
-            .transpose()?,
+        name,
         settings: nested(new.settings)?.unwrap_or_default(),
         is_active: new.is_active.unwrap_or_default(),
         locale: locale::of(&ctx, &request).await?,
@@ -167,7 +168,7 @@ async fn create_sidebar_variant(
     ctx.with_scope(own_scope(&ctx)).execute(&command, detail).await
 }
 
-fn detail(row: SidebarVariantRow) -> Cookies<Json<VariantDetail>> {
+fn detail(row: SidebarVariant) -> Cookies<Json<VariantDetail>> {
     unstored(Json(VariantDetail {
         locale: row.locale.clone(),
         variant: row.into(),
@@ -179,9 +180,9 @@ fn detail(row: SidebarVariantRow) -> Cookies<Json<VariantDetail>> {
 #[serde(rename_all = "camelCase")]
 struct VariantPatch {
     /// 1 to 120 characters, not counting surrounding white space; no control characters. Unique among the caller's without regard to case.
-    #[serde(default, deserialize_with = "given")]
-    #[schema(value_type = Option<SidebarName>, nullable = false)]
-    name: Option<String>,
+    #[serde(default)]
+    #[schema(value_type = SidebarName)]
+    name: Patch<String>,
     /// All settings of the variant.
     #[serde(default, deserialize_with = "given_object")]
     #[schema(nullable = false)]
@@ -199,19 +200,19 @@ async fn update_sidebar_variant(
     request: HttpRequest,
 ) -> Result<Cookies<Json<VariantDetail>>> {
     let patch = body.0;
-    let name = patch.name.as_deref();
+    let (mut validator, mut name) = (Validator::default(), String::new());
+    validator.text("name", &patch.name, &mut name, rules::line(MAX_NAME));
+    validator.check()?;
     let changes = SidebarVariantChanges {
-        name: name
-            .map(|name| text("name", name, MAX_NAME).map_err(invalid))
-            .transpose()?,
+        name: patch.name.map(|_| name).value(),
         settings: nested(patch.settings)?,
         is_active: patch.is_active,
     };
     let locale = locale::of(&ctx, &request).await?;
-    let present = find(&ctx, &path.0, &locale).await?;
+    let stored = find(&ctx, &path.0, &locale).await?;
     let command = UpdateSidebarVariant {
-        id: present.id,
-        user: present.user_id,
+        id: stored.id,
+        user: stored.user_id,
         locale,
         changes,
     };
@@ -226,5 +227,6 @@ async fn delete_sidebar_variant(
     let locale = locale::of(&ctx, &request).await?;
     let id = find(&ctx, &path.0, &locale).await?.id;
     let own = ctx.with_scope(own_scope(&ctx));
-    own.execute(&DeleteSidebarVariant { id }, |()| unstored(Json(OK))).await
+    own.execute(&DeleteSidebarVariant { id }, |()| unstored(Json(Done::OK)))
+        .await
 }

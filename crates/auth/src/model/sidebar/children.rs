@@ -6,11 +6,7 @@ use diesel::{ExpressionMethods, QueryDsl, SelectableHelper};
 use diesel_async::RunQueryDsl;
 use uuid::Uuid;
 
-use super::variant::store_sidebar_variants;
-use super::{
-    RoleSidebarPreference, RoleSidebarPreferenceRow, SidebarPreference, SidebarPreferenceRow, SidebarVariant,
-    SidebarVariantRow, store_role_sidebar_preferences, store_sidebar_preferences,
-};
+use super::{RoleSidebarPreference, SidebarPreference, SidebarVariant};
 use crate::schema::{
     auth_role_sidebar_preferences as role_preferences, auth_sidebar_preferences as preferences,
     auth_sidebar_variants as variants,
@@ -19,8 +15,8 @@ use crate::schema::{
 /// The sidebar settings of users.
 #[derive(Debug, Default)]
 pub(in crate::model) struct UserSidebar {
-    preferences: Vec<SidebarPreferenceRow>,
-    variants: Vec<SidebarVariantRow>,
+    preferences: Vec<SidebarPreference>,
+    variants: Vec<SidebarVariant>,
 }
 
 impl UserSidebar {
@@ -31,7 +27,7 @@ impl UserSidebar {
             .filter(preferences::tenant_id.eq(tenant))
             .filter(preferences::user_id.eq_any(users))
             .order(preferences::id)
-            .select(SidebarPreferenceRow::as_select())
+            .select(SidebarPreference::as_select())
             .load(tx.conn())
             .await?;
         let variants = variants::table
@@ -39,7 +35,7 @@ impl UserSidebar {
             .filter(variants::user_id.eq_any(users))
             .filter(variants::deleted_at.is_null())
             .order(variants::id)
-            .select(SidebarVariantRow::as_select())
+            .select(SidebarVariant::as_select())
             .load(tx.conn())
             .await?;
         Ok(Self { preferences, variants })
@@ -56,21 +52,21 @@ impl UserSidebar {
 
     /// Adds the rows of a snapshot.
     pub(in crate::model) fn collect(&mut self, snapshot: &Snapshot, updated_at: Timestamp) -> Result<()> {
-        let preferences = snapshot.children::<SidebarPreferenceRow>(SidebarPreference::KIND)?;
+        let preferences = snapshot.children::<SidebarPreference>(SidebarPreference::KIND)?;
         let preferences = preferences.unwrap_or_default().into_iter();
         self.preferences
-            .extend(preferences.map(|row| SidebarPreferenceRow { updated_at, ..row }));
-        let variants = snapshot.children::<SidebarVariantRow>(SidebarVariant::KIND)?;
+            .extend(preferences.map(|row| SidebarPreference { updated_at, ..row }));
+        let variants = snapshot.children::<SidebarVariant>(SidebarVariant::KIND)?;
         let variants = variants.unwrap_or_default().into_iter();
         self.variants
-            .extend(variants.map(|row| SidebarVariantRow { updated_at, ..row }));
+            .extend(variants.map(|row| SidebarVariant { updated_at, ..row }.normalized()));
         Ok(())
     }
 
     /// Writes the collected rows.
     pub(in crate::model) async fn store(self, tx: &mut Tx<'_>) -> Result<()> {
-        store_sidebar_preferences(tx, &self.preferences).await?;
-        store_sidebar_variants(tx, self.variants).await
+        SidebarPreference::write(tx, &self.preferences).await?;
+        SidebarVariant::write(tx, &self.variants).await
     }
 
     /// Deletes the rows of these users.
@@ -102,7 +98,7 @@ impl UserSidebar {
 
 /// The sidebar settings of roles; those of a global role in all tenants visible to the caller.
 #[derive(Debug, Default)]
-pub(in crate::model) struct RoleSidebar(Vec<RoleSidebarPreferenceRow>);
+pub(in crate::model) struct RoleSidebar(Vec<RoleSidebarPreference>);
 
 impl RoleSidebar {
     /// Loads the rows of these roles: one statement. Deleting a role deletes them by the foreign key.
@@ -113,7 +109,7 @@ impl RoleSidebar {
             .filter(role_preferences::role_tenant_id.eq(tenant))
             .filter(role_preferences::role_id.eq_any(roles))
             .order((role_preferences::id, role_preferences::tenant_id))
-            .select(RoleSidebarPreferenceRow::as_select())
+            .select(RoleSidebarPreference::as_select())
             .load(tx.conn())
             .await?;
         Ok(Self(rows))
@@ -127,15 +123,15 @@ impl RoleSidebar {
 
     /// Adds the rows of a snapshot.
     pub(in crate::model) fn collect(&mut self, snapshot: &Snapshot, updated_at: Timestamp) -> Result<()> {
-        let rows = snapshot.children::<RoleSidebarPreferenceRow>(RoleSidebarPreference::KIND)?;
+        let rows = snapshot.children::<RoleSidebarPreference>(RoleSidebarPreference::KIND)?;
         let rows = rows.unwrap_or_default().into_iter();
         self.0
-            .extend(rows.map(|row| RoleSidebarPreferenceRow { updated_at, ..row }));
+            .extend(rows.map(|row| RoleSidebarPreference { updated_at, ..row }));
         Ok(())
     }
 
     /// Writes the collected rows.
     pub(in crate::model) async fn store(self, tx: &mut Tx<'_>) -> Result<()> {
-        store_role_sidebar_preferences(tx, &self.0).await
+        RoleSidebarPreference::write(tx, &self.0).await
     }
 }

@@ -6,8 +6,6 @@ mod role_preference;
 mod variant;
 
 pub(super) use children::{RoleSidebar, UserSidebar};
-pub(crate) use preference::store_sidebar_preferences;
-pub use preference::{SidebarPreference, SidebarPreferenceRow};
-pub(crate) use role_preference::store_role_sidebar_preferences;
-pub use role_preference::{RoleSidebarPreference, RoleSidebarPreferenceRow};
-pub use variant::{SidebarVariant, SidebarVariantRow};
+pub use preference::SidebarPreference;
+pub use role_preference::RoleSidebarPreference;
+pub use variant::SidebarVariant;

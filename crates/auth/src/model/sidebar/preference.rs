@@ -1,24 +1,24 @@
 //! The sidebar settings of a user in a locale.
 
 use backoffice_core::command::{Depth, Entity, EntityRef, LockedRow, Snapshot, Snapshots, Tx};
+use backoffice_core::db::ReplaceRow;
 use backoffice_core::{Result, Timestamp};
-use diesel::upsert::excluded;
 use diesel::{ExpressionMethods, Insertable, QueryDsl, Queryable, Selectable, SelectableHelper};
 use diesel_async::RunQueryDsl;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::model::User;
-use crate::model::stored::{parent_in, rows_of, snapshots, store_rows, stored_rows};
+use crate::model::stored::{parent_in, rows_of, snapshots, stored_rows, written_rows};
 use crate::query;
 use crate::schema::auth_sidebar_preferences as preferences;
 use crate::sidebar::SidebarSettings;
 
-/// A row of `auth_sidebar_preferences`.
+/// The sidebar settings of a user, visible only to that user: a row of `auth_sidebar_preferences`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Queryable, Selectable, Insertable)]
 #[diesel(table_name = preferences, check_for_backend(diesel::pg::Pg))]
 #[serde(rename_all = "camelCase")]
-pub struct SidebarPreferenceRow {
+pub struct SidebarPreference {
     /// Tenant of the user.
     pub tenant_id: Uuid,
     /// The id, derived from user and locale.
@@ -34,10 +34,6 @@ pub struct SidebarPreferenceRow {
     /// Time of the last change.
     pub updated_at: Timestamp,
 }
-
-/// Entity kind `auth.sidebar_preference`. Visible only to its user.
-#[derive(Debug)]
-pub enum SidebarPreference {}
 
 impl Entity for SidebarPreference {
     const KIND: &'static str = "auth.sidebar_preference";
@@ -58,16 +54,11 @@ impl Entity for SidebarPreference {
         Ok(own.map(|id| LockedRow { id: *id, tenant }).collect())
     }
 
-    stored_rows!(SidebarPreferenceRow, preferences, store_sidebar_preferences);
+    stored_rows!(preferences);
 
     fn parent(snapshot: &Snapshot) -> Option<EntityRef> {
         parent_in(snapshot, "userId", User::KIND)
     }
 }
 
-store_rows!(
-    store_sidebar_preferences,
-    SidebarPreferenceRow,
-    preferences,
-    [locale, settings]
-);
+written_rows!(SidebarPreference, preferences);

@@ -1,24 +1,24 @@
 //! The sidebar settings that a tenant has for a role in a locale.
 
 use backoffice_core::command::{Depth, Entity, EntityRef, LockedRow, Snapshot, Snapshots, Tx};
+use backoffice_core::db::ReplaceRow;
 use backoffice_core::{Result, Timestamp};
 use diesel::sql_types::{Array, Text};
-use diesel::upsert::excluded;
 use diesel::{ExpressionMethods, Insertable, QueryDsl, Queryable, Selectable, SelectableHelper, sql_query};
 use diesel_async::RunQueryDsl;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::model::Role;
-use crate::model::stored::{parent_in, rows_of, snapshots, store_rows, stored_rows};
+use crate::model::stored::{parent_in, rows_of, snapshots, stored_rows, written_rows};
 use crate::schema::auth_role_sidebar_preferences as preferences;
 use crate::sidebar::SidebarSettings;
 
-/// A row of `auth_role_sidebar_preferences`.
+/// The sidebar settings of a role in a tenant: a row of `auth_role_sidebar_preferences`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Queryable, Selectable, Insertable)]
 #[diesel(table_name = preferences, check_for_backend(diesel::pg::Pg))]
 #[serde(rename_all = "camelCase")]
-pub struct RoleSidebarPreferenceRow {
+pub struct RoleSidebarPreference {
     /// The tenant that has these settings.
     pub tenant_id: Uuid,
     /// The id, derived from role and locale.
@@ -36,10 +36,6 @@ pub struct RoleSidebarPreferenceRow {
     /// Time of the last change.
     pub updated_at: Timestamp,
 }
-
-/// Entity kind `auth.role_sidebar_preference`.
-#[derive(Debug)]
-pub enum RoleSidebarPreference {}
 
 impl Entity for RoleSidebarPreference {
     const KIND: &'static str = "auth.role_sidebar_preference";
@@ -59,16 +55,11 @@ impl Entity for RoleSidebarPreference {
         Ok(ids.iter().map(|id| LockedRow { id: *id, tenant }).collect())
     }
 
-    stored_rows!(RoleSidebarPreferenceRow, preferences, store_role_sidebar_preferences);
+    stored_rows!(preferences);
 
     fn parent(snapshot: &Snapshot) -> Option<EntityRef> {
         parent_in(snapshot, "roleId", Role::KIND)
     }
 }
 
-store_rows!(
-    store_role_sidebar_preferences,
-    RoleSidebarPreferenceRow,
-    preferences,
-    [locale, settings]
-);
+written_rows!(RoleSidebarPreference, preferences);

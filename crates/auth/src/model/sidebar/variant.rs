@@ -1,24 +1,25 @@
 //! Named sidebar settings of a user; at most one is active in each locale.
 
 use backoffice_core::command::{Depth, Entity, EntityRef, LockedRow, Snapshot, Snapshots, Tx};
+use backoffice_core::db::ReplaceRow;
 use backoffice_core::{Result, Timestamp};
-use diesel::upsert::excluded;
 use diesel::{ExpressionMethods, Insertable, QueryDsl, Queryable, Selectable, SelectableHelper};
 use diesel_async::RunQueryDsl;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::model::User;
-use crate::model::stored::{parent_in, rows_of, snapshots};
+use crate::model::stored::{parent_in, rows_of, snapshots, written_rows};
 use crate::query;
 use crate::schema::auth_sidebar_variants as variants;
 use crate::sidebar::SidebarSettings;
 
-/// A live row of `auth_sidebar_variants`.
+/// Named sidebar settings, visible only to their user: a live row of `auth_sidebar_variants`. A deleted row remains as a tombstone; writing it
+/// restores it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Queryable, Selectable, Insertable)]
 #[diesel(table_name = variants, check_for_backend(diesel::pg::Pg))]
 #[serde(rename_all = "camelCase")]
-pub struct SidebarVariantRow {
+pub struct SidebarVariant {
     /// Tenant of the user.
     pub tenant_id: Uuid,
     /// The id.
@@ -41,9 +42,15 @@ pub struct SidebarVariantRow {
     pub updated_at: Timestamp,
 }
 
-/// Entity kind `auth.sidebar_variant`. Visible only to its user; a deleted one remains as a tombstone.
-#[derive(Debug)]
-pub enum SidebarVariant {}
+impl SidebarVariant {
+    /// Returns the row with the name in the form in which names are compared, which snapshots leave out.
+    pub(super) fn normalized(self) -> Self {
+        Self {
+            name_norm: self.name.to_lowercase(),
+            ..self
+        }
+    }
+}
 
 impl Entity for SidebarVariant {
     const KIND: &'static str = "auth.sidebar_variant";
@@ -54,34 +61,32 @@ impl Entity for SidebarVariant {
     async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
         let (tenant, user) = (tx.tenant(), tx.context().user_id()?);
         query::sidebar::lock_user(tx, user).await?;
-        let rows: Vec<Uuid> = variants::table
+        let rows = variants::table
             .filter(variants::tenant_id.eq(tenant))
             .filter(variants::user_id.eq(user))
             .filter(variants::id.eq_any(ids))
             .filter(variants::deleted_at.is_null())
             .order(variants::id)
-            .select(variants::id)
-            .for_update()
-            .load(tx.conn())
-            .await?;
-        Ok(rows.into_iter().map(|id| LockedRow { id, tenant }).collect())
+            .select((variants::id, variants::tenant_id))
+            .for_update();
+        Ok(rows.load(tx.conn()).await?)
     }
 
     async fn load(tx: &mut Tx<'_>, ids: &[Uuid], _depth: Depth) -> Result<Snapshots> {
         let tenant = tx.tenant();
-        let rows: Vec<SidebarVariantRow> = variants::table
+        let rows: Vec<SidebarVariant> = variants::table
             .filter(variants::tenant_id.eq(tenant))
             .filter(variants::id.eq_any(ids))
             .filter(variants::deleted_at.is_null())
-            .select(SidebarVariantRow::as_select())
+            .select(SidebarVariant::as_select())
             .load(tx.conn())
             .await?;
         snapshots(&rows, |row| row.id)
     }
 
     async fn store(tx: &mut Tx<'_>, snapshots: &[Snapshot]) -> Result<Vec<String>> {
-        let rows = rows_of(tx, snapshots)?;
-        store_sidebar_variants(tx, rows).await?;
+        let rows: Vec<Self> = rows_of(tx, snapshots)?;
+        Self::write(tx, &rows.into_iter().map(Self::normalized).collect::<Vec<_>>()).await?;
         Ok(Vec::new())
     }
 
@@ -108,29 +113,4 @@ impl Entity for SidebarVariant {
     }
 }
 
-/// Inserts, replaces or restores rows.
-pub(super) async fn store_sidebar_variants(tx: &mut Tx<'_>, mut rows: Vec<SidebarVariantRow>) -> Result<()> {
-    if rows.is_empty() {
-        return Ok(());
-    }
-    for row in &mut rows {
-        row.name_norm = row.name.to_lowercase();
-    }
-    diesel::insert_into(variants::table)
-        .values(rows)
-        .on_conflict((variants::tenant_id, variants::id))
-        .do_update()
-        .set((
-            variants::locale.eq(excluded(variants::locale)),
-            variants::name.eq(excluded(variants::name)),
-            variants::name_norm.eq(excluded(variants::name_norm)),
-            variants::settings.eq(excluded(variants::settings)),
-            variants::is_active.eq(excluded(variants::is_active)),
-            variants::created_at.eq(excluded(variants::created_at)),
-            variants::updated_at.eq(excluded(variants::updated_at)),
-            variants::deleted_at.eq(None::<Timestamp>),
-        ))
-        .execute(tx.conn())
-        .await?;
-    Ok(())
-}
+written_rows!(SidebarVariant, variants);

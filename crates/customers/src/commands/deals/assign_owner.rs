@@ -38,7 +38,7 @@ impl Command for AssignOwner {
         if deal.owner_user_id == self.owner {
             return Ok(());
         }
-        owners::check(tx, self.owner, deal.organization_id).await?;
+        owners::check(tx, deal.owner_user_id, self.owner, deal.organization_id).await?;
         assign_owner_to(tx, &[self.deal], self.owner).await
     }
 }

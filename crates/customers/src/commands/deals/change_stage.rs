@@ -47,7 +47,7 @@ impl Command for ChangeStage {
 /// Moves locked deals to a stage that accepts them: one statement for any number of deals.
 ///
 /// # Errors
-/// [`crate::Error::UnknownReferences`] when the stage is deleted meanwhile.
+/// [`crate::Error::UnknownReference`] when the stage is deleted meanwhile.
 pub async fn move_to(tx: &mut Tx<'_>, deals: &[Uuid], to: &Destination) -> Result<()> {
     let (tenant, now) = (tx.tenant(), tx.now());
     let statement = update(query::deals::of_tenant(tenant).filter(deals::id.eq_any(deals))).set((

@@ -1,38 +1,36 @@
 //! Creates a deal.
 
 use backoffice_core::command::{Class, Command, Target, Tx};
-use backoffice_core::{Feature, RequestContext, Result};
+use backoffice_core::input::Validator;
+use backoffice_core::{Feature, Placement, RequestContext, Result};
 use uuid::Uuid;
 
 use super::DealFields;
 use super::write::{changed, insert};
-use crate::model::{Deal, DealRow};
-use crate::values::Rules;
-use crate::{Placement, acl};
+use crate::acl;
+use crate::model::Deal;
 
 /// Creates a deal and returns its id.
 #[derive(Debug, Clone)]
 pub struct CreateDeal {
-    place: Placement,
+    placement: Placement,
     id: Uuid,
     fields: DealFields,
 }
 
 impl CreateDeal {
-    /// Checks the fields.
+    /// Validates the fields.
     ///
     /// # Errors
-    /// 400 that names the invalid fields, or when the organization of the deal is not known.
-    pub fn new(ctx: &RequestContext, mut fields: DealFields) -> Result<Self> {
-        // An absent title is treated as null, which `checked` rejects.
-        fields.title.get_or_insert(None);
-        fields.organization_id = Rules::new_place(fields.organization_id);
-        let fields = fields.checked()?;
-        Ok(Self {
-            place: Placement::of_new(ctx, fields.organization_id.flatten())?,
-            id: ctx.new_id(),
-            fields,
-        })
+    /// 400 that names the invalid fields, or when the organization of the deal is not known; 403 when it is outside of the caller's scope.
+    pub fn new(ctx: &RequestContext, fields: DealFields) -> Result<Self> {
+        let mut validator = Validator::default();
+        validator.require("title", &fields.title);
+        let id = ctx.new_id();
+        fields.fill(&mut Deal::blank(Placement::UNKNOWN, id, ctx.now()), &mut validator);
+        validator.check()?;
+        let placement = Placement::for_new(ctx, fields.organization_id.value())?;
+        Ok(Self { placement, id, fields })
     }
 }
 
@@ -46,14 +44,14 @@ impl Command for CreateDeal {
 
     fn target(&self) -> Target {
         Target::New {
-            tenant: self.place.tenant,
+            tenant: self.placement.tenant,
             id: self.id,
         }
     }
 
     async fn apply(&self, tx: &mut Tx<'_>) -> Result<Uuid> {
-        self.place.check(tx).await?;
-        let blank = DealRow::blank(self.id, self.place, tx.now());
+        Placement::lock(tx, self.placement.organization).await?;
+        let blank = Deal::blank(self.placement, self.id, tx.now());
         let (row, sets) = changed(tx, &self.fields, &blank).await?;
         insert(tx, &row, &sets).await?;
         Ok(self.id)

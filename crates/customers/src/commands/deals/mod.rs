@@ -1,4 +1,5 @@
-//! Commands on deals.
+//! Commands on deals. They are written by hand: a deal owns sets of links that can only be inserted after its row, and its values depend on each
+//! other and on the time of the change.
 
 mod assign_owner;
 mod change_stage;
@@ -22,7 +23,7 @@ pub use delete_deal::DeleteDeal;
 pub use fields::DealFields;
 pub use update_deal::UpdateDeal;
 
-use crate::model::{Deal, DealRow};
+use crate::model::Deal;
 use crate::schema::customers_deals as deals;
 use crate::{Error, query};
 
@@ -37,18 +38,18 @@ pub(crate) fn register(registry: &mut Registry) {
 }
 
 /// Loads deals of the transaction's tenant, ordered by id; the bus has locked them.
-pub(crate) async fn locked(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<DealRow>> {
+pub(crate) async fn locked(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<Deal>> {
     let tenant = tx.tenant();
     Ok(query::deals::of_tenant(tenant)
         .filter(deals::id.eq_any(ids))
         .order(deals::id)
-        .select(DealRow::as_select())
+        .select(Deal::as_select())
         .load(tx.conn())
         .await?)
 }
 
 /// Loads the deal of a command.
-async fn locked_one(tx: &mut Tx<'_>, id: Uuid) -> Result<DealRow> {
+async fn locked_one(tx: &mut Tx<'_>, id: Uuid) -> Result<Deal> {
     let found = locked(tx, &[id]).await?.pop();
     found.ok_or_else(|| CoreError::internal("locked deal missing"))
 }
@@ -62,5 +63,5 @@ fn reference_is_deleted(error: CoreError) -> CoreError {
         Some("customers_deal_companies_tenant_id_company_id_fkey") => "companyIds",
         _ => return error,
     };
-    Error::UnknownReferences(vec![field]).into()
+    Error::UnknownReference(field).into()
 }

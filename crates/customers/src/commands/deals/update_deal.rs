@@ -1,13 +1,15 @@
 //! Updates a deal.
 
 use backoffice_core::command::{Class, Command, Target, Tx};
-use backoffice_core::{Feature, Result, Timestamp};
+use backoffice_core::input::Validator;
+use backoffice_core::{Feature, Placement, Result, Timestamp};
 use uuid::Uuid;
 
 use super::write::{changed, replace};
 use super::{DealFields, locked_one};
+use crate::acl;
 use crate::model::Deal;
-use crate::{Error, acl};
+use crate::values::keep_organization;
 
 /// Updates a deal and returns its `updatedAt`.
 #[derive(Debug, Clone)]
@@ -17,15 +19,19 @@ pub struct UpdateDeal {
 }
 
 impl UpdateDeal {
-    /// Checks the fields.
+    /// Validates the fields, as far as possible without the stored deal.
     ///
     /// # Errors
     /// 400 that names the invalid fields.
     pub fn new(id: Uuid, fields: DealFields) -> Result<Self> {
-        Ok(Self {
-            id,
-            fields: fields.checked()?,
-        })
+        let mut validator = Validator::default();
+        if fields.organization_id.is_clear() {
+            validator.reject("organizationId", "must not be null", "required");
+        }
+        let mut blank = Deal::blank(Placement::UNKNOWN, id, Timestamp::UNIX_EPOCH);
+        fields.fill(&mut blank, &mut validator);
+        validator.check()?;
+        Ok(Self { id, fields })
     }
 }
 
@@ -42,11 +48,11 @@ impl Command for UpdateDeal {
     }
 
     async fn apply(&self, tx: &mut Tx<'_>) -> Result<Timestamp> {
-        let present = locked_one(tx, self.id).await?;
-        Error::keeps_organization(self.fields.organization_id, present.organization_id)?;
-        let (mut row, sets) = changed(tx, &self.fields, &present).await?;
-        if row == present && sets.are_unchanged() {
-            return Ok(present.updated_at);
+        let before = locked_one(tx, self.id).await?;
+        keep_organization(self.fields.organization_id, before.organization_id)?;
+        let (mut row, sets) = changed(tx, &self.fields, &before).await?;
+        if row == before && sets.are_unchanged() {
+            return Ok(before.updated_at);
         }
         row.updated_at = tx.now();
         replace(tx, &row, &sets).await?;

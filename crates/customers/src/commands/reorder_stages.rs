@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use backoffice_core::command::{Class, Command, EntityRef, Target, Tx};
 use backoffice_core::db::Prepared;
-use backoffice_core::{Feature, Result};
+use backoffice_core::{Feature, Rejection, Result};
 use diesel::sql_types::{Array, Timestamptz, Uuid as SqlUuid};
 use diesel::{ExpressionMethods, OptionalExtension, QueryDsl, sql_query};
 use diesel_async::RunQueryDsl;
@@ -14,7 +14,7 @@ use uuid::Uuid;
 
 use crate::model::{Pipeline, STAGE};
 use crate::schema::{customers_pipeline_stages as stages, customers_pipelines as pipelines};
-use crate::{Error, acl, query};
+use crate::{acl, query};
 
 /// The requested order of the stages of a pipeline.
 #[derive(Debug, Clone, Deserialize, ToSchema)]
@@ -27,7 +27,7 @@ pub struct StageOrder {
     pub ids: Vec<Uuid>,
 }
 
-/// Reorders the stages of a pipeline; positions start at 1.
+/// Reorders the stages of a pipeline; positions start at 1. Written by hand: it changes several records at once.
 #[derive(Debug, Clone)]
 pub struct ReorderStages(pub StageOrder);
 
@@ -59,7 +59,7 @@ impl Command for ReorderStages {
             .await
             .optional()?;
         let Some(tenant) = tenant else { return Ok(Vec::new()) };
-        let present: BTreeSet<Uuid> = query::stages::of_tenant(tenant)
+        let stored: BTreeSet<Uuid> = query::stages::of_tenant(tenant)
             .filter(stages::pipeline_id.eq(self.0.pipeline_id))
             .select(stages::id)
             .load(tx.conn())
@@ -67,14 +67,11 @@ impl Command for ReorderStages {
             .into_iter()
             .collect();
         let requested: BTreeSet<Uuid> = self.0.ids.iter().copied().collect();
-        if requested != present || requested.len() != self.0.ids.len() {
-            return Err(Error::Invalid {
-                path: "ids",
-                rule: "must be exactly the stages of the pipeline, each once",
-            }
-            .into());
+        if requested != stored || requested.len() != self.0.ids.len() {
+            let rule = "must be exactly the stages of the pipeline, each once";
+            return Err(Rejection::invalid_field("ids", rule, "invalid_value").into());
         }
-        Ok(present.into_iter().map(|id| EntityRef { kind: STAGE, id }).collect())
+        Ok(stored.into_iter().map(|id| EntityRef { kind: STAGE, id }).collect())
     }
 
     async fn apply(&self, tx: &mut Tx<'_>) -> Result<()> {
