@@ -23,16 +23,14 @@ const EMAIL: &str = "admin@example.com";
 const PASSWORD: &str = "examined-Twice-0917";
 /// Maximum duration of a run in seconds.
 pub(crate) const SECONDS: u32 = 160;
-/// Requests with the values at the boundaries of every schema, the same in every run.
-pub(crate) const SYSTEMATIC: &str = "examples,coverage";
-/// Those, then random ones.
-pub(crate) const ALL: &str = "examples,coverage,fuzzing";
+/// Examples, the values at the boundaries of every schema, then random ones.
+const PHASES: &str = "examples,coverage,fuzzing";
 /// Seed of the requests.
 pub(crate) const SEED: u32 = 1;
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Starts the server on a database of its own and runs Schemathesis against it.
-pub(crate) fn run(workspace: &Workspace, phases: &str, seconds: u32, seed: u32) -> Result<Outcome> {
+pub(crate) fn run(workspace: &Workspace, seconds: u32, seed: u32) -> Result<Outcome> {
     let Some(programs) = python::programs(workspace)? else {
         return Ok(Outcome::Passed);
     };
@@ -55,7 +53,7 @@ pub(crate) fn run(workspace: &Workspace, phases: &str, seconds: u32, seed: u32) 
             .arg("run")
             .arg(workspace.root().join(FILE))
             .args(["--url", &format!("http://{}/api", server.api)])
-            .args(["--phases", phases])
+            .args(["--phases", PHASES])
             .args(["--max-time", &seconds.to_string(), "--seed", &seed.to_string()])
             .env("PYTHONPATH", workspace.root().join("xtask"))
             .env("PYTHONDONTWRITEBYTECODE", "1")

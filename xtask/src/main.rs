@@ -118,7 +118,7 @@ fn run(task: Task) -> Result<Outcome> {
         Task::Openapi {
             task: Some(OpenapiTask::Fuzz { seconds, seed }),
             ..
-        } => fuzz::run(&workspace, fuzz::ALL, seconds, seed),
+        } => fuzz::run(&workspace, seconds, seed),
         Task::Openapi { check: false, .. } => openapi::write(&workspace),
         Task::Openapi { check: true, .. } => openapi::check(&workspace),
         Task::Migrations(MigrationsTask::Check) => migrations::check(&workspace),

@@ -11,10 +11,10 @@ use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
 use crate::Error;
-use crate::revocation::{self, Subject};
+use crate::roles::super_admins::{self, Closing};
 use crate::schema::auth_users as users;
-use crate::session;
-use crate::super_admins::{self, Closing};
+use crate::sessions::revocation::{self, Subject};
+use crate::sessions::session;
 
 /// Rejects the deletion of an organization that has live users, by a command, undo or redo.
 pub(crate) const KEEP_ORGANIZATIONS_WITH_USERS: Interceptor = Interceptor {

@@ -1,39 +1,24 @@
 #![doc = include_str!("../README.md")]
 
 pub mod acl;
-pub mod commands;
-pub mod model;
-pub mod query;
 
 mod accounts;
-mod administration;
-mod cache;
 mod config;
+mod consents;
 mod email;
 mod error;
 mod foreign;
-mod grants;
-mod holders;
 mod http;
-mod integrity;
 mod interceptors;
-mod jobs;
-mod letters;
-mod locale;
-mod login;
+mod mails;
 mod navigation;
-mod one_time_token;
 mod pages;
-mod password;
-mod revocation;
+mod roles;
 mod schema;
-mod seed;
-mod session;
+mod sessions;
 mod sidebar;
-mod super_admins;
-mod tenant_users;
-mod token;
-mod user_counter;
+mod stored;
+mod users;
 mod values;
 
 use std::sync::Arc;
@@ -45,20 +30,44 @@ use backoffice_directory::UserCounterHandle;
 use diesel_migrations::{EmbeddedMigrations, embed_migrations};
 
 pub use accounts::Accounts;
-pub use administration::{
+pub use config::{AuthConfig, JwtKey, MIN_SECRET_BYTES};
+pub use error::Error;
+pub use roles::grants::{Acl, AclInput};
+pub use roles::holders::{RoleToHold, check_assignment, find_roles, may_change_role, protect_holder, rights_of_roles};
+pub use roles::seed::{SUPER_ADMIN_ROLE, TENANT_ROLES};
+pub use sessions::cache::{CacheEpoch, IdentityCache};
+pub use sessions::one_time_token::{NewToken, Purpose};
+pub use sessions::revocation::{Subject, revoke};
+pub use sidebar::SidebarSettings;
+pub use users::administration::{
     AccountSummary, NewAccount, create_account, generate_password, list_accounts, send_link, set_active, set_password,
     sync_roles,
 };
-pub use cache::{CacheEpoch, IdentityCache};
-pub use config::{AuthConfig, JwtKey, MIN_SECRET_BYTES};
-pub use error::Error;
-pub use grants::{Acl, AclInput};
-pub use holders::{RoleToHold, check_assignment, find_roles, may_change_role, protect_holder, rights_of_roles};
-pub use one_time_token::{NewToken, Purpose};
-pub use revocation::{Subject, revoke};
-pub use seed::{SUPER_ADMIN_ROLE, TENANT_ROLES};
-pub use sidebar::SidebarSettings;
-pub use tenant_users::{TenantUser, find_tenant_users};
+pub use users::tenant_users::{TenantUser, find_tenant_users};
+
+/// The entities of all subjects.
+pub mod model {
+    pub use crate::consents::model::*;
+    pub use crate::roles::model::*;
+    pub use crate::sidebar::model::*;
+    pub use crate::users::model::*;
+}
+
+/// The commands of all subjects.
+pub mod commands {
+    pub use crate::consents::commands::*;
+    pub use crate::roles::commands::*;
+    pub use crate::sidebar::commands::*;
+    pub use crate::users::commands::*;
+}
+
+/// Reads. Every statement starts from a scope.
+pub mod query {
+    pub use crate::consents::query as consents;
+    pub use crate::roles::query as roles;
+    pub use crate::sidebar::query as sidebar;
+    pub use crate::users::query as users;
+}
 
 const MIGRATIONS: EmbeddedMigrations = embed_migrations!("migrations");
 
@@ -78,8 +87,8 @@ pub static MODULE: Module = Module {
     pages: pages::pages,
     register,
     start,
-    seed: seed::tenant,
-    background: revocation::watch,
+    seed: roles::seed::tenant,
+    background: sessions::revocation::watch,
     ..Module::EMPTY
 };
 
@@ -98,7 +107,7 @@ fn register(registry: &mut Registry) {
         .command::<commands::DeleteRole>()
         .command::<commands::UpdateRoleAcl>()
         .command::<commands::UpdateUserAcl>()
-        .command::<commands::GrantDefaults>()
+        .command::<roles::commands::GrantDefaults>()
         .command::<commands::CreateUser>()
         .command::<commands::UpdateUser>()
         .command::<commands::DeleteUser>()
@@ -106,10 +115,10 @@ fn register(registry: &mut Registry) {
         .command::<commands::InviteUser>()
         .command::<commands::RequestReset>()
         .command::<commands::ResetPassword>()
-        .job::<jobs::RequestResets>()
-        .job::<jobs::SendReset>()
-        .job::<jobs::NotifyOfPassword>()
-        .job::<jobs::NotifyOldAddress>()
+        .job::<mails::jobs::RequestResets>()
+        .job::<mails::jobs::SendReset>()
+        .job::<mails::jobs::NotifyOfPassword>()
+        .job::<mails::jobs::NotifyOldAddress>()
         .command::<commands::UpdateSidebarPreference>()
         .command::<commands::UpdateRoleSidebarPreference>()
         .command::<commands::DeleteRoleSidebarPreference>()
@@ -126,8 +135,8 @@ fn register(registry: &mut Registry) {
 
 fn start(startup: &mut Startup<'_>) -> Result<(), ConfigError> {
     let accounts = Accounts::new(startup.config())?;
-    startup.authenticator(Arc::new(accounts::Sessions(Arc::clone(&accounts))));
+    startup.authenticator(Arc::new(sessions::authenticator::Sessions(Arc::clone(&accounts))));
     startup.provide(accounts);
-    startup.provide(Arc::new(UserCounterHandle(Arc::new(user_counter::LiveUsers))));
+    startup.provide(Arc::new(UserCounterHandle(Arc::new(users::user_counter::LiveUsers))));
     Ok(())
 }

@@ -2,6 +2,7 @@
 
 mod catalogue;
 mod crates;
+mod documents;
 mod endpoints;
 mod files;
 mod migrations;
@@ -71,6 +72,13 @@ const CHECKS: &[(&str, Check)] = &[
         endpoints::declared,
     ),
     ("every endpoint is in docs/openapi.json", endpoints::documented),
+    ("every package is in the codemap", documents::codemap),
+    (
+        "the README of a module names its features, commands, entities and tables",
+        documents::modules,
+    ),
+    ("every setting is in the table of settings", documents::settings),
+    ("every subcommand and every metric is documented", documents::operations),
     ("tables, keys and policies lead with the tenant", catalogue::check),
 ];
 

@@ -1,64 +1,43 @@
-//! The endpoints, by resource.
+//! What all endpoints share: their list, their rate limits and the texts of their inputs.
 
-mod browser;
-mod caller;
-mod consents;
-mod cookies;
 pub(crate) mod fields;
-mod flag;
-mod invitations;
-mod locale;
-mod navigation;
-mod reset;
-mod role_acl;
-mod roles;
-mod session;
-mod sidebar;
-mod user_acl;
-mod users;
-pub(crate) mod visitor;
 
 use backoffice_core::http::Routes;
 use backoffice_core::rate_limit::RateLimit;
 use backoffice_core::{Detail, Rejection, Result};
 use uuid::Uuid;
 
+use crate::{consents, navigation, roles, sessions, sidebar, users};
+
 /// The rate limits of the endpoints.
 pub(crate) const RATE_LIMITS: &[RateLimit] = &[
-    browser::AUTOLOGIN_BY_IP,
-    invitations::RESEND_BY_TARGET,
-    invitations::INVITE_BY_ACTOR,
-    reset::RESET_BY_IP,
-    reset::RESET_BY_ACCOUNT,
-    reset::VALIDATE_BY_IP,
-    reset::VALIDATE_BY_TOKEN,
-    reset::CONFIRM_BY_IP,
-    reset::CONFIRM_BY_TOKEN,
-    session::LOGIN_BY_IP,
-    session::LOGIN_BY_ACCOUNT_AND_IP,
-    session::LOGIN_BY_ACCOUNT,
-    session::REFRESH_BY_IP,
-    session::REFRESH_BY_TOKEN,
+    sessions::http::AUTOLOGIN_BY_IP,
+    users::http::RESEND_BY_TARGET,
+    users::http::INVITE_BY_ACTOR,
+    users::http::RESET_BY_IP,
+    users::http::RESET_BY_ACCOUNT,
+    users::http::VALIDATE_BY_IP,
+    users::http::VALIDATE_BY_TOKEN,
+    users::http::CONFIRM_BY_IP,
+    users::http::CONFIRM_BY_TOKEN,
+    sessions::http::LOGIN_BY_IP,
+    sessions::http::LOGIN_BY_ACCOUNT_AND_IP,
+    sessions::http::LOGIN_BY_ACCOUNT,
+    sessions::http::REFRESH_BY_IP,
+    sessions::http::REFRESH_BY_TOKEN,
 ];
 
 pub(crate) fn routes(routes: &mut Routes) {
-    session::routes(routes);
-    reset::routes(routes);
-    invitations::routes(routes);
-    browser::routes(routes);
-    locale::routes(routes);
-    caller::routes(routes);
-    consents::routes(routes);
-    roles::routes(routes);
-    role_acl::routes(routes);
-    users::routes(routes);
-    user_acl::routes(routes);
-    sidebar::routes(routes);
-    navigation::routes(routes);
+    sessions::http::routes(routes);
+    users::http::routes(routes);
+    roles::http::routes(routes);
+    consents::http::routes(routes);
+    sidebar::http::routes(routes);
+    navigation::http::routes(routes);
 }
 
 /// Parses a required id; `message` is the error text of the endpoint.
-fn required_id(id: Option<&str>, message: &'static str) -> Result<Uuid> {
+pub(crate) fn required_id(id: Option<&str>, message: &'static str) -> Result<Uuid> {
     id.and_then(|id| id.trim().parse().ok()).ok_or_else(|| {
         let detail = Detail::new("id", "must be a UUID", "invalid_value");
         Rejection::bad_request(message).detail(detail).into()

@@ -2,6 +2,7 @@
 
 mod compose;
 mod entries;
+pub(crate) mod http;
 
 pub(crate) use compose::{Group, Item, Viewer};
 pub(crate) use entries::{NAV_TITLES, NAVIGATION};

@@ -9,7 +9,7 @@ use backoffice_core::{Call, Result, Runtime, Scope};
 
 use super::{Frame, Site, response};
 use crate::foreign;
-use crate::http::visitor;
+use crate::sessions::http::visitor;
 
 pub(super) const PATH: &str = "/";
 /// Path that issues a fresh access token to a browser with a session, and redirects others to the sign-in.

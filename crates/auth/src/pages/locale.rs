@@ -7,7 +7,7 @@ use backoffice_core::http::accepted_ranges;
 use serde::Deserialize;
 
 use super::texts::{ALL, Texts};
-use crate::locale::LOCALE_COOKIE;
+use crate::sessions::locale::LOCALE_COOKIE;
 
 /// Section `i18n`, which the directory owns and validates.
 #[derive(Debug, Deserialize)]

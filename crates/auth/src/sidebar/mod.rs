@@ -1,6 +1,10 @@
 //! Sidebar settings of users and roles.
 
+pub(crate) mod commands;
+pub(crate) mod http;
 mod maps;
+pub(crate) mod model;
+pub mod query;
 mod row_id;
 mod settings;
 

@@ -1,0 +1,63 @@
+//! Reads of consents.
+
+use backoffice_core::Result;
+use backoffice_core::db::Prepared;
+use backoffice_core::list::{Page, Window};
+use diesel::dsl::count_star;
+use diesel::{ExpressionMethods, OptionalExtension, QueryDsl, SelectableHelper};
+use diesel_async::{AsyncPgConnection, RunQueryDsl};
+use uuid::Uuid;
+
+use super::model::Consent;
+use crate::schema::auth_consents as consents;
+
+/// Returns the consent of a user to `consent_type`.
+///
+/// # Errors
+/// If the database can't be reached.
+pub async fn find(
+    connection: &mut AsyncPgConnection,
+    tenant: Uuid,
+    user: Uuid,
+    consent_type: &str,
+) -> Result<Option<Consent>> {
+    Ok(consents::table
+        .filter(consents::tenant_id.eq(tenant))
+        .filter(consents::user_id.eq(user))
+        .filter(consents::consent_type.eq(consent_type))
+        .select(Consent::as_select())
+        .first(connection)
+        .await
+        .optional()?)
+}
+
+/// Returns a page of a user's consents, newest first, and their total: two pipelined statements.
+///
+/// # Errors
+/// If the database can't be reached.
+pub async fn list(
+    connection: &AsyncPgConnection,
+    tenant: Uuid,
+    user: Uuid,
+    ids: Option<&[Uuid]>,
+    window: Window,
+) -> Result<Page<Consent>> {
+    let filtered = || {
+        let query = consents::table
+            .filter(consents::tenant_id.eq(tenant))
+            .filter(consents::user_id.eq(user))
+            .into_boxed();
+        match ids {
+            Some(ids) => query.filter(consents::id.eq_any(ids)),
+            None => query,
+        }
+    };
+    let rows = filtered()
+        .order((consents::created_at.desc(), consents::id.desc()))
+        .limit(window.limit())
+        .offset(window.offset())
+        .select(Consent::as_select());
+    let total = filtered().select(count_star());
+    let rows = Prepared(rows).load(&mut &*connection);
+    window.fetch(rows, Prepared(total).get_result(&mut &*connection)).await
+}

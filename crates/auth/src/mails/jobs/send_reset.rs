@@ -1,0 +1,55 @@
+use backoffice_core::http::Json;
+use backoffice_core::jobs::{Job, Step, Work};
+use backoffice_core::{Result, Scope};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::sync::Arc;
+use uuid::Uuid;
+
+use crate::accounts::Accounts;
+use crate::mails::letters::{self, Recipient};
+use crate::sessions::one_time_token::{NewToken, Purpose};
+use crate::users;
+use crate::users::commands::RequestReset;
+
+/// Issues a reset token to one account and mails it. Each attempt mints its own token, so that the queue never holds one.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct SendReset {
+    /// The user, of the job's tenant.
+    pub(crate) user: Uuid,
+}
+
+impl Job for SendReset {
+    const KIND: &'static str = "auth.user.send_reset";
+    const MAX_ATTEMPTS: i32 = 3;
+
+    async fn run(&self, work: &mut Work<'_>) -> Result<Step> {
+        let (context, now) = (work.context(), work.now());
+        let call = context.call();
+        let accounts: Arc<Accounts> = call.provided()?;
+        let tenant = work.tenant();
+        let user = {
+            let connection = call.database().read_briefly(&Scope::tenant(tenant)).await?;
+            users::query::own(&connection, &Scope::tenant(tenant), self.user).await?
+        };
+        let Some(user) = user.filter(|user| user.is_active) else {
+            return Ok(Step::Done);
+        };
+        if !letters::is_configured(call) {
+            return Ok(Step::Done);
+        }
+        let token = NewToken::mint(context.ids(), Purpose::Reset, now, accounts.config.reset_ttl());
+        let command = RequestReset {
+            id: self.user,
+            token: token.clone(),
+        };
+        context.execute(&command, |()| Json(Value::Null)).await?;
+        let to = Recipient {
+            tenant,
+            email: &user.email,
+            name: user.name.as_deref(),
+        };
+        letters::send_link(call, &accounts, to, &token, Purpose::Reset).await?;
+        Ok(Step::Done)
+    }
+}

@@ -1,0 +1,164 @@
+//! The mails of this module, written in the language of the recipient's tenant.
+
+mod texts;
+
+use askama::Template;
+use backoffice_core::mail::Mail;
+use backoffice_core::text::one_line;
+use backoffice_core::{Call, Result, Scope};
+use backoffice_directory::config::Settings;
+use url::Url;
+use uuid::Uuid;
+
+use crate::accounts::Accounts;
+use crate::foreign;
+use crate::sessions::one_time_token::{NewToken, Purpose};
+use texts::{Letter, Texts};
+
+/// Whether mails with links can be sent: the public URL and the transport are configured.
+pub(crate) fn is_configured(call: &Call) -> bool {
+    call.platform().app().public_url.is_some() && call.platform().mailer().is_some()
+}
+
+/// Whether the request comes from another origin than this site or an allowed one. Links never depend on the origin; the check keeps
+/// other sites from sending mails to users.
+pub(crate) fn is_foreign_origin(call: &Call, origin: Option<&str>) -> bool {
+    let app = call.platform().app();
+    let Some(origin) = origin else { return false };
+    let same = |known: &str| {
+        Url::parse(known).is_ok_and(|known| Url::parse(origin).is_ok_and(|given| given.origin() == known.origin()))
+    };
+    // `null` and other opaque origins match nothing.
+    !app.public_url
+        .iter()
+        .chain(&app.allowed_origins)
+        .any(|known| same(known))
+}
+
+/// The recipient of a mail.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Recipient<'a> {
+    pub(crate) tenant: Uuid,
+    pub(crate) email: &'a str,
+    pub(crate) name: Option<&'a str>,
+}
+
+/// Sends the link of a one-time token. Callers must check that mail is configured.
+pub(crate) async fn send_link(
+    call: &Call,
+    accounts: &Accounts,
+    to: Recipient<'_>,
+    token: &NewToken,
+    purpose: Purpose,
+) -> Result<()> {
+    let template = match purpose {
+        Purpose::Reset => &accounts.config.reset.link,
+        Purpose::Invite => &accounts.config.invite.link,
+    };
+    let public_url = call.platform().app().public_url.as_deref().unwrap_or_default();
+    let link = template
+        .replace("{public_url}", public_url.trim_end_matches('/'))
+        .replace("{token}", token.clear());
+    let pick = match purpose {
+        Purpose::Reset => |texts: &'static Texts| &texts.reset,
+        Purpose::Invite => |texts: &'static Texts| &texts.invitation,
+    };
+    send(call, to, pick, Some(&link)).await
+}
+
+/// Notifies the old address that it was replaced.
+pub(crate) async fn send_notice(call: &Call, to: Recipient<'_>) -> Result<()> {
+    send(call, to, |texts| &texts.address_changed, None).await
+}
+
+/// Notifies a user that another user set their password.
+pub(crate) async fn send_password_notice(call: &Call, to: Recipient<'_>) -> Result<()> {
+    send(call, to, |texts| &texts.password_set, None).await
+}
+
+async fn send(
+    call: &Call,
+    to: Recipient<'_>,
+    pick: fn(&'static Texts) -> &'static Letter,
+    link: Option<&str>,
+) -> Result<()> {
+    let Some(mailer) = call.platform().mailer() else {
+        return Err(backoffice_core::Error::internal("mail is not configured"));
+    };
+    let tenant = {
+        let connection = call.database().read_briefly(&Scope::tenant(to.tenant)).await?;
+        foreign::addressing_tenant(&connection, to.tenant).await?
+    };
+    let settings = call.provided::<Settings>()?;
+    let locales = tenant.as_ref().and_then(|tenant| tenant.locales.as_ref());
+    let requested = locales
+        .and_then(|locales| locales.first())
+        .unwrap_or(&settings.i18n.default);
+    let texts = Texts::of(requested);
+    let mail = write(
+        texts,
+        pick(texts),
+        to,
+        tenant.map(|tenant| tenant.name).as_deref(),
+        link,
+        call,
+    )?;
+    mailer
+        .send(&mail)
+        .await
+        .map_err(|error| backoffice_core::Error::internal(format!("could not send mail: {error}")))
+}
+
+#[derive(Template)]
+#[template(path = "mail/letter.html")]
+struct Html<'a> {
+    letter: &'a Shown<'a>,
+}
+
+#[derive(Template)]
+#[template(path = "mail/letter.txt")]
+struct Text<'a> {
+    letter: &'a Shown<'a>,
+}
+
+/// The data of the templates.
+struct Shown<'a> {
+    language: &'static str,
+    subject: String,
+    greeting: String,
+    lines: Vec<String>,
+    link: Option<(&'static str, &'a str)>,
+    hint: &'static str,
+}
+
+fn write(
+    texts: &'static Texts,
+    letter: &'static Letter,
+    to: Recipient<'_>,
+    tenant: Option<&str>,
+    link: Option<&str>,
+    call: &Call,
+) -> Result<Mail> {
+    let tenant = one_line(tenant.unwrap_or("Backoffice"));
+    let filled = |line: &str| line.replace("{tenant}", &tenant);
+    let shown = Shown {
+        language: texts.code,
+        subject: filled(letter.subject),
+        greeting: match to.name {
+            Some(name) => texts.greeting_name.replace("{name}", &one_line(name)),
+            None => texts.greeting.to_owned(),
+        },
+        lines: letter.lines.iter().map(|line| filled(line)).collect(),
+        link: link.map(|link| (letter.button, link)),
+        hint: letter.hint,
+    };
+    let rendered = |error: askama::Error| backoffice_core::Error::internal(format!("could not render mail: {error}"));
+    Ok(Mail {
+        to: to.email.to_owned(),
+        subject: shown.subject.clone(),
+        text: Text { letter: &shown }.render().map_err(rendered)?,
+        html: Html { letter: &shown }.render().map_err(rendered)?,
+        language: texts.code.to_owned(),
+        written_at: call.now,
+    })
+}

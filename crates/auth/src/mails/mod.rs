@@ -1,0 +1,4 @@
+//! Mails: their letters, and the jobs that send them.
+
+pub(crate) mod jobs;
+pub(crate) mod letters;

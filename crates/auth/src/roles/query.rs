@@ -1,0 +1,227 @@
+//! Reads of roles.
+
+use std::collections::HashMap;
+
+use backoffice_core::command::LockedRow;
+use backoffice_core::db::Prepared;
+use backoffice_core::ids::PLATFORM_TENANT;
+use backoffice_core::list::{Page, Window};
+use backoffice_core::scope::{Owned, VisibleTenants};
+use backoffice_core::{RequestContext, Result, Scope, Timestamp};
+use diesel::dsl::{Filter, count_star, exists, not, sql};
+use diesel::pg::Pg;
+use diesel::sql_types::{BigInt, Nullable, Text, Uuid as SqlUuid};
+use diesel::{
+    BoolExpressionMethods, ExpressionMethods, OptionalExtension, PgTextExpressionMethods, QueryDsl, Queryable,
+    SelectableHelper,
+};
+use diesel_async::{AsyncPgConnection, RunQueryDsl};
+use uuid::Uuid;
+
+use super::model::{Role, RoleAcl};
+use crate::schema::{auth_role_acls as acls, auth_roles as roles};
+
+/// A role of a list.
+#[derive(Debug, Clone, Queryable)]
+pub struct RoleSummary {
+    /// The tenant; the nil UUID for a global role.
+    pub tenant_id: Uuid,
+    /// The id.
+    pub id: Uuid,
+    /// The name.
+    pub name: String,
+    /// Time of creation.
+    pub created_at: Timestamp,
+    /// Time of the last change.
+    pub updated_at: Timestamp,
+    /// Name of the tenant.
+    pub tenant_name: Option<String>,
+    /// Number of live users in the visible tenants that hold the role.
+    pub users_count: i64,
+}
+
+/// Filter of a list of roles.
+#[derive(Debug, Clone, Default)]
+pub struct RoleFilter {
+    /// Only these ids; an empty list matches nothing.
+    pub ids: Option<Vec<Uuid>>,
+    /// Pattern for the name.
+    pub name_pattern: Option<String>,
+    /// Only roles of this tenant and global ones.
+    pub tenant: Option<Uuid>,
+}
+
+/// Roles of the visible tenants and global ones.
+pub(crate) type InScope = Filter<roles::table, Owned<roles::tenant_id>>;
+
+/// Returns the roles in scope; every statement on roles starts here.
+pub(crate) fn in_scope(scope: &Scope) -> InScope {
+    roles::table.filter(scope.owns_or_global(roles::tenant_id))
+}
+
+/// Returns the roles that the caller may see: only super administrators see roles with the super-admin flag.
+pub(crate) fn visible<'a>(context: &RequestContext) -> roles::BoxedQuery<'a, Pg> {
+    let query = in_scope(context.scope()).into_boxed();
+    if context.rights().is_super_admin {
+        return query;
+    }
+    query.filter(not(exists(
+        acls::table
+            .filter(acls::tenant_id.eq(roles::tenant_id))
+            .filter(acls::role_id.eq(roles::id))
+            .filter(acls::is_super_admin),
+    )))
+}
+
+/// Locks roles that the caller may see, by ascending id.
+pub(crate) async fn lock(
+    connection: &mut AsyncPgConnection,
+    context: &RequestContext,
+    ids: &[Uuid],
+) -> Result<Vec<LockedRow>> {
+    // A row lock and a sub-select on another table can't be combined in one boxed statement, so visibility is queried first.
+    let seen: Vec<(Uuid, Uuid)> = visible(context)
+        .filter(roles::id.eq_any(ids))
+        .select((roles::tenant_id, roles::id))
+        .load(connection)
+        .await?;
+    if !context.rights().is_super_admin && seen.iter().any(|(tenant, _)| *tenant == PLATFORM_TENANT) {
+        // Other callers see global roles, but row-level security lets them neither lock nor write one.
+        return Err(crate::Error::GlobalRole.into());
+    }
+    let seen: Vec<Uuid> = seen.into_iter().map(|(_, id)| id).collect();
+    let rows = in_scope(context.scope())
+        .filter(roles::id.eq_any(seen))
+        .order(roles::id);
+    let rows = rows.select((roles::id, roles::tenant_id)).for_update();
+    Ok(rows.load(connection).await?)
+}
+
+/// Returns a role that the caller may see.
+///
+/// # Errors
+/// If the database can't be reached.
+pub async fn find(connection: &mut AsyncPgConnection, context: &RequestContext, id: Uuid) -> Result<Option<Role>> {
+    Ok(visible(context)
+        .filter(roles::id.eq(id))
+        .select(Role::as_select())
+        .first(connection)
+        .await
+        .optional()?)
+}
+
+/// Returns the ACL of a role.
+///
+/// # Errors
+/// If the database can't be reached.
+pub async fn acl(connection: &mut AsyncPgConnection, role: &Role) -> Result<Option<RoleAcl>> {
+    Ok(acls::table
+        .filter(acls::tenant_id.eq(role.tenant_id))
+        .filter(acls::role_id.eq(role.id))
+        .select(RoleAcl::as_select())
+        .first(connection)
+        .await
+        .optional()?)
+}
+
+/// Returns a page of roles, by name, and their total, with two pipelined statements.
+///
+/// # Errors
+/// If the database can't be reached.
+pub async fn list(
+    connection: &AsyncPgConnection,
+    context: &RequestContext,
+    filter: &RoleFilter,
+    window: Window,
+) -> Result<Page<RoleSummary>> {
+    let filtered = || {
+        let mut query = visible(context);
+        if let Some(ids) = &filter.ids {
+            query = query.filter(roles::id.eq_any(ids.clone()));
+        }
+        if let Some(pattern) = &filter.name_pattern {
+            query = query.filter(roles::name.ilike(pattern.clone()));
+        }
+        if let Some(tenant) = filter.tenant {
+            query = query.filter(roles::tenant_id.eq_any([tenant, PLATFORM_TENANT]));
+        }
+        query
+    };
+    let reached = match context.scope().visible_tenants {
+        VisibleTenants::All => None,
+        VisibleTenants::Tenant(tenant) => Some(tenant),
+    };
+    let rows = filtered()
+        .order((roles::name_norm.asc(), roles::id.asc()))
+        .limit(window.limit())
+        .offset(window.offset())
+        .select((
+            roles::tenant_id,
+            roles::id,
+            roles::name,
+            roles::created_at,
+            roles::updated_at,
+            sql::<Nullable<Text>>("(select t.name from directory_tenants t where t.tenant_id = auth_roles.tenant_id and t.id = t.tenant_id)"),
+            sql::<BigInt>(COUNT_USERS).bind::<Nullable<SqlUuid>, _>(reached).sql(", true))"),
+        ));
+    let total = filtered().select(count_star());
+    let rows = Prepared(rows).load(&mut &*connection);
+    window.fetch(rows, Prepared(total).get_result(&mut &*connection)).await
+}
+
+const COUNT_USERS: &str = "(select count(*) from auth_user_roles l \
+    join auth_users u on u.tenant_id = l.tenant_id and u.id = l.user_id and u.deleted_at is null \
+    where l.role_tenant_id = auth_roles.tenant_id and l.role_id = auth_roles.id and coalesce(l.tenant_id = ";
+
+/// Finds roles by id or name (the tenant's role before a global one). The inner error lists those that were not found.
+///
+/// # Errors
+/// If the database can't be reached.
+pub(crate) async fn resolve(
+    connection: &mut AsyncPgConnection,
+    context: &RequestContext,
+    tenant: Uuid,
+    named: &[String],
+) -> Result<std::result::Result<Vec<(Uuid, Uuid)>, Vec<String>>> {
+    let ids: Vec<Uuid> = named.iter().filter_map(|name| name.parse().ok()).collect();
+    let names: Vec<String> = named.iter().map(|name| name.trim().to_lowercase()).collect();
+    let found: Vec<(Uuid, Uuid, String)> = visible(context)
+        .filter(roles::tenant_id.eq_any([tenant, PLATFORM_TENANT]))
+        .filter(roles::id.eq_any(ids).or(roles::name_norm.eq_any(names)))
+        .select((roles::tenant_id, roles::id, roles::name_norm))
+        .load(connection)
+        .await?;
+    let by_id: HashMap<Uuid, (Uuid, Uuid)> = found.iter().map(|(owner, id, _)| (*id, (*owner, *id))).collect();
+    let by_name = |name: &str| {
+        let candidates = found.iter().filter(|(_, _, norm)| norm == name);
+        candidates
+            .min_by_key(|(owner, ..)| *owner == PLATFORM_TENANT)
+            .map(|(owner, id, _)| (*owner, *id))
+    };
+    let (mut resolved, mut missing) = (Vec::new(), Vec::new());
+    for name in named {
+        let role = match name.parse::<Uuid>() {
+            Ok(id) => by_id.get(&id).copied(),
+            Err(_) => by_name(&name.trim().to_lowercase()),
+        };
+        match role {
+            Some(role) if resolved.contains(&role) => {}
+            Some(role) => resolved.push(role),
+            None => missing.push(name.clone()),
+        }
+    }
+    Ok(if missing.is_empty() { Ok(resolved) } else { Err(missing) })
+}
+
+/// Whether a user holds the role.
+pub(crate) async fn is_held(connection: &mut AsyncPgConnection, tenant: Uuid, role: Uuid) -> Result<bool> {
+    use crate::schema::auth_user_roles as links;
+    let held: bool = diesel::select(exists(
+        links::table
+            .filter(links::role_tenant_id.eq(tenant))
+            .filter(links::role_id.eq(role)),
+    ))
+    .get_result(connection)
+    .await?;
+    Ok(held)
+}

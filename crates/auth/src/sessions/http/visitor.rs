@@ -1,0 +1,47 @@
+//! The identity behind a request to a public endpoint. An invalid credential counts as none.
+
+use std::sync::Arc;
+
+use actix_web::HttpRequest;
+use actix_web::http::header::AUTHORIZATION;
+use backoffice_core::http::{AUTH_COOKIE, SESSION_COOKIE, presented_cookie};
+use backoffice_core::identity::{Authenticator, Credential, Identity};
+use backoffice_core::{Call, Result};
+use uuid::Uuid;
+
+use crate::accounts::Accounts;
+use crate::sessions::authenticator::Sessions;
+use crate::sessions::session;
+
+/// Returns the principal of the access token, from the header or the cookie.
+pub(crate) async fn identity(call: &Call, request: &HttpRequest) -> Result<Option<Arc<Identity>>> {
+    let sessions = Sessions(call.provided::<Accounts>()?);
+    let header = request
+        .headers()
+        .get(AUTHORIZATION)
+        .and_then(|value| value.to_str().ok())
+        .and_then(|text| text.trim().split_once(' '))
+        .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"))
+        .map(|(_, token)| token.trim());
+    let cookie = presented_cookie(call, request, AUTH_COOKIE);
+    let token = header.or(cookie.as_deref());
+    match token {
+        Some(token) => {
+            sessions
+                .authenticate(&call.runtime, Credential::Bearer(token), call.now)
+                .await
+        }
+        None => Ok(None),
+    }
+}
+
+/// Returns the tenant of the signed-in user, by access token or session cookie.
+pub(super) async fn tenant(call: &Call, request: &HttpRequest) -> Result<Option<Uuid>> {
+    if let Some(identity) = identity(call, request).await? {
+        return Ok(Some(identity.tenant));
+    }
+    match presented_cookie(call, request, SESSION_COOKIE) {
+        Some(token) => session::tenant_of(call, &token).await,
+        None => Ok(None),
+    }
+}

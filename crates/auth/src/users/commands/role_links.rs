@@ -1,0 +1,97 @@
+//! The roles of a user.
+
+use backoffice_core::Result;
+use backoffice_core::command::Tx;
+use diesel::{ExpressionMethods, QueryDsl, insert_into};
+use diesel_async::RunQueryDsl;
+use uuid::Uuid;
+
+use crate::Error;
+use crate::error::on_violation;
+use crate::roles::{self, grants, rights};
+use crate::schema::auth_user_roles as links;
+use crate::users::model::UserRole;
+
+/// The difference between the roles that a user holds and the requested ones. Links to roles in both keep their row.
+pub(super) struct RoleLinks<'a> {
+    user: Uuid,
+    named: &'a [String],
+    removed: Vec<Uuid>,
+    added: Vec<(Uuid, Uuid)>,
+}
+
+impl<'a> RoleLinks<'a> {
+    /// Finds the requested roles, which replace those that the user holds.
+    pub(super) async fn find(tx: &mut Tx<'_>, user: Uuid, named: &'a [String]) -> Result<Self> {
+        let (context, tenant) = (tx.context(), tx.tenant());
+        let requested = match roles::query::resolve(tx.conn(), context, tenant, named).await? {
+            Ok(requested) => requested,
+            Err(missing) => return Err(Error::RolesNotFound(missing).into()),
+        };
+        let held: Vec<(Uuid, Uuid, Uuid)> = links::table
+            .filter(links::tenant_id.eq(tenant))
+            .filter(links::user_id.eq(user))
+            .select((links::id, links::role_tenant_id, links::role_id))
+            .load(tx.conn())
+            .await?;
+        let is_held = |role: &(Uuid, Uuid)| held.iter().any(|(_, owner, id)| (*owner, *id) == *role);
+        Ok(Self {
+            user,
+            named,
+            removed: held
+                .iter()
+                .filter(|(_, owner, role)| !requested.contains(&(*owner, *role)))
+                .map(|(id, ..)| *id)
+                .collect(),
+            added: requested.into_iter().filter(|role| !is_held(role)).collect(),
+        })
+    }
+
+    /// Rejects roles whose rights the caller does not hold.
+    pub(super) async fn check(&self, tx: &mut Tx<'_>) -> Result<()> {
+        let added: Vec<Uuid> = self.added.iter().map(|(_, id)| *id).collect();
+        if added.is_empty() {
+            return Ok(());
+        }
+        for acl in rights::acls_of(tx, &added).await? {
+            grants::check_assignment(tx, &acl)?;
+        }
+        Ok(())
+    }
+
+    /// Deletes and inserts links.
+    pub(super) async fn store(self, tx: &mut Tx<'_>) -> Result<()> {
+        let (tenant, now) = (tx.tenant(), tx.now());
+        if !self.removed.is_empty() {
+            diesel::delete(
+                links::table
+                    .filter(links::tenant_id.eq(tenant))
+                    .filter(links::id.eq_any(&self.removed)),
+            )
+            .execute(tx.conn())
+            .await?;
+        }
+        let rows: Vec<UserRole> = self
+            .added
+            .iter()
+            .map(|(role_tenant_id, role_id)| UserRole {
+                tenant_id: tenant,
+                id: tx.new_id(),
+                user_id: self.user,
+                role_tenant_id: *role_tenant_id,
+                role_id: *role_id,
+                created_at: now,
+                updated_at: now,
+            })
+            .collect();
+        if rows.is_empty() {
+            return Ok(());
+        }
+        let inserted = insert_into(links::table).values(&rows).execute(tx.conn()).await;
+        inserted.map(drop).map_err(|error| {
+            // A role can be deleted while it is assigned to a user.
+            let missing = Error::RolesNotFound(self.named.to_vec());
+            on_violation("auth_user_roles_role_tenant_id_role_id_fkey", missing)(error.into())
+        })
+    }
+}

@@ -1,0 +1,10 @@
+//! Users: their accounts, passwords, profiles and invitations.
+
+pub(crate) mod administration;
+pub(crate) mod commands;
+pub(crate) mod http;
+pub(crate) mod model;
+pub(crate) mod password;
+pub mod query;
+pub(crate) mod tenant_users;
+pub(crate) mod user_counter;

@@ -1,0 +1,303 @@
+//! Reads of users.
+
+use backoffice_core::command::LockedRow;
+use backoffice_core::db::Prepared;
+use backoffice_core::list::{Page, Window};
+use backoffice_core::scope::{Owned, VisibleTenants};
+use backoffice_core::{RequestContext, Result, Scope, Timestamp};
+use diesel::dsl::{Filter, IsNull, count_star, sql};
+use diesel::pg::Pg;
+use diesel::sql_types::{Array, Bool, Jsonb, Nullable, Text, Uuid as SqlUuid};
+use diesel::{
+    BoolExpressionMethods, ExpressionMethods, OptionalExtension, PgTextExpressionMethods, QueryDsl, Queryable,
+    SelectableHelper,
+};
+use diesel_async::{AsyncPgConnection, RunQueryDsl};
+use serde::Deserialize;
+use serde_json::Value;
+use uuid::Uuid;
+
+use super::model::User;
+use crate::roles::model::UserAcl;
+use crate::schema::{auth_user_acls, auth_users as users};
+
+/// A role of a user of the list.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct RoleOfUser {
+    /// The id.
+    pub id: Uuid,
+    /// The name.
+    pub name: String,
+}
+
+/// A user of a list.
+#[derive(Debug, Clone, Queryable)]
+pub struct UserSummary {
+    /// The tenant.
+    pub tenant_id: Uuid,
+    /// The id.
+    pub id: Uuid,
+    /// E-mail address as typed.
+    pub email: String,
+    /// Name.
+    pub name: Option<String>,
+    /// The organization.
+    pub organization_id: Option<Uuid>,
+    /// Whether the user may sign in.
+    pub is_active: bool,
+    /// Whether the user is confirmed.
+    pub is_confirmed: bool,
+    /// Last sign-in.
+    pub last_login_at: Option<Timestamp>,
+    /// Time of creation.
+    pub created_at: Timestamp,
+    /// Time of the last change.
+    pub updated_at: Timestamp,
+    /// Whether the user has a password.
+    pub has_password: bool,
+    /// Name of the tenant.
+    pub tenant_name: Option<String>,
+    /// Name of the organization.
+    pub organization_name: Option<String>,
+    roles: Value,
+}
+
+impl UserSummary {
+    /// Returns the roles, by name.
+    ///
+    /// # Errors
+    /// If the database returned another shape.
+    pub fn roles(&self) -> Result<Vec<RoleOfUser>> {
+        Ok(serde_json::from_value(self.roles.clone())?)
+    }
+}
+
+/// Filter of a list of users.
+#[derive(Debug, Clone, Default)]
+pub struct UserFilter {
+    /// Only these ids; an empty list matches nothing.
+    pub ids: Option<Vec<Uuid>>,
+    /// Pattern for e-mail, name, organization name and role name.
+    pub pattern: Option<String>,
+    /// Pattern for the name.
+    pub name_pattern: Option<String>,
+    /// Only users of this organization.
+    pub organization: Option<Uuid>,
+    /// Only users with any of these roles; an empty list matches nothing.
+    pub roles: Option<Vec<Uuid>>,
+}
+
+/// Live users of the visible tenants.
+pub(crate) type InScope = Filter<Filter<users::table, Owned<users::tenant_id>>, IsNull<users::deleted_at>>;
+
+/// Returns the live users in scope; every statement on users starts here.
+pub(crate) fn in_scope(scope: &Scope) -> InScope {
+    users::table
+        .filter(scope.owns(users::tenant_id))
+        .filter(users::deleted_at.is_null())
+}
+
+/// Excludes the super administrators of a tenant; they are few, and are looked up once per statement.
+const SUPER_ADMINS: &str = "auth_users.id <> all (array( \
+    select a.user_id from auth_user_acls a where a.is_super_admin and a.tenant_id = ";
+const SUPER_ADMINS_BY_ROLE: &str = " union all \
+    select l.user_id from auth_role_acls a \
+    join auth_user_roles l on l.role_tenant_id = a.tenant_id and l.role_id = a.role_id \
+    where a.is_super_admin and not exists ( \
+        select 1 from auth_user_acls o where o.tenant_id = l.tenant_id and o.user_id = l.user_id) \
+      and l.tenant_id = ";
+
+/// Returns the users that the caller may see (accounts specification, section 4.3).
+fn visible<'a>(context: &RequestContext) -> users::BoxedQuery<'a, Pg> {
+    let scope = context.scope();
+    let query = in_scope(scope)
+        .filter(scope.within(users::organization_id))
+        .into_boxed();
+    match scope.visible_tenants {
+        VisibleTenants::Tenant(tenant) if !context.rights().is_super_admin => {
+            let caller = context.identity().id.unwrap_or_default();
+            query.filter(
+                users::id.eq(caller).or(sql::<Bool>(SUPER_ADMINS)
+                    .bind::<SqlUuid, _>(tenant)
+                    .sql(SUPER_ADMINS_BY_ROLE)
+                    .bind::<SqlUuid, _>(tenant)
+                    .sql("))")),
+            )
+        }
+        _ => query,
+    }
+}
+
+/// Locks users that the caller may see, by ascending id.
+pub(crate) async fn lock(
+    connection: &mut AsyncPgConnection,
+    context: &RequestContext,
+    ids: &[Uuid],
+) -> Result<Vec<LockedRow>> {
+    let seen = seen(connection, context, ids).await?;
+    let rows = in_scope(context.scope())
+        .filter(users::id.eq_any(seen))
+        .order(users::id);
+    let rows = rows.select((users::id, users::tenant_id)).for_update();
+    Ok(rows.load(connection).await?)
+}
+
+/// Returns those of these users that the caller may see.
+pub(crate) async fn seen(
+    connection: &mut AsyncPgConnection,
+    context: &RequestContext,
+    ids: &[Uuid],
+) -> Result<Vec<Uuid>> {
+    Ok(visible(context)
+        .filter(users::id.eq_any(ids))
+        .select(users::id)
+        .load(connection)
+        .await?)
+}
+
+/// Returns a user that the caller may see.
+///
+/// # Errors
+/// If the database can't be reached.
+pub async fn find(connection: &mut AsyncPgConnection, context: &RequestContext, id: Uuid) -> Result<Option<User>> {
+    Ok(visible(context)
+        .filter(users::id.eq(id))
+        .select(User::as_select())
+        .first(connection)
+        .await
+        .optional()?)
+}
+
+/// Returns the caller's own row, whatever organization is selected.
+///
+/// # Errors
+/// If the database can't be reached.
+pub async fn own(connection: &AsyncPgConnection, scope: &Scope, id: Uuid) -> Result<Option<User>> {
+    let statement = in_scope(scope).filter(users::id.eq(id)).select(User::as_select());
+    Ok(Prepared(statement).get_result(&mut &*connection).await.optional()?)
+}
+
+/// Returns a user's own ACL.
+///
+/// # Errors
+/// If the database can't be reached.
+pub async fn acl(connection: &mut AsyncPgConnection, user: &User) -> Result<Option<UserAcl>> {
+    Ok(auth_user_acls::table
+        .filter(auth_user_acls::tenant_id.eq(user.tenant_id))
+        .filter(auth_user_acls::user_id.eq(user.id))
+        .select(UserAcl::as_select())
+        .first(connection)
+        .await
+        .optional()?)
+}
+
+/// Returns the stored hash of a user's password.
+pub(crate) async fn password_hash(
+    connection: &mut AsyncPgConnection,
+    tenant: Uuid,
+    id: Uuid,
+) -> Result<Option<String>> {
+    let hash: Option<Option<String>> = users::table
+        .filter(users::tenant_id.eq(tenant))
+        .filter(users::id.eq(id))
+        .filter(users::deleted_at.is_null())
+        .select(users::password_hash)
+        .first(connection)
+        .await
+        .optional()?;
+    Ok(hash.flatten())
+}
+
+/// Returns a page of users, by e-mail address, and their total, with two pipelined statements.
+///
+/// # Errors
+/// If the database can't be reached.
+pub async fn list(
+    connection: &AsyncPgConnection,
+    context: &RequestContext,
+    filter: &UserFilter,
+    window: Window,
+) -> Result<Page<UserSummary>> {
+    let rows = filtered(context, filter)
+        .order((users::email_norm.asc(), users::id.asc()))
+        .limit(window.limit())
+        .offset(window.offset())
+        .select((
+            users::tenant_id,
+            users::id,
+            users::email,
+            users::name,
+            users::organization_id,
+            users::is_active,
+            users::is_confirmed,
+            users::last_login_at,
+            users::created_at,
+            users::updated_at,
+            users::password_hash.is_not_null(),
+            sql::<Nullable<Text>>(
+                "(select t.name from directory_tenants t where t.tenant_id = auth_users.tenant_id and t.id = t.tenant_id)",
+            ),
+            sql::<Nullable<Text>>(
+                "(select o.name from directory_organizations o \
+                  where o.tenant_id = auth_users.tenant_id and o.id = auth_users.organization_id)",
+            ),
+            sql::<Jsonb>(
+                "coalesce((select jsonb_agg(jsonb_build_object('id', r.id, 'name', r.name) order by r.name_norm, r.id) \
+                  from auth_user_roles l join auth_roles r on r.tenant_id = l.role_tenant_id and r.id = l.role_id \
+                  where l.tenant_id = auth_users.tenant_id and l.user_id = auth_users.id), '[]')",
+            ),
+        ));
+    let total = filtered(context, filter).select(count_star());
+    let rows = Prepared(rows).load(&mut &*connection);
+    window.fetch(rows, Prepared(total).get_result(&mut &*connection)).await
+}
+
+fn filtered<'a>(context: &RequestContext, filter: &UserFilter) -> users::BoxedQuery<'a, Pg> {
+    let mut query = visible(context);
+    if let Some(ids) = &filter.ids {
+        query = query.filter(users::id.eq_any(ids.clone()));
+    }
+    if let Some(organization) = filter.organization {
+        query = query.filter(users::organization_id.eq(organization));
+    }
+    if let Some(pattern) = &filter.name_pattern {
+        query = query.filter(users::name.ilike(pattern.clone()));
+    }
+    if let Some(pattern) = &filter.pattern {
+        query = query.filter(
+            sql::<Bool>("(auth_users.email ilike ")
+                .bind::<Text, _>(pattern.clone())
+                .sql(" or auth_users.name ilike ")
+                .bind::<Text, _>(pattern.clone())
+                .sql(
+                    " or exists (select 1 from directory_organizations o where o.tenant_id = auth_users.tenant_id \
+                      and o.id = auth_users.organization_id and o.name ilike ",
+                )
+                .bind::<Text, _>(pattern.clone())
+                .sql(
+                    ") or exists (select 1 from auth_user_roles l join auth_roles r \
+                      on r.tenant_id = l.role_tenant_id and r.id = l.role_id \
+                      where l.tenant_id = auth_users.tenant_id and l.user_id = auth_users.id and r.name ilike ",
+                )
+                .bind::<Text, _>(pattern.clone())
+                .sql("))"),
+        );
+    }
+    if let Some(roles) = &filter.roles {
+        query = query.filter(
+            sql::<Bool>(
+                "exists (select 1 from auth_user_roles l \
+                  where l.tenant_id = auth_users.tenant_id and l.user_id = auth_users.id and l.role_id = any(",
+            )
+            .bind::<Array<SqlUuid>, _>(roles.clone())
+            .sql(") and (")
+            .bind::<Bool, _>(context.rights().is_super_admin)
+            // Other callers see no role with the super-admin flag, and must not find out who has one.
+            .sql(
+                " or not exists (select 1 from auth_role_acls a \
+                  where a.tenant_id = l.role_tenant_id and a.role_id = l.role_id and a.is_super_admin)))",
+            ),
+        );
+    }
+    query
+}
