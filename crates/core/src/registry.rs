@@ -28,6 +28,12 @@ impl std::fmt::Debug for Registry {
 }
 
 impl Registry {
+    /// Returns the registered commands and entities.
+    #[must_use]
+    pub fn commands(&self) -> &CommandRegistry {
+        &self.commands
+    }
+
     /// Registers an entity kind.
     pub fn entity<E: Entity>(&mut self) -> &mut Self {
         if !self.commands.add_entity::<E>() {

@@ -32,8 +32,9 @@ pub(super) fn modules(tree: &Tree<'_>) -> Result<Findings> {
         let mut registry = Registry::default();
         (module.register)(&mut registry);
         let mut ids: BTreeSet<String> = module.features.iter().map(|feature| feature.id.to_owned()).collect();
-        ids.extend(registry.commands().map(|command| command.id.to_owned()));
-        ids.extend(registry.entities().map(|entity| entity.kind().to_owned()));
+        let registered = registry.commands();
+        ids.extend(registered.commands().map(|command| command.id.to_owned()));
+        ids.extend(registered.entities().map(|entity| entity.kind().to_owned()));
         for (_, sql) in tree.texts(&format!("migrations/{}", module.name), &["sql"])? {
             ids.extend(sql.lines().filter_map(table).map(str::to_owned));
         }
@@ -52,10 +53,18 @@ fn names(document: &str, id: &str) -> bool {
     if document.contains(&format!("`{id}`")) {
         return true;
     }
-    let Some((start, last)) = id.rsplit_once('.') else { return false };
+    let Some((start, last)) = id.rsplit_once('.') else {
+        return false;
+    };
     document
         .split("\n\n")
-        .flat_map(|paragraph| if paragraph.starts_with('|') { paragraph.split('\n').collect() } else { vec![paragraph] })
+        .flat_map(|paragraph| {
+            if paragraph.starts_with('|') {
+                paragraph.split('\n').collect()
+            } else {
+                vec![paragraph]
+            }
+        })
         .any(|part| part.contains(&format!("`{start}.")) && part.contains(&format!("`.{last}`")))
 }
 
@@ -67,11 +76,14 @@ pub(super) fn settings(tree: &Tree<'_>) -> Result<Findings> {
     for source in sources {
         let configs = source?.into_iter().filter(|(file, _)| {
             let name = file.file_name().and_then(|name| name.to_str());
-            matches!(name, Some("config.rs" | "sections.rs")) && !file.components().any(|part| part.as_os_str() == "tests")
+            matches!(name, Some("config.rs" | "sections.rs"))
+                && !file.components().any(|part| part.as_os_str() == "tests")
         });
         for (file, text) in configs {
             let missing = fields(&text).filter(|field| !is_listed(&table, field));
-            findings.extend(missing.map(|field| format!("{DEPLOYMENT}: lacks the setting `{field}` of {}", file.display())));
+            findings.extend(
+                missing.map(|field| format!("{DEPLOYMENT}: lacks the setting `{field}` of {}", file.display())),
+            );
         }
     }
     Ok(findings)
@@ -81,24 +93,38 @@ pub(super) fn settings(tree: &Tree<'_>) -> Result<Findings> {
 fn fields(text: &str) -> impl Iterator<Item = &str> {
     let mut is_inside = false;
     let mut is_setting = false;
-    text.split("#[cfg(test)]").next().unwrap_or_default().lines().filter_map(move |line| {
-        if line.starts_with("#[derive(") {
-            is_setting = line.contains("Deserialize");
-        } else if line.starts_with("pub struct ") || line.starts_with("pub(crate) struct ") || line.starts_with("struct ") {
-            is_inside = is_setting && line.ends_with('{');
-            is_setting = false;
-        } else if line.starts_with('}') {
-            is_inside = false;
-        }
-        let field = line.strip_prefix("    ").filter(|_| is_inside)?;
-        let field = field.strip_prefix("pub(crate) ").or(field.strip_prefix("pub ")).unwrap_or(field);
-        let name = field.split_once(": ")?.0;
-        name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_').then_some(name)
-    })
+    text.split("#[cfg(test)]")
+        .next()
+        .unwrap_or_default()
+        .lines()
+        .filter_map(move |line| {
+            if line.starts_with("#[derive(") {
+                is_setting = line.contains("Deserialize");
+            } else if line.starts_with("pub struct ")
+                || line.starts_with("pub(crate) struct ")
+                || line.starts_with("struct ")
+            {
+                is_inside = is_setting && line.ends_with('{');
+                is_setting = false;
+            } else if line.starts_with('}') {
+                is_inside = false;
+            }
+            let field = line.strip_prefix("    ").filter(|_| is_inside)?;
+            let field = field
+                .strip_prefix("pub(crate) ")
+                .or(field.strip_prefix("pub "))
+                .unwrap_or(field);
+            let name = field.split_once(": ")?.0;
+            name.bytes()
+                .all(|byte| byte.is_ascii_lowercase() || byte == b'_')
+                .then_some(name)
+        })
 }
 
 fn is_listed(table: &str, field: &str) -> bool {
-    let cells = table.lines().filter_map(|line| line.strip_prefix("| ")?.split(" | ").next());
+    let cells = table
+        .lines()
+        .filter_map(|line| line.strip_prefix("| ")?.split(" | ").next());
     let words = cells.flat_map(|cell| cell.split('`').skip(1).step_by(2));
     words.into_iter().any(|word| word.split('.').any(|part| part == field))
 }
@@ -120,7 +146,10 @@ pub(super) fn operations(tree: &Tree<'_>) -> Result<Findings> {
     for below in ["crates", "apps"] {
         for (_, text) in tree.texts(below, &["rs"])? {
             for call in ["metrics::counter!(", "metrics::gauge!(", "metrics::histogram!("] {
-                let names = text.split(call).skip(1).filter_map(|rest| rest.trim_start().strip_prefix('"')?.split('"').next());
+                let names = text
+                    .split(call)
+                    .skip(1)
+                    .filter_map(|rest| rest.trim_start().strip_prefix('"')?.split('"').next());
                 metrics.extend(names.map(str::to_owned));
             }
         }
@@ -128,14 +157,19 @@ pub(super) fn operations(tree: &Tree<'_>) -> Result<Findings> {
     let missing = metrics.iter().filter(|name| !document.contains(&format!("`{name}`")));
     findings.extend(missing.map(|name| format!("{DEPLOYMENT}: lacks the metric `{name}`")));
     let listed = document.split("| metric | meaning |").nth(1).unwrap_or_default();
-    let listed = listed.lines().skip(2).map_while(|line| line.strip_prefix("| `")?.split('`').next());
+    let listed = listed
+        .lines()
+        .skip(2)
+        .map_while(|line| line.strip_prefix("| `")?.split('`').next());
     let gone = listed.filter(|name| !metrics.contains(*name));
     findings.extend(gone.map(|name| format!("{DEPLOYMENT}: the metric `{name}` does not exist")));
     Ok(findings)
 }
 
 fn has_word(document: &str, command: &str) -> bool {
-    ["`", " "].iter().any(|end| document.contains(&format!("`{command}{end}")))
+    ["`", " "]
+        .iter()
+        .any(|end| document.contains(&format!("`{command}{end}")))
 }
 
 fn kebab(name: &str) -> String {

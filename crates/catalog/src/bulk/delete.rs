@@ -1,7 +1,6 @@
 //! The bulk operation that deletes products.
 
-use backoffice_core::command::{BatchCommand, BatchItem, Class, Command, Entity, Target, Tx};
-use backoffice_core::crud::Record;
+use backoffice_core::command::{Class, Tx};
 use backoffice_core::ids::PLATFORM_TENANT;
 use backoffice_core::scope::VisibleTenants;
 use backoffice_core::{Feature, Rejection, Result, Scope};
@@ -14,7 +13,6 @@ use uuid::Uuid;
 
 use super::{BulkScope, DeleteFilter};
 use crate::commands::DeleteProduct;
-use crate::model::Product;
 use crate::schema::catalog_products as products;
 use crate::{acl, query};
 
@@ -33,10 +31,10 @@ impl BulkOperation for BulkDelete {
     const LABEL: &'static str = "Delete products";
     const NAME: &'static str = "Delete products";
     const FEATURES: &'static [Feature] = &[acl::PRODUCTS_MANAGE];
-    type Item = DeleteItem;
+    type Item = DeleteProduct;
 
-    fn item(&self, id: Uuid) -> DeleteItem {
-        DeleteItem(DeleteProduct::new(id))
+    fn item(&self, id: Uuid) -> DeleteProduct {
+        DeleteProduct::new(id)
     }
 
     fn message(total: usize) -> String {
@@ -75,33 +73,4 @@ fn own_tenant(tx: &Tx<'_>) -> Result<Scope> {
     let mut scope = tx.scope().clone();
     scope.visible_tenants = VisibleTenants::Tenant(tx.tenant());
     Ok(scope)
-}
-
-/// [`DeleteProduct`] as an item of a batch: only a type of this crate can implement [`BatchCommand`] here.
-#[derive(Debug, Clone)]
-pub struct DeleteItem(DeleteProduct);
-
-impl Command for DeleteItem {
-    const ID: &'static str = DeleteProduct::ID;
-    const CLASS: Class = DeleteProduct::CLASS;
-    const LABEL: &'static str = DeleteProduct::LABEL;
-    const FEATURES: &'static [Feature] = DeleteProduct::FEATURES;
-    type Entity = Product;
-    type Output = ();
-
-    fn target(&self) -> Target {
-        self.0.target()
-    }
-
-    async fn apply(&self, tx: &mut Tx<'_>) -> Result<()> {
-        self.0.apply(tx).await
-    }
-}
-
-impl BatchCommand for DeleteItem {
-    async fn apply_all(tx: &mut Tx<'_>, items: &[BatchItem<'_, Self>]) -> Result<Vec<(Uuid, Rejection)>> {
-        let ids: Vec<Uuid> = items.iter().map(|item| item.id).collect();
-        Product::remove(tx, &ids).await.map_err(Product::rejection)?;
-        Ok(Vec::new())
-    }
 }

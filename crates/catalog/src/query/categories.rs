@@ -26,7 +26,7 @@ pub struct CategoryFilter {
 impl Sortable for Category {
     const SORT_FIELDS: &'static [SortField] = &[
         SortField::new("name", "catalog_categories.name"),
-        SortField::new("createdAt", "catalog_categories.created_at"),
+        SortField::time("createdAt", "catalog_categories.created_at"),
     ];
 }
 

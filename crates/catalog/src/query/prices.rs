@@ -25,7 +25,7 @@ pub struct PriceFilter {
 }
 
 impl Sortable for Price {
-    const SORT_FIELDS: &'static [SortField] = &[SortField::new("createdAt", "catalog_prices.created_at")];
+    const SORT_FIELDS: &'static [SortField] = &[SortField::time("createdAt", "catalog_prices.created_at")];
 }
 
 type InScope = Filter<Filter<prices::table, Owned<prices::tenant_id>>, Within<prices::organization_id>>;

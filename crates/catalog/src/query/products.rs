@@ -42,8 +42,8 @@ pub struct ProductFilter {
 
 impl Sortable for Product {
     const SORT_FIELDS: &'static [SortField] = &[
-        SortField::new("createdAt", "catalog_products.created_at"),
-        SortField::new("updatedAt", "catalog_products.updated_at"),
+        SortField::time("createdAt", "catalog_products.created_at"),
+        SortField::time("updatedAt", "catalog_products.updated_at"),
         SortField::new("title", "catalog_products.title"),
         SortField::nullable("sku", "catalog_products.sku"),
     ];

@@ -29,7 +29,7 @@ pub struct VariantFilter {
 impl Sortable for Variant {
     const SORT_FIELDS: &'static [SortField] = &[
         SortField::new("position", "catalog_variants.position"),
-        SortField::new("createdAt", "catalog_variants.created_at"),
+        SortField::time("createdAt", "catalog_variants.created_at"),
     ];
 }
 

@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use super::record::Record;
 use crate::acl::Feature;
-use crate::command::{Class, Command, Target, Tx};
+use crate::command::{BatchCommand, BatchItem, Class, Command, Target, Tx};
 use crate::context::RequestContext;
 use crate::error::{Rejection, Result};
 use crate::input::{Patch, Validator};
@@ -166,5 +166,13 @@ impl<R: Record> Command for Delete<R> {
 
     async fn apply(&self, tx: &mut Tx<'_>) -> Result<()> {
         R::remove(tx, &[self.id]).await.map_err(R::rejection)
+    }
+}
+
+impl<R: Record> BatchCommand for Delete<R> {
+    async fn apply_all(tx: &mut Tx<'_>, items: &[BatchItem<'_, Self>]) -> Result<Vec<(Uuid, Rejection)>> {
+        let ids: Vec<Uuid> = items.iter().map(|item| item.id).collect();
+        R::remove(tx, &ids).await.map_err(R::rejection)?;
+        Ok(Vec::new())
     }
 }

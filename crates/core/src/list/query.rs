@@ -34,7 +34,7 @@ struct Parameters {
     ids: Option<String>,
     /// The field by which the list is sorted, by default the first one.
     sort_field: Option<String>,
-    /// `asc` or `desc`; by default times are descending, everything else is ascending.
+    /// `asc` or `desc`.
     sort_dir: Option<String>,
 }
 
@@ -47,26 +47,37 @@ pub struct SortField {
     pub column: &'static str,
     /// Whether the column can be null; such rows come last.
     pub nullable: bool,
+    /// Whether the largest values come first, if the request has no direction.
+    pub descending: bool,
 }
 
 impl SortField {
-    /// Declares a column without nulls.
+    /// Declares a column without nulls, ascending by default.
     #[must_use]
     pub const fn new(name: &'static str, column: &'static str) -> Self {
         Self {
             name,
             column,
             nullable: false,
+            descending: false,
         }
     }
 
-    /// Declares a column with nulls.
+    /// Declares a time without nulls: by default the latest comes first.
+    #[must_use]
+    pub const fn time(name: &'static str, column: &'static str) -> Self {
+        Self {
+            descending: true,
+            ..Self::new(name, column)
+        }
+    }
+
+    /// Declares a column with nulls, ascending by default.
     #[must_use]
     pub const fn nullable(name: &'static str, column: &'static str) -> Self {
         Self {
-            name,
-            column,
             nullable: true,
+            ..Self::new(name, column)
         }
     }
 }
@@ -141,7 +152,7 @@ impl Parameters {
             violations.add(Detail::new("sortField", message, "invalid_value"));
         }
         let descending = match self.sort_dir.as_deref() {
-            None => field.is_some_and(|field| field.name.ends_with("At")),
+            None => field.is_some_and(|field| field.descending),
             Some("asc") => false,
             Some("desc") => true,
             Some(_) => {
@@ -171,12 +182,31 @@ impl<R: Sortable> Describe for ListQuery<R> {
         for parameter in &mut parameters {
             let words = match parameter.name.as_str() {
                 "sortField" => R::SORT_FIELDS.iter().map(|field| field.name).collect(),
-                "sortDir" => vec!["asc", "desc"],
+                "sortDir" => {
+                    parameter.description = Some(default_directions(R::SORT_FIELDS));
+                    vec!["asc", "desc"]
+                }
                 _ => continue,
             };
             parameter.schema = Some(schema::words(words).into());
         }
         operation.parameters(Some(parameters))
+    }
+}
+
+/// Describes the direction of a list whose request has none.
+fn default_directions(fields: &[SortField]) -> String {
+    let names = |descending| {
+        let names = fields.iter().filter(move |field| field.descending == descending);
+        names
+            .map(|field| format!("`{}`", field.name))
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
+    match (names(true).as_str(), names(false).as_str()) {
+        ("", _) => "By default `asc`.".to_owned(),
+        (_, "") => "By default `desc`.".to_owned(),
+        (descending, _) => format!("By default `desc` for {descending}, else `asc`."),
     }
 }
 
@@ -188,7 +218,7 @@ mod tests {
 
     impl Sortable for Row {
         const SORT_FIELDS: &'static [SortField] = &[
-            SortField::new("createdAt", "rows.created_at"),
+            SortField::time("createdAt", "rows.created_at"),
             SortField::nullable("title", "rows.title"),
         ];
     }

@@ -3,10 +3,9 @@
 use backoffice_core::access_log::{AccessType, Record};
 use backoffice_core::command::Entity;
 use backoffice_core::http::{Created, CreatedId, Done, Id, Identified, Json, Path, Query, Routes, Updated, requires};
-use backoffice_core::list::Page;
+use backoffice_core::list::{ListQuery, Page};
 use backoffice_core::{Rejection, RequestContext, Result, Violations, crud};
 
-use super::list::OldestChangeFirst;
 use super::parties::PartyQuery;
 use crate::acl;
 use crate::commands::CompanyFields;
@@ -46,7 +45,7 @@ fn record(item: &CompanyItem) -> Record {
 
 async fn list_companies(
     ctx: RequestContext,
-    list: OldestChangeFirst<Company>,
+    list: ListQuery<Company>,
     query: Query<PartyQuery>,
 ) -> Result<Json<Page<CompanyItem>>> {
     let mut violations = Violations::default();

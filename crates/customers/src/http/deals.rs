@@ -3,13 +3,12 @@
 use backoffice_core::access_log::{AccessType, Record};
 use backoffice_core::command::Entity;
 use backoffice_core::http::{Created, CreatedId, Done, Id, Identified, Json, Path, Query, Routes, Updated, requires};
-use backoffice_core::list::{CommaList, IdList, IdsOrNone, Page, References};
+use backoffice_core::list::{CommaList, IdList, IdsOrNone, ListQuery, Page, References};
 use backoffice_core::{Detail, Rejection, RequestContext, Result, Timestamp, Violations};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
-use super::list::OldestChangeFirst;
 use crate::commands::deals::{CreateDeal, DealFields, DeleteDeal, UpdateDeal};
 use crate::model::{Amount, DEAL, Day, Deal, DealStatus};
 use crate::query::deals::{DealFilter, DealSummary, Named};
@@ -216,7 +215,7 @@ fn record(deal: &DealItem) -> Record {
 
 async fn list_deals(
     ctx: RequestContext,
-    list: OldestChangeFirst<Deal>,
+    list: ListQuery<Deal>,
     query: Query<DealQuery>,
 ) -> Result<Json<Page<DealItem>>> {
     let mut violations = Violations::default();

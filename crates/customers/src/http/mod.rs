@@ -3,7 +3,6 @@
 mod bulk;
 mod companies;
 mod deals;
-mod list;
 mod parties;
 mod people;
 mod pipelines;

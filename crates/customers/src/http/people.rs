@@ -3,12 +3,11 @@
 use backoffice_core::access_log::{AccessType, Record};
 use backoffice_core::command::Entity;
 use backoffice_core::http::{Created, CreatedId, Done, Id, Identified, Json, Path, Query, Routes, Updated, requires};
-use backoffice_core::list::{CommaList, IdList, Page, References};
+use backoffice_core::list::{CommaList, IdList, ListQuery, Page, References};
 use backoffice_core::{Detail, Rejection, RequestContext, Result, Violations, crud};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use super::list::OldestChangeFirst;
 use super::parties::PartyQuery;
 use crate::acl;
 use crate::commands::PersonFields;
@@ -67,7 +66,7 @@ fn record(item: &PersonItem) -> Record {
 
 async fn list_people(
     ctx: RequestContext,
-    list: OldestChangeFirst<Person>,
+    list: ListQuery<Person>,
     query: Query<PartyQuery>,
     own: Query<PersonQuery>,
 ) -> Result<Json<Page<PersonItem>>> {

@@ -36,7 +36,7 @@ pub(crate) fn in_scope(scope: &Scope) -> InScope {
 
 impl Sortable for Company {
     const SORT_FIELDS: &'static [SortField] = &[
-        SortField::new("createdAt", "customers_companies.created_at"),
+        SortField::time("createdAt", "customers_companies.created_at"),
         SortField::new("updatedAt", "customers_companies.updated_at"),
         SortField::new("displayName", "customers_companies.display_name"),
     ];

@@ -76,7 +76,7 @@ pub struct DealFilter {
 
 impl Sortable for Deal {
     const SORT_FIELDS: &'static [SortField] = &[
-        SortField::new("createdAt", "customers_deals.created_at"),
+        SortField::time("createdAt", "customers_deals.created_at"),
         SortField::new("updatedAt", "customers_deals.updated_at"),
         SortField::new("title", "lower(customers_deals.title)"),
         SortField::nullable("valueAmount", "customers_deals.value_amount"),

@@ -35,7 +35,7 @@ pub(crate) fn in_scope(scope: &Scope) -> InScope {
 
 impl Sortable for Person {
     const SORT_FIELDS: &'static [SortField] = &[
-        SortField::new("createdAt", "customers_people.created_at"),
+        SortField::time("createdAt", "customers_people.created_at"),
         SortField::new("updatedAt", "customers_people.updated_at"),
         SortField::new("displayName", "customers_people.display_name"),
     ];

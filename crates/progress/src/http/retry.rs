@@ -36,7 +36,7 @@ fn check(ctx: &RequestContext, job: &ProgressJob) -> Result<()> {
 }
 
 fn kind(ctx: &RequestContext, job: &ProgressJob) -> Option<BulkKind> {
-    let mut kinds = ctx.platform().registry().extensions::<BulkKind>();
+    let mut kinds = ctx.platform().extensions::<BulkKind>();
     kinds.find(|kind| kind.id == job.job_type).copied()
 }
 

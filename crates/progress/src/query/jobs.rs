@@ -54,7 +54,7 @@ fn own(ctx: &RequestContext) -> Own {
 /// Jobs that have not started or ended are last in the order of these times.
 impl Sortable for ProgressJob {
     const SORT_FIELDS: &'static [SortField] = &[
-        SortField::new("createdAt", "progress_jobs.created_at"),
+        SortField::time("createdAt", "progress_jobs.created_at"),
         SortField::nullable("startedAt", "progress_jobs.started_at"),
         SortField::nullable("finishedAt", "progress_jobs.finished_at"),
     ];
