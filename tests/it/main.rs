@@ -1,5 +1,7 @@
 //! Tests of the platform with all its modules.
 
+#![expect(clippy::expect_used, reason = "a test fails by a panic")]
+
 mod audit;
 mod bad_input;
 mod bounds;

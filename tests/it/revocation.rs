@@ -3,8 +3,6 @@
 
 mod event;
 
-use std::time::Duration;
-
 use actix_web::http::Method;
 use backoffice_core::http::{AUTH_COOKIE, SESSION_COOKIE};
 use backoffice_test_support::TestApp;
@@ -212,7 +210,8 @@ async fn takes_effect(event: Event) {
     let node = fixture.app.second_node().await;
     fixture.app.start_background();
     node.start_background();
-    tokio::time::sleep(Duration::from_millis(600)).await;
+    fixture.app.poll_revocations().await;
+    node.poll_revocations().await;
     let second = fixture.sign_in(&fixture.a.user.email).await;
     let key = Key::new(&fixture).await;
     issue_tokens(&fixture.app, fixture.a.user.id).await;
@@ -228,7 +227,7 @@ async fn takes_effect(event: Event) {
 
     let reported = event.happens(&fixture, &fixture.a.user, &key).await;
     let here = statuses(&fixture.app, &sessions, &key).await;
-    tokio::time::sleep(Duration::from_secs(1)).await;
+    node.poll_revocations().await;
     let there = statuses(&node, &sessions, &key).await;
 
     assert_eq!(here, expected(acting, other, of_key), "{event:?} on the same process");
@@ -393,11 +392,12 @@ async fn seen_by_both(event: Event, fixture: &Fixture, check: impl AsyncFn(&Test
     let node = fixture.app.second_node().await;
     fixture.app.start_background();
     node.start_background();
-    tokio::time::sleep(Duration::from_millis(600)).await;
+    fixture.app.poll_revocations().await;
+    node.poll_revocations().await;
     let before = [check(&fixture.app).await, check(&node).await];
     event.happens(fixture, &fixture.a.user, &Key::new(fixture).await).await;
     let here = check(&fixture.app).await;
-    tokio::time::sleep(Duration::from_secs(1)).await;
+    node.poll_revocations().await;
     let [first, second] = before;
     [first, second, here, check(&node).await]
 }

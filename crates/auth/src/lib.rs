@@ -25,6 +25,7 @@ use std::sync::Arc;
 
 use backoffice_core::Module;
 use backoffice_core::config::ConfigError;
+use backoffice_core::poll::RevocationPoll;
 use backoffice_core::registry::{Registry, Startup};
 use backoffice_directory::UserCounterHandle;
 use diesel_migrations::{EmbeddedMigrations, embed_migrations};
@@ -137,6 +138,7 @@ fn start(startup: &mut Startup<'_>) -> Result<(), ConfigError> {
     let accounts = Accounts::new(startup.config())?;
     startup.authenticator(Arc::new(sessions::authenticator::Sessions(Arc::clone(&accounts))));
     startup.provide(accounts);
+    startup.provide(Arc::new(RevocationPoll::default()));
     startup.provide(Arc::new(UserCounterHandle(Arc::new(users::user_counter::LiveUsers))));
     Ok(())
 }

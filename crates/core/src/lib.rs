@@ -24,6 +24,7 @@ pub mod mail;
 pub mod module;
 pub mod placement;
 pub mod platform;
+pub mod poll;
 pub mod rate_limit;
 pub mod registry;
 pub mod retention;

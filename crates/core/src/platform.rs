@@ -39,6 +39,10 @@ pub struct Platform {
 
 impl Platform {
     /// Returns the services of one of core's modules.
+    #[expect(
+        clippy::expect_used,
+        reason = "the composition sets all services before a request arrives"
+    )]
     pub(crate) fn services<T: Send + Sync + 'static>(&self) -> &T {
         let services = self.provided.find();
         services.expect("the composition sets the services of every module of core")

@@ -57,9 +57,9 @@ pub(crate) fn name(text: &str) -> Result<String, Violation> {
 }
 
 /// Accepts a slug; white space around it is not trimmed.
-pub(crate) fn slug(text: &String) -> Result<String, Violation> {
+pub(crate) fn slug(text: &str) -> Result<String, Violation> {
     if SLUG.matches(text) {
-        Ok(text.clone())
+        Ok(text.to_owned())
     } else {
         let rule = "must be lower-case letters and digits, joined by single hyphens, at most 100";
         Err(Violation::invalid(rule))
@@ -67,7 +67,7 @@ pub(crate) fn slug(text: &String) -> Result<String, Violation> {
 }
 
 /// Accepts an https address or a path of the attachments.
-pub(crate) fn logo_url(text: &String) -> Result<String, Violation> {
+pub(crate) fn logo_url(text: &str) -> Result<String, Violation> {
     let url = rules::text(LONGEST_URL)(text)?;
     if is_logo_url(&url) {
         Ok(url)

@@ -12,6 +12,7 @@ use backoffice_core::events::{Relay, create_cursors};
 use backoffice_core::http::{Pages, Routes, not_found};
 use backoffice_core::ids::Ids;
 use backoffice_core::jobs::Worker;
+use backoffice_core::poll::RevocationPoll;
 use backoffice_core::time::Clock;
 use backoffice_core::{API_PREFIX, Module, Platform, RequestContext, Runtime, Timestamp};
 use futures_util::future::LocalBoxFuture;
@@ -165,6 +166,17 @@ impl TestApp {
             deliveries += 1;
         }
         deliveries
+    }
+
+    /// Lets the background of this node read the revocations of other nodes now, and waits until it has done so.
+    ///
+    /// # Panics
+    /// When no module reads revocations, or the background has not been started.
+    pub async fn poll_revocations(&self) {
+        let poll = self.platform().provided().get::<RevocationPoll>();
+        let poll = poll.expect("a module that reads revocations");
+        let round = tokio::time::timeout(std::time::Duration::from_secs(10), poll.0.run()).await;
+        round.expect("`start_background` was called");
     }
 
     /// Creates a request to a path below the API prefix, including the query.

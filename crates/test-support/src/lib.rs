@@ -1,4 +1,5 @@
 #![doc = include_str!("../README.md")]
+#![expect(clippy::expect_used, reason = "a test fails by a panic")]
 
 mod app;
 mod builder;

@@ -66,11 +66,16 @@ fn jobs() -> Vec<Entry> {
         entry(Method::GET, "/progress/active", [], |_, _| {
             Call::get("/progress/active").with_query("mine", "true")
         }),
-        entry(Method::GET, JOBS, [], |_, _| {
-            Call::get(JOBS)
-                .with_query("status", "pending,failed")
-                .with_query("search", "own")
-        }),
+        entry(
+            Method::GET,
+            JOBS,
+            [at(Place::QueryList("ids"), Kind::Job(Job::Failed))],
+            |_, _| {
+                Call::get(JOBS)
+                    .with_query("status", "pending,failed")
+                    .with_query("search", "own")
+            },
+        ),
         entry(
             Method::GET,
             "/progress/jobs/{id}",

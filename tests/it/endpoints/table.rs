@@ -131,8 +131,9 @@ fn accounts() -> Vec<Entry> {
 
 fn roles() -> Vec<Entry> {
     const ID: [Target; 1] = [at(Place::Query("id"), Kind::Role)];
+    const IDS: [Target; 1] = [at(Place::QueryList("ids"), Kind::Role)];
     vec![
-        entry(Method::GET, ROLES, ID, |tenant_fixture, _| {
+        entry(Method::GET, ROLES, IDS, |tenant_fixture, _| {
             Call::get(ROLES).with_query("id", &tenant_fixture.role.to_string())
         }),
         entry(Method::POST, ROLES, [], |_, _| {
@@ -177,7 +178,7 @@ fn users() -> Vec<Entry> {
             Method::GET,
             USERS,
             [
-                at(Place::Query("id"), Kind::User),
+                at(Place::QueryList("ids"), Kind::User),
                 at(Place::Query("organizationId"), Kind::Organization),
                 at(Place::QueryList("roleIds"), Kind::Role),
             ],
@@ -272,6 +273,7 @@ fn sidebar() -> Vec<Entry> {
             [
                 at(Place::BodyList("applyToRoles"), Kind::Role),
                 at(Place::BodyList("clearRoleIds"), Kind::Role),
+                at(Place::Body("scope.roleId"), Kind::Role),
             ],
             |tenant_fixture, _| {
                 Call::put(
@@ -311,7 +313,7 @@ fn variant(history: &History) -> String {
 
 fn keys() -> Vec<Entry> {
     vec![
-        entry(Method::GET, KEYS, [], |_, _| {
+        entry(Method::GET, KEYS, [at(Place::QueryList("ids"), Kind::Key)], |_, _| {
             Call::get(KEYS).with_query("search", "bo_")
         }),
         entry(
@@ -344,7 +346,7 @@ fn directory() -> Vec<Entry> {
         entry(
             Method::GET,
             TENANTS,
-            [at(Place::Query("id"), Kind::Tenant)],
+            [at(Place::QueryList("ids"), Kind::Tenant)],
             |tenant_fixture, _| Call::get(TENANTS).with_query("id", &tenant_fixture.tenant.to_string()),
         ),
         Entry {
@@ -444,6 +446,7 @@ fn actions() -> Vec<Entry> {
             Method::GET,
             EXPORT,
             [
+                at(Place::QueryList("ids"), Kind::Undone),
                 at(Place::Query("organizationId"), Kind::Organization),
                 at(Place::QueryList("actorUserId"), Kind::User),
                 Target {
@@ -457,6 +460,7 @@ fn actions() -> Vec<Entry> {
             Method::GET,
             ACTIONS,
             [
+                at(Place::QueryList("ids"), Kind::Undone),
                 at(Place::Query("organizationId"), Kind::Organization),
                 at(Place::QueryList("actorUserId"), Kind::User),
                 Target {
@@ -491,11 +495,15 @@ pub(super) const fn at(place: Place, kind: Kind) -> Target {
 
 pub(super) fn entry<const N: usize>(method: Method, path: &'static str, targets: [Target; N], call: MakeCall) -> Entry {
     let sender = Sender::Admin;
+    let mut targets = targets.to_vec();
+    // Every list with `ids` also takes one `id`.
+    let ids = targets.iter().find(|target| target.place == Place::QueryList("ids"));
+    targets.extend(ids.map(|ids| at(Place::Query("id"), ids.kind)));
     Entry {
         method,
         path,
         call,
-        targets: targets.to_vec(),
+        targets,
         sender,
     }
 }

@@ -10,7 +10,33 @@ use crate::endpoints::Setting;
 use crate::fixture::Fixture;
 
 /// Ids that are no targets: endpoint, name, reason.
-const NO_TARGETS: &[(&str, &str, &str)] = &[];
+const NO_TARGETS: &[(&str, &str, &str)] = &[
+    ("GET /auth/users/consents", "id", OF_USER),
+    ("GET /auth/users/consents", "ids", OF_USER),
+    ("GET /auth/profile/consents", "id", OF_CALLER),
+    ("GET /auth/profile/consents", "ids", OF_CALLER),
+    ("GET /audit_logs/audit-logs/access", "id", READS),
+    ("GET /audit_logs/audit-logs/access", "ids", READS),
+    ("GET /progress/jobs/{id}/items", "id", OF_JOB),
+    ("GET /progress/jobs/{id}/items", "ids", OF_JOB),
+    ("POST /customers/deals/bulk-update-owner", "ids", ITEMS),
+    ("POST /customers/deals/bulk-update-stage", "ids", ITEMS),
+    ("POST /catalog/bulk-delete", "ids", ITEMS),
+    (
+        "POST /catalog/bulk-delete",
+        "filter.categoryIds",
+        "a filter that matches nothing starts an empty job",
+    ),
+    ("POST /catalog/products", "prices[].productId", PART),
+    ("POST /catalog/products", "variants[].productId", PART),
+];
+
+const OF_USER: &str = "consents are read through their user, who is a target";
+const OF_CALLER: &str = "only the caller's own consents are read";
+const READS: &str = "the fixture knows no ids of entries of the access log";
+const OF_JOB: &str = "items are read through their job, which is a target";
+const ITEMS: &str = "the job checks each id: an unknown one is a failed item";
+const PART: &str = "not read: a part is created with its product";
 
 #[actix_web::test]
 async fn every_id_that_a_request_takes_is_a_target() {
@@ -21,7 +47,8 @@ async fn every_id_that_a_request_takes_is_a_target() {
     for (info, entry) in setting.private() {
         let endpoint = format!("{} {}", info.method, info.path);
         let operation = &document["paths"][info.path][info.method.as_str().to_lowercase()];
-        for name in ids(&document, operation) {
+        // `tenants::parameter` names another tenant in every request.
+        for name in ids(&document, operation).into_iter().filter(|name| name != "tenantId") {
             if entry.targets.iter().any(|target| names(target.place, &name)) {
                 continue;
             }

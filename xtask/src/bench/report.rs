@@ -58,15 +58,17 @@ impl Report {
     }
 
     pub(super) fn row(&mut self, subject: &Subject, script: &Script) -> &mut Row {
-        self.rows.push(Row {
+        let row = Row {
             title: subject.title,
             wanted: subject.wanted,
             statements: script.statements,
             prepared: script.prepared,
             served: Vec::new(),
             bare: Vec::new(),
-        });
-        self.rows.last_mut().expect("a row was just added")
+        };
+        let at = self.rows.len();
+        self.rows.push(row);
+        &mut self.rows[at]
     }
 }
 

@@ -91,34 +91,33 @@ pub(super) fn settings(tree: &Tree<'_>) -> Result<Findings> {
 
 /// Returns the fields of the structs that are deserialized.
 fn fields(text: &str) -> impl Iterator<Item = &str> {
-    let mut is_inside = false;
-    let mut is_setting = false;
-    text.split("#[cfg(test)]")
-        .next()
-        .unwrap_or_default()
-        .lines()
-        .filter_map(move |line| {
-            if line.starts_with("#[derive(") {
-                is_setting = line.contains("Deserialize");
-            } else if line.starts_with("pub struct ")
-                || line.starts_with("pub(crate) struct ")
-                || line.starts_with("struct ")
-            {
-                is_inside = is_setting && line.ends_with('{');
-                is_setting = false;
-            } else if line.starts_with('}') {
-                is_inside = false;
-            }
-            let field = line.strip_prefix("    ").filter(|_| is_inside)?;
-            let field = field
-                .strip_prefix("pub(crate) ")
-                .or(field.strip_prefix("pub "))
-                .unwrap_or(field);
-            let name = field.split_once(": ")?.0;
-            name.bytes()
-                .all(|byte| byte.is_ascii_lowercase() || byte == b'_')
-                .then_some(name)
-        })
+    let (mut is_inside, mut is_setting, mut renamed) = (false, false, None);
+    let production = text.split("#[cfg(test)]").next().unwrap_or_default();
+    production.lines().filter_map(move |line| {
+        let item = line
+            .strip_prefix("pub(crate) ")
+            .or(line.strip_prefix("pub "))
+            .unwrap_or(line);
+        if line.starts_with("#[derive(") {
+            is_setting = line.contains("Deserialize");
+        } else if item.starts_with("struct ") {
+            is_inside = is_setting && line.ends_with('{');
+            is_setting = false;
+        } else if line.starts_with('}') {
+            is_inside = false;
+        }
+        let field = line.strip_prefix("    ").filter(|_| is_inside)?;
+        if let Some(name) = field.strip_prefix("#[serde(rename = \"") {
+            renamed = name.split('"').next();
+        }
+        let field = field
+            .strip_prefix("pub(crate) ")
+            .or(field.strip_prefix("pub "))
+            .unwrap_or(field);
+        let name = field.split_once(": ")?.0;
+        let is_name = name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
+        is_name.then(|| renamed.take().unwrap_or(name))
+    })
 }
 
 fn is_listed(table: &str, field: &str) -> bool {
@@ -197,7 +196,7 @@ mod tests {
 
     #[test]
     fn the_fields_of_deserialized_structs_are_settings() {
-        let text = "#[derive(Debug, Deserialize)]\npub struct Jobs {\n    /// Workers.\n    pub workers: u16,\n    per_tenant: u16,\n}\n\
+        let text = "#[derive(Debug, Deserialize)]\npub struct Jobs {\n    /// Workers.\n    pub workers: u16,\n    #[serde(rename = \"per_tenant\")]\n    most: u16,\n}\n\
                     #[derive(Debug)]\nstruct Other {\n    hidden: u16,\n}\n";
 
         assert_eq!(fields(text).collect::<Vec<_>>(), ["workers", "per_tenant"]);

@@ -14,6 +14,7 @@ const ORDER: &[&str] = &[
     "time",
     "ids",
     "backoff",
+    "poll",
     "error",
     "text",
     "decimal",

@@ -1,5 +1,7 @@
 //! The program as its callers see it.
 
+#![expect(clippy::expect_used, reason = "a test fails by a panic")]
+
 #[cfg(feature = "api-keys")]
 mod api_keys;
 #[cfg(all(feature = "customers", feature = "catalog"))]

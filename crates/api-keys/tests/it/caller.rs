@@ -62,7 +62,7 @@ async fn a_key_that_signs_out_ends_nothing() {
 async fn acc_8_a_key_follows_its_roles_at_once() {
     let fixture = Fixture::new().await;
     fixture.app.start_background();
-    tokio::time::sleep(Duration::from_millis(100)).await;
+    fixture.app.poll_revocations().await;
     let role = fixture.role("Reader", &["auth.users.list"], None).await;
     let key = fixture.key(json!({"name": "K", "roles": ["Reader"]})).await;
     assert_eq!(fixture.get(&key, USERS).await.0, 200);
@@ -91,7 +91,7 @@ async fn acc_8_another_node_rejects_a_revoked_key_within_a_second() {
     let fixture = Fixture::new().await;
     let other = fixture.app.second_node().await;
     other.start_background();
-    tokio::time::sleep(Duration::from_millis(100)).await;
+    other.poll_revocations().await;
     let key = fixture.key(json!({"name": "K", "roles": ["admin"]})).await;
     let status = async || {
         let request = other.request(Method::GET, KEYS).header("X-Api-Key", &key.secret);
@@ -102,7 +102,7 @@ async fn acc_8_another_node_rejects_a_revoked_key_within_a_second() {
     let path = format!("{KEYS}?id={}", key.id);
     assert_eq!(fixture.app.delete(&fixture.a.token, &path, Value::Null).await.0, 200);
 
-    tokio::time::sleep(Duration::from_secs(1)).await;
+    other.poll_revocations().await;
     assert_eq!(status().await, 401);
 }
 

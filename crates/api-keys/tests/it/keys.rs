@@ -1,7 +1,5 @@
 //! Keys: created once, shown once, limited, revoked.
 
-use std::time::Duration;
-
 use actix_web::http::Method;
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -133,7 +131,7 @@ async fn acc_34_a_role_of_super_administrators_is_rejected() {
 async fn acc_34_what_ends_a_key_ends_it_at_once() {
     let fixture = Fixture::new().await;
     fixture.app.start_background();
-    tokio::time::sleep(Duration::from_millis(100)).await;
+    fixture.app.poll_revocations().await;
     let office = fixture.organization("Office", None).await;
     let create = async |body: Value| {
         let key = fixture.key(body).await;

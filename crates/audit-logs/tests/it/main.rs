@@ -1,5 +1,7 @@
 //! The action log, undo and redo over HTTP.
 
+#![expect(clippy::expect_used, reason = "a test fails by a panic")]
+
 mod filters;
 mod history;
 mod returning;

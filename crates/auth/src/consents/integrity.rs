@@ -45,6 +45,7 @@ impl Integrity {
     }
 }
 
+#[expect(clippy::expect_used, reason = "HMAC takes keys of any length")]
 fn code(key: &SecretString, row: &Consent) -> Hmac<Sha256> {
     let mut code =
         Hmac::<Sha256>::new_from_slice(key.expose_secret().as_bytes()).expect("HMAC takes keys of any length");

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use backoffice_core::command::Tx;
 use backoffice_core::db::{Connection, Prepared};
+use backoffice_core::poll::RevocationPoll;
 use backoffice_core::{Result, Runtime, Scope};
 use diesel::sql_types::{Text, Uuid as SqlUuid};
 use diesel::{ExpressionMethods, QueryableByName, insert_into, sql_query};
@@ -106,6 +107,7 @@ struct Revoked {
 /// Reads revocations until the process ends. While that fails, no identity is taken from the cache.
 pub(crate) fn watch(runtime: Runtime) -> Option<BoxFuture<'static, ()>> {
     let accounts = runtime.platform.provided().get::<Accounts>()?;
+    let rounds = runtime.platform.provided().get::<RevocationPoll>()?;
     Some(Box::pin(async move {
         let mut seen = HashSet::new();
         let mut polls = 0_u32;
@@ -116,11 +118,12 @@ pub(crate) fn watch(runtime: Runtime) -> Option<BoxFuture<'static, ()>> {
                 tracing::debug!(%error, "could not delete old revocations");
             }
             polls = polls.wrapping_add(1);
+            rounds.0.begin();
             match poll(&runtime, &accounts, &mut seen).await {
                 Ok(()) => accounts.cache.confirm(),
                 Err(error) => tracing::debug!(%error, "could not read revocations"),
             }
-            tokio::time::sleep(POLL).await;
+            rounds.0.finish(POLL).await;
         }
     }))
 }

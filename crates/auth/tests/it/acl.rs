@@ -177,7 +177,7 @@ async fn acc_26_the_last_super_administrator_stays() {
 async fn a_changed_role_acl_takes_effect_on_the_next_request() {
     let fixture = Fixture::new().await;
     fixture.app.start_background();
-    tokio::time::sleep(std::time::Duration::from_millis(500)).await;
+    fixture.app.poll_revocations().await;
     let role = fixture.role("Reader", &["auth.users.list"], None).await;
     let (_, token) = fixture.user("ann@alpha.test", &["Reader"]).await;
     assert_eq!(fixture.app.get(&token, "/auth/users").await.0, 200);

@@ -1,5 +1,7 @@
 //! The accounts module over HTTP, on a database of its own for each test.
 
+#![expect(clippy::expect_used, reason = "a test fails by a panic")]
+
 mod acl;
 mod caller;
 mod consents;

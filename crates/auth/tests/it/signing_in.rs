@@ -272,7 +272,8 @@ async fn acc_7_a_second_node_rejects_bearer_cookie_and_refresh_token_of_an_ended
     let second = fixture.app.second_node().await;
     fixture.app.start_background();
     second.start_background();
-    tokio::time::sleep(Duration::from_millis(600)).await;
+    fixture.app.poll_revocations().await;
+    second.poll_revocations().await;
     let sign_in = async || {
         let body = json!({"email": "admin@alpha.test", "password": PASSWORD});
         let (_, body) = fixture.app.post("", "/auth/login", body).await;
@@ -297,7 +298,7 @@ async fn acc_7_a_second_node_rejects_bearer_cookie_and_refresh_token_of_an_ended
         .bearer(&ended)
         .send()
         .await;
-    tokio::time::sleep(Duration::from_secs(1)).await;
+    second.poll_revocations().await;
 
     assert_eq!(ask(&ended, &ended_refresh).await, [401; 3]);
     assert_eq!(ask(&other, &other_refresh).await, [200; 3], "another session goes on");

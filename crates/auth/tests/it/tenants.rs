@@ -70,14 +70,14 @@ async fn acc_8_users_of_a_deleted_tenant_are_signed_out_on_every_node() {
     let fixture = Fixture::new().await;
     let node = fixture.app.second_node().await;
     node.start_background();
-    tokio::time::sleep(std::time::Duration::from_millis(500)).await;
+    node.poll_revocations().await;
     assert_eq!(node.get(&fixture.a.token, "/auth/profile").await.0, 200);
 
     let path = format!("{TENANTS}?id={}", fixture.a.id);
     assert_eq!(fixture.app.delete(&fixture.root, &path, Value::Null).await.0, 200);
 
     assert_eq!(fixture.app.get(&fixture.a.token, "/auth/profile").await.0, 401);
-    tokio::time::sleep(std::time::Duration::from_millis(1000)).await;
+    node.poll_revocations().await;
     assert_eq!(node.get(&fixture.a.token, "/auth/profile").await.0, 401);
     let ended = "select end_reason from auth_sessions where ended_at is not null";
     assert_eq!(fixture.app.rows(ended).await, [json!({"end_reason": "tenant_closed"})]);

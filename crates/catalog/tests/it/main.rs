@@ -1,5 +1,7 @@
 //! The catalog over HTTP, on a database of its own for each test.
 
+#![expect(clippy::expect_used, reason = "a test fails by a panic")]
+
 mod bulk;
 mod categories;
 mod fixture;

@@ -282,6 +282,10 @@ impl std::fmt::Debug for Connection {
 }
 
 impl Connection {
+    #[expect(
+        clippy::expect_used,
+        reason = "the option is empty only while the connection is dropped"
+    )]
     fn idle(&mut self) -> &mut Idle {
         self.idle
             .as_mut()
@@ -344,6 +348,10 @@ impl Connection {
 impl Deref for Connection {
     type Target = AsyncPgConnection;
 
+    #[expect(
+        clippy::expect_used,
+        reason = "the option is empty only while the connection is dropped"
+    )]
     fn deref(&self) -> &AsyncPgConnection {
         &self
             .idle

@@ -112,14 +112,6 @@ pub struct Form<T>(pub T);
 #[derive(Debug, Clone)]
 pub struct Path<T>(pub T);
 
-/// Deserializes a field that distinguishes absent from `null`: `#[serde(default, deserialize_with = "present")] name: Option<Option<T>>`.
-///
-/// # Errors
-/// When the value is neither null nor a `T`.
-pub fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Option<Option<T>>, D::Error> {
-    Option::<T>::deserialize(deserializer).map(Some)
-}
-
 /// Deserializes a field that may be absent but not `null`: `#[serde(default, deserialize_with = "given")] flag: Option<bool>`.
 ///
 /// # Errors

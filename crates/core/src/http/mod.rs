@@ -28,7 +28,7 @@ pub use accept::{AcceptedRange, accepted_ranges};
 pub use bodies::{CreatedId, Done, Id, Identified, Updated};
 pub use cookies::{AUTH_COOKIE, SESSION_COOKIE, clear_cookies, clear_selection, credential_cookies, presented_cookie};
 pub use dispatch::not_found;
-pub use extract::{Describe, Extract, Form, Incoming, Path, Query, given, given_object, present};
+pub use extract::{Describe, Extract, Form, Incoming, Path, Query, given, given_object};
 pub use headers::COMMON as COMMON_HEADERS;
 pub use live_caller::LiveCaller;
 pub use openapi::Schemas;

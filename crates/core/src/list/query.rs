@@ -12,7 +12,7 @@ use crate::error::{Detail, Result, Violations};
 use crate::http::{Describe, Extract, Incoming, Query, Schemas, given};
 use crate::input::schema;
 
-/// Page, search, ids and order.
+/// Page, search and ids.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
@@ -32,6 +32,13 @@ struct Parameters {
     /// Only the rows with these ids, joined by commas, at most 200.
     #[param(value_type = Option<IdList>, inline)]
     ids: Option<String>,
+}
+
+/// The order, which is read by itself so that its violations are reported beside faults of other parameters.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase")]
+#[into_params(parameter_in = Query)]
+struct Sorting {
     /// The field by which the list is sorted, by default the first one.
     sort_field: Option<String>,
     /// `asc` or `desc`.
@@ -72,6 +79,15 @@ impl SortField {
         }
     }
 
+    /// Declares a time with nulls: by default the latest comes first.
+    #[must_use]
+    pub const fn nullable_time(name: &'static str, column: &'static str) -> Self {
+        Self {
+            nullable: true,
+            ..Self::time(name, column)
+        }
+    }
+
     /// Declares a column with nulls, ascending by default.
     #[must_use]
     pub const fn nullable(name: &'static str, column: &'static str) -> Self {
@@ -92,6 +108,7 @@ pub trait Sortable {
 #[derive(Debug)]
 pub struct ListQuery<R> {
     parameters: Parameters,
+    order: Order,
     rows: PhantomData<fn() -> R>,
 }
 
@@ -127,19 +144,18 @@ impl<R: Sortable> ListQuery<R> {
             ref search,
             id,
             ref ids,
-            ..
         } = self.parameters;
         let by_id = ById { id, ids: ids.clone() };
         ListRequest {
             window: violations.keep(PageQuery::new(page, page_size).window()),
             pattern: violations.keep(search_pattern(search.as_deref())),
             ids: violations.keep(by_id.requested()),
-            order: self.parameters.order(R::SORT_FIELDS, violations),
+            order: self.order,
         }
     }
 }
 
-impl Parameters {
+impl Sorting {
     fn order(&self, fields: &[SortField], violations: &mut Violations) -> Order {
         let requested = self.sort_field.as_deref();
         let field = match requested {
@@ -168,17 +184,28 @@ impl Parameters {
     }
 }
 
-impl<R> Extract for ListQuery<R> {
+impl<R: Sortable> Extract for ListQuery<R> {
     fn extract(incoming: &Incoming<'_>) -> Result<Self> {
-        let Query(parameters) = Extract::extract(incoming)?;
+        let mut violations = Violations::default();
+        let sorting: Option<Query<Sorting>> = violations.keep(Extract::extract(incoming).map(Some));
+        let sorting = sorting.map(|Query(sorting)| sorting).unwrap_or_default();
+        let order = sorting.order(R::SORT_FIELDS, &mut violations);
+        let parameters: Option<Query<Parameters>> = violations.keep(Extract::extract(incoming).map(Some));
+        violations.check()?;
+        let parameters = parameters.map(|Query(parameters)| parameters).unwrap_or_default();
         let rows = PhantomData;
-        Ok(Self { parameters, rows })
+        Ok(Self {
+            parameters,
+            order,
+            rows,
+        })
     }
 }
 
 impl<R: Sortable> Describe for ListQuery<R> {
     fn describe(operation: OperationBuilder, _schemas: &mut Schemas) -> OperationBuilder {
         let mut parameters = Parameters::into_params(|| Some(ParameterIn::Query));
+        parameters.extend(Sorting::into_params(|| Some(ParameterIn::Query)));
         for parameter in &mut parameters {
             let words = match parameter.name.as_str() {
                 "sortField" => R::SORT_FIELDS.iter().map(|field| field.name).collect(),
@@ -226,13 +253,13 @@ mod tests {
     #[test]
     fn only_declared_fields_sort_and_times_begin_with_the_latest() {
         let by = |field: Option<&str>, dir: Option<&str>| {
-            let parameters = Parameters {
+            let sorting = Sorting {
                 sort_field: field.map(str::to_owned),
                 sort_dir: dir.map(str::to_owned),
-                ..Parameters::default()
             };
-            let rows = PhantomData::<fn() -> Row>;
-            let order = ListQuery { parameters, rows }.validate().ok()?.order;
+            let mut violations = Violations::default();
+            let order = sorting.order(Row::SORT_FIELDS, &mut violations);
+            violations.check().ok()?;
             Some((order.column, order.nullable, order.descending))
         };
 

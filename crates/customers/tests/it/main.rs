@@ -1,5 +1,7 @@
 //! Tests of this module over HTTP.
 
+#![expect(clippy::expect_used, reason = "a test fails by a panic")]
+
 mod bulk;
 mod bulk_items;
 mod companies;

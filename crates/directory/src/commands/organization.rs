@@ -115,9 +115,11 @@ impl Record for Organization {
 
     fn fill(&mut self, input: &OrganizationInput, validator: &mut Validator) {
         validator.text("name", &input.name, &mut self.name, values::name);
-        validator.value("slug", &input.slug, &mut self.slug, values::slug);
+        validator.value("slug", &input.slug, &mut self.slug, |text| values::slug(text));
         validator.optional("parentId", &input.parent_id, &mut self.parent_id, rules::any);
-        validator.optional("logoUrl", &input.logo_url, &mut self.logo_url, values::logo_url);
+        validator.optional("logoUrl", &input.logo_url, &mut self.logo_url, |text: &String| {
+            values::logo_url(text)
+        });
         validator.value("isActive", &input.is_active, &mut self.is_active, rules::any);
     }
 

@@ -55,8 +55,8 @@ fn own(ctx: &RequestContext) -> Own {
 impl Sortable for ProgressJob {
     const SORT_FIELDS: &'static [SortField] = &[
         SortField::time("createdAt", "progress_jobs.created_at"),
-        SortField::nullable("startedAt", "progress_jobs.started_at"),
-        SortField::nullable("finishedAt", "progress_jobs.finished_at"),
+        SortField::nullable_time("startedAt", "progress_jobs.started_at"),
+        SortField::nullable_time("finishedAt", "progress_jobs.finished_at"),
     ];
 }
 

@@ -1,5 +1,7 @@
 //! The module over HTTP and a real database.
 
+#![expect(clippy::expect_used, reason = "a test fails by a panic")]
+
 mod cancelling;
 mod failures;
 mod fixture;

@@ -1,5 +1,7 @@
 //! Tests of the test support, and through it of what core does without any module.
 
+#![expect(clippy::expect_used, reason = "a test fails by a panic")]
+
 mod attempts;
 mod bodies;
 mod connections;

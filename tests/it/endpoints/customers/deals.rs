@@ -85,6 +85,7 @@ fn deals() -> Vec<Entry> {
             DEALS,
             [
                 subject(Place::Body("id"), Customer::Deal),
+                at(Place::Body("organizationId"), Kind::Organization),
                 owner,
                 pipeline,
                 stage,
@@ -134,7 +135,10 @@ fn pipelines() -> Vec<Entry> {
         entry(
             Method::PUT,
             PIPELINES,
-            [subject(Place::Body("id"), Customer::Pipeline)],
+            [
+                subject(Place::Body("id"), Customer::Pipeline),
+                at(Place::Body("organizationId"), Kind::Organization),
+            ],
             |tenant_fixture, _| {
                 let body = json!({"id": Customer::Pipeline.of(tenant_fixture), "name": "Renamed", "organizationId": tenant_fixture.other});
                 Call::put(PIPELINES, body)
@@ -169,7 +173,10 @@ fn stages() -> Vec<Entry> {
         entry(
             Method::POST,
             STAGES,
-            [subject(Place::Body("pipelineId"), Customer::Pipeline)],
+            [
+                at(Place::Body("organizationId"), Kind::Organization),
+                subject(Place::Body("pipelineId"), Customer::Pipeline),
+            ],
             |tenant_fixture, _| {
                 let body =
                     json!({"pipelineId": Customer::Pipeline.of(tenant_fixture), "label": "Made", "color": "#00ff00"});
@@ -179,7 +186,11 @@ fn stages() -> Vec<Entry> {
         entry(
             Method::PUT,
             STAGES,
-            [subject(Place::Body("id"), Customer::Stage)],
+            [
+                subject(Place::Body("id"), Customer::Stage),
+                at(Place::Body("organizationId"), Kind::Organization),
+                subject(Place::Body("pipelineId"), Customer::Pipeline),
+            ],
             |tenant_fixture, _| {
                 let body = json!({"id": Customer::Stage.of(tenant_fixture), "label": "Renamed", "color": "#0000ff"});
                 Call::put(STAGES, body)

@@ -146,7 +146,7 @@ mod tests {
 
     fn faults(text: &str) -> Vec<(String, String)> {
         let unread = from_form::<Parameters>(text.as_bytes()).map(|_| ()).err();
-        let details = unread.map(|unread| unread).unwrap_or_default();
+        let details = unread.unwrap_or_default();
         let mut reported: Vec<_> = details
             .into_iter()
             .map(|one| (one.path, one.code.into_owned()))

@@ -281,7 +281,7 @@ mod tests {
 
     fn faults(body: &Value) -> Vec<(String, String)> {
         let unread = from_json::<Body>(&body.to_string()).map(|_| ()).err();
-        let details = unread.map(|unread| unread).unwrap_or_default();
+        let details = unread.unwrap_or_default();
         let mut reported: Vec<_> = details
             .into_iter()
             .map(|one| (one.path, one.code.into_owned()))
