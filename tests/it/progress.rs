@@ -32,7 +32,7 @@ pub(crate) async fn seed(fixture: &Fixture, tenant_fixture: &TenantFixture) {
              values ('{tenant}', '{id}', '{kind}', 'Owners', '{status}', 1, {failed}, 0, 0, {failed}, true, 'user', '{actor}',
                 '{{\"ownerUserId\": null}}', {at}, {at});
              insert into progress_job_items (tenant_id, id, job_id, position, resource_kind, resource_id, state, created_at, updated_at)
-             values ('{tenant}', gen_random_uuid(), '{id}', 0, 'customers.deal', '{deal}', '{state}', {at}, {at})",
+             values ('{tenant}', md5('item {id}')::uuid, '{id}', 0, 'customers.deal', '{deal}', '{state}', {at}, {at})",
             tenant = tenant_fixture.tenant,
             id = job.of(tenant_fixture),
             kind = <StartBulk<BulkUpdateOwner> as Command>::ID,

@@ -179,13 +179,12 @@ async fn undo_again(fixture: &Fixture, token: &str) -> (u16, Value) {
 }
 
 /// The commands that can't be undone, with the endpoint that runs each. The last one leaves no user who could send another request.
-const FINAL: [(&str, Method, &str); 12] = [
+const FINAL: [(&str, Method, &str); 11] = [
     ("directory.tenant.create", Method::POST, "/directory/tenants"),
     ("directory.tenant.update", Method::PUT, "/directory/tenants"),
     ("api_keys.key.create", Method::POST, "/api_keys/keys"),
     ("api_keys.key.delete", Method::DELETE, "/api_keys/keys"),
     ("auth.consent.update", Method::PUT, "/auth/profile/consents"),
-    ("auth.user.invite", Method::POST, "/auth/users/resend-invite"),
     ("auth.user.reset_password", Method::POST, "/auth/reset/confirm"),
     (
         "customers.deal.bulk_update_owner",
@@ -202,8 +201,12 @@ const FINAL: [(&str, Method, &str); 12] = [
     ("directory.tenant.delete", Method::DELETE, "/directory/tenants"),
 ];
 
-/// Commands that can't be undone and that no endpoint runs, with the reason why they are not tried here.
-const NOT_TRIED: [(&str, &str); 2] = [
+/// Commands that can't be undone and are not tried here, with the reason.
+const NOT_TRIED: [(&str, &str); 3] = [
+    (
+        "auth.user.invite",
+        "its request goes on after the commit, and sends the mail: a later fault is reported although the entry remains",
+    ),
     (
         "auth.user.request_reset",
         "a job runs it, and the worker repeats a failed job",
@@ -321,6 +324,19 @@ fn rejected(response: &TestResponse, what: &str) {
     assert!(response.cookies().is_empty(), "{what}: the cookies stay");
 }
 
+/// Columns, and fields of snapshots, whose values differ between two runs of the same request.
+const RANDOM: [&str; 9] = [
+    "undo_secret",
+    "password_hash",
+    "token_hash",
+    "request_id",
+    "key_hash",
+    "key_prefix",
+    "keyPrefix",
+    "prefix",
+    "integrity",
+];
+
 /// Removes ids that were created since, secrets and request ids, and the times of revocations, which come from the real clock.
 fn shape(known: &BTreeSet<String>, snapshot: DatabaseSnapshot) -> Shape {
     let rows = |table: &str, rows: Vec<Value>| {
@@ -328,9 +344,6 @@ fn shape(known: &BTreeSet<String>, snapshot: DatabaseSnapshot) -> Shape {
             .into_iter()
             .map(|mut row| {
                 let fields = row.as_object_mut().expect("a row");
-                for secret in ["undo_secret", "password_hash", "token_hash", "request_id"] {
-                    fields.remove(secret);
-                }
                 if table == "auth_revocations" {
                     fields.retain(|name, _| !name.ends_with("_at"));
                 }
@@ -369,6 +382,7 @@ fn without_new_ids(value: &Value, known: &BTreeSet<String>) -> Value {
         Value::Array(values) => values.iter().map(|one| without_new_ids(one, known)).collect(),
         Value::Object(fields) => fields
             .iter()
+            .filter(|(name, _)| !RANDOM.contains(&name.as_str()))
             .map(|(name, one)| (name.clone(), without_new_ids(one, known)))
             .collect(),
         other => other.clone(),

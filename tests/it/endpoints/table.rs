@@ -273,7 +273,6 @@ fn sidebar() -> Vec<Entry> {
             [
                 at(Place::BodyList("applyToRoles"), Kind::Role),
                 at(Place::BodyList("clearRoleIds"), Kind::Role),
-                at(Place::Body("scope.roleId"), Kind::Role),
             ],
             |tenant_fixture, _| {
                 Call::put(

@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 
 use backoffice_core::module::document;
-use serde_json::Value;
+use serde_json::{Value, json};
+use uuid::Uuid;
 
-use crate::call::Place;
+use crate::call::{Call, Place};
 use crate::endpoints::Setting;
 use crate::fixture::Fixture;
 
@@ -27,8 +28,15 @@ const NO_TARGETS: &[(&str, &str, &str)] = &[
         "filter.categoryIds",
         "a filter that matches nothing starts an empty job",
     ),
+    ("POST /catalog/products", "prices[].organizationId", PART),
     ("POST /catalog/products", "prices[].productId", PART),
+    ("POST /catalog/products", "variants[].organizationId", PART),
     ("POST /catalog/products", "variants[].productId", PART),
+    (
+        "PUT /auth/sidebar/preferences",
+        "scope.roleId",
+        "read only with the type `role`: the test below sends it",
+    ),
 ];
 
 const OF_USER: &str = "consents are read through their user, who is a target";
@@ -36,7 +44,7 @@ const OF_CALLER: &str = "only the caller's own consents are read";
 const READS: &str = "the fixture knows no ids of entries of the access log";
 const OF_JOB: &str = "items are read through their job, which is a target";
 const ITEMS: &str = "the job checks each id: an unknown one is a failed item";
-const PART: &str = "not read: a part is created with its product";
+const PART: &str = "not read: a part is created with its product, in its organization";
 
 #[actix_web::test]
 async fn every_id_that_a_request_takes_is_a_target() {
@@ -69,6 +77,23 @@ async fn every_id_that_a_request_takes_is_a_target() {
         unused.is_empty(),
         "exemptions of ids that are targets or do not exist: {unused:?}"
     );
+}
+
+#[actix_web::test]
+async fn a_sidebar_of_another_tenants_role_is_unknown() {
+    let setting = Setting::new(Fixture::new().await).await;
+    let (app, caller) = (&setting.fixture.app, &setting.fixture.b.tenant_admin.token);
+    let put = async |role: Uuid| {
+        let body = json!({"groupOrder": ["auth"], "scope": {"type": "role", "roleId": role}});
+        let response = Call::put("/auth/sidebar/preferences", body).send(app, caller).await;
+        (response.status, response.text().replace(&role.to_string(), "<role>"))
+    };
+
+    let (foreign, unknown) = (put(setting.fixture.a.role).await, put(Uuid::from_u128(42)).await);
+    let (own, _) = put(setting.fixture.b.role).await;
+
+    assert_eq!(foreign, unknown);
+    assert!(foreign.0 >= 400 && own == 200, "{foreign:?} {own}");
 }
 
 fn names(place: Place, name: &str) -> bool {
