@@ -43,7 +43,7 @@ const FILES: &[(&str, &str)] = &[
         include_str!("scaffold/down.sql.in"),
     ),
 ];
-/// Lines that a new module adds to a file, and a word that occurs in the lines beside them.
+/// Lines that a new module adds to a file, and a word that occurs in the lines beside them, or with which they begin (`^word`).
 struct Addition {
     file: &'static str,
     among: &'static str,
@@ -73,7 +73,7 @@ const ADDITIONS: &[Addition] = &[
     },
     Addition {
         file: "tests/Cargo.toml",
-        among: "backoffice-",
+        among: "^backoffice-",
         lines: "backoffice-{name}.workspace = true",
     },
     Addition {
@@ -224,9 +224,13 @@ fn compose(workspace: &Workspace, template: &Template) -> Result<()> {
 fn insert_sorted(text: &str, among: &str, new: &str) -> Option<String> {
     let mut lines: Vec<&str> = text.lines().collect();
     let first = new.lines().next()?;
-    let later = lines.iter().position(|line| line.contains(among) && *line > first);
+    let is_among = |line: &&str| match among.strip_prefix('^') {
+        Some(start) => line.starts_with(start),
+        None => line.contains(among),
+    };
+    let later = lines.iter().position(|line| is_among(line) && *line > first);
     let last = || {
-        let at = lines.iter().rposition(|line| line.contains(among))?;
+        let at = lines.iter().rposition(|line| is_among(line))?;
         // A comment marks the end of a list.
         let is_mark = lines[at].trim_start().starts_with("//");
         Some(if is_mark { at } else { at + new.lines().count() })
@@ -286,6 +290,10 @@ mod tests {
         assert_eq!(
             insert_sorted("a\n    // end\nz\n", "// end", "    b\n    c").as_deref(),
             Some("a\n    b\n    c\n    // end\nz\n")
+        );
+        assert_eq!(
+            insert_sorted("name = \"a-x\"\na-b\na-d\n", "^a-", "a-c").as_deref(),
+            Some("name = \"a-x\"\na-b\na-c\na-d\n")
         );
         assert_eq!(insert_sorted(text, "absent", "e = 1"), None);
     }
