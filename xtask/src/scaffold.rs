@@ -230,7 +230,7 @@ fn insert_sorted(text: &str, among: &str, new: &str) -> Option<String> {
     };
     let later = lines.iter().position(|line| is_among(line) && *line > first);
     let last = || {
-        let at = lines.iter().rposition(|line| is_among(line))?;
+        let at = lines.iter().rposition(is_among)?;
         // A comment marks the end of a list.
         let is_mark = lines[at].trim_start().starts_with("//");
         Some(if is_mark { at } else { at + new.lines().count() })

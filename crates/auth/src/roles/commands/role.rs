@@ -2,6 +2,7 @@
 
 use backoffice_core::command::{Class, Command, Entity, Target, Tx};
 use backoffice_core::crud::{CommandName, Create, Record, Update};
+use backoffice_core::db::Prepared;
 use backoffice_core::ids::PLATFORM_TENANT;
 use backoffice_core::input::{Validator, rules};
 use backoffice_core::{Feature, Patch, Placement, Rejection, RequestContext, Result, Timestamp};
@@ -128,7 +129,7 @@ impl Record for Role {
 
     /// A stored role keeps `seeded_as`, which old snapshots do not contain.
     async fn write(tx: &mut Tx<'_>, rows: &[Self]) -> Result<()> {
-        insert_into(roles::table)
+        let statement = insert_into(roles::table)
             .values(rows)
             .on_conflict((roles::tenant_id, roles::id))
             .do_update()
@@ -137,9 +138,8 @@ impl Record for Role {
                 roles::name_norm.eq(excluded(roles::name_norm)),
                 roles::created_at.eq(excluded(roles::created_at)),
                 roles::updated_at.eq(excluded(roles::updated_at)),
-            ))
-            .execute(tx.conn())
-            .await?;
+            ));
+        Prepared(statement).execute(tx.conn()).await?;
         Ok(())
     }
 
