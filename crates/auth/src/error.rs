@@ -183,7 +183,7 @@ impl Error {
             Self::PasswordPolicy(code) => {
                 bad_request()
                     .code("password_policy")
-                    .detail(Detail::new("password", policy_text(code), code))
+                    .detail(Detail::new("password", policy_text(code), *code))
             }
             Self::InvalidToken | Self::InvalidOrigin => bad_request(),
             Self::UserInactive => Rejection::conflict(text.clone()).code("user_inactive"),

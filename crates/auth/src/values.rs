@@ -1,7 +1,7 @@
 //! Rules for the values of fields, beside those that all modules share.
 
 use backoffice_core::Patch;
-use backoffice_core::input::{Violation, rules};
+use backoffice_core::input::{Validator, Violation, rules};
 
 use crate::email;
 
@@ -20,6 +20,17 @@ pub(crate) fn user_name(name: &Patch<String>) -> Result<Patch<String>, Violation
         Patch::Clear | Patch::Set("") => Ok(Patch::Clear),
         Patch::Set(text) => rules::line(120)(text).map(Patch::Set),
     }
+}
+
+/// Validates the address and the name in an update of a user.
+pub(crate) fn address_and_name(
+    email: Option<&str>,
+    name: &Patch<String>,
+    validator: &mut Validator,
+) -> (Option<String>, Patch<String>) {
+    let email = validator.accept("email", email.map(address).transpose());
+    let name = validator.accept("name", user_name(name));
+    (email.flatten(), name.unwrap_or_default())
 }
 
 /// Accepts the subject of a consent.

@@ -5,7 +5,7 @@ mod commands;
 mod record;
 
 pub use commands::{Create, Delete, Update};
-pub use record::{CommandName, Record, load, store};
+pub use record::{CommandName, Record, load, store, validate};
 
 use uuid::Uuid;
 

@@ -36,11 +36,11 @@ pub struct Detail {
 
 impl Detail {
     /// Creates a detail.
-    pub fn new(path: impl Into<String>, message: impl Into<String>, code: &'static str) -> Self {
+    pub fn new(path: impl Into<String>, message: impl Into<String>, code: impl Into<Cow<'static, str>>) -> Self {
         Self {
             path: path.into(),
             message: message.into(),
-            code: Cow::Borrowed(code),
+            code: code.into(),
         }
     }
 }

@@ -145,6 +145,19 @@ async fn creator(tx: &mut Tx<'_>) -> Result<Creator> {
     Ok(Creator { expires_at, ancestry })
 }
 
+/// Validates and trims the texts of a key.
+pub(crate) fn name_and_description(
+    name: &str,
+    description: Option<&String>,
+    validator: &mut Validator,
+) -> (String, Option<String>) {
+    let (mut trimmed, mut text) = (String::new(), None);
+    validator.text("name", &name.to_owned().into(), &mut trimmed, rules::line(LONGEST_NAME));
+    let description = description.map_or(Patch::Clear, |text| Patch::Set(text.clone()));
+    validator.optional_text("description", &description, &mut text, rules::text(LONGEST_DESCRIPTION));
+    (trimmed, text)
+}
+
 impl CreateKey {
     /// Validates the input and draws the secret.
     ///
@@ -152,10 +165,8 @@ impl CreateKey {
     /// 400 with the invalid fields.
     pub fn new(context: &RequestContext, requested: NewKeyInput) -> Result<Self> {
         let config = context.call().provided::<KeysConfig>()?;
-        let (mut validator, mut name, mut description) = (Validator::default(), String::new(), None);
-        validator.text("name", &requested.name.into(), &mut name, rules::line(LONGEST_NAME));
-        let text = requested.description.map_or(Patch::Clear, Patch::Set);
-        validator.optional_text("description", &text, &mut description, rules::text(LONGEST_DESCRIPTION));
+        let mut validator = Validator::default();
+        let (name, description) = name_and_description(&requested.name, requested.description.as_ref(), &mut validator);
         let expires_at = values::expiry(requested.expires_at, context.now(), config.max_ttl);
         let expires_at = validator.accept("expiresAt", expires_at).flatten();
         validator.check()?;

@@ -2,14 +2,14 @@
 
 use backoffice_auth::RoleToHold;
 use backoffice_core::http::{Cookies, Created, Json, given};
-use backoffice_core::input::Bounded;
+use backoffice_core::input::{Bounded, Input, Validator};
 use backoffice_core::{Patch, Rejection, RequestContext, Result, Scope, Timestamp, VisibleTenants};
 use secrecy::ExposeSecret;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use crate::commands::{CreateKey, KeyCreated, NewKeyInput};
+use crate::commands::{CreateKey, KeyCreated, NewKeyInput, name_and_description};
 use crate::query::keys::RoleOfKey;
 use crate::values::KeyName;
 
@@ -37,6 +37,12 @@ pub(super) struct NewKey {
     /// In the future, and not after the expiry of the API key that sends the request. Null or absent: never. If `api_keys.max_ttl` is
     /// configured, required and limited by it.
     expires_at: Option<Timestamp>,
+}
+
+impl Input for NewKey {
+    fn validate(&self, validator: &mut Validator) {
+        name_and_description(&self.name, self.description.as_ref(), validator);
+    }
 }
 
 /// The created key.

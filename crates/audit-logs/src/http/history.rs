@@ -1,6 +1,7 @@
 //! Undo and redo.
 
 use backoffice_core::http::{Json, Routes, requires};
+use backoffice_core::input::Input;
 use backoffice_core::{Rejection, RequestContext, Result};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -46,6 +47,8 @@ struct UndoRequest {
     undo_token: Value,
 }
 
+impl Input for UndoRequest {}
+
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct Undone {
@@ -64,6 +67,8 @@ struct RedoRequest {
     #[schema(value_type = Uuid, required = true)]
     log_id: Value,
 }
+
+impl Input for RedoRequest {}
 
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]

@@ -3,6 +3,7 @@
 use actix_web::http::Method;
 use backoffice_core::command::{Class, Command, Entity, EntityRef, Target, Tx};
 use backoffice_core::http::{Access, Json, Routes};
+use backoffice_core::input::Input;
 use backoffice_core::{Feature, Module, RequestContext, Result};
 use backoffice_directory::commands::TenantCreated;
 use backoffice_directory::model::Organization;
@@ -36,6 +37,8 @@ fn routes(routes: &mut Routes) {
 struct Number {
     ids: Vec<Uuid>,
 }
+
+impl Input for Number {}
 
 impl Command for Number {
     const ID: &'static str = "many.organization.number";

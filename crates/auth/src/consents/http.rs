@@ -5,7 +5,7 @@ use std::sync::Arc;
 use backoffice_core::access_log::{AccessType, Record};
 use backoffice_core::command::Target;
 use backoffice_core::http::{Access, Json, Query, Routes, requires};
-use backoffice_core::input::Validator;
+use backoffice_core::input::{Input, Validator};
 use backoffice_core::list::{ById, Page, PageQuery, Window};
 use backoffice_core::{ErrorShape, Rejection, RequestContext, Result, Scope, Timestamp, Violations};
 use serde::{Deserialize, Serialize};
@@ -159,11 +159,17 @@ struct ConsentWritten {
     item: ConsentItem,
 }
 
+impl Input for ConsentPatch {
+    fn validate(&self, validator: &mut Validator) {
+        validator.accept("consentType", values::consent_type(&self.consent_type));
+    }
+}
+
 async fn update_own_consent(ctx: RequestContext, body: Json<ConsentPatch>) -> Result<Json<ConsentWritten>> {
     let user = ctx.user_id()?;
     let patch = body.0;
     let mut validator = Validator::default();
-    validator.accept("consentType", values::consent_type(&patch.consent_type));
+    patch.validate(&mut validator);
     validator.check()?;
     let accounts: Arc<Accounts> = ctx.call().provided()?;
     // The caller's own row is in their own tenant, whatever is selected.

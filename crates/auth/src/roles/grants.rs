@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use backoffice_core::acl::is_grant;
 use backoffice_core::command::Tx;
 use backoffice_core::ids::PLATFORM_TENANT;
+use backoffice_core::input::Validator;
 use backoffice_core::{Patch, RequestContext, Result};
 use diesel_async::AsyncPgConnection;
 use uuid::Uuid;
@@ -24,6 +25,11 @@ pub struct Acl {
     /// The organizations; `None` = all of the tenant.
     pub organizations: Option<Vec<Uuid>>,
 }
+
+/// Most grants of an ACL.
+const MOST_FEATURES: usize = 1000;
+/// Most organizations of an ACL.
+const MOST_ORGANIZATIONS: usize = 500;
 
 /// A requested ACL; absent fields keep their value.
 #[derive(Debug, Clone, Default)]
@@ -63,16 +69,27 @@ impl AclInput {
         (acl, dropped)
     }
 
-    /// Whether the features have the form of grants and the lists have an allowed length.
-    #[must_use]
-    pub fn is_well_formed(&self) -> bool {
-        let features = self
-            .features
-            .as_ref()
-            .is_none_or(|list| list.len() <= 1000 && list.iter().all(|grant| is_grant(grant)));
+    /// Rejects invalid grants and lists with too many entries.
+    pub fn validate(&self, validator: &mut Validator) {
+        let features = self.features.as_deref().unwrap_or_default();
+        if features.len() > MOST_FEATURES {
+            validator.reject(
+                "features",
+                format!("must have at most {MOST_FEATURES} entries"),
+                "too_long",
+            );
+        } else if !features.iter().all(|grant| is_grant(grant)) {
+            validator.reject(
+                "features",
+                "must consist of features, `prefix.*` or `*`",
+                "invalid_value",
+            );
+        }
         let organizations = self.organizations.as_ref().value();
-        let organizations = organizations.is_none_or(|list| list.len() <= 500);
-        features && organizations
+        if organizations.is_some_and(|list| list.len() > MOST_ORGANIZATIONS) {
+            let rule = format!("must have at most {MOST_ORGANIZATIONS} entries");
+            validator.reject("organizations", rule, "too_long");
+        }
     }
 }
 

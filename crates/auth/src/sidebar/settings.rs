@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use backoffice_core::http::given;
+use backoffice_core::input::Validator;
 use backoffice_core::{Detail, document};
 use diesel::deserialize::{self, FromSql, FromSqlRow};
 use diesel::expression::AsExpression;
@@ -97,31 +98,35 @@ pub(crate) struct SettingsInput {
 }
 
 impl SettingsInput {
-    /// Returns the settings, trimmed, without blanks and repetitions.
-    pub(crate) fn checked(self) -> Result<SidebarSettings, Detail> {
+    /// Returns the settings, trimmed, without blanks and repetitions; fields with a violated rule are empty.
+    pub(crate) fn checked(&self, validator: &mut Validator) -> SidebarSettings {
         let version = self.version.unwrap_or(1);
         if version < 1 {
-            return Err(Detail::new("version", "must be at least 1", "out_of_range"));
-        }
-        let item_order = self.item_order.unwrap_or_default();
-        within("itemOrder", item_order.len(), MAX_GROUPS)?;
-        let mut ordered = BTreeMap::new();
-        for (group, items) in item_order {
-            if let Some(group) = trimmed("itemOrder", &group, MAX_ID)? {
-                ordered.entry(group).or_insert(ids("itemOrder", items, MAX_ITEMS)?);
-            }
+            validator.reject("version", "must be at least 1", "out_of_range");
         }
         let settings = SidebarSettings {
             version,
-            group_order: ids("groupOrder", self.group_order.unwrap_or_default(), MAX_GROUPS)?,
-            group_labels: labels("groupLabels", self.group_labels.unwrap_or_default())?,
-            item_labels: labels("itemLabels", self.item_labels.unwrap_or_default())?,
-            hidden_items: ids("hiddenItems", self.hidden_items.unwrap_or_default(), MAX_ITEMS)?,
-            item_order: ordered,
+            group_order: validator.keep(ids("groupOrder", self.group_order.as_deref(), MAX_GROUPS)),
+            group_labels: validator.keep(labels("groupLabels", self.group_labels.as_ref())),
+            item_labels: validator.keep(labels("itemLabels", self.item_labels.as_ref())),
+            hidden_items: validator.keep(ids("hiddenItems", self.hidden_items.as_deref(), MAX_ITEMS)),
+            item_order: validator.keep(ordered(self.item_order.as_ref())),
         };
-        document::check_size("", &settings)?;
-        Ok(settings)
+        validator.keep(document::check_size("", &settings));
+        settings
     }
+}
+
+fn ordered(listed: Option<&BTreeMap<String, Vec<String>>>) -> Result<BTreeMap<String, Vec<String>>, Detail> {
+    let mut kept = BTreeMap::new();
+    let Some(listed) = listed else { return Ok(kept) };
+    within("itemOrder", listed.len(), MAX_GROUPS)?;
+    for (group, items) in listed {
+        if let Some(group) = trimmed("itemOrder", group, MAX_ID)? {
+            kept.entry(group).or_insert(ids("itemOrder", Some(items), MAX_ITEMS)?);
+        }
+    }
+    Ok(kept)
 }
 
 fn within(path: &'static str, count: usize, most: usize) -> Result<(), Detail> {
@@ -142,11 +147,12 @@ fn trimmed(path: &'static str, text: &str, longest: usize) -> Result<Option<Stri
     Ok(Some(text).filter(|text| !text.is_empty()).map(str::to_owned))
 }
 
-fn ids(path: &'static str, listed: Vec<String>, most: usize) -> Result<Vec<String>, Detail> {
+fn ids(path: &'static str, listed: Option<&[String]>, most: usize) -> Result<Vec<String>, Detail> {
+    let listed = listed.unwrap_or_default();
     within(path, listed.len(), most)?;
     let (mut known, mut kept) = (HashSet::new(), Vec::with_capacity(listed.len()));
     for id in listed {
-        match trimmed(path, &id, MAX_ID)? {
+        match trimmed(path, id, MAX_ID)? {
             Some(id) if known.insert(id.clone()) => kept.push(id),
             _ => {}
         }
@@ -154,11 +160,12 @@ fn ids(path: &'static str, listed: Vec<String>, most: usize) -> Result<Vec<Strin
     Ok(kept)
 }
 
-fn labels(path: &'static str, listed: BTreeMap<String, String>) -> Result<BTreeMap<String, String>, Detail> {
-    within(path, listed.len(), MAX_ITEMS)?;
+fn labels(path: &'static str, listed: Option<&BTreeMap<String, String>>) -> Result<BTreeMap<String, String>, Detail> {
     let mut kept = BTreeMap::new();
+    let Some(listed) = listed else { return Ok(kept) };
+    within(path, listed.len(), MAX_ITEMS)?;
     for (id, label) in listed {
-        if let (Some(id), Some(label)) = (trimmed(path, &id, MAX_ID)?, trimmed(path, &label, MAX_LABEL)?) {
+        if let (Some(id), Some(label)) = (trimmed(path, id, MAX_ID)?, trimmed(path, label, MAX_LABEL)?) {
             kept.entry(id).or_insert(label);
         }
     }
@@ -171,10 +178,14 @@ mod tests {
 
     use super::*;
 
-    fn checked(value: Value) -> Result<SidebarSettings, Detail> {
-        serde_json::from_value::<SettingsInput>(value)
-            .expect("the types are right")
-            .checked()
+    fn checked(value: Value) -> Result<SidebarSettings, Vec<Detail>> {
+        let input: SettingsInput = serde_json::from_value(value).expect("the types are right");
+        let mut validator = Validator::default();
+        let settings = input.checked(&mut validator);
+        match validator.into_details() {
+            none if none.is_empty() => Ok(settings),
+            details => Err(details),
+        }
     }
 
     #[test]
@@ -198,7 +209,7 @@ mod tests {
         );
 
         assert!(checked(fits).is_ok());
-        assert_eq!(checked(too_long).expect_err("too much").code, "too_long");
+        assert_eq!(checked(too_long).expect_err("too much")[0].code, "too_long");
     }
 
     #[test]
@@ -212,8 +223,10 @@ mod tests {
             (json!({"groupLabels": {"g": "x".repeat(121)}}), "groupLabels"),
             (json!({"itemOrder": {"g": many(501)}}), "itemOrder"),
         ] {
-            assert_eq!(checked(value).expect_err("too much").path, path);
+            assert_eq!(checked(value).expect_err("too much")[0].path, path);
         }
         assert!(checked(json!({"groupOrder": many(200), "hiddenItems": many(500)})).is_ok());
+        let two = json!({"version": 0, "groupOrder": many(201)});
+        assert_eq!(checked(two).expect_err("too much").len(), 2);
     }
 }

@@ -4,6 +4,7 @@ use actix_web::http::Method;
 use backoffice_auth::model::RoleAcl;
 use backoffice_core::command::{Class, Command, Entity, EntityRef, Target, Tx};
 use backoffice_core::http::{Access, Json, Routes};
+use backoffice_core::input::Input;
 use backoffice_core::{Feature, Module, RequestContext, Result};
 use backoffice_test_support::TestResponse;
 use diesel::sql_query;
@@ -34,6 +35,8 @@ struct SwapGrants {
     one: Uuid,
     other: Uuid,
 }
+
+impl Input for SwapGrants {}
 
 impl Command for SwapGrants {
     const ID: &'static str = "swap.role_acl.features";

@@ -1,9 +1,9 @@
 //! Creates, updates and deletes categories.
 
 use backoffice_core::command::Tx;
-use backoffice_core::crud::{CommandName, Create, Delete, Record, Update};
+use backoffice_core::crud::{self, CommandName, Create, Delete, Record, Update};
 use backoffice_core::db::ReplaceRow;
-use backoffice_core::input::{Validator, rules};
+use backoffice_core::input::{Input, Validator, rules};
 use backoffice_core::{Error, Feature, Patch, Placement, Rejection, Result, Timestamp};
 use diesel::{ExpressionMethods, QueryDsl, SelectableHelper, insert_into};
 use diesel_async::RunQueryDsl;
@@ -43,6 +43,20 @@ pub struct CategoryInput {
     pub parent_id: Patch<Uuid>,
 }
 
+impl Input for CategoryInput {
+    fn organization(&self) -> Patch<Uuid> {
+        self.organization_id
+    }
+
+    fn require(&self, validator: &mut Validator) {
+        validator.require("name", &self.name);
+    }
+
+    fn validate(&self, validator: &mut Validator) {
+        crud::validate::<Category>(self, validator);
+    }
+}
+
 impl Record for Category {
     type Input = CategoryInput;
     const CREATE: CommandName = CommandName::new("catalog.category.create", "Create category");
@@ -73,14 +87,6 @@ impl Record for Category {
 
     fn updated_at(&mut self) -> &mut Timestamp {
         &mut self.updated_at
-    }
-
-    fn named_organization(input: &CategoryInput) -> Patch<Uuid> {
-        input.organization_id
-    }
-
-    fn require(input: &CategoryInput, validator: &mut Validator) {
-        validator.require("name", &input.name);
     }
 
     fn fill(&mut self, input: &CategoryInput, validator: &mut Validator) {

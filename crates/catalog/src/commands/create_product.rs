@@ -1,10 +1,10 @@
 //! Creates a product, optionally with variants and prices.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use backoffice_core::command::{Class, Command, Target, Tx};
 use backoffice_core::crud::Record;
-use backoffice_core::input::Validator;
+use backoffice_core::input::{Input, Validator};
 use backoffice_core::{Error, Feature, Placement, Rejection, RequestContext, Result};
 use uuid::Uuid;
 
@@ -31,22 +31,20 @@ impl CreateProduct {
     /// 400 for invalid fields or without an organization, 403 for an organization in which the caller may not write.
     pub fn new(ctx: &RequestContext, input: &ProductInput) -> Result<Self> {
         let mut validator = Validator::default();
-        Product::require(input, &mut validator);
-        let mut row = Product::blank(Placement::UNKNOWN, ctx.new_id(), ctx.now());
-        row.fill(input, &mut validator);
-        let variants = at_most(MAX_VARIANTS, "variants", input.variants.as_deref(), &mut validator);
-        let mut variants = new_variants(ctx, row.id, variants, &mut validator);
-        let prices = at_most(MAX_PRICES, "prices", input.prices.as_deref(), &mut validator);
-        let mut prices = new_prices(ctx, row.id, prices, &variants, &mut validator);
+        input.require(&mut validator);
+        input.validate(&mut validator);
         validator.check()?;
-        let Placement { tenant, organization } = Placement::for_new(ctx, input.organization_id.value())?;
-        (row.tenant_id, row.organization_id) = (tenant, organization);
-        for row in &mut variants {
-            (row.tenant_id, row.organization_id) = (tenant, organization);
-        }
-        for row in &mut prices {
-            (row.tenant_id, row.organization_id) = (tenant, organization);
-        }
+        let placement = Placement::for_new(ctx, input.organization_id.value())?;
+        let mut row = Product::blank(placement, ctx.new_id(), ctx.now());
+        row.fill(input, &mut Validator::default());
+        let variants = new_variants(ctx, placement, row.id, input.variants.as_deref().unwrap_or_default());
+        let prices = new_prices(
+            ctx,
+            placement,
+            row.id,
+            input.prices.as_deref().unwrap_or_default(),
+            &variants,
+        );
         Ok(Self {
             row,
             category_ids: input.requested_categories().unwrap_or_default(),
@@ -54,6 +52,35 @@ impl CreateProduct {
             prices,
         })
     }
+}
+
+/// Validates the variants and prices of a new product.
+pub(super) fn validate_parts(input: &ProductInput, validator: &mut Validator) {
+    let variants = at_most(MAX_VARIANTS, "variants", input.variants.as_deref(), validator);
+    let mut skus = HashSet::new();
+    for (index, variant) in variants.iter().enumerate() {
+        validator.set_prefix(format!("variants[{index}]."));
+        validator.require("name", &variant.name);
+        variant.validate(validator);
+        let sku = variant.sku.as_ref().value().map(|sku| sku.trim());
+        if sku.is_some_and(|sku| !sku.is_empty() && !skus.insert(sku)) {
+            validator.reject("sku", "is taken already", "not_unique");
+        }
+    }
+    validator.set_prefix("");
+    let prices = at_most(MAX_PRICES, "prices", input.prices.as_deref(), validator);
+    for (index, price) in prices.iter().enumerate() {
+        validator.set_prefix(format!("prices[{index}]."));
+        price.require_terms(validator);
+        price.validate(validator);
+        if price.variant_id.as_ref().value().is_some() {
+            validator.reject("variantId", "does not exist", "unknown_reference");
+        }
+        if price.variant_index.is_some_and(|index| at(variants, index).is_none()) {
+            validator.reject("variantIndex", "names none of the variants", "unknown_reference");
+        }
+    }
+    validator.set_prefix("");
 }
 
 /// Returns the parts to create with a product; none if there are too many.
@@ -66,57 +93,38 @@ fn at_most<'a, T>(max: usize, path: &str, parts: Option<&'a [T]>, validator: &mu
     parts
 }
 
-fn new_variants(
-    ctx: &RequestContext,
-    product_id: Uuid,
-    inputs: &[VariantInput],
-    validator: &mut Validator,
-) -> Vec<Variant> {
-    let mut rows: Vec<Variant> = Vec::with_capacity(inputs.len());
-    for (position, input) in (0_i32..).zip(inputs) {
-        validator.set_prefix(format!("variants[{position}]."));
-        let mut row = Variant::blank(Placement::UNKNOWN, ctx.new_id(), ctx.now());
+fn at<T>(parts: &[T], index: u32) -> Option<&T> {
+    usize::try_from(index).ok().and_then(|index| parts.get(index))
+}
+
+fn new_variants(ctx: &RequestContext, placement: Placement, product: Uuid, inputs: &[VariantInput]) -> Vec<Variant> {
+    let variants = (0_i32..).zip(inputs).map(|(position, input)| {
+        let mut row = Variant::blank(placement, ctx.new_id(), ctx.now());
         row.position = position;
-        validator.require("name", &input.name);
-        row.fill(input, validator);
-        row.product_id = product_id;
-        if row.sku.is_some() && rows.iter().any(|other| other.sku == row.sku) {
-            validator.reject("sku", "is taken already", "not_unique");
-        }
-        rows.push(row);
-    }
-    validator.set_prefix("");
-    rows
+        row.fill(input, &mut Validator::default());
+        row.product_id = product;
+        row
+    });
+    variants.collect()
 }
 
 fn new_prices(
     ctx: &RequestContext,
-    product_id: Uuid,
+    placement: Placement,
+    product: Uuid,
     inputs: &[PriceInput],
     variants: &[Variant],
-    validator: &mut Validator,
 ) -> Vec<Price> {
-    let mut rows = Vec::with_capacity(inputs.len());
-    for (index, input) in inputs.iter().enumerate() {
-        validator.set_prefix(format!("prices[{index}]."));
-        let mut row = Price::blank(Placement::UNKNOWN, ctx.new_id(), ctx.now());
-        input.require_terms(validator);
-        row.fill(input, validator);
-        row.product_id = product_id;
-        if row.variant_id.is_some() {
-            validator.reject("variantId", "does not exist", "unknown_reference");
-        }
+    let prices = inputs.iter().map(|input| {
+        let mut row = Price::blank(placement, ctx.new_id(), ctx.now());
+        row.fill(input, &mut Validator::default());
+        row.product_id = product;
         if let Some(index) = input.variant_index {
-            let variant = usize::try_from(index).ok().and_then(|index| variants.get(index));
-            row.variant_id = variant.map(|variant| variant.id);
-            if variant.is_none() {
-                validator.reject("variantIndex", "names none of the variants", "unknown_reference");
-            }
+            row.variant_id = at(variants, index).map(|variant| variant.id);
         }
-        rows.push(row);
-    }
-    validator.set_prefix("");
-    rows
+        row
+    });
+    prices.collect()
 }
 
 impl Command for CreateProduct {

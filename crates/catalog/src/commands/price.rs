@@ -1,9 +1,9 @@
 //! Creates, updates and deletes prices of products and of their variants.
 
 use backoffice_core::command::Tx;
-use backoffice_core::crud::{CommandName, Create, Delete, Record, Update};
+use backoffice_core::crud::{self, CommandName, Create, Delete, Record, Update};
 use backoffice_core::db::ReplaceRow;
-use backoffice_core::input::{Validator, rules};
+use backoffice_core::input::{Input, Validator, rules};
 use backoffice_core::{Error, Feature, Patch, Placement, Rejection, RequestContext, Result, Timestamp};
 use diesel::insert_into;
 use diesel_async::RunQueryDsl;
@@ -74,6 +74,21 @@ impl PriceInput {
     }
 }
 
+impl Input for PriceInput {
+    fn organization(&self) -> Patch<Uuid> {
+        self.organization_id
+    }
+
+    fn require(&self, validator: &mut Validator) {
+        validator.require("productId", &self.product_id);
+        self.require_terms(validator);
+    }
+
+    fn validate(&self, validator: &mut Validator) {
+        crud::validate::<Price>(self, validator);
+    }
+}
+
 impl Record for Price {
     type Input = PriceInput;
     const CREATE: CommandName = CommandName::new("catalog.price.create", "Create price");
@@ -110,15 +125,6 @@ impl Record for Price {
 
     fn updated_at(&mut self) -> &mut Timestamp {
         &mut self.updated_at
-    }
-
-    fn named_organization(input: &PriceInput) -> Patch<Uuid> {
-        input.organization_id
-    }
-
-    fn require(input: &PriceInput, validator: &mut Validator) {
-        validator.require("productId", &input.product_id);
-        input.require_terms(validator);
     }
 
     fn fill(&mut self, input: &PriceInput, validator: &mut Validator) {

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use backoffice_core::command::Tx;
-use backoffice_core::crud::{CommandName, Delete, Record, Update};
+use backoffice_core::crud::{self, CommandName, Delete, Record, Update};
 use backoffice_core::db::ReplaceRow;
 use backoffice_core::http::given;
-use backoffice_core::input::{Validator, rules};
+use backoffice_core::input::{Input, Validator, rules};
 use backoffice_core::{Error, Feature, Patch, Placement, Result, Timestamp};
 use diesel::{ExpressionMethods, QueryDsl, SelectableHelper, insert_into};
 use diesel_async::RunQueryDsl;
@@ -15,6 +15,7 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
+use super::create_product::validate_parts;
 use super::references::assign_categories;
 use super::{PriceInput, VariantInput};
 use crate::documented::{
@@ -93,6 +94,21 @@ impl ProductInput {
     }
 }
 
+impl Input for ProductInput {
+    fn organization(&self) -> Patch<Uuid> {
+        self.organization_id
+    }
+
+    fn require(&self, validator: &mut Validator) {
+        validator.require("title", &self.title);
+        validate_parts(self, validator);
+    }
+
+    fn validate(&self, validator: &mut Validator) {
+        crud::validate::<Product>(self, validator);
+    }
+}
+
 impl Record for Product {
     type Input = ProductInput;
     const CREATE: CommandName = CommandName::new("catalog.product.create", "Create product");
@@ -130,14 +146,6 @@ impl Record for Product {
 
     fn updated_at(&mut self) -> &mut Timestamp {
         &mut self.updated_at
-    }
-
-    fn named_organization(input: &ProductInput) -> Patch<Uuid> {
-        input.organization_id
-    }
-
-    fn require(input: &ProductInput, validator: &mut Validator) {
-        validator.require("title", &input.title);
     }
 
     fn fill(&mut self, input: &ProductInput, validator: &mut Validator) {

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use backoffice_core::command::Tx;
-use backoffice_core::crud::{CommandName, Create, Delete, Record, Update};
+use backoffice_core::crud::{self, CommandName, Create, Delete, Record, Update};
 use backoffice_core::db::ReplaceRow;
-use backoffice_core::input::{Validator, rules};
+use backoffice_core::input::{Input, Validator, rules};
 use backoffice_core::{Error, Feature, Patch, Placement, Rejection, RequestContext, Result, Timestamp};
 use diesel::dsl::max;
 use diesel::{ExpressionMethods, QueryDsl, insert_into};
@@ -59,6 +59,21 @@ pub struct VariantInput {
     pub is_active: Patch<bool>,
 }
 
+impl Input for VariantInput {
+    fn organization(&self) -> Patch<Uuid> {
+        self.organization_id
+    }
+
+    fn require(&self, validator: &mut Validator) {
+        validator.require("productId", &self.product_id);
+        validator.require("name", &self.name);
+    }
+
+    fn validate(&self, validator: &mut Validator) {
+        crud::validate::<Variant>(self, validator);
+    }
+}
+
 impl Record for Variant {
     type Input = VariantInput;
     const CREATE: CommandName = CommandName::new("catalog.variant.create", "Create variant");
@@ -93,15 +108,6 @@ impl Record for Variant {
 
     fn updated_at(&mut self) -> &mut Timestamp {
         &mut self.updated_at
-    }
-
-    fn named_organization(input: &VariantInput) -> Patch<Uuid> {
-        input.organization_id
-    }
-
-    fn require(input: &VariantInput, validator: &mut Validator) {
-        validator.require("productId", &input.product_id);
-        validator.require("name", &input.name);
     }
 
     fn fill(&mut self, input: &VariantInput, validator: &mut Validator) {

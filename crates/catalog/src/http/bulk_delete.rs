@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use backoffice_core::http::{Created, Json, Routes, given, given_object, requires};
+use backoffice_core::input::Input;
 use backoffice_core::input::schema;
 use backoffice_core::{Rejection, RequestContext, Result};
 use backoffice_progress::bulk::{MAX_ITEMS, Started, checked_ids, start, start_matching};
@@ -39,6 +40,8 @@ struct BulkDeletion {
     #[serde(default, deserialize_with = "given_object")]
     filter: Option<DeleteFilter>,
 }
+
+impl Input for BulkDeletion {}
 
 impl PartialSchema for BulkDeletion {
     fn schema() -> RefOr<Schema> {

@@ -9,8 +9,7 @@ use crate::acl::Feature;
 use crate::command::{BatchCommand, BatchItem, Class, Command, Target, Tx};
 use crate::context::RequestContext;
 use crate::error::{Rejection, Result};
-use crate::input::{Patch, Validator};
-use crate::placement::Placement;
+use crate::input::{Input, Patch, Validator};
 use crate::time::Timestamp;
 
 /// Creates a record and returns its id.
@@ -28,12 +27,11 @@ impl<R: Record> Create<R> {
     /// 400 for invalid fields or without an organization, 403 for an organization in which the caller may not write.
     pub async fn new(ctx: &RequestContext, input: R::Input) -> Result<Self> {
         let mut validator = Validator::default();
-        R::require(&input, &mut validator);
-        let (id, now) = (ctx.new_id(), ctx.now());
-        R::blank(Placement::UNKNOWN, id, now).fill(&input, &mut validator);
+        input.require(&mut validator);
+        input.validate(&mut validator);
         validator.check()?;
         let placement = R::placement(ctx, &input).await?;
-        let mut row = R::blank(placement, id, now);
+        let mut row = R::blank(placement, ctx.new_id(), ctx.now());
         row.fill(&input, &mut Validator::default());
         Ok(Self {
             tenant: placement.tenant,
@@ -82,10 +80,7 @@ impl<R: Record> Update<R> {
     /// 400 for invalid fields.
     pub fn new(id: Uuid, input: R::Input) -> Result<Self> {
         let mut validator = Validator::default();
-        if R::named_organization(&input).is_clear() {
-            validator.reject("organizationId", "must not be null", "required");
-        }
-        R::blank(Placement::UNKNOWN, id, Timestamp::UNIX_EPOCH).fill(&input, &mut validator);
+        input.validate_update(&mut validator);
         validator.check()?;
         Ok(Self {
             id,
@@ -116,7 +111,7 @@ impl<R: Record> Command for Update<R> {
     async fn apply(&self, tx: &mut Tx<'_>) -> Result<Timestamp> {
         let before = R::read(tx, &[self.id]).await?.pop();
         let mut before = before.ok_or_else(|| Rejection::not_found(R::NOT_FOUND))?;
-        if let Patch::Set(named) = R::named_organization(&self.input)
+        if let Patch::Set(named) = self.input.organization()
             && before.organization() != Some(named)
         {
             return Err(Rejection::immutable("organizationId").into());

@@ -10,7 +10,7 @@ use crate::acl::Feature;
 use crate::command::{Entity, Snapshot, Snapshots, Tx};
 use crate::context::RequestContext;
 use crate::error::{Error, Result};
-use crate::input::{Patch, Validator};
+use crate::input::{Input, Validator};
 use crate::placement::Placement;
 use crate::time::Timestamp;
 
@@ -37,7 +37,7 @@ impl CommandName {
 /// database is checked in the transaction, by [`place`](Record::place) and [`check`](Record::check).
 pub trait Record: Entity + Clone + PartialEq {
     /// The body of a creation and of an update, without the id.
-    type Input: Send + Sync + 'static;
+    type Input: Input + Send + Sync + 'static;
     /// The command that creates.
     const CREATE: CommandName;
     /// The command that updates.
@@ -59,18 +59,12 @@ pub trait Record: Entity + Clone + PartialEq {
     /// Returns the time of the last change.
     fn updated_at(&mut self) -> &mut Timestamp;
 
-    /// Returns the organization that a request names for the record.
-    fn named_organization(input: &Self::Input) -> Patch<Uuid>;
-
-    /// Rejects absent fields that a new record needs.
-    fn require(input: &Self::Input, validator: &mut Validator);
-
     /// Validates the given fields and writes them into the row.
     fn fill(&mut self, input: &Self::Input, validator: &mut Validator);
 
     /// Returns where a new record belongs: by default to the named organization, or else to the one in which the request writes.
     fn placement(ctx: &RequestContext, input: &Self::Input) -> impl Future<Output = Result<Placement>> + Send {
-        let placement = Placement::for_new(ctx, Self::named_organization(input).value());
+        let placement = Placement::for_new(ctx, input.organization().value());
         async { placement }
     }
 
@@ -100,6 +94,11 @@ pub trait Record: Entity + Clone + PartialEq {
     fn rejection(error: Error) -> Error {
         error
     }
+}
+
+/// Validates the given fields of a body, without a stored row: [`Input::validate`] of the body of a record.
+pub fn validate<R: Record>(input: &R::Input, validator: &mut Validator) {
+    R::blank(Placement::UNKNOWN, Uuid::nil(), Timestamp::UNIX_EPOCH).fill(input, validator);
 }
 
 /// Loads the snapshots of an entity whose resources are single rows: its [`Entity::load`].

@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 use std::marker::PhantomData;
 
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use utoipa::openapi::path::OperationBuilder;
 use utoipa::openapi::schema::Type;
@@ -11,10 +10,11 @@ use utoipa::openapi::{KnownFormat, ObjectBuilder, RefOr, Schema, SchemaFormat};
 use utoipa::{IntoParams, PartialSchema, ToSchema};
 use uuid::Uuid;
 
-use super::extract::{Describe, Extract, Incoming};
+use super::extract::{Describe, Extract, Incoming, identified};
 use super::openapi::Schemas;
 use super::response::Json;
 use crate::error::Result;
+use crate::input::Input;
 use crate::time::Timestamp;
 
 /// The id in a path, a query or a body.
@@ -72,9 +72,9 @@ pub struct Identified<T, S = T> {
     schema: PhantomData<fn() -> S>,
 }
 
-impl<T: DeserializeOwned, S> Extract for Identified<T, S> {
+impl<T: Input, S> Extract for Identified<T, S> {
     fn extract(incoming: &Incoming<'_>) -> Result<Self> {
-        let (Json(Id { id }), Json(fields)) = Extract::extract(incoming)?;
+        let (id, fields) = identified(incoming)?;
         let schema = PhantomData;
         Ok(Self { id, fields, schema })
     }

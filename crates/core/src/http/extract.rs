@@ -14,12 +14,15 @@ use utoipa::openapi::path::{OperationBuilder, ParameterIn};
 use utoipa::openapi::request_body::RequestBodyBuilder;
 use utoipa::openapi::{ContentBuilder, Required};
 use utoipa::{IntoParams, ToSchema};
+use uuid::Uuid;
 
+use super::bodies::Id;
 use super::faults;
 use super::openapi::Schemas;
 use super::response::Json;
 use crate::context::{self, Call, RequestContext};
 use crate::error::{Detail, Error, Rejection, Result, Violations};
+use crate::input::{Input, Validator};
 
 /// A request that has passed the checks before its handler.
 #[derive(Debug)]
@@ -194,9 +197,13 @@ impl<T: IntoParams> Describe for Path<T> {
     }
 }
 
-impl<T: DeserializeOwned> Extract for Json<T> {
+impl<T: Input> Extract for Json<T> {
     fn extract(incoming: &Incoming<'_>) -> Result<Self> {
-        complete(read_json(incoming), incoming).map(Self)
+        let rules = |body: &T, validator: &mut Validator| {
+            body.require(validator);
+            body.validate(validator);
+        };
+        complete(read_json(incoming, rules), incoming).map(Self)
     }
 }
 
@@ -209,7 +216,7 @@ impl<T: ToSchema> Describe for Json<T> {
 impl<T: DeserializeOwned> Extract for Form<T> {
     fn extract(incoming: &Incoming<'_>) -> Result<Self> {
         let read = if is_json(incoming.request) {
-            read_json(incoming)
+            read_json(incoming, |_, _| {})
         } else {
             if incoming.body.windows(3).any(|three| three == b"%00") || incoming.body.contains(&0) {
                 return Err(incoming.reject(vec![nul_detail()]));
@@ -254,7 +261,11 @@ pub(super) fn is_json(request: &HttpRequest) -> bool {
         })
 }
 
-fn read_json<T: DeserializeOwned>(incoming: &Incoming<'_>) -> Result<T, Vec<Detail>> {
+/// Deserializes the body. If values in it have wrong types, `rules` validates the others.
+fn read_json<T: DeserializeOwned>(
+    incoming: &Incoming<'_>,
+    rules: impl FnOnce(&T, &mut Validator),
+) -> Result<T, Vec<Detail>> {
     let body: &[u8] = incoming.body;
     if body.iter().find(|byte| !byte.is_ascii_whitespace()) != Some(&b'{') {
         return Err(vec![Detail::new("", "must be a JSON object", "invalid_type")]);
@@ -266,7 +277,29 @@ fn read_json<T: DeserializeOwned>(incoming: &Incoming<'_>) -> Result<T, Vec<Deta
     let Ok(body) = std::str::from_utf8(body) else {
         return Err(vec![Detail::new("", "must be UTF-8", "invalid_value")]);
     };
-    faults::from_json(body)
+    faults::from_json(body, rules)
+}
+
+/// Extracts the id and the other fields of a body; reports everything that is wrong in both.
+pub(super) fn identified<T: Input>(incoming: &Incoming<'_>) -> Result<(Uuid, T)> {
+    let id = read_json(incoming, |_: &Id, _| {});
+    let fields = read_json(incoming, T::validate_update);
+    let details = match (id, fields) {
+        (Ok(Id { id }), Ok(fields)) => return Ok((id, fields)),
+        (Ok(_), Err(details)) => details,
+        (Err(mut details), Ok(fields)) => {
+            let mut validator = Validator::default();
+            fields.validate_update(&mut validator);
+            details.extend(validator.into_details());
+            details
+        }
+        (Err(mut details), Err(others)) => {
+            details.retain(|detail| !others.contains(detail));
+            details.extend(others);
+            details
+        }
+    };
+    Err(incoming.reject(details))
 }
 
 /// Returns the value, or 400 with all faults.

@@ -1,5 +1,7 @@
 //! Writes the fields of a request into a row and collects the violated rules.
 
+use std::borrow::Cow;
+
 use super::Patch;
 use super::rules::Violation;
 use crate::error::{Detail, Error, Rejection, Result, Violations};
@@ -21,14 +23,22 @@ impl Validator {
     }
 
     /// Records a violated rule.
-    pub fn reject(&mut self, path: &str, message: impl Into<String>, code: &'static str) {
-        let path = format!("{}{path}", self.prefix);
+    pub fn reject(&mut self, path: &str, message: impl Into<String>, code: impl Into<Cow<'static, str>>) {
+        let path = format!("{}{path}", self.prefix).trim_end_matches('.').to_owned();
         self.violations.add(Detail::new(path, message, code));
     }
 
     /// Records an error: the details of validation errors are joined, of other errors the first is kept.
     pub fn note(&mut self, error: Error) {
         self.violations.note(error);
+    }
+
+    /// Returns the value; on a violated rule, records it and returns the default.
+    pub fn keep<T: Default>(&mut self, outcome: Result<T, Detail>) -> T {
+        outcome.unwrap_or_else(|Detail { path, message, code }| {
+            self.reject(&path, message, code);
+            T::default()
+        })
     }
 
     /// Rejects an absent field.
@@ -131,6 +141,13 @@ impl Validator {
         if requested.is_some_and(|requested| requested != stored) {
             self.reject(path, "can't be changed", "immutable");
         }
+    }
+
+    /// Returns the violated rules.
+    #[must_use]
+    pub fn into_details(self) -> Vec<Detail> {
+        let rejection = self.violations.check().err().map(|error| error.to_rejection());
+        rejection.map_or_else(Vec::new, |rejection| rejection.details)
     }
 
     /// Returns 400 `Invalid input` if a rule is violated.

@@ -1,9 +1,9 @@
 //! Creates, updates and deletes companies.
 
 use backoffice_core::command::Tx;
-use backoffice_core::crud::{CommandName, Create, Delete, Record, Update};
+use backoffice_core::crud::{self, CommandName, Create, Delete, Record, Update};
 use backoffice_core::db::ReplaceRow;
-use backoffice_core::input::{Validator, rules};
+use backoffice_core::input::{Input, Validator, rules};
 use backoffice_core::{Feature, Patch, Placement, RequestContext, Result, Timestamp};
 use diesel::{ExpressionMethods, QueryDsl, SelectableHelper, insert_into};
 use diesel_async::RunQueryDsl;
@@ -60,6 +60,20 @@ pub struct CompanyFields {
     pub is_active: Patch<bool>,
 }
 
+impl Input for CompanyFields {
+    fn organization(&self) -> Patch<Uuid> {
+        only_null(self.organization_id)
+    }
+
+    fn require(&self, validator: &mut Validator) {
+        validator.require("displayName", &self.display_name);
+    }
+
+    fn validate(&self, validator: &mut Validator) {
+        crud::validate::<Company>(self, validator);
+    }
+}
+
 impl Record for Company {
     type Input = CompanyFields;
     const CREATE: CommandName = CommandName::new("customers.company.create", "Create company");
@@ -96,14 +110,6 @@ impl Record for Company {
 
     fn updated_at(&mut self) -> &mut Timestamp {
         &mut self.updated_at
-    }
-
-    fn named_organization(input: &CompanyFields) -> Patch<Uuid> {
-        only_null(input.organization_id)
-    }
-
-    fn require(input: &CompanyFields, validator: &mut Validator) {
-        validator.require("displayName", &input.display_name);
     }
 
     fn fill(&mut self, input: &CompanyFields, validator: &mut Validator) {

@@ -1,9 +1,9 @@
 //! Creates, updates and deletes people.
 
 use backoffice_core::command::Tx;
-use backoffice_core::crud::{CommandName, Create, Delete, Record, Update};
+use backoffice_core::crud::{self, CommandName, Create, Delete, Record, Update};
 use backoffice_core::db::ReplaceRow;
-use backoffice_core::input::{Validator, rules};
+use backoffice_core::input::{Input, Validator, rules};
 use backoffice_core::{Error, Feature, Patch, Placement, RequestContext, Result, Timestamp};
 use diesel::{ExpressionMethods, QueryDsl, SelectableHelper, insert_into};
 use diesel_async::RunQueryDsl;
@@ -61,6 +61,21 @@ pub struct PersonFields {
     pub is_active: Patch<bool>,
 }
 
+impl Input for PersonFields {
+    fn organization(&self) -> Patch<Uuid> {
+        only_null(self.organization_id)
+    }
+
+    fn require(&self, validator: &mut Validator) {
+        validator.require("firstName", &self.first_name);
+        validator.require("lastName", &self.last_name);
+    }
+
+    fn validate(&self, validator: &mut Validator) {
+        crud::validate::<Person>(self, validator);
+    }
+}
+
 impl Record for Person {
     type Input = PersonFields;
     const CREATE: CommandName = CommandName::new("customers.person.create", "Create person");
@@ -97,15 +112,6 @@ impl Record for Person {
 
     fn updated_at(&mut self) -> &mut Timestamp {
         &mut self.updated_at
-    }
-
-    fn named_organization(input: &PersonFields) -> Patch<Uuid> {
-        only_null(input.organization_id)
-    }
-
-    fn require(input: &PersonFields, validator: &mut Validator) {
-        validator.require("firstName", &input.first_name);
-        validator.require("lastName", &input.last_name);
     }
 
     fn fill(&mut self, input: &PersonFields, validator: &mut Validator) {

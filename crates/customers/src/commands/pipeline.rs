@@ -1,9 +1,9 @@
 //! Creates, updates and deletes pipelines.
 
 use backoffice_core::command::Tx;
-use backoffice_core::crud::{CommandName, Create, Delete, Record, Update};
+use backoffice_core::crud::{self, CommandName, Create, Delete, Record, Update};
 use backoffice_core::db::ReplaceRow;
-use backoffice_core::input::{Validator, rules};
+use backoffice_core::input::{Input, Validator, rules};
 use backoffice_core::{Error, Feature, Patch, Placement, RequestContext, Result, Timestamp};
 use diesel::{ExpressionMethods, QueryDsl, SelectableHelper, insert_into};
 use diesel_async::RunQueryDsl;
@@ -37,6 +37,20 @@ pub struct PipelineFields {
     pub name: Patch<String>,
 }
 
+impl Input for PipelineFields {
+    fn organization(&self) -> Patch<Uuid> {
+        only_null(self.organization_id)
+    }
+
+    fn require(&self, validator: &mut Validator) {
+        validator.require("name", &self.name);
+    }
+
+    fn validate(&self, validator: &mut Validator) {
+        crud::validate::<Pipeline>(self, validator);
+    }
+}
+
 impl Record for Pipeline {
     type Input = PipelineFields;
     const CREATE: CommandName = CommandName::new("customers.pipeline.create", "Create pipeline");
@@ -65,14 +79,6 @@ impl Record for Pipeline {
 
     fn updated_at(&mut self) -> &mut Timestamp {
         &mut self.updated_at
-    }
-
-    fn named_organization(input: &PipelineFields) -> Patch<Uuid> {
-        only_null(input.organization_id)
-    }
-
-    fn require(input: &PipelineFields, validator: &mut Validator) {
-        validator.require("name", &input.name);
     }
 
     fn fill(&mut self, input: &PipelineFields, validator: &mut Validator) {

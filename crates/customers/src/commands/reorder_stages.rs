@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use backoffice_core::command::{Class, Command, EntityRef, Target, Tx};
 use backoffice_core::db::Prepared;
+use backoffice_core::input::Input;
 use backoffice_core::{Feature, Rejection, Result};
 use diesel::sql_types::{Array, Timestamptz, Uuid as SqlUuid};
 use diesel::{ExpressionMethods, OptionalExtension, QueryDsl, sql_query};
@@ -26,6 +27,8 @@ pub struct StageOrder {
     #[schema(value_type = BTreeSet<Uuid>)]
     pub ids: Vec<Uuid>,
 }
+
+impl Input for StageOrder {}
 
 /// Reorders the stages of a pipeline; positions start at 1. Written by hand: it changes several records at once.
 #[derive(Debug, Clone)]

@@ -1,8 +1,8 @@
 //! Creates, updates and deletes stages of pipelines.
 
 use backoffice_core::command::Tx;
-use backoffice_core::crud::{CommandName, Create, Delete, Record, Update};
-use backoffice_core::input::{Validator, rules};
+use backoffice_core::crud::{self, CommandName, Create, Delete, Record, Update};
+use backoffice_core::input::{Input, Validator, rules};
 use backoffice_core::{Error, Feature, Patch, Placement, RequestContext, Result, Timestamp};
 use diesel::dsl::max;
 use diesel::upsert::excluded;
@@ -44,6 +44,21 @@ pub struct StageFields {
     pub color: Patch<String>,
 }
 
+impl Input for StageFields {
+    fn organization(&self) -> Patch<Uuid> {
+        only_null(self.organization_id)
+    }
+
+    fn require(&self, validator: &mut Validator) {
+        validator.require("pipelineId", &self.pipeline_id);
+        validator.require("label", &self.label);
+    }
+
+    fn validate(&self, validator: &mut Validator) {
+        crud::validate::<Stage>(self, validator);
+    }
+}
+
 impl Record for Stage {
     type Input = StageFields;
     const CREATE: CommandName = CommandName::new("customers.pipeline_stage.create", "Create pipeline stage");
@@ -75,15 +90,6 @@ impl Record for Stage {
 
     fn updated_at(&mut self) -> &mut Timestamp {
         &mut self.updated_at
-    }
-
-    fn named_organization(input: &StageFields) -> Patch<Uuid> {
-        only_null(input.organization_id)
-    }
-
-    fn require(input: &StageFields, validator: &mut Validator) {
-        validator.require("pipelineId", &input.pipeline_id);
-        validator.require("label", &input.label);
     }
 
     fn fill(&mut self, input: &StageFields, validator: &mut Validator) {

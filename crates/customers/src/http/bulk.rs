@@ -1,6 +1,7 @@
 //! Bulk operations on deals. Each responds with a progress job.
 
 use backoffice_core::http::{Created, Json, Routes, requires};
+use backoffice_core::input::Input;
 use backoffice_core::{RequestContext, Result};
 use backoffice_progress::bulk::{Started, checked_ids, start};
 use serde::{Deserialize, Deserializer};
@@ -44,6 +45,8 @@ struct OwnerOfDeals {
     owner_user_id: Option<Uuid>,
 }
 
+impl Input for OwnerOfDeals {}
+
 /// Deals and the stage into which they are moved.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -54,6 +57,8 @@ struct StageOfDeals {
     /// A stage that is visible to the caller.
     pipeline_stage_id: Uuid,
 }
+
+impl Input for StageOfDeals {}
 
 /// Deserializes a field that may be null but not absent.
 fn required<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Uuid>, D::Error> {

@@ -2,7 +2,7 @@
 
 use backoffice_core::command::{Class, Command, Target, Tx};
 use backoffice_core::http::given;
-use backoffice_core::input::Validator;
+use backoffice_core::input::{Input, Validator};
 use backoffice_core::{Feature, RequestContext, Result};
 use diesel::insert_into;
 use diesel_async::RunQueryDsl;
@@ -33,6 +33,25 @@ pub struct NewTenant {
     pub locales: Option<Vec<String>>,
 }
 
+impl NewTenant {
+    /// Returns the names of the tenant and of its first organization.
+    fn names(&self, validator: &mut Validator) -> (String, String) {
+        let mut name = String::new();
+        validator.text("name", &self.name.clone().into(), &mut name, values::name);
+        let mut organization_name = name.clone();
+        if let Some(named) = self.organization_name.clone() {
+            validator.text("organizationName", &named.into(), &mut organization_name, values::name);
+        }
+        (name, organization_name)
+    }
+}
+
+impl Input for NewTenant {
+    fn validate(&self, validator: &mut Validator) {
+        self.names(validator);
+    }
+}
+
 /// The ids of a new tenant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TenantCreated {
@@ -59,12 +78,8 @@ impl CreateTenant {
     /// 400 for invalid fields.
     pub fn new(ctx: &RequestContext, input: NewTenant) -> Result<Self> {
         let settings = ctx.call().provided::<Settings>()?;
-        let (mut validator, mut name, mut locales) = (Validator::default(), String::new(), None);
-        validator.text("name", &input.name.into(), &mut name, values::name);
-        let mut organization_name = name.clone();
-        if let Some(named) = input.organization_name {
-            validator.text("organizationName", &named.into(), &mut organization_name, values::name);
-        }
+        let (mut validator, mut locales) = (Validator::default(), None);
+        let (name, organization_name) = input.names(&mut validator);
         if let Some(named) = input.locales {
             let rule = values::locales(&settings.i18n.locales);
             validator.optional("locales", &named.into(), &mut locales, rule);

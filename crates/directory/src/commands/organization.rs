@@ -1,9 +1,9 @@
 //! Creates, updates and deletes organizations.
 
 use backoffice_core::command::Tx;
-use backoffice_core::crud::{CommandName, Create, Delete, Record, Update};
+use backoffice_core::crud::{self, CommandName, Create, Delete, Record, Update};
 use backoffice_core::db::ReplaceRow;
-use backoffice_core::input::{Validator, rules};
+use backoffice_core::input::{Input, Validator, rules};
 use backoffice_core::{Feature, Patch, Placement, Rejection, RequestContext, Result, Timestamp};
 use diesel::{
     BoolExpressionMethods, ExpressionMethods, QueryDsl, SelectableHelper, TextExpressionMethods, insert_into,
@@ -72,6 +72,16 @@ impl ToSchema for OrganizationPatch {
     }
 }
 
+impl Input for OrganizationInput {
+    fn require(&self, validator: &mut Validator) {
+        validator.require("name", &self.name);
+    }
+
+    fn validate(&self, validator: &mut Validator) {
+        crud::validate::<Organization>(self, validator);
+    }
+}
+
 impl Record for Organization {
     type Input = OrganizationInput;
     const CREATE: CommandName = CommandName::new("directory.organization.create", "Create organization");
@@ -103,14 +113,6 @@ impl Record for Organization {
 
     fn updated_at(&mut self) -> &mut Timestamp {
         &mut self.updated_at
-    }
-
-    fn named_organization(_input: &OrganizationInput) -> Patch<Uuid> {
-        Patch::Keep
-    }
-
-    fn require(input: &OrganizationInput, validator: &mut Validator) {
-        validator.require("name", &input.name);
     }
 
     fn fill(&mut self, input: &OrganizationInput, validator: &mut Validator) {

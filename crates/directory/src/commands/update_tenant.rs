@@ -1,7 +1,7 @@
 //! Updates a tenant.
 
 use backoffice_core::command::{Class, Command, Target, Tx};
-use backoffice_core::input::{Validator, rules};
+use backoffice_core::input::{Input, Validator, rules};
 use backoffice_core::{Feature, Patch, RequestContext, Result};
 use diesel::{AsChangeset, ExpressionMethods, QueryDsl, update};
 use diesel_async::RunQueryDsl;
@@ -36,6 +36,22 @@ pub struct TenantPatch {
     pub is_active: Patch<bool>,
 }
 
+impl TenantPatch {
+    /// Validates the fields whose rules do not depend on the configuration, and returns the name.
+    fn name_and_flag(&self, validator: &mut Validator) -> String {
+        let (mut name, mut is_active) = (String::new(), true);
+        validator.text("name", &self.name, &mut name, values::name);
+        validator.value("isActive", &self.is_active, &mut is_active, rules::any);
+        name
+    }
+}
+
+impl Input for TenantPatch {
+    fn validate(&self, validator: &mut Validator) {
+        self.name_and_flag(validator);
+    }
+}
+
 /// Updates a tenant.
 #[derive(Debug, Clone)]
 pub struct UpdateTenant {
@@ -61,11 +77,10 @@ impl UpdateTenant {
             return Err(Error::SuperAdministratorsOnly.into());
         }
         let settings = ctx.call().provided::<Settings>()?;
-        let (mut validator, mut name, mut locales, mut is_active) = (Validator::default(), String::new(), None, true);
-        validator.text("name", &patch.name, &mut name, values::name);
+        let (mut validator, mut locales) = (Validator::default(), None);
+        let name = patch.name_and_flag(&mut validator);
         let rule = values::locales(&settings.i18n.locales);
         validator.optional("locales", &patch.locales, &mut locales, rule);
-        validator.value("isActive", &patch.is_active, &mut is_active, rules::any);
         validator.check()?;
         let changes = Changes {
             name: (!patch.name.is_keep()).then_some(name),

@@ -5,6 +5,7 @@ use std::num::NonZeroU32;
 use backoffice_core::db::Connection;
 use backoffice_core::http::{Access, Json, Query, Routes};
 use backoffice_core::input::Bounded;
+use backoffice_core::input::Input;
 use backoffice_core::rate_limit::RateLimit;
 use backoffice_core::{Module, RequestContext, Result, Scope, Visitor};
 use diesel::sql_query;
@@ -28,6 +29,8 @@ pub(crate) struct Note {
     #[schema(value_type = String, min_length = 1)]
     text: Bounded<String, 1, { usize::MAX }>,
 }
+
+impl Input for Note {}
 
 #[derive(Debug, Deserialize, IntoParams)]
 pub(crate) struct Filter {

@@ -1,10 +1,10 @@
 //! Creates, renames and deletes roles.
 
 use backoffice_core::command::{Class, Command, Entity, Target, Tx};
-use backoffice_core::crud::{CommandName, Create, Record, Update};
+use backoffice_core::crud::{self, CommandName, Create, Record, Update};
 use backoffice_core::db::Prepared;
 use backoffice_core::ids::PLATFORM_TENANT;
-use backoffice_core::input::{Validator, rules};
+use backoffice_core::input::{Input, Validator, rules};
 use backoffice_core::{Feature, Patch, Placement, Rejection, RequestContext, Result, Timestamp};
 use diesel::upsert::excluded;
 use diesel::{ExpressionMethods, QueryDsl, SelectableHelper, insert_into};
@@ -47,6 +47,16 @@ pub struct RoleInput {
     pub tenant_id: Patch<Uuid>,
 }
 
+impl Input for RoleInput {
+    fn require(&self, validator: &mut Validator) {
+        validator.require("name", &self.name);
+    }
+
+    fn validate(&self, validator: &mut Validator) {
+        crud::validate::<Role>(self, validator);
+    }
+}
+
 impl Record for Role {
     type Input = RoleInput;
     const CREATE: CommandName = CommandName::new("auth.role.create", "Create role");
@@ -76,14 +86,6 @@ impl Record for Role {
 
     fn updated_at(&mut self) -> &mut Timestamp {
         &mut self.updated_at
-    }
-
-    fn named_organization(_input: &RoleInput) -> Patch<Uuid> {
-        Patch::Keep
-    }
-
-    fn require(input: &RoleInput, validator: &mut Validator) {
-        validator.require("name", &input.name);
     }
 
     fn fill(&mut self, input: &RoleInput, validator: &mut Validator) {

@@ -1,7 +1,7 @@
 //! The features of the enabled modules, and those that the caller holds.
 
 use backoffice_core::http::{Access, Json, Routes, requires};
-use backoffice_core::input::Bounded;
+use backoffice_core::input::{Bounded, Input};
 use backoffice_core::{ErrorShape, Module, RequestContext, Result};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -29,6 +29,8 @@ struct FeatureQuestion {
     #[schema(value_type = Vec<String>, max_items = 50, min_length = 1, max_length = 128)]
     features: Bounded<Vec<Bounded<String, 1, 128>>, 0, 50>,
 }
+
+impl Input for FeatureQuestion {}
 
 /// The checked features that the caller holds.
 #[derive(Debug, Serialize, ToSchema)]

@@ -3,6 +3,7 @@
 use backoffice_core::access_log::{AccessType, Record};
 use backoffice_core::http::{Json, Query, Routes, given, requires, wire_tenant};
 use backoffice_core::ids::PLATFORM_TENANT;
+use backoffice_core::input::{Input, Validator};
 use backoffice_core::{Patch, Rejection, RequestContext, Result, Timestamp};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -100,6 +101,22 @@ struct RoleAclPatch {
     organizations: Patch<Vec<Uuid>>,
 }
 
+impl RoleAclPatch {
+    fn acl(&self) -> AclInput {
+        AclInput {
+            features: self.features.clone(),
+            is_super_admin: self.is_super_admin,
+            organizations: self.organizations.clone(),
+        }
+    }
+}
+
+impl Input for RoleAclPatch {
+    fn validate(&self, validator: &mut Validator) {
+        self.acl().validate(validator);
+    }
+}
+
 /// The result of writing an ACL.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -120,24 +137,13 @@ impl From<AclWritten> for AclState {
     }
 }
 
-/// Rejects an input with invalid grants or too many entries.
-pub(super) fn well_formed(input: AclInput) -> Result<AclInput> {
-    if input.is_well_formed() {
-        return Ok(input);
-    }
-    let rule = "must be at most 1000 features, `prefix.*` or `*`, with at most 500 organizations";
-    Err(Rejection::invalid_field("features", rule, "invalid_value").into())
-}
-
 async fn update_role_acl(ctx: RequestContext, body: Json<RoleAclPatch>) -> Result<Json<AclState>> {
-    let patch = body.0;
-    let input = well_formed(AclInput {
-        features: patch.features,
-        is_super_admin: patch.is_super_admin,
-        organizations: patch.organizations,
-    })?;
+    let input = body.0.acl();
+    let mut validator = Validator::default();
+    input.validate(&mut validator);
+    validator.check()?;
     let command = UpdateRoleAcl {
-        role: patch.role_id,
+        role: body.0.role_id,
         input,
     };
     let ctx = writing_role(ctx, command.role).await?;

@@ -2,12 +2,13 @@
 
 use backoffice_core::access_log::{AccessType, Record};
 use backoffice_core::http::{Json, Query, Routes, given, requires, wire_tenant};
+use backoffice_core::input::{Input, Validator};
 use backoffice_core::{Patch, Rejection, RequestContext, Result, Timestamp};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
-use super::role_acl::{AclState, well_formed};
+use super::role_acl::AclState;
 use crate::http::required_id;
 use crate::roles::commands::UpdateUserAcl;
 use crate::roles::grants::AclInput;
@@ -96,15 +97,29 @@ struct UserAclPatch {
     organizations: Patch<Vec<Uuid>>,
 }
 
+impl UserAclPatch {
+    fn acl(&self) -> AclInput {
+        AclInput {
+            features: self.features.clone(),
+            is_super_admin: self.is_super_admin,
+            organizations: self.organizations.clone(),
+        }
+    }
+}
+
+impl Input for UserAclPatch {
+    fn validate(&self, validator: &mut Validator) {
+        self.acl().validate(validator);
+    }
+}
+
 async fn update_user_acl(ctx: RequestContext, body: Json<UserAclPatch>) -> Result<Json<AclState>> {
-    let patch = body.0;
-    let input = well_formed(AclInput {
-        features: patch.features,
-        is_super_admin: patch.is_super_admin,
-        organizations: patch.organizations,
-    })?;
+    let input = body.0.acl();
+    let mut validator = Validator::default();
+    input.validate(&mut validator);
+    validator.check()?;
     let command = UpdateUserAcl {
-        user: patch.user_id,
+        user: body.0.user_id,
         input,
     };
     ctx.execute(&command, |written| Json(AclState::from(written))).await

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use actix_web::HttpRequest;
 use actix_web::cookie::{Cookie, SameSite, time};
 use backoffice_core::http::{Access, Cookies, Done, Json, Query, Redirect, Routes, safe_local_path};
+use backoffice_core::input::Input;
 use backoffice_core::{Call, Rejection, Result, Scope, Visitor};
 use backoffice_directory::config::Settings;
 use serde::Deserialize;
@@ -61,6 +62,8 @@ struct LocaleBody {
     #[schema(value_type = String, max_length = 35, pattern = "^[a-zA-Z]{2,3}([-_][a-zA-Z0-9]{2,8})*$")]
     locale: Option<String>,
 }
+
+impl Input for LocaleBody {}
 
 async fn set_locale(visitor: Visitor, request: HttpRequest, body: Json<LocaleBody>) -> Result<Cookies<Json<Done>>> {
     let cookie = locale_cookie(&visitor, &request, body.0.locale.as_deref()).await?;

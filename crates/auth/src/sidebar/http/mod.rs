@@ -5,7 +5,8 @@ mod scope;
 mod variants;
 
 use backoffice_core::http::Routes;
-use backoffice_core::{Detail, RequestContext, Scope};
+use backoffice_core::input::Validator;
+use backoffice_core::{RequestContext, Scope};
 
 use crate::sidebar::{SettingsInput, SidebarSettings};
 
@@ -20,10 +21,9 @@ fn own_scope(ctx: &RequestContext) -> Scope {
 }
 
 /// Validates the field `settings`, if present.
-fn nested(input: Option<SettingsInput>) -> Result<Option<SidebarSettings>, Detail> {
-    let checked = input.map(SettingsInput::checked).transpose();
-    checked.map_err(|detail| Detail {
-        path: format!("settings.{}", detail.path).trim_end_matches('.').to_owned(),
-        ..detail
-    })
+fn nested(input: Option<&SettingsInput>, validator: &mut Validator) -> Option<SidebarSettings> {
+    validator.set_prefix("settings.");
+    let settings = input.map(|input| input.checked(validator));
+    validator.set_prefix("");
+    settings
 }

@@ -2,6 +2,7 @@
 
 use actix_web::HttpRequest;
 use backoffice_core::http::{Access, Json, Query, Routes, given, given_object, requires};
+use backoffice_core::input::{Input, Validator};
 use backoffice_core::{Detail, RequestContext, Result, Scope, Timestamp};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -216,15 +217,41 @@ struct PreferencesPatch {
     clear_role_ids: Option<Vec<Uuid>>,
 }
 
+/// The valid parts of a [`PreferencesPatch`].
+struct Choices {
+    settings: SidebarSettings,
+    apply: Vec<Uuid>,
+    clear: Vec<Uuid>,
+}
+
+impl PreferencesPatch {
+    fn checked(&self, validator: &mut Validator) -> Choices {
+        let settings = match nested(self.settings.as_ref(), validator) {
+            Some(settings) => settings,
+            None => self.fields.checked(validator),
+        };
+        let apply = validator.keep(distinct("applyToRoles", self.apply_to_roles.as_deref()));
+        let mut clear = validator.keep(distinct("clearRoleIds", self.clear_role_ids.as_deref()));
+        clear.retain(|id| !apply.contains(id));
+        Choices { settings, apply, clear }
+    }
+}
+
+impl Input for PreferencesPatch {
+    fn validate(&self, validator: &mut Validator) {
+        self.checked(validator);
+    }
+}
+
 /// Returns each of these ids once, in the order of the request.
-fn distinct(path: &'static str, ids: Option<Vec<Uuid>>) -> Result<Vec<Uuid>, Detail> {
+fn distinct(path: &'static str, ids: Option<&[Uuid]>) -> Result<Vec<Uuid>, Detail> {
     let ids = ids.unwrap_or_default();
     if ids.len() > MOST_ROLES {
         let message = format!("must have at most {MOST_ROLES} entries");
         return Err(Detail::new(path, message, "too_long"));
     }
     let mut kept = Vec::with_capacity(ids.len());
-    for id in ids {
+    for &id in ids {
         if !kept.contains(&id) {
             kept.push(id);
         }
@@ -238,13 +265,9 @@ async fn update_sidebar_preferences(
     request: HttpRequest,
 ) -> Result<Json<PreferencesWritten>> {
     let patch = body.0;
-    let settings = match nested(patch.settings)? {
-        Some(settings) => settings,
-        None => patch.fields.checked()?,
-    };
-    let apply = distinct("applyToRoles", patch.apply_to_roles)?;
-    let mut clear = distinct("clearRoleIds", patch.clear_role_ids)?;
-    clear.retain(|id| !apply.contains(id));
+    let mut validator = Validator::default();
+    let Choices { settings, apply, clear } = patch.checked(&mut validator);
+    validator.check()?;
     let scope = patch.scope.unwrap_or(PreferenceScope::OWN);
     match (scope.r#type, scope.role_id) {
         (ScopeType::User, _) => {

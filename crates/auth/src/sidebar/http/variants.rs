@@ -2,7 +2,7 @@
 
 use actix_web::HttpRequest;
 use backoffice_core::http::{Access, Cookies, Done, Json, Path, Routes, given, given_object, requires};
-use backoffice_core::input::{Validator, rules};
+use backoffice_core::input::{Input, Validator, rules};
 use backoffice_core::{Patch, RequestContext, Result, Timestamp};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -149,6 +149,20 @@ struct NewVariant {
     is_active: Option<bool>,
 }
 
+impl NewVariant {
+    fn checked(&self, validator: &mut Validator) -> (Option<String>, Option<SidebarSettings>) {
+        let mut name = None;
+        validator.optional_text("name", &self.name, &mut name, rules::line(MAX_NAME));
+        (name, nested(self.settings.as_ref(), validator))
+    }
+}
+
+impl Input for NewVariant {
+    fn validate(&self, validator: &mut Validator) {
+        self.checked(validator);
+    }
+}
+
 async fn create_sidebar_variant(
     ctx: RequestContext,
     body: Json<NewVariant>,
@@ -156,15 +170,15 @@ async fn create_sidebar_variant(
 ) -> Result<Cookies<Json<VariantDetail>>> {
     let user = ctx.user_id()?;
     let new = body.0;
-    let (mut validator, mut name) = (Validator::default(), None);
-    validator.optional_text("name", &new.name, &mut name, rules::line(MAX_NAME));
+    let mut validator = Validator::default();
+    let (name, settings) = new.checked(&mut validator);
     validator.check()?;
     let command = CreateSidebarVariant {
         id: ctx.new_id(),
         tenant: ctx.identity().tenant,
         user,
         name,
-        settings: nested(new.settings)?.unwrap_or_default(),
+        settings: settings.unwrap_or_default(),
         is_active: new.is_active.unwrap_or_default(),
         locale: locale::of(&ctx, &request).await?,
     };
@@ -196,6 +210,21 @@ struct VariantPatch {
     is_active: Option<bool>,
 }
 
+impl VariantPatch {
+    fn checked(&self, validator: &mut Validator) -> (Option<String>, Option<SidebarSettings>) {
+        let mut name = String::new();
+        validator.text("name", &self.name, &mut name, rules::line(MAX_NAME));
+        let name = self.name.as_ref().map(|_| name).value();
+        (name, nested(self.settings.as_ref(), validator))
+    }
+}
+
+impl Input for VariantPatch {
+    fn validate(&self, validator: &mut Validator) {
+        self.checked(validator);
+    }
+}
+
 async fn update_sidebar_variant(
     ctx: RequestContext,
     path: Path<VariantPath>,
@@ -203,12 +232,12 @@ async fn update_sidebar_variant(
     request: HttpRequest,
 ) -> Result<Cookies<Json<VariantDetail>>> {
     let patch = body.0;
-    let (mut validator, mut name) = (Validator::default(), String::new());
-    validator.text("name", &patch.name, &mut name, rules::line(MAX_NAME));
+    let mut validator = Validator::default();
+    let (name, settings) = patch.checked(&mut validator);
     validator.check()?;
     let changes = SidebarVariantChanges {
-        name: patch.name.map(|_| name).value(),
-        settings: nested(patch.settings)?,
+        name,
+        settings,
         is_active: patch.is_active,
     };
     let locale = locale::of(&ctx, &request).await?;

@@ -6,6 +6,7 @@ use actix_web::HttpRequest;
 use actix_web::http::StatusCode;
 use actix_web::http::header::ORIGIN;
 use backoffice_core::http::{Json, Routes, requires};
+use backoffice_core::input::Input;
 use backoffice_core::rate_limit::RateLimit;
 use backoffice_core::{Detail, Rejection, RequestContext, Result};
 use serde::{Deserialize, Serialize};
@@ -120,6 +121,8 @@ struct Resend {
     #[schema(value_type = Uuid, required = true)]
     id: Value,
 }
+
+impl Input for Resend {}
 
 /// The result of sending the mail.
 #[derive(Debug, Serialize, ToSchema)]

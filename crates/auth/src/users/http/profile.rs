@@ -1,7 +1,7 @@
 //! The profile of the caller.
 
 use backoffice_core::http::{Access, Json, Routes, given, wire_tenant};
-use backoffice_core::input::Validator;
+use backoffice_core::input::{Input, Validator};
 use backoffice_core::{Patch, Rejection, RequestContext, Result, Timestamp};
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
@@ -104,6 +104,12 @@ struct ProfileWritten {
     email: String,
 }
 
+impl Input for ProfilePatch {
+    fn validate(&self, validator: &mut Validator) {
+        values::address_and_name(self.email.as_deref(), &self.name, validator);
+    }
+}
+
 async fn update_profile(ctx: RequestContext, patch: Json<ProfilePatch>) -> Result<Json<ProfileWritten>> {
     let id = ctx.user_id()?;
     let patch = patch.0;
@@ -112,12 +118,10 @@ async fn update_profile(ctx: RequestContext, patch: Json<ProfilePatch>) -> Resul
         return Err(Rejection::invalid_field("", message, "required").into());
     }
     let mut validator = Validator::default();
-    let address = patch.email.as_deref().map(values::address).transpose();
+    let (email, name) = values::address_and_name(patch.email.as_deref(), &patch.name, &mut validator);
     let changes = UserChanges {
-        email: validator.accept("email", address).flatten(),
-        name: validator
-            .accept("name", values::user_name(&patch.name))
-            .unwrap_or_default(),
+        email,
+        name,
         ..UserChanges::default()
     };
     validator.check()?;

@@ -3,7 +3,7 @@
 use actix_web::HttpRequest;
 use backoffice_core::access_log::{AccessType, Record};
 use backoffice_core::http::{Created, Done, Json, Query, Routes, given, requires, wire_tenant};
-use backoffice_core::input::{Bounded, Validator};
+use backoffice_core::input::{Bounded, Input, Validator};
 use backoffice_core::list::{ById, CommaList, IdList, Page, PageQuery, search_pattern};
 use backoffice_core::{Patch, Rejection, RequestContext, Result, Timestamp, Violations};
 use secrecy::SecretString;
@@ -172,6 +172,20 @@ struct NewUser {
     is_active: Option<bool>,
 }
 
+impl NewUser {
+    fn address_and_name(&self, validator: &mut Validator) -> (String, Patch<String>) {
+        let email = validator.accept("email", values::address(&self.email));
+        let name = validator.accept("name", values::user_name(&self.name));
+        (email.unwrap_or_default(), name.unwrap_or_default())
+    }
+}
+
+impl Input for NewUser {
+    fn validate(&self, validator: &mut Validator) {
+        self.address_and_name(validator);
+    }
+}
+
 /// The created user.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -184,12 +198,7 @@ struct CreatedUser {
 async fn create_user(ctx: RequestContext, request: HttpRequest, body: Json<NewUser>) -> Result<Created<CreatedUser>> {
     let new = body.0;
     let mut validator = Validator::default();
-    let email = validator
-        .accept("email", values::address(&new.email))
-        .unwrap_or_default();
-    let name = validator
-        .accept("name", values::user_name(&new.name))
-        .unwrap_or_default();
+    let (email, name) = new.address_and_name(&mut validator);
     validator.check()?;
     check_password(&ctx, new.password.as_ref(), &email)?;
     let tenant = {
@@ -270,15 +279,19 @@ struct UserPatch {
     current_password: Option<SecretString>,
 }
 
+impl Input for UserPatch {
+    fn validate(&self, validator: &mut Validator) {
+        values::address_and_name(self.email.as_deref(), &self.name, validator);
+    }
+}
+
 async fn update_user(ctx: RequestContext, body: Json<UserPatch>) -> Result<Json<Done>> {
     let patch = body.0;
     let mut validator = Validator::default();
-    let address = patch.email.as_deref().map(values::address).transpose();
+    let (email, name) = values::address_and_name(patch.email.as_deref(), &patch.name, &mut validator);
     let changes = UserChanges {
-        email: validator.accept("email", address).flatten(),
-        name: validator
-            .accept("name", values::user_name(&patch.name))
-            .unwrap_or_default(),
+        email,
+        name,
         organization: patch.organization_id,
         password_hash: None,
         roles: patch.roles.map(|roles| roles.0),

@@ -7,6 +7,7 @@ use serde_path_to_error::{Path, Segment};
 use super::wording::{plain, quoted, variants};
 use super::{Attempts, Found};
 use crate::error::Detail;
+use crate::input::Validator;
 
 /// A step from a value to a part of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,8 +64,12 @@ impl Fault {
     }
 }
 
-/// Deserializes a text that begins with an object.
-pub(in super::super) fn from_json<T: DeserializeOwned>(text: &str) -> Result<T, Vec<Detail>> {
+/// Deserializes a text that begins with an object. If values have wrong types, `rules` validates the rest, so that everything that is wrong is
+/// reported at once.
+pub(in super::super) fn from_json<T: DeserializeOwned>(
+    text: &str,
+    rules: impl FnOnce(&T, &mut Validator),
+) -> Result<T, Vec<Detail>> {
     let mut source = serde_json::Deserializer::from_str(text);
     let read = serde_path_to_error::deserialize(&mut source);
     let said = match read {
@@ -80,7 +85,13 @@ pub(in super::super) fn from_json<T: DeserializeOwned>(text: &str) -> Result<T, 
         attempts: Attempts::new(text.len()),
         found: Found::default(),
     };
-    search.run::<T>();
+    if let Some(rest) = search.run::<T>() {
+        let mut validator = Validator::default();
+        rules(&rest, &mut validator);
+        for detail in validator.into_details() {
+            search.found.note(detail);
+        }
+    }
     // A duplicate field is only one field in the tree.
     if search.found.0.is_empty() {
         search.found.note(plain(said.path(), &said.said));
@@ -95,11 +106,11 @@ struct Search {
 }
 
 impl Search {
-    /// Records faults until the rest can be deserialized; `None` when the search ends before.
-    fn run<T: DeserializeOwned>(&mut self) -> Option<()> {
+    /// Records faults until the rest can be deserialized, and returns it; `None` when the search ends before.
+    fn run<T: DeserializeOwned>(&mut self) -> Option<T> {
         loop {
             let fault = match self.read::<T>()? {
-                Ok(_) => return Some(()),
+                Ok(rest) => return Some(rest),
                 Err(fault) => self.with_full_path::<T>(fault)?,
             };
             let path = fault.path();
@@ -235,6 +246,8 @@ fn put(value: &mut Value, steps: &[Step], new: Value) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use serde::Deserialize;
     use uuid::Uuid;
 
@@ -279,8 +292,14 @@ mod tests {
         hidden_items: Option<Vec<String>>,
     }
 
+    fn title_is_short(body: &Body, validator: &mut Validator) {
+        if body.title.len() > 5 {
+            validator.reject("title", "must be at most 5 characters", "too_long");
+        }
+    }
+
     fn faults(body: &Value) -> Vec<(String, String)> {
-        let unread = from_json::<Body>(&body.to_string()).map(|_| ()).err();
+        let unread = from_json::<Body>(&body.to_string(), title_is_short).map(|_| ()).err();
         let details = unread.unwrap_or_default();
         let mut reported: Vec<_> = details
             .into_iter()
@@ -334,17 +353,32 @@ mod tests {
     }
 
     #[test]
+    fn rules_are_reported_with_wrong_types_but_not_for_the_same_field() {
+        let title = "a long title";
+
+        assert_eq!(
+            faults(&json!({"userId": 7, "title": title})),
+            expected(&[("userId", "invalid_type"), ("title", "too_long")])
+        );
+        // The placeholder of a required field violates the rule, not the request.
+        assert_eq!(
+            faults(&json!({"userId": Uuid::nil(), "title": 7})),
+            expected(&[("title", "invalid_type")])
+        );
+    }
+
+    #[test]
     fn a_field_that_stands_twice_is_a_fault() {
         let text = format!(r#"{{"userId": "{}", "title": "a", "title": "b"}}"#, Uuid::nil());
 
-        let unread = from_json::<Body>(&text).expect_err("a fault");
+        let unread = from_json::<Body>(&text, title_is_short).expect_err("a fault");
         assert_eq!(unread[0].message, "must not be given twice");
     }
 
     #[test]
     fn a_broken_text_has_one_fault() {
         for text in ["{", "{\"a\": {\"b", "{} {}", "{]"] {
-            let unread = from_json::<std::collections::BTreeMap<String, Value>>(text).expect_err("a fault");
+            let unread = from_json::<BTreeMap<String, Value>>(text, |_, _| {}).expect_err("a fault");
             assert_eq!((unread.len(), unread[0].path.as_str()), (1, ""), "{text}");
         }
     }
@@ -354,7 +388,7 @@ mod tests {
         let lines: Vec<Value> = (0..20_000).map(|_| json!({"skuCode": 1, "count": "x"})).collect();
         let text = json!({"userId": Uuid::nil(), "title": "a", "lines": lines}).to_string();
 
-        let unread = from_json::<Body>(&text).expect_err("faults");
+        let unread = from_json::<Body>(&text, title_is_short).expect_err("faults");
 
         assert!(!unread.is_empty() && unread.len() <= super::super::MOST_ATTEMPTS);
     }

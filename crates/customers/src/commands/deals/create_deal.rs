@@ -1,7 +1,7 @@
 //! Creates a deal.
 
 use backoffice_core::command::{Class, Command, Target, Tx};
-use backoffice_core::input::Validator;
+use backoffice_core::input::{Input, Validator};
 use backoffice_core::{Feature, Placement, RequestContext, Result};
 use uuid::Uuid;
 
@@ -25,12 +25,15 @@ impl CreateDeal {
     /// 400 that names the invalid fields, or when the organization of the deal is not known; 403 when it is outside of the caller's scope.
     pub fn new(ctx: &RequestContext, fields: DealFields) -> Result<Self> {
         let mut validator = Validator::default();
-        validator.require("title", &fields.title);
-        let id = ctx.new_id();
-        fields.fill(&mut Deal::blank(Placement::UNKNOWN, id, ctx.now()), &mut validator);
+        fields.require(&mut validator);
+        fields.validate(&mut validator);
         validator.check()?;
         let placement = Placement::for_new(ctx, fields.organization_id.value())?;
-        Ok(Self { placement, id, fields })
+        Ok(Self {
+            placement,
+            id: ctx.new_id(),
+            fields,
+        })
     }
 }
 

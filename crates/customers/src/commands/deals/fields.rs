@@ -1,7 +1,7 @@
 //! The fields of a deal in a request.
 
-use backoffice_core::input::{Validator, rules};
-use backoffice_core::{Patch, Rejection, Result, Timestamp};
+use backoffice_core::input::{Input, Validator, rules};
+use backoffice_core::{Patch, Placement, Rejection, Result, Timestamp};
 use serde::Deserialize;
 use utoipa::ToSchema;
 use uuid::Uuid;
@@ -59,6 +59,21 @@ pub struct DealFields {
     /// All companies of the deal, at most 200 different ones that are visible to the caller; null removes all.
     #[schema(value_type = Option<Vec<Uuid>>)]
     pub company_ids: Patch<Vec<Uuid>>,
+}
+
+impl Input for DealFields {
+    fn organization(&self) -> Patch<Uuid> {
+        self.organization_id
+    }
+
+    fn require(&self, validator: &mut Validator) {
+        validator.require("title", &self.title);
+    }
+
+    fn validate(&self, validator: &mut Validator) {
+        let mut blank = Deal::blank(Placement::UNKNOWN, Uuid::nil(), Timestamp::UNIX_EPOCH);
+        self.fill(&mut blank, validator);
+    }
 }
 
 impl DealFields {

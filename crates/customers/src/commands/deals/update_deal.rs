@@ -1,8 +1,8 @@
 //! Updates a deal.
 
 use backoffice_core::command::{Class, Command, Target, Tx};
-use backoffice_core::input::Validator;
-use backoffice_core::{Feature, Placement, Result, Timestamp};
+use backoffice_core::input::{Input, Validator};
+use backoffice_core::{Feature, Result, Timestamp};
 use uuid::Uuid;
 
 use super::write::{changed, replace};
@@ -25,11 +25,7 @@ impl UpdateDeal {
     /// 400 that names the invalid fields.
     pub fn new(id: Uuid, fields: DealFields) -> Result<Self> {
         let mut validator = Validator::default();
-        if fields.organization_id.is_clear() {
-            validator.reject("organizationId", "must not be null", "required");
-        }
-        let mut blank = Deal::blank(Placement::UNKNOWN, id, Timestamp::UNIX_EPOCH);
-        fields.fill(&mut blank, &mut validator);
+        fields.validate_update(&mut validator);
         validator.check()?;
         Ok(Self { id, fields })
     }

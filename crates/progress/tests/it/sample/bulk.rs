@@ -2,6 +2,7 @@
 
 use backoffice_core::command::{Class, Tx};
 use backoffice_core::http::{Created, Json};
+use backoffice_core::input::Input;
 use backoffice_core::{Detail, Feature, Rejection, RequestContext, Result};
 use backoffice_progress::bulk::{BulkOperation, Started, checked_ids, start, start_matching};
 use diesel::{ExpressionMethods, QueryDsl};
@@ -77,6 +78,8 @@ pub(super) struct ByIds {
     number: i32,
 }
 
+impl Input for ByIds {}
+
 pub(super) async fn number_things(ctx: RequestContext, body: Json<ByIds>) -> Result<Created<Started>> {
     let operation = NumberThings {
         number: body.0.number,
@@ -90,6 +93,8 @@ pub(super) struct ByName {
     name: String,
     number: i32,
 }
+
+impl Input for ByName {}
 
 pub(super) async fn number_matching_things(ctx: RequestContext, body: Json<ByName>) -> Result<Created<Started>> {
     let operation = NumberThings {

@@ -2,6 +2,7 @@
 
 use backoffice_core::command::{BatchCommand, BatchItem, Class, Command, Target, Tx};
 use backoffice_core::http::Json;
+use backoffice_core::input::Input;
 use backoffice_core::{Detail, Feature, Rejection, RequestContext, Result};
 use diesel::{ExpressionMethods, QueryDsl, update};
 use serde::Deserialize;
@@ -17,6 +18,8 @@ pub(super) struct SetNumber {
     pub(super) id: Uuid,
     pub(super) number: i32,
 }
+
+impl Input for SetNumber {}
 
 impl Command for SetNumber {
     const ID: &'static str = "sample.thing.set_number";
