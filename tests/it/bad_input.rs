@@ -126,10 +126,10 @@ async fn violated_rules_are_reported_with_values_of_wrong_types() {
         }
         let fields = call.body.clone().unwrap_or_default();
         let names: Vec<&String> = fields.as_object().expect("an object").keys().collect();
-        let mut reported = async |wrong: &[(&str, Value)]| {
-            let wrong = wrong.iter().fold(call.clone(), |call, (name, value)| {
-                call.with_field(name, value.clone())
-            });
+        let reported = async |wrong: &[(&str, Value)]| {
+            let wrong = wrong
+                .iter()
+                .fold(call.clone(), |call, (name, value)| call.with_field(name, value.clone()));
             paths(&send(&setting, &info, &entry, &wrong).await)
         };
         for broken in &names {
@@ -375,8 +375,8 @@ fn wrong_values(parameter: &Value) -> Vec<String> {
     let mut wrong = Vec::new();
     if is("integer") {
         wrong.extend(["x", "1.5", "99999999999999999999", "-1"].map(str::to_owned));
-        for (bound, step) in [("minimum", -1), ("maximum", 1)] {
-            let bound = schema[bound].as_f64().map(|bound| bound as i64 + step);
+        for (bound, step) in [("minimum", -1.0), ("maximum", 1.0)] {
+            let bound = schema[bound].as_f64().map(|bound| bound + step);
             wrong.extend(bound.map(|value| value.to_string()));
         }
     } else if is("boolean") || schema["format"] == "uuid" {

@@ -201,7 +201,7 @@ async fn rights_that_show_events_are_declared() {
     let views: Vec<_> = platform
         .registry()
         .entities()
-        .filter_map(|entity| entity.view())
+        .filter_map(backoffice_core::command::AnyEntity::view)
         .collect();
 
     assert!(!views.is_empty());

@@ -234,7 +234,7 @@ async fn check_clock(report: &mut Report, client: &Client) {
     let after = SystemClock.now().unix_millis();
     match asked.and_then(|row| row.try_get::<_, i64>(0)) {
         Ok(server) => {
-            let apart = (server - (before + after) / 2).unsigned_abs();
+            let apart = (server - i64::midpoint(before, after)).unsigned_abs();
             let close = Duration::from_millis(apart) <= CLOCK_TOLERANCE;
             let text = format!("{apart} ms between this machine and the database");
             if close {

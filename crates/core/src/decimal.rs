@@ -48,6 +48,8 @@ impl<const SCALE: u32> Decimal<SCALE> {
     }
 
     /// Returns the only number with this double; `None` when there is none or more than one.
+    #[expect(clippy::cast_possible_truncation, reason = "the value is whole and below 2^53")]
+    #[expect(clippy::float_cmp, reason = "searches for the number with exactly this double")]
     fn from_double(value: f64) -> Option<Self> {
         let double = |units: i64| units as f64 / Self::UNIT as f64;
         let near = (value * Self::UNIT as f64).round();

@@ -97,7 +97,9 @@ fn fill(draft: &Path, client: &Path, recipe: &Recipe) -> Result<(), String> {
         return Err(last_line(&output.stderr));
     }
     let folders = present(draft);
-    folders.iter().for_each(|bin| link_libraries(bin));
+    for bin in &folders {
+        link_libraries(bin);
+    }
     if folders.is_empty() {
         Err("the package holds no initdb".to_owned())
     } else {

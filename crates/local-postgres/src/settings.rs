@@ -41,7 +41,7 @@ pub struct Settings {
 pub struct Listener {
     /// The address.
     pub address: IpAddr,
-    /// Lines of pg_hba.conf.
+    /// Lines of `pg_hba.conf`.
     pub rules: Vec<String>,
 }
 

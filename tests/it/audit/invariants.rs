@@ -372,10 +372,9 @@ fn other(data_type: &str, is_nullable: bool, name: &str) -> Option<String> {
     Some(match data_type {
         "text" => format!("coalesce({name}, '') || 'x'"),
         "boolean" => format!("not {name}"),
-        "integer" | "bigint" | "smallint" => format!("{name} + 1"),
+        "integer" | "bigint" | "smallint" | "numeric" => format!("{name} + 1"),
         "timestamp with time zone" => format!("coalesce({name}, '2026-01-01') + interval '1 hour'"),
         "jsonb" => "'{\"changed\": true}'".to_owned(),
-        "numeric" => format!("{name} + 1"),
         "ARRAY" => format!("{name}[2:]"),
         _ if is_nullable => "null".to_owned(),
         _ => return None,

@@ -96,6 +96,12 @@ fn rejected(response: &TestResponse, what: &str) {
             .cookie(name)
             .unwrap_or_else(|| panic!("{what}: {name} is cleared"));
         assert_eq!(cookie.value(), "", "{what}");
-        assert_eq!(cookie.max_age().map(|age| age.whole_seconds()), Some(0), "{what}");
+        assert_eq!(
+            cookie
+                .max_age()
+                .map(actix_web::cookie::time::SignedDuration::whole_seconds),
+            Some(0),
+            "{what}"
+        );
     }
 }

@@ -40,7 +40,7 @@ pub(super) fn run(server: &Server, token: &str, subject: &Subject, options: &Opt
         Ok::<_, Box<dyn std::error::Error + Send + Sync>>((latencies, started.elapsed()))
     })?;
     let requests = u32::try_from(latencies.len()).unwrap_or(u32::MAX).max(1);
-    let processor = (server.processor_time()? - used) / requests;
+    let processor = server.processor_time()?.saturating_sub(used) / requests;
     latencies.sort_unstable();
     let at = |share: f64| {
         #[expect(

@@ -27,12 +27,11 @@ pub(super) async fn run(host: &Host, command: UserCommand, output: Output) -> Re
 }
 
 async fn create(context: &RequestContext, user: NewUser, output: Output) -> Result<()> {
-    let (password, generated) = match user.password.invite {
-        true => (None, None),
-        false => {
-            let (password, generated) = password(context, &user.password.source)?;
-            (Some(password), generated)
-        }
+    let (password, generated) = if user.password.invite {
+        (None, None)
+    } else {
+        let (password, generated) = password(context, &user.password.source)?;
+        (Some(password), generated)
     };
     let tenant = if user.platform {
         None

@@ -17,7 +17,7 @@ use crate::visibility::Viewer;
 macro_rules! visible_entries {
     ($logs:ident) => {
         /// Returns the entries that the caller sees.
-        fn visible<'a>(viewer: Viewer<'a>) -> Boxed<'a> {
+        fn visible(viewer: Viewer<'_>) -> Boxed<'_> {
             let (scope, identity) = (viewer.ctx.scope(), viewer.ctx.identity());
             let own = || {
                 $logs::actor_kind

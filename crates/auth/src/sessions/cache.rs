@@ -97,7 +97,7 @@ impl IdentityCache {
             .max_capacity(CAPACITY)
             .time_to_live(ttl)
             .eviction_listener(move |session: Arc<Uuid>, removed: Remembered, _| {
-                leaving.remove(*session, &removed.identity)
+                leaving.remove(*session, &removed.identity);
             });
         Self {
             sessions: sessions.build(),

@@ -66,7 +66,7 @@ pub(crate) async fn of(ctx: &RequestContext, request: &HttpRequest) -> Result<St
     let locales = foreign::locales_of_tenant(&connection, tenant).await?;
     let cookie = request.cookie(LOCALE_COOKIE);
     let wishes = Wishes {
-        cookie: cookie.as_ref().map(|cookie| cookie.value()),
+        cookie: cookie.as_ref().map(actix_web::cookie::Cookie::value),
         accepted: &accepted_ranges(request.headers(), ACCEPT_LANGUAGE),
         tenant: locales.as_deref(),
     };

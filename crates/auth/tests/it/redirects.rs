@@ -186,7 +186,7 @@ async fn acc_9_a_browser_is_refreshed_by_its_session_cookie() {
     let unknown = visit(&fixture, "/auth/session/refresh?redirect=/deals", Some("unknown")).await;
 
     let access = fresh.cookie("auth_token").expect("an access cookie");
-    assert_eq!(access.max_age().map(|age| age.whole_hours()), Some(8));
+    assert_eq!(access.max_age().map(time::SignedDuration::whole_hours), Some(8));
     assert!(access.http_only().unwrap_or(false));
     assert!(
         fresh.cookie("session_token").is_none(),
@@ -197,7 +197,7 @@ async fn acc_9_a_browser_is_refreshed_by_its_session_cookie() {
     assert_eq!(unknown.header("location").as_deref(), Some("/login?redirect=%2Fdeals"));
     for name in ["auth_token", "session_token"] {
         let cleared = unknown.cookie(name).and_then(|cookie| cookie.max_age());
-        assert_eq!(cleared.map(|age| age.whole_seconds()), Some(0), "{name}");
+        assert_eq!(cleared.map(time::SignedDuration::whole_seconds), Some(0), "{name}");
     }
 }
 

@@ -35,13 +35,13 @@ async fn acc_1_login_returns_tokens_and_cookies_as_form_and_as_json() {
     assert_eq!(json["redirect"], "/");
     assert_eq!(form["expiresIn"], 8 * 3600);
     let session = by_form.cookie("session_token").expect("a session cookie");
-    assert_eq!(session.max_age().map(|age| age.whole_days()), Some(30));
+    assert_eq!(session.max_age().map(time::SignedDuration::whole_days), Some(30));
     assert!(session.http_only().unwrap_or(false));
     assert_eq!(
         by_form
             .cookie("auth_token")
             .and_then(|cookie| cookie.max_age())
-            .map(|age| age.whole_hours()),
+            .map(time::SignedDuration::whole_hours),
         Some(8)
     );
     assert_eq!(by_form.header("cache-control").as_deref(), Some("no-store"));
@@ -333,7 +333,7 @@ async fn acc_7_logout_ends_the_session_everywhere_and_no_other() {
         response
             .cookie("auth_token")
             .and_then(|cookie| cookie.max_age())
-            .map(|age| age.whole_seconds()),
+            .map(time::SignedDuration::whole_seconds),
         Some(0)
     );
     assert_eq!(fixture.app.get(token, "/auth/profile").await.0, 401);

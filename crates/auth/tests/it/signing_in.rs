@@ -21,7 +21,7 @@ fn attributes(cookie: &Cookie<'_>) -> Attributes {
         cookie.same_site(),
         cookie.path().map(str::to_owned),
         cookie.secure().unwrap_or(false),
-        cookie.max_age().map(|age| age.whole_seconds()),
+        cookie.max_age().map(time::SignedDuration::whole_seconds),
     )
 }
 

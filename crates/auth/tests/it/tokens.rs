@@ -128,7 +128,11 @@ async fn acc_6_a_token_that_was_created_otherwise_is_rejected() {
             .await;
         assert_eq!(by_cookie.status, 401, "{what} as a cookie");
         let cleared = by_cookie.cookie("auth_token").and_then(|cookie| cookie.max_age());
-        assert_eq!(cleared.map(|age| age.whole_seconds()), Some(0), "{what} as a cookie");
+        assert_eq!(
+            cleared.map(time::SignedDuration::whole_seconds),
+            Some(0),
+            "{what} as a cookie"
+        );
     }
     assert_eq!(fixture.app.get(token, "/auth/profile").await.0, 200);
 }

@@ -184,9 +184,8 @@ impl<C: BatchCommand> Batch<'_, C> {
             .map(|item| item.id)
             .filter(|id| !outcomes.contains_key(id))
             .collect();
-        let changes = match self.changes(tx, &done, before, &mut outcomes).await? {
-            Some(changes) => changes,
-            None => return Ok(None),
+        let Some(changes) = self.changes(tx, &done, before, &mut outcomes).await? else {
+            return Ok(None);
         };
         self.record(tx, changes, &mut outcomes).await?;
         Ok(Some(outcomes))

@@ -87,16 +87,15 @@ impl TlsOptions {
             TlsMode::Require if self.root_cert_file.is_some() => TlsMode::VerifyCa,
             mode => mode,
         };
-        let builder = match mode {
-            TlsMode::VerifyFull => builder.with_root_certificates(self.roots()?),
-            _ => {
-                let roots = match mode {
-                    TlsMode::VerifyCa => Some(self.roots()?),
-                    _ => None,
-                };
-                let verifier = Arc::new(AnyName { roots, provider });
-                builder.dangerous().with_custom_certificate_verifier(verifier)
-            }
+        let builder = if mode == TlsMode::VerifyFull {
+            builder.with_root_certificates(self.roots()?)
+        } else {
+            let roots = match mode {
+                TlsMode::VerifyCa => Some(self.roots()?),
+                _ => None,
+            };
+            let verifier = Arc::new(AnyName { roots, provider });
+            builder.dangerous().with_custom_certificate_verifier(verifier)
         };
         match (&self.cert_file, &self.key_file) {
             (Some(cert), Some(key)) => {

@@ -27,7 +27,7 @@ pub async fn wake_each_other(runtime: Runtime) {
         match exchange(&runtime, &mut reached).await {
             // Warned once; the next attempts fail alike.
             Err(error) if reached => {
-                tracing::warn!(%error, "connection for notifications of other nodes ended; reconnecting")
+                tracing::warn!(%error, "connection for notifications of other nodes ended; reconnecting");
             }
             Err(error) => tracing::debug!(%error, "could not connect for notifications of other nodes"),
             Ok(()) => {}

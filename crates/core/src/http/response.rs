@@ -161,7 +161,7 @@ impl<const STATUS: u16> Response for Redirect<STATUS> {
             assert!(
                 matches!(STATUS, 302 | 303 | 307 | 308),
                 "a redirect has the status of one"
-            )
+            );
         };
         StatusCode::from_u16(STATUS).unwrap_or(StatusCode::FOUND)
     }

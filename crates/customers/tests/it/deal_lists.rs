@@ -37,7 +37,7 @@ async fn each_filter_limits_the_list() {
     let unknown = Uuid::from_u128(7);
 
     for (query, expected) in [
-        ("".to_owned(), vec![one, two, three]),
+        (String::new(), vec![one, two, three]),
         ("search=ROOF".to_owned(), vec![one, two]),
         ("search=100%25".to_owned(), vec![one]),
         ("search=tile".to_owned(), vec![one]),

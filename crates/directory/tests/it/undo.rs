@@ -28,7 +28,7 @@ async fn undo(app: &TestApp, token: &str) -> Result<Uuid, Value> {
             Json(())
         })
         .await;
-    outcome.map_err(|error| error.to_rejection().to_body(Default::default(), ""))?;
+    outcome.map_err(|error| error.to_rejection().to_body(backoffice_core::ErrorShape::default(), ""))?;
     Ok(log.into_inner().expect("not poisoned"))
 }
 

@@ -131,7 +131,10 @@ async fn s3_streams_of_a_tenant_and_of_a_node_are_bounded() {
         json!({"error": "Too many event streams are open", "code": "too_many_streams"})
     );
     assert_eq!(
-        rejected.headers.get("retry-after").map(|value| value.as_bytes()),
+        rejected
+            .headers
+            .get("retry-after")
+            .map(actix_web::http::header::HeaderValue::as_bytes),
         Some(&b"30"[..])
     );
     let _other = app.request(Method::GET, STREAM).bearer("b").open_events().await;

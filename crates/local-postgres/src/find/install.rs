@@ -23,7 +23,7 @@ pub(super) fn command(root: &Path) -> String {
         return "brew install postgresql@17".to_owned();
     }
     let release = fs::read_to_string(root.join("etc/os-release")).unwrap_or_default();
-    let names = ["ID", "ID_LIKE"]
+    let mut names = ["ID", "ID_LIKE"]
         .iter()
         .filter_map(|key| value(&release, key))
         .flat_map(str::split_whitespace);
@@ -34,8 +34,7 @@ pub(super) fn command(root: &Path) -> String {
             .map(|(_, command)| *command)
     };
     names
-        .filter_map(known)
-        .next()
+        .find_map(known)
         .unwrap_or("your package manager (the package is called postgresql)")
         .to_owned()
 }

@@ -113,20 +113,19 @@ impl<O: BulkOperation> Command for StartBulk<O> {
     async fn apply(&self, tx: &mut Tx<'_>) -> Result<usize> {
         self.operation.check(tx).await?;
         let matched;
-        let items = match &self.items {
-            Some(items) => items,
-            None => {
-                let (found, total) = self.operation.matching(tx, MAX_ITEMS).await?;
-                if total > MAX_ITEMS as i64 {
-                    return Err(Error::TooManyItems {
-                        matched: total,
-                        most: MAX_ITEMS,
-                    }
-                    .into());
+        let items = if let Some(items) = &self.items {
+            items
+        } else {
+            let (found, total) = self.operation.matching(tx, MAX_ITEMS).await?;
+            if usize::try_from(total).is_ok_and(|total| total > MAX_ITEMS) {
+                return Err(Error::TooManyItems {
+                    matched: total,
+                    most: MAX_ITEMS,
                 }
-                matched = found;
-                &matched
+                .into());
             }
+            matched = found;
+            &matched
         };
         check_open(tx).await?;
         self.insert(tx, items).await?;

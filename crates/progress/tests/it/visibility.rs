@@ -147,7 +147,7 @@ async fn a_super_administrator_retries_in_the_tenant_of_the_job() {
     fixture.app.sql("update sample_things set name = 'thing'").await;
 
     let elsewhere = fixture.retry("root", job).await.0;
-    let path = format!("{}/{job}/retry", JOBS);
+    let path = format!("{JOBS}/{job}/retry");
     let response = fixture
         .post_with("root", &path, (header.0, &header.1), &json!(null))
         .await;
