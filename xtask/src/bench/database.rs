@@ -16,7 +16,7 @@ use crate::scratch::block_on;
 
 pub(super) const NAME: &str = "bench";
 /// Role that owns the schema.
-const OWNER: &str = "bench_owner";
+pub(super) const OWNER: &str = "bench_owner";
 /// The server's role.
 pub(super) const APPLICATION: &str = "bench_application";
 /// Role that reads the same rows without row-level security.
@@ -166,7 +166,7 @@ impl Database {
                 )
             })
             .collect();
-        let seed = include_str!("seed.sql")
+        let seed = include_str!("seed/tenants.sql")
             .replace("{tenant}", &format!("'{tenant}'"))
             .replace("{tenants}", &options.tenants.to_string())
             .replace("{users}", &options.users.to_string())

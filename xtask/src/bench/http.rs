@@ -17,16 +17,61 @@ pub(super) struct Response {
 impl Response {
     /// Parses the response at the start of these bytes, once all of it has arrived.
     pub(super) fn complete(bytes: &[u8]) -> Option<Self> {
-        let head = bytes.windows(4).position(|four| four == b"\r\n\r\n")? + 4;
+        let head = position(bytes, b"\r\n\r\n")? + 4;
         let text = std::str::from_utf8(&bytes[..head]).ok()?;
         let status = text.split(' ').nth(1)?.parse().ok()?;
-        let body = text
-            .lines()
-            .filter_map(|line| line.split_once(':'))
-            .find(|(name, _)| name.eq_ignore_ascii_case("content-length"))
-            .map_or(Some(0), |(_, value)| value.trim().parse().ok())?;
+        let is_chunked = header(text, "transfer-encoding").is_some_and(|value| value.eq_ignore_ascii_case("chunked"));
+        let body = match header(text, "content-length") {
+            _ if status == 304 => 0,
+            Some(length) => length.parse().ok()?,
+            None if is_chunked => chunked(&bytes[head..])?,
+            None => 0,
+        };
         let length: usize = head + body;
         (bytes.len() >= length).then_some(Self { status, head, length })
+    }
+}
+
+fn position(bytes: &[u8], part: &[u8]) -> Option<usize> {
+    bytes.windows(part.len()).position(|window| window == part)
+}
+
+/// Returns the length of a body in chunks, once its last chunk has arrived.
+fn chunked(body: &[u8]) -> Option<usize> {
+    let mut start = 0;
+    loop {
+        let line = position(&body[start..], b"\r\n")?;
+        let size = std::str::from_utf8(&body[start..start + line]).ok()?;
+        let size = usize::from_str_radix(size.trim(), 16).ok()?;
+        start += line + 2 + size + 2;
+        if start > body.len() {
+            return None;
+        }
+        if size == 0 {
+            return Some(start);
+        }
+    }
+}
+
+/// Returns the value of a header.
+fn header<'h>(head: &'h str, name: &str) -> Option<&'h str> {
+    let mut lines = head.lines().filter_map(|line| line.split_once(':'));
+    let (_, value) = lines.find(|(other, _)| other.eq_ignore_ascii_case(name))?;
+    Some(value.trim())
+}
+
+/// A response with its head.
+#[derive(Debug)]
+pub(super) struct Reply {
+    pub(super) status: u16,
+    head: String,
+    pub(super) body: Vec<u8>,
+}
+
+impl Reply {
+    /// Returns the value of a header.
+    pub(super) fn header(&self, name: &str) -> Option<&str> {
+        header(&self.head, name)
     }
 }
 
@@ -38,12 +83,18 @@ impl Client {
     pub(crate) fn connect(address: SocketAddr) -> Result<Self> {
         let stream = TcpStream::connect(address)?;
         stream.set_nodelay(true)?;
-        stream.set_read_timeout(Some(Duration::from_secs(10)))?;
+        stream.set_read_timeout(Some(Duration::from_secs(35)))?;
         Ok(Self(stream))
     }
 
     /// Sends a request and returns the status and body of its response.
     pub(crate) fn send(&mut self, request: &[u8]) -> Result<(u16, Vec<u8>)> {
+        let reply = self.exchange(request)?;
+        Ok((reply.status, reply.body))
+    }
+
+    /// Sends a request and returns its response.
+    pub(super) fn exchange(&mut self, request: &[u8]) -> Result<Reply> {
         self.0.write_all(request)?;
         let mut bytes = Vec::new();
         let mut chunk = [0; 16 * 1024];
@@ -54,7 +105,11 @@ impl Client {
             }
             bytes.extend_from_slice(&chunk[..read]);
             if let Some(response) = Response::complete(&bytes) {
-                return Ok((response.status, bytes[response.head..response.length].to_vec()));
+                return Ok(Reply {
+                    status: response.status,
+                    head: String::from_utf8_lossy(&bytes[..response.head]).into_owned(),
+                    body: bytes[response.head..response.length].to_vec(),
+                });
             }
         }
     }
@@ -66,6 +121,26 @@ impl Client {
             (status, body) => Err(format!("{status}: {}", String::from_utf8_lossy(&body)).into()),
         }
     }
+}
+
+/// Decodes a URL-encoded header; a malformed escape stays as it is.
+pub(super) fn decoded(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&first, after)) = rest.split_first() {
+        let escaped = after.get(..2).and_then(|pair| std::str::from_utf8(pair).ok());
+        match escaped.and_then(|pair| u8::from_str_radix(pair, 16).ok()) {
+            Some(byte) if first == b'%' => {
+                bytes.push(byte);
+                rest = &after[2..];
+            }
+            _ => {
+                bytes.push(first);
+                rest = after;
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 #[cfg(test)]
@@ -85,5 +160,32 @@ mod tests {
                 length: 40
             })
         );
+    }
+
+    #[test]
+    fn a_body_in_chunks_is_complete_with_its_last_chunk() {
+        let bytes = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\na\r\n0123456789\r\n1\r\nx\r\n0\r\n\r\n";
+
+        for end in 0..bytes.len() {
+            assert_eq!(Response::complete(&bytes[..end]), None, "{end}");
+        }
+        let length = Response::complete(bytes).map(|response| response.length);
+        assert_eq!(length, Some(bytes.len()));
+    }
+
+    #[test]
+    fn a_304_has_no_body() {
+        let bytes = b"HTTP/1.1 304 Not Modified\r\ncontent-length: 10\r\n\r\n";
+
+        assert_eq!(
+            Response::complete(bytes).map(|response| response.length),
+            Some(bytes.len())
+        );
+    }
+
+    #[test]
+    fn an_encoded_header_is_decoded() {
+        assert_eq!(decoded("%7B%22a%22%3A1%7D"), "{\"a\":1}");
+        assert_eq!(decoded("50%, %4"), "50%, %4");
     }
 }

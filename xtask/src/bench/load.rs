@@ -1,37 +1,49 @@
 //! Load on the server: one thread, a keep-alive connection per client, and as little work per request as possible.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 
-use super::Options;
 use super::http::Response;
-use super::server::Server;
-use super::subject::Subject;
 use crate::Result;
+
+/// Maximum time until a response.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The requests of one client, one after the other; `None` at the end.
+pub(super) type Requests = Box<dyn FnMut() -> Option<Arc<[u8]>> + Send>;
+
+/// The clients of a round.
+pub(super) struct Load {
+    pub(super) clients: Vec<Requests>,
+    pub(super) duration: Duration,
+    /// The status of a successful response.
+    pub(super) expected: u16,
+}
 
 /// The result of a round.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Round {
+    pub(super) requests: u32,
     pub(super) per_second: f64,
     pub(super) p50: Duration,
     pub(super) p99: Duration,
-    /// Processor time of the server per request.
-    pub(super) processor: Duration,
 }
 
-/// Runs one round.
-pub(super) fn run(server: &Server, token: &str, subject: &Subject, options: &Options) -> Result<Round> {
-    let used = server.processor_time()?;
+/// Runs one round: until the time is over, or the clients have no further requests.
+pub(super) fn run(address: SocketAddr, load: Load) -> Result<Round> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let (mut latencies, elapsed) = runtime.block_on(async {
         let started = Instant::now();
-        let end = started + Duration::from_secs(options.seconds);
-        let clients: Vec<_> = (0..options.clients)
-            .map(|number| tokio::spawn(client(server.api(), token.to_owned(), subject.clone(), number, end)))
+        let end = started + load.duration;
+        let clients: Vec<_> = load
+            .clients
+            .into_iter()
+            .map(|requests| tokio::spawn(client(address, requests, load.expected, end)))
             .collect();
         let mut latencies = Vec::new();
         for client in clients {
@@ -39,78 +51,75 @@ pub(super) fn run(server: &Server, token: &str, subject: &Subject, options: &Opt
         }
         Ok::<_, Box<dyn std::error::Error + Send + Sync>>((latencies, started.elapsed()))
     })?;
-    let requests = u32::try_from(latencies.len()).unwrap_or(u32::MAX).max(1);
-    let processor = server.processor_time()?.saturating_sub(used) / requests;
     latencies.sort_unstable();
-    let at = |share: f64| {
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            clippy::cast_precision_loss,
-            reason = "an index into the sorted latencies"
-        )]
-        let index = (latencies.len() as f64 * share) as usize;
-        latencies.get(index).copied().unwrap_or_default()
-    };
-    let per_second = f64::from(requests) / elapsed.as_secs_f64();
+    let requests = u32::try_from(latencies.len()).unwrap_or(u32::MAX);
+    if requests == 0 {
+        return Err("no request was sent".into());
+    }
     Ok(Round {
-        per_second,
-        p50: at(0.5),
-        p99: at(0.99),
-        processor,
+        requests,
+        per_second: f64::from(requests) / elapsed.as_secs_f64(),
+        p50: percentile(&latencies, 50),
+        p99: percentile(&latencies, 99),
     })
 }
 
-async fn client(
-    address: SocketAddr,
-    token: String,
-    subject: Subject,
-    number: u32,
-    end: Instant,
-) -> Result<Vec<Duration>> {
+/// Returns the value below which this share of the sorted values lies.
+fn percentile(sorted: &[Duration], percent: usize) -> Duration {
+    sorted.get(sorted.len() * percent / 100).copied().unwrap_or_default()
+}
+
+async fn client(address: SocketAddr, mut requests: Requests, expected: u16, end: Instant) -> Result<Vec<Duration>> {
     let mut stream = TcpStream::connect(address).await?;
     stream.set_nodelay(true)?;
-    // Not the round of an earlier run: new names must differ from the stored ones.
-    let mut round = start_of_rounds();
-    let mut request = subject.request(address, &token, number, round);
     let mut buffer = vec![0; 64 * 1024];
     let mut latencies = Vec::with_capacity(16 * 1024);
-    loop {
+    while let Some(request) = requests() {
         let sent = Instant::now();
         if sent >= end {
-            return Ok(latencies);
+            break;
         }
         stream.write_all(&request).await?;
-        let mut filled = 0;
-        let response = loop {
-            let read = stream.read(&mut buffer[filled..]).await?;
-            if read == 0 {
-                return Err("the server closed the connection, or the answer is too long".into());
-            }
-            filled += read;
-            if let Some(response) = Response::complete(&buffer[..filled]) {
-                break response;
-            }
-        };
+        let received = timeout(PATIENCE, receive(&mut stream, &mut buffer)).await;
+        let response = received.map_err(|_| format!("no response after {} s", PATIENCE.as_secs()))??;
         latencies.push(sent.elapsed());
-        if response.status != 200 {
-            let body = String::from_utf8_lossy(&buffer[response.head..response.length]).into_owned();
-            return Err(format!("{}: unexpected response {}: {body}", subject.title, response.status).into());
+        if response.status != expected {
+            let body = String::from_utf8_lossy(&buffer[response.head..response.length]);
+            let body: String = body.chars().take(200).collect();
+            return Err(format!("unexpected response {}: {body}", response.status).into());
         }
-        if !subject.is_constant() {
-            round += 1;
-            request = subject.request(address, &token, number, round);
+    }
+    Ok(latencies)
+}
+
+async fn receive(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> Result<Response> {
+    let mut filled = 0;
+    loop {
+        if filled == buffer.len() {
+            buffer.resize(2 * filled, 0);
+        }
+        let read = stream.read(&mut buffer[filled..]).await?;
+        if read == 0 {
+            return Err("the server closed the connection".into());
+        }
+        filled += read;
+        if let Some(response) = Response::complete(&buffer[..filled]) {
+            return Ok(response);
         }
     }
 }
 
-#[expect(
-    clippy::disallowed_methods,
-    reason = "a number that no other round has; no business code sees it"
-)]
-fn start_of_rounds() -> u64 {
-    let since = std::time::SystemTime::now()
-        .duration_since(std::time::UNIX_EPOCH)
-        .unwrap_or_default();
-    since.as_secs() % 1_000_000 * 1_000_000
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_percentile_is_one_of_the_values() {
+        let values: Vec<Duration> = (0..200).map(Duration::from_millis).collect();
+
+        assert_eq!(percentile(&values, 50), Duration::from_millis(100));
+        assert_eq!(percentile(&values, 99), Duration::from_millis(198));
+        assert_eq!(percentile(&values[..1], 99), Duration::ZERO);
+        assert_eq!(percentile(&[], 50), Duration::ZERO);
+    }
 }

@@ -2,6 +2,7 @@
 
 mod bulk;
 mod capture;
+mod compare;
 mod database;
 pub(crate) mod http;
 mod load;
@@ -25,12 +26,6 @@ use clap::Args;
 use crate::Result;
 use crate::process::{Outcome, cargo, run as run_child, say};
 use crate::workspace::Workspace;
-use database::Database;
-use http::Client;
-use report::Report;
-use script::Script;
-use server::Server;
-use subject::{Subject, subjects};
 
 /// A subject that is measured separately.
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
@@ -57,16 +52,22 @@ pub(crate) struct Options {
     /// A subject other than the comparison of the server with PostgreSQL
     #[arg(value_enum)]
     subject: Option<Other>,
-    /// Seconds of each round
-    #[arg(long, default_value_t = 5)]
-    seconds: u64,
-    /// Number of rounds; their median is reported
-    #[arg(long, default_value_t = 3)]
-    rounds: usize,
-    /// Users of the tenant that the requests read
+    /// Measures the comparison in five minutes: one short round, at most 10,000 rows
+    #[arg(long)]
+    quick: bool,
+    /// Rows in each table of the compared tenants, at least 100 [default: 100,10000,1000000; with --quick 100,10000]
+    #[arg(long, value_delimiter = ',', value_parser = clap::value_parser!(u32).range(100..))]
+    rows: Vec<u32>,
+    /// Seconds of each round [default: 5; with --quick 1]
+    #[arg(long)]
+    seconds: Option<u64>,
+    /// Number of rounds; their median is reported [default: 3; with --quick 1]
+    #[arg(long)]
+    rounds: Option<usize>,
+    /// Users of the tenant that the requests of the other subjects read
     #[arg(long, default_value_t = 10_000)]
     users: u32,
-    /// Tenants
+    /// Tenants of the other subjects
     #[arg(long, default_value_t = 20)]
     tenants: u32,
     /// Concurrent clients of the server and of pgbench
@@ -81,6 +82,33 @@ pub(crate) struct Options {
     /// The server to measure [default: the one of this workspace]
     #[arg(long)]
     program: Option<PathBuf>,
+}
+
+impl Options {
+    fn seconds(&self) -> u64 {
+        self.seconds.unwrap_or(if self.quick { 1 } else { 5 })
+    }
+
+    fn rounds(&self) -> usize {
+        self.rounds.unwrap_or(if self.quick { 1 } else { 3 })
+    }
+
+    /// The sizes of the compared tenants, in ascending order.
+    fn sizes(&self) -> Vec<u32> {
+        let default: &[u32] = if self.quick {
+            &[100, 10_000]
+        } else {
+            &[100, 10_000, 1_000_000]
+        };
+        let mut sizes = if self.rows.is_empty() {
+            default.to_vec()
+        } else {
+            self.rows.clone()
+        };
+        sizes.sort_unstable();
+        sizes.dedup();
+        sizes
+    }
 }
 
 /// Builds, measures and prints. The report lists missed targets and failed measurements; a failed measurement also fails the command.
@@ -123,7 +151,8 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<Outcome> {
 }
 
 fn report(workspace: &Workspace, program: &Path, options: &Options) -> Result<Outcome> {
-    let postgres = LocalPostgres::start(&Settings::new(workspace.target().join("bench-postgres")))?;
+    let is_comparison = matches!(options.subject, None | Some(Other::Audit));
+    let postgres = start_postgres(workspace.target().join("bench-postgres"), is_comparison)?;
     say(&format!(
         "PostgreSQL {} with fsync in {}",
         postgres.version(),
@@ -133,7 +162,7 @@ fn report(workspace: &Workspace, program: &Path, options: &Options) -> Result<Ou
     std::fs::create_dir_all(&work)?;
     let mut outcome = Outcome::Passed;
     let report = match options.subject {
-        None | Some(Other::Audit) => measure(&postgres, program, &work, options).map(|report| {
+        None | Some(Other::Audit) => compare::measure(&postgres, program, &work, options).map(|report| {
             outcome = report.outcome();
             report.to_string()
         }),
@@ -145,105 +174,72 @@ fn report(workspace: &Workspace, program: &Path, options: &Options) -> Result<Ou
         Some(Other::LoginFlood) => login::measure(&postgres, program, &work, options, [false, true]),
     };
     postgres.stop()?;
-    say(&report?);
+    let report = report?;
+    say(&report);
+    std::fs::write(work.join("report.txt"), report)?;
     Ok(outcome)
 }
 
-fn measure(postgres: &LocalPostgres, program: &Path, work: &Path, options: &Options) -> Result<Report> {
-    let database = Database::create(postgres, program, work)?;
-    say(&format!(
-        "{} tenants, {} users in one of them",
-        options.tenants, options.users
-    ));
-    let tenant = database.seed(options)?;
-    let mut report = Report::new(options, program)?;
-    for _ in 0..5 {
-        report
-            .ready
-            .push(Server::start(program, work, &database)?.ready_after());
+/// Starts PostgreSQL. For the comparison it counts statements, if contrib is installed, and vacuums only when the bench does.
+fn start_postgres(dir: PathBuf, is_comparison: bool) -> Result<LocalPostgres> {
+    let mut settings = Settings::new(dir);
+    if !is_comparison {
+        return Ok(LocalPostgres::start(&settings)?);
     }
-    let server = Server::start(program, work, &database)?;
-    report.idle_kib = server.resident_kib()?;
-    let token = server.log_in(database::EMAIL, database::PASSWORD)?;
-    for subject in subjects() {
-        say(&format!("{} ...", subject.title));
-        let measured = captured(&database, &server, &token, &subject, work).and_then(|script| {
-            let row = report.row(&subject, &script);
-            for _ in 0..options.rounds {
-                row.served.push(load::run(&server, &token, &subject, options)?);
-                row.bare
-                    .push(pgbench::run(postgres, database::APPLICATION, tenant, &script, options)?);
-            }
-            if subject.compares_row_security {
-                for _ in 0..options.rounds {
-                    let run = |role| pgbench::run(postgres, role, tenant, &script, options);
-                    report.with_policies.push(run(database::APPLICATION)?);
-                    report.without_policies.push(run(database::BYPASSING)?);
-                }
-            }
-            Ok(())
-        });
-        // The others are measured all the same.
-        if let Err(error) = measured {
-            say(&format!("{} could not be measured: {error}", subject.title));
-            report.failed.push((subject.title, error.to_string()));
-        }
-    }
-    report.loaded_kib = server.resident_kib()?;
-    Ok(report)
-}
-
-/// Captures the statements of one request on a warm connection as a script.
-fn captured(database: &Database, server: &Server, token: &str, subject: &Subject, work: &Path) -> Result<Script> {
-    let mut client = Client::connect(server.api())?;
-    for round in 0..20 {
-        client.expect_ok(&subject.request(server.api(), token, 0, round))?;
-    }
-    let log = capture::Log::open(database)?;
-    let captured = captured_pair(&log, &mut client, |round| {
-        subject.request(server.api(), token, 0, round)
-    });
-    // Also after an error: logging every statement would slow down all later measurements.
-    log.close()?;
-    let (first, second) = captured?;
-    script::write(database, subject, &first, &second, work)
-}
-
-/// Captures after two that differ.
-const FURTHER_CAPTURES: u64 = 5;
-
-/// Captures a request twice, again until both ran the same statements: a periodic statement of the server may fall into one of them.
-fn captured_pair(
-    log: &capture::Log<'_>,
-    client: &mut Client,
-    request: impl Fn(u64) -> Vec<u8>,
-) -> Result<(Vec<capture::Entry>, Vec<capture::Entry>)> {
-    let background = log.during(|| {
-        pause(Duration::from_millis(1500));
-        Ok(())
-    })?;
-    let mut one = |round: u64| -> Result<Vec<capture::Entry>> {
-        let entries = log.during(|| client.expect_ok(&request(round)))?;
-        let is_own = |entry: &capture::Entry| background.iter().all(|other| other.sql != entry.sql);
-        Ok(entries.into_iter().filter(is_own).collect())
+    let set = |settings: &mut Settings, values: &[(&str, &str)]| {
+        let values = values
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        settings.extra.extend(values);
     };
-    let (mut first, mut second) = (one(101)?, one(102)?);
-    for round in 103..103 + FURTHER_CAPTURES {
-        if runs(&first).eq(runs(&second)) {
-            break;
-        }
-        first = std::mem::replace(&mut second, one(round)?);
+    set(
+        &mut settings,
+        &[
+            ("shared_buffers", "512MB"),
+            ("max_wal_size", "8GB"),
+            ("checkpoint_timeout", "30min"),
+            ("autovacuum", "off"),
+        ],
+    );
+    let without_contrib = settings.clone();
+    set(&mut settings, &[("shared_preload_libraries", "pg_stat_statements")]);
+    match LocalPostgres::start(&settings) {
+        Ok(postgres) => Ok(postgres),
+        // Without the library PostgreSQL does not start.
+        Err(backoffice_local_postgres::Error::Start { .. }) => Ok(LocalPostgres::start(&without_contrib)?),
+        Err(error) => Err(error.into()),
     }
-    Ok((first, second))
-}
-
-/// The statements that a request ran.
-fn runs(entries: &[capture::Entry]) -> impl Iterator<Item = &str> {
-    let runs = entries.iter().filter(|entry| entry.kind == capture::Kind::Run);
-    runs.map(|entry| entry.sql.as_str())
 }
 
 #[expect(clippy::disallowed_methods, reason = "nothing asynchronous runs on this thread")]
 fn pause(duration: Duration) {
     std::thread::sleep(duration);
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        options: Options,
+    }
+
+    fn extent(line: &str) -> (u64, usize, Vec<u32>) {
+        let options = Line::parse_from(line.split(' ')).options;
+        (options.seconds(), options.rounds(), options.sizes())
+    }
+
+    #[test]
+    fn quick_is_short_unless_more_is_requested() {
+        assert_eq!(extent("bench"), (5, 3, vec![100, 10_000, 1_000_000]));
+        assert_eq!(extent("bench --quick"), (1, 1, vec![100, 10_000]));
+        assert_eq!(
+            extent("bench --quick --seconds 2 --rows 500,100"),
+            (2, 1, vec![100, 500])
+        );
+    }
 }

@@ -72,6 +72,11 @@ impl Server {
         Ok(server)
     }
 
+    /// Whether the process still runs.
+    pub(super) fn is_alive(&mut self) -> bool {
+        matches!(self.child.try_wait(), Ok(None))
+    }
+
     /// Returns the address of the API.
     pub(super) fn api(&self) -> SocketAddr {
         self.api

@@ -5,6 +5,9 @@ use std::net::SocketAddr;
 /// The first 24 characters of the ids of the renamed roles; the client's number follows.
 pub(super) const ROLE_PREFIX: &str = "b0000000-0000-7000-8000-";
 
+/// The first 24 characters of the ids of the roles that a reference deletes.
+pub(super) const SPARE_PREFIX: &str = "b1000000-0000-7000-8000-";
+
 /// A kind of request.
 #[derive(Debug, Clone)]
 pub(super) struct Subject {
@@ -68,7 +71,7 @@ impl Subject {
         .into_bytes()
     }
 
-    /// Whether all requests of a client are equal.
+    /// Returns whether all requests of a client are equal.
     pub(super) fn is_constant(&self) -> bool {
         self.method == "GET"
     }

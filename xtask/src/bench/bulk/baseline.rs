@@ -48,7 +48,7 @@ pub(super) fn run(
     command
         .env("PGOPTIONS", format!("-c app.tenant_id={tenant}"))
         .args(["--no-vacuum", "--protocol=prepared", "--client=1", "--jobs=1"])
-        .arg(format!("--time={}", options.seconds))
+        .arg(format!("--time={}", options.seconds()))
         .arg("--host")
         .arg(postgres.socket_dir())
         .args(["--username", APPLICATION])

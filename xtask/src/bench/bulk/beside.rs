@@ -129,12 +129,7 @@ fn reads(server: &Server, token: &str, goes_on: &AtomicBool, until: Option<Durat
 }
 
 fn small_jobs(server: &Server, one: &Neighbour, token: &str, goes_on: &AtomicBool) -> Result<Vec<String>> {
-    let mut job = Job {
-        api: server.api(),
-        token: token.to_owned(),
-        owner: one.owner.clone(),
-        given: false,
-    };
+    let mut job = Job::new(server.api(), token.to_owned(), one.owner.clone());
     let mut ids = Vec::new();
     while goes_on.load(Ordering::Acquire) {
         ids.push(job.start(&one.deals)?);

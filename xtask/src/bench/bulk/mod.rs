@@ -29,7 +29,7 @@ const DEALS: usize = 10_000;
 const CHUNK: usize = 100;
 const PATIENCE: Duration = Duration::from_secs(300);
 /// Pause between two polls of a job: long enough that the server does not count as in use.
-const BETWEEN_LOOKS: Duration = Duration::from_millis(500);
+pub(super) const BETWEEN_LOOKS: Duration = Duration::from_millis(500);
 /// Pause between two polls while other clients use the server anyway.
 const SHORTLY: Duration = Duration::from_millis(50);
 
@@ -52,18 +52,13 @@ pub(super) fn measure(postgres: &LocalPostgres, program: &Path, work: &Path, opt
     let server = Server::start(program, work, &database)?;
     let token = server.log_in(EMAIL, PASSWORD)?;
     let owner = database.text(&format!("select id from auth_users where email_norm = '{EMAIL}'"))?;
-    let mut large = Job {
-        api: server.api(),
-        token,
-        owner,
-        given: false,
-    };
+    let mut large = Job::new(server.api(), token, owner);
     let ids = deals(tenant_number(0), DEALS);
     large.prepare(&database)?;
     large.run(&ids, BETWEEN_LOOKS)?;
     let mut rates = Vec::new();
-    for round in 0..options.rounds {
-        say(&format!("round {} of {} ...", round + 1, options.rounds));
+    for round in 0..options.rounds() {
+        say(&format!("round {} of {} ...", round + 1, options.rounds()));
         large.prepare(&database)?;
         let served = large.run(&ids, BETWEEN_LOOKS)?.rate(&database)?;
         rates.push((served, baseline::run(postgres, &database, work, tenant, options)?));
@@ -83,7 +78,7 @@ pub(super) fn measure(postgres: &LocalPostgres, program: &Path, work: &Path, opt
     let statements = chunk.take_while(|entry| entry.sql != "commit").count();
     say("beside it ...");
     let mut beside = Vec::new();
-    for _ in 0..options.rounds {
+    for _ in 0..options.rounds() {
         large.prepare(&database)?;
         beside.push(beside::measure(&server, &database, &neighbours, || {
             large.run(&ids, SHORTLY)?.rate(&database)
@@ -127,7 +122,7 @@ fn seed_as(database: &Database, tenant: Uuid, number: u64, count: usize) -> Resu
 
 /// A user who assigns deals to an owner and removes the owner again.
 #[derive(Debug)]
-struct Job {
+pub(super) struct Job {
     api: SocketAddr,
     token: String,
     owner: String,
@@ -135,6 +130,15 @@ struct Job {
 }
 
 impl Job {
+    pub(super) fn new(api: SocketAddr, token: String, owner: String) -> Self {
+        Self {
+            api,
+            token,
+            owner,
+            given: false,
+        }
+    }
+
     /// Starts a job and returns its id.
     fn start(&mut self, ids: &[Uuid]) -> Result<String> {
         self.given = !self.given;
@@ -165,7 +169,7 @@ impl Job {
     }
 
     /// Assigns deals to an owner with a job and waits for its end, as its user does.
-    fn run(&mut self, ids: &[Uuid], between_looks: Duration) -> Result<Done> {
+    pub(super) fn run(&mut self, ids: &[Uuid], between_looks: Duration) -> Result<Done> {
         let id = self.start(ids)?;
         let request = format!(
             "GET /api/progress/jobs/{id} HTTP/1.1\r\nhost: {}\r\nauthorization: Bearer {}\r\n\r\n",
@@ -189,13 +193,13 @@ impl Job {
 }
 
 /// A completed job that has assigned all deals to an owner.
-struct Done {
+pub(super) struct Done {
     id: String,
 }
 
 impl Done {
     /// Returns its items per second.
-    fn rate(&self, database: &Database) -> Result<f64> {
+    pub(super) fn rate(&self, database: &Database) -> Result<f64> {
         let rate = database.text(&format!(
             "select succeeded_count / greatest(extract(epoch from finished_at - started_at), 0.001) \
              from progress_jobs where id = '{}'",

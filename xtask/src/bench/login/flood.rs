@@ -88,7 +88,7 @@ pub(super) fn measure(
     profile_reads(&server, &token, &quiet, Some(Duration::from_secs(1)))?;
     let peak = AtomicU64::new(0);
     let mut rounds = Vec::new();
-    for _ in 0..options.rounds {
+    for _ in 0..options.rounds() {
         rounds.push(round(&server, &token, tenant, options.logins, &peak)?);
     }
     Ok(Report {
