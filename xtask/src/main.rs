@@ -57,7 +57,7 @@ enum Task {
     Migrations(MigrationsTask),
     /// Checks the host without modules and with each single module
     Features,
-    /// Compares the server with PostgreSQL alone and prints a table
+    /// Measures the server beside hand-written references and prints tables
     Bench(bench::Options),
     /// Modules
     #[command(subcommand)]
@@ -91,6 +91,12 @@ enum ModuleTask {
     New {
         /// Name of the crate without its prefix, for example `price-lists`
         name: String,
+        /// Name of the entity, in the singular, for example `time-entry`
+        #[arg(long, default_value = "item")]
+        entity: String,
+        /// Plural of the entity [default: formed by the rules of spelling]
+        #[arg(long)]
+        plural: Option<String>,
     },
 }
 
@@ -124,6 +130,13 @@ fn run(task: Task) -> Result<Outcome> {
         Task::Migrations(MigrationsTask::Check) => migrations::check(&workspace),
         Task::Features => features::run(&workspace),
         Task::Bench(options) => bench::run(&workspace, &options),
-        Task::Module(ModuleTask::New { name }) => scaffold::run(&workspace, &name),
+        Task::Module(ModuleTask::New { name, entity, plural }) => {
+            let names = scaffold::Names {
+                module: &name,
+                entity: &entity,
+                plural: plural.as_deref(),
+            };
+            scaffold::run(&workspace, names)
+        }
     }
 }

@@ -1,5 +1,8 @@
 //! `cargo xtask module new <name>`
 
+mod plural;
+mod template;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -7,6 +10,8 @@ use std::process::Command;
 use crate::Result;
 use crate::process::{Outcome, cargo, output, run as run_child, say};
 use crate::workspace::Workspace;
+pub(crate) use template::Names;
+use template::Template;
 
 /// Files of a new module, relative to the root. Placeholders `{…}` are replaced.
 const FILES: &[(&str, &str)] = &[
@@ -24,7 +29,11 @@ const FILES: &[(&str, &str)] = &[
     ("crates/{name}/src/model.rs", include_str!("scaffold/model.rs.in")),
     ("crates/{name}/src/query.rs", include_str!("scaffold/query.rs.in")),
     ("crates/{name}/src/schema.rs", include_str!("scaffold/schema.rs.in")),
-    ("crates/{name}/tests/it/main.rs", include_str!("scaffold/it.rs.in")),
+    ("crates/{name}/tests/it/main.rs", include_str!("scaffold/it_main.rs.in")),
+    (
+        "crates/{name}/tests/it/{entities}.rs",
+        include_str!("scaffold/it_entities.rs.in"),
+    ),
     ("tests/it/{snake}.rs", include_str!("scaffold/composed_seed.rs.in")),
     (
         "tests/it/endpoints/{snake}.rs",
@@ -43,9 +52,11 @@ const FILES: &[(&str, &str)] = &[
         include_str!("scaffold/down.sql.in"),
     ),
 ];
-/// Lines that a new module adds to a file, and a word that occurs in the lines beside them, or with which they begin (`^word`).
+
+/// Lines that a new module adds to a file.
 struct Addition {
     file: &'static str,
+    /// A text that the lines beside them contain; after `^`, a text with which these lines begin.
     among: &'static str,
     lines: &'static str,
 }
@@ -53,8 +64,13 @@ struct Addition {
 const ADDITIONS: &[Addition] = &[
     Addition {
         file: "Cargo.toml",
-        among: "backoffice-",
+        among: "^backoffice-",
         lines: "backoffice-{name} = { path = \"crates/{name}\", version = {version} }",
+    },
+    Addition {
+        file: "Cargo.toml",
+        among: "[profile.release.package.backoffice-",
+        lines: "[profile.release.package.backoffice-{name}]\nopt-level = \"s\"",
     },
     Addition {
         file: "apps/server/Cargo.toml",
@@ -64,7 +80,7 @@ const ADDITIONS: &[Addition] = &[
     Addition {
         file: "apps/server/Cargo.toml",
         among: "[dependencies.backoffice-",
-        lines: "[dependencies.backoffice-{name}]\nworkspace = true\noptional = true",
+        lines: "[dependencies.backoffice-{name}]\nworkspace = true\noptional = true\n\n",
     },
     Addition {
         file: "apps/server/src/modules.rs",
@@ -101,85 +117,54 @@ const ADDITIONS: &[Addition] = &[
         among: "    // Modules of `xtask module new`.",
         lines: "    Composed {\n        seed: |fixture, tenant| Box::pin(crate::{snake}::seed(fixture, tenant)),\n        endpoints: endpoints::{snake}::table,\n        scenarios: scenarios::{snake}::scenarios,\n    },",
     },
+    Addition {
+        file: "docs/ARCHITECTURE.md",
+        among: "| `crates/catalog` |",
+        lines: "| `crates/{name}` | {many} |",
+    },
 ];
-/// The lowest migration number without a reserved module.
+
+/// The lowest migration number of a new module; lower ones belong to the first modules.
 const FIRST_NUMBER: u32 = 400;
 
-/// Writes the files of a module and adds it to the host.
-pub(crate) fn run(workspace: &Workspace, name: &str) -> Result<Outcome> {
-    if !is_name(name) {
-        return Err(format!("`{name}` is not a valid name of a module; use lower-case words joined by hyphens").into());
+/// Writes the files of a module and adds it to the host, to the tests of all modules and to the documents.
+pub(crate) fn run(workspace: &Workspace, names: Names<'_>) -> Result<Outcome> {
+    let template = Template::new(names)?
+        .with("{number}", format!("{:04}", free_number(&workspace.files()?)))
+        .with("{date}", today()?)
+        .with("{version}", version(workspace)?);
+    let existing = FILES
+        .iter()
+        .map(|(file, _)| template.fill(file))
+        .find(|file| workspace.root().join(file).exists());
+    if let Some(file) = existing {
+        return Err(format!("{file} already exists; choose a different name").into());
     }
-    if workspace.root().join("crates").join(name).exists() {
-        return Err(format!("crates/{name} already exists").into());
-    }
-    let template = Template::new(workspace, name)?;
     for (file, text) in FILES {
         let file = workspace.root().join(template.fill(file));
         fs::create_dir_all(file.parent().unwrap_or(workspace.root()))?;
         fs::write(&file, template.fill(text))?;
     }
     link(
-        &format!("../../migrations/{name}"),
+        &template.fill("../../migrations/{name}"),
         &workspace.root().join(template.fill("crates/{name}/migrations")),
     )?;
-    compose(workspace, &template)?;
-    let formatted = run_child(cargo(workspace).args(["fmt", "--package", &template.fill("backoffice-{name}")]))?;
-    say(&format!(
-        "created crates/{name}, migrations/{name} (number {}) and tests/it/{{.,endpoints,scenarios}}/{name}.rs",
-        template.number
+    compose(workspace, &template, names.module)?;
+    let created = template.fill("backoffice-{name}");
+    let formatted = run_child(cargo(workspace).args(["fmt", "--package", &created, "backoffice-tests"]))?;
+    say(&template.fill(
+        "created crates/{name}, migrations/{name} (number {number}), tests/it/{snake}.rs, tests/it/endpoints/{snake}.rs and \
+         tests/it/scenarios/{snake}.rs",
     ));
-    say(
-        "next: read docs/MODULES.md, describe the table in the migration, then `cargo xtask openapi` and `cargo xtask ci`",
-    );
+    say("next: `cargo xtask openapi`, then `cargo xtask ci`; docs/MODULES.md describes how to go on");
     Ok(formatted)
 }
 
-struct Template {
-    name: String,
-    number: String,
-    date: String,
-    version: String,
-}
-
-impl Template {
-    fn new(workspace: &Workspace, name: &str) -> Result<Self> {
-        let manifest = workspace.read("Cargo.toml")?;
-        let version = manifest
-            .lines()
-            .find_map(|line| line.strip_prefix("version = "))
-            .ok_or("Cargo.toml has no version")?;
-        Ok(Self {
-            name: name.to_owned(),
-            number: format!("{:04}", free_number(&workspace.files()?)),
-            date: today()?,
-            version: version.to_owned(),
-        })
-    }
-
-    fn fill(&self, text: &str) -> String {
-        let camel: String = self.name.split('-').map(capitalized).collect();
-        let title = self.name.replace('-', " ");
-        let title = capitalized(&title);
-        text.replace("{name}", &self.name)
-            .replace("{snake}", &self.name.replace('-', "_"))
-            .replace("{camel}", &camel)
-            .replace("{title}", &title)
-            .replace("{number}", &self.number)
-            .replace("{date}", &self.date)
-            .replace("{version}", &self.version)
-    }
-}
-
-fn capitalized(word: &str) -> String {
-    word.get(..1).map(str::to_uppercase).unwrap_or_default() + word.get(1..).unwrap_or_default()
-}
-
-fn is_name(name: &str) -> bool {
-    name.split('-').all(|word| {
-        word.starts_with(|c: char| c.is_ascii_lowercase())
-            && word.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit())
-    })
+/// Returns the version of the packages, in quotes.
+fn version(workspace: &Workspace) -> Result<String> {
+    let manifest = workspace.read("Cargo.toml")?;
+    let version = manifest.lines().find_map(|line| line.strip_prefix("version = "));
+    Ok(version.ok_or("Cargo.toml has no version")?.to_owned())
 }
 
 /// Returns the hundred above the highest number of a migration.
@@ -203,21 +188,26 @@ fn link(target: &str, link: &Path) -> Result<()> {
     Ok(std::os::unix::fs::symlink(target, link)?)
 }
 
-/// Adds the module to the workspace's dependencies, to the host's manifest and to its list of modules.
-fn compose(workspace: &Workspace, template: &Template) -> Result<()> {
+/// Adds the module to the files that list all modules.
+fn compose(workspace: &Workspace, template: &Template, module: &str) -> Result<()> {
     for addition in ADDITIONS {
         let text = workspace.read(addition.file)?;
         let text = insert_sorted(&text, addition.among, &template.fill(addition.lines)).ok_or_else(|| {
             format!(
-                "{}: has no line with {}; add {} by hand",
-                addition.file, addition.among, template.name
+                "{}: has no line with {}; add {module} by hand",
+                addition.file, addition.among
             )
         })?;
         fs::write(workspace.root().join(addition.file), text)?;
     }
-    let manifest = "apps/server/Cargo.toml";
-    let text = add_default(&workspace.read(manifest)?, &template.name);
-    Ok(fs::write(workspace.root().join(manifest), text)?)
+    for (file, add) in [
+        ("apps/server/Cargo.toml", add_default as fn(&str, &str) -> String),
+        ("README.md", add_to_layout),
+    ] {
+        let text = add(&workspace.read(file)?, module);
+        fs::write(workspace.root().join(file), text)?;
+    }
+    Ok(())
 }
 
 /// Inserts lines in order among the sorted lines that contain this word.
@@ -260,6 +250,12 @@ fn add_default(manifest: &str, name: &str) -> String {
     lines.join("\n") + "\n"
 }
 
+/// Adds a module to the table in the README of the workspace.
+fn add_to_layout(readme: &str, name: &str) -> String {
+    const MODULES: &str = " | one module each |";
+    readme.replacen(MODULES, &format!(", `{name}`{MODULES}"), 1)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -299,6 +295,25 @@ mod tests {
     }
 
     #[test]
+    fn a_module_is_added_to_its_section_wherever_it_sorts() {
+        let manifest = include_str!("../../Cargo.toml");
+
+        for name in ["aa", "zz"] {
+            let added = ADDITIONS.iter().filter(|addition| addition.file == "Cargo.toml");
+            let text = added.fold(manifest.to_owned(), |text, addition| {
+                let lines = addition.lines.replace("{name}", name);
+                insert_sorted(&text, addition.among, &lines).expect("a place")
+            });
+
+            let section = |title: &str| text.split("\n[").find(|section| section.starts_with(title));
+            let dependencies = section("workspace.dependencies]").expect("dependencies");
+            assert!(dependencies.contains(&format!("\nbackoffice-{name} = ")), "{name}");
+            let profile = section(&format!("profile.release.package.backoffice-{name}]"));
+            assert_eq!(profile.map(|text| text.matches(" = ").count()), Some(1), "{name}");
+        }
+    }
+
+    #[test]
     fn a_feature_is_added_to_the_default() {
         assert_eq!(
             add_default("default = [\"a\", \"c\"]\n", "b"),
@@ -308,10 +323,35 @@ mod tests {
     }
 
     #[test]
-    fn names_are_words_joined_by_hyphens() {
-        assert!(is_name("price-lists"));
-        for name in ["", "Price", "price_lists", "-a", "a-", "1a"] {
-            assert!(!is_name(name), "{name}");
+    fn a_module_is_added_to_the_layout() {
+        assert_eq!(
+            add_to_layout("| `crates/a`, `b` | one module each |\n", "c"),
+            "| `crates/a`, `b`, `c` | one module each |\n"
+        );
+    }
+
+    #[test]
+    fn every_placeholder_of_the_templates_is_replaced() {
+        /// Names in braces that belong to the generated code: arguments of formats and parameters of paths.
+        const ARGUMENTS: [&str; 5] = ["id", "body", "branch", "ORDERS", "ORGANIZATIONS"];
+        let names = Names {
+            module: "work-orders",
+            entity: "order",
+            plural: None,
+        };
+        let template = ["{number}", "{date}", "{version}"]
+            .into_iter()
+            .fold(Template::new(names).expect("valid names"), |template, placeholder| {
+                template.with(placeholder, "0".to_owned())
+            });
+
+        for (file, text) in FILES {
+            let text = template.fill(&format!("{file}\n{text}"));
+            let braced = text.split('{').filter_map(|rest| Some(rest.split_once('}')?.0));
+            let names = braced.filter(|inner| inner.starts_with(char::is_alphabetic) && !inner.contains(['\n', ',']));
+            let unknown: Vec<&str> = names.filter(|name| !ARGUMENTS.contains(name)).collect();
+
+            assert!(unknown.is_empty(), "{file}: {unknown:?}");
         }
     }
 }
