@@ -132,7 +132,8 @@ async fn violated_rules_are_reported_with_values_of_wrong_types() {
                 .fold(call.clone(), |call, (name, value)| call.with_field(name, value.clone()));
             paths(&send(&setting, &info, &entry, &wrong).await)
         };
-        for broken in &names {
+        // The policy of passwords is configured, so only the handler can check it.
+        for broken in names.iter().filter(|name| **name != "password") {
             let broken = (broken.as_str(), json!("x".repeat(70_000)));
             if reported(std::slice::from_ref(&broken)).await != [broken.0] {
                 continue;
@@ -359,7 +360,7 @@ async fn odd_values_of_other_headers_do_no_harm() {
     }
 }
 
-/// Whether an endpoint takes forms besides JSON.
+/// Returns whether an endpoint takes forms besides JSON.
 fn takes_form(setting: &Setting, info: &EndpointInfo) -> bool {
     let content = &operation(setting, info)["requestBody"]["content"];
     content["application/x-www-form-urlencoded"].is_object()
@@ -476,7 +477,7 @@ const JARGON: [&str; 10] = [
     "struct ",
 ];
 
-/// Whether a detail names its path, has a code of the conventions and describes the error in plain words.
+/// Returns whether a detail names its path, has a code of the conventions and describes the error in plain words.
 fn is_plain(detail: &Value) -> bool {
     let message = detail["message"].as_str().unwrap_or_default();
     let code = detail["code"].as_str().unwrap_or_default();

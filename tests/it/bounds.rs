@@ -29,7 +29,7 @@ fn long_list(value: impl Fn(u32) -> String) -> String {
     list
 }
 
-/// Whether a parameter is a list: lists are separated by commas, and their description says so. `redirect` may be repeated but is not a list.
+/// Returns whether a parameter is a list: lists are separated by commas, and their description says so. `redirect` may be repeated but is not a list.
 fn is_list(parameter: &Value) -> bool {
     let description = parameter["description"].as_str().unwrap_or_default();
     let is_repeated = parameter["schema"]["type"].to_string().contains("array");
@@ -77,7 +77,7 @@ async fn f4_a_list_of_64_kib_is_rejected_by_every_parameter() {
     }
 }
 
-/// Whether a body is a page.
+/// Returns whether a body is a page.
 fn is_page(body: &Value) -> bool {
     ["items", "total", "page", "pageSize", "totalPages"]
         .iter()
@@ -312,7 +312,7 @@ async fn faults_of_types_and_of_rules_are_reported_together() {
     let response = call.send(app, token).await;
     assert_eq!(response.status, 400);
     let reported = reported_paths(&response.json());
-    let expected = ["email", "isActive", "organizationId", "roles"].map(str::to_owned);
+    let expected = ["email", "isActive", "name", "organizationId", "roles"].map(str::to_owned);
     assert_eq!(reported, BTreeSet::from(expected), "{}", response.text());
 
     let query = Call::get("/customers/deals")
@@ -326,7 +326,7 @@ async fn faults_of_types_and_of_rules_are_reported_together() {
     let reported = reported_paths(&response.json());
     assert_eq!(
         reported,
-        BTreeSet::from(["page", "sortDir", "sortField"].map(str::to_owned)),
+        BTreeSet::from(["ids", "page", "pageSize", "sortDir", "sortField"].map(str::to_owned)),
         "{}",
         response.text()
     );

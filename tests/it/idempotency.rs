@@ -83,7 +83,7 @@ async fn a_response_is_stored_also_when_nothing_changed() {
     let again = reorder(stages).await;
 
     assert_eq!((first.status, first.operation()), (200, None), "{}", first.text());
-    assert_eq!(snapshot().await, before, "nothing but the answer is kept");
+    assert_eq!(snapshot().await, before, "nothing but the response is stored");
     assert_eq!(other.status, 422, "{}", other.text());
     assert_eq!((again.status, again.json()), (200, first.json()));
     assert_eq!(again.header("idempotency-replayed").as_deref(), Some("true"));

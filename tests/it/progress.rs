@@ -8,7 +8,7 @@ use uuid::Uuid;
 use crate::customers::Customer;
 use crate::fixture::{Fixture, TenantFixture};
 
-/// A job of a tenant that every test knows by its position.
+/// A job that the fixture has in every tenant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Job {
     Running = 1,
@@ -22,7 +22,7 @@ impl Job {
     }
 }
 
-/// Inserts the jobs with SQL, without log entries and queue, over the deal without a pipeline.
+/// Inserts the jobs with SQL, without log entries and without rows in the queue. The only item of each is the deal without a pipeline.
 pub(crate) async fn seed(fixture: &Fixture, tenant_fixture: &TenantFixture) {
     for (job, status, failed) in [(Job::Running, "running", 0), (Job::Failed, "failed", 1)] {
         let at = "'2026-11-20T07:00:00Z'";

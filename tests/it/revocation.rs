@@ -139,7 +139,7 @@ async fn issue_tokens(app: &TestApp, user: Uuid) {
     }
 }
 
-/// Whether each token can set a password now.
+/// Returns whether each token can set a password now.
 async fn tokens_that_work(app: &TestApp) -> [bool; 2] {
     let mut valid = [false; 2];
     for (valid, (_, token)) in valid.iter_mut().zip(TOKENS) {

@@ -61,7 +61,7 @@ pub(crate) fn run(command: &mut Command) -> Result<Outcome> {
     }
 }
 
-/// Whether a child runs and succeeds; its output is discarded.
+/// Returns whether a child runs and succeeds; its output is discarded.
 pub(crate) fn succeeds(command: &mut Command) -> bool {
     command
         .stdin(Stdio::null())

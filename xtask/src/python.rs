@@ -23,7 +23,7 @@ pub(crate) fn programs(workspace: &Workspace) -> Result<Option<PathBuf>> {
     }
 }
 
-/// Whether this runs in CI.
+/// Returns whether this runs in CI.
 fn is_ci() -> bool {
     std::env::var_os("CI").is_some()
 }

@@ -35,7 +35,7 @@ use password::PasswordChoice;
 #[command(
     name = "backoffice",
     version,
-    after_help = "Without a command: serve. Settings: `backoffice config`."
+    after_help = "Without a command, `serve` runs. `backoffice config` prints the settings."
 )]
 struct Arguments {
     #[command(flatten)]
@@ -125,7 +125,7 @@ enum UserCommand {
 struct NamedUser {
     /// E-mail address
     email: String,
-    /// Tenant by id or name; needed if the address has accounts in several
+    /// Tenant by id or name; needed if the address has accounts in several tenants
     #[arg(long)]
     tenant: Option<String>,
 }
@@ -134,7 +134,7 @@ struct NamedUser {
 struct NewUser {
     /// E-mail address
     email: String,
-    /// Name to show
+    /// Display name
     #[arg(long)]
     name: Option<String>,
     /// Tenant by id or name [default: the only one]
@@ -287,7 +287,7 @@ enum DeadLettersCommand {
 
 #[derive(Debug, Subcommand)]
 enum SecretsCommand {
-    /// Create a new first key; the old one stays second, so that its signatures remain valid
+    /// Create a new first key; the previous first key becomes the second, so that its signatures remain valid
     Rotate {
         #[command(subcommand)]
         secret: RotatedSecret,
@@ -298,7 +298,7 @@ enum SecretsCommand {
 enum RotatedSecret {
     /// The keys that sign access tokens
     Jwt,
-    /// The keys of the integrity codes of consents
+    /// The keys that compute the integrity codes of consents
     Consent,
 }
 
@@ -314,11 +314,12 @@ impl From<RotatedSecret> for Secret {
 fn assignment(text: &str) -> Result<(String, String), String> {
     text.split_once('=')
         .map(|(key, value)| (key.trim().to_owned(), value.to_owned()))
-        .ok_or_else(|| "write section.key=value".to_owned())
+        .ok_or_else(|| "must be section.key=value".to_owned())
 }
 
 fn instant(text: &str) -> Result<backoffice_core::Timestamp, String> {
-    backoffice_core::Timestamp::parse(text).map_err(|_| "write an instant such as 2027-01-31T00:00:00Z".to_owned())
+    backoffice_core::Timestamp::parse(text)
+        .map_err(|_| "must be an instant; expected for example 2027-01-31T00:00:00Z".to_owned())
 }
 
 /// Runs the command given by the process's arguments.
@@ -401,14 +402,14 @@ async fn opened<T>(settings: Settings, module: &str, command: impl AsyncFnOnce(&
 
 fn not_enabled(module: &str) -> Error {
     Error::other(format!(
-        "this needs the module `{module}`; add it to `modules` in the settings"
+        "the command needs the module `{module}`; add it to `modules` in the settings"
     ))
 }
 
 #[cfg(not(all(feature = "directory", feature = "auth", feature = "api-keys")))]
 fn not_compiled(module: &str) -> Error {
     Error::other(format!(
-        "this needs the module `{module}`, which is not compiled in; build with `--features {module}`"
+        "the command needs the module `{module}`, which is not compiled in; build with `--features {module}`"
     ))
 }
 

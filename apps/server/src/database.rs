@@ -12,7 +12,7 @@ use tokio_postgres::error::SqlState;
 
 use crate::{Error, Result};
 
-/// What the application's role could do to the schema. A safe role has none of these powers.
+/// The powers of the application's role over the schema. A safe role has none of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RolePowers {
     /// The role is a superuser.

@@ -71,7 +71,7 @@ impl Host {
         RequestContext::system(&self.runtime())
     }
 
-    /// Whether the module is enabled.
+    /// Returns whether the module is enabled.
     pub(crate) fn has(&self, module: &str) -> bool {
         self.office
             .platform()
@@ -106,7 +106,7 @@ fn with_secrets(settings: Settings, purpose: Purpose) -> Result<Settings> {
     }
 }
 
-/// Whether an enabled module needs secrets that are not set.
+/// Returns whether an enabled module needs secrets that are not set.
 pub(crate) fn lacks_secrets(settings: &Settings) -> Result<bool> {
     let needed = modules::enabled(settings.modules.as_deref())?
         .iter()

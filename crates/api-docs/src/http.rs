@@ -152,7 +152,7 @@ fn unless_known(request: &HttpRequest, tagged: &Tagged, content_type: &'static s
     })
 }
 
-/// Whether `Accept` ranks `text/plain` above `application/json`: first by weight, then by the specificity of the range.
+/// Returns whether `Accept` ranks `text/plain` above `application/json`: first by weight, then by the specificity of the range.
 fn prefers_text(accept: &str) -> bool {
     rank(accept, "text", "plain") > rank(accept, "application", "json")
 }

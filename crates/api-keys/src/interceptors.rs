@@ -52,7 +52,7 @@ fn keep_organization<'a>(tx: &'a mut Tx<'_>, context: &'a InterceptorContext<'a>
     })
 }
 
-/// Whether a key of any tenant holds the role, since roles can be global.
+/// Returns whether a key of any tenant holds the role, since roles can be global.
 async fn is_held(tx: &mut Tx<'_>, role: Uuid) -> Result<bool> {
     let tenant = tx.tenant();
     tx.across_tenants(move |connection| {

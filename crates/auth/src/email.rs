@@ -9,7 +9,7 @@ pub(crate) fn normalized(address: &str) -> String {
     address.trim().to_ascii_lowercase()
 }
 
-/// Whether the trimmed text has the form of HTML's `input type=email`, in 3 to 254 ASCII characters.
+/// Returns whether the trimmed text has the form of HTML's `input type=email`, in 3 to 254 ASCII characters.
 #[must_use]
 pub(crate) fn is_valid(address: &str) -> bool {
     let address = address.trim();

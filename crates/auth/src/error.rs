@@ -122,7 +122,7 @@ fn quoted(names: &[String]) -> String {
 }
 
 impl Error {
-    /// Whether `error` is this rejection.
+    /// Returns whether `error` is this rejection.
     pub(crate) fn is(&self, error: &backoffice_core::Error) -> bool {
         matches!(error, backoffice_core::Error::Rejected(rejection) if **rejection == self.rejection())
     }

@@ -103,12 +103,12 @@ fn is_active(snapshot: Option<&Snapshot>) -> bool {
         .unwrap_or(false)
 }
 
-/// Whether this hook sees a change from active to inactive or deleted. Before an execution, the change is not known yet.
+/// Returns whether this hook sees a change from active to inactive or deleted. Before an execution, the change is not known yet.
 fn closes(attempt: &InterceptorContext<'_>) -> bool {
     attempt.hook != Hook::BeforeExecute && is_active(attempt.before) && !is_active(attempt.after)
 }
 
-/// Whether this hook sees a change back to active. A sign-in during the closing may have left a session, which must not become valid again.
+/// Returns whether this hook sees a change back to active. A sign-in during the closing may have left a session, which must not become valid again.
 fn reopens(attempt: &InterceptorContext<'_>) -> bool {
     let is_new = attempt.hook == Hook::AfterExecute && attempt.before.is_none();
     attempt.hook != Hook::BeforeExecute && !is_new && !is_active(attempt.before) && is_active(attempt.after)

@@ -39,7 +39,7 @@ pub struct DefaultGrant {
 /// Maximum length of a grant, in characters.
 pub const MAX_GRANT_LENGTH: usize = 128;
 
-/// Whether `grant` has the form of a feature, `prefix.*` or `*`.
+/// Returns whether `grant` has the form of a feature, `prefix.*` or `*`.
 #[must_use]
 pub fn is_grant(grant: &str) -> bool {
     if grant == "*" {
@@ -55,7 +55,7 @@ pub fn is_grant(grant: &str) -> bool {
         })
 }
 
-/// Whether `grant` matches the exact feature `feature`.
+/// Returns whether `grant` matches the exact feature `feature`.
 #[must_use]
 pub fn matches(grant: &str, feature: &str) -> bool {
     match grant.strip_suffix('*') {
@@ -66,7 +66,7 @@ pub fn matches(grant: &str, feature: &str) -> bool {
     }
 }
 
-/// Whether `held` covers `requested`, which may itself be a wildcard. `*` is covered by `*` only.
+/// Returns whether `held` covers `requested`, which may itself be a wildcard. `*` is covered by `*` only.
 #[must_use]
 pub fn covers(held: &str, requested: &str) -> bool {
     if held == requested || held == "*" {
@@ -95,13 +95,13 @@ impl Catalogue {
         }
     }
 
-    /// Whether a module declares exactly this feature.
+    /// Returns whether a module declares exactly this feature.
     #[must_use]
     pub fn contains(&self, feature: &str) -> bool {
         self.ids.contains(feature)
     }
 
-    /// Whether the grant matches at least one feature.
+    /// Returns whether the grant matches at least one feature.
     #[must_use]
     pub fn knows(&self, grant: &str) -> bool {
         self.contains(grant) || self.ids.iter().any(|id| matches(grant, id))

@@ -12,7 +12,7 @@ const REPEATS: u32 = 3;
 pub(crate) struct Collisions(u32);
 
 impl Collisions {
-    /// Whether the transaction may be repeated once more.
+    /// Returns whether the transaction may be repeated once more.
     pub(crate) fn may_repeat(&self) -> bool {
         self.0 < REPEATS
     }

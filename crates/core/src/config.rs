@@ -68,7 +68,7 @@ impl Config {
             .map_err(|error| ConfigError::new("configuration", error.to_string()))
     }
 
-    /// Whether this is a development set-up.
+    /// Returns whether this is a development set-up.
     #[must_use]
     pub fn is_development(&self) -> bool {
         self.development
@@ -235,7 +235,7 @@ impl Default for AppConfig {
 }
 
 impl AppConfig {
-    /// Whether clients reach the application over https.
+    /// Returns whether clients reach the application over https.
     #[must_use]
     pub fn is_https(&self) -> bool {
         let scheme = self.public_url.as_deref().and_then(|url| url.split_once("://"));

@@ -41,7 +41,7 @@ impl<const SCALE: u32> Decimal<SCALE> {
         self.0
     }
 
-    /// Whether it has at most this many digits, decimals included, so that `numeric(precision, SCALE)` can hold it.
+    /// Returns whether it has at most this many digits, decimals included, so that `numeric(precision, SCALE)` can hold it.
     #[must_use]
     pub fn fits(self, precision: u32) -> bool {
         self.0.unsigned_abs() < 10_u64.pow(precision)

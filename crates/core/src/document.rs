@@ -35,7 +35,7 @@ pub fn check(path: &str, document: &Value) -> Result<(), Detail> {
     Ok(())
 }
 
-/// Checks only the size of a document, if its type bounds the depth.
+/// Checks only the size of a document, for documents whose type bounds the depth.
 ///
 /// # Errors
 /// `too_long` for a document of more than [`MOST_BYTES`].
@@ -127,7 +127,8 @@ pub async fn read_within(
     Ok(texts)
 }
 
-/// Returns the recursive statement over the keys: each step reads the documents of one row; it ends when the budget is spent.
+/// Returns the recursive statement over the keys: each step reads the documents of one row, and the recursion ends when the budget
+/// is spent.
 fn statement(table: &str, columns: &[&str]) -> String {
     let column = |index: usize| columns.get(index).map(|name| format!("d.{name}::text"));
     let or_null = |index: usize| column(index).unwrap_or_else(|| "null::text".to_owned());

@@ -81,6 +81,18 @@ impl Violations {
         }
     }
 
+    /// Returns whether nothing was recorded.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_none()
+    }
+
+    /// Returns the recorded details.
+    #[must_use]
+    pub fn into_details(self) -> Vec<Detail> {
+        self.0.map_or_else(Vec::new, |error| error.to_rejection().details)
+    }
+
     /// Returns the recorded error, if any.
     ///
     /// # Errors
@@ -228,7 +240,7 @@ impl Rejection {
         Value::Object(body)
     }
 
-    /// Whether it reports violated rules of an input, and nothing else.
+    /// Returns whether it reports violated rules of an input, and nothing else.
     fn is_validation(&self) -> bool {
         self.status == StatusCode::BAD_REQUEST
             && !self.details.is_empty()
@@ -324,13 +336,13 @@ impl Error {
         }
     }
 
-    /// Whether the database could not be reached at all, so that no statement can be the cause. A statement that timed out or lost its
+    /// Returns whether the database could not be reached at all, so that no statement can be the cause. A statement that timed out or lost its
     /// connection does not count.
     pub(crate) fn is_outage(&self) -> bool {
         matches!(self, Self::Unavailable(cause) if !cause.is::<DieselError>())
     }
 
-    /// Whether a write violated a unique or foreign key.
+    /// Returns whether a write violated a unique or foreign key.
     #[must_use]
     pub fn violates_key(&self) -> bool {
         use DatabaseErrorKind::{ForeignKeyViolation, RestrictViolation, UniqueViolation};
@@ -359,7 +371,7 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Rejected(rejection) => write!(f, "{}: {}", rejection.status, rejection.message),
-            Self::Replayed(_) => f.write_str("answered before"),
+            Self::Replayed(_) => f.write_str("response of an earlier request"),
             Self::Unavailable(cause) => write!(f, "unavailable: {cause}"),
             Self::Collision(cause) => write!(f, "collision: {cause}"),
             Self::Internal(cause) => write!(f, "internal: {cause}"),

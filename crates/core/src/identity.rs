@@ -115,7 +115,7 @@ pub enum Credential<'a> {
 
 /// Turns credentials into identities; the modules that know a kind of credential register one each.
 pub trait Authenticator: Send + Sync + 'static {
-    /// Whether this authenticator knows this kind of credential.
+    /// Returns whether this authenticator knows this kind of credential.
     fn accepts(&self, credential: Credential<'_>) -> bool;
 
     /// Returns the principal behind the credential, or `None` when the credential is invalid.
@@ -171,7 +171,7 @@ pub trait OrganizationTree: Send + Sync + 'static {
         roots: &'a [Uuid],
     ) -> BoxFuture<'a, Result<Vec<Uuid>>>;
 
-    /// Whether the organization is live and belongs to the tenant. It stays so until the end of the transaction.
+    /// Returns whether the organization is live and belongs to the tenant. It stays so until the end of the transaction.
     fn keep<'a>(
         &'a self,
         connection: &'a mut Connection,
@@ -194,6 +194,6 @@ pub trait OrganizationTree: Send + Sync + 'static {
         organization: Uuid,
     ) -> BoxFuture<'a, Result<Option<Uuid>>>;
 
-    /// Whether the tenant exists and is live.
+    /// Returns whether the tenant exists and is live.
     fn tenant_is_live<'a>(&'a self, connection: &'a mut Connection, tenant: Uuid) -> BoxFuture<'a, Result<bool>>;
 }

@@ -113,7 +113,7 @@ impl Platform {
         self.mailer.as_deref()
     }
 
-    /// Whether cookies are set without `Secure`: the value of `http.insecure_cookies`, else true only in development without an https
+    /// Returns whether cookies are set without `Secure`: the value of `http.insecure_cookies`, else true only in development without an https
     /// `app.public_url`.
     #[must_use]
     pub fn insecure_cookies(&self) -> bool {

@@ -95,7 +95,7 @@ struct Over {
 }
 
 impl Over {
-    /// Whether the entry is still valid.
+    /// Returns whether the entry is still valid.
     fn holds(&self, now: Timestamp) -> bool {
         let is_fresh = !self.may_be_lifted || now < self.since.after(REMEMBERED);
         self.since <= now && now < self.window_ends_at && is_fresh

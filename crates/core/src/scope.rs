@@ -118,7 +118,7 @@ impl Scope {
         }
     }
 
-    /// Whether rows of this organization are visible.
+    /// Returns whether rows of this organization are visible.
     #[must_use]
     pub fn reads_organization(&self, organization: Option<Uuid>) -> bool {
         match (&self.organizations, organization) {
@@ -172,7 +172,7 @@ impl Scope {
         Ok(scope.settle())
     }
 
-    /// Whether the caller holds the feature: in the selected organization if there is one, else in any.
+    /// Returns whether the caller holds the feature: in the selected organization if there is one, else in any.
     #[must_use]
     pub fn holds(&self, feature: &str, catalogue: &Catalogue) -> bool {
         let Some(pairs) = &self.pairs else { return false };
@@ -182,7 +182,7 @@ impl Scope {
         }
     }
 
-    /// Whether the caller may read rows of this organization by this feature. Rows without organization require the feature in the whole
+    /// Returns whether the caller may read rows of this organization by this feature. Rows without organization require the feature in the whole
     /// tenant.
     #[must_use]
     pub fn reads_by(&self, feature: &str, organization: Option<Uuid>, catalogue: &Catalogue) -> bool {
@@ -190,7 +190,7 @@ impl Scope {
         self.reads_organization(organization) && self.pairs.as_ref().is_some_and(held)
     }
 
-    /// Whether rows of this tenant are visible.
+    /// Returns whether rows of this tenant are visible.
     #[must_use]
     pub fn sees_tenant(&self, tenant: Uuid) -> bool {
         match self.visible_tenants {

@@ -7,7 +7,7 @@ use tokio::sync::watch;
 pub struct Stop(watch::Receiver<bool>);
 
 impl Stop {
-    /// Whether workers must end.
+    /// Returns whether workers must end.
     #[must_use]
     pub fn is_set(&self) -> bool {
         *self.0.borrow()

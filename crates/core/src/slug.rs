@@ -14,7 +14,7 @@ pub struct SlugForm {
 }
 
 impl SlugForm {
-    /// Whether the text is a valid slug of this form.
+    /// Returns whether the text is a valid slug of this form.
     #[must_use]
     pub fn matches(&self, text: &str) -> bool {
         text.len() <= self.longest

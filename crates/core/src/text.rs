@@ -5,20 +5,20 @@ use unicode_normalization::UnicodeNormalization as _;
 /// Message of a validation error for a text that [`has_control_characters`]. Its code is `invalid_value`.
 pub const NO_CONTROL_CHARACTERS: &str = "must not contain control characters";
 
-/// Whether the text contains characters that a name must not have: control characters, line and paragraph separators, and characters that
+/// Returns whether the text contains characters that a name must not have: control characters, line and paragraph separators, and characters that
 /// change the direction of the surrounding text. In a log, a mail or a table they make a name look like something else.
 #[must_use]
 pub fn has_control_characters(text: &str) -> bool {
     text.chars().any(is_control)
 }
 
-/// Whether a character is a control character in the sense of [`has_control_characters`].
+/// Returns whether a character is a control character in the sense of [`has_control_characters`].
 #[must_use]
 pub fn is_control(c: char) -> bool {
     c.is_control() || matches!(c, '\u{2028}' | '\u{2029}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
 }
 
-/// Whether a character usually has no glyph of its own: control characters, zero-width characters, soft hyphens, variation selectors, tags.
+/// Returns whether a character usually has no glyph of its own: control characters, zero-width characters, soft hyphens, variation selectors, tags.
 #[must_use]
 pub fn is_invisible(c: char) -> bool {
     is_control(c)

@@ -35,7 +35,7 @@ const START_PATIENCE: Duration = Duration::from_secs(300);
 const STOP_PATIENCE: Duration = Duration::from_secs(10);
 const POLL: Duration = Duration::from_millis(5);
 
-/// In the log while backends of a killed postmaster still exist; they exit by themselves.
+/// PostgreSQL logs this text if backends of a killed postmaster still exist. They exit without intervention.
 const ORPHANS: &str = "pre-existing shared memory block";
 const ORPHAN_TRIES: u32 = 20;
 

@@ -227,7 +227,7 @@ impl Closing<'_> {
         }
     }
 
-    /// Whether a schema permits unnamed fields: because it says so, or because it names no field.
+    /// Returns whether a schema permits unnamed fields: because it says so, or because it names no field.
     fn is_open(&self, schema: &Value) -> bool {
         if schema.get("additionalProperties").is_some() {
             return true;

@@ -186,7 +186,7 @@ fn unique_name() -> String {
     )
 }
 
-/// Whether the error is temporary: the template is missing, or another session uses it.
+/// Returns whether the error is temporary: the template is missing, or another session uses it.
 fn is_passing(code: Option<&SqlState>) -> bool {
     code.is_some_and(|code| [SqlState::UNDEFINED_DATABASE, SqlState::OBJECT_IN_USE].contains(code))
 }

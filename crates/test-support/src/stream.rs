@@ -84,7 +84,7 @@ impl TestStream {
         (id, field("event"), serde_json::from_str(&field("data")).expect("JSON"))
     }
 
-    /// Whether nothing arrives for longer than the longest polling interval.
+    /// Returns whether nothing arrives for longer than the longest polling interval.
     ///
     /// # Panics
     /// When the body ends with an error.

@@ -51,8 +51,8 @@ async fn aud_16_a_password_and_its_hash_occur_nowhere_but_in_their_column() {
     let (_, list) = app.get(&tenant_admin.token, &format!("{ACTIONS}?limit=1000")).await;
     let places = [
         ("the tables", json!(snapshot).to_string()),
-        ("the answer", response.text()),
-        ("the log's answer", list.to_string()),
+        ("the response", response.text()),
+        ("the response of the log", list.to_string()),
         ("the process log", logs.text()),
     ];
     for (place, content) in &places {

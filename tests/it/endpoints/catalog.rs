@@ -1,5 +1,5 @@
-//! The entries of the catalog. Every record has the id of its organization, so that one id of another organization names products, variants, prices
-//! and categories.
+//! The entries of `catalog`. Every record has the id of its organization, so that the id of another organization is also the id of a product,
+//! a variant, a price and a category there.
 
 use actix_web::http::Method;
 use serde_json::json;
@@ -17,7 +17,7 @@ const fn inside(place: Place) -> Target {
     at(place, Kind::Organization)
 }
 
-/// An empty id in the path is a different path.
+/// The id in the path. It is exempt from the check of malformed ids, because a path with an empty id is a different path.
 const ONE: Target = Target {
     strict: false,
     ..inside(Place::Path)

@@ -10,7 +10,7 @@ use crate::call::{Call, Place};
 use crate::endpoints::Setting;
 use crate::fixture::Fixture;
 
-/// Ids that are no targets: endpoint, name, reason.
+/// Ids that are not targets: endpoint, name, reason.
 const NO_TARGETS: &[(&str, &str, &str)] = &[
     ("GET /auth/users/consents", "id", OF_USER),
     ("GET /auth/users/consents", "ids", OF_USER),
@@ -130,7 +130,7 @@ fn resolved<'d>(document: &'d Value, schema: &'d Value) -> &'d Value {
     path.and_then(|path| document.pointer(path)).unwrap_or(schema)
 }
 
-/// Whether the values of a schema are ids, or texts that contain ids.
+/// Returns whether the values of a schema are ids, or texts that contain ids.
 fn is_id(document: &Value, schema: &Value) -> bool {
     let schema = resolved(document, schema);
     let has_pattern = schema["pattern"]

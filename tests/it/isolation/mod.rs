@@ -90,7 +90,7 @@ async fn written(setting: &Setting, tenant: Uuid) -> DatabaseSnapshot {
     snapshot
 }
 
-/// Whether the response is empty: an empty page, or a file with only its header line.
+/// Returns whether the response is empty: an empty page, or a file with only its header line.
 fn is_empty(response: &TestResponse) -> bool {
     if response
         .header("content-type")

@@ -32,7 +32,7 @@ pub(super) async fn targets(setting: Setting) {
     }
 }
 
-/// Whether the ids of this kind belong to the whole tenant, so that a caller of one organization may know them.
+/// Returns whether the ids of this kind belong to the whole tenant, so that a caller of one organization may know them.
 fn is_of_tenant(kind: Kind) -> bool {
     match kind {
         // Roles and the tenant have no organization; a sidebar belongs to its user. Undo and redo say why they reject an entry of another

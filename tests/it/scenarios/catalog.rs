@@ -1,4 +1,4 @@
-//! The commands of the catalog.
+//! Scenarios of the commands of `catalog`.
 
 use serde_json::json;
 

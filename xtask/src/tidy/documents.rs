@@ -48,7 +48,7 @@ fn table(line: &str) -> Option<&str> {
     line.strip_prefix("create table ")?.split([' ', '(']).next()
 }
 
-/// Whether a document has an id, or its last word as `.word` in a paragraph with an id of the same beginning.
+/// Returns whether a document has an id, or its last word as `.word` in a paragraph with an id of the same beginning.
 fn names(document: &str, id: &str) -> bool {
     if document.contains(&format!("`{id}`")) {
         return true;

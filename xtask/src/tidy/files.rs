@@ -36,7 +36,9 @@ pub(super) fn layout(tree: &Tree<'_>) -> Result<Findings> {
     Ok(entries
         .iter()
         .map(|entry| {
-            format!("{entry}: is no entry of the root; move it, ignore it, or add it to xtask/src/tidy/files.rs")
+            format!(
+                "{entry}: is not a known entry of the root; move it, ignore it, or add it to xtask/src/tidy/files.rs"
+            )
         })
         .collect())
 }
@@ -77,7 +79,7 @@ pub(super) fn links(tree: &Tree<'_>) -> Result<Findings> {
             ));
         } else if !path.exists() {
             findings.push(format!(
-                "{}: links to {}, which is not there",
+                "{}: links to {}, which does not exist; mend or delete the link",
                 file.display(),
                 target.display()
             ));
@@ -86,7 +88,7 @@ pub(super) fn links(tree: &Tree<'_>) -> Result<Findings> {
     Ok(findings)
 }
 
-/// Whether a relative link stays below the root; its file is given relative to the root.
+/// Returns whether the target of a link stays below the root; `file` is the link, relative to the root.
 fn stays_inside(file: &Path, target: &Path) -> bool {
     let mut reached: PathBuf = file.parent().unwrap_or(Path::new("")).to_path_buf();
     target.components().all(|component| match component {

@@ -1,4 +1,4 @@
-//! `openapi` and `modules`: describe this build without a database.
+//! The commands `openapi` and `modules`, which describe this build and need no database.
 
 use backoffice_core::module::document;
 use backoffice_core::module::in_order;

@@ -52,7 +52,7 @@ impl PasswordSource {
         Ok(Some(password.to_owned().into()))
     }
 
-    /// Whether to generate a password.
+    /// Returns whether to generate a password.
     #[cfg(feature = "auth")]
     pub(crate) fn generate(&self) -> bool {
         self.generate

@@ -28,7 +28,8 @@ pub(super) fn settings(
     Ok(found)
 }
 
-/// Parses a value from outside of a file: lists and tables are TOML, any other text is taken literally.
+/// Parses a value of a variable or a flag. Text that starts like a list or table is TOML, a setting of [`LISTS`] is split at its commas, and any
+/// other text is taken literally.
 pub(super) fn value(key: &str, text: &str, origin: &str) -> Result<Value, ConfigError> {
     let origin = origin.to_owned();
     let trimmed = text.trim();
@@ -52,7 +53,7 @@ pub(super) fn value(key: &str, text: &str, origin: &str) -> Result<Value, Config
     Ok(Value::new(Some(&origin), ValueKind::from(text)))
 }
 
-/// The error omits the text: it may be a secret.
+/// Parses a TOML value. The error omits the text, which may be a secret.
 fn toml_value(text: &str) -> Result<ValueKind, config::ConfigError> {
     let document = format!("value = {text}");
     let read = Config::builder()

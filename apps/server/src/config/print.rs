@@ -100,7 +100,7 @@ fn is_secret(name: &str) -> bool {
         && !is_harmless(name)
 }
 
-/// Whether a name that looks like a secret's is not one.
+/// Returns whether a name that looks like a secret's is not one.
 fn is_harmless(name: &str) -> bool {
     name.ends_with("_ttl") || matches!(name, "min_length" | "require_current_password")
 }

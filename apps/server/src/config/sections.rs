@@ -24,8 +24,8 @@ pub struct DatabaseConfig {
     pub owner_url_file: Option<PathBuf>,
     /// Maximum number of connections of all worker threads together. Default 16.
     pub pool_size: usize,
-    /// Maximum duration of a request's statement; PostgreSQL then cancels it and the caller receives 503. Exports and maintenance have more time.
-    /// Default 30 s, 0 disables the limit.
+    /// Maximum duration of a request's statement. PostgreSQL cancels a statement that takes longer, and the caller receives a 503. Exports and
+    /// maintenance have more time. Default 30 s, 0 disables the limit.
     #[serde(deserialize_with = "duration")]
     pub statement_timeout: Duration,
     /// Age at which a connection is replaced, reduced at random by up to a fifth. Default 30 min.

@@ -110,7 +110,7 @@ impl Sources {
 }
 
 impl Settings {
-    /// Whether no database is configured: the host then uses a private one, and cookies work without TLS.
+    /// Returns whether no database is configured: the host then uses a private one, and cookies work without TLS.
     #[must_use]
     pub fn is_development(&self) -> bool {
         self.database_url.is_none()
@@ -122,7 +122,7 @@ impl Settings {
         CoreConfig::new(self.with_site(), self.is_development())
     }
 
-    /// In development the default site is the listener, under both of its names.
+    /// Returns the settings; in development, the default site is the listener, under both of its names.
     fn with_site(&self) -> Config {
         let raw = self.raw.clone();
         if !self.is_development() || self.has("app.public_url") {
@@ -142,7 +142,7 @@ impl Settings {
         site.unwrap_or(raw)
     }
 
-    /// Whether this key is set.
+    /// Returns whether this key is set.
     #[must_use]
     pub fn has(&self, key: &str) -> bool {
         self.raw

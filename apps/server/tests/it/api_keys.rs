@@ -43,5 +43,5 @@ async fn the_command_line_rejects_the_same_values_as_the_api() {
     assert!(rejected(&["--role", "nobody"]).contains("Role(s) not found"));
     assert!(rejected(&["--role", "superadmin"]).contains("Super administrator roles"));
     assert!(rejected(&["--expires", "2001-01-01T00:00:00Z"]).contains("Invalid input"));
-    assert!(rejected(&["--expires", "soon"]).contains("write an instant"));
+    assert!(rejected(&["--expires", "soon"]).contains("must be an instant; expected for example"));
 }

@@ -1,4 +1,4 @@
-//! A bulk job over many rows, as its requester and the log show it.
+//! Bulk jobs over many rows, as their requester reads them, and the entries of their items in the log.
 
 use std::time::Duration;
 
@@ -19,8 +19,9 @@ pub(crate) fn create_requester(office: &Office) {
     office.create_user(REQUESTER, "admin");
 }
 
-/// A database that runs statements. Returns the number of affected or returned rows.
+/// A database that runs statements.
 pub(crate) trait Sql {
+    /// Runs a statement and returns the number of rows that it affected or returned.
     async fn rows_of(&self, sql: &str) -> usize;
 }
 
@@ -42,7 +43,7 @@ pub(crate) struct Rows {
 }
 
 impl Rows {
-    /// Inserts `count` rows with SQL, so that the log has no entries of them.
+    /// Inserts `count` rows with SQL, so that the log has no entries for them.
     pub(crate) async fn fill(database: &impl Sql, count: usize, table: &str, columns: &str, values: &str) -> Self {
         let created = format!(
             "insert into {table} (tenant_id, id, organization_id, title, created_at, updated_at, {columns}) \

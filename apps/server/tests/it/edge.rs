@@ -38,7 +38,7 @@ fn login(address: &str, email: &str, password: &str) -> String {
 
 /// Reads the status of the next response, together with its body if that is short.
 fn status(stream: &mut TcpStream) -> u16 {
-    next_status(stream).expect("an answer in time")
+    next_status(stream).expect("a response in time")
 }
 
 /// As `status`; `None` if the server closed the connection because it was idle.
@@ -169,6 +169,6 @@ async fn f10_clients_that_do_not_read_hold_no_connection_to_the_database() {
         .collect();
 
     let response = Connection::open(server.api).and_then(|mut one| one.send("GET", "/api/auth/profile", &token, None));
-    assert_eq!(response.expect("an answer").status, 200);
+    assert_eq!(response.expect("a response").status, 200);
     drop(unread);
 }

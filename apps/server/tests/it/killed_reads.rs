@@ -40,7 +40,7 @@ async fn serve_and_kill(office: &Office, roles: Vec<String>) -> Vec<String> {
     let [moment] = Ids::default().random::<1>();
     sleep(Duration::from_millis(100 + u64::from(moment))).await;
     server.kill();
-    reading.join().expect("every answer is the role")
+    reading.join().expect("every response is the role")
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

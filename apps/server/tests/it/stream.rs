@@ -34,7 +34,7 @@ impl Stream {
         stream
     }
 
-    /// Whether the stream ends within this time, with its last chunk or with its connection. Blocks.
+    /// Returns whether the stream ends within this time, with its last chunk or with its connection. Blocks.
     pub(crate) fn ends_within(&mut self, patience: Duration) -> bool {
         let started = Instant::now();
         let mut chunk = [0; 4096];

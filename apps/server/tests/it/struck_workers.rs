@@ -63,7 +63,7 @@ async fn job_8_an_item_that_takes_the_process_down_fails_alone() {
             sleep(Duration::from_millis(20)).await;
         }
         worker.kill();
-        // PostgreSQL would notice only after ten minutes that the client is gone.
+        // PostgreSQL would notice only after ten minutes that the client has disconnected.
         let ended = database
             .rows_of(&format!("select pg_terminate_backend(pid) {asleep}"))
             .await;

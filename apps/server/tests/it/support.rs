@@ -38,7 +38,7 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // What stays is below the target folder.
+        // A folder that could not be deleted is below the target folder.
         let _left = fs::remove_dir_all(&self.0);
     }
 }

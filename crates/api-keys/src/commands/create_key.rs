@@ -182,7 +182,7 @@ impl CreateKey {
         })
     }
 
-    /// Only callers whose scope is the whole tenant create keys of the whole tenant.
+    /// Rejects an organization outside of the caller's scope, and a key of the whole tenant if that scope is not the whole tenant.
     async fn check_organization(&self, tx: &mut Tx<'_>) -> Result<()> {
         match self.organization {
             Some(id) => Placement::lock(tx, id).await,

@@ -38,7 +38,7 @@ impl Integrity {
         }
     }
 
-    /// Whether the row matches its code, by a key that is still configured.
+    /// Returns whether the row matches its code, by a key that is still configured.
     pub(crate) fn fits(&self, row: &Consent) -> bool {
         let key = self.keys.iter().find(|(kid, _)| *kid == row.integrity_kid);
         key.is_some_and(|(_, key)| code(key, row).verify_slice(&row.integrity).is_ok())

@@ -52,7 +52,7 @@ impl Wishes<'_> {
     }
 }
 
-/// Whether the platform and the tenant have the locale.
+/// Returns whether the platform and the tenant have the locale.
 pub(crate) fn is_servable(code: &str, i18n: &I18nConfig, tenant: Option<&[String]>) -> bool {
     let has = |locales: &[String]| locales.iter().any(|locale| locale == code);
     has(&i18n.locales) && tenant.is_none_or(has)

@@ -98,7 +98,7 @@ struct Held {
     is_held: bool,
 }
 
-/// Whether the user has a role with one of these lower-case names.
+/// Returns whether the user has a role with one of these lower-case names.
 pub(crate) async fn holds_role(call: &Call, candidate: &Candidate, names: &[String]) -> Result<bool> {
     let mut connection = call.database().read(&Scope::tenant(candidate.tenant_id)).await?;
     let held: Held = sql_query(
@@ -114,7 +114,7 @@ pub(crate) async fn holds_role(call: &Call, candidate: &Candidate, names: &[Stri
     Ok(held.is_held)
 }
 
-/// Whether the ACLs that apply to the user have the super-admin flag.
+/// Returns whether the ACLs that apply to the user have the super-admin flag.
 pub(crate) async fn is_super_admin(call: &Call, candidate: &Candidate) -> Result<bool> {
     let mut connection = call.database().read(&Scope::tenant(candidate.tenant_id)).await?;
     let held: Held = sql_query(

@@ -1,3 +1,5 @@
+//! Accounts: created, changed and deleted by an administrator.
+
 use actix_web::http::Method;
 use backoffice_auth::{NewAccount, create_account};
 use serde_json::{Value, json};
@@ -152,7 +154,7 @@ async fn acc_32_a_deleted_user_comes_back_as_it_was_but_signed_out() {
     assert_eq!(
         fixture.app.get(&token, "/auth/profile").await.0,
         401,
-        "the old session stays dead"
+        "the old session stays ended"
     );
     let fresh = login(&fixture.app, "ann@alpha.test").await;
     assert_eq!(

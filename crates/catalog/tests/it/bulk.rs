@@ -17,7 +17,7 @@ const BULK: &str = "/catalog/bulk-delete";
 const PROTECTED: &str = "Protected";
 
 static ADMIN: Module = Module {
-    name: "keeper",
+    name: "kept-products",
     requires: &["catalog"],
     register: keep,
     ..Module::EMPTY
@@ -25,7 +25,7 @@ static ADMIN: Module = Module {
 
 fn keep(registry: &mut Registry) {
     registry.interceptor(Interceptor {
-        id: "keeper.products",
+        id: "kept_products.deletions",
         target: "catalog.product.delete",
         priority: 100,
         run: reject_protected,

@@ -108,7 +108,7 @@ impl Rights {
         (!self.is_super_admin).then_some(union)
     }
 
-    /// Whether a list with at least one organization grants the exact feature. Only [`Pairs`] know the organizations in which it is held.
+    /// Returns whether a list with at least one organization grants the exact feature. Only [`Pairs`] know the organizations in which it is held.
     #[must_use]
     pub fn holds(&self, feature: &str, catalogue: &Catalogue) -> bool {
         let grants = |list: &AccessList| {
@@ -118,7 +118,7 @@ impl Rights {
         catalogue.contains(feature) && (self.is_super_admin || self.lists.iter().any(grants))
     }
 
-    /// Whether a list that grants the feature names the organization itself.
+    /// Returns whether a list that grants the feature names the organization itself.
     #[must_use]
     pub fn names(&self, feature: &str, organization: Uuid) -> bool {
         let mut granting = self
@@ -167,7 +167,7 @@ impl Pairs {
         Self::placed(rights, &HashMap::new())
     }
 
-    /// Whether every right holds everywhere.
+    /// Returns whether every right holds everywhere.
     #[must_use]
     pub fn is_super_admin(&self) -> bool {
         self.rights.is_super_admin
@@ -198,7 +198,7 @@ impl Pairs {
         })
     }
 
-    /// Whether the exact feature is held in some organization.
+    /// Returns whether the exact feature is held in some organization.
     #[must_use]
     pub fn holds(&self, feature: &str, catalogue: &Catalogue) -> bool {
         let somewhere = |place: &Organizations| place.as_ref().is_none_or(|place| !place.is_empty());
@@ -209,7 +209,7 @@ impl Pairs {
                     .any(|(list, place)| somewhere(place) && list.grants.iter().any(|grant| matches(grant, feature))))
     }
 
-    /// Whether the exact feature is held in this organization; `None` = in the whole tenant.
+    /// Returns whether the exact feature is held in this organization; `None` = in the whole tenant.
     #[must_use]
     pub fn holds_in(&self, feature: &str, organization: Option<Uuid>, catalogue: &Catalogue) -> bool {
         catalogue.contains(feature) && has(&self.orgs(feature, catalogue), organization)
@@ -242,7 +242,7 @@ impl Pairs {
         })
     }
 
-    /// Whether a feature or wildcard is covered somewhere; in this organization if one is given.
+    /// Returns whether a feature or wildcard is covered somewhere; in this organization if one is given.
     #[must_use]
     pub fn covers_in(&self, requested: &str, organization: Option<Uuid>) -> bool {
         let place = self.covering(requested);
@@ -253,7 +253,7 @@ impl Pairs {
     }
 }
 
-/// Whether the organization is among them; `None` = all of the tenant.
+/// Returns whether the organization is among them; `None` = all of the tenant.
 pub(crate) fn has(place: &Organizations, organization: Option<Uuid>) -> bool {
     match (place, organization) {
         (None, _) => true,

@@ -144,7 +144,7 @@ fn without_tls(url: &str, tls: &mut TlsOptions) -> Result<String, ConfigError> {
     })
 }
 
-/// Whether all hosts are on this machine.
+/// Returns whether all hosts are on this machine.
 fn is_local(config: &Config) -> bool {
     let named = config.get_hosts().iter().all(|host| match host {
         Host::Unix(_) => true,

@@ -128,7 +128,7 @@ impl Visibility {
         scope: ScopeSetting::Queue,
     };
 
-    /// Whether row-level security shows every tenant.
+    /// Returns whether row-level security shows every tenant.
     pub(crate) fn sees_all(self) -> bool {
         self.scope == ScopeSetting::System
     }
@@ -295,7 +295,7 @@ impl Database {
         })
     }
 
-    /// Whether scopes of this database write their tenant predicates.
+    /// Returns whether scopes of this database write their tenant predicates.
     #[must_use]
     pub fn writes_predicates(&self) -> bool {
         self.options.predicates

@@ -330,7 +330,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Whether further callers may share it.
+    /// Returns whether further callers may share it.
     fn may_go_on(&self) -> bool {
         self.idle
             .as_ref()

@@ -28,7 +28,7 @@ impl Usage {
         usage
     }
 
-    /// Whether every sent statement has ended. A statement whose future was dropped never ends.
+    /// Returns whether every sent statement has ended. A statement whose future was dropped never ends.
     pub(super) fn is_quiet(&self) -> bool {
         self.0.under_way.load(Ordering::Acquire) == 0
     }
@@ -38,7 +38,7 @@ impl Usage {
         self.0.under_way.store(0, Ordering::Release);
     }
 
-    /// Whether the connection has more prepared statements than it may.
+    /// Returns whether the connection has more prepared statements than it may.
     pub(super) fn is_full(&self) -> bool {
         self.0.kept.load(Ordering::Acquire) > MOST_STATEMENTS
     }

@@ -1,4 +1,4 @@
-//! Dead letters: events whose delivery to a subscriber was given up. Operators can inspect and redeliver them.
+//! Dead letters: events whose delivery to a subscriber failed permanently. Operators can inspect and redeliver them.
 
 use diesel::sql_types::{BigInt, Integer, Jsonb, Nullable, Text, Timestamptz, Uuid as SqlUuid};
 use diesel::{OptionalExtension, QueryableByName, sql_query};
@@ -14,7 +14,7 @@ use crate::error::{Error, Rejection, Result};
 use crate::scope::Scope;
 use crate::time::Timestamp;
 
-/// An event whose delivery was given up.
+/// An event whose delivery failed permanently.
 #[derive(Debug, Clone, Serialize, QueryableByName)]
 #[serde(rename_all = "camelCase")]
 pub struct DeadLetter {
@@ -39,7 +39,7 @@ pub struct DeadLetter {
     /// Time of the successful redelivery.
     #[diesel(sql_type = Nullable<Timestamptz>)]
     pub resolved_at: Option<Timestamp>,
-    /// Time when the delivery was given up.
+    /// Time of the last failed attempt.
     #[diesel(sql_type = Timestamptz)]
     pub created_at: Timestamp,
 }

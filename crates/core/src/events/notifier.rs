@@ -59,7 +59,7 @@ impl CommitWaiter {
         }
     }
 
-    /// Whether the process is ending.
+    /// Returns whether the process is ending.
     #[must_use]
     pub fn is_closed(&self) -> bool {
         *self.0.borrow()

@@ -16,13 +16,13 @@ pub enum Patch<T> {
 }
 
 impl<T> Patch<T> {
-    /// Whether the request does not contain the field.
+    /// Returns whether the request does not contain the field.
     #[must_use]
     pub const fn is_keep(&self) -> bool {
         matches!(self, Self::Keep)
     }
 
-    /// Whether the request contains `null`.
+    /// Returns whether the request contains `null`.
     #[must_use]
     pub const fn is_clear(&self) -> bool {
         matches!(self, Self::Clear)

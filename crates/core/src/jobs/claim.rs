@@ -101,7 +101,7 @@ struct Waiting {
     others_wait: bool,
 }
 
-/// Whether another tenant has a job that could run now.
+/// Returns whether another tenant has a job that could run now.
 pub(super) async fn others_wait(runtime: &Runtime, tenant: Uuid, now: Timestamp) -> Result<bool> {
     let platform = &runtime.platform;
     let mut connection = runtime.database.queue().await?;

@@ -70,7 +70,7 @@ pub trait Job: Serialize + DeserializeOwned + Send + Sync + 'static {
     fn run(&self, work: &mut Work<'_>) -> impl Future<Output = Result<Step>> + Send;
 }
 
-/// A dead job: given up after too many attempts, or cancelled by an operator.
+/// A dead job: too many attempts failed, or an operator cancelled it.
 #[derive(Debug, Clone)]
 pub struct DeadJob {
     /// The tenant.

@@ -51,7 +51,7 @@ impl Pace {
         Self::of(items, self.noticed)
     }
 
-    /// Whether enough time has passed for another progress notification; if so, it counts as sent.
+    /// Returns whether enough time has passed for another progress notification; if so, it counts as sent.
     pub(super) fn may_notify(&mut self, now: Timestamp) -> bool {
         let due = self
             .noticed

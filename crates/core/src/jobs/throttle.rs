@@ -54,7 +54,7 @@ impl Throttle {
         let _before = self.used_until.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next);
     }
 
-    /// Whether so many requests arrive that jobs must yield. After the clock was set back, the result is false until the next request.
+    /// Returns whether so many requests arrive that jobs must yield. After the clock was set back, the result is false until the next request.
     pub(super) fn is_due(&self, now: Timestamp) -> bool {
         let now = now.unix_millis();
         let until = self.used_until.load(Ordering::Relaxed);

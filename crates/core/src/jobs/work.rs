@@ -85,7 +85,7 @@ impl<'a> Work<'a> {
         self.job.progress_job_id
     }
 
-    /// Whether a step has committed the end of the job.
+    /// Returns whether a step has committed the end of the job.
     pub(super) fn is_ended(&self) -> bool {
         self.is_ended
     }
@@ -114,7 +114,7 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// Whether the job should yield to arriving requests.
+    /// Returns whether the job should yield to arriving requests.
     pub(super) fn should_throttle(&self) -> bool {
         self.throttles && self.runtime.platform.throttle().is_due(self.now())
     }
@@ -241,7 +241,7 @@ impl<'a> CommandChunk<'a> {
         self.job.attempt.max(1)
     }
 
-    /// Whether progress may be notified again, which is so twice a second; true counts as a notification.
+    /// Returns whether progress may be notified again, which is so twice a second; true counts as a notification.
     pub fn may_notify(&mut self) -> bool {
         self.pace.may_notify(self.now)
     }

@@ -21,7 +21,7 @@ pub struct ClearedReference {
     pub id: Uuid,
     /// The field of that row.
     pub field: String,
-    /// The value of the field before.
+    /// The value of the field before the deletion.
     pub value: Uuid,
 }
 
@@ -72,7 +72,7 @@ pub(super) async fn clear(tx: &mut Tx<'_>, companies: &[Uuid]) -> Result<()> {
     Ok(())
 }
 
-/// Sets the company of people who have none. Returns the people who were deleted or belong to another company by now, unchanged.
+/// Sets the company of people who have none. Returns the other people, who were deleted or belong to another company by now; they stay unchanged.
 const SET_AGAIN: &str = "\
 with wanted as (
     select * from unnest($2, $3) as w (id, company_id)
@@ -94,7 +94,7 @@ struct LeftOut {
     id: Uuid,
 }
 
-/// Assigns the people of restored companies to them again and returns those who are left out.
+/// Assigns people to their restored companies again, and returns the people who are left out.
 pub(super) async fn set_again(tx: &mut Tx<'_>, snapshots: &[Snapshot]) -> Result<Vec<String>> {
     let (mut ids, mut companies) = (Vec::new(), Vec::new());
     for snapshot in snapshots {

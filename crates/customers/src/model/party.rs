@@ -10,7 +10,7 @@ use super::DEAL;
 use super::cleared::ClearedReference;
 use super::deal_sets::{DealSet, End, Link};
 
-/// What is deleted with rows, or cleared: the links of deals to them, and the references of other rows.
+/// Rows that are deleted with a party, or cleared: the links of deals to it, and the references of other rows.
 pub(super) type Tree = (Vec<Link>, Vec<ClearedReference>);
 
 /// Returns the snapshots of rows, deep ones with a tree.

@@ -14,7 +14,7 @@ use crate::fixture::{ACTIONS, Account, DEALS, Fixture, Written, id_of};
 const UNDO: &str = "/audit_logs/audit-logs/actions/undo";
 
 static ADMIN: Module = Module {
-    name: "keeper",
+    name: "kept-deals",
     requires: &["customers"],
     register: keep,
     ..Module::EMPTY
@@ -22,8 +22,8 @@ static ADMIN: Module = Module {
 
 fn keep(registry: &mut Registry) {
     for (id, target) in [
-        ("keeper.owners", "customers.deal.assign_owner"),
-        ("keeper.stages", "customers.deal.change_stage"),
+        ("kept_deals.owners", "customers.deal.assign_owner"),
+        ("kept_deals.stages", "customers.deal.change_stage"),
     ] {
         registry.interceptor(Interceptor {
             id,

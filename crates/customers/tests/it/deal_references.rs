@@ -299,7 +299,7 @@ async fn people_out_of_sight_stay_and_are_not_named() {
     let body = json!({"id": deal, "title": "Renamed", "personIds": before["personIds"]});
     let (status, _) = fixture.put(&tenant_fixture.local, DEALS, body).await;
 
-    assert_eq!(status, 200, "who was there before is no news");
+    assert_eq!(status, 200, "a user who was already assigned is not notified");
     assert_eq!(before["people"], json!([{"id": seen, "displayName": "Ada Doe"}]));
     assert_eq!(
         fixture.item(admin, DEALS, deal).await["people"]

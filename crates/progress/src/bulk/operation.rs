@@ -65,7 +65,7 @@ pub trait BulkOperation: Serialize + DeserializeOwned + Clone + Send + Sync + 's
 
 type Again = for<'a> fn(&'a RequestContext, Value, Vec<Uuid>) -> BoxFuture<'a, Result<Started>>;
 
-/// What this module stores about an operation of another module.
+/// The values of another module's operation that this module stores.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct BulkKind {
     pub(crate) id: &'static str,

@@ -12,9 +12,8 @@ use crate::model::{ProgressJob, Status};
 use crate::schema::progress_jobs as jobs;
 use crate::{Error, acl, bulk};
 
-/// Cancels a job. A job that has not begun (regardless of what a worker is doing with its row of the queue), or that waits in the queue or for
-/// another attempt, ends immediately; a job that a worker is processing ends before its next chunk. Callers may cancel their own jobs and, with
-/// `progress.manage`, every visible job. Returns the status of the job.
+/// Cancels a job and returns its status. A job that is pending, or that waits for another attempt, ends immediately. A job that a worker is
+/// processing ends before its next chunk. Callers may cancel their own jobs and, with `progress.manage`, every visible job.
 #[derive(Debug, Clone, Copy)]
 pub struct CancelJob {
     /// The job.
@@ -56,7 +55,8 @@ impl Command for CancelJob {
         }
         let untouched = status == Status::Pending;
         let taken = queue::cancel_watched(tx.conn(), tenant, self.id, untouched, now).await?;
-        // A worker that holds the queue's row of a pending job begins the job only if it is still pending after this command has released its lock.
+        // A worker may already hold the queue's row of a pending job. It waits for the lock of this command, and begins the job only if the job is
+        // still pending then.
         let at_once = taken || untouched;
         let status = if at_once { Status::Cancelled } else { status };
         let asked = (

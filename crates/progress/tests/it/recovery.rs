@@ -144,7 +144,7 @@ async fn a_job_that_is_given_up_has_failed_and_can_be_tried_again() {
     let shown = fixture.job("anna", job).await;
     assert_eq!(
         (&shown["errorMessage"], &shown["progressPercent"]),
-        (&json!("The job was given up"), &json!(66))
+        (&json!("The job failed after its last attempt"), &json!(66))
     );
     let reported = "select payload->>'status' as status from core_outbox_events where name = 'progress.job.failed'";
     assert_eq!(fixture.app.rows(reported).await, [json!({"status": "failed"})]);

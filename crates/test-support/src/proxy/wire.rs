@@ -36,7 +36,7 @@ impl Message {
         Ok(Self { kind, bytes })
     }
 
-    /// Whether a first message requests encryption.
+    /// Returns whether a first message requests encryption.
     pub(super) fn asks_for_encryption(&self) -> bool {
         let word = self
             .bytes
@@ -46,17 +46,17 @@ impl Message {
         matches!(word, Some(TLS_REQUEST | GSS_REQUEST))
     }
 
-    /// Whether the message is `Execute` or `Query`.
+    /// Returns whether the message is `Execute` or `Query`.
     pub(super) fn is_statement(&self) -> bool {
         matches!(self.kind, b'E' | b'Q')
     }
 
-    /// Whether the message is `Sync`, `Query` or `FunctionCall`: the server ends its response to each of them with one `ReadyForQuery`.
+    /// Returns whether the message is `Sync`, `Query` or `FunctionCall`: the server ends its response to each of them with one `ReadyForQuery`.
     pub(super) fn ends_batch(&self) -> bool {
         matches!(self.kind, b'S' | b'Q' | b'F')
     }
 
-    /// Whether the message is the server's `ReadyForQuery`.
+    /// Returns whether the message is the server's `ReadyForQuery`.
     pub(super) fn is_ready(&self) -> bool {
         self.kind == b'Z'
     }

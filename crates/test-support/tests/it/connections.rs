@@ -52,7 +52,7 @@ fn database(app: &TestApp, change: impl FnOnce(&mut DatabaseOptions)) -> Databas
     Database::new(options).expect("a pool")
 }
 
-/// Whether the connection ends within ten seconds.
+/// Returns whether the connection ends within ten seconds.
 async fn ends(app: &TestApp, pid: i32) -> bool {
     let alive = format!("select 1 as one from pg_stat_activity where pid = {pid}");
     for _ in 0..200 {
@@ -95,7 +95,7 @@ async fn s15_a_statement_of_a_dropped_request_delays_no_other_request() {
 
         let asked = Instant::now();
         let mut next = database.read(&scope).await.expect("a connection");
-        next.batch_execute("select 1").await.expect("an answer");
+        next.batch_execute("select 1").await.expect("a response");
 
         assert!(
             asked.elapsed() < Duration::from_secs(10),

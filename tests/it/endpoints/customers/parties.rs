@@ -16,7 +16,7 @@ const PERSON: Kind = Kind::Customer(Customer::Person);
 const OWNER: Target = at(Place::Body("ownerUserId"), Kind::User);
 const ORGANIZATION: Target = at(Place::Body("organizationId"), Kind::Organization);
 
-/// An id in the path; an empty one is a different path.
+/// The id in the path. It is exempt from the check of malformed ids, because a path with an empty id is a different path.
 const fn in_path(kind: Kind) -> Target {
     Target {
         strict: false,

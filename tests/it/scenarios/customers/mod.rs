@@ -1,4 +1,4 @@
-//! The commands of the customers.
+//! Scenarios of the commands of `customers`.
 
 mod deals;
 mod parties;

@@ -25,9 +25,9 @@ pub(super) struct Write {
 pub(super) struct Role {
     pub(super) id: String,
     pub(super) name: String,
-    /// Undo of the last rename: entry, token, previous name.
+    /// The undo of the last rename: entry, token, previous name.
     pub(super) undo: Option<(String, String, String)>,
-    /// The rename that was just undone, and its name.
+    /// The redo of the rename that was just undone: entry, name after it.
     pub(super) redo: Option<(String, String)>,
 }
 
@@ -47,5 +47,8 @@ pub(super) fn write_of(row: &Value) -> Write {
 }
 
 pub(super) fn string(value: &Value) -> String {
-    value.as_str().unwrap_or_else(|| panic!("no text: {value}")).to_owned()
+    value
+        .as_str()
+        .unwrap_or_else(|| panic!("{value} is not a string"))
+        .to_owned()
 }

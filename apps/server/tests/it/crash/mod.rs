@@ -1,5 +1,5 @@
-//! The server is killed while it writes, undoes and redoes, again and again. Every acknowledged write exists, no write exists in part, and the server
-//! serves again soon. `BACKOFFICE_CRASH_ROUNDS` sets the number of kills.
+//! The server is killed repeatedly while it writes, undoes and redoes. Every acknowledged write exists, no write exists in part, and the server
+//! serves again within two seconds. `BACKOFFICE_CRASH_ROUNDS` sets the number of kills.
 
 mod check;
 mod client;
@@ -63,7 +63,7 @@ async fn aud_20_a_killed_server_loses_nothing_that_it_acknowledged() {
     };
     let (undone, redone) = (of(What::Undo), of(What::Redo));
     println!(
-        "{rounds} kills: {acknowledged} writes, {undone} of them undos, {redone} redos, {lost} that became true unanswered; \
+        "{rounds} kills: {acknowledged} writes, {undone} of them undos, {redone} redos, {lost} that took effect without a response; \
          slowest start {slowest:?}"
     );
     assert!(
@@ -85,7 +85,7 @@ async fn kill_under_load(mut server: Server, clients: Vec<Client>, round: usize)
     server.kill();
     writing
         .into_iter()
-        .map(|client| client.join().expect("every other answer is a success"))
+        .map(|client| client.join().expect("every other response is a success"))
         .collect()
 }
 
@@ -112,7 +112,7 @@ async fn accounts(folder: &Folder, database: &TestDatabase) -> Vec<Client> {
         let mut connection = Connection::open(server.api).expect("the server listens");
         let response = connection
             .send("POST", "/api/auth/login", "", Some(&body))
-            .expect("an answer");
+            .expect("a response");
         let token = response.body["token"]
             .as_str()
             .unwrap_or_else(|| panic!("signed in: {}", response.body));

@@ -8,7 +8,7 @@ use tokio::time::{Instant, sleep};
 /// The rules, each as a query for the rows that violate it.
 const OFFENCES: &[(&str, &str)] = &[
     (
-        "a role has as many versions as changes that are no undo or redo, and is in the state of its last entry",
+        "a role has as many versions as changes other than undo and redo, and is in the state of its last entry",
         "select r.id, v.version, v.max_version, l.* from auth_roles r
          left join audit_resource_versions v on v.tenant_id = r.tenant_id and v.resource_kind = 'auth.role' and v.resource_id = r.id::text
          left join lateral (

@@ -15,12 +15,12 @@ use crate::foreign;
 use crate::sessions::one_time_token::{NewToken, Purpose};
 use texts::{Letter, Texts};
 
-/// Whether mails with links can be sent: the public URL and the transport are configured.
+/// Returns whether mails with links can be sent: the public URL and the transport are configured.
 pub(crate) fn is_configured(call: &Call) -> bool {
     call.platform().app().public_url.is_some() && call.platform().mailer().is_some()
 }
 
-/// Whether the request comes from another origin than this site or an allowed one. Links never depend on the origin; the check keeps
+/// Returns whether the request comes from another origin than this site or an allowed one. Links never depend on the origin; the check keeps
 /// other sites from sending mails to users.
 pub(crate) fn is_foreign_origin(call: &Call, origin: Option<&str>) -> bool {
     let app = call.platform().app();
