@@ -74,6 +74,22 @@ impl Call {
         self
     }
 
+    /// Whether `whole` reads up to 100 rows of the list of which this call reads a page.
+    pub(crate) fn is_page_of(&self, whole: &Self) -> bool {
+        let filters = |call: &Self| -> Vec<(String, String)> {
+            let kept = call
+                .query
+                .iter()
+                .filter(|(name, _)| name != "page" && name != "pageSize");
+            kept.cloned().collect()
+        };
+        let is_whole = whole
+            .query
+            .iter()
+            .any(|(name, value)| name == "pageSize" && value == "100");
+        is_whole && self.path == whole.path && filters(self) == filters(whole)
+    }
+
     /// Sets a field of the body.
     pub(crate) fn with_field(mut self, name: &str, value: Value) -> Self {
         let body = self.body.get_or_insert_with(|| Value::Object(Map::new()));

@@ -9,6 +9,7 @@ mod browser;
 mod bulk;
 mod call;
 mod catalog;
+mod collections;
 mod composed;
 mod composition;
 mod customers;

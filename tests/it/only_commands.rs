@@ -33,8 +33,9 @@ const WITHOUT_COMMAND: [(&str, &str, &[&str]); 7] = [
 ];
 
 /// Tables that every request writes, and those written along with an entry.
-const UNLOGGED: [&str; 5] = [
+const UNLOGGED: [&str; 6] = [
     "audit_access_logs",
+    "core_collections",
     "core_event_streams",
     "core_idempotency_keys",
     "core_outbox_events",

@@ -11,7 +11,7 @@ use crate::scenarios::{Scenario, rich, scenarios, undoable};
 use crate::transactions::{last_entry, token};
 
 /// Tables that no undo restores: the record of actions, and sessions.
-const UNLOGGED: [&str; 15] = [
+const UNLOGGED: [&str; 16] = [
     "audit_access_logs",
     "audit_action_links",
     "audit_action_logs",
@@ -21,6 +21,7 @@ const UNLOGGED: [&str; 15] = [
     "auth_one_time_tokens",
     "auth_revocations",
     "auth_sessions",
+    "core_collections",
     "core_event_streams",
     "core_idempotency_keys",
     "core_job_tenants",

@@ -1,5 +1,6 @@
 //! Times of the last use of keys: written in unlogged transactions, independently of the requests, at most once a minute for each key.
 
+use backoffice_core::collections;
 use backoffice_core::identity::Identity;
 use backoffice_core::{Result, Runtime, Scope, Timestamp};
 use diesel::{BoolExpressionMethods, ExpressionMethods, QueryDsl};
@@ -10,6 +11,8 @@ use uuid::Uuid;
 
 use crate::schema::api_keys_keys as keys;
 
+/// The kind whose version changes with the times of use.
+pub(crate) const USAGE: &str = "api_keys.usage";
 const MINUTE: Duration = Duration::MINUTE;
 const REMEMBERED: u64 = 20_000;
 
@@ -43,7 +46,8 @@ impl Usage {
 
 /// Writes the time of use, unless any node did so within the last minute.
 async fn write(runtime: &Runtime, tenant: Uuid, id: Uuid, now: Timestamp) -> Result<()> {
-    let mut connection = runtime.database.unlogged(&Scope::tenant(tenant)).await?;
+    let mut transaction = runtime.database.transaction(&Scope::tenant(tenant)).await?;
+    let connection = transaction.connection();
     let a_minute_ago = now.after(-MINUTE);
     diesel::update(
         keys::table
@@ -53,7 +57,8 @@ async fn write(runtime: &Runtime, tenant: Uuid, id: Uuid, now: Timestamp) -> Res
             .filter(keys::last_used_at.is_null().or(keys::last_used_at.le(a_minute_ago))),
     )
     .set(keys::last_used_at.eq(now))
-    .execute(&mut *connection)
+    .execute(&mut **connection)
     .await?;
-    Ok(())
+    collections::touch(connection, tenant, &[USAGE], runtime.platform.ids().at(now), now).await?;
+    transaction.commit().await
 }

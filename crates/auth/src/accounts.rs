@@ -2,14 +2,19 @@
 
 use std::sync::Arc;
 
+use backoffice_core::collections::Versioned;
 use backoffice_core::config::{Config, ConfigError};
 use secrecy::SecretString;
+use uuid::Uuid;
 
 use crate::config::AuthConfig;
 use crate::consents::integrity::Integrity;
 use crate::sessions::cache::IdentityCache;
 use crate::sessions::token::Tokens;
 use crate::users::password::{Hasher, Policy};
+
+/// Most roles whose users are counted in memory.
+const MOST_ROLES_COUNTED: u64 = 10_000;
 
 /// Configuration, keys, the hashing pool and the identity cache.
 pub struct Accounts {
@@ -19,6 +24,9 @@ pub struct Accounts {
     pub(crate) policy: Policy,
     pub(crate) integrity: Integrity,
     pub(crate) cache: IdentityCache,
+    /// Numbers of users that hold a role: by the tenant of the users (`None` = all tenants), the caller's tenant, whose versions count too, and
+    /// the role.
+    pub(crate) users_of_roles: Versioned<(Option<Uuid>, Uuid, Uuid), i64>,
     /// Password of the demo account; `None` if autologin is disabled.
     pub(crate) autologin_password: Option<SecretString>,
 }
@@ -40,6 +48,7 @@ impl Accounts {
             policy: Policy::new(&config.password)?,
             integrity: Integrity::new(&config.consent)?,
             cache: IdentityCache::new(config.identity_cache_ttl),
+            users_of_roles: Versioned::new(MOST_ROLES_COUNTED),
             autologin_password: config.autologin.secret()?,
             config,
         }))

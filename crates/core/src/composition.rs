@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::access_log;
 use crate::acl::Catalogue;
+use crate::collections::Totals;
 use crate::config::{AuditConfig, Config, ConfigError, HttpConfig, RateLimitConfig};
 use crate::events::EventServices;
 use crate::http::{HttpServices, Pages, Routes, check_document};
@@ -88,6 +89,7 @@ impl Platform {
         let declared = options.compiled.iter().flat_map(|module| module.rate_limits);
         provided.insert(Arc::new(RateLimits::new(&limits, declared)?));
         let jobs = config.section::<JobsConfig>("jobs")?.checked()?;
+        provided.insert(Arc::new(Totals::new()));
         provided.insert(Arc::new(HttpServices::new(&http, &limits)));
         provided.insert(Arc::new(JobServices::new(jobs, registry.jobs)));
         provided.insert(Arc::new(EventServices::new(registry.subscribers)));

@@ -5,11 +5,12 @@ mod operation;
 mod sender;
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use uuid::Uuid;
 
 use crate::acl::{Feature, Pairs, Rights};
+use crate::collections::{TotalKey, Version};
 use crate::db::{Connection, Database};
 use crate::error::{Rejection, Result};
 use crate::identity::{ActorKind, Identity};
@@ -45,6 +46,35 @@ pub(crate) struct ReadPolicy {
     pub(crate) query_keys: BTreeSet<String>,
 }
 
+/// The collections that the response to a read shows.
+#[derive(Debug)]
+pub(crate) struct ReadCollections {
+    pub(crate) kinds: &'static [&'static str],
+    /// Identifies the caller, the path and the filters, without page and order.
+    pub(crate) filter: TotalKey,
+    version: OnceLock<Version>,
+}
+
+impl ReadCollections {
+    pub(crate) fn new(kinds: &'static [&'static str], filter: TotalKey) -> Self {
+        Self {
+            kinds,
+            filter,
+            version: OnceLock::new(),
+        }
+    }
+
+    /// Returns the version that was read before any row.
+    pub(crate) fn version(&self) -> Option<Version> {
+        self.version.get().copied()
+    }
+
+    /// Keeps the version that was read first, and returns it.
+    pub(crate) fn keep(&self, version: Version) -> Version {
+        *self.version.get_or_init(|| version)
+    }
+}
+
 /// The context of a signed-in request. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct RequestContext(Arc<Inner>);
@@ -58,6 +88,7 @@ struct Inner {
     expected_updated_at: Option<Timestamp>,
     idempotency: Option<IdempotencyKey>,
     read_policy: Option<Arc<ReadPolicy>>,
+    read_collections: Option<Arc<ReadCollections>>,
     operation: Arc<Mutex<Option<Operation>>>,
     job: Option<JobOrigin>,
 }
@@ -79,7 +110,7 @@ impl RequestContext {
     /// Creates a context for this principal and scope.
     #[must_use]
     pub fn new(call: Call, identity: Arc<Identity>, scope: Scope) -> Self {
-        Self::with_conditions(Arc::new(call), identity, scope, None, None, None)
+        Self::with_conditions(Arc::new(call), identity, scope, None, None, None, None)
     }
 
     pub(crate) fn with_conditions(
@@ -89,6 +120,7 @@ impl RequestContext {
         expected_updated_at: Option<Timestamp>,
         idempotency: Option<IdempotencyKey>,
         read_policy: Option<ReadPolicy>,
+        read_collections: Option<Arc<ReadCollections>>,
     ) -> Self {
         let scope = if call.database().writes_predicates() {
             scope
@@ -103,6 +135,7 @@ impl RequestContext {
             expected_updated_at,
             idempotency,
             read_policy: read_policy.map(Arc::new),
+            read_collections,
             operation: Arc::default(),
             job: None,
         }))
@@ -123,6 +156,7 @@ impl RequestContext {
             expected_updated_at: None,
             idempotency: None,
             read_policy: None,
+            read_collections: None,
             operation: Arc::default(),
             job: Some(origin),
         }))
@@ -152,6 +186,7 @@ impl RequestContext {
             expected_updated_at: inner.expected_updated_at,
             idempotency: inner.idempotency.clone(),
             read_policy: inner.read_policy.clone(),
+            read_collections: inner.read_collections.clone(),
             operation: Arc::clone(&inner.operation),
             job: inner.job,
         }))
@@ -217,7 +252,7 @@ impl RequestContext {
         &self.0.pairs
     }
 
-    /// Whether the principal holds the feature: in the selected organization if there is one, else in any.
+    /// Returns whether the principal holds the feature: in the selected organization if there is one, else in any.
     #[must_use]
     pub fn holds(&self, feature: Feature) -> bool {
         let catalogue = self.platform().catalogue();
@@ -227,7 +262,7 @@ impl RequestContext {
         }
     }
 
-    /// Whether the principal holds the feature in this organization; `None` = in the whole tenant.
+    /// Returns whether the principal holds the feature in this organization; `None` = in the whole tenant.
     #[must_use]
     pub fn holds_in(&self, feature: Feature, organization: Option<Uuid>) -> bool {
         let catalogue = self.platform().catalogue();
@@ -306,6 +341,10 @@ impl RequestContext {
 
     pub(crate) fn read_policy(&self) -> Option<&ReadPolicy> {
         self.0.read_policy.as_deref()
+    }
+
+    pub(crate) fn read_collections(&self) -> Option<&ReadCollections> {
+        self.0.read_collections.as_deref()
     }
 
     pub(crate) fn set_operation(&self, operation: Operation) {

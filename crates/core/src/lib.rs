@@ -3,6 +3,7 @@
 pub mod access_log;
 pub mod acl;
 mod backoff;
+pub mod collections;
 pub mod command;
 pub mod composition;
 pub mod config;

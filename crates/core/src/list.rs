@@ -12,6 +12,7 @@ use diesel::QueryResult;
 use diesel::dsl::sql;
 use diesel::expression::SqlLiteral;
 use diesel::sql_types::Text;
+use diesel_async::AsyncPgConnection;
 use futures_util::future::try_join;
 use serde::{Deserialize, Serialize};
 use utoipa::IntoParams;
@@ -22,6 +23,8 @@ pub use query::{ListQuery, ListRequest, SortField, Sortable};
 pub use references::{Fragment, References};
 pub use schema::{IdList, IdsOrNone, InstantOrDate};
 
+use crate::collections::Version;
+use crate::context::RequestContext;
 use crate::error::{Detail, Rejection, Result};
 
 /// Maximum number of rows of a page.
@@ -105,17 +108,44 @@ impl Window {
         i64::from(self.size)
     }
 
-    /// Runs the statements of the rows and of the total, pipelined, and returns the page.
+    /// Reads the rows together with the version of their collections, and the total only if it is not known: from the page itself, if it is the
+    /// last one, or from an earlier request with the same filters at the same version. `total` creates its future only then: a connection with a
+    /// statement that was created and never sent counts as busy, and would not be used again.
     ///
     /// # Errors
     /// When the database can't be reached.
-    pub async fn fetch<T>(
+    pub async fn fetch<T, F: Future<Output = QueryResult<i64>>>(
         self,
+        ctx: &RequestContext,
+        connection: &AsyncPgConnection,
         rows: impl Future<Output = QueryResult<Vec<T>>>,
-        total: impl Future<Output = QueryResult<i64>>,
+        total: impl FnOnce() -> F,
     ) -> Result<Page<T>> {
-        let (items, total) = try_join(rows, total).await?;
+        let Some(reading) = ctx.read_collections() else {
+            let (items, total) = try_join(rows, total()).await?;
+            return Ok(self.page(items, total));
+        };
+        // The version comes first: rows that change after it make a tag too old, not a page.
+        let (version, items) = try_join(ctx.collection_version(reading, connection), rows).await?;
+        if let Some(total) = self.total_of(items.len()) {
+            return Ok(self.page(items, total));
+        }
+        let totals = ctx.platform().totals();
+        let total = if let Some(total) = totals.find(&reading.filter, version) {
+            total
+        } else {
+            let total = total().await?;
+            totals.keep(reading.filter, version, total);
+            total
+        };
         Ok(self.page(items, total))
+    }
+
+    /// Returns the total, if this page with `rows` rows is the last one.
+    fn total_of(self, rows: usize) -> Option<i64> {
+        let rows = i64::try_from(rows).ok()?;
+        let is_last = rows < self.limit() && (rows > 0 || self.page == 1);
+        is_last.then(|| self.offset() + rows)
     }
 
     /// Returns the page with these items.
@@ -129,6 +159,27 @@ impl Window {
             page_size: self.size,
             total_pages: ((total + size - 1) / size).max(1),
         }
+    }
+}
+
+impl RequestContext {
+    /// Reads the version of the collections that the response shows. For handlers that read rows before their page: the version must come first.
+    ///
+    /// # Errors
+    /// When the database can't be reached.
+    pub async fn read_version_first(&self, connection: &AsyncPgConnection) -> Result<()> {
+        if let Some(reading) = self.read_collections() {
+            self.collection_version(reading, connection).await?;
+        }
+        Ok(())
+    }
+}
+
+impl RequestContext {
+    /// Returns the version of the collections that the response shows, once it was read.
+    #[must_use]
+    pub fn shown_version(&self) -> Option<Version> {
+        self.read_collections()?.version()
     }
 }
 
@@ -153,6 +204,17 @@ impl<T> Page<T> {
     pub fn map<U>(self, change: impl FnMut(T) -> U) -> Page<U> {
         Page {
             items: self.items.into_iter().map(change).collect(),
+            total: self.total,
+            page: self.page,
+            page_size: self.page_size,
+            total_pages: self.total_pages,
+        }
+    }
+
+    /// Converts all items of the page together.
+    pub fn map_items<U>(self, change: impl FnOnce(Vec<T>) -> Vec<U>) -> Page<U> {
+        Page {
+            items: change(self.items),
             total: self.total,
             page: self.page,
             page_size: self.page_size,

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use backoffice_core::collections;
 use backoffice_core::context::Call;
 use backoffice_core::{Result, Runtime, Scope, Timestamp};
 use diesel::sql_query;
@@ -30,7 +31,12 @@ pub(crate) async fn forget(call: &Call) -> Result<usize> {
     let mut connection = call.database().unlogged(&Scope::system()).await?;
     let before: Timestamp = call.now.before(KEPT);
     all(&mut connection, FORGET_ITEMS, 5000, before).await?;
-    all(&mut connection, FORGET_JOBS, 500, before).await
+    let deleted = all(&mut connection, FORGET_JOBS, 500, before).await?;
+    if deleted > 0 {
+        let id = call.platform().ids().at(call.now);
+        collections::change_all(&mut connection, id, call.now).await?;
+    }
+    Ok(deleted)
 }
 
 /// Repeats the statement as long as it deletes the maximum number of rows.

@@ -92,6 +92,11 @@ impl Setting {
         for tenant_fixture in [&fixture.a, &fixture.b] {
             crate::composed::seed(&fixture, tenant_fixture).await;
         }
+        Self::on_seeded(fixture).await
+    }
+
+    /// Adds the history to a fixture that has the records of every module.
+    pub(crate) async fn on_seeded(fixture: Fixture) -> Self {
         let a = Self::history(&fixture, &fixture.a).await;
         let b = Self::history(&fixture, &fixture.b).await;
         Self { fixture, a, b }

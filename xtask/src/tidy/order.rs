@@ -29,6 +29,7 @@ const ORDER: &[&str] = &[
     "mail",
     "db",
     "platform",
+    "collections",
     // The caller.
     "identity",
     "context",
@@ -38,7 +39,7 @@ const ORDER: &[&str] = &[
     "command",
     "placement",
     "jobs",
-    // What requests and maintenance use beside them.
+    // Modules that requests and maintenance use besides.
     "rate_limit",
     "access_log",
     "retention",

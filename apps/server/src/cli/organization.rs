@@ -66,8 +66,8 @@ async fn list(context: &RequestContext, tenant_id: Option<Uuid>) -> Result<Vec<O
         size: u32::MAX,
     };
     let mut connection = context.read().await?;
-    let (organizations, _total) = page_of_organizations(&mut connection, context.scope(), &filter, window).await?;
-    Ok(organizations.into_iter().map(|organization| organization.row).collect())
+    let page = page_of_organizations(&mut connection, context, &filter, window).await?;
+    Ok(page.items.into_iter().map(|organization| organization.row).collect())
 }
 
 /// Returns the tenant's first organization.

@@ -70,9 +70,9 @@ pub(crate) async fn list_tenants(context: &RequestContext, limit: u32) -> Result
         ..TenantFilter::default()
     };
     let window = Window { page: 1, size: limit };
-    let mut connection = context.read().await?;
-    let (tenants, _total) = page_of_tenants(&mut connection, context.scope(), &filter, window).await?;
-    Ok(tenants.into_iter().map(|tenant| tenant.row).collect())
+    let connection = context.read().await?;
+    let page = page_of_tenants(&connection, context, &filter, window).await?;
+    Ok(page.items.into_iter().map(|tenant| tenant.row).collect())
 }
 
 /// Returns the tenant with this id or name; without either, the only tenant.

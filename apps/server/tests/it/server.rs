@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use backoffice_test_support::TestDatabase;
@@ -138,7 +139,15 @@ pub(crate) fn signal(name: &str, process: u32) {
     assert!(kill.status().expect("kill runs").success(), "{name} {process}");
 }
 
+/// Returns an address whose port is free. The ports are below those that the system gives to outgoing connections, and differ between test
+/// processes, so that no other test takes the port before the program does.
 fn free_address() -> SocketAddr {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
-    listener.local_addr().expect("a bound listener has an address")
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    loop {
+        let number = std::process::id() % 1000 * 12 + NEXT.fetch_add(1, Ordering::Relaxed) % 12;
+        let port = u16::try_from(20_000 + number).expect("a port");
+        if let Ok(listener) = TcpListener::bind((Ipv4Addr::LOCALHOST, port)) {
+            return listener.local_addr().expect("a bound listener has an address");
+        }
+    }
 }

@@ -86,7 +86,7 @@ pub(super) async fn list_api_keys(
     violations.check()?;
     let tenant = super::tenant(&ctx)?;
     let connection = ctx.read().await?;
-    let page = query::keys::list(&connection, ctx.scope(), tenant, &filter, window).await?;
+    let page = query::keys::list(&connection, &ctx, tenant, &filter, window).await?;
     let page = page.try_map(item)?;
     let record = |key: &KeyItem| Record::new(key.id, Some(key.tenant_id)).of(key.organization_id);
     ctx.log_reads(&connection, AccessType::List, &page.items, record)

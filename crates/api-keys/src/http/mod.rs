@@ -8,13 +8,20 @@ use backoffice_core::ids::PLATFORM_TENANT;
 use backoffice_core::{Rejection, RequestContext, Result};
 use uuid::Uuid;
 
-use crate::acl;
+use crate::{acl, usage};
 
 const KEYS: &str = "/api_keys/keys";
 
 pub(crate) fn routes(routes: &mut Routes) {
     routes
         .get(KEYS, requires(&[acl::VIEW]), keys::list_api_keys)
+        .shows(&[
+            "api_keys.key",
+            usage::USAGE,
+            "auth.role",
+            "directory.organization",
+            "directory.tenant",
+        ])
         .about("List the API keys of a tenant; a caller of the platform must select one")
         .reads("api_keys.key");
     routes

@@ -4,7 +4,7 @@ use backoffice_core::command::LockedRow;
 use backoffice_core::db::Prepared;
 use backoffice_core::list::{Page, Window};
 use backoffice_core::scope::{Owned, VisibleTenants, Within};
-use backoffice_core::{Result, Scope, Timestamp};
+use backoffice_core::{RequestContext, Result, Scope, Timestamp};
 use diesel::dsl::{Filter, IsNull, count_star, sql};
 use diesel::pg::Pg;
 use diesel::sql_types::{Jsonb, Nullable, Text};
@@ -113,11 +113,12 @@ pub struct KeyFilter {
 /// If the database can't be reached.
 pub async fn list(
     connection: &AsyncPgConnection,
-    scope: &Scope,
+    ctx: &RequestContext,
     tenant: Uuid,
     filter: &KeyFilter,
     window: Window,
 ) -> Result<Page<KeySummary>> {
+    let scope = ctx.scope();
     let page = filtered(scope, tenant, filter)
         .order((keys::created_at.desc(), keys::id.asc()))
         .limit(window.limit())
@@ -147,8 +148,8 @@ pub async fn list(
         ));
     let total = filtered(scope, tenant, filter).select(count_star());
     let page = Prepared(page).load::<KeySummary>(&mut &*connection);
-    let total = Prepared(total).get_result::<i64>(&mut &*connection);
-    window.fetch(page, total).await
+    let total = || Prepared(total).get_result::<i64>(&mut &*connection);
+    window.fetch(ctx, connection, page, total).await
 }
 
 fn filtered<'a>(scope: &Scope, tenant: Uuid, filter: &KeyFilter) -> keys::BoxedQuery<'a, Pg> {

@@ -143,7 +143,7 @@ struct ActionItem {
     source_log_id: Option<Uuid>,
     created_at: Timestamp,
     updated_at: Timestamp,
-    /// Present, and true, if the response has no space for the snapshots and changes; the entry by its id has them.
+    /// `true` if the response has no space for the snapshots and changes, otherwise absent. A request for the entry by its id returns them.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     truncated: bool,
 }

@@ -23,12 +23,14 @@ pub(crate) fn routes(routes: &mut Routes) {
     routes
         .get("/auth/users/consents", requires(&[acl::USERS_EDIT]), list_user_consents)
         .across_tenants()
+        .shows(&["auth.consent", "auth.user"])
         .about("What a user agreed to")
         .reads("auth.consent")
         .errors(ErrorShape::OkFalse)
         .rejects(&[404]);
     routes
         .get("/auth/profile/consents", Access::Authenticated, list_own_consents)
+        .shows(&["auth.consent", "auth.user"])
         .about("What the caller agreed to")
         .errors(ErrorShape::OkFalse);
     routes
@@ -104,10 +106,11 @@ async fn list_user_consents(
     let (window, ids) = listed(page.0, &by_id.0)?;
     let accounts: Arc<Accounts> = ctx.call().provided()?;
     let mut connection = ctx.read().await?;
+    ctx.read_version_first(&connection).await?;
     let Some(user) = users::query::find(&mut connection, &ctx, id).await? else {
         return Err(Rejection::not_found("User not found").into());
     };
-    let page = query::list(&connection, user.tenant_id, id, ids.as_deref(), window)
+    let page = query::list(&connection, &ctx, (user.tenant_id, id), ids.as_deref(), window)
         .await?
         .map(|row| item(&accounts, row));
     let record = |consent: &ConsentItem| Record::new(consent.id, Some(user.tenant_id)).of(user.organization_id);
@@ -133,7 +136,7 @@ async fn list_own_consents(
     let accounts: Arc<Accounts> = ctx.call().provided()?;
     let tenant = ctx.identity().tenant;
     let connection = ctx.database().read(&Scope::tenant(tenant)).await?;
-    let page = query::list(&connection, tenant, id, ids.as_deref(), window).await?;
+    let page = query::list(&connection, &ctx, (tenant, id), ids.as_deref(), window).await?;
     Ok(Json(ConsentPage {
         ok: true,
         page: page.map(|row| item(&accounts, row)),

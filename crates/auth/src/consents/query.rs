@@ -1,8 +1,8 @@
 //! Reads of consents.
 
-use backoffice_core::Result;
 use backoffice_core::db::Prepared;
 use backoffice_core::list::{Page, Window};
+use backoffice_core::{RequestContext, Result};
 use diesel::dsl::count_star;
 use diesel::{ExpressionMethods, OptionalExtension, QueryDsl, SelectableHelper};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
@@ -37,8 +37,8 @@ pub async fn find(
 /// If the database can't be reached.
 pub async fn list(
     connection: &AsyncPgConnection,
-    tenant: Uuid,
-    user: Uuid,
+    ctx: &RequestContext,
+    (tenant, user): (Uuid, Uuid),
     ids: Option<&[Uuid]>,
     window: Window,
 ) -> Result<Page<Consent>> {
@@ -59,5 +59,7 @@ pub async fn list(
         .select(Consent::as_select());
     let total = filtered().select(count_star());
     let rows = Prepared(rows).load(&mut &*connection);
-    window.fetch(rows, Prepared(total).get_result(&mut &*connection)).await
+    window
+        .fetch(ctx, connection, rows, || Prepared(total).get_result(&mut &*connection))
+        .await
 }

@@ -1,6 +1,7 @@
 //! Reads of roles.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use backoffice_core::command::LockedRow;
 use backoffice_core::db::Prepared;
@@ -10,15 +11,16 @@ use backoffice_core::scope::{Owned, VisibleTenants};
 use backoffice_core::{RequestContext, Result, Scope, Timestamp};
 use diesel::dsl::{Filter, count_star, exists, not, sql};
 use diesel::pg::Pg;
-use diesel::sql_types::{BigInt, Nullable, Text, Uuid as SqlUuid};
+use diesel::sql_types::{Array, BigInt, Nullable, Text, Uuid as SqlUuid};
 use diesel::{
     BoolExpressionMethods, ExpressionMethods, OptionalExtension, PgTextExpressionMethods, QueryDsl, Queryable,
-    SelectableHelper,
+    QueryableByName, SelectableHelper, sql_query,
 };
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use uuid::Uuid;
 
 use super::model::{Role, RoleAcl};
+use crate::accounts::Accounts;
 use crate::schema::{auth_role_acls as acls, auth_roles as roles};
 
 /// A role of a list.
@@ -124,7 +126,7 @@ pub async fn acl(connection: &mut AsyncPgConnection, role: &Role) -> Result<Opti
         .optional()?)
 }
 
-/// Returns a page of roles, by name, and their total, with two pipelined statements.
+/// Returns a page of roles, by name, and their total. The numbers of users are counted once for each version of the users.
 ///
 /// # Errors
 /// If the database can't be reached.
@@ -162,16 +164,69 @@ pub async fn list(
             roles::created_at,
             roles::updated_at,
             sql::<Nullable<Text>>("(select t.name from directory_tenants t where t.tenant_id = auth_roles.tenant_id and t.id = t.tenant_id)"),
-            sql::<BigInt>(COUNT_USERS).bind::<Nullable<SqlUuid>, _>(reached).sql(", true))"),
+            sql::<BigInt>("0::bigint"),
         ));
     let total = filtered().select(count_star());
     let rows = Prepared(rows).load(&mut &*connection);
-    window.fetch(rows, Prepared(total).get_result(&mut &*connection)).await
+    let mut page: Page<RoleSummary> = window
+        .fetch(context, connection, rows, || {
+            Prepared(total).get_result(&mut &*connection)
+        })
+        .await?;
+    count_users(connection, context, reached, &mut page.items).await?;
+    Ok(page)
 }
 
-const COUNT_USERS: &str = "(select count(*) from auth_user_roles l \
+const COUNT_USERS: &str = "\
+select r.id, (select count(*) from auth_user_roles l \
     join auth_users u on u.tenant_id = l.tenant_id and u.id = l.user_id and u.deleted_at is null \
-    where l.role_tenant_id = auth_roles.tenant_id and l.role_id = auth_roles.id and coalesce(l.tenant_id = ";
+    where l.role_tenant_id = r.tenant_id and l.role_id = r.id and coalesce(l.tenant_id = $3, true)) as users \
+from unnest($1, $2) as r (tenant_id, id)";
+
+#[derive(QueryableByName)]
+struct UsersOfRole {
+    #[diesel(sql_type = SqlUuid)]
+    id: Uuid,
+    #[diesel(sql_type = BigInt)]
+    users: i64,
+}
+
+/// Sets the number of users of each role: those that were counted for this version, the others by one statement.
+async fn count_users(
+    mut connection: &AsyncPgConnection,
+    context: &RequestContext,
+    reached: Option<Uuid>,
+    roles: &mut [RoleSummary],
+) -> Result<()> {
+    let accounts: Arc<Accounts> = context.call().provided()?;
+    let (version, own) = (context.shown_version(), context.identity().tenant);
+    let known = |role: &RoleSummary| accounts.users_of_roles.find(&(reached, own, role.id), version?);
+    let mut unknown = Vec::new();
+    for role in roles.iter_mut() {
+        match known(role) {
+            Some(users) => role.users_count = users,
+            None => unknown.push((role.tenant_id, role.id)),
+        }
+    }
+    if unknown.is_empty() {
+        return Ok(());
+    }
+    let (tenants, ids): (Vec<Uuid>, Vec<Uuid>) = unknown.into_iter().unzip();
+    let statement = sql_query(COUNT_USERS)
+        .bind::<Array<SqlUuid>, _>(tenants)
+        .bind::<Array<SqlUuid>, _>(ids)
+        .bind::<Nullable<SqlUuid>, _>(reached);
+    let counted: Vec<UsersOfRole> = Prepared(statement).load(&mut connection).await?;
+    for UsersOfRole { id, users } in counted {
+        for role in roles.iter_mut().filter(|role| role.id == id) {
+            role.users_count = users;
+        }
+        if let Some(version) = version {
+            accounts.users_of_roles.keep((reached, own, id), version, users);
+        }
+    }
+    Ok(())
+}
 
 /// Finds roles by id or name (the tenant's role before a global one). The inner error lists those that were not found.
 ///

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use backoffice_core::command::Tx;
+use backoffice_core::command::{Entity, Tx};
 use backoffice_core::text::reserved_form;
 use backoffice_core::{Platform, Result};
 use diesel::{ExpressionMethods, OptionalExtension, QueryDsl, SelectableHelper, insert_into};
@@ -48,6 +48,8 @@ fn requested(platform: &Platform, role: &str) -> BTreeSet<String> {
 pub(crate) fn tenant<'a>(tx: &'a mut Tx<'_>, tenant: Uuid) -> BoxFuture<'a, Result<()>> {
     Box::pin(async move {
         let now = tx.now();
+        tx.changed(Role::KIND);
+        tx.changed(RoleAcl::KIND);
         for name in TENANT_ROLES {
             let row = Role {
                 tenant_id: tenant,

@@ -249,7 +249,11 @@ pub async fn list(
         ));
     let total = filtered(context, filter).select(count_star());
     let rows = Prepared(rows).load(&mut &*connection);
-    window.fetch(rows, Prepared(total).get_result(&mut &*connection)).await
+    window
+        .fetch(context, connection, rows, || {
+            Prepared(total).get_result(&mut &*connection)
+        })
+        .await
 }
 
 fn filtered<'a>(context: &RequestContext, filter: &UserFilter) -> users::BoxedQuery<'a, Pg> {

@@ -325,6 +325,7 @@ async fn acc_32_a_deleted_user_comes_back_with_all_that_belongs_to_it() {
         "audit_action_logs",
         "audit_resource_versions",
         "core_outbox_events",
+        "core_collections",
         "core_event_streams",
     ];
     let before = fixture.app.snapshot_without(&outside, &volatile).await;

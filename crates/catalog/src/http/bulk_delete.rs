@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use backoffice_core::http::{Created, Json, Routes, given, given_object, requires};
-use backoffice_core::input::Input;
 use backoffice_core::input::schema;
+use backoffice_core::input::{Input, Validator};
 use backoffice_core::{Rejection, RequestContext, Result};
 use backoffice_progress::bulk::{MAX_ITEMS, Started, checked_ids, start, start_matching};
 use serde::Deserialize;
@@ -41,7 +41,13 @@ struct BulkDeletion {
     filter: Option<DeleteFilter>,
 }
 
-impl Input for BulkDeletion {}
+impl Input for BulkDeletion {
+    fn validate(&self, validator: &mut Validator) {
+        if self.confirm != Value::Bool(true) {
+            validator.reject("confirm", "must be true", "invalid_value");
+        }
+    }
+}
 
 impl PartialSchema for BulkDeletion {
     fn schema() -> RefOr<Schema> {
@@ -98,9 +104,9 @@ impl ToSchema for BulkDeletion {
 
 async fn bulk_delete(ctx: RequestContext, body: Json<BulkDeletion>) -> Result<Created<Started>> {
     let body = body.0;
-    if body.confirm != Value::Bool(true) {
-        return Err(rejected("confirm", "must be true"));
-    }
+    let mut validator = Validator::default();
+    body.validate(&mut validator);
+    validator.check()?;
     let operation = BulkDelete {
         scope: body.scope,
         filter: body.filter,

@@ -16,9 +16,11 @@ pub(super) fn routes(routes: &mut Routes) {
     let (path, one) = ("/catalog/categories", "/catalog/categories/{id}");
     routes
         .get(path, requires(&[acl::CATEGORIES_VIEW]), list_categories)
+        .shows(&["catalog.category", "catalog.product"])
         .about("List categories");
     routes
         .get(one, requires(&[acl::CATEGORIES_VIEW]), get_category)
+        .shows(&["catalog.category", "catalog.product"])
         .about("A category")
         .rejects(&[404]);
     routes
@@ -53,7 +55,7 @@ async fn list_categories(
         parent_id: query.0.parent_id,
     };
     let connection = ctx.read().await?;
-    let page = categories::list(&connection, ctx.scope(), &filter, &request).await?;
+    let page = categories::list(&connection, &ctx, &filter, &request).await?;
     Ok(Json(page))
 }
 

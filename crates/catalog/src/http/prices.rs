@@ -16,9 +16,11 @@ pub(super) fn routes(routes: &mut Routes) {
     let (path, one) = ("/catalog/prices", "/catalog/prices/{id}");
     routes
         .get(path, requires(&[acl::PRODUCTS_VIEW]), list_prices)
+        .shows(&["catalog.price", "catalog.variant", "catalog.product"])
         .about("List prices");
     routes
         .get(one, requires(&[acl::PRODUCTS_VIEW]), get_price)
+        .shows(&["catalog.price", "catalog.variant", "catalog.product"])
         .about("A price")
         .rejects(&[404]);
     routes
@@ -56,7 +58,7 @@ async fn list_prices(
         variant_id: query.0.variant_id,
     };
     let connection = ctx.read().await?;
-    let page = prices::list(&connection, ctx.scope(), &filter, &request).await?;
+    let page = prices::list(&connection, &ctx, &filter, &request).await?;
     Ok(Json(page))
 }
 

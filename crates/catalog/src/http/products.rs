@@ -19,9 +19,21 @@ pub(super) fn routes(routes: &mut Routes) {
     let (path, one) = ("/catalog/products", "/catalog/products/{id}");
     routes
         .get(path, requires(&[acl::PRODUCTS_VIEW]), list_products)
+        .shows(&[
+            "catalog.product",
+            "catalog.category",
+            "catalog.variant",
+            "catalog.price",
+        ])
         .about("List products");
     routes
         .get(one, requires(&[acl::PRODUCTS_VIEW]), get_product)
+        .shows(&[
+            "catalog.product",
+            "catalog.category",
+            "catalog.variant",
+            "catalog.price",
+        ])
         .about("A product with its variants, prices and categories")
         .rejects(&[404]);
     routes
@@ -126,7 +138,7 @@ async fn list_products(
     let filter = query.0.filter(&request, &mut violations);
     violations.check()?;
     let connection = ctx.read().await?;
-    let page = query::products::list(&connection, ctx.scope(), &filter, request.order, request.window).await?;
+    let page = query::products::list(&connection, &ctx, &filter, request.order, request.window).await?;
     Ok(Json(page))
 }
 

@@ -16,9 +16,11 @@ pub(super) fn routes(routes: &mut Routes) {
     let (path, one) = ("/catalog/variants", "/catalog/variants/{id}");
     routes
         .get(path, requires(&[acl::PRODUCTS_VIEW]), list_variants)
+        .shows(&["catalog.variant", "catalog.price", "catalog.product"])
         .about("List variants");
     routes
         .get(one, requires(&[acl::PRODUCTS_VIEW]), get_variant)
+        .shows(&["catalog.variant", "catalog.price", "catalog.product"])
         .about("A variant")
         .rejects(&[404]);
     routes
@@ -53,7 +55,7 @@ async fn list_variants(
         product_id: query.0.product_id,
     };
     let connection = ctx.read().await?;
-    let page = variants::list(&connection, ctx.scope(), &filter, &request).await?;
+    let page = variants::list(&connection, &ctx, &filter, &request).await?;
     Ok(Json(page))
 }
 

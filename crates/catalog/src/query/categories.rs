@@ -3,7 +3,7 @@
 use backoffice_core::db::Prepared;
 use backoffice_core::list::{ListRequest, Page, SortField, Sortable};
 use backoffice_core::scope::{Owned, Within};
-use backoffice_core::{Result, Scope};
+use backoffice_core::{RequestContext, Result, Scope};
 use diesel::dsl::{Filter, count_star};
 use diesel::pg::Pg;
 use diesel::{
@@ -68,10 +68,11 @@ fn filtered<'a>(scope: &Scope, filter: &CategoryFilter, request: &ListRequest) -
 /// When the database can't be reached.
 pub async fn list(
     connection: &AsyncPgConnection,
-    scope: &Scope,
+    ctx: &RequestContext,
     filter: &CategoryFilter,
     request: &ListRequest,
 ) -> Result<Page<Category>> {
+    let scope = ctx.scope();
     let window = request.window;
     let rows = filtered(scope, filter, request)
         .order(request.order.by("catalog_categories.id"))
@@ -80,7 +81,9 @@ pub async fn list(
         .select(Category::as_select());
     let total = filtered(scope, filter, request).select(count_star());
     let rows = Prepared(rows).load(&mut &*connection);
-    window.fetch(rows, Prepared(total).get_result(&mut &*connection)).await
+    window
+        .fetch(ctx, connection, rows, || Prepared(total).get_result(&mut &*connection))
+        .await
 }
 
 /// Returns the categories of a product that are visible to the caller, by name.

@@ -3,7 +3,7 @@
 use backoffice_core::db::Prepared;
 use backoffice_core::list::{ListRequest, Page, SortField, Sortable};
 use backoffice_core::scope::{Owned, Within};
-use backoffice_core::{Result, Scope};
+use backoffice_core::{RequestContext, Result, Scope};
 use diesel::dsl::{Filter, count_star};
 use diesel::pg::Pg;
 use diesel::{
@@ -64,10 +64,11 @@ fn filtered<'a>(scope: &Scope, filter: &PriceFilter, request: &ListRequest) -> p
 /// When the database can't be reached.
 pub async fn list(
     connection: &AsyncPgConnection,
-    scope: &Scope,
+    ctx: &RequestContext,
     filter: &PriceFilter,
     request: &ListRequest,
 ) -> Result<Page<Price>> {
+    let scope = ctx.scope();
     let window = request.window;
     let rows = filtered(scope, filter, request)
         .order(request.order.by("catalog_prices.id"))
@@ -76,7 +77,9 @@ pub async fn list(
         .select(Price::as_select());
     let total = filtered(scope, filter, request).select(count_star());
     let rows = Prepared(rows).load(&mut &*connection);
-    window.fetch(rows, Prepared(total).get_result(&mut &*connection)).await
+    window
+        .fetch(ctx, connection, rows, || Prepared(total).get_result(&mut &*connection))
+        .await
 }
 
 /// Maximum number of prices in the response for a product; the list has all of them.

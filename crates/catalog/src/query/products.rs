@@ -3,7 +3,7 @@
 use backoffice_core::db::Prepared;
 use backoffice_core::list::{Order, Page, SortField, Sortable, Window};
 use backoffice_core::scope::{Owned, VisibleTenants, Within};
-use backoffice_core::{Result, Scope, Timestamp, document};
+use backoffice_core::{RequestContext, Result, Scope, Timestamp, document};
 use diesel::dsl::{Filter, count_star, exists, sql};
 use diesel::pg::Pg;
 use diesel::sql_types::{Array, BigInt, Bool, Jsonb, Nullable, Uuid as SqlUuid};
@@ -61,7 +61,7 @@ pub struct ProductSummary {
     pub category_ids: Vec<Uuid>,
     /// Number of variants.
     pub variant_count: i64,
-    /// Present, and true, if the response has no space for the metadata; the product by itself has it.
+    /// `true` if the response has no space for the metadata, otherwise absent. The endpoint of a single product returns it.
     #[serde(rename = "truncated", skip_serializing_if = "std::ops::Not::not")]
     pub is_truncated: bool,
 }
@@ -212,11 +212,12 @@ fn summary((row, category_ids, variant_count): (Product, Vec<Uuid>, i64)) -> Pro
 /// When the database can't be reached.
 pub async fn list(
     connection: &AsyncPgConnection,
-    scope: &Scope,
+    ctx: &RequestContext,
     filter: &ProductFilter,
     order: Order,
     window: Window,
 ) -> Result<Page<ProductSummary>> {
+    let scope = ctx.scope();
     let rows = filtered(scope, filter)
         .order(order.by("catalog_products.id"))
         .limit(window.limit())
@@ -225,7 +226,7 @@ pub async fn list(
     let total = filtered(scope, filter).select(count_star());
     let rows = Prepared(rows).load(&mut &*connection);
     let page = window
-        .fetch(rows, Prepared(total).get_result(&mut &*connection))
+        .fetch(ctx, connection, rows, || Prepared(total).get_result(&mut &*connection))
         .await?;
     let mut page = page.map(summary);
     add_metadata(connection, &mut page.items).await?;

@@ -3,7 +3,7 @@
 use backoffice_core::db::Prepared;
 use backoffice_core::list::{ListRequest, Page, SortField, Sortable};
 use backoffice_core::scope::{Owned, Within};
-use backoffice_core::{Result, Scope, document};
+use backoffice_core::{RequestContext, Result, Scope, document};
 use diesel::dsl::{Filter, count_star, sql};
 use diesel::pg::Pg;
 use diesel::sql_types::{Jsonb, Nullable};
@@ -61,14 +61,14 @@ fn filtered<'a>(scope: &Scope, filter: &VariantFilter, request: &ListRequest) ->
     query
 }
 
-/// A variant of a list.
+/// A variant in a list.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 #[schema(as = CatalogVariantItem)]
 pub struct VariantSummary {
     /// The variant.
     #[serde(flatten)]
     pub row: Variant,
-    /// Present, and true, if the response has no space for the options; the variant by itself has them.
+    /// `true` if the response has no space for the options, otherwise absent. The endpoint of a single variant returns them.
     #[serde(rename = "truncated", skip_serializing_if = "std::ops::Not::not")]
     pub is_truncated: bool,
 }
@@ -119,10 +119,11 @@ async fn with_options(connection: &AsyncPgConnection, rows: Vec<Variant>, space:
 /// When the database can't be reached.
 pub async fn list(
     connection: &AsyncPgConnection,
-    scope: &Scope,
+    ctx: &RequestContext,
     filter: &VariantFilter,
     request: &ListRequest,
 ) -> Result<Page<VariantSummary>> {
+    let scope = ctx.scope();
     let window = request.window;
     let rows = filtered(scope, filter, request)
         .order(request.order.by("catalog_variants.id"))
@@ -132,7 +133,7 @@ pub async fn list(
     let total = filtered(scope, filter, request).select(count_star());
     let rows = Prepared(rows).load(&mut &*connection);
     let page = window
-        .fetch(rows, Prepared(total).get_result(&mut &*connection))
+        .fetch(ctx, connection, rows, || Prepared(total).get_result(&mut &*connection))
         .await?;
     let items = with_options(connection, page.items, OPTIONS_OF_PAGE).await?;
     Ok(window.page(items, page.total))

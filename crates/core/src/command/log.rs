@@ -1,6 +1,6 @@
 //! Writes the log entry, the resource's version and the events: one statement, after which the transaction takes no further locks.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use diesel::sql_types::{Array, BigInt, Bool, Bytea, Jsonb, Nullable, Text, Timestamptz, Uuid as SqlUuid};
 use diesel::{QueryableByName, sql_query};
@@ -163,6 +163,11 @@ with known as (
     select $1, e.id, stream.seq + e.number, e.organization, e.name, e.payload, e.browser, e.feature, e.audience, $4, $30, $5, $5, $5
     from stream, unnest($31, $32, $33, $35, $36, $37, $38) with ordinality
         as e (id, name, payload, organization, browser, feature, audience, number)
+), versioned as (
+    insert into core_collections as c (tenant_id, id, kind, version, created_at, updated_at)
+    select $1, (substr($4::text, 1, 14) || '7' || substr(md5($4::text || k)::uuid::text, 16))::uuid, k, 1, $5, $5
+    from stream, unnest($40) as k order by k
+    on conflict (tenant_id, kind) do update set version = c.version + 1, updated_at = $5
 )
 select seq from stream";
 
@@ -226,9 +231,22 @@ pub(super) async fn write(
         .bind::<Array<Bool>, _>(events.browsers)
         .bind::<Array<Nullable<Text>>, _>(events.features)
         .bind::<Array<Nullable<SqlUuid>>, _>(events.audiences)
-        .bind::<Nullable<SqlUuid>, _>(progress_job(context));
+        .bind::<Nullable<SqlUuid>, _>(progress_job(context))
+        .bind::<Array<Text>, _>(kinds(tx, command, std::slice::from_ref(&entry)));
     let numbered: Numbered = Prepared(statement).get_result(tx.conn()).await?;
     Ok(numbered.seq)
+}
+
+/// Returns the kinds of the rows that a command changed: of its resources, of their parts, of affected resources, and those that it reported.
+pub(super) fn kinds(tx: &Tx<'_>, command: &CommandInfo, entries: &[NewEntry<'_>]) -> Vec<String> {
+    let mut kinds: BTreeSet<&str> = tx.changed_kinds().collect();
+    kinds.insert(command.kind);
+    for entry in entries {
+        kinds.extend(entry.affected.iter().map(|one| one.kind.as_str()));
+        let snapshots = entry.before.into_iter().chain(entry.after);
+        kinds.extend(snapshots.flat_map(Snapshot::child_kinds));
+    }
+    kinds.into_iter().map(str::to_owned).collect()
 }
 
 /// An execution that ended in a server error.

@@ -2,7 +2,7 @@
 //! transaction takes no further locks.
 
 use diesel::sql_query;
-use diesel::sql_types::{BigInt, Jsonb, Nullable, Text, Timestamptz, Uuid as SqlUuid};
+use diesel::sql_types::{Array, BigInt, Jsonb, Nullable, Text, Timestamptz, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
 use serde_json::{Value, json};
 
@@ -61,6 +61,11 @@ with fresh as materialized (
         $3, $3, $3
     from stream, jsonb_to_recordset($7) as e (
         id uuid, name text, payload jsonb, organization uuid, browser boolean, feature text, audience uuid, log_id uuid, number bigint)
+), versioned as (
+    insert into core_collections as c (tenant_id, id, kind, version, created_at, updated_at)
+    select $1, (substr($18::text, 1, 14) || '7' || substr(md5($18::text || k)::uuid::text, 16))::uuid, k, 1, $3, $3
+    from stream, unnest($17) as k order by k
+    on conflict (tenant_id, kind) do update set version = c.version + 1, updated_at = $3
 )
 select seq from stream";
 
@@ -111,7 +116,9 @@ pub(super) async fn write(
         .bind::<Text, _>(command.label)
         .bind::<Text, _>(log::source(context, History::None))
         .bind::<Text, _>(&context.call().request_id)
-        .bind::<Nullable<SqlUuid>, _>(log::progress_job(context));
+        .bind::<Nullable<SqlUuid>, _>(log::progress_job(context))
+        .bind::<Array<Text>, _>(log::kinds(tx, command, entries))
+        .bind::<SqlUuid, _>(tx.new_id());
     Prepared(statement).execute(tx.conn()).await?;
     Ok(())
 }

@@ -96,6 +96,12 @@ impl Snapshot {
         })
     }
 
+    /// Returns the kinds of the child rows, whether there are any or not.
+    pub(crate) fn child_kinds(&self) -> impl Iterator<Item = &str> {
+        let kinds = self.0.get(CHILDREN).and_then(Value::as_object).into_iter().flatten();
+        kinds.map(|(kind, _)| kind.as_str())
+    }
+
     /// Returns a field.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Value> {

@@ -1,5 +1,7 @@
 //! The transaction of a command.
 
+use std::collections::BTreeSet;
+
 use diesel_async::{AsyncPgConnection, SimpleAsyncConnection};
 use futures_util::future::BoxFuture;
 use uuid::Uuid;
@@ -22,6 +24,7 @@ pub struct Tx<'a> {
     events: Vec<Event>,
     after_commit: Vec<AfterCommit>,
     wrote_secret: Vec<&'static str>,
+    changed_kinds: BTreeSet<&'static str>,
     stays: bool,
 }
 
@@ -54,6 +57,7 @@ impl<'a> Tx<'a> {
             events: Vec::new(),
             after_commit: Vec::new(),
             wrote_secret: Vec::new(),
+            changed_kinds: BTreeSet::new(),
             stays: false,
         })
     }
@@ -159,6 +163,16 @@ impl<'a> Tx<'a> {
     /// Reports to the bus that the command overwrote a secret field: the log entry redacts it and carries no undo token.
     pub fn wrote_secret(&mut self, field: &'static str) {
         self.wrote_secret.push(field);
+    }
+
+    /// Reports to the bus that the command changes rows of this kind besides its resource, affected resources and their parts: lists of that
+    /// kind then count and read again ([`collections`](crate::collections)).
+    pub fn changed(&mut self, kind: &'static str) {
+        self.changed_kinds.insert(kind);
+    }
+
+    pub(crate) fn changed_kinds(&self) -> impl Iterator<Item = &'static str> {
+        self.changed_kinds.iter().copied()
     }
 
     /// Reports to the bus that this execution can't be undone, although others of its command can: it needed more than rights.

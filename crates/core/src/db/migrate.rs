@@ -64,6 +64,14 @@ pub async fn migrate(owner_url: &SecretString, application_role: &str, modules: 
     migrate_over(&connector(owner_url)?, application_role, modules).await
 }
 
+/// A migration may change any row, so no list keeps a total or an entity tag from before it.
+const CHANGE_ALL: &str = "\
+begin; set local app.scope = 'system'; \
+insert into core_collections as c (tenant_id, id, kind, version, created_at, updated_at) \
+values ('00000000-0000-0000-0000-000000000000', gen_random_uuid(), '*', 1, now(), now()) \
+on conflict (tenant_id, kind) do update set version = c.version + 1, updated_at = now(); \
+commit";
+
 /// Migrates over a connector, where the URL alone does not determine the connection.
 ///
 /// # Errors
@@ -89,6 +97,9 @@ pub async fn migrate_over(owner: &Connector, application_role: &str, modules: &[
     }
     let mut connection = harness.into_inner();
     connection.batch_execute(&rights::grants(application_role)).await?;
+    if count > 0 {
+        connection.batch_execute(CHANGE_ALL).await?;
+    }
     connection.batch_execute("select audit_make_partitions(3)").await?;
     Ok(count)
 }

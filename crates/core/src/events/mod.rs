@@ -35,7 +35,8 @@ pub use stored::{Extent, StoredEvent, between, extent, last_numbers};
 pub(crate) use subscriber::Subscribers;
 pub use subscriber::{Handler, Subscriber};
 
-/// Writes events of unlogged changes (a session started) into the outbox, in the caller's transaction. The tenant's stream stays locked until
+/// Writes events of unlogged changes (a session started) into the outbox, in the caller's transaction, and increments the versions of the
+/// [collections](crate::collections) that their names begin with (`auth.session`). The tenant's stream stays locked until
 /// the end of the transaction, so this must be its last step: the commit is expected at once, and waiters for events are notified now.
 ///
 /// # Errors
@@ -58,6 +59,12 @@ pub async fn announce(
             values ($1, $2, 'log', $3, $4, $4)
             on conflict (tenant_id, name) do update set last_seq = s.last_seq + $3, updated_at = $4
             returning last_seq - $3 as seq
+        ), versioned as (
+            insert into core_collections as c (tenant_id, id, kind, version, created_at, updated_at)
+            select $1, (substr($2::text, 1, 14) || '7' || substr(md5($2::text || kind)::uuid::text, 16))::uuid, kind, 1, $4, $4
+            from stream, (select distinct regexp_replace(name, '\\.[^.]*$', '') as kind from unnest($7) as name) as changed
+            order by kind
+            on conflict (tenant_id, kind) do update set version = c.version + 1, updated_at = $4
         )
         insert into core_outbox_events
             (tenant_id, id, seq, organization_id, name, payload, browser, feature, audience_id, request_id, occurred_at,
@@ -120,6 +127,11 @@ pub async fn announce_each(
             select tenant_id, stream_id, 'log', events, $8, $8 from wanted order by tenant_id
             on conflict (tenant_id, name) do update set last_seq = s.last_seq + excluded.last_seq, updated_at = $8
             returning tenant_id, last_seq
+        ), versioned as (
+            insert into core_collections as c (tenant_id, id, kind, version, created_at, updated_at)
+            select w.tenant_id, w.stream_id, regexp_replace(w.name, '\\.[^.]*$', ''), 1, $8, $8
+            from wanted w join stream on stream.tenant_id = w.tenant_id order by w.tenant_id
+            on conflict (tenant_id, kind) do update set version = c.version + 1, updated_at = $8
         )
         insert into core_outbox_events
             (tenant_id, id, seq, organization_id, name, payload, browser, feature, audience_id, request_id, occurred_at,

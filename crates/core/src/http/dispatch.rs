@@ -17,7 +17,7 @@ use super::cookies::clear_cookies;
 use super::extract::{Extract, Incoming};
 use super::response::{Response, json_response};
 use super::routes::{Access, EndpointInfo};
-use super::{credential, headers, origin, rejection_log, selection, tenant_parameter};
+use super::{conditional, credential, headers, origin, rejection_log, selection, tenant_parameter};
 use crate::context::{Admitted, Call, IdempotencyKey, ReadPolicy, RequestContext, Sender};
 use crate::error::{Detail, Error, ErrorShape, Rejection, Result, StoredResponse};
 use crate::identity::Identity;
@@ -162,15 +162,24 @@ where
     let body = body.map_err(|error| error.worded(info.invalid))?;
     let context = match identity.zip(scope) {
         None => None,
-        Some((identity, scope)) => Some(RequestContext::with_conditions(
-            Arc::clone(call),
-            identity,
-            scope,
-            expected_updated_at(request)?,
-            idempotency(request, info, &body.bytes)?,
-            read_policy(request, info),
-        )),
+        Some((identity, scope)) => {
+            let read_collections = conditional::read_collections(request, info, &identity, &scope);
+            Some(RequestContext::with_conditions(
+                Arc::clone(call),
+                identity,
+                scope,
+                expected_updated_at(request)?,
+                idempotency(request, info, &body.bytes)?,
+                read_policy(request, info),
+                read_collections.map(Arc::new),
+            ))
+        }
     };
+    if let Some(context) = &context
+        && let Some(response) = conditional::not_modified(request, info, context).await?
+    {
+        return Ok(response);
+    }
     let incoming = Incoming {
         request,
         body: &body.bytes,
@@ -185,6 +194,9 @@ where
         && let Ok(value) = HeaderValue::from_str(&operation.to_header())
     {
         response.headers_mut().insert(OPERATION, value);
+    }
+    if let Some(context) = &context {
+        conditional::tag(request, context, &mut response);
     }
     Ok(response)
 }

@@ -148,19 +148,27 @@ pub fn given_object<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer
 
 impl<T: DeserializeOwned> Extract for Query<T> {
     fn extract(incoming: &Incoming<'_>) -> Result<Self> {
-        let text = incoming.request.query_string();
-        if text.contains("%00") {
-            return Err(incoming.reject(vec![nul_detail()]));
-        }
-        let mut read = faults::from_form(text.as_bytes());
-        if let Some(name) = empty_page_parameter(text) {
-            let detail = Detail::new(name, "must be a whole number", "invalid_type");
-            let mut details = read.err().unwrap_or_default();
-            details.push(detail);
-            read = Err(details);
-        }
-        complete(read, incoming).map(Self)
+        query_with_rules(incoming, |_, _| {}).map(Self)
     }
+}
+
+/// Extracts query parameters. If values have wrong types, `rules` validates the others.
+pub(crate) fn query_with_rules<T: DeserializeOwned>(
+    incoming: &Incoming<'_>,
+    rules: impl FnOnce(&T, &mut Violations),
+) -> Result<T> {
+    let text = incoming.request.query_string();
+    if text.contains("%00") {
+        return Err(incoming.reject(vec![nul_detail()]));
+    }
+    let mut read = faults::from_form(text.as_bytes(), rules);
+    if let Some(name) = empty_page_parameter(text) {
+        let detail = Detail::new(name, "must be a whole number", "invalid_type");
+        let mut details = read.err().unwrap_or_default();
+        details.push(detail);
+        read = Err(details);
+    }
+    complete(read, incoming)
 }
 
 /// Returns a page parameter without a value, which is not a number; the form deserializer would treat it as absent.
@@ -221,7 +229,7 @@ impl<T: DeserializeOwned> Extract for Form<T> {
             if incoming.body.windows(3).any(|three| three == b"%00") || incoming.body.contains(&0) {
                 return Err(incoming.reject(vec![nul_detail()]));
             }
-            faults::from_form(incoming.body)
+            faults::from_form(incoming.body, |_, _| {})
         };
         complete(read, incoming).map(Self)
     }

@@ -70,6 +70,8 @@ pub struct EndpointInfo {
     pub rejections: &'static [u16],
     /// Kind of the records whose reads are recorded in the access log.
     pub reads: Option<&'static str>,
+    /// Kinds of the rows that a read shows, by whose versions its response is tagged.
+    pub collections: &'static [&'static str],
     /// Content types of a success whose body is not typed JSON.
     pub media: &'static [&'static str],
     /// Statuses of successes besides that of the response type.
@@ -225,6 +227,7 @@ impl Routes {
             one_time: &[],
             rejections: &[],
             reads: None,
+            collections: &[],
             media: &[],
             responses: &[],
             request_headers: &[],
@@ -324,6 +327,16 @@ impl Declaration<'_> {
     /// Declares the kind of the returned records whose reads are recorded; the handler names the records with `RequestContext::log_reads`.
     pub fn reads(self, kind: &'static str) -> Self {
         self.change(|info| info.reads = Some(kind))
+    }
+
+    /// Declares the kinds of all rows that the response shows: the listed rows, and those whose names or numbers stand beside them. The response
+    /// then carries an `ETag`, the response to `If-None-Match` is 304 while no row of these kinds has changed in the tenant, and a list keeps its
+    /// total for so long. Everything that changes the rows must be a command, or call [`collections::touch`](crate::collections::touch).
+    pub fn shows(self, kinds: &'static [&'static str]) -> Self {
+        self.change(|info| {
+            info.collections = kinds;
+            info.responses = &[304];
+        })
     }
 
     /// Shows all tenants to a super administrator without a selected tenant, not only their own: for the administration of tenants,

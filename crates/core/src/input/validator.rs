@@ -146,8 +146,7 @@ impl Validator {
     /// Returns the violated rules.
     #[must_use]
     pub fn into_details(self) -> Vec<Detail> {
-        let rejection = self.violations.check().err().map(|error| error.to_rejection());
-        rejection.map_or_else(Vec::new, |rejection| rejection.details)
+        self.violations.into_details()
     }
 
     /// Returns 400 `Invalid input` if a rule is violated.

@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use super::{ById, IdList, Order, PageQuery, Window, search_pattern};
 use crate::error::{Detail, Result, Violations};
-use crate::http::{Describe, Extract, Incoming, Query, Schemas, given};
+use crate::http::{Describe, Extract, Incoming, Query, Schemas, given, query_with_rules};
 use crate::input::schema;
 
 /// Page, search and ids.
@@ -138,20 +138,25 @@ impl<R: Sortable> ListQuery<R> {
 
     /// Validates the parameters and records invalid ones beside those of the endpoint's other parameters.
     pub fn validate_with(&self, violations: &mut Violations) -> ListRequest {
-        let Parameters {
-            page,
-            page_size,
-            ref search,
-            id,
-            ref ids,
-        } = self.parameters;
-        let by_id = ById { id, ids: ids.clone() };
+        let (window, pattern, ids) = self.parameters.checked(violations);
         ListRequest {
-            window: violations.keep(PageQuery::new(page, page_size).window()),
-            pattern: violations.keep(search_pattern(search.as_deref())),
-            ids: violations.keep(by_id.requested()),
+            window,
+            pattern,
+            ids,
             order: self.order,
         }
+    }
+}
+
+impl Parameters {
+    fn checked(&self, violations: &mut Violations) -> (Window, Option<String>, Option<Vec<Uuid>>) {
+        let by_id = ById {
+            id: self.id,
+            ids: self.ids.clone(),
+        };
+        let window = violations.keep(PageQuery::new(self.page, self.page_size).window());
+        let pattern = violations.keep(search_pattern(self.search.as_deref()));
+        (window, pattern, violations.keep(by_id.requested()))
     }
 }
 
@@ -190,9 +195,15 @@ impl<R: Sortable> Extract for ListQuery<R> {
         let sorting: Option<Query<Sorting>> = violations.keep(Extract::extract(incoming).map(Some));
         let sorting = sorting.map(|Query(sorting)| sorting).unwrap_or_default();
         let order = sorting.order(R::SORT_FIELDS, &mut violations);
-        let parameters: Option<Query<Parameters>> = violations.keep(Extract::extract(incoming).map(Some));
+        let rules = |parameters: &Parameters, violations: &mut Violations| {
+            parameters.checked(violations);
+        };
+        let parameters: Parameters = violations.keep(query_with_rules(incoming, rules));
+        if !violations.is_empty() {
+            // The extraction ends here, so the rules are reported now.
+            parameters.checked(&mut violations);
+        }
         violations.check()?;
-        let parameters = parameters.map(|Query(parameters)| parameters).unwrap_or_default();
         let rows = PhantomData;
         Ok(Self {
             parameters,

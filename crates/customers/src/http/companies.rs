@@ -18,10 +18,12 @@ const ONE: &str = "/customers/companies/{id}";
 pub(super) fn routes(routes: &mut Routes) {
     routes
         .get(LIST, requires(&[acl::COMPANIES_VIEW]), list_companies)
+        .shows(&["customers.company", "auth.user"])
         .about("List companies")
         .reads(COMPANY);
     routes
         .get(ONE, requires(&[acl::COMPANIES_VIEW]), get_company)
+        .shows(&["customers.company", "customers.person", "customers.deal", "auth.user"])
         .about("One company")
         .reads(COMPANY)
         .rejects(&[404]);
@@ -53,7 +55,7 @@ async fn list_companies(
     let filter = query.0.filter(&mut violations);
     violations.check()?;
     let connection = ctx.read().await?;
-    let page = companies::list(&connection, ctx.scope(), &filter, &request).await?;
+    let page = companies::list(&connection, &ctx, &filter, &request).await?;
     ctx.log_reads(&connection, AccessType::List, &page.items, record)
         .await?;
     Ok(Json(page))

@@ -18,10 +18,26 @@ pub(super) fn routes(routes: &mut Routes) {
     let path = "/customers/deals";
     routes
         .get(path, requires(&[acl::DEALS_VIEW]), list_deals)
+        .shows(&[
+            "customers.deal",
+            "customers.person",
+            "customers.company",
+            "customers.pipeline",
+            "customers.pipeline_stage",
+            "auth.user",
+        ])
         .about("List deals")
         .reads(DEAL);
     routes
         .get("/customers/deals/{id}", requires(&[acl::DEALS_VIEW]), get_deal)
+        .shows(&[
+            "customers.deal",
+            "customers.person",
+            "customers.company",
+            "customers.pipeline",
+            "customers.pipeline_stage",
+            "auth.user",
+        ])
         .about("A deal with its people and companies")
         .rejects(&[404])
         .reads(DEAL);
@@ -223,7 +239,7 @@ async fn list_deals(
     let filter = query.0.filter(&mut violations);
     violations.check()?;
     let connection = ctx.read().await?;
-    let page = query::deals::list(&connection, ctx.scope(), &filter, &request).await?;
+    let page = query::deals::list(&connection, &ctx, &filter, &request).await?;
     let page = page.map(DealItem::from);
     ctx.log_reads(&connection, AccessType::List, &page.items, record)
         .await?;

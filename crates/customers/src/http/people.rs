@@ -21,10 +21,12 @@ const ONE: &str = "/customers/people/{id}";
 pub(super) fn routes(routes: &mut Routes) {
     routes
         .get(LIST, requires(&[acl::PEOPLE_VIEW]), list_people)
+        .shows(&["customers.person", "customers.company", "auth.user"])
         .about("List people")
         .reads(PERSON);
     routes
         .get(ONE, requires(&[acl::PEOPLE_VIEW]), get_person)
+        .shows(&["customers.person", "customers.company", "customers.deal", "auth.user"])
         .about("One person")
         .reads(PERSON)
         .rejects(&[404]);
@@ -78,7 +80,7 @@ async fn list_people(
     };
     violations.check()?;
     let connection = ctx.read().await?;
-    let page = people::list(&connection, ctx.scope(), &filter, &request).await?;
+    let page = people::list(&connection, &ctx, &filter, &request).await?;
     ctx.log_reads(&connection, AccessType::List, &page.items, record)
         .await?;
     Ok(Json(page))

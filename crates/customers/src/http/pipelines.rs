@@ -13,6 +13,7 @@ pub(super) fn routes(routes: &mut Routes) {
     let path = "/customers/pipelines";
     routes
         .get(path, requires(&[acl::PIPELINES_VIEW]), list_pipelines)
+        .shows(&["customers.pipeline", "customers.pipeline_stage"])
         .about("List pipelines");
     routes
         .get(
@@ -20,6 +21,7 @@ pub(super) fn routes(routes: &mut Routes) {
             requires(&[acl::PIPELINES_VIEW]),
             get_pipeline,
         )
+        .shows(&["customers.pipeline", "customers.pipeline_stage"])
         .about("A pipeline")
         .rejects(&[404]);
     routes
@@ -39,7 +41,7 @@ pub(super) fn routes(routes: &mut Routes) {
 async fn list_pipelines(ctx: RequestContext, list: ListQuery<Pipeline>) -> Result<Json<Page<Pipeline>>> {
     let request = list.validate()?;
     let connection = ctx.read().await?;
-    let page = pipelines::list(&connection, ctx.scope(), &request).await?;
+    let page = pipelines::list(&connection, &ctx, &request).await?;
     Ok(Json(page))
 }
 

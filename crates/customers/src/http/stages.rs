@@ -15,6 +15,7 @@ pub(super) fn routes(routes: &mut Routes) {
     let path = "/customers/pipeline-stages";
     routes
         .get(path, requires(&[acl::PIPELINES_VIEW]), list_pipeline_stages)
+        .shows(&["customers.pipeline_stage", "customers.pipeline"])
         .about("List stages of pipelines");
     routes
         .get(
@@ -22,6 +23,7 @@ pub(super) fn routes(routes: &mut Routes) {
             requires(&[acl::PIPELINES_VIEW]),
             get_pipeline_stage,
         )
+        .shows(&["customers.pipeline_stage", "customers.pipeline"])
         .about("A stage of a pipeline")
         .rejects(&[404]);
     routes
@@ -70,7 +72,7 @@ async fn list_pipeline_stages(
     };
     violations.check()?;
     let connection = ctx.read().await?;
-    let page = stages::list(&connection, ctx.scope(), &filter, &request).await?;
+    let page = stages::list(&connection, &ctx, &filter, &request).await?;
     Ok(Json(page))
 }
 

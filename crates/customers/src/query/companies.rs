@@ -3,7 +3,7 @@
 use backoffice_core::db::Prepared;
 use backoffice_core::list::{Fragment, ListRequest, Page, SortField, Sortable};
 use backoffice_core::scope::{Owned, Within};
-use backoffice_core::{Result, Scope};
+use backoffice_core::{RequestContext, Result, Scope};
 use diesel::dsl::{Filter, count_star};
 use diesel::sql_types::Bool;
 use diesel::{
@@ -71,10 +71,11 @@ pub async fn find(connection: &AsyncPgConnection, scope: &Scope, id: Uuid) -> Re
 /// When the database can't be reached.
 pub async fn list(
     connection: &AsyncPgConnection,
-    scope: &Scope,
+    ctx: &RequestContext,
     filter: &PartyFilter,
     request: &ListRequest,
 ) -> Result<Page<CompanyItem>> {
+    let scope = ctx.scope();
     let window = request.window;
     let filtered = || in_scope(scope).filter(matching(filter, request));
     let rows = filtered()
@@ -84,7 +85,9 @@ pub async fn list(
         .select((Company::as_select(), owner_name("customers_companies")));
     let total = filtered().select(count_star());
     let rows = Prepared(rows).load(&mut &*connection);
-    window.fetch(rows, Prepared(total).get_result(&mut &*connection)).await
+    window
+        .fetch(ctx, connection, rows, || Prepared(total).get_result(&mut &*connection))
+        .await
 }
 
 const COLUMNS: Columns = Columns {

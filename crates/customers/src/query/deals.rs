@@ -3,7 +3,7 @@
 use backoffice_core::db::Prepared;
 use backoffice_core::list::{ListRequest, Page, References, SortField, Sortable};
 use backoffice_core::scope::{Owned, Within};
-use backoffice_core::{Result, Scope};
+use backoffice_core::{RequestContext, Result, Scope};
 use diesel::dsl::{Eq, Filter, count_star, sql};
 use diesel::pg::Pg;
 use diesel::sql_types::{Array, Bool, Nullable, Text, Uuid as SqlUuid};
@@ -131,10 +131,11 @@ macro_rules! shown {
 /// When the database can't be reached.
 pub async fn list(
     connection: &AsyncPgConnection,
-    scope: &Scope,
+    ctx: &RequestContext,
     filter: &DealFilter,
     request: &ListRequest,
 ) -> Result<Page<DealSummary>> {
+    let scope = ctx.scope();
     let window = request.window;
     let rows = filtered(scope, filter, request)
         .order(request.order.by("customers_deals.id"))
@@ -143,7 +144,9 @@ pub async fn list(
         .select(shown!());
     let total = filtered(scope, filter, request).select(count_star());
     let rows = Prepared(rows).load(&mut &*connection);
-    window.fetch(rows, Prepared(total).get_result(&mut &*connection)).await
+    window
+        .fetch(ctx, connection, rows, || Prepared(total).get_result(&mut &*connection))
+        .await
 }
 
 /// Returns the deal with this id, if it is visible.

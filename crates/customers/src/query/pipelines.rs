@@ -3,7 +3,7 @@
 use backoffice_core::db::Prepared;
 use backoffice_core::list::{ListRequest, Page, SortField, Sortable};
 use backoffice_core::scope::{Owned, Within};
-use backoffice_core::{Result, Scope};
+use backoffice_core::{RequestContext, Result, Scope};
 use diesel::dsl::{Eq, Filter, count_star};
 use diesel::pg::Pg;
 use diesel::{ExpressionMethods, OptionalExtension, PgTextExpressionMethods, QueryDsl, SelectableHelper};
@@ -48,7 +48,12 @@ pub(crate) fn seen<'a>(scope: &Scope) -> pipelines::BoxedQuery<'a, Pg> {
 ///
 /// # Errors
 /// When the database can't be reached.
-pub async fn list(connection: &AsyncPgConnection, scope: &Scope, request: &ListRequest) -> Result<Page<Pipeline>> {
+pub async fn list(
+    connection: &AsyncPgConnection,
+    ctx: &RequestContext,
+    request: &ListRequest,
+) -> Result<Page<Pipeline>> {
+    let scope = ctx.scope();
     let window = request.window;
     let rows = filtered(scope, request)
         .order(request.order.by("customers_pipelines.id"))
@@ -57,7 +62,9 @@ pub async fn list(connection: &AsyncPgConnection, scope: &Scope, request: &ListR
         .select(Pipeline::as_select());
     let total = filtered(scope, request).select(count_star());
     let rows = Prepared(rows).load(&mut &*connection);
-    window.fetch(rows, Prepared(total).get_result(&mut &*connection)).await
+    window
+        .fetch(ctx, connection, rows, || Prepared(total).get_result(&mut &*connection))
+        .await
 }
 
 /// Returns the pipeline with this id, if it is visible.

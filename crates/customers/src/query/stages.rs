@@ -3,7 +3,7 @@
 use backoffice_core::db::Prepared;
 use backoffice_core::list::{ListRequest, Page, SortField, Sortable};
 use backoffice_core::scope::{Owned, Within};
-use backoffice_core::{Result, Scope};
+use backoffice_core::{RequestContext, Result, Scope};
 use diesel::dsl::{Eq, Filter, count_star};
 use diesel::pg::Pg;
 use diesel::{ExpressionMethods, OptionalExtension, PgTextExpressionMethods, QueryDsl, SelectableHelper};
@@ -59,10 +59,11 @@ pub(crate) fn seen<'a>(scope: &Scope) -> stages::BoxedQuery<'a, Pg> {
 /// When the database can't be reached.
 pub async fn list(
     connection: &AsyncPgConnection,
-    scope: &Scope,
+    ctx: &RequestContext,
     filter: &StageFilter,
     request: &ListRequest,
 ) -> Result<Page<Stage>> {
+    let scope = ctx.scope();
     let window = request.window;
     let rows = filtered(scope, filter, request)
         .order(request.order.by("customers_pipeline_stages.id"))
@@ -71,7 +72,9 @@ pub async fn list(
         .select(Stage::as_select());
     let total = filtered(scope, filter, request).select(count_star());
     let rows = Prepared(rows).load(&mut &*connection);
-    window.fetch(rows, Prepared(total).get_result(&mut &*connection)).await
+    window
+        .fetch(ctx, connection, rows, || Prepared(total).get_result(&mut &*connection))
+        .await
 }
 
 /// Returns the stage with this id, if it is visible.

@@ -1,6 +1,6 @@
 //! Creates a tenant with everything that it needs to be used.
 
-use backoffice_core::command::{Class, Command, Target, Tx};
+use backoffice_core::command::{Class, Command, Entity, Target, Tx};
 use backoffice_core::http::given;
 use backoffice_core::input::{Input, Validator};
 use backoffice_core::{Feature, RequestContext, Result};
@@ -149,6 +149,7 @@ impl Command for CreateTenant {
             .values(&self.organization(tx))
             .execute(tx.conn())
             .await?;
+        tx.changed(Organization::KIND);
         for module in tx.context().platform().modules() {
             (module.seed)(tx, self.created.id).await?;
         }

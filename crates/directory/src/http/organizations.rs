@@ -19,6 +19,7 @@ pub(super) fn routes(routes: &mut Routes) {
     routes
         .get(path, requires(&[acl::ORGANIZATIONS_VIEW]), list_organizations)
         .across_tenants()
+        .shows(&["directory.organization", "directory.tenant", "auth.user"])
         .about("List organizations");
     routes
         .post(path, requires(&[acl::ORGANIZATIONS_MANAGE]), create_organization)
@@ -142,13 +143,12 @@ async fn list_organizations(
     violations.check()?;
     let mut connection = ctx.read().await?;
     if query.view == Some(View::Tree) {
+        ctx.read_version_first(&connection).await?;
         let nodes = organization_tree(&mut connection, ctx.scope(), &filter).await?;
         return Ok(Json(whole(nodes)));
     }
-    let (rows, total) = page_of_organizations(&mut connection, ctx.scope(), &filter, window).await?;
-    Ok(Json(
-        window.page(rows.into_iter().map(OrganizationItem::new).collect(), total),
-    ))
+    let page = page_of_organizations(&mut connection, &ctx, &filter, window).await?;
+    Ok(Json(page.map(OrganizationItem::new)))
 }
 
 /// Returns the whole tree as a single page.

@@ -19,6 +19,7 @@ pub(super) fn routes(routes: &mut Routes) {
     routes
         .get(path, requires(&[acl::TENANTS_VIEW]), list_tenants)
         .across_tenants()
+        .shows(&["directory.tenant", "directory.organization", "auth.user"])
         .about("List tenants");
     routes
         .post(path, requires(&[acl::TENANTS_MANAGE]), create_tenant)
@@ -104,10 +105,9 @@ async fn list_tenants(
     };
     violations.check()?;
     let mut connection = ctx.read().await?;
-    let (tenants, total) = page_of_tenants(&mut connection, ctx.scope(), &filter, window).await?;
-    let users = count_users(&ctx, &mut connection, &tenants).await?;
-    let items = tenants.into_iter().map(|tenant| item(tenant, &users)).collect();
-    Ok(Json(window.page(items, total)))
+    let page = page_of_tenants(&connection, &ctx, &filter, window).await?;
+    let users = count_users(&ctx, &mut connection, &page.items).await?;
+    Ok(Json(page.map(|tenant| item(tenant, &users))))
 }
 
 async fn count_users(

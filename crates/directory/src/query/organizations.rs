@@ -2,13 +2,11 @@
 
 use std::collections::HashMap;
 
-use backoffice_core::list::Window;
-use backoffice_core::{Result, Scope};
+use backoffice_core::db::Prepared;
+use backoffice_core::list::{Page, Window};
+use backoffice_core::{RequestContext, Result, Scope};
 use diesel::pg::Pg;
-use diesel::{
-    BoolExpressionMethods, ExpressionMethods, PgTextExpressionMethods, QueryDsl, SelectableHelper,
-    WindowExpressionMethods, dsl,
-};
+use diesel::{BoolExpressionMethods, ExpressionMethods, PgTextExpressionMethods, QueryDsl, SelectableHelper, dsl};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use serde::Deserialize;
 use utoipa::ToSchema;
@@ -97,29 +95,24 @@ fn filtered<'a>(scope: &'a Scope, filter: &'a OrganizationFilter) -> Boxed<'a> {
 /// If the database can't be reached.
 pub async fn page_of_organizations(
     connection: &mut AsyncPgConnection,
-    scope: &Scope,
+    ctx: &RequestContext,
     filter: &OrganizationFilter,
     window: Window,
-) -> Result<(Vec<OrganizationSummary>, i64)> {
-    let rows: Vec<(Organization, i64)> = filtered(scope, filter)
+) -> Result<Page<OrganizationSummary>> {
+    let scope = ctx.scope();
+    let shared = &*connection;
+    let rows = filtered(scope, filter)
         .order((organizations::name, organizations::id))
         .limit(window.limit())
         .offset(window.offset())
-        .select((Organization::as_select(), dsl::count_star().over()))
-        .load(connection)
+        .select(Organization::as_select());
+    let total = filtered(scope, filter).select(dsl::count_star());
+    let rows = Prepared(rows).load(&mut &*shared);
+    let page: Page<Organization> = window
+        .fetch(ctx, shared, rows, || Prepared(total).get_result(&mut &*shared))
         .await?;
-    let Some(total) = rows.as_slice().first().map(|(_, total)| *total) else {
-        // A page past the end has no row that carries the total.
-        let total = if window.page == 1 {
-            0
-        } else {
-            filtered(scope, filter).count().get_result(connection).await?
-        };
-        return Ok((Vec::new(), total));
-    };
-    let rows: Vec<Organization> = rows.into_iter().map(|(row, _)| row).collect();
-    let facts = facts::load(connection, scope, &rows).await?;
-    Ok((listed(rows, facts), total))
+    let facts = facts::load(connection, scope, &page.items).await?;
+    Ok(page.map_items(|rows| listed(rows, facts)))
 }
 
 /// Returns all rows of the filter, by name: two statements.

@@ -1,9 +1,10 @@
 //! The list of tenants.
 
-use backoffice_core::list::Window;
-use backoffice_core::{Result, Scope};
+use backoffice_core::db::Prepared;
+use backoffice_core::list::{Page, Window};
+use backoffice_core::{RequestContext, Result, Scope};
 use diesel::pg::Pg;
-use diesel::{ExpressionMethods, PgTextExpressionMethods, QueryDsl, SelectableHelper, WindowExpressionMethods, dsl};
+use diesel::{ExpressionMethods, PgTextExpressionMethods, QueryDsl, SelectableHelper, dsl};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use serde::Deserialize;
 use utoipa::ToSchema;
@@ -68,11 +69,12 @@ fn filtered<'a>(scope: &'a Scope, filter: &'a TenantFilter) -> dsl::IntoBoxed<'a
 /// # Errors
 /// If the database can't be reached.
 pub async fn page_of_tenants(
-    connection: &mut AsyncPgConnection,
-    scope: &Scope,
+    connection: &AsyncPgConnection,
+    ctx: &RequestContext,
     filter: &TenantFilter,
     window: Window,
-) -> Result<(Vec<TenantSummary>, i64)> {
+) -> Result<Page<TenantSummary>> {
+    let scope = ctx.scope();
     let live_organizations = organizations::table
         .filter(organizations::tenant_id.eq(tenants::tenant_id))
         .filter(organizations::deleted_at.is_null())
@@ -86,23 +88,16 @@ pub async fn page_of_tenants(
         (TenantSort::UpdatedAt, false) => query.order(tenants::updated_at.asc()),
         (TenantSort::UpdatedAt, true) => query.order(tenants::updated_at.desc()),
     };
-    let rows: Vec<(Tenant, Option<i64>, i64)> = query
+    let rows = query
         .then_order_by(tenants::id)
-        .select((
-            Tenant::as_select(),
-            live_organizations.single_value(),
-            dsl::count_star().over(),
-        ))
-        .load(connection)
+        .select((Tenant::as_select(), live_organizations.single_value()));
+    let total = filtered(scope, filter).select(dsl::count_star());
+    let rows = Prepared(rows).load(&mut &*connection);
+    let page: Page<(Tenant, Option<i64>)> = window
+        .fetch(ctx, connection, rows, || Prepared(total).get_result(&mut &*connection))
         .await?;
-    let total = match rows.as_slice().first() {
-        Some((.., total)) => *total,
-        None if window.page == 1 => 0,
-        None => filtered(scope, filter).count().get_result(connection).await?,
-    };
-    let listed = rows.into_iter().map(|(row, organizations, _)| TenantSummary {
+    Ok(page.map(|(row, organizations)| TenantSummary {
         row,
         organizations: organizations.unwrap_or_default(),
-    });
-    Ok((listed.collect(), total))
+    }))
 }

@@ -17,13 +17,13 @@ impl Scratch {
         let dir = self.0.join(folder);
         fs::create_dir_all(&dir).expect("files can be made and read");
         for program in PROGRAMS {
-            self.script(&dir.join(program), &format!("postgres (PostgreSQL) {version}"));
+            Self::script(&dir.join(program), &format!("postgres (PostgreSQL) {version}"));
         }
         dir
     }
 
     /// Writes a script by another process: a test that forks meanwhile would inherit the open file and prevent its execution.
-    fn script(&self, path: &Path, prints: &str) {
+    fn script(path: &Path, prints: &str) {
         fs::create_dir_all(path.parent().expect("the script is in a folder")).expect("files can be made and read");
         let mut shell = Command::new("/bin/sh");
         shell
@@ -116,7 +116,7 @@ fn path_comes_before_pg_config_before_the_newest_of_the_distribution() {
     assert_eq!(dir(&scratch.environment()), debian_15, "not {}", debian_9.display());
 
     let by_pg_config = scratch.server("opt/own", "16.1");
-    scratch.script(
+    Scratch::script(
         &scratch.0.join("path/pg_config"),
         by_pg_config.to_str().expect("it is there"),
     );

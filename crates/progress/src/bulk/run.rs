@@ -1,5 +1,6 @@
 //! The worker: runs one chunk after the other, each in a transaction of effects, entries, events, item states, counts and cursor.
 
+use backoffice_core::collections;
 use backoffice_core::command::{Command, Tx, execute_all};
 use backoffice_core::jobs::{CommandChunk, DeadJob, Job, Step, Work};
 use backoffice_core::{Call, Error, RequestContext, Result};
@@ -11,7 +12,7 @@ use uuid::Uuid;
 use super::operation::BulkOperation;
 use super::outcome::{Failure, Outcome};
 use super::state::{self, Item, Notice, Progress};
-use crate::model::Status;
+use crate::model::{KIND as JOB_KIND, Status};
 
 /// Number of failed attempts at one cursor after which chunks contain a single item.
 const CAREFUL_AFTER: i32 = 2;
@@ -41,7 +42,7 @@ impl<O: BulkOperation> Job for BulkJob<O> {
         let (status, reason) = if job.is_cancelled {
             (Status::Cancelled, None)
         } else {
-            (Status::Failed, Some("The job was given up"))
+            (Status::Failed, Some("The job failed after its last attempt"))
         };
         let notice = state::end(connection, &progress, status, call.now, reason).await?;
         notice.announce(connection, call).await
@@ -105,6 +106,9 @@ impl<O: BulkOperation> BulkJob<O> {
         if chunk.may_notify() {
             let notice = Notice::updated(&progress);
             notice.announce(chunk.tx().conn(), context.call()).await?;
+        } else {
+            let id = context.new_id();
+            collections::touch(chunk.tx().conn(), tenant, &[JOB_KIND], id, now).await?;
         }
         chunk.advance(i64::from(last) + 1).await?;
         Ok(Step::More)

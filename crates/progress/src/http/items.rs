@@ -89,6 +89,6 @@ pub(super) async fn list_items(
     let id = path.0.get()?;
     let connection = ctx.read().await?;
     let job = query::jobs::find(&connection, &ctx, id).await?.ok_or(Error::NotFound)?;
-    let page = query::items::list(&connection, &job, &filter, window).await?;
+    let page = query::items::list(&connection, &ctx, &job, &filter, window).await?;
     Ok(Json(page.map(ItemOfJob::from)))
 }

@@ -19,13 +19,16 @@ pub(crate) fn routes(routes: &mut Routes) {
         .about("List the jobs that are under way, and those that have just finished");
     routes
         .get("/progress/jobs", Access::Authenticated, list::list_jobs)
+        .shows(&["progress.job"])
         .about("List jobs");
     routes
         .get("/progress/jobs/{id}", Access::Authenticated, detail::get_job)
+        .shows(&["progress.job"])
         .about("Show a job and what came of it")
         .rejects(&[404]);
     routes
         .get("/progress/jobs/{id}/items", Access::Authenticated, items::list_items)
+        .shows(&["progress.job"])
         .about("List the items of a job")
         .rejects(&[404]);
     routes

@@ -1,8 +1,8 @@
 //! Items of a job that is visible to the caller.
 
-use backoffice_core::Result;
 use backoffice_core::db::Prepared;
 use backoffice_core::list::{Page, Window};
+use backoffice_core::{RequestContext, Result};
 use diesel::dsl::count_star;
 use diesel::pg::Pg;
 use diesel::{ExpressionMethods, QueryDsl, Queryable, Selectable, SelectableHelper};
@@ -75,6 +75,7 @@ fn in_states<'a>(job: &ProgressJob, states: &[ItemState]) -> items::BoxedQuery<'
 /// When the database can't be reached.
 pub async fn list(
     connection: &AsyncPgConnection,
+    ctx: &RequestContext,
     job: &ProgressJob,
     filter: &ItemFilter,
     window: Window,
@@ -86,8 +87,8 @@ pub async fn list(
         .select(ItemRow::as_select());
     let total = filtered(job, filter).select(count_star());
     let page = Prepared(page).load::<ItemRow>(&mut &*connection);
-    let total = Prepared(total).get_result::<i64>(&mut &*connection);
-    window.fetch(page, total).await
+    let total = || Prepared(total).get_result::<i64>(&mut &*connection);
+    window.fetch(ctx, connection, page, total).await
 }
 
 /// Returns the first failed items.

@@ -93,8 +93,8 @@ pub async fn list(
         .select(ProgressJob::as_select());
     let total = requested(ctx, filter, request).select(count_star());
     let page = Prepared(page).load::<ProgressJob>(&mut &*connection);
-    let total = Prepared(total).get_result::<i64>(&mut &*connection);
-    window.fetch(page, total).await
+    let total = || Prepared(total).get_result::<i64>(&mut &*connection);
+    window.fetch(ctx, connection, page, total).await
 }
 
 /// Returns the jobs that the caller sees. Every statement on jobs for a caller begins here.

@@ -20,6 +20,7 @@ pub(super) fn routes(routes: &mut Routes) {
     routes
         .get("/auth/roles", requires(&[acl::ROLES_LIST]), list_roles)
         .across_tenants()
+        .shows(&["auth.role", "auth.role_acl", "auth.user", "directory.tenant"])
         .about("List roles")
         .reads("auth.role");
     routes

@@ -27,6 +27,15 @@ pub(super) fn routes(routes: &mut Routes) {
     routes
         .get("/auth/users", requires(&[acl::USERS_LIST]), list_users)
         .across_tenants()
+        .shows(&[
+            "auth.user",
+            "auth.session",
+            "auth.user_acl",
+            "auth.role",
+            "auth.role_acl",
+            "directory.organization",
+            "directory.tenant",
+        ])
         .about("List users")
         .reads("auth.user");
     routes
@@ -199,8 +208,10 @@ async fn create_user(ctx: RequestContext, request: HttpRequest, body: Json<NewUs
     let new = body.0;
     let mut validator = Validator::default();
     let (email, name) = new.address_and_name(&mut validator);
+    if let Err(error) = check_password(&ctx, new.password.as_ref(), &email) {
+        validator.note(error);
+    }
     validator.check()?;
-    check_password(&ctx, new.password.as_ref(), &email)?;
     let tenant = {
         let mut connection = ctx.read().await?;
         foreign::tenant_of_organization(&mut connection, &ctx, new.organization_id).await?
@@ -297,12 +308,11 @@ async fn update_user(ctx: RequestContext, body: Json<UserPatch>) -> Result<Json<
         roles: patch.roles.map(|roles| roles.0),
         is_active: patch.is_active,
     };
+    let address = changes.email.as_deref().unwrap_or_default();
+    if let Err(error) = check_password(&ctx, patch.password.as_ref(), address) {
+        validator.note(error);
+    }
     validator.check()?;
-    check_password(
-        &ctx,
-        patch.password.as_ref(),
-        changes.email.as_deref().unwrap_or_default(),
-    )?;
     let mut password_hash = None;
     if patch.email.is_some() || patch.password.is_some() {
         let user = {

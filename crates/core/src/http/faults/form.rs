@@ -6,7 +6,7 @@ use url::form_urlencoded;
 
 use super::wording::{plain, quoted, variants};
 use super::{Attempts, Found};
-use crate::error::Detail;
+use crate::error::{Detail, Violations};
 
 /// A fault at which a deserializer stopped: the name of a parameter, and the error text.
 struct Fault {
@@ -20,8 +20,11 @@ impl Fault {
     }
 }
 
-/// Deserializes `name=value&…`.
-pub(in super::super) fn from_form<T: DeserializeOwned>(text: &[u8]) -> Result<T, Vec<Detail>> {
+/// Deserializes `name=value&…`. If values have wrong types, `rules` validates the rest, so that everything that is wrong is reported at once.
+pub(in super::super) fn from_form<T: DeserializeOwned>(
+    text: &[u8],
+    rules: impl FnOnce(&T, &mut Violations),
+) -> Result<T, Vec<Detail>> {
     let first = match read(text) {
         Ok(value) => return Ok(value),
         Err(fault) => fault,
@@ -35,7 +38,13 @@ pub(in super::super) fn from_form<T: DeserializeOwned>(text: &[u8]) -> Result<T,
         attempts: Attempts::new(text.len()),
         found: Found::default(),
     };
-    search.run::<T>(first);
+    if let Some(rest) = search.run::<T>(first) {
+        let mut violations = Violations::default();
+        rules(&rest, &mut violations);
+        for detail in violations.into_details() {
+            search.found.note(detail);
+        }
+    }
     Err(search.found.0)
 }
 
@@ -65,8 +74,8 @@ struct Search {
 }
 
 impl Search {
-    /// Records faults until the rest can be deserialized; `None` when the search ends before.
-    fn run<T: DeserializeOwned>(&mut self, first: Fault) -> Option<()> {
+    /// Records faults until the rest can be deserialized, and returns it; `None` when the search ends before.
+    fn run<T: DeserializeOwned>(&mut self, first: Fault) -> Option<T> {
         let mut fault = first;
         loop {
             let is_known = self.found.covers(&fault.name);
@@ -81,7 +90,7 @@ impl Search {
                 self.read()?
             };
             match outcome {
-                Ok(_) => return Some(()),
+                Ok(rest) => return Some(rest),
                 Err(next) => fault = next,
             }
         }
@@ -145,7 +154,7 @@ mod tests {
     }
 
     fn faults(text: &str) -> Vec<(String, String)> {
-        let unread = from_form::<Parameters>(text.as_bytes()).map(|_| ()).err();
+        let unread = from_form::<Parameters>(text.as_bytes(), |_, _| {}).map(|_| ()).err();
         let details = unread.unwrap_or_default();
         let mut reported: Vec<_> = details
             .into_iter()

@@ -1,0 +1,158 @@
+//! Versions of collections: how often the rows of a kind have changed in a tenant.
+//!
+//! The command bus increments the versions of all kinds that a command changed, in the statement that writes the log; other transactions call
+//! [`touch`]. A list reads the version before its rows, so a total or an entity tag that belongs to a version never hides a change that was
+//! committed before the request.
+
+use std::fmt;
+use std::hash::Hash;
+
+use diesel::sql_types::{Array, BigInt, Nullable, Text, Timestamptz, Uuid as SqlUuid};
+use diesel::{QueryResult, QueryableByName, sql_query};
+use diesel_async::{AsyncPgConnection, RunQueryDsl};
+use moka::sync::Cache;
+use uuid::Uuid;
+
+use crate::db::Prepared;
+use crate::error::Result;
+use crate::ids::PLATFORM_TENANT;
+use crate::platform::Platform;
+use crate::scope::{Scope, VisibleTenants};
+use crate::time::Timestamp;
+
+/// The kind that stands for all kinds, in the platform's tenant: migrations change it.
+pub(crate) const ALL: &str = "*";
+
+/// Most totals that a process keeps.
+const MOST_TOTALS: u64 = 20_000;
+
+/// The version of one or more collections.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, QueryableByName)]
+pub struct Version {
+    #[diesel(sql_type = BigInt)]
+    number: i64,
+    /// Differs after a backup was restored, when numbers occur again.
+    #[diesel(sql_type = Nullable<Timestamptz>)]
+    changed_at: Option<Timestamp>,
+}
+
+impl Version {
+    /// Returns the bytes that identify the version.
+    pub(crate) fn bytes(self) -> [u8; 16] {
+        let changed_at = self.changed_at.map_or(0, Timestamp::unix_millis);
+        (u128::from(self.number.cast_unsigned()) << 64 | u128::from(changed_at.cast_unsigned())).to_be_bytes()
+    }
+}
+
+const OF_TENANTS: &str = "\
+select coalesce(sum(version), 0)::bigint as number, max(updated_at) as changed_at from core_collections \
+where tenant_id = any($2) and kind = any($1)";
+const OF_ALL: &str = "\
+select coalesce(sum(version), 0)::bigint as number, max(updated_at) as changed_at from core_collections where kind = any($1)";
+/// Returns the version of the rows of these kinds that a caller of the tenant `own` may see in this scope: those of its tenants, of the caller's
+/// tenant and of the platform.
+///
+/// # Errors
+/// When the database can't be reached.
+pub(crate) async fn version(
+    connection: &AsyncPgConnection,
+    scope: &Scope,
+    own: Uuid,
+    kinds: &[&str],
+) -> QueryResult<Version> {
+    let kinds: Vec<&str> = kinds.iter().copied().chain([ALL]).collect();
+    match scope.visible_tenants {
+        VisibleTenants::Tenant(tenant) => {
+            let statement = sql_query(OF_TENANTS).bind::<Array<Text>, _>(kinds);
+            let statement = statement.bind::<Array<SqlUuid>, _>(vec![tenant, own, PLATFORM_TENANT]);
+            Prepared(statement).get_result(&mut &*connection).await
+        }
+        VisibleTenants::All => {
+            let statement = sql_query(OF_ALL).bind::<Array<Text>, _>(kinds);
+            Prepared(statement).get_result(&mut &*connection).await
+        }
+    }
+}
+
+const TOUCH: &str = "\
+insert into core_collections as c (tenant_id, id, kind, version, created_at, updated_at) \
+select $1, (substr($3::text, 1, 14) || '7' || substr(md5($3::text || k)::uuid::text, 16))::uuid, k, 1, $4, $4 from unnest($2) k order by k \
+on conflict (tenant_id, kind) do update set version = c.version + 1, updated_at = $4";
+
+/// Records a change of rows of these kinds that no command makes. It is the last statement of its transaction, which holds the versions
+/// locked from here on. `id` is a new id.
+///
+/// # Errors
+/// When the database can't be reached.
+pub async fn touch(
+    connection: &mut AsyncPgConnection,
+    tenant: Uuid,
+    kinds: &[&str],
+    id: Uuid,
+    now: Timestamp,
+) -> Result<()> {
+    let statement = sql_query(TOUCH)
+        .bind::<SqlUuid, _>(tenant)
+        .bind::<Array<Text>, _>(kinds)
+        .bind::<SqlUuid, _>(id)
+        .bind::<Timestamptz, _>(now);
+    Prepared(statement).execute(connection).await?;
+    Ok(())
+}
+
+/// Records a change of rows of any kind, in a transaction that sees all tenants.
+///
+/// # Errors
+/// When the database can't be reached.
+pub async fn change_all(connection: &mut AsyncPgConnection, id: Uuid, now: Timestamp) -> Result<()> {
+    touch(connection, PLATFORM_TENANT, &[ALL], id, now).await
+}
+
+/// Identifies a list with its filters, as one caller sees it.
+pub(crate) type TotalKey = [u8; 32];
+
+/// Values that are valid for one version of the collections from which they were read. Bounded; the least recently used are dropped. Each process
+/// has its own: the versions are the database's.
+pub struct Versioned<K, V>(Cache<K, (Version, V)>);
+
+impl<K, V> fmt::Debug for Versioned<K, V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Versioned").finish_non_exhaustive()
+    }
+}
+
+impl<K: Hash + Eq + Send + Sync + 'static, V: Clone + Send + Sync + 'static> Versioned<K, V> {
+    /// Creates an empty cache of at most `most` values.
+    #[must_use]
+    pub fn new(most: u64) -> Self {
+        Self(Cache::new(most))
+    }
+
+    /// Returns the value that was read at this version.
+    #[must_use]
+    pub fn find(&self, key: &K, version: Version) -> Option<V> {
+        let (known, value) = self.0.get(key)?;
+        (known == version).then_some(value)
+    }
+
+    /// Keeps a value that was read after this version.
+    pub fn keep(&self, key: K, version: Version, value: V) {
+        self.0.insert(key, (version, value));
+    }
+}
+
+/// The totals of lists.
+#[derive(Debug)]
+pub(crate) struct Totals(pub(crate) Versioned<TotalKey, i64>);
+
+impl Totals {
+    pub(crate) fn new() -> Self {
+        Self(Versioned::new(MOST_TOTALS))
+    }
+}
+
+impl Platform {
+    pub(crate) fn totals(&self) -> &Versioned<TotalKey, i64> {
+        &self.services::<Totals>().0
+    }
+}

@@ -1,0 +1,127 @@
+//! Conditional reads: entity tags from the versions of the collections that a response shows, and 304 without running the handler.
+
+use std::fmt::{self, Write as _};
+
+use actix_web::http::header::{ACCEPT_LANGUAGE, ETAG, HeaderValue, IF_NONE_MATCH};
+use actix_web::http::{Method, StatusCode};
+use actix_web::{HttpRequest, HttpResponse};
+use sha2::{Digest, Sha256};
+
+use super::routes::EndpointInfo;
+use crate::collections::{self, Version};
+use crate::context::{ReadCollections, RequestContext};
+use crate::error::Result;
+use crate::identity::Identity;
+use crate::scope::Scope;
+use crate::text::hex;
+
+/// Parameters that select a part of a list; all others select its rows.
+const PAGING: [&str; 4] = ["page", "pageSize", "sortField", "sortDir"];
+
+/// Writes the text of a value into a hash.
+struct Hashed<'a>(&'a mut Sha256);
+
+impl fmt::Write for Hashed<'_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.0.update(text);
+        Ok(())
+    }
+}
+
+/// Returns the collections that the response will show; `None` if the endpoint declares none.
+pub(super) fn read_collections(
+    request: &HttpRequest,
+    info: &EndpointInfo,
+    identity: &Identity,
+    scope: &Scope,
+) -> Option<ReadCollections> {
+    if info.method != Method::GET || info.collections.is_empty() {
+        return None;
+    }
+    let mut hash = Sha256::new();
+    // What a caller sees depends on the principal, its rights and its scope.
+    let seen = (identity.kind, identity.id, identity.tenant, &identity.rights, scope);
+    let _written = write!(Hashed(&mut hash), "{seen:?}");
+    hash.update([0]);
+    hash.update(request.path());
+    let is_filter = |pair: &&str| !PAGING.contains(&pair.split('=').next().unwrap_or_default());
+    let mut filters: Vec<&str> = request.query_string().split('&').filter(is_filter).collect();
+    filters.sort_unstable();
+    for filter in filters {
+        hash.update([0]);
+        hash.update(filter);
+    }
+    Some(ReadCollections::new(info.collections, hash.finalize().into()))
+}
+
+/// Reads the version now if the client has an entity tag, or if the response is not a list: a list reads it together with its page. Returns 304 if
+/// the tag is current, which shows that the same request was valid before. `*` is ignored: whether there is a response, only the handler knows.
+pub(super) async fn not_modified(
+    request: &HttpRequest,
+    info: &EndpointInfo,
+    context: &RequestContext,
+) -> Result<Option<HttpResponse>> {
+    let Some(reading) = context.read_collections() else {
+        return Ok(None);
+    };
+    let mut tags = request.headers().get_all(IF_NONE_MATCH).peekable();
+    let is_list = !info.path.contains('{');
+    if is_list && tags.peek().is_none() {
+        return Ok(None);
+    }
+    let connection = context.database().read_briefly(context.scope()).await?;
+    let version = context.collection_version(reading, &connection).await?;
+    let current = entity_tag(request, reading, version);
+    let names = |tags: &HeaderValue| {
+        let tags = tags.to_str().unwrap_or_default().split(',').map(str::trim);
+        tags.into_iter().any(|tag| tag == current)
+    };
+    if !tags.any(names) {
+        return Ok(None);
+    }
+    let mut response = HttpResponse::build(StatusCode::NOT_MODIFIED);
+    Ok(Some(response.insert_header((ETAG, current)).finish()))
+}
+
+/// Adds the entity tag to the response of a handler that read the version.
+pub(super) fn tag(request: &HttpRequest, context: &RequestContext, response: &mut HttpResponse) {
+    let Some(reading) = context.read_collections() else {
+        return;
+    };
+    if let Some(version) = reading.version()
+        && response.status() == StatusCode::OK
+        && let Ok(tag) = HeaderValue::from_str(&entity_tag(request, reading, version))
+    {
+        response.headers_mut().insert(ETAG, tag);
+    }
+}
+
+/// Returns the weak entity tag of the response to this request at this version.
+fn entity_tag(request: &HttpRequest, reading: &ReadCollections, version: Version) -> String {
+    let mut hash = Sha256::new();
+    hash.update(reading.filter);
+    hash.update(request.query_string());
+    hash.update([0]);
+    if let Some(languages) = request.headers().get(ACCEPT_LANGUAGE) {
+        hash.update(languages.as_bytes());
+    }
+    hash.update(version.bytes());
+    let digest: [u8; 32] = hash.finalize().into();
+    format!("W/\"{}\"", hex(&digest[..16]))
+}
+
+impl RequestContext {
+    /// Returns the version of the collections that the response shows. The first call reads it; it must come before the rows are read.
+    pub(crate) async fn collection_version(
+        &self,
+        reading: &ReadCollections,
+        connection: &diesel_async::AsyncPgConnection,
+    ) -> diesel::QueryResult<Version> {
+        if let Some(version) = reading.version() {
+            return Ok(version);
+        }
+        let own = self.identity().tenant;
+        let version = collections::version(connection, self.scope(), own, reading.kinds).await?;
+        Ok(reading.keep(version))
+    }
+}

@@ -1,0 +1,183 @@
+//! Entity tags and totals of lists and details: of every module, after every command.
+
+use std::collections::BTreeSet;
+
+use actix_web::http::Method;
+use backoffice_core::http::EndpointInfo;
+use serde_json::{Value, json};
+
+use crate::bad_input::parameters;
+use crate::call::Call;
+use crate::endpoints::{Entry, Setting};
+use crate::fixture::{Account, Fixture};
+use crate::history::{operation, undo};
+use crate::scenarios::{rich, scenarios};
+
+/// Reads of several rows, or of one by a path, that carry no entity tag.
+const UNTAGGED: [(&str, &str); 5] = [
+    (
+        "/audit_logs/audit-logs/access",
+        "each read adds entries, so no response is ever the same",
+    ),
+    (
+        "/audit_logs/audit-logs/actions",
+        "costs at most three statements; the version would be a fourth",
+    ),
+    (
+        "/auth/sidebar/variants/{id}",
+        "belongs to one user and one language; a few rows",
+    ),
+    ("/docs/{file}", "a file, with a tag of its own"),
+    ("/openapi.json", "a document, with a tag of its own"),
+];
+
+/// Whether the endpoint returns a list, or one record by its path.
+fn is_list_or_detail(setting: &Setting, info: &EndpointInfo) -> bool {
+    let is_list = || {
+        parameters(setting, info, "query")
+            .iter()
+            .any(|one| one["name"] == "page")
+    };
+    info.method == Method::GET && (info.path.contains('{') || is_list())
+}
+
+fn tagged(setting: &Setting) -> Vec<(EndpointInfo, Entry)> {
+    let mut endpoints = setting.endpoints();
+    endpoints
+        .retain(|(info, _)| is_list_or_detail(setting, info) && UNTAGGED.iter().all(|(path, _)| *path != info.path));
+    endpoints
+}
+
+#[actix_web::test]
+async fn every_list_and_detail_has_a_tag_and_is_not_sent_again() {
+    let setting = Setting::new(Fixture::new().await).await;
+    let app = &setting.fixture.app;
+
+    for (_, entry) in tagged(&setting) {
+        let (call, token) = (setting.call(&entry), &setting.sender(&entry).token);
+        let first = call.send(app, token).await;
+        assert_eq!(first.status, 200, "{call}: {}", first.text());
+        let tag = first.header("etag").unwrap_or_else(|| panic!("{call} has no tag"));
+        assert!(tag.starts_with("W/\""), "{call}: {tag}");
+
+        for (given, status) in [
+            (tag.as_str(), 304),
+            (&format!("\"other\", {tag}"), 304),
+            ("*", 200),
+            ("W/\"other\"", 200),
+        ] {
+            let again = call.request(app, token).header("If-None-Match", given).send().await;
+            assert_eq!(again.status, status, "{call} with {given}");
+            assert_eq!(again.header("etag").as_deref(), Some(tag.as_str()), "{call}");
+            assert_eq!(again.text().is_empty(), status == 304, "{call}");
+        }
+        let other = &setting.fixture.b.tenant_admin.token;
+        let foreign = call.request(app, other).header("If-None-Match", &tag).send().await;
+        assert_ne!(foreign.status, 304, "{call}: another caller's tag");
+    }
+}
+
+/// A read, with the response that the caller has; null and no tag if there is none.
+struct Known {
+    call: Call,
+    tag: String,
+    body: Value,
+}
+
+async fn read(fixture: &Fixture, call: &Call, caller: &Account) -> Known {
+    let response = call.send(&fixture.app, &caller.token).await;
+    let (call, is_found) = (call.clone(), response.status == 200);
+    let tag = response.header("etag").unwrap_or_default();
+    assert_eq!(is_found, !tag.is_empty(), "{call}: {}", response.text());
+    let body = if is_found { response.json() } else { Value::Null };
+    Known { call, tag, body }
+}
+
+/// Reads everything again, and checks that a response with the same tag is the same, and that every total is the number of rows. A request with
+/// a tag gets 304 if, and only if, the response has that tag.
+async fn compare(fixture: &Fixture, before: Vec<Known>, caller: &Account, what: &str) -> Vec<Known> {
+    let mut after = Vec::new();
+    for known in before {
+        let fresh = read(fixture, &known.call, caller).await;
+        if fresh.tag == known.tag {
+            assert_eq!(
+                fresh.body, known.body,
+                "{} after {what}: a change is hidden",
+                fresh.call
+            );
+        }
+        after.push(fresh);
+    }
+    for one in &after {
+        let Some(total) = one.body["total"].as_i64() else {
+            continue;
+        };
+        let Some(whole) = after.iter().find(|other| one.call.is_page_of(&other.call)) else {
+            continue;
+        };
+        let rows = whole.body["items"].as_array().expect("items").len();
+        assert!(rows < 100, "{}: the fixture has more rows than a page", whole.call);
+        assert_eq!(total, i64::try_from(rows).expect("few"), "{} after {what}", one.call);
+    }
+    after
+}
+
+#[actix_web::test]
+async fn no_tag_and_no_total_hides_a_change() {
+    let setting = Setting::on_seeded(rich(Fixture::new().await).await).await;
+    let fixture = &setting.fixture;
+    let caller = &fixture.a.tenant_admin;
+    let mut calls = Vec::new();
+    for (info, entry) in tagged(&setting) {
+        let call = setting.call(&entry);
+        if parameters(&setting, &info, "query")
+            .iter()
+            .any(|one| one["name"] == "pageSize")
+        {
+            calls.push(call.clone().with_query("pageSize", "1"));
+            calls.push(call.with_query("pageSize", "100"));
+        } else {
+            calls.push(call);
+        }
+    }
+    let mut known = Vec::new();
+    for call in &calls {
+        known.push(read(fixture, call, caller).await);
+    }
+    let mut changed = BTreeSet::new();
+
+    for scenario in scenarios() {
+        let what = format!("{} ({})", scenario.command, scenario.state);
+        let response = (scenario.call)(&fixture.a).send(&fixture.app, &caller.token).await;
+        assert!(response.status < 300, "{what}: {}", response.text());
+        let done = operation(&response);
+        let before: Vec<String> = known.iter().map(|one| one.tag.clone()).collect();
+        known = compare(fixture, known, caller, &what).await;
+        if known.iter().any(|one| !before.contains(&one.tag)) {
+            changed.insert(scenario.command);
+        }
+        let (status, body) = undo(&fixture.app, caller, &done.token).await;
+        assert_eq!(status, 200, "{what}: {body}");
+        known = compare(fixture, known, caller, &format!("{what}, undone")).await;
+    }
+
+    assert!(changed.len() > 20, "{changed:?}");
+}
+
+#[actix_web::test]
+async fn a_sign_in_is_shown_in_the_list_of_users() {
+    let setting = Setting::new(Fixture::new().await).await;
+    let (fixture, caller) = (&setting.fixture, &setting.fixture.a.tenant_admin);
+    let call = Call::get("/auth/users");
+    let before = read(fixture, &call, caller).await;
+
+    fixture
+        .app
+        .clock()
+        .advance(backoffice_test_support::Duration::minutes(5));
+    fixture.sign_in(&fixture.a.plain.email).await;
+
+    let after = compare(fixture, vec![before], caller, "a sign-in").await;
+    let shown = after[0].body["items"].as_array().expect("items");
+    assert!(shown.iter().any(|user| user["lastLoginAt"] != json!(null)));
+}
