@@ -115,6 +115,63 @@ async fn a_field_of_another_type_is_rejected() {
 }
 
 #[actix_web::test]
+async fn violated_rules_are_reported_with_values_of_wrong_types() {
+    let setting = Setting::new(Fixture::new().await).await;
+    let mut tried = Vec::new();
+
+    for (info, entry) in setting.endpoints() {
+        let call = setting.call(&entry);
+        if !takes_body(&entry, &call) {
+            continue;
+        }
+        let fields = call.body.clone().unwrap_or_default();
+        let fields = fields.as_object().expect("an object").keys();
+        // The policy of passwords is configured, so their handlers apply it.
+        let names: Vec<&String> = fields.filter(|name| *name != "password").collect();
+        let reported = async |wrong: &[(&str, Value)]| {
+            let wrong = wrong
+                .iter()
+                .fold(call.clone(), |call, (name, value)| call.with_field(name, value.clone()));
+            paths(&send(&setting, &info, &entry, &wrong).await)
+        };
+        for broken in &names {
+            let broken = (broken.as_str(), json!("x".repeat(70_000)));
+            if reported(std::slice::from_ref(&broken)).await != [broken.0] {
+                continue;
+            }
+            for odd in names.iter().filter(|name| ***name != broken.0) {
+                let odd = (odd.as_str(), json!([[7]]));
+                if reported(std::slice::from_ref(&odd)).await != [odd.0] {
+                    continue;
+                }
+                let mut expected = [broken.0, odd.0];
+                expected.sort_unstable();
+                let both = [broken.clone(), odd];
+                assert_eq!(reported(&both).await, expected, "{call}");
+                tried.push(info.path);
+            }
+        }
+    }
+
+    tried.dedup();
+    assert!(tried.len() > 15, "{tried:?}");
+}
+
+/// Returns the paths of the details of a 400, sorted.
+fn paths(response: &TestResponse) -> Vec<String> {
+    if response.status != 400 {
+        return Vec::new();
+    }
+    let body = response.json();
+    let details = body["details"].as_array().into_iter().flatten();
+    let mut paths: Vec<String> = details
+        .filter_map(|detail| detail["path"].as_str().map(str::to_owned))
+        .collect();
+    paths.sort();
+    paths
+}
+
+#[actix_web::test]
 async fn nul_bytes_are_rejected() {
     let setting = Setting::new(Fixture::new().await).await;
 

@@ -166,3 +166,27 @@ async fn lists_of_whole_tenants_have_an_index() {
         assert_eq!(fixture.app.rows(&found).await.len(), 1, "{table}");
     }
 }
+
+#[actix_web::test]
+async fn an_entry_is_committed_with_its_change() {
+    let fixture = Fixture::of(builder().pool_size(1)).await;
+    let (app, role) = (&fixture.app, fixture.a.spare_role);
+    let same = format!(
+        "select l.id from audit_action_logs l join auth_roles r on r.id::text = l.resource_id \
+         where r.id = '{role}' and l.xmin::text = r.xmin::text"
+    );
+
+    // The first update has its last statement prepared before the commit is sent; the others send both together.
+    for name in ["First", "Second", "Third"] {
+        let body = json!({"id": role, "name": name});
+        let (status, body) = app.put(&fixture.a.tenant_admin.token, "/auth/roles", body).await;
+
+        assert_eq!(status, 200, "{body}");
+        assert_eq!(app.rows(&same).await.len(), 1, "{name}");
+    }
+
+    let taken = json!({"id": role, "name": "Employee"});
+    let (status, body) = app.put(&fixture.a.tenant_admin.token, "/auth/roles", taken).await;
+    assert_eq!(status, 400, "{body}");
+    assert_eq!(app.rows(&same).await.len(), 1, "a rejected update leaves the last entry");
+}

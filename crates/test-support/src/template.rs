@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::{Mutex, OnceLock, PoisonError};
-use std::time::UNIX_EPOCH;
+use std::time::{Duration, UNIX_EPOCH};
 
 use backoffice_core::Module;
 use backoffice_core::db::migrate;
@@ -130,8 +130,23 @@ async fn existing(client: &Client, prefix: &str) -> Vec<String> {
     rows.iter().map(|row| row.get(0)).collect()
 }
 
+/// Drops a database that other sessions may still use.
 pub(crate) async fn drop_database(client: &Client, name: &str) {
+    end_sessions(client, name).await;
     run(client, &format!("drop database if exists \"{name}\" with (force)")).await;
+}
+
+/// Ends the sessions of a database, and waits until they are gone, for half a second at most. `drop database … with (force)` would end them too, but it
+/// looks again only after 100 ms.
+async fn end_sessions(client: &Client, name: &str) {
+    let sql = "select pg_terminate_backend(pid) from pg_stat_activity where datname = $1";
+    for _ in 0..100 {
+        let ended = client.query(sql, &[&name]).await.expect("sessions can be ended");
+        if ended.is_empty() {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
 }
 
 pub(crate) async fn run(client: &Client, sql: &str) {

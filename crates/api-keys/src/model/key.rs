@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use backoffice_auth::{Subject, protect_holder, revoke};
-use backoffice_core::command::{Depth, Entity, LockedRow, Snapshot, Snapshots, Transition, Tx};
+use backoffice_core::command::{Depth, Entity, LockedRow, Locker, Snapshot, Snapshots, Transition, Tx};
 use backoffice_core::{Error, Feature, Result, Timestamp};
 use diesel::{
     ExpressionMethods, Insertable, PgArrayExpressionMethods, QueryDsl, Queryable, Selectable, SelectableHelper,
@@ -80,9 +80,9 @@ impl Entity for Key {
     const NOT_FOUND: &'static str = "API key not found";
     const VIEW: Option<Feature> = Some(acl::VIEW);
 
-    async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
-        let scope = tx.scope();
-        query::keys::lock(tx.conn(), scope, ids).await
+    async fn lock(locker: Locker<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
+        let scope = locker.scope();
+        query::keys::lock(locker.connection(), scope, ids).await
     }
 
     async fn load(tx: &mut Tx<'_>, ids: &[Uuid], _depth: Depth) -> Result<Snapshots> {

@@ -84,7 +84,7 @@ pub(crate) fn in_scope(scope: &Scope) -> InScope {
 }
 
 /// Locks the keys visible to the caller, by ascending id. If a tenant is selected, only its keys, also for super administrators.
-pub(crate) async fn lock(connection: &mut AsyncPgConnection, scope: &Scope, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
+pub(crate) async fn lock(connection: &AsyncPgConnection, scope: &Scope, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
     let mut own = scope.clone();
     if let Some(tenant) = scope.tenant {
         own.visible_tenants = VisibleTenants::Tenant(tenant);
@@ -94,7 +94,7 @@ pub(crate) async fn lock(connection: &mut AsyncPgConnection, scope: &Scope, ids:
         .order(keys::id)
         .select((keys::id, keys::tenant_id))
         .for_update()
-        .load(connection)
+        .load(&mut &*connection)
         .await?)
 }
 

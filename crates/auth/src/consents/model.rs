@@ -1,6 +1,6 @@
 //! Consents of users. No command deletes them; the decisions of a user stay on record.
 
-use backoffice_core::command::{Depth, Entity, EntityRef, LockedRow, Snapshot, Snapshots, Tx};
+use backoffice_core::command::{Depth, Entity, EntityRef, LockedRow, Locker, Snapshot, Snapshots, Tx};
 use backoffice_core::{Error, Result, Timestamp};
 use diesel::{ExpressionMethods, Insertable, QueryDsl, Queryable, Selectable, SelectableHelper};
 use diesel_async::RunQueryDsl;
@@ -51,11 +51,11 @@ impl Entity for Consent {
     const SECRET: &'static [&'static str] = &["integrity", "integrityKid"];
     const NOT_FOUND: &'static str = "Consent not found";
 
-    async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
-        let rows = consents::table.filter(tx.scope().owns(consents::tenant_id));
+    async fn lock(locker: Locker<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
+        let rows = consents::table.filter(locker.scope().owns(consents::tenant_id));
         let rows = rows.filter(consents::id.eq_any(ids)).order(consents::id);
         let rows = rows.select((consents::id, consents::tenant_id)).for_update();
-        Ok(rows.load(tx.conn()).await?)
+        Ok(rows.load(&mut locker.connection()).await?)
     }
 
     async fn load(tx: &mut Tx<'_>, ids: &[Uuid], _depth: Depth) -> Result<Snapshots> {

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use backoffice_core::command::LockedRow;
+use backoffice_core::crud;
 use backoffice_core::db::Prepared;
 use backoffice_core::ids::PLATFORM_TENANT;
 use backoffice_core::list::{Page, Window};
@@ -17,6 +18,7 @@ use diesel::{
     QueryableByName, SelectableHelper, sql_query,
 };
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
+use futures_util::future::try_join;
 use uuid::Uuid;
 
 use super::model::{Role, RoleAcl};
@@ -77,26 +79,30 @@ pub(crate) fn visible<'a>(context: &RequestContext) -> roles::BoxedQuery<'a, Pg>
 
 /// Locks roles that the caller may see, by ascending id.
 pub(crate) async fn lock(
-    connection: &mut AsyncPgConnection,
+    connection: &AsyncPgConnection,
     context: &RequestContext,
     ids: &[Uuid],
 ) -> Result<Vec<LockedRow>> {
-    // A row lock and a sub-select on another table can't be combined in one boxed statement, so visibility is queried first.
-    let seen: Vec<(Uuid, Uuid)> = visible(context)
+    let rows = in_scope(context.scope()).filter(roles::id.eq_any(ids)).order(roles::id);
+    let rows = rows.select(Role::as_select()).for_update();
+    if context.rights().is_super_admin {
+        return Ok(crud::locked(rows.load::<Role>(&mut &*connection).await?));
+    }
+    // A row lock and a sub-select on another table can't be combined in one statement, so visibility is queried by one of its own.
+    let seen = visible(context)
         .filter(roles::id.eq_any(ids))
-        .select((roles::tenant_id, roles::id))
-        .load(connection)
-        .await?;
-    if !context.rights().is_super_admin && seen.iter().any(|(tenant, _)| *tenant == PLATFORM_TENANT) {
+        .select((roles::tenant_id, roles::id));
+    let (seen, mut rows) = try_join(
+        seen.load::<(Uuid, Uuid)>(&mut &*connection),
+        rows.load::<Role>(&mut &*connection),
+    )
+    .await?;
+    if seen.iter().any(|(tenant, _)| *tenant == PLATFORM_TENANT) {
         // Other callers see global roles, but row-level security lets them neither lock nor write one.
         return Err(crate::Error::GlobalRole.into());
     }
-    let seen: Vec<Uuid> = seen.into_iter().map(|(_, id)| id).collect();
-    let rows = in_scope(context.scope())
-        .filter(roles::id.eq_any(seen))
-        .order(roles::id);
-    let rows = rows.select((roles::id, roles::tenant_id)).for_update();
-    Ok(rows.load(connection).await?)
+    rows.retain(|row| seen.contains(&(row.tenant_id, row.id)));
+    Ok(crud::locked(rows))
 }
 
 /// Returns a role that the caller may see.

@@ -1,6 +1,6 @@
 //! Reads of sidebar settings.
 
-use backoffice_core::command::{Entity, Tx};
+use backoffice_core::command::Entity;
 use backoffice_core::db::Prepared;
 use backoffice_core::ids::PLATFORM_TENANT;
 use backoffice_core::{Rejection, RequestContext, Result, Scope};
@@ -161,15 +161,14 @@ pub async fn active_variant(
 }
 
 /// Locks a live user, so that only one transaction at a time changes their sidebar or deletes them.
-pub(crate) async fn lock_user(tx: &mut Tx<'_>, user: Uuid) -> Result<()> {
-    let tenant = tx.tenant();
+pub(crate) async fn lock_user(connection: &AsyncPgConnection, tenant: Uuid, user: Uuid) -> Result<()> {
     let found: Option<Uuid> = users::table
         .filter(users::tenant_id.eq(tenant))
         .filter(users::id.eq(user))
         .filter(users::deleted_at.is_null())
         .select(users::id)
         .for_no_key_update()
-        .first(tx.conn())
+        .first(&mut &*connection)
         .await
         .optional()?;
     match found {

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use backoffice_core::command::{Depth, Entity, LockedRow, Snapshot, Snapshots, Transition, Tx};
+use backoffice_core::command::{Depth, Entity, LockedRow, Locker, Snapshot, Snapshots, Transition, Tx};
 use backoffice_core::jobs::{NewJob, enqueue};
 use backoffice_core::{Feature, Result, Timestamp};
 use diesel::upsert::excluded;
@@ -84,9 +84,9 @@ impl Entity for User {
     const VIEW: Option<Feature> = Some(acl::USERS_LIST);
     const TOMBSTONES: Option<&'static str> = Some("auth_users");
 
-    async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
-        let context = tx.context();
-        query::lock(tx.conn(), context, ids).await
+    async fn lock(locker: Locker<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
+        let context = locker.context();
+        query::lock(locker.connection(), context, ids).await
     }
 
     async fn load(tx: &mut Tx<'_>, ids: &[Uuid], depth: Depth) -> Result<Snapshots> {

@@ -130,7 +130,7 @@ fn visible<'a>(context: &RequestContext) -> users::BoxedQuery<'a, Pg> {
 
 /// Locks users that the caller may see, by ascending id.
 pub(crate) async fn lock(
-    connection: &mut AsyncPgConnection,
+    connection: &AsyncPgConnection,
     context: &RequestContext,
     ids: &[Uuid],
 ) -> Result<Vec<LockedRow>> {
@@ -139,19 +139,15 @@ pub(crate) async fn lock(
         .filter(users::id.eq_any(seen))
         .order(users::id);
     let rows = rows.select((users::id, users::tenant_id)).for_update();
-    Ok(rows.load(connection).await?)
+    Ok(rows.load(&mut &*connection).await?)
 }
 
 /// Returns those of these users that the caller may see.
-pub(crate) async fn seen(
-    connection: &mut AsyncPgConnection,
-    context: &RequestContext,
-    ids: &[Uuid],
-) -> Result<Vec<Uuid>> {
+pub(crate) async fn seen(connection: &AsyncPgConnection, context: &RequestContext, ids: &[Uuid]) -> Result<Vec<Uuid>> {
     Ok(visible(context)
         .filter(users::id.eq_any(ids))
         .select(users::id)
-        .load(connection)
+        .load(&mut &*connection)
         .await?)
 }
 

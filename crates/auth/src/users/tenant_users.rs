@@ -63,7 +63,7 @@ pub async fn find_tenant_users(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<Tena
         .bind::<SqlUuid, _>(tenant)
         .bind::<Array<SqlUuid>, _>(ids);
     let rows: Vec<Row> = Prepared(statement).load(tx.conn()).await?;
-    let seen: HashSet<Uuid> = query::seen(tx.conn(), context, ids).await?.into_iter().collect();
+    let seen: HashSet<Uuid> = query::seen(tx.shared(), context, ids).await?.into_iter().collect();
     let catalogue = context.platform().catalogue();
     rows.into_iter()
         .map(|row| {

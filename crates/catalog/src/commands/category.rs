@@ -2,7 +2,7 @@
 
 use backoffice_core::command::Tx;
 use backoffice_core::crud::{self, CommandName, Create, Delete, Record, Update};
-use backoffice_core::db::ReplaceRow;
+use backoffice_core::db::{PreparedIf, ReplaceRow};
 use backoffice_core::input::{Input, Validator, rules};
 use backoffice_core::{Error, Feature, Patch, Placement, Rejection, Result, Timestamp};
 use diesel::{ExpressionMethods, QueryDsl, SelectableHelper, insert_into};
@@ -77,8 +77,8 @@ impl Record for Category {
         }
     }
 
-    fn id(&self) -> Uuid {
-        self.id
+    fn key(&self) -> (Uuid, Uuid) {
+        (self.tenant_id, self.id)
     }
 
     fn organization(&self) -> Option<Uuid> {
@@ -118,15 +118,14 @@ impl Record for Category {
         Ok(rows.load(tx.conn()).await?)
     }
 
-    async fn write(tx: &mut Tx<'_>, rows: &[Self]) -> Result<()> {
-        insert_into(categories::table)
+    async fn write(tx: &mut Tx<'_>, rows: &[Self]) -> Result<Vec<Self>> {
+        let statement = insert_into(categories::table)
             .values(rows)
             .on_conflict((categories::tenant_id, categories::id))
             .do_update()
             .set(ReplaceRow::<categories::table>::default())
-            .execute(tx.conn())
-            .await?;
-        Ok(())
+            .returning(Self::as_returning());
+        Ok(PreparedIf(statement, rows.len() == 1).get_results(tx.conn()).await?)
     }
 
     /// Maps violated keys. A category can be moved below this one after the interceptor of its deletion has checked.

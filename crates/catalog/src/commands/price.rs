@@ -2,10 +2,10 @@
 
 use backoffice_core::command::Tx;
 use backoffice_core::crud::{self, CommandName, Create, Delete, Record, Update};
-use backoffice_core::db::ReplaceRow;
+use backoffice_core::db::{PreparedIf, ReplaceRow};
 use backoffice_core::input::{Input, Validator, rules};
 use backoffice_core::{Error, Feature, Patch, Placement, Rejection, RequestContext, Result, Timestamp};
-use diesel::insert_into;
+use diesel::{SelectableHelper, insert_into};
 use diesel_async::RunQueryDsl;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -115,8 +115,8 @@ impl Record for Price {
         }
     }
 
-    fn id(&self) -> Uuid {
-        self.id
+    fn key(&self) -> (Uuid, Uuid) {
+        (self.tenant_id, self.id)
     }
 
     fn organization(&self) -> Option<Uuid> {
@@ -170,18 +170,17 @@ impl Record for Price {
         Self::load_by(tx, By::Id, ids).await
     }
 
-    async fn write(tx: &mut Tx<'_>, rows: &[Self]) -> Result<()> {
+    async fn write(tx: &mut Tx<'_>, rows: &[Self]) -> Result<Vec<Self>> {
         if rows.is_empty() {
-            return Ok(());
+            return Ok(Vec::new());
         }
-        insert_into(prices::table)
+        let statement = insert_into(prices::table)
             .values(rows)
             .on_conflict((prices::tenant_id, prices::id))
             .do_update()
             .set(ReplaceRow::<prices::table>::default())
-            .execute(tx.conn())
-            .await?;
-        Ok(())
+            .returning(Self::as_returning());
+        Ok(PreparedIf(statement, rows.len() == 1).get_results(tx.conn()).await?)
     }
 
     fn rejection(error: Error) -> Error {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use backoffice_core::command::Tx;
 use backoffice_core::crud::{self, CommandName, Delete, Record, Update};
-use backoffice_core::db::ReplaceRow;
+use backoffice_core::db::{PreparedIf, ReplaceRow};
 use backoffice_core::http::given;
 use backoffice_core::input::{Input, Validator, rules};
 use backoffice_core::{Error, Feature, Patch, Placement, Result, Timestamp};
@@ -136,8 +136,8 @@ impl Record for Product {
         }
     }
 
-    fn id(&self) -> Uuid {
-        self.id
+    fn key(&self) -> (Uuid, Uuid) {
+        (self.tenant_id, self.id)
     }
 
     fn organization(&self) -> Option<Uuid> {
@@ -188,15 +188,14 @@ impl Record for Product {
         Ok(rows.load(tx.conn()).await?)
     }
 
-    async fn write(tx: &mut Tx<'_>, rows: &[Self]) -> Result<()> {
-        insert_into(products::table)
+    async fn write(tx: &mut Tx<'_>, rows: &[Self]) -> Result<Vec<Self>> {
+        let statement = insert_into(products::table)
             .values(rows)
             .on_conflict((products::tenant_id, products::id))
             .do_update()
             .set(ReplaceRow::<products::table>::default())
-            .execute(tx.conn())
-            .await?;
-        Ok(())
+            .returning(Self::as_returning());
+        Ok(PreparedIf(statement, rows.len() == 1).get_results(tx.conn()).await?)
     }
 
     fn rejection(error: Error) -> Error {

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use backoffice_core::command::Tx;
 use backoffice_core::crud::{self, CommandName, Create, Delete, Record, Update};
-use backoffice_core::db::ReplaceRow;
+use backoffice_core::db::{PreparedIf, ReplaceRow};
 use backoffice_core::input::{Input, Validator, rules};
 use backoffice_core::{Error, Feature, Patch, Placement, Rejection, RequestContext, Result, Timestamp};
 use diesel::dsl::max;
-use diesel::{ExpressionMethods, QueryDsl, insert_into};
+use diesel::{ExpressionMethods, QueryDsl, SelectableHelper, insert_into};
 use diesel_async::RunQueryDsl;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -98,8 +98,8 @@ impl Record for Variant {
         }
     }
 
-    fn id(&self) -> Uuid {
-        self.id
+    fn key(&self) -> (Uuid, Uuid) {
+        (self.tenant_id, self.id)
     }
 
     fn organization(&self) -> Option<Uuid> {
@@ -145,18 +145,17 @@ impl Record for Variant {
         Self::load_by(tx, By::Id, ids).await
     }
 
-    async fn write(tx: &mut Tx<'_>, rows: &[Self]) -> Result<()> {
+    async fn write(tx: &mut Tx<'_>, rows: &[Self]) -> Result<Vec<Self>> {
         if rows.is_empty() {
-            return Ok(());
+            return Ok(Vec::new());
         }
-        insert_into(variants::table)
+        let statement = insert_into(variants::table)
             .values(rows)
             .on_conflict((variants::tenant_id, variants::id))
             .do_update()
             .set(ReplaceRow::<variants::table>::default())
-            .execute(tx.conn())
-            .await?;
-        Ok(())
+            .returning(Self::as_returning());
+        Ok(PreparedIf(statement, rows.len() == 1).get_results(tx.conn()).await?)
     }
 
     fn rejection(error: Error) -> Error {

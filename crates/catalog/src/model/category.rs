@@ -1,10 +1,13 @@
 //! Categories: a tree that contains products. Links to products are deleted with a category; a category with categories below it can't be deleted.
 
-use backoffice_core::command::{Depth, Entity, EntityRef, LockedRow, Snapshot, Snapshots, Transition, Tx};
+use backoffice_core::command::{Depth, Entity, EntityRef, LockedRow, Locker, Snapshot, Snapshots, Transition, Tx};
 use backoffice_core::{Feature, Rejection, Result, Timestamp, crud};
 use diesel::pg::Pg;
 use diesel::sql_types::{Bool, Text, Uuid as SqlUuid};
-use diesel::{ExpressionMethods, Insertable, QueryDsl, Queryable, QueryableByName, Selectable, delete, sql_query};
+use diesel::{
+    ExpressionMethods, Insertable, QueryDsl, Queryable, QueryableByName, Selectable, SelectableHelper, delete,
+    sql_query,
+};
 use diesel_async::RunQueryDsl;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -44,10 +47,10 @@ impl Entity for Category {
     const NOT_FOUND: &'static str = "Category not found";
     const VIEW: Option<Feature> = Some(acl::CATEGORIES_VIEW);
 
-    async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
-        let visible = query::categories::in_scope(tx.scope()).filter(categories::id.eq_any(ids));
-        let visible = visible.select((categories::id, categories::tenant_id));
-        Ok(visible.order(categories::id).for_update().load(tx.conn()).await?)
+    async fn lock(locker: Locker<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
+        let visible = query::categories::in_scope(locker.scope()).filter(categories::id.eq_any(ids));
+        let locked = visible.order(categories::id).select(Self::as_select()).for_update();
+        Ok(crud::locked(locked.load(&mut locker.connection()).await?))
     }
 
     async fn load(tx: &mut Tx<'_>, ids: &[Uuid], depth: Depth) -> Result<Snapshots> {

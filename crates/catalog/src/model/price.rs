@@ -1,6 +1,6 @@
 //! Prices of products and of their variants.
 
-use backoffice_core::command::{Depth, Entity, EntityRef, LockedRow, Snapshot, Snapshots, Tx};
+use backoffice_core::command::{Depth, Entity, EntityRef, LockedRow, Locker, Snapshot, Snapshots, Tx};
 use backoffice_core::{Decimal, Feature, Result, Timestamp, crud};
 use diesel::pg::Pg;
 use diesel::{
@@ -82,25 +82,25 @@ impl Entity for Price {
     const VIEW: Option<Feature> = Some(acl::PRODUCTS_VIEW);
 
     /// Locks products and variants first, in this order, as does every operation that locks parents before their parts.
-    async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
-        let scope = tx.scope();
+    async fn lock(locker: Locker<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
+        let scope = locker.scope();
         let own = || query::prices::in_scope(scope).filter(prices::id.eq_any(ids));
         query::products::in_scope(scope)
             .filter(products::id.eq_any(own().select(prices::product_id)))
             .order(products::id)
             .select(products::id)
             .for_key_share()
-            .load::<Uuid>(tx.conn())
+            .load::<Uuid>(&mut locker.connection())
             .await?;
         query::variants::in_scope(scope)
             .filter(variants::id.nullable().eq_any(own().select(prices::variant_id)))
             .order(variants::id)
             .select(variants::id)
             .for_key_share()
-            .load::<Uuid>(tx.conn())
+            .load::<Uuid>(&mut locker.connection())
             .await?;
-        let own = own().select((prices::id, prices::tenant_id));
-        Ok(own.order(prices::id).for_update().load(tx.conn()).await?)
+        let locked = own().order(prices::id).select(Self::as_select()).for_update();
+        Ok(crud::locked(locked.load(&mut locker.connection()).await?))
     }
 
     async fn load(tx: &mut Tx<'_>, ids: &[Uuid], _depth: Depth) -> Result<Snapshots> {

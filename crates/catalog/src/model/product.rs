@@ -2,11 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use backoffice_core::command::{Depth, Entity, EntityRef, LockedRow, Snapshot, Snapshots, Tx};
+use backoffice_core::command::{Depth, Entity, EntityRef, LockedRow, Locker, Snapshot, Snapshots, Tx};
 use backoffice_core::crud::{self, Record};
 use backoffice_core::{Feature, Result, Timestamp};
 use diesel::pg::Pg;
-use diesel::{ExpressionMethods, Insertable, OptionalExtension, QueryDsl, Queryable, Selectable, delete};
+use diesel::{
+    ExpressionMethods, Insertable, OptionalExtension, QueryDsl, Queryable, Selectable, SelectableHelper, delete,
+};
 use diesel_async::RunQueryDsl;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -62,11 +64,11 @@ impl Entity for Product {
     const NOT_FOUND: &'static str = "Product not found";
     const VIEW: Option<Feature> = Some(acl::PRODUCTS_VIEW);
 
-    async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
-        let visible = query::products::in_scope(tx.scope()).filter(products::id.eq_any(ids));
-        let visible = visible.select((products::id, products::tenant_id));
+    async fn lock(locker: Locker<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
+        let visible = query::products::in_scope(locker.scope()).filter(products::id.eq_any(ids));
         // Blocks new variants, prices and links while the product is being deleted.
-        Ok(visible.order(products::id).for_update().load(tx.conn()).await?)
+        let locked = visible.order(products::id).select(Self::as_select()).for_update();
+        Ok(crud::locked(locked.load(&mut locker.connection()).await?))
     }
 
     async fn load(tx: &mut Tx<'_>, ids: &[Uuid], depth: Depth) -> Result<Snapshots> {

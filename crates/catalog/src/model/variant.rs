@@ -1,6 +1,6 @@
 //! Variants of products. Their prices are deleted with them.
 
-use backoffice_core::command::{Depth, Entity, EntityRef, LockedRow, Snapshot, Snapshots, Tx};
+use backoffice_core::command::{Depth, Entity, EntityRef, LockedRow, Locker, Snapshot, Snapshots, Tx};
 use backoffice_core::crud::{self, Record};
 use backoffice_core::{Feature, Result, Timestamp};
 use diesel::pg::Pg;
@@ -73,18 +73,18 @@ impl Entity for Variant {
     const VIEW: Option<Feature> = Some(acl::PRODUCTS_VIEW);
 
     /// Locks the products first, so that no product is deleted with an outdated snapshot of its variants.
-    async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
-        let scope = tx.scope();
+    async fn lock(locker: Locker<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
+        let scope = locker.scope();
         let own = || query::variants::in_scope(scope).filter(variants::id.eq_any(ids));
         query::products::in_scope(scope)
             .filter(products::id.eq_any(own().select(variants::product_id)))
             .order(products::id)
             .select(products::id)
             .for_key_share()
-            .load::<Uuid>(tx.conn())
+            .load::<Uuid>(&mut locker.connection())
             .await?;
-        let own = own().select((variants::id, variants::tenant_id));
-        Ok(own.order(variants::id).for_update().load(tx.conn()).await?)
+        let locked = own().order(variants::id).select(Self::as_select()).for_update();
+        Ok(crud::locked(locked.load(&mut locker.connection()).await?))
     }
 
     async fn load(tx: &mut Tx<'_>, ids: &[Uuid], depth: Depth) -> Result<Snapshots> {

@@ -12,7 +12,7 @@ use time::Duration;
 use uuid::Uuid;
 
 use super::changes;
-use super::entity::{Depth, EntityRef, LockedRow, Transition};
+use super::entity::{AnyEntity, Depth, EntityRef, LockedRow, Transition};
 use super::execute::entity;
 use super::snapshot::{Snapshot, Snapshots};
 use super::tx::Tx;
@@ -53,18 +53,23 @@ fn by_kind(refs: impl Iterator<Item = Key>) -> BTreeMap<&'static str, BTreeSet<U
 
 /// Locks resources by kind, then id, so that two commands over the same ones can't deadlock. Rejects resources that are missing or that the
 /// caller may not see.
-pub(super) async fn lock(tx: &mut Tx<'_>, refs: &[EntityRef]) -> Result<Vec<(&'static str, LockedRow)>> {
+pub(super) async fn lock(tx: &mut Tx<'_>, refs: &[EntityRef]) -> Result<Vec<LockedRow>> {
     let mut locked_rows = Vec::with_capacity(refs.len());
     for (kind, ids) in by_kind(refs.iter().map(|one| (one.kind, one.id))) {
         let entity = entity(tx.context(), kind)?;
         let requested: Vec<Uuid> = ids.into_iter().collect();
-        let found = entity.lock(tx, &requested).await?;
-        if requested.iter().any(|id| !found.iter().any(|one| one.id == *id)) {
-            return Err(Rejection::not_found(entity.not_found()).into());
-        }
-        locked_rows.extend(found.into_iter().map(|one| (kind, one)));
+        let found = entity.lock(tx.locker(), &requested).await?;
+        locked_rows.extend(all_found(&*entity, &requested, found)?);
     }
     Ok(locked_rows)
+}
+
+/// Rejects a lock that did not find every resource.
+pub(super) fn all_found(entity: &dyn AnyEntity, requested: &[Uuid], found: Vec<LockedRow>) -> Result<Vec<LockedRow>> {
+    if requested.iter().all(|id| found.iter().any(|one| one.id == *id)) {
+        return Ok(found);
+    }
+    Err(Rejection::not_found(entity.not_found()).into())
 }
 
 /// Loads the present snapshots: one statement per table, for any number of resources.
@@ -290,7 +295,8 @@ pub(super) async fn lock_visible(tx: &mut Tx<'_>, keys: &[Key]) -> Result<BTreeS
     let mut visible = BTreeSet::new();
     for (kind, ids) in by_kind(keys.iter().copied()) {
         let ids: Vec<Uuid> = ids.into_iter().collect();
-        let locked = entity(tx.context(), kind)?.lock(tx, &ids).await?;
+        let mut locked = entity(tx.context(), kind)?.lock(tx.locker(), &ids).await?;
+        tx.keep_locked(&mut locked);
         visible.extend(locked.into_iter().map(|one| (kind, one.id)));
     }
     Ok(visible)

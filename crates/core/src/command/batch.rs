@@ -197,7 +197,8 @@ impl<C: BatchCommand> Batch<'_, C> {
 
     async fn lock_and_load(&self, tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Snapshots> {
         let tenant = tx.tenant();
-        let locked_rows = self.entity.lock(tx, ids).await?;
+        let mut locked_rows = self.entity.lock(tx.locker(), ids).await?;
+        tx.keep_locked(&mut locked_rows);
         let own: Vec<Uuid> = locked_rows
             .into_iter()
             .filter(|one| one.tenant == tenant)
@@ -207,6 +208,7 @@ impl<C: BatchCommand> Batch<'_, C> {
             return Ok(Snapshots::new());
         }
         let before = self.entity.snapshots(tx, &own, self.info.depth()).await?;
+        tx.forget_fresh();
         tx.set_now(moved_forward(tx.now(), &before));
         Ok(before)
     }
@@ -375,7 +377,7 @@ impl<C: BatchCommand> Batch<'_, C> {
     async fn one_by_one(&self, tx: &mut Tx<'_>) -> Result<Outcomes> {
         let ids: BTreeSet<Uuid> = self.commands.keys().copied().collect();
         let ids: Vec<Uuid> = ids.into_iter().collect();
-        self.entity.lock(tx, &ids).await?;
+        self.entity.lock(tx.locker(), &ids).await?;
         (self.before_log)(tx.conn()).await?;
         let mut outcomes = Outcomes::new();
         for (id, command) in &self.commands {
@@ -385,7 +387,7 @@ impl<C: BatchCommand> Batch<'_, C> {
                 info: self.info,
                 entity: self.entity,
             };
-            let outcome = match execution.run(tx, &mut EntryLocation::default(), |_| ()).await {
+            let outcome = match execution.run(tx, None, &mut EntryLocation::default(), |_| ()).await {
                 Ok(done) if done.changed => {
                     tx.release(savepoint).await?;
                     ItemOutcome::Changed(done.log_id)

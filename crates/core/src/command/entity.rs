@@ -1,16 +1,23 @@
 //! Entities: the operations with which the bus locks, reads, restores and removes a kind of resource.
 
+use std::any::Any;
 use std::future::Future;
 use std::marker::PhantomData;
 
-use diesel::Queryable;
+use diesel::pg::Pg;
+use diesel::sql_types::Uuid as SqlUuid;
+use diesel::{Queryable, deserialize};
+use diesel_async::AsyncPgConnection;
 use futures_util::future::BoxFuture;
 use uuid::Uuid;
 
 use super::snapshot::{CHILDREN, LINKS, Snapshot, Snapshots};
 use super::tx::Tx;
 use crate::acl::Feature;
+use crate::context::RequestContext;
+use crate::db::Connection;
 use crate::error::Result;
+use crate::scope::Scope;
 
 /// Fields that never count as a change, in every entity.
 const UNCOUNTED: &[&str] = &["id", "tenantId", "createdAt"];
@@ -55,13 +62,77 @@ pub struct EntityRef {
     pub id: Uuid,
 }
 
-/// A locked resource: `select((table::id, table::tenant_id))`, in this order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Queryable)]
+/// A row of any table.
+pub(crate) type AnyRow = Box<dyn Any + Send + Sync>;
+
+/// A locked resource. Loaded by `select((table::id, table::tenant_id))`, in this order, or created from whole rows
+/// ([`crud::locked`](crate::crud::locked)), which then need not be loaded again.
 pub struct LockedRow {
     /// The id.
     pub id: Uuid,
     /// The tenant.
     pub tenant: Uuid,
+    pub(crate) row: Option<AnyRow>,
+}
+
+impl LockedRow {
+    /// Creates the result of a lock that did not read the row.
+    #[must_use]
+    pub const fn new(id: Uuid, tenant: Uuid) -> Self {
+        Self { id, tenant, row: None }
+    }
+}
+
+impl std::fmt::Debug for LockedRow {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut shown = f.debug_struct("LockedRow");
+        shown
+            .field("id", &self.id)
+            .field("tenant", &self.tenant)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Queryable<(SqlUuid, SqlUuid), Pg> for LockedRow {
+    type Row = (Uuid, Uuid);
+
+    fn build((id, tenant): Self::Row) -> deserialize::Result<Self> {
+        Ok(Self::new(id, tenant))
+    }
+}
+
+/// The part of a transaction that locks rows. The first lock is sent together with the begin of the transaction, in one round trip.
+#[derive(Debug, Clone, Copy)]
+pub struct Locker<'a> {
+    pub(super) connection: &'a Connection,
+    pub(super) context: &'a RequestContext,
+    pub(super) tenant: Uuid,
+}
+
+impl<'a> Locker<'a> {
+    /// Returns the connection, for any number of pipelined statements.
+    #[must_use]
+    pub fn connection(&self) -> &'a AsyncPgConnection {
+        self.connection
+    }
+
+    /// Returns the context: principal, scope and instant.
+    #[must_use]
+    pub const fn context(&self) -> &'a RequestContext {
+        self.context
+    }
+
+    /// Returns the caller's scope.
+    #[must_use]
+    pub fn scope(&self) -> &'a Scope {
+        self.context.scope()
+    }
+
+    /// Returns the tenant of the transaction: the selected tenant, or the caller's own, unless another lock has already found a resource.
+    #[must_use]
+    pub const fn tenant(&self) -> Uuid {
+        self.tenant
+    }
 }
 
 /// The transition that a guard validates: a normal write, or a restore by undo or redo.
@@ -97,7 +168,7 @@ pub trait Entity: Send + Sync + 'static {
     const VIEW: Option<Feature> = None;
 
     /// Locks the rows that exist and that the caller may see, in ascending order of ids.
-    fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> impl Future<Output = Result<Vec<LockedRow>>> + Send;
+    fn lock(locker: Locker<'_>, ids: &[Uuid]) -> impl Future<Output = Result<Vec<LockedRow>>> + Send;
 
     /// Loads snapshots in the transaction's tenant.
     fn load(tx: &mut Tx<'_>, ids: &[Uuid], depth: Depth) -> impl Future<Output = Result<Snapshots>> + Send;
@@ -153,7 +224,7 @@ pub trait AnyEntity: Send + Sync {
     /// See [`Entity::VIEW`].
     fn view(&self) -> Option<Feature>;
     /// See [`Entity::lock`].
-    fn lock<'a>(&self, tx: &'a mut Tx<'_>, ids: &'a [Uuid]) -> BoxFuture<'a, Result<Vec<LockedRow>>>;
+    fn lock<'a>(&self, locker: Locker<'a>, ids: &'a [Uuid]) -> BoxFuture<'a, Result<Vec<LockedRow>>>;
     /// See [`Entity::load`].
     fn snapshots<'a>(&self, tx: &'a mut Tx<'_>, ids: &'a [Uuid], depth: Depth) -> BoxFuture<'a, Result<Snapshots>>;
     /// See [`Entity::store`].
@@ -210,8 +281,8 @@ impl<E: Entity> AnyEntity for EntityOf<E> {
         E::VIEW
     }
 
-    fn lock<'a>(&self, tx: &'a mut Tx<'_>, ids: &'a [Uuid]) -> BoxFuture<'a, Result<Vec<LockedRow>>> {
-        Box::pin(E::lock(tx, ids))
+    fn lock<'a>(&self, locker: Locker<'a>, ids: &'a [Uuid]) -> BoxFuture<'a, Result<Vec<LockedRow>>> {
+        Box::pin(E::lock(locker, ids))
     }
 
     fn snapshots<'a>(&self, tx: &'a mut Tx<'_>, ids: &'a [Uuid], depth: Depth) -> BoxFuture<'a, Result<Snapshots>> {

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::affected::{self, AffectedResource};
-use super::entity::{AnyEntity, EntityRef, Transition};
+use super::entity::{AnyEntity, EntityRef, LockedRow, Transition};
 use super::interceptor::{self, Hook, InterceptorContext};
 use super::log::{self, EntryLocation, Failure, History, NewEntry, Versions};
 use super::snapshot::Snapshot;
@@ -32,14 +32,14 @@ pub(super) async fn execute<C: Command, A: CommandResponse>(
     let info = CommandInfo::of::<C>();
     let mut collisions = Collisions::default();
     loop {
-        let mut tx = Tx::begin(context, first_tenant(context, command.target())).await?;
+        let (mut tx, locked) = begin(context, command, &*entity).await?;
         let mut place = EntryLocation::default();
         let execution = Execution {
             command,
             info,
             entity: &*entity,
         };
-        match run(&execution, &mut tx, &mut place, &response).await {
+        match run(&execution, &mut tx, locked, &mut place, &response).await {
             Ok(Done {
                 response,
                 operation,
@@ -82,20 +82,43 @@ pub(super) async fn execute<C: Command, A: CommandResponse>(
     }
 }
 
+/// The result of a lock that was sent with the begin of its transaction.
+type FirstLock = Option<Result<Vec<LockedRow>>>;
+
+/// Begins the transaction, together with the lock of the resource if nothing must be locked before it.
+async fn begin<'a, C: Command>(
+    context: &'a RequestContext,
+    command: &C,
+    entity: &dyn AnyEntity,
+) -> Result<(Tx<'a>, FirstLock)> {
+    let tenant = first_tenant(context, command.target());
+    match command.target() {
+        Target::Existing(id) if context.idempotency().is_none() && !C::LOCKS_FIRST && command.affects().is_empty() => {
+            let (tx, locked) = Tx::begin_locking(context, tenant, entity, &[id]).await?;
+            Ok((tx, Some(locked)))
+        }
+        _ => Ok((Tx::begin(context, tenant).await?, None)),
+    }
+}
+
 /// Runs the command once. A command that changes nothing stores nothing, not even another `updatedAt`, except the response for an
 /// `Idempotency-Key`.
 async fn run<C: Command, A: CommandResponse>(
     execution: &Execution<'_, C>,
     tx: &mut Tx<'_>,
+    locked: FirstLock,
     place: &mut EntryLocation,
     response: impl Fn(C::Output) -> A,
 ) -> Result<Done<A>> {
     idempotency::begin(tx).await?;
     let start = match tx.context().idempotency() {
         Some(_) => Some(tx.savepoint().await?),
-        None => None,
+        None => {
+            tx.commit_with_log();
+            None
+        }
     };
-    let done = execution.run(tx, place, response).await?;
+    let done = execution.run(tx, locked, place, response).await?;
     if let Some(start) = start {
         if done.changed {
             tx.release(start).await?;
@@ -201,14 +224,16 @@ impl<C: Command> Execution<'_, C> {
     pub(super) async fn run<A>(
         &self,
         tx: &mut Tx<'_>,
+        locked: FirstLock,
         place: &mut EntryLocation,
         response: impl Fn(C::Output) -> A,
     ) -> Result<Done<A>> {
         let id = resource(self.command.target());
         let affects = self.command.affects_behind_lock(tx).await?;
-        let before = self.lock_and_load(tx, id, &affects).await?;
+        let before = self.lock_and_load(tx, id, locked, &affects).await?;
         *place = EntryLocation::of(tx.context(), self.entity, before.as_ref());
         let affected_before = affected::snapshots(tx, keys(&affects)).await?;
+        tx.forget_fresh();
         affected::advance(tx, &affected_before);
         let interception = InterceptorContext {
             hook: Hook::BeforeExecute,
@@ -224,6 +249,7 @@ impl<C: Command> Execution<'_, C> {
         interceptor::run(tx, &interception).await?;
         let output = self.command.apply(tx).await?;
         let after = self.entity.snapshots(tx, &[id], self.info.depth()).await?.remove(&id);
+        tx.forget_fresh();
         if before.is_none() {
             *place = EntryLocation::of(tx.context(), self.entity, after.as_ref());
         }
@@ -284,17 +310,27 @@ impl<C: Command> Execution<'_, C> {
         })
     }
 
-    async fn lock_and_load(&self, tx: &mut Tx<'_>, id: Uuid, affects: &[EntityRef]) -> Result<Option<Snapshot>> {
+    async fn lock_and_load(
+        &self,
+        tx: &mut Tx<'_>,
+        id: Uuid,
+        locked: FirstLock,
+        affects: &[EntityRef],
+    ) -> Result<Option<Snapshot>> {
         let is_new = matches!(self.command.target(), Target::New { .. });
         let own = (!is_new).then_some(EntityRef {
             kind: self.info.kind,
             id,
         });
-        let all: Vec<EntityRef> = own.into_iter().chain(affects.iter().cloned()).collect();
-        let locked_rows = affected::lock(tx, &all).await?;
-        if let Some((_, first)) = locked_rows.first()
-            && (locked_rows.iter().any(|(_, one)| one.tenant != first.tenant)
-                || (is_new && first.tenant != tx.tenant()))
+        let mut locked_rows = match locked {
+            Some(found) => affected::all_found(self.entity, &[id], found?)?,
+            None => {
+                let all: Vec<EntityRef> = own.into_iter().chain(affects.iter().cloned()).collect();
+                affected::lock(tx, &all).await?
+            }
+        };
+        if let Some(first) = locked_rows.first()
+            && (locked_rows.iter().any(|one| one.tenant != first.tenant) || (is_new && first.tenant != tx.tenant()))
         {
             return Err(Rejection::not_found(self.entity.not_found()).into());
         }
@@ -302,9 +338,10 @@ impl<C: Command> Execution<'_, C> {
             check_expected(tx.context(), None)?;
             return Ok(None);
         }
-        if let Some((_, first)) = locked_rows.first() {
+        if let Some(first) = locked_rows.first() {
             tx.set_tenant(first.tenant);
         }
+        tx.keep_locked(&mut locked_rows);
         let mut snapshots = self.entity.snapshots(tx, &[id], self.info.depth()).await?;
         tx.set_now(moved_forward(tx.now(), &snapshots));
         let before = snapshots.remove(&id);

@@ -15,7 +15,7 @@ use super::token::UndoToken;
 use super::tx::Tx;
 use super::{Class, CommandInfo};
 use crate::context::RequestContext;
-use crate::db::Prepared;
+use crate::db::PreparedSql;
 use crate::error::{Error, Result};
 use crate::events::{Event, EventRows};
 use crate::identity::ActorKind;
@@ -192,7 +192,8 @@ pub(super) async fn write(
     let expires_at = entry.token.and_then(|_| tokens_end(tx));
     let numbers = i64::try_from(events.names.len()).unwrap_or(0) + 1;
     let (tenant, now) = (tx.tenant(), tx.now());
-    let statement = sql_query(WRITE)
+    let (parent_kind, parent_id) = place.parent.unzip();
+    let statement = PreparedSql::new(WRITE)
         .bind::<SqlUuid, _>(tenant)
         .bind::<Text, _>(command.kind)
         .bind::<Text, _>(entry.resource.to_string())
@@ -203,17 +204,17 @@ pub(super) async fn write(
         .bind::<Nullable<SqlUuid>, _>(place.organization)
         .bind::<Text, _>(identity.kind.as_str())
         .bind::<Nullable<SqlUuid>, _>(identity.id)
-        .bind::<Nullable<Text>, _>(identity.name.as_deref())
+        .bind::<Nullable<Text>, _>(identity.name.clone())
         .bind::<Text, _>(command.id)
         .bind::<Text, _>(command.class.as_str())
         .bind::<Text, _>(label)
         .bind::<Text, _>(source(context, entry.history))
-        .bind::<Nullable<Text>, _>(place.parent.as_ref().map(|(kind, _)| kind))
-        .bind::<Nullable<Text>, _>(place.parent.as_ref().map(|(_, id)| id))
-        .bind::<Array<Text>, _>(&place.related)
+        .bind::<Nullable<Text>, _>(parent_kind)
+        .bind::<Nullable<Text>, _>(parent_id)
+        .bind::<Array<Text>, _>(place.related)
         .bind::<Text, _>(mode)
         .bind::<Nullable<BigInt>, _>(copied_before)
-        .bind::<Nullable<Bytea>, _>(entry.token.map(UndoToken::secret))
+        .bind::<Nullable<Bytea>, _>(entry.token.map(|token| token.secret().to_vec()))
         .bind::<Nullable<Timestamptz>, _>(expires_at)
         .bind::<Nullable<SqlUuid>, _>(entry.history.source())
         .bind::<Nullable<Text>, _>(entry.history.word())
@@ -222,7 +223,7 @@ pub(super) async fn write(
         .bind::<Nullable<Jsonb>, _>((!entry.changes.is_empty()).then(|| json!(entry.changes)))
         .bind::<Nullable<Jsonb>, _>(Some(entry_context(context, command, &entry)))
         .bind::<Array<Text>, _>(entry.changes.keys().cloned().collect::<Vec<_>>())
-        .bind::<Nullable<Text>, _>(Some(&context.call().request_id))
+        .bind::<Nullable<Text>, _>(Some(context.call().request_id.clone()))
         .bind::<Array<SqlUuid>, _>(events.ids)
         .bind::<Array<Text>, _>(events.names)
         .bind::<Array<Jsonb>, _>(events.payloads)
@@ -233,7 +234,7 @@ pub(super) async fn write(
         .bind::<Array<Nullable<SqlUuid>>, _>(events.audiences)
         .bind::<Nullable<SqlUuid>, _>(progress_job(context))
         .bind::<Array<Text>, _>(kinds(tx, command, std::slice::from_ref(&entry)));
-    let numbered: Numbered = Prepared(statement).get_result(tx.conn()).await?;
+    let numbered: Numbered = tx.run_log(statement).await?;
     Ok(numbered.seq)
 }
 

@@ -30,7 +30,7 @@ use crate::time::Timestamp;
 
 pub use crate::context::Operation;
 pub use batch::{BatchCommand, BatchItem, ItemOutcome, execute_all};
-pub use entity::{AnyEntity, Depth, Entity, EntityOf, EntityRef, LockedRow, Tracking, Transition};
+pub use entity::{AnyEntity, Depth, Entity, EntityOf, EntityRef, LockedRow, Locker, Tracking, Transition};
 pub use history::HistoryOutcome;
 pub use interceptor::{Hook, Interceptor, InterceptorContext, LoggedAction, Verdict};
 pub use registry::CommandRegistry;
@@ -117,8 +117,11 @@ pub trait Command: Send + Sync + 'static {
         Vec::new()
     }
 
+    /// Whether [`Command::affects_behind_lock`] takes a lock.
+    const LOCKS_FIRST: bool = false;
+
     /// Returns the affected resources of a command that can know them only under a lock, which it takes here, as the first statement of its
-    /// transaction.
+    /// transaction. Such a command sets [`Command::LOCKS_FIRST`].
     fn affects_behind_lock(&self, _tx: &mut Tx<'_>) -> impl Future<Output = Result<Vec<EntityRef>>> + Send {
         async { Ok(self.affects()) }
     }

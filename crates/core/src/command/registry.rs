@@ -117,7 +117,7 @@ fn is_dotted(name: &str, words: usize) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::command::{Class, Depth, LockedRow, Snapshot, Snapshots, Target, Tx};
+    use crate::command::{Class, Depth, LockedRow, Locker, Snapshot, Snapshots, Target, Tx};
     use crate::error::Result as CoreResult;
 
     struct Thing;
@@ -126,7 +126,7 @@ mod tests {
         const KIND: &'static str = "sample.thing";
         const NOT_FOUND: &'static str = "Thing not found";
 
-        async fn lock(_tx: &mut Tx<'_>, _ids: &[uuid::Uuid]) -> CoreResult<Vec<LockedRow>> {
+        async fn lock(_locker: Locker<'_>, _ids: &[uuid::Uuid]) -> CoreResult<Vec<LockedRow>> {
             Ok(Vec::new())
         }
 

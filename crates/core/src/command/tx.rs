@@ -1,19 +1,23 @@
 //! The transaction of a command.
 
-use std::collections::BTreeSet;
+use std::any::TypeId;
+use std::collections::{BTreeSet, HashMap};
 
+use diesel::QueryableByName;
+use diesel::pg::Pg;
 use diesel_async::{AsyncPgConnection, SimpleAsyncConnection};
 use futures_util::future::BoxFuture;
 use uuid::Uuid;
 
+use super::entity::{AnyEntity, AnyRow, LockedRow, Locker};
 use crate::context::RequestContext;
-use crate::db::{Connection, Visibility};
+use crate::db::{Connection, PreparedSql, Visibility};
 use crate::error::Result;
 use crate::events::Event;
 use crate::scope::{Scope, VisibleTenants};
 use crate::time::Timestamp;
 
-type AfterCommit = Box<dyn FnOnce() + Send>;
+type AfterCommit = Box<dyn FnOnce() + Send + Sync>;
 
 /// The transaction in which a command, its log entry and its events are committed together.
 pub struct Tx<'a> {
@@ -26,6 +30,17 @@ pub struct Tx<'a> {
     wrote_secret: Vec<&'static str>,
     changed_kinds: BTreeSet<&'static str>,
     stays: bool,
+    rows: Rows,
+    commits_with_log: bool,
+}
+
+/// Whole rows that the transaction has just locked or written, by type and id.
+#[derive(Default)]
+struct Rows {
+    /// Read or written by the last statement: a snapshot is made of them without loading them again.
+    fresh: HashMap<(TypeId, Uuid), AnyRow>,
+    /// Locked, for the command that changes them.
+    locked: HashMap<(TypeId, Uuid), AnyRow>,
 }
 
 /// The state of a transaction at a savepoint.
@@ -49,8 +64,31 @@ impl std::fmt::Debug for Tx<'_> {
 
 impl<'a> Tx<'a> {
     pub(crate) async fn begin(context: &'a RequestContext, tenant: Uuid) -> Result<Self> {
-        Ok(Self {
-            connection: context.database().begin(context.scope()).await?,
+        let connection = context.database().begin(context.scope()).await?;
+        Ok(Self::on(connection, context, tenant))
+    }
+
+    /// Begins a transaction together with its first lock, in one round trip. Returns the result of the lock besides.
+    pub(crate) async fn begin_locking(
+        context: &'a RequestContext,
+        tenant: Uuid,
+        entity: &dyn AnyEntity,
+        ids: &[Uuid],
+    ) -> Result<(Self, Result<Vec<LockedRow>>)> {
+        let mut connection = context.database().acquire(context.scope()).await?;
+        let opening = connection.opening(context.scope());
+        let locker = Locker {
+            connection: &connection,
+            context,
+            tenant,
+        };
+        let locked = connection.begin_with(opening, entity.lock(locker, ids)).await?;
+        Ok((Self::on(connection, context, tenant), locked))
+    }
+
+    fn on(connection: Connection, context: &'a RequestContext, tenant: Uuid) -> Self {
+        Self {
+            connection,
             context,
             tenant,
             now: context.now(),
@@ -59,7 +97,77 @@ impl<'a> Tx<'a> {
             wrote_secret: Vec::new(),
             changed_kinds: BTreeSet::new(),
             stays: false,
-        })
+            rows: Rows::default(),
+            commits_with_log: false,
+        }
+    }
+
+    /// Returns the part of this transaction that locks rows.
+    #[must_use]
+    pub fn locker(&self) -> Locker<'_> {
+        Locker {
+            connection: &self.connection,
+            context: self.context,
+            tenant: self.tenant,
+        }
+    }
+
+    /// Keeps the rows of a lock that belong to the tenant of the transaction, so that they need not be loaded again.
+    pub(crate) fn keep_locked(&mut self, locked: &mut [LockedRow]) {
+        let tenant = self.tenant;
+        for one in locked.iter_mut().filter(|one| one.tenant == tenant) {
+            if let Some(row) = one.row.take() {
+                self.rows.fresh.insert(((*row).type_id(), one.id), row);
+            }
+        }
+    }
+
+    /// Keeps a row that was just written, as the database returned it.
+    pub(crate) fn keep_written<R: Send + Sync + 'static>(&mut self, id: Uuid, row: R) {
+        self.rows.fresh.insert((TypeId::of::<R>(), id), Box::new(row));
+    }
+
+    /// Returns the rows with these ids if all of them were just locked or written. They are returned once; the command may still take the
+    /// locked ones ([`Tx::take_locked`]).
+    pub(crate) fn take_fresh<R: Clone + Send + Sync + 'static>(&mut self, ids: &[Uuid]) -> Option<Vec<R>> {
+        let key = |id: &Uuid| (TypeId::of::<R>(), *id);
+        let found: Option<Vec<R>> = ids
+            .iter()
+            .map(|id| self.rows.fresh.get(&key(id))?.downcast_ref::<R>().cloned())
+            .collect();
+        for id in ids {
+            if let Some(row) = self.rows.fresh.remove(&key(id)) {
+                self.rows.locked.insert(key(id), row);
+            }
+        }
+        found
+    }
+
+    /// Returns the row as it was locked, for the command that is about to change it.
+    pub(crate) fn take_locked<R: Send + Sync + 'static>(&mut self, id: Uuid) -> Option<R> {
+        let row = self.rows.locked.remove(&(TypeId::of::<R>(), id))?;
+        row.downcast().ok().map(|row| *row)
+    }
+
+    /// Forgets the rows that no snapshot was made of: other statements may change them now.
+    pub(crate) fn forget_fresh(&mut self) {
+        self.rows.fresh.clear();
+    }
+
+    /// Reports that the statement of the log is the last one of the transaction.
+    pub(crate) fn commit_with_log(&mut self) {
+        self.commits_with_log = true;
+    }
+
+    /// Runs the statement of the log; commits with it if it is the last one.
+    pub(crate) async fn run_log<T>(&self, statement: PreparedSql) -> Result<T>
+    where
+        T: QueryableByName<Pg> + Send + 'static,
+    {
+        if self.commits_with_log {
+            return self.connection.commit_with(statement).await;
+        }
+        Ok(statement.run(&self.connection).await?)
     }
 
     /// Returns the connection, inside the transaction.
@@ -156,7 +264,7 @@ impl<'a> Tx<'a> {
     }
 
     /// Runs a hint (dropping a cache) once the transaction is committed. Hints are best effort.
-    pub fn after_commit(&mut self, hint: impl FnOnce() + Send + 'static) {
+    pub fn after_commit(&mut self, hint: impl FnOnce() + Send + Sync + 'static) {
         self.after_commit.push(Box::new(hint));
     }
 
@@ -234,6 +342,7 @@ impl<'a> Tx<'a> {
         Ok(())
     }
 
+    /// Commits, unless the statement of the log has done so.
     pub(crate) async fn commit(mut self) -> Result<()> {
         self.connection.end(true).await?;
         self.context.platform().commit_notifier().notify();

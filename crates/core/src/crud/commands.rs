@@ -60,7 +60,9 @@ impl<R: Record> Command for Create<R> {
         let mut row = self.row.clone();
         row.place(tx, &self.input).await?;
         row.check(tx, &self.input, None).await?;
-        R::write(tx, &[row]).await.map_err(R::rejection)?;
+        for row in R::write(tx, &[row]).await.map_err(R::rejection)? {
+            tx.keep_written(row.id(), row);
+        }
         Ok(self.row.id())
     }
 }
@@ -109,7 +111,10 @@ impl<R: Record> Command for Update<R> {
     }
 
     async fn apply(&self, tx: &mut Tx<'_>) -> Result<Timestamp> {
-        let before = R::read(tx, &[self.id]).await?.pop();
+        let before = match tx.take_locked(self.id) {
+            Some(row) => Some(row),
+            None => R::read(tx, &[self.id]).await?.pop(),
+        };
         let mut before = before.ok_or_else(|| Rejection::not_found(R::NOT_FOUND))?;
         if let Patch::Set(named) = self.input.organization()
             && before.organization() != Some(named)
@@ -124,7 +129,9 @@ impl<R: Record> Command for Update<R> {
             return Ok(*before.updated_at());
         }
         *row.updated_at() = tx.now();
-        R::write(tx, &[row]).await.map_err(R::rejection)?;
+        for row in R::write(tx, &[row]).await.map_err(R::rejection)? {
+            tx.keep_written(self.id, row);
+        }
         Ok(tx.now())
     }
 }

@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use uuid::Uuid;
 
 use crate::acl::Feature;
-use crate::command::{Entity, Snapshot, Snapshots, Tx};
+use crate::command::{Entity, LockedRow, Snapshot, Snapshots, Tx};
 use crate::context::RequestContext;
 use crate::error::{Error, Result};
 use crate::input::{Input, Validator};
@@ -50,8 +50,13 @@ pub trait Record: Entity + Clone + PartialEq {
     /// Creates a row with the values of absent fields.
     fn blank(placement: Placement, id: Uuid, now: Timestamp) -> Self;
 
+    /// Returns the tenant and the id.
+    fn key(&self) -> (Uuid, Uuid);
+
     /// Returns the id.
-    fn id(&self) -> Uuid;
+    fn id(&self) -> Uuid {
+        self.key().1
+    }
 
     /// Returns the organization of the row; `None` for entities that belong to the whole tenant.
     fn organization(&self) -> Option<Uuid>;
@@ -86,8 +91,8 @@ pub trait Record: Entity + Clone + PartialEq {
     /// Loads rows of the transaction's tenant.
     fn read(tx: &mut Tx<'_>, ids: &[Uuid]) -> impl Future<Output = Result<Vec<Self>>> + Send;
 
-    /// Inserts rows, or replaces the stored ones.
-    fn write(tx: &mut Tx<'_>, rows: &[Self]) -> impl Future<Output = Result<()>> + Send;
+    /// Inserts rows, or replaces the stored ones. Returns them as they are stored.
+    fn write(tx: &mut Tx<'_>, rows: &[Self]) -> impl Future<Output = Result<Vec<Self>>> + Send;
 
     /// Converts a violated constraint to the error that the client receives.
     #[must_use]
@@ -101,12 +106,36 @@ pub fn validate<R: Record>(input: &R::Input, validator: &mut Validator) {
     R::blank(Placement::UNKNOWN, Uuid::nil(), Timestamp::UNIX_EPOCH).fill(input, validator);
 }
 
+/// Returns locked rows as the result of [`Entity::lock`]: the bus makes snapshots of them without loading them again.
+#[must_use]
+pub fn locked<R: Record>(rows: Vec<R>) -> Vec<LockedRow> {
+    let locked = |row: R| {
+        let (tenant, id) = row.key();
+        LockedRow {
+            row: Some(Box::new(row)),
+            ..LockedRow::new(id, tenant)
+        }
+    };
+    rows.into_iter().map(locked).collect()
+}
+
+/// Returns rows of the transaction's tenant: those that it has just locked or written, or else the stored ones.
+///
+/// # Errors
+/// When the database can't be reached.
+pub async fn read<R: Record>(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<R>> {
+    match tx.take_fresh(ids) {
+        Some(rows) => Ok(rows),
+        None => R::read(tx, ids).await,
+    }
+}
+
 /// Loads the snapshots of an entity whose resources are single rows: its [`Entity::load`].
 ///
 /// # Errors
 /// When the database can't be reached.
 pub async fn load<R: Record + Serialize>(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Snapshots> {
-    let rows = R::read(tx, ids).await?;
+    let rows = read::<R>(tx, ids).await?;
     rows.iter().map(|row| Ok((row.id(), Snapshot::of(row)?))).collect()
 }
 

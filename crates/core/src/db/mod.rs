@@ -27,7 +27,8 @@ pub use long_transactions::Holder;
 use long_transactions::{LongTransactionPermit, LongTransactions};
 pub use migrate::{MigrationState, Migrations, keep_logs, migrate, migrate_over, migration_state, revert_all};
 pub use pool::Connection;
-pub use prepared::Prepared;
+pub(crate) use prepared::PreparedSql;
+pub use prepared::{Prepared, PreparedIf};
 pub use replace::{ColumnNames, ReplaceRow};
 pub use rights::{close_database, open_rights};
 pub(crate) use schema::{audit_action_logs, core_idempotency_keys};
@@ -257,10 +258,15 @@ impl Database {
     }
 
     pub(crate) async fn begin(&self, scope: &Scope) -> Result<Connection> {
-        self.begin_with(scope, None).await
+        self.begin_limited(scope, None).await
     }
 
-    async fn begin_with(&self, scope: &Scope, longest: Option<Duration>) -> Result<Connection> {
+    /// Takes a connection for a transaction that [`Connection::begin_with`] begins.
+    pub(crate) async fn acquire(&self, scope: &Scope) -> Result<Connection> {
+        self.pool.acquire(Visibility::of(scope)).await
+    }
+
+    async fn begin_limited(&self, scope: &Scope, longest: Option<Duration>) -> Result<Connection> {
         let visibility = Visibility::of(scope);
         let mut connection = self.pool.acquire(visibility).await?;
         connection.begin(visibility, longest).await?;
@@ -290,7 +296,7 @@ impl Database {
             ..Rejection::new(StatusCode::TOO_MANY_REQUESTS, "Too many requests")
         })?;
         Ok(UnloggedTransaction {
-            connection: self.begin_with(scope, Some(LONG_STATEMENT)).await?,
+            connection: self.begin_limited(scope, Some(LONG_STATEMENT)).await?,
             _permit: Some(permit),
         })
     }

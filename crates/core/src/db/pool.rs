@@ -3,12 +3,17 @@
 //! one. A connection is reused only while it is young, and only after the server has responded to every statement sent on it.
 
 use std::ops::{Deref, DerefMut};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::task::Poll;
 use std::time::Duration;
 
+use diesel::QueryableByName;
+use diesel::pg::Pg;
 use diesel_async::pooled_connection::PoolableConnection;
 use diesel_async::{AsyncPgConnection, SimpleAsyncConnection};
+use futures_util::future::join;
+use futures_util::poll;
 use tokio::runtime::Handle;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, oneshot};
 use tokio::time::{Instant, timeout, timeout_at};
@@ -16,9 +21,10 @@ use tokio::time::{Instant, timeout, timeout_at};
 use super::connector::Connector;
 use super::long_transactions::{Holder, LongTransactionPermit, LongTransactionPermits, LongTransactions};
 use super::usage::Usage;
-use super::{DatabaseOptions, Visibility};
+use super::{DatabaseOptions, PreparedSql, Visibility};
 use crate::error::{Error, Result};
 use crate::ids::Ids;
+use crate::scope::Scope;
 
 pub(crate) struct Pool {
     connector: Arc<Connector>,
@@ -113,7 +119,7 @@ impl Pool {
         };
         Ok(Connection {
             idle: Some(idle),
-            in_transaction: false,
+            in_transaction: AtomicBool::new(false),
             is_altered: false,
             pool: Arc::clone(self),
             _permit: permit,
@@ -263,10 +269,14 @@ impl Pool {
     }
 }
 
+/// The statement that begins a transaction.
+#[derive(Debug)]
+pub(crate) struct Opening(String);
+
 /// A pooled connection. If it is dropped inside a transaction, it is closed, which rolls back.
 pub struct Connection {
     idle: Option<Idle>,
-    in_transaction: bool,
+    in_transaction: AtomicBool,
     /// Whether its settings differ from those of the pool, so that it is not reused.
     is_altered: bool,
     pool: Arc<Pool>,
@@ -292,6 +302,16 @@ impl Connection {
             .expect("a connection is given back only when it is dropped")
     }
 
+    #[expect(
+        clippy::expect_used,
+        reason = "the option is empty only while the connection is dropped"
+    )]
+    fn held(&self) -> &Idle {
+        self.idle
+            .as_ref()
+            .expect("a connection is given back only when it is dropped")
+    }
+
     pub(super) async fn show(&mut self, requested: Visibility) -> Result<()> {
         let idle = self.idle();
         if idle.shows != Some(requested) {
@@ -304,17 +324,39 @@ impl Connection {
     }
 
     pub(super) async fn begin(&mut self, requested: Visibility, longest: Option<Duration>) -> Result<()> {
-        self.in_transaction = true;
-        let idle = self.idle();
+        let sql = self.enter(requested, longest);
+        self.idle().pg.batch_execute(&sql).await?;
+        Ok(())
+    }
+
+    /// Returns the statement that begins a transaction, for [`Connection::begin_with`].
+    pub(crate) fn opening(&mut self, scope: &Scope) -> Opening {
+        Opening(self.enter(Visibility::of(scope), None))
+    }
+
+    /// Begins a transaction together with its first statements, in one round trip, and returns the output of these.
+    ///
+    /// # Errors
+    /// When the begin fails.
+    pub(crate) async fn begin_with<T>(&self, Opening(sql): Opening, first: impl Future<Output = T>) -> Result<T> {
+        let mut pg: &AsyncPgConnection = self;
+        // `join` polls the begin first, and a batch is sent when it is polled.
+        let (begun, output) = join(pg.batch_execute(&sql), first).await;
+        begun?;
+        Ok(output)
+    }
+
+    /// Returns the statement that begins a transaction.
+    fn enter(&mut self, requested: Visibility, longest: Option<Duration>) -> String {
+        *self.in_transaction.get_mut() = true;
         let mut sql = "begin".to_owned();
         if let Some(longest) = longest {
             sql.push_str(&format!("; set local {}", limit(longest)));
         }
-        if idle.shows != Some(requested) {
+        if self.idle().shows != Some(requested) {
             sql.push_str(&format!("; {}", requested.sql(true)));
         }
-        idle.pg.batch_execute(&sql).await?;
-        Ok(())
+        sql
     }
 
     /// Sets the longest duration of a single statement, until the end of the transaction, or for the rest of the connection, which is then not
@@ -323,8 +365,9 @@ impl Connection {
     /// # Errors
     /// When the database can't be reached.
     pub async fn allow(&mut self, longest: Duration) -> Result<()> {
-        let local = if self.in_transaction { "local " } else { "" };
-        self.is_altered |= !self.in_transaction;
+        let in_transaction = *self.in_transaction.get_mut();
+        let local = if in_transaction { "local " } else { "" };
+        self.is_altered |= !in_transaction;
         let sql = format!("set {local}{}", limit(longest));
         self.idle().pg.batch_execute(&sql).await?;
         Ok(())
@@ -337,10 +380,39 @@ impl Connection {
             .is_some_and(|idle| !idle.usage.is_full() && Instant::now() < idle.until)
     }
 
+    /// Runs the last statement of the transaction and commits: in one round trip, unless this connection has yet to prepare the statement. If the
+    /// statement fails, PostgreSQL rolls back instead of committing.
+    ///
+    /// # Errors
+    /// When the statement or the commit fails; the transaction has ended then, too.
+    pub(crate) async fn commit_with<T>(&self, last: PreparedSql) -> Result<T>
+    where
+        T: QueryableByName<Pg> + Send + 'static,
+    {
+        let Idle { pg, usage, .. } = self.held();
+        let mut to_commit = pg;
+        let kept = usage.kept();
+        let mut last = last.run(pg);
+        // A statement that is already prepared is sent when it is polled. Another one is sent later, and a commit must not overtake it.
+        let at_once = poll!(&mut last);
+        let (done, committed) = match at_once {
+            Poll::Ready(done) => (done, to_commit.batch_execute("commit").await),
+            Poll::Pending if usage.kept() == kept => join(last, to_commit.batch_execute("commit")).await,
+            Poll::Pending => (last.await, to_commit.batch_execute("commit").await),
+        };
+        self.in_transaction.store(committed.is_err(), Ordering::Release);
+        let done = done?;
+        committed?;
+        Ok(done)
+    }
+
     pub(crate) async fn end(&mut self, commit: bool) -> Result<()> {
+        if !*self.in_transaction.get_mut() {
+            return Ok(());
+        }
         let sql = if commit { "commit" } else { "rollback" };
         self.idle().pg.batch_execute(sql).await?;
-        self.in_transaction = false;
+        *self.in_transaction.get_mut() = false;
         Ok(())
     }
 }
@@ -348,16 +420,8 @@ impl Connection {
 impl Deref for Connection {
     type Target = AsyncPgConnection;
 
-    #[expect(
-        clippy::expect_used,
-        reason = "the option is empty only while the connection is dropped"
-    )]
     fn deref(&self) -> &AsyncPgConnection {
-        &self
-            .idle
-            .as_ref()
-            .expect("a connection is given back only when it is dropped")
-            .pg
+        &self.held().pg
     }
 }
 
@@ -370,7 +434,7 @@ impl DerefMut for Connection {
 impl Drop for Connection {
     fn drop(&mut self) {
         let Some(mut idle) = self.idle.take() else { return };
-        let may_go_on = !self.in_transaction && !self.is_altered;
+        let may_go_on = !*self.in_transaction.get_mut() && !self.is_altered;
         if idle.pg.is_broken() {
             return;
         }

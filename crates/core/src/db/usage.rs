@@ -38,9 +38,14 @@ impl Usage {
         self.0.under_way.store(0, Ordering::Release);
     }
 
+    /// Returns the number of prepared statements that are kept; it grows when the connection begins to prepare another one.
+    pub(super) fn kept(&self) -> usize {
+        self.0.kept.load(Ordering::Acquire)
+    }
+
     /// Returns whether the connection has more prepared statements than it may.
     pub(super) fn is_full(&self) -> bool {
-        self.0.kept.load(Ordering::Acquire) > MOST_STATEMENTS
+        self.kept() > MOST_STATEMENTS
     }
 
     /// Drops the prepared statements, here and on the server, if there are too many. Does not wait.

@@ -2,7 +2,7 @@
 
 use backoffice_core::command::Tx;
 use backoffice_core::crud::{self, CommandName, Create, Delete, Record, Update};
-use backoffice_core::db::ReplaceRow;
+use backoffice_core::db::{PreparedIf, ReplaceRow};
 use backoffice_core::input::{Input, Validator, rules};
 use backoffice_core::{Feature, Patch, Placement, RequestContext, Result, Timestamp};
 use diesel::{ExpressionMethods, QueryDsl, SelectableHelper, insert_into};
@@ -100,8 +100,8 @@ impl Record for Company {
         }
     }
 
-    fn id(&self) -> Uuid {
-        self.id
+    fn key(&self) -> (Uuid, Uuid) {
+        (self.tenant_id, self.id)
     }
 
     fn organization(&self) -> Option<Uuid> {
@@ -165,14 +165,13 @@ impl Record for Company {
         Ok(rows.load(tx.conn()).await?)
     }
 
-    async fn write(tx: &mut Tx<'_>, rows: &[Self]) -> Result<()> {
-        insert_into(companies::table)
+    async fn write(tx: &mut Tx<'_>, rows: &[Self]) -> Result<Vec<Self>> {
+        let statement = insert_into(companies::table)
             .values(rows)
             .on_conflict((companies::tenant_id, companies::id))
             .do_update()
             .set(ReplaceRow::<companies::table>::default())
-            .execute(tx.conn())
-            .await?;
-        Ok(())
+            .returning(Self::as_returning());
+        Ok(PreparedIf(statement, rows.len() == 1).get_results(tx.conn()).await?)
     }
 }

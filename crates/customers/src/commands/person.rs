@@ -2,7 +2,7 @@
 
 use backoffice_core::command::Tx;
 use backoffice_core::crud::{self, CommandName, Create, Delete, Record, Update};
-use backoffice_core::db::ReplaceRow;
+use backoffice_core::db::{PreparedIf, ReplaceRow};
 use backoffice_core::input::{Input, Validator, rules};
 use backoffice_core::{Error, Feature, Patch, Placement, RequestContext, Result, Timestamp};
 use diesel::{ExpressionMethods, QueryDsl, SelectableHelper, insert_into};
@@ -102,8 +102,8 @@ impl Record for Person {
         }
     }
 
-    fn id(&self) -> Uuid {
-        self.id
+    fn key(&self) -> (Uuid, Uuid) {
+        (self.tenant_id, self.id)
     }
 
     fn organization(&self) -> Option<Uuid> {
@@ -166,15 +166,14 @@ impl Record for Person {
         Ok(rows.load(tx.conn()).await?)
     }
 
-    async fn write(tx: &mut Tx<'_>, rows: &[Self]) -> Result<()> {
-        insert_into(people::table)
+    async fn write(tx: &mut Tx<'_>, rows: &[Self]) -> Result<Vec<Self>> {
+        let statement = insert_into(people::table)
             .values(rows)
             .on_conflict((people::tenant_id, people::id))
             .do_update()
             .set(ReplaceRow::<people::table>::default())
-            .execute(tx.conn())
-            .await?;
-        Ok(())
+            .returning(Self::as_returning());
+        Ok(PreparedIf(statement, rows.len() == 1).get_results(tx.conn()).await?)
     }
 
     /// Maps a violated foreign key to the unknown reference: a company can be deleted while a person is assigned to it.

@@ -2,7 +2,7 @@
 
 use backoffice_core::command::Tx;
 use backoffice_core::crud::{self, CommandName, Create, Delete, Record, Update};
-use backoffice_core::db::ReplaceRow;
+use backoffice_core::db::{PreparedIf, ReplaceRow};
 use backoffice_core::input::{Input, Validator, rules};
 use backoffice_core::{Error, Feature, Patch, Placement, RequestContext, Result, Timestamp};
 use diesel::{ExpressionMethods, QueryDsl, SelectableHelper, insert_into};
@@ -69,8 +69,8 @@ impl Record for Pipeline {
         }
     }
 
-    fn id(&self) -> Uuid {
-        self.id
+    fn key(&self) -> (Uuid, Uuid) {
+        (self.tenant_id, self.id)
     }
 
     fn organization(&self) -> Option<Uuid> {
@@ -103,15 +103,14 @@ impl Record for Pipeline {
         Ok(rows.select(Self::as_select()).load(tx.conn()).await?)
     }
 
-    async fn write(tx: &mut Tx<'_>, rows: &[Self]) -> Result<()> {
-        insert_into(pipelines::table)
+    async fn write(tx: &mut Tx<'_>, rows: &[Self]) -> Result<Vec<Self>> {
+        let statement = insert_into(pipelines::table)
             .values(rows)
             .on_conflict((pipelines::tenant_id, pipelines::id))
             .do_update()
             .set(ReplaceRow::<pipelines::table>::default())
-            .execute(tx.conn())
-            .await?;
-        Ok(())
+            .returning(Self::as_returning());
+        Ok(PreparedIf(statement, rows.len() == 1).get_results(tx.conn()).await?)
     }
 
     fn rejection(error: Error) -> Error {

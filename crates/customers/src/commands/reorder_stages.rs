@@ -44,6 +44,7 @@ impl Command for ReorderStages {
     const CLASS: Class = Class::Edit;
     const LABEL: &'static str = "Reorder pipeline stages";
     const FEATURES: &'static [Feature] = &[acl::PIPELINES_MANAGE];
+    const LOCKS_FIRST: bool = true;
     type Entity = Pipeline;
     type Output = ();
 

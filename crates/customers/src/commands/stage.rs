@@ -2,6 +2,7 @@
 
 use backoffice_core::command::Tx;
 use backoffice_core::crud::{self, CommandName, Create, Delete, Record, Update};
+use backoffice_core::db::PreparedIf;
 use backoffice_core::input::{Input, Validator, rules};
 use backoffice_core::{Error, Feature, Patch, Placement, RequestContext, Result, Timestamp};
 use diesel::dsl::max;
@@ -80,8 +81,8 @@ impl Record for Stage {
         }
     }
 
-    fn id(&self) -> Uuid {
-        self.id
+    fn key(&self) -> (Uuid, Uuid) {
+        (self.tenant_id, self.id)
     }
 
     fn organization(&self) -> Option<Uuid> {
@@ -147,8 +148,8 @@ impl Record for Stage {
 
     /// Inserts stages, or replaces their labels and colors: an assignment to a column of a key that others refer to, or to the position, would
     /// wait for deals that enter the stage.
-    async fn write(tx: &mut Tx<'_>, rows: &[Self]) -> Result<()> {
-        insert_into(stages::table)
+    async fn write(tx: &mut Tx<'_>, rows: &[Self]) -> Result<Vec<Self>> {
+        let statement = insert_into(stages::table)
             .values(rows)
             .on_conflict((stages::tenant_id, stages::id))
             .do_update()
@@ -157,9 +158,8 @@ impl Record for Stage {
                 stages::color.eq(excluded(stages::color)),
                 stages::updated_at.eq(excluded(stages::updated_at)),
             ))
-            .execute(tx.conn())
-            .await?;
-        Ok(())
+            .returning(Self::as_returning());
+        Ok(PreparedIf(statement, rows.len() == 1).get_results(tx.conn()).await?)
     }
 
     fn rejection(error: Error) -> Error {

@@ -1,10 +1,10 @@
 //! Companies: deals link to them, and people refer to them.
 
-use backoffice_core::command::{Depth, Entity, EntityRef, LockedRow, Snapshot, Snapshots, Tx};
-use backoffice_core::crud::Record;
+use backoffice_core::command::{Depth, Entity, EntityRef, LockedRow, Locker, Snapshot, Snapshots, Tx};
+use backoffice_core::crud::{self, Record};
 use backoffice_core::{Feature, Result, Timestamp};
 use diesel::pg::Pg;
-use diesel::{ExpressionMethods, Insertable, QueryDsl, Queryable, Selectable, delete};
+use diesel::{ExpressionMethods, Insertable, QueryDsl, Queryable, Selectable, SelectableHelper, delete};
 use diesel_async::RunQueryDsl;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -57,15 +57,15 @@ impl Entity for Company {
     const NOT_FOUND: &'static str = "Company not found";
     const VIEW: Option<Feature> = Some(acl::COMPANIES_VIEW);
 
-    async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
-        let visible = query::companies::in_scope(tx.scope()).filter(companies::id.eq_any(ids));
-        let visible = visible.select((companies::id, companies::tenant_id));
+    async fn lock(locker: Locker<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
+        let visible = query::companies::in_scope(locker.scope()).filter(companies::id.eq_any(ids));
         // Blocks new references while the deletion is being checked.
-        Ok(visible.order(companies::id).for_update().load(tx.conn()).await?)
+        let locked = visible.order(companies::id).select(Self::as_select()).for_update();
+        Ok(crud::locked(locked.load(&mut locker.connection()).await?))
     }
 
     async fn load(tx: &mut Tx<'_>, ids: &[Uuid], depth: Depth) -> Result<Snapshots> {
-        let rows = Self::read(tx, ids).await?;
+        let rows = crud::read::<Self>(tx, ids).await?;
         let tree = match depth {
             Depth::Own => None,
             Depth::Tree => {

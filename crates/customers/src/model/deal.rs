@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use backoffice_core::command::{Depth, Entity, EntityRef, LockedRow, Snapshot, Snapshots, Transition, Tx};
+use backoffice_core::command::{Depth, Entity, EntityRef, LockedRow, Locker, Snapshot, Snapshots, Transition, Tx};
 use backoffice_core::db::ReplaceRow;
 use backoffice_core::events::Event;
 use backoffice_core::{Feature, Placement, Result, Timestamp};
@@ -98,10 +98,14 @@ impl Entity for Deal {
     const NOT_FOUND: &'static str = "Deal not found";
     const VIEW: Option<Feature> = Some(acl::DEALS_VIEW);
 
-    async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
-        let visible = query::deals::in_scope(tx.scope()).filter(deals::id.eq_any(ids));
+    async fn lock(locker: Locker<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
+        let visible = query::deals::in_scope(locker.scope()).filter(deals::id.eq_any(ids));
         let visible = visible.select((deals::id, deals::tenant_id));
-        Ok(visible.order(deals::id).for_update().load(tx.conn()).await?)
+        Ok(visible
+            .order(deals::id)
+            .for_update()
+            .load(&mut locker.connection())
+            .await?)
     }
 
     async fn load(tx: &mut Tx<'_>, ids: &[Uuid], _depth: Depth) -> Result<Snapshots> {

@@ -1,10 +1,10 @@
 //! People: deals link to them, and they may belong to a company.
 
-use backoffice_core::command::{Depth, Entity, EntityRef, LockedRow, Snapshot, Snapshots, Transition, Tx};
-use backoffice_core::crud::Record;
+use backoffice_core::command::{Depth, Entity, EntityRef, LockedRow, Locker, Snapshot, Snapshots, Transition, Tx};
+use backoffice_core::crud::{self, Record};
 use backoffice_core::{Feature, Rejection, Result, Timestamp};
 use diesel::pg::Pg;
-use diesel::{ExpressionMethods, Insertable, QueryDsl, Queryable, Selectable, delete};
+use diesel::{ExpressionMethods, Insertable, QueryDsl, Queryable, Selectable, SelectableHelper, delete};
 use diesel_async::RunQueryDsl;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -56,14 +56,14 @@ impl Entity for Person {
     const NOT_FOUND: &'static str = "Person not found";
     const VIEW: Option<Feature> = Some(acl::PEOPLE_VIEW);
 
-    async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
-        let visible = query::people::in_scope(tx.scope()).filter(people::id.eq_any(ids));
-        let visible = visible.select((people::id, people::tenant_id));
-        Ok(visible.order(people::id).for_update().load(tx.conn()).await?)
+    async fn lock(locker: Locker<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
+        let visible = query::people::in_scope(locker.scope()).filter(people::id.eq_any(ids));
+        let locked = visible.order(people::id).select(Self::as_select()).for_update();
+        Ok(crud::locked(locked.load(&mut locker.connection()).await?))
     }
 
     async fn load(tx: &mut Tx<'_>, ids: &[Uuid], depth: Depth) -> Result<Snapshots> {
-        let rows = Self::read(tx, ids).await?;
+        let rows = crud::read::<Self>(tx, ids).await?;
         let tree = match depth {
             Depth::Own => None,
             Depth::Tree => Some((PEOPLE.links(tx, End::Party, ids).await?, Vec::new())),

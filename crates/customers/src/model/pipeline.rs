@@ -1,7 +1,7 @@
 //! Pipelines.
 
-use backoffice_core::command::{Depth, Entity, LockedRow, Snapshot, Snapshots, Tx};
-use backoffice_core::crud::Record;
+use backoffice_core::command::{Depth, Entity, LockedRow, Locker, Snapshot, Snapshots, Tx};
+use backoffice_core::crud::{self, Record};
 use backoffice_core::{Feature, Result, Timestamp};
 use diesel::pg::Pg;
 use diesel::{ExpressionMethods, Insertable, QueryDsl, Queryable, Selectable, SelectableHelper, delete};
@@ -41,16 +41,18 @@ impl Entity for Pipeline {
     const NOT_FOUND: &'static str = "Pipeline not found";
     const VIEW: Option<Feature> = Some(acl::PIPELINES_VIEW);
 
-    async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
-        let visible = query::pipelines::in_scope(tx.scope()).filter(pipelines::id.eq_any(ids));
-        let visible = visible.select((pipelines::id, pipelines::tenant_id));
+    async fn lock(locker: Locker<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
+        let visible = query::pipelines::in_scope(locker.scope()).filter(pipelines::id.eq_any(ids));
         // Does not block deals from entering its stages; a deletion waits for them.
-        let locked = visible.order(pipelines::id).for_no_key_update();
-        Ok(locked.load(tx.conn()).await?)
+        let locked = visible
+            .order(pipelines::id)
+            .select(Self::as_select())
+            .for_no_key_update();
+        Ok(crud::locked(locked.load(&mut locker.connection()).await?))
     }
 
     async fn load(tx: &mut Tx<'_>, ids: &[Uuid], depth: Depth) -> Result<Snapshots> {
-        let rows = Self::read(tx, ids).await?;
+        let rows = crud::read::<Self>(tx, ids).await?;
         let children = match depth {
             Depth::Own => None,
             Depth::Tree => Some(stages_of(tx, ids).await?),

@@ -1,10 +1,10 @@
 //! Stages of pipelines.
 
-use backoffice_core::command::{Depth, Entity, EntityRef, LockedRow, Snapshot, Snapshots, Tx};
+use backoffice_core::command::{Depth, Entity, EntityRef, LockedRow, Locker, Snapshot, Snapshots, Tx};
 use backoffice_core::db::ReplaceRow;
 use backoffice_core::{Feature, Result, Timestamp, crud};
 use diesel::pg::Pg;
-use diesel::{ExpressionMethods, Insertable, QueryDsl, Queryable, Selectable, delete, insert_into};
+use diesel::{ExpressionMethods, Insertable, QueryDsl, Queryable, Selectable, SelectableHelper, delete, insert_into};
 use diesel_async::RunQueryDsl;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -46,12 +46,11 @@ impl Entity for Stage {
     const NOT_FOUND: &'static str = "Pipeline stage not found";
     const VIEW: Option<Feature> = Some(acl::PIPELINES_VIEW);
 
-    async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
-        let visible = query::stages::in_scope(tx.scope()).filter(stages::id.eq_any(ids));
-        let visible = visible.select((stages::id, stages::tenant_id));
+    async fn lock(locker: Locker<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
+        let visible = query::stages::in_scope(locker.scope()).filter(stages::id.eq_any(ids));
         // Does not block deals from entering the stage; a deletion waits for them.
-        let locked = visible.order(stages::id).for_no_key_update();
-        Ok(locked.load(tx.conn()).await?)
+        let locked = visible.order(stages::id).select(Self::as_select()).for_no_key_update();
+        Ok(crud::locked(locked.load(&mut locker.connection()).await?))
     }
 
     async fn load(tx: &mut Tx<'_>, ids: &[Uuid], _depth: Depth) -> Result<Snapshots> {

@@ -2,7 +2,7 @@
 
 use backoffice_core::command::Tx;
 use backoffice_core::crud::{self, CommandName, Create, Delete, Record, Update};
-use backoffice_core::db::ReplaceRow;
+use backoffice_core::db::{PreparedIf, ReplaceRow};
 use backoffice_core::input::{Input, Validator, rules};
 use backoffice_core::{Feature, Patch, Placement, Rejection, RequestContext, Result, Timestamp};
 use diesel::{
@@ -103,8 +103,8 @@ impl Record for Organization {
         }
     }
 
-    fn id(&self) -> Uuid {
-        self.id
+    fn key(&self) -> (Uuid, Uuid) {
+        (self.tenant_id, self.id)
     }
 
     fn organization(&self) -> Option<Uuid> {
@@ -160,15 +160,14 @@ impl Record for Organization {
     }
 
     /// Inserts organizations, or replaces stored ones, also deleted ones.
-    async fn write(tx: &mut Tx<'_>, rows: &[Self]) -> Result<()> {
-        insert_into(organizations::table)
+    async fn write(tx: &mut Tx<'_>, rows: &[Self]) -> Result<Vec<Self>> {
+        let statement = insert_into(organizations::table)
             .values(rows)
             .on_conflict((organizations::tenant_id, organizations::id))
             .do_update()
             .set(ReplaceRow::<organizations::table>::default())
-            .execute(tx.conn())
-            .await?;
-        Ok(())
+            .returning(Self::as_returning());
+        Ok(PreparedIf(statement, rows.len() == 1).get_results(tx.conn()).await?)
     }
 
     fn rejection(error: backoffice_core::Error) -> backoffice_core::Error {

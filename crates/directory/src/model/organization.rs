@@ -1,10 +1,10 @@
 //! Organizations.
 
-use backoffice_core::command::{Depth, Entity, EntityRef, LockedRow, Snapshot, Snapshots, Transition, Tx};
-use backoffice_core::crud::{self, Record};
+use backoffice_core::command::{Depth, Entity, EntityRef, LockedRow, Locker, Snapshot, Snapshots, Transition, Tx};
+use backoffice_core::crud;
 use backoffice_core::{Feature, Result, Timestamp};
 use diesel::pg::Pg;
-use diesel::{ExpressionMethods, Insertable, QueryDsl, Queryable, Selectable, update};
+use diesel::{ExpressionMethods, Insertable, QueryDsl, Queryable, Selectable, SelectableHelper, update};
 use diesel_async::RunQueryDsl;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -46,22 +46,21 @@ impl Entity for Organization {
     const IS_ORGANIZATION: bool = true;
     const TOMBSTONES: Option<&'static str> = Some("directory_organizations");
 
-    async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
-        let scope = tx.scope();
-        Ok(query::organizations_in_scope(scope)
+    async fn lock(locker: Locker<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
+        let scope = locker.scope();
+        // Weaker than `for update`: children that are created meanwhile may refer to the row, and wait for the lock of the tree instead.
+        let locked = query::organizations_in_scope(scope)
             .filter(scope.within(organizations::id))
             .filter(organizations::id.eq_any(ids))
             .order(organizations::id)
-            .select((organizations::id, organizations::tenant_id))
-            // Weaker than `for update`: children that are created meanwhile may refer to the row, and wait for the lock of the tree instead.
-            .for_no_key_update()
-            .load(tx.conn())
-            .await?)
+            .select(Self::as_select())
+            .for_no_key_update();
+        Ok(crud::locked(locked.load(&mut locker.connection()).await?))
     }
 
     /// The log files the entries of an organization under its own id.
     async fn load(tx: &mut Tx<'_>, ids: &[Uuid], _depth: Depth) -> Result<Snapshots> {
-        let rows = Self::read(tx, ids).await?;
+        let rows = crud::read::<Self>(tx, ids).await?;
         let snapshot = |row: &Self| Ok((row.id, Snapshot::of(row)?.with_organization(Some(row.id))));
         rows.iter().map(snapshot).collect()
     }

@@ -1,6 +1,6 @@
 //! Tenants.
 
-use backoffice_core::command::{Depth, Entity, LockedRow, Snapshot, Snapshots, Tx};
+use backoffice_core::command::{Depth, Entity, LockedRow, Locker, Snapshot, Snapshots, Tx};
 use backoffice_core::db::ReplaceRow;
 use backoffice_core::{Feature, Result, Timestamp};
 use diesel::pg::Pg;
@@ -39,13 +39,13 @@ impl Entity for Tenant {
     const NOT_FOUND: &'static str = "Tenant not found";
     const VIEW: Option<Feature> = Some(acl::TENANTS_VIEW);
 
-    async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
-        Ok(query::tenants_in_scope(tx.scope())
+    async fn lock(locker: Locker<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
+        Ok(query::tenants_in_scope(locker.scope())
             .filter(tenants::id.eq_any(ids))
             .order(tenants::id)
             .select((tenants::id, tenants::tenant_id))
             .for_no_key_update()
-            .load(tx.conn())
+            .load(&mut locker.connection())
             .await?)
     }
 

@@ -1,6 +1,6 @@
 //! Progress jobs.
 
-use backoffice_core::command::{Depth, Entity, LockedRow, Snapshot, Snapshots, Tx};
+use backoffice_core::command::{Depth, Entity, LockedRow, Locker, Snapshot, Snapshots, Tx};
 use backoffice_core::identity::Identity;
 use backoffice_core::{Error, Feature, Result, Timestamp};
 use diesel::{ExpressionMethods, Insertable, QueryDsl, Queryable, Selectable, SelectableHelper};
@@ -105,14 +105,14 @@ impl Entity for ProgressJob {
     const NOT_FOUND: &'static str = "Not found";
     const VIEW: Option<Feature> = Some(acl::VIEW_TENANT);
 
-    async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
-        let context = tx.context();
+    async fn lock(locker: Locker<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
+        let context = locker.context();
         Ok(query::jobs::in_scope(context)
             .filter(jobs::id.eq_any(ids))
             .order(jobs::id)
             .select((jobs::id, jobs::tenant_id))
             .for_update()
-            .load(tx.conn())
+            .load(&mut locker.connection())
             .await?)
     }
 

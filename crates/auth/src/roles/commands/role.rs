@@ -2,7 +2,7 @@
 
 use backoffice_core::command::{Class, Command, Entity, Target, Tx};
 use backoffice_core::crud::{self, CommandName, Create, Record, Update};
-use backoffice_core::db::Prepared;
+use backoffice_core::db::PreparedIf;
 use backoffice_core::ids::PLATFORM_TENANT;
 use backoffice_core::input::{Input, Validator, rules};
 use backoffice_core::{Feature, Patch, Placement, Rejection, RequestContext, Result, Timestamp};
@@ -76,8 +76,8 @@ impl Record for Role {
         }
     }
 
-    fn id(&self) -> Uuid {
-        self.id
+    fn key(&self) -> (Uuid, Uuid) {
+        (self.tenant_id, self.id)
     }
 
     fn organization(&self) -> Option<Uuid> {
@@ -130,7 +130,7 @@ impl Record for Role {
     }
 
     /// A stored role keeps `seeded_as`, which old snapshots do not contain.
-    async fn write(tx: &mut Tx<'_>, rows: &[Self]) -> Result<()> {
+    async fn write(tx: &mut Tx<'_>, rows: &[Self]) -> Result<Vec<Self>> {
         let statement = insert_into(roles::table)
             .values(rows)
             .on_conflict((roles::tenant_id, roles::id))
@@ -140,9 +140,9 @@ impl Record for Role {
                 roles::name_norm.eq(excluded(roles::name_norm)),
                 roles::created_at.eq(excluded(roles::created_at)),
                 roles::updated_at.eq(excluded(roles::updated_at)),
-            ));
-        Prepared(statement).execute(tx.conn()).await?;
-        Ok(())
+            ))
+            .returning(Self::as_returning());
+        Ok(PreparedIf(statement, rows.len() == 1).get_results(tx.conn()).await?)
     }
 
     fn rejection(error: backoffice_core::Error) -> backoffice_core::Error {

@@ -1,7 +1,7 @@
 //! Access control lists of roles and users: separate entities when edited, otherwise children of their role or user. An ACL has the id of
 //! its role or user.
 
-use backoffice_core::command::{Depth, Entity, EntityRef, LockedRow, Snapshot, Snapshots, Transition, Tx};
+use backoffice_core::command::{Depth, Entity, EntityRef, LockedRow, Locker, Snapshot, Snapshots, Transition, Tx};
 use backoffice_core::db::ReplaceRow;
 use backoffice_core::{Feature, Result, Timestamp};
 use diesel::{ExpressionMethods, Insertable, QueryDsl, Queryable, Selectable, SelectableHelper};
@@ -102,8 +102,8 @@ impl Entity for RoleAcl {
     const NOT_FOUND: &'static str = Role::NOT_FOUND;
     const VIEW: Option<Feature> = Some(acl::ACL_MANAGE);
 
-    async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
-        Role::lock(tx, ids).await
+    async fn lock(locker: Locker<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
+        Role::lock(locker, ids).await
     }
 
     stored_rows!(role_acls);
@@ -132,8 +132,8 @@ impl Entity for UserAcl {
     const NOT_FOUND: &'static str = User::NOT_FOUND;
     const VIEW: Option<Feature> = Some(acl::ACL_MANAGE);
 
-    async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
-        User::lock(tx, ids).await
+    async fn lock(locker: Locker<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
+        User::lock(locker, ids).await
     }
 
     stored_rows!(user_acls);

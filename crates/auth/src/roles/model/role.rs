@@ -1,7 +1,7 @@
 //! Roles. The ACL of a role and its sidebar settings are deleted and restored with it.
 
-use backoffice_core::command::{Depth, Entity, LockedRow, Snapshot, Snapshots, Transition, Tx};
-use backoffice_core::crud::Record;
+use backoffice_core::command::{Depth, Entity, LockedRow, Locker, Snapshot, Snapshots, Transition, Tx};
+use backoffice_core::crud::{self, Record};
 use backoffice_core::{Error, Feature, Result, Timestamp};
 use diesel::{ExpressionMethods, Identifiable, Insertable, QueryDsl, Queryable, Selectable, SelectableHelper};
 use diesel_async::RunQueryDsl;
@@ -57,14 +57,14 @@ impl Entity for Role {
     const NOT_FOUND: &'static str = "Role not found";
     const VIEW: Option<Feature> = Some(acl::ROLES_LIST);
 
-    async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
-        let context = tx.context();
-        query::lock(tx.conn(), context, ids).await
+    async fn lock(locker: Locker<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
+        let context = locker.context();
+        query::lock(locker.connection(), context, ids).await
     }
 
     async fn load(tx: &mut Tx<'_>, ids: &[Uuid], depth: Depth) -> Result<Snapshots> {
         let tenant = tx.tenant();
-        let rows = Self::read(tx, ids).await?;
+        let rows = crud::read::<Self>(tx, ids).await?;
         let children: Vec<RoleAcl> = match depth {
             Depth::Own => Vec::new(),
             Depth::Tree => {

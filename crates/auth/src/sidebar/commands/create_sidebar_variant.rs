@@ -37,6 +37,7 @@ impl Command for CreateSidebarVariant {
     const CLASS: Class = Class::Create;
     const LABEL: &'static str = "Create sidebar variant";
     const FEATURES: &'static [Feature] = &[acl::SIDEBAR_MANAGE];
+    const LOCKS_FIRST: bool = true;
     type Entity = SidebarVariant;
     type Output = SidebarVariant;
 
@@ -51,7 +52,7 @@ impl Command for CreateSidebarVariant {
         if self.is_active {
             return active_variants(tx, self.user, &self.locale, self.id).await;
         }
-        query::lock_user(tx, self.user).await?;
+        query::lock_user(tx.shared(), tx.tenant(), self.user).await?;
         Ok(Vec::new())
     }
 

@@ -35,7 +35,7 @@ fn duplicate_name(error: backoffice_core::Error) -> backoffice_core::Error {
 
 /// Returns the variants that an activation deactivates. Locks their user, so that no other transaction changes which variant is active.
 async fn active_variants(tx: &mut Tx<'_>, user: Uuid, locale: &str, but: Uuid) -> Result<Vec<EntityRef>> {
-    query::lock_user(tx, user).await?;
+    query::lock_user(tx.shared(), tx.tenant(), user).await?;
     let tenant = tx.tenant();
     let active: Vec<Uuid> = variants::table
         .filter(variants::tenant_id.eq(tenant))

@@ -39,6 +39,7 @@ impl Command for UpdateSidebarVariant {
     const CLASS: Class = Class::Edit;
     const LABEL: &'static str = "Update sidebar variant";
     const FEATURES: &'static [Feature] = &[acl::SIDEBAR_MANAGE];
+    const LOCKS_FIRST: bool = true;
     type Entity = SidebarVariant;
     type Output = SidebarVariant;
 

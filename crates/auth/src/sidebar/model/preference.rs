@@ -1,6 +1,6 @@
 //! The sidebar settings of a user in a locale.
 
-use backoffice_core::command::{Depth, Entity, EntityRef, LockedRow, Snapshot, Snapshots, Tx};
+use backoffice_core::command::{Depth, Entity, EntityRef, LockedRow, Locker, Snapshot, Snapshots, Tx};
 use backoffice_core::db::ReplaceRow;
 use backoffice_core::{Result, Timestamp};
 use diesel::{ExpressionMethods, Insertable, QueryDsl, Queryable, Selectable, SelectableHelper};
@@ -39,18 +39,18 @@ impl Entity for SidebarPreference {
     const NOT_FOUND: &'static str = "Preferences not found";
 
     /// Locks the user, whether the row exists or will be created.
-    async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
-        let (tenant, user) = (tx.tenant(), tx.context().user_id()?);
-        query::lock_user(tx, user).await?;
+    async fn lock(locker: Locker<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
+        let (tenant, user) = (locker.tenant(), locker.context().user_id()?);
+        query::lock_user(locker.connection(), tenant, user).await?;
         let foreign: Vec<Uuid> = preferences::table
             .filter(preferences::tenant_id.eq(tenant))
             .filter(preferences::id.eq_any(ids))
             .filter(preferences::user_id.ne(user))
             .select(preferences::id)
-            .load(tx.conn())
+            .load(&mut locker.connection())
             .await?;
         let own = ids.iter().filter(|id| !foreign.contains(id));
-        Ok(own.map(|id| LockedRow { id: *id, tenant }).collect())
+        Ok(own.map(|id| LockedRow::new(*id, tenant)).collect())
     }
 
     stored_rows!(preferences);

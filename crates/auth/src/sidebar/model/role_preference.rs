@@ -1,6 +1,6 @@
 //! The sidebar settings that a tenant has for a role in a locale.
 
-use backoffice_core::command::{Depth, Entity, EntityRef, LockedRow, Snapshot, Snapshots, Tx};
+use backoffice_core::command::{Depth, Entity, EntityRef, LockedRow, Locker, Snapshot, Snapshots, Tx};
 use backoffice_core::db::ReplaceRow;
 use backoffice_core::{Result, Timestamp};
 use diesel::sql_types::{Array, Text};
@@ -42,17 +42,17 @@ impl Entity for RoleSidebarPreference {
     const NOT_FOUND: &'static str = Role::NOT_FOUND;
 
     /// Takes advisory locks instead of row locks: the row may not exist yet, and a tenant can't lock a global role.
-    async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
-        let tenant = tx.tenant();
+    async fn lock(locker: Locker<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
+        let tenant = locker.tenant();
         let mut names: Vec<String> = ids.iter().map(|id| format!("{}:{tenant}:{id}", Self::KIND)).collect();
         names.sort();
         sql_query(
             "select pg_advisory_xact_lock(hashtextextended(name, 0)) from unnest($1) with ordinality as t (name, n)",
         )
         .bind::<Array<Text>, _>(names)
-        .execute(tx.conn())
+        .execute(&mut locker.connection())
         .await?;
-        Ok(ids.iter().map(|id| LockedRow { id: *id, tenant }).collect())
+        Ok(ids.iter().map(|id| LockedRow::new(*id, tenant)).collect())
     }
 
     stored_rows!(preferences);

@@ -1,6 +1,6 @@
 //! Named sidebar settings of a user; at most one is active in each locale.
 
-use backoffice_core::command::{Depth, Entity, EntityRef, LockedRow, Snapshot, Snapshots, Tx};
+use backoffice_core::command::{Depth, Entity, EntityRef, LockedRow, Locker, Snapshot, Snapshots, Tx};
 use backoffice_core::db::ReplaceRow;
 use backoffice_core::{Result, Timestamp};
 use diesel::{ExpressionMethods, Insertable, QueryDsl, Queryable, Selectable, SelectableHelper};
@@ -57,9 +57,9 @@ impl Entity for SidebarVariant {
     const TOMBSTONES: Option<&'static str> = Some("auth_sidebar_variants");
 
     /// Locks the user first, so that only one transaction at a time changes which variant is active.
-    async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
-        let (tenant, user) = (tx.tenant(), tx.context().user_id()?);
-        query::lock_user(tx, user).await?;
+    async fn lock(locker: Locker<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
+        let (tenant, user) = (locker.tenant(), locker.context().user_id()?);
+        query::lock_user(locker.connection(), tenant, user).await?;
         let rows = variants::table
             .filter(variants::tenant_id.eq(tenant))
             .filter(variants::user_id.eq(user))
@@ -68,7 +68,7 @@ impl Entity for SidebarVariant {
             .order(variants::id)
             .select((variants::id, variants::tenant_id))
             .for_update();
-        Ok(rows.load(tx.conn()).await?)
+        Ok(rows.load(&mut locker.connection()).await?)
     }
 
     async fn load(tx: &mut Tx<'_>, ids: &[Uuid], _depth: Depth) -> Result<Snapshots> {

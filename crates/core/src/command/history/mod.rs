@@ -238,6 +238,7 @@ impl Request {
             place: claimed.entry.place(),
         });
         let (present, others) = self.present(tx, &claimed).await?;
+        tx.forget_fresh();
         affected::advance(tx, &others);
         let hook = if self.direction == Direction::Undo {
             Hook::BeforeUndo

@@ -1,5 +1,7 @@
 //! Faults of JSON texts.
 
+use std::collections::VecDeque;
+
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use serde_path_to_error::{Path, Segment};
@@ -186,8 +188,9 @@ impl Search {
 
     /// Puts a placeholder at the path with which the deserializer can continue.
     fn stand_in<T: DeserializeOwned>(&mut self, fault: &Fault) -> bool {
-        let words: Vec<Value> = variants(&fault.said).into_iter().map(|word| json!(word)).collect();
-        for value in words.into_iter().chain(stand_ins()) {
+        let mut candidates: VecDeque<Value> = words(fault).into_iter().chain(stand_ins()).collect();
+        let mut has_words = candidates.len() > stand_ins().count();
+        while let Some(value) = candidates.pop_front() {
             if !put(&mut self.value, &fault.steps, value) {
                 return false;
             }
@@ -195,11 +198,22 @@ impl Search {
                 None => return false,
                 Some(Ok(_)) => return true,
                 Some(Err(next)) if next.steps != fault.steps => return true,
+                // An enumeration lists its words only when it gets a text.
+                Some(Err(next)) if !has_words => {
+                    let words = words(&next);
+                    has_words = !words.is_empty();
+                    words.into_iter().rev().for_each(|word| candidates.push_front(word));
+                }
                 Some(Err(_)) => {}
             }
         }
         false
     }
+}
+
+/// Returns the values that the deserializer would accept at the place of the fault, if it lists them.
+fn words(fault: &Fault) -> Vec<Value> {
+    variants(&fault.said).into_iter().map(|word| json!(word)).collect()
 }
 
 fn stand_ins() -> impl Iterator<Item = Value> {
@@ -365,6 +379,27 @@ mod tests {
             faults(&json!({"userId": Uuid::nil(), "title": 7})),
             expected(&[("title", "invalid_type")])
         );
+    }
+
+    #[test]
+    fn a_required_enumeration_of_another_type_gets_one_of_its_words() {
+        #[derive(Debug, Deserialize)]
+        #[expect(dead_code, reason = "only deserialization is tested")]
+        struct Required {
+            kind: Kind,
+            title: String,
+        }
+        let text = json!({"kind": [[7]], "title": "a long title"}).to_string();
+
+        let unread = from_json::<Required>(&text, |body, validator| {
+            if body.title.len() > 5 {
+                validator.reject("title", "must be at most 5 characters", "too_long");
+            }
+        });
+
+        let details = unread.expect_err("faults");
+        let paths: Vec<_> = details.iter().map(|one| one.path.as_str()).collect();
+        assert_eq!(paths, ["kind", "title"]);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Things.
 
-use backoffice_core::command::{Depth, Entity, LockedRow, Snapshot, Snapshots, Tx};
+use backoffice_core::command::{Depth, Entity, LockedRow, Locker, Snapshot, Snapshots, Tx};
 use backoffice_core::{Result, Timestamp};
 use diesel::{
     AsChangeset, ExpressionMethods, Identifiable, QueryDsl, Queryable, Selectable, SelectableHelper, delete, table,
@@ -56,8 +56,8 @@ impl Entity for Thing {
     const KIND: &'static str = "sample.thing";
     const NOT_FOUND: &'static str = "Thing not found";
 
-    async fn lock(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
-        let scope = tx.scope();
+    async fn lock(locker: Locker<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
+        let scope = locker.scope();
         let rows: Vec<(Uuid, Uuid)> = sample_things::table
             .filter(scope.owns(sample_things::tenant_id))
             .filter(scope.within(sample_things::organization_id))
@@ -65,9 +65,12 @@ impl Entity for Thing {
             .order(sample_things::id)
             .select((sample_things::id, sample_things::tenant_id))
             .for_update()
-            .load(tx.conn())
+            .load(&mut locker.connection())
             .await?;
-        Ok(rows.into_iter().map(|(id, tenant)| LockedRow { id, tenant }).collect())
+        Ok(rows
+            .into_iter()
+            .map(|(id, tenant)| LockedRow::new(id, tenant))
+            .collect())
     }
 
     async fn load(tx: &mut Tx<'_>, ids: &[Uuid], _depth: Depth) -> Result<Snapshots> {
