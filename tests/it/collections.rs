@@ -14,14 +14,10 @@ use crate::history::{operation, undo};
 use crate::scenarios::{rich, scenarios};
 
 /// Reads of several rows, or of one by a path, that carry no entity tag.
-const UNTAGGED: [(&str, &str); 5] = [
+const UNTAGGED: [(&str, &str); 4] = [
     (
         "/audit_logs/audit-logs/access",
         "each read adds entries, so no response is ever the same",
-    ),
-    (
-        "/audit_logs/audit-logs/actions",
-        "costs at most three statements; the version would be a fourth",
     ),
     (
         "/auth/sidebar/variants/{id}",
@@ -93,6 +89,20 @@ async fn read(fixture: &Fixture, call: &Call, caller: &Account) -> Known {
     Known { call, tag, body }
 }
 
+/// Returns the number of rows of a list of which the first page of 100 is known.
+async fn rows_of(fixture: &Fixture, first: &Known, caller: &Account) -> usize {
+    let items = |body: &Value| body["items"].as_array().expect("items").len();
+    let mut rows = items(&first.body);
+    for page in 2.. {
+        if rows < 100 * (page - 1) {
+            break;
+        }
+        let next = first.call.clone().with_query("page", &page.to_string());
+        rows += items(&next.send(&fixture.app, &caller.token).await.json());
+    }
+    rows
+}
+
 /// Reads everything again, and checks that a response with the same tag is the same, and that every total is the number of rows. A request with
 /// a tag gets 304 if, and only if, the response has that tag.
 async fn compare(fixture: &Fixture, before: Vec<Known>, caller: &Account, what: &str) -> Vec<Known> {
@@ -115,8 +125,7 @@ async fn compare(fixture: &Fixture, before: Vec<Known>, caller: &Account, what: 
         let Some(whole) = after.iter().find(|other| one.call.is_page_of(&other.call)) else {
             continue;
         };
-        let rows = whole.body["items"].as_array().expect("items").len();
-        assert!(rows < 100, "{}: the fixture has more rows than a page", whole.call);
+        let rows = rows_of(fixture, whole, caller).await;
         assert_eq!(total, i64::try_from(rows).expect("few"), "{} after {what}", one.call);
     }
     after

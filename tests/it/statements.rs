@@ -188,5 +188,9 @@ async fn an_entry_is_committed_with_its_change() {
     let taken = json!({"id": role, "name": "Employee"});
     let (status, body) = app.put(&fixture.a.tenant_admin.token, "/auth/roles", taken).await;
     assert_eq!(status, 400, "{body}");
-    assert_eq!(app.rows(&same).await.len(), 1, "a rejected update leaves the last entry");
+    assert_eq!(
+        app.rows(&same).await.len(),
+        1,
+        "a rejected update leaves the last entry"
+    );
 }

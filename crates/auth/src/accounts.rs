@@ -9,12 +9,18 @@ use uuid::Uuid;
 
 use crate::config::AuthConfig;
 use crate::consents::integrity::Integrity;
+use crate::roles::query::BesideRole;
 use crate::sessions::cache::IdentityCache;
 use crate::sessions::token::Tokens;
 use crate::users::password::{Hasher, Policy};
+use crate::users::query::BesideUser;
 
-/// Most roles whose users are counted in memory.
-const MOST_ROLES_COUNTED: u64 = 10_000;
+/// Most users, and most roles, of which names and counts are kept in memory.
+const MOST_KEPT: u64 = 10_000;
+
+/// Identifies a row beside which something is shown: the tenant whose rows the caller sees (`None` = all tenants), the caller's tenant, whose
+/// versions count too, and the row.
+pub(crate) type BesideKey = (Option<Uuid>, Uuid, Uuid);
 
 /// Configuration, keys, the hashing pool and the identity cache.
 pub struct Accounts {
@@ -24,9 +30,10 @@ pub struct Accounts {
     pub(crate) policy: Policy,
     pub(crate) integrity: Integrity,
     pub(crate) cache: IdentityCache,
-    /// Numbers of users that hold a role: by the tenant of the users (`None` = all tenants), the caller's tenant, whose versions count too, and
-    /// the role.
-    pub(crate) users_of_roles: Versioned<(Option<Uuid>, Uuid, Uuid), i64>,
+    /// What lists show beside a role.
+    pub(crate) beside_roles: Versioned<BesideKey, BesideRole>,
+    /// What lists show beside a user.
+    pub(crate) beside_users: Versioned<BesideKey, Arc<BesideUser>>,
     /// Password of the demo account; `None` if autologin is disabled.
     pub(crate) autologin_password: Option<SecretString>,
 }
@@ -48,7 +55,8 @@ impl Accounts {
             policy: Policy::new(&config.password)?,
             integrity: Integrity::new(&config.consent)?,
             cache: IdentityCache::new(config.identity_cache_ttl),
-            users_of_roles: Versioned::new(MOST_ROLES_COUNTED),
+            beside_roles: Versioned::new(MOST_KEPT),
+            beside_users: Versioned::new(MOST_KEPT),
             autologin_password: config.autologin.secret()?,
             config,
         }))

@@ -4,6 +4,7 @@
 //! [`touch`]. A list reads the version before its rows, so a total or an entity tag that belongs to a version never hides a change that was
 //! committed before the request.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::hash::Hash;
 
@@ -37,11 +38,45 @@ pub struct Version {
 }
 
 impl Version {
+    /// Creates the version with this number and time of the last change.
+    #[must_use]
+    pub const fn new(number: i64, changed_at: Option<Timestamp>) -> Self {
+        Self { number, changed_at }
+    }
+
+    /// Returns the number, which grows with every change.
+    #[must_use]
+    pub const fn number(self) -> i64 {
+        self.number
+    }
+
     /// Returns the bytes that identify the version.
     pub(crate) fn bytes(self) -> [u8; 16] {
         let changed_at = self.changed_at.map_or(0, Timestamp::unix_millis);
         (u128::from(self.number.cast_unsigned()) << 64 | u128::from(changed_at.cast_unsigned())).to_be_bytes()
     }
+}
+
+/// The kind of the entries of the action log. Every entry takes a number of its tenant's stream, so the stream's last number is their version.
+pub(crate) const LOG: &str = "audit_logs.action";
+
+/// The kinds besides [`ALL`] on which the response of the action log depends: erased entries, and the names beside them.
+pub const BESIDE_LOG: [&str; 4] = [ALL, LOG, "directory.tenant", "directory.organization"];
+
+const OF_LOG: &str = "\
+select (c.number + s.number)::bigint as number, s.changed_at from \
+    (select coalesce(sum(version), 0) as number from core_collections where tenant_id = any($2) and kind = any($1)) c, \
+    (select coalesce(sum(last_seq), 0) as number, max(updated_at) as changed_at \
+        from core_event_streams where tenant_id = any($2) and name = 'log') s";
+const OF_ALL_LOGS: &str = "\
+select (c.number + s.number)::bigint as number, s.changed_at from \
+    (select coalesce(sum(version), 0) as number from core_collections where kind = any($1)) c, \
+    (select coalesce(sum(last_seq), 0) as number, max(updated_at) as changed_at from core_event_streams where name = 'log') s";
+
+/// Returns the tenants whose versions count for a caller of the tenant `own`: the one whose rows it sees, its own, and the platform.
+#[must_use]
+pub fn counting(tenant: Uuid, own: Uuid) -> [Uuid; 3] {
+    [tenant, own, PLATFORM_TENANT]
 }
 
 const OF_TENANTS: &str = "\
@@ -60,15 +95,21 @@ pub(crate) async fn version(
     own: Uuid,
     kinds: &[&str],
 ) -> QueryResult<Version> {
-    let kinds: Vec<&str> = kinds.iter().copied().chain([ALL]).collect();
+    let is_log = kinds.contains(&LOG);
+    let kinds: Vec<&str> = match is_log {
+        true => BESIDE_LOG.to_vec(),
+        false => kinds.iter().copied().chain([ALL]).collect(),
+    };
     match scope.visible_tenants {
         VisibleTenants::Tenant(tenant) => {
-            let statement = sql_query(OF_TENANTS).bind::<Array<Text>, _>(kinds);
-            let statement = statement.bind::<Array<SqlUuid>, _>(vec![tenant, own, PLATFORM_TENANT]);
+            let text = if is_log { OF_LOG } else { OF_TENANTS };
+            let statement = sql_query(text).bind::<Array<Text>, _>(kinds);
+            let statement = statement.bind::<Array<SqlUuid>, _>(counting(tenant, own).to_vec());
             Prepared(statement).get_result(&mut &*connection).await
         }
         VisibleTenants::All => {
-            let statement = sql_query(OF_ALL).bind::<Array<Text>, _>(kinds);
+            let text = if is_log { OF_ALL_LOGS } else { OF_ALL };
+            let statement = sql_query(text).bind::<Array<Text>, _>(kinds);
             Prepared(statement).get_result(&mut &*connection).await
         }
     }
@@ -98,6 +139,19 @@ pub async fn touch(
         .bind::<Timestamptz, _>(now);
     Prepared(statement).execute(connection).await?;
     Ok(())
+}
+
+/// Records a change of entries of the action log: erased ones of a tenant, or, in the platform's tenant, removed months of all tenants.
+///
+/// # Errors
+/// When the database can't be reached.
+pub(crate) async fn touch_log(
+    connection: &mut AsyncPgConnection,
+    tenant: Uuid,
+    id: Uuid,
+    now: Timestamp,
+) -> Result<()> {
+    touch(connection, tenant, &[LOG], id, now).await
 }
 
 /// Records a change of rows of any kind, in a transaction that sees all tenants.
@@ -135,9 +189,59 @@ impl<K: Hash + Eq + Send + Sync + 'static, V: Clone + Send + Sync + 'static> Ver
         (known == version).then_some(value)
     }
 
+    /// Returns the values of these keys that were read at this version, and the other keys.
+    #[must_use]
+    pub fn find_all(&self, keys: impl IntoIterator<Item = K>, version: Option<Version>) -> Beside<K, V> {
+        let mut beside = Beside {
+            values: HashMap::new(),
+            missing: Vec::new(),
+        };
+        for key in keys {
+            match version.and_then(|version| self.find(&key, version)) {
+                Some(value) => drop(beside.values.insert(key, value)),
+                None => beside.missing.push(key),
+            }
+        }
+        beside
+    }
+
+    /// Adds values that were read after this version, and keeps them.
+    pub fn add(&self, beside: &mut Beside<K, V>, version: Option<Version>, found: impl IntoIterator<Item = (K, V)>)
+    where
+        K: Copy,
+    {
+        for (key, value) in found {
+            if let Some(version) = version {
+                self.keep(key, version, value.clone());
+            }
+            beside.values.insert(key, value);
+        }
+    }
+
+    /// Returns the value that was read last, with its version.
+    pub(crate) fn latest(&self, key: &K) -> Option<(Version, V)> {
+        self.0.get(key)
+    }
+
     /// Keeps a value that was read after this version.
     pub fn keep(&self, key: K, version: Version, value: V) {
         self.0.insert(key, (version, value));
+    }
+}
+
+/// What stands beside the rows of a page: names, counts.
+#[derive(Debug)]
+pub struct Beside<K, V> {
+    values: HashMap<K, V>,
+    /// The keys whose values are not known.
+    pub missing: Vec<K>,
+}
+
+impl<K: Hash + Eq, V> Beside<K, V> {
+    /// Returns the value of a key.
+    #[must_use]
+    pub fn of(&self, key: &K) -> Option<&V> {
+        self.values.get(key)
     }
 }
 

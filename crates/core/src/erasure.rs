@@ -5,6 +5,7 @@ use diesel::{QueryableByName, sql_query};
 use diesel_async::RunQueryDsl;
 use uuid::Uuid;
 
+use crate::collections;
 use crate::context::Call;
 use crate::db::MAINTENANCE_STATEMENT;
 use crate::error::Result;
@@ -27,13 +28,17 @@ struct Erased {
 /// # Errors
 /// When the database can't be reached; then nothing is erased.
 pub async fn erase(call: &Call, tenant: Uuid, kind: &str, id: Uuid) -> Result<i64> {
-    let mut connection = call.database().unlogged(&Scope::tenant(tenant)).await?;
+    let mut transaction = call.database().transaction(&Scope::tenant(tenant)).await?;
+    let connection = transaction.connection();
     connection.allow(MAINTENANCE_STATEMENT).await?;
     let erased: Erased = sql_query("select audit_erase($1, $2, $3) as entries")
         .bind::<SqlUuid, _>(tenant)
         .bind::<Text, _>(kind)
         .bind::<SqlUuid, _>(id)
-        .get_result(&mut *connection)
+        .get_result(&mut **connection)
         .await?;
+    let log_id = call.platform().ids().at(call.now);
+    collections::touch_log(connection, tenant, log_id, call.now).await?;
+    transaction.commit().await?;
     Ok(erased.entries)
 }

@@ -183,6 +183,26 @@ impl RequestContext {
     }
 }
 
+/// For lists that read their version in the statement of their rows.
+impl RequestContext {
+    /// Returns the total that was counted last for a list with these filters, with its version.
+    #[must_use]
+    pub fn latest_total(&self) -> Option<(Version, i64)> {
+        self.platform().totals().latest(&self.read_collections()?.filter)
+    }
+
+    /// Keeps the version and, if it was counted, the total of a list that was read by one statement.
+    pub fn keep_version(&self, version: Version, total: Option<i64>) {
+        let Some(reading) = self.read_collections() else {
+            return;
+        };
+        let version = reading.keep(version);
+        if let Some(total) = total {
+            self.platform().totals().keep(reading.filter, version, total);
+        }
+    }
+}
+
 /// One page of a list.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]

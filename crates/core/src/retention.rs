@@ -5,9 +5,11 @@ use diesel::{OptionalExtension, QueryableByName, sql_query};
 use diesel_async::{AsyncPgConnection, RunQueryDsl, SimpleAsyncConnection};
 use uuid::Uuid;
 
+use crate::collections;
 use crate::context::Call;
 use crate::db::MAINTENANCE_STATEMENT;
 use crate::error::Result;
+use crate::ids::PLATFORM_TENANT;
 use crate::scope::Scope;
 use crate::time::Timestamp;
 
@@ -54,6 +56,10 @@ pub async fn maintain_logs(call: &Call) -> Result<bool> {
         .connection()
         .batch_execute("select audit_forget_counts()")
         .await?;
+    if dropped.gone > 0 {
+        let id = call.platform().ids().at(call.now);
+        collections::touch_log(transaction.connection(), PLATFORM_TENANT, id, call.now).await?;
+    }
     transaction.commit().await?;
     while count_month(&mut connection).await? {}
     if dropped.gone > 0 {

@@ -24,6 +24,17 @@ pub enum VisibleTenants {
     All,
 }
 
+impl VisibleTenants {
+    /// Returns the tenant, if it is only one.
+    #[must_use]
+    pub const fn one(self) -> Option<Uuid> {
+        match self {
+            Self::Tenant(tenant) => Some(tenant),
+            Self::All => None,
+        }
+    }
+}
+
 /// The tenant and organization scope of a request (accounts specification, section 4.2).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Scope {

@@ -26,6 +26,7 @@ pub(super) fn routes(routes: &mut Routes) {
             list_actions,
         )
         .across_tenants()
+        .shows(&["audit_logs.action"])
         .about("List the action log")
         .reads("audit_logs.action")
         .invalid(filter::INVALID);

@@ -1,12 +1,13 @@
 //! Reads of the action log. Every statement starts from [`visible`], which limits it to the entries that the caller may see.
 
-use backoffice_core::db::Connection;
+use backoffice_core::collections::{self, BESIDE_LOG, Version};
+use backoffice_core::db::{Connection, PreparedIf};
 use backoffice_core::document::{Texts, read_within};
 use backoffice_core::ids::PLATFORM_TENANT;
 use backoffice_core::{Result, Timestamp, VisibleTenants};
 use diesel::expression::SqlLiteral;
 use diesel::pg::Pg;
-use diesel::sql_types::{BigInt, Bool, Nullable, Text, Untyped, Uuid as SqlUuid};
+use diesel::sql_types::{Array, BigInt, Bool, Nullable, Text, Timestamptz, Untyped, Uuid as SqlUuid};
 use diesel::{
     BoolExpressionMethods, ExpressionMethods, NullableExpressionMethods, PgArrayExpressionMethods, QueryDsl,
     QueryResult, Queryable, Selectable, SelectableHelper, dsl,
@@ -231,23 +232,62 @@ const UNCOUNTED: &str = "(audit_action_logs.id >= coalesce( \
         (select p.ends from audit_counted_partitions p order by p.ends desc limit 1), '00000000-0000-0000-0000-000000000000') \
     or audit_action_logs.id < (select p.begins from audit_counted_partitions p order by p.begins limit 1))";
 
-/// Loads the entries of a query with two additional numbers: the parts of the total.
+/// Loads the entries of a query with additional columns: the parts of the total, and the version of the log.
 macro_rules! load_with {
-    ($query:expr, $connection:expr, $uncounted:expr, $counted:expr) => {
-        $query
-            .select((
+    ($query:expr, $recurs:expr, $connection:expr, $uncounted:expr, $counted:expr, $number:expr, $changed_at:expr) => {
+        PreparedIf(
+            $query.select((
                 ActionRow::as_select(),
                 tenant_name!(logs),
                 organization_name!(logs),
                 $uncounted,
                 $counted,
-            ))
-            .load::<CountedRow>($connection)
-            .await
+                $number,
+                $changed_at,
+            )),
+            $recurs,
+        )
+        .load::<CountedRow>($connection)
+        .await
     };
 }
 
-type CountedRow = (ActionRow, Option<String>, Option<String>, Option<i64>, Option<i64>);
+type CountedRow = (
+    ActionRow,
+    Option<String>,
+    Option<String>,
+    Option<i64>,
+    Option<i64>,
+    i64,
+    Option<Timestamp>,
+);
+
+/// The tenants of which the version counts.
+type Counting = [Uuid; 3];
+
+/// Returns the number of the version of the log.
+macro_rules! number {
+    ($tenants:expr) => {
+        dsl::sql::<BigInt>("((select coalesce(sum(c.version), 0) from core_collections c where c.tenant_id = any(")
+            .bind::<Array<SqlUuid>, _>($tenants.to_vec())
+            .sql(") and c.kind = any(")
+            .bind::<Array<Text>, _>(BESIDE_LOG.to_vec())
+            .sql(")) + (select coalesce(sum(s.last_seq), 0) from core_event_streams s where s.name = 'log' and s.tenant_id = any(")
+            .bind::<Array<SqlUuid>, _>($tenants.to_vec())
+            .sql(")))::bigint")
+    };
+}
+
+/// Returns the time of the last change of the log.
+macro_rules! changed_at {
+    ($tenants:expr) => {
+        dsl::sql::<Nullable<Timestamptz>>(
+            "(select max(s.updated_at) from core_event_streams s where s.name = 'log' and s.tenant_id = any(",
+        )
+        .bind::<Array<SqlUuid>, _>($tenants.to_vec())
+        .sql("))")
+    };
+}
 
 /// Placeholder for a part of the total that is not requested.
 fn no_number() -> SqlLiteral<Nullable<BigInt>> {
@@ -295,36 +335,67 @@ async fn total(connection: &mut &AsyncPgConnection, viewer: Viewer<'_>, filter: 
 }
 
 /// Returns the rows of the window and, if requested, the total. Without a total it returns one additional row if more entries follow. Sends one
-/// statement, and a second one for the total of a page beyond the last.
+/// statement, which counts only if entries were written since the last count, and a second one for the total of a page beyond the last.
 pub(crate) async fn page(
     connection: &Connection,
     viewer: Viewer<'_>,
     filter: &ActionFilter,
 ) -> Result<(Vec<NamedRow>, Option<i64>)> {
+    let ctx = viewer.ctx;
+    // Tokens that end make a response old that no change has touched, so it has no version then.
+    let ends = ctx.platform().audit().undo.ttl_seconds.is_some();
+    // A caller of all tenants reads the version by a statement of its own.
+    let tenants = ctx.scope().visible_tenants.one();
+    if tenants.is_none() && !ends {
+        ctx.read_version_first(connection).await?;
+    }
+    let counting: Counting = collections::counting(tenants.unwrap_or_default(), ctx.identity().tenant);
+    let latest = ctx.latest_total().filter(|_| tenants.is_some());
+    let known = latest.map_or(-1, |(version, _)| version.number());
     let list = filtered(viewer, filter)
         .order(order(filter))
         .then_order_by(logs::id.desc())
         .offset(filter.paging.start)
         .limit(filter.paging.size + i64::from(!filter.include_total));
+    // The condition on a resource with its parts contains the tenant as text.
+    let recurs = !(filter.include_related && filter.resource_kind.is_some() && filter.resource_id.is_some());
     let mut shared: &AsyncPgConnection = connection;
+    let (number, changed_at) = (number!(counting), changed_at!(counting));
+    let has_grown = || number!(counting).ne(known);
     let rows = match counted(viewer, filter) {
-        _ if !filter.include_total => load_with!(list, &mut shared, no_number(), no_number()),
+        _ if !filter.include_total => {
+            load_with!(list, recurs, &mut shared, no_number(), no_number(), number, changed_at)
+        }
         None => {
             let all = filtered(viewer, filter).count().single_value();
-            load_with!(list, &mut shared, all, no_number())
+            let all = dsl::case_when(has_grown(), all);
+            load_with!(list, recurs, &mut shared, all, no_number(), number, changed_at)
         }
         Some(counted) => {
             let others = filtered(viewer, filter).filter(dsl::sql::<Bool>(UNCOUNTED)).count();
-            let counted = counted.select(sum()).single_value();
-            load_with!(list, &mut shared, others.single_value(), counted)
+            let others = dsl::case_when(has_grown(), others.single_value());
+            let counted = dsl::case_when(has_grown(), counted.select(sum()).single_value());
+            load_with!(list, recurs, &mut shared, others, counted, number, changed_at)
         }
     }?;
-    let total = match rows.as_slice().first() {
+    let version = rows
+        .as_slice()
+        .first()
+        .map(|(.., number, changed_at)| Version::new(*number, *changed_at));
+    let total = match (rows.as_slice().first(), version) {
         _ if !filter.include_total => None,
-        Some((.., others, counted)) => Some(others.unwrap_or(0) + counted.unwrap_or(0)),
-        None if filter.paging.start == 0 => Some(0),
-        None => Some(total(&mut shared, viewer, filter).await?),
+        (Some((.., others, counted, number, _)), _) if *number != known => {
+            Some(others.unwrap_or(0) + counted.unwrap_or(0))
+        }
+        (None, _) if filter.paging.start == 0 => Some(0),
+        (_, version) => match latest {
+            Some((latest, total)) if Some(latest) == version => Some(total),
+            _ => Some(total(&mut shared, viewer, filter).await?),
+        },
     };
+    if let (Some(version), Some(_), false) = (version, tenants, ends) {
+        ctx.keep_version(version, total);
+    }
     let rows = rows
         .into_iter()
         .map(|(row, tenant, organization, ..)| (row, tenant, organization));

@@ -1,8 +1,9 @@
 //! Reads of roles.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use backoffice_core::collections::Beside;
 use backoffice_core::command::LockedRow;
 use backoffice_core::crud;
 use backoffice_core::db::Prepared;
@@ -10,9 +11,10 @@ use backoffice_core::ids::PLATFORM_TENANT;
 use backoffice_core::list::{Page, Window};
 use backoffice_core::scope::{Owned, VisibleTenants};
 use backoffice_core::{RequestContext, Result, Scope, Timestamp};
-use diesel::dsl::{Filter, count_star, exists, not, sql};
+use diesel::dsl::{Filter, count_star, exists, not};
 use diesel::pg::Pg;
-use diesel::sql_types::{Array, BigInt, Nullable, Text, Uuid as SqlUuid};
+use diesel::query_builder::{BoxedSqlQuery, SqlQuery};
+use diesel::sql_types::{Array, BigInt, Nullable, Text, Timestamptz, Uuid as SqlUuid};
 use diesel::{
     BoolExpressionMethods, ExpressionMethods, OptionalExtension, PgTextExpressionMethods, QueryDsl, Queryable,
     QueryableByName, SelectableHelper, sql_query,
@@ -22,22 +24,32 @@ use futures_util::future::try_join;
 use uuid::Uuid;
 
 use super::model::{Role, RoleAcl};
-use crate::accounts::Accounts;
+use crate::accounts::{Accounts, BesideKey};
 use crate::schema::{auth_role_acls as acls, auth_roles as roles};
 
-/// A role of a list.
-#[derive(Debug, Clone, Queryable)]
+/// A role in a list.
+#[derive(Debug, Clone, Queryable, QueryableByName)]
 pub struct RoleSummary {
     /// The tenant; the nil UUID for a global role.
+    #[diesel(sql_type = SqlUuid)]
     pub tenant_id: Uuid,
     /// The id.
+    #[diesel(sql_type = SqlUuid)]
     pub id: Uuid,
     /// The name.
+    #[diesel(sql_type = Text)]
     pub name: String,
     /// Time of creation.
+    #[diesel(sql_type = Timestamptz)]
     pub created_at: Timestamp,
     /// Time of the last change.
+    #[diesel(sql_type = Timestamptz)]
     pub updated_at: Timestamp,
+}
+
+/// What lists show beside a role.
+#[derive(Debug, Clone, Default)]
+pub struct BesideRole {
     /// Name of the tenant.
     pub tenant_name: Option<String>,
     /// Number of live users in the visible tenants that hold the role.
@@ -132,7 +144,7 @@ pub async fn acl(connection: &mut AsyncPgConnection, role: &Role) -> Result<Opti
         .optional()?)
 }
 
-/// Returns a page of roles, by name, and their total. The numbers of users are counted once for each version of the users.
+/// Returns a page of roles, by name, with what is shown beside them, and their total.
 ///
 /// # Errors
 /// If the database can't be reached.
@@ -141,7 +153,7 @@ pub async fn list(
     context: &RequestContext,
     filter: &RoleFilter,
     window: Window,
-) -> Result<Page<RoleSummary>> {
+) -> Result<Page<(RoleSummary, BesideRole)>> {
     let filtered = || {
         let mut query = visible(context);
         if let Some(ids) = &filter.ids {
@@ -155,83 +167,139 @@ pub async fn list(
         }
         query
     };
-    let reached = match context.scope().visible_tenants {
-        VisibleTenants::All => None,
-        VisibleTenants::Tenant(tenant) => Some(tenant),
-    };
-    let rows = filtered()
-        .order((roles::name_norm.asc(), roles::id.asc()))
-        .limit(window.limit())
-        .offset(window.offset())
-        .select((
-            roles::tenant_id,
-            roles::id,
-            roles::name,
-            roles::created_at,
-            roles::updated_at,
-            sql::<Nullable<Text>>("(select t.name from directory_tenants t where t.tenant_id = auth_roles.tenant_id and t.id = t.tenant_id)"),
-            sql::<BigInt>("0::bigint"),
-        ));
     let total = filtered().select(count_star());
-    let rows = Prepared(rows).load(&mut &*connection);
-    let mut page: Page<RoleSummary> = window
-        .fetch(context, connection, rows, || {
-            Prepared(total).get_result(&mut &*connection)
-        })
-        .await?;
-    count_users(connection, context, reached, &mut page.items).await?;
-    Ok(page)
+    let total = || Prepared(total).get_result(&mut &*connection);
+    let page: Page<RoleSummary> = match context.scope().visible_tenants {
+        VisibleTenants::Tenant(tenant) => {
+            let rows = Prepared(page_of_tenant(context, tenant, filter, window)).load(&mut &*connection);
+            window.fetch(context, connection, rows, total).await?
+        }
+        VisibleTenants::All => {
+            let rows = filtered()
+                .order((roles::name_norm.asc(), roles::id.asc()))
+                .limit(window.limit())
+                .offset(window.offset())
+                .select((
+                    roles::tenant_id,
+                    roles::id,
+                    roles::name,
+                    roles::created_at,
+                    roles::updated_at,
+                ));
+            let rows = Prepared(rows).load(&mut &*connection);
+            window.fetch(context, connection, rows, total).await?
+        }
+    };
+    let beside = beside(connection, context, &page.items).await?;
+    Ok(page.map(|role| {
+        let known = beside.of(&key(context, role.id)).cloned();
+        (role, known.unwrap_or_default())
+    }))
 }
 
-const COUNT_USERS: &str = "\
-select r.id, (select count(*) from auth_user_roles l \
-    join auth_users u on u.tenant_id = l.tenant_id and u.id = l.user_id and u.deleted_at is null \
-    where l.role_tenant_id = r.tenant_id and l.role_id = r.id and coalesce(l.tenant_id = $3, true)) as users \
+/// Returns the statement for a page of the roles of a tenant and the global ones. Each half comes from the index in the order of the list; one
+/// condition on both tenants would sort all roles.
+fn page_of_tenant(
+    context: &RequestContext,
+    tenant: Uuid,
+    filter: &RoleFilter,
+    window: Window,
+) -> BoxedSqlQuery<'static, Pg, SqlQuery> {
+    let mut conditions = String::new();
+    if !context.rights().is_super_admin {
+        conditions.push_str(
+            " and id <> all (array(select a.role_id from auth_role_acls a where a.tenant_id = auth_tenant and a.is_super_admin))",
+        );
+    }
+    if filter.ids.is_some() {
+        conditions.push_str(" and id = any($5)");
+    }
+    if filter.name_pattern.is_some() {
+        let number = 5 + u8::from(filter.ids.is_some());
+        conditions.push_str(&format!(" and name ilike ${number}"));
+    }
+    let half = |tenant: &str| {
+        let conditions = conditions.replace("auth_tenant", tenant);
+        format!(
+            "(select * from auth_roles where tenant_id = {tenant}{conditions} order by name_norm, id limit $3 + $4)"
+        )
+    };
+    let (own, global) = (half("$1"), half("$2"));
+    let text = format!(
+        "select tenant_id, id, name, created_at, updated_at from ({own} union all {global}) as halves \
+         order by name_norm, id limit $3 offset $4"
+    );
+    // A filter by another tenant leaves only the global roles: no role has the largest id as its tenant.
+    let tenant = match filter.tenant {
+        Some(named) if named != tenant => Uuid::max(),
+        _ => tenant,
+    };
+    let mut statement = sql_query(text)
+        .into_boxed()
+        .bind::<SqlUuid, _>(tenant)
+        .bind::<SqlUuid, _>(PLATFORM_TENANT)
+        .bind::<BigInt, _>(window.limit())
+        .bind::<BigInt, _>(window.offset());
+    if let Some(ids) = &filter.ids {
+        statement = statement.bind::<Array<SqlUuid>, _>(ids.clone());
+    }
+    if let Some(pattern) = &filter.name_pattern {
+        statement = statement.bind::<Text, _>(pattern.clone());
+    }
+    statement
+}
+
+fn key(context: &RequestContext, role: Uuid) -> BesideKey {
+    (context.scope().visible_tenants.one(), context.identity().tenant, role)
+}
+
+const BESIDE: &str = "\
+select r.id, \
+    (select t.name from directory_tenants t where t.tenant_id = r.tenant_id and t.id = r.tenant_id) as tenant_name, \
+    (select count(*) from auth_user_roles l \
+        join auth_users u on u.tenant_id = l.tenant_id and u.id = l.user_id and u.deleted_at is null \
+        where l.role_tenant_id = r.tenant_id and l.role_id = r.id and coalesce(l.tenant_id = $3, true)) as users \
 from unnest($1, $2) as r (tenant_id, id)";
 
 #[derive(QueryableByName)]
-struct UsersOfRole {
+struct BesideRow {
     #[diesel(sql_type = SqlUuid)]
     id: Uuid,
+    #[diesel(sql_type = Nullable<Text>)]
+    tenant_name: Option<String>,
     #[diesel(sql_type = BigInt)]
     users: i64,
 }
 
-/// Sets the number of users of each role: those that were counted for this version, the others by one statement.
-async fn count_users(
+/// Returns what is shown beside these roles: from memory, as far as it was read at the present version, the rest with one statement.
+async fn beside(
     mut connection: &AsyncPgConnection,
     context: &RequestContext,
-    reached: Option<Uuid>,
-    roles: &mut [RoleSummary],
-) -> Result<()> {
+    roles: &[RoleSummary],
+) -> Result<Beside<BesideKey, BesideRole>> {
     let accounts: Arc<Accounts> = context.call().provided()?;
-    let (version, own) = (context.shown_version(), context.identity().tenant);
-    let known = |role: &RoleSummary| accounts.users_of_roles.find(&(reached, own, role.id), version?);
-    let mut unknown = Vec::new();
-    for role in roles.iter_mut() {
-        match known(role) {
-            Some(users) => role.users_count = users,
-            None => unknown.push((role.tenant_id, role.id)),
-        }
+    let (cache, version) = (&accounts.beside_roles, context.shown_version());
+    let mut beside = cache.find_all(roles.iter().map(|role| key(context, role.id)), version);
+    if beside.missing.is_empty() {
+        return Ok(beside);
     }
-    if unknown.is_empty() {
-        return Ok(());
-    }
-    let (tenants, ids): (Vec<Uuid>, Vec<Uuid>) = unknown.into_iter().unzip();
-    let statement = sql_query(COUNT_USERS)
+    let missing: HashSet<Uuid> = beside.missing.iter().map(|(.., id)| *id).collect();
+    let roles = roles.iter().filter(|role| missing.contains(&role.id));
+    let (tenants, ids): (Vec<Uuid>, Vec<Uuid>) = roles.map(|role| (role.tenant_id, role.id)).unzip();
+    let statement = sql_query(BESIDE)
         .bind::<Array<SqlUuid>, _>(tenants)
         .bind::<Array<SqlUuid>, _>(ids)
-        .bind::<Nullable<SqlUuid>, _>(reached);
-    let counted: Vec<UsersOfRole> = Prepared(statement).load(&mut connection).await?;
-    for UsersOfRole { id, users } in counted {
-        for role in roles.iter_mut().filter(|role| role.id == id) {
-            role.users_count = users;
-        }
-        if let Some(version) = version {
-            accounts.users_of_roles.keep((reached, own, id), version, users);
-        }
-    }
-    Ok(())
+        .bind::<Nullable<SqlUuid>, _>(context.scope().visible_tenants.one());
+    let rows: Vec<BesideRow> = Prepared(statement).load(&mut connection).await?;
+    let found = rows.into_iter().map(|row| {
+        let role = BesideRole {
+            tenant_name: row.tenant_name,
+            users_count: row.users,
+        };
+        (key(context, row.id), role)
+    });
+    cache.add(&mut beside, version, found);
+    Ok(beside)
 }
 
 /// Finds roles by id or name (the tenant's role before a global one). The inner error lists those that were not found.

@@ -1,5 +1,9 @@
 //! Reads of users.
 
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use backoffice_core::collections::Beside;
 use backoffice_core::command::LockedRow;
 use backoffice_core::db::Prepared;
 use backoffice_core::list::{Page, Window};
@@ -10,7 +14,7 @@ use diesel::pg::Pg;
 use diesel::sql_types::{Array, Bool, Jsonb, Nullable, Text, Uuid as SqlUuid};
 use diesel::{
     BoolExpressionMethods, ExpressionMethods, OptionalExtension, PgTextExpressionMethods, QueryDsl, Queryable,
-    SelectableHelper,
+    QueryableByName, SelectableHelper, sql_query,
 };
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use serde::Deserialize;
@@ -18,10 +22,11 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::model::User;
+use crate::accounts::{Accounts, BesideKey};
 use crate::roles::model::UserAcl;
 use crate::schema::{auth_user_acls, auth_users as users};
 
-/// A role of a user of the list.
+/// A role of a user in a list.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct RoleOfUser {
     /// The id.
@@ -30,7 +35,7 @@ pub struct RoleOfUser {
     pub name: String,
 }
 
-/// A user of a list.
+/// A user in a list.
 #[derive(Debug, Clone, Queryable)]
 pub struct UserSummary {
     /// The tenant.
@@ -55,21 +60,17 @@ pub struct UserSummary {
     pub updated_at: Timestamp,
     /// Whether the user has a password.
     pub has_password: bool,
+}
+
+/// What lists show beside a user.
+#[derive(Debug, Default)]
+pub struct BesideUser {
     /// Name of the tenant.
     pub tenant_name: Option<String>,
     /// Name of the organization.
     pub organization_name: Option<String>,
-    roles: Value,
-}
-
-impl UserSummary {
-    /// Returns the roles, by name.
-    ///
-    /// # Errors
-    /// If the database returned another shape.
-    pub fn roles(&self) -> Result<Vec<RoleOfUser>> {
-        Ok(serde_json::from_value(self.roles.clone())?)
-    }
+    /// The roles, by name.
+    pub roles: Vec<RoleOfUser>,
 }
 
 /// Filter of a list of users.
@@ -204,7 +205,7 @@ pub(crate) async fn password_hash(
     Ok(hash.flatten())
 }
 
-/// Returns a page of users, by e-mail address, and their total, with two pipelined statements.
+/// Returns a page of users, by e-mail address, with what is shown beside them, and their total.
 ///
 /// # Errors
 /// If the database can't be reached.
@@ -213,7 +214,7 @@ pub async fn list(
     context: &RequestContext,
     filter: &UserFilter,
     window: Window,
-) -> Result<Page<UserSummary>> {
+) -> Result<Page<(UserSummary, Arc<BesideUser>)>> {
     let rows = filtered(context, filter)
         .order((users::email_norm.asc(), users::id.asc()))
         .limit(window.limit())
@@ -230,26 +231,76 @@ pub async fn list(
             users::created_at,
             users::updated_at,
             users::password_hash.is_not_null(),
-            sql::<Nullable<Text>>(
-                "(select t.name from directory_tenants t where t.tenant_id = auth_users.tenant_id and t.id = t.tenant_id)",
-            ),
-            sql::<Nullable<Text>>(
-                "(select o.name from directory_organizations o \
-                  where o.tenant_id = auth_users.tenant_id and o.id = auth_users.organization_id)",
-            ),
-            sql::<Jsonb>(
-                "coalesce((select jsonb_agg(jsonb_build_object('id', r.id, 'name', r.name) order by r.name_norm, r.id) \
-                  from auth_user_roles l join auth_roles r on r.tenant_id = l.role_tenant_id and r.id = l.role_id \
-                  where l.tenant_id = auth_users.tenant_id and l.user_id = auth_users.id), '[]')",
-            ),
         ));
     let total = filtered(context, filter).select(count_star());
     let rows = Prepared(rows).load(&mut &*connection);
-    window
+    let page: Page<UserSummary> = window
         .fetch(context, connection, rows, || {
             Prepared(total).get_result(&mut &*connection)
         })
-        .await
+        .await?;
+    let beside = beside(connection, context, &page.items).await?;
+    Ok(page.map(|user| {
+        let known = beside.of(&key(context, user.id)).cloned();
+        (user, known.unwrap_or_default())
+    }))
+}
+
+fn key(context: &RequestContext, user: Uuid) -> BesideKey {
+    (context.scope().visible_tenants.one(), context.identity().tenant, user)
+}
+
+/// One look-up for all users of a page. The rows of the arrays are few, so each name is found by its key.
+const BESIDE: &str = "\
+select u.id, t.name as tenant_name, o.name as organization_name, \
+    coalesce((select jsonb_agg(jsonb_build_object('id', r.id, 'name', r.name) order by r.name_norm, r.id) \
+        from auth_user_roles l join auth_roles r on r.tenant_id = l.role_tenant_id and r.id = l.role_id \
+        where l.tenant_id = u.tenant_id and l.user_id = u.id), '[]') as roles \
+from unnest($1, $2, $3) as u (tenant_id, id, organization_id) \
+left join directory_tenants t on t.tenant_id = u.tenant_id and t.id = u.tenant_id \
+left join directory_organizations o on o.tenant_id = u.tenant_id and o.id = u.organization_id";
+
+#[derive(QueryableByName)]
+struct BesideRow {
+    #[diesel(sql_type = SqlUuid)]
+    id: Uuid,
+    #[diesel(sql_type = Nullable<Text>)]
+    tenant_name: Option<String>,
+    #[diesel(sql_type = Nullable<Text>)]
+    organization_name: Option<String>,
+    #[diesel(sql_type = Jsonb)]
+    roles: Value,
+}
+
+/// Returns what is shown beside these users: from memory, as far as it was read at the present version, the rest with one statement.
+async fn beside(
+    mut connection: &AsyncPgConnection,
+    context: &RequestContext,
+    users: &[UserSummary],
+) -> Result<Beside<BesideKey, Arc<BesideUser>>> {
+    let accounts: Arc<Accounts> = context.call().provided()?;
+    let (cache, version) = (&accounts.beside_users, context.shown_version());
+    let mut beside = cache.find_all(users.iter().map(|user| key(context, user.id)), version);
+    if beside.missing.is_empty() {
+        return Ok(beside);
+    }
+    let missing: HashSet<Uuid> = beside.missing.iter().map(|(.., id)| *id).collect();
+    let users = || users.iter().filter(|user| missing.contains(&user.id));
+    let statement = sql_query(BESIDE)
+        .bind::<Array<SqlUuid>, _>(users().map(|user| user.tenant_id).collect::<Vec<_>>())
+        .bind::<Array<SqlUuid>, _>(users().map(|user| user.id).collect::<Vec<_>>())
+        .bind::<Array<Nullable<SqlUuid>>, _>(users().map(|user| user.organization_id).collect::<Vec<_>>());
+    let rows: Vec<BesideRow> = Prepared(statement).load(&mut connection).await?;
+    let found = rows.into_iter().map(|row| {
+        let user = BesideUser {
+            tenant_name: row.tenant_name,
+            organization_name: row.organization_name,
+            roles: serde_json::from_value(row.roles)?,
+        };
+        Ok((key(context, row.id), Arc::new(user)))
+    });
+    cache.add(&mut beside, version, found.collect::<Result<Vec<_>>>()?);
+    Ok(beside)
 }
 
 fn filtered<'a>(context: &RequestContext, filter: &UserFilter) -> users::BoxedQuery<'a, Pg> {

@@ -14,7 +14,7 @@ use uuid::Uuid;
 use crate::acl;
 use crate::http::required_id;
 use crate::roles::commands::{CreateRole, DeleteRole, RoleInput, UpdateRole};
-use crate::roles::query::{self, RoleFilter, RoleSummary};
+use crate::roles::query::{self, BesideRole, RoleFilter, RoleSummary};
 
 pub(super) fn routes(routes: &mut Routes) {
     routes
@@ -67,14 +67,14 @@ struct RoleItem {
     updated_at: Timestamp,
 }
 
-impl From<RoleSummary> for RoleItem {
-    fn from(line: RoleSummary) -> Self {
+impl From<(RoleSummary, BesideRole)> for RoleItem {
+    fn from((line, beside): (RoleSummary, BesideRole)) -> Self {
         Self {
             id: line.id,
             name: line.name,
-            users_count: line.users_count,
+            users_count: beside.users_count,
             tenant_id: wire_tenant(line.tenant_id),
-            tenant_name: line.tenant_name,
+            tenant_name: beside.tenant_name,
             created_at: line.created_at,
             updated_at: line.updated_at,
         }

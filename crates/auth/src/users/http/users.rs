@@ -17,7 +17,7 @@ use crate::http::fields::{AccountEmail, NameOrBlank};
 use crate::http::required_id;
 use crate::mails::letters::Recipient;
 use crate::users::commands::{CreateUser, DeleteUser, UpdateUser, UserChanges};
-use crate::users::query::{self, UserFilter, UserSummary};
+use crate::users::query::{self, BesideUser, UserFilter, UserSummary};
 use crate::{Error, acl, foreign, values};
 
 /// Most roles in the filter of a list of users.
@@ -98,16 +98,16 @@ struct UserItem {
     updated_at: Timestamp,
 }
 
-fn item(line: UserSummary, single: bool) -> Result<UserItem> {
-    let (role_ids, roles) = line.roles()?.into_iter().map(|role| (role.id, role.name)).unzip();
-    Ok(UserItem {
+fn item(line: UserSummary, beside: &BesideUser, single: bool) -> UserItem {
+    let (role_ids, roles) = beside.roles.iter().map(|role| (role.id, role.name.clone())).unzip();
+    UserItem {
         id: line.id,
         email: line.email,
         name: line.name,
         organization_id: line.organization_id,
-        organization_name: line.organization_name,
+        organization_name: beside.organization_name.clone(),
         tenant_id: wire_tenant(line.tenant_id),
-        tenant_name: line.tenant_name,
+        tenant_name: beside.tenant_name.clone(),
         roles,
         role_ids,
         is_active: line.is_active,
@@ -116,7 +116,7 @@ fn item(line: UserSummary, single: bool) -> Result<UserItem> {
         last_login_at: line.last_login_at,
         created_at: line.created_at,
         updated_at: line.updated_at,
-    })
+    }
 }
 
 async fn list_users(
@@ -143,7 +143,7 @@ async fn list_users(
     let connection = ctx.read().await?;
     let page = query::list(&connection, &ctx, &filter, window).await?;
     let single = by_id.0.is_single();
-    let page = page.try_map(|line| item(line, single))?;
+    let page = page.map(|(line, beside)| item(line, &beside, single));
     let access = if single { AccessType::Item } else { AccessType::List };
     let record = |user: &UserItem| Record::new(user.id, user.tenant_id).of(user.organization_id);
     ctx.log_reads(&connection, access, &page.items, record).await?;

@@ -1,0 +1,4 @@
+create index auth_users_tenant_id_organization_id_idx on auth_users (tenant_id, organization_id);
+drop index auth_users_tenant_id_organization_id_email_norm_idx;
+drop index auth_user_acls_super_admins_idx;
+drop index auth_role_acls_super_admins_idx;

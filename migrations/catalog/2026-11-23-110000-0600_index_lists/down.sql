@@ -1,0 +1,2 @@
+drop index catalog_products_tenant_id_organization_id_created_at_idx;
+drop index catalog_categories_tenant_id_name_idx;

@@ -1,0 +1,4 @@
+-- The order of the list of categories, and the products of an organization, newest first.
+create index catalog_categories_tenant_id_name_idx on catalog_categories (tenant_id, name, id);
+create index catalog_products_tenant_id_organization_id_created_at_idx
+    on catalog_products (tenant_id, organization_id, created_at desc, id desc);

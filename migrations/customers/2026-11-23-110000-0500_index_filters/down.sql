@@ -1,0 +1,12 @@
+create index customers_people_tenant_id_company_id_idx on customers_people (tenant_id, company_id);
+drop index customers_people_tenant_id_company_id_created_at_idx;
+create index customers_people_tenant_id_owner_user_id_idx on customers_people (tenant_id, owner_user_id);
+drop index customers_people_tenant_id_owner_user_id_created_at_idx;
+create index customers_companies_tenant_id_owner_user_id_idx on customers_companies (tenant_id, owner_user_id);
+drop index customers_companies_tenant_id_owner_user_id_created_at_idx;
+create index customers_deals_tenant_id_owner_user_id_idx on customers_deals (tenant_id, owner_user_id);
+drop index customers_deals_tenant_id_owner_user_id_created_at_idx;
+create index customers_deals_tenant_id_pipeline_id_idx on customers_deals (tenant_id, pipeline_id);
+drop index customers_deals_tenant_id_pipeline_id_created_at_idx;
+create index customers_deals_tenant_id_pipeline_stage_id_idx on customers_deals (tenant_id, pipeline_stage_id);
+drop index customers_deals_tenant_id_pipeline_stage_id_created_at_idx;

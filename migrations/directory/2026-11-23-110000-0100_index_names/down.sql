@@ -1,0 +1,1 @@
+drop index directory_organizations_tenant_id_name_idx;
