@@ -1,8 +1,8 @@
 //! The list of the action log.
 
 use backoffice_core::access_log::AccessType;
-use backoffice_core::db::Connection;
-use backoffice_core::document::{StoredJson, Texts};
+use backoffice_core::db::{Connection, DocumentTexts};
+use backoffice_core::document::StoredJson;
 use backoffice_core::http::{Json, Routes, requires, wire_tenant};
 use backoffice_core::list::{IdList, InstantOrDate};
 use backoffice_core::{RequestContext, Result, Timestamp};
@@ -150,7 +150,7 @@ struct ActionItem {
 }
 
 impl ActionItem {
-    fn new(viewer: Viewer<'_>, (row, tenant_name, organization_name): NamedRow, texts: Option<Texts>) -> Self {
+    fn new(viewer: Viewer<'_>, (row, tenant_name, organization_name): NamedRow, texts: Option<DocumentTexts>) -> Self {
         let truncated = texts.is_none();
         let [snapshot_before, snapshot_after, changes] = texts.unwrap_or_default();
         let undo_token = viewer.token(&undoable(&row));

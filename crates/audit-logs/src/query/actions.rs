@@ -1,8 +1,7 @@
 //! Reads of the action log. Every statement starts from [`visible`], which limits it to the entries that the caller may see.
 
 use backoffice_core::collections::{self, BESIDE_LOG, Version};
-use backoffice_core::db::{Connection, PreparedIf};
-use backoffice_core::document::{Texts, read_within};
+use backoffice_core::db::{Connection, DocumentTexts, PreparedIf, read_documents};
 use backoffice_core::ids::PLATFORM_TENANT;
 use backoffice_core::{Result, Timestamp, VisibleTenants};
 use diesel::expression::SqlLiteral;
@@ -61,14 +60,14 @@ pub(crate) async fn documents(
     connection: &Connection,
     rows: &[NamedRow],
     filter: &ActionFilter,
-) -> Result<Vec<Option<Texts>>> {
+) -> Result<Vec<Option<DocumentTexts>>> {
     let keys: Vec<(Uuid, Uuid)> = rows.iter().map(|(row, ..)| (row.tenant_id, row.id)).collect();
     let budget = match filter.id {
         Some(_) => usize::MAX,
         None => DOCUMENTS_OF_PAGE,
     };
     let columns = ["snapshot_before", "snapshot_after", "changes"];
-    read_within(connection, "audit_action_logs", &columns, &keys, budget).await
+    read_documents(connection, "audit_action_logs", &columns, &keys, budget).await
 }
 
 /// An entry with the names of its tenant and organization, if these exist.
@@ -342,7 +341,7 @@ pub(crate) async fn page(
     filter: &ActionFilter,
 ) -> Result<(Vec<NamedRow>, Option<i64>)> {
     let ctx = viewer.ctx;
-    // Tokens that end make a response old that no change has touched, so it has no version then.
+    // Tokens that end make a response old that no change has changed, so it has no version then.
     let ends = ctx.platform().audit().undo.ttl_seconds.is_some();
     // A caller of all tenants reads the version by a statement of its own.
     let tenants = ctx.scope().visible_tenants.one();

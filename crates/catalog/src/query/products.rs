@@ -1,9 +1,9 @@
 //! Products.
 
-use backoffice_core::db::Prepared;
+use backoffice_core::db::{Prepared, read_documents};
 use backoffice_core::list::{Order, Page, SortField, Sortable, Window};
 use backoffice_core::scope::{Owned, VisibleTenants, Within};
-use backoffice_core::{RequestContext, Result, Scope, Timestamp, document};
+use backoffice_core::{RequestContext, Result, Scope, Timestamp};
 use diesel::dsl::{Filter, count_star, exists, sql};
 use diesel::pg::Pg;
 use diesel::sql_types::{Array, BigInt, Bool, Jsonb, Nullable, Uuid as SqlUuid};
@@ -239,7 +239,7 @@ async fn add_metadata(connection: &AsyncPgConnection, summaries: &mut [ProductSu
         .iter()
         .map(|summary| (summary.row.tenant_id, summary.row.id))
         .collect();
-    let texts = document::read_within(connection, "catalog_products", &["metadata"], &keys, METADATA_OF_PAGE).await?;
+    let texts = read_documents(connection, "catalog_products", &["metadata"], &keys, METADATA_OF_PAGE).await?;
     for (summary, text) in summaries.iter_mut().zip(texts) {
         summary.is_truncated = text.is_none();
         let metadata = text.and_then(|[metadata, ..]| metadata);

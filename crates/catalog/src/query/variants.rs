@@ -1,9 +1,9 @@
 //! Variants.
 
-use backoffice_core::db::Prepared;
+use backoffice_core::db::{DocumentTexts, Prepared, read_documents};
 use backoffice_core::list::{ListRequest, Page, SortField, Sortable};
 use backoffice_core::scope::{Owned, Within};
-use backoffice_core::{RequestContext, Result, Scope, document};
+use backoffice_core::{RequestContext, Result, Scope};
 use diesel::dsl::{Filter, count_star, sql};
 use diesel::pg::Pg;
 use diesel::sql_types::{Jsonb, Nullable};
@@ -103,8 +103,8 @@ macro_rules! without_options {
 /// Adds the options, as long as the response has space.
 async fn with_options(connection: &AsyncPgConnection, rows: Vec<Variant>, space: usize) -> Result<Vec<VariantSummary>> {
     let keys: Vec<(Uuid, Uuid)> = rows.iter().map(|row| (row.tenant_id, row.id)).collect();
-    let texts = document::read_within(connection, "catalog_variants", &["options"], &keys, space).await?;
-    let summary = |(mut row, text): (Variant, Option<document::Texts>)| {
+    let texts = read_documents(connection, "catalog_variants", &["options"], &keys, space).await?;
+    let summary = |(mut row, text): (Variant, Option<DocumentTexts>)| {
         let is_truncated = text.is_none();
         let options = text.and_then(|[options, ..]| options);
         row.options = options.map(|text| serde_json::from_str(&text)).transpose()?;

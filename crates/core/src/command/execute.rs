@@ -111,12 +111,11 @@ async fn run<C: Command, A: CommandResponse>(
     response: impl Fn(C::Output) -> A,
 ) -> Result<Done<A>> {
     idempotency::begin(tx).await?;
-    let start = match tx.context().idempotency() {
-        Some(_) => Some(tx.savepoint().await?),
-        None => {
-            tx.commit_with_log();
-            None
-        }
+    let start = if tx.context().idempotency().is_some() {
+        Some(tx.savepoint().await?)
+    } else {
+        tx.commit_with_log();
+        None
     };
     let done = execution.run(tx, locked, place, response).await?;
     if let Some(start) = start {
@@ -322,12 +321,11 @@ impl<C: Command> Execution<'_, C> {
             kind: self.info.kind,
             id,
         });
-        let mut locked_rows = match locked {
-            Some(found) => affected::all_found(self.entity, &[id], found?)?,
-            None => {
-                let all: Vec<EntityRef> = own.into_iter().chain(affects.iter().cloned()).collect();
-                affected::lock(tx, &all).await?
-            }
+        let mut locked_rows = if let Some(found) = locked {
+            affected::all_found(self.entity, &[id], found?)?
+        } else {
+            let all: Vec<EntityRef> = own.into_iter().chain(affects.iter().cloned()).collect();
+            affected::lock(tx, &all).await?
         };
         if let Some(first) = locked_rows.first()
             && (locked_rows.iter().any(|one| one.tenant != first.tenant) || (is_new && first.tenant != tx.tenant()))

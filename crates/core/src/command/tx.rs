@@ -37,7 +37,7 @@ pub struct Tx<'a> {
 /// Whole rows that the transaction has just locked or written, by type and id.
 #[derive(Default)]
 struct Rows {
-    /// Read or written by the last statement: a snapshot is made of them without loading them again.
+    /// Read or written by the last statement: snapshots use them without loading them again.
     fresh: HashMap<(TypeId, Uuid), AnyRow>,
     /// Locked, for the command that changes them.
     locked: HashMap<(TypeId, Uuid), AnyRow>,
@@ -149,7 +149,7 @@ impl<'a> Tx<'a> {
         row.downcast().ok().map(|row| *row)
     }
 
-    /// Forgets the rows that no snapshot was made of: other statements may change them now.
+    /// Forgets the rows that no snapshot has used: other statements may change them now.
     pub(crate) fn forget_fresh(&mut self) {
         self.rows.fresh.clear();
     }

@@ -1,6 +1,7 @@
 //! The only access to database connections. Every connection carries the tenant for row-level security.
 
 mod connector;
+mod documents;
 mod long_transactions;
 mod migrate;
 mod pool;
@@ -23,6 +24,7 @@ use crate::ids::PLATFORM_TENANT;
 use crate::scope::{Scope, VisibleTenants};
 
 pub use connector::{Connector, Driven};
+pub use documents::{DocumentTexts, read_documents};
 pub use long_transactions::Holder;
 use long_transactions::{LongTransactionPermit, LongTransactions};
 pub use migrate::{MigrationState, Migrations, keep_logs, migrate, migrate_over, migration_state, revert_all};

@@ -172,8 +172,8 @@ impl Entity for Role {
         if step.restoring || step.to.is_none() {
             grants::check_role_acl(tx, acl(step.from)?.as_ref(), acl(step.to)?.as_ref())?;
         }
-        if step.from.is_some() {
-            // An edit leaves the ACL unchanged, and its snapshots do not contain the ACL.
+        if step.restoring && step.from.is_some() {
+            // The snapshots of an edit do not contain the ACL. The commands check it before they write.
             grants::may_change_role(tx, step.id).await?;
         }
         Ok(())
