@@ -6,6 +6,7 @@ use std::sync::Arc;
 use backoffice_core::collections::Beside;
 use backoffice_core::command::LockedRow;
 use backoffice_core::db::Prepared;
+use backoffice_core::ids::PLATFORM_TENANT;
 use backoffice_core::list::{Page, Window};
 use backoffice_core::scope::{Owned, VisibleTenants};
 use backoffice_core::{RequestContext, Result, Scope, Timestamp};
@@ -13,8 +14,8 @@ use diesel::dsl::{Filter, IsNull, count_star, sql};
 use diesel::pg::Pg;
 use diesel::sql_types::{Array, Bool, Jsonb, Nullable, Text, Uuid as SqlUuid};
 use diesel::{
-    BoolExpressionMethods, ExpressionMethods, OptionalExtension, PgTextExpressionMethods, QueryDsl, Queryable,
-    QueryableByName, SelectableHelper, sql_query,
+    BoolExpressionMethods, BoxableExpression, ExpressionMethods, OptionalExtension, PgTextExpressionMethods, QueryDsl,
+    Queryable, QueryableByName, SelectableHelper, sql_query,
 };
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use serde::Deserialize;
@@ -315,24 +316,7 @@ fn filtered<'a>(context: &RequestContext, filter: &UserFilter) -> users::BoxedQu
         query = query.filter(users::name.ilike(pattern.clone()));
     }
     if let Some(pattern) = &filter.pattern {
-        query = query.filter(
-            sql::<Bool>("(auth_users.email ilike ")
-                .bind::<Text, _>(pattern.clone())
-                .sql(" or auth_users.name ilike ")
-                .bind::<Text, _>(pattern.clone())
-                .sql(
-                    " or exists (select 1 from directory_organizations o where o.tenant_id = auth_users.tenant_id \
-                      and o.id = auth_users.organization_id and o.name ilike ",
-                )
-                .bind::<Text, _>(pattern.clone())
-                .sql(
-                    ") or exists (select 1 from auth_user_roles l join auth_roles r \
-                      on r.tenant_id = l.role_tenant_id and r.id = l.role_id \
-                      where l.tenant_id = auth_users.tenant_id and l.user_id = auth_users.id and r.name ilike ",
-                )
-                .bind::<Text, _>(pattern.clone())
-                .sql("))"),
-        );
+        query = query.filter(matches(context, pattern));
     }
     if let Some(roles) = &filter.roles {
         query = query.filter(
@@ -351,4 +335,38 @@ fn filtered<'a>(context: &RequestContext, filter: &UserFilter) -> users::BoxedQu
         );
     }
     query
+}
+
+/// Returns the condition that the address, the name, the organization's name or the name of a role matches. The organizations and roles are searched
+/// once, not for each user. Addresses and names of roles are compared in lower case, which is stored.
+fn matches(context: &RequestContext, pattern: &str) -> Box<dyn BoxableExpression<users::table, Pg, SqlType = Bool>> {
+    // For a caller of all tenants, the conditions on the tenant hold for every one: no id is less than the nil UUID.
+    let (equal, one_of, tenant) = match context.scope().visible_tenants {
+        VisibleTenants::Tenant(tenant) => ("=", "= any", tenant),
+        VisibleTenants::All => (">=", ">= all", Uuid::nil()),
+    };
+    let (lower, pattern) = (pattern.to_lowercase(), pattern.to_owned());
+    Box::new(
+        sql::<Bool>("(auth_users.email_norm like ")
+            .bind::<Text, _>(lower.clone())
+            .sql(" or coalesce(auth_users.name ilike ")
+            .bind::<Text, _>(pattern.clone())
+            .sql(&format!(
+                ", false) or (auth_users.tenant_id, auth_users.organization_id) in \
+                  (select o.tenant_id, o.id from directory_organizations o where o.tenant_id {equal} "
+            ))
+            .bind::<SqlUuid, _>(tenant)
+            .sql(" and o.name ilike ")
+            .bind::<Text, _>(pattern)
+            .sql(&format!(
+                ") or (auth_users.tenant_id, auth_users.id) in (select l.tenant_id, l.user_id from auth_user_roles l \
+                  join auth_roles r on r.tenant_id = l.role_tenant_id and r.id = l.role_id where l.tenant_id {equal} "
+            ))
+            .bind::<SqlUuid, _>(tenant)
+            .sql(&format!(" and r.tenant_id {one_of} ("))
+            .bind::<Array<SqlUuid>, _>(vec![tenant, PLATFORM_TENANT])
+            .sql(") and r.name_norm like ")
+            .bind::<Text, _>(lower)
+            .sql("))"),
+    )
 }
