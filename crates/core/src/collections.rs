@@ -60,7 +60,7 @@ impl Version {
 /// The kind of the entries of the action log. Every entry takes a number of its tenant's stream, so the stream's last number is their version.
 pub(crate) const LOG: &str = "audit_logs.action";
 
-/// The kinds besides [`ALL`] on which the response of the action log depends: erased entries, and the names beside them.
+/// The kinds on which the response of the action log depends besides its stream: all kinds, erased entries, and the names beside them.
 pub const BESIDE_LOG: [&str; 4] = [ALL, LOG, "directory.tenant", "directory.organization"];
 
 const OF_LOG: &str = "\

@@ -68,10 +68,11 @@ async fn arch_6_4_streams_of_a_tenant_are_read_once() {
     let ((one, one_busy), (many, many_busy)) = (statements(1, 20).await, statements(50, 20).await);
 
     println!("silent: {one} statements for 1 stream, {many} for 50; 20 events: {one_busy} and {many_busy}");
-    // One read a second; the exact time decides whether there are two or three.
+    // One read a second; the exact time decides whether there are two or three, and a busy machine adds some to either. What must not happen
+    // is that 50 streams send more than one does.
     assert!(one >= 2 && many >= 2, "{one} and {many}");
-    assert!(one.abs_diff(many) <= 2, "{one} and {many}");
-    assert!(one_busy.abs_diff(many_busy) <= 6, "{one_busy} and {many_busy}");
+    assert!(many <= one + 2 && many <= 6, "{one} and {many}");
+    assert!(many_busy <= one_busy + 6, "{one_busy} and {many_busy}");
     assert!(many_busy < 30, "fewer than the streams, {many_busy}");
 }
 
