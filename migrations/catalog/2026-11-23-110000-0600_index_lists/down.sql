@@ -1,2 +1,4 @@
+drop index catalog_prices_tenant_id_created_at_idx;
+drop index catalog_variants_tenant_id_position_idx;
 drop index catalog_products_tenant_id_organization_id_created_at_idx;
 drop index catalog_categories_tenant_id_name_idx;

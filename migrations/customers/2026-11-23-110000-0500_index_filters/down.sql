@@ -1,3 +1,5 @@
+drop index customers_pipeline_stages_tenant_id_position_idx;
+drop index customers_pipelines_tenant_id_name_idx;
 create index customers_people_tenant_id_company_id_idx on customers_people (tenant_id, company_id);
 drop index customers_people_tenant_id_company_id_created_at_idx;
 create index customers_people_tenant_id_owner_user_id_idx on customers_people (tenant_id, owner_user_id);

@@ -11,3 +11,6 @@ create index customers_people_tenant_id_owner_user_id_created_at_idx on customer
 drop index customers_people_tenant_id_owner_user_id_idx;
 create index customers_people_tenant_id_company_id_created_at_idx on customers_people (tenant_id, company_id, created_at desc, id desc);
 drop index customers_people_tenant_id_company_id_idx;
+-- The orders of the lists of pipelines and stages.
+create index customers_pipelines_tenant_id_name_idx on customers_pipelines (tenant_id, lower(name), id);
+create index customers_pipeline_stages_tenant_id_position_idx on customers_pipeline_stages (tenant_id, position, id);
