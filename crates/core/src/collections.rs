@@ -229,7 +229,7 @@ impl<K: Hash + Eq + Send + Sync + 'static, V: Clone + Send + Sync + 'static> Ver
     }
 }
 
-/// What stands beside the rows of a page: names, counts.
+/// Names and counts that a page shows with its rows.
 #[derive(Debug)]
 pub struct Beside<K, V> {
     values: HashMap<K, V>,
