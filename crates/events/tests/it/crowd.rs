@@ -26,7 +26,7 @@ async fn crowd(app: &TestApp, streams: usize) -> Vec<TestStream> {
     open
 }
 
-/// Returns the number of statements in 2.5 seconds without events, and until `events` commits have reached every stream.
+/// Returns the smallest number of statements in 2.5 seconds without events, and the number until `events` commits have reached every stream.
 async fn statements(streams: usize, events: u128) -> (u64, u64) {
     let app = TestApp::builder(&[&MODULE, &backoffice_events::MODULE])
         .through_proxy()
@@ -40,9 +40,13 @@ async fn statements(streams: usize, events: u128) -> (u64, u64) {
         assert_eq!(stream.event().await.0, 1);
     }
     // The readers of all streams wait at the same time.
-    let ((), silent) = app
-        .count_statements(listen(&mut open, Duration::from_millis(2500)))
-        .await;
+    // The quietest of three periods: other work, such as opening a connection, falls into one of them at most.
+    let mut silent = u64::MAX;
+    for _ in 0..3 {
+        let listening = listen(&mut open, Duration::from_millis(2500));
+        let ((), sent) = app.count_statements(listening).await;
+        silent = silent.min(sent);
+    }
     let reported = async {
         for number in 0..events {
             announce_in(&other, A, Some(Uuid::from_u128(1)), created(number)).await;
@@ -68,11 +72,10 @@ async fn arch_6_4_streams_of_a_tenant_are_read_once() {
     let ((one, one_busy), (many, many_busy)) = (statements(1, 20).await, statements(50, 20).await);
 
     println!("silent: {one} statements for 1 stream, {many} for 50; 20 events: {one_busy} and {many_busy}");
-    // One read a second; the exact time decides whether there are two or three, and a busy machine adds some to either. What must not happen
-    // is that 50 streams send more than one does.
+    // One read a second; the exact time decides whether there are two or three.
     assert!(one >= 2 && many >= 2, "{one} and {many}");
-    assert!(many <= one + 2 && many <= 6, "{one} and {many}");
-    assert!(many_busy <= one_busy + 6, "{one_busy} and {many_busy}");
+    assert!(one.abs_diff(many) <= 2, "{one} and {many}");
+    assert!(one_busy.abs_diff(many_busy) <= 6, "{one_busy} and {many_busy}");
     assert!(many_busy < 30, "fewer than the streams, {many_busy}");
 }
 
