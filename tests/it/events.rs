@@ -1,15 +1,14 @@
 //! The stream of events, with all modules: the recipients of each event.
 
-use std::time::Duration;
-
 use actix_web::http::Method;
 use backoffice_auth::{NewAccount, create_account};
-use backoffice_test_support::TestStream;
+use backoffice_core::Timestamp;
+use backoffice_test_support::{Duration, TestStream};
 use serde_json::json;
 use tokio::time::{sleep, timeout};
 use uuid::Uuid;
 
-use crate::fixture::{Account, Fixture, TenantFixture, id, text};
+use crate::fixture::{Account, Fixture, TenantFixture, builder, id, text};
 use crate::history::UNDO;
 
 const STREAM: &str = "/events/stream";
@@ -117,6 +116,48 @@ async fn the_end_of_the_session_closes_the_stream() {
     create_user(&fixture, tenant_fixture, tenant_fixture.other, "after").await;
 
     assert_eq!(stream.next().await, None);
+}
+
+#[actix_web::test]
+async fn a_stream_closes_when_its_credential_expires() {
+    // The access token expires before its session.
+    let fixture = Fixture::of(builder().config("[auth]\naccess_token_ttl = \"10m\"\n")).await;
+    let admin = &fixture.a.tenant_admin.token;
+    let create_key = async |name: &str, expires_at: Option<Timestamp>| {
+        let body = json!({"name": name, "roles": ["Keeper"], "organizationId": null, "expiresAt": expires_at});
+        let (status, body) = fixture.app.post(admin, "/api_keys/keys", body).await;
+        assert_eq!(status, 201, "{body}");
+        text(&body["secret"])
+    };
+    let open_by_key = async |secret: &str| {
+        let request = fixture.app.request(Method::GET, STREAM);
+        request.header("X-Api-Key", secret).open_events().await
+    };
+    let in_five_minutes = fixture.app.now().after(Duration::minutes(5));
+    let secrets = [
+        create_key("Short", Some(in_five_minutes)).await,
+        create_key("Endless", None).await,
+    ];
+    let mut by_short = open_by_key(&secrets[0]).await;
+    let mut by_endless = open_by_key(&secrets[1]).await;
+    let mut by_token = open(&fixture, &fixture.a.user).await;
+    let mut streams = [&mut by_short, &mut by_endless, &mut by_token];
+    fixture.app.advance(Duration::minutes(5) - Duration::milliseconds(1));
+    for stream in &mut streams {
+        assert!(stream.is_silent().await);
+    }
+
+    // No event, no comment and no revocation occurs.
+    fixture.app.advance(Duration::milliseconds(1));
+    assert_eq!(by_short.next().await, None);
+    assert!(by_token.is_silent().await);
+
+    // Five seconds are allowed for different clocks.
+    fixture.app.advance(Duration::minutes(5) + Duration::milliseconds(4999));
+    assert!(by_token.is_silent().await);
+    fixture.app.advance(Duration::milliseconds(1));
+    assert_eq!(by_token.next().await, None);
+    assert!(by_endless.is_silent().await);
 }
 
 #[actix_web::test]
@@ -235,7 +276,7 @@ async fn job_3_numbers_follow_the_commits_and_not_the_beginnings() {
             .await
             .is_empty()
         {
-            sleep(Duration::from_millis(10)).await;
+            sleep(std::time::Duration::from_millis(10)).await;
         }
         let second = create_role(&fixture, tenant_admin, "Second").await;
         let (seq, _, data) = stream.event().await;
@@ -274,7 +315,7 @@ async fn job_3_a_stream_never_sees_a_lower_number_after_a_higher_one() {
         numbers
     };
     let all = async { tokio::join!(futures_util::future::join_all(writing), reading).1 };
-    let numbers = timeout(Duration::from_secs(60), all)
+    let numbers = timeout(std::time::Duration::from_secs(60), all)
         .await
         .expect("every event arrives");
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use backoffice_auth::Accounts;
-use backoffice_core::identity::{ActorKind, Authenticator, Credential, Identity, Principal};
+use backoffice_core::identity::{ActorKind, Authenticated, Authenticator, Credential, Identity, Principal};
 use backoffice_core::{Result, Runtime, Scope, Timestamp};
 use futures_util::future::BoxFuture;
 use subtle::ConstantTimeEq;
@@ -33,13 +33,16 @@ impl Keys {
         }
     }
 
-    async fn find(&self, runtime: &Runtime, key: &Presented<'_>, now: Timestamp) -> Result<Option<Arc<Identity>>> {
+    async fn find(&self, runtime: &Runtime, key: &Presented<'_>, now: Timestamp) -> Result<Option<Authenticated>> {
         let cache = self.accounts.identities();
         let cached = cache
             .find(key.cache_id(), now)
-            .filter(|identity| identity.kind == ActorKind::ApiKey);
-        if cached.is_some() {
-            return Ok(cached);
+            .filter(|(identity, _)| identity.kind == ActorKind::ApiKey);
+        if let Some((identity, ends)) = cached {
+            return Ok(Some(Authenticated {
+                identity,
+                expires_at: Some(ends),
+            }));
         }
         let reading = cache.start_reading();
         // The tenant is unknown until the key is found.
@@ -47,10 +50,13 @@ impl Keys {
         let Some(found) = matching(candidates(&connection, key.prefix, now).await?, &key.hash) else {
             return Ok(None);
         };
-        let expires_at = found.expires_at.unwrap_or_else(|| now.after(NO_END));
+        let ends = found.expires_at.unwrap_or_else(|| now.after(NO_END));
         let identity = Arc::new(found.into_identity()?);
-        cache.remember(reading, key.cache_id(), &identity, expires_at);
-        Ok(Some(identity))
+        cache.remember(reading, key.cache_id(), &identity, ends);
+        Ok(Some(Authenticated {
+            identity,
+            expires_at: Some(ends),
+        }))
     }
 }
 
@@ -78,7 +84,7 @@ impl Authenticator for Keys {
         runtime: &'a Runtime,
         credential: Credential<'a>,
         now: Timestamp,
-    ) -> BoxFuture<'a, Result<Option<Arc<Identity>>>> {
+    ) -> BoxFuture<'a, Result<Option<Authenticated>>> {
         Box::pin(async move {
             let Credential::ApiKey(text) = credential else {
                 return Ok(None);
@@ -86,11 +92,11 @@ impl Authenticator for Keys {
             let Some(key) = Presented::read(text) else {
                 return Ok(None);
             };
-            let identity = self.find(runtime, &key, now).await?;
-            if let Some(identity) = &identity {
-                self.usage.note(runtime, identity, now);
+            let authenticated = self.find(runtime, &key, now).await?;
+            if let Some(found) = &authenticated {
+                self.usage.note(runtime, &found.identity, now);
             }
-            Ok(identity)
+            Ok(authenticated)
         })
     }
 

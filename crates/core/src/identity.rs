@@ -113,6 +113,25 @@ pub enum Credential<'a> {
     ApiKey(&'a str),
 }
 
+/// A principal, and the end of the credential that authenticated it.
+#[derive(Debug, Clone)]
+pub struct Authenticated {
+    /// The principal.
+    pub identity: Arc<Identity>,
+    /// The instant at which the credential expires; `None` when it does not expire by time.
+    pub expires_at: Option<Timestamp>,
+}
+
+impl From<Identity> for Authenticated {
+    /// Returns the principal of a credential that does not expire by time.
+    fn from(identity: Identity) -> Self {
+        Self {
+            identity: Arc::new(identity),
+            expires_at: None,
+        }
+    }
+}
+
 /// Turns credentials into identities; the modules that know a kind of credential register one each.
 pub trait Authenticator: Send + Sync + 'static {
     /// Returns whether this authenticator knows this kind of credential.
@@ -124,7 +143,7 @@ pub trait Authenticator: Send + Sync + 'static {
         runtime: &'a Runtime,
         credential: Credential<'a>,
         now: Timestamp,
-    ) -> BoxFuture<'a, Result<Option<Arc<Identity>>>>;
+    ) -> BoxFuture<'a, Result<Option<Authenticated>>>;
 
     /// Returns a receiver that changes whenever identities handed out by this node may have become invalid; holders of an identity then
     /// authenticate again. `None`: this authenticator receives no such notifications, and holders authenticate again from time to time.

@@ -168,6 +168,7 @@ impl Live {
                 self.recheck_at.get_or_insert_with(|| Instant::now() + SETTLE);
                 Ok(Next::GoOn)
             }
+            () = self.live_caller.expired() => self.check().await,
             () = sleep_until(due) => {
                 self.comment_if_due();
                 let is_due = self.recheck_at.is_some_and(|at| at <= Instant::now()) || checked.elapsed() >= COMMENT;

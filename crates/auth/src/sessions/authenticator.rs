@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use backoffice_core::identity::{ActorKind, Authenticator, Credential, Identity, Principal};
+use backoffice_core::identity::{ActorKind, Authenticated, Authenticator, Credential, Identity, Principal};
 use backoffice_core::{Result, Runtime, Scope, Timestamp};
 use futures_util::future::BoxFuture;
 use tokio::sync::watch;
@@ -23,7 +23,7 @@ impl Authenticator for Sessions {
         runtime: &'a Runtime,
         credential: Credential<'a>,
         now: Timestamp,
-    ) -> BoxFuture<'a, Result<Option<Arc<Identity>>>> {
+    ) -> BoxFuture<'a, Result<Option<Authenticated>>> {
         Box::pin(async move {
             let (Credential::Bearer(token) | Credential::Cookie(token)) = credential else {
                 return Ok(None);
@@ -32,17 +32,25 @@ impl Authenticator for Sessions {
                 return Ok(None);
             };
             let cache = &self.0.cache;
-            if let Some(identity) = cache.find(bearer.session, now) {
+            // A token may expire before its session.
+            let until = |session_ends: Timestamp| Some(session_ends.min(bearer.expires_at));
+            if let Some((identity, ends)) = cache.find(bearer.session, now) {
                 let is_of_token = identity.id == Some(bearer.user) && identity.tenant == bearer.tenant;
-                return Ok(is_of_token.then_some(identity));
+                return Ok(is_of_token.then_some(Authenticated {
+                    identity,
+                    expires_at: until(ends),
+                }));
             }
             let reading = cache.start_reading();
             let connection = runtime.database.read_briefly(&Scope::tenant(bearer.tenant)).await?;
             let found = query::of_session(&connection, bearer.tenant, bearer.session, bearer.user, now).await?;
-            Ok(found.map(|(identity, expires_at)| {
+            Ok(found.map(|(identity, ends)| {
                 let identity = Arc::new(identity);
-                cache.remember(reading, bearer.session, &identity, expires_at);
-                identity
+                cache.remember(reading, bearer.session, &identity, ends);
+                Authenticated {
+                    identity,
+                    expires_at: until(ends),
+                }
             }))
         })
     }

@@ -118,10 +118,10 @@ impl IdentityCache {
         *self.confirmed.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
     }
 
-    /// Returns the identity cached under this id, unless its credential has expired.
-    pub fn find(&self, session: Uuid, now: Timestamp) -> Option<Arc<Identity>> {
+    /// Returns the identity cached under this id and the end of its credential, unless the credential has expired.
+    pub fn find(&self, session: Uuid, now: Timestamp) -> Option<(Arc<Identity>, Timestamp)> {
         let found = self.sessions.get(&session).filter(|_| self.is_trusted())?;
-        (found.expires_at > now).then_some(found.identity)
+        (found.expires_at > now).then_some((found.identity, found.expires_at))
     }
 
     /// Returns the epoch to pass to [`Self::remember`]; must be called before the identity is read.

@@ -44,7 +44,6 @@ pub(crate) struct Tokens {
 struct Verified {
     bearer: Bearer,
     not_before: i64,
-    expires: i64,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -68,6 +67,8 @@ pub(crate) struct Bearer {
     pub(crate) user: Uuid,
     pub(crate) session: Uuid,
     pub(crate) tenant: Uuid,
+    /// The first instant at which the token is rejected.
+    pub(crate) expires_at: Timestamp,
 }
 
 /// The holder of a new token.
@@ -167,9 +168,9 @@ impl Tokens {
                 user: claims.sub,
                 session: claims.sid,
                 tenant: claims.tenant_id.unwrap_or(PLATFORM_TENANT),
+                expires_at: Timestamp::UNIX_EPOCH.after(time::Duration::seconds(claims.exp.saturating_add(LEEWAY))),
             },
             not_before: claims.nbf,
-            expires: claims.exp,
         })
     }
 }
@@ -191,7 +192,7 @@ fn ed25519(secret: &[u8]) -> Result<(EncodingKey, DecodingKey), ConfigError> {
 impl Verified {
     fn at(self, now: Timestamp) -> Option<Bearer> {
         let seconds = now.get().unix_timestamp();
-        (self.not_before <= seconds + LEEWAY && seconds < self.expires + LEEWAY).then_some(self.bearer)
+        (self.not_before <= seconds + LEEWAY && now < self.bearer.expires_at).then_some(self.bearer)
     }
 }
 
@@ -247,7 +248,8 @@ mod tests {
             Some(Bearer {
                 user: holder().user,
                 session: holder().session,
-                tenant: holder().tenant
+                tenant: holder().tenant,
+                expires_at: now().after(time::Duration::seconds(65)),
             })
         );
         assert!(read(64).is_some());

@@ -1,7 +1,5 @@
 //! Authentication: finds the credential of a request and passes it to the module that knows its kind.
 
-use std::sync::Arc;
-
 use actix_web::http::Method;
 use actix_web::http::header::AUTHORIZATION;
 use tokio::sync::watch;
@@ -10,27 +8,27 @@ use super::cookies::{self, AUTH_COOKIE};
 use super::head::RequestParts;
 use crate::context::{Call, RequestOrigin};
 use crate::error::{Rejection, Result};
-use crate::identity::{Authenticator, Credential, Identity};
+use crate::identity::{Authenticated, Authenticator, Credential};
 
-/// Returns the calling principal. The first credential decides: a bearer token comes before the cookie, the cookie before an API key; other
-/// schemes of `Authorization` are ignored.
-pub(super) async fn authenticate(call: &Call, request: &impl RequestParts) -> Result<Arc<Identity>> {
+/// Returns the calling principal and the end of the credential. The first credential decides: a bearer token comes before the cookie, the
+/// cookie before an API key; other schemes of `Authorization` are ignored.
+pub(super) async fn authenticate(call: &Call, request: &impl RequestParts) -> Result<Authenticated> {
     let cookie = cookies::of_parts(call, request, AUTH_COOKIE);
     let credential = presented(request, cookie.as_deref()).ok_or_else(Rejection::unauthorized)?;
     let Some(authenticator) = authenticator(call, credential) else {
         return Err(invalid());
     };
-    let Some(identity) = authenticator.authenticate(&call.runtime, credential, call.now).await? else {
+    let Some(authenticated) = authenticator.authenticate(&call.runtime, credential, call.now).await? else {
         return Err(invalid());
     };
-    call.sender.is(&identity);
+    call.sender.is(&authenticated.identity);
     let by_cookie = matches!(credential, Credential::Cookie(_));
     let is_safe = matches!(*request.method(), Method::GET | Method::HEAD);
     // A browser always reports the origin of such a request; a request without it proves nothing.
     if by_cookie && !is_safe && call.origin != RequestOrigin::Same {
         return Err(Rejection::forbidden("Cross-origin request rejected").into());
     }
-    Ok(identity)
+    Ok(authenticated)
 }
 
 /// Returns a receiver that changes when the principal behind the credential of a request may have changed.

@@ -141,7 +141,7 @@ where
     check_limits(info, call).await?;
     let identity = match info.access {
         Access::Public => None,
-        Access::Authenticated | Access::Features(_) => Some(credential::authenticate(call, request).await?),
+        Access::Authenticated | Access::Features(_) => Some(credential::authenticate(call, request).await?.identity),
     };
     if let Some(identity) = &identity {
         call.platform().budgets().spend(identity, call.now)?;

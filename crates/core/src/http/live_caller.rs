@@ -13,9 +13,10 @@ use super::openapi::Schemas;
 use super::selection;
 use crate::context::Call;
 use crate::error::Result;
-use crate::identity::Identity;
+use crate::identity::{Authenticated, Identity};
 use crate::scope::Scope;
 use crate::selection::Choosing;
+use crate::time::Timestamp;
 
 /// The credential and selection of a request, kept while its response goes on.
 #[derive(Debug)]
@@ -23,6 +24,8 @@ pub struct LiveCaller {
     call: Arc<Call>,
     head: OwnedRequestParts,
     last: Option<(Arc<Identity>, Scope)>,
+    /// The end of the credential, known after the first check.
+    expires_at: Option<Timestamp>,
 }
 
 impl LiveCaller {
@@ -31,6 +34,7 @@ impl LiveCaller {
             call: Arc::clone(call),
             head: OwnedRequestParts::of(request),
             last: None,
+            expires_at: None,
         }
     }
 
@@ -49,6 +53,17 @@ impl LiveCaller {
         credential::changes(&self.call, &self.head)
     }
 
+    /// Waits until the credential has expired, as the last [`check`](Self::check) knew it; never returns for one that does not expire by time.
+    pub async fn expired(&self) {
+        let Some(expires_at) = self.expires_at else {
+            return std::future::pending().await;
+        };
+        let clock = self.call.platform().clock();
+        let left = expires_at.get() - clock.now().get();
+        // A negative duration has no conversion: the credential has expired.
+        clock.sleep(left.try_into().unwrap_or_default()).await;
+    }
+
     /// Returns the present identity and scope of the caller. While the authenticator returns the same identity, nothing that its scope depends
     /// on has changed (moving an organization revokes the identities of its tenant), so the scope is reused without a statement. Super
     /// administrators may select tenants that their own identity does not depend on: their scope is always resolved again.
@@ -57,7 +72,8 @@ impl LiveCaller {
     /// 401 when the credential has ended, 403 when the caller may no longer make the selection, 503 when the database can't be reached.
     pub async fn check(&mut self) -> Result<(Arc<Identity>, Scope)> {
         let call = self.call();
-        let identity = credential::authenticate(&call, &self.head).await?;
+        let Authenticated { identity, expires_at } = credential::authenticate(&call, &self.head).await?;
+        self.expires_at = expires_at;
         if let Some((known, scope)) = &self.last
             && Arc::ptr_eq(known, &identity)
             && !identity.rights.is_super_admin

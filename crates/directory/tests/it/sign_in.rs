@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use backoffice_core::acl::Rights;
 use backoffice_core::http::Created;
-use backoffice_core::identity::{ActorKind, Authenticator, Credential, Identity};
+use backoffice_core::identity::{ActorKind, Authenticated, Authenticator, Credential, Identity};
 use backoffice_core::{Module, Result, Runtime, Timestamp};
 use backoffice_directory::commands::{CreateTenant, NewTenant, TenantCreated};
 use backoffice_test_support::TestApp;
@@ -35,7 +35,7 @@ impl Authenticator for Tokens {
         _runtime: &'a Runtime,
         credential: Credential<'a>,
         _now: Timestamp,
-    ) -> futures_util::future::BoxFuture<'a, Result<Option<Arc<Identity>>>> {
+    ) -> futures_util::future::BoxFuture<'a, Result<Option<Authenticated>>> {
         let Credential::Bearer(token) = credential else {
             unreachable!("only bearers are accepted")
         };
@@ -57,7 +57,7 @@ impl Authenticator for Tokens {
             roles: Vec::new(),
             session: None,
         };
-        Box::pin(async move { Ok(Some(Arc::new(identity))) })
+        Box::pin(async move { Ok(Some(identity.into())) })
     }
 }
 

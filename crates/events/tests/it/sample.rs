@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use backoffice_core::acl::Rights;
 use backoffice_core::config::ConfigError;
 use backoffice_core::events::{Event, StoredEvent, Subscriber, announce};
-use backoffice_core::identity::{ActorKind, Authenticator, Credential, Identity};
+use backoffice_core::identity::{ActorKind, Authenticated, Authenticator, Credential, Identity};
 use backoffice_core::registry::{Registry, Startup};
 use backoffice_core::{Call, Error, Feature, Module, Result, Runtime, Scope, Timestamp};
 use backoffice_test_support::TestApp;
@@ -213,12 +213,15 @@ impl Authenticator for People {
         _runtime: &'a Runtime,
         credential: Credential<'a>,
         _now: Timestamp,
-    ) -> BoxFuture<'a, Result<Option<Arc<Identity>>>> {
+    ) -> BoxFuture<'a, Result<Option<Authenticated>>> {
         Box::pin(async move {
             let Credential::Bearer(token) = credential else {
                 return Ok(None);
             };
-            Ok(self.0.lock().expect("no panic").get(token).cloned())
+            Ok(self.0.lock().expect("no panic").get(token).map(|identity| Authenticated {
+                identity: Arc::clone(identity),
+                expires_at: None,
+            }))
         })
     }
 }

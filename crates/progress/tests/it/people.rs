@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
 use backoffice_core::acl::Rights;
-use backoffice_core::identity::{ActorKind, Authenticator, Credential, Identity, Principal};
+use backoffice_core::identity::{ActorKind, Authenticated, Authenticator, Credential, Identity, Principal};
 use backoffice_core::{Error, Module, Result, Runtime, Timestamp};
 use backoffice_test_support::TestApp;
 use futures_util::future::BoxFuture;
@@ -110,7 +110,7 @@ impl Authenticator for People {
         _runtime: &'a Runtime,
         credential: Credential<'a>,
         _now: Timestamp,
-    ) -> BoxFuture<'a, Result<Option<Arc<Identity>>>> {
+    ) -> BoxFuture<'a, Result<Option<Authenticated>>> {
         Box::pin(async move {
             let Credential::Bearer(token) = credential else {
                 return Ok(None);
@@ -118,7 +118,7 @@ impl Authenticator for People {
             if self.signed_out.lock().expect("no panic").contains(token) {
                 return Ok(None);
             }
-            Ok(self.known.lock().expect("no panic").get(token).cloned().map(Arc::new))
+            Ok(self.known.lock().expect("no panic").get(token).cloned().map(Authenticated::from))
         })
     }
 

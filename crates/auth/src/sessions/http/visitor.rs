@@ -25,14 +25,13 @@ pub(crate) async fn identity(call: &Call, request: &HttpRequest) -> Result<Optio
         .map(|(_, token)| token.trim());
     let cookie = presented_cookie(call, request, AUTH_COOKIE);
     let token = header.or(cookie.as_deref());
-    match token {
-        Some(token) => {
-            sessions
-                .authenticate(&call.runtime, Credential::Bearer(token), call.now)
-                .await
-        }
-        None => Ok(None),
-    }
+    let Some(token) = token else {
+        return Ok(None);
+    };
+    let authenticated = sessions
+        .authenticate(&call.runtime, Credential::Bearer(token), call.now)
+        .await?;
+    Ok(authenticated.map(|found| found.identity))
 }
 
 /// Returns the tenant of the signed-in user, by access token or session cookie.
