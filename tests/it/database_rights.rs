@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 use crate::fixture::{Fixture, MODULES, builder};
 
 /// Functions that run with the owner's rights and that the application may call.
-const CALLED: [&str; 5] = [
+const CALLED: [&str; 6] = [
+    "app_find_texts",
     "audit_count_entries",
     "audit_drop_partitions",
     "audit_erase",

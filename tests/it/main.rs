@@ -33,6 +33,7 @@ mod rate_limits;
 mod rejections;
 mod revocation;
 mod scenarios;
+mod searches;
 mod statements;
 mod transactions;
 mod undo_invariants;

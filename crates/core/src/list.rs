@@ -5,6 +5,7 @@ mod comma;
 mod query;
 mod references;
 mod schema;
+mod search;
 
 use std::future::Future;
 
@@ -22,6 +23,7 @@ pub use comma::{CommaList, MOST_VALUES};
 pub use query::{ListQuery, ListRequest, SortField, Sortable};
 pub use references::{Fragment, References};
 pub use schema::{IdList, IdsOrNone, InstantOrDate};
+pub use search::{find_texts, find_with};
 
 use crate::collections::Version;
 use crate::context::RequestContext;

@@ -1,5 +1,5 @@
 -- What breaks the rules of the schema: the table, and what to say about it. $1: tables that belong to no tenant. $2: columns beside
--- tenant_id that a foreign key may begin with.
+-- tenant_id that a foreign key may begin with. $3: tables that only the owner reads.
 with tables as (
     select oid, relname::text as name, relispartition, relrowsecurity and relforcerowsecurity as secured
     from pg_class
@@ -26,7 +26,8 @@ where not exists (
 union all
 select name, 'needs the primary key (tenant_id, id)'
 from tables t
-where not exists (select from indexes i where i.name = t.name and i.indisprimary and i.columns = '{tenant_id,id}')
+where t.name <> all ($3::text[])
+    and not exists (select from indexes i where i.name = t.name and i.indisprimary and i.columns = '{tenant_id,id}')
 union all
 select name, format('unique index %s must begin with tenant_id', index)
 from indexes where indisunique and columns[1] <> 'tenant_id'
@@ -35,11 +36,11 @@ select name, format('foreign key %s must begin with the tenant on both sides', c
 from foreign_keys where first_target <> 'tenant_id' or first_column <> all (array['tenant_id'] || $2::text[])
 union all
 select name, 'needs row-level security, enabled and forced: call app_secure_table(''<table>'')'
-from tables where not secured
+from tables where not secured and name <> all ($3::text[])
 union all
 select name, 'needs a policy for all commands on tenant_id: call app_secure_table(''<table>'')'
 from tables t
-where not exists (
+where t.name <> all ($3::text[]) and not exists (
     select from pg_policy
     where polrelid = t.oid and polcmd = '*' and pg_get_expr(polqual, polrelid) like '%tenant_id = %app_tenant_id()%')
 union all
@@ -48,6 +49,11 @@ from pg_constraint join tables t on t.oid = conrelid where not relispartition an
 union all
 select name, format('index %s must begin with the name of its table', index)
 from indexes where not relispartition and not starts_with(index, name || '_')
+union all
+select name, 'needs row-level security, enabled and without any policy'
+from tables t
+where name = any ($3::text[])
+    and (not (select relrowsecurity from pg_class where oid = t.oid) or exists (select from pg_policy where polrelid = t.oid))
 union all
 select relname::text, 'is a view that row-level security does not reach: create it with (security_invoker = true)'
 from pg_class

@@ -4,10 +4,10 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use backoffice_core::collections::Beside;
-use backoffice_core::command::LockedRow;
+use backoffice_core::command::{Entity, LockedRow};
 use backoffice_core::db::Prepared;
 use backoffice_core::ids::PLATFORM_TENANT;
-use backoffice_core::list::{Page, Window};
+use backoffice_core::list::{Page, Window, find_with};
 use backoffice_core::scope::{Owned, VisibleTenants};
 use backoffice_core::{RequestContext, Result, Scope, Timestamp};
 use diesel::dsl::{Filter, IsNull, count_star, sql};
@@ -81,6 +81,8 @@ pub struct UserFilter {
     pub ids: Option<Vec<Uuid>>,
     /// Pattern for e-mail, name, organization name and role name.
     pub pattern: Option<String>,
+    /// The users that match `pattern`; `None` when every user must be compared.
+    pub found: Option<Vec<Uuid>>,
     /// Pattern for the name.
     pub name_pattern: Option<String>,
     /// Only users of this organization.
@@ -216,6 +218,11 @@ pub async fn list(
     filter: &UserFilter,
     window: Window,
 ) -> Result<Page<(UserSummary, Arc<BesideUser>)>> {
+    let found = find_with(context, connection, FIND, User::KIND, filter.pattern.as_deref()).await?;
+    let filter = &UserFilter {
+        found,
+        ..filter.clone()
+    };
     let rows = filtered(context, filter)
         .order((users::email_norm.asc(), users::id.asc()))
         .limit(window.limit())
@@ -315,8 +322,10 @@ fn filtered<'a>(context: &RequestContext, filter: &UserFilter) -> users::BoxedQu
     if let Some(pattern) = &filter.name_pattern {
         query = query.filter(users::name.ilike(pattern.clone()));
     }
-    if let Some(pattern) = &filter.pattern {
-        query = query.filter(matches(context, pattern));
+    match (&filter.found, &filter.pattern) {
+        (Some(found), _) => query = query.filter(users::id.eq_any(found.clone())),
+        (None, Some(pattern)) => query = query.filter(matches(context, pattern)),
+        (None, None) => {}
     }
     if let Some(roles) = &filter.roles {
         query = query.filter(
@@ -336,6 +345,27 @@ fn filtered<'a>(context: &RequestContext, filter: &UserFilter) -> users::BoxedQu
     }
     query
 }
+
+/// The users that match a search, for [`find_with`]. Texts of organizations and of the tenant's roles come from the index too; the platform's roles
+/// are few.
+const FIND: &str = "\
+with u as materialized (select app_find_texts($1, $2, $3, $4, $5) as ids), \
+o as materialized (select app_find_texts($1, 'directory.organization', $3, $4, $5) as ids), \
+r as materialized (select app_find_texts($1, 'auth.role', $3, $4, $5) as ids) \
+select case when greatest(cardinality(u.ids), cardinality(o.ids), cardinality(r.ids)) < $5 then array( \
+    (select a.id from auth_users a where a.tenant_id = $1 and a.id = any(u.ids) \
+        and (a.email_norm like $4 or coalesce(a.name ilike $3, false))) \
+    union all (select a.id from auth_users a where a.tenant_id = $1 and a.organization_id = any(array( \
+        select b.id from directory_organizations b where b.tenant_id = $1 and b.id = any(o.ids) and b.name ilike $3)) limit $5) \
+    union all (select l.user_id from auth_user_roles l \
+        where l.tenant_id = $1 and l.role_tenant_id = $1 and l.role_id = any(array( \
+            select b.id from auth_roles b where b.tenant_id = $1 and b.id = any(r.ids) and b.name_norm like $4)) limit $5) \
+    union all (select l.user_id from auth_user_roles l \
+        where l.tenant_id = $1 and l.role_tenant_id = '00000000-0000-0000-0000-000000000000' and l.role_id = any(array( \
+            select b.id from auth_roles b \
+            where b.tenant_id = '00000000-0000-0000-0000-000000000000' and b.name_norm like $4)) limit $5) \
+    limit $5) end as ids \
+from u, o, r";
 
 /// Returns the condition that the address, the name, the organization's name or the name of a role matches. The organizations and roles are searched
 /// once, not for each user. Addresses and names of roles are compared in lower case, which is stored.

@@ -102,6 +102,7 @@ impl DeleteFilter {
         let (from, to) = (self.created_from.as_deref(), self.created_to.as_deref());
         let filter = ProductFilter {
             pattern: violations.keep(search_pattern(self.search.as_deref())),
+            found: None,
             ids: None,
             is_active: self.is_active,
             product_types: violations.keep(self.product_types()),

@@ -82,6 +82,7 @@ impl ProductQuery {
         let (from, to) = (self.created_from.as_deref(), self.created_to.as_deref());
         ProductFilter {
             pattern: request.pattern.clone(),
+            found: None,
             ids: request.ids.clone(),
             is_active: self.is_active,
             product_types: violations

@@ -1,7 +1,8 @@
 //! Products.
 
+use backoffice_core::command::Entity;
 use backoffice_core::db::{Prepared, read_documents};
-use backoffice_core::list::{Order, Page, SortField, Sortable, Window};
+use backoffice_core::list::{Order, Page, SortField, Sortable, Window, find_texts};
 use backoffice_core::scope::{Owned, VisibleTenants, Within};
 use backoffice_core::{RequestContext, Result, Scope, Timestamp};
 use diesel::dsl::{Filter, count_star, exists, sql};
@@ -24,6 +25,8 @@ use crate::schema::{catalog_product_categories as links, catalog_products as pro
 pub struct ProductFilter {
     /// Pattern for title, subtitle, sku, handle and the skus of the variants, with wildcards of the input escaped.
     pub pattern: Option<String>,
+    /// The products that may match the pattern; `None` when every product must be compared.
+    pub found: Option<Vec<Uuid>>,
     /// Only these products.
     pub ids: Option<Vec<Uuid>>,
     /// Only active products, or only inactive ones.
@@ -101,7 +104,7 @@ fn filtered<'a>(scope: &Scope, filter: &ProductFilter) -> products::BoxedQuery<'
             .or(products::handle.assume_not_null().ilike(pattern.clone()));
         query = query.filter(own.or(exists(of_variant)));
     }
-    if let Some(ids) = &filter.ids {
+    for ids in [&filter.ids, &filter.found].into_iter().flatten() {
         query = query.filter(products::id.eq_any(ids.clone()));
     }
     if let Some(is_active) = filter.is_active {
@@ -206,7 +209,7 @@ fn summary((row, category_ids, variant_count): (Product, Vec<Uuid>, i64)) -> Pro
     }
 }
 
-/// Returns a page and the total number of rows: two pipelined statements, and a third for the metadata.
+/// Returns a page and the total number of rows: two pipelined statements, one before them for a search, and one for the metadata.
 ///
 /// # Errors
 /// When the database can't be reached.
@@ -218,6 +221,11 @@ pub async fn list(
     window: Window,
 ) -> Result<Page<ProductSummary>> {
     let scope = ctx.scope();
+    let found = find_texts(ctx, connection, Product::KIND, filter.pattern.as_deref()).await?;
+    let filter = &ProductFilter {
+        found,
+        ..filter.clone()
+    };
     let rows = filtered(scope, filter)
         .order(order.by("catalog_products.id"))
         .limit(window.limit())

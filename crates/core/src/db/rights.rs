@@ -5,8 +5,7 @@ use tokio_postgres::Client;
 use crate::error::Result;
 
 /// Functions that run with the owner's rights and that the application calls. It may call no others of this kind.
-const CALLED: &str =
-    "'audit_make_partitions', 'audit_drop_partitions', 'audit_erase', 'audit_forget_counts', 'audit_count_entries'";
+const CALLED: &str = "'app_find_texts', 'audit_make_partitions', 'audit_drop_partitions', 'audit_erase', 'audit_forget_counts', 'audit_count_entries'";
 
 /// Two hundred years.
 const FOR_EVER_MONTHS: u32 = 2400;
@@ -35,6 +34,9 @@ begin
             execute format('grant select, insert on %s to {role}', one.name);
             execute format(
                 'grant update (execution_state, undo_secret, undone_seq, updated_at) on %s to {role}', one.name);
+        elsif one.relname = 'core_search_texts' then
+            -- Only through app_find_texts.
+            execute format('revoke all on %s from {role}', one.name);
         elsif one.relname = 'audit_access_logs' then
             execute format('grant select, insert on %s to {role}', one.name);
         else

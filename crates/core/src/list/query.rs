@@ -2,12 +2,14 @@
 
 use std::marker::PhantomData;
 
+use diesel_async::AsyncPgConnection;
 use serde::Deserialize;
 use utoipa::IntoParams;
 use utoipa::openapi::path::{OperationBuilder, ParameterIn};
 use uuid::Uuid;
 
-use super::{ById, IdList, Order, PageQuery, Window, search_pattern};
+use super::{ById, IdList, Order, PageQuery, Window, find_texts, search_pattern};
+use crate::context::RequestContext;
 use crate::error::{Detail, Result, Violations};
 use crate::http::{Describe, Extract, Incoming, Query, Schemas, given, query_with_rules};
 use crate::input::schema;
@@ -121,8 +123,21 @@ pub struct ListRequest {
     pub pattern: Option<String>,
     /// The requested ids; `None` for all rows.
     pub ids: Option<Vec<Uuid>>,
+    /// The rows that may match the pattern, once [`ListRequest::find_texts`] has found them; `None` when every row must be compared.
+    pub found: Option<Vec<Uuid>>,
     /// The order.
     pub order: Order,
+}
+
+impl ListRequest {
+    /// Returns the request with the rows of this kind that may match its pattern; see [`find_texts`].
+    ///
+    /// # Errors
+    /// When the database can't be reached.
+    pub async fn find_texts(&self, ctx: &RequestContext, connection: &AsyncPgConnection, kind: &str) -> Result<Self> {
+        let found = find_texts(ctx, connection, kind, self.pattern.as_deref()).await?;
+        Ok(Self { found, ..self.clone() })
+    }
 }
 
 impl<R: Sortable> ListQuery<R> {
@@ -143,6 +158,7 @@ impl<R: Sortable> ListQuery<R> {
             window,
             pattern,
             ids,
+            found: None,
             order: self.order,
         }
     }

@@ -17,7 +17,7 @@ use uuid::Uuid;
 
 use super::parties::{Columns, PartyFilter};
 use crate::foreign::owner_name;
-use crate::model::Company;
+use crate::model::{COMPANY, Company};
 use crate::schema::customers_companies as companies;
 
 /// A condition on companies.
@@ -65,7 +65,7 @@ pub async fn find(connection: &AsyncPgConnection, scope: &Scope, id: Uuid) -> Re
     Ok(Prepared(statement).get_result(&mut &*connection).await.optional()?)
 }
 
-/// Returns a page of companies and their total: two pipelined statements.
+/// Returns a page of companies and their total: two pipelined statements, and before them one for a search.
 ///
 /// # Errors
 /// When the database can't be reached.
@@ -76,6 +76,7 @@ pub async fn list(
     request: &ListRequest,
 ) -> Result<Page<CompanyItem>> {
     let scope = ctx.scope();
+    let request = &request.find_texts(ctx, connection, COMPANY).await?;
     let window = request.window;
     let filtered = || in_scope(scope).filter(matching(filter, request));
     let rows = filtered()

@@ -15,7 +15,7 @@ use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use uuid::Uuid;
 
 use crate::foreign;
-use crate::model::{Amount, Day, Deal};
+use crate::model::{Amount, DEAL, Day, Deal};
 use crate::schema::{
     customers_companies as companies, customers_deal_companies as deal_companies, customers_deal_people as deal_people,
     customers_deals as deals, customers_people as people,
@@ -125,7 +125,7 @@ macro_rules! shown {
     };
 }
 
-/// Returns a page of deals and their total: two pipelined statements.
+/// Returns a page of deals and their total: two pipelined statements, and before them one for a search.
 ///
 /// # Errors
 /// When the database can't be reached.
@@ -136,6 +136,7 @@ pub async fn list(
     request: &ListRequest,
 ) -> Result<Page<DealSummary>> {
     let scope = ctx.scope();
+    let request = &request.find_texts(ctx, connection, DEAL).await?;
     let window = request.window;
     let rows = filtered(scope, filter, request)
         .order(request.order.by("customers_deals.id"))
@@ -199,7 +200,7 @@ fn filtered<'a>(scope: &Scope, filter: &DealFilter, request: &ListRequest) -> de
                 .or(deals::description.ilike(pattern.clone())),
         );
     }
-    if let Some(ids) = &request.ids {
+    for ids in [&request.ids, &request.found].into_iter().flatten() {
         query = query.filter(deals::id.eq_any(ids.clone()));
     }
     if let Some(status) = &filter.status {

@@ -4,6 +4,7 @@ use backoffice_core::list::{Fragment, ListRequest, References};
 use diesel::BoolExpressionMethods;
 use diesel::dsl::sql;
 use diesel::sql_types::Bool;
+use uuid::Uuid;
 
 /// Filters of a list.
 #[derive(Debug, Clone, Default)]
@@ -27,12 +28,16 @@ pub(crate) struct Columns {
 impl PartyFilter {
     /// Returns the conditions of a list except for the search.
     pub(crate) fn condition<T: 'static>(&self, request: &ListRequest, columns: &Columns) -> Fragment<T, Bool> {
-        let ids = request.ids.as_ref().map(|ids| References {
-            ids: ids.clone(),
-            or_none: false,
-        });
+        let of_ids = |ids: &Option<Vec<Uuid>>| {
+            ids.as_ref().map(|ids| References {
+                ids: ids.clone(),
+                or_none: false,
+            })
+        };
+        let (ids, found) = (of_ids(&request.ids), of_ids(&request.found));
         let references = [
             (ids.as_ref(), Some(columns.id)),
+            (found.as_ref(), Some(columns.id)),
             (self.owners.as_ref(), Some(columns.owner)),
             (self.companies.as_ref(), columns.company),
         ];

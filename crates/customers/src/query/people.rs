@@ -17,7 +17,7 @@ use uuid::Uuid;
 
 use super::parties::{Columns, PartyFilter};
 use crate::foreign::owner_name;
-use crate::model::Person;
+use crate::model::{PERSON, Person};
 use crate::schema::customers_people as people;
 
 /// A condition on people.
@@ -68,7 +68,7 @@ pub async fn find(connection: &AsyncPgConnection, scope: &Scope, id: Uuid) -> Re
     Ok(Prepared(statement).get_result(&mut &*connection).await.optional()?)
 }
 
-/// Returns a page of people and their total: two pipelined statements.
+/// Returns a page of people and their total: two pipelined statements, and before them one for a search.
 ///
 /// # Errors
 /// When the database can't be reached.
@@ -79,6 +79,7 @@ pub async fn list(
     request: &ListRequest,
 ) -> Result<Page<PersonItem>> {
     let scope = ctx.scope();
+    let request = &request.find_texts(ctx, connection, PERSON).await?;
     let window = request.window;
     let filtered = || in_scope(scope).filter(matching(filter, request));
     let rows = filtered()

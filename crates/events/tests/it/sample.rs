@@ -218,10 +218,15 @@ impl Authenticator for People {
             let Credential::Bearer(token) = credential else {
                 return Ok(None);
             };
-            Ok(self.0.lock().expect("no panic").get(token).map(|identity| Authenticated {
-                identity: Arc::clone(identity),
-                expires_at: None,
-            }))
+            Ok(self
+                .0
+                .lock()
+                .expect("no panic")
+                .get(token)
+                .map(|identity| Authenticated {
+                    identity: Arc::clone(identity),
+                    expires_at: None,
+                }))
         })
     }
 }

@@ -118,7 +118,13 @@ impl Authenticator for People {
             if self.signed_out.lock().expect("no panic").contains(token) {
                 return Ok(None);
             }
-            Ok(self.known.lock().expect("no panic").get(token).cloned().map(Authenticated::from))
+            Ok(self
+                .known
+                .lock()
+                .expect("no panic")
+                .get(token)
+                .cloned()
+                .map(Authenticated::from))
         })
     }
 

@@ -27,5 +27,7 @@ insert into progress_jobs
     (tenant_id, id, job_type, name, status, total_count, processed_count, succeeded_count, skipped_count, failed_count, cancellable, actor_kind,
      actor_id, actor_name, started_at, finished_at, parameters, created_at, updated_at)
 select '{tenant}', bench.id(50, n), 'customers.deal.bulk_update_owner', 'Change the owner', 'completed', 1, 1, 1, 0, 0, false, 'user',
-    bench.id(3, n % 20 + 1), 'User ' || n % 20 + 1, bench.at(n), bench.at(n), '{}', bench.at(n), bench.at(n)
-from generate_series(1, {rows}) n;
+    bench.id(3, n % 20 + 1), 'User ' || n % 20 + 1, at, at, '{}', at, at
+from generate_series(1, {rows}) n,
+    -- All of them younger than 30 days: nothing is cleaned up while the bench runs.
+    lateral (select now() - make_interval(secs => n * 2) as at) recent;

@@ -135,6 +135,7 @@ async fn list_users(
     let filter = UserFilter {
         ids: violations.keep(by_id.0.requested()),
         pattern: violations.keep(search_pattern(query.search.as_deref())),
+        found: None,
         name_pattern: violations.keep(search_pattern(query.name.as_deref())),
         organization: query.organization_id,
         roles: violations.keep(role_ids.transpose()),

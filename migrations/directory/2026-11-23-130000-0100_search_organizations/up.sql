@@ -1,0 +1,2 @@
+-- The search of users finds names of organizations.
+call app_search_table('directory_organizations', 'directory.organization', 'id', 'name');
