@@ -1,9 +1,6 @@
--- Searches find a part of a text through an index of its trigrams. Row-level security keeps such an index from being used on the tables
--- themselves, because `like` is not leakproof. The texts are therefore repeated in a table that the application can't read. It calls
--- app_find_texts, which returns ids of one tenant, and reads the rows as always.
-create extension if not exists pg_trgm;
-create extension if not exists btree_gin;
-
+-- Searches find a part of a text through an index of its groups of three characters. Row-level security keeps such an index from being used on
+-- the tables themselves, because comparing texts or arrays is not leakproof. The texts are therefore repeated in a table that the application
+-- can't read. It calls app_find_texts, which returns ids of one tenant, and reads the rows as always.
 create table core_search_texts (
     tenant_id uuid not null,
     -- The table and the row that have the text.
@@ -19,30 +16,57 @@ create table core_search_texts (
 -- No policy: no role but the owner reads or writes the table, and for the owner row-level security is not forced.
 alter table core_search_texts enable row level security;
 
--- The extensions may have been installed in another schema. A short pending list keeps searches fast between two runs of vacuum.
-do $$
+-- Returns the groups of three characters of a text, as numbers that differ between tenants and kinds. Takes 62 groups at a time, because the
+-- position of a character is found by counting from the start.
+create function app_text_groups(tenant uuid, kind text, content text) returns bigint[]
+language plpgsql immutable parallel safe
+as $$
+declare
+    seed bigint := hashtextextended(tenant || kind, 0);
+    groups bigint[] := '{}';
+    part text;
 begin
-    execute format(
-        'create index core_search_texts_content_idx on core_search_texts using gin '
-        '(tenant_id, kind, content %I.gin_trgm_ops) with (gin_pending_list_limit = 512)',
-        (select n.nspname from pg_extension e join pg_namespace n on n.oid = e.extnamespace where e.extname = 'pg_trgm'));
+    for step in 0..(char_length(content) - 3) / 62 loop
+        part := substr(content, 62 * step + 1, 64);
+        for place in 1..char_length(part) - 2 loop
+            groups := groups || hashtextextended(substr(part, place, 3), seed);
+        end loop;
+    end loop;
+    return groups;
 end
 $$;
 
--- Returns at most so many ids of rows of this kind whose text may match one of two patterns for `like`: the pattern of the request, and the
--- same in the lower case of the process. The caller compares the rows again.
-create function app_find_texts(tenant uuid, searched_kind text, pattern text, lowered text, most integer) returns uuid[]
+-- A short pending list keeps searches fast between two runs of vacuum.
+create index core_search_texts_groups_idx on core_search_texts
+    using gin (app_text_groups(tenant_id, kind, content)) with (gin_pending_list_limit = 512);
+
+-- Returns at most so many ids of rows of this kind whose text contains the searched text in lower case, as the database or as the process
+-- determines it. The caller compares the rows again. The number of rows decides on the plan: a frequent text is found sooner without the index.
+create function app_find_texts(tenant uuid, searched_kind text, searched text, lowered text, most integer) returns uuid[]
 language plpgsql stable
 security definer
+set plan_cache_mode = force_custom_plan
 as $$
+declare
+    texts text[] := array[lower(searched), lower(lowered)];
 begin
     if tenant is distinct from app_tenant_id() and not app_is_system() then
         raise exception 'texts of another tenant are not searched';
     end if;
+    if texts[1] = texts[2] then
+        return array(
+            select t.found_id from core_search_texts t
+            where t.tenant_id = tenant and t.kind = searched_kind and position(texts[1] in t.content) > 0
+                and app_text_groups(t.tenant_id, t.kind, t.content) @> app_text_groups(tenant, searched_kind, texts[1])
+            limit most);
+    end if;
     return array(
         select t.found_id from core_search_texts t
-        where t.tenant_id = tenant and t.kind = searched_kind
-            and (t.content like lower(pattern) or t.content like lower(lowered))
+        where t.tenant_id = tenant and t.kind = searched_kind and (
+            position(texts[1] in t.content) > 0
+                and app_text_groups(t.tenant_id, t.kind, t.content) @> app_text_groups(tenant, searched_kind, texts[1])
+            or position(texts[2] in t.content) > 0
+                and app_text_groups(t.tenant_id, t.kind, t.content) @> app_text_groups(tenant, searched_kind, texts[2]))
         limit most);
 end
 $$;
@@ -123,7 +147,7 @@ begin
     for one in
         select p.oid::regprocedure as name from pg_proc p
         where p.pronamespace = current_schema()::regnamespace
-            and p.proname in ('app_find_texts', 'app_search_table', 'app_search_table_no_more')
+            and p.proname in ('app_text_groups', 'app_find_texts', 'app_search_table', 'app_search_table_no_more')
     loop
         execute format('alter routine %s set search_path = pg_catalog, %I, pg_temp', one.name, current_schema());
     end loop;

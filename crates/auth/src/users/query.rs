@@ -354,18 +354,18 @@ o as materialized (select app_find_texts($1, 'directory.organization', $3, $4, $
 r as materialized (select app_find_texts($1, 'auth.role', $3, $4, $5) as ids) \
 select case when greatest(cardinality(u.ids), cardinality(o.ids), cardinality(r.ids)) < $5 then array( \
     (select a.id from auth_users a where a.tenant_id = $1 and a.id = any(u.ids) \
-        and (a.email_norm like $4 or coalesce(a.name ilike $3, false))) \
+        and (position($4 in a.email_norm) > 0 or coalesce(a.name ilike x.pattern, false))) \
     union all (select a.id from auth_users a where a.tenant_id = $1 and a.organization_id = any(array( \
-        select b.id from directory_organizations b where b.tenant_id = $1 and b.id = any(o.ids) and b.name ilike $3)) limit $5) \
+        select b.id from directory_organizations b where b.tenant_id = $1 and b.id = any(o.ids) and b.name ilike x.pattern)) limit $5) \
     union all (select l.user_id from auth_user_roles l \
         where l.tenant_id = $1 and l.role_tenant_id = $1 and l.role_id = any(array( \
-            select b.id from auth_roles b where b.tenant_id = $1 and b.id = any(r.ids) and b.name_norm like $4)) limit $5) \
+            select b.id from auth_roles b where b.tenant_id = $1 and b.id = any(r.ids) and position($4 in b.name_norm) > 0)) limit $5) \
     union all (select l.user_id from auth_user_roles l \
         where l.tenant_id = $1 and l.role_tenant_id = '00000000-0000-0000-0000-000000000000' and l.role_id = any(array( \
             select b.id from auth_roles b \
-            where b.tenant_id = '00000000-0000-0000-0000-000000000000' and b.name_norm like $4)) limit $5) \
+            where b.tenant_id = '00000000-0000-0000-0000-000000000000' and position($4 in b.name_norm) > 0)) limit $5) \
     limit $5) end as ids \
-from u, o, r";
+from u, o, r, (select '%' || regexp_replace($3, '([%_\\\\])', '\\\\\\1', 'g') || '%' as pattern) x";
 
 /// Returns the condition that the address, the name, the organization's name or the name of a role matches. The organizations and roles are searched
 /// once, not for each user. Addresses and names of roles are compared in lower case, which is stored.

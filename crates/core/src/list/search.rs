@@ -18,9 +18,9 @@ use crate::scope::VisibleTenants;
 /// list.
 const MOST_FOUND: u16 = 1000;
 /// The index knows groups of so many characters.
-const INDEXED: usize = 3;
+const GROUP: usize = 3;
 
-/// `$1` is the tenant, `$2` the kind, `$3` the pattern, `$4` the pattern in lower case, `$5` the most ids to return. One more than can be used
+/// `$1` is the tenant, `$2` the kind, `$3` the searched text, `$4` the same in lower case, `$5` the most ids to return. One more than can be used
 /// means that there are more.
 const FIND: &str = "select app_find_texts($1, $2, $3, $4, $5) as ids";
 
@@ -31,8 +31,7 @@ struct Found {
 }
 
 /// Returns the ids of the rows of a kind that may match the pattern of a search, a superset of those that do; `None` when the list must compare
-/// all its rows: without a pattern, for a pattern without three letters or digits in a row, for a caller of all tenants, or when more than 1,000
-/// rows may match.
+/// all its rows: without a pattern, for a text of less than three characters, for a caller of all tenants, or when more than 1,000 rows may match.
 ///
 /// # Errors
 /// When the database can't be reached.
@@ -46,7 +45,7 @@ pub async fn find_texts(
 }
 
 /// As [`find_texts`], with a statement that returns the column `ids`, an array, or null when there are too many. Its parameters are the tenant,
-/// the kind, the pattern, the pattern in lower case, and the most ids that it asks the index for: the index has found too many when it returns
+/// the kind, the searched text, the same in lower case, and the most ids that it asks the index for: the index has found too many when it returns
 /// that many.
 ///
 /// # Errors
@@ -58,17 +57,17 @@ pub async fn find_with(
     kind: &str,
     pattern: Option<&str>,
 ) -> Result<Option<Vec<Uuid>>> {
-    let (VisibleTenants::Tenant(tenant), Some(pattern)) = (ctx.scope().visible_tenants, pattern) else {
+    let (VisibleTenants::Tenant(tenant), Some(text)) = (ctx.scope().visible_tenants, pattern.map(searched_text)) else {
         return Ok(None);
     };
-    if !is_indexed(pattern) {
+    if text.chars().count() < GROUP {
         return Ok(None);
     }
     let statement = sql_query(sql)
         .bind::<SqlUuid, _>(tenant)
         .bind::<Text, _>(kind)
-        .bind::<Text, _>(pattern)
-        .bind::<Text, _>(pattern.to_lowercase())
+        .bind::<Text, _>(&text)
+        .bind::<Text, _>(text.to_lowercase())
         .bind::<Integer, _>(i32::from(MOST_FOUND) + 1);
     let find = async { Ok(Prepared(statement).get_result::<Found>(&mut &*connection).await?) };
     // The version comes first: rows that change after it make a tag too old, not a page.
@@ -76,26 +75,28 @@ pub async fn find_with(
     Ok(found.ids.filter(|ids| ids.len() <= usize::from(MOST_FOUND)))
 }
 
-/// Returns whether the index can find a pattern. Escapes and wildcards are no letters, so they end a group like the space does.
-fn is_indexed(pattern: &str) -> bool {
-    let mut group = 0;
-    pattern.chars().any(|c| {
-        group = if c.is_alphanumeric() { group + 1 } else { 0 };
-        group == INDEXED
-    })
+/// Returns the text that a pattern was made of: without its first and last wildcard, and without escapes.
+fn searched_text(pattern: &str) -> String {
+    let escaped = pattern.strip_prefix('%').unwrap_or(pattern);
+    let escaped = escaped.strip_suffix('%').unwrap_or(escaped);
+    let mut is_escaped = false;
+    let kept = escaped.chars().filter(|c| {
+        is_escaped = *c == '\\' && !is_escaped;
+        !is_escaped
+    });
+    kept.collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::list::search_pattern;
 
     #[test]
-    fn three_letters_or_digits_in_a_row_are_indexed() {
-        for pattern in ["%abc%", "%a-1b2%", "%öäü%", "%x y abcd%"] {
-            assert!(is_indexed(pattern), "{pattern}");
-        }
-        for pattern in ["%ab%", "%a\\_bc%", "%a\\%b\\%c%", "%-- --%", "%ab cd%"] {
-            assert!(!is_indexed(pattern), "{pattern}");
+    fn a_pattern_is_turned_back_into_its_text() {
+        for text in ["abc", "100%", "%%", "a\\b", "\\\\", "_a_", "\\%"] {
+            let pattern = search_pattern(Some(text)).expect("short").expect("not blank");
+            assert_eq!(searched_text(&pattern), text, "{pattern}");
         }
     }
 }
