@@ -3,6 +3,7 @@
 use actix_web::http::Method;
 use backoffice_test_support::TestResponse;
 
+use crate::call::Call;
 use crate::endpoints::Setting;
 use crate::fixture::{Fixture, builder_without_site};
 
@@ -71,5 +72,47 @@ async fn f26_pages_files_and_what_is_not_found_send_them_too() {
         let file = page.split('"').find(|text| text.ends_with("pages.js")).expect("a file");
         let file = fixture.app.request_outside(Method::GET, file).send().await;
         check(&file, true, is_https, "a file");
+    }
+}
+
+#[actix_web::test]
+async fn every_endpoint_with_get_has_head_with_the_same_head_and_no_body() {
+    let setting = Setting::new(Fixture::new().await).await;
+    let app = &setting.fixture.app;
+    /// Headers that differ between two requests.
+    const OWN: [&str; 1] = ["x-request-id"];
+    let names_and_values = |response: &TestResponse| {
+        let mut headers: Vec<(String, Vec<u8>)> = response
+            .headers
+            .iter()
+            .filter(|(name, _)| !OWN.contains(&name.as_str()))
+            .map(|(name, value)| (name.to_string(), value.as_bytes().to_vec()))
+            .collect();
+        headers.sort();
+        headers
+    };
+
+    for (info, entry) in setting.endpoints_in_stable_order() {
+        let get = setting.call(&entry);
+        let head = Call {
+            method: Method::HEAD,
+            ..get.clone()
+        };
+        if info.method != Method::GET {
+            continue;
+        }
+        for token in [
+            "",
+            "garbage",
+            &setting.fixture.a.plain.token,
+            &setting.sender(&entry).token,
+        ] {
+            let (whole, without) = (get.send(app, token).await, head.send(app, token).await);
+            assert_eq!((without.status, without.body.len()), (whole.status, 0), "{head}");
+            // Each sign-in with an endpoint that sets cookies sets others.
+            if whole.header("set-cookie").is_none() {
+                assert_eq!(names_and_values(&without), names_and_values(&whole), "{head}");
+            }
+        }
     }
 }

@@ -1,13 +1,18 @@
 //! `Idempotency-Key` beyond sending the same request twice.
 
 use actix_web::http::Method;
-use backoffice_test_support::TestResponse;
+use backoffice_core::http::{Created, CreatedId, Multipart, requires};
+use backoffice_core::{Module, RequestContext, Result, crud};
+use backoffice_customers::acl::PIPELINES_MANAGE;
+use backoffice_customers::commands::PipelineFields;
+use backoffice_customers::model::Pipeline;
+use backoffice_test_support::{TestApp, TestResponse};
 use serde_json::json;
 use uuid::Uuid;
 
 use crate::customers::Customer;
 use crate::endpoints::Setting;
-use crate::fixture::{Fixture, TenantFixture};
+use crate::fixture::{AUTH, Fixture, MODULES, NO_LIMITS, TenantFixture};
 use crate::progress::Job;
 
 #[actix_web::test]
@@ -87,4 +92,73 @@ async fn a_response_is_stored_also_when_nothing_changed() {
     assert_eq!(other.status, 422, "{}", other.text());
     assert_eq!((again.status, again.json()), (200, first.json()));
     assert_eq!(again.header("idempotency-replayed").as_deref(), Some("true"));
+}
+
+/// An endpoint whose body is read while it arrives.
+static UPLOADS: Module = Module {
+    name: "uploads",
+    title: "Uploads",
+    requires: &["customers"],
+    routes: |routes| {
+        routes
+            .post("/uploads", requires(&[PIPELINES_MANAGE]), upload)
+            .streaming()
+            .rejects(&[404]);
+    },
+    ..Module::EMPTY
+};
+
+/// Creates a pipeline with the name of the part `name`.
+async fn upload(ctx: RequestContext, mut body: Multipart<PipelineFields>) -> Result<Created<CreatedId>> {
+    let mut name = String::new();
+    while let Some(mut part) = body.next().await? {
+        if part.name == "name" {
+            name = part.text().await?;
+            continue;
+        }
+        while part.chunk().await?.is_some() {}
+    }
+    let fields: PipelineFields = serde_json::from_value(json!({"name": name}))?;
+    crud::create::<Pipeline>(&ctx, fields).await
+}
+
+#[actix_web::test]
+async fn att_27_a_key_stands_for_the_parts_of_an_upload_whatever_their_boundary() {
+    let mut modules = MODULES.to_vec();
+    modules.push(&UPLOADS);
+    let fixture = Fixture::of(TestApp::builder(&modules).config(AUTH).config(NO_LIMITS)).await;
+    let send = async |boundary: &str, name: &str, file_name: &str, content: &str| {
+        let body = format!(
+            "--{boundary}\r\nContent-Disposition: form-data; name=\"name\"\r\n\r\n{name}\r\n\
+             --{boundary}\r\nContent-Disposition: form-data; name=\"file\"; filename=\"{file_name}\"\r\n\r\n{content}\r\n\
+             --{boundary}--\r\n"
+        );
+        let request = fixture.app.request(Method::POST, "/uploads");
+        let request = request
+            .bearer(&fixture.a.tenant_admin.token)
+            .header("Idempotency-Key", "one");
+        let kind = format!("multipart/form-data; boundary={boundary}");
+        request.body(body, &kind).send().await
+    };
+
+    let first = send("x1", "Upload", "a.txt", "abc").await;
+    let again = send("another", "Upload", "a.txt", "abc").await;
+
+    assert_eq!(first.status, 201, "{}", first.text());
+    assert_eq!((again.status, again.json()), (201, first.json()), "{}", again.text());
+    assert_eq!(again.header("idempotency-replayed").as_deref(), Some("true"));
+    for (name, file_name, content) in [
+        ("Other", "a.txt", "abc"),
+        ("Upload", "b.txt", "abc"),
+        ("Upload", "a.txt", "abd"),
+        ("Upload", "a.txt", ""),
+    ] {
+        let other = send("x1", name, file_name, content).await;
+        assert_eq!(other.status, 422, "{name} {file_name} {content}: {}", other.text());
+    }
+    let (_, list) = fixture
+        .app
+        .get(&fixture.a.tenant_admin.token, "/customers/pipelines?search=Upload")
+        .await;
+    assert_eq!(list["total"], 1);
 }

@@ -4,7 +4,7 @@ use backoffice_auth::may_change_role;
 use backoffice_core::command::{Entity, Hook, Interceptor, InterceptorContext, Tx, Verdict};
 use backoffice_core::{Rejection, Result};
 use diesel::dsl::exists;
-use diesel::{ExpressionMethods, QueryDsl};
+use diesel::{ExpressionMethods, OptionalExtension, QueryDsl};
 use diesel_async::RunQueryDsl;
 use futures_util::future::BoxFuture;
 use uuid::Uuid;
@@ -57,14 +57,16 @@ async fn is_held(tx: &mut Tx<'_>, role: Uuid) -> Result<bool> {
     let tenant = tx.tenant();
     tx.across_tenants(move |connection| {
         Box::pin(async move {
-            let held = diesel::select(exists(
-                links::table
-                    .filter(links::role_tenant_id.eq(tenant))
-                    .filter(links::role_id.eq(role)),
-            ))
-            .get_result(connection)
-            .await?;
-            Ok(held)
+            // Not `exists`: PostgreSQL would expect a hit at once, and read the whole table when there is none.
+            let first: Option<Uuid> = links::table
+                .filter(links::role_tenant_id.eq(tenant))
+                .filter(links::role_id.eq(role))
+                .order(links::id)
+                .select(links::id)
+                .first(connection)
+                .await
+                .optional()?;
+            Ok(first.is_some())
         })
     })
     .await

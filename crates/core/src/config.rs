@@ -156,6 +156,42 @@ fn parse_duration(text: &str) -> Option<Duration> {
     number.checked_mul(seconds).map(Duration::from_secs)
 }
 
+/// Parses a number of bytes written as `512KiB`, `25MiB`, `2GiB` or a number.
+///
+/// # Errors
+/// When the text has another form.
+pub fn bytes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Written {
+        Bytes(u64),
+        Text(String),
+    }
+    match Written::deserialize(deserializer)? {
+        Written::Bytes(bytes) => Ok(bytes),
+        Written::Text(text) => parse_bytes(&text).ok_or_else(|| {
+            serde::de::Error::custom(format!(
+                "invalid size `{text}`; expected for example 512KiB, 25MiB, 2GiB or a number of bytes"
+            ))
+        }),
+    }
+}
+
+fn parse_bytes(text: &str) -> Option<u64> {
+    let text = text.trim();
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let number: u64 = text.get(..digits)?.parse().ok()?;
+    let unit: u64 = match text.get(digits..)?.trim() {
+        "" | "B" => 1,
+        "KiB" => 1 << 10,
+        "MiB" => 1 << 20,
+        "GiB" => 1 << 30,
+        "TiB" => 1 << 40,
+        _ => return None,
+    };
+    number.checked_mul(unit)
+}
+
 /// Section `http`: the listener of the API.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -385,6 +421,22 @@ mod tests {
             assert_eq!(parse_duration(text), Some(Duration::from_millis(expected)), "{text}");
         }
         assert_eq!(parse_duration("soon"), None);
+    }
+
+    #[test]
+    fn sizes_are_read_in_their_units() {
+        for (text, expected) in [
+            ("0", 0),
+            ("1048576", 1 << 20),
+            ("512KiB", 512 << 10),
+            ("25MiB", 25 << 20),
+            (" 2 GiB ", 2 << 30),
+        ] {
+            assert_eq!(parse_bytes(text), Some(expected), "{text}");
+        }
+        for text in ["", "MiB", "25MB", "-1", "1.5GiB", "99999999999TiB"] {
+            assert_eq!(parse_bytes(text), None, "{text}");
+        }
     }
 
     #[test]

@@ -12,7 +12,7 @@ use uuid::Uuid;
 use crate::acl::{Feature, Pairs, Rights};
 use crate::collections::{TotalKey, Version};
 use crate::db::{Connection, Database};
-use crate::error::{Rejection, Result};
+use crate::error::{Error, Rejection, Result};
 use crate::identity::{ActorKind, Identity};
 use crate::ids::Ids;
 use crate::platform::{Platform, Runtime};
@@ -32,10 +32,21 @@ pub struct IdempotencyKey {
     pub key: String,
     /// Method and path of the endpoint.
     pub route: String,
-    /// SHA-256 of the path, the query and the body.
-    pub body_hash: [u8; 32],
+    /// SHA-256 of the path, the query and the body. A streamed body has it once it was read.
+    pub body_hash: OnceLock<[u8; 32]>,
     /// Response fields that are shown once.
     pub one_time: &'static [&'static str],
+}
+
+impl IdempotencyKey {
+    /// Returns the hash of the body.
+    ///
+    /// # Errors
+    /// Internal when a streamed body was not read to its end.
+    pub(crate) fn body_hash(&self) -> Result<[u8; 32]> {
+        let hash = self.body_hash.get().copied();
+        hash.ok_or_else(|| Error::internal("a command ran before the body was read to its end"))
+    }
 }
 
 /// The request properties that an endpoint with recorded reads logs.
@@ -345,6 +356,17 @@ impl RequestContext {
 
     pub(crate) fn read_collections(&self) -> Option<&ReadCollections> {
         self.0.read_collections.as_deref()
+    }
+
+    /// Sets the hash of a streamed body, which was read to its end.
+    pub(crate) fn identify_body(&self, hash: [u8; 32]) -> Result<()> {
+        match &self.0.idempotency {
+            None => Ok(()),
+            Some(key) => key
+                .body_hash
+                .set(hash)
+                .map_err(|_| Error::internal("the body was read twice")),
+        }
     }
 
     pub(crate) fn set_operation(&self, operation: Operation) {

@@ -126,6 +126,8 @@ pub struct Rejection {
     pub retry_after: Option<u64>,
     /// Headers of the exceeded rate limit.
     pub rate_limit: Option<(String, String)>,
+    /// Value of `Content-Range`: the length of a file that has no byte of the requested range.
+    pub content_range: Option<String>,
     /// Whether the presented credential is invalid; the response then clears the cookies.
     pub clears_cookies: bool,
 }
@@ -143,6 +145,7 @@ impl Rejection {
             body: None,
             retry_after: None,
             rate_limit: None,
+            content_range: None,
             clears_cookies: false,
         }
     }

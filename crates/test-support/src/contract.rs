@@ -37,6 +37,8 @@ pub(crate) struct Expected {
     /// The declared path, below the prefix.
     path: String,
     method: Method,
+    /// Whether the request was HEAD, whose response is that of GET without a body.
+    is_head: bool,
 }
 
 impl Contract {
@@ -60,11 +62,14 @@ impl Contract {
     pub(crate) fn endpoint(self: &Arc<Self>, pattern: Option<String>, method: &Method) -> Option<Expected> {
         let pattern = pattern?;
         let path = pattern.strip_prefix(API_PREFIX)?;
+        let is_head = method == Method::HEAD;
+        let method = if is_head { Method::GET } else { method.clone() };
         let is_declared = !self.document["paths"][path][method.as_str().to_lowercase()].is_null();
         is_declared.then(|| Expected {
             contract: Arc::clone(self),
             path: path.to_owned(),
-            method: method.clone(),
+            method,
+            is_head,
         })
     }
 
@@ -112,7 +117,7 @@ impl Expected {
         let is_declared = match (&media, content) {
             (None, _) => true,
             (Some(_), None) => false,
-            (Some(media), Some(content)) => content.keys().any(|one| one == media),
+            (Some(media), Some(content)) => content.keys().any(|one| one == media || one == "*/*"),
         };
         let media = media.unwrap_or_default();
         assert!(
@@ -124,6 +129,10 @@ impl Expected {
     /// Checks a whole body.
     pub(crate) fn check_body(&self, status: u16, headers: &HeaderMap, body: &[u8]) {
         let Some(response) = self.response(status) else { return };
+        if self.is_head {
+            assert!(body.is_empty(), "{self} responded to HEAD with a body");
+            return;
+        }
         let Some(content) = response["content"].as_object() else {
             assert!(
                 body.is_empty(),
@@ -169,7 +178,7 @@ impl std::fmt::Display for Expected {
 pub(crate) fn check_unknown(method: &Method, path: &str, status: u16, body: &[u8]) {
     if path.starts_with(&format!("{API_PREFIX}/")) {
         assert!(
-            status == 404 && body == br#"{"error":"Not Found"}"#,
+            status == 404 && (body == br#"{"error":"Not Found"}"# || (*method == Method::HEAD && body.is_empty())),
             "{method} {path} is not an endpoint and responded {status}: {}",
             String::from_utf8_lossy(body)
         );

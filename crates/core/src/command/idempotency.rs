@@ -80,7 +80,7 @@ pub(super) async fn begin(tx: &mut Tx<'_>) -> Result<()> {
             .await?;
             Ok(())
         }
-        Some((hash, ..)) if hash != key.body_hash => Err(Rejection::new(
+        Some((hash, ..)) if hash != key.body_hash()? => Err(Rejection::new(
             actix_web::http::StatusCode::UNPROCESSABLE_ENTITY,
             "This Idempotency-Key was used with another request",
         )
@@ -120,7 +120,7 @@ pub(super) async fn finish(
         keys::actor_id.eq(actor),
         keys::route.eq(&key.route),
         keys::key.eq(&key.key),
-        keys::body_hash.eq(key.body_hash.to_vec()),
+        keys::body_hash.eq(key.body_hash()?.to_vec()),
         keys::status.eq(i16::try_from(response.status().as_u16()).unwrap_or(200)),
         keys::headers.eq(headers),
         keys::body.eq(body),

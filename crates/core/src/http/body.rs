@@ -14,6 +14,7 @@ use futures_util::StreamExt;
 use futures_util::future::{Either, select};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use super::multipart::SharedBody;
 use crate::context::Call;
 use crate::error::{Detail, Error, Rejection, Result};
 
@@ -63,20 +64,39 @@ impl Unreadable {
 }
 
 /// The part of a body that the client has not sent yet.
-pub(super) struct Unread(Option<Payload>);
+#[derive(Default)]
+pub(super) struct Unread {
+    rest: Option<Payload>,
+    /// The body that a handler reads by itself.
+    shared: Option<SharedBody>,
+}
 
 impl Unread {
     pub(super) fn new(payload: web::Payload) -> Self {
         match payload.into_inner() {
-            Payload::None => Self(None),
-            payload => Self(Some(payload)),
+            Payload::None => Self::default(),
+            payload => Self {
+                rest: Some(payload),
+                shared: None,
+            },
         }
+    }
+
+    /// Returns the body for the handler of a streaming endpoint, and otherwise nothing.
+    pub(super) fn share(&mut self, is_streaming: bool) -> SharedBody {
+        if !is_streaming {
+            return SharedBody::default();
+        }
+        let shared = SharedBody::new(self.rest.take());
+        self.shared = Some(shared.clone());
+        shared
     }
 
     /// Keeps the unread rest of a request until the last byte of its response is produced, which makes the server close the connection. If a
     /// chunked body were dropped before, the server would wait for its end as long as the client likes.
     pub(super) fn keep_with(self, response: HttpResponse) -> HttpResponse {
-        match self.0 {
+        let shared = self.shared.and_then(|shared| shared.unread());
+        match self.rest.or(shared) {
             None => response,
             Some(rest) => response.map_body(|_, body| BoxBody::new(BesideRest { body, _rest: rest })),
         }
@@ -85,7 +105,7 @@ impl Unread {
     /// Reads the body. The outer error ends the request: 408 when the body is late, 503 when there is no memory for it; both close the
     /// connection. The inner error is a 400 that is reported later, in the order of the checks.
     pub(super) async fn read(&mut self, method: &Method, call: &Call) -> Result<Result<Body, Unreadable>> {
-        if method == Method::GET {
+        if matches!(*method, Method::GET | Method::HEAD) {
             return Ok(Ok(Body::default()));
         }
         let platform = call.platform();
@@ -98,7 +118,7 @@ impl Unread {
 
     /// Reads and drops the body, so that a client whose request is rejected keeps its connection. A client that sends too slowly loses it.
     pub(super) async fn discard(&mut self, method: &Method, call: &Call) {
-        if method == Method::GET {
+        if matches!(*method, Method::GET | Method::HEAD) {
             return;
         }
         let http = call.platform().http();
@@ -112,9 +132,9 @@ impl Unread {
         let mut permit: Option<OwnedSemaphorePermit> = None;
         let mut held = SMALL;
         let mut read = 0_usize;
-        while let Some(payload) = &mut self.0 {
+        while let Some(payload) = &mut self.rest {
             let Some(chunk) = payload.next().await else {
-                self.0 = None;
+                self.rest = None;
                 break;
             };
             let Ok(chunk) = chunk else {
@@ -152,13 +172,13 @@ impl Unread {
 
     async fn pass(&mut self, limit: usize) {
         let mut read = 0_usize;
-        while let Some(payload) = &mut self.0
+        while let Some(payload) = &mut self.rest
             && read <= limit.saturating_mul(READ_ON)
         {
             match payload.next().await {
                 Some(Ok(chunk)) => read += chunk.len(),
                 Some(Err(_)) => return,
-                None => self.0 = None,
+                None => self.rest = None,
             }
         }
     }
@@ -192,9 +212,12 @@ mod tests {
     fn sent(chunks: &[&'static [u8]]) -> Unread {
         let chunks: Vec<Result<Bytes, PayloadError>> =
             chunks.iter().map(|chunk| Ok(Bytes::from_static(chunk))).collect();
-        Unread(Some(Payload::Stream {
-            payload: Box::pin(stream::iter(chunks)),
-        }))
+        Unread {
+            rest: Some(Payload::Stream {
+                payload: Box::pin(stream::iter(chunks)),
+            }),
+            shared: None,
+        }
     }
 
     #[tokio::test]
@@ -226,8 +249,8 @@ mod tests {
         let mut endless = sent(&[kib; 20]);
 
         assert!(matches!(long.collect(1024, &memory).await, Ok(Err(_))));
-        assert!(long.0.is_none(), "read to its end");
+        assert!(long.rest.is_none(), "read to its end");
         assert!(matches!(endless.collect(1024, &memory).await, Ok(Err(_))));
-        assert!(endless.0.is_some(), "the connection is closed");
+        assert!(endless.rest.is_some(), "the connection is closed");
     }
 }

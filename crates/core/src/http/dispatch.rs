@@ -2,25 +2,26 @@
 
 use std::marker::PhantomData;
 use std::panic::AssertUnwindSafe;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
-use actix_web::http::header::{HeaderMap, HeaderName, HeaderValue, RETRY_AFTER, USER_AGENT};
+use actix_web::http::header::{CONTENT_RANGE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER, USER_AGENT};
 use actix_web::http::{Method, StatusCode};
 use actix_web::web::{self, Bytes};
 use actix_web::{Handler, HttpRequest, HttpResponse};
 use futures_util::FutureExt;
 use sha2::{Digest, Sha256};
 
-use super::body::Unread;
+use super::body::{Body, Unread};
 use super::cookies::clear_cookies;
 use super::extract::{Extract, Incoming};
 use super::response::{Response, json_response};
 use super::routes::{Access, EndpointInfo};
+use super::without_body::head_only;
 use super::{conditional, credential, headers, origin, rejection_log, selection, tenant_parameter};
 use crate::context::{Admitted, Call, IdempotencyKey, ReadPolicy, RequestContext, Sender};
 use crate::error::{Detail, Error, ErrorShape, Rejection, Result, StoredResponse};
-use crate::identity::Identity;
+use crate::identity::{Authenticated, Identity};
 use crate::platform::{Platform, Runtime};
 use crate::scope::Scope;
 use crate::time::Timestamp;
@@ -68,7 +69,7 @@ pub async fn not_found(request: HttpRequest, payload: web::Payload) -> HttpRespo
     let id = request_id(request.headers(), runtime);
     let response = json_response(StatusCode::NOT_FOUND, &serde_json::json!({"error": "Not Found"}));
     let response = finish(response, &id, runtime.map(|runtime| &*runtime.platform));
-    Unread::new(payload).keep_with(response)
+    head_only(Unread::new(payload).keep_with(response), request.method())
 }
 
 pub(crate) async fn run<F, Args, T>(
@@ -99,7 +100,7 @@ where
         Err(error) => reject(&error, &info, &call),
     };
     let response = finish(response, &call.request_id, Some(call.platform()));
-    let response = unread.keep_with(response);
+    let response = head_only(unread.keep_with(response), request.method());
     let elapsed = started.elapsed();
     endpoint.seconds.record(elapsed.as_secs_f64());
     let millis = elapsed.as_secs_f64() * 1000.0;
@@ -132,15 +133,22 @@ where
 {
     let info = &*endpoint.info;
     if let Err(rejected) = rejected_from_memory(info, call) {
+        if info.streaming {
+            return Err(rejected);
+        }
         // Drains the body so that the client can retry on this connection.
         unread.discard(request.method(), call).await;
         return Err(rejected);
     }
-    // Nothing is held while the client sends.
-    let body = unread.read(request.method(), call).await?;
+    // Nothing is held while the client sends. A streamed body is the handler's, after all checks.
+    let body = match info.streaming {
+        true => Ok(Body::default()),
+        false => unread.read(request.method(), call).await?,
+    };
     check_limits(info, call).await?;
     let identity = match info.access {
         Access::Public => None,
+        Access::Optional => optional(credential::authenticate(call, request).await)?,
         Access::Authenticated | Access::Features(_) => Some(credential::authenticate(call, request).await?.identity),
     };
     if let Some(identity) = &identity {
@@ -180,9 +188,11 @@ where
     {
         return Ok(response);
     }
+    let streamed = unread.share(info.streaming);
     let incoming = Incoming {
         request,
         body: &body.bytes,
+        streamed: &streamed,
         call,
         context: context.as_ref(),
         invalid: info.invalid,
@@ -199,6 +209,15 @@ where
         conditional::tag(request, context, &mut response);
     }
     Ok(response)
+}
+
+/// Returns the principal of a request that needs none: `None` for a missing or invalid credential.
+fn optional(authenticated: Result<Authenticated>) -> Result<Option<Arc<Identity>>> {
+    match authenticated {
+        Ok(authenticated) => Ok(Some(authenticated.identity)),
+        Err(Error::Rejected(rejection)) if rejection.status == StatusCode::UNAUTHORIZED => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
 /// Checks the limits that the client is known to exceed: the rejection costs no statement, no queue position and no memory for a body.
@@ -286,7 +305,7 @@ fn is_token(text: &str) -> bool {
 }
 
 fn expected_updated_at(request: &HttpRequest) -> Result<Option<Timestamp>> {
-    if matches!(*request.method(), Method::GET | Method::POST) {
+    if matches!(*request.method(), Method::GET | Method::HEAD | Method::POST) {
         return Ok(None);
     }
     let header = |name: &str| request.headers().get(name).map(|value| value.to_str().unwrap_or("?"));
@@ -344,7 +363,10 @@ fn idempotency(request: &HttpRequest, info: &EndpointInfo, body: &Bytes) -> Resu
     Ok(Some(IdempotencyKey {
         key: key.to_owned(),
         route: format!("{} {}", info.method, info.path),
-        body_hash: request_hash(request, body),
+        body_hash: match info.streaming {
+            true => OnceLock::new(),
+            false => OnceLock::from(request_hash(request, body)),
+        },
         one_time: info.one_time,
     }))
 }
@@ -402,6 +424,11 @@ fn reject(error: &Error, info: &EndpointInfo, call: &Call) -> HttpResponse {
     let headers = response.headers_mut();
     if let Some(seconds) = rejection.retry_after {
         headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
+    }
+    if let Some(range) = &rejection.content_range
+        && let Ok(value) = HeaderValue::from_str(range)
+    {
+        headers.insert(CONTENT_RANGE, value);
     }
     if let Some((policy, state)) = &rejection.rate_limit {
         for (name, value) in [("ratelimit-policy", policy), ("ratelimit", state)] {

@@ -18,6 +18,7 @@ use uuid::Uuid;
 
 use super::bodies::Id;
 use super::faults;
+use super::multipart::SharedBody;
 use super::openapi::Schemas;
 use super::response::Json;
 use crate::context::{self, Call, RequestContext};
@@ -31,9 +32,11 @@ pub struct Incoming<'a> {
     pub request: &'a HttpRequest,
     /// The body.
     pub body: &'a Bytes,
+    /// The body of a streaming endpoint, which has not been read.
+    pub(super) streamed: &'a SharedBody,
     /// The properties of every request.
     pub call: &'a Arc<Call>,
-    /// The context of the signed-in caller; `None` on public endpoints.
+    /// The context of the signed-in caller; `None` on public endpoints, and for visitors.
     pub context: Option<&'a RequestContext>,
     /// Text of the 400 for an invalid input.
     pub invalid: &'static str,
@@ -74,6 +77,30 @@ impl Extract for RequestContext {
 }
 
 impl Describe for RequestContext {
+    fn describe(operation: OperationBuilder, _schemas: &mut Schemas) -> OperationBuilder {
+        operation
+    }
+}
+
+/// The caller of an endpoint with [`Access::Optional`](super::Access::Optional).
+#[derive(Debug, Clone)]
+pub enum Caller {
+    /// A signed-in caller, with the scope of their request.
+    SignedIn(RequestContext),
+    /// A caller without a valid credential.
+    Visitor(context::Visitor),
+}
+
+impl Extract for Caller {
+    fn extract(incoming: &Incoming<'_>) -> Result<Self> {
+        Ok(match incoming.context {
+            Some(context) => Self::SignedIn(context.clone()),
+            None => Self::Visitor(context::Visitor(Arc::clone(incoming.call))),
+        })
+    }
+}
+
+impl Describe for Caller {
     fn describe(operation: OperationBuilder, _schemas: &mut Schemas) -> OperationBuilder {
         operation
     }
@@ -245,7 +272,12 @@ impl<T: ToSchema> Describe for Form<T> {
     }
 }
 
-fn describe_body<T: ToSchema>(operation: OperationBuilder, schemas: &mut Schemas, types: &[&str]) -> OperationBuilder {
+/// Adds a body of these media types to the API document.
+pub(super) fn describe_body<T: ToSchema>(
+    operation: OperationBuilder,
+    schemas: &mut Schemas,
+    types: &[&str],
+) -> OperationBuilder {
     let mut body = RequestBodyBuilder::new().required(Some(Required::True));
     for content_type in types {
         body = body.content(

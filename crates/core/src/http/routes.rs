@@ -25,10 +25,20 @@ use crate::rate_limit::RateLimit;
 pub enum Access {
     /// Every caller, signed in or not.
     Public,
+    /// Every caller; the handler learns from [`Caller`](super::Caller) who is signed in. An invalid credential counts as none.
+    Optional,
     /// Signed-in callers.
     Authenticated,
     /// Signed-in callers that hold all these features.
     Features(&'static [Feature]),
+}
+
+impl Access {
+    /// Returns whether the endpoint also serves callers that are not signed in.
+    #[must_use]
+    pub const fn serves_visitors(self) -> bool {
+        matches!(self, Self::Public | Self::Optional)
+    }
 }
 
 /// Returns the access rule for callers that hold all these features.
@@ -82,6 +92,10 @@ pub struct EndpointInfo {
     pub response_headers: &'static [&'static str],
     /// Fields of rejections besides those of every endpoint.
     pub error_fields: Vec<ErrorField>,
+    /// Whether the handler reads the body while it arrives.
+    pub streaming: bool,
+    /// Whether the response is a file with conditions and ranges.
+    pub downloads: bool,
     /// Whether a super administrator without a selected tenant sees all tenants.
     pub across_tenants: bool,
     /// Whether a selection by cookie that the caller may not make is ignored, even for writes.
@@ -110,7 +124,8 @@ pub struct Admission {
     pub take: for<'a> fn(&'a Call, Held) -> BoxFuture<'a, Result<Held>>,
 }
 
-type Service = Arc<dyn Fn(Arc<EndpointInfo>) -> actix_web::Route + Send + Sync>;
+/// Creates the route of an endpoint for a method.
+type Service = Arc<dyn Fn(Arc<EndpointInfo>, Method) -> actix_web::Route + Send + Sync>;
 type Describer = fn(OperationBuilder, &mut Schemas) -> OperationBuilder;
 
 #[derive(Clone)]
@@ -163,7 +178,7 @@ impl Routes {
         self.modules.push(module);
     }
 
-    /// Declares `GET path`.
+    /// Declares `GET path`. `HEAD path` has the same checks and headers, without a body.
     pub fn get<F, Args, T>(&mut self, path: &'static str, access: Access, handler: F) -> Declaration<'_>
     where
         F: Handler<Args, Output = Result<T>> + Send + Sync,
@@ -193,6 +208,16 @@ impl Routes {
         self.declare(Method::PUT, path, access, handler)
     }
 
+    /// Declares `PATCH path`: members that the body does not have stay unchanged.
+    pub fn patch<F, Args, T>(&mut self, path: &'static str, access: Access, handler: F) -> Declaration<'_>
+    where
+        F: Handler<Args, Output = Result<T>> + Send + Sync,
+        Args: Extract + Describe + 'static,
+        T: Response + 'static,
+    {
+        self.declare(Method::PATCH, path, access, handler)
+    }
+
     /// Declares `DELETE path`.
     pub fn delete<F, Args, T>(&mut self, path: &'static str, access: Access, handler: F) -> Declaration<'_>
     where
@@ -214,8 +239,8 @@ impl Routes {
         let info = EndpointInfo {
             module: module.name,
             tag: module.title,
-            idempotent: method == Method::POST && access != Access::Public,
-            method: method.clone(),
+            idempotent: method == Method::POST && !access.serves_visitors(),
+            method,
             path,
             access,
             shape: module.errors,
@@ -233,16 +258,17 @@ impl Routes {
             request_headers: &[],
             response_headers: &[],
             error_fields: Vec::new(),
+            streaming: false,
+            downloads: false,
             across_tenants: false,
             passes_over_selections: false,
         };
         self.declared.push(Declared {
             info,
             describe: |operation, schemas| T::describe(Args::describe(operation, schemas), schemas),
-            service: Arc::new(move |info| {
+            service: Arc::new(move |info, method| {
                 let endpoint = Endpoint::new(info, handler.clone());
-                web::method(method.clone())
-                    .to(move |request, payload| dispatch::run(endpoint.clone(), request, payload))
+                web::method(method).to(move |request, payload| dispatch::run(endpoint.clone(), request, payload))
             }),
         });
         Declaration { routes: self }
@@ -271,7 +297,12 @@ impl Routes {
         for path in paths {
             let mut resource = web::resource(path).default_service(web::to(dispatch::not_found));
             for one in self.declared.iter().filter(|one| one.info.path == path) {
-                resource = resource.route((one.service)(Arc::new(one.info.clone())));
+                let info = Arc::new(one.info.clone());
+                if info.method == Method::GET {
+                    resource = resource.route((one.service)(Arc::clone(&info), Method::HEAD));
+                }
+                let method = info.method.clone();
+                resource = resource.route((one.service)(info, method));
             }
             service.service(resource);
         }
@@ -369,6 +400,23 @@ impl Declaration<'_> {
     /// Declares the content types of the body if its type does not (`Raw`, `Streamed`), for the API document.
     pub fn produces(self, media: &'static [&'static str]) -> Self {
         self.change(|info| info.media = media)
+    }
+
+    /// Leaves the body to the handler, which reads it while it arrives ([`Multipart`](super::Multipart)). All checks before the handler take
+    /// place before the first byte of the body is read. If the handler does not read the body to its end, the connection is closed after the
+    /// response.
+    pub fn streaming(self) -> Self {
+        self.change(|info| info.streaming = true)
+    }
+
+    /// Declares that the response is a file of one of these content types, with the conditions and ranges that
+    /// [`Conditions`](super::Conditions) evaluates.
+    pub fn downloads(self, media: &'static [&'static str]) -> Self {
+        self.change(|info| {
+            info.downloads = true;
+            info.media = media;
+            info.responses = &[206, 304];
+        })
     }
 
     /// Declares statuses of successes besides that of the response type, for the API document. 304 adds `ETag` and `If-None-Match`.

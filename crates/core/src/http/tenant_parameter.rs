@@ -11,11 +11,11 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::extract::is_json;
-use crate::error::{Detail, Rejection, Result};
+use crate::error::{Detail, Error, Rejection, Result};
 use crate::identity::Identity;
 use crate::selection::not_authorized;
 
-const NAME: &str = "tenantId";
+pub(super) const NAME: &str = "tenantId";
 
 /// Returns the named tenant if exactly one is named. Rejects a foreign tenant with 403, unless a super administrator calls, and a value that is
 /// not a valid id with 400.
@@ -39,9 +39,22 @@ pub(super) fn check(request: &HttpRequest, body: Option<&Bytes>, identity: &Iden
         }
     }
     if malformed {
-        return Err(Rejection::invalid(vec![Detail::new(NAME, "must be a UUID", "invalid_value")]).into());
+        return Err(malformed_id());
     }
     Ok(named.pop_first().filter(|_| named.is_empty()))
+}
+
+/// Checks a value of the field, as [`check`] does for the whole request.
+pub(super) fn check_value(value: &str, identity: &Identity) -> Result<()> {
+    match value.trim().parse::<Uuid>() {
+        Ok(tenant) if tenant == identity.tenant || identity.rights.is_super_admin => Ok(()),
+        Ok(_) => Err(not_authorized()),
+        Err(_) => Err(malformed_id()),
+    }
+}
+
+fn malformed_id() -> Error {
+    Rejection::invalid(vec![Detail::new(NAME, "must be a UUID", "invalid_value")]).into()
 }
 
 fn in_form(text: &[u8]) -> Vec<String> {

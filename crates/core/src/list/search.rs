@@ -75,7 +75,7 @@ pub async fn find_with(
     Ok(found.ids.filter(|ids| ids.len() <= usize::from(MOST_FOUND)))
 }
 
-/// Returns the text that a pattern was made of: without its first and last wildcard, and without escapes.
+/// Returns the text that a pattern was created from: without its first and last wildcard, and without escapes.
 fn searched_text(pattern: &str) -> String {
     let escaped = pattern.strip_prefix('%').unwrap_or(pattern);
     let escaped = escaped.strip_suffix('%').unwrap_or(escaped);

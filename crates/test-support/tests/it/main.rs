@@ -6,6 +6,7 @@ mod attempts;
 mod bodies;
 mod connections;
 mod database;
+mod files;
 mod http;
 mod isolation;
 mod jobs;

@@ -30,6 +30,12 @@ pub(crate) struct Note {
     text: Bounded<String, 1, { usize::MAX }>,
 }
 
+impl Note {
+    pub(crate) fn of(text: String) -> Self {
+        Self { text: Bounded(text) }
+    }
+}
+
 impl Input for Note {}
 
 #[derive(Debug, Deserialize, IntoParams)]

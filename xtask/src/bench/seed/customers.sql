@@ -1,3 +1,8 @@
+-- The bench searches users only; without texts of these rows the seed takes half the time.
+alter table customers_companies disable trigger customers_companies_search;
+alter table customers_people disable trigger customers_people_search;
+alter table customers_deals disable trigger customers_deals_search;
+
 -- All deals are in the 20 stages of the first pipeline.
 insert into customers_pipelines (tenant_id, id, organization_id, name, created_at, updated_at)
 select '{tenant}', bench.id(16, n), bench.id(1, n % 20 + 1), 'Pipeline ' || lpad(n::text, 7, '0'), bench.at(n), bench.at(n)
@@ -35,3 +40,7 @@ from generate_series(1, {rows}) n;
 insert into customers_deal_companies (tenant_id, id, deal_id, company_id, created_at, updated_at)
 select '{tenant}', bench.id(22, n), bench.id(20, n), bench.id(18, n), bench.at(n), bench.at(n)
 from generate_series(1, {rows}) n;
+
+alter table customers_companies enable trigger customers_companies_search;
+alter table customers_people enable trigger customers_people_search;
+alter table customers_deals enable trigger customers_deals_search;

@@ -16,6 +16,7 @@ const EVERYWHERE: &[&str] = &[
 
 /// Descriptions of response headers: name, text, whether the value is a number.
 const RESPONSE: &[(&str, &str, bool)] = &[
+    ("Accept-Ranges", "`bytes`: a part of the file may be requested.", false),
     (
         "Cache-Control",
         "Whether and how the response may be kept; `no-store` unless the endpoint says otherwise.",
@@ -26,6 +27,11 @@ const RESPONSE: &[(&str, &str, bool)] = &[
         "Name under which the file is to be saved.",
         false,
     ),
+    (
+        "Content-Range",
+        "Which bytes of the file these are, and its length.",
+        false,
+    ),
     ("Content-Security-Policy", "What the page may load.", false),
     ("ETag", "Identifies the state that the response shows.", false),
     (
@@ -33,6 +39,7 @@ const RESPONSE: &[(&str, &str, bool)] = &[
         "`true` when the response was stored with an `Idempotency-Key` before.",
         false,
     ),
+    ("Last-Modified", "Time of the last change.", false),
     ("Location", "Where to go, a reference within the site.", false),
     ("RateLimit", "What is left of the rate limit.", false),
     ("RateLimit-Policy", "The rate limit that rejected the request.", false),
@@ -100,6 +107,19 @@ fn request_header(name: &str) -> (&'static str, Value) {
             "Entity tags that the caller has; 304 when one is current.",
             json!({"type": "string"}),
         ),
+        "If-Modified-Since" => (
+            "304 when the file has not changed since; counts only without `If-None-Match`.",
+            json!({"type": "string"}),
+        ),
+        "If-Unmodified-Since" => ("412 when the file has changed since.", json!({"type": "string"})),
+        "If-Range" => (
+            "The entity tag or time of the file of which the client has a part; the whole file when it is another one.",
+            json!({"type": "string"}),
+        ),
+        "Range" => (
+            "One range of bytes, such as `bytes=0-99`, `bytes=100-` or `bytes=-10`.",
+            json!({"type": "string"}),
+        ),
         _ => ("", json!({"type": "string"})),
     }
 }
@@ -119,6 +139,9 @@ pub(super) fn of_request(info: &EndpointInfo) -> Vec<&'static str> {
     if info.responses.contains(&304) {
         names.push("If-None-Match");
     }
+    if info.downloads {
+        names.extend(["If-Modified-Since", "If-Unmodified-Since", "If-Range", "Range"]);
+    }
     names.extend(info.request_headers);
     names
 }
@@ -135,6 +158,15 @@ pub(super) fn of_success(info: &EndpointInfo) -> Map<String, Value> {
     if info.responses.contains(&304) {
         names.push("ETag");
     }
+    if info.downloads {
+        names.extend([
+            "Accept-Ranges",
+            "Content-Disposition",
+            "Content-Range",
+            "Last-Modified",
+            "Vary",
+        ]);
+    }
     names.extend(info.response_headers);
     references(&names)
 }
@@ -146,6 +178,7 @@ pub(super) fn of_rejection(status: u16) -> Map<String, Value> {
         // An invalid credential clears the cookies.
         401 => names.push("Set-Cookie"),
         429 => names.extend(["Retry-After", "RateLimit", "RateLimit-Policy"]),
+        416 => names.push("Content-Range"),
         503 => names.push("Retry-After"),
         _ => {}
     }

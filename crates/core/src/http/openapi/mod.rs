@@ -157,6 +157,10 @@ fn security_schemes() -> Value {
 fn security(access: Access) -> Value {
     match access {
         Access::Public => json!([]),
+        // The empty requirement: without a credential, too.
+        Access::Optional => {
+            json!([{}, {"bearer": []}, {"cookie": []}, {"apiKey": []}, {"apiKeyInAuthorization": []}])
+        }
         Access::Authenticated | Access::Features(_) => {
             json!([{"bearer": []}, {"cookie": []}, {"apiKey": []}, {"apiKeyInAuthorization": []}])
         }
@@ -193,7 +197,10 @@ fn operation(one: &Declared, schemas: &mut Schemas, problems: &mut BTreeSet<Stri
     }
     for status in info.responses {
         let description = if *status == 304 { "Not Modified" } else { "Success" };
-        let response = json!({"description": description, "headers": headers::of_success(info)});
+        let mut response = json!({"description": description, "headers": headers::of_success(info)});
+        if *status == 206 {
+            complete(&mut response, info);
+        }
         responses.insert(status.to_string(), response);
     }
     for status in rejections::statuses(info, has_input) {

@@ -42,6 +42,9 @@ pub(super) fn statuses(info: &EndpointInfo, has_input: bool) -> BTreeSet<u16> {
     if !info.limits.is_empty() {
         statuses.insert(429);
     }
+    if info.downloads {
+        statuses.extend([412, 416]);
+    }
     statuses.extend(info.rejections);
     statuses.extend(info.error_fields.iter().map(|field| field.status));
     statuses
@@ -60,7 +63,7 @@ pub(super) fn response(status: u16, info: &EndpointInfo, schemas: &mut Schemas) 
         (ErrorShape::OkFalse, 403) => vec![ErrorShape::OkFalse, ErrorShape::Error],
         (shape, _) => vec![shape],
     };
-    if let ([shape], true) = (&shapes[..], fields.is_empty()) {
+    if let ([shape], true) = (&shapes[..], fields.is_empty() && STATUSES.contains(&status)) {
         return json!({"$ref": format!("#/components/responses/{}", name(*shape, status))});
     }
     let bodies: Vec<Value> = shapes.iter().map(|shape| reference(*shape, status)).collect();
@@ -110,6 +113,7 @@ pub(super) fn schemas() -> Map<String, Value> {
     schemas
 }
 
+/// The statuses of many endpoints, whose responses are components of the document.
 const STATUSES: [u16; 10] = [400, 401, 403, 404, 408, 409, 422, 429, 500, 503];
 
 fn each() -> impl Iterator<Item = (ErrorShape, u16)> {
@@ -126,7 +130,11 @@ fn name(shape: ErrorShape, status: u16) -> String {
     format!("{name}{status}")
 }
 
+/// Returns a reference to the schema of a body; a rare status has its schema in place.
 fn reference(shape: ErrorShape, status: u16) -> Value {
+    if !STATUSES.contains(&status) {
+        return body(shape, status);
+    }
     json!({"$ref": format!("#/components/schemas/{}", name(shape, status))})
 }
 
@@ -149,6 +157,9 @@ fn description(status: u16) -> &'static str {
         404 => "Not Found: the resource does not exist, or the caller may not see it.",
         408 => "Request Timeout: the body did not arrive in time; the connection is closed.",
         409 => "Conflict: the request contradicts stored data, a precondition, or a request in flight.",
+        412 => "Precondition Failed: the file is not the one that the client has.",
+        413 => "Content Too Large: the connection is closed.",
+        416 => "Range Not Satisfiable: the file has no byte of the range.",
         422 => "Unprocessable Content: an interceptor or a rule about stored data rejects the request.",
         429 => "Too Many Requests: a limit is exceeded; repeat after `Retry-After`.",
         500 => "Internal Server Error: the cause is logged under the `requestId`.",

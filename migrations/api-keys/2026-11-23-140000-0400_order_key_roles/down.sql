@@ -1,0 +1,2 @@
+create index api_keys_key_roles_role_tenant_id_role_id_idx on api_keys_key_roles (role_tenant_id, role_id);
+drop index api_keys_key_roles_role_tenant_id_role_id_id_idx;
