@@ -104,6 +104,13 @@ impl Window {
         i64::from(self.page - 1) * i64::from(self.size)
     }
 
+    /// Returns whether it is the first page. A later one should select the ids of its rows first, and what stands beside them only for these rows:
+    /// PostgreSQL computes every selected expression of the rows before a page too.
+    #[must_use]
+    pub fn is_first(self) -> bool {
+        self.page == 1
+    }
+
     /// Returns the number of rows to take.
     #[must_use]
     pub fn limit(self) -> i64 {

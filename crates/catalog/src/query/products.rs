@@ -226,13 +226,23 @@ pub async fn list(
         found,
         ..filter.clone()
     };
-    let rows = filtered(scope, filter)
+    let page = filtered(scope, filter)
         .order(order.by("catalog_products.id"))
         .limit(window.limit())
-        .offset(window.offset())
-        .select(summary!(without_metadata!()));
+        .offset(window.offset());
+    let rows = async {
+        if window.is_first() {
+            let rows = page.select(summary!(without_metadata!()));
+            return Prepared(rows).load(&mut &*connection).await;
+        }
+        let rows = in_scope(scope)
+            .filter(products::id.eq_any(page.select(products::id)))
+            .order(order.by("catalog_products.id"));
+        Prepared(rows.select(summary!(without_metadata!())))
+            .load(&mut &*connection)
+            .await
+    };
     let total = filtered(scope, filter).select(count_star());
-    let rows = Prepared(rows).load(&mut &*connection);
     let page = window
         .fetch(ctx, connection, rows, || Prepared(total).get_result(&mut &*connection))
         .await?;

@@ -5,6 +5,7 @@ use backoffice_core::list::{Fragment, ListRequest, Page, SortField, Sortable};
 use backoffice_core::scope::{Owned, Within};
 use backoffice_core::{RequestContext, Result, Scope};
 use diesel::dsl::{Filter, count_star};
+use diesel::pg::Pg;
 use diesel::sql_types::Bool;
 use diesel::{
     BoolExpressionMethods, ExpressionMethods, NullableExpressionMethods, OptionalExtension, PgTextExpressionMethods,
@@ -78,14 +79,22 @@ pub async fn list(
     let scope = ctx.scope();
     let request = &request.find_texts(ctx, connection, COMPANY).await?;
     let window = request.window;
-    let filtered = || in_scope(scope).filter(matching(filter, request));
-    let rows = filtered()
+    let filtered = || in_scope(scope).filter(matching(filter, request)).into_boxed::<Pg>();
+    let page = filtered()
         .order(request.order.by("customers_companies.id"))
         .limit(window.limit())
-        .offset(window.offset())
-        .select((Company::as_select(), owner_name("customers_companies")));
+        .offset(window.offset());
+    let rows = async {
+        let shown = (Company::as_select(), owner_name("customers_companies"));
+        if window.is_first() {
+            return Prepared(page.select(shown)).load(&mut &*connection).await;
+        }
+        let rows = in_scope(scope)
+            .filter(companies::id.eq_any(page.select(companies::id)))
+            .order(request.order.by("customers_companies.id"));
+        Prepared(rows.select(shown)).load(&mut &*connection).await
+    };
     let total = filtered().select(count_star());
-    let rows = Prepared(rows).load(&mut &*connection);
     window
         .fetch(ctx, connection, rows, || Prepared(total).get_result(&mut &*connection))
         .await

@@ -138,13 +138,20 @@ pub async fn list(
     let scope = ctx.scope();
     let request = &request.find_texts(ctx, connection, DEAL).await?;
     let window = request.window;
-    let rows = filtered(scope, filter, request)
+    let page = filtered(scope, filter, request)
         .order(request.order.by("customers_deals.id"))
         .limit(window.limit())
-        .offset(window.offset())
-        .select(shown!());
+        .offset(window.offset());
+    let rows = async {
+        if window.is_first() {
+            return Prepared(page.select(shown!())).load(&mut &*connection).await;
+        }
+        let rows = in_scope(scope)
+            .filter(deals::id.eq_any(page.select(deals::id)))
+            .order(request.order.by("customers_deals.id"));
+        Prepared(rows.select(shown!())).load(&mut &*connection).await
+    };
     let total = filtered(scope, filter, request).select(count_star());
-    let rows = Prepared(rows).load(&mut &*connection);
     window
         .fetch(ctx, connection, rows, || Prepared(total).get_result(&mut &*connection))
         .await

@@ -5,6 +5,7 @@ use backoffice_core::list::{Fragment, ListRequest, Page, SortField, Sortable};
 use backoffice_core::scope::{Owned, Within};
 use backoffice_core::{RequestContext, Result, Scope};
 use diesel::dsl::{Filter, count_star, sql};
+use diesel::pg::Pg;
 use diesel::sql_types::{Array, Bool, Nullable, Text, Uuid as SqlUuid};
 use diesel::{
     BoolExpressionMethods, ExpressionMethods, NullableExpressionMethods, OptionalExtension, PgTextExpressionMethods,
@@ -81,14 +82,22 @@ pub async fn list(
     let scope = ctx.scope();
     let request = &request.find_texts(ctx, connection, PERSON).await?;
     let window = request.window;
-    let filtered = || in_scope(scope).filter(matching(filter, request));
-    let rows = filtered()
+    let filtered = || in_scope(scope).filter(matching(filter, request)).into_boxed::<Pg>();
+    let page = filtered()
         .order(request.order.by("customers_people.id"))
         .limit(window.limit())
-        .offset(window.offset())
-        .select((Person::as_select(), owner_name("customers_people"), company_name(scope)));
+        .offset(window.offset());
+    let rows = async {
+        let shown = (Person::as_select(), owner_name("customers_people"), company_name(scope));
+        if window.is_first() {
+            return Prepared(page.select(shown)).load(&mut &*connection).await;
+        }
+        let rows = in_scope(scope)
+            .filter(people::id.eq_any(page.select(people::id)))
+            .order(request.order.by("customers_people.id"));
+        Prepared(rows.select(shown)).load(&mut &*connection).await
+    };
     let total = filtered().select(count_star());
-    let rows = Prepared(rows).load(&mut &*connection);
     window
         .fetch(ctx, connection, rows, || Prepared(total).get_result(&mut &*connection))
         .await
