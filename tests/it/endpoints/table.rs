@@ -3,7 +3,7 @@
 use actix_web::http::Method;
 use serde_json::json;
 
-use super::{Entry, History, Kind, MakeCall, Sender, Target};
+use super::{Entry, Kind, MakeCall, Sender, Target, accounts};
 use crate::call::{Call, Place};
 use crate::composed::COMPOSED;
 use crate::fixture::PASSWORD;
@@ -11,23 +11,16 @@ use crate::history::{ACCESS, ACTIONS, EXPORT, REDO, UNDO};
 
 const KEYS: &str = "/api_keys/keys";
 const ORGANIZATIONS: &str = "/directory/organizations";
-const RESEND_INVITE: &str = "/auth/users/resend-invite";
-const ROLES: &str = "/auth/roles";
-const ROLE_ACL: &str = "/auth/roles/acl";
 const SWITCHER: &str = "/directory/organization-switcher";
-const PREFERENCES: &str = "/auth/sidebar/preferences";
 const TENANTS: &str = "/directory/tenants";
-const USERS: &str = "/auth/users";
-const USER_ACL: &str = "/auth/users/acl";
-const VARIANTS: &str = "/auth/sidebar/variants";
 
 /// The table.
 pub(crate) fn table() -> Vec<Entry> {
     let mut table = public();
-    table.extend(accounts());
-    table.extend(roles());
-    table.extend(users());
-    table.extend(sidebar());
+    table.extend(accounts::accounts());
+    table.extend(accounts::roles());
+    table.extend(accounts::users());
+    table.extend(accounts::sidebar());
     table.extend(keys());
     table.extend(directory());
     table.extend(actions());
@@ -88,226 +81,6 @@ fn public() -> Vec<Entry> {
         get("/docs/", |_, _| Call::get("/docs/")),
         get("/docs/{file}", |_, _| Call::get("/docs/swagger-ui.css")),
     ]
-}
-
-fn accounts() -> Vec<Entry> {
-    vec![
-        Entry {
-            sender: Sender::Plain,
-            ..entry(Method::POST, "/auth/logout", [], |_, _| {
-                Call::post("/auth/logout", json!({"all": false}))
-            })
-        },
-        entry(Method::GET, "/auth/profile", [], |_, _| Call::get("/auth/profile")),
-        entry(Method::PUT, "/auth/profile", [], |_, _| {
-            Call::put(
-                "/auth/profile",
-                json!({"name": "Another name", "currentPassword": PASSWORD}),
-            )
-        }),
-        entry(Method::GET, "/auth/profile/consents", [], |_, _| {
-            Call::get("/auth/profile/consents")
-        }),
-        entry(Method::PUT, "/auth/profile/consents", [], |_, _| {
-            Call::put(
-                "/auth/profile/consents",
-                json!({"consentType": "terms", "isGranted": true}),
-            )
-        }),
-        entry(
-            Method::GET,
-            "/auth/users/consents",
-            [at(Place::Query("userId"), Kind::User)],
-            |tenant_fixture, _| {
-                Call::get("/auth/users/consents").with_query("userId", &tenant_fixture.colleague.id.to_string())
-            },
-        ),
-        entry(Method::POST, "/auth/feature-check", [], |_, _| {
-            Call::post("/auth/feature-check", json!({"features": ["auth.users.list"]}))
-        }),
-        entry(Method::GET, "/auth/features", [], |_, _| Call::get("/auth/features")),
-    ]
-}
-
-fn roles() -> Vec<Entry> {
-    const ID: [Target; 1] = [at(Place::Query("id"), Kind::Role)];
-    const IDS: [Target; 1] = [at(Place::QueryList("ids"), Kind::Role)];
-    vec![
-        entry(Method::GET, ROLES, IDS, |tenant_fixture, _| {
-            Call::get(ROLES).with_query("id", &tenant_fixture.role.to_string())
-        }),
-        entry(Method::POST, ROLES, [], |_, _| {
-            Call::post(ROLES, json!({"name": "Made"}))
-        }),
-        entry(
-            Method::PUT,
-            ROLES,
-            [at(Place::Body("id"), Kind::Role)],
-            |tenant_fixture, _| Call::put(ROLES, json!({"id": tenant_fixture.role, "name": "Renamed"})),
-        ),
-        entry(
-            Method::GET,
-            ROLE_ACL,
-            [at(Place::Query("roleId"), Kind::Role)],
-            |tenant_fixture, _| Call::get(ROLE_ACL).with_query("roleId", &tenant_fixture.role.to_string()),
-        ),
-        entry(
-            Method::PUT,
-            ROLE_ACL,
-            [
-                at(Place::Body("roleId"), Kind::Role),
-                at(Place::BodyList("organizations"), Kind::Organization),
-            ],
-            |tenant_fixture, _| {
-                Call::put(
-                    ROLE_ACL,
-                    json!({"roleId": tenant_fixture.role, "features": ["auth.users.list", "auth.roles.list"],
-                        "organizations": [tenant_fixture.child], "isSuperAdmin": false}),
-                )
-            },
-        ),
-        entry(Method::DELETE, ROLES, ID, |tenant_fixture, _| {
-            Call::delete(ROLES, tenant_fixture.spare_role)
-        }),
-    ]
-}
-
-fn users() -> Vec<Entry> {
-    vec![
-        entry(
-            Method::GET,
-            USERS,
-            [
-                at(Place::QueryList("ids"), Kind::User),
-                at(Place::Query("organizationId"), Kind::Organization),
-                at(Place::QueryList("roleIds"), Kind::Role),
-            ],
-            |_, _| Call::get(USERS),
-        ),
-        entry(
-            Method::POST,
-            USERS,
-            [
-                at(Place::Body("organizationId"), Kind::Organization),
-                at(Place::BodyList("roles"), Kind::Role),
-            ],
-            |tenant_fixture, _| {
-                Call::post(
-                    USERS,
-                    json!({"email": "made@house.test", "name": "Made", "organizationId": tenant_fixture.child, "roles": ["Local"],
-                        "password": PASSWORD, "isActive": true, "sendInviteEmail": false}),
-                )
-            },
-        ),
-        entry(
-            Method::PUT,
-            USERS,
-            [
-                at(Place::Body("id"), Kind::User),
-                at(Place::Body("organizationId"), Kind::Organization),
-                at(Place::BodyList("roles"), Kind::Role),
-            ],
-            |tenant_fixture, _| {
-                Call::put(
-                    USERS,
-                    json!({"id": tenant_fixture.colleague.id, "email": "renamed@house.test", "name": "Renamed",
-                        "organizationId": tenant_fixture.child, "password": "another long secret", "roles": ["Local"],
-                        "isActive": true}),
-                )
-            },
-        ),
-        entry(
-            Method::POST,
-            RESEND_INVITE,
-            [at(Place::Body("id"), Kind::Invited)],
-            |tenant_fixture, _| Call::post(RESEND_INVITE, json!({"id": tenant_fixture.invited})),
-        ),
-        entry(
-            Method::GET,
-            USER_ACL,
-            [at(Place::Query("userId"), Kind::User)],
-            |tenant_fixture, _| Call::get(USER_ACL).with_query("userId", &tenant_fixture.colleague.id.to_string()),
-        ),
-        entry(
-            Method::PUT,
-            USER_ACL,
-            [
-                at(Place::Body("userId"), Kind::User),
-                at(Place::BodyList("organizations"), Kind::Organization),
-            ],
-            |tenant_fixture, _| {
-                Call::put(
-                    USER_ACL,
-                    json!({"userId": tenant_fixture.colleague.id, "features": ["auth.users.list", "auth.roles.list"],
-                        "organizations": [tenant_fixture.child], "isSuperAdmin": false}),
-                )
-            },
-        ),
-        entry(
-            Method::DELETE,
-            USERS,
-            [at(Place::Query("id"), Kind::User)],
-            |tenant_fixture, _| Call::delete(USERS, tenant_fixture.colleague.id),
-        ),
-    ]
-}
-
-fn sidebar() -> Vec<Entry> {
-    const VARIANT: &str = "/auth/sidebar/variants/{id}";
-    // An invalid id is treated as a missing variant.
-    const ID: [Target; 1] = [Target {
-        strict: false,
-        ..at(Place::Path, Kind::Variant)
-    }];
-    const ROLE: [Target; 1] = [at(Place::Query("roleId"), Kind::Role)];
-    vec![
-        entry(Method::GET, "/auth/admin/nav", [], |_, _| {
-            Call::get("/auth/admin/nav").with_query("includeHidden", "true")
-        }),
-        entry(Method::GET, PREFERENCES, ROLE, |tenant_fixture, _| {
-            Call::get(PREFERENCES).with_query("roleId", &tenant_fixture.role.to_string())
-        }),
-        entry(
-            Method::PUT,
-            PREFERENCES,
-            [
-                at(Place::BodyList("applyToRoles"), Kind::Role),
-                at(Place::BodyList("clearRoleIds"), Kind::Role),
-            ],
-            |tenant_fixture, _| {
-                Call::put(
-                    PREFERENCES,
-                    json!({"groupOrder": ["auth"], "itemLabels": {"users": "People"}, "hiddenItems": ["roles"],
-                        "itemOrder": {"auth": ["roles"]}, "scope": {"type": "user"}, "applyToRoles": [tenant_fixture.role],
-                        "clearRoleIds": [tenant_fixture.spare_role]}),
-                )
-            },
-        ),
-        entry(Method::DELETE, PREFERENCES, ROLE, |tenant_fixture, _| {
-            Call::new(Method::DELETE, PREFERENCES).with_query("roleId", &tenant_fixture.role.to_string())
-        }),
-        entry(Method::GET, VARIANTS, [], |_, _| Call::get(VARIANTS)),
-        entry(Method::POST, VARIANTS, [], |_, _| {
-            Call::post(
-                VARIANTS,
-                json!({"name": "Made", "settings": {"groupOrder": ["auth"]}, "isActive": true}),
-            )
-        }),
-        entry(Method::GET, VARIANT, ID, |_, history| Call::get(&variant(history))),
-        entry(Method::PUT, VARIANT, ID, |_, history| {
-            Call::put(
-                &variant(history),
-                json!({"name": "Renamed", "settings": {"version": 2}, "isActive": true}),
-            )
-        }),
-        entry(Method::DELETE, VARIANT, ID, |_, history| {
-            Call::new(Method::DELETE, &variant(history))
-        }),
-    ]
-}
-
-fn variant(history: &History) -> String {
-    format!("{VARIANTS}/{}", history.variant)
 }
 
 fn keys() -> Vec<Entry> {
