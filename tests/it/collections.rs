@@ -1,5 +1,7 @@
 //! Entity tags and totals of lists and details: of every module, after every command.
 
+mod nodes;
+
 use std::collections::BTreeSet;
 
 use actix_web::http::Method;

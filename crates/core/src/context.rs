@@ -359,13 +359,9 @@ impl RequestContext {
     }
 
     /// Sets the hash of a streamed body, which was read to its end.
-    pub(crate) fn identify_body(&self, hash: [u8; 32]) -> Result<()> {
-        match &self.0.idempotency {
-            None => Ok(()),
-            Some(key) => key
-                .body_hash
-                .set(hash)
-                .map_err(|_| Error::internal("the body was read twice")),
+    pub(crate) fn identify_body(&self, hash: [u8; 32]) {
+        if let Some(key) = &self.0.idempotency {
+            key.body_hash.get_or_init(|| hash);
         }
     }
 

@@ -104,8 +104,8 @@ impl Window {
         i64::from(self.page - 1) * i64::from(self.size)
     }
 
-    /// Returns whether it is the first page. A later one should select the ids of its rows first, and what stands beside them only for these rows:
-    /// PostgreSQL computes every selected expression of the rows before a page too.
+    /// Returns whether this is the first page. The statement of a later page should find the ids of its rows first, and select names and counts
+    /// for these rows only: PostgreSQL computes every selected expression for the skipped rows too.
     #[must_use]
     pub fn is_first(self) -> bool {
         self.page == 1

@@ -1,4 +1,4 @@
-//! Selected and named tenants, and what comes back by undo.
+//! Selected and named tenants, and the rights that undo and redo need.
 
 use actix_web::http::Method;
 use serde_json::{Value, json};

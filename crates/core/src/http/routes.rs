@@ -25,7 +25,7 @@ use crate::rate_limit::RateLimit;
 pub enum Access {
     /// Every caller, signed in or not.
     Public,
-    /// Every caller; the handler learns from [`Caller`](super::Caller) who is signed in. An invalid credential counts as none.
+    /// Every caller. The handler takes a [`Caller`](super::Caller): a signed-in one, or a visitor. An invalid credential counts as none.
     Optional,
     /// Signed-in callers.
     Authenticated,

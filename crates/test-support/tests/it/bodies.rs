@@ -1,43 +1,21 @@
 //! Incomplete bodies: the checks before them, and their connections.
 
-use std::io::{Read, Write};
-use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpStream};
 use std::time::Duration as Patience;
 
 use backoffice_test_support::{Duration, TestApp};
 use serde_json::json;
 
+use crate::raw::{self, serve, until_closed};
 use crate::sample::SAMPLE;
 
 const SIZED: &str = "content-length: 100\r\n\r\n{\"text\":";
 const CHUNKED: &str = "transfer-encoding: chunked\r\n\r\n8\r\n{\"text\":\r\n";
 
-fn serve(app: &TestApp) -> SocketAddr {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
-    let address = listener.local_addr().expect("a bound listener has an address");
-    app.serve(listener);
-    address
-}
-
 /// Sends a part of a request.
 fn begin(address: SocketAddr, path: &str, rest: &str) -> TcpStream {
-    let mut stream = TcpStream::connect(address).expect("it listens");
-    stream
-        .set_read_timeout(Some(Patience::from_secs(30)))
-        .expect("a time to wait");
     let head = format!("POST /api/sample/{path} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n");
-    stream.write_all((head + rest).as_bytes()).expect("it is read");
-    stream
-}
-
-/// Reads up to the end of the connection, which the server must close.
-async fn until_closed(mut stream: TcpStream) -> String {
-    let read = tokio::task::spawn_blocking(move || {
-        let mut text = String::new();
-        stream.read_to_string(&mut text).expect("it is closed in time");
-        text
-    });
-    read.await.expect("it is read")
+    raw::send(address, &(head + rest))
 }
 
 /// Lets the deadline pass once `waiting` requests wait for it.

@@ -11,5 +11,7 @@ mod http;
 mod isolation;
 mod jobs;
 mod proxy;
+mod raw;
 mod sample;
 mod tls;
+mod uploads;
