@@ -134,7 +134,7 @@ impl History {
         [&self.fixture.app, &self.second][node]
     }
 
-    fn admin(&self) -> &Account {
+    fn caller(&self) -> &Account {
         &self.fixture.a.tenant_admin
     }
 
@@ -146,7 +146,7 @@ impl History {
         self.number += 1;
         let name = format!("Zzz {}", self.number);
         let app = self.app(node);
-        let send = |method: Method, path: String| app.request(method, &path).bearer(&self.admin().token);
+        let send = |method: Method, path: String| app.request(method, &path).bearer(&self.caller().token);
         let response = match change {
             Change::Create(kind) => {
                 let request = send(Method::POST, kind.path().to_owned()).json(&kind.body(&name));
@@ -168,13 +168,13 @@ impl History {
             }
             Change::Undo(last) => {
                 if let Some(done) = self.operations.iter().rev().nth(last) {
-                    undo(app, self.admin(), &done.token).await;
+                    undo(app, self.caller(), &done.token).await;
                 }
                 return;
             }
             Change::Redo(last) => {
                 if let Some(done) = self.operations.iter().rev().nth(last) {
-                    redo(app, self.admin(), done.log_id).await;
+                    redo(app, self.caller(), done.log_id).await;
                 }
                 return;
             }
@@ -211,7 +211,7 @@ impl History {
             for index in 0..self.known[node].len() {
                 let known = &self.known[node][index];
                 let (kind, path) = (known.kind, known.path.clone());
-                let request = self.app(node).request(Method::GET, &path).bearer(&self.admin().token);
+                let request = self.app(node).request(Method::GET, &path).bearer(&self.caller().token);
                 let response = request.header("If-None-Match", &known.tag).send().await;
                 if response.status == 200 {
                     let tag = response.header("etag").expect("a tag");
