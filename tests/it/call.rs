@@ -12,6 +12,8 @@ pub(crate) struct Call {
     pub(crate) path: String,
     pub(crate) query: Vec<(String, String)>,
     pub(crate) body: Option<Value>,
+    /// Whether the fields of the body are sent as parts, and `file` as a file.
+    pub(crate) has_parts: bool,
 }
 
 /// The place of an id in a request.
@@ -38,7 +40,20 @@ impl Call {
             path: path.to_owned(),
             query: Vec::new(),
             body: None,
+            has_parts: false,
         }
+    }
+
+    /// Creates an upload: the fields are sent as parts, and `file` as a file.
+    pub(crate) fn upload(path: &str, fields: Value) -> Self {
+        Self {
+            has_parts: true,
+            ..Self::post(path, fields)
+        }
+    }
+
+    pub(crate) fn patch(path: &str, body: Value) -> Self {
+        Self::new(Method::PATCH, path).with_body(body)
     }
 
     pub(crate) fn get(path: &str) -> Self {
@@ -160,6 +175,7 @@ impl Call {
     pub(crate) fn request<'a>(&self, app: &'a TestApp, token: &str) -> TestRequest<'a> {
         let request = self.bare(app, token);
         match &self.body {
+            Some(body) if self.has_parts => request.body(parts(body), "multipart/form-data; boundary=limit"),
             Some(body) => request.json(body),
             None => request,
         }
@@ -168,6 +184,17 @@ impl Call {
     pub(crate) async fn send(&self, app: &TestApp, token: &str) -> TestResponse {
         self.request(app, token).send().await
     }
+}
+
+/// Returns the fields of an object as parts.
+fn parts(fields: &Value) -> String {
+    let mut body = String::new();
+    for (name, value) in fields.as_object().into_iter().flatten() {
+        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let file = if name == "file" { "; filename=\"a.txt\"" } else { "" };
+        body += &format!("--limit\r\nContent-Disposition: form-data; name=\"{name}\"{file}\r\n\r\n{text}\r\n");
+    }
+    body + "--limit--\r\n"
 }
 
 impl std::fmt::Display for Call {

@@ -34,6 +34,11 @@ pub(crate) const COMPOSED: &[Composed] = &[
         endpoints: endpoints::progress::table,
         scenarios: Vec::new,
     },
+    Composed {
+        seed: |fixture, tenant| Box::pin(crate::attachments::seed(fixture, tenant)),
+        endpoints: endpoints::attachments::table,
+        scenarios: scenarios::attachments::scenarios,
+    },
     // Modules of `xtask module new`.
 ];
 

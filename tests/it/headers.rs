@@ -12,7 +12,13 @@ const COMMON: [(&str, &str); 2] = [
     ("referrer-policy", "no-referrer"),
 ];
 /// Paths whose responses a browser may cache if it revalidates them.
-const REVALIDATED: [&str; 3] = ["/docs", "/openapi.json", "/version"];
+const REVALIDATED: [&str; 5] = [
+    "/attachments/file",
+    "/attachments/image",
+    "/docs",
+    "/openapi.json",
+    "/version",
+];
 
 fn check(response: &TestResponse, may_be_kept: bool, is_https: bool, what: &str) {
     for (name, value) in COMMON {

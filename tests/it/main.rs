@@ -2,6 +2,7 @@
 
 #![expect(clippy::expect_used, reason = "a test fails by a panic")]
 
+mod attachments;
 mod audit;
 mod bad_input;
 mod bounds;

@@ -1,5 +1,6 @@
 //! Every undoable command, as requests on a fixture with rich state. A command without a scenario fails the tests.
 
+pub(crate) mod attachments;
 pub(crate) mod catalog;
 pub(crate) mod customers;
 

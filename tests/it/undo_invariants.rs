@@ -10,8 +10,10 @@ use crate::history::{Operation, operation, redo, undo};
 use crate::scenarios::{Scenario, rich, scenarios, undoable};
 use crate::transactions::{last_entry, token};
 
-/// Tables that no undo restores: the record of actions, and sessions.
-const UNLOGGED: [&str; 16] = [
+/// Tables that no undo restores: the record of actions, and sessions. A store of files remains without its partition, because objects may still have
+/// to be removed from it.
+const UNLOGGED: [&str; 17] = [
+    "attachments_stores",
     "audit_access_logs",
     "audit_action_links",
     "audit_action_logs",

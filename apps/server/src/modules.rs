@@ -10,6 +10,8 @@ pub fn compiled() -> Vec<&'static Module> {
         &backoffice_api_docs::MODULE,
         #[cfg(feature = "api-keys")]
         &backoffice_api_keys::MODULE,
+        #[cfg(feature = "attachments")]
+        &backoffice_attachments::MODULE,
         #[cfg(feature = "audit-logs")]
         &backoffice_audit_logs::MODULE,
         #[cfg(feature = "auth")]

@@ -10,7 +10,7 @@ mod interceptors;
 pub mod model;
 mod navigation;
 pub mod query;
-mod range;
+mod records;
 mod schema;
 mod values;
 
@@ -59,4 +59,5 @@ fn register(registry: &mut Registry) {
     registry
         .interceptor(interceptors::KEEP_PARENT_CATEGORIES)
         .interceptor(interceptors::KEEP_ORGANIZATIONS_IN_USE);
+    registry.extend(records::PRODUCTS);
 }

@@ -3,6 +3,7 @@
 pub mod access_log;
 pub mod acl;
 mod backoff;
+pub mod blocking;
 pub mod collections;
 pub mod command;
 pub mod composition;
@@ -27,6 +28,7 @@ pub mod placement;
 pub mod platform;
 pub mod poll;
 pub mod rate_limit;
+pub mod records;
 pub mod registry;
 pub mod retention;
 pub mod scope;

@@ -3,6 +3,7 @@
 mod by_id;
 mod comma;
 mod query;
+mod range;
 mod references;
 mod schema;
 mod search;
@@ -21,6 +22,7 @@ use utoipa::IntoParams;
 pub use by_id::ById;
 pub use comma::{CommaList, MOST_VALUES};
 pub use query::{ListQuery, ListRequest, SortField, Sortable};
+pub use range::instant;
 pub use references::{Fragment, References};
 pub use schema::{IdList, IdsOrNone, InstantOrDate};
 pub use search::{find_texts, find_with};

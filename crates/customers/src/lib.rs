@@ -5,6 +5,7 @@ pub mod bulk;
 pub mod commands;
 pub mod model;
 pub mod query;
+mod records;
 
 mod destination;
 mod documented;
@@ -47,4 +48,5 @@ fn register(registry: &mut Registry) {
     commands::register(registry);
     bulk::register(registry);
     registry.interceptor(interceptors::KEEP_ORGANIZATIONS_WITH_CUSTOMERS);
+    records::register(registry);
 }

@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::net::TcpListener;
+use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -134,6 +135,12 @@ impl TestApp {
         let server = server.expect("the listener can be served").run();
         self.servers.borrow_mut().push(server.handle());
         rt::spawn(server);
+    }
+
+    /// Returns the folder of all files that this application and its replicas write. It is removed with the last of them.
+    #[must_use]
+    pub fn data_dir(&self) -> &Path {
+        self.builder.data_dir()
     }
 
     /// Returns the sent mail, unless the application was built with [`TestAppBuilder::with_real_mail`].

@@ -1,5 +1,6 @@
 //! The settings of a test's application.
 
+use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,6 +13,7 @@ use backoffice_core::{Module, Platform, PlatformOptions, Runtime, Timestamp};
 use secrecy::SecretString;
 
 use crate::clock::{MockClock, START};
+use crate::data_dir::DataDir;
 use crate::{MemoryMailer, SeededRandomness, TestApp, TestDatabase};
 
 /// A builder of an application; see [`TestApp::builder`].
@@ -28,6 +30,7 @@ pub struct TestAppBuilder {
     start: Timestamp,
     real_mail: bool,
     pub(crate) mailer: MemoryMailer,
+    data_dir: Arc<DataDir>,
 }
 
 impl TestAppBuilder {
@@ -44,6 +47,7 @@ impl TestAppBuilder {
             seed: 0,
             real_mail: false,
             mailer: MemoryMailer::default(),
+            data_dir: Arc::new(DataDir::new()),
             start: Timestamp::parse(START).expect("a constant instant"),
         }
     }
@@ -54,6 +58,11 @@ impl TestAppBuilder {
         self.config.push_str(toml);
         self.config.push('\n');
         self
+    }
+
+    /// Returns the folder of all files that the application writes.
+    pub(crate) fn data_dir(&self) -> &Path {
+        self.data_dir.path()
     }
 
     pub(crate) fn without_config(mut self) -> Self {
@@ -134,7 +143,8 @@ impl TestAppBuilder {
     }
 
     pub(crate) fn runtime(&self, url: String, clock: Arc<MockClock>, ids: Ids) -> Runtime {
-        let config = Config::from_toml(&self.config).unwrap_or_else(|error| panic!("the configuration: {error}"));
+        let config = format!("data_dir = {:?}\n{}", self.data_dir.path(), self.config);
+        let config = Config::from_toml(&config).unwrap_or_else(|error| panic!("the configuration: {error}"));
         let options = PlatformOptions {
             enabled: self.modules.clone(),
             compiled: self.compiled.clone(),

@@ -5,6 +5,7 @@ mod app;
 mod builder;
 mod clock;
 mod contract;
+mod data_dir;
 mod database;
 mod logs;
 mod mail;

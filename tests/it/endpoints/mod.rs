@@ -1,6 +1,7 @@
 //! A valid request for every endpoint, and the ids that it takes. An endpoint without an entry fails the tests that walk the table.
 
 mod accounts;
+pub(crate) mod attachments;
 pub(crate) mod catalog;
 pub(crate) mod customers;
 pub(crate) mod progress;
@@ -8,7 +9,7 @@ mod table;
 
 use actix_web::http::Method;
 use backoffice_core::command::UndoToken;
-use backoffice_core::http::EndpointInfo;
+use backoffice_core::http::{Access, EndpointInfo};
 use uuid::Uuid;
 
 use crate::call::{Call, Place};
@@ -146,10 +147,17 @@ impl Setting {
         others.into_iter().chain(ends)
     }
 
-    /// Returns the endpoints that need a signed-in caller.
+    /// Returns the endpoints that need a signed-in caller, at least for some records.
     pub(crate) fn private(&self) -> Vec<(EndpointInfo, Entry)> {
         let mut endpoints = self.endpoints();
-        endpoints.retain(|(info, _)| info.access != backoffice_core::http::Access::Public);
+        endpoints.retain(|(info, _)| info.access != Access::Public);
+        endpoints
+    }
+
+    /// Returns the endpoints that need a signed-in caller for every record, and so reject an invalid credential.
+    pub(crate) fn signed_in_only(&self) -> Vec<(EndpointInfo, Entry)> {
+        let mut endpoints = self.endpoints();
+        endpoints.retain(|(info, _)| !info.access.serves_visitors());
         endpoints
     }
 

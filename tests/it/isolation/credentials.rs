@@ -27,7 +27,7 @@ pub(super) async fn garbage(setting: Setting) {
     let (head, tail) = good.split_at(good.len() - 10);
     let altered = format!("{head}{}", tail.chars().rev().collect::<String>());
 
-    for (_, entry) in setting.private() {
+    for (_, entry) in setting.signed_in_only() {
         let call = setting.call(&entry);
         for token in ["garbage", "a.b.c", altered.as_str()] {
             rejected(&call.send(app, token).await, &format!("{call} with {token}"));
@@ -43,6 +43,26 @@ pub(super) async fn garbage(setting: Setting) {
     }
 }
 
+/// Where visitors are served, an invalid credential counts as none: what is private stays private.
+pub(super) async fn invalid_where_none_is_needed(setting: Setting) {
+    let app = &setting.fixture.app;
+    let private = setting.private();
+    let optional = private.iter().filter(|(info, _)| info.access == Access::Optional);
+
+    let mut tried = 0;
+    for (_, entry) in optional {
+        let call = setting.call(entry);
+        let by_nobody = call.send(app, "").await;
+        let by_garbage = call.send(app, "garbage").await;
+
+        assert_eq!((by_nobody.status, by_garbage.status), (401, 401), "{call}");
+        assert_eq!(by_nobody.text(), by_garbage.text(), "{call}");
+        assert!(by_garbage.cookies().is_empty(), "{call}");
+        tried += 1;
+    }
+    assert!(tried >= 4, "{tried} endpoints of files and images");
+}
+
 pub(super) async fn revoked(setting: Setting) {
     let app = &setting.fixture.app;
     let tenant_admin = setting.fixture.sign_in(&setting.fixture.a.tenant_admin.email).await;
@@ -51,7 +71,7 @@ pub(super) async fn revoked(setting: Setting) {
         .bearer(&tenant_admin.token);
     assert_eq!(logout.send().await.status, 302);
 
-    for (_, entry) in setting.private() {
+    for (_, entry) in setting.signed_in_only() {
         let call = setting.call(&entry);
         rejected(&call.send(app, &tenant_admin.token).await, &call.to_string());
     }
@@ -60,7 +80,7 @@ pub(super) async fn revoked(setting: Setting) {
 pub(super) async fn expired(setting: Setting) {
     setting.fixture.app.advance(Duration::hours(9));
 
-    for (_, entry) in setting.private() {
+    for (_, entry) in setting.signed_in_only() {
         let call = setting.call(&entry);
         let response = call.send(&setting.fixture.app, &setting.sender(&entry).token).await;
         rejected(&response, &call.to_string());

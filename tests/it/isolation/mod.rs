@@ -34,6 +34,7 @@ macro_rules! checks {
 checks! {
     credentials::anonymous => anonymous_callers_are_rejected,
     credentials::garbage => garbage_is_no_credential_and_clears_the_cookies,
+    credentials::invalid_where_none_is_needed => an_invalid_credential_counts_as_none_where_visitors_are_served,
     credentials::revoked => a_token_dies_with_its_session,
     credentials::expired => a_token_dies_with_its_time,
     credentials::without_feature => a_missing_feature_is_named,

@@ -51,7 +51,14 @@ pub(super) async fn parameter(setting: Setting) {
             .with_query("tenantId", &own)
             .and_query("tenantId", &foreign);
         let mut responses = vec![once.send(app, caller).await, duplicates.send(app, caller).await];
-        if info.method != Method::GET {
+        if call.has_parts {
+            responses.push(
+                call.clone()
+                    .with_field("tenantId", json!(foreign))
+                    .send(app, caller)
+                    .await,
+            );
+        } else if info.method != Method::GET {
             for body in [
                 body(&call, &format!(r#""tenantId":"{foreign}""#)),
                 body(&call, &format!(r#""tenantId":"{own}","tenantId":"{foreign}""#)),

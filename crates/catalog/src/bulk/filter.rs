@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::query::products::ProductFilter;
-use crate::range::instant;
 use crate::values::PRODUCT_TYPES;
+use backoffice_core::list::instant;
 
 /// How the products are selected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]

@@ -12,8 +12,8 @@ use crate::documented::ProductChanges;
 use crate::model::{Category, Price, Product};
 use crate::query::products::{ProductFilter, ProductSummary};
 use crate::query::variants::VariantSummary;
-use crate::range::instant;
 use crate::{acl, query, values};
+use backoffice_core::list::instant;
 
 pub(super) fn routes(routes: &mut Routes) {
     let (path, one) = ("/catalog/products", "/catalog/products/{id}");

@@ -66,6 +66,7 @@ impl std::fmt::Debug for Download {
 pub struct Conditions {
     call: Arc<Call>,
     is_head: bool,
+    has_ranges: bool,
     if_match: Option<String>,
     if_none_match: Option<String>,
     if_modified_since: Option<String>,
@@ -84,6 +85,7 @@ impl Extract for Conditions {
         Ok(Self {
             call: Arc::clone(incoming.call),
             is_head: *incoming.request.method() == Method::HEAD,
+            has_ranges: true,
             if_match: header(IF_MATCH),
             if_none_match: header(IF_NONE_MATCH),
             if_modified_since: header(IF_MODIFIED_SINCE),
@@ -110,6 +112,22 @@ enum Part {
 }
 
 impl Conditions {
+    /// Returns whether the request asks for the headers only.
+    #[must_use]
+    pub const fn is_head(&self) -> bool {
+        self.is_head
+    }
+
+    /// Ignores the requested range: for files of which no parts are sent.
+    #[must_use]
+    pub fn without_ranges(self) -> Self {
+        Self {
+            has_ranges: false,
+            range: None,
+            ..self
+        }
+    }
+
     /// Returns the response to this request for a file: 200 with the whole file, 206 with the requested range, or 304. Conditions are evaluated
     /// before the range; several ranges, other units and malformed ranges are ignored. HEAD has the headers of the whole file.
     ///
@@ -131,7 +149,9 @@ impl Conditions {
                 body: None,
             });
         }
-        headers.push((ACCEPT_RANGES, HeaderValue::from_static("bytes")));
+        if self.has_ranges {
+            headers.push((ACCEPT_RANGES, HeaderValue::from_static("bytes")));
+        }
         headers.push((CONTENT_TYPE, download.content_type));
         headers.extend(download.headers);
         let (status, range) = match self.part(&download.etag, modified, download.length) {

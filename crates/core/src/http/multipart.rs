@@ -9,11 +9,11 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use actix_multipart::{Field, MultipartError};
-use actix_web::dev;
 use actix_web::error::PayloadError;
 use actix_web::http::StatusCode;
-use actix_web::http::header::DispositionParam;
+use actix_web::http::header::{CONTENT_LENGTH, DispositionParam};
 use actix_web::web::{Bytes, BytesMut};
+use actix_web::{HttpRequest, dev};
 use futures_util::future::{Either, select};
 use futures_util::{Stream, StreamExt};
 use sha2::{Digest, Sha256};
@@ -85,6 +85,7 @@ pub struct Multipart<T> {
     context: Option<RequestContext>,
     parts: actix_multipart::Multipart,
     body: SharedBody,
+    declared_length: Option<u64>,
     /// Path, query and the parts so far.
     hash: Sha256,
     count: usize,
@@ -112,6 +113,7 @@ impl<T> Extract for Multipart<T> {
             context: incoming.context.cloned(),
             parts: actix_multipart::Multipart::new(incoming.request.headers(), incoming.streamed.clone()),
             body: incoming.streamed.clone(),
+            declared_length: content_length(incoming.request),
             hash,
             count: 0,
             field_bytes: 0,
@@ -127,6 +129,12 @@ impl<T: ToSchema> Describe for Multipart<T> {
 }
 
 impl<T> Multipart<T> {
+    /// Returns the length of the whole body that the client declared, in bytes; `None` for a body of unknown length.
+    #[must_use]
+    pub const fn declared_length(&self) -> Option<u64> {
+        self.declared_length
+    }
+
     /// Returns the next part; `None` at the end of the body.
     ///
     /// # Errors
@@ -256,6 +264,10 @@ impl<T> Part<'_, T> {
         }
         Ok(text)
     }
+}
+
+fn content_length(request: &HttpRequest) -> Option<u64> {
+    request.headers().get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }
 
 /// Waits for the client, but not longer than it may be silent.

@@ -6,9 +6,10 @@ use diesel_async::AsyncPgConnection;
 use serde::Deserialize;
 use utoipa::IntoParams;
 use utoipa::openapi::path::{OperationBuilder, ParameterIn};
+use utoipa::openapi::{RefOr, Schema};
 use uuid::Uuid;
 
-use super::{ById, IdList, Order, PageQuery, Window, find_texts, search_pattern};
+use super::{ById, DEFAULT_PAGE_SIZE, IdList, Order, PageQuery, Window, find_texts, search_pattern};
 use crate::context::RequestContext;
 use crate::error::{Detail, Result, Violations};
 use crate::http::{Describe, Extract, Incoming, Query, Schemas, given, query_with_rules};
@@ -104,6 +105,8 @@ impl SortField {
 pub trait Sortable {
     /// The fields by which the list can be sorted, the first one by default.
     const SORT_FIELDS: &'static [SortField];
+    /// Rows of a page, if the request has no `pageSize`.
+    const PAGE_SIZE: u32 = DEFAULT_PAGE_SIZE;
 }
 
 /// The parameters `page`, `pageSize`, `search`, `id`, `ids`, `sortField` and `sortDir` of a list of `R`.
@@ -153,7 +156,7 @@ impl<R: Sortable> ListQuery<R> {
 
     /// Validates the parameters and records invalid ones beside those of the endpoint's other parameters.
     pub fn validate_with(&self, violations: &mut Violations) -> ListRequest {
-        let (window, pattern, ids) = self.parameters.checked(violations);
+        let (window, pattern, ids) = self.parameters.checked(R::PAGE_SIZE, violations);
         ListRequest {
             window,
             pattern,
@@ -165,12 +168,12 @@ impl<R: Sortable> ListQuery<R> {
 }
 
 impl Parameters {
-    fn checked(&self, violations: &mut Violations) -> (Window, Option<String>, Option<Vec<Uuid>>) {
+    fn checked(&self, page_size: u32, violations: &mut Violations) -> (Window, Option<String>, Option<Vec<Uuid>>) {
         let by_id = ById {
             id: self.id,
             ids: self.ids.clone(),
         };
-        let window = violations.keep(PageQuery::new(self.page, self.page_size).window());
+        let window = violations.keep(PageQuery::new(self.page, self.page_size.or(Some(page_size))).window());
         let pattern = violations.keep(search_pattern(self.search.as_deref()));
         (window, pattern, violations.keep(by_id.requested()))
     }
@@ -212,12 +215,12 @@ impl<R: Sortable> Extract for ListQuery<R> {
         let sorting = sorting.map(|Query(sorting)| sorting).unwrap_or_default();
         let order = sorting.order(R::SORT_FIELDS, &mut violations);
         let rules = |parameters: &Parameters, violations: &mut Violations| {
-            parameters.checked(violations);
+            parameters.checked(R::PAGE_SIZE, violations);
         };
         let parameters: Parameters = violations.keep(query_with_rules(incoming, rules));
         if !violations.is_empty() {
             // The extraction ends here, so the rules are reported now.
-            parameters.checked(&mut violations);
+            parameters.checked(R::PAGE_SIZE, &mut violations);
         }
         violations.check()?;
         let rows = PhantomData;
@@ -239,6 +242,12 @@ impl<R: Sortable> Describe for ListQuery<R> {
                 "sortDir" => {
                     parameter.description = Some(default_directions(R::SORT_FIELDS));
                     vec!["asc", "desc"]
+                }
+                "pageSize" => {
+                    if let Some(RefOr::T(Schema::Object(object))) = &mut parameter.schema {
+                        object.default = Some(R::PAGE_SIZE.into());
+                    }
+                    continue;
                 }
                 _ => continue,
             };

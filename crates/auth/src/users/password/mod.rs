@@ -1,7 +1,7 @@
 //! Passwords: their rules, and hashing on a bounded pool.
 
+mod memory;
 mod phc;
-mod pool;
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,6 +9,7 @@ use std::sync::{Arc, OnceLock};
 
 use argon2::password_hash::phc::PasswordHash;
 use argon2::{Algorithm, Argon2, Params, PasswordHasher, Version};
+use backoffice_core::blocking::Pool;
 use backoffice_core::config::ConfigError;
 use backoffice_core::ids::Ids;
 use backoffice_core::{Error as CoreError, Result};
@@ -17,8 +18,14 @@ use unicode_normalization::UnicodeNormalization;
 
 use crate::config::{Argon2Config, PasswordConfig};
 use crate::{Error, email};
-pub(crate) use pool::{HashPermit, QueuePosition};
-use pool::{Memory, Pool};
+use memory::Memory;
+
+pub(crate) use backoffice_core::blocking::{Permit as HashPermit, QueuePosition};
+
+/// Permits for each thread: one request hashes, two others execute the statements before and after. More would not hash sooner, and in a
+/// flood they would take the database connections from other requests. A request with a permit has its whole input: it waits for the
+/// threads and the database, whose waits the process bounds, and never for a client.
+const AT_WORK: usize = 3;
 
 const COMMON: &str = include_str!("common.txt");
 
@@ -73,7 +80,7 @@ impl Policy {
 /// Computes argon2id hashes: as many at once as there are threads, with a bounded queue.
 pub(crate) struct Hasher {
     argon2: Argon2<'static>,
-    pool: Pool,
+    pool: Pool<Memory>,
     /// Verified if there is no account, so that the response takes as long as for an existing one. Created when first needed, because the
     /// computation needs more memory than the rest of an idle process.
     dummy: Arc<OnceLock<String>>,
@@ -97,7 +104,7 @@ impl Hasher {
         let threads = config.threads.unwrap_or(cores).max(1);
         Ok(Self {
             argon2,
-            pool: Pool::new(threads, config.queue),
+            pool: Pool::new("hash", threads, config.queue, AT_WORK),
             dummy: Arc::default(),
             verified: AtomicU64::new(0),
         })
@@ -110,7 +117,7 @@ impl Hasher {
 
     /// Takes a queue position; 429 if the queue is full.
     pub(crate) fn queue_position(&self) -> Result<QueuePosition> {
-        self.pool.queue_position()
+        self.pool.queue_position().ok_or_else(|| Error::HashingBusy.into())
     }
 
     /// Waits for the permit of a queue position.
@@ -120,7 +127,7 @@ impl Hasher {
 
     /// Takes a queue position and waits for its permit, for a request that has arrived completely: a holder never waits for a client.
     pub(crate) async fn permit(&self) -> Result<HashPermit> {
-        self.pool.permit().await
+        self.acquire(self.queue_position()?).await
     }
 
     /// Returns the hash of a password in PHC form.

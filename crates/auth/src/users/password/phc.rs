@@ -4,7 +4,7 @@ use argon2::password_hash::phc::{Output, ParamsString, PasswordHash, Salt};
 use argon2::password_hash::{Error, Result};
 use argon2::{Algorithm, Argon2, Params, Version};
 
-use super::pool::Memory;
+use super::memory::Memory;
 
 /// Hashes a password with this salt.
 pub(super) fn hash(argon2: &Argon2<'_>, password: &[u8], salt: &[u8], memory: &mut Memory) -> Result<PasswordHash> {

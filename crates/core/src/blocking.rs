@@ -1,4 +1,5 @@
-//! Threads that only hash. They run at the lowest priority, so that a flood of sign-ins does not slow the other requests down.
+//! Threads for long computations: hashing passwords, rendering images. They run at the lowest priority, so that a flood of such requests does not
+//! slow the others down, and their queue is bounded.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -6,46 +7,27 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, Once, PoisonError};
 use std::time::Duration;
 
-use argon2::Block;
-use backoffice_core::{Error as CoreError, Result};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
-use crate::Error;
+use crate::error::{Error, Result};
 
 /// Niceness of the threads, on the scale from -20 to 19 of Unix.
 #[cfg(target_os = "linux")]
 const NICENESS: i32 = 19;
 
-/// Permits for each thread: one request hashes, two others execute the statements before and after. More would not hash sooner, and in a
-/// flood they would take the database connections from other requests. A request with a permit has its whole input: it waits for the
-/// threads and the database, whose waits the process bounds, and never for a client.
-const AT_WORK: usize = 3;
-
 /// How long an idle thread keeps its memory.
 const KEPT: Duration = Duration::from_secs(1);
 
-type Job = Box<dyn FnOnce(&mut Memory) + Send>;
+type Job<S> = Box<dyn FnOnce(&mut S) + Send>;
 
-/// The memory of a thread, kept from hash to hash, because allocating and clearing it costs a twentieth of a hash.
-#[derive(Debug, Default)]
-pub(super) struct Memory(Vec<Block>);
-
-impl Memory {
-    /// Returns `count` blocks with arbitrary contents.
-    pub(super) fn blocks(&mut self, count: usize) -> &mut [Block] {
-        if self.0.len() < count {
-            self.0.resize(count, Block::new());
-        }
-        &mut self.0[..count]
-    }
-}
-
-/// The threads and their queue. The threads start with the first computation and end with the pool.
-pub(super) struct Pool {
+/// Threads and their queue. The threads start with the first computation and end with the pool. Each has memory of type `S`, which it keeps from
+/// one computation to the next, and frees when it has nothing to do for a second.
+pub struct Pool<S> {
+    name: &'static str,
     threads: usize,
     start: Once,
-    queue: Arc<Queue>,
-    /// Number of requests that hash or wait.
+    queue: Arc<Queue<S>>,
+    /// Number of requests that compute or wait.
     taken: Arc<AtomicUsize>,
     /// Largest number of such requests: the threads and the queue.
     capacity: usize,
@@ -53,96 +35,113 @@ pub(super) struct Pool {
     slots: Arc<Semaphore>,
 }
 
-/// A permit to hash; released when dropped.
+impl<S> std::fmt::Debug for Pool<S> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Pool")
+            .field("name", &self.name)
+            .field("threads", &self.threads)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A permit to compute; released when dropped.
 #[derive(Debug)]
-pub(crate) struct HashPermit {
+pub struct Permit {
     _slot: OwnedSemaphorePermit,
     _position: QueuePosition,
 }
 
-/// A place among the requests that hash or wait, without a permit yet; released when dropped.
+/// A place among the requests that compute or wait, without a permit yet; released when dropped.
 #[derive(Debug)]
-pub(crate) struct QueuePosition(Arc<AtomicUsize>);
+pub struct QueuePosition(Arc<AtomicUsize>);
 
-#[derive(Default)]
-struct Queue {
-    state: Mutex<State>,
+struct Queue<S> {
+    state: Mutex<State<S>>,
     changed: Condvar,
 }
 
-#[derive(Default)]
-struct State {
-    jobs: VecDeque<Job>,
+struct State<S> {
+    jobs: VecDeque<Job<S>>,
     is_closed: bool,
 }
 
-impl Pool {
-    pub(super) fn new(threads: usize, queue: usize) -> Self {
+impl<S: Default + Send + 'static> Pool<S> {
+    /// Creates a pool of `threads` threads, with names that begin with `name`, and a queue for `queue` requests. `at_work` requests for each thread
+    /// have a permit at once: those that do more than compute should have several, so that the threads do not wait for them.
+    #[must_use]
+    pub fn new(name: &'static str, threads: usize, queue: usize, at_work: usize) -> Self {
         Self {
+            name,
             threads,
             start: Once::new(),
-            queue: Arc::default(),
+            queue: Arc::new(Queue {
+                state: Mutex::new(State {
+                    jobs: VecDeque::new(),
+                    is_closed: false,
+                }),
+                changed: Condvar::new(),
+            }),
             taken: Arc::default(),
             capacity: queue.saturating_add(threads),
-            slots: Arc::new(Semaphore::new(threads * AT_WORK)),
+            slots: Arc::new(Semaphore::new(threads * at_work)),
         }
     }
 
-    /// Takes a queue position; 429 at once if the queue is full.
-    pub(super) fn queue_position(&self) -> Result<QueuePosition> {
+    /// Takes a queue position; `None` if the queue is full.
+    #[must_use]
+    pub fn queue_position(&self) -> Option<QueuePosition> {
         let queue_position = QueuePosition(Arc::clone(&self.taken));
-        match self.taken.fetch_add(1, Ordering::AcqRel) < self.capacity {
-            true => Ok(queue_position),
-            false => Err(Error::HashingBusy.into()),
-        }
+        (self.taken.fetch_add(1, Ordering::AcqRel) < self.capacity).then_some(queue_position)
     }
 
-    /// Takes a queue position and waits for its permit, in order of arrival; 429 at once if the queue is full.
-    pub(super) async fn permit(&self) -> Result<HashPermit> {
-        self.acquire(self.queue_position()?).await
-    }
-
-    /// Waits for the permit of a queue position.
-    pub(super) async fn acquire(&self, queue_position: QueuePosition) -> Result<HashPermit> {
+    /// Waits for the permit of a queue position, in order of arrival.
+    ///
+    /// # Errors
+    /// When the pool has ended.
+    pub async fn acquire(&self, queue_position: QueuePosition) -> Result<Permit> {
         let acquire = Arc::clone(&self.slots).acquire_owned().await;
-        Ok(HashPermit {
-            _slot: acquire.map_err(|_| CoreError::internal("password hashing has ended"))?,
+        Ok(Permit {
+            _slot: acquire.map_err(|_| Error::internal(format!("the threads `{}` have ended", self.name)))?,
             _position: queue_position,
         })
     }
 
     /// Runs the work of a request with a permit, in order of arrival. Skips work whose caller no longer waits.
-    pub(super) async fn run<T: Send + 'static>(
+    ///
+    /// # Errors
+    /// When the work panics.
+    pub async fn run<T: Send + 'static>(
         &self,
-        _permit: &HashPermit,
-        work: impl FnOnce(&mut Memory) -> T + Send + 'static,
+        _permit: &Permit,
+        work: impl FnOnce(&mut S) -> T + Send + 'static,
     ) -> Result<T> {
         self.start.call_once(|| self.start_threads());
         let (response, responded) = oneshot::channel();
-        let job = move |memory: &mut Memory| {
+        let job = move |memory: &mut S| {
             if !response.is_closed() {
                 // The caller may have stopped waiting.
                 let _sent = response.send(work(memory));
             }
         };
         self.queue.push(Box::new(job));
+        let name = self.name;
         responded
             .await
-            .map_err(|_| CoreError::internal("password hashing ended without a result"))
+            .map_err(|_| Error::internal(format!("a thread `{name}` ended without a result")))
     }
 
     fn start_threads(&self) {
         for number in 0..self.threads {
-            let queue = Arc::clone(&self.queue);
-            let thread = std::thread::Builder::new().name(format!("hash-{number}"));
-            if let Err(error) = thread.spawn(move || queue.work()) {
-                tracing::error!(%error, "could not start a thread for password hashing");
+            let (queue, name) = (Arc::clone(&self.queue), self.name);
+            let thread = std::thread::Builder::new().name(format!("{name}-{number}"));
+            if let Err(error) = thread.spawn(move || queue.work(name)) {
+                tracing::error!(%error, name, "could not start a thread");
             }
         }
     }
 }
 
-impl Drop for Pool {
+impl<S> Drop for Pool<S> {
     fn drop(&mut self) {
         self.queue.lock().is_closed = true;
         self.queue.changed.notify_all();
@@ -155,18 +154,20 @@ impl Drop for QueuePosition {
     }
 }
 
-impl Queue {
-    fn lock(&self) -> MutexGuard<'_, State> {
+impl<S> Queue<S> {
+    fn lock(&self) -> MutexGuard<'_, State<S>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
 
-    fn push(&self, job: Job) {
+impl<S: Default> Queue<S> {
+    fn push(&self, job: Job<S>) {
         self.lock().jobs.push_back(job);
         self.changed.notify_one();
     }
 
     /// Returns the next job; `None` once the pool is dropped. Frees the memory while the queue is empty.
-    fn next(&self, memory: &mut Memory) -> Option<Job> {
+    fn next(&self, memory: &mut Option<S>) -> Option<Job<S>> {
         let mut state = self.lock();
         loop {
             if state.is_closed {
@@ -175,7 +176,7 @@ impl Queue {
             if let Some(job) = state.jobs.pop_front() {
                 return Some(job);
             }
-            if memory.0.is_empty() {
+            if memory.is_none() {
                 state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
                 continue;
             }
@@ -183,18 +184,19 @@ impl Queue {
             let (guard, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
             state = guard;
             if timeout.timed_out() && state.jobs.is_empty() {
-                *memory = Memory::default();
+                *memory = None;
             }
         }
     }
 
     /// Runs jobs until the pool is dropped.
-    fn work(&self) {
+    fn work(&self, name: &str) {
         throttle();
-        let mut memory = Memory::default();
+        let mut memory = None;
         while let Some(job) = self.next(&mut memory) {
-            if catch_unwind(AssertUnwindSafe(|| job(&mut memory))).is_err() {
-                tracing::error!("password hashing panicked");
+            let memory = memory.get_or_insert_with(S::default);
+            if catch_unwind(AssertUnwindSafe(|| job(memory))).is_err() {
+                tracing::error!(name, "a computation panicked");
             }
         }
     }
@@ -204,7 +206,7 @@ impl Queue {
 fn throttle() {
     #[cfg(target_os = "linux")]
     if let Err(error) = rustix::process::setpriority_process(None, NICENESS) {
-        tracing::warn!(%error, "could not lower the priority of password hashing");
+        tracing::warn!(%error, "could not lower the priority of a thread");
     }
 }
 
@@ -212,38 +214,45 @@ fn throttle() {
 mod tests {
     use super::*;
 
-    #[tokio::test]
-    async fn beyond_the_queue_there_is_a_429_until_a_place_is_free() {
-        let pool = Pool::new(1, 1);
-        let capacity = [
-            pool.permit().await.expect("a thread"),
-            pool.permit().await.expect("the queue"),
-        ];
+    const AT_WORK: usize = 3;
 
-        let rejected = pool.permit().await.expect_err("full");
+    fn pool(queue: usize) -> Pool<()> {
+        Pool::new("test", 1, queue, AT_WORK)
+    }
+
+    async fn permit(pool: &Pool<()>) -> Permit {
+        let position = pool.queue_position().expect("free");
+        pool.acquire(position).await.expect("running")
+    }
+
+    #[tokio::test]
+    async fn beyond_the_queue_nothing_is_taken_until_a_place_is_free() {
+        let pool = pool(1);
+        let capacity = [permit(&pool).await, permit(&pool).await];
+
+        assert!(pool.queue_position().is_none());
         drop(capacity);
 
-        assert_eq!(rejected.to_rejection().status.as_u16(), 429);
-        assert!(pool.permit().await.is_ok());
+        assert!(pool.queue_position().is_some());
         assert_eq!(pool.taken.load(Ordering::Acquire), 0);
     }
 
     #[tokio::test]
     async fn few_are_at_work_and_the_others_wait_in_order() {
-        let pool = Pool::new(1, 8);
+        let pool = pool(8);
         let mut at_work = Vec::new();
         for _ in 0..AT_WORK {
-            at_work.push(pool.permit().await.expect("free"));
+            at_work.push(permit(&pool).await);
         }
-        let mut first = Box::pin(pool.permit());
-        let mut second = Box::pin(pool.permit());
+        let mut first = Box::pin(permit(&pool));
+        let mut second = Box::pin(permit(&pool));
         assert!(futures_util::poll!(&mut first).is_pending());
         assert!(futures_util::poll!(&mut second).is_pending());
 
         at_work.pop();
 
         assert!(futures_util::poll!(&mut second).is_pending());
-        let permit = first.await.expect("its turn");
+        let permit = first.await;
         assert_eq!(pool.taken.load(Ordering::Acquire), AT_WORK + 1);
         drop(second);
         drop((at_work, permit));
@@ -252,11 +261,11 @@ mod tests {
 
     #[tokio::test]
     async fn a_panic_costs_its_own_request_only() {
-        let pool = Pool::new(1, 1);
-        let permit = pool.permit().await.expect("free");
+        let pool = pool(1);
+        let permit = permit(&pool).await;
 
-        let failed: Result<()> = pool.run(&permit, |_| panic!("on purpose")).await;
-        let next = pool.run(&permit, |_| 7).await;
+        let failed: Result<()> = pool.run(&permit, |()| panic!("on purpose")).await;
+        let next = pool.run(&permit, |()| 7).await;
 
         assert!(failed.is_err());
         assert_eq!(next.expect("the thread goes on"), 7);
@@ -264,13 +273,13 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[tokio::test]
-    async fn only_hashing_threads_run_at_low_priority() {
-        let pool = Pool::new(1, 1);
-        let permit = pool.permit().await.expect("free");
+    async fn only_the_threads_of_the_pool_run_at_low_priority() {
+        let pool = pool(1);
+        let permit = permit(&pool).await;
         let niceness = || rustix::process::getpriority_process(None).expect("known");
         let before = niceness();
 
-        let there = pool.run(&permit, move |_| niceness()).await.expect("run");
+        let there = pool.run(&permit, move |()| niceness()).await.expect("run");
 
         assert_eq!(there, NICENESS.max(before));
         assert_eq!(niceness(), before);
@@ -278,17 +287,17 @@ mod tests {
 
     #[tokio::test]
     async fn abandoned_work_is_skipped() {
-        let pool = Pool::new(1, 8);
-        let permit = pool.permit().await.expect("free");
+        let pool = pool(8);
+        let permit = permit(&pool).await;
         let ran = Arc::new(AtomicUsize::new(0));
         let (release, wait) = std::sync::mpsc::channel::<()>();
         let count = || {
             let ran = Arc::clone(&ran);
-            move |_: &mut Memory| {
+            move |_: &mut ()| {
                 ran.fetch_add(1, Ordering::AcqRel);
             }
         };
-        let blocking = pool.run(&permit, move |_| wait.recv().is_ok());
+        let blocking = pool.run(&permit, move |()| wait.recv().is_ok());
         let abandoned = async {
             let mut abandoned = Box::pin(pool.run(&permit, count()));
             assert!(futures_util::poll!(&mut abandoned).is_pending());

@@ -1,9 +1,13 @@
 //! Time ranges in queries and bodies.
 
-use backoffice_core::{Detail, Timestamp};
+use crate::error::Detail;
+use crate::time::Timestamp;
 
 /// Parses an inclusive end of a time range. A date is its first millisecond as the start and its last millisecond as the end.
-pub(crate) fn instant(path: &str, text: Option<&str>, is_end: bool) -> Result<Option<Timestamp>, Detail> {
+///
+/// # Errors
+/// `invalid_value` for a text that is neither a date nor an instant.
+pub fn instant(path: &str, text: Option<&str>, is_end: bool) -> Result<Option<Timestamp>, Detail> {
     let Some(text) = text.map(str::trim) else {
         return Ok(None);
     };

@@ -1,0 +1,27 @@
+//! Commands.
+
+mod create_attachment;
+mod delete_attachment;
+mod partition;
+mod transfer;
+mod update_attachment;
+
+pub use create_attachment::CreateAttachment;
+pub use delete_attachment::DeleteAttachment;
+pub(crate) use partition::DRIVERS;
+pub use partition::{CreatePartition, DeletePartition, PartitionFields, UpdatePartition};
+pub use transfer::TransferAttachments;
+pub use update_attachment::{AttachmentChanges, Changed, UpdateAttachment};
+
+use backoffice_core::registry::Registry;
+
+pub(crate) fn register(registry: &mut Registry) {
+    registry
+        .command::<CreateAttachment>()
+        .command::<UpdateAttachment>()
+        .command::<TransferAttachments>()
+        .command::<DeleteAttachment>()
+        .command::<CreatePartition>()
+        .command::<UpdatePartition>()
+        .command::<DeletePartition>();
+}

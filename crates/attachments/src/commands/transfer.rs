@@ -1,0 +1,98 @@
+//! Moves files to another record.
+
+use backoffice_core::command::{Class, Command, EntityRef, Target, Tx};
+use backoffice_core::db::Prepared;
+use backoffice_core::events::Event;
+use backoffice_core::{Feature, Placement, Result};
+use diesel::sql_types::{Array, Nullable, Text, Timestamptz, Uuid as SqlUuid};
+use diesel::{QueryableByName, sql_query};
+use diesel_async::RunQueryDsl;
+use uuid::Uuid;
+
+use crate::acl;
+use crate::model::{ATTACHMENT, Attachment};
+
+/// Moves files of one kind of records to another record of this kind. The entry of the log is about the first file; the others are affected.
+#[derive(Debug, Clone)]
+pub struct TransferAttachments {
+    /// The files, at least one, in ascending order.
+    pub(crate) ids: Vec<Uuid>,
+    /// The kind of the records.
+    pub(crate) entity_id: String,
+    /// The record.
+    pub(crate) record_id: String,
+    /// The organization of the record; `None` to keep that of each file.
+    pub(crate) organization: Option<Uuid>,
+}
+
+/// The assignment of a file to its old record becomes one to the new record, unless it has one.
+const MOVE: &str = "\
+update attachments_attachments a set
+    record_id = $4,
+    organization_id = coalesce($5, a.organization_id),
+    assignments = (
+        select coalesce(jsonb_agg(case
+            when x.one ->> 'type' = $3 and x.one ->> 'id' = a.record_id then jsonb_build_object('type', $3, 'id', $4)
+            else x.one end order by x.place), '[]')
+        from jsonb_array_elements(a.assignments) with ordinality as x (one, place)
+        where not (x.one ->> 'type' = $3 and x.one ->> 'id' = a.record_id
+            and a.assignments @> jsonb_build_array(jsonb_build_object('type', $3, 'id', $4)))),
+    updated_at = $6
+where a.tenant_id = $1 and a.id = any($2) and a.entity_id = $3
+returning a.id, a.organization_id";
+
+#[derive(QueryableByName)]
+struct Moved {
+    #[diesel(sql_type = SqlUuid)]
+    id: Uuid,
+    #[diesel(sql_type = SqlUuid)]
+    organization_id: Uuid,
+}
+
+impl Command for TransferAttachments {
+    const ID: &'static str = "attachments.attachment.transfer";
+    const CLASS: Class = Class::Assign;
+    const LABEL: &'static str = "Move files to another record";
+    const FEATURES: &'static [Feature] = &[acl::MANAGE];
+    type Entity = Attachment;
+    type Output = ();
+
+    fn target(&self) -> Target {
+        Target::Existing(self.ids.iter().next().copied().unwrap_or_default())
+    }
+
+    fn affects(&self) -> Vec<EntityRef> {
+        let others = self.ids.iter().skip(1);
+        others
+            .map(|id| EntityRef {
+                kind: ATTACHMENT,
+                id: *id,
+            })
+            .collect()
+    }
+
+    async fn apply(&self, tx: &mut Tx<'_>) -> Result<()> {
+        let (tenant, now) = (tx.tenant(), tx.now());
+        let ids = self.ids.clone();
+        if let Some(organization) = self.organization {
+            Placement::lock(tx, organization).await?;
+        }
+        let statement = sql_query(MOVE)
+            .bind::<SqlUuid, _>(tenant)
+            .bind::<Array<SqlUuid>, _>(ids)
+            .bind::<Text, _>(&self.entity_id)
+            .bind::<Text, _>(&self.record_id)
+            .bind::<Nullable<SqlUuid>, _>(self.organization)
+            .bind::<Timestamptz, _>(now);
+        let mut moved: Vec<Moved> = Prepared(statement).load(tx.conn()).await?;
+        moved.sort_by_key(|file| file.id);
+        for file in moved {
+            let event = Event::new("attachments.attachment.transferred", file.id)
+                .with("entityId", self.entity_id.clone())
+                .with("recordId", self.record_id.clone())
+                .in_organization(Some(file.organization_id));
+            tx.emit(event.shown_to(acl::VIEW));
+        }
+        Ok(())
+    }
+}

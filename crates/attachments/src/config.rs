@@ -1,0 +1,121 @@
+//! Section `attachments` of the configuration.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use backoffice_core::config::{self, Config, ConfigError};
+use serde::Deserialize;
+
+/// Largest value of `attachments.max_upload`: 5 GiB.
+const LARGEST_UPLOAD: u64 = 5 * 1024 * 1024 * 1024;
+
+/// Section `attachments`.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct AttachmentsConfig {
+    /// Largest file. Default 25 MiB, at most 5 GiB.
+    #[serde(deserialize_with = "config::bytes")]
+    pub max_upload: u64,
+    /// Bytes of all files of a tenant, across its organizations, unless the tenant has a quota of its own. Default 512 MiB.
+    #[serde(deserialize_with = "config::bytes")]
+    pub tenant_quota: u64,
+    /// Uploads at once in this process; further ones get 503. Default 64.
+    pub max_concurrent_uploads: usize,
+    /// Uploads of one tenant at once in this process; further ones get 503. Default 16.
+    pub per_tenant: usize,
+    /// Folder of the files of local partitions, one folder for each code. Default `attachments` below `data_dir`.
+    pub root: Option<PathBuf>,
+    /// Folders of single partitions, by code.
+    pub roots: BTreeMap<String, PathBuf>,
+    /// Folder of uploads that are still arriving, best on the file system of `root`. Default `spool` below `data_dir`.
+    pub spool_dir: Option<PathBuf>,
+    /// Folder of images in requested sizes. Default `images` below `data_dir`.
+    pub image_cache_dir: Option<PathBuf>,
+    /// Bytes of all images in `image_cache_dir`. Default 2 GiB.
+    #[serde(deserialize_with = "config::bytes")]
+    pub image_cache: u64,
+    /// Memory of all images that are being rendered. Default 256 MiB.
+    #[serde(deserialize_with = "config::bytes")]
+    pub render_memory: u64,
+}
+
+impl Default for AttachmentsConfig {
+    fn default() -> Self {
+        Self {
+            max_upload: 25 * 1024 * 1024,
+            tenant_quota: 512 * 1024 * 1024,
+            max_concurrent_uploads: 64,
+            per_tenant: 16,
+            root: None,
+            roots: BTreeMap::new(),
+            spool_dir: None,
+            image_cache_dir: None,
+            image_cache: 2 * 1024 * 1024 * 1024,
+            render_memory: 256 * 1024 * 1024,
+        }
+    }
+}
+
+/// The folders of the files.
+#[derive(Debug, Clone)]
+pub(crate) struct Folders {
+    /// Of local partitions without a folder of their own.
+    pub(crate) root: PathBuf,
+    /// Of single partitions, by code.
+    pub(crate) roots: BTreeMap<String, PathBuf>,
+    /// Of arriving uploads.
+    pub(crate) spool: PathBuf,
+    /// Of images in requested sizes.
+    pub(crate) images: PathBuf,
+}
+
+impl AttachmentsConfig {
+    /// Reads and checks the section.
+    ///
+    /// # Errors
+    /// Names the invalid key.
+    pub(crate) fn read(config: &Config) -> Result<(Self, Folders), ConfigError> {
+        let own: Self = config.section("attachments")?;
+        if own.max_upload == 0 || own.max_upload > LARGEST_UPLOAD {
+            return Err(ConfigError::new(
+                "attachments.max_upload",
+                "must be between 1 byte and 5GiB",
+            ));
+        }
+        if own.max_concurrent_uploads == 0 || own.per_tenant == 0 {
+            let key = "attachments.max_concurrent_uploads";
+            return Err(ConfigError::new(
+                key,
+                "it and `attachments.per_tenant` must be at least 1",
+            ));
+        }
+        let below = |given: &Option<PathBuf>, name: &str| match given {
+            Some(folder) => Ok(folder.clone()),
+            None => Ok(config.data_dir()?.join(name)),
+        };
+        let folders = Folders {
+            root: below(&own.root, "attachments")?,
+            roots: own.roots.clone(),
+            spool: below(&own.spool_dir, "spool")?,
+            images: below(&own.image_cache_dir, "images")?,
+        };
+        Ok((own, folders))
+    }
+}
+
+impl Folders {
+    /// Returns the folder of the local partitions with this code.
+    pub(crate) fn of_partition(&self, code: &str) -> PathBuf {
+        let own = self.roots.iter().find(|(name, _)| name.eq_ignore_ascii_case(code));
+        own.map_or_else(|| self.root.join(code), |(_, folder)| folder.clone())
+    }
+}
+
+/// Creates a folder that only this user may open.
+pub(crate) fn create_private(folder: &Path) -> std::io::Result<()> {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)
+}

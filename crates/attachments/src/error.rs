@@ -1,0 +1,163 @@
+//! Rejections of this module.
+
+use actix_web::http::StatusCode;
+use backoffice_core::{Error as CoreError, Rejection};
+
+/// A reason for which a file is not accepted, served or changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Error {
+    /// No visible file has the id.
+    NotFound,
+    /// A required part of an upload is missing.
+    MissingField(&'static str),
+    /// A part of an upload can't be used.
+    InvalidField(&'static str),
+    /// An upload without a file.
+    FileRequired,
+    /// An upload with several files.
+    MultipleFiles,
+    /// A file of no bytes.
+    EmptyFile,
+    /// A file that is too large.
+    TooLarge,
+    /// No space is left for the tenant.
+    QuotaExceeded,
+    /// Too many uploads at once.
+    Busy,
+    /// The folder of uploads, or a store, can't be written at present.
+    StorageUnavailable,
+    /// The store did not take the file.
+    StorageFailed,
+    /// A program, by its name or its first bytes.
+    Dangerous,
+    /// A document that browsers execute.
+    ActiveContent,
+    /// The record does not exist, or is not visible.
+    RecordNotFound,
+    /// No visible partition has the code.
+    UnknownPartition,
+    /// A public partition that the caller may not choose.
+    PublicPartition,
+    /// The file has another extension than its old name.
+    ExtensionFixed,
+    /// The bytes are missing in the store.
+    BytesMissing,
+    /// The store of the partition can't be opened.
+    Misconfigured,
+    /// The size of an image is invalid.
+    InvalidSize,
+    /// The file is no image that can be rendered.
+    NotAnImage,
+    /// The image has more pixels or bytes than are rendered.
+    ImageTooLarge,
+    /// The image can't be rendered.
+    RenderFailed,
+    /// Too many images are waiting to be rendered.
+    RenderBusy,
+}
+
+impl Error {
+    fn parts(self) -> (StatusCode, String, Option<&'static str>) {
+        let (status, text, code) = match self {
+            Self::NotFound => (StatusCode::NOT_FOUND, "Attachment not found", None),
+            Self::MissingField(name) => {
+                let text = format!("part `{name}` is required");
+                return (StatusCode::BAD_REQUEST, text, Some("missing_field"));
+            }
+            Self::InvalidField(name) => {
+                let text = format!("part `{name}` is invalid");
+                return (StatusCode::BAD_REQUEST, text, Some("invalid_field"));
+            }
+            Self::FileRequired => (StatusCode::BAD_REQUEST, "A file is required", Some("file_required")),
+            Self::MultipleFiles => (
+                StatusCode::BAD_REQUEST,
+                "Only one file is accepted",
+                Some("multiple_files"),
+            ),
+            Self::EmptyFile => (StatusCode::BAD_REQUEST, "The file is empty", Some("empty_file")),
+            Self::TooLarge => (
+                StatusCode::PAYLOAD_TOO_LARGE,
+                "The file is too large",
+                Some("attachment_too_large"),
+            ),
+            Self::QuotaExceeded => (
+                StatusCode::PAYLOAD_TOO_LARGE,
+                "The storage space of the tenant is used up",
+                Some("attachment_quota_exceeded"),
+            ),
+            Self::Busy => (
+                StatusCode::SERVICE_UNAVAILABLE,
+                "Too many uploads at once",
+                Some("uploads_busy"),
+            ),
+            Self::StorageUnavailable => (
+                StatusCode::SERVICE_UNAVAILABLE,
+                "Files can't be stored at present",
+                Some("storage_unavailable"),
+            ),
+            Self::StorageFailed => (
+                StatusCode::INTERNAL_SERVER_ERROR,
+                "Failed to store file",
+                Some("storage_failed"),
+            ),
+            Self::Dangerous => (
+                StatusCode::BAD_REQUEST,
+                "Programs and scripts are not accepted",
+                Some("dangerous_file"),
+            ),
+            Self::ActiveContent => (
+                StatusCode::BAD_REQUEST,
+                "Documents that browsers execute are not accepted",
+                Some("active_content"),
+            ),
+            Self::RecordNotFound => (StatusCode::BAD_REQUEST, "Record not found", Some("record_not_found")),
+            Self::UnknownPartition => (StatusCode::BAD_REQUEST, "Unknown partition", Some("unknown_partition")),
+            Self::PublicPartition => (
+                StatusCode::FORBIDDEN,
+                "This public partition can't be chosen",
+                Some("public_partition_refused"),
+            ),
+            Self::ExtensionFixed => (
+                StatusCode::BAD_REQUEST,
+                "The extension of a file can't be changed",
+                Some("extension_fixed"),
+            ),
+            Self::BytesMissing => (StatusCode::NOT_FOUND, "File not available", None),
+            Self::Misconfigured => (StatusCode::INTERNAL_SERVER_ERROR, "Partition misconfigured", None),
+            Self::InvalidSize => (StatusCode::BAD_REQUEST, "Invalid size", Some("invalid_size")),
+            Self::NotAnImage => (StatusCode::BAD_REQUEST, "Not an image", Some("not_an_image")),
+            Self::ImageTooLarge => (
+                StatusCode::BAD_REQUEST,
+                "The image is too large",
+                Some("image_too_large"),
+            ),
+            Self::RenderFailed => (StatusCode::INTERNAL_SERVER_ERROR, "Failed to render image", None),
+            Self::RenderBusy => (
+                StatusCode::SERVICE_UNAVAILABLE,
+                "Too many images at once",
+                Some("renders_busy"),
+            ),
+        };
+        (status, text.to_owned(), code)
+    }
+}
+
+impl From<Error> for Rejection {
+    fn from(error: Error) -> Self {
+        let (status, text, code) = error.parts();
+        let rejection = Self {
+            retry_after: (status == StatusCode::SERVICE_UNAVAILABLE).then_some(1),
+            ..Self::new(status, text)
+        };
+        match code {
+            Some(code) => rejection.code(code),
+            None => rejection,
+        }
+    }
+}
+
+impl From<Error> for CoreError {
+    fn from(error: Error) -> Self {
+        Rejection::from(error).into()
+    }
+}

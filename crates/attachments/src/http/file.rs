@@ -1,0 +1,138 @@
+//! The bytes of a file.
+
+use backoffice_core::access_log::AccessType;
+use backoffice_core::http::{Access, Caller, Conditions, Download, FileResponse, Id, Path, Query, Response, Routes};
+use backoffice_core::text::hex;
+use backoffice_core::{RequestContext, Result};
+use serde::{Deserialize, Serialize};
+use utoipa::IntoParams;
+use uuid::Uuid;
+
+use super::items::record_of;
+use super::reading::{Readable, header, headers, readable};
+use crate::error::Error;
+use crate::model::ATTACHMENT;
+use crate::stores::pieces;
+
+pub(super) fn routes(routes: &mut Routes) {
+    routes
+        .get("/attachments/file/{id}", Access::Optional, get_attachment_file)
+        .downloads(&["*/*"])
+        .reads(ATTACHMENT)
+        .across_tenants()
+        .sends_headers(HEADERS)
+        .about("The bytes of a file")
+        .rejects(&[401, 403, 404]);
+    routes
+        .get("/attachments/file", Access::Optional, get_attachment_file_by_query)
+        .downloads(&["*/*"])
+        .reads(ATTACHMENT)
+        .across_tenants()
+        .sends_headers(HEADERS)
+        .about("The bytes of a file, named by a parameter")
+        .rejects(&[401, 403, 404]);
+}
+
+const HEADERS: &[&str] = &[
+    "Content-Disposition",
+    "Content-Security-Policy",
+    "Cross-Origin-Resource-Policy",
+    "Vary",
+];
+
+/// How the file is sent.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+struct FileQuery {
+    /// `1`: browsers save the file instead of showing it.
+    download: Option<String>,
+}
+
+async fn get_attachment_file(
+    caller: Caller,
+    path: Path<Id>,
+    query: Query<FileQuery>,
+    conditions: Conditions,
+) -> Result<FileResponse> {
+    file(&caller, path.0.id, &query.0, conditions).await
+}
+
+async fn get_attachment_file_by_query(
+    caller: Caller,
+    id: Query<Id>,
+    query: Query<FileQuery>,
+    conditions: Conditions,
+) -> Result<FileResponse> {
+    file(&caller, id.0.id, &query.0, conditions).await
+}
+
+async fn file(caller: &Caller, id: Uuid, query: &FileQuery, conditions: Conditions) -> Result<FileResponse> {
+    let file = readable(caller, id).await?;
+    let forced = query.download.as_deref() == Some("1");
+    let is_head = conditions.is_head();
+    let logged = match caller {
+        Caller::SignedIn(ctx) if !file.is_public => Some((ctx.clone(), file.row.clone())),
+        _ => None,
+    };
+    let response = conditions.respond(original(file, forced).await?).await?;
+    if let Some((ctx, row)) = logged
+        && !is_head
+        && response.status() != actix_web::http::StatusCode::NOT_MODIFIED
+    {
+        log_download(&ctx, &row).await?;
+    }
+    Ok(response)
+}
+
+/// What the access log records of a download.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Downloaded<'a> {
+    id: Uuid,
+    file_name: &'a str,
+}
+
+async fn log_download(ctx: &RequestContext, row: &crate::model::Attachment) -> Result<()> {
+    let connection = ctx.read().await?;
+    let downloaded = Downloaded {
+        id: row.id,
+        file_name: &row.file_name,
+    };
+    let record = |_: &Downloaded<'_>| record_of(row);
+    ctx.log_reads(
+        &connection,
+        AccessType::Download,
+        std::slice::from_ref(&downloaded),
+        record,
+    )
+    .await
+}
+
+/// Returns the unchanged bytes of a file.
+///
+/// # Errors
+/// 404 when the store does not have them.
+pub(super) async fn original(file: Readable, forced: bool) -> Result<Download> {
+    let opened = file.store.open(&file.storage_key).await;
+    let (bytes, length) = opened.map_err(|error| {
+        metrics::counter!("attachments_missing_total").increment(1);
+        tracing::error!(%error, attachment = %file.row.id, "the bytes of a file are missing");
+        Error::BytesMissing
+    })?;
+    let kind = &file.row.mime_type;
+    let content_type = match file.is_utf8 {
+        true => format!("{kind}; charset=utf-8"),
+        false => kind.clone(),
+    };
+    Ok(Download {
+        length,
+        etag: hex(&file.sha256),
+        modified: file.row.created_at,
+        content_type: header(&content_type)?,
+        headers: headers(&file, kind, forced)?,
+        open: Box::new(move |range| {
+            metrics::counter!("attachments_served_bytes_total").increment(range.end - range.start);
+            Box::pin(async move { Ok(pieces(bytes, range)) })
+        }),
+    })
+}

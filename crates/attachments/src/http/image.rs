@@ -1,0 +1,157 @@
+//! Images in requested sizes.
+
+use actix_web::web::Bytes;
+use backoffice_core::Result;
+use backoffice_core::context::Call;
+use backoffice_core::http::{Access, Caller, Conditions, Download, FileResponse, Path, Query, Routes};
+use backoffice_core::text::hex;
+use futures_util::{StreamExt, stream};
+use serde::Deserialize;
+use utoipa::IntoParams;
+use uuid::Uuid;
+
+use super::file::original;
+use super::reading::{Readable, header, headers, readable};
+use crate::error::Error;
+use crate::files::Files;
+use crate::images::{ImageBox, RENDERER, Source, content_type_of};
+
+/// Bytes of a piece that is handed over at once.
+const PIECE: usize = 64 * 1024;
+/// Formats of files that are rendered.
+const RENDERED: [&str; 5] = ["bmp", "gif", "jpeg", "png", "webp"];
+
+pub(super) fn routes(routes: &mut Routes) {
+    routes
+        .get("/attachments/image/{id}", Access::Optional, get_attachment_image)
+        .downloads(MEDIA)
+        .across_tenants()
+        .sends_headers(HEADERS)
+        .about("An image, in a requested size")
+        .rejects(&[401, 403, 404, 503]);
+    routes
+        .get(
+            "/attachments/image/{id}/{slug}",
+            Access::Optional,
+            get_named_attachment_image,
+        )
+        .downloads(MEDIA)
+        .across_tenants()
+        .sends_headers(HEADERS)
+        .about("An image, in a requested size, with a name for people")
+        .rejects(&[401, 403, 404, 503]);
+}
+
+const MEDIA: &[&str] = &[
+    "image/avif",
+    "image/bmp",
+    "image/gif",
+    "image/jpeg",
+    "image/png",
+    "image/webp",
+];
+const HEADERS: &[&str] = &[
+    "Content-Disposition",
+    "Content-Security-Policy",
+    "Cross-Origin-Resource-Policy",
+    "Vary",
+];
+
+/// The requested size. Without one, the file is sent unchanged.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase", default)]
+#[into_params(parameter_in = Query)]
+#[derive(Default)]
+struct SizeQuery {
+    /// In pixels. Without `height`, the ratio is kept, and nothing is enlarged.
+    #[param(value_type = Option<u32>, minimum = 1, maximum = 4000)]
+    width: Vec<String>,
+    /// In pixels. Without `width`, the ratio is kept, and nothing is enlarged.
+    #[param(value_type = Option<u32>, minimum = 1, maximum = 4000)]
+    height: Vec<String>,
+    /// `cover` (default): the image fills the box and is cut; `contain`: the image is shown whole.
+    #[param(value_type = Option<String>, pattern = "^(cover|contain)$")]
+    crop_type: Vec<String>,
+}
+
+/// The file, and a name that means nothing.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Path)]
+struct NamedImage {
+    /// The file.
+    id: Uuid,
+    /// A name for people.
+    #[serde(rename = "slug")]
+    #[param(rename = "slug")]
+    _slug: String,
+}
+
+async fn get_attachment_image(
+    caller: Caller,
+    path: Path<backoffice_core::http::Id>,
+    query: Query<SizeQuery>,
+    conditions: Conditions,
+) -> Result<FileResponse> {
+    image(&caller, path.0.id, &query.0, conditions).await
+}
+
+async fn get_named_attachment_image(
+    caller: Caller,
+    path: Path<NamedImage>,
+    query: Query<SizeQuery>,
+    conditions: Conditions,
+) -> Result<FileResponse> {
+    image(&caller, path.0.id, &query.0, conditions).await
+}
+
+async fn image(caller: &Caller, id: Uuid, query: &SizeQuery, conditions: Conditions) -> Result<FileResponse> {
+    let size = ImageBox::parse(&query.width, &query.height, &query.crop_type)?;
+    let file = readable(caller, id).await?;
+    let is_avif = file.row.mime_type == "image/avif" && size.is_none();
+    let can_be_rendered = file
+        .row
+        .image_format
+        .as_deref()
+        .is_some_and(|format| RENDERED.contains(&format));
+    if !can_be_rendered && !is_avif {
+        return Err(Error::NotAnImage.into());
+    }
+    let Some(size) = size else {
+        return conditions.respond(original(file, false).await?).await;
+    };
+    let call = match caller {
+        Caller::SignedIn(ctx) => ctx.call(),
+        Caller::Visitor(visitor) => visitor,
+    };
+    let image = resized(call, &file, size).await?;
+    conditions.without_ranges().respond(image).await
+}
+
+/// Returns the image of a file in a size.
+async fn resized(call: &Call, file: &Readable, size: ImageBox) -> Result<Download> {
+    let source = Source {
+        tenant: file.row.tenant_id,
+        id: file.row.id,
+        storage_key: file.storage_key.clone(),
+        store: file.store.clone(),
+        file_size: file.row.file_size,
+        width: file.row.image_width.unwrap_or_default(),
+        height: file.row.image_height.unwrap_or_default(),
+    };
+    let image = call.provided::<Files>()?.images.get(&source, size).await?;
+    let content_type = content_type_of(&image);
+    Ok(Download {
+        length: image.len() as u64,
+        etag: format!("{}-{}-v{RENDERER}", hex(&file.sha256), size.name()),
+        modified: file.row.created_at,
+        content_type: header(content_type)?,
+        headers: headers(file, content_type, false)?,
+        open: Box::new(move |_whole| {
+            let pieces: Vec<Result<Bytes>> = (0..image.len())
+                .step_by(PIECE)
+                .map(|at| Ok(image.slice(at..(at + PIECE).min(image.len()))))
+                .collect();
+            Box::pin(async move { Ok(stream::iter(pieces).boxed()) })
+        }),
+    })
+}

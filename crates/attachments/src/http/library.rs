@@ -1,0 +1,244 @@
+//! The library: all files of a tenant.
+
+use backoffice_core::access_log::AccessType;
+use backoffice_core::http::{Done, Id, Json, Path, Query, Routes, requires};
+use backoffice_core::list::{InstantOrDate, ListQuery, instant};
+use backoffice_core::{Detail, RequestContext, Result, Violations};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::{IntoParams, ToSchema};
+use uuid::Uuid;
+
+use super::items::{FileDetail, LibraryItem};
+use crate::commands::{AttachmentChanges, Changed, UpdateAttachment};
+use crate::error::Error;
+use crate::model::{ATTACHMENT, Assignment, Attachment, PARTITION};
+use crate::query::library::LibraryFilter;
+use crate::{acl, hosts, query};
+
+const LIBRARY: &str = "/attachments/library";
+const ONE: &str = "/attachments/library/{id}";
+
+pub(super) fn routes(routes: &mut Routes) {
+    routes
+        .get(LIBRARY, requires(&[acl::VIEW]), list_attachment_library)
+        .shows(&[ATTACHMENT, PARTITION])
+        .invalid("Invalid query")
+        .about("List all files");
+    routes
+        .get(ONE, requires(&[acl::VIEW]), get_attachment)
+        .shows(&[ATTACHMENT, PARTITION])
+        .reads(ATTACHMENT)
+        .about("A file")
+        .rejects(&[404]);
+    routes
+        .patch(ONE, requires(&[acl::MANAGE]), update_attachment)
+        .about("Change tags, assignments, fields or the name of a file")
+        .rejects(&[404, 422]);
+    routes
+        .delete(ONE, requires(&[acl::MANAGE]), delete_library_attachment)
+        .about("Delete a file")
+        .rejects(&[404, 422]);
+}
+
+/// Filters of the library.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase")]
+#[into_params(parameter_in = Query)]
+struct LibraryQuery {
+    /// Code of a partition, regardless of case.
+    #[param(max_length = 255)]
+    partition: Option<String>,
+    /// Tags joined by commas, at most 20: all of them must be present.
+    tags: Option<String>,
+    /// Kind of the record.
+    #[param(max_length = 255)]
+    entity_id: Option<String>,
+    /// A media type, or all of a kind: `image/*`.
+    #[param(max_length = 127)]
+    mime_type: Option<String>,
+    /// Uploaded at this time or later.
+    #[param(value_type = Option<InstantOrDate>, inline)]
+    created_from: Option<String>,
+    /// Uploaded at this time or earlier.
+    #[param(value_type = Option<InstantOrDate>, inline)]
+    created_to: Option<String>,
+}
+
+/// Most tags of a filter.
+const MOST_TAGS: usize = 20;
+
+impl LibraryQuery {
+    /// Validates the filters and records invalid ones.
+    fn filter(&self, violations: &mut Violations) -> LibraryFilter {
+        let mut tags: Vec<String> = Vec::new();
+        for tag in self.tags.as_deref().unwrap_or_default().split(',').map(str::trim) {
+            if !tag.is_empty() && !tags.iter().any(|known| known == tag) {
+                tags.push(tag.to_owned());
+            }
+        }
+        if tags.len() > MOST_TAGS {
+            violations.add(Detail::new("tags", "must be at most 20 tags", "too_long"));
+        }
+        let kind = self.mime_type.as_deref().map(str::to_ascii_lowercase);
+        let prefix = kind.as_deref().and_then(|kind| kind.strip_suffix('*'));
+        for (name, text, most) in [
+            ("partition", &self.partition, 255),
+            ("entityId", &self.entity_id, 255),
+            ("mimeType", &self.mime_type, 127),
+        ] {
+            if text.as_deref().is_some_and(|text| text.chars().count() > most) {
+                violations.add(Detail::new(
+                    name,
+                    format!("must be at most {most} characters"),
+                    "too_long",
+                ));
+            }
+        }
+        if prefix.is_some_and(|prefix| !prefix.ends_with('/')) {
+            violations.add(Detail::new(
+                "mimeType",
+                "must be a media type, or one like image/*",
+                "invalid_value",
+            ));
+        }
+        LibraryFilter {
+            partition: self.partition.clone(),
+            tags,
+            entity_id: self.entity_id.as_deref().map(crate::values::normal_kind),
+            record_id: None,
+            mime_prefix: prefix.map(str::to_owned),
+            mime_type: kind.filter(|kind| !kind.ends_with('*')),
+            created_from: violations.keep(instant("createdFrom", self.created_from.as_deref(), false)),
+            created_to: violations.keep(instant("createdTo", self.created_to.as_deref(), true)),
+        }
+    }
+}
+
+/// A page of the library.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = AttachmentLibraryPage)]
+struct LibraryPage {
+    items: Vec<LibraryItem>,
+    total: i64,
+    page: u32,
+    page_size: u32,
+    total_pages: i64,
+    /// The tags in use, sorted, at most 500.
+    available_tags: Vec<String>,
+    partitions: Vec<PartitionOfLibrary>,
+}
+
+/// A partition in which files of the library may be.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = AttachmentLibraryPartition)]
+struct PartitionOfLibrary {
+    code: String,
+    title: String,
+    description: Option<String>,
+    is_public: bool,
+}
+
+async fn list_attachment_library(
+    ctx: RequestContext,
+    list: ListQuery<Attachment>,
+    query: Query<LibraryQuery>,
+) -> Result<Json<LibraryPage>> {
+    let mut violations = Violations::default();
+    let request = list.validate_with(&mut violations);
+    let filter = query.0.filter(&mut violations);
+    violations.check()?;
+    let connection = ctx.read().await?;
+    let library = query::library::list(&connection, &ctx, &filter, &request).await?;
+    let partitions = library.files.partitions;
+    let page = library.files.page.map(|file| LibraryItem::of(file, &partitions));
+    let partitions = partitions.into_iter().map(|partition| PartitionOfLibrary {
+        code: partition.code,
+        title: partition.title,
+        description: partition.description,
+        is_public: partition.is_public,
+    });
+    Ok(Json(LibraryPage {
+        items: page.items,
+        total: page.total,
+        page: page.page,
+        page_size: page.page_size,
+        total_pages: page.total_pages,
+        available_tags: library.available_tags,
+        partitions: partitions.collect(),
+    }))
+}
+
+/// A file.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = AttachmentDetailResponse)]
+struct DetailResponse {
+    item: FileDetail,
+}
+
+async fn get_attachment(ctx: RequestContext, path: Path<Id>) -> Result<Json<DetailResponse>> {
+    let connection = ctx.read().await?;
+    ctx.read_version_first(&connection).await?;
+    let found = query::attachments::find(&connection, ctx.scope(), path.0.id).await?;
+    let found = found.ok_or(Error::NotFound)?;
+    hosts::viewer(&ctx, &found.row.entity_id)?;
+    let partitions = query::partitions::visible(&connection, ctx.scope()).await?;
+    let item = FileDetail::of(found, &partitions);
+    ctx.log_reads(
+        &connection,
+        AccessType::Item,
+        std::slice::from_ref(&item),
+        FileDetail::record,
+    )
+    .await?;
+    Ok(Json(DetailResponse { item }))
+}
+
+/// The result of a change.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = AttachmentChanged)]
+struct ChangedResponse {
+    /// Always true.
+    ok: bool,
+    item: ChangedItem,
+}
+
+/// What a change leaves.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = AttachmentChangedItem)]
+struct ChangedItem {
+    id: Uuid,
+    tags: Vec<String>,
+    #[schema(value_type = Vec<Assignment>)]
+    assignments: Value,
+    #[schema(value_type = Object)]
+    custom_fields: Value,
+}
+
+async fn update_attachment(
+    ctx: RequestContext,
+    path: Path<Id>,
+    body: Json<AttachmentChanges>,
+) -> Result<Json<ChangedResponse>> {
+    let id = path.0.id;
+    let command = UpdateAttachment::new(id, body.0)?;
+    let response = |changed: Changed| {
+        Json(ChangedResponse {
+            ok: true,
+            item: ChangedItem {
+                id,
+                tags: changed.tags,
+                assignments: changed.assignments,
+                custom_fields: changed.custom_fields,
+            },
+        })
+    };
+    ctx.execute(&command, response).await
+}
+
+async fn delete_library_attachment(ctx: RequestContext, path: Path<Id>) -> Result<Json<Done>> {
+    super::records::delete(&ctx, path.0.id).await
+}

@@ -1,0 +1,27 @@
+//! Endpoints.
+
+mod file;
+mod image;
+mod items;
+mod library;
+mod partitions;
+mod reading;
+mod records;
+mod transfer;
+mod upload;
+mod usage;
+
+pub(crate) use upload::UPLOADS;
+
+use backoffice_core::http::Routes;
+
+pub(crate) fn routes(routes: &mut Routes) {
+    records::routes(routes);
+    upload::routes(routes);
+    file::routes(routes);
+    image::routes(routes);
+    library::routes(routes);
+    transfer::routes(routes);
+    partitions::routes(routes);
+    usage::routes(routes);
+}

@@ -1,0 +1,180 @@
+//! Partitions.
+
+use backoffice_core::command::Entity;
+use backoffice_core::http::{Created, Done, Id, Identified, Json, Query, Routes, requires};
+use backoffice_core::ids::wire_tenant;
+use backoffice_core::{Rejection, RequestContext, Result, Timestamp, crud};
+use serde::Serialize;
+use serde_json::Value;
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+use crate::commands::{CreatePartition, PartitionFields, UpdatePartition};
+use crate::model::{PARTITION, Partition};
+use crate::{acl, query};
+
+const PATH: &str = "/attachments/partitions";
+
+pub(super) fn routes(routes: &mut Routes) {
+    routes
+        .get(PATH, requires(&[acl::VIEW]), list_attachment_partitions)
+        .shows(&[PARTITION])
+        .across_tenants()
+        .about("List the partitions of files");
+    routes
+        .post(PATH, requires(&[acl::PARTITIONS_MANAGE]), create_attachment_partition)
+        .about("Create a partition")
+        .rejects(&[409, 422]);
+    routes
+        .put(PATH, requires(&[acl::PARTITIONS_MANAGE]), update_attachment_partition)
+        .across_tenants()
+        .about("Change a partition")
+        .rejects(&[404, 422]);
+    routes
+        .delete(PATH, requires(&[acl::PARTITIONS_MANAGE]), delete_attachment_partition)
+        .across_tenants()
+        .about("Delete a partition without files")
+        .rejects(&[404, 409, 422]);
+}
+
+/// A partition.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = AttachmentPartition)]
+struct PartitionItem {
+    id: Uuid,
+    /// Null for the partitions that every tenant has.
+    tenant_id: Option<Uuid>,
+    code: String,
+    title: String,
+    description: Option<String>,
+    /// The environment variable that names the folder of the files.
+    env_key: String,
+    /// Whether everybody may read the files.
+    is_public: bool,
+    requires_ocr: bool,
+    ocr_model: Option<String>,
+    storage_driver: String,
+    #[schema(value_type = Option<Object>)]
+    config_json: Option<Value>,
+    created_at: Timestamp,
+    updated_at: Option<Timestamp>,
+}
+
+impl From<Partition> for PartitionItem {
+    fn from(row: Partition) -> Self {
+        Self {
+            id: row.id,
+            tenant_id: wire_tenant(row.tenant_id),
+            env_key: env_key(&row.code),
+            code: row.code,
+            title: row.title,
+            description: row.description,
+            is_public: row.is_public,
+            requires_ocr: row.requires_ocr,
+            ocr_model: row.ocr_model,
+            storage_driver: row.storage_driver,
+            config_json: row.config,
+            created_at: row.created_at,
+            updated_at: Some(row.updated_at),
+        }
+    }
+}
+
+/// Returns the environment variable for the folder of a local partition: the code split before capitals, other characters replaced.
+fn env_key(code: &str) -> String {
+    let mut key = String::from("ATTACHMENTS_PARTITION");
+    let mut separates = true;
+    let mut was_lower = false;
+    for c in code.chars() {
+        let is_plain = c.is_ascii_alphanumeric();
+        if is_plain {
+            if separates || (was_lower && c.is_ascii_uppercase()) {
+                key.push('_');
+            }
+            key.push(c.to_ascii_uppercase());
+        }
+        separates = !is_plain;
+        was_lower = c.is_ascii_lowercase() || c.is_ascii_digit();
+    }
+    key.push_str("_ROOT");
+    key
+}
+
+/// Partitions.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = AttachmentPartitions)]
+struct PartitionList {
+    items: Vec<PartitionItem>,
+}
+
+/// A partition that was written.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = AttachmentPartitionResponse)]
+struct PartitionResponse {
+    item: PartitionItem,
+}
+
+fn response(row: Partition) -> PartitionResponse {
+    PartitionResponse { item: row.into() }
+}
+
+async fn list_attachment_partitions(ctx: RequestContext) -> Result<Json<PartitionList>> {
+    let connection = ctx.read().await?;
+    ctx.read_version_first(&connection).await?;
+    let partitions = query::partitions::visible(&connection, ctx.scope()).await?;
+    let items = partitions.into_iter().map(PartitionItem::from).collect();
+    Ok(Json(PartitionList { items }))
+}
+
+async fn create_attachment_partition(
+    ctx: RequestContext,
+    body: Json<PartitionFields>,
+) -> Result<Created<PartitionResponse>> {
+    let command = CreatePartition::new(&ctx, &body.0)?;
+    ctx.execute(&command, |row| Created(response(row))).await
+}
+
+async fn update_attachment_partition(
+    ctx: RequestContext,
+    body: Identified<PartitionFields>,
+) -> Result<Json<PartitionResponse>> {
+    let row = visible(&ctx, body.id).await?;
+    if row.is_default() && !ctx.rights().is_super_admin {
+        return Err(Rejection::forbidden("Default partitions can only be changed by super administrators").into());
+    }
+    let command = UpdatePartition::new(body.id, body.fields)?;
+    ctx.execute(&command, |row| Json(response(row))).await
+}
+
+async fn delete_attachment_partition(ctx: RequestContext, query: Query<Id>) -> Result<Json<Done>> {
+    let row = visible(&ctx, query.0.id).await?;
+    if row.is_default() {
+        return Err(Rejection::bad_request("Default partitions cannot be deleted").into());
+    }
+    crud::delete::<Partition>(&ctx, row.id).await
+}
+
+/// Returns a partition that the caller may see.
+async fn visible(ctx: &RequestContext, id: Uuid) -> Result<Partition> {
+    let connection = ctx.read().await?;
+    let partitions = query::partitions::visible(&connection, ctx.scope()).await?;
+    let found = partitions.into_iter().find(|partition| partition.id == id);
+    found.ok_or_else(|| Rejection::not_found(Partition::NOT_FOUND).into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_variable_of_a_partition_follows_from_its_code() {
+        for (code, expected) in [
+            ("privateAttachments", "ATTACHMENTS_PARTITION_PRIVATE_ATTACHMENTS_ROOT"),
+            ("docs", "ATTACHMENTS_PARTITION_DOCS_ROOT"),
+            ("a--b_C2D", "ATTACHMENTS_PARTITION_A_B_C2_D_ROOT"),
+        ] {
+            assert_eq!(env_key(code), expected);
+        }
+    }
+}

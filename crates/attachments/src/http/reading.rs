@@ -1,0 +1,176 @@
+//! Who may read the bytes of a file, and with which headers they are sent.
+
+use actix_web::http::header::{
+    CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY, HeaderName, HeaderValue, REFERRER_POLICY, VARY,
+    X_CONTENT_TYPE_OPTIONS,
+};
+use backoffice_core::context::Call;
+use backoffice_core::http::Caller;
+use backoffice_core::{Feature, Rejection, RequestContext, Result, Scope};
+use uuid::Uuid;
+
+use crate::acl;
+use crate::error::Error;
+use crate::files::Files;
+use crate::model::Attachment;
+use crate::query::attachments::{Location, Stored, locate, stored};
+use crate::stores::Local;
+
+/// A file that the caller may read.
+#[derive(Debug)]
+pub(super) struct Readable {
+    pub(super) row: Attachment,
+    pub(super) storage_key: String,
+    pub(super) sha256: Vec<u8>,
+    pub(super) is_utf8: bool,
+    pub(super) store: Local,
+    /// Whether everybody may read it.
+    pub(super) is_public: bool,
+}
+
+/// Returns a file that the caller may read: two statements.
+///
+/// # Errors
+/// 401 for a visitor and a private file, 404 for a file that does not exist or is out of the caller's scope, 403 that names missing features, 500
+/// for a store that can't be opened.
+pub(super) async fn readable(caller: &Caller, id: Uuid) -> Result<Readable> {
+    let call = match caller {
+        Caller::SignedIn(ctx) => ctx.call(),
+        Caller::Visitor(visitor) => visitor,
+    };
+    let location = {
+        let connection = call.database().read_briefly(&Scope::system()).await?;
+        locate(&connection, id).await?
+    };
+    let location = location.ok_or(Error::NotFound)?;
+    let caller = match caller {
+        _ if location.is_public => None,
+        Caller::Visitor(_) => return Err(Rejection::unauthorized().into()),
+        Caller::SignedIn(ctx) => Some(ctx),
+    };
+    if let Some(ctx) = caller {
+        admit(ctx, location)?;
+    }
+    let scope = Scope::tenant(location.tenant);
+    let connection = call.database().read_briefly(&scope).await?;
+    let (file, store) = stored(&connection, &scope, id).await?.ok_or(Error::NotFound)?;
+    drop(connection);
+    if let Some(ctx) = caller
+        && let Some(offered) = ctx.platform().record_kind(&file.row.entity_id)
+    {
+        require(ctx, offered.view, location.organization)?;
+    }
+    opened(call, file, store, location.is_public)
+}
+
+/// Checks that a file is in the caller's scope, and that the caller holds the feature there.
+fn admit(ctx: &RequestContext, location: Location) -> Result<()> {
+    let scope = ctx.scope();
+    if !scope.sees_tenant(location.tenant) || !scope.reads_organization(Some(location.organization)) {
+        return Err(Error::NotFound.into());
+    }
+    require(ctx, &[acl::VIEW], location.organization)
+}
+
+/// Checks that the caller holds features in an organization.
+fn require(ctx: &RequestContext, features: &[Feature], organization: Uuid) -> Result<()> {
+    if features
+        .iter()
+        .all(|feature| ctx.holds_in(*feature, Some(organization)))
+    {
+        return Ok(());
+    }
+    let names: Vec<&str> = features.iter().map(|feature| feature.id).collect();
+    Err(Rejection::missing_features(&names).into())
+}
+
+fn opened(call: &Call, file: Stored, store: Option<(String, serde_json::Value)>, is_public: bool) -> Result<Readable> {
+    let files = call.provided::<Files>()?;
+    let store = store.and_then(|(driver, config)| files.stores.open(&driver, &config));
+    let store = store.ok_or(Error::Misconfigured)?;
+    Ok(Readable {
+        row: file.row,
+        storage_key: file.storage_key,
+        sha256: file.sha256,
+        is_utf8: file.is_utf8,
+        store,
+        is_public,
+    })
+}
+
+/// The conditions under which browsers treat a file as what it is, and as nothing more.
+const POLICY: &str = "default-src 'none'; sandbox";
+const CROSS_ORIGIN_RESOURCE_POLICY: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
+
+/// Media types that browsers may show in place.
+const INLINE: [&str; 6] = [
+    "image/avif",
+    "image/bmp",
+    "image/gif",
+    "image/jpeg",
+    "image/png",
+    "image/webp",
+];
+
+/// Returns the headers of a file besides those of its type, length and version.
+///
+/// # Errors
+/// When the name can't be written as a header.
+pub(super) fn headers(file: &Readable, content_type: &str, forced: bool) -> Result<Vec<(HeaderName, HeaderValue)>> {
+    let is_inline = !forced && INLINE.contains(&content_type);
+    let mut headers = vec![
+        (
+            CONTENT_DISPOSITION,
+            header(&disposition(&file.row.file_name, is_inline))?,
+        ),
+        (CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY)),
+        (X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
+        (REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
+    ];
+    let (cached, policy) = match file.is_public {
+        true => ("public, max-age=86400", "cross-origin"),
+        false => ("private, no-cache", "same-origin"),
+    };
+    headers.push((CACHE_CONTROL, HeaderValue::from_static(cached)));
+    headers.push((CROSS_ORIGIN_RESOURCE_POLICY, HeaderValue::from_static(policy)));
+    if !file.is_public {
+        headers.push((VARY, HeaderValue::from_static("Authorization, Cookie, X-Api-Key")));
+    }
+    Ok(headers)
+}
+
+/// Returns a value as a header.
+///
+/// # Errors
+/// When it has characters that headers can't have.
+pub(super) fn header(text: &str) -> Result<HeaderValue> {
+    HeaderValue::from_str(text).map_err(|_| backoffice_core::Error::internal("a header has invalid characters"))
+}
+
+/// Returns `Content-Disposition` with the name for old clients and in full (RFC 6266).
+fn disposition(name: &str, is_inline: bool) -> String {
+    let is_plain = |c: char| (c.is_ascii_graphic() || c == ' ') && !matches!(c, '"' | '\\' | '%' | ';');
+    let plain: String = name.chars().map(|c| if is_plain(c) { c } else { '_' }).collect();
+    let mut full = String::with_capacity(name.len());
+    for byte in name.bytes() {
+        if byte.is_ascii_alphanumeric() || b"!#$&+-.^_`|~".contains(&byte) {
+            full.push(char::from(byte));
+        } else {
+            full.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    let kind = if is_inline { "inline" } else { "attachment" };
+    format!("{kind}; filename=\"{plain}\"; filename*=UTF-8''{full}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn att_16_names_are_sent_plain_and_in_full() {
+        let expected = "attachment; filename=\"zdj_cie _1_.png\"; filename*=UTF-8''zdj%C4%99cie%20%221%22.png";
+        assert_eq!(disposition("zdjęcie \"1\".png", false), expected);
+        assert!(disposition("a\r\nX: 1\\.png", true).starts_with("inline; filename=\"a__X: 1_.png\"; "));
+    }
+}

@@ -1,0 +1,207 @@
+//! Images in requested sizes: rendered on threads of their own, and kept in a folder.
+
+mod cache;
+mod render;
+mod size;
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use actix_web::web::Bytes;
+use backoffice_core::blocking::Pool;
+use backoffice_core::{Error as CoreError, Result};
+use futures_util::FutureExt;
+use futures_util::future::{BoxFuture, Shared};
+use moka::sync::Cache;
+use tokio::sync::Semaphore;
+use uuid::Uuid;
+
+use cache::ImageCache;
+pub(crate) use render::content_type_of;
+pub(crate) use size::ImageBox;
+
+use crate::config::AttachmentsConfig;
+use crate::error::Error;
+use crate::stores::Local;
+
+/// Requests that wait for a thread.
+const QUEUE: usize = 64;
+/// Threads that render.
+const MOST_THREADS: usize = 4;
+/// Time for one image, with all waits.
+const DEADLINE: Duration = Duration::from_secs(15);
+/// For this time a file that could not be rendered is not tried again.
+const FAILED: Duration = Duration::from_secs(60);
+/// Files that are known to fail.
+const MOST_FAILED: u64 = 10_000;
+/// Largest file that is rendered.
+const MAX_SOURCE: u64 = 25 * 1024 * 1024;
+/// Most pixels of an image that is rendered.
+const MAX_PIXELS: u64 = 40_000_000;
+/// Version of the renderer: another one makes other bytes of the same image.
+pub(crate) const RENDERER: u32 = 1;
+/// Bytes of a permit of the semaphore.
+const UNIT: u64 = 64 * 1024;
+
+/// What an image is made of.
+#[derive(Debug, Clone)]
+pub(crate) struct Source {
+    pub(crate) tenant: Uuid,
+    pub(crate) id: Uuid,
+    pub(crate) storage_key: String,
+    pub(crate) store: Local,
+    pub(crate) file_size: i64,
+    pub(crate) width: i32,
+    pub(crate) height: i32,
+}
+
+/// A requested image of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Variant {
+    pub(crate) tenant: Uuid,
+    pub(crate) id: Uuid,
+    pub(crate) size: ImageBox,
+}
+
+/// The outcome of a render, which all who wait for it share.
+type Outcome = Result<Bytes, Error>;
+type Rendering = Shared<BoxFuture<'static, Outcome>>;
+
+/// Renders and keeps images.
+#[derive(Clone)]
+pub(crate) struct Images(Arc<Inner>);
+
+struct Inner {
+    cache: ImageCache,
+    pool: Pool<()>,
+    memory: Arc<Semaphore>,
+    units: u64,
+    renderings: Mutex<HashMap<Variant, Rendering>>,
+    failed: Cache<Variant, Error>,
+}
+
+impl std::fmt::Debug for Images {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Images").finish_non_exhaustive()
+    }
+}
+
+impl Images {
+    pub(crate) fn new(config: &AttachmentsConfig, folder: PathBuf) -> Self {
+        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let units = (config.render_memory / UNIT).max(1);
+        Self(Arc::new(Inner {
+            cache: ImageCache::new(folder, config.image_cache),
+            pool: Pool::new("render", cores.min(MOST_THREADS), QUEUE, 1),
+            memory: Arc::new(Semaphore::new(usize::try_from(units).unwrap_or(Semaphore::MAX_PERMITS))),
+            units,
+            renderings: Mutex::default(),
+            failed: Cache::builder().max_capacity(MOST_FAILED).time_to_live(FAILED).build(),
+        }))
+    }
+
+    /// Reads the names and sizes of the images that earlier processes kept.
+    pub(crate) fn find_kept(&self) {
+        self.0.cache.find_kept();
+    }
+
+    /// Removes the images of a file.
+    pub(crate) async fn forget(&self, tenant: Uuid, id: Uuid) {
+        self.0.cache.forget(tenant, id).await;
+    }
+
+    /// Returns an image of a file in a size. Equal requests at the same time share one computation.
+    ///
+    /// # Errors
+    /// 400 for files that can't be rendered, 503 when too many images are waiting, 500 when the computation fails.
+    pub(crate) async fn get(&self, source: &Source, size: ImageBox) -> Result<Bytes> {
+        let pixels = u64::from(source.width.unsigned_abs()) * u64::from(source.height.unsigned_abs());
+        if pixels > MAX_PIXELS || source.file_size.unsigned_abs() > MAX_SOURCE {
+            return Err(Error::ImageTooLarge.into());
+        }
+        let variant = Variant {
+            tenant: source.tenant,
+            id: source.id,
+            size,
+        };
+        if let Some(kept) = self.0.cache.read(variant).await {
+            metrics::counter!("attachments_image_cache_hits_total").increment(1);
+            return Ok(kept);
+        }
+        if let Some(failed) = self.0.failed.get(&variant) {
+            return Err(failed.into());
+        }
+        Ok(self.shared(source, variant).await?)
+    }
+
+    /// Joins the computation of an image, or begins it. It goes on in a task of its own, so that it survives the request that began it.
+    fn shared(&self, source: &Source, variant: Variant) -> Rendering {
+        let mut renderings = self.0.renderings.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(rendering) = renderings.get(&variant) {
+            return rendering.clone();
+        }
+        let (inner, source) = (Arc::clone(&self.0), source.clone());
+        let task = tokio::spawn(async move {
+            let rendered = tokio::time::timeout(DEADLINE, inner.render(&source, variant)).await;
+            let outcome = rendered.unwrap_or(Err(Error::RenderBusy));
+            if let Err(error) = outcome
+                && error != Error::RenderBusy
+            {
+                inner.failed.insert(variant, error);
+            }
+            let word = if outcome.is_ok() { "rendered" } else { "failed" };
+            metrics::counter!("attachments_renders_total", "outcome" => word).increment(1);
+            inner
+                .renderings
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .remove(&variant);
+            outcome
+        });
+        let rendering = task
+            .map(|ended| ended.unwrap_or(Err(Error::RenderFailed)))
+            .boxed()
+            .shared();
+        renderings.insert(variant, rendering.clone());
+        rendering
+    }
+}
+
+impl Inner {
+    async fn render(&self, source: &Source, variant: Variant) -> Outcome {
+        let position = self.pool.queue_position().ok_or(Error::RenderBusy)?;
+        let permit = self.pool.acquire(position).await.map_err(|_| Error::RenderFailed)?;
+        let pixels = u64::from(source.width.unsigned_abs()) * u64::from(source.height.unsigned_abs());
+        // The decoded image twice, because turning it needs a copy, the file, and the image that is sent.
+        let bytes = pixels * 8 + source.file_size.unsigned_abs() + u64::from(variant.size.most_pixels()) * 8;
+        let units = u32::try_from((bytes / UNIT + 1).min(self.units)).unwrap_or(u32::MAX);
+        let memory = Arc::clone(&self.memory).acquire_many_owned(units).await;
+        let memory = memory.map_err(|_| Error::RenderFailed)?;
+        let read = source.store.read(&source.storage_key, MAX_SOURCE).await;
+        let file = read.map_err(|error| {
+            tracing::error!(%error, attachment = %source.id, "the bytes of an image are missing");
+            Error::BytesMissing
+        })?;
+        let work = move |(): &mut ()| {
+            // Released when the memory is, even if nobody waits any more.
+            let _memory = memory;
+            render::render(&file, variant.size)
+        };
+        let started = started();
+        let image = self.pool.run(&permit, work).await.map_err(|error: CoreError| {
+            tracing::error!(%error, attachment = %source.id, "could not render an image");
+            Error::RenderFailed
+        })??;
+        metrics::histogram!("attachments_render_seconds").record(started.elapsed().as_secs_f64());
+        let image = Bytes::from(image);
+        self.cache.keep(variant, image.clone()).await;
+        Ok(image)
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "measures a duration; no business code sees it")]
+fn started() -> std::time::Instant {
+    std::time::Instant::now()
+}

@@ -1,0 +1,247 @@
+//! Renders an image.
+
+use std::io::Cursor;
+
+use fast_image_resize::images::Image;
+use fast_image_resize::{FilterType, PixelType, ResizeAlg, ResizeOptions, Resizer};
+use image::codecs::jpeg::JpegEncoder;
+use image::codecs::png::PngEncoder;
+use image::codecs::webp::WebPEncoder;
+use image::metadata::Orientation;
+use image::{DynamicImage, ExtendedColorType, ImageDecoder, ImageEncoder, ImageFormat, ImageReader, Limits, RgbaImage};
+
+use super::size::{CropType, ImageBox};
+use crate::error::Error;
+
+/// Most bytes of a decoded image.
+const MAX_DECODED: u64 = 160 * 1024 * 1024;
+/// Most pixels of a side of a decoded image.
+const MAX_SIDE: u32 = 60_000;
+/// Quality of JPEG, out of 100.
+const QUALITY: u8 = 82;
+
+/// Returns the media type of the images that are rendered of a file of this format, and that begin with these bytes.
+pub(crate) fn content_type_of(bytes: &[u8]) -> &'static str {
+    match image::guess_format(bytes) {
+        Ok(ImageFormat::Jpeg) => "image/jpeg",
+        Ok(ImageFormat::WebP) => "image/webp",
+        _ => "image/png",
+    }
+}
+
+/// Renders an image in a size; blocks. EXIF data, comments and other metadata are left out; the color profile is kept.
+///
+/// # Errors
+/// `not_an_image` for files of other formats or that can't be decoded, `image_too_large` for those beyond the bounds.
+pub(super) fn render(file: &[u8], size: ImageBox) -> Result<Vec<u8>, Error> {
+    let mut reader = ImageReader::new(Cursor::new(file))
+        .with_guessed_format()
+        .map_err(|_| Error::NotAnImage)?;
+    let mut limits = Limits::default();
+    limits.max_alloc = Some(MAX_DECODED);
+    limits.max_image_width = Some(MAX_SIDE);
+    limits.max_image_height = Some(MAX_SIDE);
+    reader.limits(limits);
+    let format = reader.format().ok_or(Error::NotAnImage)?;
+    let mut decoder = reader.into_decoder().map_err(undecodable)?;
+    let profile = decoder.icc_profile().ok().flatten();
+    let orientation = decoder.orientation().unwrap_or(Orientation::NoTransforms);
+    let mut image = DynamicImage::from_decoder(decoder).map_err(undecodable)?;
+    image.apply_orientation(orientation);
+    let is_opaque = !image.color().has_alpha();
+    let resized = resized(image.into_rgba8(), size, format == ImageFormat::Jpeg)?;
+    let is_jpeg = format == ImageFormat::Jpeg || format == ImageFormat::WebP && is_opaque && !pads(size);
+    encode(&resized, is_jpeg, format, profile).map_err(|error| {
+        tracing::error!(%error, "could not encode an image");
+        Error::RenderFailed
+    })
+}
+
+fn undecodable(error: image::ImageError) -> Error {
+    match error {
+        image::ImageError::Limits(_) => Error::ImageTooLarge,
+        _ => Error::NotAnImage,
+    }
+}
+
+/// Whether the box may be larger than the image in it.
+fn pads(size: ImageBox) -> bool {
+    size.crop == CropType::Contain && size.width.is_some() && size.height.is_some()
+}
+
+/// The part of an image that is used, and the size in which it is shown.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Fit {
+    /// Left, top, width and height.
+    part: (f64, f64, f64, f64),
+    width: u32,
+    height: u32,
+}
+
+/// Returns how an image fits into the requested size. Without both dimensions, the ratio is kept, and nothing is enlarged. A box to be covered
+/// that is larger than the image shrinks with its ratio.
+fn fit((width, height): (u32, u32), size: ImageBox) -> Fit {
+    let (w, h) = (f64::from(width), f64::from(height));
+    let whole = |scale: f64| Fit {
+        part: (0.0, 0.0, w, h),
+        width: rounded(w * scale),
+        height: rounded(h * scale),
+    };
+    match (size.width.map(f64::from), size.height.map(f64::from)) {
+        (None, None) => whole(1.0),
+        (Some(to), None) => whole((to / w).min(1.0)),
+        (None, Some(to)) => whole((to / h).min(1.0)),
+        (Some(to_w), Some(to_h)) if size.crop == CropType::Contain => whole((to_w / w).min(to_h / h)),
+        (Some(to_w), Some(to_h)) => {
+            let shrunk = (w / to_w).min(h / to_h).min(1.0);
+            let (to_w, to_h) = (to_w * shrunk, to_h * shrunk);
+            let scale = (to_w / w).max(to_h / h);
+            let (part_w, part_h) = ((to_w / scale).min(w), (to_h / scale).min(h));
+            Fit {
+                part: ((w - part_w) / 2.0, (h - part_h) / 2.0, part_w, part_h),
+                width: rounded(to_w),
+                height: rounded(to_h),
+            }
+        }
+    }
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "sides are small and positive"
+)]
+fn rounded(side: f64) -> u32 {
+    (side.round() as u32).max(1)
+}
+
+fn resized(source: RgbaImage, size: ImageBox, is_jpeg: bool) -> Result<RgbaImage, Error> {
+    let fit = fit(source.dimensions(), size);
+    let (width, height) = source.dimensions();
+    let failed = |_| Error::RenderFailed;
+    let mut to = Image::new(fit.width, fit.height, PixelType::U8x4);
+    let source =
+        Image::from_vec_u8(width, height, source.into_raw(), PixelType::U8x4).map_err(|_| Error::RenderFailed)?;
+    let (left, top, part_width, part_height) = fit.part;
+    let options = ResizeOptions::new()
+        .crop(left, top, part_width, part_height)
+        .resize_alg(ResizeAlg::Convolution(FilterType::Lanczos3));
+    Resizer::new().resize(&source, &mut to, &options).map_err(failed)?;
+    let image = RgbaImage::from_raw(fit.width, fit.height, to.into_vec()).ok_or(Error::RenderFailed)?;
+    let (Some(box_width), Some(box_height), true) = (size.width, size.height, pads(size)) else {
+        return Ok(image);
+    };
+    let fill = if is_jpeg { [255; 4] } else { [0; 4] };
+    let mut padded = RgbaImage::from_pixel(box_width, box_height, image::Rgba(fill));
+    let left = i64::from(box_width.saturating_sub(fit.width) / 2);
+    let top = i64::from(box_height.saturating_sub(fit.height) / 2);
+    image::imageops::replace(&mut padded, &image, left, top);
+    Ok(padded)
+}
+
+fn encode(
+    image: &RgbaImage,
+    is_jpeg: bool,
+    format: ImageFormat,
+    profile: Option<Vec<u8>>,
+) -> image::ImageResult<Vec<u8>> {
+    let (width, height) = image.dimensions();
+    let mut bytes = Vec::new();
+    if is_jpeg {
+        let mut encoder = JpegEncoder::new_with_quality(&mut bytes, QUALITY);
+        keep(&mut encoder, profile);
+        let opaque: Vec<u8> = image
+            .pixels()
+            .flat_map(|pixel| [pixel[0], pixel[1], pixel[2]])
+            .collect();
+        encoder.write_image(&opaque, width, height, ExtendedColorType::Rgb8)?;
+    } else if format == ImageFormat::WebP {
+        let mut encoder = WebPEncoder::new_lossless(&mut bytes);
+        keep(&mut encoder, profile);
+        encoder.write_image(image, width, height, ExtendedColorType::Rgba8)?;
+    } else {
+        let mut encoder = PngEncoder::new(&mut bytes);
+        keep(&mut encoder, profile);
+        encoder.write_image(image, width, height, ExtendedColorType::Rgba8)?;
+    }
+    Ok(bytes)
+}
+
+/// Keeps the color profile, if the format has one.
+fn keep(encoder: &mut impl ImageEncoder, profile: Option<Vec<u8>>) {
+    if let Some(profile) = profile {
+        let _unsupported = encoder.set_icc_profile(profile);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn size(width: Option<u32>, height: Option<u32>, crop: CropType) -> ImageBox {
+        ImageBox { width, height, crop }
+    }
+
+    #[test]
+    fn att_17_an_image_fits_into_its_box() {
+        let fitted = |image, size| {
+            let fit = fit(image, size);
+            (fit.width, fit.height)
+        };
+        let landscape = (800, 600);
+        assert_eq!(
+            fitted(landscape, size(Some(300), Some(300), CropType::Cover)),
+            (300, 300)
+        );
+        assert_eq!(
+            fitted(landscape, size(Some(300), Some(300), CropType::Contain)),
+            (300, 225)
+        );
+        assert_eq!(fitted(landscape, size(Some(400), None, CropType::Cover)), (400, 300));
+        assert_eq!(
+            fitted(landscape, size(Some(4000), None, CropType::Cover)),
+            (800, 600),
+            "not enlarged"
+        );
+        assert_eq!(
+            fitted(landscape, size(Some(1200), Some(1200), CropType::Cover)),
+            (600, 600),
+            "the largest crop"
+        );
+        assert_eq!(
+            fitted((10, 10), size(Some(40), Some(20), CropType::Contain)),
+            (20, 20),
+            "may be enlarged"
+        );
+        let part = fit(landscape, size(Some(300), Some(300), CropType::Cover)).part;
+        assert_eq!(part, (100.0, 0.0, 600.0, 600.0), "from the center");
+        assert_eq!(fitted((1, 4000), size(Some(1), None, CropType::Cover)), (1, 4000));
+    }
+
+    #[test]
+    fn each_format_is_rendered_and_other_files_are_not() {
+        let image = DynamicImage::ImageRgb8(image::RgbImage::from_pixel(40, 30, image::Rgb([200, 10, 10])));
+        for (format, expected) in [
+            (ImageFormat::Jpeg, "image/jpeg"),
+            (ImageFormat::Png, "image/png"),
+            (ImageFormat::Gif, "image/png"),
+            (ImageFormat::Bmp, "image/png"),
+            (ImageFormat::WebP, "image/jpeg"),
+        ] {
+            let mut file = Cursor::new(Vec::new());
+            image.write_to(&mut file, format).expect("encoded");
+
+            let rendered = render(&file.into_inner(), size(Some(20), None, CropType::Cover)).expect("rendered");
+
+            assert_eq!(content_type_of(&rendered), expected, "{format:?}");
+            let rendered = image::load_from_memory(&rendered).expect("an image");
+            assert_eq!((rendered.width(), rendered.height()), (20, 15), "{format:?}");
+        }
+        for file in [&b"no image"[..], b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff"] {
+            assert_eq!(
+                render(file, size(Some(1), None, CropType::Cover)),
+                Err(Error::NotAnImage)
+            );
+        }
+    }
+}

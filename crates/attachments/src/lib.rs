@@ -1,0 +1,80 @@
+#![doc = include_str!("../README.md")]
+
+pub mod acl;
+pub mod commands;
+mod config;
+mod documented;
+mod error;
+mod files;
+mod hosts;
+mod http;
+mod images;
+mod interceptors;
+pub mod model;
+mod navigation;
+pub mod query;
+mod schema;
+mod stores;
+mod upload;
+mod values;
+
+use std::sync::Arc;
+
+use backoffice_core::Module;
+use backoffice_core::config::ConfigError;
+use backoffice_core::db::Migrations;
+use backoffice_core::registry::{Registry, Startup};
+use diesel_migrations::embed_migrations;
+use uuid::Uuid;
+
+pub use config::AttachmentsConfig;
+
+use files::Files;
+use images::Images;
+use stores::{SpoolFolder, Stores};
+
+const MIGRATIONS: Migrations = embed_migrations!("migrations");
+
+/// The module.
+pub static MODULE: Module = Module {
+    name: "attachments",
+    title: "Attachments",
+    requires: &["progress"],
+    features: acl::FEATURES,
+    default_grants: acl::DEFAULT_GRANTS,
+    navigation: navigation::NAVIGATION,
+    nav_titles: navigation::NAV_TITLES,
+    config_sections: &["attachments"],
+    rate_limits: &[http::UPLOADS],
+    migrations: Some(MIGRATIONS),
+    routes: http::routes,
+    register,
+    start,
+    background: stores::background,
+    ..Module::EMPTY
+};
+
+fn register(registry: &mut Registry) {
+    registry.entity::<model::Attachment>().entity::<model::Partition>();
+    commands::register(registry);
+    registry.interceptor(interceptors::KEEP_ORGANIZATIONS_WITH_ATTACHMENTS);
+}
+
+/// Creates the folders, so that a folder that can't be written ends the start.
+fn start(startup: &mut Startup<'_>) -> Result<(), ConfigError> {
+    let (config, folders) = AttachmentsConfig::read(startup.config())?;
+    for (key, folder) in [
+        ("attachments.root", &folders.root),
+        ("attachments.image_cache_dir", &folders.images),
+    ] {
+        config::create_private(folder)
+            .map_err(|error| ConfigError::new(key, format!("{}: {error}", folder.display())))?;
+    }
+    let spool = SpoolFolder::create(&folders.spool, Uuid::now_v7());
+    let spool = spool
+        .map_err(|error| ConfigError::new("attachments.spool_dir", format!("{}: {error}", folders.spool.display())))?;
+    let images = Images::new(&config, folders.images.clone());
+    images.find_kept();
+    startup.provide(Arc::new(Files::new(config, Stores::new(folders), spool, images)));
+    Ok(())
+}

@@ -1,0 +1,22 @@
+//! Records to which a file is assigned.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// A record to which a file is assigned.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = AttachmentAssignment)]
+pub struct Assignment {
+    /// Kind of the record: `module.entity`, 1 to 255 characters.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// Id of the record, 1 to 255 characters.
+    pub id: String,
+    /// Text shown to users, at most 255 characters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+    /// A path of this site that begins with one `/`, or an https URL.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub href: Option<String>,
+}

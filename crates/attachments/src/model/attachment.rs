@@ -1,0 +1,217 @@
+//! Files. Their bytes are destroyed with them, so neither their creation nor their deletion can be undone; everything else can.
+
+use backoffice_core::command::{Depth, Entity, LockedRow, Locker, Snapshot, Snapshots, Tx};
+use backoffice_core::db::Prepared;
+use backoffice_core::{Feature, Result, Timestamp};
+use diesel::pg::Pg;
+use diesel::sql_types::{Array, Jsonb, Timestamptz, Uuid as SqlUuid};
+use diesel::{ExpressionMethods, Insertable, QueryDsl, Queryable, Selectable, SelectableHelper, sql_query};
+use diesel_async::RunQueryDsl;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use crate::schema::attachments_attachments as attachments;
+use crate::{acl, query};
+
+/// Kind of the entity.
+pub const ATTACHMENT: &str = "attachments.attachment";
+
+/// A file, the entity `attachments.attachment`, without its text and the key of its object.
+#[derive(Debug, Clone, PartialEq, Eq, Queryable, Selectable, Serialize, Deserialize)]
+#[diesel(table_name = attachments, check_for_backend(Pg))]
+#[serde(rename_all = "camelCase")]
+pub struct Attachment {
+    /// The tenant.
+    pub tenant_id: Uuid,
+    /// The id.
+    pub id: Uuid,
+    /// The organization.
+    pub organization_id: Uuid,
+    /// Kind of the record that the file is attached to: `module.entity`, or `attachments.library`.
+    pub entity_id: String,
+    /// Id of that record.
+    pub record_id: String,
+    /// The field of the record for which the file was uploaded.
+    pub field_key: Option<String>,
+    /// Tenant of the partition: that of the file, or the nil UUID.
+    pub partition_tenant_id: Uuid,
+    /// The partition.
+    pub partition_id: Uuid,
+    /// The store.
+    pub store_id: Uuid,
+    /// The name, at most 255 bytes.
+    pub file_name: String,
+    /// The media type.
+    pub mime_type: String,
+    /// The number of bytes.
+    pub file_size: i64,
+    /// Format of an image that can be rendered.
+    pub image_format: Option<String>,
+    /// Its width in pixels.
+    pub image_width: Option<i32>,
+    /// Its height in pixels.
+    pub image_height: Option<i32>,
+    /// The tags, in the order of the user.
+    pub tags: Vec<String>,
+    /// The records to which the file is assigned, see [`Assignment`](super::Assignment).
+    pub assignments: Value,
+    /// Values that users store with the file.
+    pub custom_fields: Value,
+    /// The user who uploaded it; `None` for an API key.
+    pub uploaded_by: Option<Uuid>,
+    /// Time of the upload.
+    pub created_at: Timestamp,
+    /// Time of the last change.
+    pub updated_at: Timestamp,
+}
+
+/// A file with everything that is stored of it.
+#[derive(Debug, Clone, PartialEq, Eq, Insertable)]
+#[diesel(table_name = attachments, check_for_backend(Pg))]
+pub struct NewAttachment {
+    /// The tenant.
+    pub tenant_id: Uuid,
+    /// The id.
+    pub id: Uuid,
+    /// The organization.
+    pub organization_id: Uuid,
+    /// Kind of its record.
+    pub entity_id: String,
+    /// Id of its record.
+    pub record_id: String,
+    /// The field of the record.
+    pub field_key: Option<String>,
+    /// Tenant of the partition.
+    pub partition_tenant_id: Uuid,
+    /// The partition.
+    pub partition_id: Uuid,
+    /// The store.
+    pub store_id: Uuid,
+    /// Key of the object in the store.
+    pub storage_key: String,
+    /// The name.
+    pub file_name: String,
+    /// The media type.
+    pub mime_type: String,
+    /// The number of bytes.
+    pub file_size: i64,
+    /// SHA-256 of the bytes.
+    pub sha256: Vec<u8>,
+    /// Whether it is a text in UTF-8.
+    pub is_utf8: bool,
+    /// Format of an image that can be rendered.
+    pub image_format: Option<String>,
+    /// Its width in pixels.
+    pub image_width: Option<i32>,
+    /// Its height in pixels.
+    pub image_height: Option<i32>,
+    /// The first 20,000 characters of the text of the file.
+    pub content: Option<String>,
+    /// The characters after these.
+    pub content_rest: Option<String>,
+    /// `none`, `pending`, `done` or `failed`.
+    pub content_state: String,
+    /// The tags.
+    pub tags: Vec<String>,
+    /// The assignments.
+    pub assignments: Value,
+    /// Values that users store with the file.
+    pub custom_fields: Value,
+    /// The user who uploads it.
+    pub uploaded_by: Option<Uuid>,
+    /// Time of the upload.
+    pub created_at: Timestamp,
+    /// The same as `created_at`.
+    pub updated_at: Timestamp,
+}
+
+/// Columns that a restore writes; the others never change.
+const RESTORE: &str = "\
+update attachments_attachments a set organization_id = r.organization_id, record_id = r.record_id, file_name = r.file_name, tags = r.tags,
+    assignments = r.assignments, custom_fields = r.custom_fields, updated_at = $3
+from jsonb_populate_recordset(null::attachments_attachments, $2) r
+where a.tenant_id = $1 and a.id = r.id";
+
+/// Deletes files, and hands their objects over to the clean-up.
+const REMOVE: &str = "\
+with gone as (
+    delete from attachments_attachments where tenant_id = $1 and id = any($2)
+    returning id, partition_tenant_id, store_id, storage_key
+)
+insert into attachments_staged (tenant_id, id, store_tenant_id, store_id, storage_key, expires_at, created_at, updated_at)
+select $1, g.id, g.partition_tenant_id, g.store_id, g.storage_key, $3, $3, $3 from gone g order by g.id";
+
+impl Entity for Attachment {
+    const KIND: &'static str = ATTACHMENT;
+    const SECRET: &'static [&'static str] = &[
+        "content",
+        "contentRest",
+        "contentState",
+        "isUtf8",
+        "sha256",
+        "storageKey",
+    ];
+    const NOT_FOUND: &'static str = "Attachment not found";
+    const VIEW: Option<Feature> = Some(acl::VIEW);
+
+    async fn lock(locker: Locker<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
+        let visible = query::attachments::in_scope(locker.scope()).filter(attachments::id.eq_any(ids));
+        let locked = visible
+            .order(attachments::id)
+            .select((attachments::id, attachments::tenant_id))
+            .for_update();
+        Ok(locked.load(&mut locker.connection()).await?)
+    }
+
+    async fn load(tx: &mut Tx<'_>, ids: &[Uuid], _depth: Depth) -> Result<Snapshots> {
+        let rows = Self::read(tx, ids).await?;
+        rows.iter().map(|row| Ok((row.id, Snapshot::of(row)?))).collect()
+    }
+
+    async fn store(tx: &mut Tx<'_>, snapshots: &[Snapshot]) -> Result<Vec<String>> {
+        let rows = snapshots
+            .iter()
+            .map(|snapshot| snapshot.row::<Self>().map(|row| row.restored()))
+            .collect::<Result<Vec<Value>>>()?;
+        let (tenant, now) = (tx.tenant(), tx.now());
+        let statement = sql_query(RESTORE)
+            .bind::<SqlUuid, _>(tenant)
+            .bind::<Jsonb, _>(Value::Array(rows))
+            .bind::<Timestamptz, _>(now);
+        Prepared(statement).execute(tx.conn()).await?;
+        Ok(Vec::new())
+    }
+
+    async fn remove(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<()> {
+        let (tenant, now) = (tx.tenant(), tx.now());
+        let statement = sql_query(REMOVE)
+            .bind::<SqlUuid, _>(tenant)
+            .bind::<Array<SqlUuid>, _>(ids)
+            .bind::<Timestamptz, _>(now);
+        Prepared(statement).execute(tx.conn()).await?;
+        Ok(())
+    }
+}
+
+impl Attachment {
+    /// Loads files of the transaction's tenant.
+    pub(crate) async fn read(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<Self>> {
+        let rows = attachments::table.filter(attachments::tenant_id.eq(tx.tenant()));
+        let rows = rows.filter(attachments::id.eq_any(ids)).order(attachments::id);
+        Ok(rows.select(Self::as_select()).load(tx.conn()).await?)
+    }
+
+    /// Returns the values that a restore writes, by the names of their columns.
+    fn restored(self) -> Value {
+        json!({
+            "id": self.id,
+            "organization_id": self.organization_id,
+            "record_id": self.record_id,
+            "file_name": self.file_name,
+            "tags": self.tags,
+            "assignments": self.assignments,
+            "custom_fields": self.custom_fields,
+        })
+    }
+}

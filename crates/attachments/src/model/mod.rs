@@ -1,0 +1,9 @@
+//! Rows and entities.
+
+mod assignment;
+mod attachment;
+mod partition;
+
+pub use assignment::Assignment;
+pub use attachment::{ATTACHMENT, Attachment, NewAttachment};
+pub use partition::{DEFAULT_PRIVATE, DEFAULT_PUBLIC, PARTITION, Partition, Store};

@@ -1,0 +1,134 @@
+//! Partitions: who may read their files, and where the files are stored.
+
+use backoffice_core::command::{Depth, Entity, LockedRow, Locker, Snapshot, Snapshots, Transition, Tx};
+use backoffice_core::crud;
+use backoffice_core::ids::PLATFORM_TENANT;
+use backoffice_core::{Feature, Rejection, Result, Timestamp};
+use diesel::pg::Pg;
+use diesel::{ExpressionMethods, Insertable, QueryDsl, Queryable, Selectable, SelectableHelper, delete};
+use diesel_async::RunQueryDsl;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use uuid::Uuid;
+
+use crate::schema::{attachments_partitions as partitions, attachments_stores as stores};
+use crate::{acl, query};
+
+/// Kind of the entity.
+pub const PARTITION: &str = "attachments.partition";
+
+/// Code of the default partition for files that everybody may read.
+pub const DEFAULT_PUBLIC: &str = "productsMedia";
+/// Code of the default partition for all other files.
+pub const DEFAULT_PRIVATE: &str = "privateAttachments";
+
+/// A partition, the entity `attachments.partition`.
+#[derive(Debug, Clone, PartialEq, Eq, Queryable, Selectable, Insertable, Serialize, Deserialize)]
+#[diesel(table_name = partitions, check_for_backend(Pg))]
+#[serde(rename_all = "camelCase")]
+pub struct Partition {
+    /// The tenant; the nil UUID for the partitions that all tenants have.
+    pub tenant_id: Uuid,
+    /// The id.
+    pub id: Uuid,
+    /// 2 to 60 of `A-Z a-z 0-9 _ -`, unique in the tenant regardless of case.
+    pub code: String,
+    /// 1 to 120 characters.
+    pub title: String,
+    /// At most 500 characters.
+    pub description: Option<String>,
+    /// Whether everybody may read the files.
+    pub is_public: bool,
+    /// Whether texts of images are to be recognized.
+    pub requires_ocr: bool,
+    /// The model that recognizes them, at most 50 characters.
+    pub ocr_model: Option<String>,
+    /// `local`.
+    pub storage_driver: String,
+    /// Settings of the driver.
+    pub config: Option<Value>,
+    /// The store of new files.
+    pub store_id: Uuid,
+    /// Time of creation.
+    pub created_at: Timestamp,
+    /// Time of the last change.
+    pub updated_at: Timestamp,
+}
+
+/// A place where files lie; it never changes.
+#[derive(Debug, Clone, PartialEq, Eq, Queryable, Selectable, Insertable)]
+#[diesel(table_name = stores, check_for_backend(Pg))]
+pub struct Store {
+    /// The tenant.
+    pub tenant_id: Uuid,
+    /// The id.
+    pub id: Uuid,
+    /// `local`.
+    pub driver: String,
+    /// `{"code": …}`: the code of its partition.
+    pub config: Value,
+    /// Time of creation.
+    pub created_at: Timestamp,
+    /// The same as `created_at`.
+    pub updated_at: Timestamp,
+}
+
+impl Partition {
+    /// Whether every tenant has this partition.
+    #[must_use]
+    pub fn is_default(&self) -> bool {
+        self.tenant_id == PLATFORM_TENANT
+    }
+}
+
+impl Entity for Partition {
+    const KIND: &'static str = PARTITION;
+    const NOT_FOUND: &'static str = "Partition not found";
+    const VIEW: Option<Feature> = Some(acl::VIEW);
+
+    async fn lock(locker: Locker<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
+        let visible = query::partitions::in_scope(locker.scope()).filter(partitions::id.eq_any(ids));
+        let locked = visible.order(partitions::id).select(Self::as_select()).for_update();
+        Ok(crud::locked(locked.load(&mut locker.connection()).await?))
+    }
+
+    async fn load(tx: &mut Tx<'_>, ids: &[Uuid], _depth: Depth) -> Result<Snapshots> {
+        crud::load::<Self>(tx, ids).await
+    }
+
+    async fn store(tx: &mut Tx<'_>, snapshots: &[Snapshot]) -> Result<Vec<String>> {
+        crud::store::<Self>(tx, snapshots).await
+    }
+
+    async fn remove(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<()> {
+        let rows = partitions::table.filter(partitions::tenant_id.eq(tx.tenant()));
+        delete(rows.filter(partitions::id.eq_any(ids)))
+            .execute(tx.conn())
+            .await?;
+        Ok(())
+    }
+
+    /// Keeps the partitions that all tenants have, and those with files.
+    async fn guard(tx: &mut Tx<'_>, step: &Transition<'_>) -> Result<()> {
+        let (Some(from), None) = (step.from, step.to) else {
+            return Ok(());
+        };
+        let row: Self = from.row()?;
+        if row.is_default() {
+            return Err(Rejection::bad_request("Default partitions cannot be deleted").into());
+        }
+        Self::check_unused(tx, row.id, step.restoring).await
+    }
+}
+
+impl Partition {
+    async fn check_unused(tx: &mut Tx<'_>, id: Uuid, restoring: bool) -> Result<()> {
+        let Some(kind) = query::partitions::used_by(tx, id).await? else {
+            return Ok(());
+        };
+        if restoring {
+            return Err(Rejection::undo_conflict(&[kind]).into());
+        }
+        Err(Rejection::conflict("Partition is in use").into())
+    }
+}

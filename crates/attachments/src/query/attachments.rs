@@ -1,0 +1,179 @@
+//! Reads of files.
+
+use std::collections::BTreeSet;
+
+use backoffice_core::list::Page;
+use backoffice_core::scope::{Owned, Within};
+use backoffice_core::{Result, Scope};
+use diesel::dsl::Filter;
+use diesel::pg::Pg;
+use diesel::{
+    BoolExpressionMethods, ExpressionMethods, JoinOnDsl, NullableExpressionMethods, OptionalExtension, QueryDsl,
+    Queryable, Selectable, SelectableHelper,
+};
+use diesel_async::{AsyncPgConnection, RunQueryDsl};
+use uuid::Uuid;
+
+use crate::model::{Attachment, Partition};
+use crate::schema::{
+    attachments_attachments as attachments, attachments_partitions as partitions, attachments_stores as stores,
+};
+
+type InScope = Filter<Filter<attachments::table, Owned<attachments::tenant_id>>, Within<attachments::organization_id>>;
+
+/// Returns the files that are visible to the caller.
+pub(crate) fn in_scope(scope: &Scope) -> InScope {
+    attachments::table
+        .filter(scope.owns(attachments::tenant_id))
+        .filter(scope.within(attachments::organization_id))
+}
+
+/// A file with the beginning of its text.
+#[derive(Debug, Clone, PartialEq, Eq, Queryable)]
+pub struct Listed {
+    /// The row.
+    #[diesel(embed)]
+    pub row: Attachment,
+    /// The first 20,000 characters of its text.
+    pub content: Option<String>,
+    /// Whether the text is longer.
+    pub is_truncated: bool,
+}
+
+/// The columns of [`Listed`].
+macro_rules! listed {
+    () => {
+        (
+            crate::model::Attachment::as_select(),
+            attachments::content,
+            attachments::content_rest.is_not_null(),
+        )
+    };
+}
+pub(super) use listed;
+
+/// A page of files, with the partitions that they may be in.
+#[derive(Debug)]
+pub struct Files {
+    /// The page.
+    pub page: Page<Listed>,
+    /// The partitions that the caller's tenant may use.
+    pub partitions: Vec<Partition>,
+}
+
+/// A file with its whole text and its hash.
+#[derive(Debug, Clone, PartialEq, Eq, Queryable)]
+pub struct Detailed {
+    /// The row.
+    #[diesel(embed)]
+    pub row: Attachment,
+    /// The first characters of its text.
+    pub content: Option<String>,
+    /// The other characters.
+    pub content_rest: Option<String>,
+    /// SHA-256 of the bytes.
+    pub sha256: Vec<u8>,
+}
+
+/// Returns a file, if it is visible.
+///
+/// # Errors
+/// When the database can't be reached.
+pub async fn find(connection: &AsyncPgConnection, scope: &Scope, id: Uuid) -> Result<Option<Detailed>> {
+    let found = in_scope(scope).filter(attachments::id.eq(id)).select((
+        Attachment::as_select(),
+        attachments::content,
+        attachments::content_rest,
+        attachments::sha256,
+    ));
+    Ok(found.first(&mut &*connection).await.optional()?)
+}
+
+/// Where a file belongs, and whether everybody may read it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Queryable)]
+pub struct Location {
+    /// The tenant.
+    pub tenant: Uuid,
+    /// The organization.
+    pub organization: Uuid,
+    /// Whether its partition is public.
+    pub is_public: bool,
+}
+
+/// Returns the location of the file with this id in any tenant: the address of a file names nothing else. Nothing else of the file is read here.
+///
+/// # Errors
+/// When the database can't be reached.
+pub async fn locate(connection: &AsyncPgConnection, id: Uuid) -> Result<Option<Location>> {
+    let found = attachments::table
+        .inner_join(
+            partitions::table.on(partitions::tenant_id
+                .eq(attachments::partition_tenant_id)
+                .and(partitions::id.eq(attachments::partition_id))),
+        )
+        .filter(attachments::id.eq(id))
+        .select((
+            attachments::tenant_id,
+            attachments::organization_id,
+            partitions::is_public,
+        ));
+    Ok(found.first(&mut &*connection).await.optional()?)
+}
+
+/// What is needed to send the bytes of a file.
+#[derive(Debug, Clone, PartialEq, Eq, Queryable, Selectable)]
+#[diesel(table_name = attachments, check_for_backend(Pg))]
+pub struct Stored {
+    /// The file.
+    #[diesel(embed)]
+    pub row: Attachment,
+    /// Key of the object.
+    pub storage_key: String,
+    /// SHA-256 of the bytes.
+    pub sha256: Vec<u8>,
+    /// Whether it is a text in UTF-8.
+    pub is_utf8: bool,
+}
+
+/// Returns a file and the driver and settings of its store.
+///
+/// # Errors
+/// When the database can't be reached.
+pub async fn stored(
+    connection: &AsyncPgConnection,
+    scope: &Scope,
+    id: Uuid,
+) -> Result<Option<(Stored, Option<(String, serde_json::Value)>)>> {
+    let found = attachments::table
+        .left_join(
+            stores::table.on(stores::tenant_id
+                .eq(attachments::partition_tenant_id)
+                .and(stores::id.eq(attachments::store_id))),
+        )
+        .filter(scope.owns(attachments::tenant_id))
+        .filter(attachments::id.eq(id))
+        .select((Stored::as_select(), (stores::driver, stores::config).nullable()));
+    Ok(found.first(&mut &*connection).await.optional()?)
+}
+
+/// Returns the ids of those visible files that are attached to records of this kind, and to the record `from` if it is given, in ascending order.
+///
+/// # Errors
+/// When the database can't be reached.
+pub async fn movable(
+    connection: &AsyncPgConnection,
+    scope: &Scope,
+    ids: &BTreeSet<Uuid>,
+    entity: &str,
+    from: Option<&str>,
+) -> Result<Vec<Uuid>> {
+    let mut files = in_scope(scope)
+        .filter(attachments::id.eq_any(ids.iter().copied().collect::<Vec<Uuid>>()))
+        .filter(attachments::entity_id.eq(entity))
+        .into_boxed();
+    if let Some(from) = from {
+        files = files.filter(attachments::record_id.eq(from));
+    }
+    let found = files.order(attachments::id).select(attachments::id);
+    Ok(found.load(&mut &*connection).await?)
+}

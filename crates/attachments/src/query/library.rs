@@ -1,0 +1,226 @@
+//! Reads of the library: all files of a tenant.
+
+use backoffice_core::list::{ListRequest, SortField, Sortable};
+use backoffice_core::{RequestContext, Result, Scope, Timestamp};
+use diesel::dsl::{count_star, sql};
+use diesel::pg::Pg;
+use diesel::sql_types::{Array, BigInt, Bool, Nullable, Text, Uuid as SqlUuid};
+use diesel::{
+    ExpressionMethods, PgTextExpressionMethods, QueryDsl, QueryResult, QueryableByName, SelectableHelper, sql_query,
+};
+use diesel_async::{AsyncPgConnection, RunQueryDsl};
+use futures_util::future::try_join;
+use uuid::Uuid;
+
+use super::attachments::{Files, in_scope, listed};
+use super::partitions::{visible, with_code};
+use crate::model::{ATTACHMENT, Attachment, Partition};
+use crate::schema::{attachments_attachments as attachments, attachments_tags as tags};
+
+impl Sortable for Attachment {
+    const SORT_FIELDS: &'static [SortField] = &[
+        SortField::time("createdAt", "attachments_attachments.created_at"),
+        SortField::new("fileName", "attachments_attachments.file_name"),
+        SortField::new("fileSize", "attachments_attachments.file_size"),
+    ];
+    const PAGE_SIZE: u32 = 25;
+}
+
+/// The files of a record, whose list has longer pages.
+#[derive(Debug, Clone, Copy)]
+pub struct FilesOfRecord;
+
+impl Sortable for FilesOfRecord {
+    const SORT_FIELDS: &'static [SortField] = Attachment::SORT_FIELDS;
+    const PAGE_SIZE: u32 = 100;
+}
+
+/// Filters of the library: a file must match every field.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct LibraryFilter {
+    /// Code of the partition, regardless of case.
+    pub partition: Option<String>,
+    /// Tags that a file must have, all of them, each once.
+    pub tags: Vec<String>,
+    /// Kind of the record.
+    pub entity_id: Option<String>,
+    /// Id of the record.
+    pub record_id: Option<String>,
+    /// The media type.
+    pub mime_type: Option<String>,
+    /// Beginning of the media type: `image/`.
+    pub mime_prefix: Option<String>,
+    /// Uploaded at this time or later.
+    pub created_from: Option<Timestamp>,
+    /// Uploaded at this time or earlier.
+    pub created_to: Option<Timestamp>,
+}
+
+/// A page of the library.
+#[derive(Debug)]
+pub struct Library {
+    /// The files, and the partitions of the tenant.
+    pub files: Files,
+    /// The tags in use, sorted.
+    pub available_tags: Vec<String>,
+}
+
+type Filtered<'a> = attachments::BoxedQuery<'a, Pg>;
+
+/// Returns the matching files; `partition` is the one that the filter names.
+fn matching<'a>(
+    scope: &Scope,
+    filter: &LibraryFilter,
+    partition: Option<&Partition>,
+    request: &ListRequest,
+) -> Filtered<'a> {
+    let mut query = in_scope(scope).into_boxed();
+    if let Some(partition) = partition {
+        query = query
+            .filter(attachments::partition_tenant_id.eq(partition.tenant_id))
+            .filter(attachments::partition_id.eq(partition.id));
+    }
+    if !filter.tags.is_empty() {
+        let tagged = tags::table
+            .filter(scope.owns(tags::tenant_id))
+            .filter(tags::tag.eq_any(filter.tags.clone()))
+            .group_by(tags::attachment_id)
+            .having(count_star().eq(i64::try_from(filter.tags.len()).unwrap_or(i64::MAX)))
+            .select(tags::attachment_id);
+        query = query.filter(attachments::id.eq_any(tagged));
+    }
+    if let Some(entity) = &filter.entity_id {
+        query = query.filter(attachments::entity_id.eq(entity.clone()));
+    }
+    if let Some(record) = &filter.record_id {
+        query = query.filter(attachments::record_id.eq(record.clone()));
+    }
+    if let Some(kind) = &filter.mime_type {
+        query = query.filter(attachments::mime_type.eq(kind.clone()));
+    }
+    if let Some(prefix) = &filter.mime_prefix {
+        query = query.filter(
+            sql::<Bool>("starts_with(mime_type, ")
+                .bind::<Text, _>(prefix.clone())
+                .sql(")"),
+        );
+    }
+    if let Some(from) = filter.created_from {
+        query = query.filter(attachments::created_at.ge(from));
+    }
+    if let Some(to) = filter.created_to {
+        query = query.filter(attachments::created_at.le(to));
+    }
+    if let Some(pattern) = &request.pattern {
+        query = query.filter(attachments::file_name.ilike(pattern.clone()));
+    }
+    for ids in [&request.ids, &request.found].into_iter().flatten() {
+        query = query.filter(attachments::id.eq_any(ids.clone()));
+    }
+    query
+}
+
+/// Returns a page of the library: the partitions and the tags in use, then the page and its total, and before them one statement for a search.
+///
+/// # Errors
+/// When the database can't be reached.
+pub async fn list(
+    connection: &AsyncPgConnection,
+    ctx: &RequestContext,
+    filter: &LibraryFilter,
+    request: &ListRequest,
+) -> Result<Library> {
+    ctx.read_version_first(connection).await?;
+    let tags = async { Ok(available_tags(connection, ctx.scope()).await?) };
+    let (available_tags, files) = try_join(tags, page(connection, ctx, filter, request)).await?;
+    Ok(Library { files, available_tags })
+}
+
+/// Returns a page of files, and the partitions of the tenant: three statements, and before them one for a search.
+///
+/// # Errors
+/// When the database can't be reached.
+pub async fn page(
+    connection: &AsyncPgConnection,
+    ctx: &RequestContext,
+    filter: &LibraryFilter,
+    request: &ListRequest,
+) -> Result<Files> {
+    let (scope, window) = (ctx.scope(), request.window);
+    let request = request.find_texts(ctx, connection, ATTACHMENT).await?;
+    let partitions = visible(connection, scope).await?;
+    let partition = filter.partition.as_deref().map(|code| with_code(&partitions, code));
+    if partition == Some(None) {
+        let page = window.page(Vec::new(), 0);
+        return Ok(Files { page, partitions });
+    }
+    let matching = || matching(scope, filter, partition.flatten(), &request);
+    let rows = matching()
+        .order(request.order.by("attachments_attachments.id"))
+        .limit(window.limit())
+        .offset(window.offset())
+        .select(listed!())
+        .load(&mut &*connection);
+    let is_whole = *filter == LibraryFilter::default() && request.pattern.is_none() && request.ids.is_none();
+    let total = || async {
+        if is_whole {
+            return count(connection, scope).await;
+        }
+        matching().select(count_star()).get_result(&mut &*connection).await
+    };
+    let page = window.fetch(ctx, connection, rows, total).await?;
+    Ok(Files { page, partitions })
+}
+
+#[derive(QueryableByName)]
+struct Counted {
+    #[diesel(sql_type = BigInt)]
+    files: i64,
+}
+
+/// Returns the number of files in a scope, from the counters of its organizations.
+pub(crate) async fn count(connection: &AsyncPgConnection, scope: &Scope) -> QueryResult<i64> {
+    let statement = sql_query(
+        "select coalesce(sum(file_count), 0)::bigint as files from attachments_counts \
+         where ($1::uuid is null or tenant_id = $1) and ($2::uuid[] is null or id = any($2))",
+    )
+    .bind::<Nullable<SqlUuid>, _>(scope.tenant)
+    .bind::<Nullable<Array<SqlUuid>>, _>(scope.organizations.clone());
+    let counted: Counted = statement.get_result(&mut &*connection).await?;
+    Ok(counted.files)
+}
+
+#[derive(QueryableByName)]
+struct Tag {
+    #[diesel(sql_type = Text)]
+    tag: String,
+}
+
+/// Most tags of `availableTags`.
+const MOST_TAGS: i64 = 500;
+
+/// Goes from one tag to the next in the index, whatever number of files have it.
+const TAGS: &str = "\
+with recursive every (tag) as (
+    (select t.tag from attachments_tags t where t.tenant_id = $1 order by t.tag limit 1)
+    union all
+    select (select t.tag from attachments_tags t where t.tenant_id = $1 and t.tag > e.tag order by t.tag limit 1)
+    from every e where e.tag is not null
+)
+select e.tag from every e
+where e.tag is not null and ($2::uuid[] is null or exists (
+    select from attachments_tags t where t.tenant_id = $1 and t.tag = e.tag and t.organization_id = any($2)))
+limit $3";
+
+/// Returns the tags of the visible files, sorted, at most 500.
+async fn available_tags(connection: &AsyncPgConnection, scope: &Scope) -> QueryResult<Vec<String>> {
+    let Some(tenant) = scope.tenant else {
+        return Ok(Vec::new());
+    };
+    let statement = sql_query(TAGS)
+        .bind::<SqlUuid, Uuid>(tenant)
+        .bind::<Nullable<Array<SqlUuid>>, _>(scope.organizations.clone())
+        .bind::<BigInt, _>(MOST_TAGS);
+    let tags: Vec<Tag> = statement.load(&mut &*connection).await?;
+    Ok(tags.into_iter().map(|row| row.tag).collect())
+}

@@ -1,0 +1,105 @@
+//! Stored objects to which no file refers: not yet, or no more.
+
+use backoffice_core::command::Tx;
+use backoffice_core::{Result, Timestamp};
+use diesel::sql_types::{BigInt, Jsonb, Nullable, Text, Timestamptz, Uuid as SqlUuid};
+use diesel::{ExpressionMethods, Insertable, QueryDsl, QueryableByName, delete, insert_into, sql_query};
+use diesel_async::{AsyncPgConnection, RunQueryDsl};
+use serde_json::Value;
+use uuid::Uuid;
+
+use crate::schema::attachments_staged as staged;
+
+/// An object that is about to be stored.
+#[derive(Debug, Clone, PartialEq, Eq, Insertable)]
+#[diesel(table_name = staged)]
+pub(crate) struct Staged {
+    /// The tenant of the file.
+    pub(crate) tenant_id: Uuid,
+    /// The id of the file.
+    pub(crate) id: Uuid,
+    /// The tenant of the store.
+    pub(crate) store_tenant_id: Uuid,
+    /// The store.
+    pub(crate) store_id: Uuid,
+    /// Key of the object.
+    pub(crate) storage_key: String,
+    /// Time after which the object is removed.
+    pub(crate) expires_at: Timestamp,
+    /// Time of the insertion.
+    pub(crate) created_at: Timestamp,
+    /// The same as `created_at`.
+    pub(crate) updated_at: Timestamp,
+}
+
+/// Inserts the row of an object that is about to be stored.
+pub(crate) async fn insert(connection: &mut AsyncPgConnection, row: &Staged) -> Result<()> {
+    insert_into(staged::table).values(row).execute(connection).await?;
+    Ok(())
+}
+
+/// Deletes the row of an object to which a file of this transaction refers. Returns false when the clean-up has already taken the object, which
+/// moves `expires_at`.
+pub(crate) async fn keep(tx: &mut Tx<'_>, id: Uuid, expires_at: Timestamp) -> Result<bool> {
+    let own = staged::table
+        .filter(staged::tenant_id.eq(tx.tenant()))
+        .filter(staged::id.eq(id))
+        .filter(staged::expires_at.eq(expires_at));
+    let deleted = delete(own).execute(tx.conn()).await?;
+    Ok(deleted == 1)
+}
+
+/// An object to remove, with the driver and the settings of its store.
+#[derive(Debug, Clone, QueryableByName)]
+pub(crate) struct Removable {
+    #[diesel(sql_type = SqlUuid)]
+    pub(crate) tenant_id: Uuid,
+    #[diesel(sql_type = SqlUuid)]
+    pub(crate) id: Uuid,
+    #[diesel(sql_type = Text)]
+    pub(crate) storage_key: String,
+    #[diesel(sql_type = Nullable<Text>)]
+    pub(crate) driver: Option<String>,
+    #[diesel(sql_type = Nullable<Jsonb>)]
+    pub(crate) config: Option<Value>,
+}
+
+/// Waits for a transaction that may still refer to the object; then the row is gone.
+const ONE: &str = "\
+with own as (
+    select s.tenant_id, s.id, s.store_tenant_id, s.store_id, s.storage_key from attachments_staged s
+    where s.tenant_id = $1 and s.id = $2 for update
+)
+select o.tenant_id, o.id, o.storage_key, t.driver, t.config
+from own o left join attachments_stores t on t.tenant_id = o.store_tenant_id and t.id = o.store_id";
+
+/// Puts objects that could not be removed last.
+const EXPIRED: &str = "\
+with due as (
+    update attachments_staged s set expires_at = $1 + interval '10 minutes', updated_at = $1
+    where (s.tenant_id, s.id) in (
+        select e.tenant_id, e.id from attachments_staged e where e.expires_at <= $1
+        order by e.expires_at limit $2 for update skip locked)
+    returning s.tenant_id, s.id, s.store_tenant_id, s.store_id, s.storage_key
+)
+select d.tenant_id, d.id, d.storage_key, t.driver, t.config
+from due d left join attachments_stores t on t.tenant_id = d.store_tenant_id and t.id = d.store_id";
+
+/// Returns the object of a file, if no file refers to it.
+pub(crate) async fn of_file(connection: &mut AsyncPgConnection, tenant: Uuid, id: Uuid) -> Result<Vec<Removable>> {
+    let statement = sql_query(ONE).bind::<SqlUuid, _>(tenant).bind::<SqlUuid, _>(id);
+    Ok(statement.load(connection).await?)
+}
+
+/// Takes objects of all tenants whose time is over. Another node does not get them for ten minutes.
+pub(crate) async fn expired(connection: &mut AsyncPgConnection, now: Timestamp, most: i64) -> Result<Vec<Removable>> {
+    let statement = sql_query(EXPIRED).bind::<Timestamptz, _>(now).bind::<BigInt, _>(most);
+    Ok(statement.load(connection).await?)
+}
+
+/// Deletes the row of an object that was removed.
+pub(crate) async fn forget(connection: &mut AsyncPgConnection, object: &Removable) -> Result<()> {
+    let own = staged::table.filter(staged::tenant_id.eq(object.tenant_id));
+    delete(own.filter(staged::id.eq(object.id))).execute(connection).await?;
+    Ok(())
+}

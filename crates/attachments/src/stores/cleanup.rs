@@ -1,0 +1,86 @@
+//! Removes objects to which no file refers: of uploads that failed, and of deleted files.
+
+use std::time::Duration;
+
+use backoffice_core::context::Call;
+use backoffice_core::{Error, Result, Runtime, Scope};
+use futures_util::future::BoxFuture;
+use uuid::Uuid;
+
+use crate::files::Files;
+use crate::query::staged::{self, Removable, Staged};
+
+/// How often a node removes the objects of uploads that did not complete, and of files whose objects could not be removed at once.
+const EVERY: Duration = Duration::from_secs(600);
+/// Objects that a node takes at once.
+const BATCH: i64 = 100;
+
+/// Runs every ten minutes.
+pub(crate) fn background(runtime: Runtime) -> Option<BoxFuture<'static, ()>> {
+    Some(Box::pin(async move {
+        loop {
+            if let Err(error) = sweep(&Call::internal(&runtime)).await {
+                tracing::debug!(%error, "could not remove objects without files; retrying");
+            }
+            tokio::time::sleep(EVERY).await;
+        }
+    }))
+}
+
+/// Records that an object is about to be stored: if no file refers to it later, it is removed.
+pub(crate) async fn stage(call: &Call, row: &Staged) -> Result<()> {
+    let mut connection = call.database().unlogged(&Scope::tenant(row.tenant_id)).await?;
+    staged::insert(&mut connection, row).await
+}
+
+/// Removes the object of a file that was deleted, or that could not be saved. If that fails, the next sweep does it.
+pub(crate) async fn remove_now(call: &Call, tenant: Uuid, id: Uuid) {
+    let removed = async {
+        let objects = {
+            let mut connection = call.database().unlogged(&Scope::tenant(tenant)).await?;
+            staged::of_file(&mut connection, tenant, id).await?
+        };
+        for object in &objects {
+            remove(call, object).await?;
+        }
+        Ok::<_, Error>(())
+    };
+    if let Err(error) = removed.await {
+        tracing::warn!(%error, attachment = %id, "could not remove an object at once");
+    }
+}
+
+/// Removes the objects whose time is over. Returns their number.
+pub(crate) async fn sweep(call: &Call) -> Result<usize> {
+    let mut removed = 0;
+    loop {
+        let objects = {
+            let mut connection = call.database().unlogged(&Scope::system()).await?;
+            staged::expired(&mut connection, call.now, BATCH).await?
+        };
+        if objects.is_empty() {
+            return Ok(removed);
+        }
+        for object in &objects {
+            match remove(call, object).await {
+                Ok(()) => removed += 1,
+                Err(error) => tracing::warn!(%error, attachment = %object.id, "could not remove an object"),
+            }
+        }
+    }
+}
+
+/// Removes an object and its images, then its row. No connection is held while the store works.
+async fn remove(call: &Call, object: &Removable) -> Result<()> {
+    let files = call.provided::<Files>()?;
+    files.images.forget(object.tenant_id, object.id).await;
+    let store = object.driver.as_deref().zip(object.config.as_ref());
+    let store = store.and_then(|(driver, config)| files.stores.open(driver, config));
+    let store = store.ok_or_else(|| Error::internal("the store of an object can't be opened"))?;
+    if let Err(error) = store.remove(&object.storage_key).await {
+        metrics::counter!("attachments_store_errors_total", "driver" => "local").increment(1);
+        return Err(Error::internal(format!("the store failed: {error}")));
+    }
+    let mut connection = call.database().unlogged(&Scope::tenant(object.tenant_id)).await?;
+    staged::forget(&mut connection, object).await
+}

@@ -1,0 +1,169 @@
+//! Files in a folder.
+
+use std::fs::File;
+use std::io::{Error, ErrorKind, Read, Result, Seek, SeekFrom};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use actix_web::web::Bytes;
+use backoffice_core::Error as CoreError;
+use backoffice_core::http::Pieces;
+use futures_util::StreamExt;
+use futures_util::stream;
+use tokio::task::spawn_blocking;
+
+use super::Spool;
+use crate::config::create_private;
+
+/// Bytes of a piece that is read at once.
+const PIECE: u64 = 64 * 1024;
+
+/// A folder with files. Their keys are paths of ids below it.
+#[derive(Debug, Clone)]
+pub(crate) struct Local {
+    root: PathBuf,
+}
+
+impl Local {
+    pub(crate) const fn new(root: PathBuf) -> Self {
+        Self { root }
+    }
+
+    /// Stores an upload under a key. When this returns, the file and its name are on the disk; before, nothing is visible under the key.
+    pub(crate) async fn put(&self, key: &str, spool: Spool) -> Result<()> {
+        let (root, key) = (self.root.clone(), key.to_owned());
+        blocking(move || {
+            create_private(&root)?;
+            let path = inside(&root, &key)?;
+            let folder = path.parent().unwrap_or(&root);
+            create_synced(&root, folder)?;
+            spool.persist(&path)?;
+            sync(folder)
+        })
+        .await
+    }
+
+    /// Removes a file; one that does not exist is removed.
+    pub(crate) async fn remove(&self, key: &str) -> Result<()> {
+        let (root, key) = (self.root.clone(), key.to_owned());
+        blocking(move || match inside(&root, &key).and_then(std::fs::remove_file) {
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        })
+        .await
+    }
+
+    /// Opens a file and returns its length.
+    pub(crate) async fn open(&self, key: &str) -> Result<(File, u64)> {
+        let (root, key) = (self.root.clone(), key.to_owned());
+        blocking(move || {
+            let file = File::open(inside(&root, &key)?)?;
+            let length = file.metadata()?.len();
+            Ok((file, length))
+        })
+        .await
+    }
+
+    /// Reads a whole file of at most `most` bytes.
+    pub(crate) async fn read(&self, key: &str, most: u64) -> Result<Vec<u8>> {
+        let (file, length) = self.open(key).await?;
+        if length > most {
+            return Err(Error::new(ErrorKind::FileTooLarge, "the file is too large"));
+        }
+        blocking(move || {
+            let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or(0));
+            file.take(most).read_to_end(&mut bytes)?;
+            Ok(bytes)
+        })
+        .await
+    }
+}
+
+/// Returns the bytes of a range of an open file, piece by piece.
+pub(crate) fn pieces(file: File, range: Range<u64>) -> Pieces {
+    let state = (file, range.start, range.end);
+    stream::try_unfold(state, |(file, at, end)| async move {
+        if at >= end {
+            return Ok(None);
+        }
+        let length = usize::try_from((end - at).min(PIECE)).unwrap_or(0);
+        let read = spawn_blocking(move || {
+            let (mut file, mut piece) = (file, vec![0; length]);
+            file.seek(SeekFrom::Start(at))?;
+            file.read_exact(&mut piece)?;
+            Ok((piece, file))
+        });
+        let read: Result<(Vec<u8>, File)> = read.await.map_err(failed)?;
+        let (piece, file) = read.map_err(failed)?;
+        Ok(Some((Bytes::from(piece), (file, at + length as u64, end))))
+    })
+    .boxed()
+}
+
+fn failed(error: impl std::fmt::Display) -> CoreError {
+    CoreError::internal(format!("could not read a file: {error}"))
+}
+
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
+    spawn_blocking(work).await.map_err(Error::other)?
+}
+
+/// Returns the path of a key. Rejects keys that are no plain path, and symbolic links on the way.
+fn inside(root: &Path, key: &str) -> Result<PathBuf> {
+    let mut path = root.to_path_buf();
+    for part in key.split('/') {
+        let is_plain = part
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte));
+        if part.is_empty() || !is_plain {
+            return Err(Error::new(ErrorKind::InvalidInput, "not a key of an object"));
+        }
+        path.push(part);
+        match std::fs::symlink_metadata(&path) {
+            Ok(found) if found.is_symlink() => {
+                return Err(Error::new(ErrorKind::InvalidInput, "a symbolic link is in the way"));
+            }
+            Ok(_) => {}
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(path)
+}
+
+/// Creates a folder below the root, with its parents, so that it is still there after a crash.
+fn create_synced(root: &Path, folder: &Path) -> Result<()> {
+    if folder == root || folder.is_dir() {
+        return Ok(());
+    }
+    let parent = folder.parent().unwrap_or(root);
+    create_synced(root, parent)?;
+    create_private(folder)?;
+    sync(parent)
+}
+
+/// Writes the entries of a folder to the disk.
+fn sync(folder: &Path) -> Result<()> {
+    File::open(folder)?.sync_all()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_stays_below_the_root_and_passes_no_link() {
+        let root = std::env::temp_dir().join(format!("bo-local-{}", std::process::id()));
+        std::fs::create_dir_all(root.join("real")).expect("created");
+        #[cfg(unix)]
+        std::os::unix::fs::symlink("/etc", root.join("link")).expect("linked");
+
+        assert!(inside(&root, "real/019a-b_C").is_ok());
+        for key in ["../x", "", "a//b", "/etc/passwd", "real/..", "real/a.b"] {
+            assert!(inside(&root, key).is_err(), "{key}");
+        }
+        #[cfg(unix)]
+        assert!(inside(&root, "link/passwd").is_err());
+        std::fs::remove_dir_all(&root).expect("removed");
+    }
+}

@@ -1,0 +1,11 @@
+call app_search_table_no_more('attachments_attachments');
+drop table attachments_staged;
+drop table attachments_fields;
+drop table attachments_usage;
+drop table attachments_counts;
+drop table attachments_tags;
+drop table attachments_attachments;
+drop table attachments_partitions;
+drop table attachments_stores;
+drop function attachments_tag();
+drop function attachments_count();

@@ -1,0 +1,54 @@
+//! The files of a tenant. Each has the id of its organization; the partition has the id of the tenant's role, because both belong to the whole
+//! tenant.
+
+use crate::fixture::{Fixture, TenantFixture};
+
+/// Time of the rows.
+const AT: &str = "2026-11-20T07:00:00Z";
+/// The partition and the store of private files.
+const PRIVATE: &str = "019aae00-0000-7000-8000-000000000002";
+const PLATFORM: &str = "00000000-0000-0000-0000-000000000000";
+
+/// Inserts the files, with their bytes.
+pub(crate) async fn seed(fixture: &Fixture, tenant_fixture: &TenantFixture) {
+    let (tenant, partition) = (tenant_fixture.tenant, tenant_fixture.role);
+    let image = image();
+    for id in [tenant_fixture.child, tenant_fixture.other, tenant_fixture.parent] {
+        let key = format!("{tenant}/privateAttachments/2026/11/{id}");
+        let path = fixture.app.data_dir().join("attachments/privateAttachments").join(&key);
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("created");
+        std::fs::write(path, &image).expect("written");
+        let sql = format!(
+            "insert into attachments_attachments (tenant_id, id, organization_id, entity_id, record_id, partition_tenant_id, partition_id,
+                store_id, storage_key, file_name, mime_type, file_size, sha256, is_utf8, image_format, image_width, image_height,
+                content_state, tags, assignments, custom_fields, created_at, updated_at)
+             values ('{tenant}', '{id}', '{id}', 'x.y', 'r1', '{PLATFORM}', '{PRIVATE}', '{PRIVATE}', '{key}', 'a.bmp', 'image/bmp', {},
+                sha256('x'), false, 'bmp', 2, 1, 'none', '{{b,a}}', '[{{\"type\": \"x.y\", \"id\": \"r1\"}}]', '{{}}', '{AT}', '{AT}')",
+            image.len()
+        );
+        assert_eq!(fixture.app.sql(&sql).await, 1);
+    }
+    let store = format!(
+        "insert into attachments_stores (tenant_id, id, driver, config, created_at, updated_at)
+         values ('{tenant}', '{partition}', 'local', '{{\"code\": \"docs\"}}', '{AT}', '{AT}')"
+    );
+    assert_eq!(fixture.app.sql(&store).await, 1);
+    let sql = format!(
+        "insert into attachments_partitions (tenant_id, id, code, title, is_public, requires_ocr, storage_driver, store_id, created_at,
+            updated_at)
+         values ('{tenant}', '{partition}', 'docs', 'Documents', false, false, 'local', '{partition}', '{AT}', '{AT}')"
+    );
+    assert_eq!(fixture.app.sql(&sql).await, 1);
+}
+
+/// Returns an image of two red pixels in a row.
+fn image() -> Vec<u8> {
+    let mut image = b"BM".to_vec();
+    for field in [62_u32, 0, 54, 40, 2, 1] {
+        image.extend(field.to_le_bytes());
+    }
+    image.extend([1, 0, 24, 0]);
+    image.extend([0; 24]);
+    image.extend([0, 0, 255, 0, 0, 255, 0, 0]);
+    image
+}
