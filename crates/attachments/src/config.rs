@@ -25,7 +25,7 @@ pub struct AttachmentsConfig {
     pub per_tenant: usize,
     /// Folder of the files of local partitions, one folder for each code. Default `attachments` below `data_dir`.
     pub root: Option<PathBuf>,
-    /// Folders of single partitions, by code.
+    /// Folders of single partitions, by code, or by the form that codes have in the names of environment variables.
     pub roots: BTreeMap<String, PathBuf>,
     /// Folder of uploads that are still arriving, best on the file system of `root`. Default `spool` below `data_dir`.
     pub spool_dir: Option<PathBuf>,
@@ -106,7 +106,13 @@ impl AttachmentsConfig {
 impl Folders {
     /// Returns the folder of the local partitions with this code.
     pub(crate) fn of_partition(&self, code: &str) -> PathBuf {
-        let own = self.roots.iter().find(|(name, _)| name.eq_ignore_ascii_case(code));
+        let in_variable = env_name(code);
+        let is_own = |name: &str| {
+            [code, &in_variable]
+                .iter()
+                .any(|known| known.eq_ignore_ascii_case(name))
+        };
+        let own = self.roots.iter().find(|(name, _)| is_own(name));
         own.map_or_else(|| self.root.join(code), |(_, folder)| folder.clone())
     }
 }
@@ -118,4 +124,56 @@ pub(crate) fn create_private(folder: &Path) -> std::io::Result<()> {
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     builder.create(folder)
+}
+
+/// Returns the form of a code in the name of an environment variable: split before capitals, other characters replaced, in capitals.
+pub(crate) fn env_name(code: &str) -> String {
+    let mut name = String::with_capacity(code.len() + 4);
+    let (mut separates, mut was_lower) = (false, false);
+    for c in code.chars() {
+        let is_plain = c.is_ascii_alphanumeric();
+        if is_plain {
+            if separates || (was_lower && c.is_ascii_uppercase()) {
+                name.push('_');
+            }
+            name.push(c.to_ascii_uppercase());
+        }
+        separates = !is_plain && !name.is_empty();
+        was_lower = c.is_ascii_lowercase() || c.is_ascii_digit();
+    }
+    name
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_variable_of_a_partition_follows_from_its_code() {
+        for (code, expected) in [
+            ("privateAttachments", "PRIVATE_ATTACHMENTS"),
+            ("docs", "DOCS"),
+            ("a--b_C2D", "A_B_C2_D"),
+        ] {
+            assert_eq!(env_name(code), expected);
+        }
+    }
+
+    #[test]
+    fn a_partition_has_a_folder_of_its_own_by_code_or_by_variable() {
+        let folders = Folders {
+            root: "all".into(),
+            roots: [
+                ("private_attachments".to_owned(), "own".into()),
+                ("Docs".to_owned(), "docs".into()),
+            ]
+            .into(),
+            spool: PathBuf::new(),
+            images: PathBuf::new(),
+        };
+
+        assert_eq!(folders.of_partition("privateAttachments"), Path::new("own"));
+        assert_eq!(folders.of_partition("docs"), Path::new("docs"));
+        assert_eq!(folders.of_partition("other"), Path::new("all/other"));
+    }
 }

@@ -25,7 +25,6 @@ use backoffice_core::config::ConfigError;
 use backoffice_core::db::Migrations;
 use backoffice_core::registry::{Registry, Startup};
 use diesel_migrations::embed_migrations;
-use uuid::Uuid;
 
 pub use config::AttachmentsConfig;
 
@@ -70,7 +69,7 @@ fn start(startup: &mut Startup<'_>) -> Result<(), ConfigError> {
         config::create_private(folder)
             .map_err(|error| ConfigError::new(key, format!("{}: {error}", folder.display())))?;
     }
-    let spool = SpoolFolder::create(&folders.spool, Uuid::now_v7());
+    let spool = SpoolFolder::create(&folders.spool);
     let spool = spool
         .map_err(|error| ConfigError::new("attachments.spool_dir", format!("{}: {error}", folders.spool.display())))?;
     let images = Images::new(&config, folders.images.clone());

@@ -293,7 +293,7 @@ mod tests {
         let (release, wait) = std::sync::mpsc::channel::<()>();
         let count = || {
             let ran = Arc::clone(&ran);
-            move |_: &mut ()| {
+            move |(): &mut ()| {
                 ran.fetch_add(1, Ordering::AcqRel);
             }
         };

@@ -143,7 +143,7 @@ impl TestAppBuilder {
     }
 
     pub(crate) fn runtime(&self, url: String, clock: Arc<MockClock>, ids: Ids) -> Runtime {
-        let config = format!("data_dir = {:?}\n{}", self.data_dir.path(), self.config);
+        let config = format!("data_dir = '{}'\n{}", self.data_dir.path().display(), self.config);
         let config = Config::from_toml(&config).unwrap_or_else(|error| panic!("the configuration: {error}"));
         let options = PlatformOptions {
             enabled: self.modules.clone(),

@@ -122,28 +122,6 @@ create table attachments_usage (
     constraint attachments_usage_used_bytes_check check (used_bytes >= 0)
 );
 
--- Constraints of the files of a field.
-create table attachments_fields (
-    tenant_id uuid not null,
-    id uuid not null,
-    entity_id text not null,
-    field_key text not null,
-    accept_extensions text[],
-    max_bytes bigint,
-    max_count integer,
-    partition_tenant_id uuid,
-    partition_id uuid,
-    created_at timestamptz(3) not null,
-    updated_at timestamptz(3) not null,
-    primary key (tenant_id, id),
-    constraint attachments_fields_tenant_id_entity_id_field_key_key unique (tenant_id, entity_id, field_key),
-    constraint attachments_fields_partition_check
-        check (partition_tenant_id in (tenant_id, '00000000-0000-0000-0000-000000000000')),
-    constraint attachments_fields_partition_tenant_id_partition_id_fkey
-        foreign key (partition_tenant_id, partition_id) references attachments_partitions (tenant_id, id)
-);
-create index attachments_fields_partition_idx on attachments_fields (partition_tenant_id, partition_id);
-
 -- Stored objects to which no file refers: not yet, or no more. After `expires_at` the object is removed, then the row.
 create table attachments_staged (
     tenant_id uuid not null,
@@ -164,7 +142,6 @@ call app_secure_table('attachments_attachments');
 call app_secure_table('attachments_tags');
 call app_secure_table('attachments_counts');
 call app_secure_table('attachments_usage');
-call app_secure_table('attachments_fields');
 call app_secure_table('attachments_staged');
 create policy global_rows on attachments_stores for select using (tenant_id = '00000000-0000-0000-0000-000000000000');
 create policy global_rows on attachments_partitions for select using (tenant_id = '00000000-0000-0000-0000-000000000000');
@@ -253,15 +230,15 @@ begin
     perform set_config('app.scope', 'system', true);
     insert into attachments_stores (tenant_id, id, driver, config, created_at, updated_at)
     values
-        ('00000000-0000-0000-0000-000000000000', '019aae00-0000-7000-8000-000000000001', 'local', '{"code": "productsMedia"}', now(), now()),
-        ('00000000-0000-0000-0000-000000000000', '019aae00-0000-7000-8000-000000000002', 'local', '{"code": "privateAttachments"}', now(), now());
+        ('00000000-0000-0000-0000-000000000000', '019aae00-0000-7000-8000-000000000001', 'local', '{"code": "productsMedia"}', '2026-11-01T00:00:00Z', '2026-11-01T00:00:00Z'),
+        ('00000000-0000-0000-0000-000000000000', '019aae00-0000-7000-8000-000000000002', 'local', '{"code": "privateAttachments"}', '2026-11-01T00:00:00Z', '2026-11-01T00:00:00Z');
     insert into attachments_partitions
         (tenant_id, id, code, title, description, is_public, requires_ocr, ocr_model, storage_driver, config, store_id, created_at, updated_at)
     values
         ('00000000-0000-0000-0000-000000000000', '019aae00-0000-7000-8000-000000000001', 'productsMedia', 'Product media', null, true, false,
-            null, 'local', null, '019aae00-0000-7000-8000-000000000001', now(), now()),
+            null, 'local', null, '019aae00-0000-7000-8000-000000000001', '2026-11-01T00:00:00Z', '2026-11-01T00:00:00Z'),
         ('00000000-0000-0000-0000-000000000000', '019aae00-0000-7000-8000-000000000002', 'privateAttachments', 'Private attachments', null,
-            false, false, null, 'local', null, '019aae00-0000-7000-8000-000000000002', now(), now());
+            false, false, null, 'local', null, '019aae00-0000-7000-8000-000000000002', '2026-11-01T00:00:00Z', '2026-11-01T00:00:00Z');
     perform set_config('app.scope', '', true);
 end
 $$;

@@ -52,11 +52,11 @@ pub(super) async fn invalid_where_none_is_needed(setting: Setting) {
     let mut tried = 0;
     for (_, entry) in optional {
         let call = setting.call(entry);
-        let by_nobody = call.send(app, "").await;
+        let by_visitor = call.send(app, "").await;
         let by_garbage = call.send(app, "garbage").await;
 
-        assert_eq!((by_nobody.status, by_garbage.status), (401, 401), "{call}");
-        assert_eq!(by_nobody.text(), by_garbage.text(), "{call}");
+        assert_eq!((by_visitor.status, by_garbage.status), (401, 401), "{call}");
+        assert_eq!(by_visitor.text(), by_garbage.text(), "{call}");
         assert!(by_garbage.cookies().is_empty(), "{call}");
         tried += 1;
     }

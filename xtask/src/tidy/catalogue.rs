@@ -27,10 +27,16 @@ const OF_OWNER: &[(&str, &str)] = &[(
 )];
 
 /// Columns other than `tenant_id` with which a foreign key may begin, with the reason.
-const TENANT_COLUMNS: &[(&str, &str)] = &[(
-    "role_tenant_id",
-    "a tenant's user may hold a global role, whose row belongs to the platform tenant",
-)];
+const TENANT_COLUMNS: &[(&str, &str)] = &[
+    (
+        "role_tenant_id",
+        "a tenant's user may hold a global role, whose row belongs to the platform tenant",
+    ),
+    (
+        "partition_tenant_id",
+        "a tenant's file may be in a default partition, whose row belongs to the platform tenant",
+    ),
+];
 
 pub(super) fn check(tree: &Tree<'_>) -> Result<Findings> {
     let postgres = scratch::cluster(tree.workspace)?;

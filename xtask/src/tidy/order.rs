@@ -23,6 +23,7 @@ const ORDER: &[&str] = &[
     "input",
     "acl",
     "scope",
+    "blocking",
     // The process: configuration, connections, and the platform that every later module adds its services to.
     "shutdown",
     "config",
@@ -30,6 +31,7 @@ const ORDER: &[&str] = &[
     "db",
     "platform",
     "collections",
+    "records",
     // The caller.
     "identity",
     "context",

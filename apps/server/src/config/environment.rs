@@ -1,4 +1,4 @@
-//! Variables `BACKOFFICE__SECTION__KEY` and flags `--set section.key=value`.
+//! Variables `BACKOFFICE__SECTION__KEY`, `ATTACHMENTS_PARTITION_CODE_ROOT` and flags `--set section.key=value`.
 
 use backoffice_core::config::ConfigError;
 use config::{Config, File, FileFormat, Value, ValueKind};
@@ -14,6 +14,11 @@ pub(super) fn settings(
 ) -> Result<Vec<(String, Value)>, ConfigError> {
     let mut found = Vec::new();
     for (name, text) in variables {
+        if let Some(code) = partition_of(&name) {
+            let folder = Value::new(Some(&name), ValueKind::from(text));
+            found.push((format!("attachments.roots.{code}"), folder));
+            continue;
+        }
         let Some(path) = name.strip_prefix(PREFIX) else {
             continue;
         };
@@ -26,6 +31,13 @@ pub(super) fn settings(
     }
     found.sort_by(|(one, _), (other, _)| one.cmp(other));
     Ok(found)
+}
+
+/// Returns the part of a variable's name that stands for the partition of files whose folder it sets.
+fn partition_of(name: &str) -> Option<String> {
+    let code = name.strip_prefix("ATTACHMENTS_PARTITION_")?.strip_suffix("_ROOT")?;
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    (!code.is_empty() && code.bytes().all(is_plain)).then(|| code.to_ascii_lowercase())
 }
 
 /// Parses a value of a variable or a flag. Text that starts like a list or table is TOML, a setting of [`LISTS`] is split at its commas, and any
@@ -76,6 +88,15 @@ mod tests {
 
         assert_eq!(found[0].0, "database.pool_size");
         assert_eq!(found[0].1.kind, ValueKind::from("4"));
+    }
+
+    #[test]
+    fn a_variable_sets_the_folder_of_a_partition() {
+        let found = read("ATTACHMENTS_PARTITION_PRIVATE_ATTACHMENTS_ROOT", "/srv/files");
+
+        assert_eq!(found[0].0, "attachments.roots.private_attachments");
+        assert_eq!(found[0].1.kind, ValueKind::from("/srv/files"));
+        assert!(read("ATTACHMENTS_PARTITION_ROOT", "/srv").is_empty());
     }
 
     #[test]

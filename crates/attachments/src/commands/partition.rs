@@ -149,6 +149,9 @@ impl Record for Partition {
     fn rejection(error: CoreError) -> CoreError {
         match error.violated_constraint() {
             Some("attachments_partitions_tenant_id_code_key") => code_exists().into(),
+            Some("attachments_attachments_partition_tenant_id_partition_id_fkey") => {
+                Rejection::conflict("Partition is in use").into()
+            }
             _ => error,
         }
     }
@@ -296,11 +299,7 @@ impl Command for UpdatePartition {
             return Ok(before);
         }
         let is_confirmed = self.fields.confirm_public == Patch::Set(true);
-        if row.is_public
-            && !before.is_public
-            && !is_confirmed
-            && query::partitions::used_by(tx, self.id).await?.is_some()
-        {
+        if row.is_public && !before.is_public && !is_confirmed && query::partitions::has_files(tx, self.id).await? {
             let text = "The partition has files; `confirmPublic` must be true to show them to everybody";
             return Err(Rejection::bad_request(text).code("confirm_public").into());
         }

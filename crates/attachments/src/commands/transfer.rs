@@ -58,7 +58,7 @@ impl Command for TransferAttachments {
     type Output = ();
 
     fn target(&self) -> Target {
-        Target::Existing(self.ids.iter().next().copied().unwrap_or_default())
+        Target::Existing(self.ids.as_slice().first().copied().unwrap_or_default())
     }
 
     fn affects(&self) -> Vec<EntityRef> {

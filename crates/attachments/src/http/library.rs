@@ -3,7 +3,7 @@
 use backoffice_core::access_log::AccessType;
 use backoffice_core::http::{Done, Id, Json, Path, Query, Routes, requires};
 use backoffice_core::list::{InstantOrDate, ListQuery, instant};
-use backoffice_core::{Detail, RequestContext, Result, Violations};
+use backoffice_core::{Detail, Rejection, RequestContext, Result, Violations};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
@@ -17,13 +17,15 @@ use crate::query::library::LibraryFilter;
 use crate::{acl, hosts, query};
 
 const LIBRARY: &str = "/attachments/library";
+/// Text of the 400 for an invalid query.
+const INVALID: &str = "Invalid query";
 const ONE: &str = "/attachments/library/{id}";
 
 pub(super) fn routes(routes: &mut Routes) {
     routes
         .get(LIBRARY, requires(&[acl::VIEW]), list_attachment_library)
         .shows(&[ATTACHMENT, PARTITION])
-        .invalid("Invalid query")
+        .invalid(INVALID)
         .about("List all files");
     routes
         .get(ONE, requires(&[acl::VIEW]), get_attachment)
@@ -149,7 +151,10 @@ async fn list_attachment_library(
     let mut violations = Violations::default();
     let request = list.validate_with(&mut violations);
     let filter = query.0.filter(&mut violations);
-    violations.check()?;
+    violations.check().map_err(|error| Rejection {
+        message: INVALID.into(),
+        ..error.to_rejection()
+    })?;
     let connection = ctx.read().await?;
     let library = query::library::list(&connection, &ctx, &filter, &request).await?;
     let partitions = library.files.partitions;

@@ -10,6 +10,7 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use crate::commands::{CreatePartition, PartitionFields, UpdatePartition};
+use crate::config::env_name;
 use crate::model::{PARTITION, Partition};
 use crate::{acl, query};
 
@@ -66,7 +67,7 @@ impl From<Partition> for PartitionItem {
         Self {
             id: row.id,
             tenant_id: wire_tenant(row.tenant_id),
-            env_key: env_key(&row.code),
+            env_key: format!("ATTACHMENTS_PARTITION_{}_ROOT", env_name(&row.code)),
             code: row.code,
             title: row.title,
             description: row.description,
@@ -79,26 +80,6 @@ impl From<Partition> for PartitionItem {
             updated_at: Some(row.updated_at),
         }
     }
-}
-
-/// Returns the environment variable for the folder of a local partition: the code split before capitals, other characters replaced.
-fn env_key(code: &str) -> String {
-    let mut key = String::from("ATTACHMENTS_PARTITION");
-    let mut separates = true;
-    let mut was_lower = false;
-    for c in code.chars() {
-        let is_plain = c.is_ascii_alphanumeric();
-        if is_plain {
-            if separates || (was_lower && c.is_ascii_uppercase()) {
-                key.push('_');
-            }
-            key.push(c.to_ascii_uppercase());
-        }
-        separates = !is_plain;
-        was_lower = c.is_ascii_lowercase() || c.is_ascii_digit();
-    }
-    key.push_str("_ROOT");
-    key
 }
 
 /// Partitions.
@@ -161,20 +142,4 @@ async fn visible(ctx: &RequestContext, id: Uuid) -> Result<Partition> {
     let partitions = query::partitions::visible(&connection, ctx.scope()).await?;
     let found = partitions.into_iter().find(|partition| partition.id == id);
     found.ok_or_else(|| Rejection::not_found(Partition::NOT_FOUND).into())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_variable_of_a_partition_follows_from_its_code() {
-        for (code, expected) in [
-            ("privateAttachments", "ATTACHMENTS_PARTITION_PRIVATE_ATTACHMENTS_ROOT"),
-            ("docs", "ATTACHMENTS_PARTITION_DOCS_ROOT"),
-            ("a--b_C2D", "ATTACHMENTS_PARTITION_A_B_C2_D_ROOT"),
-        ] {
-            assert_eq!(env_key(code), expected);
-        }
-    }
 }

@@ -85,7 +85,9 @@ impl Index {
         if self.of_files.get(&file).is_some_and(|count| *count > MOST_OF_FILE) {
             let of_file = |variant: &&Variant| (variant.tenant, variant.id) == file;
             surplus.extend(self.by_use.values().find(of_file).copied());
-            surplus.iter().for_each(|variant| self.remove(*variant));
+            for variant in &surplus {
+                self.remove(*variant);
+            }
         }
         while self.bytes > most_bytes
             && let Some((_, oldest)) = self.by_use.first_key_value()
@@ -175,7 +177,9 @@ impl ImageCache {
                     .collect(),
                 false => Vec::new(),
             };
-            variants.into_iter().for_each(|variant| index.remove(variant));
+            for variant in variants {
+                index.remove(variant);
+            }
         }
         self.report();
         let folder = self.folder_of(tenant, id);

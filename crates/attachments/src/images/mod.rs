@@ -40,12 +40,12 @@ const MOST_FAILED: u64 = 10_000;
 const MAX_SOURCE: u64 = 25 * 1024 * 1024;
 /// Most pixels of an image that is rendered.
 const MAX_PIXELS: u64 = 40_000_000;
-/// Version of the renderer: another one makes other bytes of the same image.
+/// Version of the renderer, which changes when the bytes of its images do.
 pub(crate) const RENDERER: u32 = 1;
 /// Bytes of a permit of the semaphore.
 const UNIT: u64 = 64 * 1024;
 
-/// What an image is made of.
+/// The file from which an image is rendered.
 #[derive(Debug, Clone)]
 pub(crate) struct Source {
     pub(crate) tenant: Uuid,
@@ -185,7 +185,7 @@ impl Inner {
             Error::BytesMissing
         })?;
         let work = move |(): &mut ()| {
-            // Released when the memory is, even if nobody waits any more.
+            // Released when the memory is, even if no request waits any more.
             let _memory = memory;
             render::render(&file, variant.size)
         };

@@ -108,27 +108,14 @@ impl Entity for Partition {
         Ok(())
     }
 
-    /// Keeps the partitions that all tenants have, and those with files.
-    async fn guard(tx: &mut Tx<'_>, step: &Transition<'_>) -> Result<()> {
+    /// Keeps the partitions that all tenants have. Foreign keys keep those with files.
+    async fn guard(_tx: &mut Tx<'_>, step: &Transition<'_>) -> Result<()> {
         let (Some(from), None) = (step.from, step.to) else {
             return Ok(());
         };
-        let row: Self = from.row()?;
-        if row.is_default() {
-            return Err(Rejection::bad_request("Default partitions cannot be deleted").into());
+        match from.row::<Self>()?.is_default() {
+            true => Err(Rejection::bad_request("Default partitions cannot be deleted").into()),
+            false => Ok(()),
         }
-        Self::check_unused(tx, row.id, step.restoring).await
-    }
-}
-
-impl Partition {
-    async fn check_unused(tx: &mut Tx<'_>, id: Uuid, restoring: bool) -> Result<()> {
-        let Some(kind) = query::partitions::used_by(tx, id).await? else {
-            return Ok(());
-        };
-        if restoring {
-            return Err(Rejection::undo_conflict(&[kind]).into());
-        }
-        Err(Rejection::conflict("Partition is in use").into())
     }
 }

@@ -4,16 +4,15 @@ use backoffice_core::command::Tx;
 use backoffice_core::ids::PLATFORM_TENANT;
 use backoffice_core::scope::Owned;
 use backoffice_core::{Result, Scope};
-use diesel::dsl::Filter;
-use diesel::sql_types::{Nullable, Text, Uuid as SqlUuid};
-use diesel::{
-    ExpressionMethods, OptionalExtension, QueryDsl, QueryResult, QueryableByName, SelectableHelper, sql_query,
-};
+use diesel::dsl::{Filter, exists};
+use diesel::{ExpressionMethods, OptionalExtension, QueryDsl, QueryResult, SelectableHelper, select};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use uuid::Uuid;
 
 use crate::model::{Partition, Store};
-use crate::schema::{attachments_partitions as partitions, attachments_stores as stores};
+use crate::schema::{
+    attachments_attachments as attachments, attachments_partitions as partitions, attachments_stores as stores,
+};
 
 type InScope = Filter<partitions::table, Owned<partitions::tenant_id>>;
 
@@ -62,22 +61,10 @@ pub async fn store(connection: &AsyncPgConnection, tenant: Uuid, id: Uuid) -> Re
     Ok(found.first(&mut &*connection).await.optional()?)
 }
 
-#[derive(QueryableByName)]
-struct UsedBy {
-    #[diesel(sql_type = Nullable<Text>)]
-    kind: Option<String>,
-}
-
-const USED_BY: &str = "\
-select case
-    when exists (select from attachments_attachments a where a.partition_tenant_id = $1 and a.partition_id = $2) then 'attachments.attachment'
-    when exists (select from attachments_fields f where f.partition_tenant_id = $1 and f.partition_id = $2) then 'attachments.field'
-end as kind";
-
-/// Returns the kind of the rows that refer to a partition of the transaction's tenant.
-pub(crate) async fn used_by(tx: &mut Tx<'_>, id: Uuid) -> Result<Option<String>> {
-    let tenant = tx.tenant();
-    let statement = sql_query(USED_BY).bind::<SqlUuid, _>(tenant).bind::<SqlUuid, _>(id);
-    let used_by: UsedBy = statement.get_result(tx.conn()).await?;
-    Ok(used_by.kind)
+/// Returns whether files are in a partition of the transaction's tenant.
+pub(crate) async fn has_files(tx: &mut Tx<'_>, id: Uuid) -> Result<bool> {
+    let own = attachments::table
+        .filter(attachments::partition_tenant_id.eq(tx.tenant()))
+        .filter(attachments::partition_id.eq(id));
+    Ok(select(exists(own)).get_result(tx.conn()).await?)
 }

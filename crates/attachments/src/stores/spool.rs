@@ -8,7 +8,6 @@ use std::sync::Arc;
 use backoffice_core::Timestamp;
 use backoffice_core::ids::Ids;
 use tokio::task::spawn_blocking;
-use uuid::Uuid;
 
 use crate::config::create_private;
 
@@ -20,7 +19,7 @@ const HEAD: usize = 8 * 1024;
 /// The name of the file that a process locks as long as it uses its folder.
 const LOCK: &str = "lock";
 
-/// A folder of this process. It is removed with everything in it when the process ends, or at the next start after a crash.
+/// A folder of this process, which other processes on the same folder do not use. It is removed with everything in it when the process ends, or at the next start after a crash.
 #[derive(Debug)]
 pub(crate) struct SpoolFolder {
     path: PathBuf,
@@ -29,7 +28,7 @@ pub(crate) struct SpoolFolder {
 
 impl SpoolFolder {
     /// Creates a folder below `parent`, and removes those of processes that no longer run.
-    pub(crate) fn create(parent: &Path, name: Uuid) -> Result<Self> {
+    pub(crate) fn create(parent: &Path) -> Result<Self> {
         create_private(parent)?;
         for entry in std::fs::read_dir(parent)?.flatten() {
             if is_abandoned(&entry.path()) {
@@ -37,11 +36,19 @@ impl SpoolFolder {
                 let _removed = std::fs::remove_dir_all(entry.path());
             }
         }
-        let path = parent.join(name.to_string());
-        create_private(&path)?;
-        let lock = File::create(path.join(LOCK))?;
-        lock.lock()?;
-        Ok(Self { path, _lock: lock })
+        for number in 0.. {
+            let path = parent.join(format!("{}-{number}", std::process::id()));
+            match std::fs::create_dir(&path) {
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                created => {
+                    created?;
+                    let lock = File::create(path.join(LOCK))?;
+                    lock.lock()?;
+                    return Ok(Self { path, _lock: lock });
+                }
+            }
+        }
+        Err(Error::other("no name is free"))
     }
 }
 
@@ -180,13 +187,13 @@ mod tests {
     #[test]
     fn the_folder_of_a_process_that_no_longer_runs_is_removed() {
         let parent = std::env::temp_dir().join(format!("bo-spool-{}", std::process::id()));
-        let running = SpoolFolder::create(&parent, Uuid::from_u128(1)).expect("created");
+        let running = SpoolFolder::create(&parent).expect("created");
         let crashed = parent.join("crashed");
         create_private(&crashed).expect("created");
         File::create(crashed.join(LOCK)).expect("created");
         File::create(crashed.join("upload")).expect("created");
 
-        let next = SpoolFolder::create(&parent, Uuid::from_u128(2)).expect("created");
+        let next = SpoolFolder::create(&parent).expect("created");
 
         assert!(!crashed.exists());
         assert!(running.path.exists() && next.path.exists());

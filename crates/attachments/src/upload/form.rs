@@ -1,6 +1,6 @@
 //! The parts of an upload.
 
-use backoffice_core::Rejection;
+use backoffice_core::{Rejection, Result};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
@@ -80,7 +80,7 @@ impl Form {
     ///
     /// # Errors
     /// 400 `missing_field` or `invalid_field` for the first part that is missing or invalid.
-    pub(crate) fn describe(&self) -> Result<Described, Rejection> {
+    pub(crate) fn describe(&self) -> Result<Described> {
         let entity_id = required(self.entity_id.as_deref(), "entityId")?;
         let record_id = required(self.record_id.as_deref(), "recordId")?;
         for (name, text) in [("fieldKey", &self.field_key), ("partitionCode", &self.partition_code)] {

@@ -43,6 +43,15 @@ pub struct Incoming<'a> {
 }
 
 impl Incoming<'_> {
+    /// Gives a rejection the text of the endpoint for an invalid input.
+    pub(crate) fn worded(&self, error: Error) -> Error {
+        Rejection {
+            message: self.invalid.into(),
+            ..error.to_rejection()
+        }
+        .into()
+    }
+
     fn reject(&self, details: Vec<Detail>) -> Error {
         Rejection {
             details,

@@ -222,7 +222,7 @@ impl<R: Sortable> Extract for ListQuery<R> {
             // The extraction ends here, so the rules are reported now.
             parameters.checked(R::PAGE_SIZE, &mut violations);
         }
-        violations.check()?;
+        violations.check().map_err(|error| incoming.worded(error))?;
         let rows = PhantomData;
         Ok(Self {
             parameters,

@@ -1,0 +1,179 @@
+//! Partitions.
+
+use serde_json::{Value, json};
+
+use crate::{NOTE, PARTITIONS, TwoTenants, Upload, fixture, rejected, rejection, upload, uploaded};
+
+/// The partition for files that everybody may read.
+const PUBLIC: &str = "019aae00-0000-7000-8000-000000000001";
+
+async fn codes(fixture: &TwoTenants, token: &str) -> Vec<String> {
+    let (status, list) = fixture.app.get(token, PARTITIONS).await;
+    assert_eq!(status, 200, "{list}");
+    let items = list["items"].as_array().into_iter().flatten();
+    items
+        .filter_map(|item| item["code"].as_str().map(str::to_owned))
+        .collect()
+}
+
+async fn create_docs(fixture: &TwoTenants, fields: Value) -> (u16, Value) {
+    let mut body = json!({"code": "docs", "title": "Documents"});
+    body.as_object_mut()
+        .expect("an object")
+        .extend(fields.as_object().expect("an object").clone());
+    fixture.app.post(&fixture.a.token, PARTITIONS, body).await
+}
+
+#[actix_web::test]
+async fn att_24_a_partition_belongs_to_its_tenant() {
+    let fixture = fixture().await;
+
+    let (status, body) = create_docs(&fixture, json!({"description": "D"})).await;
+
+    let item = &body["item"];
+    let expected = json!({"id": item["id"], "tenantId": fixture.a.id, "code": "docs", "title": "Documents", "description": "D",
+        "envKey": "ATTACHMENTS_PARTITION_DOCS_ROOT", "isPublic": false, "requiresOcr": false, "ocrModel": null,
+        "storageDriver": "local", "configJson": null, "createdAt": item["createdAt"], "updatedAt": item["updatedAt"]});
+    assert_eq!((status, item), (201, &expected));
+    assert_eq!(
+        codes(&fixture, &fixture.a.token).await,
+        ["productsMedia", "privateAttachments", "docs"]
+    );
+    assert_eq!(
+        codes(&fixture, &fixture.b.token).await,
+        ["productsMedia", "privateAttachments"]
+    );
+    let (status, _) = fixture
+        .app
+        .post(&fixture.b.token, PARTITIONS, json!({"code": "docs", "title": "Own"}))
+        .await;
+    assert_eq!(status, 201, "another tenant may use the code");
+    assert_eq!(
+        codes(&fixture, &fixture.root).await.len(),
+        4,
+        "super administrators see all"
+    );
+    for code in ["DOCS", "privateattachments"] {
+        let taken = fixture
+            .app
+            .post(&fixture.a.token, PARTITIONS, json!({"code": code, "title": "T"}))
+            .await;
+        assert_eq!(
+            (taken.0, &taken.1["error"]),
+            (409, &json!("Partition code already exists")),
+            "{code}"
+        );
+    }
+}
+
+#[actix_web::test]
+async fn att_24_codes_stay_and_default_partitions_are_the_platforms() {
+    let fixture = fixture().await;
+    let (_, body) = create_docs(&fixture, json!({})).await;
+    let id = &body["item"]["id"];
+    let put = async |token: &str, body: Value| fixture.app.put(token, PARTITIONS, body).await;
+
+    let (status, changed) = put(&fixture.a.token, json!({"id": id, "title": "Renamed", "code": "docs"})).await;
+    assert_eq!(
+        (status, &changed["item"]["title"], &changed["item"]["isPublic"]),
+        (200, &json!("Renamed"), &json!(false))
+    );
+    for (token, body, status) in [
+        (&fixture.a.token, json!({"id": id, "code": "other"}), 400),
+        (&fixture.a.token, json!({"id": id, "storageDriver": "s3"}), 400),
+        (&fixture.a.token, json!({"id": id, "configJson": {"bucket": "b"}}), 400),
+        (&fixture.a.token, json!({"id": id, "title": null}), 400),
+        (&fixture.a.token, json!({"title": "Without id"}), 400),
+        (&fixture.a.token, json!({"id": PUBLIC, "title": "Mine"}), 403),
+        (&fixture.b.token, json!({"id": id, "title": "Mine"}), 404),
+    ] {
+        let (rejected, response) = put(token, body.clone()).await;
+        assert_eq!(rejected, status, "{body}: {response}");
+    }
+    let (status, changed) = put(&fixture.root, json!({"id": PUBLIC, "title": "Media"})).await;
+    assert_eq!((status, &changed["item"]["title"]), (200, &json!("Media")), "{changed}");
+    let delete = async |id: &str| {
+        fixture
+            .app
+            .delete(&fixture.a.token, &format!("{PARTITIONS}?id={id}"), Value::Null)
+            .await
+            .0
+    };
+    assert_eq!(
+        (
+            delete(PUBLIC).await,
+            delete("x").await,
+            delete("00000000-0000-7000-8000-000000000009").await
+        ),
+        (400, 400, 404)
+    );
+    assert_eq!(delete(id.as_str().expect("an id")).await, 200);
+}
+
+#[actix_web::test]
+async fn att_24_a_partition_with_files_stays_and_becomes_public_only_by_confirmation() {
+    let fixture = fixture().await;
+    let (_, body) = create_docs(&fixture, json!({})).await;
+    let id = body["item"]["id"].as_str().expect("an id").to_owned();
+    let file = uploaded(&fixture, &[("partitionCode", "DOCS")], NOTE).await;
+
+    let delete = fixture
+        .app
+        .delete(&fixture.a.token, &format!("{PARTITIONS}?id={id}"), Value::Null)
+        .await;
+    assert_eq!((delete.0, &delete.1["error"]), (409, &json!("Partition is in use")));
+    let (status, body) = fixture
+        .app
+        .put(&fixture.a.token, PARTITIONS, json!({"id": id, "isPublic": true}))
+        .await;
+    assert_eq!((status, &body["code"]), (400, &json!("confirm_public")));
+    let confirmed = json!({"id": id, "isPublic": true, "confirmPublic": true});
+    assert_eq!(fixture.app.put(&fixture.a.token, PARTITIONS, confirmed).await.0, 200);
+    let path = format!("/attachments/file/{file}");
+    let shown = fixture.app.request(actix_web::http::Method::GET, &path).send().await;
+    assert_eq!((shown.status, shown.text().as_str()), (200, "Twelve bytes"));
+    assert!(fixture.app.data_dir().join("attachments/docs").is_dir());
+}
+
+#[actix_web::test]
+async fn a_public_partition_is_chosen_by_those_who_manage_partitions() {
+    let fixture = fixture().await;
+    let (_, employee) = fixture.user("employee@alpha.test", &["employee"]).await;
+    let parts = [("partitionCode", "productsMedia")];
+
+    let rejection_of = rejection(&upload(&fixture.app, &employee, &parts, NOTE).await);
+
+    assert_eq!(rejection_of, rejected(403, "public_partition_refused"));
+    let of_another = upload(&fixture.app, &fixture.b.token, &[("partitionCode", "docs")], NOTE).await;
+    create_docs(&fixture, json!({})).await;
+    let of_alpha = upload(&fixture.app, &fixture.b.token, &[("partitionCode", "docs")], NOTE).await;
+    assert_eq!(
+        (rejection(&of_another), rejection(&of_alpha)),
+        (rejected(400, "unknown_partition"), rejected(400, "unknown_partition"))
+    );
+}
+
+#[actix_web::test]
+async fn a_tenant_has_at_most_a_hundred_partitions() {
+    let fixture = fixture().await;
+    for number in 0..100 {
+        let body = json!({"code": format!("p{number:02}"), "title": "T"});
+        assert_eq!(fixture.app.post(&fixture.a.token, PARTITIONS, body).await.0, 201);
+    }
+
+    let (status, body) = create_docs(&fixture, json!({})).await;
+
+    assert_eq!((status, &body["code"]), (400, &json!("too_many_partitions")));
+}
+
+#[actix_web::test]
+async fn the_folder_of_a_partition_can_be_configured() {
+    let other = std::env::temp_dir().join(format!("bo-partition-{}", std::process::id()));
+    let fixture = crate::fixture_with(&format!("roots = {{ docs = {other:?} }}")).await;
+    create_docs(&fixture, json!({})).await;
+
+    uploaded(&fixture, &[("partitionCode", "docs")], Upload { name: "a.txt", ..NOTE }).await;
+
+    assert_eq!(crate::files_below(&other), 1);
+    std::fs::remove_dir_all(other).expect("removed");
+}

@@ -1,0 +1,151 @@
+//! Files of records that other modules offer.
+
+use actix_web::http::Method;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use crate::{
+    ATTACHMENTS, LIBRARY, NOTE, ORGANIZATIONS, TwoTenants, create, deal, fixture, ids, rejected, rejection, request,
+};
+
+async fn attach(fixture: &TwoTenants, token: &str, deal: Uuid) -> backoffice_test_support::TestResponse {
+    let id = deal.to_string();
+    let parts = [("entityId", "customers:deal"), ("recordId", id.as_str())];
+    request(&fixture.app, token, &parts, Some(NOTE)).send().await
+}
+
+fn of_deal(deal: Uuid) -> String {
+    format!("{ATTACHMENTS}?entityId=customers.deal&recordId={deal}")
+}
+
+#[actix_web::test]
+async fn att_10_records_of_others_and_unknown_ones_look_alike() {
+    let fixture = fixture().await;
+    let own = deal(&fixture).await;
+
+    let foreign = attach(&fixture, &fixture.b.token, own).await;
+    let unknown = attach(&fixture, &fixture.b.token, Uuid::from_u128(7)).await;
+
+    assert_eq!(rejection(&foreign), rejected(400, "record_not_found"));
+    assert_eq!(foreign.text(), unknown.text());
+    let (status, page) = fixture.app.get(&fixture.b.token, &of_deal(own)).await;
+    assert_eq!((status, &page["items"]), (200, &json!([])));
+}
+
+#[actix_web::test]
+async fn att_31_files_follow_the_rights_and_the_life_of_their_record() {
+    let fixture = fixture().await;
+    let deal = deal(&fixture).await;
+    let response = attach(&fixture, &fixture.a.token, deal).await;
+    assert_eq!(response.status, 200, "{}", response.text());
+    let id = backoffice_test_accounts::id_of(&response.json()["item"]);
+    fixture
+        .role("Files", &["attachments.view", "attachments.manage"], None)
+        .await;
+    let (_, files_only) = fixture.user("files@alpha.test", &["Files"]).await;
+    let expected = json!({"error": "Forbidden", "requiredFeatures": ["customers.deals.view"]});
+
+    let (status, body) = fixture.app.get(&files_only, &of_deal(deal)).await;
+    assert_eq!((status, body), (403, expected.clone()));
+    for path in [format!("/attachments/file/{id}"), format!("{LIBRARY}/{id}")] {
+        let response = fixture.app.request(Method::GET, &path).bearer(&files_only).send().await;
+        assert_eq!((response.status, response.json()), (403, expected.clone()), "{path}");
+    }
+    assert_eq!(attach(&fixture, &files_only, deal).await.status, 403);
+
+    let list = async || ids(&fixture.app.get(&fixture.a.token, &of_deal(deal)).await.1);
+    assert_eq!(list().await, [id]);
+    let path = format!("/customers/deals?id={deal}");
+    let deleted = fixture
+        .app
+        .request(Method::DELETE, &path)
+        .bearer(&fixture.a.token)
+        .send()
+        .await;
+    assert_eq!(list().await, [] as [Uuid; 0]);
+    let token = deleted.operation().expect("an operation")["undoToken"].clone();
+    let undone = fixture
+        .app
+        .post(
+            &fixture.a.token,
+            "/audit_logs/audit-logs/actions/undo",
+            json!({"undoToken": token}),
+        )
+        .await;
+    assert_eq!(undone.0, 200, "{}", undone.1);
+    assert_eq!(list().await, [id]);
+}
+
+#[actix_web::test]
+async fn att_36_an_organization_with_files_stays() {
+    let fixture = fixture().await;
+    let branch = create(&fixture, ORGANIZATIONS, json!({"name": "Branch"})).await;
+    let upload = request(&fixture.app, &fixture.a.token, &crate::RECORD, Some(NOTE));
+    let response = upload.header("X-Organization-Id", &branch.to_string()).send().await;
+    let id = backoffice_test_accounts::id_of(&response.json()["item"]);
+    let delete = async |path: String| fixture.app.delete(&fixture.a.token, &path, Value::Null).await;
+
+    let rejected_one = delete(format!("{ORGANIZATIONS}?id={branch}")).await;
+
+    assert_eq!(
+        rejected_one,
+        (
+            409,
+            json!({"error": "Organization is in use", "code": "organization_in_use"})
+        )
+    );
+    assert_eq!(delete(format!("{LIBRARY}/{id}")).await.0, 200);
+    assert_eq!(delete(format!("{ORGANIZATIONS}?id={branch}")).await.0, 200);
+}
+
+#[actix_web::test]
+async fn att_36_a_file_has_the_organization_of_its_record() {
+    let fixture = fixture().await;
+    let branch = create(&fixture, ORGANIZATIONS, json!({"name": "Branch"})).await;
+    let deal_of_branch = create(
+        &fixture,
+        "/customers/deals",
+        json!({"title": "D", "organizationId": branch}),
+    )
+    .await;
+    let id = deal_of_branch.to_string();
+    let parts = [("entityId", "customers.deal"), ("recordId", id.as_str())];
+
+    let elsewhere = request(&fixture.app, &fixture.a.token, &parts, Some(NOTE));
+    let elsewhere = elsewhere
+        .header("X-Organization-Id", &fixture.a.organization.to_string())
+        .send()
+        .await;
+    let response = attach(&fixture, &fixture.a.token, deal_of_branch).await;
+
+    assert_eq!(rejection(&elsewhere), rejected(400, "record_not_found"));
+    let file = backoffice_test_accounts::id_of(&response.json()["item"]);
+    let (_, detail) = fixture.app.get(&fixture.a.token, &format!("{LIBRARY}/{file}")).await;
+    assert_eq!(detail["item"]["organizationId"], json!(branch));
+    let to_head = deal(&fixture).await;
+    let body = json!({"entityId": "customers.deal", "attachmentIds": [file], "toRecordId": to_head});
+    assert_eq!(
+        fixture
+            .app
+            .post(&fixture.a.token, "/attachments/transfer", body)
+            .await
+            .0,
+        200
+    );
+    let (_, detail) = fixture.app.get(&fixture.a.token, &format!("{LIBRARY}/{file}")).await;
+    assert_eq!(detail["item"]["organizationId"], json!(fixture.a.organization));
+    let counts = fixture
+        .app
+        .rows("select id::text as id, file_count from attachments_counts where file_count > 0")
+        .await;
+    assert_eq!(counts, [json!({"id": fixture.a.organization, "file_count": 1})]);
+    let body = json!({"entityId": "customers.deal", "attachmentIds": [file], "toRecordId": Uuid::from_u128(7)});
+    assert_eq!(
+        fixture
+            .app
+            .post(&fixture.a.token, "/attachments/transfer", body)
+            .await
+            .0,
+        404
+    );
+}
