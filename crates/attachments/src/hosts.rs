@@ -1,11 +1,11 @@
 //! The records that files are attached to.
 
-use backoffice_core::records::FoundRecord;
-use backoffice_core::{RequestContext, Result};
+use backoffice_core::records::{FoundRecord, RecordKind};
+use backoffice_core::{Feature, Rejection, RequestContext, Result};
 use diesel_async::AsyncPgConnection;
 use uuid::Uuid;
 
-use crate::model::{ATTACHMENT, DEFAULT_PRIVATE, DEFAULT_PUBLIC, PARTITION};
+use crate::model::{ATTACHMENT, Attachment, DEFAULT_PRIVATE, DEFAULT_PUBLIC, PARTITION};
 
 /// The kind of a file without a record.
 pub(crate) const LIBRARY: &str = "attachments.library";
@@ -49,6 +49,71 @@ pub(crate) fn manager(ctx: &RequestContext, kind: &str) -> Result<RequestContext
         Some(offered) => ctx.for_features(offered.manage),
         None => Ok(ctx.clone()),
     }
+}
+
+/// Checks that the caller may see the record of a file.
+///
+/// # Errors
+/// 403 that names the features of its kind.
+pub(crate) fn require_view(ctx: &RequestContext, file: &Attachment) -> Result<()> {
+    match ctx.platform().record_kind(&file.entity_id) {
+        Some(offered) => require(ctx, offered.view, file.organization_id),
+        None => Ok(()),
+    }
+}
+
+/// Checks that the caller may change the record of a file.
+///
+/// # Errors
+/// 403 that names the features of its kind.
+pub(crate) fn require_manage(ctx: &RequestContext, file: &Attachment) -> Result<()> {
+    match ctx.platform().record_kind(&file.entity_id) {
+        Some(offered) => require(ctx, offered.manage, file.organization_id),
+        None => Ok(()),
+    }
+}
+
+/// Checks that the caller holds features in an organization.
+///
+/// # Errors
+/// 403 that names the features.
+pub(crate) fn require(ctx: &RequestContext, features: &[Feature], organization: Uuid) -> Result<()> {
+    if features
+        .iter()
+        .all(|feature| ctx.holds_in(*feature, Some(organization)))
+    {
+        return Ok(());
+    }
+    let names: Vec<&str> = features.iter().map(|feature| feature.id).collect();
+    Err(Rejection::missing_features(&names).into())
+}
+
+/// A kind of records that the caller may not see everywhere in the scope of the request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Restricted {
+    pub(crate) kind: &'static str,
+    /// Organizations in which the caller may see such records.
+    pub(crate) visible_in: Vec<Uuid>,
+}
+
+/// Returns the offered kinds whose features the caller does not hold in the whole scope of the request: a list of all files leaves theirs out.
+pub(crate) fn restricted(ctx: &RequestContext) -> Vec<Restricted> {
+    let mut restricted = Vec::new();
+    for offered in ctx.platform().extensions::<RecordKind>() {
+        let visible_in = match ctx.for_features(offered.view) {
+            Err(_) => Vec::new(),
+            Ok(narrower) if narrower.scope().organizations == ctx.scope().organizations => continue,
+            Ok(narrower) => match narrower.scope().organizations.clone() {
+                Some(organizations) => organizations,
+                None => continue,
+            },
+        };
+        restricted.push(Restricted {
+            kind: offered.kind,
+            visible_in,
+        });
+    }
+    restricted
 }
 
 /// Returns a visible record; `None` if it does not exist or is not visible, which look alike.

@@ -1,11 +1,11 @@
 //! Deletes a file.
 
 use backoffice_core::command::{Class, Command, Entity, Target, Tx};
-use backoffice_core::{Feature, Result};
+use backoffice_core::{Feature, Rejection, Result};
 use uuid::Uuid;
 
-use crate::acl;
 use crate::model::Attachment;
+use crate::{acl, hosts};
 
 /// Deletes a file. Its object is removed after the commit, so that this can't be undone.
 #[derive(Debug, Clone, Copy)]
@@ -28,6 +28,9 @@ impl Command for DeleteAttachment {
     }
 
     async fn apply(&self, tx: &mut Tx<'_>) -> Result<()> {
+        let row = Attachment::read(tx, &[self.id]).await?.pop();
+        let row = row.ok_or_else(|| Rejection::not_found(Attachment::NOT_FOUND))?;
+        hosts::require_manage(tx.context(), &row)?;
         Attachment::remove(tx, &[self.id]).await
     }
 }

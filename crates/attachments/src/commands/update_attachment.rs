@@ -16,7 +16,7 @@ use crate::model::{Assignment, Attachment};
 use crate::schema::attachments_attachments as attachments;
 use crate::upload::{check_name, clean_name, extension};
 use crate::values::FIELD_PREFIX;
-use crate::{acl, values};
+use crate::{acl, hosts, values};
 
 /// The changes of a file: absent members keep their values. Members named `cf_…` change one field each.
 #[derive(Debug, Clone, Default, Deserialize, ToSchema)]
@@ -163,6 +163,7 @@ impl Command for UpdateAttachment {
     async fn apply(&self, tx: &mut Tx<'_>) -> Result<Changed> {
         let before = Attachment::read(tx, &[self.id]).await?.pop();
         let before = before.ok_or_else(|| Rejection::not_found(Attachment::NOT_FOUND))?;
+        hosts::require_manage(tx.context(), &before)?;
         let mut row = before.clone();
         self.fill(&mut row)?;
         if row != before {

@@ -188,7 +188,7 @@ async fn get_attachment(ctx: RequestContext, path: Path<Id>) -> Result<Json<Deta
     ctx.read_version_first(&connection).await?;
     let found = query::attachments::find(&connection, ctx.scope(), path.0.id).await?;
     let found = found.ok_or(Error::NotFound)?;
-    hosts::viewer(&ctx, &found.row.entity_id)?;
+    hosts::require_view(&ctx, &found.row)?;
     let partitions = query::partitions::visible(&connection, ctx.scope()).await?;
     let item = FileDetail::of(found, &partitions);
     ctx.log_reads(

@@ -6,15 +6,15 @@ use actix_web::http::header::{
 };
 use backoffice_core::context::Call;
 use backoffice_core::http::Caller;
-use backoffice_core::{Feature, Rejection, RequestContext, Result, Scope};
+use backoffice_core::{Rejection, RequestContext, Result, Scope};
 use uuid::Uuid;
 
-use crate::acl;
 use crate::error::Error;
 use crate::files::Files;
 use crate::model::Attachment;
 use crate::query::attachments::{Location, Stored, locate, stored};
 use crate::stores::Local;
+use crate::{acl, hosts};
 
 /// A file that the caller may read.
 #[derive(Debug)]
@@ -55,10 +55,8 @@ pub(super) async fn readable(caller: &Caller, id: Uuid) -> Result<Readable> {
     let connection = call.database().read_briefly(&scope).await?;
     let (file, store) = stored(&connection, &scope, id).await?.ok_or(Error::NotFound)?;
     drop(connection);
-    if let Some(ctx) = caller
-        && let Some(offered) = ctx.platform().record_kind(&file.row.entity_id)
-    {
-        require(ctx, offered.view, location.organization)?;
+    if let Some(ctx) = caller {
+        hosts::require_view(ctx, &file.row)?;
     }
     opened(call, file, store, location.is_public)
 }
@@ -69,19 +67,7 @@ fn admit(ctx: &RequestContext, location: Location) -> Result<()> {
     if !scope.sees_tenant(location.tenant) || !scope.reads_organization(Some(location.organization)) {
         return Err(Error::NotFound.into());
     }
-    require(ctx, &[acl::VIEW], location.organization)
-}
-
-/// Checks that the caller holds features in an organization.
-fn require(ctx: &RequestContext, features: &[Feature], organization: Uuid) -> Result<()> {
-    if features
-        .iter()
-        .all(|feature| ctx.holds_in(*feature, Some(organization)))
-    {
-        return Ok(());
-    }
-    let names: Vec<&str> = features.iter().map(|feature| feature.id).collect();
-    Err(Rejection::missing_features(&names).into())
+    hosts::require(ctx, &[acl::VIEW], location.organization)
 }
 
 fn opened(call: &Call, file: Stored, store: Option<(String, serde_json::Value)>, is_public: bool) -> Result<Readable> {

@@ -6,7 +6,8 @@ use diesel::dsl::{count_star, sql};
 use diesel::pg::Pg;
 use diesel::sql_types::{Array, BigInt, Bool, Nullable, Text, Uuid as SqlUuid};
 use diesel::{
-    ExpressionMethods, PgTextExpressionMethods, QueryDsl, QueryResult, QueryableByName, SelectableHelper, sql_query,
+    BoolExpressionMethods, ExpressionMethods, PgTextExpressionMethods, QueryDsl, QueryResult, QueryableByName,
+    SelectableHelper, sql_query,
 };
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use futures_util::future::try_join;
@@ -14,6 +15,7 @@ use uuid::Uuid;
 
 use super::attachments::{Files, in_scope, listed};
 use super::partitions::{visible, with_code};
+use crate::hosts::{self, Restricted};
 use crate::model::{ATTACHMENT, Attachment, Partition};
 use crate::schema::{attachments_attachments as attachments, attachments_tags as tags};
 
@@ -70,11 +72,16 @@ type Filtered<'a> = attachments::BoxedQuery<'a, Pg>;
 /// Returns the matching files; `partition` is the one that the filter names.
 fn matching<'a>(
     scope: &Scope,
+    restricted: &[Restricted],
     filter: &LibraryFilter,
     partition: Option<&Partition>,
     request: &ListRequest,
 ) -> Filtered<'a> {
     let mut query = in_scope(scope).into_boxed();
+    for Restricted { kind, visible_in } in restricted {
+        let is_visible = attachments::organization_id.eq_any(visible_in.clone());
+        query = query.filter(attachments::entity_id.ne(*kind).or(is_visible));
+    }
     if let Some(partition) = partition {
         query = query
             .filter(attachments::partition_tenant_id.eq(partition.tenant_id))
@@ -154,16 +161,17 @@ pub async fn page(
         let page = window.page(Vec::new(), 0);
         return Ok(Files { page, partitions });
     }
-    let matching = || matching(scope, filter, partition.flatten(), &request);
+    let restricted = hosts::restricted(ctx);
+    let matching = || matching(scope, &restricted, filter, partition.flatten(), &request);
     let rows = matching()
         .order(request.order.by("attachments_attachments.id"))
         .limit(window.limit())
         .offset(window.offset())
         .select(listed!())
         .load(&mut &*connection);
-    let is_whole = *filter == LibraryFilter::default() && request.pattern.is_none() && request.ids.is_none();
+    let is_filtered = *filter != LibraryFilter::default() || request.pattern.is_some() || request.ids.is_some();
     let total = || async {
-        if is_whole {
+        if !is_filtered && restricted.is_empty() {
             return count(connection, scope).await;
         }
         matching().select(count_star()).get_result(&mut &*connection).await

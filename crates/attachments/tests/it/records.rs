@@ -52,6 +52,26 @@ async fn att_31_files_follow_the_rights_and_the_life_of_their_record() {
         assert_eq!((response.status, response.json()), (403, expected.clone()), "{path}");
     }
     assert_eq!(attach(&fixture, &files_only, deal).await.status, 403);
+    for (method, body) in [(Method::PATCH, json!({"tags": ["x"]})), (Method::DELETE, Value::Null)] {
+        let request = fixture
+            .app
+            .request(method.clone(), &format!("{LIBRARY}/{id}"))
+            .bearer(&files_only);
+        let response = request.json(&body).send().await;
+        assert_eq!(
+            (response.status, &response.json()["requiredFeatures"]),
+            (403, &json!(["customers.deals.manage"])),
+            "{method}"
+        );
+    }
+    let (_, library) = fixture.app.get(&files_only, LIBRARY).await;
+    assert_eq!(
+        (&library["total"], ids(&library)),
+        (&json!(0), vec![]),
+        "its text is not listed either"
+    );
+    let (_, library) = fixture.app.get(&fixture.a.token, LIBRARY).await;
+    assert_eq!(ids(&library), [id]);
 
     let list = async || ids(&fixture.app.get(&fixture.a.token, &of_deal(deal)).await.1);
     assert_eq!(list().await, [id]);
