@@ -102,8 +102,8 @@ pub(crate) fn restricted(ctx: &RequestContext) -> Vec<Restricted> {
     for offered in ctx.platform().extensions::<RecordKind>() {
         let visible_in = match ctx.for_features(offered.view) {
             Err(_) => Vec::new(),
-            Ok(narrower) if narrower.scope().organizations == ctx.scope().organizations => continue,
-            Ok(narrower) => match narrower.scope().organizations.clone() {
+            Ok(limited) if limited.scope().organizations == ctx.scope().organizations => continue,
+            Ok(limited) => match limited.scope().organizations.clone() {
                 Some(organizations) => organizations,
                 None => continue,
             },

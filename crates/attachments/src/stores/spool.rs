@@ -1,6 +1,6 @@
 //! Uploads that are still arriving.
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{Error, ErrorKind, Result, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -38,7 +38,7 @@ impl SpoolFolder {
         }
         for number in 0.. {
             let path = parent.join(format!("{}-{number}", std::process::id()));
-            match std::fs::create_dir(&path) {
+            match private_dir().create(&path) {
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
                 created => {
                     created?;
@@ -56,6 +56,14 @@ impl Drop for SpoolFolder {
     fn drop(&mut self) {
         let _removed = std::fs::remove_dir_all(&self.path);
     }
+}
+
+/// Returns a builder of folders that only this user may open.
+fn private_dir() -> DirBuilder {
+    let mut builder = DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder
 }
 
 /// Returns whether a folder was left by a process that no longer runs. A folder whose lock does not exist is just being created.
