@@ -1,5 +1,5 @@
-//! The files of a tenant. Each has the id of its organization; the partition has the id of the tenant's role, because both belong to the whole
-//! tenant.
+//! The files of a tenant. Each has the id of its organization; the partition and the field have the id of the tenant's role, because all three
+//! belong to the whole tenant.
 
 use crate::fixture::{Fixture, TenantFixture};
 
@@ -39,6 +39,11 @@ pub(crate) async fn seed(fixture: &Fixture, tenant_fixture: &TenantFixture) {
          values ('{tenant}', '{partition}', 'docs', 'Documents', false, false, 'local', '{partition}', '{AT}', '{AT}')"
     );
     assert_eq!(fixture.app.sql(&sql).await, 1);
+    let field = format!(
+        "insert into attachments_fields (tenant_id, id, entity_id, field_key, max_count, created_at, updated_at)
+         values ('{tenant}', '{partition}', 'a.b', 'photo', 3, '{AT}', '{AT}')"
+    );
+    assert_eq!(fixture.app.sql(&field).await, 1);
 }
 
 /// Returns an image of two red pixels in a row.

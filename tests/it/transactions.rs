@@ -179,7 +179,7 @@ async fn undo_again(fixture: &Fixture, token: &str) -> (u16, Value) {
 }
 
 /// The commands that can't be undone, with the endpoint that runs each. The last one leaves no user who could send another request.
-const FINAL: [(&str, Method, &str); 11] = [
+const FINAL: [(&str, Method, &str); 12] = [
     ("directory.tenant.create", Method::POST, "/directory/tenants"),
     ("directory.tenant.update", Method::PUT, "/directory/tenants"),
     ("api_keys.key.create", Method::POST, "/api_keys/keys"),
@@ -197,6 +197,11 @@ const FINAL: [(&str, Method, &str); 11] = [
         "/customers/deals/bulk-update-stage",
     ),
     ("catalog.product.bulk_delete", Method::POST, "/catalog/bulk-delete"),
+    (
+        "attachments.attachment.bulk_delete",
+        Method::POST,
+        "/attachments/library/bulk-delete",
+    ),
     ("progress.job.cancel", Method::POST, "/progress/jobs/{id}/cancel"),
     ("directory.tenant.delete", Method::DELETE, "/directory/tenants"),
 ];

@@ -3,6 +3,9 @@
 use actix_web::http::StatusCode;
 use backoffice_core::{Error as CoreError, Rejection};
 
+/// Text of the rejection of one file more than a field accepts.
+const LIMIT: &str = "The field has as many files as it accepts";
+
 /// A reason for which a file is not accepted, served or changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Error {
@@ -38,6 +41,16 @@ pub enum Error {
     UnknownPartition,
     /// A public partition that the caller may not choose.
     PublicPartition,
+    /// The type of record has constraints, and none for this field.
+    UnknownField,
+    /// The field does not accept files of this type.
+    TypeNotAllowed,
+    /// The field does not accept files of this length.
+    TooLargeForField,
+    /// The field of the record has as many files as it may have.
+    LimitReached,
+    /// A move would give the field of a record more files than it may have.
+    LimitOfTarget,
     /// The file has another extension than its old name.
     ExtensionFixed,
     /// The bytes are missing in the store.
@@ -117,6 +130,23 @@ impl Error {
                 "This public partition can't be chosen",
                 Some("public_partition_refused"),
             ),
+            Self::UnknownField => (
+                StatusCode::BAD_REQUEST,
+                "The type of record has no such field",
+                Some("unknown_field_key"),
+            ),
+            Self::TypeNotAllowed => (
+                StatusCode::FORBIDDEN,
+                "The field does not accept files of this type",
+                Some("attachment_type_not_allowed"),
+            ),
+            Self::TooLargeForField => (
+                StatusCode::FORBIDDEN,
+                "The file is too large for the field",
+                Some("attachment_too_large_for_field"),
+            ),
+            Self::LimitReached => (StatusCode::FORBIDDEN, LIMIT, Some("attachment_limit_reached")),
+            Self::LimitOfTarget => (StatusCode::BAD_REQUEST, LIMIT, Some("attachment_limit_reached")),
             Self::ExtensionFixed => (
                 StatusCode::BAD_REQUEST,
                 "The extension of a file can't be changed",

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 pub mod acl;
+pub mod bulk;
 pub mod commands;
 mod config;
 mod documented;
@@ -54,8 +55,12 @@ pub static MODULE: Module = Module {
 };
 
 fn register(registry: &mut Registry) {
-    registry.entity::<model::Attachment>().entity::<model::Partition>();
+    registry
+        .entity::<model::Attachment>()
+        .entity::<model::Partition>()
+        .entity::<model::Field>();
     commands::register(registry);
+    bulk::register(registry);
     registry.interceptor(interceptors::KEEP_ORGANIZATIONS_WITH_ATTACHMENTS);
 }
 

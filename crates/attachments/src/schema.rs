@@ -76,6 +76,22 @@ table! {
 }
 
 table! {
+    attachments_fields (tenant_id, id) {
+        tenant_id -> Uuid,
+        id -> Uuid,
+        entity_id -> Text,
+        field_key -> Text,
+        accept_extensions -> Nullable<Array<Text>>,
+        max_bytes -> Nullable<BigInt>,
+        max_count -> Nullable<Integer>,
+        partition_tenant_id -> Nullable<Uuid>,
+        partition_id -> Nullable<Uuid>,
+        created_at -> Timestamptz,
+        updated_at -> Timestamptz,
+    }
+}
+
+table! {
     attachments_staged (tenant_id, id) {
         tenant_id -> Uuid,
         id -> Uuid,

@@ -15,6 +15,8 @@ pub(crate) const MAX_ID: usize = 255;
 const MAX_HREF: usize = 2048;
 /// Most bytes of all fields of a file, as JSON.
 const MAX_FIELDS_BYTES: usize = 16 * 1024;
+/// The rule that all fields of a file obey together.
+pub(crate) const TOO_LARGE: &str = "must be at most 16 KiB, without the character U+0000";
 /// Most characters of the name of a field.
 const MAX_FIELD_NAME: usize = 100;
 
@@ -26,6 +28,9 @@ pub(crate) const FIELD_PREFIX: &str = "cf_";
 /// # Errors
 /// The violated rule.
 pub(crate) fn tags(given: &[String]) -> Result<Vec<String>, &'static str> {
+    if given.len() > MOST {
+        return Err("must be at most 50 tags");
+    }
     let mut tags: Vec<String> = Vec::new();
     for tag in given {
         let tag = tag.trim();
@@ -36,10 +41,7 @@ pub(crate) fn tags(given: &[String]) -> Result<Vec<String>, &'static str> {
             tags.push(tag.to_owned());
         }
     }
-    match tags.len() > MOST {
-        true => Err("must be at most 50 tags"),
-        false => Ok(tags),
-    }
+    Ok(tags)
 }
 
 /// Returns the assignments with each record once, as it was given last.
@@ -47,6 +49,9 @@ pub(crate) fn tags(given: &[String]) -> Result<Vec<String>, &'static str> {
 /// # Errors
 /// The violated rule.
 pub(crate) fn assignments(given: &[Assignment]) -> Result<Vec<Assignment>, &'static str> {
+    if given.len() > MOST {
+        return Err("must be at most 50 assignments");
+    }
     let mut assignments: Vec<Assignment> = Vec::new();
     for one in given {
         let one = Assignment {
@@ -69,10 +74,7 @@ pub(crate) fn assignments(given: &[Assignment]) -> Result<Vec<Assignment>, &'sta
         assignments.retain(|known| (&known.kind, &known.id) != (&one.kind, &one.id));
         assignments.push(one);
     }
-    match assignments.len() > MOST {
-        true => Err("must be at most 50 assignments"),
-        false => Ok(assignments),
-    }
+    Ok(assignments)
 }
 
 /// Changes the fields of a file: null removes one.
@@ -80,6 +82,9 @@ pub(crate) fn assignments(given: &[Assignment]) -> Result<Vec<Assignment>, &'sta
 /// # Errors
 /// The violated rule.
 pub(crate) fn change_fields(fields: &mut Map<String, Value>, changes: &Map<String, Value>) -> Result<(), &'static str> {
+    if changes.len() > MOST {
+        return Err("must be at most 50 fields");
+    }
     for (name, value) in changes {
         if !is_field_name(name) {
             return Err("must have names of a-z, 0-9 and _, which begin with a letter");
@@ -100,7 +105,7 @@ pub(crate) fn change_fields(fields: &mut Map<String, Value>, changes: &Map<Strin
     }
     let length = serde_json::to_string(fields).map_or(usize::MAX, |text| text.len());
     if length > MAX_FIELDS_BYTES || holds_zero(fields) {
-        return Err("must be at most 16 KiB, without the character U+0000");
+        return Err(TOO_LARGE);
     }
     match fields.len() > MOST {
         true => Err("must be at most 50 fields"),

@@ -1,5 +1,6 @@
 call app_search_table_no_more('attachments_attachments');
 drop table attachments_staged;
+drop table attachments_fields;
 drop table attachments_usage;
 drop table attachments_counts;
 drop table attachments_tags;

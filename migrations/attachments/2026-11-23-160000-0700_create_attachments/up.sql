@@ -122,6 +122,28 @@ create table attachments_usage (
     constraint attachments_usage_used_bytes_check check (used_bytes >= 0)
 );
 
+-- Constraints of the files of a field of records, or with the key `*` of all files of a kind of records.
+create table attachments_fields (
+    tenant_id uuid not null,
+    id uuid not null,
+    entity_id text not null,
+    field_key text not null,
+    accept_extensions text[],
+    max_bytes bigint,
+    max_count integer,
+    partition_tenant_id uuid,
+    partition_id uuid,
+    created_at timestamptz(3) not null,
+    updated_at timestamptz(3) not null,
+    primary key (tenant_id, id),
+    constraint attachments_fields_tenant_id_entity_id_field_key_key unique (tenant_id, entity_id, field_key),
+    constraint attachments_fields_partition_check
+        check (partition_tenant_id in (tenant_id, '00000000-0000-0000-0000-000000000000')),
+    constraint attachments_fields_partition_tenant_id_partition_id_fkey
+        foreign key (partition_tenant_id, partition_id) references attachments_partitions (tenant_id, id)
+);
+create index attachments_fields_partition_idx on attachments_fields (partition_tenant_id, partition_id);
+
 -- Stored objects to which no file refers: not yet, or no more. After `expires_at` the object is removed, then the row.
 create table attachments_staged (
     tenant_id uuid not null,
@@ -142,6 +164,7 @@ call app_secure_table('attachments_attachments');
 call app_secure_table('attachments_tags');
 call app_secure_table('attachments_counts');
 call app_secure_table('attachments_usage');
+call app_secure_table('attachments_fields');
 call app_secure_table('attachments_staged');
 create policy global_rows on attachments_stores for select using (tenant_id = '00000000-0000-0000-0000-000000000000');
 create policy global_rows on attachments_partitions for select using (tenant_id = '00000000-0000-0000-0000-000000000000');

@@ -10,6 +10,7 @@ use crate::call::{Call, Place};
 
 const ATTACHMENTS: &str = "/attachments";
 const LIBRARY: &str = "/attachments/library";
+const FIELDS: &str = "/attachments/fields";
 const PARTITIONS: &str = "/attachments/partitions";
 
 const fn inside(place: Place) -> Target {
@@ -26,6 +27,7 @@ pub(crate) fn table() -> Vec<Entry> {
     let mut table = files();
     table.extend(library());
     table.extend(partitions());
+    table.extend(fields());
     table
 }
 
@@ -113,6 +115,18 @@ fn library() -> Vec<Entry> {
                 )
             },
         ),
+        // The job checks each id: an unknown one is a failed item.
+        entry(
+            Method::POST,
+            "/attachments/library/bulk-delete",
+            [],
+            |tenant_fixture, _| {
+                Call::post(
+                    "/attachments/library/bulk-delete",
+                    json!({"ids": [tenant_fixture.child], "confirm": true}),
+                )
+            },
+        ),
         entry(
             Method::DELETE,
             "/attachments/library/{id}",
@@ -149,6 +163,27 @@ fn partitions() -> Vec<Entry> {
             PARTITIONS,
             [at(Place::Query("id"), Kind::Role)],
             |tenant_fixture, _| Call::delete(PARTITIONS, tenant_fixture.role),
+        ),
+    ]
+}
+
+fn fields() -> Vec<Entry> {
+    vec![
+        entry(Method::GET, FIELDS, [], |_, _| {
+            Call::get(FIELDS).with_query("entityId", "a.b")
+        }),
+        entry(Method::PUT, FIELDS, [], |_, _| {
+            Call::put(
+                FIELDS,
+                json!({"entityId": "x.y", "fieldKey": "made", "acceptExtensions": ["png"], "maxBytes": 1000, "maxCount": 2,
+                    "partitionCode": "productsMedia"}),
+            )
+        }),
+        entry(
+            Method::DELETE,
+            FIELDS,
+            [at(Place::Query("id"), Kind::Role)],
+            |tenant_fixture, _| Call::delete(FIELDS, tenant_fixture.role),
         ),
     ]
 }

@@ -22,6 +22,7 @@ const NO_TARGETS: &[(&str, &str, &str)] = &[
     ("GET /progress/jobs/{id}/items", "ids", OF_JOB),
     ("POST /customers/deals/bulk-update-owner", "ids", ITEMS),
     ("POST /customers/deals/bulk-update-stage", "ids", ITEMS),
+    ("POST /attachments/library/bulk-delete", "ids", ITEMS),
     ("POST /catalog/bulk-delete", "ids", ITEMS),
     (
         "POST /catalog/bulk-delete",

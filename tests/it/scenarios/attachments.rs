@@ -7,6 +7,7 @@ use super::{Scenario, scenario};
 use crate::call::Call;
 
 const LIBRARY: &str = "/attachments/library";
+const FIELDS: &str = "/attachments/fields";
 const PARTITIONS: &str = "/attachments/partitions";
 
 pub(crate) fn scenarios() -> Vec<Scenario> {
@@ -38,6 +39,18 @@ pub(crate) fn scenarios() -> Vec<Scenario> {
                 PARTITIONS,
                 json!({"id": tenant.role, "title": "Renamed", "description": "D", "isPublic": true, "requiresOcr": true, "ocrModel": "m"}),
             )
+        }),
+        Scenario {
+            by_anybody: false,
+            ..scenario("attachments.field.set", "a new field", |_| {
+                Call::put(
+                    FIELDS,
+                    json!({"entityId": "x.y", "fieldKey": "new", "acceptExtensions": ["png"], "maxBytes": 5}),
+                )
+            })
+        },
+        scenario("attachments.field.delete", "of a field", |tenant| {
+            Call::new(Method::DELETE, FIELDS).with_query("id", &tenant.role.to_string())
         }),
         scenario("attachments.partition.delete", "without files", |tenant| {
             Call::new(Method::DELETE, PARTITIONS).with_query("id", &tenant.role.to_string())

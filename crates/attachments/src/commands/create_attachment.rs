@@ -7,8 +7,9 @@ use diesel_async::RunQueryDsl;
 
 use crate::acl;
 use crate::error::Error;
-use crate::model::{Attachment, NewAttachment};
-use crate::query::{staged, usage};
+use crate::model::{ALL_FIELDS, Attachment, NewAttachment};
+use crate::query::fields;
+use crate::query::staged::{self, Settled};
 use crate::schema::attachments_attachments as attachments;
 
 /// Saves a file whose object is stored.
@@ -17,6 +18,8 @@ pub struct CreateAttachment {
     pub(crate) row: NewAttachment,
     /// Time after which the object is removed if no file refers to it.
     pub(crate) expires_at: Timestamp,
+    /// Whether the number of files of the record is limited.
+    pub(crate) is_limited: bool,
     /// Bytes that a tenant without a quota of its own may use.
     pub(crate) default_quota: i64,
 }
@@ -37,21 +40,27 @@ impl Command for CreateAttachment {
         }
     }
 
-    /// The counter of the tenant is locked by the insertion, the last statement but one, so that uploads of a tenant wait as shortly as possible.
+    /// The counter of the tenant is locked by the insertion, near the end, so that uploads of a tenant wait as shortly as possible.
     async fn apply(&self, tx: &mut Tx<'_>) -> Result<()> {
         Placement::lock(tx, self.row.organization_id).await?;
-        if !staged::keep(tx, self.row.id, self.expires_at).await? {
-            return Err(Error::StorageFailed.into());
+        let (entity, record) = (&self.row.entity_id, &self.row.record_id);
+        if self.is_limited {
+            fields::lock_record(tx, entity, record).await?;
         }
         insert_into(attachments::table)
             .values(&self.row)
             .execute(tx.conn())
             .await
             .map_err(|error| rejection(error.into()))?;
-        if usage::fits(tx.conn(), self.row.tenant_id, self.default_quota).await? {
-            Ok(())
-        } else {
-            Err(Error::QuotaExceeded.into())
+        let key = self.row.field_key.as_deref().unwrap_or(ALL_FIELDS);
+        if self.is_limited && fields::is_over(tx, entity, record, Some(key)).await? {
+            return Err(Error::LimitReached.into());
+        }
+        let settled = staged::settle(tx, self.row.id, self.expires_at, self.default_quota).await?;
+        match settled {
+            Settled { is_kept: false, .. } => Err(Error::StorageFailed.into()),
+            Settled { fits: false, .. } => Err(Error::QuotaExceeded.into()),
+            Settled { .. } => Ok(()),
         }
     }
 }

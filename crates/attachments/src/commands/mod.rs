@@ -2,12 +2,14 @@
 
 mod create_attachment;
 mod delete_attachment;
+mod field;
 mod partition;
 mod transfer;
 mod update_attachment;
 
 pub use create_attachment::CreateAttachment;
 pub use delete_attachment::DeleteAttachment;
+pub use field::{DeleteField, SetField};
 pub(crate) use partition::DRIVERS;
 pub use partition::{CreatePartition, DeletePartition, PartitionFields, UpdatePartition};
 pub use transfer::TransferAttachments;
@@ -23,5 +25,7 @@ pub(crate) fn register(registry: &mut Registry) {
         .command::<DeleteAttachment>()
         .command::<CreatePartition>()
         .command::<UpdatePartition>()
-        .command::<DeletePartition>();
+        .command::<DeletePartition>()
+        .command::<SetField>()
+        .command::<DeleteField>();
 }

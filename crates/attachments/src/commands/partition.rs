@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use crate::documented::{PartitionCode, PartitionTitle, StorageDriver};
+use crate::documented::{LocalSettings, PartitionCode, PartitionModel, PartitionTitle, StorageDriver};
 use crate::model::{DEFAULT_PRIVATE, DEFAULT_PUBLIC, Partition, Store};
 use crate::schema::{attachments_partitions as partitions, attachments_stores as stores};
 use crate::{acl, query};
@@ -46,13 +46,13 @@ pub struct PartitionFields {
     #[schema(value_type = bool)]
     pub requires_ocr: Patch<bool>,
     /// The model that recognizes them, at most 50 characters.
-    #[schema(value_type = Option<String>, max_length = 50)]
+    #[schema(value_type = Option<PartitionModel>)]
     pub ocr_model: Patch<String>,
     /// `local`.
     #[schema(value_type = StorageDriver)]
     pub storage_driver: Patch<String>,
     /// Settings of the driver; `local` has none.
-    #[schema(value_type = Option<Object>)]
+    #[schema(value_type = Option<LocalSettings>)]
     pub config_json: Patch<Map<String, Value>>,
     /// Must be true when a partition with files becomes public.
     #[schema(value_type = bool)]
@@ -149,9 +149,10 @@ impl Record for Partition {
     fn rejection(error: CoreError) -> CoreError {
         match error.violated_constraint() {
             Some("attachments_partitions_tenant_id_code_key") => code_exists().into(),
-            Some("attachments_attachments_partition_tenant_id_partition_id_fkey") => {
-                Rejection::conflict("Partition is in use").into()
-            }
+            Some(
+                "attachments_attachments_partition_tenant_id_partition_id_fkey"
+                | "attachments_fields_partition_tenant_id_partition_id_fkey",
+            ) => Rejection::conflict("Partition is in use").into(),
             _ => error,
         }
     }

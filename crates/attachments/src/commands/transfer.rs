@@ -10,7 +10,9 @@ use diesel_async::RunQueryDsl;
 use uuid::Uuid;
 
 use crate::acl;
+use crate::error::Error;
 use crate::model::{ATTACHMENT, Attachment};
+use crate::query::fields;
 
 /// Moves files of one kind of records to another record of this kind. The entry of the log is about the first file; the others are affected.
 #[derive(Debug, Clone)]
@@ -77,6 +79,7 @@ impl Command for TransferAttachments {
         if let Some(organization) = self.organization {
             Placement::lock(tx, organization).await?;
         }
+        fields::lock_record(tx, &self.entity_id, &self.record_id).await?;
         let statement = sql_query(MOVE)
             .bind::<SqlUuid, _>(tenant)
             .bind::<Array<SqlUuid>, _>(ids)
@@ -86,6 +89,9 @@ impl Command for TransferAttachments {
             .bind::<Timestamptz, _>(now);
         let mut moved: Vec<Moved> = Prepared(statement).load(tx.conn()).await?;
         moved.sort_by_key(|file| file.id);
+        if fields::is_over(tx, &self.entity_id, &self.record_id, None).await? {
+            return Err(Error::LimitOfTarget.into());
+        }
         for file in moved {
             let event = Event::new("attachments.attachment.transferred", file.id)
                 .with("entityId", self.entity_id.clone())

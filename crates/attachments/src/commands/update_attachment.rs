@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
+use crate::documented::{AttachmentCustomFields, AttachmentFileName, AttachmentTag};
 use crate::error::Error;
 use crate::model::{Assignment, Attachment};
 use crate::schema::attachments_attachments as attachments;
@@ -24,17 +25,17 @@ use crate::{acl, hosts, values};
 #[schema(as = AttachmentChanges)]
 pub struct AttachmentChanges {
     /// The whole list: at most 50 different tags of 1 to 64 characters, in this order. Null removes all.
-    #[schema(value_type = Option<Vec<String>>, max_items = 50)]
+    #[schema(value_type = Option<Vec<AttachmentTag>>, max_items = 50)]
     pub tags: Patch<Vec<String>>,
     /// The whole list: at most 50 records, each once. Null removes all.
     #[schema(value_type = Option<Vec<Assignment>>, max_items = 50)]
     pub assignments: Patch<Vec<Assignment>>,
     /// Fields to change, by names of `a-z 0-9 _`: texts, numbers, booleans, or lists of these; null removes a field. At most 50 fields of 16 KiB
     /// together. Null instead of the object removes all.
-    #[schema(value_type = Option<Object>)]
+    #[schema(value_type = Option<AttachmentCustomFields>)]
     pub custom_fields: Patch<Map<String, Value>>,
     /// Another name with the same extension.
-    #[schema(value_type = String, min_length = 1)]
+    #[schema(value_type = AttachmentFileName)]
     pub file_name: Patch<String>,
     /// Fields to change, each as a member `cf_<name>`.
     #[serde(flatten)]
@@ -73,7 +74,12 @@ impl Input for AttachmentChanges {
         if let Some(changes) = self.of_fields()
             && let Err(rule) = values::change_fields(&mut Map::new(), &changes)
         {
-            validator.reject("customFields", rule, "invalid_value");
+            let code = if rule == values::TOO_LARGE {
+                "too_long"
+            } else {
+                "invalid_value"
+            };
+            validator.reject("customFields", rule, code);
         }
         match &self.file_name {
             Patch::Clear => validator.reject("fileName", "must not be null", "required"),

@@ -1,16 +1,20 @@
 //! The library: all files of a tenant.
 
 use backoffice_core::access_log::AccessType;
-use backoffice_core::http::{Done, Id, Json, Path, Query, Routes, requires};
+use backoffice_core::http::{Created, Done, Id, Json, Path, Query, Routes, requires};
+use backoffice_core::input::{Input, Validator};
 use backoffice_core::list::{InstantOrDate, ListQuery, instant};
 use backoffice_core::{Detail, Rejection, RequestContext, Result, Violations};
+use backoffice_progress::bulk::{Started, checked_ids, start};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
 use super::items::{FileDetail, LibraryItem};
+use crate::bulk::BulkDelete;
 use crate::commands::{AttachmentChanges, Changed, UpdateAttachment};
+use crate::documented::{AttachmentMediaRange, Confirmation};
 use crate::error::Error;
 use crate::model::{ATTACHMENT, Assignment, Attachment, PARTITION};
 use crate::query::library::LibraryFilter;
@@ -19,6 +23,7 @@ use crate::{acl, hosts, query};
 const LIBRARY: &str = "/attachments/library";
 /// Text of the 400 for an invalid query.
 const INVALID: &str = "Invalid query";
+const BULK_DELETE: &str = "/attachments/library/bulk-delete";
 const ONE: &str = "/attachments/library/{id}";
 
 pub(super) fn routes(routes: &mut Routes) {
@@ -41,6 +46,11 @@ pub(super) fn routes(routes: &mut Routes) {
         .delete(ONE, requires(&[acl::MANAGE]), delete_library_attachment)
         .about("Delete a file")
         .rejects(&[404, 422]);
+    routes
+        .post(BULK_DELETE, requires(&[acl::MANAGE]), bulk_delete_attachments)
+        .about("Delete many files, in the background")
+        .rejects(&[409, 422])
+        .rejects_with::<i64>(400, "matched");
 }
 
 /// Filters of the library.
@@ -57,7 +67,7 @@ struct LibraryQuery {
     #[param(max_length = 255)]
     entity_id: Option<String>,
     /// A media type, or all of a kind: `image/*`.
-    #[param(max_length = 127)]
+    #[param(value_type = Option<AttachmentMediaRange>, inline)]
     mime_type: Option<String>,
     /// Uploaded at this time or later.
     #[param(value_type = Option<InstantOrDate>, inline)]
@@ -246,4 +256,31 @@ async fn update_attachment(
 
 async fn delete_library_attachment(ctx: RequestContext, path: Path<Id>) -> Result<Json<Done>> {
     super::records::delete(&ctx, path.0.id).await
+}
+
+/// Files to delete.
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = AttachmentBulkDelete)]
+struct BulkDeletion {
+    /// 1 to 10000 files; repeated ids count once.
+    #[schema(min_items = 1, max_items = 10000)]
+    ids: Vec<Uuid>,
+    /// Must be true, to confirm the deletion.
+    #[schema(value_type = Confirmation)]
+    confirm: Value,
+}
+
+impl Input for BulkDeletion {
+    fn validate(&self, validator: &mut Validator) {
+        if self.confirm != Value::Bool(true) {
+            validator.reject("confirm", "must be true", "invalid_value");
+        }
+    }
+}
+
+async fn bulk_delete_attachments(ctx: RequestContext, body: Json<BulkDeletion>) -> Result<Created<Started>> {
+    let mut validator = Validator::default();
+    body.0.validate(&mut validator);
+    validator.check()?;
+    start(&ctx, BulkDelete {}, checked_ids(body.0.ids)?).await
 }

@@ -1,5 +1,6 @@
 //! Endpoints.
 
+mod fields;
 mod file;
 mod image;
 mod items;
@@ -23,5 +24,6 @@ pub(crate) fn routes(routes: &mut Routes) {
     library::routes(routes);
     transfer::routes(routes);
     partitions::routes(routes);
+    fields::routes(routes);
     usage::routes(routes);
 }

@@ -9,6 +9,7 @@ use uuid::Uuid;
 
 use super::items::FileItem;
 use crate::commands::DeleteAttachment;
+use crate::documented::AttachmentRecordText;
 use crate::query::library::{FilesOfRecord, LibraryFilter};
 use crate::stores::remove_now;
 use crate::{acl, hosts, query, values};
@@ -32,10 +33,10 @@ pub(super) fn routes(routes: &mut Routes) {
 #[into_params(parameter_in = Query)]
 struct RecordQuery {
     /// Kind of the record: `module.entity` or `module:entity`.
-    #[param(required = true, min_length = 1, max_length = 255)]
+    #[param(value_type = AttachmentRecordText, required = true, inline)]
     entity_id: Option<String>,
     /// Id of the record.
-    #[param(required = true, min_length = 1, max_length = 255)]
+    #[param(value_type = AttachmentRecordText, required = true, inline)]
     record_id: Option<String>,
 }
 

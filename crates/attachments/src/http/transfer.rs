@@ -10,6 +10,7 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use crate::commands::TransferAttachments;
+use crate::documented::AttachmentRecordText;
 use crate::error::Error;
 use crate::{acl, hosts, query, values};
 
@@ -29,16 +30,16 @@ pub(super) fn routes(routes: &mut Routes) {
 #[schema(as = AttachmentTransfer)]
 struct TransferBody {
     /// Kind of both records.
-    #[schema(min_length = 1, max_length = 255)]
+    #[schema(value_type = AttachmentRecordText)]
     entity_id: String,
     /// At least one file, at most 500.
     #[schema(min_items = 1, max_items = 500)]
     attachment_ids: Vec<Uuid>,
     /// Id of the record to which the files are moved.
-    #[schema(min_length = 1, max_length = 255)]
+    #[schema(value_type = AttachmentRecordText)]
     to_record_id: String,
     /// Only files of this record.
-    #[schema(min_length = 1, max_length = 255)]
+    #[schema(value_type = Option<AttachmentRecordText>)]
     from_record_id: Option<String>,
 }
 

@@ -20,11 +20,11 @@ use crate::files::Files;
 use crate::model::{Assignment, NewAttachment, Partition};
 use crate::query::partitions::{visible, with_code};
 use crate::query::staged::Staged;
-use crate::query::usage;
+use crate::query::{fields, usage};
 use crate::stores::{Spool, remove_now, stage};
 use crate::upload::{
-    ContentType, Described, Form, ImageSize, Text, UploadForm, check_name, clean_name, detect, extension, image_size,
-    read_text,
+    Candidate, Constraints, ContentType, Described, Form, ImageSize, Text, UploadForm, check_name, clean_name, detect,
+    extension, image_size, read_text,
 };
 use crate::{acl, hosts};
 
@@ -104,7 +104,12 @@ async fn upload(ctx: &RequestContext, mut body: Multipart<UploadForm>) -> Result
     check_name(&name)?;
     let claimed = received.content_type.as_deref();
     let content_type = detect(received.spool.head(), &extension(&name), claimed)?;
-    let target = target(ctx, placement, &form, &described).await?;
+    let file = Candidate {
+        extension: &extension(&name),
+        mime_type: &content_type.mime_type,
+        length: received.spool.length(),
+    };
+    let target = target(ctx, placement, &form, &described, file).await?;
     let contents = contents(&received.spool, &content_type).await?;
     let row = new_row(ctx, &target, described, form, name, content_type, contents, &received)?;
     save(ctx, &files, &target, row, received.spool).await
@@ -186,14 +191,16 @@ struct UploadTarget {
     placement: Placement,
     partition: Partition,
     expires_at: Timestamp,
+    is_limited: bool,
 }
 
-/// Checks the record and the partition of an upload.
+/// Checks the record, the constraints of its fields, and the partition of an upload.
 async fn target(
     ctx: &RequestContext,
     placement: Placement,
     form: &Form,
     described: &Described,
+    file: Candidate<'_>,
 ) -> Result<UploadTarget> {
     let kind = &described.entity_id;
     let manager = hosts::manager(ctx, kind)?;
@@ -202,7 +209,17 @@ async fn target(
     if record.is_none() && ctx.platform().record_kind(kind).is_some() {
         return Err(Error::RecordNotFound.into());
     }
-    let partition = partition(ctx, &connection, form.partition_code.as_deref(), kind).await?;
+    let of_kind = fields::list(&connection, ctx.scope(), Some(kind)).await?;
+    let constraints = Constraints::of(&of_kind, form.field_key.as_deref())?;
+    constraints.check(file)?;
+    let partition = partition(
+        ctx,
+        &connection,
+        form.partition_code.as_deref(),
+        kind,
+        constraints.partition(),
+    )
+    .await?;
     let organization = |record: FoundRecord| record.organization;
     Ok(UploadTarget {
         id: ctx.new_id(),
@@ -210,23 +227,30 @@ async fn target(
             organization: record.map_or(placement.organization, organization),
             ..placement
         },
+        is_limited: constraints.limits_count(),
         partition,
         expires_at: ctx.now().after(STAGED),
     })
 }
 
-/// Returns the named partition, or the default one of the kind of records.
+/// Returns the named partition, or that of the field, or the default one of the kind of records.
 async fn partition(
     ctx: &RequestContext,
     connection: &AsyncPgConnection,
     named: Option<&str>,
     kind: &str,
+    of_field: Option<Uuid>,
 ) -> Result<Partition> {
     let default = hosts::default_partition(kind);
     let partitions = visible(connection, ctx.scope()).await?;
-    let found = with_code(&partitions, named.unwrap_or(default)).ok_or(Error::UnknownPartition)?;
-    let is_default = found.code.eq_ignore_ascii_case(default);
-    if found.is_public && !is_default && !ctx.holds(acl::PARTITIONS_MANAGE) {
+    let found = match (named, of_field) {
+        (Some(code), _) => with_code(&partitions, code),
+        (None, Some(id)) => partitions.iter().find(|partition| partition.id == id),
+        (None, None) => with_code(&partitions, default),
+    };
+    let found = found.ok_or(Error::UnknownPartition)?;
+    let is_expected = found.code.eq_ignore_ascii_case(default) || of_field == Some(found.id);
+    if found.is_public && !is_expected && !ctx.holds(acl::PARTITIONS_MANAGE) {
         return Err(Error::PublicPartition.into());
     }
     Ok(found.clone())
@@ -350,6 +374,7 @@ async fn save(
     let command = CreateAttachment {
         row,
         expires_at: target.expires_at,
+        is_limited: target.is_limited,
         default_quota: files.default_quota(),
     };
     let saved = ctx

@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::documented::{AttachmentHref, AttachmentLabel, AttachmentRecordText};
+
 /// A record to which a file is assigned.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -10,13 +12,17 @@ use utoipa::ToSchema;
 pub struct Assignment {
     /// Kind of the record: `module.entity`, 1 to 255 characters.
     #[serde(rename = "type")]
+    #[schema(value_type = AttachmentRecordText)]
     pub kind: String,
     /// Id of the record, 1 to 255 characters.
+    #[schema(value_type = AttachmentRecordText)]
     pub id: String,
     /// Text shown to users, at most 255 characters.
+    #[schema(value_type = Option<AttachmentLabel>)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
     /// A path of this site that begins with one `/`, or an https URL.
+    #[schema(value_type = Option<AttachmentHref>)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub href: Option<String>,
 }

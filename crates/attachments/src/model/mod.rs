@@ -2,8 +2,10 @@
 
 mod assignment;
 mod attachment;
+mod field;
 mod partition;
 
 pub use assignment::Assignment;
 pub use attachment::{ATTACHMENT, Attachment, NewAttachment};
+pub use field::{ALL_FIELDS, FIELD, Field};
 pub use partition::{DEFAULT_PRIVATE, DEFAULT_PUBLIC, PARTITION, Partition, Store};

@@ -1,8 +1,9 @@
 //! Stored objects to which no file refers: not yet, or no more.
 
 use backoffice_core::command::Tx;
+use backoffice_core::db::Prepared;
 use backoffice_core::{Result, Timestamp};
-use diesel::sql_types::{BigInt, Jsonb, Nullable, Text, Timestamptz, Uuid as SqlUuid};
+use diesel::sql_types::{BigInt, Bool, Jsonb, Nullable, Text, Timestamptz, Uuid as SqlUuid};
 use diesel::{ExpressionMethods, Insertable, QueryDsl, QueryableByName, delete, insert_into, sql_query};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use serde_json::Value;
@@ -38,15 +39,32 @@ pub(crate) async fn insert(connection: &mut AsyncPgConnection, row: &Staged) -> 
     Ok(())
 }
 
-/// Deletes the row of an object to which a file of this transaction refers. Returns false when the clean-up has already taken the object, which
-/// moves `expires_at`.
-pub(crate) async fn keep(tx: &mut Tx<'_>, id: Uuid, expires_at: Timestamp) -> Result<bool> {
-    let own = staged::table
-        .filter(staged::tenant_id.eq(tx.tenant()))
-        .filter(staged::id.eq(id))
-        .filter(staged::expires_at.eq(expires_at));
-    let deleted = delete(own).execute(tx.conn()).await?;
-    Ok(deleted == 1)
+/// The end of an upload.
+#[derive(Debug, Clone, Copy, QueryableByName)]
+pub(crate) struct Settled {
+    /// Whether the object still belongs to the upload: the clean-up moves `expires_at` when it takes an object.
+    #[diesel(sql_type = Bool)]
+    pub(crate) is_kept: bool,
+    /// Whether the files of the tenant are within its quota. Exact, because the insertion of the file holds the row of the counter.
+    #[diesel(sql_type = Bool)]
+    pub(crate) fits: bool,
+}
+
+const SETTLE: &str = "\
+with kept as (
+    delete from attachments_staged where tenant_id = $1 and id = $2 and expires_at = $3 returning id
+)
+select exists (select from kept) as is_kept,
+    (select used_bytes <= coalesce(quota, $4) from attachments_usage where tenant_id = $1 and id = $1) as fits";
+
+/// Deletes the row of an object to which a file of this transaction refers, and compares the counter of the tenant with its quota, or `default`.
+pub(crate) async fn settle(tx: &mut Tx<'_>, id: Uuid, expires_at: Timestamp, default: i64) -> Result<Settled> {
+    let statement = sql_query(SETTLE)
+        .bind::<SqlUuid, Uuid>(tx.tenant())
+        .bind::<SqlUuid, _>(id)
+        .bind::<Timestamptz, _>(expires_at)
+        .bind::<BigInt, _>(default);
+    Ok(Prepared(statement).get_result(tx.conn()).await?)
 }
 
 /// An object to remove, with the driver and the settings of its store.

@@ -1,7 +1,7 @@
 //! The space that the files of a tenant use.
 
 use backoffice_core::Result;
-use diesel::sql_types::{BigInt, Bool, Uuid as SqlUuid};
+use diesel::sql_types::{BigInt, Uuid as SqlUuid};
 use diesel::{OptionalExtension, QueryableByName, sql_query};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use uuid::Uuid;
@@ -36,24 +36,4 @@ pub async fn of_tenant(connection: &AsyncPgConnection, tenant: Uuid, default: i6
     let row: Option<Row> = statement.get_result(&mut &*connection).await.optional()?;
     let (used, quota) = row.map_or((0, default), |row| (row.used, row.quota));
     Ok(Usage { used, quota })
-}
-
-#[derive(QueryableByName)]
-struct Fits {
-    #[diesel(sql_type = Bool)]
-    fits: bool,
-}
-
-/// Returns whether the files of a tenant are within its quota. Exact inside a transaction that has inserted a file: it holds the row of the counter.
-///
-/// # Errors
-/// When the database can't be reached.
-pub(crate) async fn fits(connection: &mut AsyncPgConnection, tenant: Uuid, default: i64) -> Result<bool> {
-    let statement = sql_query(
-        "select used_bytes <= coalesce(quota, $2) as fits from attachments_usage where tenant_id = $1 and id = $1",
-    )
-    .bind::<SqlUuid, _>(tenant)
-    .bind::<BigInt, _>(default);
-    let row: Fits = statement.get_result(connection).await?;
-    Ok(row.fits)
 }

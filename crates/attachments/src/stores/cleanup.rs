@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use backoffice_core::command::Tx;
 use backoffice_core::context::Call;
 use backoffice_core::{Error, Result, Runtime, Scope};
 use futures_util::future::BoxFuture;
@@ -48,6 +49,19 @@ pub(crate) async fn remove_now(call: &Call, tenant: Uuid, id: Uuid) {
     if let Err(error) = removed.await {
         tracing::warn!(%error, attachment = %id, "could not remove an object at once");
     }
+}
+
+/// Removes the objects of the files that a transaction deletes, once it is committed.
+pub(crate) fn sweep_soon(tx: &mut Tx<'_>) {
+    let runtime = tx.context().call().runtime.clone();
+    tx.after_commit(move || {
+        // If the process ends before, the next sweep does it.
+        let _task = tokio::spawn(async move {
+            if let Err(error) = sweep(&Call::internal(&runtime)).await {
+                tracing::debug!(%error, "could not remove the objects of deleted files; the next sweep will");
+            }
+        });
+    });
 }
 
 /// Removes the objects whose time is over. Returns their number.

@@ -4,7 +4,7 @@ mod cleanup;
 mod local;
 mod spool;
 
-pub(crate) use cleanup::{background, remove_now, stage};
+pub(crate) use cleanup::{background, remove_now, stage, sweep_soon};
 pub(crate) use local::{Local, pieces};
 pub(crate) use spool::{Spool, SpoolFolder};
 

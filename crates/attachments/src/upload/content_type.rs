@@ -94,6 +94,12 @@ const DOCUMENTS: [&str; 14] = [
     "<xml",
 ];
 
+/// Returns whether files with this extension are of this media type; of an unknown extension, anything is.
+pub(crate) fn belongs_to(mime_type: &str, extension: &str) -> bool {
+    let known = BY_EXTENSION.iter().find(|(known, _)| *known == extension);
+    known.is_none_or(|(_, kind)| *kind == mime_type)
+}
+
 /// Returns the media type of a file from its first 8 KiB.
 ///
 /// # Errors

@@ -4,6 +4,7 @@ use backoffice_core::{Rejection, Result};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
+use crate::documented::AttachmentRecordText;
 use crate::error::Error;
 use crate::model::Assignment;
 use crate::values::{self, FIELD_PREFIX};
@@ -14,21 +15,28 @@ use crate::values::{self, FIELD_PREFIX};
 #[expect(dead_code, reason = "describes the body")]
 pub(crate) struct UploadForm {
     /// Kind of the record: `module.entity`, or `attachments.library` for a file without a record. 1 to 255 characters.
+    #[schema(value_type = AttachmentRecordText)]
     entity_id: String,
     /// Id of the record, 1 to 255 characters.
+    #[schema(value_type = AttachmentRecordText)]
     record_id: String,
     /// The file.
-    #[schema(format = Binary)]
+    #[schema(format = Binary, min_length = 1)]
     file: String,
     /// The field of the record for which the file is uploaded.
+    #[schema(value_type = AttachmentRecordText, required = false)]
     field_key: Option<String>,
     /// Code of the partition.
+    #[schema(value_type = AttachmentRecordText, required = false)]
     partition_code: Option<String>,
     /// A JSON array of texts, or texts joined by commas.
+    #[schema(value_type = String, required = false)]
     tags: Option<String>,
     /// A JSON array of assignments.
+    #[schema(value_type = String, required = false)]
     assignments: Option<String>,
     /// A JSON object.
+    #[schema(value_type = String, required = false)]
     custom_fields: Option<String>,
 }
 
@@ -121,10 +129,7 @@ impl Form {
 }
 
 fn required(text: Option<&str>, name: &'static str) -> Result<String, Error> {
-    let text = text
-        .map(str::trim)
-        .filter(|text| !text.is_empty())
-        .ok_or(Error::MissingField(name))?;
+    let text = text.filter(|text| !text.is_empty()).ok_or(Error::MissingField(name))?;
     match values::is_id(text) {
         true => Ok(text.to_owned()),
         false => Err(Error::InvalidField(name)),

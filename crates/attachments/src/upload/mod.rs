@@ -1,12 +1,14 @@
 //! What an upload must be, and what is derived from its bytes.
 
+mod constraints;
 mod content_type;
 mod form;
 mod image;
 mod name;
 mod text;
 
-pub(crate) use content_type::{ContentType, detect};
+pub(crate) use constraints::{Candidate, Constraints};
+pub(crate) use content_type::{ContentType, belongs_to, detect};
 pub(crate) use form::{Described, Form, UploadForm};
 pub(crate) use image::{ImageSize, image_size};
 pub(crate) use name::{check_name, clean_name, extension};

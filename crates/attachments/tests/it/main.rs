@@ -4,6 +4,7 @@
 
 mod access;
 mod failures;
+mod fields;
 mod files;
 mod images;
 mod library;

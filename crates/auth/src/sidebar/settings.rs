@@ -122,8 +122,10 @@ fn ordered(listed: Option<&BTreeMap<String, Vec<String>>>) -> Result<BTreeMap<St
     let Some(listed) = listed else { return Ok(kept) };
     within("itemOrder", listed.len(), MAX_GROUPS)?;
     for (group, items) in listed {
+        // The items of a blank group are left out, but they obey the same rules.
+        let items = ids("itemOrder", Some(items), MAX_ITEMS)?;
         if let Some(group) = trimmed("itemOrder", group, MAX_ID)? {
-            kept.entry(group).or_insert(ids("itemOrder", Some(items), MAX_ITEMS)?);
+            kept.entry(group).or_insert(items);
         }
     }
     Ok(kept)
@@ -222,6 +224,7 @@ mod tests {
             (json!({"hiddenItems": ["x".repeat(129)]}), "hiddenItems"),
             (json!({"groupLabels": {"g": "x".repeat(121)}}), "groupLabels"),
             (json!({"itemOrder": {"g": many(501)}}), "itemOrder"),
+            (json!({"itemOrder": {"": ["x".repeat(129)]}}), "itemOrder"),
         ] {
             assert_eq!(checked(value).expect_err("too much")[0].path, path);
         }

@@ -1,0 +1,74 @@
+//! Reads of the constraints of fields.
+
+use backoffice_core::command::Tx;
+use backoffice_core::{Result, Scope};
+use diesel::sql_types::{BigInt, Nullable, Text, Uuid as SqlUuid};
+use diesel::{ExpressionMethods, QueryDsl, QueryableByName, SelectableHelper, sql_query};
+use diesel_async::{AsyncPgConnection, RunQueryDsl};
+use uuid::Uuid;
+
+use crate::model::{ALL_FIELDS, Field};
+use crate::schema::attachments_fields as fields;
+
+/// Returns the constraints of a kind of records, or of all kinds, by kind and key.
+///
+/// # Errors
+/// When the database can't be reached.
+pub async fn list(connection: &AsyncPgConnection, scope: &Scope, entity: Option<&str>) -> Result<Vec<Field>> {
+    let mut rows = fields::table.filter(scope.owns(fields::tenant_id)).into_boxed();
+    if let Some(entity) = entity {
+        rows = rows.filter(fields::entity_id.eq(entity));
+    }
+    let rows = rows
+        .order((fields::entity_id, fields::field_key, fields::id))
+        .limit(MOST_FIELDS)
+        .select(Field::as_select());
+    Ok(rows.load(&mut &*connection).await?)
+}
+
+/// Most fields with constraints in a tenant.
+pub(crate) const MOST_FIELDS: i64 = 1000;
+
+/// Returns the number of fields with constraints in the transaction's tenant.
+pub(crate) async fn count(tx: &mut Tx<'_>) -> Result<i64> {
+    let own = fields::table.filter(fields::tenant_id.eq(tx.tenant()));
+    Ok(own.count().get_result(tx.conn()).await?)
+}
+
+#[derive(QueryableByName)]
+struct Over {
+    #[diesel(sql_type = BigInt)]
+    fields: i64,
+}
+
+/// Fields of a record with more files than they may have.
+const OVER: &str = "\
+select count(*) as fields from attachments_fields f
+where f.tenant_id = $1 and f.entity_id = $2 and f.max_count is not null and ($4::text is null or f.field_key in ($4, $5)) and (
+    select count(*) from attachments_attachments a
+    where a.tenant_id = $1 and a.entity_id = $2 and a.record_id = $3 and (f.field_key = $5 or a.field_key = f.field_key)) > f.max_count";
+
+const LOCK: &str = "\
+select count(pg_advisory_xact_lock(hashtextextended($1::text || chr(10) || $2 || chr(10) || $3, 0))) as fields from (select) one";
+
+/// Locks a record: until the end of the transaction, no other one that checks limits adds files to it.
+pub(crate) async fn lock_record(tx: &mut Tx<'_>, entity: &str, record: &str) -> Result<()> {
+    let statement = sql_query(LOCK)
+        .bind::<SqlUuid, Uuid>(tx.tenant())
+        .bind::<Text, _>(entity)
+        .bind::<Text, _>(record);
+    let _locked: Over = statement.get_result(tx.conn()).await?;
+    Ok(())
+}
+
+/// Returns whether a record, which is locked, has more files than a field may have: this field, or any if `key` is absent.
+pub(crate) async fn is_over(tx: &mut Tx<'_>, entity: &str, record: &str, key: Option<&str>) -> Result<bool> {
+    let statement = sql_query(OVER)
+        .bind::<SqlUuid, Uuid>(tx.tenant())
+        .bind::<Text, _>(entity)
+        .bind::<Text, _>(record)
+        .bind::<Nullable<Text>, _>(key)
+        .bind::<Text, _>(ALL_FIELDS);
+    let over: Over = statement.get_result(tx.conn()).await?;
+    Ok(over.fields > 0)
+}
