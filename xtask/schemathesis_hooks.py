@@ -72,6 +72,12 @@ def is_stated(detail):
     return code == "invalid_type" and message == "must be a whole number"
 
 
+def has_impossible_name(parts):
+    """Whether the name of a part has a control character: names are written into headers, which have none."""
+    names = parts if isinstance(parts, dict) else {}
+    return any(character < " " or character == "\x7f" for name in names for character in name)
+
+
 @schemathesis.check
 def rejections_have_stated_reasons(ctx, response, case):
     if response.status_code != 400 or case.meta is None or not case.meta.generation.mode.is_positive:
@@ -82,6 +88,8 @@ def rejections_have_stated_reasons(ctx, response, case):
         return None
     # A form has no null: a generator that chose it sends the word.
     if case.media_type == "application/x-www-form-urlencoded" and "null" in str(response.request.body):
+        return None
+    if body.get("code") == "invalid_multipart" and has_impossible_name(case.body):
         return None
     details = body.get("details", [])
     if details and all(is_stated(detail) for detail in details):

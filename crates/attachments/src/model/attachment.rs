@@ -2,6 +2,7 @@
 
 use backoffice_core::command::{Depth, Entity, LockedRow, Locker, Snapshot, Snapshots, Tx};
 use backoffice_core::db::Prepared;
+use backoffice_core::text::hex;
 use backoffice_core::{Feature, Result, Timestamp};
 use diesel::pg::Pg;
 use diesel::sql_types::{Array, Jsonb, Timestamptz, Uuid as SqlUuid};
@@ -17,7 +18,7 @@ use crate::{acl, query};
 /// Kind of the entity.
 pub const ATTACHMENT: &str = "attachments.attachment";
 
-/// A file, the entity `attachments.attachment`, without its text and the key of its object.
+/// A file, the entity `attachments.attachment`, without its text.
 #[derive(Debug, Clone, PartialEq, Eq, Queryable, Selectable, Serialize, Deserialize)]
 #[diesel(table_name = attachments, check_for_backend(Pg))]
 #[serde(rename_all = "camelCase")]
@@ -40,12 +41,19 @@ pub struct Attachment {
     pub partition_id: Uuid,
     /// The store.
     pub store_id: Uuid,
+    /// Key of the object in the store.
+    pub storage_key: String,
     /// The name, at most 255 bytes.
     pub file_name: String,
     /// The media type.
     pub mime_type: String,
     /// The number of bytes.
     pub file_size: i64,
+    /// SHA-256 of the bytes; hexadecimal in snapshots.
+    #[serde(with = "hexadecimal")]
+    pub sha256: Vec<u8>,
+    /// Whether it is a text in UTF-8.
+    pub is_utf8: bool,
     /// Format of an image that can be rendered.
     pub image_format: Option<String>,
     /// Its width in pixels.
@@ -126,12 +134,27 @@ pub struct NewAttachment {
     pub updated_at: Timestamp,
 }
 
-/// Columns that a restore writes; the others never change.
+/// Writes files back as they were. The text is not part of a snapshot: a file that was deleted in the same transaction comes back without it, and keeps
+/// its object.
 const RESTORE: &str = "\
-update attachments_attachments a set organization_id = r.organization_id, record_id = r.record_id, file_name = r.file_name, tags = r.tags,
-    assignments = r.assignments, custom_fields = r.custom_fields, updated_at = $3
-from jsonb_populate_recordset(null::attachments_attachments, $2) r
-where a.tenant_id = $1 and a.id = r.id";
+with restored as (
+    insert into attachments_attachments as a (tenant_id, id, organization_id, entity_id, record_id, field_key, partition_tenant_id, partition_id,
+        store_id, storage_key, file_name, mime_type, file_size, sha256, is_utf8, image_format, image_width, image_height, content_state,
+        tags, assignments, custom_fields, uploaded_by, created_at, updated_at)
+    select $1, r.id, r.organization_id, r.entity_id, r.record_id, r.field_key, r.partition_tenant_id, r.partition_id,
+        r.store_id, r.storage_key, r.file_name, r.mime_type, r.file_size, r.sha256, r.is_utf8, r.image_format, r.image_width, r.image_height,
+        'none', r.tags, r.assignments, r.custom_fields, r.uploaded_by, r.created_at, $3
+    from jsonb_populate_recordset(null::attachments_attachments, $2) r
+    on conflict (tenant_id, id) do update set organization_id = excluded.organization_id, entity_id = excluded.entity_id,
+        record_id = excluded.record_id, field_key = excluded.field_key, partition_tenant_id = excluded.partition_tenant_id,
+        partition_id = excluded.partition_id, store_id = excluded.store_id, storage_key = excluded.storage_key, file_name = excluded.file_name,
+        mime_type = excluded.mime_type, file_size = excluded.file_size, sha256 = excluded.sha256, is_utf8 = excluded.is_utf8,
+        image_format = excluded.image_format, image_width = excluded.image_width, image_height = excluded.image_height, tags = excluded.tags,
+        assignments = excluded.assignments, custom_fields = excluded.custom_fields, uploaded_by = excluded.uploaded_by,
+        created_at = excluded.created_at, updated_at = excluded.updated_at
+    returning a.id
+)
+delete from attachments_staged s using restored r where s.tenant_id = $1 and s.id = r.id";
 
 /// Deletes files, and hands their objects over to the clean-up.
 const REMOVE: &str = "\
@@ -207,11 +230,47 @@ impl Attachment {
         json!({
             "id": self.id,
             "organization_id": self.organization_id,
+            "entity_id": self.entity_id,
             "record_id": self.record_id,
+            "field_key": self.field_key,
+            "partition_tenant_id": self.partition_tenant_id,
+            "partition_id": self.partition_id,
+            "store_id": self.store_id,
+            "storage_key": self.storage_key,
             "file_name": self.file_name,
+            "mime_type": self.mime_type,
+            "file_size": self.file_size,
+            "sha256": format!("\\x{}", hex(&self.sha256)),
+            "is_utf8": self.is_utf8,
+            "image_format": self.image_format,
+            "image_width": self.image_width,
+            "image_height": self.image_height,
             "tags": self.tags,
             "assignments": self.assignments,
             "custom_fields": self.custom_fields,
+            "uploaded_by": self.uploaded_by,
+            "created_at": self.created_at,
         })
+    }
+}
+
+/// Bytes as hexadecimal digits.
+mod hexadecimal {
+    use backoffice_core::text::hex;
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&hex(bytes))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u8>, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let byte = |at: usize| {
+            text.get(at..at + 2)
+                .and_then(|digits| u8::from_str_radix(digits, 16).ok())
+        };
+        let bytes: Option<Vec<u8>> = (0..text.len()).step_by(2).map(byte).collect();
+        bytes.ok_or_else(|| D::Error::custom("must be hexadecimal digits"))
     }
 }
