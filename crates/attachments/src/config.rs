@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use backoffice_core::config::{self, Config, ConfigError};
 use serde::Deserialize;
 
+use crate::upload::Scanner;
+
 /// Largest value of `attachments.max_upload`: 5 GiB.
 const LARGEST_UPLOAD: u64 = 5 * 1024 * 1024 * 1024;
 
@@ -37,6 +39,16 @@ pub struct AttachmentsConfig {
     /// Memory of all images that are being rendered. Default 256 MiB.
     #[serde(deserialize_with = "config::bytes")]
     pub render_memory: u64,
+    /// The virus scanner.
+    pub scan: ScanConfig,
+}
+
+/// Section `attachments.scan`.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ScanConfig {
+    /// Address of clamd, `tcp://host:port` or `unix:path`: uploads are scanned, and rejected when it does not respond. Default none.
+    pub clamd: Option<Scanner>,
 }
 
 impl Default for AttachmentsConfig {
@@ -52,6 +64,7 @@ impl Default for AttachmentsConfig {
             image_cache_dir: None,
             image_cache: 2 * 1024 * 1024 * 1024,
             render_memory: 256 * 1024 * 1024,
+            scan: ScanConfig::default(),
         }
     }
 }

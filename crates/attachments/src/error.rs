@@ -35,6 +35,10 @@ pub enum Error {
     Dangerous,
     /// A document that browsers execute.
     ActiveContent,
+    /// The virus scanner found something.
+    Infected,
+    /// The virus scanner does not respond.
+    ScanUnavailable,
     /// The record does not exist, or is not visible.
     RecordNotFound,
     /// No visible partition has the code.
@@ -122,6 +126,12 @@ impl Error {
                 StatusCode::BAD_REQUEST,
                 "Documents that browsers execute are not accepted",
                 Some("active_content"),
+            ),
+            Self::Infected => (StatusCode::BAD_REQUEST, "The file is infected", Some("file_infected")),
+            Self::ScanUnavailable => (
+                StatusCode::SERVICE_UNAVAILABLE,
+                "Files can't be scanned at present",
+                Some("scan_unavailable"),
             ),
             Self::RecordNotFound => (StatusCode::BAD_REQUEST, "Record not found", Some("record_not_found")),
             Self::UnknownPartition => (StatusCode::BAD_REQUEST, "Unknown partition", Some("unknown_partition")),

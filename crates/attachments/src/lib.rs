@@ -27,7 +27,8 @@ use backoffice_core::db::Migrations;
 use backoffice_core::registry::{Registry, Startup};
 use diesel_migrations::embed_migrations;
 
-pub use config::AttachmentsConfig;
+pub use config::{AttachmentsConfig, ScanConfig};
+pub use upload::Scanner;
 
 use files::Files;
 use images::Images;

@@ -15,7 +15,7 @@ use crate::schema::attachments_attachments as attachments;
 /// Saves a file whose object is stored.
 #[derive(Debug, Clone)]
 pub struct CreateAttachment {
-    pub(crate) row: NewAttachment,
+    pub(crate) file: NewAttachment,
     /// Time after which the object is removed if no file refers to it.
     pub(crate) expires_at: Timestamp,
     /// Whether the number of files of the record is limited.
@@ -35,28 +35,29 @@ impl Command for CreateAttachment {
 
     fn target(&self) -> Target {
         Target::New {
-            tenant: self.row.tenant_id,
-            id: self.row.id,
+            tenant: self.file.row.tenant_id,
+            id: self.file.row.id,
         }
     }
 
     /// The counter of the tenant is locked by the insertion, near the end, so that uploads of a tenant wait as shortly as possible.
     async fn apply(&self, tx: &mut Tx<'_>) -> Result<()> {
-        Placement::lock(tx, self.row.organization_id).await?;
-        let (entity, record) = (&self.row.entity_id, &self.row.record_id);
+        let row = &self.file.row;
+        Placement::lock(tx, row.organization_id).await?;
+        let (entity, record) = (&row.entity_id, &row.record_id);
         if self.is_limited {
             fields::lock_record(tx, entity, record).await?;
         }
         insert_into(attachments::table)
-            .values(&self.row)
+            .values(&self.file)
             .execute(tx.conn())
             .await
             .map_err(|error| rejection(error.into()))?;
-        let key = self.row.field_key.as_deref().unwrap_or(ALL_FIELDS);
+        let key = row.field_key.as_deref().unwrap_or(ALL_FIELDS);
         if self.is_limited && fields::is_over(tx, entity, record, Some(key)).await? {
             return Err(Error::LimitReached.into());
         }
-        let settled = staged::settle(tx, self.row.id, self.expires_at, self.default_quota).await?;
+        let settled = staged::settle(tx, row.id, self.expires_at, self.default_quota).await?;
         match settled {
             Settled { is_kept: false, .. } => Err(Error::StorageFailed.into()),
             Settled { fits: false, .. } => Err(Error::QuotaExceeded.into()),

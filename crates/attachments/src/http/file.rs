@@ -113,20 +113,20 @@ async fn log_download(ctx: &RequestContext, row: &crate::model::Attachment) -> R
 /// # Errors
 /// 404 when the store does not have them.
 pub(super) async fn original(file: Readable, forced: bool) -> Result<Download> {
-    let opened = file.store.open(&file.storage_key).await;
+    let opened = file.store.open(&file.row.storage_key).await;
     let (bytes, length) = opened.map_err(|error| {
         metrics::counter!("attachments_missing_total").increment(1);
         tracing::error!(%error, attachment = %file.row.id, "the bytes of a file are missing");
         Error::BytesMissing
     })?;
     let kind = &file.row.mime_type;
-    let content_type = match file.is_utf8 {
+    let content_type = match file.row.is_utf8 {
         true => format!("{kind}; charset=utf-8"),
         false => kind.clone(),
     };
     Ok(Download {
         length,
-        etag: hex(&file.sha256),
+        etag: hex(&file.row.sha256),
         modified: file.row.created_at,
         content_type: header(&content_type)?,
         headers: headers(&file, kind, forced)?,

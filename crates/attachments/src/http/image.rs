@@ -132,7 +132,7 @@ async fn resized(call: &Call, file: &Readable, size: ImageBox) -> Result<Downloa
     let source = Source {
         tenant: file.row.tenant_id,
         id: file.row.id,
-        storage_key: file.storage_key.clone(),
+        storage_key: file.row.storage_key.clone(),
         store: file.store.clone(),
         file_size: file.row.file_size,
         width: file.row.image_width.unwrap_or_default(),
@@ -142,7 +142,7 @@ async fn resized(call: &Call, file: &Readable, size: ImageBox) -> Result<Downloa
     let content_type = content_type_of(&image);
     Ok(Download {
         length: image.len() as u64,
-        etag: format!("{}-{}-v{RENDERER}", hex(&file.sha256), size.name()),
+        etag: format!("{}-{}-v{RENDERER}", hex(&file.row.sha256), size.name()),
         modified: file.row.created_at,
         content_type: header(content_type)?,
         headers: headers(file, content_type, false)?,

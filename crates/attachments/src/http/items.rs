@@ -13,7 +13,7 @@ use crate::model::{Assignment, Attachment, Partition};
 use crate::query::attachments::{Detailed, Listed};
 
 /// Side of the image in lists of files, in pixels.
-const THUMBNAIL: u32 = 320;
+pub(super) const THUMBNAIL: u32 = 320;
 /// Side of the image in the library, in pixels.
 const LIBRARY_THUMBNAIL: u32 = 200;
 
@@ -147,13 +147,12 @@ impl FileDetail {
             row,
             content,
             content_rest,
-            sha256,
         } = detailed;
         let content = content.map(|first| first + content_rest.as_deref().unwrap_or_default());
         let is_empty = row.custom_fields.as_object().is_none_or(serde_json::Map::is_empty);
         Self {
             custom_fields: (!is_empty).then(|| row.custom_fields.clone()),
-            sha256: hex(&sha256),
+            sha256: hex(&row.sha256),
             uploaded_by: row.uploaded_by,
             updated_at: row.updated_at,
             item: LibraryItem::of(

@@ -12,7 +12,7 @@ use uuid::Uuid;
 use crate::error::Error;
 use crate::files::Files;
 use crate::model::Attachment;
-use crate::query::attachments::{Location, Stored, locate, stored};
+use crate::query::attachments::{Location, locate, stored};
 use crate::stores::Local;
 use crate::{acl, hosts};
 
@@ -20,9 +20,6 @@ use crate::{acl, hosts};
 #[derive(Debug)]
 pub(super) struct Readable {
     pub(super) row: Attachment,
-    pub(super) storage_key: String,
-    pub(super) sha256: Vec<u8>,
-    pub(super) is_utf8: bool,
     pub(super) store: Local,
     /// Whether everybody may read it.
     pub(super) is_public: bool,
@@ -53,12 +50,12 @@ pub(super) async fn readable(caller: &Caller, id: Uuid) -> Result<Readable> {
     }
     let scope = Scope::tenant(location.tenant);
     let connection = call.database().read_briefly(&scope).await?;
-    let (file, store) = stored(&connection, &scope, id).await?.ok_or(Error::NotFound)?;
+    let (row, store) = stored(&connection, &scope, id).await?.ok_or(Error::NotFound)?;
     drop(connection);
     if let Some(ctx) = caller {
-        hosts::require_view(ctx, &file.row)?;
+        hosts::require_view(ctx, &row)?;
     }
-    opened(call, file, store, location.is_public)
+    opened(call, row, store, location.is_public)
 }
 
 /// Checks that a file is in the caller's scope, and that the caller holds the feature there.
@@ -70,18 +67,16 @@ fn admit(ctx: &RequestContext, location: Location) -> Result<()> {
     hosts::require(ctx, &[acl::VIEW], location.organization)
 }
 
-fn opened(call: &Call, file: Stored, store: Option<(String, serde_json::Value)>, is_public: bool) -> Result<Readable> {
+fn opened(
+    call: &Call,
+    row: Attachment,
+    store: Option<(String, serde_json::Value)>,
+    is_public: bool,
+) -> Result<Readable> {
     let files = call.provided::<Files>()?;
     let store = store.and_then(|(driver, config)| files.stores.open(&driver, &config));
     let store = store.ok_or(Error::Misconfigured)?;
-    Ok(Readable {
-        row: file.row,
-        storage_key: file.storage_key,
-        sha256: file.sha256,
-        is_utf8: file.is_utf8,
-        store,
-        is_public,
-    })
+    Ok(Readable { row, store, is_public })
 }
 
 /// The conditions under which browsers treat a file as what it is, and as nothing more.

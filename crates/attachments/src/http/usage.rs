@@ -32,7 +32,7 @@ async fn get_attachment_usage(ctx: RequestContext) -> Result<Json<UsageResponse>
     let tenant = ctx.tenant()?;
     let default = ctx.call().provided::<Files>()?.default_quota();
     let connection = ctx.read().await?;
-    let files = async { Ok(query::library::count(&connection, ctx.scope()).await?) };
+    let files = async { Ok(query::library::count(&connection, &ctx).await?) };
     let (usage, file_count) = try_join(query::usage::of_tenant(&connection, tenant, default), files).await?;
     Ok(Json(UsageResponse {
         used_bytes: usage.used,

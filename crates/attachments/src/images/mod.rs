@@ -173,27 +173,30 @@ impl Inner {
     async fn render(&self, source: &Source, variant: Variant) -> Outcome {
         let position = self.pool.queue_position().ok_or(Error::RenderBusy)?;
         let permit = self.pool.acquire(position).await.map_err(|_| Error::RenderFailed)?;
-        let pixels = u64::from(source.width.unsigned_abs()) * u64::from(source.height.unsigned_abs());
-        // The decoded image twice, because turning it needs a copy, the file, and the image that is sent.
-        let bytes = pixels * 8 + source.file_size.unsigned_abs() + u64::from(variant.size.most_pixels()) * 8;
-        let units = u32::try_from((bytes / UNIT + 1).min(self.units)).unwrap_or(u32::MAX);
-        let memory = Arc::clone(&self.memory).acquire_many_owned(units).await;
-        let memory = memory.map_err(|_| Error::RenderFailed)?;
         let read = source.store.read(&source.storage_key, MAX_SOURCE).await;
         let file = read.map_err(|error| {
             tracing::error!(%error, attachment = %source.id, "the bytes of an image are missing");
             Error::BytesMissing
         })?;
+        let failed = |error: CoreError| {
+            tracing::error!(%error, attachment = %source.id, "could not render an image");
+            Error::RenderFailed
+        };
+        let header = move |(): &mut ()| {
+            let bytes = render::memory(&file, variant.size);
+            (file, bytes)
+        };
+        let (file, bytes) = self.pool.run(&permit, header).await.map_err(failed)?;
+        let units = u32::try_from((bytes? / UNIT + 1).min(self.units)).unwrap_or(u32::MAX);
+        let memory = Arc::clone(&self.memory).acquire_many_owned(units).await;
+        let memory = memory.map_err(|_| Error::RenderFailed)?;
         let work = move |(): &mut ()| {
             // Released when the memory is, even if no request waits any more.
             let _memory = memory;
             render::render(&file, variant.size)
         };
         let started = started();
-        let image = self.pool.run(&permit, work).await.map_err(|error: CoreError| {
-            tracing::error!(%error, attachment = %source.id, "could not render an image");
-            Error::RenderFailed
-        })??;
+        let image = self.pool.run(&permit, work).await.map_err(failed)??;
         metrics::histogram!("attachments_render_seconds").record(started.elapsed().as_secs_f64());
         let image = Bytes::from(image);
         self.cache.keep(variant, image.clone()).await;

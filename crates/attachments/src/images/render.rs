@@ -29,11 +29,46 @@ pub(crate) fn content_type_of(bytes: &[u8]) -> &'static str {
     }
 }
 
-/// Renders an image in a size; blocks. EXIF data, comments and other metadata are left out; the color profile is kept.
+/// Returns the bytes of memory that the renderer uses for an image at most; blocks. The decoded image is there together with what its decoder keeps, then
+/// with a copy that is turned, then with a copy of four bytes a pixel.
 ///
 /// # Errors
-/// `not_an_image` for files of other formats or that can't be decoded, `image_too_large` for those beyond the bounds.
-pub(super) fn render(file: &[u8], size: ImageBox) -> Result<Vec<u8>, Error> {
+/// As [`render`].
+pub(super) fn memory(file: &[u8], size: ImageBox) -> Result<u64, Error> {
+    let (decoder, format) = open(file)?;
+    let (width, height) = decoder.dimensions();
+    let pixels = u64::from(width) * u64::from(height);
+    let decoded = decoder.total_bytes();
+    if decoded > MAX_DECODED {
+        return Err(Error::ImageTooLarge);
+    }
+    let kept = match format {
+        ImageFormat::Jpeg if is_progressive(file) => pixels * 6,
+        ImageFormat::Gif | ImageFormat::WebP => pixels * 5,
+        _ => 0,
+    };
+    let beside = kept.max(decoded).max(pixels * 4);
+    // Decoders of JPEG copy the file.
+    Ok(2 * file.len() as u64 + decoded + beside + u64::from(size.most_pixels()) * 8)
+}
+
+/// Returns whether the decoder of a JPEG keeps the coefficients of the whole image: it has a frame of the progressive kind.
+fn is_progressive(file: &[u8]) -> bool {
+    let mut at = 2;
+    while let Some(&[0xff, marker, high, low]) = file.get(at..at + 4) {
+        match marker {
+            0xc2 | 0xc6 | 0xca | 0xce => return true,
+            0xc0 | 0xc1 | 0xda => return false,
+            0xff => at += 1,
+            _ => at += 2 + usize::from(u16::from_be_bytes([high, low])),
+        }
+    }
+    // Decoders skip bytes between segments.
+    true
+}
+
+/// Reads the header of an image.
+fn open(file: &[u8]) -> Result<(impl ImageDecoder + '_, ImageFormat), Error> {
     let mut reader = ImageReader::new(Cursor::new(file))
         .with_guessed_format()
         .map_err(|_| Error::NotAnImage)?;
@@ -43,7 +78,15 @@ pub(super) fn render(file: &[u8], size: ImageBox) -> Result<Vec<u8>, Error> {
     limits.max_image_height = Some(MAX_SIDE);
     reader.limits(limits);
     let format = reader.format().ok_or(Error::NotAnImage)?;
-    let mut decoder = reader.into_decoder().map_err(undecodable)?;
+    Ok((reader.into_decoder().map_err(undecodable)?, format))
+}
+
+/// Renders an image in a size; blocks. EXIF data, comments and other metadata are left out; the color profile is kept.
+///
+/// # Errors
+/// `not_an_image` for files of other formats or that can't be decoded, `image_too_large` for those beyond the bounds.
+pub(super) fn render(file: &[u8], size: ImageBox) -> Result<Vec<u8>, Error> {
+    let (mut decoder, format) = open(file)?;
     let profile = decoder.icc_profile().ok().flatten();
     let orientation = decoder.orientation().unwrap_or(Orientation::NoTransforms);
     let mut image = DynamicImage::from_decoder(decoder).map_err(undecodable)?;
@@ -177,6 +220,33 @@ fn keep(encoder: &mut impl ImageEncoder, profile: Option<Vec<u8>>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn encoded(image: &DynamicImage, format: ImageFormat) -> Vec<u8> {
+        let mut bytes = Cursor::new(Vec::new());
+        image.write_to(&mut bytes, format).expect("encoded");
+        bytes.into_inner()
+    }
+
+    #[test]
+    fn memory_follows_from_the_depth_and_the_kind_of_an_image() {
+        let size = ImageBox::parse(&["10".to_owned()], &[], &[])
+            .expect("valid")
+            .expect("a size");
+        let per_pixel = |file: &[u8]| memory(file, size).expect("an image") / (500 * 500);
+        let photo = encoded(&DynamicImage::new_rgb8(500, 500), ImageFormat::Jpeg);
+        assert!(!is_progressive(&photo));
+        assert_eq!(per_pixel(&photo), 3 + 4);
+        let deep = encoded(&DynamicImage::new_rgba16(500, 500), ImageFormat::Png);
+        assert_eq!(per_pixel(&deep), 8 + 8);
+        let frame = photo.windows(2).position(|two| two == [0xff, 0xc0]).expect("a frame");
+        let mut progressive = photo;
+        progressive[frame + 1] = 0xc2;
+        assert!(is_progressive(&progressive));
+        assert!(
+            is_progressive(&progressive[..frame]),
+            "bytes between segments are skipped by decoders"
+        );
+    }
 
     fn size(width: Option<u32>, height: Option<u32>, crop: CropType) -> ImageBox {
         ImageBox { width, height, crop }

@@ -19,7 +19,7 @@ use crate::{acl, query};
 pub const ATTACHMENT: &str = "attachments.attachment";
 
 /// A file, the entity `attachments.attachment`, without its text.
-#[derive(Debug, Clone, PartialEq, Eq, Queryable, Selectable, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Queryable, Selectable, Insertable, Serialize, Deserialize)]
 #[diesel(table_name = attachments, check_for_backend(Pg))]
 #[serde(rename_all = "camelCase")]
 pub struct Attachment {
@@ -74,64 +74,19 @@ pub struct Attachment {
     pub updated_at: Timestamp,
 }
 
-/// A file with everything that is stored of it.
+/// A file and its text.
 #[derive(Debug, Clone, PartialEq, Eq, Insertable)]
 #[diesel(table_name = attachments, check_for_backend(Pg))]
 pub struct NewAttachment {
-    /// The tenant.
-    pub tenant_id: Uuid,
-    /// The id.
-    pub id: Uuid,
-    /// The organization.
-    pub organization_id: Uuid,
-    /// Kind of its record.
-    pub entity_id: String,
-    /// Id of its record.
-    pub record_id: String,
-    /// The field of the record.
-    pub field_key: Option<String>,
-    /// Tenant of the partition.
-    pub partition_tenant_id: Uuid,
-    /// The partition.
-    pub partition_id: Uuid,
-    /// The store.
-    pub store_id: Uuid,
-    /// Key of the object in the store.
-    pub storage_key: String,
-    /// The name.
-    pub file_name: String,
-    /// The media type.
-    pub mime_type: String,
-    /// The number of bytes.
-    pub file_size: i64,
-    /// SHA-256 of the bytes.
-    pub sha256: Vec<u8>,
-    /// Whether it is a text in UTF-8.
-    pub is_utf8: bool,
-    /// Format of an image that can be rendered.
-    pub image_format: Option<String>,
-    /// Its width in pixels.
-    pub image_width: Option<i32>,
-    /// Its height in pixels.
-    pub image_height: Option<i32>,
-    /// The first 20,000 characters of the text of the file.
+    /// The file.
+    #[diesel(embed)]
+    pub row: Attachment,
+    /// The first 20,000 characters of its text.
     pub content: Option<String>,
     /// The characters after these.
     pub content_rest: Option<String>,
     /// `none`, `pending`, `done` or `failed`.
     pub content_state: String,
-    /// The tags.
-    pub tags: Vec<String>,
-    /// The assignments.
-    pub assignments: Value,
-    /// Values that users store with the file.
-    pub custom_fields: Value,
-    /// The user who uploads it.
-    pub uploaded_by: Option<Uuid>,
-    /// Time of the upload.
-    pub created_at: Timestamp,
-    /// The same as `created_at`.
-    pub updated_at: Timestamp,
 }
 
 /// Writes files back as they were. The text is not part of a snapshot: a file that was deleted in the same transaction comes back without it, and keeps

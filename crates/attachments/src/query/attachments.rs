@@ -6,10 +6,9 @@ use backoffice_core::list::Page;
 use backoffice_core::scope::{Owned, Within};
 use backoffice_core::{Result, Scope};
 use diesel::dsl::Filter;
-use diesel::pg::Pg;
 use diesel::{
     BoolExpressionMethods, ExpressionMethods, JoinOnDsl, NullableExpressionMethods, OptionalExtension, QueryDsl,
-    Queryable, Selectable, SelectableHelper,
+    Queryable, SelectableHelper,
 };
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use uuid::Uuid;
@@ -61,7 +60,7 @@ pub struct Files {
     pub partitions: Vec<Partition>,
 }
 
-/// A file with its whole text and its hash.
+/// A file with its whole text.
 #[derive(Debug, Clone, PartialEq, Eq, Queryable)]
 pub struct Detailed {
     /// The row.
@@ -71,8 +70,6 @@ pub struct Detailed {
     pub content: Option<String>,
     /// The other characters.
     pub content_rest: Option<String>,
-    /// SHA-256 of the bytes.
-    pub sha256: Vec<u8>,
 }
 
 /// Returns a file, if it is visible.
@@ -84,7 +81,6 @@ pub async fn find(connection: &AsyncPgConnection, scope: &Scope, id: Uuid) -> Re
         Attachment::as_select(),
         attachments::content,
         attachments::content_rest,
-        attachments::sha256,
     ));
     Ok(found.first(&mut &*connection).await.optional()?)
 }
@@ -120,21 +116,6 @@ pub async fn locate(connection: &AsyncPgConnection, id: Uuid) -> Result<Option<L
     Ok(found.first(&mut &*connection).await.optional()?)
 }
 
-/// What is needed to send the bytes of a file.
-#[derive(Debug, Clone, PartialEq, Eq, Queryable, Selectable)]
-#[diesel(table_name = attachments, check_for_backend(Pg))]
-pub struct Stored {
-    /// The file.
-    #[diesel(embed)]
-    pub row: Attachment,
-    /// Key of the object.
-    pub storage_key: String,
-    /// SHA-256 of the bytes.
-    pub sha256: Vec<u8>,
-    /// Whether it is a text in UTF-8.
-    pub is_utf8: bool,
-}
-
 /// Returns a file and the driver and settings of its store.
 ///
 /// # Errors
@@ -143,7 +124,7 @@ pub async fn stored(
     connection: &AsyncPgConnection,
     scope: &Scope,
     id: Uuid,
-) -> Result<Option<(Stored, Option<(String, serde_json::Value)>)>> {
+) -> Result<Option<(Attachment, Option<(String, serde_json::Value)>)>> {
     let found = attachments::table
         .left_join(
             stores::table.on(stores::tenant_id
@@ -152,7 +133,7 @@ pub async fn stored(
         )
         .filter(scope.owns(attachments::tenant_id))
         .filter(attachments::id.eq(id))
-        .select((Stored::as_select(), (stores::driver, stores::config).nullable()));
+        .select((Attachment::as_select(), (stores::driver, stores::config).nullable()));
     Ok(found.first(&mut &*connection).await.optional()?)
 }
 

@@ -69,6 +69,16 @@ pub struct Library {
 
 type Filtered<'a> = attachments::BoxedQuery<'a, Pg>;
 
+/// Returns the files that the caller may see.
+fn shown<'a>(scope: &Scope, restricted: &[Restricted]) -> Filtered<'a> {
+    let mut query = in_scope(scope).into_boxed();
+    for Restricted { kind, visible_in } in restricted {
+        let is_visible = attachments::organization_id.eq_any(visible_in.clone());
+        query = query.filter(attachments::entity_id.ne(*kind).or(is_visible));
+    }
+    query
+}
+
 /// Returns the matching files; `partition` is the one that the filter names.
 fn matching<'a>(
     scope: &Scope,
@@ -77,11 +87,7 @@ fn matching<'a>(
     partition: Option<&Partition>,
     request: &ListRequest,
 ) -> Filtered<'a> {
-    let mut query = in_scope(scope).into_boxed();
-    for Restricted { kind, visible_in } in restricted {
-        let is_visible = attachments::organization_id.eq_any(visible_in.clone());
-        query = query.filter(attachments::entity_id.ne(*kind).or(is_visible));
-    }
+    let mut query = shown(scope, restricted);
     if let Some(partition) = partition {
         query = query
             .filter(attachments::partition_tenant_id.eq(partition.tenant_id))
@@ -138,7 +144,7 @@ pub async fn list(
     request: &ListRequest,
 ) -> Result<Library> {
     ctx.read_version_first(connection).await?;
-    let tags = async { Ok(available_tags(connection, ctx.scope()).await?) };
+    let tags = async { Ok(available_tags(connection, ctx).await?) };
     let (available_tags, files) = try_join(tags, page(connection, ctx, filter, request)).await?;
     Ok(Library { files, available_tags })
 }
@@ -171,8 +177,8 @@ pub async fn page(
         .load(&mut &*connection);
     let is_filtered = *filter != LibraryFilter::default() || request.pattern.is_some() || request.ids.is_some();
     let total = || async {
-        if !is_filtered && restricted.is_empty() {
-            return count(connection, scope).await;
+        if !is_filtered {
+            return count(connection, ctx).await;
         }
         matching().select(count_star()).get_result(&mut &*connection).await
     };
@@ -186,8 +192,14 @@ struct Counted {
     files: i64,
 }
 
-/// Returns the number of files in a scope, from the counters of its organizations.
-pub(crate) async fn count(connection: &AsyncPgConnection, scope: &Scope) -> QueryResult<i64> {
+/// Returns the number of files that the caller may see: from the counters of the organizations, or of the rows if files of some kinds of records are
+/// left out.
+pub(crate) async fn count(connection: &AsyncPgConnection, ctx: &RequestContext) -> QueryResult<i64> {
+    let (scope, restricted) = (ctx.scope(), hosts::restricted(ctx));
+    if !restricted.is_empty() {
+        let files = shown(scope, &restricted).select(count_star());
+        return files.get_result(&mut &*connection).await;
+    }
     let statement = sql_query(
         "select coalesce(sum(file_count), 0)::bigint as files from attachments_counts \
          where ($1::uuid is null or tenant_id = $1) and ($2::uuid[] is null or id = any($2))",
@@ -220,11 +232,20 @@ where e.tag is not null and ($2::uuid[] is null or exists (
     select from attachments_tags t where t.tenant_id = $1 and t.tag = e.tag and t.organization_id = any($2)))
 limit $3";
 
-/// Returns the tags of the visible files, sorted, at most 500.
-async fn available_tags(connection: &AsyncPgConnection, scope: &Scope) -> QueryResult<Vec<String>> {
+/// Returns the tags of the files that the caller may see, sorted, at most 500. If files of some kinds of records are left out, the tags of all others
+/// are read.
+async fn available_tags(connection: &AsyncPgConnection, ctx: &RequestContext) -> QueryResult<Vec<String>> {
+    let (scope, restricted) = (ctx.scope(), hosts::restricted(ctx));
     let Some(tenant) = scope.tenant else {
         return Ok(Vec::new());
     };
+    if !restricted.is_empty() {
+        let tagged = tags::table
+            .filter(tags::tenant_id.eq(tenant))
+            .filter(tags::attachment_id.eq_any(shown(scope, &restricted).select(attachments::id)));
+        let distinct = tagged.select(tags::tag).distinct().order(tags::tag).limit(MOST_TAGS);
+        return distinct.load(&mut &*connection).await;
+    }
     let statement = sql_query(TAGS)
         .bind::<SqlUuid, Uuid>(tenant)
         .bind::<Nullable<Array<SqlUuid>>, _>(scope.organizations.clone())

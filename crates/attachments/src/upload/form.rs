@@ -58,6 +58,8 @@ pub(crate) struct Form {
 pub(crate) struct Described {
     pub(crate) entity_id: String,
     pub(crate) record_id: String,
+    pub(crate) field_key: Option<String>,
+    pub(crate) partition_code: Option<String>,
     pub(crate) tags: Vec<String>,
     pub(crate) assignments: Vec<Assignment>,
     pub(crate) custom_fields: Map<String, Value>,
@@ -88,7 +90,7 @@ impl Form {
     ///
     /// # Errors
     /// 400 `missing_field` or `invalid_field` for the first part that is missing or invalid.
-    pub(crate) fn describe(&self) -> Result<Described> {
+    pub(crate) fn describe(self) -> Result<Described> {
         let entity_id = required(self.entity_id.as_deref(), "entityId")?;
         let record_id = required(self.record_id.as_deref(), "recordId")?;
         for (name, text) in [("fieldKey", &self.field_key), ("partitionCode", &self.partition_code)] {
@@ -106,12 +108,14 @@ impl Form {
             None => Map::new(),
             Some(text) => serde_json::from_str(text).map_err(|_| Error::InvalidField("customFields"))?,
         };
-        changes.extend(self.fields.clone());
+        changes.extend(self.fields);
         let mut custom_fields = Map::new();
         values::change_fields(&mut custom_fields, &changes).map_err(|rule| invalid("customFields", rule))?;
         Ok(Described {
             entity_id: values::normal_kind(&entity_id),
             record_id,
+            field_key: self.field_key,
+            partition_code: self.partition_code,
             tags,
             assignments,
             custom_fields,

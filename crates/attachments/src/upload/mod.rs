@@ -5,6 +5,7 @@ mod content_type;
 mod form;
 mod image;
 mod name;
+mod scan;
 mod text;
 
 pub(crate) use constraints::{Candidate, Constraints};
@@ -12,4 +13,5 @@ pub(crate) use content_type::{ContentType, belongs_to, detect};
 pub(crate) use form::{Described, Form, UploadForm};
 pub(crate) use image::{ImageSize, image_size};
 pub(crate) use name::{check_name, clean_name, extension};
+pub use scan::Scanner;
 pub(crate) use text::{Text, read_text};

@@ -8,9 +8,15 @@ use crate::{
     ATTACHMENTS, LIBRARY, NOTE, ORGANIZATIONS, TwoTenants, create, deal, fixture, ids, rejected, rejection, request,
 };
 
+const USAGE: &str = "/attachments/usage";
+
 async fn attach(fixture: &TwoTenants, token: &str, deal: Uuid) -> backoffice_test_support::TestResponse {
     let id = deal.to_string();
-    let parts = [("entityId", "customers:deal"), ("recordId", id.as_str())];
+    let parts = [
+        ("entityId", "customers:deal"),
+        ("recordId", id.as_str()),
+        ("tags", "secret"),
+    ];
     request(&fixture.app, token, &parts, Some(NOTE)).send().await
 }
 
@@ -70,8 +76,16 @@ async fn att_31_files_follow_the_rights_and_the_life_of_their_record() {
         (&json!(0), vec![]),
         "its text is not listed either"
     );
+    assert_eq!(library["availableTags"], json!([]), "nor are its tags");
+    let (_, usage) = fixture.app.get(&files_only, USAGE).await;
+    assert_eq!((&usage["fileCount"], &usage["usedBytes"]), (&json!(0), &json!(12)));
+    let (_, usage) = fixture.app.get(&fixture.a.token, USAGE).await;
+    assert_eq!(usage["fileCount"], 1);
     let (_, library) = fixture.app.get(&fixture.a.token, LIBRARY).await;
-    assert_eq!(ids(&library), [id]);
+    assert_eq!(
+        (ids(&library), &library["availableTags"]),
+        (vec![id], &json!(["secret"]))
+    );
 
     let list = async || ids(&fixture.app.get(&fixture.a.token, &of_deal(deal)).await.1);
     assert_eq!(list().await, [id]);
