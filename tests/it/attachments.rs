@@ -1,4 +1,4 @@
-//! The files of a tenant. Each has the id of its organization; the partition and the field have the id of the tenant's role, because all three
+//! The files of a tenant. Each has the id of its organization, and so has the link to it; the partition and the field have the id of the tenant's role, because all three
 //! belong to the whole tenant.
 
 use crate::fixture::{Fixture, TenantFixture};
@@ -27,6 +27,13 @@ pub(crate) async fn seed(fixture: &Fixture, tenant_fixture: &TenantFixture) {
             image.len()
         );
         assert_eq!(fixture.app.sql(&sql).await, 1);
+        let link = format!(
+            "insert into attachments_links (tenant_id, id, attachment_id, token_hash, expires_at, downloads, creator_kind,
+                creator_tenant_id, created_by, created_at, updated_at)
+             values ('{tenant}', '{id}', '{id}', sha256('{id}'), '2026-12-20T07:00:00Z', 0, 'user', '{tenant}', '{}', '{AT}', '{AT}')",
+            tenant_fixture.tenant_admin.id
+        );
+        assert_eq!(fixture.app.sql(&link).await, 1);
     }
     let store = format!(
         "insert into attachments_stores (tenant_id, id, driver, config, created_at, updated_at)
@@ -47,7 +54,7 @@ pub(crate) async fn seed(fixture: &Fixture, tenant_fixture: &TenantFixture) {
 }
 
 /// Returns an image of two red pixels in a row.
-fn image() -> Vec<u8> {
+pub(crate) fn image() -> Vec<u8> {
     let mut image = b"BM".to_vec();
     for field in [62_u32, 0, 54, 40, 2, 1] {
         image.extend(field.to_le_bytes());

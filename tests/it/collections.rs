@@ -17,10 +17,15 @@ use crate::history::{operation, undo};
 use crate::scenarios::{rich, scenarios};
 
 /// Reads of several rows, or of one by a path, that carry no entity tag.
-const UNTAGGED: [(&str, &str); 7] = [
+const UNTAGGED: [(&str, &str); 9] = [
     ("/attachments/file/{id}", "a file, with a tag of its own"),
     ("/attachments/image/{id}", "a file, with a tag of its own"),
     ("/attachments/image/{id}/{slug}", "a file, with a tag of its own"),
+    (
+        "/attachments/library/{id}/links",
+        "shows the number of downloads, which no command writes",
+    ),
+    ("/attachments/shared/{token}", "a file that no cache may keep"),
     (
         "/audit_logs/audit-logs/access",
         "each read adds entries, so no response is ever the same",

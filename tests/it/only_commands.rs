@@ -9,8 +9,14 @@ use backoffice_test_support::Duration;
 use crate::endpoints::Setting;
 use crate::fixture::Fixture;
 
-/// Writing routes that run no command, with the reason and the tables that they may write.
-const WITHOUT_COMMAND: [(&str, &str, &[&str]); 7] = [
+/// Routes that write without a command, with the reason and the tables that they may write.
+const WITHOUT_COMMAND: [(&str, &str, &[&str]); 9] = [
+    ("POST /attachments/partitions/{id}/test", "tries a store", &[]),
+    (
+        "GET /attachments/shared/{token}",
+        "counts a download by a link",
+        &["attachments_links"],
+    ),
     (
         "POST /auth/login",
         "sessions are credentials, not data of the tenant",

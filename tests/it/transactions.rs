@@ -179,7 +179,7 @@ async fn undo_again(fixture: &Fixture, token: &str) -> (u16, Value) {
 }
 
 /// The commands that can't be undone, with the endpoint that runs each. The last one leaves no user who could send another request.
-const FINAL: [(&str, Method, &str); 12] = [
+const FINAL: [(&str, Method, &str); 14] = [
     ("directory.tenant.create", Method::POST, "/directory/tenants"),
     ("directory.tenant.update", Method::PUT, "/directory/tenants"),
     ("api_keys.key.create", Method::POST, "/api_keys/keys"),
@@ -198,6 +198,12 @@ const FINAL: [(&str, Method, &str); 12] = [
     ),
     ("catalog.product.bulk_delete", Method::POST, "/catalog/bulk-delete"),
     (
+        "attachments.link.create",
+        Method::POST,
+        "/attachments/library/{id}/links",
+    ),
+    ("attachments.link.revoke", Method::DELETE, "/attachments/links/{id}"),
+    (
         "attachments.attachment.bulk_delete",
         Method::POST,
         "/attachments/library/bulk-delete",
@@ -207,7 +213,11 @@ const FINAL: [(&str, Method, &str); 12] = [
 ];
 
 /// Commands that can't be undone and are not tried here, with the reason.
-const NOT_TRIED: [(&str, &str); 5] = [
+const NOT_TRIED: [(&str, &str); 6] = [
+    (
+        "attachments.quota.set",
+        "the command line runs it, and an operator repeats it",
+    ),
     (
         "attachments.attachment.delete",
         "its request removes the object after the commit: a later fault is left to the clean-up; the tests of the module try it",

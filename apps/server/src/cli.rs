@@ -2,6 +2,8 @@
 
 #[cfg(feature = "api-keys")]
 mod api_key;
+#[cfg(all(feature = "attachments", feature = "directory"))]
+mod attachments;
 mod config;
 mod dead_letters;
 mod init;
@@ -89,6 +91,9 @@ enum Command {
     /// Delivery of events
     #[command(subcommand)]
     Events(EventsCommand),
+    /// Files
+    #[command(subcommand)]
+    Attachments(AttachmentsCommand),
     /// Run background jobs and deliver events, without the API, until SIGTERM or SIGINT
     Worker,
     /// The queue of background jobs
@@ -247,6 +252,37 @@ enum EventsCommand {
 }
 
 #[derive(Debug, Subcommand)]
+enum AttachmentsCommand {
+    /// Compare the files of all tenants with their objects, and the counters; fails if anything differs
+    Check {
+        /// Remove objects without a file, and correct counters; files without their object are only reported
+        #[arg(long)]
+        repair: bool,
+    },
+    /// Set the bytes that the files of a tenant may have
+    Quota {
+        /// Tenant by id or name
+        tenant: String,
+        /// For example 2GiB or 500MiB; `default` for `attachments.tenant_quota`
+        #[arg(value_parser = quota)]
+        size: Quota,
+    },
+}
+
+/// Bytes; `None` for the default.
+#[derive(Debug, Clone, Copy)]
+struct Quota(Option<i64>);
+
+fn quota(text: &str) -> Result<Quota, String> {
+    if text == "default" {
+        return Ok(Quota(None));
+    }
+    let bytes = backoffice_core::config::parse_bytes(text).and_then(|bytes| i64::try_from(bytes).ok());
+    let bytes = bytes.ok_or("must be for example 500MiB, 2GiB, a number of bytes, or `default`")?;
+    Ok(Quota(Some(bytes)))
+}
+
+#[derive(Debug, Subcommand)]
 enum JobsCommand {
     /// List open and dead jobs
     List {
@@ -343,6 +379,7 @@ async fn execute(arguments: Arguments) -> Result<ExitCode> {
     match arguments.command.unwrap_or(Command::Serve) {
         Command::Serve => serve::serve(settings).await?,
         Command::Worker => serve::work(settings).await?,
+        Command::Attachments(command) => return attachments(settings, command, output).await,
         Command::Jobs(command) => {
             let host = Host::open(settings, Purpose::Command).await?;
             let outcome = jobs::run(&host, command, output).await;
@@ -406,7 +443,12 @@ fn not_enabled(module: &str) -> Error {
     ))
 }
 
-#[cfg(not(all(feature = "directory", feature = "auth", feature = "api-keys")))]
+#[cfg(not(all(
+    feature = "directory",
+    feature = "auth",
+    feature = "api-keys",
+    feature = "attachments"
+)))]
 fn not_compiled(module: &str) -> Error {
     Error::other(format!(
         "the command needs the module `{module}`, which is not compiled in; build with `--features {module}`"
@@ -421,6 +463,23 @@ async fn user(settings: Settings, command: UserCommand, output: Output) -> Resul
 #[cfg(not(feature = "auth"))]
 async fn user(_settings: Settings, _command: UserCommand, _output: Output) -> Result<()> {
     Err(not_compiled("auth"))
+}
+
+#[cfg(all(feature = "attachments", feature = "directory"))]
+async fn attachments(settings: Settings, command: AttachmentsCommand, output: Output) -> Result<ExitCode> {
+    opened(settings, "attachments", async |host| {
+        attachments::run(host, command, output).await
+    })
+    .await
+}
+
+#[cfg(not(all(feature = "attachments", feature = "directory")))]
+async fn attachments(_settings: Settings, _command: AttachmentsCommand, _output: Output) -> Result<ExitCode> {
+    Err(not_compiled(if cfg!(feature = "attachments") {
+        "directory"
+    } else {
+        "attachments"
+    }))
 }
 
 #[cfg(feature = "api-keys")]

@@ -118,6 +118,8 @@ fn api_server(office: &Backoffice, listen: SocketAddr) -> Result<Server> {
         .max_connections((connections / workers).max(1))
         .client_request_timeout(HEAD_TIMEOUT)
         .on_connect(watch_reader)
+        // The body of a file follows its headers in a write of its own, which would otherwise wait for the client's acknowledgement.
+        .tcp_nodelay(true)
         .disable_signals()
         .shutdown_timeout(DRAIN_SECONDS)
         .bind(listen);

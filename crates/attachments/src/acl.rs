@@ -6,10 +6,12 @@ use backoffice_core::{DefaultGrant, Feature};
 pub const VIEW: Feature = Feature::new("attachments.view", "View files");
 /// Upload, change, move and delete files.
 pub const MANAGE: Feature = Feature::new("attachments.manage", "Manage files");
+/// Create and revoke links to files for people without an account.
+pub const SHARE: Feature = Feature::new("attachments.share", "Share files by link");
 /// Create, update and delete partitions, and upload into a public one that is not the default.
 pub const PARTITIONS_MANAGE: Feature = Feature::new("attachments.partitions.manage", "Manage partitions of files");
 
-pub(crate) const FEATURES: &[Feature] = &[VIEW, MANAGE, PARTITIONS_MANAGE];
+pub(crate) const FEATURES: &[Feature] = &[VIEW, MANAGE, SHARE, PARTITIONS_MANAGE];
 
 pub(crate) const DEFAULT_GRANTS: &[DefaultGrant] = &[
     DefaultGrant {

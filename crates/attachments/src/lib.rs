@@ -2,6 +2,7 @@
 
 pub mod acl;
 pub mod bulk;
+pub mod check;
 pub mod commands;
 mod config;
 mod documented;
@@ -46,7 +47,7 @@ pub static MODULE: Module = Module {
     navigation: navigation::NAVIGATION,
     nav_titles: navigation::NAV_TITLES,
     config_sections: &["attachments"],
-    rate_limits: &[http::UPLOADS],
+    rate_limits: &[http::UPLOADS, http::SHARED, http::TESTS],
     migrations: Some(MIGRATIONS),
     routes: http::routes,
     register,
@@ -59,7 +60,9 @@ fn register(registry: &mut Registry) {
     registry
         .entity::<model::Attachment>()
         .entity::<model::Partition>()
-        .entity::<model::Field>();
+        .entity::<model::Field>()
+        .entity::<model::Link>()
+        .entity::<model::Quota>();
     commands::register(registry);
     bulk::register(registry);
     registry.interceptor(interceptors::KEEP_ORGANIZATIONS_WITH_ATTACHMENTS);

@@ -92,6 +92,36 @@ table! {
 }
 
 table! {
+    attachments_usage (tenant_id, id) {
+        tenant_id -> Uuid,
+        id -> Uuid,
+        used_bytes -> BigInt,
+        quota -> Nullable<BigInt>,
+        created_at -> Timestamptz,
+        updated_at -> Timestamptz,
+    }
+}
+
+table! {
+    attachments_links (tenant_id, id) {
+        tenant_id -> Uuid,
+        id -> Uuid,
+        attachment_id -> Uuid,
+        token_hash -> Binary,
+        expires_at -> Timestamptz,
+        max_downloads -> Nullable<Integer>,
+        downloads -> Integer,
+        last_used_at -> Nullable<Timestamptz>,
+        revoked_at -> Nullable<Timestamptz>,
+        creator_kind -> Text,
+        creator_tenant_id -> Uuid,
+        created_by -> Nullable<Uuid>,
+        created_at -> Timestamptz,
+        updated_at -> Timestamptz,
+    }
+}
+
+table! {
     attachments_staged (tenant_id, id) {
         tenant_id -> Uuid,
         id -> Uuid,
@@ -106,6 +136,7 @@ table! {
 
 allow_tables_to_appear_in_same_query!(
     attachments_attachments,
+    attachments_links,
     attachments_partitions,
     attachments_stores,
     attachments_tags,

@@ -177,7 +177,9 @@ pub fn bytes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error
     }
 }
 
-fn parse_bytes(text: &str) -> Option<u64> {
+/// Parses a number of bytes: `512KiB`, `25MiB`, `2GiB` or a number; `None` for another form.
+#[must_use]
+pub fn parse_bytes(text: &str) -> Option<u64> {
     let text = text.trim();
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let number: u64 = text.get(..digits)?.parse().ok()?;

@@ -163,6 +163,22 @@ pub trait Authenticator: Send + Sync + 'static {
     }
 }
 
+impl Runtime {
+    /// Returns a principal as the database has it now; `None` when it may no longer act.
+    ///
+    /// # Errors
+    /// When the database can't be reached.
+    pub async fn identify(&self, principal: &Principal) -> Result<Option<Identity>> {
+        let now = self.platform.clock().now();
+        for authenticator in self.platform.authenticators() {
+            if let Some(identity) = authenticator.identify(self, principal, now).await? {
+                return Ok(Some(identity));
+            }
+        }
+        Ok(None)
+    }
+}
+
 /// The authenticators of the enabled modules, in the order of their registration.
 pub(crate) struct Authenticators(pub(crate) Vec<Arc<dyn Authenticator>>);
 

@@ -1,14 +1,15 @@
 //! The scope that follows from the selection of a tenant and an organization (accounts specification, section 4.2).
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use uuid::Uuid;
 
 use crate::acl::{Catalogue, Organizations, Pairs};
-use crate::context::Call;
+use crate::context::{Call, RequestContext};
 use crate::db::Connection;
 use crate::error::{Error, Rejection, Result};
-use crate::identity::{Identity, OrganizationTree};
+use crate::identity::{Identity, OrganizationTree, Principal};
 use crate::scope::{Scope, VisibleTenants};
 
 /// The selection of a tenant or an organization.
@@ -74,6 +75,24 @@ pub(crate) async fn of_stored(
     let chosen = |id: Uuid| Selected::Header(id.to_string());
     let organization = organization.map_or(Selected::Nothing, chosen);
     scope(call, identity, &chosen(tenant), &organization, Choosing::default()).await
+}
+
+impl RequestContext {
+    /// Creates a context in which a principal acts in a tenant with its present rights, without a request of its own: for what it has allowed others
+    /// to do. `None` when it may no longer act there.
+    ///
+    /// # Errors
+    /// When the database can't be reached.
+    pub async fn in_name_of(call: &Call, principal: &Principal, tenant: Uuid) -> Result<Option<Self>> {
+        let Some(identity) = call.runtime.identify(principal).await? else {
+            return Ok(None);
+        };
+        match of_stored(call, &identity, tenant, None).await {
+            Ok(scope) => Ok(Some(Self::new(call.clone(), Arc::new(identity), scope))),
+            Err(Error::Rejected(_)) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
 }
 
 /// Returns the scope of a principal that selects this tenant and organization.

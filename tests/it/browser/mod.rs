@@ -1,6 +1,7 @@
 //! The pages in a real browser: headless Chromium.
 
 mod driver;
+mod files;
 mod home;
 mod invitation;
 mod login;

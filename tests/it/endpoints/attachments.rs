@@ -23,11 +23,18 @@ const ONE: Target = Target {
     ..inside(Place::Path)
 };
 
+/// The id in the middle of the path.
+const INNER: Target = Target {
+    strict: false,
+    ..inside(Place::Inner)
+};
+
 pub(crate) fn table() -> Vec<Entry> {
     let mut table = files();
     table.extend(library());
     table.extend(partitions());
     table.extend(fields());
+    table.extend(links());
     table
 }
 
@@ -65,10 +72,7 @@ fn files() -> Vec<Entry> {
         entry(
             Method::GET,
             "/attachments/image/{id}/{slug}",
-            [Target {
-                strict: false,
-                ..inside(Place::Inner)
-            }],
+            [INNER],
             |tenant_fixture, _| {
                 Call::get(&format!("/attachments/image/{}/name", tenant_fixture.child))
                     .with_query("width", "2")
@@ -164,6 +168,15 @@ fn partitions() -> Vec<Entry> {
             [at(Place::Query("id"), Kind::Role)],
             |tenant_fixture, _| Call::delete(PARTITIONS, tenant_fixture.role),
         ),
+        entry(
+            Method::POST,
+            "/attachments/partitions/{id}/test",
+            [Target {
+                strict: false,
+                ..at(Place::Inner, Kind::Role)
+            }],
+            |tenant_fixture, _| Call::new(Method::POST, &format!("{PARTITIONS}/{}/test", tenant_fixture.role)),
+        ),
     ]
 }
 
@@ -185,5 +198,33 @@ fn fields() -> Vec<Entry> {
             [at(Place::Query("id"), Kind::Role)],
             |tenant_fixture, _| Call::delete(FIELDS, tenant_fixture.role),
         ),
+    ]
+}
+
+fn links() -> Vec<Entry> {
+    vec![
+        entry(
+            Method::GET,
+            "/attachments/library/{id}/links",
+            [INNER],
+            |tenant_fixture, _| Call::get(&format!("{LIBRARY}/{}/links", tenant_fixture.child)),
+        ),
+        entry(
+            Method::POST,
+            "/attachments/library/{id}/links",
+            [INNER],
+            |tenant_fixture, _| {
+                Call::post(
+                    &format!("{LIBRARY}/{}/links", tenant_fixture.child),
+                    json!({"expiresInHours": 1, "maxDownloads": 2}),
+                )
+            },
+        ),
+        entry(Method::DELETE, "/attachments/links/{id}", [ONE], |tenant_fixture, _| {
+            Call::new(Method::DELETE, &format!("/attachments/links/{}", tenant_fixture.child))
+        }),
+        entry(Method::GET, "/attachments/shared/{token}", [], |tenant_fixture, _| {
+            Call::get(&format!("/attachments/shared/{}", tenant_fixture.child))
+        }),
     ]
 }

@@ -4,6 +4,7 @@ mod bulk;
 mod capture;
 mod compare;
 mod database;
+mod files;
 pub(crate) mod http;
 mod load;
 mod login;
@@ -34,6 +35,8 @@ enum Other {
     Audit,
     /// A bulk job over 10,000 deals, and its cost for other requests
     Bulk,
+    /// Files: memory and rate of uploads, downloads and images, and a library of 1,000,000
+    Files,
     /// 1,000 open streams of events: statements, memory, and their cost for other requests
     Streams,
     /// Both login-timing and login-flood
@@ -167,6 +170,7 @@ fn report(workspace: &Workspace, program: &Path, options: &Options) -> Result<Ou
             report.to_string()
         }),
         Some(Other::Bulk) => bulk::measure(&postgres, program, &work, options).map(|report| report.to_string()),
+        Some(Other::Files) => files::measure(&postgres, program, &work, options).map(|report| report.to_string()),
         Some(Other::Streams) => streams::measure(&postgres, program, &work, options).map(|report| report.to_string()),
         Some(Other::Waiting) => waiting::measure(&postgres, program, &work, options).map(|report| report.to_string()),
         Some(Other::Login) => login::measure(&postgres, program, &work, options, [true, true]),

@@ -4,6 +4,8 @@
 
 #[cfg(feature = "api-keys")]
 mod api_keys;
+#[cfg(feature = "attachments")]
+mod attachments;
 #[cfg(all(feature = "customers", feature = "catalog"))]
 mod bulk;
 #[cfg(all(feature = "auth", feature = "events"))]

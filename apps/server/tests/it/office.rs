@@ -65,6 +65,18 @@ impl Office {
         serde_json::from_str(&text(&output)).expect("JSON")
     }
 
+    /// Returns the JSON output of a command that must fail because of what it reports.
+    pub(crate) fn failed_json(&self, arguments: &[&str]) -> Value {
+        let output = self.run(&[arguments, &["--json"]].concat());
+        assert!(!output.status.success(), "{arguments:?}");
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {}", errors(&output)))
+    }
+
+    /// Returns a path in the folder of the installation.
+    pub(crate) fn path(&self, name: &str) -> std::path::PathBuf {
+        self.folder.path(name)
+    }
+
     /// Returns the error output of a command that must fail.
     pub(crate) fn rejected(&self, arguments: &[&str]) -> String {
         let output = self.run(arguments);

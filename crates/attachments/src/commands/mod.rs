@@ -3,15 +3,20 @@
 mod create_attachment;
 mod delete_attachment;
 mod field;
+mod link;
 mod partition;
+mod quota;
 mod transfer;
 mod update_attachment;
 
 pub use create_attachment::CreateAttachment;
 pub use delete_attachment::DeleteAttachment;
 pub use field::{DeleteField, SetField};
+pub(crate) use link::require_share;
+pub use link::{CreateLink, LinkToken, RevokeLink};
 pub(crate) use partition::DRIVERS;
 pub use partition::{CreatePartition, DeletePartition, PartitionFields, UpdatePartition};
+pub use quota::SetQuota;
 pub use transfer::TransferAttachments;
 pub use update_attachment::{AttachmentChanges, Changed, UpdateAttachment};
 
@@ -27,5 +32,8 @@ pub(crate) fn register(registry: &mut Registry) {
         .command::<UpdatePartition>()
         .command::<DeletePartition>()
         .command::<SetField>()
-        .command::<DeleteField>();
+        .command::<DeleteField>()
+        .command::<CreateLink>()
+        .command::<RevokeLink>()
+        .command::<SetQuota>();
 }

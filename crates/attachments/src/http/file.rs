@@ -1,7 +1,9 @@
 //! The bytes of a file.
 
 use backoffice_core::access_log::AccessType;
-use backoffice_core::http::{Access, Caller, Conditions, Download, FileResponse, Id, Path, Query, Response, Routes};
+use backoffice_core::http::{
+    Access, Caller, Conditions, Contents, Download, FileResponse, Id, Path, Query, Response, Routes,
+};
 use backoffice_core::text::hex;
 use backoffice_core::{RequestContext, Result};
 use serde::{Deserialize, Serialize};
@@ -126,13 +128,13 @@ pub(super) async fn original(file: Readable, forced: bool) -> Result<Download> {
     };
     Ok(Download {
         length,
-        etag: hex(&file.row.sha256),
+        etag: Some(hex(&file.row.sha256)),
         modified: file.row.created_at,
         content_type: header(&content_type)?,
         headers: headers(&file, kind, forced)?,
-        open: Box::new(move |range| {
+        contents: Contents::Stream(Box::new(move |range| {
             metrics::counter!("attachments_served_bytes_total").increment(range.end - range.start);
             Box::pin(async move { Ok(pieces(bytes, range)) })
-        }),
+        })),
     })
 }

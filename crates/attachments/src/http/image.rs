@@ -1,11 +1,9 @@
 //! Images in requested sizes.
 
-use actix_web::web::Bytes;
 use backoffice_core::Result;
 use backoffice_core::context::Call;
-use backoffice_core::http::{Access, Caller, Conditions, Download, FileResponse, Path, Query, Routes};
+use backoffice_core::http::{Access, Caller, Conditions, Contents, Download, FileResponse, Path, Query, Routes};
 use backoffice_core::text::hex;
-use futures_util::{StreamExt, stream};
 use serde::Deserialize;
 use utoipa::IntoParams;
 use uuid::Uuid;
@@ -14,10 +12,9 @@ use super::file::original;
 use super::reading::{Readable, header, headers, readable};
 use crate::error::Error;
 use crate::files::Files;
-use crate::images::{ImageBox, RENDERER, Source, content_type_of};
+use crate::images::{Image, ImageBox, RENDERER, Source};
+use crate::stores::pieces;
 
-/// Bytes of a piece that is handed over at once.
-const PIECE: usize = 64 * 1024;
 /// Formats of files that are rendered.
 const RENDERED: [&str; 5] = ["bmp", "gif", "jpeg", "png", "webp"];
 
@@ -139,19 +136,23 @@ async fn resized(call: &Call, file: &Readable, size: ImageBox) -> Result<Downloa
         height: file.row.image_height.unwrap_or_default(),
     };
     let image = call.provided::<Files>()?.images.get(&source, size).await?;
-    let content_type = content_type_of(&image);
+    let content_type = image.content_type();
+    let served = metrics::counter!("attachments_served_bytes_total");
     Ok(Download {
-        length: image.len() as u64,
-        etag: format!("{}-{}-v{RENDERER}", hex(&file.row.sha256), size.name()),
+        length: image.length(),
+        etag: Some(format!("{}-{}-v{RENDERER}", hex(&file.row.sha256), size.name())),
         modified: file.row.created_at,
         content_type: header(content_type)?,
         headers: headers(file, content_type, false)?,
-        open: Box::new(move |_whole| {
-            let pieces: Vec<Result<Bytes>> = (0..image.len())
-                .step_by(PIECE)
-                .map(|at| Ok(image.slice(at..(at + PIECE).min(image.len()))))
-                .collect();
-            Box::pin(async move { Ok(stream::iter(pieces).boxed()) })
-        }),
+        contents: match image {
+            Image::Memory(bytes) => {
+                served.increment(bytes.len() as u64);
+                Contents::Bytes(bytes)
+            }
+            Image::File { file, .. } => Contents::Stream(Box::new(move |range| {
+                served.increment(range.end - range.start);
+                Box::pin(async move { Ok(pieces(file, range)) })
+            })),
+        },
     })
 }

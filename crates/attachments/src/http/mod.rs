@@ -5,6 +5,7 @@ mod file;
 mod image;
 mod items;
 mod library;
+mod links;
 mod partitions;
 mod reading;
 mod records;
@@ -12,6 +13,8 @@ mod transfer;
 mod upload;
 mod usage;
 
+pub(crate) use links::SHARED;
+pub(crate) use partitions::TESTS;
 pub(crate) use upload::UPLOADS;
 
 use backoffice_core::http::Routes;
@@ -26,4 +29,5 @@ pub(crate) fn routes(routes: &mut Routes) {
     partitions::routes(routes);
     fields::routes(routes);
     usage::routes(routes);
+    links::routes(routes);
 }

@@ -1,18 +1,24 @@
 //! Partitions.
 
 use backoffice_core::command::Entity;
-use backoffice_core::http::{Created, Done, Id, Identified, Json, Query, Routes, requires};
+use backoffice_core::http::{Created, Done, Id, Identified, Json, Path, Query, Routes, requires};
 use backoffice_core::ids::wire_tenant;
+use backoffice_core::rate_limit::RateLimit;
 use backoffice_core::{Rejection, RequestContext, Result, Timestamp, crud};
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
 use crate::commands::{CreatePartition, PartitionFields, UpdatePartition};
 use crate::config::env_name;
+use crate::error::Error;
+use crate::files::Files;
 use crate::model::{PARTITION, Partition};
 use crate::{acl, query};
+
+/// Tests of partitions by one tenant.
+pub(crate) const TESTS: RateLimit = RateLimit::new("attachments.partition_test.tenant", 10, 60);
 
 const PATH: &str = "/attachments/partitions";
 
@@ -36,6 +42,15 @@ pub(super) fn routes(routes: &mut Routes) {
         .across_tenants()
         .about("Delete a partition without files")
         .rejects(&[404, 409, 422]);
+    routes
+        .post(
+            "/attachments/partitions/{id}/test",
+            requires(&[acl::PARTITIONS_MANAGE]),
+            test_attachment_partition,
+        )
+        .across_tenants()
+        .about("Store, read and remove an object of 16 bytes in a partition")
+        .rejects(&[404, 429]);
 }
 
 /// A partition.
@@ -134,6 +149,42 @@ async fn delete_attachment_partition(ctx: RequestContext, query: Query<Id>) -> R
         return Err(Rejection::bad_request("Default partitions cannot be deleted").into());
     }
     crud::delete::<Partition>(&ctx, row.id).await
+}
+
+/// The outcome of a test.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = AttachmentPartitionTest)]
+struct TestResponse {
+    /// Whether the object was stored, read and removed.
+    ok: bool,
+    /// The reason why not.
+    error: Option<String>,
+    /// Duration in milliseconds.
+    ms: u64,
+}
+
+async fn test_attachment_partition(ctx: RequestContext, path: Path<Id>) -> Result<Json<TestResponse>> {
+    let tenant = ctx.tenant()?;
+    let limits = ctx.platform().rate_limits();
+    limits.count(ctx.call(), TESTS, &tenant.to_string()).await?;
+    let partition = visible(&ctx, path.0.id).await?;
+    let files = ctx.call().provided::<Files>()?;
+    let settings = json!({"code": partition.code});
+    let store = files.stores.open(&partition.storage_driver, &settings);
+    let store = store.ok_or(Error::Misconfigured)?;
+    // An object of a test that was interrupted has the path of an object without a file.
+    let key = format!("{tenant}/{}/0000/00/{}", partition.code, ctx.new_id());
+    let (clock, started) = (ctx.platform().clock(), ctx.platform().clock().now());
+    let outcome = store.probe(&key, ctx.ids().random()).await;
+    let ms = clock.now().unix_millis() - started.unix_millis();
+    if let Err(error) = &outcome {
+        tracing::warn!(%error, partition = %partition.id, "the test of a partition failed");
+    }
+    Ok(Json(TestResponse {
+        ok: outcome.is_ok(),
+        error: outcome.err().map(|error| error.kind().to_string()),
+        ms: u64::try_from(ms).unwrap_or(0),
+    }))
 }
 
 /// Returns a partition that the caller may see.

@@ -6,13 +6,13 @@ use actix_web::http::header::{
 };
 use backoffice_core::context::Call;
 use backoffice_core::http::Caller;
-use backoffice_core::{Rejection, RequestContext, Result, Scope};
+use backoffice_core::{Rejection, Result, Scope};
 use uuid::Uuid;
 
 use crate::error::Error;
 use crate::files::Files;
 use crate::model::Attachment;
-use crate::query::attachments::{Location, locate, stored};
+use crate::query::attachments::{Stored, locate, stored};
 use crate::stores::Local;
 use crate::{acl, hosts};
 
@@ -25,58 +25,78 @@ pub(super) struct Readable {
     pub(super) is_public: bool,
 }
 
-/// Returns a file that the caller may read: two statements.
+/// Returns a file that the caller may read: one statement for files of the caller's tenant, else three at most.
 ///
 /// # Errors
 /// 401 for a visitor and a private file, 404 for a file that does not exist or is out of the caller's scope, 403 that names missing features, 500
 /// for a store that can't be opened.
 pub(super) async fn readable(caller: &Caller, id: Uuid) -> Result<Readable> {
-    let call = match caller {
-        Caller::SignedIn(ctx) => ctx.call(),
-        Caller::Visitor(visitor) => visitor,
+    let (call, tenant) = match caller {
+        Caller::SignedIn(ctx) => (ctx.call(), ctx.scope().tenant),
+        Caller::Visitor(visitor) => (&**visitor, None),
     };
+    if let Some(tenant) = tenant
+        && let Some(file) = find(call, tenant, id).await?
+    {
+        admit(caller, tenant, file.row.organization_id, file.is_public)?;
+        return admitted(caller, call, file);
+    }
     let location = {
         let connection = call.database().read_briefly(&Scope::system()).await?;
         locate(&connection, id).await?
     };
     let location = location.ok_or(Error::NotFound)?;
-    let caller = match caller {
-        _ if location.is_public => None,
-        Caller::Visitor(_) => return Err(Rejection::unauthorized().into()),
-        Caller::SignedIn(ctx) => Some(ctx),
-    };
-    if let Some(ctx) = caller {
-        admit(ctx, location)?;
-    }
-    let scope = Scope::tenant(location.tenant);
-    let connection = call.database().read_briefly(&scope).await?;
-    let (row, store) = stored(&connection, &scope, id).await?.ok_or(Error::NotFound)?;
-    drop(connection);
-    if let Some(ctx) = caller {
-        hosts::require_view(ctx, &row)?;
-    }
-    opened(call, row, store, location.is_public)
+    admit(caller, location.tenant, location.organization, location.is_public)?;
+    let file = find(call, location.tenant, id).await?.ok_or(Error::NotFound)?;
+    // The file, or its partition, may have changed since.
+    admit(caller, location.tenant, file.row.organization_id, file.is_public)?;
+    admitted(caller, call, file)
 }
 
-/// Checks that a file is in the caller's scope, and that the caller holds the feature there.
-fn admit(ctx: &RequestContext, location: Location) -> Result<()> {
+async fn find(call: &Call, tenant: Uuid, id: Uuid) -> Result<Option<Stored>> {
+    let scope = Scope::tenant(tenant);
+    let connection = call.database().read_briefly(&scope).await?;
+    stored(&connection, &scope, id).await
+}
+
+/// Checks that a file is public, or in the caller's scope, and that the caller holds the feature there.
+fn admit(caller: &Caller, tenant: Uuid, organization: Uuid, is_public: bool) -> Result<()> {
+    let ctx = match caller {
+        _ if is_public => return Ok(()),
+        Caller::Visitor(_) => return Err(Rejection::unauthorized().into()),
+        Caller::SignedIn(ctx) => ctx,
+    };
     let scope = ctx.scope();
-    if !scope.sees_tenant(location.tenant) || !scope.reads_organization(Some(location.organization)) {
+    if !scope.sees_tenant(tenant) || !scope.reads_organization(Some(organization)) {
         return Err(Error::NotFound.into());
     }
-    hosts::require(ctx, &[acl::VIEW], location.organization)
+    hosts::require(ctx, &[acl::VIEW], organization)
 }
 
-fn opened(
-    call: &Call,
-    row: Attachment,
-    store: Option<(String, serde_json::Value)>,
-    is_public: bool,
-) -> Result<Readable> {
+/// Checks that the caller may see the record of a private file.
+fn admitted(caller: &Caller, call: &Call, file: Stored) -> Result<Readable> {
+    if let Caller::SignedIn(ctx) = caller
+        && !file.is_public
+    {
+        hosts::require_view(ctx, &file.row)?;
+    }
+    opened(call, file)
+}
+
+/// Opens the store of a file.
+///
+/// # Errors
+/// 500 when that is not possible.
+pub(super) fn opened(call: &Call, file: Stored) -> Result<Readable> {
     let files = call.provided::<Files>()?;
-    let store = store.and_then(|(driver, config)| files.stores.open(&driver, &config));
-    let store = store.ok_or(Error::Misconfigured)?;
-    Ok(Readable { row, store, is_public })
+    let store = file
+        .store
+        .and_then(|(driver, config)| files.stores.open(&driver, &config));
+    Ok(Readable {
+        row: file.row,
+        store: store.ok_or(Error::Misconfigured)?,
+        is_public: file.is_public,
+    })
 }
 
 /// The conditions under which browsers treat a file as what it is, and as nothing more.
@@ -118,6 +138,15 @@ pub(super) fn headers(file: &Readable, content_type: &str, forced: bool) -> Resu
         headers.push((VARY, HeaderValue::from_static("Authorization, Cookie, X-Api-Key")));
     }
     Ok(headers)
+}
+
+/// Returns the headers of a file that no cache may keep, because anybody with its address may read it.
+pub(super) fn uncached(headers: Vec<(HeaderName, HeaderValue)>) -> Vec<(HeaderName, HeaderValue)> {
+    let kept = headers
+        .into_iter()
+        .filter(|(name, _)| ![CACHE_CONTROL, VARY].contains(name));
+    let no_store = (CACHE_CONTROL, HeaderValue::from_static("private, no-store"));
+    kept.chain([no_store]).collect()
 }
 
 /// Returns a value as a header.

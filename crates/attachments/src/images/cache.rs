@@ -9,7 +9,7 @@ use actix_web::web::Bytes;
 use tokio::task::spawn_blocking;
 use uuid::Uuid;
 
-use super::{ImageBox, RENDERER, Variant};
+use super::{Image, ImageBox, RENDERER, Variant};
 use crate::config::create_private;
 
 /// Most images of a file.
@@ -123,14 +123,14 @@ impl ImageCache {
     }
 
     /// Returns an image, if it is there.
-    pub(super) async fn read(&self, variant: Variant) -> Option<Bytes> {
+    pub(super) async fn read(&self, variant: Variant) -> Option<Image> {
         if !self.index().used(variant) {
             return None;
         }
         let path = self.path(variant);
-        let read = spawn_blocking(move || fs::read(path)).await.ok()?;
+        let read = spawn_blocking(move || Image::open(&path)).await.ok()?;
         match read {
-            Ok(bytes) => Some(bytes.into()),
+            Ok(image) => Some(image),
             Err(error) => {
                 tracing::debug!(%error, "an image is missing in the cache");
                 self.index().remove(variant);

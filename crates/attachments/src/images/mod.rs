@@ -5,7 +5,9 @@ mod render;
 mod size;
 
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -19,7 +21,6 @@ use tokio::sync::Semaphore;
 use uuid::Uuid;
 
 use cache::ImageCache;
-pub(crate) use render::content_type_of;
 pub(crate) use size::ImageBox;
 
 use crate::config::AttachmentsConfig;
@@ -63,6 +64,52 @@ pub(crate) struct Variant {
     pub(crate) tenant: Uuid,
     pub(crate) id: Uuid,
     pub(crate) size: ImageBox,
+}
+
+/// Bytes of an image that is read into memory; others are sent from their file, so that slow clients hold no memory.
+const SMALL: u64 = 64 * 1024;
+/// Bytes by which the type of an image is recognized.
+const HEAD: usize = 16;
+
+/// A rendered image.
+#[derive(Debug)]
+pub(crate) enum Image {
+    /// A small one, or one that could not be kept.
+    Memory(Bytes),
+    /// One in the cache, which may be removed there while it is sent.
+    File { file: File, length: u64, head: [u8; HEAD] },
+}
+
+impl Image {
+    /// Opens an image; blocks.
+    fn open(path: &Path) -> std::io::Result<Self> {
+        let mut file = File::open(path)?;
+        let length = file.metadata()?.len();
+        if length <= SMALL {
+            let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or(0));
+            file.read_to_end(&mut bytes)?;
+            return Ok(Self::Memory(bytes.into()));
+        }
+        let mut head = [0; HEAD];
+        file.read_exact(&mut head)?;
+        Ok(Self::File { file, length, head })
+    }
+
+    /// Returns the number of bytes.
+    pub(crate) fn length(&self) -> u64 {
+        match self {
+            Self::Memory(bytes) => bytes.len() as u64,
+            Self::File { length, .. } => *length,
+        }
+    }
+
+    /// Returns the media type.
+    pub(crate) fn content_type(&self) -> &'static str {
+        render::content_type_of(match self {
+            Self::Memory(bytes) => bytes,
+            Self::File { head, .. } => head,
+        })
+    }
 }
 
 /// The outcome of a render, which all who wait for it share.
@@ -116,7 +163,7 @@ impl Images {
     ///
     /// # Errors
     /// 400 for files that can't be rendered, 503 when too many images are waiting, 500 when the computation fails.
-    pub(crate) async fn get(&self, source: &Source, size: ImageBox) -> Result<Bytes> {
+    pub(crate) async fn get(&self, source: &Source, size: ImageBox) -> Result<Image> {
         let pixels = u64::from(source.width.unsigned_abs()) * u64::from(source.height.unsigned_abs());
         if pixels > MAX_PIXELS || source.file_size.unsigned_abs() > MAX_SOURCE {
             return Err(Error::ImageTooLarge.into());
@@ -133,7 +180,12 @@ impl Images {
         if let Some(failed) = self.0.failed.get(&variant) {
             return Err(failed.into());
         }
-        Ok(self.shared(source, variant).await?)
+        let bytes = self.shared(source, variant).await?;
+        if bytes.len() as u64 <= SMALL {
+            return Ok(Image::Memory(bytes));
+        }
+        let kept = self.0.cache.read(variant).await;
+        Ok(kept.unwrap_or(Image::Memory(bytes)))
     }
 
     /// Joins the computation of an image, or begins it. It goes on in a task of its own, so that it survives the request that began it.

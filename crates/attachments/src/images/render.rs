@@ -21,7 +21,7 @@ const MAX_SIDE: u32 = 60_000;
 const QUALITY: u8 = 82;
 
 /// Returns the media type of the images that are rendered of a file of this format, and that begin with these bytes.
-pub(crate) fn content_type_of(bytes: &[u8]) -> &'static str {
+pub(super) fn content_type_of(bytes: &[u8]) -> &'static str {
     match image::guess_format(bytes) {
         Ok(ImageFormat::Jpeg) => "image/jpeg",
         Ok(ImageFormat::WebP) => "image/webp",
@@ -229,9 +229,8 @@ mod tests {
 
     #[test]
     fn memory_follows_from_the_depth_and_the_kind_of_an_image() {
-        let size = ImageBox::parse(&["10".to_owned()], &[], &[])
-            .expect("valid")
-            .expect("a size");
+        let ten = ["10".to_owned()];
+        let size = ImageBox::parse(&ten, &ten, &[]).expect("valid").expect("a size");
         let per_pixel = |file: &[u8]| memory(file, size).expect("an image") / (500 * 500);
         let photo = encoded(&DynamicImage::new_rgb8(500, 500), ImageFormat::Jpeg);
         assert!(!is_progressive(&photo));

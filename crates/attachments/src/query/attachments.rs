@@ -116,16 +116,29 @@ pub async fn locate(connection: &AsyncPgConnection, id: Uuid) -> Result<Option<L
     Ok(found.first(&mut &*connection).await.optional()?)
 }
 
-/// Returns a file and the driver and settings of its store.
+/// What is needed to send the bytes of a file.
+#[derive(Debug, Clone, PartialEq, Eq, Queryable)]
+pub struct Stored {
+    /// The file.
+    #[diesel(embed)]
+    pub row: Attachment,
+    /// Whether its partition is public.
+    pub is_public: bool,
+    /// Driver and settings of its store.
+    pub store: Option<(String, serde_json::Value)>,
+}
+
+/// Returns a file of the scope's tenant, in any organization.
 ///
 /// # Errors
 /// When the database can't be reached.
-pub async fn stored(
-    connection: &AsyncPgConnection,
-    scope: &Scope,
-    id: Uuid,
-) -> Result<Option<(Attachment, Option<(String, serde_json::Value)>)>> {
+pub async fn stored(connection: &AsyncPgConnection, scope: &Scope, id: Uuid) -> Result<Option<Stored>> {
     let found = attachments::table
+        .inner_join(
+            partitions::table.on(partitions::tenant_id
+                .eq(attachments::partition_tenant_id)
+                .and(partitions::id.eq(attachments::partition_id))),
+        )
         .left_join(
             stores::table.on(stores::tenant_id
                 .eq(attachments::partition_tenant_id)
@@ -133,7 +146,11 @@ pub async fn stored(
         )
         .filter(scope.owns(attachments::tenant_id))
         .filter(attachments::id.eq(id))
-        .select((Attachment::as_select(), (stores::driver, stores::config).nullable()));
+        .select((
+            Attachment::as_select(),
+            partitions::is_public,
+            (stores::driver, stores::config).nullable(),
+        ));
     Ok(found.first(&mut &*connection).await.optional()?)
 }
 

@@ -1,8 +1,10 @@
 //! Reads. Every statement begins with a scope.
 
 pub mod attachments;
+pub(crate) mod check;
 pub mod fields;
 pub mod library;
+pub mod links;
 pub mod partitions;
 pub mod staged;
 pub mod usage;

@@ -115,6 +115,11 @@ pub(crate) async fn expired(connection: &mut AsyncPgConnection, now: Timestamp, 
     Ok(statement.load(connection).await?)
 }
 
+/// Returns the number of rows of all tenants.
+pub(crate) async fn count(connection: &mut AsyncPgConnection) -> Result<i64> {
+    Ok(staged::table.count().get_result(connection).await?)
+}
+
 /// Deletes the row of an object that was removed.
 pub(crate) async fn forget(connection: &mut AsyncPgConnection, object: &Removable) -> Result<()> {
     let own = staged::table.filter(staged::tenant_id.eq(object.tenant_id));

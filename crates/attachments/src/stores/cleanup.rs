@@ -9,10 +9,13 @@ use futures_util::future::BoxFuture;
 use uuid::Uuid;
 
 use crate::files::Files;
+use crate::query::links;
 use crate::query::staged::{self, Removable, Staged};
 
 /// How often a node removes the objects of uploads that did not complete, and of files whose objects could not be removed at once.
 const EVERY: Duration = Duration::from_secs(600);
+/// Time for which links are kept after they expired.
+const KEPT_LINKS: time::Duration = time::Duration::days(30);
 /// Objects that a node takes at once.
 const BATCH: i64 = 100;
 
@@ -20,8 +23,15 @@ const BATCH: i64 = 100;
 pub(crate) fn background(runtime: Runtime) -> Option<BoxFuture<'static, ()>> {
     Some(Box::pin(async move {
         loop {
-            if let Err(error) = sweep(&Call::internal(&runtime)).await {
+            let call = Call::internal(&runtime);
+            if let Err(error) = sweep(&call).await {
                 tracing::debug!(%error, "could not remove objects without files; retrying");
+            }
+            if let Err(error) = report(&call).await {
+                tracing::debug!(%error, "could not count the objects without files; retrying");
+            }
+            if let Err(error) = forget_links(&call).await {
+                tracing::debug!(%error, "could not delete old links; retrying");
             }
             tokio::time::sleep(EVERY).await;
         }
@@ -80,6 +90,26 @@ pub(crate) async fn sweep(call: &Call) -> Result<usize> {
                 Ok(()) => removed += 1,
                 Err(error) => tracing::warn!(%error, attachment = %object.id, "could not remove an object"),
             }
+        }
+    }
+}
+
+/// Reports the number of announced objects: of uploads in progress, and of those that the sweep has yet to remove.
+#[expect(clippy::cast_precision_loss, reason = "gauges are numbers of this type")]
+async fn report(call: &Call) -> Result<()> {
+    let mut connection = call.database().unlogged(&Scope::system()).await?;
+    let objects = staged::count(&mut connection).await?;
+    metrics::gauge!("attachments_staged").set(objects as f64);
+    Ok(())
+}
+
+/// Deletes links that expired thirty days ago.
+async fn forget_links(call: &Call) -> Result<()> {
+    loop {
+        let mut connection = call.database().unlogged(&Scope::system()).await?;
+        let before = call.now.after(-KEPT_LINKS);
+        if links::forget(&mut connection, before, BATCH).await? == 0 {
+            return Ok(());
         }
     }
 }

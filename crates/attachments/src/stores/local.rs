@@ -1,13 +1,13 @@
 //! Files in a folder.
 
-use std::fs::File;
-use std::io::{Error, ErrorKind, Read, Result, Seek, SeekFrom};
+use std::fs::{File, OpenOptions};
+use std::io::{Error, ErrorKind, Read, Result, Seek, SeekFrom, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use actix_web::web::Bytes;
-use backoffice_core::Error as CoreError;
 use backoffice_core::http::Pieces;
+use backoffice_core::{Error as CoreError, Result as CoreResult};
 use futures_util::StreamExt;
 use futures_util::stream;
 use tokio::task::spawn_blocking;
@@ -16,7 +16,7 @@ use super::Spool;
 use crate::config::create_private;
 
 /// Bytes of a piece that is read at once.
-const PIECE: u64 = 64 * 1024;
+const PIECE: u64 = 32 * 1024;
 
 /// A folder with files. Their keys are paths of ids below it.
 #[derive(Debug, Clone)]
@@ -27,6 +27,22 @@ pub(crate) struct Local {
 impl Local {
     pub(crate) const fn new(root: PathBuf) -> Self {
         Self { root }
+    }
+
+    /// Returns the folder.
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Returns the length of a file; `None` if it does not exist.
+    pub(crate) async fn length(&self, key: &str) -> CoreResult<Option<u64>> {
+        let (root, key) = (self.root.clone(), key.to_owned());
+        let found = blocking(move || match inside(&root, &key).and_then(std::fs::symlink_metadata) {
+            Ok(found) => Ok(Some(found.len())),
+            Err(error) if [ErrorKind::NotFound, ErrorKind::InvalidInput].contains(&error.kind()) => Ok(None),
+            Err(error) => Err(error),
+        });
+        found.await.map_err(failed)
     }
 
     /// Stores an upload under a key. When this returns, the file and its name are on the disk; before, nothing is visible under the key.
@@ -41,6 +57,30 @@ impl Local {
             sync(folder)
         })
         .await
+    }
+
+    /// Stores an object of 16 bytes under a key, reads it, and removes it.
+    pub(crate) async fn probe(&self, key: &str, bytes: [u8; 16]) -> Result<()> {
+        let (root, own) = (self.root.clone(), key.to_owned());
+        blocking(move || {
+            create_private(&root)?;
+            let path = inside(&root, &own)?;
+            create_synced(&root, path.parent().unwrap_or(&root))?;
+            let mut options = OpenOptions::new();
+            options.write(true).create_new(true);
+            #[cfg(unix)]
+            std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+            let mut file = options.open(path)?;
+            file.write_all(&bytes)?;
+            file.sync_all()
+        })
+        .await?;
+        let read = self.read(key, 16).await;
+        self.remove(key).await?;
+        match read?.as_slice() == bytes {
+            true => Ok(()),
+            false => Err(Error::new(ErrorKind::InvalidData, "the object changed")),
+        }
     }
 
     /// Removes a file; one that does not exist is removed.

@@ -1,7 +1,7 @@
 //! Who reads which bytes.
 
 use actix_web::http::Method;
-use backoffice_test_support::TestResponse;
+use backoffice_test_support::{Duration, TestResponse};
 use serde_json::json;
 use uuid::Uuid;
 
@@ -101,4 +101,31 @@ async fn a_private_download_is_logged_and_neither_head_nor_an_unchanged_one() {
 
     assert_eq!(file(&fixture, &fixture.a.token, id).await.status, 200);
     assert_eq!(logged().await, 1);
+}
+
+#[actix_web::test]
+async fn a_revoked_and_an_expired_credential_are_none() {
+    let fixture = fixture().await;
+    let private = uploaded(&fixture, &[], NOTE).await;
+    let public = uploaded(&fixture, &[("partitionCode", "productsMedia")], NOTE).await;
+    let statuses = async |token: &str| {
+        let mut statuses = Vec::new();
+        for id in [public, private] {
+            let response = file(&fixture, token, id).await;
+            assert_eq!(response.headers.get("set-cookie"), None);
+            statuses.push(response.status);
+        }
+        statuses
+    };
+    fixture.role("Reader", &["attachments.view"], None).await;
+    let (_, revoked) = fixture.user("reader@alpha.test", &["Reader"]).await;
+    assert_eq!(statuses(&revoked).await, [200, 200]);
+
+    let logout = fixture.app.request(Method::POST, "/auth/logout").bearer(&revoked);
+    assert!(logout.send().await.status < 400);
+    assert_eq!(statuses(&revoked).await, [200, 401]);
+
+    assert_eq!(statuses(&fixture.a.token).await, [200, 200]);
+    fixture.app.advance(Duration::days(40));
+    assert_eq!(statuses(&fixture.a.token).await, [200, 401]);
 }

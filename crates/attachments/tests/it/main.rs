@@ -6,10 +6,13 @@ mod access;
 mod failures;
 mod fields;
 mod files;
+mod hostile;
 mod images;
 mod library;
+mod links;
 mod partitions;
 mod records;
+mod scan;
 mod uploads;
 
 use std::path::Path;
@@ -28,6 +31,10 @@ const ORGANIZATIONS: &str = "/directory/organizations";
 const PARTITIONS: &str = "/attachments/partitions";
 
 fn builder() -> TestAppBuilder {
+    builder_with_limits().config(NO_LIMITS)
+}
+
+fn builder_with_limits() -> TestAppBuilder {
     let modules = [
         &backoffice_directory::MODULE,
         &backoffice_auth::MODULE,
@@ -36,7 +43,7 @@ fn builder() -> TestAppBuilder {
         &backoffice_customers::MODULE,
         &MODULE,
     ];
-    TestApp::builder(&modules).config(CONFIG).config(NO_LIMITS)
+    TestApp::builder(&modules).config(CONFIG)
 }
 
 /// Creates two tenants, each with an organization and an administrator.

@@ -1,8 +1,9 @@
 //! Partitions.
 
+use backoffice_test_accounts::id_of;
 use serde_json::{Value, json};
 
-use crate::{NOTE, PARTITIONS, TwoTenants, Upload, fixture, rejected, rejection, upload, uploaded};
+use crate::{NOTE, PARTITIONS, TwoTenants, Upload, files_below, fixture, rejected, rejection, upload, uploaded};
 
 /// The partition for files that everybody may read.
 const PUBLIC: &str = "019aae00-0000-7000-8000-000000000001";
@@ -174,6 +175,29 @@ async fn the_folder_of_a_partition_can_be_configured() {
 
     uploaded(&fixture, &[("partitionCode", "docs")], Upload { name: "a.txt", ..NOTE }).await;
 
-    assert_eq!(crate::files_below(&other), 1);
+    assert_eq!(files_below(&other), 1);
     std::fs::remove_dir_all(other).expect("removed");
+}
+
+#[actix_web::test]
+async fn a_test_of_a_partition_stores_reads_and_removes_an_object() {
+    let fixture = fixture().await;
+    let body = json!({"code": "docs", "title": "Documents"});
+    let (status, created) = fixture.app.post(&fixture.a.token, PARTITIONS, body).await;
+    assert_eq!(status, 201, "{created}");
+    let id = id_of(&created["item"]);
+    let path = format!("{PARTITIONS}/{id}/test");
+
+    let (status, tested) = fixture.app.post(&fixture.a.token, &path, Value::Null).await;
+
+    assert_eq!((status, tested), (200, json!({"ok": true, "error": null, "ms": 0})));
+    let folder = fixture.app.data_dir().join("attachments/docs");
+    assert_eq!(files_below(&folder), 0);
+    assert_eq!(fixture.app.post(&fixture.b.token, &path, Value::Null).await.0, 404);
+    std::fs::remove_dir_all(&folder).expect("removed");
+    std::fs::write(&folder, "a file in its place").expect("written");
+    let (status, tested) = fixture.app.post(&fixture.a.token, &path, Value::Null).await;
+    assert_eq!((status, &tested["ok"]), (200, &json!(false)));
+    let error = tested["error"].as_str().expect("a reason");
+    assert!(!error.contains('/') && !error.is_empty(), "{error}");
 }

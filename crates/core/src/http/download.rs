@@ -36,20 +36,64 @@ pub type Pieces = BoxStream<'static, Result<Bytes>>;
 /// Opens a file at a part of it.
 pub type Open = Box<dyn FnOnce(Range<u64>) -> BoxFuture<'static, Result<Pieces>> + Send>;
 
+/// The bytes of a file: in memory, or in a source that is opened at a part of it.
+pub enum Contents {
+    /// All bytes, at most 64 KiB: a slow client holds them as long as it reads.
+    Bytes(Bytes),
+    /// Opens the file; not called when no byte of it is sent.
+    Stream(Open),
+}
+
+impl Contents {
+    /// Opens the file at a part of it.
+    ///
+    /// # Errors
+    /// When the source can't be opened.
+    pub async fn open(self, range: Range<u64>) -> Result<Pieces> {
+        match self {
+            Self::Bytes(bytes) => {
+                let part = slice(&bytes, range)?;
+                Ok(stream::once(async move { Ok(part) }).boxed())
+            }
+            Self::Stream(open) => open(range).await,
+        }
+    }
+}
+
+impl std::fmt::Debug for Contents {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Bytes(bytes) => f.debug_tuple("Bytes").field(&bytes.len()).finish(),
+            Self::Stream(_) => f.debug_tuple("Stream").finish_non_exhaustive(),
+        }
+    }
+}
+
+/// Returns a part of the bytes.
+fn slice(bytes: &Bytes, range: Range<u64>) -> Result<Bytes> {
+    let position = |at: u64| usize::try_from(at).unwrap_or(usize::MAX).min(bytes.len());
+    let (start, end) = (position(range.start), position(range.end));
+    if start > end || (end - start) as u64 != range.end - range.start {
+        return Err(Error::internal("a file has fewer bytes than its length says"));
+    }
+    Ok(bytes.slice(start..end))
+}
+
 /// A file that may be sent.
 pub struct Download {
     /// The length in bytes.
     pub length: u64,
-    /// Identifies the bytes: the strong entity tag, without quotes, of visible ASCII characters other than the quote.
-    pub etag: String,
+    /// Identifies the bytes: the strong entity tag, without quotes, of visible ASCII characters other than the quote. `None`: no tag is sent, and none
+    /// equals it.
+    pub etag: Option<String>,
     /// Time of the last change.
     pub modified: Timestamp,
     /// Value of `Content-Type`.
     pub content_type: HeaderValue,
     /// Further headers. A 304 repeats `Cache-Control` and `Vary`.
     pub headers: Vec<(HeaderName, HeaderValue)>,
-    /// Opens the file; not called when no byte of it is sent.
-    pub open: Open,
+    /// The bytes.
+    pub contents: Contents,
 }
 
 impl std::fmt::Debug for Download {
@@ -135,12 +179,13 @@ impl Conditions {
     /// 412 when `If-Match` or `If-Unmodified-Since` fails, 416 when the file has no byte of the range, and the error of opening the file.
     pub async fn respond(self, download: Download) -> Result<FileResponse> {
         let modified = http_date(download.modified);
-        self.check_preconditions(&download.etag, modified)?;
-        let mut headers = vec![
-            (ETAG, header_value(&format!("\"{}\"", download.etag))?),
-            (LAST_MODIFIED, header_value(&modified.to_string())?),
-        ];
-        if self.is_unmodified(&download.etag, modified) {
+        let etag = download.etag.map(|tag| format!("\"{tag}\""));
+        self.check_preconditions(etag.as_deref(), modified)?;
+        let mut headers = vec![(LAST_MODIFIED, header_value(&modified.to_string())?)];
+        if let Some(etag) = &etag {
+            headers.push((ETAG, header_value(etag)?));
+        }
+        if self.is_unmodified(etag.as_deref(), modified) {
             let kept = download.headers.into_iter();
             headers.extend(kept.filter(|(name, _)| [CACHE_CONTROL, VARY].contains(name)));
             return Ok(FileResponse {
@@ -154,7 +199,7 @@ impl Conditions {
         }
         headers.push((CONTENT_TYPE, download.content_type));
         headers.extend(download.headers);
-        let (status, range) = match self.part(&download.etag, modified, download.length) {
+        let (status, range) = match self.part(etag.as_deref(), modified, download.length) {
             Part::Whole => (StatusCode::OK, 0..download.length),
             Part::None => return Err(unsatisfiable(download.length)),
             Part::Of(range) => {
@@ -164,22 +209,22 @@ impl Conditions {
             }
         };
         let length = range.end - range.start;
-        let pieces = if self.is_head {
-            stream::empty().boxed()
-        } else {
-            handed_over((download.open)(range).await?, Arc::clone(&self.call))
+        let body = match download.contents {
+            _ if self.is_head => FileBody::Stream(length, stream::empty().boxed()),
+            Contents::Bytes(bytes) => FileBody::Bytes(slice(&bytes, range)?),
+            Contents::Stream(open) => FileBody::Stream(length, handed_over(open(range).await?, self.call)),
         };
         Ok(FileResponse {
             status,
             headers,
-            body: Some((length, pieces)),
+            body: Some(body),
         })
     }
 
     /// Checks the conditions under which nothing may be done (RFC 9110, section 13.2.2, steps 1 and 2).
-    fn check_preconditions(&self, etag: &str, modified: HttpDate) -> Result<()> {
+    fn check_preconditions(&self, etag: Option<&str>, modified: HttpDate) -> Result<()> {
         let holds = match (&self.if_match, &self.if_unmodified_since) {
-            (Some(tags), _) => tags.trim() == "*" || entity_tags(tags).any(|tag| tag == format!("\"{etag}\"")),
+            (Some(tags), _) => tags.trim() == "*" || entity_tags(tags).any(|tag| Some(tag) == etag),
             (None, Some(since)) => parse_date(since).is_none_or(|since| modified <= since),
             (None, None) => true,
         };
@@ -190,10 +235,10 @@ impl Conditions {
     }
 
     /// Returns whether the client has the file already (steps 3 and 4).
-    fn is_unmodified(&self, etag: &str, modified: HttpDate) -> bool {
+    fn is_unmodified(&self, etag: Option<&str>, modified: HttpDate) -> bool {
         match (&self.if_none_match, &self.if_modified_since) {
             (Some(tags), _) => {
-                let is_current = |tag: &str| tag.strip_prefix("W/").unwrap_or(tag) == format!("\"{etag}\"");
+                let is_current = |tag: &str| Some(tag.strip_prefix("W/").unwrap_or(tag)) == etag;
                 tags.trim() == "*" || entity_tags(tags).any(is_current)
             }
             (None, Some(since)) => parse_date(since).is_some_and(|since| modified <= since),
@@ -202,13 +247,13 @@ impl Conditions {
     }
 
     /// Returns the part that the client requests of a file of this length (step 5).
-    fn part(&self, etag: &str, modified: HttpDate, length: u64) -> Part {
+    fn part(&self, etag: Option<&str>, modified: HttpDate, length: u64) -> Part {
         let Some(range) = self.range.as_deref().filter(|_| !self.is_head) else {
             return Part::Whole;
         };
         let is_same = self.if_range.as_deref().is_none_or(|validator| {
             let validator = validator.trim();
-            validator == format!("\"{etag}\"") || parse_date(validator).is_some_and(|date| date == modified)
+            Some(validator) == etag || parse_date(validator).is_some_and(|date| date == modified)
         });
         if is_same { requested(range, length) } else { Part::Whole }
     }
@@ -299,8 +344,15 @@ fn handed_over(mut source: Pieces, call: Arc<Call>) -> Pieces {
 pub struct FileResponse {
     status: StatusCode,
     headers: Vec<(HeaderName, HeaderValue)>,
+    body: Option<FileBody>,
+}
+
+/// The bytes of a response.
+enum FileBody {
+    /// Written together with the headers.
+    Bytes(Bytes),
     /// The number of bytes, and the bytes.
-    body: Option<(u64, Pieces)>,
+    Stream(u64, Pieces),
 }
 
 impl std::fmt::Debug for FileResponse {
@@ -328,7 +380,8 @@ impl Response for FileResponse {
         }
         match self.body {
             None => response.finish(),
-            Some((length, pieces)) => {
+            Some(FileBody::Bytes(bytes)) => response.body(bytes),
+            Some(FileBody::Stream(length, pieces)) => {
                 let pieces = pieces.map_err(|error| {
                     tracing::warn!(%error, "file response ended early");
                     std::io::Error::other("the file response ended early")

@@ -32,7 +32,7 @@ pub use accept::{AcceptedRange, accepted_ranges};
 pub use bodies::{CreatedId, Done, Id, Identified, Updated};
 pub use cookies::{AUTH_COOKIE, SESSION_COOKIE, clear_cookies, clear_selection, credential_cookies, presented_cookie};
 pub use dispatch::not_found;
-pub use download::{Conditions, Download, FileResponse, Open, Pieces};
+pub use download::{Conditions, Contents, Download, FileResponse, Open, Pieces};
 pub(crate) use extract::query_with_rules;
 pub use extract::{Caller, Describe, Extract, Form, Incoming, Path, Query, given, given_object};
 pub use headers::COMMON as COMMON_HEADERS;

@@ -1,6 +1,6 @@
 //! Bodies of several parts (`multipart/form-data`, RFC 7578), read while they arrive.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;
 use std::pin::{Pin, pin};
 use std::rc::Rc;
@@ -13,7 +13,7 @@ use actix_web::error::PayloadError;
 use actix_web::http::StatusCode;
 use actix_web::http::header::{CONTENT_LENGTH, DispositionParam};
 use actix_web::web::{Bytes, BytesMut};
-use actix_web::{HttpRequest, dev};
+use actix_web::{HttpMessage, HttpRequest, dev};
 use futures_util::future::{Either, select};
 use futures_util::{Stream, StreamExt};
 use sha2::{Digest, Sha256};
@@ -28,6 +28,10 @@ use crate::error::{Error, Rejection, Result};
 
 /// Time for which a client may send nothing.
 const SILENT: Duration = Duration::from_secs(30);
+/// Time that a body may take, whatever its length.
+const GRACE: time::Duration = time::Duration::seconds(60);
+/// Bytes each second that a client must send after that, on average: a request keeps its place until its body has arrived.
+const SLOWEST: u64 = 16 * 1024;
 /// Most parts of a body.
 pub const MAX_PARTS: usize = 64;
 /// Most bytes of a part that is not a file.
@@ -40,7 +44,7 @@ const MAX_EPILOGUE_BYTES: usize = 64 * 1024;
 
 /// The body of a streaming request: the extractor reads it, and the dispatcher keeps what is left of it.
 #[derive(Clone, Default)]
-pub(super) struct SharedBody(Rc<RefCell<Option<dev::Payload>>>);
+pub(super) struct SharedBody(Rc<RefCell<Option<dev::Payload>>>, Rc<Cell<u64>>);
 
 impl std::fmt::Debug for SharedBody {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -50,7 +54,12 @@ impl std::fmt::Debug for SharedBody {
 
 impl SharedBody {
     pub(super) fn new(payload: Option<dev::Payload>) -> Self {
-        Self(Rc::new(RefCell::new(payload)))
+        Self(Rc::new(RefCell::new(payload)), Rc::default())
+    }
+
+    /// Returns the number of bytes that were read.
+    fn received(&self) -> u64 {
+        self.1.get()
     }
 
     /// Takes back what was not read.
@@ -68,8 +77,10 @@ impl Stream for SharedBody {
             return Poll::Ready(None);
         };
         let next = Pin::new(payload).poll_next(context);
-        if matches!(next, Poll::Ready(None)) {
-            *body = None;
+        match &next {
+            Poll::Ready(None) => *body = None,
+            Poll::Ready(Some(Ok(bytes))) => self.1.set(self.1.get() + bytes.len() as u64),
+            _ => {}
         }
         next
     }
@@ -103,6 +114,11 @@ impl<T> std::fmt::Debug for Multipart<T> {
 
 impl<T> Extract for Multipart<T> {
     fn extract(incoming: &Incoming<'_>) -> Result<Self> {
+        let kind = incoming.request.mime_type().ok().flatten();
+        if kind.is_none_or(|kind| kind.essence_str() != "multipart/form-data") {
+            let text = "the body must be multipart/form-data";
+            return Err(Rejection::bad_request(text).code("invalid_multipart").into());
+        }
         let mut hash = Sha256::new();
         for part in [incoming.request.path(), incoming.request.query_string()] {
             hash.update(part);
@@ -139,7 +155,7 @@ impl<T> Multipart<T> {
     ///
     /// # Errors
     /// 400 `invalid_multipart` for a body that is not of this type, is malformed or ends early, `too_many_parts` for more than 64 parts, 408 when
-    /// nothing arrives for 30 seconds.
+    /// nothing arrives for 30 seconds, or after a minute less than 16 KiB each second on average.
     pub async fn next(&mut self) -> Result<Option<Part<'_, T>>> {
         let Some(field) = in_time(&self.call, self.parts.next()).await? else {
             self.pass_epilogue().await?;
@@ -149,6 +165,7 @@ impl<T> Multipart<T> {
             return Ok(None);
         };
         let field = field.map_err(|error| malformed(&error))?;
+        self.keep_pace()?;
         self.count += 1;
         if self.count > MAX_PARTS {
             let text = format!("at most {MAX_PARTS} parts are accepted");
@@ -177,6 +194,17 @@ impl<T> Multipart<T> {
             field,
             body: self,
         }))
+    }
+
+    /// Rejects a client that sends so slowly that others would wait for its place.
+    fn keep_pace(&self) -> Result<()> {
+        let elapsed = self.call.platform().clock().now().get() - self.call.now.get();
+        let seconds = i64::try_from(self.body.received() / SLOWEST).unwrap_or(i64::MAX);
+        if elapsed <= GRACE.saturating_add(time::Duration::seconds(seconds)) {
+            return Ok(());
+        }
+        let text = "Request timeout: the body arrives too slowly";
+        Err(Rejection::new(StatusCode::REQUEST_TIMEOUT, text).into())
     }
 
     /// Reads what follows the last part, which means nothing, so that the connection can be used again.
@@ -226,6 +254,7 @@ impl<T> Part<'_, T> {
             return Ok(None);
         };
         let chunk = chunk.map_err(|error| malformed(&error))?;
+        self.body.keep_pace()?;
         self.content.update(&chunk);
         Ok(Some(chunk))
     }

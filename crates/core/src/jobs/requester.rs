@@ -70,11 +70,5 @@ async fn identity(runtime: &Runtime, job: &Claimed, selection: &Selection) -> Re
         tenant: selection.actor_tenant,
         id,
     };
-    let now = runtime.platform.clock().now();
-    for authenticator in runtime.platform.authenticators() {
-        if let Some(identity) = authenticator.identify(runtime, &principal, now).await? {
-            return Ok(Some(identity));
-        }
-    }
-    Ok(None)
+    runtime.identify(&principal).await
 }

@@ -8,7 +8,7 @@ use actix_web::http::Method;
 use actix_web::http::header::{CACHE_CONTROL, HeaderValue};
 use actix_web::web::Bytes;
 use backoffice_core::acl::Rights;
-use backoffice_core::http::{Access, Caller, Conditions, Download, FileResponse, Json, Routes};
+use backoffice_core::http::{Access, Caller, Conditions, Contents, Download, FileResponse, Json, Routes};
 use backoffice_core::identity::{ActorKind, Authenticated, Authenticator, Credential, Identity};
 use backoffice_core::{Module, RequestContext, Result, Runtime, Timestamp, Visitor};
 use backoffice_test_support::{Duration, TestApp, TestRequest, TestResponse};
@@ -100,21 +100,21 @@ async fn read_file(caller: Caller, conditions: Conditions) -> Result<FileRespons
     let is_private = matches!(caller, Caller::SignedIn(_));
     let download = Download {
         length: 1000,
-        etag: "v1".to_owned(),
+        etag: Some("v1".to_owned()),
         modified: Timestamp::parse("2026-11-20T07:00:00.250Z").expect("an instant"),
         content_type: HeaderValue::from_static("text/plain"),
         headers: vec![(
             CACHE_CONTROL,
             HeaderValue::from_static(if is_private { "private" } else { "public" }),
         )],
-        open: Box::new(|range| {
+        contents: Contents::Stream(Box::new(|range| {
             let bounds = usize::try_from(range.start).expect("short")..usize::try_from(range.end).expect("short");
             let pieces: Vec<_> = CONTENT[bounds]
                 .chunks(64)
                 .map(|piece| Ok(Bytes::from_static(piece)))
                 .collect();
             Box::pin(async move { Ok(stream::iter(pieces).boxed()) })
-        }),
+        })),
     };
     conditions.respond(download).await
 }
@@ -122,11 +122,11 @@ async fn read_file(caller: Caller, conditions: Conditions) -> Result<FileRespons
 async fn read_endless(_visitor: Visitor, conditions: Conditions) -> Result<FileResponse> {
     let download = Download {
         length: 1 << 40,
-        etag: "endless".to_owned(),
+        etag: Some("endless".to_owned()),
         modified: Timestamp::UNIX_EPOCH,
         content_type: HeaderValue::from_static("application/octet-stream"),
         headers: Vec::new(),
-        open: Box::new(|_range| {
+        contents: Contents::Stream(Box::new(|_range| {
             OPEN.fetch_add(1, Ordering::SeqCst);
             let opened = Opened;
             let piece = move |()| {
@@ -135,7 +135,7 @@ async fn read_endless(_visitor: Visitor, conditions: Conditions) -> Result<FileR
                 Ok(Bytes::from_static(CONTENT))
             };
             Box::pin(async move { Ok(stream::repeat(()).map(piece).boxed()) })
-        }),
+        })),
     };
     conditions.respond(download).await
 }

@@ -168,6 +168,30 @@ async fn att_35_a_silent_upload_is_a_408_and_the_end_of_its_connection() {
 }
 
 #[actix_web::test]
+async fn an_upload_that_arrives_too_slowly_is_a_408_although_it_is_never_silent() {
+    let app = app().await;
+    let waiting = app.clock().waiting();
+    let start = form("x1", "T", "");
+    // Without the last boundary.
+    let start = &start[..start.len() - 10];
+    let mut stream = begin(&app, "authorization: Bearer good\r\ncontent-length: 100000", start);
+    while app.clock().waiting() == waiting {
+        tokio::time::sleep(Patience::from_millis(5)).await;
+    }
+    for _ in 0..8 {
+        stream.write_all(b"a").expect("it is read");
+        tokio::time::sleep(Patience::from_millis(50)).await;
+        app.advance(Duration::seconds(10));
+    }
+    // The server may have closed the connection by now.
+    let _closed = stream.write_all(b"a");
+
+    let reported = raw::until_closed(stream).await;
+    assert!(reported.starts_with("HTTP/1.1 408 "), "{reported}");
+    assert!(reported.contains("the body arrives too slowly"), "{reported}");
+}
+
+#[actix_web::test]
 async fn att_28_an_upload_without_a_credential_is_rejected_before_it_is_read() {
     let app = app().await;
     let stream = begin(&app, "transfer-encoding: chunked", "5\r\n--x1\r\r\n");

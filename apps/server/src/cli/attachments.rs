@@ -1,0 +1,67 @@
+//! `attachments`.
+
+use std::process::ExitCode;
+
+use backoffice_attachments::check::{Checked, check};
+use backoffice_attachments::commands::SetQuota;
+use backoffice_core::http::Json;
+use backoffice_core::{Call, Scope};
+use serde_json::{Value, json};
+
+use super::AttachmentsCommand;
+use super::output::Output;
+use super::tenant::find_tenant;
+use crate::Result;
+use crate::host::Host;
+
+/// Runs the command.
+pub(super) async fn run(host: &Host, command: AttachmentsCommand, output: Output) -> Result<ExitCode> {
+    match command {
+        AttachmentsCommand::Check { repair } => {
+            let checked = check(&Call::internal(&host.runtime()), repair).await?;
+            output.print(&text(&checked, repair), &json!(checked));
+            let is_sound = checked.is_sound();
+            Ok(if is_sound { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+        }
+        AttachmentsCommand::Quota { tenant, size } => {
+            let context = host.context();
+            let tenant = find_tenant(&context, Some(&tenant)).await?;
+            let bytes = size.0;
+            let context = context.with_scope(Scope::tenant(tenant));
+            let command = SetQuota { tenant, bytes };
+            context.execute(&command, |()| Json(Value::Null)).await?;
+            let shown = bytes.map_or_else(|| "the default quota".to_owned(), |bytes| format!("{bytes} bytes"));
+            output.print(
+                &format!("tenant {tenant} has {shown}"),
+                &json!({"tenantId": tenant, "quotaBytes": bytes}),
+            );
+            Ok(ExitCode::SUCCESS)
+        }
+    }
+}
+
+fn text(checked: &Checked, repair: bool) -> String {
+    let mut lines = vec![format!("{} files compared", checked.files)];
+    for file in &checked.damaged.first {
+        let found = file
+            .object_size
+            .map_or_else(|| "is missing".to_owned(), |bytes| format!("has {bytes} bytes"));
+        lines.push(format!(
+            "file {} of tenant {}: its object of {} bytes {found}",
+            file.id, file.tenant_id, file.file_size
+        ));
+    }
+    let removed = if repair { ", removed" } else { "" };
+    for path in &checked.unknown_objects.first {
+        lines.push(format!("no file refers to {path}{removed}"));
+    }
+    let corrected = if repair { ", corrected" } else { "" };
+    for tenant in &checked.wrong_counters.first {
+        lines.push(format!("the counters of tenant {tenant} are wrong{corrected}"));
+    }
+    lines.push(format!(
+        "{} files without their object, {} objects without a file, {} tenants with wrong counters",
+        checked.damaged.number, checked.unknown_objects.number, checked.wrong_counters.number
+    ));
+    lines.join("\n")
+}

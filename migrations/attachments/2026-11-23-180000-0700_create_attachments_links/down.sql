@@ -1,0 +1,1 @@
+drop table attachments_links;
