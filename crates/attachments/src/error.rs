@@ -73,6 +73,17 @@ pub enum Error {
     RenderBusy,
 }
 
+type Parts = (StatusCode, &'static str, Option<&'static str>);
+
+const fn bad(text: &'static str, code: &'static str) -> Parts {
+    (StatusCode::BAD_REQUEST, text, Some(code))
+}
+
+/// A rejection of a request that the client may repeat a second later.
+const fn busy(text: &'static str, code: &'static str) -> Parts {
+    (StatusCode::SERVICE_UNAVAILABLE, text, Some(code))
+}
+
 impl Error {
     fn parts(self) -> (StatusCode, String, Option<&'static str>) {
         let (status, text, code) = match self {
@@ -85,13 +96,9 @@ impl Error {
                 let text = format!("part `{name}` is invalid");
                 return (StatusCode::BAD_REQUEST, text, Some("invalid_field"));
             }
-            Self::FileRequired => (StatusCode::BAD_REQUEST, "A file is required", Some("file_required")),
-            Self::MultipleFiles => (
-                StatusCode::BAD_REQUEST,
-                "Only one file is accepted",
-                Some("multiple_files"),
-            ),
-            Self::EmptyFile => (StatusCode::BAD_REQUEST, "The file is empty", Some("empty_file")),
+            Self::FileRequired => bad("A file is required", "file_required"),
+            Self::MultipleFiles => bad("Only one file is accepted", "multiple_files"),
+            Self::EmptyFile => bad("The file is empty", "empty_file"),
             Self::TooLarge => (
                 StatusCode::PAYLOAD_TOO_LARGE,
                 "The file is too large",
@@ -102,49 +109,25 @@ impl Error {
                 "The storage space of the tenant is used up",
                 Some("attachment_quota_exceeded"),
             ),
-            Self::Busy => (
-                StatusCode::SERVICE_UNAVAILABLE,
-                "Too many uploads at once",
-                Some("uploads_busy"),
-            ),
-            Self::StorageUnavailable => (
-                StatusCode::SERVICE_UNAVAILABLE,
-                "Files can't be stored at present",
-                Some("storage_unavailable"),
-            ),
+            Self::Busy => busy("Too many uploads at once", "uploads_busy"),
+            Self::StorageUnavailable => busy("Files can't be stored at present", "storage_unavailable"),
             Self::StorageFailed => (
                 StatusCode::INTERNAL_SERVER_ERROR,
                 "Failed to store file",
                 Some("storage_failed"),
             ),
-            Self::Dangerous => (
-                StatusCode::BAD_REQUEST,
-                "Programs and scripts are not accepted",
-                Some("dangerous_file"),
-            ),
-            Self::ActiveContent => (
-                StatusCode::BAD_REQUEST,
-                "Documents that browsers execute are not accepted",
-                Some("active_content"),
-            ),
-            Self::Infected => (StatusCode::BAD_REQUEST, "The file is infected", Some("file_infected")),
-            Self::ScanUnavailable => (
-                StatusCode::SERVICE_UNAVAILABLE,
-                "Files can't be scanned at present",
-                Some("scan_unavailable"),
-            ),
-            Self::RecordNotFound => (StatusCode::BAD_REQUEST, "Record not found", Some("record_not_found")),
-            Self::UnknownPartition => (StatusCode::BAD_REQUEST, "Unknown partition", Some("unknown_partition")),
+            Self::Dangerous => bad("Programs and scripts are not accepted", "dangerous_file"),
+            Self::ActiveContent => bad("Documents that browsers execute are not accepted", "active_content"),
+            Self::Infected => bad("The file is infected", "file_infected"),
+            Self::ScanUnavailable => busy("Files can't be scanned at present", "scan_unavailable"),
+            Self::RecordNotFound => bad("Record not found", "record_not_found"),
+            Self::UnknownPartition => bad("Unknown partition", "unknown_partition"),
             Self::PublicPartition => (
                 StatusCode::FORBIDDEN,
                 "This public partition can't be chosen",
                 Some("public_partition_refused"),
             ),
-            Self::UnknownField => (
-                StatusCode::BAD_REQUEST,
-                "The type of record has no such field",
-                Some("unknown_field_key"),
-            ),
+            Self::UnknownField => bad("The type of record has no such field", "unknown_field_key"),
             Self::TypeNotAllowed => (
                 StatusCode::FORBIDDEN,
                 "The field does not accept files of this type",
@@ -156,27 +139,15 @@ impl Error {
                 Some("attachment_too_large_for_field"),
             ),
             Self::LimitReached => (StatusCode::FORBIDDEN, LIMIT, Some("attachment_limit_reached")),
-            Self::LimitOfTarget => (StatusCode::BAD_REQUEST, LIMIT, Some("attachment_limit_reached")),
-            Self::ExtensionFixed => (
-                StatusCode::BAD_REQUEST,
-                "The extension of a file can't be changed",
-                Some("extension_fixed"),
-            ),
+            Self::LimitOfTarget => bad(LIMIT, "attachment_limit_reached"),
+            Self::ExtensionFixed => bad("The extension of a file can't be changed", "extension_fixed"),
             Self::BytesMissing => (StatusCode::NOT_FOUND, "File not available", None),
             Self::Misconfigured => (StatusCode::INTERNAL_SERVER_ERROR, "Partition misconfigured", None),
-            Self::InvalidSize => (StatusCode::BAD_REQUEST, "Invalid size", Some("invalid_size")),
-            Self::NotAnImage => (StatusCode::BAD_REQUEST, "Not an image", Some("not_an_image")),
-            Self::ImageTooLarge => (
-                StatusCode::BAD_REQUEST,
-                "The image is too large",
-                Some("image_too_large"),
-            ),
+            Self::InvalidSize => bad("Invalid size", "invalid_size"),
+            Self::NotAnImage => bad("Not an image", "not_an_image"),
+            Self::ImageTooLarge => bad("The image is too large", "image_too_large"),
             Self::RenderFailed => (StatusCode::INTERNAL_SERVER_ERROR, "Failed to render image", None),
-            Self::RenderBusy => (
-                StatusCode::SERVICE_UNAVAILABLE,
-                "Too many images at once",
-                Some("renders_busy"),
-            ),
+            Self::RenderBusy => busy("Too many images at once", "renders_busy"),
         };
         (status, text.to_owned(), code)
     }

@@ -163,7 +163,7 @@ async fn compare_objects(call: &Call, files: &Files, repair: bool, checked: &mut
                 for object in unknown {
                     checked.unknown_objects.add(object.path.display().to_string());
                     if repair && object.key.is_some() {
-                        objects::remove(&object).await?;
+                        objects::remove(object).await?;
                     }
                 }
             }

@@ -2,7 +2,7 @@
 
 use backoffice_core::command::Tx;
 use backoffice_core::db::Prepared;
-use backoffice_core::{Result, Timestamp};
+use backoffice_core::{Result, Scope, Timestamp};
 use diesel::sql_types::{BigInt, Bool, Jsonb, Nullable, Text, Timestamptz, Uuid as SqlUuid};
 use diesel::{ExpressionMethods, Insertable, QueryDsl, QueryableByName, delete, insert_into, sql_query};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
@@ -115,9 +115,10 @@ pub(crate) async fn expired(connection: &mut AsyncPgConnection, now: Timestamp, 
     Ok(statement.load(connection).await?)
 }
 
-/// Returns the number of rows of all tenants.
-pub(crate) async fn count(connection: &mut AsyncPgConnection) -> Result<i64> {
-    Ok(staged::table.count().get_result(connection).await?)
+/// Returns the number of rows in a scope.
+pub(crate) async fn count(connection: &mut AsyncPgConnection, scope: &Scope) -> Result<i64> {
+    let rows = staged::table.filter(scope.owns(staged::tenant_id));
+    Ok(rows.count().get_result(connection).await?)
 }
 
 /// Deletes the row of an object that was removed.

@@ -97,8 +97,9 @@ pub(crate) async fn sweep(call: &Call) -> Result<usize> {
 /// Reports the number of announced objects: of uploads in progress, and of those that the sweep has yet to remove.
 #[expect(clippy::cast_precision_loss, reason = "gauges are numbers of this type")]
 async fn report(call: &Call) -> Result<()> {
-    let mut connection = call.database().unlogged(&Scope::system()).await?;
-    let objects = staged::count(&mut connection).await?;
+    let scope = Scope::system();
+    let mut connection = call.database().unlogged(&scope).await?;
+    let objects = staged::count(&mut connection, &scope).await?;
     metrics::gauge!("attachments_staged").set(objects as f64);
     Ok(())
 }

@@ -287,7 +287,7 @@ async fn hostile_bodies_are_rejected_and_leave_nothing() {
         .map(|end| (whole[..end].to_vec(), kind))
         .collect();
     let large = Upload {
-        bytes: &[b'a'; 70 * 1024],
+        bytes: &vec![b'a'; 70 * 1024],
         ..NOTE
     };
     let long_head = format!(

@@ -5,6 +5,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::super::http::Client;
+use super::super::pause;
 use super::super::report::median;
 use super::{Bench, Row};
 use crate::Result;
@@ -23,7 +24,7 @@ pub(super) fn measure(bench: &Bench<'_>) -> Result<Vec<Row>> {
             .replace("{organization}", &bench.caller.organization);
         bench.database.execute(&seed)?;
         bench.database.execute("vacuum analyze")?;
-        std::thread::sleep(Duration::from_secs(1));
+        pause(Duration::from_secs(1));
         let page = bench.median("/api/attachments/library?pageSize=25")?;
         let tagged = bench.median("/api/attachments/library?pageSize=25&tags=tag-7")?;
         let record = bench.median("/api/attachments?entityId=bench.record&recordId=record-5")?;
