@@ -15,6 +15,7 @@ mod interceptors;
 pub mod model;
 mod navigation;
 pub mod query;
+mod retention;
 mod schema;
 mod stores;
 mod upload;
@@ -65,6 +66,9 @@ fn register(registry: &mut Registry) {
         .entity::<model::Quota>();
     commands::register(registry);
     bulk::register(registry);
+    registry
+        .job::<retention::DeleteFilesOfAbsentRecords>()
+        .schedule::<retention::DeleteFilesOfAbsentRecords>(retention::SCHEDULE, retention::EVERY);
     registry.interceptor(interceptors::KEEP_ORGANIZATIONS_WITH_ATTACHMENTS);
 }
 

@@ -60,6 +60,7 @@ table! {
         uploaded_by -> Nullable<Uuid>,
         created_at -> Timestamptz,
         updated_at -> Timestamptz,
+        absent_since -> Nullable<Timestamptz>,
     }
 }
 

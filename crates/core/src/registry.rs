@@ -64,6 +64,15 @@ impl Registry {
         self
     }
 
+    /// Registers a job of the platform that runs at intervals, for the first time one interval after the first start. The name is
+    /// `<module>.<what>`. The job itself is registered with [`job`](Self::job).
+    pub fn schedule<J: Job + Default>(&mut self, name: &'static str, every: time::Duration) -> &mut Self {
+        if !self.jobs.add_schedule::<J>(name, every) {
+            self.duplicates.push(name);
+        }
+        self
+    }
+
     /// Registers a subscriber of events.
     pub fn subscribe(&mut self, subscriber: Subscriber) -> &mut Self {
         if !self.subscribers.add(subscriber) {

@@ -123,6 +123,7 @@ select $1, g.id, g.partition_tenant_id, g.store_id, g.storage_key, $3, $3, $3 fr
 impl Entity for Attachment {
     const KIND: &'static str = ATTACHMENT;
     const SECRET: &'static [&'static str] = &[
+        "absentSince",
         "content",
         "contentRest",
         "contentState",

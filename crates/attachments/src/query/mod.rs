@@ -1,5 +1,6 @@
 //! Reads. Every statement begins with a scope.
 
+pub(crate) mod absent;
 pub mod attachments;
 pub(crate) mod check;
 pub mod fields;

@@ -4,6 +4,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{Error, ErrorKind, Read, Result, Seek, SeekFrom, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use actix_web::web::Bytes;
 use backoffice_core::http::Pieces;
@@ -15,8 +16,12 @@ use tokio::task::spawn_blocking;
 use super::Spool;
 use crate::config::create_private;
 
-/// Bytes of a piece that is read at once.
-const PIECE: u64 = 32 * 1024;
+/// Most bytes of a piece that is read at once.
+const PIECE: u64 = 64 * 1024;
+/// Bytes of a piece for a client that is slow, or not known yet: such pieces stay in memory for longer.
+const SMALL_PIECE: u64 = 32 * 1024;
+/// Time in which a quick client takes a piece.
+const QUICK: Duration = Duration::from_millis(20);
 
 /// A folder with files. Their keys are paths of ids below it.
 #[derive(Debug, Clone)]
@@ -119,14 +124,16 @@ impl Local {
     }
 }
 
-/// Returns the bytes of a range of an open file, piece by piece.
+/// Returns the bytes of a range of an open file, piece by piece. Pieces are larger while the client takes each of them quickly.
 pub(crate) fn pieces(file: File, range: Range<u64>) -> Pieces {
-    let state = (file, range.start, range.end);
-    stream::try_unfold(state, |(file, at, end)| async move {
+    let state = (file, range.start, range.end, None);
+    stream::try_unfold(state, |(file, at, end, taken)| async move {
         if at >= end {
             return Ok(None);
         }
-        let length = usize::try_from((end - at).min(PIECE)).unwrap_or(0);
+        let is_quick = taken.is_some_and(|taken: Instant| taken.elapsed() < QUICK);
+        let most = if is_quick { PIECE } else { SMALL_PIECE };
+        let length = usize::try_from((end - at).min(most)).unwrap_or(0);
         let read = spawn_blocking(move || {
             let (mut file, mut piece) = (file, vec![0; length]);
             file.seek(SeekFrom::Start(at))?;
@@ -135,9 +142,14 @@ pub(crate) fn pieces(file: File, range: Range<u64>) -> Pieces {
         });
         let read: Result<(Vec<u8>, File)> = read.await.map_err(failed)?;
         let (piece, file) = read.map_err(failed)?;
-        Ok(Some((Bytes::from(piece), (file, at + length as u64, end))))
+        Ok(Some((Bytes::from(piece), (file, at + length as u64, end, Some(now())))))
     })
     .boxed()
+}
+
+#[expect(clippy::disallowed_methods, reason = "measures a duration; no business code sees it")]
+fn now() -> Instant {
+    Instant::now()
 }
 
 fn failed(error: impl std::fmt::Display) -> CoreError {

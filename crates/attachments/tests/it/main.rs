@@ -12,6 +12,7 @@ mod library;
 mod links;
 mod partitions;
 mod records;
+mod retention;
 mod scan;
 mod uploads;
 

@@ -12,6 +12,7 @@ mod pace;
 mod queue;
 mod requester;
 mod retention;
+mod schedule;
 mod services;
 mod throttle;
 mod work;
@@ -30,10 +31,13 @@ use uuid::Uuid;
 use crate::context::Call;
 use crate::error::Result;
 
+use schedule::Schedule;
+
 pub use crate::shutdown::{Stop, stop_signal};
 pub use config::JobsConfig;
 pub use enqueue::{NewJob, cancel_watched, enqueue, enqueue_with};
 pub use queue::{Depth, QueuedJob, cancel, depth, list, retry};
+pub use schedule::enqueue_due;
 pub(crate) use services::JobServices;
 pub use work::{Chunk, CommandChunk, Work};
 pub use worker::{Worker, work};
@@ -94,9 +98,9 @@ pub(crate) struct JobKind {
     keeps_payload: bool,
 }
 
-/// The kinds of jobs of the enabled modules.
+/// The kinds of jobs of the enabled modules, and those that run at intervals.
 #[derive(Debug, Default)]
-pub(crate) struct JobKinds(BTreeMap<&'static str, JobKind>);
+pub(crate) struct JobKinds(BTreeMap<&'static str, JobKind>, Vec<Schedule>);
 
 impl JobKinds {
     /// Returns false when the name is taken.
@@ -107,6 +111,17 @@ impl JobKinds {
             keeps_payload: J::KEEPS_PAYLOAD,
         };
         self.0.insert(J::KIND, kind).is_none()
+    }
+
+    /// Returns false when the name is taken.
+    pub(crate) fn add_schedule<J: Job + Default>(&mut self, name: &'static str, every: time::Duration) -> bool {
+        let is_new = self.1.iter().all(|known| known.name() != name);
+        self.1.push(Schedule::of::<J>(name, every));
+        is_new
+    }
+
+    fn schedules(&self) -> &[Schedule] {
+        &self.1
     }
 
     fn names(&self) -> Vec<&'static str> {

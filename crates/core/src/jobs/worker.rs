@@ -28,12 +28,13 @@ pub async fn work(runtime: Runtime, stop: Stop) {
     let config = runtime.platform.jobs();
     let (slots, throttles) = (config.workers, config.throttle);
     let sweeper = super::retention::sweep(runtime.clone(), stop.clone());
+    let schedules = super::schedule::run(runtime.clone(), stop.clone());
     let workers = (0..slots).map(|_| {
         let worker = Worker::new(runtime.clone());
         let worker = if throttles { worker.throttling() } else { worker };
         slot(worker, stop.clone())
     });
-    tokio::join!(join_all(workers), sweeper);
+    tokio::join!(join_all(workers), sweeper, schedules);
 }
 
 async fn slot(worker: Worker, mut stop: Stop) {

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use backoffice_core::jobs::{Job, NewJob, Step, Work, Worker, enqueue};
+use backoffice_core::jobs::{Job, NewJob, Step, Work, Worker, enqueue, enqueue_due};
 use backoffice_core::registry::Registry;
 use backoffice_core::{Call, Error, Module, Result, Scope};
 use backoffice_test_support::{Duration, TestApp};
@@ -20,6 +20,9 @@ static MODULE: Module = Module {
 
 fn register(registry: &mut Registry) {
     registry.job::<Count>().job::<Fails>().job::<Panics>().job::<Stolen>();
+    registry
+        .job::<Daily>()
+        .schedule::<Daily>("counting.daily", Duration::days(1));
 }
 
 /// Counts to a number; each step inserts one event stream row as its effect.
@@ -52,6 +55,21 @@ impl Job for Count {
         }
         chunk.advance(cursor + 1).await?;
         Ok(Step::More)
+    }
+}
+
+/// Runs once a day.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Daily {}
+
+static DAYS: AtomicUsize = AtomicUsize::new(0);
+
+impl Job for Daily {
+    const KIND: &'static str = "counting.daily";
+
+    async fn run(&self, _work: &mut Work<'_>) -> Result<Step> {
+        DAYS.fetch_add(1, Ordering::SeqCst);
+        Ok(Step::Done)
     }
 }
 
@@ -287,4 +305,36 @@ async fn a_worker_that_lost_its_lease_commits_nothing() {
         states(&app).await,
         [json!({"state": "running", "attempt": 1, "cursor": 0})]
     );
+}
+
+#[actix_web::test]
+async fn a_scheduled_job_is_enqueued_once_by_all_nodes_whenever_it_is_due() {
+    let app = TestApp::builder(&[&MODULE]).build().await;
+    let look = async || {
+        let call = Call::internal(app.runtime());
+        let looks = join_all((0..4).map(|_| enqueue_due(&call))).await;
+        let due: usize = looks.into_iter().map(|due| due.expect("read")).sum();
+        due
+    };
+
+    assert_eq!(look().await, 0, "the first time is one interval later");
+    app.advance(Duration::days(1) - Duration::SECOND);
+    assert_eq!(look().await, 0);
+    app.advance(Duration::SECOND * 2);
+    assert_eq!(look().await, 1);
+    assert_eq!(look().await, 0);
+    assert_eq!((app.run_jobs().await, DAYS.load(Ordering::SeqCst)), (1, 1));
+
+    app.advance(Duration::days(3));
+    assert_eq!(look().await, 1, "missed times are not made up");
+    app.advance(Duration::days(1));
+    assert_eq!(look().await, 1);
+    assert_eq!(
+        app.rows("select 1 as one from core_jobs where state = 'queued'")
+            .await
+            .len(),
+        1,
+        "the open one counts"
+    );
+    assert_eq!((app.run_jobs().await, DAYS.load(Ordering::SeqCst)), (1, 2));
 }

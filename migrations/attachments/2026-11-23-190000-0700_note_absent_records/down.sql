@@ -1,0 +1,1 @@
+alter table attachments_attachments drop column absent_since;
