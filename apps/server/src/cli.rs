@@ -19,6 +19,7 @@ mod rotate;
 pub(crate) mod tenant;
 #[cfg(feature = "auth")]
 mod user;
+mod values;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -31,6 +32,7 @@ use crate::secrets::Secret;
 use crate::{Error, Result, doctor, logging, serve};
 use output::Output;
 use password::PasswordChoice;
+use values::{Quota, assignment, instant, quota};
 
 /// Multi-tenant back office: one JSON API assembled from modules.
 #[derive(Debug, Parser)]
@@ -269,19 +271,6 @@ enum AttachmentsCommand {
     },
 }
 
-/// Bytes; `None` for the default.
-#[derive(Debug, Clone, Copy)]
-struct Quota(Option<i64>);
-
-fn quota(text: &str) -> Result<Quota, String> {
-    if text == "default" {
-        return Ok(Quota(None));
-    }
-    let bytes = backoffice_core::config::parse_bytes(text).and_then(|bytes| i64::try_from(bytes).ok());
-    let bytes = bytes.ok_or("must be for example 500MiB, 2GiB, a number of bytes, or `default`")?;
-    Ok(Quota(Some(bytes)))
-}
-
 #[derive(Debug, Subcommand)]
 enum JobsCommand {
     /// List open and dead jobs
@@ -345,17 +334,6 @@ impl From<RotatedSecret> for Secret {
             RotatedSecret::Consent => Self::Consent,
         }
     }
-}
-
-fn assignment(text: &str) -> Result<(String, String), String> {
-    text.split_once('=')
-        .map(|(key, value)| (key.trim().to_owned(), value.to_owned()))
-        .ok_or_else(|| "must be section.key=value".to_owned())
-}
-
-fn instant(text: &str) -> Result<backoffice_core::Timestamp, String> {
-    backoffice_core::Timestamp::parse(text)
-        .map_err(|_| "must be an instant; expected for example 2027-01-31T00:00:00Z".to_owned())
 }
 
 /// Runs the command given by the process's arguments.
