@@ -312,7 +312,7 @@ enum DeadLettersCommand {
 
 #[derive(Debug, Subcommand)]
 enum SecretsCommand {
-    /// Create a new first key; the previous first key becomes the second, so that its signatures remain valid
+    /// Create a new first key; the previous first key becomes the second, so that what was created with it remains valid
     Rotate {
         #[command(subcommand)]
         secret: RotatedSecret,
@@ -325,6 +325,8 @@ enum RotatedSecret {
     Jwt,
     /// The keys that compute the integrity codes of consents
     Consent,
+    /// The keys that seal secrets of tenants; a background job seals stored values with the new key, then the old one can be removed
+    Vault,
 }
 
 impl From<RotatedSecret> for Secret {
@@ -332,6 +334,7 @@ impl From<RotatedSecret> for Secret {
         match secret {
             RotatedSecret::Jwt => Self::Jwt,
             RotatedSecret::Consent => Self::Consent,
+            RotatedSecret::Vault => Self::Vault,
         }
     }
 }

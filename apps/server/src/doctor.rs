@@ -128,20 +128,20 @@ fn check_configuration(report: &mut Report, settings: &Settings) {
         );
         report.add(Verdict::Warn, "file", text);
     }
-    match host::lacks_secrets(settings) {
-        Ok(false) => report.add(Verdict::Ok, "secrets", "present"),
-        Ok(true) if settings.is_development() => {
+    match host::missing_secrets(settings) {
+        Ok(missing) if missing.is_empty() => report.add(Verdict::Ok, "secrets", "present"),
+        Ok(_) if settings.is_development() => {
             report.add(
                 Verdict::Ok,
                 "secrets",
                 "none yet; the first `backoffice serve` creates them",
             );
         }
-        Ok(true) => report.add(
-            Verdict::Fail,
-            "secrets",
-            "auth.jwt.keys or auth.consent.keys is not set; run `backoffice init`",
-        ),
+        Ok(missing) => {
+            let names: Vec<&str> = missing.into_iter().map(crate::secrets::Secret::setting).collect();
+            let text = format!("not set: {}; run `backoffice init`", names.join(", "));
+            report.add(Verdict::Fail, "secrets", text);
+        }
         Err(error) => report.add(Verdict::Fail, "secrets", error.to_string()),
     }
 }

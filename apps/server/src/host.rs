@@ -108,10 +108,16 @@ fn with_secrets(settings: Settings, purpose: Purpose) -> Result<Settings> {
 
 /// Returns whether an enabled module needs secrets that are not set.
 pub(crate) fn lacks_secrets(settings: &Settings) -> Result<bool> {
-    let needed = modules::enabled(settings.modules.as_deref())?
-        .iter()
-        .any(|module| module.name == "auth");
-    Ok(needed && secrets::ALL.iter().any(|secret| !settings.has(secret.setting())))
+    Ok(!missing_secrets(settings)?.is_empty())
+}
+
+/// Returns the secrets that an enabled module needs and that are not set.
+pub(crate) fn missing_secrets(settings: &Settings) -> Result<Vec<secrets::Secret>> {
+    let enabled = modules::enabled(settings.modules.as_deref())?;
+    let is_missing = |secret: &secrets::Secret| {
+        enabled.iter().any(|module| module.name == secret.needed_by()) && !settings.has(secret.setting())
+    };
+    Ok(secrets::ALL.into_iter().filter(is_missing).collect())
 }
 
 /// Lets core and the enabled modules validate their sections, without a database. Missing secrets are not an error here.

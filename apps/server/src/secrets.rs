@@ -24,16 +24,21 @@ pub const JWT_KEYS: &str = "auth.jwt.keys";
 /// The setting with the keys of the integrity codes of consents.
 pub const CONSENT_KEYS: &str = "auth.consent.keys";
 
-/// All secrets that can be generated.
-pub(crate) const ALL: [Secret; 2] = [Secret::Jwt, Secret::Consent];
+/// The setting with the keys that seal secrets of tenants.
+pub const VAULT_KEYS: &str = backoffice_core::vault::KEYS;
 
-/// A pair of keys that can be generated and rotated.
+/// All secrets that can be generated.
+pub(crate) const ALL: [Secret; 3] = [Secret::Jwt, Secret::Consent, Secret::Vault];
+
+/// Keys that can be generated and rotated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Secret {
     /// Signs access tokens.
     Jwt,
     /// Computes the integrity codes of consents.
     Consent,
+    /// Seals secrets of tenants.
+    Vault,
 }
 
 impl Secret {
@@ -43,20 +48,46 @@ impl Secret {
         match self {
             Self::Jwt => JWT_KEYS,
             Self::Consent => CONSENT_KEYS,
+            Self::Vault => VAULT_KEYS,
+        }
+    }
+
+    /// Returns the module that can't start without it.
+    pub(crate) fn needed_by(self) -> &'static str {
+        match self {
+            Self::Jwt | Self::Consent => "auth",
+            Self::Vault => "attachments",
+        }
+    }
+
+    /// Returns the number of keys that are kept after a rotation: the new one and the one before it. Of the vault all are kept, until all values are sealed with
+    /// the new one and an operator removes them.
+    fn kept(self) -> usize {
+        match self {
+            Self::Jwt | Self::Consent => 2,
+            Self::Vault => usize::MAX,
         }
     }
 }
 
 const FILE: &str = "secrets.toml";
 
-/// Number of keys that are kept: the one that signs, and the one before it.
-const KEPT: usize = 2;
-
 /// The content of the file. Unknown content is an error, because rewriting the file would lose it.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Document {
     auth: AuthSecrets,
+    vault: Keys,
+}
+
+impl Document {
+    fn keys(&mut self, secret: Secret) -> &mut Vec<Key> {
+        match secret {
+            Secret::Jwt => &mut self.auth.jwt.keys,
+            Secret::Consent => &mut self.auth.consent.keys,
+            Secret::Vault => &mut self.vault.keys,
+        }
+    }
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -64,15 +95,6 @@ struct Document {
 struct AuthSecrets {
     jwt: Keys,
     consent: Keys,
-}
-
-impl AuthSecrets {
-    fn keys(&mut self, secret: Secret) -> &mut Vec<Key> {
-        match secret {
-            Secret::Jwt => &mut self.jwt.keys,
-            Secret::Consent => &mut self.consent.keys,
-        }
-    }
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -108,13 +130,13 @@ pub fn create_missing(settings: &Settings, ids: &Ids) -> Result<bool> {
     }
     let mut document = read(&settings.data_dir)?;
     for secret in missing {
-        *document.auth.keys(secret) = vec![Key::generate(ids)];
+        *document.keys(secret) = vec![Key::generate(ids)];
     }
     write(&settings.data_dir, &document)?;
     Ok(true)
 }
 
-/// Creates a new first key. The old one stays second, so that its signatures remain valid. Returns the new key's name.
+/// Creates a new first key. The old one stays second, so that its signatures remain valid, or the values that it sealed readable. Returns the new key's name.
 ///
 /// # Errors
 /// When the keys are set elsewhere, or the file can't be read or written.
@@ -129,9 +151,9 @@ pub fn rotate(settings: &Settings, secret: Secret, ids: &Ids) -> Result<String> 
     let mut document = read(&settings.data_dir)?;
     let key = Key::generate(ids);
     let kid = key.kid.clone();
-    let keys = document.auth.keys(secret);
+    let keys = document.keys(secret);
     keys.insert(0, key);
-    keys.truncate(KEPT);
+    keys.truncate(secret.kept());
     write(&settings.data_dir, &document)?;
     Ok(kid)
 }
@@ -201,18 +223,19 @@ fn write(data_dir: &Path, document: &Document) -> Result<()> {
 
 fn render(document: &Document) -> String {
     let mut text = String::from(
-        "# Made by `backoffice init` or the first start; `backoffice secrets rotate jwt|consent` makes a new first key.\n\
-         # Keep it secret and keep it: without it everybody is signed out, and no consent can be verified.\n",
+        "# Made by `backoffice init` or the first start; `backoffice secrets rotate jwt|consent|vault` makes a new first key.\n\
+         # Keep it secret and keep it: without it everybody is signed out, no consent can be verified, and no sealed secret can be read.\n",
     );
     for (name, keys) in [
-        ("jwt", &document.auth.jwt.keys),
-        ("consent", &document.auth.consent.keys),
+        ("auth.jwt", &document.auth.jwt.keys),
+        ("auth.consent", &document.auth.consent.keys),
+        ("vault", &document.vault.keys),
     ] {
         if keys.is_empty() {
             continue;
         }
         // Writing to a `String` does not fail.
-        let _infallible = writeln!(text, "\n[auth.{name}]\nkeys = [");
+        let _infallible = writeln!(text, "\n[{name}]\nkeys = [");
         for key in keys {
             let _infallible = writeln!(
                 text,

@@ -2,12 +2,9 @@
 
 use std::time::Duration;
 
-use backoffice_core::config::{ConfigError, duration};
-use secrecy::{ExposeSecret, SecretString};
+use backoffice_core::config::{ConfigError, SecretKey, duration, read_secret};
+use secrecy::SecretString;
 use serde::Deserialize;
-
-/// Shortest accepted secret, in bytes.
-pub const MIN_SECRET_BYTES: usize = 32;
 
 /// Settings of accounts and sessions.
 #[derive(Debug, Clone, Deserialize)]
@@ -52,7 +49,7 @@ pub struct AuthConfig {
 #[serde(default, deny_unknown_fields)]
 pub struct JwtConfig {
     /// One or two keys; the first signs, both verify. Created by `init`.
-    pub keys: Vec<JwtKey>,
+    pub keys: Vec<SecretKey>,
     /// Signing algorithm. Default `HS256`.
     pub algorithm: JwtAlgorithm,
     /// Claim `iss`. Default `backoffice`.
@@ -78,19 +75,7 @@ pub enum JwtAlgorithm {
 #[serde(default, deny_unknown_fields)]
 pub struct ConsentConfig {
     /// One or two keys of the integrity codes; the first creates codes, both verify. Created by `init`.
-    pub keys: Vec<JwtKey>,
-}
-
-/// A signing key.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct JwtKey {
-    /// The name of the key in the header of a token, or next to an integrity code.
-    pub kid: String,
-    /// The secret, at least 32 bytes.
-    pub secret: Option<SecretString>,
-    /// A file with the secret.
-    pub secret_file: Option<std::path::PathBuf>,
+    pub keys: Vec<SecretKey>,
 }
 
 /// Section `auth.password`.
@@ -306,73 +291,5 @@ impl AutologinConfig {
             self.password_file.as_ref(),
         )
         .map(Some)
-    }
-}
-
-impl JwtKey {
-    /// Returns the bytes of the secret. `setting` is the key of the configuration that holds it.
-    ///
-    /// # Errors
-    /// If the secret is missing, can't be read, or is too short.
-    pub fn bytes(&self, setting: &str) -> Result<SecretString, ConfigError> {
-        let key = format!("{setting} ({})", self.kid);
-        let secret = read_secret(&key, "secret", self.secret.as_ref(), self.secret_file.as_ref())?;
-        if secret.expose_secret().len() < MIN_SECRET_BYTES {
-            return Err(ConfigError::new(
-                key,
-                format!("the secret must have at least {MIN_SECRET_BYTES} bytes; `backoffice init` creates one"),
-            ));
-        }
-        Ok(secret)
-    }
-
-    /// Returns one or two keys with their secrets.
-    pub(crate) fn pair(setting: &str, keys: &[Self]) -> Result<Vec<(String, SecretString)>, ConfigError> {
-        if !(1..=2).contains(&keys.len()) {
-            let message = "one or two keys are needed; `backoffice init` creates the first one";
-            return Err(ConfigError::new(setting, message));
-        }
-        if let [first, second] = keys
-            && first.kid == second.kid
-        {
-            return Err(ConfigError::new(setting, "the two keys need a `kid` each"));
-        }
-        keys.iter()
-            .map(|key| Ok((key.kid.clone(), key.bytes(setting)?)))
-            .collect()
-    }
-}
-
-fn read_secret(
-    key: &str,
-    name: &str,
-    value: Option<&SecretString>,
-    file: Option<&std::path::PathBuf>,
-) -> Result<SecretString, ConfigError> {
-    match (value, file) {
-        (Some(secret), None) => Ok(secret.clone()),
-        (None, Some(file)) => std::fs::read_to_string(file)
-            .map(|text| SecretString::from(text.trim().to_owned()))
-            .map_err(|error| ConfigError::new(key, format!("{}: {error}", file.display()))),
-        _ => Err(ConfigError::new(key, format!("needs either `{name}` or `{name}_file`"))),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn key(kid: &str, letter: &str) -> JwtKey {
-        serde_json::from_value(serde_json::json!({"kid": kid, "secret": letter.repeat(40)})).expect("a key")
-    }
-
-    #[test]
-    fn two_keys_do_not_share_a_name() {
-        let kids = |keys: &[JwtKey]| JwtKey::pair("auth.jwt.keys", keys).map(|pair| pair.len());
-
-        assert_eq!(kids(&[key("new", "b"), key("old", "a")]).ok(), Some(2));
-        assert_eq!(kids(&[key("new", "a")]).ok(), Some(1));
-        let rejected = kids(&[key("same", "b"), key("same", "a")]).expect_err("rejected");
-        assert!(rejected.to_string().contains("auth.jwt.keys"), "{rejected}");
     }
 }

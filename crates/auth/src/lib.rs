@@ -31,7 +31,7 @@ use backoffice_directory::UserCounterHandle;
 use diesel_migrations::{EmbeddedMigrations, embed_migrations};
 
 pub use accounts::Accounts;
-pub use config::{AuthConfig, JwtKey, MIN_SECRET_BYTES};
+pub use config::AuthConfig;
 pub use error::Error;
 pub use roles::grants::{Acl, AclInput};
 pub use roles::holders::{RoleToHold, check_assignment, find_roles, may_change_role, protect_holder, rights_of_roles};

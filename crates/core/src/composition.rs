@@ -16,6 +16,7 @@ use crate::platform::Platform;
 use crate::rate_limit::RateLimits;
 use crate::registry::{Registry, Startup};
 use crate::time::{Clock, SystemClock};
+use crate::vault::{self, Vault};
 
 /// The inputs of a platform.
 #[derive(Clone)]
@@ -75,11 +76,13 @@ impl Platform {
                 .iter()
                 .flat_map(|module| module.config_sections.iter().copied()),
         )?;
-        let mut startup = Startup::new(&config);
+        let vault = Arc::new(Vault::of_config(&config)?);
+        let mut startup = Startup::new(&config, &vault);
         for module in &modules {
             (module.start)(&mut startup)?;
         }
         let mut provided = startup.finish();
+        provided.insert(Arc::new(vault));
         let configured = mail::of_config(&config, &options.ids)?;
         let mailer = configured.map(|configured| options.mailer.unwrap_or(configured));
         let http = config.section::<HttpConfig>("http")?.checked()?;
@@ -118,6 +121,9 @@ impl Platform {
 
 fn registered(modules: &[&'static Module]) -> Result<Registry, ConfigError> {
     let mut registry = Registry::default();
+    registry
+        .job::<vault::Reseal>()
+        .schedule::<vault::Reseal>(vault::SCHEDULE, vault::EVERY);
     for module in modules {
         (module.register)(&mut registry);
     }

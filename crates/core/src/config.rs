@@ -1,10 +1,14 @@
 //! Configuration: one section per crate, read from defaults < `backoffice.toml` < `BACKOFFICE__SECTION__KEY` < flags.
 
+mod secrets;
+
 use std::net::SocketAddr;
 use std::time::Duration;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
+
+pub use secrets::{MIN_SECRET_BYTES, SecretKey, read_secret};
 
 /// An invalid value of the configuration, with its key.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -47,6 +51,8 @@ pub const CORE_SECTIONS: &[&str] = &[
     "audit",
     "mail",
     "jobs",
+    "vault",
+    "egress",
 ];
 
 impl Config {

@@ -37,6 +37,7 @@ pub mod shutdown;
 pub mod slug;
 pub mod text;
 pub mod time;
+pub mod vault;
 
 pub use acl::{DefaultGrant, Feature};
 pub use command::Tx;

@@ -8,6 +8,7 @@ use crate::events::{Subscriber, Subscribers};
 use crate::identity::{Authenticator, Authenticators, OrganizationTree};
 use crate::jobs::{Job, JobKinds};
 use crate::platform::{Extensions, Provided};
+use crate::vault::{self, Vault};
 
 /// Inert registrations of the enabled modules.
 #[derive(Default)]
@@ -102,6 +103,7 @@ impl Registry {
 /// The start of the platform, seen by a module.
 pub struct Startup<'a> {
     config: &'a Config,
+    vault: &'a Arc<Vault>,
     provided: Provided,
     authenticators: Vec<Arc<dyn Authenticator>>,
 }
@@ -113,9 +115,10 @@ impl std::fmt::Debug for Startup<'_> {
 }
 
 impl<'a> Startup<'a> {
-    pub(crate) fn new(config: &'a Config) -> Self {
+    pub(crate) fn new(config: &'a Config, vault: &'a Arc<Vault>) -> Self {
         Self {
             config,
+            vault,
             provided: Provided::default(),
             authenticators: Vec::new(),
         }
@@ -130,6 +133,20 @@ impl<'a> Startup<'a> {
     #[must_use]
     pub fn config(&self) -> &'a Config {
         self.config
+    }
+
+    /// Returns the vault, for a module that seals values.
+    ///
+    /// # Errors
+    /// When `vault.keys` has no key.
+    pub fn vault(&self) -> Result<Arc<Vault>, ConfigError> {
+        match self.vault.has_keys() {
+            true => Ok(Arc::clone(self.vault)),
+            false => Err(ConfigError::new(
+                vault::KEYS,
+                "a key is needed; `backoffice init` creates one",
+            )),
+        }
     }
 
     /// Returns the value that a required module provided under this type.

@@ -11,12 +11,14 @@ use uuid::Uuid;
 /// Password of every account.
 pub const PASSWORD: &str = "correct horse battery";
 
-/// Configures the signing keys and makes hashing and failed sign-ins cheap.
+/// Configures the signing keys and the key of sealed values, and makes hashing and failed sign-ins cheap.
 pub const CONFIG: &str = r#"
 [auth.jwt]
 keys = [{ kid = "test", secret = "0123456789012345678901234567890123456789" }]
 [auth.consent]
 keys = [{ kid = "test", secret = "abcdefghijabcdefghijabcdefghijabcdefghij" }]
+[vault]
+keys = [{ kid = "test", secret = "vaultvaultvaultvaultvaultvaultvaultvault" }]
 [auth.argon2]
 memory_kib = 8
 iterations = 1

@@ -41,6 +41,7 @@ const ORDER: &[&str] = &[
     "command",
     "placement",
     "jobs",
+    "vault",
     // Modules that requests and maintenance use besides.
     "rate_limit",
     "access_log",

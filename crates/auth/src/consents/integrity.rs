@@ -1,13 +1,13 @@
 //! Integrity codes of consents: a row that another program changed or copied no longer matches its code.
 
 use backoffice_core::Timestamp;
-use backoffice_core::config::ConfigError;
+use backoffice_core::config::{ConfigError, SecretKey};
 use hmac::{Hmac, KeyInit, Mac};
 use secrecy::{ExposeSecret, SecretString};
 use sha2::Sha256;
 
 use super::model::Consent;
-use crate::config::{ConsentConfig, JwtKey};
+use crate::config::ConsentConfig;
 
 const VERSION: &str = "consent/v1";
 /// Length in place of that of an absent value.
@@ -22,7 +22,7 @@ pub(crate) struct Integrity {
 impl Integrity {
     pub(crate) fn new(config: &ConsentConfig) -> Result<Self, ConfigError> {
         Ok(Self {
-            keys: JwtKey::pair("auth.consent.keys", &config.keys)?,
+            keys: SecretKey::pair("auth.consent.keys", &config.keys)?,
         })
     }
 

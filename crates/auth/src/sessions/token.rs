@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use aws_lc_rs::hmac;
 use aws_lc_rs::signature::{Ed25519KeyPair, KeyPair as _};
-use backoffice_core::config::ConfigError;
+use backoffice_core::config::{ConfigError, SecretKey};
 use backoffice_core::http::wire_tenant;
 use backoffice_core::ids::{Ids, PLATFORM_TENANT};
 use backoffice_core::{Error, Result, Timestamp};
@@ -14,7 +14,7 @@ use secrecy::ExposeSecret;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::config::{JwtAlgorithm, JwtConfig, JwtKey};
+use crate::config::{JwtAlgorithm, JwtConfig};
 
 const TYPE: &str = "at+jwt";
 /// Allowed difference between the clocks of nodes, in seconds.
@@ -83,7 +83,7 @@ pub(crate) struct Holder {
 impl Tokens {
     pub(crate) fn new(config: &JwtConfig) -> Result<Self, ConfigError> {
         let mut keys = Vec::new();
-        for (kid, secret) in JwtKey::pair("auth.jwt.keys", &config.keys)? {
+        for (kid, secret) in SecretKey::pair("auth.jwt.keys", &config.keys)? {
             let secret = secret.expose_secret().as_bytes();
             let (encoding, decoding) = match config.algorithm {
                 JwtAlgorithm::Hs256 => (EncodingKey::from_secret(secret), DecodingKey::from_secret(secret)),
@@ -200,19 +200,19 @@ impl Verified {
 mod tests {
     use super::*;
 
-    fn key(kid: &str, byte: char) -> JwtKey {
-        JwtKey {
+    fn key(kid: &str, byte: char) -> SecretKey {
+        SecretKey {
             kid: kid.to_owned(),
             secret: Some(byte.to_string().repeat(40).into()),
             secret_file: None,
         }
     }
 
-    fn tokens(keys: Vec<JwtKey>) -> Tokens {
+    fn tokens(keys: Vec<SecretKey>) -> Tokens {
         signed_by(JwtAlgorithm::Hs256, keys)
     }
 
-    fn signed_by(algorithm: JwtAlgorithm, keys: Vec<JwtKey>) -> Tokens {
+    fn signed_by(algorithm: JwtAlgorithm, keys: Vec<SecretKey>) -> Tokens {
         Tokens::new(&JwtConfig {
             keys,
             algorithm,
@@ -342,7 +342,7 @@ mod tests {
 
     #[test]
     fn a_short_secret_is_rejected() {
-        let short = JwtKey {
+        let short = SecretKey {
             kid: "a".to_owned(),
             secret: Some("short".to_owned().into()),
             secret_file: None,

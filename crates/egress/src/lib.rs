@@ -1,0 +1,14 @@
+#![doc = include_str!("../README.md")]
+
+mod address;
+mod client;
+mod config;
+mod policy;
+mod resolver;
+mod tls;
+
+pub use address::is_public;
+pub use client::{Body, Client, ClientOptions, Error, read_limited};
+pub use config::EgressConfig;
+pub use policy::{Egress, Rejected};
+pub use resolver::{Resolver, SystemResolver};
