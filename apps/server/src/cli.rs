@@ -261,6 +261,14 @@ enum AttachmentsCommand {
         #[arg(long)]
         repair: bool,
     },
+    /// Move the files of a partition from its older stores to its present one, in a background job
+    Move {
+        /// Code of the partition
+        partition: String,
+        /// Tenant by id or name [default: the partitions that every tenant has]
+        #[arg(long)]
+        tenant: Option<String>,
+    },
     /// Set the bytes that the files of a tenant may have
     Quota {
         /// Tenant by id or name

@@ -41,6 +41,16 @@ pub struct AttachmentsConfig {
     pub render_memory: u64,
     /// The virus scanner.
     pub scan: ScanConfig,
+    /// Stores in S3.
+    pub s3: S3Config,
+}
+
+/// Section `attachments.s3`.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct S3Config {
+    /// Host names, addresses or networks of endpoints that need neither https nor a public address. Default none.
+    pub allowed_endpoints: Vec<String>,
 }
 
 /// Section `attachments.scan`.
@@ -65,6 +75,7 @@ impl Default for AttachmentsConfig {
             image_cache: 2 * 1024 * 1024 * 1024,
             render_memory: 256 * 1024 * 1024,
             scan: ScanConfig::default(),
+            s3: S3Config::default(),
         }
     }
 }

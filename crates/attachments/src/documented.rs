@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use backoffice_core::input::schema::{self, LINE_CHARACTER, SPACE, VISIBLE_CHARACTER};
 use backoffice_core::text_schemas;
+use serde_json::json;
 use utoipa::openapi::schema::{AdditionalProperties, AnyOfBuilder, SchemaType, Type};
 use utoipa::openapi::{ArrayBuilder, ObjectBuilder, RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
@@ -43,8 +44,6 @@ text_schemas! {
     PartitionTitle: schema::line(120);
     /// Name of a model; a blank text is treated as null.
     PartitionModel: schema::optional_line(50);
-    /// Settings of the driver `local`, which has none.
-    LocalSettings: ObjectBuilder::new().max_properties(Some(0));
     /// Extension of a name.
     AttachmentExtension: schema::pattern(
         "1 to 20 letters and digits, with or without a dot before.",
@@ -85,5 +84,63 @@ impl PartialSchema for AttachmentCustomFields {
 impl ToSchema for AttachmentCustomFields {
     fn name() -> Cow<'static, str> {
         Cow::Borrowed("AttachmentCustomFields")
+    }
+}
+
+/// Settings of a store. `local` has none, `s3` needs at least a bucket.
+pub(crate) enum StoreConfigSchema {}
+
+impl PartialSchema for StoreConfigSchema {
+    fn schema() -> RefOr<Schema> {
+        let text = |about: &str, pattern: &str| {
+            schema::pattern(about, pattern.to_owned()).schema_type(SchemaType::Array(vec![Type::String, Type::Null]))
+        };
+        let credential = || {
+            let about = "Never returned: `[redacted]` stands for a stored one, and keeps it when it is sent back. Null removes it.";
+            text(about, "^[!-~]{1,4096}$")
+        };
+        let flag = ObjectBuilder::new().schema_type(SchemaType::Array(vec![Type::Boolean, Type::Null]));
+        let modes = ObjectBuilder::new()
+            .schema_type(SchemaType::Array(vec![Type::String, Type::Null]))
+            .description(Some(
+                "Default `access_keys`. `ambient` (credentials of the server) only by super administrators.",
+            ))
+            .enum_values(Some([json!("access_keys"), json!("ambient"), json!(null)]));
+        ObjectBuilder::new()
+            .description(Some("None for `local`. For `s3`, `bucket` is required."))
+            .property(
+                "bucket",
+                schema::pattern(
+                    "Name of the bucket.",
+                    "^[a-z0-9]([.]?[a-z0-9-]){1,61}[a-z0-9]$".to_owned(),
+                )
+                .max_length(Some(63)),
+            )
+            .property("region", text("Default `us-east-1`.", "^[a-z0-9-]{1,40}$"))
+            .property(
+                "endpoint",
+                text(
+                    "Origin of a server other than that of AWS, with a public address.",
+                    "^https://[a-z0-9.-]+(:[0-9]+)?/?$",
+                )
+                .max_length(Some(2048)),
+            )
+            .property(
+                "pathPrefix",
+                text("Beginning of all keys.", "^[A-Za-z0-9_-]+(/[A-Za-z0-9_-]+)*/?$").max_length(Some(200)),
+            )
+            .property("forcePathStyle", flag)
+            .property("authMode", modes)
+            .property("accessKeyId", credential())
+            .property("secretAccessKey", credential())
+            .property("sessionToken", credential())
+            .additional_properties(Some(AdditionalProperties::FreeForm(false)))
+            .into()
+    }
+}
+
+impl ToSchema for StoreConfigSchema {
+    fn name() -> Cow<'static, str> {
+        Cow::Borrowed("AttachmentStoreConfig")
     }
 }

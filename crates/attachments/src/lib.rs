@@ -15,6 +15,7 @@ mod interceptors;
 pub mod model;
 mod navigation;
 pub mod query;
+mod relocation;
 mod retention;
 mod schema;
 mod stores;
@@ -27,9 +28,11 @@ use backoffice_core::Module;
 use backoffice_core::config::ConfigError;
 use backoffice_core::db::Migrations;
 use backoffice_core::registry::{Registry, Startup};
+use backoffice_egress::Egress;
 use diesel_migrations::embed_migrations;
 
-pub use config::{AttachmentsConfig, ScanConfig};
+pub use config::{AttachmentsConfig, S3Config, ScanConfig};
+pub use relocation::enqueue_move;
 pub use upload::Scanner;
 
 use files::Files;
@@ -64,9 +67,11 @@ fn register(registry: &mut Registry) {
         .entity::<model::Field>()
         .entity::<model::Link>()
         .entity::<model::Quota>();
+    registry.extend(model::CREDENTIALS);
     commands::register(registry);
     bulk::register(registry);
     registry
+        .job::<relocation::MoveFiles>()
         .job::<retention::DeleteFilesOfAbsentRecords>()
         .schedule::<retention::DeleteFilesOfAbsentRecords>(retention::SCHEDULE, retention::EVERY);
     registry.interceptor(interceptors::KEEP_ORGANIZATIONS_WITH_ATTACHMENTS);
@@ -87,6 +92,9 @@ fn start(startup: &mut Startup<'_>) -> Result<(), ConfigError> {
         .map_err(|error| ConfigError::new("attachments.spool_dir", format!("{}: {error}", folders.spool.display())))?;
     let images = Images::new(&config, folders.images.clone());
     images.find_kept();
-    startup.provide(Arc::new(Files::new(config, Stores::new(folders), spool, images)));
+    let egress = Egress::of_config(startup.config())?;
+    let egress = egress.also_allowing("attachments.s3.allowed_endpoints", &config.s3.allowed_endpoints)?;
+    let stores = Stores::new(folders, startup.vault()?, egress);
+    startup.provide(Arc::new(Files::new(config, stores, spool, images)));
     Ok(())
 }

@@ -8,6 +8,7 @@ table! {
         id -> Uuid,
         driver -> Text,
         config -> Jsonb,
+        credentials -> Nullable<Binary>,
         created_at -> Timestamptz,
         updated_at -> Timestamptz,
     }
@@ -26,6 +27,7 @@ table! {
         storage_driver -> Text,
         config -> Nullable<Jsonb>,
         store_id -> Uuid,
+        credentials_version -> Integer,
         created_at -> Timestamptz,
         updated_at -> Timestamptz,
     }
@@ -129,6 +131,7 @@ table! {
         store_tenant_id -> Uuid,
         store_id -> Uuid,
         storage_key -> Text,
+        upload_id -> Nullable<Text>,
         expires_at -> Timestamptz,
         created_at -> Timestamptz,
         updated_at -> Timestamptz,

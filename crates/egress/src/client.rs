@@ -45,6 +45,9 @@ pub enum Error {
     /// The address is not a URL.
     #[error("the address is not valid")]
     Invalid,
+    /// The host was not found.
+    #[error("the host was not found")]
+    Unknown,
     /// No connection: the name is unknown, the connection was rejected, or the certificate is not trusted.
     #[error("no connection to the host")]
     Connect(#[source] reqwest::Error),

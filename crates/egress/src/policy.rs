@@ -2,19 +2,23 @@
 
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use backoffice_core::config::{Config, ConfigError};
 use ipnet::IpNet;
 use url::{Host, Url};
 
 use crate::address::is_public;
-use crate::client::{Client, ClientOptions};
+use crate::client::{Client, ClientOptions, Error};
 use crate::config::EgressConfig;
 use crate::resolver::{Resolver, SystemResolver};
 use crate::tls;
 
 /// The setting with the exemptions.
 const ALLOWED_HOSTS: &str = "egress.allowed_hosts";
+
+/// Longest duration of a lookup.
+const LOOK_UP: Duration = Duration::from_secs(10);
 
 /// Why a request may not be sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -115,6 +119,27 @@ impl Egress {
         self.policy.check(url)
     }
 
+    /// Checks an address like [`check`](Self::check), and the addresses of its host.
+    ///
+    /// # Errors
+    /// Why no request may be sent there, or that the host was not found in ten seconds.
+    pub async fn look_up(&self, url: &Url) -> Result<(), Error> {
+        self.check(url)?;
+        let Some(Host::Domain(name)) = url.host() else {
+            return Ok(());
+        };
+        let found = tokio::time::timeout(LOOK_UP, self.resolver.resolve(name)).await;
+        let addresses = found
+            .ok()
+            .and_then(Result::ok)
+            .filter(|addresses| !addresses.is_empty());
+        let addresses = addresses.ok_or(Error::Unknown)?;
+        match self.policy.admits(name, &addresses) {
+            true => Ok(()),
+            false => Err(Rejected::Address.into()),
+        }
+    }
+
     /// Creates a client. Its connections are kept for further requests, so it should be kept too.
     ///
     /// # Errors
@@ -170,7 +195,8 @@ impl Policy {
     }
 
     fn allows_name(&self, name: &str) -> bool {
-        let is_own = |allowed: &Allowed| matches!(allowed, Allowed::Name(own) if own.eq_ignore_ascii_case(without_dot(name)));
+        let is_own =
+            |allowed: &Allowed| matches!(allowed, Allowed::Name(own) if own.eq_ignore_ascii_case(without_dot(name)));
         self.allowed.iter().any(is_own)
     }
 
@@ -195,7 +221,10 @@ fn allowed(key: &str, text: &str) -> Result<Allowed, ConfigError> {
     if let Ok(network) = text.parse::<IpNet>() {
         return Ok(Allowed::Network(network));
     }
-    let bare = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(text);
+    let bare = text
+        .strip_prefix('[')
+        .and_then(|rest| rest.strip_suffix(']'))
+        .unwrap_or(text);
     if let Ok(address) = bare.parse::<IpAddr>() {
         return Ok(Allowed::Network(address.into()));
     }
@@ -307,17 +336,22 @@ mod tests {
         ] {
             assert_eq!(check(&egress, url), expected, "{url}");
         }
-        let further = egress.also_allowing("x.hosts", &["10.2.0.1".to_owned()]).expect("extended");
+        let further = egress
+            .also_allowing("x.hosts", &["10.2.0.1".to_owned()])
+            .expect("extended");
         assert_eq!(check(&further, "http://10.2.0.1:1/"), Ok(()));
         assert_eq!(check(&egress, "http://10.2.0.1:1/"), Err(Rejected::Port));
-        let invalid = egress.also_allowing("x.hosts", &["a b".to_owned()]).expect_err("invalid");
+        let invalid = egress
+            .also_allowing("x.hosts", &["a b".to_owned()])
+            .expect_err("invalid");
         assert!(invalid.to_string().starts_with("x.hosts"), "{invalid}");
     }
 
     #[test]
     fn one_private_address_of_a_name_rejects_it() {
         let policy = &strict().policy;
-        let addresses = |texts: &[&str]| -> Vec<IpAddr> { texts.iter().map(|text| text.parse().expect("an address")).collect() };
+        let addresses =
+            |texts: &[&str]| -> Vec<IpAddr> { texts.iter().map(|text| text.parse().expect("an address")).collect() };
         assert!(policy.admits("a.example", &addresses(&["1.1.1.1", "2606:4700::1"])));
         assert!(!policy.admits("a.example", &addresses(&["1.1.1.1", "127.0.0.1"])));
         assert!(!policy.admits("a.example", &addresses(&["::ffff:10.0.0.1"])));

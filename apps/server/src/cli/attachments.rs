@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use backoffice_attachments::check::{Checked, check};
 use backoffice_attachments::commands::SetQuota;
+use backoffice_attachments::enqueue_move;
 use backoffice_core::http::Json;
 use backoffice_core::{Call, Scope};
 use serde_json::{Value, json};
@@ -22,6 +23,18 @@ pub(super) async fn run(host: &Host, command: AttachmentsCommand, output: Output
             output.print(&text(&checked, repair), &json!(checked));
             let is_sound = checked.is_sound();
             Ok(if is_sound { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+        }
+        AttachmentsCommand::Move { partition, tenant } => {
+            let tenant = match tenant {
+                Some(tenant) => Some(find_tenant(&host.context(), Some(&tenant)).await?),
+                None => None,
+            };
+            let job = enqueue_move(&Call::internal(&host.runtime()), tenant, &partition).await?;
+            output.print(
+                &format!("job {job} moves the files; `backoffice jobs list` shows whether it is done"),
+                &json!({"jobId": job}),
+            );
+            Ok(ExitCode::SUCCESS)
         }
         AttachmentsCommand::Quota { tenant, size } => {
             let context = host.context();

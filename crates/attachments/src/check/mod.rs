@@ -4,13 +4,14 @@ mod counters;
 mod objects;
 
 use backoffice_core::context::Call;
+use backoffice_core::ids::PLATFORM_TENANT;
 use backoffice_core::{Result, Scope};
 use serde::Serialize;
 use uuid::Uuid;
 
 use crate::files::Files;
-use crate::query::check::{FileObject, are_unknown, files_after, remain, stores};
-use crate::stores::Local;
+use crate::query::check::{are_unknown, files_after, remain, stores, tenants};
+use crate::stores::{Driver, S3};
 use objects::FoundObject;
 
 /// Most findings of each kind that are listed.
@@ -111,10 +112,9 @@ async fn compare_files(call: &Call, files: &Files, checked: &mut Checked) -> Res
         checked.files += batch.len() as u64;
         let mut damaged = Vec::new();
         for file in batch {
-            let found = match open(files, &file) {
-                Some(store) => store.length(&file.storage_key).await?,
-                None => None,
-            };
+            let store = files.stores.open(&file.store)?;
+            let found = store.length(&file.storage_key).await;
+            let found = found.map_err(|error| store.failed(&error))?;
             if found != Some(file.file_size.unsigned_abs()) {
                 damaged.push((file, found));
             }
@@ -139,21 +139,28 @@ async fn compare_files(call: &Call, files: &Files, checked: &mut Checked) -> Res
     }
 }
 
-fn open(files: &Files, file: &FileObject) -> Option<Local> {
-    files.stores.open(file.driver.as_deref()?, file.config.as_ref()?)
-}
-
 /// Looks for the file of every object.
 async fn compare_objects(call: &Call, files: &Files, repair: bool, checked: &mut Checked) -> Result<()> {
-    let known = {
+    let (known, tenants) = {
         let connection = call.database().unlogged(&Scope::system()).await?;
-        stores(&connection).await?
+        (stores(&connection).await?, tenants(&connection).await?)
     };
-    let mut roots: Vec<_> = known
-        .iter()
-        .filter_map(|store| files.stores.open(&store.driver, &store.config))
-        .map(|store| store.root().to_owned())
-        .collect();
+    let mut roots = Vec::new();
+    for store in known {
+        match files.stores.open(&store)? {
+            Driver::Local(local) => roots.push(local.root().to_owned()),
+            Driver::S3(s3) => {
+                // Only what this installation stores there; others may use the bucket too.
+                let own = [store.store_tenant_id];
+                let of_tenants = if store.store_tenant_id == PLATFORM_TENANT {
+                    &tenants[..]
+                } else {
+                    &own
+                };
+                compare_bucket(call, &s3, of_tenants, repair, checked).await?;
+            }
+        }
+    }
     roots.sort();
     roots.dedup();
     for root in roots {
@@ -165,6 +172,26 @@ async fn compare_objects(call: &Call, files: &Files, repair: bool, checked: &mut
                     if repair && object.key.is_some() {
                         objects::remove(object).await?;
                     }
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Looks for the file of every object of these tenants in a bucket.
+async fn compare_bucket(call: &Call, s3: &S3, tenants: &[Uuid], repair: bool, checked: &mut Checked) -> Result<()> {
+    for tenant in tenants {
+        let listed = s3.objects(&tenant.to_string()).await;
+        let listed = listed.map_err(|error| Driver::S3(s3.clone()).failed(&error))?;
+        let listed: Vec<FoundObject> = listed.into_iter().map(FoundObject::in_bucket).collect();
+        for batch in listed.chunks(1000) {
+            for object in unknown(call, batch).await? {
+                checked.unknown_objects.add(object.path.display().to_string());
+                if repair && object.key.is_some() {
+                    let key = object.path.display().to_string();
+                    let removed = s3.remove(&key, None).await;
+                    removed.map_err(|error| Driver::S3(s3.clone()).failed(&error))?;
                 }
             }
         }

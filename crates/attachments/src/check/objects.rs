@@ -18,6 +18,15 @@ pub(super) struct FoundObject {
     pub(super) key: Option<(Uuid, Uuid)>,
 }
 
+impl FoundObject {
+    /// Returns an object of a bucket.
+    pub(super) fn in_bucket(key: String) -> Self {
+        let path = PathBuf::from(key);
+        let key = key_of(&path);
+        Self { path, key }
+    }
+}
+
 /// Returns the folder and all folders below it; none if it does not exist. Symbolic links are not followed.
 pub(super) async fn folders(root: &Path) -> Result<Vec<PathBuf>> {
     let root = root.to_owned();

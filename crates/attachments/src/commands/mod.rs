@@ -6,6 +6,7 @@ mod field;
 mod link;
 mod partition;
 mod quota;
+mod store;
 mod transfer;
 mod update_attachment;
 
@@ -14,9 +15,9 @@ pub use delete_attachment::DeleteAttachment;
 pub use field::{DeleteField, SetField};
 pub(crate) use link::require_share;
 pub use link::{CreateLink, LinkToken, RevokeLink};
-pub(crate) use partition::DRIVERS;
-pub use partition::{CreatePartition, DeletePartition, PartitionFields, UpdatePartition};
+pub use partition::{CreatePartition, DeletePartition, PartitionFields, StoreConfig, UpdatePartition};
 pub use quota::SetQuota;
+pub(crate) use store::{DRIVERS, LOCAL};
 pub use transfer::TransferAttachments;
 pub use update_attachment::{AttachmentChanges, Changed, UpdateAttachment};
 

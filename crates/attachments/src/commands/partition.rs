@@ -7,21 +7,20 @@ use backoffice_core::input::{Input, Validator, Violation, rules};
 use backoffice_core::{Error as CoreError, Feature, Patch, Placement, Rejection, RequestContext, Result, Timestamp};
 use diesel::{ExpressionMethods, QueryDsl, SelectableHelper, insert_into};
 use diesel_async::RunQueryDsl;
-use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde::{Deserialize, Serialize, Serializer};
+use serde_json::{Map, Value};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use crate::documented::{LocalSettings, PartitionCode, PartitionModel, PartitionTitle, StorageDriver};
-use crate::model::{DEFAULT_PRIVATE, DEFAULT_PUBLIC, Partition, Store};
-use crate::schema::{attachments_partitions as partitions, attachments_stores as stores};
+use super::store;
+use crate::documented::{PartitionCode, PartitionModel, PartitionTitle, StorageDriver, StoreConfigSchema};
+use crate::model::{DEFAULT_PRIVATE, DEFAULT_PUBLIC, Partition};
+use crate::schema::attachments_partitions as partitions;
+use crate::stores::REDACTED;
 use crate::{acl, query};
 
 /// Most partitions of a tenant.
 const MOST_PARTITIONS: i64 = 100;
-/// The drivers of stores.
-pub(crate) const DRIVERS: &[&str] = &["local"];
-
 /// Deletes a partition without files.
 pub type DeletePartition = Delete<Partition>;
 
@@ -48,15 +47,44 @@ pub struct PartitionFields {
     /// The model that recognizes them, at most 50 characters.
     #[schema(value_type = Option<PartitionModel>)]
     pub ocr_model: Patch<String>,
-    /// `local`.
+    /// `local` (default) or `s3`.
     #[schema(value_type = StorageDriver)]
     pub storage_driver: Patch<String>,
-    /// Settings of the driver; `local` has none.
-    #[schema(value_type = Option<LocalSettings>)]
-    pub config_json: Patch<Map<String, Value>>,
+    /// Settings of the driver; `local` has none. `bucket` is required for `s3`.
+    #[schema(value_type = Option<StoreConfigSchema>)]
+    pub config_json: Patch<StoreConfig>,
     /// Must be true when a partition with files becomes public.
     #[schema(value_type = bool)]
     pub confirm_public: Patch<bool>,
+}
+
+/// Settings of a store as clients send them, possibly with credentials.
+#[derive(Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(transparent)]
+pub struct StoreConfig(Map<String, Value>);
+
+/// Writes the names of the members only.
+impl Serialize for StoreConfig {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.keys().map(|name| (name, REDACTED)))
+    }
+}
+
+/// Shows the names of the members only.
+impl std::fmt::Debug for StoreConfig {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_set().entries(self.0.keys()).finish()
+    }
+}
+
+impl PartitionFields {
+    /// Returns the settings that were sent.
+    pub(crate) fn config(&self) -> Option<&Map<String, Value>> {
+        match &self.config_json {
+            Patch::Set(config) => Some(&config.0),
+            Patch::Keep | Patch::Clear => None,
+        }
+    }
 }
 
 impl Input for PartitionFields {
@@ -87,9 +115,10 @@ impl Record for Partition {
             is_public: false,
             requires_ocr: false,
             ocr_model: None,
-            storage_driver: DRIVERS[0].to_owned(),
+            storage_driver: String::new(),
             config: None,
             store_id: id,
+            credentials_version: 0,
             created_at: now,
             updated_at: now,
         }
@@ -119,10 +148,22 @@ impl Record for Partition {
         validator.value("isPublic", &input.is_public, &mut self.is_public, rules::any);
         validator.value("requiresOcr", &input.requires_ocr, &mut self.requires_ocr, rules::any);
         validator.optional_text("ocrModel", &input.ocr_model, &mut self.ocr_model, rules::line(50));
-        let driver = rules::one_of(DRIVERS);
-        validator.text("storageDriver", &input.storage_driver, &mut self.storage_driver, driver);
-        let config = input.config_json.clone().map(Value::Object);
-        validator.optional("configJson", &config, &mut self.config, local_config);
+        let before = self.storage_driver.clone();
+        let drivers = rules::one_of(store::DRIVERS);
+        validator.text(
+            "storageDriver",
+            &input.storage_driver,
+            &mut self.storage_driver,
+            drivers,
+        );
+        if self.storage_driver != before {
+            self.config = None;
+        }
+        let driver = self.storage_driver.clone();
+        let config = input.config_json.clone().map(|config| Value::Object(config.0));
+        validator.optional("configJson", &config, &mut self.config, |config| {
+            store::settings(&driver, config)
+        });
         validator.value("confirmPublic", &input.confirm_public, &mut false, rules::any);
     }
 
@@ -175,18 +216,11 @@ fn code(text: &str) -> Result<String, Violation> {
     Ok(text.to_owned())
 }
 
-/// Accepts the settings of the driver `local`.
-fn local_config(config: &Value) -> Result<Value, Violation> {
-    match config.as_object().is_some_and(Map::is_empty) {
-        true => Ok(config.clone()),
-        false => Err(Violation::invalid("must be empty for the driver `local`")),
-    }
-}
-
 /// Creates a partition of a tenant, with its store.
 #[derive(Debug, Clone)]
 pub struct CreatePartition {
     row: Partition,
+    fields: PartitionFields,
 }
 
 impl CreatePartition {
@@ -199,6 +233,7 @@ impl CreatePartition {
         fields.require(&mut validator);
         fields.validate(&mut validator);
         validator.check()?;
+        let mut validator = Validator::default();
         let tenant = ctx.tenant()?;
         if tenant == backoffice_core::ids::PLATFORM_TENANT {
             return Err(Rejection::tenant_required().into());
@@ -208,15 +243,19 @@ impl CreatePartition {
             ..Placement::UNKNOWN
         };
         let mut row = Partition::blank(placement, ctx.new_id(), ctx.now());
-        row.fill(fields, &mut Validator::default());
+        store::LOCAL.clone_into(&mut row.storage_driver);
+        row.fill(fields, &mut validator);
+        validator.check()?;
         if [DEFAULT_PUBLIC, DEFAULT_PRIVATE]
             .iter()
             .any(|code| code.eq_ignore_ascii_case(&row.code))
         {
             return Err(code_exists().into());
         }
-        row.store_id = ctx.new_id();
-        Ok(Self { row })
+        Ok(Self {
+            row,
+            fields: fields.clone(),
+        })
     }
 }
 
@@ -240,18 +279,11 @@ impl Command for CreatePartition {
             let text = format!("at most {MOST_PARTITIONS} partitions are possible");
             return Err(Rejection::bad_request(text).code("too_many_partitions").into());
         }
-        let store = Store {
-            tenant_id: self.row.tenant_id,
-            id: self.row.store_id,
-            driver: self.row.storage_driver.clone(),
-            config: json!({"code": self.row.code}),
-            created_at: self.row.created_at,
-            updated_at: self.row.created_at,
-        };
-        insert_into(stores::table).values(&store).execute(tx.conn()).await?;
-        let rows = std::slice::from_ref(&self.row);
+        let mut row = self.row.clone();
+        store::apply(tx, None, &mut row, self.fields.config()).await?;
+        let rows = std::slice::from_ref(&row);
         let written = Partition::write(tx, rows).await.map_err(Partition::rejection)?;
-        Ok(written.into_iter().next().unwrap_or_else(|| self.row.clone()))
+        Ok(written.into_iter().next().unwrap_or(row))
     }
 }
 
@@ -296,6 +328,7 @@ impl Command for UpdatePartition {
         if row.code != before.code {
             return Err(Rejection::immutable("code").into());
         }
+        store::apply(tx, Some(&before), &mut row, self.fields.config()).await?;
         if row == before {
             return Ok(before);
         }

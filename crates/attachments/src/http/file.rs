@@ -1,5 +1,7 @@
 //! The bytes of a file.
 
+use std::io::{Error as IoError, ErrorKind};
+
 use backoffice_core::access_log::AccessType;
 use backoffice_core::http::{
     Access, Caller, Conditions, Contents, Download, FileResponse, Id, Path, Query, Response, Routes,
@@ -14,7 +16,7 @@ use super::items::record_of;
 use super::reading::{Readable, header, headers, readable};
 use crate::error::Error;
 use crate::model::ATTACHMENT;
-use crate::stores::pieces;
+use crate::stores::Driver;
 
 pub(super) fn routes(routes: &mut Routes) {
     routes
@@ -113,14 +115,14 @@ async fn log_download(ctx: &RequestContext, row: &crate::model::Attachment) -> R
 /// Returns the unchanged bytes of a file.
 ///
 /// # Errors
-/// 404 when the store does not have them.
+/// 404 when the store does not have them, 503 when it does not respond.
 pub(super) async fn original(file: Readable, forced: bool) -> Result<Download> {
-    let opened = file.store.open(&file.row.storage_key).await;
-    let (bytes, length) = opened.map_err(|error| {
-        metrics::counter!("attachments_missing_total").increment(1);
-        tracing::error!(%error, attachment = %file.row.id, "the bytes of a file are missing");
-        Error::BytesMissing
-    })?;
+    let id = file.row.id;
+    let opened = file
+        .store
+        .open(&file.row.storage_key, file.row.file_size.unsigned_abs())
+        .await;
+    let (bytes, length) = opened.map_err(|error| unreadable(&file.store, id, &error))?;
     let kind = &file.row.mime_type;
     let content_type = match file.row.is_utf8 {
         true => format!("{kind}; charset=utf-8"),
@@ -134,7 +136,22 @@ pub(super) async fn original(file: Readable, forced: bool) -> Result<Download> {
         headers: headers(&file, kind, forced)?,
         contents: Contents::Stream(Box::new(move |range| {
             metrics::counter!("attachments_served_bytes_total").increment(range.end - range.start);
-            Box::pin(async move { Ok(pieces(bytes, range)) })
+            Box::pin(async move {
+                let pieces = bytes.pieces(range).await;
+                pieces.map_err(|error| unreadable(&file.store, id, &error).into())
+            })
         })),
     })
+}
+
+fn unreadable(store: &Driver, id: Uuid, error: &IoError) -> Error {
+    let error_text = store.failed(error);
+    tracing::error!(error = %error_text, attachment = %id, "the bytes of a file can't be read");
+    match (store, error.kind()) {
+        (Driver::S3(_), kind) if kind != ErrorKind::NotFound => Error::StorageUnavailable,
+        _ => {
+            metrics::counter!("attachments_missing_total").increment(1);
+            Error::BytesMissing
+        }
+    }
 }

@@ -9,6 +9,7 @@ mod links;
 mod partitions;
 mod reading;
 mod records;
+mod store;
 mod transfer;
 mod upload;
 mod usage;

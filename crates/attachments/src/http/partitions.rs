@@ -6,13 +6,13 @@ use backoffice_core::ids::wire_tenant;
 use backoffice_core::rate_limit::RateLimit;
 use backoffice_core::{Rejection, RequestContext, Result, Timestamp, crud};
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::Value;
+use url::Url;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
 use crate::commands::{CreatePartition, PartitionFields, UpdatePartition};
 use crate::config::env_name;
-use crate::error::Error;
 use crate::files::Files;
 use crate::model::{PARTITION, Partition};
 use crate::{acl, query};
@@ -127,6 +127,7 @@ async fn create_attachment_partition(
     ctx: RequestContext,
     body: Json<PartitionFields>,
 ) -> Result<Created<PartitionResponse>> {
+    check_endpoint(&ctx, &body.0).await?;
     let command = CreatePartition::new(&ctx, &body.0)?;
     ctx.execute(&command, |row| Created(response(row))).await
 }
@@ -139,8 +140,25 @@ async fn update_attachment_partition(
     if row.is_default() && !ctx.rights().is_super_admin {
         return Err(Rejection::forbidden("Default partitions can only be changed by super administrators").into());
     }
+    check_endpoint(&ctx, &body.fields).await?;
     let command = UpdatePartition::new(body.id, body.fields)?;
     ctx.execute(&command, |row| Json(response(row))).await
+}
+
+/// Looks up the host of a new endpoint, so that a private one is rejected before the first file. Its text is checked again by the command, and its
+/// address at every connection.
+async fn check_endpoint(ctx: &RequestContext, fields: &PartitionFields) -> Result<()> {
+    let endpoint = fields.config().and_then(|config| config.get("endpoint"));
+    let Some(Ok(url)) = endpoint.and_then(Value::as_str).map(Url::parse) else {
+        return Ok(());
+    };
+    let files = ctx.call().provided::<Files>()?;
+    let checked = files.stores.egress().look_up(&url).await;
+    checked.map_err(|error| {
+        Rejection::bad_request(format!("configJson: `endpoint`: {error}"))
+            .code("invalid_store")
+            .into()
+    })
 }
 
 async fn delete_attachment_partition(ctx: RequestContext, query: Query<Id>) -> Result<Json<Done>> {
@@ -168,10 +186,7 @@ async fn test_attachment_partition(ctx: RequestContext, path: Path<Id>) -> Resul
     let limits = ctx.platform().rate_limits();
     limits.count(ctx.call(), TESTS, &tenant.to_string()).await?;
     let partition = visible(&ctx, path.0.id).await?;
-    let files = ctx.call().provided::<Files>()?;
-    let settings = json!({"code": partition.code});
-    let store = files.stores.open(&partition.storage_driver, &settings);
-    let store = store.ok_or(Error::Misconfigured)?;
+    let store = super::store::open(&ctx, &partition).await?;
     // An object of a test that was interrupted has the path of an object without a file.
     let key = format!("{tenant}/{}/0000/00/{}", partition.code, ctx.new_id());
     let (clock, started) = (ctx.platform().clock(), ctx.platform().clock().now());
@@ -182,7 +197,11 @@ async fn test_attachment_partition(ctx: RequestContext, path: Path<Id>) -> Resul
     }
     Ok(Json(TestResponse {
         ok: outcome.is_ok(),
-        error: outcome.err().map(|error| error.kind().to_string()),
+        error: outcome.err().map(|error| match error.get_ref() {
+            // Texts of the operating system may name paths.
+            None => error.kind().to_string(),
+            Some(own) => own.to_string(),
+        }),
         ms: u64::try_from(ms).unwrap_or(0),
     }))
 }

@@ -13,14 +13,14 @@ use crate::error::Error;
 use crate::files::Files;
 use crate::model::Attachment;
 use crate::query::attachments::{Stored, locate, stored};
-use crate::stores::Local;
+use crate::stores::Driver;
 use crate::{acl, hosts};
 
 /// A file that the caller may read.
 #[derive(Debug)]
 pub(super) struct Readable {
     pub(super) row: Attachment,
-    pub(super) store: Local,
+    pub(super) store: Driver,
     /// Whether everybody may read it.
     pub(super) is_public: bool,
 }
@@ -89,12 +89,9 @@ fn admitted(caller: &Caller, call: &Call, file: Stored) -> Result<Readable> {
 /// 500 when that is not possible.
 pub(super) fn opened(call: &Call, file: Stored) -> Result<Readable> {
     let files = call.provided::<Files>()?;
-    let store = file
-        .store
-        .and_then(|(driver, config)| files.stores.open(&driver, &config));
     Ok(Readable {
+        store: files.stores.open(&file.store)?,
         row: file.row,
-        store: store.ok_or(Error::Misconfigured)?,
         is_public: file.is_public,
     })
 }

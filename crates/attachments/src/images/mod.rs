@@ -25,7 +25,7 @@ pub(crate) use size::ImageBox;
 
 use crate::config::AttachmentsConfig;
 use crate::error::Error;
-use crate::stores::Local;
+use crate::stores::Driver;
 
 /// Requests that wait for a thread.
 const QUEUE: usize = 64;
@@ -52,7 +52,7 @@ pub(crate) struct Source {
     pub(crate) tenant: Uuid,
     pub(crate) id: Uuid,
     pub(crate) storage_key: String,
-    pub(crate) store: Local,
+    pub(crate) store: Driver,
     pub(crate) file_size: i64,
     pub(crate) width: i32,
     pub(crate) height: i32,

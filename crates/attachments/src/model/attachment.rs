@@ -102,7 +102,7 @@ with restored as (
     from jsonb_populate_recordset(null::attachments_attachments, $2) r
     on conflict (tenant_id, id) do update set organization_id = excluded.organization_id, entity_id = excluded.entity_id,
         record_id = excluded.record_id, field_key = excluded.field_key, partition_tenant_id = excluded.partition_tenant_id,
-        partition_id = excluded.partition_id, store_id = excluded.store_id, storage_key = excluded.storage_key, file_name = excluded.file_name,
+        partition_id = excluded.partition_id, file_name = excluded.file_name,
         mime_type = excluded.mime_type, file_size = excluded.file_size, sha256 = excluded.sha256, is_utf8 = excluded.is_utf8,
         image_format = excluded.image_format, image_width = excluded.image_width, image_height = excluded.image_height, tags = excluded.tags,
         assignments = excluded.assignments, custom_fields = excluded.custom_fields, uploaded_by = excluded.uploaded_by,
@@ -131,6 +131,8 @@ impl Entity for Attachment {
         "sha256",
         "storageKey",
     ];
+    /// The store changes when the files of a partition are moved, which is no change of the file.
+    const VOLATILE: &'static [&'static str] = &["storeId", "updatedAt"];
     const NOT_FOUND: &'static str = "Attachment not found";
     const VIEW: Option<Feature> = Some(acl::VIEW);
 

@@ -6,10 +6,12 @@ mod field;
 mod link;
 mod partition;
 mod quota;
+mod store;
 
 pub use assignment::Assignment;
 pub use attachment::{ATTACHMENT, Attachment, NewAttachment};
 pub use field::{ALL_FIELDS, FIELD, Field};
 pub use link::{LINK, Link};
-pub use partition::{DEFAULT_PRIVATE, DEFAULT_PUBLIC, PARTITION, Partition, Store};
+pub use partition::{DEFAULT_PRIVATE, DEFAULT_PUBLIC, PARTITION, Partition};
 pub use quota::Quota;
+pub(crate) use store::{CREDENTIALS, STORE_SETTINGS, Store, StoreSettings};

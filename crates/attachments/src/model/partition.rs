@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use uuid::Uuid;
 
-use crate::schema::{attachments_partitions as partitions, attachments_stores as stores};
+use crate::schema::attachments_partitions as partitions;
 use crate::{acl, query};
 
 /// Kind of the entity.
@@ -43,33 +43,18 @@ pub struct Partition {
     pub requires_ocr: bool,
     /// The model that recognizes them, at most 50 characters.
     pub ocr_model: Option<String>,
-    /// `local`.
+    /// `local` or `s3`.
     pub storage_driver: String,
-    /// Settings of the driver.
+    /// Settings of the driver, with `[redacted]` in place of credentials.
     pub config: Option<Value>,
     /// The store of new files.
     pub store_id: Uuid,
+    /// How often the credentials of a store changed.
+    #[serde(default)]
+    pub credentials_version: i32,
     /// Time of creation.
     pub created_at: Timestamp,
     /// Time of the last change.
-    pub updated_at: Timestamp,
-}
-
-/// A place where files lie; it never changes.
-#[derive(Debug, Clone, PartialEq, Eq, Queryable, Selectable, Insertable)]
-#[diesel(table_name = stores, check_for_backend(Pg))]
-pub struct Store {
-    /// The tenant.
-    pub tenant_id: Uuid,
-    /// The id.
-    pub id: Uuid,
-    /// `local`.
-    pub driver: String,
-    /// `{"code": …}`: the code of its partition.
-    pub config: Value,
-    /// Time of creation.
-    pub created_at: Timestamp,
-    /// The same as `created_at`.
     pub updated_at: Timestamp,
 }
 
@@ -108,14 +93,20 @@ impl Entity for Partition {
         Ok(())
     }
 
-    /// Keeps the partitions that all tenants have. Foreign keys keep those with files.
+    /// Keeps the partitions that all tenants have. Foreign keys keep those with files. A change of credentials is not undone, because the old ones are
+    /// nowhere any more.
     async fn guard(_tx: &mut Tx<'_>, step: &Transition<'_>) -> Result<()> {
-        let (Some(from), None) = (step.from, step.to) else {
+        let Some(from) = step.from.map(Snapshot::row::<Self>).transpose()? else {
             return Ok(());
         };
-        match from.row::<Self>()?.is_default() {
-            true => Err(Rejection::bad_request("Default partitions cannot be deleted").into()),
-            false => Ok(()),
+        let to = step.to.map(Snapshot::row::<Self>).transpose()?;
+        match to {
+            None if from.is_default() => Err(Rejection::bad_request("Default partitions cannot be deleted").into()),
+            Some(to) if step.restoring && to.credentials_version != from.credentials_version => {
+                let text = "The credentials of a store can't be restored; set them again";
+                Err(Rejection::conflict(text).code("credentials_not_kept").into())
+            }
+            _ => Ok(()),
         }
     }
 }

@@ -7,13 +7,12 @@ use backoffice_core::scope::{Owned, Within};
 use backoffice_core::{Result, Scope};
 use diesel::dsl::Filter;
 use diesel::{
-    BoolExpressionMethods, ExpressionMethods, JoinOnDsl, NullableExpressionMethods, OptionalExtension, QueryDsl,
-    Queryable, SelectableHelper,
+    BoolExpressionMethods, ExpressionMethods, JoinOnDsl, OptionalExtension, QueryDsl, Queryable, SelectableHelper,
 };
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use uuid::Uuid;
 
-use crate::model::{Attachment, Partition};
+use crate::model::{Attachment, Partition, STORE_SETTINGS, StoreSettings};
 use crate::schema::{
     attachments_attachments as attachments, attachments_partitions as partitions, attachments_stores as stores,
 };
@@ -118,39 +117,35 @@ pub async fn locate(connection: &AsyncPgConnection, id: Uuid) -> Result<Option<L
 
 /// What is needed to send the bytes of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Queryable)]
-pub struct Stored {
+pub(crate) struct Stored {
     /// The file.
     #[diesel(embed)]
-    pub row: Attachment,
+    pub(crate) row: Attachment,
     /// Whether its partition is public.
-    pub is_public: bool,
-    /// Driver and settings of its store.
-    pub store: Option<(String, serde_json::Value)>,
+    pub(crate) is_public: bool,
+    /// Its store.
+    pub(crate) store: StoreSettings,
 }
 
 /// Returns a file of the scope's tenant, in any organization.
 ///
 /// # Errors
 /// When the database can't be reached.
-pub async fn stored(connection: &AsyncPgConnection, scope: &Scope, id: Uuid) -> Result<Option<Stored>> {
+pub(crate) async fn stored(connection: &AsyncPgConnection, scope: &Scope, id: Uuid) -> Result<Option<Stored>> {
     let found = attachments::table
         .inner_join(
             partitions::table.on(partitions::tenant_id
                 .eq(attachments::partition_tenant_id)
                 .and(partitions::id.eq(attachments::partition_id))),
         )
-        .left_join(
+        .inner_join(
             stores::table.on(stores::tenant_id
                 .eq(attachments::partition_tenant_id)
                 .and(stores::id.eq(attachments::store_id))),
         )
         .filter(scope.owns(attachments::tenant_id))
         .filter(attachments::id.eq(id))
-        .select((
-            Attachment::as_select(),
-            partitions::is_public,
-            (stores::driver, stores::config).nullable(),
-        ));
+        .select((Attachment::as_select(), partitions::is_public, STORE_SETTINGS));
     Ok(found.first(&mut &*connection).await.optional()?)
 }
 

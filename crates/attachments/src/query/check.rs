@@ -3,11 +3,12 @@
 use std::collections::HashSet;
 
 use backoffice_core::{Result, Timestamp};
-use diesel::sql_types::{Array, BigInt, Jsonb, Nullable, Text, Timestamptz, Uuid as SqlUuid};
+use diesel::sql_types::{Array, BigInt, Text, Timestamptz, Uuid as SqlUuid};
 use diesel::{QueryableByName, sql_query};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
-use serde_json::Value;
 use uuid::Uuid;
+
+use crate::model::StoreSettings;
 
 /// A file, and where its object lies.
 #[derive(Debug, Clone, QueryableByName)]
@@ -20,15 +21,13 @@ pub(crate) struct FileObject {
     pub(crate) file_size: i64,
     #[diesel(sql_type = Text)]
     pub(crate) storage_key: String,
-    #[diesel(sql_type = Nullable<Text>)]
-    pub(crate) driver: Option<String>,
-    #[diesel(sql_type = Nullable<Jsonb>)]
-    pub(crate) config: Option<Value>,
+    #[diesel(embed)]
+    pub(crate) store: StoreSettings,
 }
 
 const FILES: &str = "\
-select a.tenant_id, a.id, a.file_size, a.storage_key, t.driver, t.config
-from attachments_attachments a left join attachments_stores t on t.tenant_id = a.partition_tenant_id and t.id = a.store_id
+select a.tenant_id, a.id, a.file_size, a.storage_key, t.tenant_id as store_tenant_id, t.id as store_id, t.driver, t.config, t.credentials
+from attachments_attachments a join attachments_stores t on t.tenant_id = a.partition_tenant_id and t.id = a.store_id
 where (a.tenant_id, a.id) > ($1, $2) order by a.tenant_id, a.id limit 1000";
 
 /// Returns the next 1000 files of all tenants, by tenant and id.
@@ -71,19 +70,18 @@ pub(crate) async fn are_unknown(connection: &AsyncPgConnection, keys: &[(Uuid, U
     ids(connection, UNKNOWN, keys).await
 }
 
-/// Driver and settings of a store.
-#[derive(Debug, Clone, QueryableByName)]
-pub(crate) struct StoreSettings {
-    #[diesel(sql_type = Text)]
-    pub(crate) driver: String,
-    #[diesel(sql_type = Jsonb)]
-    pub(crate) config: Value,
+/// Returns all stores.
+pub(crate) async fn stores(connection: &AsyncPgConnection) -> Result<Vec<StoreSettings>> {
+    let statement = "select tenant_id as store_tenant_id, id as store_id, driver, config, credentials from attachments_stores order by tenant_id, id";
+    Ok(sql_query(statement).load(&mut &*connection).await?)
 }
 
-/// Returns the stores of all tenants, each place once.
-pub(crate) async fn stores(connection: &AsyncPgConnection) -> Result<Vec<StoreSettings>> {
-    let statement = sql_query("select distinct driver, config from attachments_stores order by driver, config");
-    Ok(statement.load(&mut &*connection).await?)
+/// Returns the tenants that have or had files.
+pub(crate) async fn tenants(connection: &AsyncPgConnection) -> Result<Vec<Uuid>> {
+    let found: Vec<Tenant> = sql_query("select tenant_id from attachments_usage order by tenant_id")
+        .load(&mut &*connection)
+        .await?;
+    Ok(found.into_iter().map(|row| row.tenant_id).collect())
 }
 
 #[derive(QueryableByName)]

@@ -7,5 +7,6 @@ pub mod fields;
 pub mod library;
 pub mod links;
 pub mod partitions;
+pub(crate) mod relocation;
 pub mod staged;
 pub mod usage;

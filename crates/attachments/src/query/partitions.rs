@@ -1,15 +1,14 @@
 //! Reads of partitions and stores.
 
 use backoffice_core::command::Tx;
-use backoffice_core::ids::PLATFORM_TENANT;
 use backoffice_core::scope::Owned;
 use backoffice_core::{Result, Scope};
 use diesel::dsl::{Filter, exists};
-use diesel::{ExpressionMethods, OptionalExtension, QueryDsl, QueryResult, SelectableHelper, select};
+use diesel::{ExpressionMethods, QueryDsl, QueryResult, SelectableHelper, select};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use uuid::Uuid;
 
-use crate::model::{Partition, Store};
+use crate::model::{Partition, STORE_SETTINGS, StoreSettings};
 use crate::schema::{
     attachments_attachments as attachments, attachments_partitions as partitions, attachments_stores as stores,
 };
@@ -49,16 +48,16 @@ pub fn with_code<'a>(partitions: &'a [Partition], code: &str) -> Option<&'a Part
     partitions.iter().find(|one| one.code.eq_ignore_ascii_case(code))
 }
 
-/// Returns a store of the tenant, or of the platform.
+/// Returns the store of a partition that the tenant may use.
 ///
 /// # Errors
 /// When the database can't be reached.
-pub async fn store(connection: &AsyncPgConnection, tenant: Uuid, id: Uuid) -> Result<Option<Store>> {
+pub(crate) async fn store(connection: &AsyncPgConnection, partition: &Partition) -> Result<StoreSettings> {
     let found = stores::table
-        .filter(stores::tenant_id.eq_any([tenant, PLATFORM_TENANT]))
-        .filter(stores::id.eq(id))
-        .select(Store::as_select());
-    Ok(found.first(&mut &*connection).await.optional()?)
+        .filter(stores::tenant_id.eq(partition.tenant_id))
+        .filter(stores::id.eq(partition.store_id))
+        .select(STORE_SETTINGS);
+    Ok(found.first(&mut &*connection).await?)
 }
 
 /// Returns whether files are in a partition of the transaction's tenant.

@@ -3,12 +3,12 @@
 use backoffice_core::command::Tx;
 use backoffice_core::db::Prepared;
 use backoffice_core::{Result, Scope, Timestamp};
-use diesel::sql_types::{BigInt, Bool, Jsonb, Nullable, Text, Timestamptz, Uuid as SqlUuid};
-use diesel::{ExpressionMethods, Insertable, QueryDsl, QueryableByName, delete, insert_into, sql_query};
+use diesel::sql_types::{BigInt, Bool, Nullable, Text, Timestamptz, Uuid as SqlUuid};
+use diesel::{ExpressionMethods, Insertable, QueryDsl, QueryableByName, delete, insert_into, sql_query, update};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
-use serde_json::Value;
 use uuid::Uuid;
 
+use crate::model::StoreSettings;
 use crate::schema::attachments_staged as staged;
 
 /// An object that is about to be stored.
@@ -36,6 +36,23 @@ pub(crate) struct Staged {
 /// Inserts the row of an object that is about to be stored.
 pub(crate) async fn insert(connection: &mut AsyncPgConnection, row: &Staged) -> Result<()> {
     insert_into(staged::table).values(row).execute(connection).await?;
+    Ok(())
+}
+
+/// Records the id of an upload in parts, so that it can be ended after a crash.
+pub(crate) async fn note_upload(
+    connection: &mut AsyncPgConnection,
+    tenant: Uuid,
+    id: Uuid,
+    upload: &str,
+) -> Result<()> {
+    let own = staged::table
+        .filter(staged::tenant_id.eq(tenant))
+        .filter(staged::id.eq(id));
+    update(own)
+        .set(staged::upload_id.eq(upload))
+        .execute(connection)
+        .await?;
     Ok(())
 }
 
@@ -67,7 +84,7 @@ pub(crate) async fn settle(tx: &mut Tx<'_>, id: Uuid, expires_at: Timestamp, def
     Ok(Prepared(statement).get_result(tx.conn()).await?)
 }
 
-/// An object to remove, with the driver and the settings of its store.
+/// An object to remove, and its store.
 #[derive(Debug, Clone, QueryableByName)]
 pub(crate) struct Removable {
     #[diesel(sql_type = SqlUuid)]
@@ -76,20 +93,21 @@ pub(crate) struct Removable {
     pub(crate) id: Uuid,
     #[diesel(sql_type = Text)]
     pub(crate) storage_key: String,
+    /// The id of an upload in parts that may have been interrupted.
     #[diesel(sql_type = Nullable<Text>)]
-    pub(crate) driver: Option<String>,
-    #[diesel(sql_type = Nullable<Jsonb>)]
-    pub(crate) config: Option<Value>,
+    pub(crate) upload_id: Option<String>,
+    #[diesel(embed)]
+    pub(crate) store: StoreSettings,
 }
 
 /// Waits for a transaction that may still refer to the object; then the row is gone.
 const ONE: &str = "\
 with own as (
-    select s.tenant_id, s.id, s.store_tenant_id, s.store_id, s.storage_key from attachments_staged s
+    select s.tenant_id, s.id, s.store_tenant_id, s.store_id, s.storage_key, s.upload_id from attachments_staged s
     where s.tenant_id = $1 and s.id = $2 for update
 )
-select o.tenant_id, o.id, o.storage_key, t.driver, t.config
-from own o left join attachments_stores t on t.tenant_id = o.store_tenant_id and t.id = o.store_id";
+select o.tenant_id, o.id, o.storage_key, o.upload_id, o.store_tenant_id, o.store_id, t.driver, t.config, t.credentials
+from own o join attachments_stores t on t.tenant_id = o.store_tenant_id and t.id = o.store_id";
 
 /// Puts objects that could not be removed last.
 const EXPIRED: &str = "\
@@ -98,10 +116,10 @@ with due as (
     where (s.tenant_id, s.id) in (
         select e.tenant_id, e.id from attachments_staged e where e.expires_at <= $1
         order by e.expires_at limit $2 for update skip locked)
-    returning s.tenant_id, s.id, s.store_tenant_id, s.store_id, s.storage_key
+    returning s.tenant_id, s.id, s.store_tenant_id, s.store_id, s.storage_key, s.upload_id
 )
-select d.tenant_id, d.id, d.storage_key, t.driver, t.config
-from due d left join attachments_stores t on t.tenant_id = d.store_tenant_id and t.id = d.store_id";
+select d.tenant_id, d.id, d.storage_key, d.upload_id, d.store_tenant_id, d.store_id, t.driver, t.config, t.credentials
+from due d join attachments_stores t on t.tenant_id = d.store_tenant_id and t.id = d.store_id";
 
 /// Returns the object of a file, if no file refers to it.
 pub(crate) async fn of_file(connection: &mut AsyncPgConnection, tenant: Uuid, id: Uuid) -> Result<Vec<Removable>> {

@@ -44,6 +44,12 @@ pub(crate) async fn stage(call: &Call, row: &Staged) -> Result<()> {
     staged::insert(&mut connection, row).await
 }
 
+/// Records the id of an upload in parts.
+pub(crate) async fn note_upload(call: &Call, tenant: Uuid, id: Uuid, upload: &str) -> Result<()> {
+    let mut connection = call.database().unlogged(&Scope::tenant(tenant)).await?;
+    staged::note_upload(&mut connection, tenant, id, upload).await
+}
+
 /// Removes the object of a file that was deleted, or that could not be saved. If that fails, the next sweep does it.
 pub(crate) async fn remove_now(call: &Call, tenant: Uuid, id: Uuid) {
     let removed = async {
@@ -119,13 +125,9 @@ async fn forget_links(call: &Call) -> Result<()> {
 async fn remove(call: &Call, object: &Removable) -> Result<()> {
     let files = call.provided::<Files>()?;
     files.images.forget(object.tenant_id, object.id).await;
-    let store = object.driver.as_deref().zip(object.config.as_ref());
-    let store = store.and_then(|(driver, config)| files.stores.open(driver, config));
-    let store = store.ok_or_else(|| Error::internal("the store of an object can't be opened"))?;
-    if let Err(error) = store.remove(&object.storage_key).await {
-        metrics::counter!("attachments_store_errors_total", "driver" => "local").increment(1);
-        return Err(Error::internal(format!("the store failed: {error}")));
-    }
+    let store = files.stores.open(&object.store)?;
+    let removed = store.remove(&object.storage_key, object.upload_id.as_deref()).await;
+    removed.map_err(|error| store.failed(&error))?;
     let mut connection = call.database().unlogged(&Scope::tenant(object.tenant_id)).await?;
     staged::forget(&mut connection, object).await
 }

@@ -7,13 +7,14 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use actix_web::web::Bytes;
+use backoffice_core::Error as CoreError;
 use backoffice_core::http::Pieces;
-use backoffice_core::{Error as CoreError, Result as CoreResult};
 use futures_util::StreamExt;
 use futures_util::stream;
 use tokio::task::spawn_blocking;
 
 use super::Spool;
+use super::spool::incomplete;
 use crate::config::create_private;
 
 /// Most bytes of a piece that is read at once.
@@ -40,14 +41,14 @@ impl Local {
     }
 
     /// Returns the length of a file; `None` if it does not exist.
-    pub(crate) async fn length(&self, key: &str) -> CoreResult<Option<u64>> {
+    pub(crate) async fn length(&self, key: &str) -> Result<Option<u64>> {
         let (root, key) = (self.root.clone(), key.to_owned());
-        let found = blocking(move || match inside(&root, &key).and_then(std::fs::symlink_metadata) {
+        blocking(move || match inside(&root, &key).and_then(std::fs::symlink_metadata) {
             Ok(found) => Ok(Some(found.len())),
             Err(error) if [ErrorKind::NotFound, ErrorKind::InvalidInput].contains(&error.kind()) => Ok(None),
             Err(error) => Err(error),
-        });
-        found.await.map_err(failed)
+        })
+        .await
     }
 
     /// Stores an upload under a key. When this returns, the file and its name are on the disk; before, nothing is visible under the key.
@@ -88,12 +89,18 @@ impl Local {
         }
     }
 
-    /// Removes a file; one that does not exist is removed.
+    /// Removes a file, and an incomplete copy of it; one that does not exist is removed.
     pub(crate) async fn remove(&self, key: &str) -> Result<()> {
         let (root, key) = (self.root.clone(), key.to_owned());
-        blocking(move || match inside(&root, &key).and_then(std::fs::remove_file) {
-            Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
-            _ => Ok(()),
+        blocking(move || {
+            let path = inside(&root, &key)?;
+            for path in [incomplete(&path), path] {
+                match std::fs::remove_file(path) {
+                    Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+                    _ => {}
+                }
+            }
+            Ok(())
         })
         .await
     }

@@ -176,9 +176,14 @@ impl Drop for Spool {
     }
 }
 
+/// Returns where a copy lies until it is complete.
+pub(super) fn incomplete(place: &Path) -> PathBuf {
+    place.with_extension("part")
+}
+
 /// Copies a file to another file system, under another name until it is complete.
 fn copy(from: &Path, place: &Path) -> Result<()> {
-    let aside = place.with_extension("part");
+    let aside = incomplete(place);
     let copied = std::fs::copy(from, &aside)
         .and_then(|_| File::open(&aside)?.sync_all())
         .and_then(|()| std::fs::rename(&aside, place));

@@ -12,7 +12,7 @@ use uuid::Uuid;
 use crate::{LIBRARY, NOTE, TwoTenants, Upload, files_below, fixture, rejected, rejection, uploaded};
 
 /// Returns an image of 800 by 600 pixels: red on the left, blue on the right.
-fn landscape(format: ImageFormat) -> Vec<u8> {
+pub(crate) fn landscape(format: ImageFormat) -> Vec<u8> {
     let color = |x, _| {
         if x < 400 {
             Rgb([220, 20, 20])

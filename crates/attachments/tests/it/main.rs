@@ -13,6 +13,8 @@ mod links;
 mod partitions;
 mod records;
 mod retention;
+mod s3;
+mod s3_server;
 mod scan;
 mod uploads;
 

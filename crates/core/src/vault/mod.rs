@@ -21,8 +21,8 @@ use crate::error::{Error, Result};
 use crate::platform::Platform;
 use keys::{MasterKey, Purpose};
 
-pub use reseal::{SealedState, states};
 pub(crate) use reseal::{EVERY, Reseal, SCHEDULE};
+pub use reseal::{SealedState, states};
 
 /// The setting with the keys.
 pub const KEYS: &str = "vault.keys";
@@ -119,7 +119,12 @@ impl Vault {
     /// # Errors
     /// When its key is not configured, or the value was changed or belongs to another place.
     pub fn open(&self, tenant: Uuid, place: Place, sealed: &[u8]) -> Result<SecretSlice<u8>> {
-        let failed = || Error::internal(format!("a value in {}.{} can't be opened", place.column.table, place.column.column));
+        let failed = || {
+            Error::internal(format!(
+                "a value in {}.{} can't be opened",
+                place.column.table, place.column.column
+            ))
+        };
         let name = key_of(sealed).ok_or_else(failed)?;
         let key = self.keys.iter().find(|key| key.name().as_bytes() == name);
         let key = key.ok_or_else(|| {

@@ -12,9 +12,10 @@ use crate::commands::CreateAttachment;
 use crate::error::Error;
 use crate::files::Files;
 use crate::hosts;
+use crate::http::store;
 use crate::model::{Assignment, Attachment, NewAttachment};
 use crate::query::staged::Staged;
-use crate::stores::{Spool, remove_now, stage};
+use crate::stores::{Spool, note_upload, remove_now, stage};
 use crate::upload::Described;
 
 /// Returns the row of a file, and its bytes.
@@ -85,11 +86,7 @@ pub(super) async fn save(
 ) -> Result<Json<Uploaded>> {
     let row = &file.row;
     let (call, tenant, id) = (ctx.call(), row.tenant_id, row.id);
-    let store = files.stores.open(
-        &target.partition.storage_driver,
-        &json!({"code": target.partition.code}),
-    );
-    let store = store.ok_or(Error::Misconfigured)?;
+    let store = store::open(ctx, &target.partition).await?;
     let staged = Staged {
         tenant_id: tenant,
         id,
@@ -101,8 +98,9 @@ pub(super) async fn save(
         updated_at: row.created_at,
     };
     stage(call, &staged).await?;
-    if let Err(error) = store.put(&row.storage_key, spool).await {
-        metrics::counter!("attachments_store_errors_total", "driver" => "local").increment(1);
+    let begun = async |upload: &str| note_upload(call, tenant, id, upload).await;
+    if let Err(error) = store.put(&row.storage_key, spool, begun).await {
+        let error = store.failed(&error);
         tracing::error!(%error, "could not store a file");
         remove_now(call, tenant, id).await;
         return Err(Error::StorageFailed.into());

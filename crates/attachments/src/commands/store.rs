@@ -1,0 +1,183 @@
+//! The stores of partitions.
+
+use backoffice_core::command::Tx;
+use backoffice_core::input::Violation;
+use backoffice_core::{Rejection, Result};
+use diesel::{ExpressionMethods, QueryDsl, SelectableHelper, insert_into, update};
+use diesel_async::RunQueryDsl;
+use serde_json::{Map, Value, json};
+use uuid::Uuid;
+
+use crate::files::Files;
+use crate::model::{CREDENTIALS, Partition, Store, StoreSettings};
+use crate::schema::attachments_stores as stores;
+use crate::stores::{AuthMode, Credentials, S3Settings};
+
+/// Folders of this process.
+pub(crate) const LOCAL: &str = "local";
+/// Buckets.
+pub(crate) const S3: &str = "s3";
+/// The drivers of stores.
+pub(crate) const DRIVERS: &[&str] = &[LOCAL, S3];
+
+/// Code of the rejection of settings that do not fit the driver.
+const INVALID: &str = "invalid_store";
+
+/// Accepts the settings of a driver, and returns them as clients see them. Without a driver, which is not known yet, any are accepted.
+pub(super) fn settings(driver: &str, config: &Value) -> Result<Value, Violation> {
+    let violation = |text| Violation::new(text, INVALID);
+    let empty = Map::new();
+    let members = config.as_object().unwrap_or(&empty);
+    match driver {
+        LOCAL if members.is_empty() => Ok(config.clone()),
+        LOCAL => Err(violation("must be empty for the driver `local`".to_owned())),
+        S3 => {
+            let own = S3Settings::parse(members).map_err(violation)?;
+            let credentials = Credentials::default().changed(members).map_err(violation)?;
+            let mut shown = own.to_config().map_err(|error| violation(error.to_string()))?;
+            credentials.show_in(&mut shown);
+            Ok(shown)
+        }
+        _ => Ok(config.clone()),
+    }
+}
+
+/// Creates the store of a partition, or changes its credentials, as the fields of the partition ask. `config` has the settings as the client sent them.
+///
+/// # Errors
+/// 400 when the settings are not complete, or not allowed for the caller.
+pub(super) async fn apply(
+    tx: &mut Tx<'_>,
+    before: Option<&Partition>,
+    row: &mut Partition,
+    config: Option<&Map<String, Value>>,
+) -> Result<()> {
+    if row.storage_driver == LOCAL {
+        if before.is_none_or(|before| before.storage_driver != LOCAL) {
+            insert(tx, row, LOCAL, json!({"code": row.code}), None).await?;
+        }
+        return Ok(());
+    }
+    let own = s3_settings(row)?;
+    check(tx, &own)?;
+    let stored = own.to_config()?;
+    let is_same = before.is_some_and(|before| s3_settings(before).is_ok_and(|old| old == own));
+    let rows = match is_same {
+        true => of_place(tx, &stored).await?,
+        false => Vec::new(),
+    };
+    let kept = match rows.iter().find(|store| store.store_id == row.store_id) {
+        Some(store) => files(tx)?.stores.credentials(store)?,
+        None => Credentials::default(),
+    };
+    let empty = Map::new();
+    let given = kept.changed(config.unwrap_or(&empty));
+    let credentials = given.map_err(|text| Rejection::bad_request(format!("configJson: {text}")).code(INVALID))?;
+    if own.auth_mode == AuthMode::AccessKeys && !credentials.can_sign() {
+        let text = "`accessKeyId` and `secretAccessKey` are required for a new place";
+        return Err(Rejection::bad_request(text).code("secrets_required").into());
+    }
+    let mut shown = stored.clone();
+    credentials.show_in(&mut shown);
+    row.config = Some(shown);
+    if !is_same {
+        return insert(tx, row, S3, stored, Some(&credentials)).await;
+    }
+    let bytes = credentials.to_bytes()?;
+    if kept.to_bytes()? != bytes {
+        row.credentials_version += 1;
+        for store in rows {
+            let (tenant, now) = (tx.tenant(), tx.now());
+            let sealed = seal(tx, store.store_id, &bytes)?;
+            let own = stores::table.filter(stores::tenant_id.eq(tenant));
+            update(own.filter(stores::id.eq(store.store_id)))
+                .set((stores::credentials.eq(sealed), stores::updated_at.eq(now)))
+                .execute(tx.conn())
+                .await?;
+        }
+    }
+    Ok(())
+}
+
+/// Reads the settings of a partition in S3.
+fn s3_settings(row: &Partition) -> Result<S3Settings> {
+    let members = row.config.as_ref().and_then(Value::as_object);
+    let members = members.filter(|_| row.storage_driver == S3);
+    let parsed = members
+        .ok_or_else(|| "needs `bucket`".to_owned())
+        .and_then(S3Settings::parse);
+    parsed.map_err(|text| {
+        Rejection::bad_request(format!("configJson: {text}"))
+            .code(INVALID)
+            .into()
+    })
+}
+
+/// Rejects what a tenant may not choose.
+fn check(tx: &Tx<'_>, settings: &S3Settings) -> Result<()> {
+    let ctx = tx.context();
+    if settings.auth_mode == AuthMode::Ambient && !ctx.rights().is_super_admin {
+        let text = "`authMode` ambient can only be chosen by super administrators";
+        return Err(Rejection::bad_request(text).code(INVALID).into());
+    }
+    let url = settings.endpoint_url();
+    let url = url.map_err(|text| Rejection::bad_request(format!("configJson: {text}")).code(INVALID))?;
+    match url
+        .map(|url| files(tx).map(|files| files.stores.egress().check(&url)))
+        .transpose()?
+    {
+        Some(Err(rejected)) => Err(Rejection::bad_request(format!("configJson: `endpoint`: {rejected}"))
+            .code(INVALID)
+            .into()),
+        _ => Ok(()),
+    }
+}
+
+fn files(tx: &Tx<'_>) -> Result<std::sync::Arc<Files>> {
+    tx.context().call().provided::<Files>()
+}
+
+/// Inserts a store and lets the partition point to it.
+async fn insert(
+    tx: &mut Tx<'_>,
+    row: &mut Partition,
+    driver: &str,
+    config: Value,
+    credentials: Option<&Credentials>,
+) -> Result<()> {
+    let id = tx.context().new_id();
+    let sealed = match credentials {
+        Some(credentials) => Some(seal(tx, id, &credentials.to_bytes()?)?),
+        None => None,
+    };
+    let store = Store {
+        tenant_id: row.tenant_id,
+        id,
+        driver: driver.to_owned(),
+        config,
+        credentials: sealed,
+        created_at: tx.now(),
+        updated_at: tx.now(),
+    };
+    insert_into(stores::table).values(&store).execute(tx.conn()).await?;
+    row.store_id = id;
+    Ok(())
+}
+
+fn seal(tx: &Tx<'_>, store: Uuid, bytes: &[u8]) -> Result<Vec<u8>> {
+    let vault = tx.context().platform().vault();
+    vault.seal(tx.tenant(), CREDENTIALS.of(store), bytes)
+}
+
+/// Locks the stores of the transaction's tenant at this place.
+async fn of_place(tx: &mut Tx<'_>, config: &Value) -> Result<Vec<StoreSettings>> {
+    let own = stores::table
+        .filter(stores::tenant_id.eq(tx.tenant()))
+        .filter(stores::driver.eq(S3))
+        .filter(stores::config.eq(config))
+        .order(stores::id)
+        .select(Store::as_select())
+        .for_update();
+    let found: Vec<Store> = own.load(tx.conn()).await?;
+    Ok(found.into_iter().map(StoreSettings::from).collect())
+}
